@@ -1,0 +1,20 @@
+import type { ServiceInstance } from '@spock/protocol';
+
+/** How work is shared out among the serving instances of a snapshot. */
+export type BalancingPolicy = 'round-robin' | 'random' | 'weighted' | 'consistent-hash';
+
+/** What one pick may depend on. */
+export interface PickOptions {
+	/**
+	 * Picks with equal keys get the same instance for as long as that instance serves, under every policy; when it
+	 * leaves, only its own keys move.
+	 */
+	readonly key?: string;
+}
+
+/** Picks instances of one snapshot. Immutable but for its cursor; replaced whole when the snapshot is. */
+export interface Picker {
+	readonly policy: BalancingPolicy;
+	/** The next instance, or undefined when none serves. No I/O, no promise. */
+	pick(options?: PickOptions): ServiceInstance | undefined;
+}

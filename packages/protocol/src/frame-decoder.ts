@@ -1,0 +1,165 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+
+import { FRAME_BYTES_MAX } from './limits.ts';
+
+const LF = 0x0a;
+const CR = 0x0d;
+/** The first carry buffer: larger than nearly every frame. It doubles when needed and is let go when it has grown. */
+const CARRY_BYTES_INITIAL = 4096;
+const CARRY_BYTES_KEPT_MAX = 65_536;
+
+/** Receives what the decoder finds, in the order of the stream. */
+export interface FrameSink {
+	/** One frame's text, without its line end; never empty. */
+	frame(text: string): void;
+	/** A line that is no text. The decoder goes on with the next line. */
+	fault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void;
+}
+
+/** Options of {@link FrameDecoder}. */
+export interface FrameDecoderOptions {
+	/** Longest frame in bytes, LF not counted. Default 1 MiB. */
+	readonly frameBytesMax?: number;
+}
+
+/**
+ * Splits a byte stream into frames. Each byte is scanned once and copied at most twice, whatever the chunks: a frame that
+ * arrives one byte at a time costs the same as one that arrives whole.
+ *
+ * Chunks may be reused by the caller once `push` has returned. A decoder belongs to one stream.
+ */
+export class FrameDecoder {
+	readonly #sink: FrameSink;
+	readonly #frameBytesMax: number;
+	// Bytes of a frame whose end has not come yet: carry[0 .. carryBytes).
+	#carry: Buffer = EMPTY;
+	#carryBytes = 0;
+	// True after an oversize frame was reported, until its LF has come.
+	#discarding = false;
+	#stopped = false;
+
+	constructor(sink: FrameSink, options: FrameDecoderOptions = {}) {
+		this.#sink = sink;
+		this.#frameBytesMax = options.frameBytesMax ?? FRAME_BYTES_MAX;
+	}
+
+	/** Bytes held back because their frame is not complete; above 0 means a peer is in the middle of a frame. */
+	get partialBytes(): number {
+		return this.#carryBytes;
+	}
+
+	/** After this the sink is not called any more, not even for the rest of the chunk being pushed. */
+	stop(): void {
+		this.#stopped = true;
+		this.#carry = EMPTY;
+		this.#carryBytes = 0;
+	}
+
+	/** Takes the next bytes of the stream. Calls the sink for every frame that they complete. */
+	push(chunk: Buffer): void {
+		let start = 0;
+		if (this.#carryBytes > 0 || this.#discarding) {
+			const end = chunk.indexOf(LF);
+			if (end === -1) {
+				this.#keep(chunk, 0);
+				return;
+			}
+			this.#finishCarried(chunk, end);
+			start = end + 1;
+		}
+		if (start >= chunk.length || this.#stopped) return;
+		// ASCII needs no check of UTF-8 and its characters are its bytes: the whole chunk becomes one string and the native
+		// string search finds the line ends. This is the path of nearly all traffic.
+		if (isAscii(chunk)) this.#pushAscii(chunk, start);
+		else this.#pushBytes(chunk, start);
+	}
+
+	#pushAscii(chunk: Buffer, start: number): void {
+		const text = chunk.toString('latin1', start);
+		let from = 0;
+		let end = text.indexOf('\n');
+		while (end !== -1) {
+			const last = end > from && text.charCodeAt(end - 1) === CR ? end - 1 : end;
+			if (last - from > this.#frameBytesMax) this.#faultTooLarge(last - from);
+			else if (last > from) this.#sink.frame(text.slice(from, last));
+			if (this.#stopped) return;
+			from = end + 1;
+			end = text.indexOf('\n', from);
+		}
+		this.#keep(chunk, start + from);
+	}
+
+	#pushBytes(chunk: Buffer, start: number): void {
+		let from = start;
+		let end = chunk.indexOf(LF, from);
+		while (end !== -1) {
+			this.#emit(chunk, from, end);
+			if (this.#stopped) return;
+			from = end + 1;
+			end = chunk.indexOf(LF, from);
+		}
+		this.#keep(chunk, from);
+	}
+
+	#finishCarried(chunk: Buffer, end: number): void {
+		if (this.#discarding) {
+			this.#discarding = false;
+			return;
+		}
+		this.#append(chunk, 0, end);
+		const carry = this.#carry;
+		const frameBytes = this.#carryBytes;
+		this.#carryBytes = 0;
+		if (carry.length > CARRY_BYTES_KEPT_MAX) this.#carry = EMPTY;
+		this.#emit(carry, 0, frameBytes);
+	}
+
+	#emit(bytes: Buffer, start: number, lineEnd: number): void {
+		const end = lineEnd > start && bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+		if (end === start) return;
+		if (end - start > this.#frameBytesMax) {
+			this.#faultTooLarge(end - start);
+			return;
+		}
+		const line = bytes.subarray(start, end);
+		// A lenient decoder would turn bad bytes into U+FFFD and so change what the peer said.
+		if (!isUtf8(line)) this.#sink.fault('BAD_FRAME', 'the frame is not valid UTF-8');
+		else this.#sink.frame(line.toString('utf8'));
+	}
+
+	#keep(chunk: Buffer, start: number): void {
+		const addedBytes = chunk.length - start;
+		if (addedBytes === 0 || this.#discarding) return;
+		// One byte over the limit may still turn out to be the CR of a frame that just fits.
+		if (this.#carryBytes + addedBytes > this.#frameBytesMax + 1) {
+			this.#discarding = true;
+			const frameBytes = this.#carryBytes + addedBytes;
+			this.#carry = EMPTY;
+			this.#carryBytes = 0;
+			this.#faultTooLarge(frameBytes);
+			return;
+		}
+		this.#append(chunk, start, chunk.length);
+	}
+
+	#append(chunk: Buffer, start: number, end: number): void {
+		const needed = this.#carryBytes + end - start;
+		if (needed > this.#carry.length) {
+			// Doubling keeps the copies linear in the length of the frame.
+			const grown = Buffer.allocUnsafeSlow(Math.max(CARRY_BYTES_INITIAL, needed, this.#carry.length * 2));
+			this.#carry.copy(grown, 0, 0, this.#carryBytes);
+			this.#carry = grown;
+		}
+		chunk.copy(this.#carry, this.#carryBytes, start, end);
+		this.#carryBytes = needed;
+	}
+
+	#faultTooLarge(frameBytes: number): void {
+		this.#sink.fault(
+			'FRAME_TOO_LARGE',
+			`a frame of at least ${frameBytes} bytes is over the limit of ${this.#frameBytesMax}`,
+		);
+	}
+}
+
+const EMPTY = Buffer.alloc(0);

@@ -1,0 +1,66 @@
+import type { WireError } from './spock-error.ts';
+import { SpockError } from './spock-error.ts';
+
+// Writers put `id` first and `data` last: a reader's fast path then finds the payload with two comparisons. Frames are
+// strings and not buffers, because joining the frames of a tick and writing them as latin1 costs less than copying bytes.
+
+/** The payload of a member `data`: JSON text that may be serialised once and written many times. */
+export type PayloadText = string & { readonly __payload?: never };
+
+/**
+ * Serialises a payload once. `undefined` is `null`, as in the protocol. Throws a TypeError for what JSON cannot carry
+ * (a cycle, a BigInt, a function).
+ */
+export function encodePayload(data: unknown): PayloadText {
+	if (data === undefined) return 'null';
+	const text = JSON.stringify(data) as string | undefined;
+	if (text === undefined) throw new TypeError(`data must be a JSON value, not a ${typeof data}`);
+	return text;
+}
+
+/** Everything of a request behind its id. Callers memoise it by function and data. */
+export function encodeRequestTail(func: string, payload: PayloadText, timeoutMs?: number): string {
+	const timeout = timeoutMs === undefined ? '' : `,"timeoutMs":${timeoutMs}`;
+	return payload === 'null'
+		? `,"func":${JSON.stringify(func)}${timeout}}\n`
+		: `,"func":${JSON.stringify(func)}${timeout},"data":${payload}}\n`;
+}
+
+/** A request line from an id and a tail of {@link encodeRequestTail}. */
+export function encodeRequest(id: number, tail: string): string {
+	return `{"id":${id}${tail}`;
+}
+
+/** A reply line. */
+export function encodeReply(id: number, payload: PayloadText): string {
+	return `{"id":${id},"data":${payload}}\n`;
+}
+
+/** A failure line. */
+export function encodeFailure(id: number | null, error: WireError): string {
+	return `{"id":${id},"error":${JSON.stringify(error)}}\n`;
+}
+
+/** A push line. */
+export function encodePush(event: string, payload: PayloadText): string {
+	return `{"event":${JSON.stringify(event)},"data":${payload}}\n`;
+}
+
+/** A notice line. `cancel` is the only notice of version 1. */
+export function encodeCancel(id: number): string {
+	return `{"func":"cancel","data":{"id":${id}}}\n`;
+}
+
+/**
+ * Throws FRAME_TOO_LARGE if the line, LF not counted, is longer than `frameBytesMax` bytes of UTF-8. A line whose worst
+ * case fits (three bytes for each UTF-16 unit) is not measured.
+ */
+export function assertFrameSize(line: string, frameBytesMax: number): void {
+	if ((line.length - 1) * 3 <= frameBytesMax) return;
+	const frameBytes = Buffer.byteLength(line) - 1;
+	if (frameBytes > frameBytesMax) {
+		throw new SpockError('FRAME_TOO_LARGE', `a frame of ${frameBytes} bytes is over the limit of ${frameBytesMax}`, {
+			details: { frameBytes, frameBytesMax },
+		});
+	}
+}

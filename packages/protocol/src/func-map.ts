@@ -1,0 +1,135 @@
+import type { WireLimits } from './limits.ts';
+import type { InstanceStatus, ServiceAddress, ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
+
+/** What a client says of itself, as its first request. */
+export interface HelloData {
+	/** Protocol versions the client speaks. */
+	readonly versions: readonly number[];
+	/** Name and version, `@spock/client/1.0.0`; for people. */
+	readonly client?: string;
+	readonly pid?: number;
+	/** Optional parts of the protocol it understands: `push`, `goaway`. */
+	readonly features?: readonly string[];
+}
+
+/** What a sidecar says of itself. */
+export interface HelloReply {
+	readonly version: number;
+	readonly sidecar: string;
+	/** Differs for every process: revisions of another process cannot be compared. */
+	readonly instance: string;
+	readonly features: readonly string[];
+	readonly limits: WireLimits;
+}
+
+/** A question for one instance. */
+export interface GetServiceData extends ServiceQuery {
+	/** Requests with equal keys go to the same instance while the set of instances stays the same. */
+	readonly key?: string;
+}
+
+/** One cached question and what is known of it. */
+export interface WatchStatus {
+	readonly service: string;
+	readonly tags?: readonly string[];
+	readonly datacenter?: string;
+	readonly state: 'cold' | 'fresh' | 'stale';
+	readonly revision: number;
+	readonly instances: number;
+	readonly healthyInstances: number;
+	readonly readers: number;
+	readonly ageMs: number;
+	/** The last error of the watch while it fails, else null. */
+	readonly error: string | null;
+}
+
+/** The health of the registry behind a sidecar, as seen from the sidecar. */
+export interface BackendStatus {
+	/** `consul`, `local`. */
+	readonly name: string;
+	/** `connecting`: no answer yet. `up`: the last answers were good. `down`: the last one failed. */
+	readonly state: 'connecting' | 'up' | 'down';
+	/** Addresses or files, without secrets. */
+	readonly addresses: readonly string[];
+	/** The last error while the state is not `up`, else null. */
+	readonly error: string | null;
+	/** Since the last good answer, in milliseconds; null before the first. */
+	readonly lastSuccessAgeMs: number | null;
+}
+
+/** What `sidecar status` prints. */
+export interface StatusReply {
+	readonly sidecar: string;
+	readonly instance: string;
+	readonly pid: number;
+	readonly uptimeMs: number;
+	readonly phase: string;
+	readonly ready: boolean;
+	readonly backend: BackendStatus;
+	readonly connections: number;
+	readonly subscriptions: number;
+	readonly watches: readonly WatchStatus[];
+	/** Totals since the start of the process. */
+	readonly counters: Readonly<Record<string, number>>;
+}
+
+/** Why an instance is, or is not, among those that get work. */
+export interface InstanceExplanation {
+	readonly instance: string;
+	readonly host: string;
+	readonly port: number;
+	readonly weight: number;
+	readonly status: InstanceStatus;
+	readonly included: boolean;
+	readonly reason: string;
+}
+
+/** The answer to explain. */
+export interface ExplainReply {
+	readonly service: string;
+	readonly source: ServiceSnapshot['source'];
+	readonly ageMs: number;
+	readonly revision: number;
+	readonly instances: readonly InstanceExplanation[];
+}
+
+/**
+ * Every function of the protocol with the types of its data and its reply. Calls of a client and handlers of a sidecar
+ * are typed from here: a misspelt function or member does not compile.
+ *
+ * `registerService`, `deregisterService`, `getKey`, `watchKey` and `unwatchKey` are reserved by docs/PROTOCOL.md and
+ * answered UNKNOWN_FUNC by this version.
+ */
+export interface FuncMap {
+	hello: { data: HelloData; reply: HelloReply };
+	ping: { data: unknown; reply: unknown };
+	getService: { data: GetServiceData; reply: ServiceAddress };
+	getInstances: { data: ServiceQuery; reply: ServiceSnapshot };
+	listServices: { data: { readonly datacenter?: string }; reply: ServiceList };
+	watchService: { data: ServiceQuery; reply: ServiceSnapshot };
+	unwatchService: { data: ServiceQuery; reply: null };
+	status: { data: null; reply: StatusReply };
+	explain: { data: ServiceQuery; reply: ExplainReply };
+}
+
+/** The name of a function of the protocol. */
+export type FuncName = keyof FuncMap;
+export type FuncData<F extends FuncName> = FuncMap[F]['data'];
+export type FuncReply<F extends FuncName> = FuncMap[F]['reply'];
+
+/** Why a sidecar asks its clients to move. */
+export interface GoawayData {
+	readonly reason: 'shutdown' | 'upgrade';
+	/** How long the sidecar goes on answering what is in flight, in milliseconds. */
+	readonly graceMs: number;
+}
+
+/** Every push of the protocol with the type of its data. */
+export interface EventMap {
+	service: ServiceSnapshot;
+	goaway: GoawayData;
+	window: { readonly inFlightMax: number };
+}
+
+/** The name of a push. */
+export type EventName = keyof EventMap;

@@ -1,0 +1,51 @@
+export { type ErrorCode, type ErrorCodeFacts, errorCodes, isWireErrorCode, type WireErrorCode } from './error-code.ts';
+export { FrameDecoder, type FrameDecoderOptions, type FrameSink } from './frame-decoder.ts';
+export {
+	assertFrameSize,
+	encodeCancel,
+	encodeFailure,
+	encodePayload,
+	encodePush,
+	encodeReply,
+	encodeRequest,
+	encodeRequestTail,
+	type PayloadText,
+} from './frame-encoder.ts';
+export type {
+	BackendStatus,
+	EventMap,
+	EventName,
+	ExplainReply,
+	FuncData,
+	FuncMap,
+	FuncName,
+	FuncReply,
+	GetServiceData,
+	GoawayData,
+	HelloData,
+	HelloReply,
+	InstanceExplanation,
+	StatusReply,
+	WatchStatus,
+} from './func-map.ts';
+export { InFlightRing, type InFlightRingOptions } from './in-flight-ring.ts';
+export { isDeeperThan } from './json-depth.ts';
+export * from './limits.ts';
+export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
+export {
+	type InstanceStatus,
+	isServing,
+	normaliseQuery,
+	queryKey,
+	type ServiceAddress,
+	type ServiceInstance,
+	type ServiceList,
+	type ServiceListEntry,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type SnapshotSource,
+} from './model.ts';
+export type { CallOptions, ServiceSource, SnapshotObserver, SourceWatch } from './service-source.ts';
+export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
+export { funcNames, validateFuncData, validateQuery } from './validate-func-data.ts';
+export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';

@@ -1,0 +1,51 @@
+/**
+ * Every maximum of the protocol in one place, with the relations between them asserted below.
+ * Bytes are bytes of UTF-8; durations are milliseconds.
+ */
+
+/** Longest frame, LF not counted, both ways. Told in hello. */
+export const FRAME_BYTES_MAX = 1024 * 1024;
+/** Longest frame that an option may ask for; strings in V8 end at about 512 MiB. */
+export const FRAME_BYTES_MAX_CEILING = 256 * 1024 * 1024;
+/** Shortest `frameBytesMax` that still carries every failure and a small snapshot. */
+export const FRAME_BYTES_MAX_FLOOR = 1024;
+/** Deepest nesting of objects and arrays in a frame. Deeper ones are refused before they are parsed. */
+export const JSON_DEPTH_MAX = 128;
+/** Requests in flight on one connection. A power of two: it is also the capacity of the client's ring. */
+export const IN_FLIGHT_MAX = 65_536;
+/** Largest request id. */
+export const ID_MAX = 0xffff_ffff;
+/** Longest function name, in UTF-16 code units. */
+export const FUNC_LENGTH_MAX = 64;
+/** Longest service, datacenter, tag or key name. Consul's own DNS limit is 63; names of other registries are longer. */
+export const NAME_LENGTH_MAX = 512;
+/** Most tags in one query. */
+export const QUERY_TAGS_MAX = 32;
+/** Frames that are no JSON object, in a row, after which a connection is closed. */
+export const BAD_FRAMES_IN_A_ROW_MAX = 16;
+/** Written but not yet taken by the peer, for each connection; above it reading from that connection stops. */
+export const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
+/** How long a connection may stay above `outputBytesMax` before it is closed as a slow consumer. */
+export const SLOW_CONSUMER_MS = 30_000;
+/** Longest deadline: the largest delay of a Node timer. */
+export const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+/** The versions of the protocol that this package speaks, best first. */
+export const PROTOCOL_VERSIONS: readonly number[] = Object.freeze([1]);
+
+/** The limits a sidecar tells in its answer to hello. */
+export interface WireLimits {
+	readonly frameBytesMax: number;
+	readonly inFlightMax: number;
+}
+
+/** Relations between the limits that the code relies on; the tests assert that the list is true. */
+export const limitRelations: readonly (readonly [sentence: string, holds: boolean])[] = [
+	['a full output buffer holds several frames of the largest size', OUTPUT_BYTES_MAX >= 4 * FRAME_BYTES_MAX],
+	['the ring capacity is a power of two', (IN_FLIGHT_MAX & (IN_FLIGHT_MAX - 1)) === 0],
+	['ids outlast the ring many times over', ID_MAX + 1 >= IN_FLIGHT_MAX * 1024],
+	['a query of the largest size fits into a frame', QUERY_TAGS_MAX * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX],
+	[
+		'the option range of frameBytesMax holds its default',
+		FRAME_BYTES_MAX_FLOOR <= FRAME_BYTES_MAX && FRAME_BYTES_MAX <= FRAME_BYTES_MAX_CEILING,
+	],
+];

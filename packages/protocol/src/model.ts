@@ -1,0 +1,98 @@
+/** Whether an instance may be sent work. `warning` still may; `critical` and `maintenance` may not. */
+export type InstanceStatus = 'passing' | 'warning' | 'critical' | 'maintenance';
+
+/** What is asked of the registry. Two queries with equal members are one watch, one cache entry and one subscription. */
+export interface ServiceQuery {
+	/** The service's name, 1 to 512 characters. */
+	readonly service: string;
+	/** Only instances that carry every one of these tags. Default: no condition. */
+	readonly tags?: readonly string[];
+	/** The registry's datacenter. Default: the one of the sidecar's backend. */
+	readonly datacenter?: string;
+}
+
+/** One running copy of a service. */
+export interface ServiceInstance {
+	/** Unique within the service: for Consul, node name + "/" + service id. */
+	readonly instance: string;
+	/** An IP address or a DNS name. */
+	readonly host: string;
+	readonly port: number;
+	/** Relative share of the work, at least 0. 1 when the registry says nothing. */
+	readonly weight: number;
+	readonly status: InstanceStatus;
+	readonly tags: readonly string[];
+	readonly meta: Readonly<Record<string, string>>;
+	/** The failure zone the instance runs in, or null. */
+	readonly zone: string | null;
+	readonly datacenter: string | null;
+}
+
+/**
+ * Where a snapshot's truth comes from. `live`: verified by the backend within its watch interval. `last-known-good`: the
+ * backend (or, on a client, the sidecar) is out of reach. `static`: a list that nobody verifies.
+ */
+export type SnapshotSource = 'live' | 'last-known-good' | 'static';
+
+/**
+ * All instances of a service at one moment, healthy or not, sorted by instance. `tags` and `datacenter` are there only if
+ * the query had them: they tell the subscriptions of one service apart.
+ */
+export interface ServiceSnapshot extends ServiceQuery {
+	/** Grows by one with every change that the publishing process publishes. */
+	readonly revision: number;
+	readonly instances: readonly ServiceInstance[];
+	readonly source: SnapshotSource;
+	/** How long ago the instances were last verified, in milliseconds; 0 while `source` is `live` or `static`. */
+	readonly ageMs: number;
+}
+
+/** One instance to send work to: the answer to getService. */
+export interface ServiceAddress {
+	readonly host: string;
+	readonly port: number;
+	readonly instance: string;
+	/** Present, and true, only when the answer is not live. */
+	readonly stale?: true;
+	/** Age of a stale answer in milliseconds. */
+	readonly ageMs?: number;
+}
+
+/** A service's name and the tags that any of its instances carries. */
+export interface ServiceListEntry {
+	readonly name: string;
+	readonly tags: readonly string[];
+}
+
+/** The answer to listServices. */
+export interface ServiceList {
+	readonly services: readonly ServiceListEntry[];
+	readonly source: SnapshotSource;
+	readonly ageMs: number;
+}
+
+/** True for an instance that may be sent work. */
+export function isServing(instance: ServiceInstance): boolean {
+	return instance.status === 'passing' || instance.status === 'warning';
+}
+
+/**
+ * The key under which a query is cached and subscribed: equal queries have equal keys, whatever the order or repetition
+ * of their tags. A query with a name alone is its name, because that is nearly every query there is.
+ */
+export function queryKey(query: ServiceQuery): string {
+	const { service, tags, datacenter } = query;
+	if ((tags === undefined || tags.length === 0) && datacenter === undefined) return service;
+	// A newline cannot be typed into a registry's name, and JSON escapes it: no two queries can share a key.
+	return `${service}\n${JSON.stringify([[...new Set(tags ?? [])].sort(), datacenter ?? null])}`;
+}
+
+/** The query with only the members that count, tags sorted and each once; frozen. */
+export function normaliseQuery(query: ServiceQuery): ServiceQuery {
+	const { service, tags, datacenter } = query;
+	return Object.freeze({
+		service,
+		...(tags !== undefined && tags.length > 0 ? { tags: Object.freeze([...new Set(tags)].sort()) } : {}),
+		...(datacenter !== undefined ? { datacenter } : {}),
+	});
+}

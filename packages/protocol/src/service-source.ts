@@ -1,0 +1,49 @@
+import type { ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
+import type { SpockError } from './spock-error.ts';
+
+/** How long to wait for an answer, and how to stop waiting. */
+export interface CallOptions {
+	/** Deadline of the call in milliseconds, 1 to 2147483647. Default: the source's own. */
+	readonly timeoutMs?: number;
+	/** Aborts the wait; the call rejects with ABORTED, its cause the signal's reason. */
+	readonly signal?: AbortSignal;
+}
+
+/** Told of every state of one query, newest only. Callbacks must not throw. */
+export interface SnapshotObserver {
+	/** A snapshot newer than the one before it, or the same instances with another `source`. */
+	next(snapshot: ServiceSnapshot): void;
+	/**
+	 * There is no snapshot to give, and why. The watch goes on: a later `next` ends the error. Once a snapshot was given
+	 * there are no errors any more, only stale snapshots.
+	 */
+	error?(error: SpockError): void;
+}
+
+/** A running watch. */
+export interface SourceWatch {
+	/** Ends the watch; idempotent. The observer is not called after it. */
+	stop(): void;
+}
+
+/**
+ * The one port through which services are found: a client's connection to a sidecar is one, and so is a cache over a
+ * registry's backend. Whoever creates a source closes it.
+ */
+export interface ServiceSource {
+	/** `sidecar`, `consul`, `local`, …: for status and error messages. */
+	readonly name: string;
+	/** The snapshot known now, in this tick and with no I/O; undefined when there is none. Never starts a watch. */
+	peek(query: ServiceQuery): ServiceSnapshot | undefined;
+	/**
+	 * The current snapshot; starts a watch if there is none and waits for its first answer. An unknown service is a
+	 * snapshot without instances. Rejects with NOT_READY, UNAVAILABLE, ACL_DENIED, TIMEOUT, ABORTED or CLOSED.
+	 */
+	get(query: ServiceQuery, options?: CallOptions): Promise<ServiceSnapshot>;
+	/** Tells `observer` the current snapshot, if there is one, before it returns; and then every change. */
+	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch;
+	/** The names of all services. Rejects as `get` does. */
+	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
+	/** Ends every watch and rejects every waiting call with CLOSED; idempotent. */
+	close(): Promise<void>;
+}

@@ -1,0 +1,93 @@
+import { type ErrorCode, errorCodes, isWireErrorCode, type WireErrorCode } from './error-code.ts';
+
+/** The error member of a failure on the wire. */
+export interface WireError {
+	readonly code: string;
+	readonly message: string;
+	readonly retryable: boolean;
+	readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** What a {@link SpockError} may carry besides its code and message. */
+export interface SpockErrorOptions {
+	/** Facts for programs: names, limits, paths. Default `{}`. */
+	readonly details?: Readonly<Record<string, unknown>>;
+	/** The error that led to this one; always kept. */
+	readonly cause?: unknown;
+	/** Overrides what the code table says; used for what came over the wire. */
+	readonly retryable?: boolean;
+}
+
+// Branded by a registered symbol and not by class identity: two copies of this package in one process still know each
+// other's errors.
+const BRAND = Symbol.for('@spock/error');
+
+/**
+ * The one error class of Spock and Diplomat. `code` is from the closed table of {@link errorCodes}; `retryable` says
+ * whether the same call may succeed later; `details` holds facts for programs; `cause` is kept.
+ */
+export class SpockError extends Error {
+	readonly code: ErrorCode;
+	readonly retryable: boolean;
+	readonly details: Readonly<Record<string, unknown>>;
+
+	constructor(code: ErrorCode, message: string, options: SpockErrorOptions = {}) {
+		super(message, options.cause === undefined ? undefined : { cause: options.cause });
+		this.code = code;
+		this.retryable = options.retryable ?? errorCodes[code].retryable;
+		this.details = Object.freeze({ ...options.details });
+	}
+
+	override get name(): string {
+		return 'SpockError';
+	}
+
+	/** True for a SpockError of any copy of this package; with `code`, only for that code. */
+	static is(value: unknown, code?: ErrorCode): value is SpockError {
+		if (typeof value !== 'object' || value === null || !(BRAND in value)) return false;
+		return code === undefined || (value as unknown as SpockError).code === code;
+	}
+
+	/**
+	 * The error itself if it is a SpockError, otherwise an INTERNAL error that keeps it as its cause. The message of the
+	 * cause is not repeated, because this error may travel to another process.
+	 */
+	static from(value: unknown): SpockError {
+		return SpockError.is(value) ? value : new SpockError('INTERNAL', 'an internal fault', { cause: value });
+	}
+
+	/**
+	 * Reads the error member of a failure. Unknown codes (of a newer sidecar) become INTERNAL, with the code in the
+	 * details; missing members get the defaults of the code table.
+	 */
+	static fromWire(wire: unknown): SpockError {
+		const { code, message, retryable, details } = (typeof wire === 'object' && wire !== null ? wire : {}) as Record<
+			string,
+			unknown
+		>;
+		const text = typeof message === 'string' ? message : 'the sidecar gave no message';
+		const facts = isPlainObject(details) ? details : {};
+		if (isWireErrorCode(code)) {
+			return new SpockError(code, text, {
+				details: facts,
+				...(typeof retryable === 'boolean' ? { retryable } : {}),
+			});
+		}
+		return new SpockError('INTERNAL', text, {
+			details: { ...facts, code: typeof code === 'string' ? code : null },
+			retryable: typeof retryable === 'boolean' ? retryable : false,
+		});
+	}
+
+	/** The error member of a failure. A code that is local to a client becomes INTERNAL. */
+	toWire(): WireError {
+		const code: WireErrorCode = isWireErrorCode(this.code) ? this.code : 'INTERNAL';
+		return { code, message: this.message, retryable: this.retryable, details: this.details };
+	}
+}
+
+Object.defineProperty(SpockError.prototype, BRAND, { value: true });
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,99 @@
+import type { FuncData, FuncName } from './func-map.ts';
+import { NAME_LENGTH_MAX, QUERY_TAGS_MAX } from './limits.ts';
+import { SpockError } from './spock-error.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } = {
+	hello: validateHello,
+	ping: (data) => data,
+	getService: (data) => {
+		const members = expectObject(data);
+		const key = optionalString(members, 'key');
+		return { ...queryFrom(members), ...(key === undefined ? {} : { key }) };
+	},
+	getInstances: validateQuery,
+	listServices: (data) => {
+		// Absent data is null on the wire: "all services here" needs no members.
+		const datacenter = data === null ? undefined : optionalString(expectObject(data), 'datacenter');
+		return datacenter === undefined ? {} : { datacenter };
+	},
+	watchService: validateQuery,
+	unwatchService: validateQuery,
+	status: () => null,
+	explain: validateQuery,
+};
+
+/** The names of all functions, in the order of the protocol's table. */
+export const funcNames: readonly FuncName[] = Object.freeze(Object.keys(VALIDATORS) as FuncName[]);
+
+/**
+ * The data of a request, checked and with unknown members left out.
+ * Throws BAD_REQUEST, whose `details.path` names the member that is wrong ("" for the data itself).
+ */
+export function validateFuncData<F extends FuncName>(func: F, data: unknown): FuncData<F> {
+	return VALIDATORS[func](data);
+}
+
+/** Checks a query; throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function validateQuery(data: unknown): FuncData<'getInstances'> {
+	return queryFrom(expectObject(data));
+}
+
+function queryFrom(members: Members): FuncData<'getInstances'> {
+	const { service } = members;
+	if (!isName(service)) throw bad('service', `must be a string of 1 to ${NAME_LENGTH_MAX} characters`);
+	const datacenter = optionalString(members, 'datacenter');
+	const { tags } = members;
+	if (tags === undefined || tags === null) {
+		return datacenter === undefined ? { service } : { service, datacenter };
+	}
+	if (!Array.isArray(tags) || tags.length > QUERY_TAGS_MAX) {
+		throw bad('tags', `must be an array of at most ${QUERY_TAGS_MAX} strings`);
+	}
+	tags.forEach((tag, index) => {
+		if (!isName(tag)) throw bad(`tags[${index}]`, `must be a string of 1 to ${NAME_LENGTH_MAX} characters`);
+	});
+	return { service, tags: tags as string[], ...(datacenter === undefined ? {} : { datacenter }) };
+}
+
+function validateHello(data: unknown): FuncData<'hello'> {
+	const members = expectObject(data);
+	const { versions, pid, features } = members;
+	if (!Array.isArray(versions) || !versions.every((version) => Number.isInteger(version))) {
+		throw bad('versions', 'must be an array of integers');
+	}
+	if (pid !== undefined && pid !== null && !Number.isInteger(pid)) throw bad('pid', 'must be an integer');
+	if (features !== undefined && features !== null) {
+		if (!Array.isArray(features) || !features.every((feature) => typeof feature === 'string')) {
+			throw bad('features', 'must be an array of strings');
+		}
+	}
+	const client = optionalString(members, 'client');
+	return {
+		versions: versions as number[],
+		...(client === undefined ? {} : { client }),
+		...(typeof pid === 'number' ? { pid } : {}),
+		...(Array.isArray(features) ? { features: features as string[] } : {}),
+	};
+}
+
+function expectObject(data: unknown): Members {
+	if (typeof data !== 'object' || data === null || Array.isArray(data)) throw bad('', 'must be an object');
+	return data as Members;
+}
+
+function optionalString(members: Members, name: string): string | undefined {
+	const value = members[name];
+	if (value === undefined || value === null) return undefined;
+	if (!isName(value)) throw bad(name, `must be a string of 1 to ${NAME_LENGTH_MAX} characters`);
+	return value;
+}
+
+function isName(value: unknown): value is string {
+	return typeof value === 'string' && value.length > 0 && value.length <= NAME_LENGTH_MAX;
+}
+
+function bad(path: string, sentence: string): SpockError {
+	return new SpockError('BAD_REQUEST', `${path === '' ? 'data' : `data.${path}`} ${sentence}`, { details: { path } });
+}

@@ -1,0 +1,92 @@
+import { isDeeperThan } from './json-depth.ts';
+import { FUNC_LENGTH_MAX, ID_MAX, JSON_DEPTH_MAX, TIMEOUT_MS_MAX } from './limits.ts';
+import type { ClientMessage, Fault, SidecarMessage } from './message.ts';
+import type { WireError } from './spock-error.ts';
+
+type Members = Record<string, unknown>;
+
+/** Reads one frame as a sidecar does: a request, a notice, or a fault that says what to answer. Never throws. */
+export function readClientMessage(text: string): ClientMessage | Fault {
+	const members = parseObject(text);
+	if (isFault(members)) return members;
+	const { id, func, data = null, timeoutMs } = members;
+	if (id === undefined) {
+		if (func === 'cancel') return { kind: 'notice', func, data };
+		return badRequest(null, 'id', 'a request needs an id');
+	}
+	if (!isId(id)) return badRequest(null, 'id', `id must be an integer from 0 to ${ID_MAX}`);
+	// -0 is 0 on the wire and must be so in every comparison.
+	const requestId = id + 0;
+	if (typeof func !== 'string' || func.length === 0 || func.length > FUNC_LENGTH_MAX) {
+		return badRequest(requestId, 'func', `func must be a string of 1 to ${FUNC_LENGTH_MAX} characters`);
+	}
+	if (timeoutMs !== undefined && !isTimeoutMs(timeoutMs)) {
+		return badRequest(requestId, 'timeoutMs', `timeoutMs must be an integer from 1 to ${TIMEOUT_MS_MAX}`);
+	}
+	return { kind: 'request', id: requestId, func, data, timeoutMs };
+}
+
+/**
+ * Reads one frame as a client does: a reply, a failure, a push, or a fault. A frame with an id that could be nobody's
+ * (`null` in a reply, `"length"`, -1, 1.5) is a fault, never a TypeError further on. Never throws.
+ */
+export function readSidecarMessage(text: string): SidecarMessage | Fault {
+	const members = parseObject(text);
+	if (isFault(members)) return members;
+	const { id, data = null, error, event } = members;
+	if (id === undefined) {
+		if (typeof event === 'string' && event.length > 0) return { kind: 'push', event, data };
+		return badRequest(null, 'id', 'neither an id nor an event');
+	}
+	if (error !== undefined && error !== null) {
+		if (id !== null && !isId(id)) return badRequest(null, 'id', 'the id of a failure is no request id');
+		return { kind: 'failure', id: id === null ? null : id + 0, error: error as WireError };
+	}
+	if (!isId(id)) return badRequest(null, 'id', 'the id of a reply is no request id');
+	return { kind: 'reply', id: id + 0, data };
+}
+
+/** True for a request id: an integer from 0 to 4294967295. */
+export function isId(value: unknown): value is number {
+	return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= ID_MAX;
+}
+
+/** True for a deadline that a timer can keep: an integer from 1 to 2147483647 milliseconds. */
+export function isTimeoutMs(value: unknown): value is number {
+	return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= TIMEOUT_MS_MAX;
+}
+
+function parseObject(text: string): Members | Fault {
+	if (isDeeperThan(text, JSON_DEPTH_MAX)) return badFrame(`the frame nests deeper than ${JSON_DEPTH_MAX} levels`);
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch {
+		// What V8 says of the text quotes the text; a peer is told only that it is no JSON.
+		return badFrame('the frame is not JSON');
+	}
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+		return badFrame('the frame is not a JSON object');
+	}
+	return value as Members;
+}
+
+const FAULT: unique symbol = Symbol('fault');
+
+function isFault(value: Members | Fault): value is Fault {
+	return FAULT in value;
+}
+
+function badFrame(message: string): Fault {
+	return makeFault({ kind: 'fault', id: null, code: 'BAD_FRAME', message, details: {} });
+}
+
+function badRequest(id: number | null, path: string, message: string): Fault {
+	return makeFault({ kind: 'fault', id, code: 'BAD_REQUEST', message, details: { path } });
+}
+
+// A frame may have a member `kind` of its own, so a fault is known by a symbol, which no JSON can hold.
+function makeFault(fault: Fault): Fault {
+	Object.defineProperty(fault, FAULT, { value: true });
+	return fault;
+}

@@ -1,0 +1,3 @@
+export { FakeClock, settle } from './fake-clock.ts';
+export { type TempSocket, tempSocket } from './temp-socket.ts';
+export { waitFor } from './wait-for.ts';

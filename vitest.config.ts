@@ -1,0 +1,37 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests run on source, with no build: the packages' exports have a condition for it.
+const conditions = ['@spock/source', 'node', 'import', 'default'];
+
+export default defineConfig({
+	ssr: { resolve: { conditions, externalConditions: conditions } },
+	test: {
+		// Generous, because a busy machine is slow and not wrong; nothing waits for it to pass.
+		testTimeout: 30_000,
+		hookTimeout: 60_000,
+		allowOnly: false,
+		projects: [
+			{
+				extends: true,
+				test: { name: 'unit', include: ['packages/*/{src,test}/**/*.test.ts'] },
+			},
+			{
+				extends: true,
+				test: {
+					name: 'socket',
+					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
+					exclude: ['**/*.consul.itest.ts', '**/node_modules/**'],
+				},
+			},
+			{
+				extends: true,
+				test: {
+					name: 'consul',
+					include: ['packages/*/{src,test}/**/*.consul.itest.ts'],
+					testTimeout: 120_000,
+					hookTimeout: 120_000,
+				},
+			},
+		],
+	},
+});

@@ -4,9 +4,9 @@
  */
 
 /** Longest frame, LF not counted, both ways. Told in hello. */
-export const FRAME_BYTES_MAX = 1024 * 1024;
+export const FRAME_BYTES_MAX: number = 1024 * 1024;
 /** Longest frame that an option may ask for; strings in V8 end at about 512 MiB. */
-export const FRAME_BYTES_MAX_CEILING = 256 * 1024 * 1024;
+export const FRAME_BYTES_MAX_CEILING: number = 256 * 1024 * 1024;
 /** Shortest `frameBytesMax` that still carries every failure and a small snapshot. */
 export const FRAME_BYTES_MAX_FLOOR = 1024;
 /** Deepest nesting of objects and arrays in a frame. Deeper ones are refused before they are parsed. */
@@ -24,11 +24,11 @@ export const QUERY_TAGS_MAX = 32;
 /** Frames that are no JSON object, in a row, after which a connection is closed. */
 export const BAD_FRAMES_IN_A_ROW_MAX = 16;
 /** Written but not yet taken by the peer, for each connection; above it reading from that connection stops. */
-export const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
+export const OUTPUT_BYTES_MAX: number = 8 * 1024 * 1024;
 /** How long a connection may stay above `outputBytesMax` before it is closed as a slow consumer. */
 export const SLOW_CONSUMER_MS = 30_000;
 /** Longest deadline: the largest delay of a Node timer. */
-export const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+export const TIMEOUT_MS_MAX: number = 2 ** 31 - 1;
 /** The versions of the protocol that this package speaks, best first. */
 export const PROTOCOL_VERSIONS: readonly number[] = Object.freeze([1]);
 

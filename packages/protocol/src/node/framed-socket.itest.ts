@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createConnection, createServer, type Socket } from 'node:net';
+
+import { tempSocket } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { FramedSocket } from './framed-socket.ts';
+
+interface Pair extends AsyncDisposable {
+	readonly near: Socket;
+	readonly far: Socket;
+}
+
+async function socketPair(): Promise<Pair> {
+	const place = await tempSocket();
+	const server = createServer({ allowHalfOpen: true }).listen(place.path);
+	await once(server, 'listening');
+	const near = createConnection(place.path);
+	const [far] = (await once(server, 'connection')) as [Socket];
+	return {
+		near,
+		far,
+		[Symbol.asyncDispose]: async () => {
+			near.destroy();
+			far.destroy();
+			server.close();
+			await place[Symbol.asyncDispose]();
+		},
+	};
+}
+
+function collect(socket: Socket): { framed: FramedSocket; told: unknown[]; closed: Promise<Error | undefined> } {
+	const told: unknown[] = [];
+	let settle: (error: Error | undefined) => void;
+	const closed = new Promise<Error | undefined>((resolve) => {
+		settle = resolve;
+	});
+	const framed = new FramedSocket(socket, {
+		frame: (text) => told.push(text),
+		fault: (code) => told.push({ fault: code }),
+		ended: () => told.push('ended'),
+		closed: (error) => settle(error),
+	});
+	return { framed, told, closed };
+}
+
+describe('FramedSocket', () => {
+	it('sends all frames of a tick in one write', async () => {
+		await using pair = await socketPair();
+		const { framed } = collect(pair.near);
+		const writes: string[] = [];
+		const write = pair.near.write.bind(pair.near);
+		pair.near.write = ((text: string, ...rest: []) => {
+			writes.push(text);
+			return write(text, ...rest);
+		}) as typeof pair.near.write;
+		framed.write('1\n');
+		framed.write('2\n');
+		expect(writes).toEqual([]);
+		expect(framed.bufferedBytes).toBe(4);
+		await Promise.resolve();
+		expect(writes).toEqual(['1\n2\n']);
+	});
+
+	it('does not hold back more than some kilobytes until the end of the tick', async () => {
+		await using pair = await socketPair();
+		const { framed } = collect(pair.near);
+		framed.write(`${'x'.repeat(10_000)}\n`);
+		expect(framed.bytesWritten).toBe(10_001);
+	});
+
+	it('carries every character to the other side, ASCII or not', async () => {
+		await using pair = await socketPair();
+		const near = collect(pair.near);
+		const far = collect(pair.far);
+		near.framed.write('{"a":"plain"}\n');
+		await Promise.resolve();
+		near.framed.write('{"a":"é€😀 ÿ"}\n');
+		near.framed.end();
+		pair.near.resume();
+		far.framed.write('bye\n');
+		far.framed.end();
+		await near.closed;
+		expect(far.told).toEqual(['{"a":"plain"}', '{"a":"é€😀 ÿ"}', 'ended']);
+		expect(near.told).toEqual(['bye', 'ended']);
+		expect(far.framed.bytesRead).toBe(near.framed.bytesWritten);
+	});
+
+	it('tells of its end once, with the reason it was given, and nothing after destroy', async () => {
+		await using pair = await socketPair();
+		const { framed, told, closed } = collect(pair.near);
+		pair.far.write('late\n');
+		const reason = new Error('slow-consumer');
+		framed.destroy(reason);
+		framed.write('x\n');
+		expect(await closed).toBe(reason);
+		expect(told).toEqual([]);
+		expect(framed.closed).toBe(true);
+		expect(framed.bufferedBytes).toBe(0);
+	});
+
+	it('turns an error of the socket into its reason and lets none escape, not even after the close', async () => {
+		await using pair = await socketPair();
+		const { closed } = collect(pair.near);
+		const error = new Error('reset');
+		pair.near.destroy(error);
+		expect(await closed).toBe(error);
+		pair.near.emit('error', new Error('after the close'));
+	});
+});

@@ -1,0 +1,100 @@
+// What `npm start` and `npm test` need first, on a machine with only Node and npm: dependencies and built packages.
+// Both are skipped when nothing has changed since the last time.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The top of the repository. */
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const PNPM_VERSION = '10.34.9';
+const PNPM_LOCAL = join(root, 'node_modules/pnpm/bin/pnpm.cjs');
+const INSTALL_STAMP = join(root, 'node_modules/.spock-install');
+const BUILD_STAMP = join(root, 'node_modules/.spock-build');
+const NODE_MINIMUM = [20, 19];
+
+/** Prints one line for people and goes on. */
+export function say(line) {
+	process.stdout.write(`${line}\n`);
+}
+
+/** Prints one line for people on stderr and ends the process. */
+export function fail(line, exitCode = 1) {
+	process.stderr.write(`${line}\n`);
+	process.exit(exitCode);
+}
+
+/** Runs a command in the repository and ends this process with its exit code if it fails. */
+export function run(command, args, options = {}) {
+	const { quiet = false, ...spawnOptions } = options;
+	const result = spawnSync(command, args, {
+		cwd: root,
+		stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+		encoding: 'utf8',
+		...spawnOptions,
+	});
+	if (result.error !== undefined) fail(`could not run ${command}: ${result.error.message}`);
+	if (result.status !== 0) {
+		if (quiet) process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
+		fail(`failed: ${[command, ...args].join(' ')}`, result.status ?? 1);
+	}
+	return result;
+}
+
+/** Runs pnpm: the one of the workspace once it is installed, otherwise by npx. */
+export function pnpm(args, options = {}) {
+	if (existsSync(PNPM_LOCAL)) return run(process.execPath, [PNPM_LOCAL, ...args], options);
+	return run('npx', ['--yes', `pnpm@${PNPM_VERSION}`, ...args], options);
+}
+
+function digest(paths) {
+	const hash = createHash('sha256').update(process.versions.modules);
+	for (const path of paths) hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0');
+	return hash.digest('hex');
+}
+
+function isCurrent(stamp, value) {
+	return existsSync(stamp) && readFileSync(stamp, 'utf8') === value;
+}
+
+function filesBelow(directory) {
+	return readdirSync(directory, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile())
+		.map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+function packageDirectories() {
+	return readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name));
+}
+
+/** Installs the dependencies of the lock file if they are not there. */
+export function ensureInstalled() {
+	const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+	if (major < NODE_MINIMUM[0] || (major === NODE_MINIMUM[0] && minor < NODE_MINIMUM[1])) {
+		fail(`Node ${NODE_MINIMUM.join('.')} or later is needed, this is ${process.versions.node}`);
+	}
+	const manifests = packageDirectories().map((directory) => join(directory, 'package.json'));
+	const wanted = digest([join(root, 'pnpm-lock.yaml'), join(root, 'package.json'), ...manifests.filter(existsSync)]);
+	if (isCurrent(INSTALL_STAMP, wanted)) return;
+	say('installing dependencies (once, some seconds) …');
+	pnpm(['install', '--frozen-lockfile', '--reporter=silent']);
+	mkdirSync(dirname(INSTALL_STAMP), { recursive: true });
+	writeFileSync(INSTALL_STAMP, wanted);
+}
+
+/** Builds the packages if a source has changed since the last build. */
+export function ensureBuilt() {
+	const published = packageDirectories().filter((directory) => existsSync(join(directory, 'tsup.config.ts')));
+	const sources = published.flatMap((directory) => [
+		join(directory, 'package.json'),
+		...filesBelow(join(directory, 'src')).filter((path) => !/\.i?test\.ts$/.test(path)),
+	]);
+	const wanted = digest([...sources.sort(), join(root, 'tsup.base.ts'), join(root, 'tsconfig.base.json')]);
+	const outputs = published.map((directory) => join(directory, 'dist/index.js'));
+	if (isCurrent(BUILD_STAMP, wanted) && outputs.every(existsSync)) return;
+	say('building the packages (once, some seconds) …');
+	pnpm(['--recursive', '--filter', './packages/*', 'run', 'build'], { quiet: true });
+	writeFileSync(BUILD_STAMP, wanted);
+}

@@ -20,7 +20,7 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.consul.itest.ts', '**/node_modules/**'],
+					exclude: ['**/*.{consul,go,shell}.itest.ts', '**/node_modules/**'],
 				},
 			},
 			{
@@ -32,6 +32,9 @@ export default defineConfig({
 					hookTimeout: 120_000,
 				},
 			},
+			// These need a program that is not on every machine; tools/test.js says which were left out.
+			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
+			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },
 		],
 	},
 });

@@ -27,7 +27,9 @@ const bundled = await build({
 	platform: 'node',
 	conditions: ['@spock/source'],
 });
-const code = await import(`data:text/javascript;base64,${Buffer.from(bundled.outputFiles[0].contents).toString('base64')}`);
+const code = await import(
+	`data:text/javascript;base64,${Buffer.from(bundled.outputFiles[0].contents).toString('base64')}`
+);
 
 const before = readFileSync(page, 'utf8');
 let after = before;

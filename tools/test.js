@@ -1,5 +1,5 @@
-// `npm test`: every test. The suite against a real Consul needs one; without it that suite is left out, in plain words,
-// and with CI set that is a failure. Arguments go to vitest: npm test -- packages/client
+// `npm test`: every test. Suites that need a program which is not on every machine (a Consul server, Go, socat) are left
+// out without it, in plain words, and with CI set that is a failure. Arguments go to vitest: npm test -- packages/client
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -32,16 +32,30 @@ function isExecutable(path) {
 	}
 }
 
+function isOnPath(name) {
+	return (process.env.PATH ?? '').split(delimiter).some((place) => place !== '' && isExecutable(join(place, name)));
+}
+
 ensureInstalled();
 ensureBuilt();
 
 const consul = findConsul();
 const projects = ['unit', 'socket'];
-const leftOut =
-	'LEFT OUT: the suite against a real Consul server, because none was found. To run it, put `consul` on PATH, name it ' +
-	'with CONSUL_BIN, or build one with Go 1.26 and `npm run consul:build` (about 5 minutes, once).';
+const leftOut = [];
 if (consul !== undefined) projects.push('consul');
-else if (process.env.CI) fail(`${leftOut}\nWith CI set this is a failure.`);
+else {
+	leftOut.push(
+		'the suite against a real Consul server, because none was found. To run it, put `consul` on PATH, name it with ' +
+			'CONSUL_BIN, or build one with Go 1.26 and `npm run consul:build` (about 5 minutes, once).',
+	);
+}
+if (isOnPath('go')) projects.push('go');
+else leftOut.push('the test of the Go example, because `go` is not on PATH.');
+if (isOnPath('socat') && isOnPath('nc')) projects.push('shell');
+else leftOut.push('the test of the shell example, because it needs `socat` and `nc` (Debian: socat, netcat-openbsd).');
+
+const leftOutText = leftOut.map((sentence) => `LEFT OUT: ${sentence}`).join('\n');
+if (leftOut.length > 0 && process.env.CI) fail(`${leftOutText}\nWith CI set this is a failure.`);
 
 const reports = join(root, 'reports');
 mkdirSync(reports, { recursive: true });
@@ -58,5 +72,5 @@ const result = spawnSync(
 	],
 	{ cwd: root, stdio: 'inherit', env: { ...process.env, ...(consul === undefined ? {} : { CONSUL_BIN: consul }) } },
 );
-if (consul === undefined) say(leftOut);
+if (leftOut.length > 0) say(leftOutText);
 process.exit(result.status ?? 1);

@@ -1,0 +1,3 @@
+module spock.example/go-client
+
+go 1.19

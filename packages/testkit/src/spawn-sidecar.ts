@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { waitFor } from './wait-for.ts';
+
+/** The built command line of the sidecar. */
+export const sidecarBin: string = fileURLToPath(new URL('../../sidecar/bin/sidecar.js', import.meta.url));
+
+/** What a finished process left. */
+export interface ProcessResult {
+	readonly exitCode: number | null;
+	readonly signal: NodeJS.Signals | null;
+	readonly stdout: string;
+	readonly stderr: string;
+}
+
+/** A process under test. Disposing it ends it by SIGKILL if it still runs. */
+export interface RunningProcess extends AsyncDisposable {
+	readonly child: ChildProcess;
+	readonly pid: number;
+	/** What it has printed so far. */
+	stdout(): string;
+	stderr(): string;
+	/** Resolves when it has ended and its output is complete. */
+	readonly finished: Promise<ProcessResult>;
+	/** Sends a signal and waits for the end. */
+	stop(signal?: NodeJS.Signals): Promise<ProcessResult>;
+}
+
+/** Starts a program with only the given variables added to PATH and HOME: no SPOCK_* or CONSUL_* leaks into a test. */
+export function spawnProcess(
+	command: string,
+	args: readonly string[],
+	options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly input?: string } = {},
+): RunningProcess {
+	const { PATH = '', HOME = '/' } = process.env;
+	const child = spawn(command, args, {
+		cwd: options.cwd,
+		env: { PATH, HOME, ...options.env },
+		stdio: ['pipe', 'pipe', 'pipe'],
+	});
+	let stdout = '';
+	let stderr = '';
+	child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+		stdout += text;
+	});
+	child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+		stderr += text;
+	});
+	child.stdin?.end(options.input ?? '');
+	const finished = new Promise<ProcessResult>((resolve, reject) => {
+		child.on('error', reject);
+		child.on('close', (exitCode, signal) => resolve({ exitCode, signal, stdout, stderr }));
+	});
+	finished.catch(() => undefined);
+	const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<ProcessResult> => {
+		if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+		return finished;
+	};
+	return {
+		child,
+		pid: child.pid ?? -1,
+		stdout: () => stdout,
+		stderr: () => stderr,
+		finished,
+		stop,
+		[Symbol.asyncDispose]: async () => {
+			if (child.exitCode === null && child.signalCode === null) {
+				child.kill('SIGKILL');
+				await once(child, 'close');
+			}
+		},
+	};
+}
+
+/** Runs the built `sidecar` command. Throws if the packages are not built. */
+export function runSidecar(
+	args: readonly string[],
+	options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+): RunningProcess {
+	if (!existsSync(fileURLToPath(new URL('../../sidecar/dist/cli/main.js', import.meta.url)))) {
+		throw new Error('the sidecar is not built: run `npm run build` first');
+	}
+	return spawnProcess(process.execPath, [sidecarBin, ...args], options);
+}
+
+/** Starts a sidecar and waits until its socket is there. */
+export async function startSidecar(
+	path: string,
+	args: readonly string[],
+	options: { readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<RunningProcess> {
+	const sidecar = runSidecar(['start', '--socket', path, '--grace-ms', '0', ...args], options);
+	let ended = false;
+	sidecar.finished.then(
+		() => {
+			ended = true;
+		},
+		() => {
+			ended = true;
+		},
+	);
+	await waitFor(`a sidecar at ${path}`, () => existsSync(path) || ended);
+	if (ended) throw new Error(`the sidecar ended: ${sidecar.stdout()}${sidecar.stderr()}`);
+	return sidecar;
+}

@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+
+// The direction of imports is the architecture: this is the one place that says who may know whom.
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+	protocol: [],
+	balancer: ['protocol'],
+	discovery: ['protocol'],
+	client: ['protocol', 'balancer'],
+	sidecar: ['protocol', 'balancer', 'discovery'],
+	testkit: ['protocol'],
+};
+const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
+	protocol: [],
+	balancer: [],
+	discovery: ['consul', 'yaml'],
+	client: [],
+	sidecar: ['commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
+	testkit: [],
+};
+const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
+	protocol: ['.', './internal', './node', './package.json'],
+	balancer: ['.', './package.json'],
+	discovery: ['.', './package.json'],
+	client: ['.', './package.json'],
+	sidecar: ['.', './package.json'],
+	testkit: ['.'],
+};
+/** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
+const IMPURE = /^node:(?!buffer$)/;
+
+const packages = fileURLToPath(new URL('../../', import.meta.url));
+
+interface Manifest {
+	readonly dependencies?: Record<string, string>;
+	readonly exports: Record<string, unknown>;
+}
+
+function manifestOf(name: string): Manifest {
+	return JSON.parse(readFileSync(join(packages, name, 'package.json'), 'utf8')) as Manifest;
+}
+
+function sourcesOf(name: string): string[] {
+	const directory = join(packages, name, 'src');
+	return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+		.filter((path) => path.endsWith('.ts') && !/\.i?test\.ts$/.test(path) && !path.endsWith('.test-d.ts'))
+		.map((path) => join(directory, path));
+}
+
+interface Import {
+	readonly file: string;
+	readonly target: string;
+	readonly typeOnly: boolean;
+}
+
+function importsOf(file: string): Import[] {
+	const text = readFileSync(file, 'utf8').replace(/^\s*(?:\/\/|\*).*$/gm, '');
+	const statements = text.matchAll(/^\s*(?:import|export)\b([^;'"]*?)(?:from\s+)?['"]([^'"]+)['"]/gm);
+	const dynamic = text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g);
+	return [
+		...[...statements].map(([, clause = '', target = '']) => ({ file, target, typeOnly: /^\s*type\b/.test(clause) })),
+		...[...dynamic].map(([, target = '']) => ({ file, target, typeOnly: false })),
+	];
+}
+
+describe('imports', () => {
+	it('the table names every package that there is (bench is added with its own)', () => {
+		expect(readdirSync(packages).sort()).toEqual(Object.keys(MAY_IMPORT).sort());
+	});
+
+	describe.each(Object.keys(MAY_IMPORT))('%s', (name) => {
+		const sources = sourcesOf(name);
+		const allowed = MAY_IMPORT[name]?.map((other) => `@spock/${other}`) ?? [];
+		const thirdParty = THIRD_PARTY[name] ?? [];
+
+		it('imports only the packages it may know', () => {
+			expect(sources.length).toBeGreaterThan(0);
+			const strangers = sources.flatMap(importsOf).filter(({ target }) => {
+				if (target.startsWith('.') || target.startsWith('node:')) return false;
+				const known = [...allowed, ...thirdParty, ...(name === 'testkit' ? ['vitest'] : [])];
+				return !known.some((prefix) => target === prefix || target.startsWith(`${prefix}/`));
+			});
+			expect(strangers).toEqual([]);
+		});
+
+		it('declares exactly these dependencies and export keys', () => {
+			const { dependencies = {}, exports } = manifestOf(name);
+			expect(Object.keys(dependencies).sort()).toEqual([...allowed, ...thirdParty].sort());
+			expect(Object.keys(exports).sort()).toEqual(EXPORT_KEYS[name]);
+		});
+
+		it('has no file outside its own src that it imports by path', () => {
+			const home = join(packages, name, 'src');
+			const outside = sources
+				.flatMap(importsOf)
+				.filter(
+					({ file, target }) =>
+						target.startsWith('.') && relative(home, resolve(dirname(file), target)).startsWith('..'),
+				);
+			expect(outside.map(({ file, target }) => `${file}: ${target}`)).toEqual([]);
+		});
+
+		it('has no cycle among its files', () => {
+			const graph = new Map(
+				sources.map((file) => [
+					file,
+					importsOf(file)
+						.filter(({ target, typeOnly }) => target.startsWith('.') && !typeOnly)
+						.map(({ target }) => resolve(dirname(file), target)),
+				]),
+			);
+			const done = new Set<string>();
+			const visit = (file: string, trail: readonly string[]): void => {
+				if (trail.includes(file)) throw new Error(`a cycle: ${[...trail, file].join(' -> ')}`);
+				if (done.has(file)) return;
+				for (const next of graph.get(file) ?? []) visit(next, [...trail, file]);
+				done.add(file);
+			};
+			for (const file of graph.keys()) visit(file, []);
+			expect(done.size).toBe(new Set([...graph.keys(), ...[...graph.values()].flat()]).size);
+		});
+	});
+
+	it('the pure half of the protocol and the balancer touch no part of Node that does I/O, and no timer', () => {
+		const pure = [...sourcesOf('protocol'), ...sourcesOf('balancer')].filter(
+			(file) => !/[/\\](?:node|internal)[/\\]/.test(relative(packages, file)),
+		);
+		expect(pure.length).toBeGreaterThan(10);
+		for (const file of pure) {
+			for (const { target } of importsOf(file))
+				expect(`${file} -> ${target}`).not.toMatch(new RegExp(`-> ${IMPURE.source}`));
+			expect(readFileSync(file, 'utf8')).not.toMatch(/\b(?:setTimeout|setInterval|process\.)/);
+		}
+	});
+
+	it('only one file knows the consul package', () => {
+		const knowing = sourcesOf('discovery').filter((file) => importsOf(file).some(({ target }) => target === 'consul'));
+		expect(knowing.map((file) => relative(packages, file))).toEqual(['discovery/src/consul/consul-backend.ts']);
+	});
+});

@@ -1,1 +1,4 @@
-export {};
+export { balancingPolicies, createPicker, DEFAULT_POLICY, type PickerOptions } from './create-picker.ts';
+export { noInstanceError } from './no-instance-error.ts';
+export type { BalancingPolicy, Picker, PickOptions } from './picker.ts';
+export { toAddress } from './to-address.ts';

@@ -1,0 +1,133 @@
+import type { InstanceStatus, ServiceInstance, ServiceSnapshot } from '@spock/protocol';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { balancingPolicies, createPicker } from './create-picker.ts';
+import { noInstanceError } from './no-instance-error.ts';
+import { toAddress } from './to-address.ts';
+
+function instance(name: string, members: Partial<ServiceInstance> = {}): ServiceInstance {
+	return {
+		instance: name,
+		host: name,
+		port: 80,
+		weight: 1,
+		status: 'passing',
+		tags: [],
+		meta: {},
+		zone: null,
+		datacenter: null,
+		...members,
+	};
+}
+
+function snapshot(instances: readonly ServiceInstance[], members: Partial<ServiceSnapshot> = {}): ServiceSnapshot {
+	return { service: 'barista', revision: 1, instances, source: 'live', ageMs: 0, ...members };
+}
+
+const names = (count: number): ServiceInstance[] =>
+	Array.from({ length: count }, (_, index) => instance(`node/${index}`));
+
+/** Uniform enough for shares, and the same in every run (Numerical Recipes' LCG). */
+function seeded(seed: number): () => number {
+	let state = seed >>> 0;
+	return () => {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		return state / 2 ** 32;
+	};
+}
+
+describe.each(balancingPolicies)('every policy: %s', (policy) => {
+	it('picks passing and warning instances only, and nothing when there is none', () => {
+		const statuses: InstanceStatus[] = ['passing', 'warning', 'critical', 'maintenance'];
+		fc.assert(
+			fc.property(fc.array(fc.constantFrom(...statuses)), fc.option(fc.string(), { nil: undefined }), (list, key) => {
+				const picker = createPicker(policy, snapshot(list.map((status, index) => instance(`${index}`, { status }))));
+				for (let turn = 0; turn < 8; turn++) {
+					const picked = picker.pick(key === undefined ? {} : { key });
+					if (list.some((status) => status === 'passing' || status === 'warning')) {
+						expect(['passing', 'warning']).toContain(picked?.status);
+					} else expect(picked).toBeUndefined();
+				}
+			}),
+		);
+	});
+
+	it('gives equal keys the same instance, and moves only the keys of an instance that leaves', () => {
+		const before = createPicker(policy, snapshot(names(10)), { random: seeded(1) });
+		const after = createPicker(policy, snapshot(names(10).filter(({ instance: name }) => name !== 'node/3')), {
+			random: seeded(2),
+		});
+		const shares = new Map<string, number>();
+		for (let user = 0; user < 2000; user++) {
+			const key = `user-${user}`;
+			const picked = before.pick({ key })?.instance ?? '';
+			expect(before.pick({ key })?.instance).toBe(picked);
+			shares.set(picked, (shares.get(picked) ?? 0) + 1);
+			if (picked !== 'node/3') expect(after.pick({ key })?.instance).toBe(picked);
+		}
+		expect(shares.size).toBe(10);
+		for (const share of shares.values()) expect(share).toBeGreaterThan(100);
+	});
+});
+
+describe('round-robin', () => {
+	it('gives every serving instance the same number of picks in each round, from a drawn start', () => {
+		fc.assert(
+			fc.property(fc.integer({ min: 1, max: 20 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (count, start) => {
+				const picker = createPicker('round-robin', snapshot(names(count)), { random: () => start });
+				expect(picker.pick()?.instance).toBe(`node/${Math.floor(start * count)}`);
+				const rounds = Array.from({ length: count * 3 }, () => picker.pick()?.instance);
+				for (const { instance: name } of names(count))
+					expect(rounds.filter((picked) => picked === name)).toHaveLength(3);
+			}),
+		);
+	});
+});
+
+describe('weighted', () => {
+	it('follows the weights, and weight 0 gets nothing', () => {
+		const instances = [instance('a', { weight: 1 }), instance('b', { weight: 3 }), instance('c', { weight: 0 })];
+		const picker = createPicker('weighted', snapshot(instances), { random: seeded(7) });
+		const picks = Array.from({ length: 4000 }, () => picker.pick()?.instance);
+		const share = (name: string): number => picks.filter((picked) => picked === name).length / picks.length;
+		expect(share('c')).toBe(0);
+		expect(share('b')).toBeCloseTo(0.75, 1);
+		expect(share('a')).toBeCloseTo(0.25, 1);
+	});
+
+	it('treats all as equal when every weight is 0', () => {
+		const picker = createPicker('weighted', snapshot([instance('a', { weight: 0 }), instance('b', { weight: 0 })]), {
+			random: seeded(7),
+		});
+		expect(new Set(Array.from({ length: 100 }, () => picker.pick()?.instance))).toEqual(new Set(['a', 'b']));
+	});
+});
+
+describe('answers', () => {
+	it('are marked stale, with their age, only when they are not live', () => {
+		const chosen = instance('n/a', { host: '1.2.3.4', port: 8765 });
+		expect(toAddress(chosen, snapshot([]))).toEqual({ host: '1.2.3.4', port: 8765, instance: 'n/a' });
+		expect(toAddress(chosen, snapshot([], { source: 'static' }))).not.toHaveProperty('stale');
+		expect(toAddress(chosen, snapshot([], { source: 'last-known-good', ageMs: 50 }))).toMatchObject({
+			stale: true,
+			ageMs: 50,
+		});
+	});
+
+	it('say whether a service is unknown or unhealthy', () => {
+		expect(noInstanceError(snapshot([], { tags: ['v2'], datacenter: 'dc2' }))).toMatchObject({
+			code: 'NO_SUCH_SERVICE',
+			retryable: false,
+			message: 'no instance of "barista" with the tags v2 is registered in datacenter "dc2"',
+			details: { service: 'barista', tags: ['v2'], datacenter: 'dc2' },
+		});
+		const unhealthy = [instance('a', { status: 'critical' }), instance('b', { status: 'critical' })];
+		expect(noInstanceError(snapshot(unhealthy, { source: 'last-known-good', ageMs: 1500.4 }))).toMatchObject({
+			code: 'NO_HEALTHY_INSTANCE',
+			retryable: true,
+			message: 'no instance of "barista" is healthy: 2 critical (as of 1500 ms ago)',
+			details: { statuses: { critical: 2 } },
+		});
+	});
+});

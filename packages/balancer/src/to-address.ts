@@ -1,0 +1,11 @@
+import type { ServiceAddress, ServiceInstance, ServiceSnapshot } from '@spock/protocol';
+
+/** The answer to getService: where the instance is; and, only when the snapshot is not live, that it is stale and how old. */
+export function toAddress(
+	chosen: ServiceInstance,
+	snapshot: Pick<ServiceSnapshot, 'source' | 'ageMs'>,
+): ServiceAddress {
+	const { host, port, instance } = chosen;
+	if (snapshot.source !== 'last-known-good') return { host, port, instance };
+	return { host, port, instance, stale: true, ageMs: snapshot.ageMs };
+}

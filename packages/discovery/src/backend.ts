@@ -1,0 +1,39 @@
+import type {
+	BackendStatus,
+	CallOptions,
+	ServiceInstance,
+	ServiceListEntry,
+	ServiceQuery,
+	SpockError,
+} from '@spock/protocol';
+
+/** Told by a backend of every answer and every failure of one watch. */
+export interface BackendObserver {
+	/**
+	 * A good answer: all instances of the query, healthy or not, sorted by `instance`, frozen. Called for every
+	 * verification; where nothing has changed, the very same array is given again or an equal one.
+	 */
+	answered(instances: readonly ServiceInstance[]): void;
+	/** The registry could not answer. The watch goes on by itself. */
+	failed(error: SpockError): void;
+}
+
+/** A running watch of a backend. It never ends by itself. */
+export interface BackendWatch {
+	/** Ends the watch; idempotent. The observer is not called after it. */
+	stop(): void;
+}
+
+/** The port that a registry implements. Whoever creates a backend closes it. */
+export interface Backend {
+	/** `consul`, `local`. */
+	readonly name: string;
+	/** Starts a watch. The observer may be called before this returns. */
+	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch;
+	/** The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED. */
+	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]>;
+	/** The registry's health as seen from here; never a secret in it. */
+	status(): BackendStatus;
+	/** Ends every watch; idempotent. */
+	close(): Promise<void>;
+}

@@ -1,0 +1,202 @@
+import {
+	isServing,
+	type ServiceInstance,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type SnapshotObserver,
+	SpockError,
+	type WatchStatus,
+} from '@spock/protocol';
+import { type Clock, step } from '@spock/protocol/internal';
+
+import type { Backend, BackendWatch } from './backend.ts';
+import {
+	type CacheEntryAction,
+	type CacheEntryEvent,
+	type CacheEntryState,
+	cacheEntryMachine,
+} from './cache-entry-machine.ts';
+import type { DiscoveryListener } from './discovery-event.ts';
+import { diffInstances, isSameList } from './snapshot-diff.ts';
+
+/** Somebody who waits for the first answer. */
+export interface Waiter {
+	settle(): void;
+	reject(error: SpockError): void;
+}
+
+/** What an entry needs from its cache. */
+export interface CacheEntryContext {
+	readonly backend: Backend;
+	readonly clock: Clock;
+	readonly onEvent: DiscoveryListener;
+	/** Gives the next revision: one count for the whole process, so that no entry ever goes back. */
+	readonly nextRevision: () => number;
+	/** Age past which a stale snapshot is not served any more, in milliseconds. */
+	readonly staleMaxMs: number;
+}
+
+/** One question, its watch, its last answer and its readers. */
+export class CacheEntry {
+	readonly query: ServiceQuery;
+	readonly observers: Set<SnapshotObserver> = new Set();
+	readonly waiters: Set<Waiter> = new Set();
+	/** When somebody last asked; the cache evicts by it. */
+	usedAtMs: number;
+	readonly #context: CacheEntryContext;
+	#watch: BackendWatch | undefined;
+	#state: CacheEntryState = 'cold';
+	// While the entry is fresh this object stays the same until something changes: readers memoise its bytes by identity.
+	#snapshot: ServiceSnapshot | undefined;
+	#verifiedAtMs = 0;
+	#failingSinceMs: number | undefined;
+	#error: SpockError | undefined;
+
+	constructor(query: ServiceQuery, context: CacheEntryContext) {
+		this.query = query;
+		this.#context = context;
+		this.usedAtMs = context.clock.now();
+	}
+
+	/** Starts the watch. The backend may answer before this returns. */
+	open(): void {
+		this.#watch = this.#context.backend.watch(this.query, {
+			answered: (instances) => this.#answered(instances),
+			failed: (error) => this.#failed(error),
+		});
+		if (this.#state === 'evicted') this.#watch.stop();
+	}
+
+	/** The last error of the watch while it fails. */
+	get error(): SpockError | undefined {
+		return this.#error;
+	}
+
+	/** What can be served now: the live snapshot, or a copy of the last known one with its age; undefined if neither. */
+	read(): ServiceSnapshot | undefined {
+		const snapshot = this.#snapshot;
+		if (snapshot === undefined || this.#state === 'fresh') return snapshot;
+		const ageMs = this.#ageMs();
+		return ageMs > this.#context.staleMaxMs ? undefined : Object.freeze({ ...snapshot, ageMs });
+	}
+
+	/** Why nothing can be served although the registry has spoken; undefined while its first word is awaited. */
+	refusal(): SpockError | undefined {
+		if (this.#error !== undefined && this.#snapshot === undefined) return this.#error;
+		if (this.#state === 'stale' && this.read() === undefined) {
+			const ageMs = Math.round(this.#ageMs());
+			const message = `what is known of ${JSON.stringify(this.query.service)} is ${ageMs} ms old, over the limit`;
+			return new SpockError('UNAVAILABLE', message, {
+				details: { service: this.query.service, ageMs, staleMaxMs: this.#context.staleMaxMs },
+				cause: this.#error,
+			});
+		}
+		return undefined;
+	}
+
+	status(): WatchStatus {
+		const instances = this.#snapshot?.instances ?? [];
+		return {
+			...this.query,
+			state: this.#state === 'evicted' ? 'cold' : this.#state,
+			revision: this.#snapshot?.revision ?? 0,
+			instances: instances.length,
+			healthyInstances: instances.filter(isServing).length,
+			readers: this.observers.size,
+			ageMs: this.#state === 'stale' ? this.#ageMs() : 0,
+			error: this.#error?.message ?? null,
+		};
+	}
+
+	/** Ends the watch because nobody reads any more. */
+	evict(): void {
+		this.#handle('idle', undefined);
+	}
+
+	/** Ends the watch and rejects whoever waits with CLOSED. */
+	close(): void {
+		this.#error = new SpockError('CLOSED', 'the source of services was closed');
+		this.#handle('close', undefined);
+		this.observers.clear();
+	}
+
+	#ageMs(): number {
+		return Math.max(0, this.#context.clock.now() - this.#verifiedAtMs);
+	}
+
+	#answered(instances: readonly ServiceInstance[]): void {
+		const isSame = this.#snapshot !== undefined && isSameList(this.#snapshot.instances, instances);
+		const { clock, onEvent } = this.#context;
+		if (this.#failingSinceMs !== undefined) {
+			onEvent({ type: 'watch-recovered', query: this.query, outageMs: clock.now() - this.#failingSinceMs });
+			this.#failingSinceMs = undefined;
+		}
+		this.#error = undefined;
+		// An unchanged list keeps its old objects: what readers memoised for each instance stays good.
+		const kept = isSame ? (this.#snapshot as ServiceSnapshot).instances : instances;
+		this.#handle(isSame ? 'answered, same' : 'answered, different', kept);
+	}
+
+	#failed(error: SpockError): void {
+		this.#error = error;
+		if (this.#failingSinceMs === undefined) {
+			this.#failingSinceMs = this.#context.clock.now();
+			this.#context.onEvent({ type: 'watch-failed', query: this.query, error });
+		}
+		this.#handle('failed', this.#snapshot?.instances);
+	}
+
+	#handle(event: CacheEntryEvent, instances: readonly ServiceInstance[] | undefined): void {
+		const { state, actions } = step(cacheEntryMachine, this.#state, event);
+		this.#state = state;
+		for (const action of actions) this.#act(action, instances);
+	}
+
+	#act(action: CacheEntryAction, instances: readonly ServiceInstance[] | undefined): void {
+		switch (action) {
+			case 'verify':
+				this.#verifiedAtMs = this.#context.clock.now();
+				return;
+			case 'publish':
+				this.#publish(instances ?? []);
+				return;
+			case 'settle waiters':
+				for (const waiter of takeAll(this.waiters)) waiter.settle();
+				return;
+			case 'reject waiters':
+				this.#rejectWaiters(this.refusal() ?? this.#error);
+				return;
+			case 'stop the watch':
+				this.#watch?.stop();
+				return;
+		}
+	}
+
+	#rejectWaiters(error: SpockError | undefined): void {
+		if (error === undefined) return;
+		for (const waiter of takeAll(this.waiters)) waiter.reject(error);
+		if (this.#state === 'cold') for (const observer of [...this.observers]) observer.error?.(error);
+	}
+
+	#publish(instances: readonly ServiceInstance[]): void {
+		const before = this.#snapshot?.instances ?? [];
+		const isLive = this.#state === 'fresh';
+		this.#snapshot = Object.freeze({
+			...this.query,
+			revision: this.#context.nextRevision(),
+			instances,
+			source: isLive ? 'live' : 'last-known-good',
+			ageMs: isLive ? 0 : this.#ageMs(),
+		});
+		const snapshot = this.#snapshot;
+		this.#context.onEvent({ type: 'published', snapshot, diff: diffInstances(before, instances) });
+		// A copy, because an observer may stop or start watches while it is told.
+		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.next(snapshot);
+	}
+}
+
+function takeAll<T>(set: Set<T>): T[] {
+	const all = [...set];
+	set.clear();
+	return all;
+}

@@ -1,0 +1,49 @@
+/** One Consul HTTP endpoint. */
+export interface ConsulAddress {
+	/** As people write it, without credentials: `http://127.0.0.1:8500`, `unix:///run/consul.sock`. */
+	readonly url: string;
+	readonly secure: boolean;
+	readonly host: string;
+	readonly port: number;
+	/** Path of a unix domain socket, instead of host and port. */
+	readonly socketPath?: string;
+}
+
+const DEFAULT_PORT = 8500;
+
+/**
+ * Reads `host`, `host:port`, `http://host:port`, `https://host`, or `unix:///path`, as Consul's own tools do. `secure` is what
+ * an address without a scheme means (CONSUL_HTTP_SSL). Throws a TypeError that shows the text.
+ * Source: https://developer.hashicorp.com/consul/commands#consul_http_addr
+ */
+export function parseConsulAddress(text: string, secure = false): ConsulAddress {
+	const trimmed = text.trim();
+	if (trimmed.startsWith('unix://')) {
+		const socketPath = trimmed.slice('unix://'.length);
+		if (!socketPath.startsWith('/')) throw invalid(text);
+		return { url: trimmed, secure: false, host: 'localhost', port: 0, socketPath };
+	}
+	const withScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `${secure ? 'https' : 'http'}://${trimmed}`;
+	if (!URL.canParse(withScheme)) throw invalid(text);
+	const url = new URL(withScheme);
+	const isHttp = url.protocol === 'http:' || url.protocol === 'https:';
+	if (!isHttp || url.hostname === '' || (url.pathname !== '/' && url.pathname !== '') || url.search !== '') {
+		throw invalid(text);
+	}
+	if (url.username !== '' || url.password !== '') {
+		throw new TypeError('a Consul address must not hold credentials: use a token, or a token file');
+	}
+	const isSecure = url.protocol === 'https:';
+	// A scheme without a port means the scheme's own port only where one was written; Consul's tools default to 8500.
+	const explicitPort = /:(\d+)\/?$/.exec(withScheme)?.[1];
+	const port = explicitPort === undefined ? DEFAULT_PORT : Number(explicitPort);
+	const host = url.hostname.replace(/^\[|\]$/g, '');
+	const shown = host.includes(':') ? `[${host}]` : host;
+	return { url: `${isSecure ? 'https' : 'http'}://${shown}:${port}`, secure: isSecure, host, port };
+}
+
+function invalid(text: string): TypeError {
+	// What stands before an @ may be a password.
+	const shown = text.replace(/\/\/[^/@]*@/, '//***@');
+	return new TypeError(`not a Consul address: ${JSON.stringify(shown)}; expected http://HOST:PORT or unix:///PATH`);
+}

@@ -1,0 +1,92 @@
+import type { Clock, Random } from '@spock/protocol/internal';
+
+import type { DiscoveryListener } from '../discovery-event.ts';
+import { parseConsulAddress } from './consul-address.ts';
+
+/** TLS to Consul. */
+export interface ConsulTls {
+	/** Files in PEM form. */
+	readonly caFile?: string;
+	readonly certFile?: string;
+	readonly keyFile?: string;
+	/** The name to expect in the server's certificate. */
+	readonly serverName?: string;
+	/** Whether to verify the server's certificate. Default true. */
+	readonly verify?: boolean;
+}
+
+/** Which servers may answer. `stale`: any; `default`: the leader, nearly always; `consistent`: the leader, verified. */
+export type ConsulConsistency = 'stale' | 'default' | 'consistent';
+
+/** Options of {@link consulBackend}. */
+export interface ConsulBackendOptions {
+	/** Consul's HTTP addresses; the next one is used when one fails. Default `http://127.0.0.1:8500`. */
+	readonly addresses?: readonly string[];
+	/** An ACL token; never logged, and in no error. */
+	readonly token?: string;
+	/** A file that holds the token; read for every query, so that it may rotate. Wins over `token`. */
+	readonly tokenFile?: string;
+	readonly tls?: ConsulTls;
+	/** Default: the agent's own. */
+	readonly datacenter?: string;
+	/** Consul Enterprise. */
+	readonly namespace?: string;
+	readonly partition?: string;
+	/** Default `stale`: any server may answer, so discovery survives the loss of the leader. */
+	readonly consistency?: ConsulConsistency;
+	/** How long a blocking query may block, in milliseconds, 1000 to 600000. Default 55000. */
+	readonly waitMs?: number;
+	/** Default: the clock of the process. */
+	readonly clock?: Clock;
+	/** Default `Math.random`. */
+	readonly random?: Random;
+	readonly onEvent?: DiscoveryListener;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The options that Consul's own environment variables ask for. Pure: the environment is given. Throws a TypeError that
+ * names the variable. Source: https://developer.hashicorp.com/consul/commands#environment-variables
+ */
+export function consulOptionsFromEnvironment(env: Environment): ConsulBackendOptions {
+	const value = (name: string): string | undefined => env[name] || undefined;
+	const secure = flag(env, 'CONSUL_HTTP_SSL') ?? false;
+	const addressText = value('CONSUL_HTTP_ADDR');
+	const addresses = addressText
+		?.split(',')
+		.filter((text) => text.trim() !== '')
+		.map((text) => parseConsulAddress(text, secure).url);
+	const caFile = value('CONSUL_CACERT');
+	const certFile = value('CONSUL_CLIENT_CERT');
+	const keyFile = value('CONSUL_CLIENT_KEY');
+	const serverName = value('CONSUL_TLS_SERVER_NAME');
+	const verify = flag(env, 'CONSUL_HTTP_SSL_VERIFY');
+	const tls: ConsulTls = {
+		...(caFile && { caFile }),
+		...(certFile && { certFile }),
+		...(keyFile && { keyFile }),
+		...(serverName && { serverName }),
+		...(verify !== undefined && { verify }),
+	};
+	const token = value('CONSUL_HTTP_TOKEN');
+	const tokenFile = value('CONSUL_HTTP_TOKEN_FILE');
+	const namespace = value('CONSUL_NAMESPACE');
+	const partition = value('CONSUL_PARTITION');
+	return {
+		...(addresses?.length && { addresses }),
+		...(token && { token }),
+		...(tokenFile && { tokenFile }),
+		...(Object.keys(tls).length > 0 && { tls }),
+		...(namespace && { namespace }),
+		...(partition && { partition }),
+	};
+}
+
+function flag(env: Environment, name: string): boolean | undefined {
+	const text = env[name];
+	if (text === undefined || text === '') return undefined;
+	if (/^(?:1|t|true)$/i.test(text)) return true;
+	if (/^(?:0|f|false)$/i.test(text)) return false;
+	throw new TypeError(`${name} must be true or false, not ${JSON.stringify(text)}`);
+}

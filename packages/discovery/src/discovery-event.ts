@@ -1,0 +1,21 @@
+import type { ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
+
+import type { SnapshotDiff } from './snapshot-diff.ts';
+
+/** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
+export type DiscoveryEvent =
+	/** A snapshot went out to the readers: its instances or its source changed. */
+	| { readonly type: 'published'; readonly snapshot: ServiceSnapshot; readonly diff: SnapshotDiff }
+	/** A watch that was well, or new, has failed. Told once for each outage of a query. */
+	| { readonly type: 'watch-failed'; readonly query: ServiceQuery; readonly error: SpockError }
+	/** The first good answer after `watch-failed`. */
+	| { readonly type: 'watch-recovered'; readonly query: ServiceQuery; readonly outageMs: number }
+	/** One query to the registry ended. */
+	| { readonly type: 'backend-query'; readonly outcome: 'ok' | 'failed'; readonly durationMs: number }
+	/** The services file was read and is served. */
+	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
+	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */
+	| { readonly type: 'services-file-refused'; readonly file: string; readonly error: Error };
+
+/** Receives events; must not throw. */
+export type DiscoveryListener = (event: DiscoveryEvent) => void;

@@ -1,0 +1,238 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+
+import {
+	type BackendStatus,
+	queryKey,
+	type ServiceInstance,
+	type ServiceListEntry,
+	type ServiceQuery,
+} from '@spock/protocol';
+import { type Clock, durationMsOption, systemClock, type TimerHandle } from '@spock/protocol/internal';
+
+import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
+import type { DiscoveryListener } from '../discovery-event.ts';
+import { type LocalServices, parseServicesFile, ServicesFileError } from './services-file.ts';
+
+/** How often the file is looked at although nothing was heard of it: not every file system tells of its changes. */
+export const DEFAULT_POLL_MS = 500;
+
+/** Options of {@link createLocalBackend}. */
+export interface LocalBackendOptions {
+	/** A services file in JSON or YAML, read again when it changes. Default: none, and so no services. */
+	readonly file?: string;
+	/** How often to look whether the file has changed, besides listening for it; milliseconds. Default 500. */
+	readonly pollMs?: number;
+	/** Default: the clock of the process. */
+	readonly clock?: Clock;
+	readonly onEvent?: DiscoveryListener;
+}
+
+/** The embedded registry. */
+export interface LocalBackend extends Backend {
+	/** The names of the services it knows now, sorted. */
+	services(): readonly string[];
+	/** Looks at the file now and not at the next change; for tests and for a reload by signal. */
+	reload(): Promise<void>;
+}
+
+/**
+ * The embedded registry over a services file. Rejects with a ServicesFileError if the file is bad, or with an Error if it
+ * cannot be read. Once it runs, a bad or missing file changes nothing: what was read last is served, and `onEvent` told.
+ */
+export async function createLocalBackend(options: LocalBackendOptions = {}): Promise<LocalBackend> {
+	const { file, clock = systemClock, onEvent = () => undefined } = options;
+	const pollMs = durationMsOption('pollMs', options.pollMs ?? DEFAULT_POLL_MS);
+	const backend = new FileBackend({ file: file === undefined ? undefined : resolve(file), pollMs, clock, onEvent });
+	await backend.open();
+	return backend;
+}
+
+interface FileBackendOptions {
+	readonly file: string | undefined;
+	readonly pollMs: number;
+	readonly clock: Clock;
+	readonly onEvent: DiscoveryListener;
+}
+
+interface Watching {
+	readonly query: ServiceQuery;
+	readonly observer: BackendObserver;
+}
+
+class FileBackend implements LocalBackend {
+	readonly name = 'local';
+	readonly #options: FileBackendOptions;
+	readonly #watching = new Set<Watching>();
+	#services: LocalServices = new Map();
+	// The same question gets the very same list until the file changes: readers compare by identity first.
+	#lists = new Map<string, readonly ServiceInstance[]>();
+	#text: string | undefined;
+	#stamp = '';
+	#error: Error | undefined;
+	#loadedAtMs = 0;
+	#watcher: FSWatcher | undefined;
+	#timer: TimerHandle | undefined;
+	#reading: Promise<void> | undefined;
+	#closed = false;
+
+	constructor(options: FileBackendOptions) {
+		this.#options = options;
+	}
+
+	async open(): Promise<void> {
+		const { file, clock } = this.#options;
+		this.#loadedAtMs = clock.now();
+		if (file === undefined) return;
+		this.#stamp = await stampOf(file);
+		this.#load(await readFile(file, 'utf8'), file);
+		this.#listen(file);
+		this.#armPoll();
+	}
+
+	services(): readonly string[] {
+		return [...this.#services.keys()].sort();
+	}
+
+	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
+		const watching = { query, observer };
+		this.#watching.add(watching);
+		observer.answered(this.#instances(query));
+		return { stop: () => void this.#watching.delete(watching) };
+	}
+
+	async list(query: { readonly datacenter?: string } = {}): Promise<readonly ServiceListEntry[]> {
+		const entries: ServiceListEntry[] = [];
+		for (const name of this.services()) {
+			const instances = this.#instances({ service: name, ...query });
+			if (query.datacenter !== undefined && instances.length === 0) continue;
+			entries.push({ name, tags: [...new Set(instances.flatMap(({ tags }) => tags))].sort() });
+		}
+		return entries;
+	}
+
+	status(): BackendStatus {
+		const { file, clock } = this.#options;
+		return {
+			name: this.name,
+			state: this.#error === undefined ? 'up' : 'down',
+			addresses: file === undefined ? [] : [file],
+			error: this.#error?.message ?? null,
+			lastSuccessAgeMs: this.#error === undefined ? 0 : Math.max(0, clock.now() - this.#loadedAtMs),
+		};
+	}
+
+	/** Reads the file once at a time; a change that comes while it is read is seen by the stamp at the next look. */
+	reload(): Promise<void> {
+		this.#reading ??= this.#readIfChanged().finally(() => {
+			this.#reading = undefined;
+		});
+		return this.#reading;
+	}
+
+	async close(): Promise<void> {
+		this.#closed = true;
+		this.#watcher?.close();
+		this.#options.clock.clearTimeout(this.#timer);
+		this.#watching.clear();
+		await this.#reading;
+	}
+
+	/** Listens to the directory: files that are renamed into place, and links that are turned round, are seen only there. */
+	#listen(file: string): void {
+		try {
+			this.#watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
+				if (name === null || name === basename(file) || name.startsWith('..')) void this.reload();
+			});
+			this.#watcher.on('error', () => this.#watcher?.close());
+		} catch {
+			// No watches left on this machine, or a file system without them: polling alone still sees every change.
+			this.#watcher = undefined;
+		}
+	}
+
+	#armPoll(): void {
+		const { clock, pollMs } = this.#options;
+		this.#timer = clock.setTimeout(() => {
+			void this.reload().finally(() => {
+				if (!this.#closed) this.#armPoll();
+			});
+		}, pollMs);
+		this.#timer.unref?.();
+	}
+
+	async #readIfChanged(): Promise<void> {
+		const { file } = this.#options;
+		if (file === undefined) return;
+		try {
+			const stamp = await stampOf(file);
+			if (stamp === this.#stamp) return;
+			const text = await readFile(file, 'utf8');
+			if (this.#closed) return;
+			this.#stamp = stamp;
+			if (text === this.#text) {
+				this.#accept();
+				return;
+			}
+			this.#load(text, file);
+			for (const { query, observer } of [...this.#watching]) observer.answered(this.#instances(query));
+		} catch (error) {
+			this.#refuse(file, error as Error);
+		}
+	}
+
+	#load(text: string, file: string): void {
+		this.#services = parseServicesFile(text, file);
+		this.#lists = new Map();
+		this.#text = text;
+		this.#accept();
+		this.#options.onEvent({ type: 'services-file-loaded', file, services: this.#services.size });
+	}
+
+	#accept(): void {
+		this.#error = undefined;
+		this.#loadedAtMs = this.#options.clock.now();
+	}
+
+	#refuse(file: string, error: Error): void {
+		if (this.#closed) return;
+		// A file that is gone has no stamp: when it is back, it is new.
+		if (!(error instanceof ServicesFileError)) this.#stamp = '';
+		if (this.#error?.message === error.message) return;
+		this.#error = error;
+		this.#options.onEvent({ type: 'services-file-refused', file, error });
+	}
+
+	#instances(query: ServiceQuery): readonly ServiceInstance[] {
+		const key = queryKey(query);
+		const known = this.#lists.get(key);
+		if (known !== undefined) return known;
+		const { service, tags = [], datacenter } = query;
+		const all = this.#services.get(service) ?? [];
+		const isAsked = (instance: ServiceInstance): boolean =>
+			tags.every((tag) => instance.tags.includes(tag)) &&
+			(datacenter === undefined || instance.datacenter === datacenter);
+		const list = tags.length === 0 && datacenter === undefined ? all : Object.freeze(all.filter(isAsked));
+		// Only of services that exist: questions about others would fill the memory one by one.
+		if (this.#services.has(service)) {
+			if (this.#lists.size >= LISTS_MAX) this.#lists.clear();
+			this.#lists.set(key, list);
+		}
+		return list;
+	}
+}
+
+const LISTS_MAX = 10_000;
+
+/** Tells two states of a file apart; follows links. */
+async function stampOf(file: string): Promise<string> {
+	try {
+		const { ino, size, mtimeMs, ctimeMs } = await stat(file);
+		return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+	} catch (cause) {
+		const { code } = cause as NodeJS.ErrnoException;
+		const message = code === 'ENOENT' ? `there is no services file at ${file}` : `cannot read ${file}: ${code}`;
+		throw new Error(message, { cause });
+	}
+}

@@ -1,0 +1,173 @@
+import {
+	type CallOptions,
+	normaliseQuery,
+	queryKey,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type SnapshotObserver,
+	type SourceWatch,
+	SpockError,
+	type WatchStatus,
+} from '@spock/protocol';
+import type { TimerHandle } from '@spock/protocol/internal';
+
+import { CacheEntry, type CacheEntryContext, type Waiter } from './cache-entry.ts';
+
+/** What a {@link ServiceCache} needs; all resolved. */
+export interface ServiceCacheOptions extends Omit<CacheEntryContext, 'nextRevision'> {
+	readonly idleTtlMs: number;
+	readonly entriesMax: number;
+	readonly firstAnswerMs: number;
+}
+
+/** One watch for each question, however many ask it; the last good answer of each; and an end for those nobody reads. */
+export class ServiceCache {
+	readonly #options: ServiceCacheOptions;
+	readonly #context: CacheEntryContext;
+	readonly #entries = new Map<string, CacheEntry>();
+	#revision = 0;
+	#sweepTimer: TimerHandle | undefined;
+	#closed = false;
+
+	constructor(options: ServiceCacheOptions) {
+		this.#options = options;
+		this.#context = { ...options, nextRevision: () => ++this.#revision };
+	}
+
+	/** The snapshot known now, in this tick; undefined when there is none. Counts as a use of the entry. */
+	peek(query: ServiceQuery): ServiceSnapshot | undefined {
+		const entry = this.#entries.get(queryKey(query));
+		if (entry === undefined) return undefined;
+		entry.usedAtMs = this.#options.clock.now();
+		return entry.read();
+	}
+
+	/** The current snapshot, or the first one when it comes. */
+	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
+		const { signal } = options;
+		if (signal?.aborted) throw aborted(signal);
+		const entry = this.#entry(query);
+		const known = entry.read();
+		if (known !== undefined) return known;
+		const refusal = entry.refusal();
+		if (refusal !== undefined) throw refusal;
+		await this.#firstAnswer(entry, options);
+		const answer = entry.read();
+		if (answer === undefined) throw entry.refusal() ?? notReady(query, 0);
+		return answer;
+	}
+
+	/** Tells the observer what is known, then every change. */
+	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch {
+		const entry = this.#entry(query);
+		// An observer of its own for each call: the same object may watch twice.
+		const own: SnapshotObserver = {
+			next: (snapshot) => observer.next(snapshot),
+			error: (error) => observer.error?.(error),
+		};
+		entry.observers.add(own);
+		const known = entry.read();
+		if (known !== undefined) own.next(known);
+		else if (entry.error !== undefined) own.error?.(entry.error);
+		return {
+			stop: () => {
+				if (entry.observers.delete(own)) entry.usedAtMs = this.#options.clock.now();
+			},
+		};
+	}
+
+	watches(): WatchStatus[] {
+		return [...this.#entries.values()].map((entry) => entry.status());
+	}
+
+	close(): void {
+		if (this.#closed) return;
+		this.#closed = true;
+		this.#options.clock.clearTimeout(this.#sweepTimer);
+		for (const entry of this.#entries.values()) entry.close();
+		this.#entries.clear();
+	}
+
+	#entry(query: ServiceQuery): CacheEntry {
+		if (this.#closed) throw new SpockError('CLOSED', 'the source of services was closed');
+		const key = queryKey(query);
+		const known = this.#entries.get(key);
+		if (known !== undefined) {
+			known.usedAtMs = this.#options.clock.now();
+			return known;
+		}
+		const { entriesMax } = this.#options;
+		if (this.#entries.size >= entriesMax) this.#sweep();
+		if (this.#entries.size >= entriesMax) {
+			throw new SpockError('OVERLOADED', `${entriesMax} different services are watched, which is the limit`, {
+				details: { entriesMax },
+			});
+		}
+		const entry = new CacheEntry(normaliseQuery(query), this.#context);
+		this.#entries.set(key, entry);
+		this.#armSweep();
+		entry.open();
+		return entry;
+	}
+
+	#firstAnswer(entry: CacheEntry, { signal, timeoutMs }: CallOptions): Promise<void> {
+		const { clock, firstAnswerMs } = this.#options;
+		const waitMs = Math.min(firstAnswerMs, timeoutMs ?? firstAnswerMs);
+		return new Promise((resolve, reject) => {
+			const end = (): void => {
+				clock.clearTimeout(timer);
+				signal?.removeEventListener('abort', onAbort);
+				entry.waiters.delete(waiter);
+				entry.usedAtMs = clock.now();
+			};
+			const waiter: Waiter = {
+				settle: () => {
+					end();
+					resolve();
+				},
+				reject: (error) => {
+					end();
+					reject(error);
+				},
+			};
+			const onAbort = (): void => waiter.reject(aborted(signal as AbortSignal));
+			const timer = clock.setTimeout(() => waiter.reject(notReady(entry.query, waitMs)), waitMs);
+			signal?.addEventListener('abort', onAbort, { once: true });
+			entry.waiters.add(waiter);
+		});
+	}
+
+	#armSweep(): void {
+		if (this.#sweepTimer !== undefined) return;
+		const { clock, idleTtlMs } = this.#options;
+		this.#sweepTimer = clock.setTimeout(
+			() => {
+				this.#sweepTimer = undefined;
+				this.#sweep();
+				if (this.#entries.size > 0) this.#armSweep();
+			},
+			Math.max(1, Math.ceil(idleTtlMs / 2)),
+		);
+		this.#sweepTimer.unref?.();
+	}
+
+	/** Evicts the entries that nobody has read for `idleTtlMs`. */
+	#sweep(): void {
+		const { clock, idleTtlMs } = this.#options;
+		const unusedSinceMs = clock.now() - idleTtlMs;
+		for (const [key, entry] of this.#entries) {
+			if (entry.observers.size > 0 || entry.waiters.size > 0 || entry.usedAtMs > unusedSinceMs) continue;
+			this.#entries.delete(key);
+			entry.evict();
+		}
+	}
+}
+
+function notReady({ service }: ServiceQuery, waitedMs: number): SpockError {
+	const message = `the registry has not answered for ${JSON.stringify(service)} within ${waitedMs} ms yet`;
+	return new SpockError('NOT_READY', message, { details: { service, waitedMs } });
+}
+
+function aborted(signal: AbortSignal): SpockError {
+	return new SpockError('ABORTED', 'the caller aborted the call', { cause: signal.reason });
+}

@@ -1,0 +1,39 @@
+/** Queries that a watch may send at once: the first change after a quiet time is seen without delay. */
+const BURST = 2;
+const INTERVAL_MS_MIN = 1000;
+const INTERVAL_MS_MAX = 15_000;
+
+/**
+ * The pace of one watch: two queries at once, then at most one a second. While answers keep coming that change nothing
+ * (the registry's index spins because of something else) the interval doubles up to 15 s; a change sets it back.
+ * Source: https://developer.hashicorp.com/consul/api-docs/features/blocking ("rate limit").
+ */
+export class TokenBucket {
+	#tokens = BURST;
+	#intervalMs = INTERVAL_MS_MIN;
+	#refilledAtMs: number;
+
+	constructor(nowMs: number) {
+		this.#refilledAtMs = nowMs;
+	}
+
+	/** Takes a token for the next query and says how long to wait before it is sent, in milliseconds. */
+	take(nowMs: number, wasChange: boolean): number {
+		if (wasChange) this.#intervalMs = INTERVAL_MS_MIN;
+		const refill = Math.floor((nowMs - this.#refilledAtMs) / this.#intervalMs);
+		if (refill > 0) {
+			this.#tokens = Math.min(BURST, this.#tokens + refill);
+			this.#refilledAtMs = this.#tokens === BURST ? nowMs : this.#refilledAtMs + refill * this.#intervalMs;
+		}
+		if (this.#tokens > 0) {
+			if (this.#tokens === BURST) this.#refilledAtMs = nowMs;
+			this.#tokens--;
+			return 0;
+		}
+		if (!wasChange) this.#intervalMs = Math.min(INTERVAL_MS_MAX, this.#intervalMs * 2);
+		// The token of the next interval is spent in advance.
+		const waitMs = Math.max(0, this.#refilledAtMs + this.#intervalMs - nowMs);
+		this.#refilledAtMs = nowMs + waitMs;
+		return waitMs;
+	}
+}

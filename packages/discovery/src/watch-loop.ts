@@ -1,0 +1,148 @@
+import { SpockError } from '@spock/protocol';
+import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
+
+import { readIndex } from './blocking-index.ts';
+import { TokenBucket } from './token-bucket.ts';
+import { type WatchAction, type WatchEvent, type WatchState, watchMachine } from './watch-machine.ts';
+
+const RETRY_DELAY_MS_MIN = 250;
+const RETRY_DELAY_MS_MAX = 30_000;
+
+/** The answer to one blocking query. */
+export interface FetchAnswer<T> {
+	readonly value: T;
+	/** The index that the registry returned. */
+	readonly index: number;
+}
+
+/** What a {@link WatchLoop} needs. */
+export interface WatchLoopOptions<T> {
+	/**
+	 * One query: blocks while the registry's index is `index`; 0 does not block. Must settle by a deadline of its own and
+	 * at once when the signal aborts.
+	 */
+	readonly fetch: (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;
+	readonly isSame: (before: T, after: T) => boolean;
+	/** Told of every good answer; `value` is the very same object as before where nothing has changed. */
+	readonly answered: (value: T) => void;
+	readonly failed: (error: SpockError) => void;
+	readonly clock: Clock;
+	/** Default `Math.random`. */
+	readonly random?: Random;
+}
+
+/**
+ * Blocking queries without end: when to ask next, with which index, and what to make of the outcome. What one query is, is
+ * the business of `fetch`.
+ */
+export class WatchLoop<T> {
+	readonly #options: WatchLoopOptions<T>;
+	readonly #backoff: Backoff;
+	readonly #bucket: TokenBucket;
+	#state: WatchState = 'idle';
+	#index = 0;
+	#value: T | undefined;
+	#error: SpockError | undefined;
+	#paceMs = 0;
+	#query: AbortController | undefined;
+	#timer: TimerHandle | undefined;
+
+	constructor(options: WatchLoopOptions<T>) {
+		this.#options = options;
+		const { random } = options;
+		this.#backoff = new Backoff({
+			delayMsMin: RETRY_DELAY_MS_MIN,
+			delayMsMax: RETRY_DELAY_MS_MAX,
+			...(random && { random }),
+		});
+		this.#bucket = new TokenBucket(options.clock.now());
+	}
+
+	get state(): WatchState {
+		return this.#state;
+	}
+
+	/** Sends the first query; idempotent. */
+	start(): void {
+		this.#handle('start');
+	}
+
+	/** Ends the loop and its query; idempotent. Nothing is told after it. */
+	stop(): void {
+		this.#handle('stop');
+	}
+
+	#handle(event: WatchEvent): void {
+		const { state, actions } = step(watchMachine, this.#state, event);
+		this.#state = state;
+		for (const action of actions) {
+			// An observer that was just told may have stopped the loop: the rest of the cell is then void.
+			if (this.#state !== state) return;
+			this.#act(action, event);
+		}
+	}
+
+	#act(action: WatchAction, event: WatchEvent): void {
+		switch (action) {
+			case 'query':
+				if (this.#paceMs === 0) this.#sendQuery();
+				else this.#arm(this.#paceMs, () => this.#sendQuery());
+				this.#paceMs = 0;
+				return;
+			case 'reset retries':
+				this.#backoff.reset();
+				return;
+			case 'verify':
+			case 'publish':
+			case 'publish if different':
+				this.#options.answered(this.#value as T);
+				return;
+			case 'pace':
+				this.#paceMs = this.#bucket.take(this.#options.clock.now(), event === 'changed');
+				return;
+			case 'report':
+				this.#options.failed(this.#error as SpockError);
+				return;
+			case 'index 0':
+				this.#index = 0;
+				return;
+			case 'schedule':
+				this.#arm(this.#backoff.next(), () => this.#handle('due'));
+				return;
+			case 'abort the query':
+				this.#query?.abort();
+				return;
+			case 'cancel the timer':
+				this.#options.clock.clearTimeout(this.#timer);
+				return;
+		}
+	}
+
+	#arm(delayMs: number, callback: () => void): void {
+		this.#timer = this.#options.clock.setTimeout(callback, delayMs);
+	}
+
+	#sendQuery(): void {
+		const query = new AbortController();
+		this.#query = query;
+		this.#options.fetch(this.#index, query.signal).then(
+			(answer) => {
+				if (!query.signal.aborted) this.#answered(answer);
+			},
+			(reason: unknown) => {
+				if (query.signal.aborted) return;
+				this.#error = SpockError.from(reason);
+				this.#handle('failed');
+			},
+		);
+	}
+
+	#answered({ value, index }: FetchAnswer<T>): void {
+		const reading = readIndex(this.#index, index);
+		this.#index = reading.index;
+		const before = this.#value;
+		const isSame = before !== undefined && this.#options.isSame(before, value);
+		if (!isSame) this.#value = value;
+		this.#handle(reading.wentBack ? 'index went back' : isSame ? 'unchanged' : 'changed');
+	}
+}

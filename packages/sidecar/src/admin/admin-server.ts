@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
+import { formatAddress } from '@spock/protocol/node';
+import type { Registry } from 'prom-client';
+
+/** What the admin port shows. */
+export interface AdminServerOptions {
+	readonly host: string;
+	readonly port: number;
+	readonly registry: Registry;
+	readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
+}
+
+interface Page {
+	readonly status: number;
+	readonly type: string;
+	readonly body: string;
+}
+
+/**
+ * HTTP for machines: /livez says that the process turns, and never depends on the registry; /readyz says with reasons
+ * whether lookups should be sent here; /metrics is for Prometheus.
+ */
+export class AdminServer {
+	readonly #options: AdminServerOptions;
+	readonly #server: Server;
+
+	constructor(options: AdminServerOptions) {
+		this.#options = options;
+		this.#server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
+			void this.#respond(request, response);
+		});
+		this.#server.maxConnections = 256;
+	}
+
+	/** Binds the port; gives the address. Rejects with an Error that names it. */
+	start(): Promise<string> {
+		const { host, port } = this.#options;
+		return new Promise((resolve, reject) => {
+			this.#server.once('error', (cause) => {
+				reject(
+					new Error(`cannot serve the admin port at ${formatAddress({ host, port })}: ${cause.message}`, { cause }),
+				);
+			});
+			this.#server.listen({ host, port }, () => {
+				const bound = this.#server.address();
+				const actual = typeof bound === 'object' && bound !== null ? bound.port : port;
+				resolve(formatAddress({ host, port: actual }));
+			});
+		});
+	}
+
+	/** Ends every connection; idempotent. */
+	close(): Promise<void> {
+		return new Promise((resolve) => {
+			this.#server.close(() => resolve());
+			this.#server.closeAllConnections();
+		});
+	}
+
+	async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		let page: Page;
+		try {
+			page = await this.#page(request);
+		} catch (error) {
+			page = text(500, `internal fault: ${error instanceof Error ? error.message : 'unknown'}\n`);
+		}
+		response.writeHead(page.status, {
+			'content-type': page.type,
+			'content-length': Buffer.byteLength(page.body),
+			'cache-control': 'no-store',
+			...(page.status === 405 && { allow: 'GET, HEAD' }),
+		});
+		response.end(request.method === 'HEAD' ? undefined : page.body);
+	}
+
+	async #page({ method, url = '/' }: IncomingMessage): Promise<Page> {
+		if (method !== 'GET' && method !== 'HEAD') return text(405, 'only GET and HEAD\n');
+		const { registry, readiness } = this.#options;
+		switch (url.split('?')[0]) {
+			case '/livez':
+				return text(200, 'ok\n');
+			case '/readyz': {
+				const state = readiness();
+				return { status: state.ready ? 200 : 503, type: 'application/json', body: `${JSON.stringify(state)}\n` };
+			}
+			case '/metrics':
+				return { status: 200, type: registry.contentType, body: await registry.metrics() };
+			case '/':
+				return text(200, 'Spock\n\n/livez    alive\n/readyz   ready, with reasons\n/metrics  for Prometheus\n');
+			default:
+				return text(404, 'there are /livez, /readyz and /metrics\n');
+		}
+	}
+}
+
+function text(status: number, body: string): Page {
+	return { status, type: 'text/plain; charset=utf-8', body };
+}

@@ -1,0 +1,117 @@
+import type { DiscoveryEvent } from '@spock/discovery';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+import type { CloseReason, SidecarObserver } from '../sidecar-observer.ts';
+
+/** From 10 µs, which is a cached answer, to 1 s. */
+const DURATION_BUCKETS_SECONDS = [
+	0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
+];
+
+/** What is read at each scrape. */
+export interface MetricsSource {
+	gauges(): { readonly connections: number; readonly subscriptions: number; readonly inFlight: number };
+	watches(): number;
+	isReady(): boolean;
+}
+
+/**
+ * The metrics of one sidecar, in a registry of their own. Labels are bounded: functions and error codes come from closed
+ * tables, and a function that does not exist is `other`.
+ */
+export class SidecarMetrics implements SidecarObserver {
+	readonly registry: Registry = new Registry();
+	readonly #requests = this.#counter('spock_requests_total', 'Requests by function and outcome', ['func', 'code']);
+	readonly #durations = new Histogram({
+		name: 'spock_request_duration_seconds',
+		help: 'Time from the request to its answer, in the sidecar',
+		labelNames: ['func'],
+		buckets: DURATION_BUCKETS_SECONDS,
+		registers: [this.registry],
+	});
+	readonly #opened = this.#counter('spock_connections_opened_total', 'Connections accepted', []);
+	readonly #closed = this.#counter('spock_connections_closed_total', 'Connections closed, by reason', ['reason']);
+	readonly #refused = this.#counter('spock_connections_refused_total', 'Connections over the limit', []);
+	readonly #bytes = this.#counter('spock_closed_connection_bytes_total', 'Bytes of closed connections', ['direction']);
+	readonly #pushes = this.#counter('spock_pushes_total', 'Pushes sent, or superseded before they were read', [
+		'outcome',
+	]);
+	readonly #goaways = this.#counter('spock_goaways_total', 'Times clients were asked to leave', ['reason']);
+	readonly #queries = this.#counter('spock_backend_queries_total', 'Queries to the registry', ['outcome']);
+	readonly #published = this.#counter('spock_snapshots_published_total', 'Snapshots published, by source', ['source']);
+	// The children of labelled metrics, bound once: looking labels up for each request costs more than counting.
+	readonly #bound = new Map<string, { inc(): void }>();
+	readonly #boundDurations = new Map<string, { observe(seconds: number): void }>();
+
+	constructor() {
+		collectDefaultMetrics({ register: this.registry });
+	}
+
+	/** Adds the gauges that are read at each scrape. */
+	observe(source: MetricsSource): void {
+		const gauge = (name: string, help: string, read: () => number): void => {
+			const registers = [this.registry];
+			new Gauge({
+				name,
+				help,
+				registers,
+				collect() {
+					this.set(read());
+				},
+			});
+		};
+		gauge('spock_connections', 'Connections open', () => source.gauges().connections);
+		gauge('spock_subscriptions', 'Subscriptions of all connections', () => source.gauges().subscriptions);
+		gauge('spock_requests_in_flight', 'Requests waiting for an answer', () => source.gauges().inFlight);
+		gauge('spock_watches', 'Different questions watched at the registry', () => source.watches());
+		gauge('spock_ready', '1 when ready', () => (source.isReady() ? 1 : 0));
+	}
+
+	answered(func: string, code: string, durationMs: number): void {
+		const key = `${func} ${code}`;
+		let counter = this.#bound.get(key);
+		if (counter === undefined) {
+			counter = this.#requests.labels(func, code);
+			this.#bound.set(key, counter);
+		}
+		counter.inc();
+		let histogram = this.#boundDurations.get(func);
+		if (histogram === undefined) {
+			histogram = this.#durations.labels(func);
+			this.#boundDurations.set(func, histogram);
+		}
+		histogram.observe(durationMs / 1000);
+	}
+
+	connectionOpened(): void {
+		this.#opened.inc();
+	}
+
+	connectionClosed(_id: number, reason: CloseReason, bytesRead: number, bytesWritten: number): void {
+		this.#closed.inc({ reason });
+		this.#bytes.inc({ direction: 'read' }, bytesRead);
+		this.#bytes.inc({ direction: 'written' }, bytesWritten);
+	}
+
+	connectionRefused(): void {
+		this.#refused.inc();
+	}
+
+	pushed(outcome: 'sent' | 'superseded'): void {
+		this.#pushes.inc({ outcome });
+	}
+
+	goaway({ reason }: { readonly reason: string }): void {
+		this.#goaways.inc({ reason });
+	}
+
+	/** Counts what happens in discovery. */
+	discovered(event: DiscoveryEvent): void {
+		if (event.type === 'backend-query') this.#queries.inc({ outcome: event.outcome });
+		else if (event.type === 'published') this.#published.inc({ source: event.snapshot.source });
+	}
+
+	#counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
+		return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
+	}
+}

@@ -1,0 +1,16 @@
+import type { ServiceSnapshot, ServiceSource } from '@spock/protocol';
+
+import type { Answer, Handler } from '../server/answer.ts';
+import { snapshotPayload } from '../server/snapshot-text.ts';
+
+/** The whole snapshot of a service, unhealthy instances too. */
+export function getInstancesHandler(source: ServiceSource): Handler<'getInstances'> {
+	return (data, call) => {
+		const known = source.peek(data);
+		if (known !== undefined) return snapshotPayload(known) as Answer<ServiceSnapshot>;
+		const { signal, timeoutMs } = call;
+		return source
+			.get(data, { signal, ...(timeoutMs !== undefined && { timeoutMs }) })
+			.then((snapshot) => snapshotPayload(snapshot) as Answer<ServiceSnapshot>);
+	};
+}

@@ -1,0 +1,111 @@
+import { type Clock, step, type TimerHandle } from '@spock/protocol/internal';
+
+import {
+	type LifecycleAction,
+	type LifecycleEvent,
+	type LifecycleState,
+	lifecycleMachine,
+} from './lifecycle-machine.ts';
+
+/** After the drain deadline clients are asked to leave; after this many milliseconds more they are cut off. */
+const LAST_WORDS_MS = 1000;
+
+/** What a life cycle acts on. */
+export interface LifecycleOptions {
+	readonly clock: Clock;
+	/** How long clients are served at least after a request to end, in milliseconds. */
+	readonly graceMs: number;
+	/** When the wait for clients ends, in milliseconds after the request to end. */
+	readonly drainTimeoutMs: number;
+	readonly clients: () => number;
+	/** Stops accepting, ends every connection when it has been answered, releases everything; then `allClosed`. */
+	readonly closeAll: () => Promise<void>;
+	readonly destroyAll: () => void;
+	readonly phase: (state: LifecycleState) => void;
+	/** Called once, at the very end. */
+	readonly ended: (exitCode: 0 | 1) => void;
+}
+
+/** The phase of the process and its timers. */
+export class Lifecycle {
+	readonly #options: LifecycleOptions;
+	#state: LifecycleState = 'starting';
+	#graceTimer: TimerHandle | undefined;
+	#deadlineTimer: TimerHandle | undefined;
+
+	constructor(options: LifecycleOptions) {
+		this.#options = options;
+	}
+
+	get state(): LifecycleState {
+		return this.#state;
+	}
+
+	/** Told by whoever sees it happen; an event that means nothing in this state changes nothing. */
+	handle(event: LifecycleEvent): void {
+		const { state, actions } = step(lifecycleMachine, this.#state, event);
+		const isNew = state !== this.#state;
+		this.#state = state;
+		if (isNew) this.#options.phase(state);
+		for (const action of actions) this.#act(action);
+	}
+
+	/** The first request to end drains; the second ends at once. */
+	terminate(): void {
+		this.handle(this.#state === 'starting' || this.#state === 'serving' ? 'terminate' : 'second signal');
+	}
+
+	#act(action: LifecycleAction): void {
+		const { clock, graceMs, drainTimeoutMs, clients, closeAll, destroyAll, ended } = this.#options;
+		switch (action) {
+			case 'ready':
+			case 'not ready':
+				// Readiness is read off the state.
+				return;
+			case 'start the minimum grace':
+				this.#armDeadline(drainTimeoutMs);
+				this.#graceTimer = clock.setTimeout(() => {
+					this.handle(clients() === 0 ? 'grace over, no clients' : 'grace over, clients');
+				}, graceMs);
+				return;
+			case 'close all':
+				clock.clearTimeout(this.#graceTimer);
+				this.#armDeadline(LAST_WORDS_MS);
+				closeAll().then(
+					() => this.handle('all closed'),
+					() => this.handle('second signal'),
+				);
+				return;
+			case 'destroy all':
+				clock.clearTimeout(this.#graceTimer);
+				destroyAll();
+				if (this.#state === 'stopping') this.#closeAfterDestroy();
+				return;
+			case 'flush':
+				clock.clearTimeout(this.#deadlineTimer);
+				return;
+			case 'exit 0':
+				ended(0);
+				return;
+			case 'exit 1':
+				clock.clearTimeout(this.#graceTimer);
+				clock.clearTimeout(this.#deadlineTimer);
+				ended(1);
+				return;
+		}
+	}
+
+	/** `closeAll` is idempotent: after a destroy it waits for the same end. */
+	#closeAfterDestroy(): void {
+		this.#options.closeAll().then(
+			() => this.handle('all closed'),
+			() => this.handle('second signal'),
+		);
+	}
+
+	#armDeadline(delayMs: number): void {
+		const { clock } = this.#options;
+		clock.clearTimeout(this.#deadlineTimer);
+		this.#deadlineTimer = clock.setTimeout(() => this.handle('drain deadline'), delayMs);
+	}
+}

@@ -1,0 +1,65 @@
+import { type BalancingPolicy, balancingPolicies, DEFAULT_POLICY } from '@spock/balancer';
+import {
+	BAD_FRAMES_IN_A_ROW_MAX,
+	FRAME_BYTES_MAX,
+	FRAME_BYTES_MAX_CEILING,
+	FRAME_BYTES_MAX_FLOOR,
+	IN_FLIGHT_MAX,
+	OUTPUT_BYTES_MAX,
+	SLOW_CONSUMER_MS,
+} from '@spock/protocol';
+import { durationMsOption, integerOption, oneOfOption } from '@spock/protocol/internal';
+
+/** What a sidecar allows its clients and itself. Durations are milliseconds, sizes bytes. */
+export interface SidecarLimits {
+	/** Longest frame, 1024 to 268435456. Default 1 MiB. Told in hello. */
+	readonly frameBytesMax?: number;
+	/** Requests that one connection may have waiting for an answer. Default 65536. Told in hello. */
+	readonly inFlightMax?: number;
+	/** Connections at once; the next one is closed at once and counted. Default 10000. */
+	readonly connectionsMax?: number;
+	/** Subscriptions of one connection; the next one is OVERLOADED. Default 4096. */
+	readonly subscriptionsMax?: number;
+	/** Output that one client may leave unread before reading from it stops. Default 8 MiB. */
+	readonly outputBytesMax?: number;
+	/** How long a client may stay above `outputBytesMax` before it is closed. Default 30000. */
+	readonly slowConsumerMs?: number;
+	/** How long a frame may take from its first byte to its last. Default 30000. */
+	readonly partialFrameMs?: number;
+	/** Bad frames in a row after which a connection is closed. Default 16. */
+	readonly badFramesInARowMax?: number;
+	/** After a request to end: how long clients are served at least, 0 allowed. Default 1000. */
+	readonly graceMs?: number;
+	/** After a request to end: when clients that have not left are cut off. Default 25000, below a pod's 30 s. */
+	readonly drainTimeoutMs?: number;
+	/** How getService shares out the work. Default `round-robin`. */
+	readonly policy?: BalancingPolicy;
+}
+
+/** {@link SidecarLimits} with every default filled in; frozen. */
+export type ResolvedLimits = Readonly<Required<SidecarLimits>>;
+
+export const DEFAULT_CONNECTIONS_MAX = 10_000;
+export const DEFAULT_SUBSCRIPTIONS_MAX = 4096;
+export const DEFAULT_PARTIAL_FRAME_MS = 30_000;
+export const DEFAULT_GRACE_MS = 1000;
+export const DEFAULT_DRAIN_TIMEOUT_MS = 25_000;
+
+/** Fills in the defaults. Throws a RangeError or TypeError that names the option and its value. */
+export function resolveLimits(limits: SidecarLimits = {}): ResolvedLimits {
+	const whole = (name: keyof SidecarLimits, fallback: number, min: number, max: number): number =>
+		integerOption(name, limits[name] ?? fallback, min, max);
+	return Object.freeze({
+		frameBytesMax: whole('frameBytesMax', FRAME_BYTES_MAX, FRAME_BYTES_MAX_FLOOR, FRAME_BYTES_MAX_CEILING),
+		inFlightMax: whole('inFlightMax', IN_FLIGHT_MAX, 1, 1_048_576),
+		connectionsMax: whole('connectionsMax', DEFAULT_CONNECTIONS_MAX, 1, 1_000_000),
+		subscriptionsMax: whole('subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 1, 1_000_000),
+		outputBytesMax: whole('outputBytesMax', OUTPUT_BYTES_MAX, 65_536, 1_073_741_824),
+		slowConsumerMs: durationMsOption('slowConsumerMs', limits.slowConsumerMs ?? SLOW_CONSUMER_MS),
+		partialFrameMs: durationMsOption('partialFrameMs', limits.partialFrameMs ?? DEFAULT_PARTIAL_FRAME_MS),
+		badFramesInARowMax: whole('badFramesInARowMax', BAD_FRAMES_IN_A_ROW_MAX, 1, 1_000_000),
+		graceMs: durationMsOption('graceMs', limits.graceMs ?? DEFAULT_GRACE_MS, 0),
+		drainTimeoutMs: durationMsOption('drainTimeoutMs', limits.drainTimeoutMs ?? DEFAULT_DRAIN_TIMEOUT_MS, 0),
+		policy: oneOfOption('policy', limits.policy ?? DEFAULT_POLICY, balancingPolicies),
+	});
+}

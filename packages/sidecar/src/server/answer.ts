@@ -1,0 +1,42 @@
+import { encodePayload, type FuncData, type FuncName, type FuncReply, type PayloadText } from '@spock/protocol';
+
+/** The payload of a reply, serialised, that remembers its type: a handler cannot answer with another function's reply. */
+export type Answer<T> = PayloadText & { readonly __reply?: T };
+
+/** Serialises a reply. */
+export function answer<T>(value: T): Answer<T> {
+	return encodePayload(value) as Answer<T>;
+}
+
+/** The connection that a request came from, as far as handlers may know it. */
+export interface Caller {
+	/** Marks the connection as one that understands pushes. */
+	greet(features: readonly string[]): void;
+	/** Watches a query for this connection; its changes are pushed from now on. Throws OVERLOADED. */
+	subscribe(
+		query: FuncData<'watchService'>,
+	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
+	/** Ends a watch; does nothing if there is none. */
+	unsubscribe(query: FuncData<'unwatchService'>): void;
+}
+
+/** One request, as its handler sees it. */
+export interface Call {
+	readonly caller: Caller;
+	/** Aborts when nobody waits any more: the caller cancelled, or its connection ended. */
+	readonly signal: AbortSignal;
+	/** How long the caller waits, in milliseconds; undefined when it did not say. */
+	readonly timeoutMs: number | undefined;
+}
+
+/**
+ * Answers one function: at once where everything is known, so that the reply leaves in the tick in which the request came;
+ * with a promise otherwise. Throws or rejects with a SpockError; anything else is answered INTERNAL.
+ */
+export type Handler<F extends FuncName> = (
+	data: FuncData<F>,
+	call: Call,
+) => Answer<FuncReply<F>> | Promise<Answer<FuncReply<F>>>;
+
+/** A handler for every function there is. */
+export type Handlers = { readonly [F in FuncName]: Handler<F> };

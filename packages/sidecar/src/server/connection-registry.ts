@@ -1,0 +1,111 @@
+import type { Duplex } from 'node:stream';
+
+import type { GoawayData } from '@spock/protocol';
+import type { TimerHandle } from '@spock/protocol/internal';
+
+import type { CloseReason } from '../sidecar-observer.ts';
+import { Connection, type ConnectionContext } from './connection.ts';
+
+/** How often connections are looked at for frames that take too long. */
+const SWEEP_MS = 5000;
+
+/** The live connections, and why each of the others was closed. */
+export class ConnectionRegistry {
+	readonly #context: ConnectionContext;
+	readonly #connections = new Map<number, Connection>();
+	readonly #closedByReason = new Map<CloseReason, number>();
+	readonly #emptied: () => void;
+	#nextId = 1;
+	#opened = 0;
+	#refused = 0;
+	#sweepTimer: TimerHandle | undefined;
+
+	/** `emptied` is called whenever the last connection is gone. */
+	constructor(context: Omit<ConnectionContext, 'closed'>, emptied: () => void) {
+		this.#context = { ...context, closed: (connection, reason) => this.#remove(connection, reason) };
+		this.#emptied = emptied;
+	}
+
+	get size(): number {
+		return this.#connections.size;
+	}
+
+	get subscriptions(): number {
+		return this.#sum((connection) => connection.subscriptions);
+	}
+
+	get inFlight(): number {
+		return this.#sum((connection) => connection.inFlight);
+	}
+
+	/** Totals since the start, by name. */
+	counters(): Readonly<Record<string, number>> {
+		const closed = [...this.#closedByReason].map(([reason, count]) => [`closed-${reason}`, count] as const);
+		return { opened: this.#opened, refused: this.#refused, ...Object.fromEntries(closed) };
+	}
+
+	/** Takes a new connection, or closes it at once when there are too many. */
+	add(socket: Duplex): void {
+		const { limits, observer } = this.#context;
+		if (this.#connections.size >= limits.connectionsMax) {
+			this.#refused++;
+			observer.connectionRefused?.();
+			socket.on('error', () => undefined);
+			socket.destroy();
+			return;
+		}
+		this.#opened++;
+		const connection = new Connection(this.#nextId++, socket, this.#context);
+		this.#connections.set(connection.id, connection);
+		observer.connectionOpened?.(connection.id);
+		this.#armSweep();
+	}
+
+	/** Asks every client to leave, and ends each connection once its requests are answered. */
+	endAll(goaway: GoawayData): void {
+		this.#context.observer.goaway?.(goaway);
+		for (const connection of this.#connections.values()) {
+			connection.goaway(goaway);
+			connection.end('shutdown');
+		}
+	}
+
+	/** Drops every connection. */
+	destroyAll(): void {
+		for (const connection of this.#connections.values()) connection.destroy('shutdown');
+	}
+
+	/** Ends the registry's own timer. */
+	close(): void {
+		this.#context.clock.clearTimeout(this.#sweepTimer);
+		this.#sweepTimer = undefined;
+	}
+
+	#remove(connection: Connection, reason: CloseReason): void {
+		if (!this.#connections.delete(connection.id)) return;
+		this.#closedByReason.set(reason, (this.#closedByReason.get(reason) ?? 0) + 1);
+		this.#context.observer.connectionClosed?.(connection.id, reason, connection.bytesRead, connection.bytesWritten);
+		if (this.#connections.size === 0) {
+			this.close();
+			this.#emptied();
+		}
+	}
+
+	#armSweep(): void {
+		if (this.#sweepTimer !== undefined) return;
+		const { clock } = this.#context;
+		this.#sweepTimer = clock.setTimeout(() => {
+			this.#sweepTimer = undefined;
+			const nowMs = clock.now();
+			for (const connection of this.#connections.values()) connection.checkPartialFrame(nowMs);
+			if (this.#connections.size > 0) this.#armSweep();
+		}, SWEEP_MS);
+		this.#sweepTimer.unref?.();
+	}
+
+	#sum(count: (connection: Connection) => number): number {
+		let sum = 0;
+		for (const connection of this.#connections.values()) sum += count(connection);
+		return sum;
+	}
+}

@@ -1,0 +1,192 @@
+import { chmod, link, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+
+import { assertSocketPathFits, formatAddress, type SocketAddress } from '@spock/protocol/node';
+
+/** Connections the kernel may hold before we accept them. Node's 511 gives storms of EAGAIN while the process is busy. */
+const BACKLOG = 4096;
+/** How long a probe of somebody else's socket may take. */
+const PROBE_MS = 2000;
+
+/** Options of {@link listen}. */
+export interface ListenOptions {
+	/** Permissions of the socket. Default 0o660: owner and group. */
+	readonly socketMode?: number;
+	/** Makes the socket's directory, for this user alone, and refuses one that others may change. Default false. */
+	readonly privateDirectory?: boolean;
+	/** Allows TCP addresses that other machines can reach. Default false. */
+	readonly allowRemote?: boolean;
+	readonly accept: (socket: Socket) => void;
+}
+
+/** A bound address. */
+export interface Listener {
+	/** As people write it, with the port that the kernel gave. */
+	readonly address: string;
+	/** Accepts nothing more and removes the socket if it is still ours; connections live on. Idempotent. */
+	close(): Promise<void>;
+}
+
+/**
+ * Binds a unix domain socket or a TCP port. Rejects with an Error that says what is at the address and what to do: somebody
+ * who answers, something that is no socket, a path that is too long, a directory that others may change.
+ */
+export function listen(address: SocketAddress, options: ListenOptions): Promise<Listener> {
+	return 'path' in address ? listenUnix(address.path, options) : listenTcp(address, options);
+}
+
+async function listenTcp(address: { host: string; port: number }, options: ListenOptions): Promise<Listener> {
+	if (!options.allowRemote && !isLoopback(address.host)) {
+		throw new Error(
+			`${formatAddress(address)} can be reached from other machines, and this protocol has no password: ` +
+				'listen on 127.0.0.1, or allow it with --listen-any',
+		);
+	}
+	const server = createServer({ allowHalfOpen: true, noDelay: true }, options.accept);
+	await bind(server, { ...address, backlog: BACKLOG });
+	const bound = server.address();
+	const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
+	return { address: formatAddress({ host: address.host, port }), close: () => closeServer(server) };
+}
+
+async function listenUnix(path: string, options: ListenOptions): Promise<Listener> {
+	// server.close() unlinks the name it bound, even if that is another process's by then: so a private name is bound, and
+	// the public one is a link that is removed only while it is ours.
+	const privatePath = `${path}.${process.pid}`;
+	assertSocketPathFits(privatePath, process.platform);
+	if (options.privateDirectory) await makePrivateDirectory(dirname(path));
+	await rm(privatePath, { force: true });
+	const server = createServer({ allowHalfOpen: true }, options.accept);
+	const socketMode = options.socketMode ?? 0o660;
+	const umask = process.umask(0o777 & ~socketMode);
+	const bound = bind(server, { path: privatePath, backlog: BACKLOG });
+	process.umask(umask);
+	try {
+		await bound;
+		await chmod(privatePath, socketMode);
+		await publish(privatePath, path);
+	} catch (error) {
+		if (server.listening) await closeServer(server);
+		await rm(privatePath, { force: true });
+		throw explain(error, path);
+	}
+	const { ino } = await lstat(path);
+	await rm(privatePath, { force: true });
+	let closing: Promise<void> | undefined;
+	return {
+		address: path,
+		close: () => {
+			closing ??= removeIfOurs(path, ino).then(() => closeServer(server));
+			return closing;
+		},
+	};
+}
+
+/** Links the private name to the public one. A stale socket is moved aside first; whatever else is there is left alone. */
+async function publish(privatePath: string, path: string): Promise<void> {
+	try {
+		await link(privatePath, path);
+		return;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+	}
+	const found = await lstat(path);
+	if (!found.isSocket()) {
+		throw new Error(`there is something at ${path} that is no socket: remove it, or choose another path`);
+	}
+	if (!(await isStale(path))) {
+		throw new Error(
+			`a process already listens at ${path}: stop it, or choose another path with --socket ` +
+				`(\`sidecar status --socket ${path}\` tells what it is)`,
+		);
+	}
+	const aside = `${privatePath}.stale`;
+	await rename(path, aside);
+	const moved = await lstat(aside);
+	if (moved.ino !== found.ino) {
+		// Another sidecar took the place between our look and our move: it gets its name back.
+		await link(aside, path).catch((error: unknown) => {
+			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+		});
+		await rm(aside, { force: true });
+		throw new Error(`another sidecar has just started at ${path}`);
+	}
+	await rm(aside, { force: true });
+	await link(privatePath, path);
+}
+
+/** True only if nobody listens: a socket file outlives a process that was killed. */
+function isStale(path: string): Promise<boolean> {
+	return new Promise((resolve, reject) => {
+		const probe = connect(path);
+		const timer = setTimeout(() => {
+			probe.destroy();
+			resolve(false);
+		}, PROBE_MS);
+		probe.once('connect', () => {
+			clearTimeout(timer);
+			probe.destroy();
+			resolve(false);
+		});
+		probe.once('error', (error: NodeJS.ErrnoException) => {
+			clearTimeout(timer);
+			if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(true);
+			else if (error.code === 'EAGAIN') resolve(false);
+			else reject(error);
+		});
+	});
+}
+
+async function makePrivateDirectory(directory: string): Promise<void> {
+	await mkdir(directory, { recursive: true, mode: 0o700 });
+	const found = await lstat(directory);
+	const uid = process.getuid?.();
+	if (!found.isDirectory() || (uid !== undefined && found.uid !== uid) || (found.mode & 0o022) !== 0) {
+		throw new Error(
+			`${directory} is not a directory that only this user may change: remove it, or choose another path with --socket`,
+		);
+	}
+}
+
+async function removeIfOurs(path: string, ino: number): Promise<void> {
+	try {
+		if ((await lstat(path)).ino === ino) await rm(path, { force: true });
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+	}
+}
+
+function bind(server: Server, where: { path?: string; host?: string; port?: number; backlog: number }): Promise<void> {
+	return new Promise((resolve, reject) => {
+		server.once('error', (error) => reject(explain(error, formatAddress(where as SocketAddress))));
+		server.listen(where, () => resolve());
+	});
+}
+
+function closeServer(server: Server): Promise<void> {
+	return new Promise((resolve) => {
+		// Called when the last connection is gone, which the life cycle waits for by itself: this only stops accepting.
+		server.close();
+		resolve();
+	});
+}
+
+function explain(error: unknown, address: string): Error {
+	const { code, message } = error as NodeJS.ErrnoException;
+	const hints: Readonly<Record<string, string>> = {
+		EADDRINUSE: 'another process listens there: stop it, or choose another address',
+		EACCES: 'this user may not listen there: choose a path in a directory it may write to, with --socket',
+		ENOENT: 'its directory does not exist: make it, or choose another path with --socket',
+		EROFS: 'the file system is read-only: choose another path with --socket',
+		EADDRNOTAVAIL: 'this machine does not have that address',
+	};
+	const hint = code === undefined ? undefined : hints[code];
+	return hint === undefined
+		? new Error(message, { cause: error })
+		: new Error(`cannot listen at ${address}: ${hint}`, { cause: error });
+}
+
+function isLoopback(host: string): boolean {
+	return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

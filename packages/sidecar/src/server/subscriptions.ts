@@ -1,0 +1,130 @@
+import {
+	normaliseQuery,
+	queryKey,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+	type SourceWatch,
+	SpockError,
+} from '@spock/protocol';
+
+/** Where the pushes of one connection go. */
+export interface PushSink {
+	/** True while the client has not read what it was sent: pushes then wait, newest only. */
+	isBusy(): boolean;
+	push(snapshot: ServiceSnapshot): void;
+	superseded(): void;
+}
+
+interface Subscription {
+	readonly watch: SourceWatch;
+	/** The revision the client was told last; pushes that are not newer are left out. Infinity until the first reply. */
+	toldRevision: number;
+}
+
+/** What one connection watches. */
+export class Subscriptions {
+	readonly #source: ServiceSource;
+	readonly #sink: PushSink;
+	readonly #countMax: number;
+	readonly #subscriptions = new Map<string, Subscription>();
+	// The newest snapshot of each query that the client has not been told yet: bounded by the number of subscriptions.
+	readonly #waiting = new Map<string, ServiceSnapshot>();
+
+	constructor(source: ServiceSource, sink: PushSink, countMax: number) {
+		this.#source = source;
+		this.#sink = sink;
+		this.#countMax = countMax;
+	}
+
+	get size(): number {
+		return this.#subscriptions.size;
+	}
+
+	/** Starts to watch; gives the snapshot to reply with, at once if it is known. Watching twice is watching once. */
+	add(
+		query: ServiceQuery,
+		signal: AbortSignal,
+		timeoutMs: number | undefined,
+	): ServiceSnapshot | Promise<ServiceSnapshot> {
+		const key = queryKey(query);
+		const asked = normaliseQuery(query);
+		if (!this.#subscriptions.has(key)) this.#open(key, asked);
+		const known = this.#source.peek(asked);
+		if (known !== undefined) return this.#reply(key, known);
+		const wait = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
+		return this.#source.get(asked, wait).then(
+			(first) => this.#reply(key, this.#source.peek(asked) ?? first),
+			(error: unknown) => {
+				// The client was told that it does not watch: it must not get pushes.
+				if (this.#subscriptions.get(key)?.toldRevision === Number.POSITIVE_INFINITY) this.remove(asked);
+				throw error;
+			},
+		);
+	}
+
+	remove(query: ServiceQuery): void {
+		const key = queryKey(query);
+		this.#subscriptions.get(key)?.watch.stop();
+		this.#subscriptions.delete(key);
+		this.#waiting.delete(key);
+	}
+
+	/** Sends what had to wait, as far as the client takes it. */
+	flush(): void {
+		for (const [key, snapshot] of this.#waiting) {
+			if (this.#sink.isBusy()) return;
+			this.#waiting.delete(key);
+			this.#sink.push(snapshot);
+		}
+	}
+
+	clear(): void {
+		for (const { watch } of this.#subscriptions.values()) watch.stop();
+		this.#subscriptions.clear();
+		this.#waiting.clear();
+	}
+
+	#open(key: string, query: ServiceQuery): void {
+		if (this.#subscriptions.size >= this.#countMax) {
+			throw new SpockError('OVERLOADED', `this connection has ${this.#countMax} subscriptions, which is the limit`, {
+				details: { subscriptionsMax: this.#countMax },
+			});
+		}
+		// Held back until the reply is sent: a push must not come before the answer to the question it belongs to.
+		let toldRevision = Number.POSITIVE_INFINITY;
+		const subscription = {
+			watch: this.#source.watch(query, {
+				next: (snapshot) => {
+					if (snapshot.revision > toldRevision) this.#tell(key, snapshot);
+				},
+			}),
+			get toldRevision(): number {
+				return toldRevision;
+			},
+			set toldRevision(revision: number) {
+				toldRevision = revision;
+			},
+		};
+		this.#subscriptions.set(key, subscription);
+	}
+
+	#reply(key: string, snapshot: ServiceSnapshot): ServiceSnapshot {
+		const subscription = this.#subscriptions.get(key);
+		if (subscription !== undefined) subscription.toldRevision = snapshot.revision;
+		this.#waiting.delete(key);
+		return snapshot;
+	}
+
+	#tell(key: string, snapshot: ServiceSnapshot): void {
+		const subscription = this.#subscriptions.get(key);
+		if (subscription !== undefined) subscription.toldRevision = snapshot.revision;
+		if (this.#waiting.has(key)) this.#sink.superseded();
+		if (this.#sink.isBusy()) {
+			this.#waiting.set(key, snapshot);
+		} else {
+			this.#waiting.delete(key);
+			this.#sink.push(snapshot);
+		}
+	}
+}

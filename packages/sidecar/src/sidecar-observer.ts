@@ -1,0 +1,27 @@
+import type { GoawayData } from '@spock/protocol';
+
+/** Why a connection ended. */
+export type CloseReason =
+	| 'client'
+	| 'error'
+	| 'bad-frames'
+	| 'frame-too-large'
+	| 'partial-frame'
+	| 'slow-consumer'
+	| 'shutdown';
+
+/** What happens in a sidecar, for whoever counts and logs it. Called often: implementations must be cheap and not throw. */
+export interface SidecarObserver {
+	/** A request was answered; `code` is an error code, or `ok`. `func` is `other` for functions that do not exist. */
+	answered?(func: string, code: string, durationMs: number): void;
+	connectionOpened?(id: number): void;
+	connectionClosed?(id: number, reason: CloseReason, bytesRead: number, bytesWritten: number): void;
+	/** Refused because `connectionsMax` are open. */
+	connectionRefused?(): void;
+	/** A snapshot was pushed, or left out because a newer one came before the client had read. */
+	pushed?(kind: 'sent' | 'superseded'): void;
+	goaway?(data: GoawayData): void;
+	/** A handler threw something that is no SpockError: a fault of ours, with its cause. */
+	fault?(func: string, cause: unknown): void;
+	phase?(phase: string): void;
+}

@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+
+import type { BackendStatus, ServiceSource, StatusReply, WatchStatus } from '@spock/protocol';
+import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
+import type { SocketAddress } from '@spock/protocol/node';
+
+import { explainHandler } from './handlers/explain.ts';
+import { getInstancesHandler } from './handlers/get-instances.ts';
+import { getServiceHandler } from './handlers/get-service.ts';
+import { helloHandler } from './handlers/hello.ts';
+import { listServicesHandler } from './handlers/list-services.ts';
+import { pingHandler } from './handlers/ping.ts';
+import { statusHandler } from './handlers/status.ts';
+import { unwatchServiceHandler } from './handlers/unwatch-service.ts';
+import { watchServiceHandler } from './handlers/watch-service.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './options.ts';
+import { ConnectionRegistry } from './server/connection-registry.ts';
+import { Dispatcher } from './server/dispatcher.ts';
+import { type Listener, listen } from './server/listener.ts';
+import type { SidecarObserver } from './sidecar-observer.ts';
+import { SIDECAR_VERSION } from './version.ts';
+
+/** What a sidecar tells clients to give it before it cuts them off, in milliseconds. */
+const GOAWAY_GRACE_MS = 1000;
+const PROBE_DELAY_MS_MIN = 250;
+const PROBE_DELAY_MS_MAX = 5000;
+
+/** Where a sidecar's services come from: a source that also tells how it is. */
+export interface SidecarSource extends ServiceSource {
+	watches(): WatchStatus[];
+	status(): BackendStatus;
+}
+
+/** One address to listen at. */
+export interface SidecarListen {
+	readonly address: SocketAddress;
+	/** Permissions of a socket. Default 0o660. */
+	readonly socketMode?: number;
+	/** Makes the socket's directory for this user alone. Default false. */
+	readonly privateDirectory?: boolean;
+	/** Allows a TCP address that other machines can reach. Default false. */
+	readonly allowRemote?: boolean;
+}
+
+/** Options of {@link createSidecar}. */
+export interface SidecarOptions {
+	/** Owned by the sidecar from now on: it closes it. */
+	readonly source: SidecarSource;
+	/** At least one. */
+	readonly listen: readonly SidecarListen[];
+	readonly limits?: SidecarLimits;
+	/** Told what happens, to count and log it. */
+	readonly observer?: SidecarObserver;
+	/** Default: the clock of the process. */
+	readonly clock?: Clock;
+}
+
+/** A sidecar in this process. */
+export interface Sidecar {
+	/** Differs for every sidecar; told in hello. */
+	readonly instance: string;
+	/** Binds every address. Rejects if one cannot be bound; nothing is left bound then. */
+	start(): Promise<readonly string[]>;
+	/** Asks it to end: serves its clients until they have left, then `ended`. Asked twice, it ends at once. */
+	terminate(): void;
+	/** Resolves with the exit code of the process, when everything is closed. */
+	readonly ended: Promise<0 | 1>;
+	/** What `sidecar status` prints. */
+	status(): StatusReply;
+	/** Whether lookups should be sent here, and why not. */
+	readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
+	/** For metrics. */
+	gauges(): { readonly connections: number; readonly subscriptions: number; readonly inFlight: number };
+}
+
+/** Puts a sidecar together. Throws a RangeError or TypeError naming an option that is wrong. Nothing is bound before `start`. */
+export function createSidecar(options: SidecarOptions): Sidecar {
+	if (options.listen.length === 0) throw new TypeError('listen must name at least one address');
+	return new SpockSidecar(options, resolveLimits(options.limits));
+}
+
+class SpockSidecar implements Sidecar {
+	readonly instance: string = randomUUID();
+	readonly ended: Promise<0 | 1>;
+	readonly #options: SidecarOptions;
+	readonly #clock: Clock;
+	readonly #registry: ConnectionRegistry;
+	readonly #lifecycle: Lifecycle;
+	readonly #startedAtMs: number;
+	readonly #probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX });
+	#listeners: Listener[] = [];
+	#answered = false;
+	#probeTimer: TimerHandle | undefined;
+	#closing: Promise<void> | undefined;
+	#emptied: (() => void) | undefined;
+
+	constructor(options: SidecarOptions, limits: ResolvedLimits) {
+		const { source, observer = {}, clock = systemClock } = options;
+		this.#options = options;
+		this.#clock = clock;
+		this.#startedAtMs = clock.now();
+		const { frameBytesMax, inFlightMax, policy } = limits;
+		const dispatcher = new Dispatcher({
+			hello: helloHandler(SIDECAR_VERSION, this.instance, { frameBytesMax, inFlightMax }),
+			ping: pingHandler,
+			getService: getServiceHandler(source, policy),
+			getInstances: getInstancesHandler(source),
+			listServices: listServicesHandler(source),
+			watchService: watchServiceHandler,
+			unwatchService: unwatchServiceHandler,
+			status: statusHandler(() => this.status()),
+			explain: explainHandler(source),
+		});
+		this.#registry = new ConnectionRegistry({ source, dispatcher, limits, clock, observer }, () => {
+			this.#emptied?.();
+			this.#lifecycle.handle('last client left');
+		});
+		let end: (exitCode: 0 | 1) => void = () => undefined;
+		this.ended = new Promise((resolve) => {
+			end = resolve;
+		});
+		this.#lifecycle = new Lifecycle({
+			clock,
+			graceMs: limits.graceMs,
+			drainTimeoutMs: limits.drainTimeoutMs,
+			clients: () => this.#registry.size,
+			closeAll: () => this.#closeAll(),
+			destroyAll: () => this.#registry.destroyAll(),
+			phase: (state) => observer.phase?.(state),
+			ended: (exitCode) => end(exitCode),
+		});
+	}
+
+	async start(): Promise<readonly string[]> {
+		try {
+			for (const { address, ...listenOptions } of this.#options.listen) {
+				this.#listeners.push(
+					await listen(address, { ...listenOptions, accept: (socket) => this.#registry.add(socket) }),
+				);
+			}
+		} catch (error) {
+			await this.#closeAll();
+			this.#lifecycle.handle('bind failed');
+			throw error;
+		}
+		this.#lifecycle.handle('bound');
+		this.#probe();
+		return this.#listeners.map(({ address }) => address);
+	}
+
+	terminate(): void {
+		this.#lifecycle.terminate();
+	}
+
+	status(): StatusReply {
+		const { source } = this.#options;
+		return {
+			sidecar: SIDECAR_VERSION,
+			instance: this.instance,
+			pid: process.pid,
+			uptimeMs: Math.round(this.#clock.now() - this.#startedAtMs),
+			phase: this.#lifecycle.state,
+			ready: this.readiness().ready,
+			backend: source.status(),
+			connections: this.#registry.size,
+			subscriptions: this.#registry.subscriptions,
+			watches: source.watches(),
+			counters: this.#registry.counters(),
+		};
+	}
+
+	readiness(): { ready: boolean; reasons: string[] } {
+		const reasons: string[] = [];
+		const { state } = this.#lifecycle;
+		if (state !== 'serving') reasons.push(state === 'starting' ? 'still starting' : `shutting down: ${state}`);
+		// Once the registry has answered, its last known answers are served: only the first one is waited for.
+		if (!this.#answered) {
+			const { name, error } = this.#options.source.status();
+			reasons.push(`the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`);
+		}
+		return { ready: reasons.length === 0, reasons };
+	}
+
+	gauges(): { connections: number; subscriptions: number; inFlight: number } {
+		const { size, subscriptions, inFlight } = this.#registry;
+		return { connections: size, subscriptions, inFlight };
+	}
+
+	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
+	#probe(): void {
+		this.#options.source.list({}).then(
+			() => {
+				this.#answered = true;
+			},
+			() => {
+				// The reason is in the backend's status, which readiness shows. A sidecar that is closing asks no more.
+				if (this.#closing !== undefined) return;
+				this.#probeTimer = this.#clock.setTimeout(() => this.#probe(), this.#probeBackoff.next());
+				this.#probeTimer.unref?.();
+			},
+		);
+	}
+
+	#closeAll(): Promise<void> {
+		this.#closing ??= this.#close();
+		return this.#closing;
+	}
+
+	async #close(): Promise<void> {
+		this.#clock.clearTimeout(this.#probeTimer);
+		await Promise.all(this.#listeners.map((listener) => listener.close()));
+		if (this.#registry.size > 0) {
+			const emptied = new Promise<void>((resolve) => {
+				this.#emptied = resolve;
+			});
+			this.#registry.endAll({ reason: 'shutdown', graceMs: GOAWAY_GRACE_MS });
+			await emptied;
+		}
+		this.#registry.close();
+		await this.#options.source.close();
+	}
+}

@@ -1,0 +1,35 @@
+import { formatAddress } from '@spock/protocol/node';
+
+import { type ClientFlags, print, withClient } from './with-client.ts';
+
+interface GetFlags extends ClientFlags {
+	readonly tag?: readonly string[];
+	readonly datacenter?: string;
+	readonly key?: string;
+}
+
+/** The query that --tag, --datacenter and --key make. */
+export function queryOf(
+	service: string,
+	{ tag, datacenter, key }: { readonly tag?: readonly string[]; readonly datacenter?: string; readonly key?: string },
+): { service: string; tags?: readonly string[]; datacenter?: string; key?: string } {
+	return {
+		service,
+		...(tag && { tags: tag }),
+		...(datacenter !== undefined && { datacenter }),
+		...(key !== undefined && { key }),
+	};
+}
+
+/** `sidecar get SERVICE` */
+export async function get(service: string, flags: GetFlags): Promise<void> {
+	await withClient(flags, async (client, timeoutMs) => {
+		const found = await client.request('getService', queryOf(service, flags), timeoutMs);
+		if (flags.json) print(JSON.stringify(found));
+		else print(formatAddress(found));
+		if (found.stale && !flags.json) {
+			const seconds = Math.round((found.ageMs ?? 0) / 1000);
+			process.stderr.write(`not live: the registry was last heard ${seconds} s ago\n`);
+		}
+	});
+}

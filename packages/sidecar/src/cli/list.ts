@@ -1,0 +1,14 @@
+import { type ClientFlags, print, withClient } from './with-client.ts';
+
+/** `sidecar list` */
+export async function list(flags: ClientFlags & { readonly datacenter?: string }): Promise<void> {
+	await withClient(flags, async (client, timeoutMs) => {
+		const { datacenter } = flags;
+		const reply = await client.request('listServices', datacenter === undefined ? {} : { datacenter }, timeoutMs);
+		if (flags.json) {
+			print(JSON.stringify(reply));
+			return;
+		}
+		for (const { name, tags } of reply.services) print(tags.length === 0 ? name : `${name}  ${tags.join(',')}`);
+	});
+}

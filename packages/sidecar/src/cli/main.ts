@@ -1,0 +1,109 @@
+import { Command, CommanderError, Option } from 'commander';
+
+import { SIDECAR_VERSION } from '../version.ts';
+import { CommandError, EXIT } from './exit-codes.ts';
+
+const EXIT_CODES = `
+Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.`;
+
+// Each command's module is loaded when it runs: `sidecar health` is started every second by a probe, and must not pay for
+// what only `start` needs.
+const program = new Command('sidecar')
+	.description('Spock, the service discovery sidecar')
+	.version(SIDECAR_VERSION)
+	.showHelpAfterError('(--help shows what is possible)')
+	.addHelpText('after', EXIT_CODES)
+	.exitOverride();
+
+/** A command that talks to a running sidecar. */
+function clientCommand(name: string, description: string): Command {
+	return program
+		.command(name)
+		.description(description)
+		.option(
+			'--socket <path>',
+			'socket of the sidecar (default: SPOCK_SOCKET, /uds/sidecar.sock in a pod, else per user)',
+		)
+		.option('--connect <host:port>', 'TCP address of the sidecar, in place of the socket')
+		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', '5000')
+		.option('--json', 'print data as JSON')
+		.addHelpText('after', EXIT_CODES)
+		.exitOverride();
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+	return [...before, value];
+}
+
+async function main(): Promise<number> {
+	let exitCode: number = EXIT.ok;
+	clientCommand('get', 'print one healthy instance of a service as host:port')
+		.argument('<service>')
+		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
+		.option('--datacenter <name>', 'look in this datacenter')
+		.option('--key <key>', 'equal keys get the same instance')
+		.action(async (service, flags) => (await import('./get.ts')).get(service, flags));
+	clientCommand('list', 'print the names of all services, with their tags')
+		.option('--datacenter <name>', 'look in this datacenter')
+		.action(async (flags) => (await import('./list.ts')).list(flags));
+	clientCommand('watch', 'print a line for each change of a service, until Ctrl-C')
+		.argument('<service>')
+		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
+		.option('--datacenter <name>', 'look in this datacenter')
+		.action(async (service, flags) => (await import('./watch.ts')).watch(service, flags));
+	clientCommand('status', 'print what the sidecar knows of itself').action(async (flags) =>
+		(await import('./status.ts')).status(flags),
+	);
+	clientCommand('call', 'call any function of the protocol and print its reply')
+		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, explain, …')
+		.argument('[json]', 'its data')
+		.action(async (func, json, flags) => (await import('./call.ts')).call(func, json, flags));
+	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(
+		async (flags) => (await import('./health.ts')).health(flags),
+	);
+	await addStart((code) => {
+		exitCode = code;
+	});
+	await program.parseAsync();
+	return exitCode;
+}
+
+/** `start` has a flag for each setting; the table is loaded only when it is asked for, or for help. */
+async function addStart(setExitCode: (code: number) => void): Promise<void> {
+	const command = program
+		.command('start')
+		.description('run the sidecar until SIGTERM or Ctrl-C')
+		.option('--config <file>', 'settings in JSON or YAML (or SPOCK_CONFIG)')
+		.option('--print-config', 'show the settings in force and where each comes from, then end')
+		.option('--json', 'with --print-config: as JSON')
+		.exitOverride();
+	if (process.argv[2] === 'start' || process.argv[2] === 'help') {
+		const { settings } = await import('./settings.ts');
+		for (const { flag, env, help, fallback, kind } of settings) {
+			if (flag === undefined) continue;
+			const option = new Option(flag, `${help} [${env}] (default: ${fallback})`);
+			// Flags are named as people read them (--socket-mode); settings as programs do (socketMode): commander's camelCase.
+			if (typeof kind !== 'string') option.choices([...kind]);
+			command.addOption(option);
+		}
+		command.addHelpText(
+			'after',
+			"\nA flag wins over the environment, that over --config, that over the default. Consul's own variables are followed" +
+				'\n(CONSUL_HTTP_ADDR, CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE, CONSUL_CACERT, …).',
+		);
+	}
+	command.action(async (flags) => setExitCode(await (await import('./start.ts')).start(flags)));
+}
+
+function report(error: unknown): number {
+	if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+	if (error instanceof CommandError) {
+		process.stderr.write(`sidecar: ${error.message}\n`);
+		return error.exitCode;
+	}
+	process.stderr.write(`sidecar: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+	return EXIT.failure;
+}
+
+// Set and not forced: what stdout still holds is written before the process ends by itself.
+process.exitCode = await main().catch(report);

@@ -1,0 +1,196 @@
+import { balancingPolicies } from '@spock/balancer';
+
+/** What one setting of `sidecar start` may be, and where it may come from. */
+export interface Setting {
+	/** Its name in a config file. */
+	readonly name: string;
+	/** For commander: `--socket <path>`; none for what must not stand in a process list. */
+	readonly flag?: string;
+	/** The environment variable. */
+	readonly env: string;
+	readonly help: string;
+	readonly kind: 'text' | 'list' | 'integer' | 'boolean' | 'mode' | readonly string[];
+	readonly isSecret?: true;
+	/** For people; the value itself is decided where the setting is used. */
+	readonly fallback: string;
+}
+
+/** Every setting of `sidecar start`: flags, environment, config file, help and `--print-config` all come from this table. */
+export const settings: readonly Setting[] = [
+	{
+		name: 'backend',
+		flag: '--backend <name>',
+		env: 'SPOCK_BACKEND',
+		help: 'where services come from: consul or local',
+		kind: ['consul', 'local'],
+		fallback: 'consul when CONSUL_HTTP_ADDR is set, else local',
+	},
+	{
+		name: 'services',
+		flag: '--services <file>',
+		env: 'SPOCK_SERVICES',
+		help: 'services of the local backend, JSON or YAML, read again when it changes',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'consul',
+		flag: '--consul <urls>',
+		env: 'CONSUL_HTTP_ADDR',
+		help: 'addresses of Consul, separated by commas',
+		kind: 'list',
+		fallback: 'http://127.0.0.1:8500',
+	},
+	{
+		name: 'consulToken',
+		env: 'CONSUL_HTTP_TOKEN',
+		help: 'ACL token',
+		kind: 'text',
+		isSecret: true,
+		fallback: 'none',
+	},
+	{
+		name: 'consulTokenFile',
+		flag: '--consul-token-file <file>',
+		env: 'CONSUL_HTTP_TOKEN_FILE',
+		help: 'file with the ACL token, read again for every query',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'consulDatacenter',
+		flag: '--consul-datacenter <name>',
+		env: 'SPOCK_CONSUL_DATACENTER',
+		help: 'datacenter to ask',
+		kind: 'text',
+		fallback: "the agent's own",
+	},
+	{
+		name: 'consulConsistency',
+		flag: '--consul-consistency <mode>',
+		env: 'SPOCK_CONSUL_CONSISTENCY',
+		help: 'stale, default or consistent',
+		kind: ['stale', 'default', 'consistent'],
+		fallback: 'stale',
+	},
+	{
+		name: 'socket',
+		flag: '--socket <path>',
+		env: 'SPOCK_SOCKET',
+		help: 'unix domain socket to listen at',
+		kind: 'text',
+		fallback: '/uds/sidecar.sock in a pod, else a private directory of the user; none with --listen',
+	},
+	{
+		name: 'socketMode',
+		flag: '--socket-mode <mode>',
+		env: 'SPOCK_SOCKET_MODE',
+		help: 'permissions of the socket, octal',
+		kind: 'mode',
+		fallback: '0660',
+	},
+	{
+		name: 'listen',
+		flag: '--listen <host:port>',
+		env: 'SPOCK_LISTEN',
+		help: 'TCP address to listen at, in place of the socket, or beside it if that is given too',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'listenAny',
+		flag: '--listen-any',
+		env: 'SPOCK_LISTEN_ANY',
+		help: 'allow --listen at an address that other machines can reach',
+		kind: 'boolean',
+		fallback: 'false',
+	},
+	{
+		name: 'admin',
+		flag: '--admin <host:port>',
+		env: 'SPOCK_ADMIN',
+		help: 'HTTP for /metrics, /livez and /readyz',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'logLevel',
+		flag: '--log-level <level>',
+		env: 'SPOCK_LOG_LEVEL',
+		help: 'trace, debug, info, warn, error, fatal or silent',
+		kind: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+		fallback: 'info',
+	},
+	{
+		name: 'logFormat',
+		flag: '--log-format <format>',
+		env: 'SPOCK_LOG_FORMAT',
+		help: 'auto (pretty on a terminal), pretty or json',
+		kind: ['auto', 'pretty', 'json'],
+		fallback: 'auto',
+	},
+	{
+		name: 'policy',
+		flag: '--policy <name>',
+		env: 'SPOCK_POLICY',
+		help: `how getService shares out work: ${balancingPolicies.join(', ')}`,
+		kind: balancingPolicies,
+		fallback: 'round-robin',
+	},
+	{
+		name: 'graceMs',
+		flag: '--grace-ms <ms>',
+		env: 'SPOCK_GRACE_MS',
+		help: 'how long clients are served at least after SIGTERM',
+		kind: 'integer',
+		fallback: '1000; 0 on a terminal',
+	},
+	{
+		name: 'drainTimeoutMs',
+		flag: '--drain-timeout-ms <ms>',
+		env: 'SPOCK_DRAIN_TIMEOUT_MS',
+		help: 'when clients that have not left after SIGTERM are cut off',
+		kind: 'integer',
+		fallback: '25000',
+	},
+	{
+		name: 'idleTtlMs',
+		flag: '--idle-ttl-ms <ms>',
+		env: 'SPOCK_IDLE_TTL_MS',
+		help: 'how long a service that nobody asks for is still watched',
+		kind: 'integer',
+		fallback: '60000',
+	},
+	{
+		name: 'staleMaxMs',
+		flag: '--stale-max-ms <ms>',
+		env: 'SPOCK_STALE_MAX_MS',
+		help: 'age past which last known answers are refused',
+		kind: 'integer',
+		fallback: 'no limit',
+	},
+	{
+		name: 'frameBytesMax',
+		flag: '--frame-bytes-max <bytes>',
+		env: 'SPOCK_FRAME_BYTES_MAX',
+		help: 'longest frame',
+		kind: 'integer',
+		fallback: '1048576',
+	},
+	{
+		name: 'inFlightMax',
+		flag: '--in-flight-max <count>',
+		env: 'SPOCK_IN_FLIGHT_MAX',
+		help: 'requests of one connection that may wait for an answer',
+		kind: 'integer',
+		fallback: '65536',
+	},
+	{
+		name: 'connectionsMax',
+		flag: '--connections-max <count>',
+		env: 'SPOCK_CONNECTIONS_MAX',
+		help: 'connections at once',
+		kind: 'integer',
+		fallback: '10000',
+	},
+];

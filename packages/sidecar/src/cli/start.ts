@@ -1,0 +1,263 @@
+import { readFileSync } from 'node:fs';
+
+import {
+	type Backend,
+	BackendSource,
+	consulBackend,
+	consulOptionsFromEnvironment,
+	createLocalBackend,
+	type DiscoveryEvent,
+} from '@spock/discovery';
+import { defaultSocketPath, POD_SOCKET_DIRECTORY, parseHostPort } from '@spock/protocol/node';
+import type { Logger } from 'pino';
+import { parse } from 'yaml';
+
+import { AdminServer } from '../admin/admin-server.ts';
+import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
+import type { SidecarLimits } from '../options.ts';
+import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
+import type { SidecarObserver } from '../sidecar-observer.ts';
+import { SIDECAR_VERSION } from '../version.ts';
+import { connectionLog, logDiscovery } from './event-log.ts';
+import { CommandError, EXIT } from './exit-codes.ts';
+import { createLogger } from './logger.ts';
+import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
+import { print } from './with-client.ts';
+
+type Settings = ReadonlyMap<string, Resolved>;
+
+/** Flags that are no settings. */
+interface StartFlags extends Readonly<Record<string, unknown>> {
+	readonly config?: string;
+	readonly printConfig?: boolean;
+	readonly json?: boolean;
+}
+
+/** `sidecar start`: runs until a signal. Gives the exit code. */
+export async function start(flags: StartFlags): Promise<number> {
+	const { env } = process;
+	const file = flags.config ?? env['SPOCK_CONFIG'];
+	const values = file === undefined ? undefined : { name: file, values: readConfig(file) };
+	const settings = resolveSettings({ flags, env, ...(values && { file: values }) });
+	if (flags.printConfig) {
+		print(flags.json ? JSON.stringify(settingsAsJson(settings), null, 2) : describeSettings(settings));
+		return EXIT.ok;
+	}
+	const isTerminal = process.stdout.isTTY === true;
+	const format = text(settings, 'logFormat') ?? 'auto';
+	const log = createLogger(
+		text(settings, 'logLevel') ?? 'info',
+		format === 'pretty' || (format === 'auto' && isTerminal) ? 'pretty' : 'json',
+	);
+	return run(settings, log, isTerminal);
+}
+
+async function run(settings: Settings, log: Logger, isTerminal: boolean): Promise<number> {
+	const metrics = new SidecarMetrics();
+	const onEvent = (event: DiscoveryEvent): void => {
+		logDiscovery(log, event);
+		metrics.discovered(event);
+	};
+	const backend = await asUsage(() => createBackend(settings, onEvent));
+	const idleTtlMs = integer(settings, 'idleTtlMs');
+	const staleMaxMs = integer(settings, 'staleMaxMs');
+	const source = await asUsage(
+		() => new BackendSource({ backend, onEvent, ...(idleTtlMs && { idleTtlMs }), ...(staleMaxMs && { staleMaxMs }) }),
+	);
+	const sidecar = await asUsage(() =>
+		createSidecar({
+			source,
+			listen: listenAddresses(settings),
+			limits: limitsOf(settings, isTerminal),
+			observer: both(connectionLog(log), metrics),
+		}),
+	);
+	metrics.observe({
+		gauges: () => sidecar.gauges(),
+		watches: () => source.watches().length,
+		isReady: () => sidecar.readiness().ready,
+	});
+	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
+	const onSignal = (signal: NodeJS.Signals): void => {
+		log.info({ signal }, `${signal}: ending`);
+		sidecar.terminate();
+	};
+	process.on('SIGTERM', onSignal);
+	process.on('SIGINT', onSignal);
+	let admin: AdminServer | undefined;
+	try {
+		admin = await startAdmin(settings, sidecar, metrics, log);
+		const addresses = await sidecar.start();
+		await announce(log, addresses, settings, backend, source);
+		return await sidecar.ended;
+	} catch (error) {
+		await source.close();
+		throw new CommandError(EXIT.failure, (error as Error).message, { cause: error });
+	} finally {
+		await admin?.close();
+		process.off('SIGTERM', onSignal);
+		process.off('SIGINT', onSignal);
+	}
+}
+
+async function startAdmin(
+	settings: Settings,
+	sidecar: Sidecar,
+	{ registry }: SidecarMetrics,
+	log: Logger,
+): Promise<AdminServer | undefined> {
+	const address = text(settings, 'admin');
+	if (address === undefined) return undefined;
+	const { host, port } = await asUsage(() => parseHostPort(address));
+	const admin = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness() });
+	log.info({ address: await admin.start() }, 'admin port: /metrics, /livez, /readyz');
+	return admin;
+}
+
+/** Says where it listens, what it knows, and how to try it. */
+async function announce(
+	log: Logger,
+	addresses: readonly string[],
+	settings: Settings,
+	backend: Backend,
+	source: BackendSource,
+): Promise<void> {
+	log.info({ sidecar: SIDECAR_VERSION, addresses, backend: backend.name }, `listening at ${addresses.join(' and ')}`);
+	if (backend.name !== 'local') {
+		log.info(
+			{ consul: source.status().addresses },
+			`services come from Consul at ${source.status().addresses.join(', ')}`,
+		);
+		return;
+	}
+	const { services } = await source.list({});
+	const names = services.map(({ name }) => name);
+	log.info(
+		{ services: names },
+		names.length === 0 ? 'no services: give some with --services FILE' : `services: ${names.join(', ')}`,
+	);
+	const [first] = names;
+	if (first === undefined) return;
+	const [address = ''] = addresses;
+	const isDefault = settings.get('socket')?.origin === 'default' && text(settings, 'listen') === undefined;
+	const where = isDefault ? '' : address.startsWith('/') ? ` --socket ${address}` : ` --connect ${address}`;
+	log.info(`try it: npx --no-install sidecar get ${first}${where}`);
+}
+
+async function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Promise<Backend> {
+	const hasConsul = settings.get('consul')?.origin !== 'default';
+	const kind = text(settings, 'backend') ?? (hasConsul ? 'consul' : 'local');
+	if (kind === 'local') {
+		const file = text(settings, 'services');
+		return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
+	}
+	const addresses = settings.get('consul')?.value as readonly string[] | undefined;
+	const token = text(settings, 'consulToken');
+	const tokenFile = text(settings, 'consulTokenFile');
+	const datacenter = text(settings, 'consulDatacenter');
+	const consistency = text(settings, 'consulConsistency') as 'stale' | undefined;
+	// What has no setting of its own (TLS, namespace, partition) follows Consul's variables.
+	const { addresses: fromEnvironment, ...rest } = consulOptionsFromEnvironment(process.env);
+	const isFromEnvironment = settings.get('consul')?.origin === 'environment';
+	const inForce = isFromEnvironment ? fromEnvironment : addresses;
+	return consulBackend({
+		...rest,
+		onEvent,
+		...(inForce && { addresses: inForce }),
+		...(token && { token }),
+		...(tokenFile && { tokenFile }),
+		...(datacenter && { datacenter }),
+		...(consistency && { consistency }),
+	});
+}
+
+function listenAddresses(settings: Settings): SidecarListen[] {
+	const tcp = text(settings, 'listen');
+	const named = text(settings, 'socket');
+	const isNamed = settings.get('socket')?.origin !== 'default';
+	const listen: SidecarListen[] = [];
+	if (isNamed || tcp === undefined) {
+		const path = named ?? defaultSocketPath({ env: {}, uid: process.getuid?.() });
+		const socketMode = settings.get('socketMode')?.value as number | undefined;
+		// The private directory of the user is ours to make; a pod's volume and a path somebody named are theirs.
+		const privateDirectory = !isNamed && !path.startsWith(`${POD_SOCKET_DIRECTORY}/`);
+		listen.push({ address: { path }, privateDirectory, ...(socketMode !== undefined && { socketMode }) });
+	}
+	if (tcp !== undefined) {
+		listen.push({ address: parseHostPort(tcp), allowRemote: settings.get('listenAny')?.value === true });
+	}
+	return listen;
+}
+
+function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
+	const graceMs = integer(settings, 'graceMs') ?? (isTerminal ? 0 : undefined);
+	const drainTimeoutMs = integer(settings, 'drainTimeoutMs');
+	const frameBytesMax = integer(settings, 'frameBytesMax');
+	const inFlightMax = integer(settings, 'inFlightMax');
+	const connectionsMax = integer(settings, 'connectionsMax');
+	const policy = text(settings, 'policy') as SidecarLimits['policy'];
+	return {
+		...(graceMs !== undefined && { graceMs }),
+		...(drainTimeoutMs !== undefined && { drainTimeoutMs }),
+		...(frameBytesMax !== undefined && { frameBytesMax }),
+		...(inFlightMax !== undefined && { inFlightMax }),
+		...(connectionsMax !== undefined && { connectionsMax }),
+		...(policy && { policy }),
+	};
+}
+
+function readConfig(file: string): Readonly<Record<string, unknown>> {
+	let values: unknown;
+	try {
+		values = parse(readFileSync(file, 'utf8'));
+	} catch (error) {
+		throw new CommandError(EXIT.usage, `the config file ${file} cannot be read: ${(error as Error).message}`, {
+			cause: error,
+		});
+	}
+	if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+		throw new CommandError(EXIT.usage, `the config file ${file} must be an object of settings`);
+	}
+	return values as Record<string, unknown>;
+}
+
+/** A wrong setting is wrong usage, whoever found it out. */
+async function asUsage<T>(make: () => T | Promise<T>): Promise<T> {
+	try {
+		return await make();
+	} catch (error) {
+		if (error instanceof CommandError) throw error;
+		throw new CommandError(EXIT.usage, (error as Error).message, { cause: error });
+	}
+}
+
+/** Two observers as one. */
+function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver {
+	return {
+		answered: (...told) => second.answered?.(...told),
+		connectionOpened: (...told) => {
+			first.connectionOpened?.(...told);
+			second.connectionOpened?.(...told);
+		},
+		connectionClosed: (...told) => {
+			first.connectionClosed?.(...told);
+			second.connectionClosed?.(...told);
+		},
+		connectionRefused: () => second.connectionRefused?.(),
+		pushed: (kind) => second.pushed?.(kind),
+		goaway: (data) => {
+			first.goaway?.(data);
+			second.goaway?.(data);
+		},
+		fault: (...told) => first.fault?.(...told),
+		phase: (phase) => first.phase?.(phase),
+	};
+}
+
+function text(settings: Settings, name: string): string | undefined {
+	return settings.get(name)?.value as string | undefined;
+}
+
+function integer(settings: Settings, name: string): number | undefined {
+	return settings.get(name)?.value as number | undefined;
+}

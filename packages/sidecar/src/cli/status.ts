@@ -1,0 +1,39 @@
+import type { StatusReply, WatchStatus } from '@spock/protocol';
+
+import { type ClientFlags, print, withClient } from './with-client.ts';
+
+/** `sidecar status` */
+export async function status(flags: ClientFlags): Promise<void> {
+	await withClient(flags, async (client, timeoutMs) => {
+		const reply = await client.request('status', null, timeoutMs);
+		print(flags.json ? JSON.stringify(reply) : formatStatus(reply));
+	});
+}
+
+/** A page of text for people. */
+export function formatStatus(reply: StatusReply): string {
+	const { backend } = reply;
+	const heard = backend.lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(backend.lastSuccessAgeMs)} ago`;
+	const counters = Object.entries(reply.counters).map(([name, count]) => `${name} ${count}`);
+	return [
+		`${reply.sidecar}, pid ${reply.pid}, up ${seconds(reply.uptimeMs)}, ${reply.phase}, ${reply.ready ? 'ready' : 'not ready'}`,
+		`backend      ${backend.name} ${backend.state}, ${heard}: ${backend.addresses.join(', ') || 'no address'}`,
+		...(backend.error === null ? [] : [`             ${backend.error}`]),
+		`connections  ${reply.connections} open; ${counters.join(', ')}`,
+		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
+		...reply.watches.map(formatWatch),
+	].join('\n');
+}
+
+function formatWatch(watch: WatchStatus): string {
+	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
+	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
+	const age = watch.state === 'stale' ? `, ${seconds(watch.ageMs)} old` : '';
+	const error = watch.error === null ? '' : `: ${watch.error}`;
+	const healthy = `${watch.healthyInstances}/${watch.instances} healthy`;
+	return `  ${watch.service}${tags}${place}  ${watch.state}${age}, ${healthy}, ${watch.readers} readers, revision ${watch.revision}${error}`;
+}
+
+function seconds(ms: number): string {
+	return `${(ms / 1000).toFixed(1)} s`;
+}

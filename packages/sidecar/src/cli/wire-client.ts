@@ -1,0 +1,138 @@
+import { connect, type Socket } from 'node:net';
+
+import {
+	encodePayload,
+	encodeRequest,
+	encodeRequestTail,
+	type FuncData,
+	type FuncName,
+	type FuncReply,
+	readSidecarMessage,
+	SpockError,
+} from '@spock/protocol';
+import { FramedSocket, formatAddress, type SocketAddress } from '@spock/protocol/node';
+
+import { CommandError, EXIT } from './exit-codes.ts';
+
+interface Waiting {
+	resolve(data: unknown): void;
+	reject(error: Error): void;
+}
+
+/** A client for one command: one connection, no reconnecting, no balancing. Apps use Diplomat. */
+export class WireClient {
+	readonly #framed: FramedSocket;
+	readonly #waiting = new Map<number, Waiting>();
+	readonly #address: string;
+	#nextId = 1;
+	/** Told of every push. */
+	onPush: (event: string, data: unknown) => void = () => undefined;
+	/** Resolves when the connection is gone. */
+	readonly closed: Promise<void>;
+
+	private constructor(socket: Socket, address: string) {
+		this.#address = address;
+		let settleClosed: () => void = () => undefined;
+		this.closed = new Promise((resolve) => {
+			settleClosed = resolve;
+		});
+		this.#framed = new FramedSocket(socket, {
+			frame: (text) => this.#onFrame(text),
+			fault: () => undefined,
+			closed: () => {
+				const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection`);
+				for (const { reject } of this.#waiting.values()) reject(error);
+				this.#waiting.clear();
+				settleClosed();
+			},
+		});
+	}
+
+	/** Connects, or rejects with exit code 3 and what to do about it. */
+	static open(address: SocketAddress, timeoutMs: number): Promise<WireClient> {
+		const name = formatAddress(address);
+		return new Promise((resolve, reject) => {
+			const socket = connect(address);
+			const timer = setTimeout(() => {
+				socket.destroy();
+				reject(noSidecar(name, `it did not accept within ${timeoutMs} ms`));
+			}, timeoutMs);
+			const onError = (error: NodeJS.ErrnoException): void => {
+				clearTimeout(timer);
+				reject(noSidecar(name, explain(error)));
+			};
+			socket.once('error', onError);
+			socket.once('connect', () => {
+				clearTimeout(timer);
+				socket.off('error', onError);
+				resolve(new WireClient(socket, name));
+			});
+		});
+	}
+
+	/** Calls any function. Rejects with the sidecar's failure, or when it does not answer in time. */
+	call(func: string, data: unknown, timeoutMs: number): Promise<unknown> {
+		const id = this.#nextId++;
+		return new Promise((resolve, reject) => {
+			const timer = setTimeout(() => {
+				this.#waiting.delete(id);
+				const message = `the sidecar at ${this.#address} did not answer within ${timeoutMs} ms; --timeout allows more`;
+				reject(new CommandError(EXIT.failure, message));
+			}, timeoutMs);
+			const end = (): void => clearTimeout(timer);
+			this.#waiting.set(id, {
+				resolve: (reply) => {
+					end();
+					resolve(reply);
+				},
+				reject: (error) => {
+					end();
+					reject(error);
+				},
+			});
+			this.#framed.write(encodeRequest(id, encodeRequestTail(func, encodePayload(data), timeoutMs)));
+		});
+	}
+
+	/** Calls a function of the protocol, typed. */
+	request<F extends FuncName>(func: F, data: FuncData<F>, timeoutMs: number): Promise<FuncReply<F>> {
+		return this.call(func, data, timeoutMs) as Promise<FuncReply<F>>;
+	}
+
+	/** Ends the connection. */
+	close(): void {
+		this.#framed.destroy();
+	}
+
+	#onFrame(text: string): void {
+		const message = readSidecarMessage(text);
+		if (message.kind === 'push') {
+			this.onPush(message.event, message.data);
+		} else if (message.kind !== 'fault' && message.id !== null) {
+			const waiting = this.#waiting.get(message.id);
+			this.#waiting.delete(message.id);
+			if (message.kind === 'reply') waiting?.resolve(message.data);
+			else waiting?.reject(SpockError.fromWire(message.error));
+		}
+	}
+}
+
+function noSidecar(address: string, reason: string): CommandError {
+	const message = `no sidecar at ${address}: ${reason}. Start one with \`npx --no-install sidecar start\`, or say where it is with --socket or --connect`;
+	return new CommandError(EXIT.noSidecar, message);
+}
+
+function explain({ code, message }: NodeJS.ErrnoException): string {
+	switch (code) {
+		case 'ENOENT':
+			return 'there is nothing at that path';
+		case 'ECONNREFUSED':
+			return 'nobody listens there (the socket of a sidecar that has died)';
+		case 'EACCES':
+			return 'this user may not connect to it';
+		case 'ENOTSOCK':
+			return 'what is at that path is no socket';
+		default:
+			return message;
+	}
+}

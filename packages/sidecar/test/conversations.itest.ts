@@ -56,7 +56,7 @@ class RawConnection {
 
 /** "*" matches anything; everything else must be there, and more may be. */
 function withWildcards(expected: unknown): unknown {
-	if (expected === '*') return expect.anything();
+	if (expected === '*') return expect.toSatisfy(() => true);
 	if (Array.isArray(expected)) return expected.map(withWildcards);
 	if (typeof expected !== 'object' || expected === null) return expected;
 	return expect.objectContaining(

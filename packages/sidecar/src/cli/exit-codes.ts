@@ -1,5 +1,5 @@
 /** What a script reads from the command's exit code. */
-export const EXIT = Object.freeze({
+export const EXIT: Readonly<Record<'ok' | 'failure' | 'usage' | 'noSidecar', number>> = Object.freeze({
 	/** There is an answer. */
 	ok: 0,
 	/** No such service, none healthy, or another failure that the sidecar answered. */

@@ -89,8 +89,9 @@ class SpockSidecar implements Sidecar {
 	readonly #lifecycle: Lifecycle;
 	readonly #startedAtMs: number;
 	readonly #probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX });
-	#listeners: Listener[] = [];
+	readonly #listeners: Listener[] = [];
 	#answered = false;
+	#binding: Promise<void> | undefined;
 	#probeTimer: TimerHandle | undefined;
 	#closing: Promise<void> | undefined;
 	#emptied: (() => void) | undefined;
@@ -133,19 +134,17 @@ class SpockSidecar implements Sidecar {
 	}
 
 	async start(): Promise<readonly string[]> {
+		// A request to end may come while it binds: closing then waits until there is nothing more to be bound.
+		this.#binding = this.#bind();
 		try {
-			for (const { address, ...listenOptions } of this.#options.listen) {
-				this.#listeners.push(
-					await listen(address, { ...listenOptions, accept: (socket) => this.#registry.add(socket) }),
-				);
-			}
+			await this.#binding;
 		} catch (error) {
 			await this.#closeAll();
 			this.#lifecycle.handle('bind failed');
 			throw error;
 		}
 		this.#lifecycle.handle('bound');
-		this.#probe();
+		if (this.#lifecycle.state === 'serving') this.#probe();
 		return this.#listeners.map(({ address }) => address);
 	}
 
@@ -202,6 +201,12 @@ class SpockSidecar implements Sidecar {
 		);
 	}
 
+	async #bind(): Promise<void> {
+		for (const { address, ...listenOptions } of this.#options.listen) {
+			this.#listeners.push(await listen(address, { ...listenOptions, accept: (socket) => this.#registry.add(socket) }));
+		}
+	}
+
 	#closeAll(): Promise<void> {
 		this.#closing ??= this.#close();
 		return this.#closing;
@@ -209,6 +214,7 @@ class SpockSidecar implements Sidecar {
 
 	async #close(): Promise<void> {
 		this.#clock.clearTimeout(this.#probeTimer);
+		await this.#binding?.catch(() => undefined);
 		await Promise.all(this.#listeners.map((listener) => listener.close()));
 		if (this.#registry.size > 0) {
 			const emptied = new Promise<void>((resolve) => {

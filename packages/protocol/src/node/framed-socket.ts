@@ -118,6 +118,11 @@ export class FramedSocket {
 		this.#socket.resume();
 	}
 
+	/** From now on what comes in is read to nowhere. */
+	discardInput(): void {
+		this.#decoder.stop();
+	}
+
 	/** Sends what is pending and ends this side. */
 	end(): void {
 		if (!this.#writable) return;

@@ -27,6 +27,8 @@ import { Subscriptions } from './subscriptions.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;
+/** How long a client that is closed for what it sent may take to end its own side. */
+const LINGER_MS = 1000;
 
 /** What every connection shares. */
 export interface ConnectionContext {
@@ -51,8 +53,10 @@ export class Connection implements Caller {
 	#peerEnded = false;
 	#ending = false;
 	#features: readonly string[] = [];
-	#slowTimer: TimerHandle | undefined;
+	#endTimer: TimerHandle | undefined;
 	#partialSinceMs: number | undefined;
+	// Made when first needed: most connections never wait for anything.
+	#alive: AbortController | undefined;
 
 	constructor(id: number, socket: Duplex, context: ConnectionContext) {
 		this.id = id;
@@ -179,10 +183,11 @@ export class Connection implements Caller {
 		for (const controller of this.#inFlight.values()) controller.abort();
 		this.#inFlight.clear();
 		this.#subscriptions.clear();
-		// Ended and then read to nowhere: a close with unread input would reset the connection, and the client might never
-		// see the failure.
+		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
+		// might never see the failure.
+		this.#framed.discardInput();
 		this.#framed.end();
-		this.#armSlowTimer();
+		this.#armEndTimer(LINGER_MS);
 	}
 
 	#onRequest(request: Request): void {
@@ -266,27 +271,27 @@ export class Connection implements Caller {
 
 	#send(line: string): void {
 		this.#framed.write(line);
-		if (this.#framed.bufferedBytes > this.#context.limits.outputBytesMax && this.#slowTimer === undefined) {
+		if (this.#framed.bufferedBytes > this.#context.limits.outputBytesMax && this.#endTimer === undefined) {
 			// The client's own requests make the output: not reading them is what bounds the memory.
 			this.#framed.pause();
-			this.#armSlowTimer();
+			this.#armEndTimer(this.#context.limits.slowConsumerMs);
 		}
 	}
 
-	#armSlowTimer(): void {
-		const { clock, limits } = this.#context;
-		clock.clearTimeout(this.#slowTimer);
-		this.#slowTimer = clock.setTimeout(() => {
+	#armEndTimer(delayMs: number): void {
+		const { clock } = this.#context;
+		clock.clearTimeout(this.#endTimer);
+		this.#endTimer = clock.setTimeout(() => {
 			if (!this.#ending) this.#reason = 'slow-consumer';
 			this.#framed.destroy();
-		}, limits.slowConsumerMs);
-		this.#slowTimer.unref?.();
+		}, delayMs);
+		this.#endTimer.unref?.();
 	}
 
 	#onDrained(): void {
 		if (!this.#ending) {
-			this.#context.clock.clearTimeout(this.#slowTimer);
-			this.#slowTimer = undefined;
+			this.#context.clock.clearTimeout(this.#endTimer);
+			this.#endTimer = undefined;
 			this.#framed.resume();
 		}
 		this.#subscriptions.flush();
@@ -304,11 +309,11 @@ export class Connection implements Caller {
 		this.#ending = true;
 		this.#framed.end();
 		// A peer that never ends its own side must not keep the connection for ever.
-		if (!this.#peerEnded) this.#armSlowTimer();
+		if (!this.#peerEnded) this.#armEndTimer(this.#context.limits.slowConsumerMs);
 	}
 
 	#onClosed(error: Error | undefined): void {
-		this.#context.clock.clearTimeout(this.#slowTimer);
+		this.#context.clock.clearTimeout(this.#endTimer);
 		for (const controller of this.#inFlight.values()) controller.abort();
 		this.#inFlight.clear();
 		this.#subscriptions.clear();
@@ -316,8 +321,6 @@ export class Connection implements Caller {
 		if (error !== undefined && this.#reason === 'client') this.#reason = 'error';
 		this.#context.closed(this, this.#reason);
 	}
-
-	#alive: AbortController | undefined;
 
 	#aliveSignal(): AbortSignal {
 		this.#alive ??= new AbortController();

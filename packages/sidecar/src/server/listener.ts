@@ -50,12 +50,19 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 	return { address: formatAddress({ host: address.host, port }), close: () => closeServer(server) };
 }
 
+// Two sidecars in one process must not share a private name either.
+let privateNames = 0;
+
 async function listenUnix(path: string, options: ListenOptions): Promise<Listener> {
 	// server.close() unlinks the name it bound, even if that is another process's by then: so a private name is bound, and
 	// the public one is a link that is removed only while it is ours.
-	const privatePath = `${path}.${process.pid}`;
+	const privatePath = `${path}.${process.pid}-${++privateNames}`;
 	assertSocketPathFits(privatePath, process.platform);
 	if (options.privateDirectory) await makePrivateDirectory(dirname(path));
+	// Asked first, because binding in a directory that does not exist fails with EACCES.
+	await lstat(dirname(path)).catch((error: unknown) => {
+		throw explain(error, path);
+	});
 	await rm(privatePath, { force: true });
 	const server = createServer({ allowHalfOpen: true }, options.accept);
 	const socketMode = options.socketMode ?? 0o660;
@@ -83,14 +90,30 @@ async function listenUnix(path: string, options: ListenOptions): Promise<Listene
 	};
 }
 
+/** Tries before two sidecars that start at the same moment, over and over, are taken for a fault. */
+const PUBLISH_ATTEMPTS_MAX = 10;
+
 /** Links the private name to the public one. A stale socket is moved aside first; whatever else is there is left alone. */
 async function publish(privatePath: string, path: string): Promise<void> {
-	try {
-		await link(privatePath, path);
-		return;
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+	for (let attempt = 1; attempt <= PUBLISH_ATTEMPTS_MAX; attempt++) {
+		try {
+			await link(privatePath, path);
+			return;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+		}
+		try {
+			await clearStaleSocket(path, `${privatePath}.stale`);
+		} catch (error) {
+			// Another sidecar that starts now was quicker to clear it: look again at what is there.
+			if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+		}
 	}
+	throw new Error(`other sidecars keep starting at ${path}`);
+}
+
+/** Removes the socket of a sidecar that has died. Throws if anything else is there. */
+async function clearStaleSocket(path: string, aside: string): Promise<void> {
 	const found = await lstat(path);
 	if (!found.isSocket()) {
 		throw new Error(`there is something at ${path} that is no socket: remove it, or choose another path`);
@@ -101,19 +124,15 @@ async function publish(privatePath: string, path: string): Promise<void> {
 				`(\`sidecar status --socket ${path}\` tells what it is)`,
 		);
 	}
-	const aside = `${privatePath}.stale`;
 	await rename(path, aside);
 	const moved = await lstat(aside);
 	if (moved.ino !== found.ino) {
-		// Another sidecar took the place between our look and our move: it gets its name back.
+		// Another sidecar took the place between our look and our move: it gets its name back, and our next look finds it.
 		await link(aside, path).catch((error: unknown) => {
 			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
 		});
-		await rm(aside, { force: true });
-		throw new Error(`another sidecar has just started at ${path}`);
 	}
 	await rm(aside, { force: true });
-	await link(privatePath, path);
 }
 
 /** True only if nobody listens: a socket file outlives a process that was killed. */

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+
+import { describeSettings, resolveSettings, settingsAsJson } from './resolve-settings.ts';
+import { settings } from './settings.ts';
+
+function inForce(name: string, sources: Partial<Parameters<typeof resolveSettings>[0]>): unknown {
+	const resolved = resolveSettings({ flags: {}, env: {}, ...sources }).get(name);
+	return [resolved?.value, resolved?.origin];
+}
+
+describe('resolveSettings', () => {
+	it('a flag wins over the environment, that over the config file, that over the default', () => {
+		const flags = { logLevel: 'debug' };
+		const env = { SPOCK_LOG_LEVEL: 'warn' };
+		const file = { name: 'spock.yaml', values: { logLevel: 'error' } };
+		expect(inForce('logLevel', { flags, env, file })).toEqual(['debug', 'flag']);
+		expect(inForce('logLevel', { env, file })).toEqual(['warn', 'environment']);
+		expect(inForce('logLevel', { file })).toEqual(['error', 'config file']);
+		expect(inForce('logLevel', {})).toEqual([undefined, 'default']);
+	});
+
+	it('an empty variable counts as absent', () => {
+		expect(inForce('socket', { env: { SPOCK_SOCKET: '' } })).toEqual([undefined, 'default']);
+	});
+
+	it('reads numbers, lists, modes and switches from text', () => {
+		expect(inForce('graceMs', { env: { SPOCK_GRACE_MS: '250' } })).toEqual([250, 'environment']);
+		expect(inForce('consul', { flags: { consul: 'http://a:1, http://b:2' } })).toEqual([
+			['http://a:1', 'http://b:2'],
+			'flag',
+		]);
+		expect(inForce('socketMode', { flags: { socketMode: '0600' } })).toEqual([0o600, 'flag']);
+		expect(inForce('listenAny', { env: { SPOCK_LISTEN_ANY: 'true' } })).toEqual([true, 'environment']);
+	});
+
+	it('refuses a wrong value and names it, and where it came from', () => {
+		const cases: [Partial<Parameters<typeof resolveSettings>[0]>, string][] = [
+			[{ env: { SPOCK_GRACE_MS: 'soon' } }, 'SPOCK_GRACE_MS must be a whole number, not "soon"'],
+			[{ flags: { graceMs: '-1' } }, '--grace-ms must be a whole number, not "-1"'],
+			[{ env: { SPOCK_BACKEND: 'etcd' } }, 'SPOCK_BACKEND must be one of consul, local, not "etcd"'],
+			[{ flags: { socketMode: '999' } }, '--socket-mode must be three octal digits'],
+			[{ file: { name: 'a.yaml', values: { socket: 5 } } }, 'socket in a.yaml must be a text, not 5'],
+			[{ file: { name: 'a.yaml', values: { sokket: '/x' } } }, 'a.yaml: there is no setting sokket'],
+		];
+		for (const [sources, message] of cases) {
+			expect(() => resolveSettings({ flags: {}, env: {}, ...sources })).toThrow(message);
+		}
+	});
+
+	it('shows what is in force and why, and hides secrets everywhere', () => {
+		const resolved = resolveSettings({
+			flags: { socket: '/run/a.sock' },
+			env: { CONSUL_HTTP_TOKEN: 's3cret', SPOCK_SOCKET_MODE: '0600' },
+		});
+		const text = describeSettings(resolved);
+		expect(text).toMatch(/^socket +\/run\/a\.sock +flag: --socket$/m);
+		expect(text).toMatch(/^socketMode +0600 +environment: SPOCK_SOCKET_MODE$/m);
+		expect(text).toMatch(/^consulToken +\(hidden\) +environment: CONSUL_HTTP_TOKEN$/m);
+		expect(text + JSON.stringify(settingsAsJson(resolved))).not.toContain('s3cret');
+		expect(() => resolveSettings({ flags: {}, env: {}, file: { name: 'f', values: { consulToken: 7 } } })).toThrow(
+			'(hidden)',
+		);
+	});
+
+	it('every setting has an environment variable of its own, and no secret has a flag', () => {
+		expect(new Set(settings.map(({ env }) => env)).size).toBe(settings.length);
+		for (const { isSecret, flag } of settings) if (isSecret) expect(flag).toBeUndefined();
+	});
+});

@@ -1,0 +1,129 @@
+import { step } from '@spock/protocol/internal';
+import { FakeClock, settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { Lifecycle } from './lifecycle.ts';
+import { type LifecycleEvent, type LifecycleState, lifecycleMachine } from './lifecycle-machine.ts';
+
+const states = Object.keys(lifecycleMachine) as LifecycleState[];
+const events = Object.keys(lifecycleMachine.starting) as LifecycleEvent[];
+
+/** Every cell that does something; all others must do nothing. */
+const CELLS: Readonly<Record<string, string>> = {
+	'starting + bound': 'serving: ready',
+	'starting + bind failed': 'stopped: exit 1',
+	'starting + terminate': 'stopping: close all',
+	'starting + second signal': 'stopped: exit 1',
+	'serving + terminate': 'grace: not ready, start the minimum grace',
+	'grace + grace over, no clients': 'stopping: close all',
+	'grace + grace over, clients': 'waiting for clients: ',
+	'grace + drain deadline': 'stopping: close all',
+	'grace + second signal': 'stopping: destroy all',
+	'waiting for clients + last client left': 'stopping: close all',
+	'waiting for clients + drain deadline': 'stopping: close all',
+	'waiting for clients + second signal': 'stopping: destroy all',
+	'stopping + drain deadline': 'stopping: destroy all',
+	'stopping + second signal': 'stopped: exit 1',
+	'stopping + all closed': 'stopped: flush, exit 0',
+};
+
+describe('lifecycleMachine', () => {
+	const pairs = states.flatMap((state) => events.map((event) => [state, event] as const));
+	it.each(pairs)('%s + %s', (state, event) => {
+		const { state: next, actions } = step(lifecycleMachine, state, event);
+		expect(`${next}: ${actions.join(', ')}`).toBe(CELLS[`${state} + ${event}`] ?? `${state}: `);
+	});
+});
+
+function started(graceMs: number, drainTimeoutMs = 25_000) {
+	const clock = new FakeClock();
+	const seen: string[] = [];
+	let clients = 0;
+	let finishClosing: () => void = () => undefined;
+	const closed = new Promise<void>((resolve) => {
+		finishClosing = resolve;
+	});
+	const lifecycle = new Lifecycle({
+		clock,
+		graceMs,
+		drainTimeoutMs,
+		clients: () => clients,
+		closeAll: () => {
+			seen.push('close all');
+			if (clients === 0) finishClosing();
+			return closed;
+		},
+		destroyAll: () => {
+			seen.push('destroy all');
+			clients = 0;
+			finishClosing();
+		},
+		phase: (phase) => seen.push(phase),
+		ended: (exitCode) => seen.push(`exit ${exitCode}`),
+	});
+	lifecycle.handle('bound');
+	seen.length = 0;
+	return {
+		clock,
+		seen,
+		lifecycle,
+		setClients: (count: number) => {
+			clients = count;
+			if (count === 0) lifecycle.handle('last client left');
+		},
+	};
+}
+
+describe('Lifecycle', () => {
+	it('leaves as soon as the minimum grace is over when nobody is connected', async () => {
+		const { clock, seen, lifecycle } = started(1000);
+		lifecycle.terminate();
+		await clock.advance(999);
+		expect(seen).toEqual(['grace']);
+		await clock.advance(1);
+		expect(seen).toEqual(['grace', 'stopping', 'close all', 'stopped', 'exit 0']);
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('a grace of 0 leaves at once', async () => {
+		const { clock, seen, lifecycle } = started(0);
+		lifecycle.terminate();
+		await clock.advance(0);
+		expect(seen.at(-1)).toBe('exit 0');
+	});
+
+	it('waits for its clients, and leaves with the last one', async () => {
+		const { clock, seen, lifecycle, setClients } = started(1000);
+		setClients(2);
+		lifecycle.terminate();
+		await clock.advance(20_000);
+		expect(seen).toEqual(['grace', 'waiting for clients']);
+		setClients(0);
+		await settle();
+		expect(seen.at(-1)).toBe('exit 0');
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('a client that never leaves is asked to at the drain deadline, and cut off a second later', async () => {
+		const { clock, seen, lifecycle, setClients } = started(1000, 5000);
+		setClients(1);
+		lifecycle.terminate();
+		await clock.advance(5000);
+		expect(seen).toEqual(['grace', 'waiting for clients', 'stopping', 'close all']);
+		await clock.advance(1000);
+		expect(seen).toContain('destroy all');
+		expect(seen.at(-1)).toBe('exit 0');
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('a second signal cuts everybody off at once', async () => {
+		const { clock, seen, lifecycle, setClients } = started(1000);
+		setClients(1);
+		lifecycle.terminate();
+		lifecycle.terminate();
+		await settle();
+		expect(seen).toContain('destroy all');
+		expect(seen.at(-1)).toBe('exit 0');
+		expect(clock.pendingTimers).toBe(0);
+	});
+});

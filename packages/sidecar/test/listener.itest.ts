@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+
+import { tempSocket, waitFor } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { listen } from '../src/server/listener.ts';
+import { RawClient } from './raw-client.ts';
+
+const accept = (): void => undefined;
+
+/** Leaves a socket behind as a process does that was killed: bound, and nobody there. */
+async function leaveStaleSocket(path: string): Promise<void> {
+	const code = `require('node:net').createServer().listen(${JSON.stringify(path)})`;
+	const child = spawn(process.execPath, ['-e', code], { stdio: 'ignore' });
+	await waitFor('the socket', () => existsSync(path));
+	child.kill('SIGKILL');
+	await once(child, 'close');
+	expect(existsSync(path)).toBe(true);
+}
+
+describe('a unix domain socket', () => {
+	it('is for owner and group only, and gone after the close, with nothing left beside it', async () => {
+		await using place = await tempSocket();
+		const listener = await listen({ path: place.path }, { accept });
+		expect(lstatSync(place.path).mode & 0o777).toBe(0o660);
+		expect(readdirSync(place.directory)).toEqual(['sidecar.sock']);
+		await listener.close();
+		await listener.close();
+		expect(readdirSync(place.directory)).toEqual([]);
+	});
+
+	it('takes the mode it is told', async () => {
+		await using place = await tempSocket();
+		const listener = await listen({ path: place.path }, { accept, socketMode: 0o600 });
+		expect(lstatSync(place.path).mode & 0o777).toBe(0o600);
+		await listener.close();
+	});
+
+	it('replaces the socket of a sidecar that was killed', async () => {
+		await using place = await tempSocket();
+		await leaveStaleSocket(place.path);
+		const listener = await listen({ path: place.path }, { accept });
+		await using _client = await RawClient.open(place.path);
+		expect(readdirSync(place.directory)).toEqual(['sidecar.sock']);
+		await listener.close();
+	});
+
+	it('does not take the place of one that answers, which goes on untouched', async () => {
+		await using place = await tempSocket();
+		const first = await listen({ path: place.path }, { accept });
+		const { ino } = lstatSync(place.path);
+		await expect(listen({ path: place.path }, { accept })).rejects.toThrow(`already listens at ${place.path}`);
+		expect(lstatSync(place.path).ino).toBe(ino);
+		await using _client = await RawClient.open(place.path);
+		await first.close();
+	});
+
+	it('of two that start together over a stale socket, one listens and the other refuses', async () => {
+		for (let turn = 0; turn < 5; turn++) {
+			await using place = await tempSocket();
+			await leaveStaleSocket(place.path);
+			const outcomes = await Promise.allSettled([
+				listen({ path: place.path }, { accept }),
+				listen({ path: place.path }, { accept }),
+			]);
+			const listening = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+			expect(listening).toHaveLength(1);
+			await using _client = await RawClient.open(place.path);
+			await listening[0]?.close();
+		}
+	});
+
+	it('leaves alone what is no socket', async () => {
+		await using place = await tempSocket();
+		writeFileSync(place.path, 'precious');
+		await expect(listen({ path: place.path }, { accept })).rejects.toThrow('that is no socket');
+		expect(readdirSync(place.directory)).toEqual(['sidecar.sock']);
+	});
+
+	it('on its close it leaves alone a socket that another process has put in its place', async () => {
+		await using place = await tempSocket();
+		const listener = await listen({ path: place.path }, { accept });
+		const other = createServer().listen(join(place.directory, 'other'));
+		await once(other, 'listening');
+		renameSync(join(place.directory, 'other'), place.path);
+		const { ino } = lstatSync(place.path);
+		await listener.close();
+		expect(lstatSync(place.path).ino).toBe(ino);
+		other.close();
+	});
+
+	it('refuses a path that the kernel would cut, and a directory that does not exist', async () => {
+		await expect(listen({ path: `/tmp/${'x'.repeat(120)}` }, { accept })).rejects.toThrow('bytes long');
+		await expect(listen({ path: '/tmp/spock-none/x.sock' }, { accept })).rejects.toThrow('directory does not exist');
+	});
+
+	it('makes its private directory for this user alone, and refuses one that others may change', async () => {
+		await using place = await tempSocket();
+		const path = join(place.directory, 'mine', 'sidecar.sock');
+		const listener = await listen({ path }, { accept, privateDirectory: true });
+		expect(lstatSync(join(place.directory, 'mine')).mode & 0o777).toBe(0o700);
+		await listener.close();
+		mkdirSync(join(place.directory, 'open'));
+		chmodSync(join(place.directory, 'open'), 0o777);
+		await expect(
+			listen({ path: join(place.directory, 'open', 'sidecar.sock') }, { accept, privateDirectory: true }),
+		).rejects.toThrow('only this user may change');
+	});
+});
+
+describe('TCP', () => {
+	it('refuses an address that other machines can reach, unless it is told otherwise', async () => {
+		for (const host of ['0.0.0.0', '::', '192.0.2.1']) {
+			await expect(listen({ host, port: 0 }, { accept })).rejects.toThrow('--listen-any');
+		}
+		const listener = await listen({ host: '127.0.0.1', port: 0 }, { accept });
+		expect(listener.address).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
+		await expect(
+			listen({ host: '127.0.0.1', port: Number(listener.address.split(':')[1]) }, { accept }),
+		).rejects.toThrow('another process listens there');
+		await listener.close();
+	});
+});

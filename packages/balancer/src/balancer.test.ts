@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { balancingPolicies, createPicker } from './create-picker.ts';
+import { explainSnapshot } from './explain-snapshot.ts';
 import { noInstanceError } from './no-instance-error.ts';
 import { toAddress } from './to-address.ts';
 
@@ -112,6 +113,18 @@ describe('answers', () => {
 		expect(toAddress(chosen, snapshot([], { source: 'last-known-good', ageMs: 50 }))).toMatchObject({
 			stale: true,
 			ageMs: 50,
+		});
+	});
+
+	it('explain for every instance whether it gets work, and why', () => {
+		const instances = [instance('a', { status: 'warning' }), instance('b', { status: 'maintenance' })];
+		expect(explainSnapshot(snapshot(instances, { revision: 7 }))).toMatchObject({
+			service: 'barista',
+			revision: 7,
+			instances: [
+				{ instance: 'a', included: true, reason: 'a check warns: it still gets work' },
+				{ instance: 'b', included: false, reason: 'it is in maintenance' },
+			],
 		});
 	});
 

@@ -1,5 +1,14 @@
 export { FakeClock, settle } from './fake-clock.ts';
 export {
+	FakeConsul,
+	type FakeConsulFault,
+	type FakeConsulOptions,
+	type FakeConsulRequest,
+	startFakeConsul,
+} from './fake-consul.ts';
+export type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
+export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';
+export {
 	type ProcessResult,
 	type RunningProcess,
 	runSidecar,

@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
+
+import { type FakeConsulInstance, toHealthEntry } from './fake-consul-entry.ts';
+
+/** What the fake does with one request instead of answering it well. */
+export type FakeConsulFault =
+	/** A status with a body in text/plain. */
+	| { readonly status: number; readonly text?: string }
+	/** A good answer with other headers; null leaves a header out. */
+	| { readonly headers: Readonly<Record<string, string | null>>; readonly body?: unknown }
+	/** A proxy's page, with status 200. */
+	| 'html'
+	| 'reset before headers'
+	| 'reset in mid-body'
+	/** The answer stops there, and the connection stays open. */
+	| 'stall before headers'
+	| 'stall in mid-body';
+
+/** One request that the fake was sent. */
+export interface FakeConsulRequest {
+	readonly path: string;
+	readonly query: URLSearchParams;
+	readonly token: string | undefined;
+}
+
+/** Options of {@link startFakeConsul}. */
+export interface FakeConsulOptions {
+	/** A unix domain socket to listen at. Default: a free port of 127.0.0.1. */
+	readonly path?: string;
+	/** The clock that ends blocking queries. Default: the clock of the process. */
+	readonly clock?: Clock;
+}
+
+interface Held {
+	readonly index: number;
+	readonly answer: () => void;
+}
+
+/** Starts a {@link FakeConsul}. */
+export async function startFakeConsul(options: FakeConsulOptions = {}): Promise<FakeConsul> {
+	const fake = new FakeConsul(options);
+	await fake.listen();
+	return fake;
+}
+
+/**
+ * Consul's health and catalog endpoints with blocking queries, over real HTTP, from a list that the test sets; and every
+ * fault that a real server cannot be made to have. Faults are taken one for each request, in the order they were given.
+ */
+export class FakeConsul implements AsyncDisposable {
+	/** Every request so far. */
+	readonly requests: FakeConsulRequest[] = [];
+	readonly #options: FakeConsulOptions;
+	readonly #clock: Clock;
+	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
+	readonly #faults: FakeConsulFault[] = [];
+	readonly #held = new Set<Held>();
+	readonly #server: Server;
+	#index = 10;
+	#port = 0;
+
+	constructor(options: FakeConsulOptions) {
+		this.#options = options;
+		this.#clock = options.clock ?? systemClock;
+		this.#server = createServer((request, response) => this.#handle(request, response));
+	}
+
+	/** What to give to a client as Consul's address. */
+	get url(): string {
+		return this.#options.path === undefined ? `http://127.0.0.1:${this.#port}` : `unix://${this.#options.path}`;
+	}
+
+	get index(): number {
+		return this.#index;
+	}
+
+	/** Queries that block now. */
+	get blocked(): number {
+		return this.#held.size;
+	}
+
+	/** Faults that no request has met yet. */
+	get faultsLeft(): number {
+		return this.#faults.length;
+	}
+
+	/** Listens; after `stop` at the same place again. */
+	async listen(): Promise<void> {
+		const { path } = this.#options;
+		this.#server.listen(path === undefined ? { host: '127.0.0.1', port: this.#port } : { path });
+		await once(this.#server, 'listening');
+		if (path === undefined) this.#port = (this.#server.address() as AddressInfo).port;
+	}
+
+	/** Cuts every connection and refuses new ones, as a server does that was killed. */
+	async stop(): Promise<void> {
+		this.#held.clear();
+		if (!this.#server.listening) return;
+		const closed = once(this.#server, 'close');
+		this.#server.close();
+		this.#server.closeAllConnections();
+		await closed;
+	}
+
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.stop();
+	}
+
+	/** Replaces a service's instances; the index grows and blocked queries return. */
+	set(service: string, instances: readonly FakeConsulInstance[]): void {
+		this.#services.set(service, instances);
+		this.touch();
+	}
+
+	/** The index grows and blocked queries return, although nothing has changed. */
+	touch(): void {
+		this.#index++;
+		this.#wake();
+	}
+
+	/** Sets the index, as a restored or restarted server does; blocked queries stay blocked, as they do there. */
+	setIndex(index: number): void {
+		this.#index = index;
+	}
+
+	/** Each of the next requests has one of these faults. */
+	fail(...faults: readonly FakeConsulFault[]): void {
+		this.#faults.push(...faults);
+	}
+
+	/** Lets every blocked query return now, as at the end of its wait. */
+	wakeAll(): void {
+		for (const held of [...this.#held]) held.answer();
+	}
+
+	#wake(): void {
+		for (const held of [...this.#held]) if (this.#index > held.index) held.answer();
+	}
+
+	#handle(request: IncomingMessage, response: ServerResponse): void {
+		const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake');
+		const token = request.headers['x-consul-token'];
+		this.requests.push({
+			path: pathname,
+			query: searchParams,
+			token: typeof token === 'string' ? token : undefined,
+		});
+		const fault = this.#faults.shift();
+		const index = Number(searchParams.get('index') ?? 0);
+		if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);
+		else if (index > 0 && index >= this.#index) this.#hold(index, searchParams, pathname, response);
+		else this.#answer(pathname, searchParams, response, {});
+	}
+
+	#hold(index: number, query: URLSearchParams, path: string, response: ServerResponse): void {
+		let timer: TimerHandle | undefined;
+		const release = (): void => {
+			this.#clock.clearTimeout(timer);
+			this.#held.delete(held);
+		};
+		const answer = (): void => {
+			release();
+			// What was asked to fail meanwhile fails the query that is held.
+			const fault = this.#faults.shift();
+			if (fault === undefined) this.#answer(path, query, response, {});
+			else this.#misbehave(fault, query, path, response);
+		};
+		const held: Held = { index, answer };
+		timer = this.#clock.setTimeout(answer, Number.parseInt(query.get('wait') ?? '300000', 10));
+		this.#held.add(held);
+		response.once('close', release);
+	}
+
+	#body(path: string, query: URLSearchParams): unknown {
+		const service = /^\/v1\/health\/service\/(.+)$/.exec(path)?.[1];
+		if (service !== undefined) {
+			const instances = this.#services.get(decodeURIComponent(service)) ?? [];
+			const tags = query.getAll('tag');
+			return instances
+				.filter((instance) => tags.every((tag) => instance.tags?.includes(tag)))
+				.map((instance) => toHealthEntry(decodeURIComponent(service), instance));
+		}
+		if (path === '/v1/catalog/services') {
+			const tagsOf = (instances: readonly FakeConsulInstance[]): string[] => [
+				...new Set(instances.flatMap(({ tags = [] }) => tags)),
+			];
+			return Object.fromEntries([...this.#services].map(([name, instances]) => [name, tagsOf(instances)]));
+		}
+		return null;
+	}
+
+	#answer(
+		path: string,
+		query: URLSearchParams,
+		response: ServerResponse,
+		headers: Readonly<Record<string, string | null>>,
+		body: unknown = this.#body(path, query),
+	): void {
+		const all: Record<string, string | null> = {
+			'content-type': 'application/json',
+			'x-consul-index': String(this.#index),
+			'x-consul-knownleader': 'true',
+			'x-consul-lastcontact': '0',
+			...headers,
+		};
+		response.writeHead(
+			200,
+			Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))),
+		);
+		response.end(JSON.stringify(body));
+	}
+
+	#misbehave(fault: FakeConsulFault, query: URLSearchParams, path: string, response: ServerResponse): void {
+		if (typeof fault === 'object' && 'status' in fault) {
+			response.writeHead(fault.status, { 'content-type': 'text/plain' }).end(fault.text ?? '');
+		} else if (typeof fault === 'object') {
+			this.#answer(path, query, response, fault.headers, fault.body);
+		} else if (fault === 'html') {
+			response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>');
+		} else if (fault === 'reset before headers') {
+			response.socket?.resetAndDestroy();
+		} else if (fault === 'reset in mid-body' || fault === 'stall in mid-body') {
+			response.writeHead(200, { 'content-type': 'application/json', 'x-consul-index': String(this.#index) });
+			response.write('[{"Node":', () => {
+				if (fault === 'reset in mid-body') response.socket?.resetAndDestroy();
+			});
+		}
+	}
+}

@@ -1,0 +1,190 @@
+import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+import { type RunningProcess, spawnProcess } from './spawn-sidecar.ts';
+import { waitFor } from './wait-for.ts';
+
+/** The release that tools/consul/build.sh builds. */
+const CONSUL_VERSION = '1.20.2';
+const HOST = '127.0.0.1';
+/** Another process may take a free port before Consul binds it. */
+const STARTS_MAX = 3;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The path of a Consul server: CONSUL_BIN, else `consul` on PATH, else the build of tools/consul/build.sh. Throws an Error
+ * that says what to do when there is none, so that no test passes without one.
+ */
+export function findConsul(env: Environment): string {
+	const named = env['CONSUL_BIN'];
+	if (named) {
+		if (!isExecutable(named)) throw new Error(`CONSUL_BIN is no executable file: ${named}`);
+		return named;
+	}
+	const cache = env['SPOCK_CACHE_DIR'] || join(homedir(), '.cache/spock');
+	const places = (env['PATH'] ?? '').split(delimiter).filter((place) => place !== '');
+	const found = [...places.map((place) => join(place, 'consul')), join(cache, `consul-${CONSUL_VERSION}`, 'consul')];
+	const consul = found.find(isExecutable);
+	if (consul !== undefined) return consul;
+	throw new Error('no Consul server: put `consul` on PATH, set CONSUL_BIN, or run `npm run consul:build` (needs Go)');
+}
+
+/** Options of {@link startConsul}. */
+export interface RealConsulOptions {
+	/** From {@link findConsul}. */
+	readonly binary: string;
+	/** `dev` keeps everything in memory, `server` in a directory that a restart finds again. Default `dev`. */
+	readonly mode?: 'dev' | 'server';
+	/** More configuration, in HCL, as Consul's `-hcl` takes it. */
+	readonly hcl?: readonly string[];
+	/** The token that `put` sends and that the start needs to see a leader. Default: none. */
+	readonly token?: string;
+}
+
+/** A Consul agent of this test, bound to 127.0.0.1. Disposing it ends it and removes its data. */
+export interface RealConsul extends AsyncDisposable {
+	readonly url: string;
+	/** Registers, deregisters and so on. Throws an Error with the answer if it is not 2xx. */
+	put(path: string, body?: unknown): Promise<void>;
+	/** Ends the agent by SIGKILL, as a crash does. */
+	kill(): Promise<void>;
+	/** Starts it again on the same ports with the same data; resolves when it has a leader. */
+	restart(): Promise<void>;
+}
+
+/** Starts an agent and waits until it has a leader. */
+export async function startConsul(options: RealConsulOptions): Promise<RealConsul> {
+	for (let attempt = 1; ; attempt++) {
+		const dataDirectory = await mkdtemp('/tmp/spock-consul-');
+		const consul = new ConsulProcess(options, dataDirectory, await freePorts());
+		try {
+			await consul.restart();
+			return consul;
+		} catch (error) {
+			await consul[Symbol.asyncDispose]();
+			if (attempt >= STARTS_MAX) throw error;
+		}
+	}
+}
+
+interface Ports {
+	readonly http: number;
+	readonly server: number;
+	readonly serfLan: number;
+}
+
+class ConsulProcess implements RealConsul {
+	readonly url: string;
+	readonly #options: RealConsulOptions;
+	readonly #dataDirectory: string;
+	readonly #ports: Ports;
+	#process: RunningProcess | undefined;
+
+	constructor(options: RealConsulOptions, dataDirectory: string, ports: Ports) {
+		this.#options = options;
+		this.#dataDirectory = dataDirectory;
+		this.#ports = ports;
+		this.url = `http://${HOST}:${ports.http}`;
+	}
+
+	async put(path: string, body?: unknown): Promise<void> {
+		const headers = this.#headers();
+		const init = { method: 'PUT', headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+		const response = await fetch(`${this.url}${path}`, init);
+		const text = await response.text();
+		if (!response.ok) throw new Error(`PUT ${path}: ${response.status} ${text}`);
+	}
+
+	async kill(): Promise<void> {
+		await this.#process?.stop('SIGKILL');
+		this.#process = undefined;
+	}
+
+	async restart(): Promise<void> {
+		await this.kill();
+		const consul = spawnProcess(this.#options.binary, this.#arguments());
+		this.#process = consul;
+		let ended = false;
+		const end = (): void => {
+			ended = true;
+		};
+		consul.finished.then(end, end);
+		await waitFor('a Consul server with a leader', async () => ended || (await this.#hasLeader()), 60_000);
+		if (ended) throw new Error(`Consul ended: ${consul.stdout().slice(-2000)}${consul.stderr().slice(-2000)}`);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.kill();
+		await rm(this.#dataDirectory, { recursive: true, force: true });
+	}
+
+	#headers(): Record<string, string> {
+		const { token } = this.#options;
+		return token === undefined ? {} : { 'x-consul-token': token };
+	}
+
+	async #hasLeader(): Promise<boolean> {
+		try {
+			const response = await fetch(`${this.url}/v1/catalog/nodes?consistent`, {
+				headers: this.#headers(),
+				signal: AbortSignal.timeout(2000),
+			});
+			return response.ok && ((await response.json()) as unknown[]).length > 0;
+		} catch {
+			// It does not listen yet; waitFor asks again, and gives up with a reason.
+			return false;
+		}
+	}
+
+	#arguments(): string[] {
+		const { mode = 'dev', hcl = [] } = this.#options;
+		const { http, server, serfLan } = this.#ports;
+		const kind = mode === 'dev' ? ['-dev'] : ['-server', '-bootstrap-expect=1', `-data-dir=${this.#dataDirectory}`];
+		const settings = [
+			'disable_update_check = true',
+			// The disabled ones would collide with another agent on this machine.
+			`ports { http = ${http} server = ${server} serf_lan = ${serfLan} serf_wan = -1 dns = -1 grpc = -1 grpc_tls = -1 }`,
+			...hcl,
+		];
+		return [
+			'agent',
+			...kind,
+			'-node=test',
+			`-bind=${HOST}`,
+			`-client=${HOST}`,
+			'-log-level=warn',
+			...settings.flatMap((setting) => ['-hcl', setting]),
+		];
+	}
+}
+
+async function freePorts(): Promise<Ports> {
+	// Held all at once, so that they differ.
+	const servers = [createServer(), createServer(), createServer()];
+	const ports = await Promise.all(
+		servers.map(
+			(server) =>
+				new Promise<number>((resolve, reject) => {
+					server.once('error', reject);
+					server.listen(0, HOST, () => resolve((server.address() as { readonly port: number }).port));
+				}),
+		),
+	);
+	await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+	const [http = 0, server = 0, serfLan = 0] = ports;
+	return { http, server, serfLan };
+}
+
+function isExecutable(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return true;
+	} catch {
+		// Not there, or not to be run: the next place is tried.
+		return false;
+	}
+}

@@ -1,4 +1,5 @@
 import {
+	type BackendStatus,
 	queryKey,
 	type ServiceInstance,
 	type ServiceList,
@@ -84,7 +85,7 @@ export class FakeSource implements SidecarSource {
 		return [];
 	}
 
-	status() {
+	status(): BackendStatus {
 		const error = this.failure?.message ?? null;
 		const state = error === null ? ('up' as const) : ('down' as const);
 		return { name: this.name, state, addresses: [], error, lastSuccessAgeMs: 0 };

@@ -1,1 +1,47 @@
-export {};
+export { type BalancingPolicy, balancingPolicies } from '@spock/balancer';
+export {
+	type CallOptions,
+	type ErrorCode,
+	type ExplainReply,
+	type FuncData,
+	type FuncMap,
+	type FuncName,
+	type FuncReply,
+	type ServiceAddress,
+	type ServiceInstance,
+	type ServiceList,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+	SpockError,
+} from '@spock/protocol';
+export { type ConnectOptions, type CreateOptions, connect, createDiplomat } from './connect.ts';
+export type { Closed } from './connection.ts';
+export {
+	type ConnectionAction,
+	type ConnectionEvent,
+	type ConnectionState,
+	connectionMachine,
+} from './connection-machine.ts';
+export type {
+	ConnectMessage,
+	DisconnectMessage,
+	FaultMessage,
+	RequestEndMessage,
+	RequestStartMessage,
+} from './diagnostics.ts';
+export { Diplomat, type GetServiceOptions, type LookupOptions, type ServiceOrQuery } from './diplomat.ts';
+export {
+	DEFAULT_DIAL_TIMEOUT_MS,
+	DEFAULT_HEARTBEAT_MS,
+	DEFAULT_IDLE_SUBSCRIPTION_MS,
+	DEFAULT_READY_TIMEOUT_MS,
+	DEFAULT_RETRY_DELAY_MS_MAX,
+	DEFAULT_RETRY_DELAY_MS_MIN,
+	DEFAULT_STABLE_MS,
+	DEFAULT_SUBSCRIPTIONS_MAX,
+	DEFAULT_TIMEOUT_MS,
+	type DiplomatOptions,
+} from './options.ts';
+export type { DiplomatStatus } from './status.ts';
+export { socketTransport, type Transport } from './transport.ts';

@@ -19,5 +19,6 @@ export function readIndex(previous: number, returned: number): IndexReading {
 /** The value of X-Consul-Index; undefined when it is missing or no index, which makes the answer an error. */
 export function parseIndex(header: string | string[] | undefined): number | undefined {
 	if (typeof header !== 'string' || !/^\d{1,16}$/.test(header)) return undefined;
-	return Number(header);
+	const index = Number(header);
+	return Number.isSafeInteger(index) ? index : undefined;
 }

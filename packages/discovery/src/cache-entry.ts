@@ -175,7 +175,7 @@ export class CacheEntry {
 	#rejectWaiters(error: SpockError | undefined): void {
 		if (error === undefined) return;
 		for (const waiter of takeAll(this.waiters)) waiter.reject(error);
-		if (this.#state === 'cold') for (const observer of [...this.observers]) observer.error?.(error);
+		if (this.#state === 'cold') this.#tell((observer) => observer.error?.(error));
 	}
 
 	#publish(instances: readonly ServiceInstance[]): void {
@@ -190,8 +190,22 @@ export class CacheEntry {
 		});
 		const snapshot = this.#snapshot;
 		this.#context.onEvent({ type: 'published', snapshot, diff: diffInstances(before, instances) });
+		this.#tell((observer) => observer.next(snapshot));
+	}
+
+	#tell(say: (observer: SnapshotObserver) => void): void {
 		// A copy, because an observer may stop or start watches while it is told.
-		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.next(snapshot);
+		for (const observer of [...this.observers]) {
+			if (!this.observers.has(observer)) continue;
+			try {
+				say(observer);
+			} catch (fault) {
+				// One reader's fault is raised where the process hears of it, and costs no other reader its change.
+				queueMicrotask(() => {
+					throw fault;
+				});
+			}
+		}
 	}
 }
 

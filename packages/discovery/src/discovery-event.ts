@@ -10,8 +10,19 @@ export type DiscoveryEvent =
 	| { readonly type: 'watch-failed'; readonly query: ServiceQuery; readonly error: SpockError }
 	/** The first good answer after `watch-failed`. */
 	| { readonly type: 'watch-recovered'; readonly query: ServiceQuery; readonly outageMs: number }
-	/** One query to the registry ended. */
-	| { readonly type: 'backend-query'; readonly outcome: 'ok' | 'failed'; readonly durationMs: number }
+	/**
+	 * One query to one address of the registry ended. `lastContactMs` and `knownLeader` are what Consul said of the server
+	 * that answered: https://developer.hashicorp.com/consul/api-docs/features/consistency
+	 */
+	| {
+			readonly type: 'backend-query';
+			readonly outcome: 'ok' | 'failed';
+			readonly durationMs: number;
+			readonly lastContactMs?: number;
+			readonly knownLeader?: boolean;
+			/** Why, if it failed. */
+			readonly error?: SpockError;
+	  }
 	/** The services file was read and is served. */
 	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
 	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */

@@ -9,7 +9,7 @@ import {
 	SpockError,
 	type WatchStatus,
 } from '@spock/protocol';
-import type { TimerHandle } from '@spock/protocol/internal';
+import { durationMsOption, type TimerHandle } from '@spock/protocol/internal';
 
 import { CacheEntry, type CacheEntryContext, type Waiter } from './cache-entry.ts';
 
@@ -44,16 +44,17 @@ export class ServiceCache {
 
 	/** The current snapshot, or the first one when it comes. */
 	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
-		const { signal } = options;
+		const { signal, timeoutMs = this.#options.firstAnswerMs } = options;
+		const waitMs = durationMsOption('timeoutMs', timeoutMs);
 		if (signal?.aborted) throw aborted(signal);
 		const entry = this.#entry(query);
 		const known = entry.read();
 		if (known !== undefined) return known;
 		const refusal = entry.refusal();
 		if (refusal !== undefined) throw refusal;
-		await this.#firstAnswer(entry, options);
+		await this.#firstAnswer(entry, waitMs, signal);
 		const answer = entry.read();
-		if (answer === undefined) throw entry.refusal() ?? notReady(query, 0);
+		if (answer === undefined) throw entry.refusal() ?? notReady(query, waitMs);
 		return answer;
 	}
 
@@ -110,9 +111,8 @@ export class ServiceCache {
 		return entry;
 	}
 
-	#firstAnswer(entry: CacheEntry, { signal, timeoutMs }: CallOptions): Promise<void> {
-		const { clock, firstAnswerMs } = this.#options;
-		const waitMs = Math.min(firstAnswerMs, timeoutMs ?? firstAnswerMs);
+	#firstAnswer(entry: CacheEntry, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+		const { clock } = this.#options;
 		return new Promise((resolve, reject) => {
 			const end = (): void => {
 				clock.clearTimeout(timer);

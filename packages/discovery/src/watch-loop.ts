@@ -5,6 +5,7 @@ import { readIndex } from './blocking-index.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { type WatchAction, type WatchEvent, type WatchState, watchMachine } from './watch-machine.ts';
 
+// An agent that restarts refuses connections for about 0.2 s: the first retry comes within the time that takes.
 const RETRY_DELAY_MS_MIN = 250;
 const RETRY_DELAY_MS_MAX = 30_000;
 
@@ -75,10 +76,17 @@ export class WatchLoop<T> {
 	#handle(event: WatchEvent): void {
 		const { state, actions } = step(watchMachine, this.#state, event);
 		this.#state = state;
-		for (const action of actions) {
-			// An observer that was just told may have stopped the loop: the rest of the cell is then void.
-			if (this.#state !== state) return;
+		this.#run(state, actions, event);
+	}
+
+	#run(state: WatchState, [action, ...rest]: readonly WatchAction[], event: WatchEvent): void {
+		// An observer that was just told may have stopped the loop: the rest of the cell is then void.
+		if (action === undefined || this.#state !== state) return;
+		try {
 			this.#act(action, event);
+		} finally {
+			// An observer that throws is heard of, but it must not end the watch.
+			this.#run(state, rest, event);
 		}
 	}
 

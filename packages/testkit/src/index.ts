@@ -7,7 +7,18 @@ export {
 	startFakeConsul,
 } from './fake-consul.ts';
 export type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
+export {
+	type FakeAnswer,
+	FakeConnection,
+	FakeSidecar,
+	type FakeSidecarOptions,
+	fakeSnapshot,
+	type RecordedRequest,
+	wireError,
+} from './fake-sidecar.ts';
+export { type MemoryPair, memoryPair } from './memory-transport.ts';
 export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';
+export { describeSourceContract, type SourceFixture } from './source-contract.ts';
 export {
 	type ProcessResult,
 	type RunningProcess,

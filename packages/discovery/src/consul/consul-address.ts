@@ -9,11 +9,13 @@ export interface ConsulAddress {
 	readonly socketPath?: string;
 }
 
+/** The port of an address that is a name alone. */
 const DEFAULT_PORT = 8500;
 
 /**
- * Reads `host`, `host:port`, `http://host:port`, `https://host`, or `unix:///path`, as Consul's own tools do. `secure` is what
- * an address without a scheme means (CONSUL_HTTP_SSL). Throws a TypeError that shows the text.
+ * Reads `host` (port 8500), `host:port`, `http://host:port`, `https://host` (port 443), or `unix:///path`. With `secure`
+ * (CONSUL_HTTP_SSL) an address is https even where it says http: as in Consul's own client, TLS that was asked for is
+ * never given up. Throws a TypeError that shows the text.
  * Source: https://developer.hashicorp.com/consul/commands#consul_http_addr
  */
 export function parseConsulAddress(text: string, secure = false): ConsulAddress {
@@ -23,7 +25,8 @@ export function parseConsulAddress(text: string, secure = false): ConsulAddress 
 		if (!socketPath.startsWith('/')) throw invalid(text);
 		return { url: trimmed, secure: false, host: 'localhost', port: 0, socketPath };
 	}
-	const withScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `${secure ? 'https' : 'http'}://${trimmed}`;
+	const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed);
+	const withScheme = hasScheme ? trimmed : `${secure ? 'https' : 'http'}://${trimmed}`;
 	if (!URL.canParse(withScheme)) throw invalid(text);
 	const url = new URL(withScheme);
 	const isHttp = url.protocol === 'http:' || url.protocol === 'https:';
@@ -33,10 +36,11 @@ export function parseConsulAddress(text: string, secure = false): ConsulAddress 
 	if (url.username !== '' || url.password !== '') {
 		throw new TypeError('a Consul address must not hold credentials: use a token, or a token file');
 	}
-	const isSecure = url.protocol === 'https:';
-	// A scheme without a port means the scheme's own port only where one was written; Consul's tools default to 8500.
+	const isSecure = secure || url.protocol === 'https:';
+	// Read from the text, because URL leaves out a port that is the scheme's own.
 	const explicitPort = /:(\d+)\/?$/.exec(withScheme)?.[1];
-	const port = explicitPort === undefined ? DEFAULT_PORT : Number(explicitPort);
+	const schemePort = url.protocol === 'https:' ? 443 : 80;
+	const port = explicitPort !== undefined ? Number(explicitPort) : hasScheme ? schemePort : DEFAULT_PORT;
 	const host = url.hostname.replace(/^\[|\]$/g, '');
 	const shown = host.includes(':') ? `[${host}]` : host;
 	return { url: `${isSecure ? 'https' : 'http'}://${shown}:${port}`, secure: isSecure, host, port };

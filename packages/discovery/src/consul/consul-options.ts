@@ -3,6 +3,11 @@ import type { Clock, Random } from '@spock/protocol/internal';
 import type { DiscoveryListener } from '../discovery-event.ts';
 import { parseConsulAddress } from './consul-address.ts';
 
+/** Where Consul's agent listens unless told otherwise. */
+export const DEFAULT_CONSUL_ADDRESS = 'http://127.0.0.1:8500';
+/** How long a blocking query blocks: short of the minute after which proxies like to cut connections. */
+export const DEFAULT_CONSUL_WAIT_MS = 55_000;
+
 /** TLS to Consul. */
 export interface ConsulTls {
 	/** Files in PEM form. */

@@ -4,24 +4,37 @@ import { basename, dirname, resolve } from 'node:path';
 
 import {
 	type BackendStatus,
+	type CallOptions,
 	queryKey,
 	type ServiceInstance,
 	type ServiceListEntry,
 	type ServiceQuery,
+	SpockError,
 } from '@spock/protocol';
 import { type Clock, durationMsOption, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import type { DiscoveryListener } from '../discovery-event.ts';
-import { type LocalServices, parseServicesFile, ServicesFileError } from './services-file.ts';
+import {
+	type LocalServices,
+	parseServicesFile,
+	readServices,
+	type ServicesFileContent,
+	ServicesFileError,
+} from './services-file.ts';
 
 /** How often the file is looked at although nothing was heard of it: not every file system tells of its changes. */
 export const DEFAULT_POLL_MS = 500;
+/** A file that is written in place is empty, then half there, then whole: it is read when it has been quiet for this. */
+const QUIET_MS = 50;
+const LISTS_MAX = 10_000;
 
 /** Options of {@link createLocalBackend}. */
 export interface LocalBackendOptions {
-	/** A services file in JSON or YAML, read again when it changes. Default: none, and so no services. */
+	/** A services file in JSON or YAML, read again when it changes. Default: none. */
 	readonly file?: string;
+	/** The services themselves, in the form of the file's member `services`, instead of a file. Default: none. */
+	readonly services?: ServicesFileContent['services'];
 	/** How often to look whether the file has changed, besides listening for it; milliseconds. Default 500. */
 	readonly pollMs?: number;
 	/** Default: the clock of the process. */
@@ -38,19 +51,28 @@ export interface LocalBackend extends Backend {
 }
 
 /**
- * The embedded registry over a services file. Rejects with a ServicesFileError if the file is bad, or with an Error if it
- * cannot be read. Once it runs, a bad or missing file changes nothing: what was read last is served, and `onEvent` told.
+ * The embedded registry over a services file, or over services that are given. Rejects with a ServicesFileError if the
+ * file is bad, with an Error if it cannot be read, and with a TypeError if the given services are wrong. Once it runs, a
+ * bad or missing file changes nothing: what was read last is served, and `onEvent` told.
  */
 export async function createLocalBackend(options: LocalBackendOptions = {}): Promise<LocalBackend> {
-	const { file, clock = systemClock, onEvent = () => undefined } = options;
+	const { file, services, clock = systemClock, onEvent = () => undefined } = options;
+	if (file !== undefined && services !== undefined) throw new TypeError('give file or services, not both');
 	const pollMs = durationMsOption('pollMs', options.pollMs ?? DEFAULT_POLL_MS);
-	const backend = new FileBackend({ file: file === undefined ? undefined : resolve(file), pollMs, clock, onEvent });
+	const backend = new FileBackend({
+		file: file === undefined ? undefined : resolve(file),
+		given: services === undefined ? new Map() : readServices(services),
+		pollMs,
+		clock,
+		onEvent,
+	});
 	await backend.open();
 	return backend;
 }
 
 interface FileBackendOptions {
 	readonly file: string | undefined;
+	readonly given: LocalServices;
 	readonly pollMs: number;
 	readonly clock: Clock;
 	readonly onEvent: DiscoveryListener;
@@ -65,20 +87,24 @@ class FileBackend implements LocalBackend {
 	readonly name = 'local';
 	readonly #options: FileBackendOptions;
 	readonly #watching = new Set<Watching>();
-	#services: LocalServices = new Map();
+	#services: LocalServices;
 	// The same question gets the very same list until the file changes: readers compare by identity first.
 	#lists = new Map<string, readonly ServiceInstance[]>();
 	#text: string | undefined;
+	/** The bad content that was reported last; null for a file that could not be read. */
+	#refusedText: string | null | undefined;
 	#stamp = '';
 	#error: Error | undefined;
 	#loadedAtMs = 0;
 	#watcher: FSWatcher | undefined;
-	#timer: TimerHandle | undefined;
+	#pollTimer: TimerHandle | undefined;
+	#quietTimer: TimerHandle | undefined;
 	#reading: Promise<void> | undefined;
 	#closed = false;
 
 	constructor(options: FileBackendOptions) {
 		this.#options = options;
+		this.#services = options.given;
 	}
 
 	async open(): Promise<void> {
@@ -96,13 +122,19 @@ class FileBackend implements LocalBackend {
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
+		this.#refuseIfClosed();
 		const watching = { query, observer };
 		this.#watching.add(watching);
 		observer.answered(this.#instances(query));
 		return { stop: () => void this.#watching.delete(watching) };
 	}
 
-	async list(query: { readonly datacenter?: string } = {}): Promise<readonly ServiceListEntry[]> {
+	async list(
+		query: { readonly datacenter?: string } = {},
+		{ signal }: CallOptions = {},
+	): Promise<readonly ServiceListEntry[]> {
+		this.#refuseIfClosed();
+		if (signal?.aborted) throw new SpockError('ABORTED', 'the caller aborted the call', { cause: signal.reason });
 		const entries: ServiceListEntry[] = [];
 		for (const name of this.services()) {
 			const instances = this.#instances({ service: name, ...query });
@@ -134,17 +166,23 @@ class FileBackend implements LocalBackend {
 	async close(): Promise<void> {
 		this.#closed = true;
 		this.#watcher?.close();
-		this.#options.clock.clearTimeout(this.#timer);
+		this.#options.clock.clearTimeout(this.#pollTimer);
+		this.#options.clock.clearTimeout(this.#quietTimer);
 		this.#watching.clear();
 		await this.#reading;
+	}
+
+	#refuseIfClosed(): void {
+		if (this.#closed) throw new SpockError('CLOSED', 'the embedded registry was closed');
 	}
 
 	/** Listens to the directory: files that are renamed into place, and links that are turned round, are seen only there. */
 	#listen(file: string): void {
 		try {
 			this.#watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
-				if (name === null || name === basename(file) || name.startsWith('..')) void this.reload();
+				if (name === null || name === basename(file) || name.startsWith('..')) this.#armQuiet();
 			});
+			// The directory is gone or cannot be watched any more: polling alone still sees every change.
 			this.#watcher.on('error', () => this.#watcher?.close());
 		} catch {
 			// No watches left on this machine, or a file system without them: polling alone still sees every change.
@@ -152,54 +190,68 @@ class FileBackend implements LocalBackend {
 		}
 	}
 
+	#armQuiet(): void {
+		const { clock } = this.#options;
+		clock.clearTimeout(this.#quietTimer);
+		if (this.#closed) return;
+		this.#quietTimer = clock.setTimeout(() => void this.reload(), QUIET_MS);
+		this.#quietTimer.unref?.();
+	}
+
 	#armPoll(): void {
 		const { clock, pollMs } = this.#options;
-		this.#timer = clock.setTimeout(() => {
+		this.#pollTimer = clock.setTimeout(() => {
 			void this.reload().finally(() => {
 				if (!this.#closed) this.#armPoll();
 			});
 		}, pollMs);
-		this.#timer.unref?.();
+		this.#pollTimer.unref?.();
 	}
 
 	async #readIfChanged(): Promise<void> {
 		const { file } = this.#options;
-		if (file === undefined) return;
+		if (file === undefined || this.#closed) return;
+		let text: string | null = null;
 		try {
 			const stamp = await stampOf(file);
 			if (stamp === this.#stamp) return;
-			const text = await readFile(file, 'utf8');
+			text = await readFile(file, 'utf8');
 			if (this.#closed) return;
 			this.#stamp = stamp;
-			if (text === this.#text) {
-				this.#accept();
-				return;
-			}
-			this.#load(text, file);
-			for (const { query, observer } of [...this.#watching]) observer.answered(this.#instances(query));
+			if (text === this.#text) this.#accept(file);
+			else if (text !== this.#refusedText) this.#publish(text, file);
 		} catch (error) {
-			this.#refuse(file, error as Error);
+			this.#refuse(file, text, error as Error);
 		}
+	}
+
+	#publish(text: string, file: string): void {
+		this.#load(text, file);
+		for (const { query, observer } of [...this.#watching]) observer.answered(this.#instances(query));
 	}
 
 	#load(text: string, file: string): void {
 		this.#services = parseServicesFile(text, file);
 		this.#lists = new Map();
 		this.#text = text;
-		this.#accept();
-		this.#options.onEvent({ type: 'services-file-loaded', file, services: this.#services.size });
+		this.#accept(file, true);
 	}
 
-	#accept(): void {
+	#accept(file: string, isNew = false): void {
+		// A bad edit that was taken back is news as well, for whoever read the complaint.
+		const isNews = isNew || this.#error !== undefined;
 		this.#error = undefined;
+		this.#refusedText = undefined;
 		this.#loadedAtMs = this.#options.clock.now();
+		if (isNews) this.#options.onEvent({ type: 'services-file-loaded', file, services: this.#services.size });
 	}
 
-	#refuse(file: string, error: Error): void {
+	#refuse(file: string, text: string | null, error: Error): void {
 		if (this.#closed) return;
 		// A file that is gone has no stamp: when it is back, it is new.
 		if (!(error instanceof ServicesFileError)) this.#stamp = '';
-		if (this.#error?.message === error.message) return;
+		if (this.#refusedText === text) return;
+		this.#refusedText = text;
 		this.#error = error;
 		this.#options.onEvent({ type: 'services-file-refused', file, error });
 	}
@@ -222,8 +274,6 @@ class FileBackend implements LocalBackend {
 		return list;
 	}
 }
-
-const LISTS_MAX = 10_000;
 
 /** Tells two states of a file apart; follows links. */
 async function stampOf(file: string): Promise<string> {

@@ -1,10 +1,32 @@
-import type { InstanceStatus, ServiceInstance } from '@spock/protocol';
+import { type InstanceStatus, NAME_LENGTH_MAX, type ServiceInstance } from '@spock/protocol';
 import { isMap, isNode, isSeq, LineCounter, type Node, type ParsedNode, parseDocument } from 'yaml';
 
 import { sortInstances } from '../snapshot-diff.ts';
 
 /** What a services file says: the instances of each service, sorted. */
 export type LocalServices = ReadonlyMap<string, readonly ServiceInstance[]>;
+
+/** One instance as a services file writes it. */
+export interface ServicesFileInstance {
+	/** An IP address or a DNS name. */
+	readonly host: string;
+	readonly port: number;
+	/** Unique within the service. Default `host:port`. */
+	readonly id?: string;
+	/** Default 1. */
+	readonly weight?: number;
+	/** Default `passing`. */
+	readonly status?: InstanceStatus;
+	readonly tags?: readonly string[];
+	readonly meta?: Readonly<Record<string, string>>;
+	readonly zone?: string;
+	readonly datacenter?: string;
+}
+
+/** A services file. */
+export interface ServicesFileContent {
+	readonly services: Readonly<Record<string, readonly ServicesFileInstance[]>>;
+}
 
 /** A services file that cannot be served. The message starts with file, line and column. */
 export class ServicesFileError extends Error {
@@ -52,6 +74,14 @@ export function parseServicesFile(text: string, file: string): LocalServices {
 	return reader.services(value, document.contents);
 }
 
+/** Services that are given and not read. Throws a TypeError that names the first thing that is wrong. */
+export function readServices(services: ServicesFileContent['services']): LocalServices {
+	const reader = new Reader((_offset, reason) => {
+		throw new TypeError(reason);
+	});
+	return reader.services({ services }, null);
+}
+
 type Fail = (offset: number, reason: string) => never;
 type Members = Readonly<Record<string, unknown>>;
 
@@ -71,7 +101,9 @@ class Reader {
 		const read = new Map<string, readonly ServiceInstance[]>();
 		for (const [name, list] of Object.entries(services)) {
 			const listNode = child(servicesNode, name);
-			if (name === '') this.#failAt(listNode, 'a service needs a name');
+			if (name === '' || name.length > NAME_LENGTH_MAX) {
+				this.#failAt(listNode, `a service needs a name of 1 to ${NAME_LENGTH_MAX} characters`);
+			}
 			if (!Array.isArray(list)) this.#failAt(listNode, `services.${name} must be a list of instances`);
 			const path = `services.${name}`;
 			const instances = (list as unknown[]).map((item, index) =>

@@ -1,0 +1,358 @@
+import { createPicker, explainSnapshot, noInstanceError, toAddress } from '@spock/balancer';
+import {
+	type CallOptions,
+	type ExplainReply,
+	encodePayload,
+	encodeRequestTail,
+	type FuncData,
+	type FuncName,
+	type FuncReply,
+	normaliseQuery,
+	type ServiceAddress,
+	type ServiceList,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+	SpockError,
+	validateQuery,
+} from '@spock/protocol';
+import { durationMsOption, signalOption } from '@spock/protocol/internal';
+import { formatAddress } from '@spock/protocol/node';
+
+import { abortedError, type CallTraits } from './call.ts';
+import { ADDRESS, PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
+import type { Closed } from './connection.ts';
+import type { NewestOnly } from './newest-only.ts';
+import type { ResolvedOptions } from './options.ts';
+import type { ServiceView } from './service-view.ts';
+import { ServiceViews } from './service-views.ts';
+import type { SidecarSource } from './sidecar-source.ts';
+import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
+import { watchIterator } from './watch-iterator.ts';
+
+/** Requests for one address whose frame is remembered, by the name of the service. */
+const TAILS_MAX = 1024;
+
+/** Options of one lookup. */
+export interface LookupOptions extends CallOptions {
+	/** True: ask the sidecar this time, and not the snapshot in this process. Default false. */
+	readonly fresh?: boolean;
+}
+
+/** Options of `getService`. */
+export interface GetServiceOptions extends LookupOptions {
+	/** Lookups with equal keys get the same instance while it serves, under every policy. Default: none. */
+	readonly key?: string;
+}
+
+/** A service by its name, or with tags and datacenter. */
+export type ServiceOrQuery = string | ServiceQuery;
+
+/**
+ * The client of a Spock sidecar, or, in direct mode, of any source of services. Made by `connect` or `createDiplomat`.
+ *
+ * Calls reject with a SpockError: TIMEOUT at their deadline, ABORTED by their signal, DISCONNECTED when the connection is
+ * lost under them, OVERLOADED at a limit, CLOSED after `drain` or `close`, or what the sidecar answers. Wrong options
+ * throw at the call.
+ */
+export class Diplomat implements AsyncDisposable {
+	/** Settles when this client has ended, with the reason; never rejects. */
+	readonly closed: Promise<Closed>;
+	readonly #options: ResolvedOptions;
+	readonly #source: ServiceSource;
+	/** The source when it is a sidecar; undefined in direct mode. */
+	readonly #sidecar: SidecarSource | undefined;
+	readonly #views: ServiceViews;
+	readonly #iterators = new Set<NewestOnly<ServiceSnapshot>>();
+	readonly #tails = new Map<string, string>();
+	#resolveClosed: (closed: Closed) => void = () => undefined;
+	#state: 'open' | 'ending' | 'ended' = 'open';
+
+	/** Use `connect` or `createDiplomat`. The source is owned, and closed, by this client. */
+	constructor(options: ResolvedOptions, source: ServiceSource, sidecar?: SidecarSource) {
+		this.#options = options;
+		this.#source = source;
+		this.#sidecar = sidecar;
+		this.#views = new ServiceViews(source, options);
+		this.closed = new Promise((resolve) => {
+			this.#resolveClosed = resolve;
+		});
+		if (sidecar !== undefined) {
+			// A refused connection ends the client without anybody calling close.
+			void sidecar.connection.closedPromise.then((closed) => this.#ended(closed));
+			sidecar.connection.start();
+		}
+	}
+
+	/**
+	 * Resolves when the sidecar has answered; at once if it has. Rejects with TIMEOUT, whose message says what was found
+	 * at the address and what to do. Any number of callers wait for the one connection.
+	 */
+	ready(options: CallOptions = {}): Promise<void> {
+		checkCallOptions(options);
+		if (this.#sidecar !== undefined) return this.#sidecar.connection.ready(options);
+		return this.#state === 'open' ? Promise.resolve() : Promise.reject(closedError());
+	}
+
+	/**
+	 * One healthy instance: where it is. The first lookup of a service subscribes to it; later ones are picked in this
+	 * process. While the sidecar is away the answers go on, with `stale: true` and `ageMs`. Rejects with NO_SUCH_SERVICE
+	 * or NO_HEALTHY_INSTANCE when there is none. The address is frozen and may be shared between calls.
+	 */
+	getService(service: ServiceOrQuery, options?: GetServiceOptions): Promise<ServiceAddress> {
+		if (options === undefined) {
+			// After the end there are no views, and while a sidecar cannot push theirs are outdated.
+			const answer = this.#isRemote() ? undefined : this.#findOpen(service)?.lookUp();
+			if (answer !== undefined) return answer;
+			if (typeof service === 'string' && this.#isRemote()) return this.#askByName(service, undefined);
+		} else {
+			checkCallOptions(options);
+			const plain = options.key === undefined && options.timeoutMs === undefined;
+			if (plain && typeof service === 'string' && (options.fresh === true || this.#isRemote())) {
+				return this.#askByName(service, options.signal);
+			}
+		}
+		return this.#lookUp(service, options ?? {});
+	}
+
+	/**
+	 * As `getService`, but in this tick and only from the snapshot in this process: undefined when there is none yet (the
+	 * first call subscribes) or no instance serves.
+	 */
+	pick(service: ServiceOrQuery, options?: { readonly key?: string }): ServiceAddress | undefined {
+		const view = this.#views.find(service);
+		if (view !== undefined) return view.pick(options?.key);
+		if (this.#state !== 'open') return undefined;
+		return this.#views.open(toQuery(service))?.pick(options?.key);
+	}
+
+	/** All instances of a service, healthy or not. An unknown service is a snapshot without instances. */
+	getInstances(service: ServiceOrQuery, options: LookupOptions = {}): Promise<ServiceSnapshot> {
+		checkCallOptions(options);
+		return this.#whileOpen(() => {
+			const query = toQuery(service);
+			if (this.#sidecar !== undefined && (options.fresh === true || this.#isRemote())) {
+				return this.#sidecar.fetch(query, options);
+			}
+			return this.#source.get(query, this.#callOptions(options));
+		});
+	}
+
+	/** The names of all services, of one datacenter if it is given. Always asks. */
+	listServices(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
+		checkCallOptions(options);
+		return this.#whileOpen(() => this.#source.list(query, this.#callOptions(options)));
+	}
+
+	/**
+	 * The current snapshot of a service and then each change: newest only, so a slow reader skips what is outdated. Ends
+	 * when the signal aborts, the loop is left, or this client ends. Rejects with what waiting cannot mend: ACL_DENIED,
+	 * UNKNOWN_FUNC (a baseline sidecar cannot push), OVERLOADED.
+	 */
+	watchService(
+		service: ServiceOrQuery,
+		options: { readonly signal?: AbortSignal } = {},
+	): AsyncIterableIterator<ServiceSnapshot> {
+		const signal = signalOption('signal', options.signal);
+		return watchIterator(this.#source, toQuery(service), signal, this.#iterators, () => this.#state === 'open');
+	}
+
+	/** For every instance of a service whether it gets work, and why. */
+	explain(service: ServiceOrQuery, options: CallOptions = {}): Promise<ExplainReply> {
+		checkCallOptions(options);
+		return this.#whileOpen(async () => {
+			const query = toQuery(service);
+			if (this.#sidecar !== undefined) return this.#call('explain', query, QUESTION, options);
+			return explainSnapshot(await this.#source.get(query, this.#callOptions(options)));
+		});
+	}
+
+	/** Asks the sidecar for a sign of life; gives the round trip in milliseconds. In direct mode 0. */
+	ping(options: CallOptions = {}): Promise<number> {
+		checkCallOptions(options);
+		return this.#whileOpen(async () => {
+			if (this.#sidecar === undefined) return 0;
+			const startedMs = this.#options.clock.now();
+			await this.#call('ping', null, PLAIN, options);
+			return this.#options.clock.now() - startedMs;
+		});
+	}
+
+	/**
+	 * Calls any function of the protocol. Never repeated by itself: when the connection is lost it rejects DISCONNECTED,
+	 * and `details.sent` says whether the request had left. In direct mode there is nobody to call: UNKNOWN_FUNC.
+	 */
+	request<F extends FuncName>(func: F, data: FuncData<F>, options: CallOptions = {}): Promise<FuncReply<F>> {
+		checkCallOptions(options);
+		return this.#call(func, data, REQUEST_TRAITS[func] ?? PLAIN, options);
+	}
+
+	/** What this client knows of itself. No I/O. */
+	status(): DiplomatStatus {
+		if (this.#sidecar !== undefined) return sidecarStatus(this.#sidecar, formatAddress(this.#options.address));
+		return directStatus(this.#source.name, this.#state === 'open', this.#views.count);
+	}
+
+	/** Refuses new calls, waits for those in flight (each until its deadline at most), and ends. Idempotent. */
+	async drain(): Promise<void> {
+		if (this.#state === 'open') {
+			this.#state = 'ending';
+			this.#endIterators();
+			if (this.#sidecar !== undefined) this.#ended(await this.#sidecar.drain());
+			else await this.#endDirect('drain');
+		}
+		await this.closed;
+	}
+
+	/** Rejects every call with CLOSED and ends. Idempotent; also cuts a drain short. */
+	async close(): Promise<void> {
+		if (this.#state !== 'ended') {
+			this.#state = 'ending';
+			this.#endIterators();
+			if (this.#sidecar !== undefined) await this.#sidecar.close();
+			else await this.#endDirect('close');
+		}
+		await this.closed;
+	}
+
+	/** As `drain`. */
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.drain();
+	}
+
+	/** True when lookups go over the wire one by one: by option, or because the sidecar cannot push. */
+	#isRemote(): boolean {
+		return this.#sidecar !== undefined && (this.#options.lookups === 'remote' || this.#sidecar.pushes === false);
+	}
+
+	/** Makes a call unless this client has ended; whatever is wrong with it rejects. */
+	async #whileOpen<T>(call: () => Promise<T>): Promise<T> {
+		if (this.#state !== 'open') throw closedError();
+		return call();
+	}
+
+	#findOpen(service: ServiceOrQuery): ServiceView | undefined {
+		return this.#state === 'open' ? this.#views.find(service) : undefined;
+	}
+
+	async #lookUp(service: ServiceOrQuery, options: GetServiceOptions): Promise<ServiceAddress> {
+		const { signal, key } = options;
+		const query = toQuery(service);
+		if (signal?.aborted) throw abortedError(signal, 'getService');
+		if (this.#state !== 'open') throw closedError();
+		if (this.#sidecar !== undefined && (options.fresh === true || this.#isRemote())) return this.#ask(query, options);
+		const known = this.#views.find(query)?.lookUp(key);
+		if (known !== undefined) return known;
+		const left = await this.#whenGreeted(options);
+		if (this.#isRemote()) return this.#ask(query, left);
+		const view = this.#views.open(query);
+		if (view === undefined && this.#sidecar !== undefined) return this.#ask(query, left);
+		if (view === undefined || !view.known) {
+			const snapshot = await this.#source.get(query, this.#callOptions(left));
+			if (view === undefined) return this.#pickOnce(snapshot, key);
+			if (!view.known) view.accept(snapshot);
+		}
+		const answer = view.lookUp(key);
+		if (answer === undefined) throw view.noInstanceError();
+		return answer;
+	}
+
+	/** Whether a sidecar pushes is known when it has answered hello: a first lookup waits for that, within its deadline. */
+	async #whenGreeted(options: GetServiceOptions): Promise<GetServiceOptions> {
+		const sidecar = this.#sidecar;
+		if (sidecar === undefined || sidecar.pushes !== undefined) return options;
+		const { timeoutMs = this.#options.timeoutMs } = options;
+		const startedMs = this.#options.clock.now();
+		const refusal = sidecar.connection.refusal('getService');
+		if (refusal !== undefined) throw refusal;
+		await sidecar.connection.ready({ ...options, timeoutMs });
+		return { ...options, timeoutMs: Math.max(1, Math.floor(timeoutMs - (this.#options.clock.now() - startedMs))) };
+	}
+
+	#ask(query: ServiceQuery, options: GetServiceOptions): Promise<ServiceAddress> {
+		const { key } = options;
+		return this.#call('getService', key === undefined ? query : { ...query, key }, ADDRESS, options);
+	}
+
+	#pickOnce(snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress {
+		const { policy, random } = this.#options;
+		const chosen = createPicker(policy, snapshot, { random }).pick(key === undefined ? {} : { key });
+		if (chosen === undefined) throw noInstanceError(snapshot);
+		return toAddress(chosen, snapshot);
+	}
+
+	#call<F extends FuncName>(
+		func: F,
+		data: FuncData<F>,
+		traits: CallTraits,
+		{ timeoutMs, signal }: CallOptions,
+	): Promise<FuncReply<F>> {
+		if (this.#sidecar === undefined) {
+			const message = `${func}: there is no sidecar to ask in direct mode`;
+			return Promise.reject(new SpockError('UNKNOWN_FUNC', message, { details: { func } }));
+		}
+		const request = {
+			func,
+			tail: encodeRequestTail(func, encodePayload(data), timeoutMs),
+			traits,
+			timeoutMs: timeoutMs ?? this.#options.timeoutMs,
+			signal,
+		};
+		return this.#sidecar.connection.call(request) as Promise<FuncReply<F>>;
+	}
+
+	/** The common lookup over the wire: its frame is made once for each service. In direct mode `#lookUp` serves it. */
+	#askByName(service: string, signal: AbortSignal | undefined): Promise<ServiceAddress> {
+		if (this.#sidecar === undefined || this.#state !== 'open') return this.#lookUp(service, signal ? { signal } : {});
+		let tail = this.#tails.get(service);
+		if (tail === undefined) {
+			try {
+				tail = encodeRequestTail('getService', encodePayload(toQuery(service)));
+			} catch (error) {
+				return Promise.reject(error);
+			}
+			if (this.#tails.size >= TAILS_MAX) this.#tails.clear();
+			this.#tails.set(service, tail);
+		}
+		const { timeoutMs } = this.#options;
+		const request = { func: 'getService', tail, traits: ADDRESS, timeoutMs, signal };
+		return this.#sidecar.connection.call(request) as Promise<ServiceAddress>;
+	}
+
+	/** The options that every source understands, the deadline always among them. */
+	#callOptions({ timeoutMs = this.#options.timeoutMs, signal }: CallOptions): CallOptions {
+		return signal === undefined ? { timeoutMs } : { timeoutMs, signal };
+	}
+
+	#endIterators(): void {
+		for (const iterator of [...this.#iterators]) iterator.end();
+	}
+
+	async #endDirect(reason: Closed['reason']): Promise<void> {
+		this.#views.close();
+		await this.#source.close();
+		this.#ended({ reason });
+	}
+
+	#ended(closed: Closed): void {
+		if (this.#state === 'ended') return;
+		this.#state = 'ended';
+		this.#endIterators();
+		this.#views.close();
+		void this.#sidecar?.close();
+		this.#resolveClosed(closed);
+	}
+}
+
+function toQuery(service: ServiceOrQuery): ServiceQuery {
+	return normaliseQuery(validateQuery(typeof service === 'string' ? { service } : service));
+}
+
+function checkCallOptions({ timeoutMs, signal }: CallOptions): void {
+	if (timeoutMs !== undefined) durationMsOption('timeoutMs', timeoutMs);
+	if (signal !== undefined) signalOption('signal', signal);
+}
+
+function closedError(): SpockError {
+	return new SpockError('CLOSED', 'the client was closed or is draining');
+}

@@ -1,0 +1,70 @@
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+/** Checks in a row without a byte from the peer after which it counts as dead. */
+export const MISSED_PINGS_MAX = 2;
+
+/** What a heartbeat looks at and does. */
+export interface HeartbeatPort {
+	/** Every byte is a sign of life, not only the answer to a ping. */
+	bytesRead(): number;
+	ping(): void;
+	/** The peer is silent since this moment of the clock. The heartbeat has stopped. */
+	dead(silentSinceMs: number): void;
+}
+
+/**
+ * Finds a half-open connection: a peer that is stopped, or gone without a word, looks to the kernel like one that has
+ * nothing to say. Its timer never keeps the process alive.
+ */
+export class Heartbeat {
+	readonly #clock: Clock;
+	readonly #intervalMs: number;
+	readonly #port: HeartbeatPort;
+	#timer: TimerHandle | undefined;
+	#bytesRead = -1;
+	#heardAtMs = 0;
+	#pinged = false;
+	#missed = 0;
+
+	constructor(clock: Clock, intervalMs: number, port: HeartbeatPort) {
+		this.#clock = clock;
+		this.#intervalMs = intervalMs;
+		this.#port = port;
+	}
+
+	start(): void {
+		this.#bytesRead = this.#port.bytesRead();
+		this.#heardAtMs = this.#clock.now();
+		this.#arm();
+	}
+
+	stop(): void {
+		this.#clock.clearTimeout(this.#timer);
+		this.#timer = undefined;
+	}
+
+	#arm(): void {
+		this.#timer = this.#clock.setTimeout(this.#tick, this.#intervalMs);
+		this.#timer.unref?.();
+	}
+
+	readonly #tick = (): void => {
+		const bytesRead = this.#port.bytesRead();
+		if (bytesRead === this.#bytesRead) {
+			// Silence counts only after a question.
+			if (this.#pinged) this.#missed++;
+		} else {
+			this.#missed = 0;
+			this.#bytesRead = bytesRead;
+			this.#heardAtMs = this.#clock.now();
+		}
+		if (this.#missed >= MISSED_PINGS_MAX) {
+			this.#timer = undefined;
+			this.#port.dead(this.#heardAtMs);
+			return;
+		}
+		this.#port.ping();
+		this.#pinged = true;
+		this.#arm();
+	};
+}

@@ -1,0 +1,176 @@
+import { type BalancingPolicy, balancingPolicies, DEFAULT_POLICY } from '@spock/balancer';
+import {
+	FRAME_BYTES_MAX,
+	FRAME_BYTES_MAX_CEILING,
+	FRAME_BYTES_MAX_FLOOR,
+	IN_FLIGHT_MAX,
+	OUTPUT_BYTES_MAX,
+} from '@spock/protocol';
+import {
+	booleanOption,
+	type Clock,
+	durationMsOption,
+	integerOption,
+	oneOfOption,
+	type Random,
+	stringOption,
+	systemClock,
+} from '@spock/protocol/internal';
+import { assertSocketPathFits, type SocketAddress } from '@spock/protocol/node';
+
+import { defaultAddress } from './default-address.ts';
+import { socketTransport, type Transport } from './transport.ts';
+
+export const DEFAULT_READY_TIMEOUT_MS = 10_000;
+export const DEFAULT_TIMEOUT_MS = 5000;
+export const DEFAULT_DIAL_TIMEOUT_MS = 5000;
+export const DEFAULT_IDLE_SUBSCRIPTION_MS = 300_000;
+export const DEFAULT_SUBSCRIPTIONS_MAX = 4096;
+export const DEFAULT_HEARTBEAT_MS = 10_000;
+export const DEFAULT_RETRY_DELAY_MS_MIN = 10;
+export const DEFAULT_RETRY_DELAY_MS_MAX = 1000;
+export const DEFAULT_STABLE_MS = 5000;
+
+/** Largest count that an option may ask for; past it a process has other limits. */
+const COUNT_MAX = 2 ** 24;
+
+/** Options of `connect` and `createDiplomat`. Wrong ones throw at the call, naming the option and its value. */
+export interface DiplomatOptions {
+	/**
+	 * Path of the sidecar's unix domain socket, at most 107 bytes (103 on macOS). Default: SPOCK_SOCKET; else
+	 * `/uds/sidecar.sock` where there is a directory `/uds`; else `/tmp/spock-<uid>/sidecar.sock`. Not with `port`.
+	 */
+	readonly path?: string;
+	/** Host of a sidecar that listens on TCP. Default, with `port`: 127.0.0.1. */
+	readonly host?: string;
+	/** Port of a sidecar that listens on TCP, 1 to 65535. */
+	readonly port?: number;
+	/** How long `connect` and `ready` wait for the sidecar, in milliseconds. Default 10000; 1000 to 60000 is sensible. */
+	readonly readyTimeoutMs?: number;
+	/** Deadline of a call that gives none, in milliseconds. Default 5000; 100 to 30000 is sensible. */
+	readonly timeoutMs?: number;
+	/** How long one attempt to connect and greet may take, in milliseconds. Default 5000. */
+	readonly dialTimeoutMs?: number;
+	/**
+	 * `local` (default): the first lookup of a service subscribes to it, later ones are picked in this process with no
+	 * I/O. `remote`: the sidecar is asked every time.
+	 */
+	readonly lookups?: 'local' | 'remote';
+	/** How local lookups share the work out. Default `round-robin`. */
+	readonly policy?: BalancingPolicy;
+	/** A subscription that nobody has read for this long is ended, in milliseconds. Default 300000. */
+	readonly idleSubscriptionMs?: number;
+	/** Most services subscribed to at once; past it lookups go over the wire. Default 4096, 0 to 16777216. */
+	readonly subscriptionsMax?: number;
+	/** Most requests in flight; the next one is OVERLOADED. A sidecar may ask for less. Default 65536, 1 to 16777216. */
+	readonly inFlightMax?: number;
+	/** Most calls that wait for a connection; the next one is OVERLOADED. Default 65536, 1 to 16777216. */
+	readonly waitingMax?: number;
+	/** `wait` (default): calls made without a connection wait for one, within their deadline. `fail`: DISCONNECTED. */
+	readonly whileDisconnected?: 'wait' | 'fail';
+	/** Most bytes written and not yet taken by the sidecar; calls past it are OVERLOADED. Default 8 MiB, 1024 to 2^30. */
+	readonly pendingOutputBytesMax?: number;
+	/** Longest frame to accept, in bytes; raise it together with the sidecar's. Default 1 MiB, 1024 to 256 MiB. */
+	readonly frameBytesMax?: number;
+	/**
+	 * How often a connection is checked, in milliseconds; two checks without a byte from the sidecar and it is replaced.
+	 * Default 10000; below 1000 a busy machine looks like a dead one.
+	 */
+	readonly heartbeatMs?: number;
+	/** Ceiling of the first delay between two attempts, in milliseconds; it doubles, with full jitter. Default 10. */
+	readonly retryDelayMsMin?: number;
+	/** Ceiling that the doubling stops at, in milliseconds. Default 1000. At least `retryDelayMsMin`. */
+	readonly retryDelayMsMax?: number;
+	/** A connection that held this long starts the delays from the first again, in milliseconds. Default 5000. */
+	readonly stableMs?: number;
+	/** True: neither socket nor timers keep the process alive, not even for calls in flight. Default false. */
+	readonly unref?: boolean;
+	/** Time; for tests and simulations. Default: the process's. */
+	readonly clock?: Clock;
+	/** Uniform numbers in [0, 1), for jitter and picks. Default `Math.random`. */
+	readonly random?: Random;
+	/** Opens the byte stream; for tests and simulations. Default: a socket of node:net. */
+	readonly transport?: Transport;
+}
+
+/** Every option with its value; frozen. */
+export interface ResolvedOptions extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port'>> {
+	readonly address: SocketAddress;
+}
+
+/** Checks the options once and fills in the defaults. Throws a RangeError or a TypeError naming option and value. */
+export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
+	// Either end of the range may be given alone: the default of the other gives way.
+	const { retryDelayMsMax: ceilingMs = DEFAULT_RETRY_DELAY_MS_MIN } = options;
+	const retryDelayMsMin = durationMs(options, 'retryDelayMsMin', Math.min(DEFAULT_RETRY_DELAY_MS_MIN, ceilingMs));
+	const resolved: ResolvedOptions = {
+		address: resolveAddress(options),
+		readyTimeoutMs: durationMs(options, 'readyTimeoutMs', DEFAULT_READY_TIMEOUT_MS),
+		timeoutMs: durationMs(options, 'timeoutMs', DEFAULT_TIMEOUT_MS),
+		dialTimeoutMs: durationMs(options, 'dialTimeoutMs', DEFAULT_DIAL_TIMEOUT_MS),
+		lookups: oneOfOption('lookups', options.lookups ?? 'local', ['local', 'remote']),
+		policy: oneOfOption('policy', options.policy ?? DEFAULT_POLICY, balancingPolicies),
+		idleSubscriptionMs: durationMs(options, 'idleSubscriptionMs', DEFAULT_IDLE_SUBSCRIPTION_MS),
+		subscriptionsMax: count(options, 'subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 0),
+		inFlightMax: count(options, 'inFlightMax', IN_FLIGHT_MAX, 1),
+		waitingMax: count(options, 'waitingMax', IN_FLIGHT_MAX, 1),
+		whileDisconnected: oneOfOption('whileDisconnected', options.whileDisconnected ?? 'wait', ['wait', 'fail']),
+		pendingOutputBytesMax: integerOption(
+			'pendingOutputBytesMax',
+			options.pendingOutputBytesMax ?? OUTPUT_BYTES_MAX,
+			1024,
+			2 ** 30,
+		),
+		frameBytesMax: integerOption(
+			'frameBytesMax',
+			options.frameBytesMax ?? FRAME_BYTES_MAX,
+			FRAME_BYTES_MAX_FLOOR,
+			FRAME_BYTES_MAX_CEILING,
+		),
+		heartbeatMs: durationMs(options, 'heartbeatMs', DEFAULT_HEARTBEAT_MS),
+		retryDelayMsMin,
+		retryDelayMsMax: durationMsOption(
+			'retryDelayMsMax',
+			options.retryDelayMsMax ?? Math.max(DEFAULT_RETRY_DELAY_MS_MAX, retryDelayMsMin),
+			retryDelayMsMin,
+		),
+		stableMs: durationMs(options, 'stableMs', DEFAULT_STABLE_MS),
+		unref: booleanOption('unref', options.unref ?? false),
+		clock: options.clock ?? systemClock,
+		random: functionOption('random', options.random ?? Math.random),
+		transport: functionOption('transport', options.transport ?? socketTransport),
+	};
+	return Object.freeze(resolved);
+}
+
+function resolveAddress({ path, host, port }: DiplomatOptions): SocketAddress {
+	if (path !== undefined) {
+		if (port !== undefined || host !== undefined) throw new TypeError('give either path or host and port, not both');
+		stringOption('path', path);
+		assertSocketPathFits(path, process.platform);
+		return Object.freeze({ path });
+	}
+	if (port !== undefined) {
+		const name = host === undefined ? '127.0.0.1' : stringOption('host', host);
+		return Object.freeze({ host: name, port: integerOption('port', port, 1, 65_535) });
+	}
+	if (host !== undefined) throw new TypeError(`host needs a port: got host ${JSON.stringify(host)} alone`);
+	return Object.freeze(defaultAddress());
+}
+
+type NumberOption = {
+	[Name in keyof DiplomatOptions]-?: DiplomatOptions[Name] extends number | undefined ? Name : never;
+}[keyof DiplomatOptions];
+
+function durationMs(options: DiplomatOptions, name: NumberOption, byDefault: number): number {
+	return durationMsOption(name, options[name] ?? byDefault);
+}
+
+function count(options: DiplomatOptions, name: NumberOption, byDefault: number, min: number): number {
+	return integerOption(name, options[name] ?? byDefault, min, COUNT_MAX);
+}
+
+function functionOption<T>(name: string, value: T): T {
+	if (typeof value !== 'function') throw new TypeError(`${name} must be a function, not ${typeof value}`);
+	return value;
+}

@@ -1,0 +1,226 @@
+import { readClientMessage, SpockError } from '@spock/protocol';
+import { FakeClock, settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { Call } from './call.ts';
+import { ADDRESS, PLAIN } from './call-traits.ts';
+import { type ChannelLimits, RequestChannel } from './request-channel.ts';
+
+function makeChannel(limits: Partial<ChannelLimits> = {}) {
+	const clock = new FakeClock();
+	const written: string[] = [];
+	const faults: string[] = [];
+	let emptied = 0;
+	let bufferedBytes = 0;
+	const channel = new RequestChannel(
+		{
+			write: (line) => written.push(line),
+			bufferedBytes: () => bufferedBytes,
+			push: ({ event }) => faults.push(`push ${event}`),
+			fault: (kind) => faults.push(kind),
+			emptied: () => emptied++,
+		},
+		clock,
+		{ inFlightMax: 4, pendingOutputBytesMax: 1000, ...limits },
+	);
+	channel.sendsCancel = true;
+	const call = (timeoutMs = 100, signal?: AbortSignal, traits = PLAIN): Promise<unknown> => {
+		const settled = new Promise((resolve, reject) =>
+			channel.send(
+				new Call({ func: 'ping', tail: ',"func":"ping"}\n', traits, timeoutMs, signal }, clock, resolve, reject),
+			),
+		);
+		settled.catch(() => undefined);
+		return settled;
+	};
+	const idOf = (index: number): number => (JSON.parse(written[index] ?? '{}') as { id: number }).id;
+	return {
+		channel,
+		clock,
+		written,
+		faults,
+		call,
+		idOf,
+		emptied: () => emptied,
+		buffer: (bytes: number) => {
+			bufferedBytes = bytes;
+		},
+	};
+}
+
+describe('RequestChannel', () => {
+	it('matches replies by id, in any order', async () => {
+		const { channel, call } = makeChannel();
+		const [first, second] = [call(), call()];
+		channel.receive('{"id":2,"data":"b"}');
+		channel.receive('{"data":"a","id":1}');
+		expect(await Promise.all([first, second])).toEqual(['a', 'b']);
+		expect(channel.inFlight).toBe(0);
+	});
+
+	it('a late reply after a time-out disturbs nobody, and the sidecar is told to stop', async () => {
+		const { channel, clock, call, written, faults } = makeChannel({ inFlightMax: 1 });
+		const late = call(100);
+		await clock.advance(100);
+		await expect(late).rejects.toMatchObject({
+			code: 'TIMEOUT',
+			details: { func: 'ping', timeoutMs: 100, sent: true },
+		});
+		expect(written[1]).toBe('{"func":"cancel","data":{"id":1}}\n');
+		const next = call(100);
+		channel.receive('{"id":1,"data":"of the first"}');
+		channel.receive('{"id":2,"data":"of the second"}');
+		expect(await next).toBe('of the second');
+		expect(faults).toEqual(['late reply']);
+	});
+
+	it('ids wrap past a busy slot: the old call keeps its own reply and deadline', async () => {
+		const { channel, clock, call, idOf } = makeChannel({ inFlightMax: 2, firstId: 0xffffffff });
+		const old = call(1000);
+		const ids = [idOf(0)];
+		for (let turn = 1; turn < 6; turn++) {
+			const next = call(10);
+			ids.push(idOf(turn));
+			channel.receive(`{"id":${idOf(turn)},"data":${turn}}`);
+			expect(await next).toBe(turn);
+		}
+		expect(ids.slice(0, 2)).toEqual([0xffffffff, 0]);
+		expect(new Set(ids).size).toBe(ids.length);
+		await clock.advance(500);
+		channel.receive(`{"id":${0xffffffff},"data":"old"}`);
+		expect(await old).toBe('old');
+	});
+
+	it('with every slot busy the next call is OVERLOADED at once, and harms no other', async () => {
+		const { channel, call } = makeChannel();
+		const calls = [call(), call(), call(), call()];
+		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { inFlightMax: 4 } });
+		for (const id of [1, 2, 3, 4]) channel.receive(`{"id":${id},"data":${id}}`);
+		expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
+	});
+
+	it('a sidecar may narrow the window, and widen it again up to the option', async () => {
+		const { channel, call } = makeChannel();
+		channel.narrow(1);
+		call();
+		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { inFlightMax: 1 } });
+		channel.narrow(100);
+		for (let turn = 0; turn < 3; turn++) call();
+		await expect(call()).rejects.toMatchObject({ details: { inFlightMax: 4 } });
+	});
+
+	it('more unread output than the cap is OVERLOADED', async () => {
+		const { call, buffer, written } = makeChannel();
+		buffer(1001);
+		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { pendingOutputBytesMax: 1000 } });
+		expect(written).toEqual([]);
+		buffer(1000);
+		call();
+		expect(written).toHaveLength(1);
+	});
+
+	it('a frame longer than the sidecar accepts is refused here, and takes no slot', async () => {
+		const { channel, call } = makeChannel();
+		channel.frameBytesMax = 5;
+		await expect(call()).rejects.toMatchObject({ code: 'FRAME_TOO_LARGE' });
+		expect(channel.inFlight).toBe(0);
+	});
+
+	it.each([
+		'null',
+		'[]',
+		'{"id":"length"}',
+		'{"id":"__proto__","data":1}',
+		'{"id":-1,"data":1}',
+		'{"id":1.5,"data":1}',
+		'{',
+	])('%s is counted as a fault and settles nothing', async (frame) => {
+		const { channel, call, faults } = makeChannel();
+		const pending = call();
+		channel.receive(frame);
+		expect(faults).toEqual(['frame']);
+		expect(channel.inFlight).toBe(1);
+		channel.receive('{"id":1,"data":true}');
+		expect(await pending).toBe(true);
+	});
+
+	it("a failure rejects its call with the sidecar's code; one without an id is a fault", async () => {
+		const { channel, call, faults } = makeChannel();
+		const pending = call();
+		channel.receive('{"id":null,"error":{"code":"BAD_FRAME","message":"m"}}');
+		channel.receive('{"id":1,"error":{"code":"NOT_READY","message":"m","retryable":true,"details":{"a":1}}}');
+		await expect(pending).rejects.toMatchObject({ code: 'NOT_READY', retryable: true, details: { a: 1 } });
+		expect(faults).toEqual(['failure without a request']);
+	});
+
+	it('an abort rejects with its cause, tells the sidecar, and leaves no listener', async () => {
+		const { channel, call, written } = makeChannel();
+		const stop = new AbortController();
+		const reason = new Error('enough');
+		const pending = call(100, stop.signal);
+		stop.abort(reason);
+		await expect(pending).rejects.toMatchObject({ code: 'ABORTED', cause: reason });
+		expect(written.map((line) => readClientMessage(line.trim()).kind)).toEqual(['request', 'notice']);
+		expect(channel.inFlight).toBe(0);
+		const other = new AbortController();
+		const answered = call(100, other.signal);
+		channel.receive('{"id":2,"data":1}');
+		expect(await answered).toBe(1);
+		other.abort();
+		expect(written).toHaveLength(3);
+	});
+
+	it('one timer serves all deadlines, and none is left when the calls are gone', async () => {
+		const { channel, clock, call } = makeChannel({ inFlightMax: 1024 });
+		const calls = Array.from({ length: 500 }, (_, index) => call(1000 + index));
+		expect(clock.pendingTimers).toBe(1);
+		await clock.advance(1600);
+		for (const result of await Promise.allSettled(calls)) expect(result.status).toBe('rejected');
+		expect(clock.pendingTimers).toBe(0);
+		call(50);
+		for (const left of channel.takeAll()) left.reject(new SpockError('CLOSED', ''));
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('no call waits much past its deadline, whatever was asked before and after it', async () => {
+		const { clock, call } = makeChannel({ inFlightMax: 64 });
+		const ended: number[] = [];
+		const startMs = clock.now();
+		for (const timeoutMs of [500, 30, 31, 400, 32, 10])
+			call(timeoutMs).catch(() => ended.push(clock.now() - startMs - timeoutMs));
+		await clock.advance(1000);
+		expect(ended).toHaveLength(6);
+		for (const lateMs of ended) expect(lateMs).toBeLessThanOrEqual(5);
+	});
+
+	it('equal addresses are one frozen value; a reply of the wrong shape is PROTOCOL', async () => {
+		const { channel, call, faults } = makeChannel();
+		const [first, second, third] = [
+			call(100, undefined, ADDRESS),
+			call(100, undefined, ADDRESS),
+			call(100, undefined, ADDRESS),
+		];
+		channel.receive('{"id":1,"data":{"host":"h","port":1}}');
+		channel.receive('{"id":2,"data":{"host":"h","port":1}}');
+		channel.receive('{"id":3,"data":{"host":5}}');
+		expect(await first).toEqual({ host: 'h', port: 1, instance: 'h:1' });
+		expect(await second).toBe(await first);
+		expect(Object.isFrozen(await first)).toBe(true);
+		await expect(third).rejects.toMatchObject({ code: 'PROTOCOL', details: { path: 'host' } });
+		expect(faults).toEqual(['frame']);
+	});
+
+	it('tells once that it is empty, and only after a drain', async () => {
+		const { channel, call, emptied } = makeChannel();
+		call();
+		channel.receive('{"id":1,"data":1}');
+		expect(emptied()).toBe(0);
+		call();
+		channel.drain();
+		expect(emptied()).toBe(0);
+		channel.receive('{"id":2,"data":1}');
+		channel.receive('{"id":2,"data":1}');
+		await settle();
+		expect(emptied()).toBe(1);
+	});
+});

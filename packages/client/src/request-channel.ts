@@ -1,0 +1,243 @@
+import {
+	assertFrameSize,
+	encodeCancel,
+	encodeRequest,
+	FRAME_BYTES_MAX,
+	InFlightRing,
+	type Push,
+	readSidecarMessage,
+	SpockError,
+} from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { Call, CallOwner } from './call.ts';
+import { DeadlineTimer } from './deadline-timer.ts';
+import type { FaultMessage } from './diagnostics.ts';
+import { readPayload, readReplyId, replyPayload, UNREADABLE } from './read-reply.ts';
+
+/** Values of replies that are remembered by their text, for each connection, and the longest such text. */
+const MEMO_COUNT_MAX = 1024;
+const MEMO_LENGTH_MAX = 512;
+
+/** What a channel writes to and tells. */
+export interface ChannelPort {
+	/** Sends one line with the others of this tick. */
+	write(line: string): void;
+	/** Bytes that the peer has not taken. */
+	bufferedBytes(): number;
+	push(push: Push): void;
+	fault(kind: FaultMessage['kind'], message: string): void;
+	/** The last call that anybody waits for is settled; told only after `drain`. */
+	emptied(): void;
+}
+
+/** What a channel may do. */
+export interface ChannelLimits {
+	readonly inFlightMax: number;
+	readonly pendingOutputBytesMax: number;
+	/** Where ids start; tests begin just below the wrap. Default 1. */
+	readonly firstId?: number;
+}
+
+/**
+ * The calls in flight on one socket: gives them ids, knows their deadlines, and settles each exactly once. It writes and
+ * reads lines and knows nothing of sockets.
+ */
+export class RequestChannel implements CallOwner {
+	/** True when abandoned calls are told to the sidecar; a baseline sidecar knows no notices. */
+	sendsCancel = false;
+	/** Longest frame that the sidecar accepts. */
+	frameBytesMax: number = FRAME_BYTES_MAX;
+	readonly #port: ChannelPort;
+	readonly #limits: ChannelLimits;
+	readonly #ring: InFlightRing<Call>;
+	readonly #deadlines: DeadlineTimer;
+	readonly #memo = new Map<string, unknown>();
+	#inFlightMax: number;
+	#background = 0;
+	#draining = false;
+
+	constructor(port: ChannelPort, clock: Clock, limits: ChannelLimits) {
+		this.#port = port;
+		this.#limits = limits;
+		this.#inFlightMax = limits.inFlightMax;
+		const { firstId = 1 } = limits;
+		this.#ring = new InFlightRing({ capacity: powerOfTwoFrom(limits.inFlightMax), firstId });
+		this.#deadlines = new DeadlineTimer(clock, this.#sweep);
+	}
+
+	/** Calls in flight that somebody waits for. */
+	get inFlight(): number {
+		return this.#ring.size - this.#background;
+	}
+
+	/** What the sidecar accepts at once from this connection; never more than the option. */
+	narrow(inFlightMax: number): void {
+		this.#inFlightMax = Math.min(this.#limits.inFlightMax, inFlightMax);
+	}
+
+	/** Sends a call, or rejects it: OVERLOADED, FRAME_TOO_LARGE. The channel owns it from now on. */
+	send(call: Call): void {
+		if (this.#ring.size >= this.#inFlightMax) {
+			call.reject(overloaded(call.func, 'inFlightMax', this.#inFlightMax));
+			return;
+		}
+		const { pendingOutputBytesMax } = this.#limits;
+		if (this.#port.bufferedBytes() > pendingOutputBytesMax) {
+			call.reject(overloaded(call.func, 'pendingOutputBytesMax', pendingOutputBytesMax));
+			return;
+		}
+		const id = this.#ring.issue(call);
+		if (id === -1) {
+			call.reject(overloaded(call.func, 'inFlightMax', this.#inFlightMax));
+			return;
+		}
+		const line = encodeRequest(id, call.tail);
+		try {
+			assertFrameSize(line, this.frameBytesMax);
+		} catch (error) {
+			this.#ring.take(id);
+			call.reject(SpockError.from(error));
+			return;
+		}
+		call.id = id;
+		call.sent = true;
+		call.owner = this;
+		if (call.traits.background) this.#background++;
+		this.#deadlines.arm(call.deadlineMs);
+		this.#port.write(line);
+	}
+
+	/** Reads one frame from the sidecar. Whatever it holds, nothing is thrown. */
+	receive(frame: string): void {
+		const id = readReplyId(frame);
+		if (id === -1) {
+			this.#receiveExactly(frame);
+			return;
+		}
+		const payload = replyPayload(frame);
+		const memoised = this.#ring.peek(id)?.traits.memoised === true;
+		const known = memoised ? this.#memo.get(payload) : undefined;
+		if (known !== undefined) {
+			this.#take(id)?.resolve(known);
+			this.#tellEmptied();
+			return;
+		}
+		const data = readPayload(payload);
+		if (data === UNREADABLE) {
+			this.#receiveExactly(frame);
+			return;
+		}
+		const value = this.#reply(id, data);
+		if (memoised && value !== undefined && payload.length <= MEMO_LENGTH_MAX) {
+			if (this.#memo.size >= MEMO_COUNT_MAX) this.#memo.clear();
+			this.#memo.set(payload, value);
+		}
+	}
+
+	abandon(call: Call): void {
+		if (this.#take(call.id) === undefined) return;
+		if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
+		this.#tellEmptied();
+	}
+
+	/** Tells `emptied` once nobody waits for anything here; at once if that is so now. */
+	drain(): void {
+		this.#draining = true;
+		this.#tellEmptied();
+	}
+
+	/** Ends the channel: lets every call go, unsettled, and forgets the deadlines. */
+	takeAll(): Call[] {
+		this.#deadlines.clear();
+		this.#memo.clear();
+		this.#background = 0;
+		this.#draining = false;
+		return this.#ring.takeAll();
+	}
+
+	#receiveExactly(frame: string): void {
+		const message = readSidecarMessage(frame);
+		switch (message.kind) {
+			case 'reply':
+				this.#reply(message.id, message.data);
+				return;
+			case 'failure':
+				this.#fail(message.id, message.error);
+				return;
+			case 'push':
+				this.#port.push(message);
+				return;
+			case 'fault':
+				this.#port.fault('frame', message.message);
+		}
+	}
+
+	#reply(id: number, data: unknown): unknown {
+		const call = this.#take(id);
+		if (call === undefined) {
+			this.#port.fault('late reply', `a reply to ${id}, for which nobody waits`);
+			return undefined;
+		}
+		let value: unknown;
+		try {
+			value = call.traits.read === undefined ? data : call.traits.read(data);
+			call.resolve(value);
+		} catch (error) {
+			this.#port.fault('frame', `the reply to ${call.func} has the wrong shape`);
+			call.reject(SpockError.from(error));
+		}
+		this.#tellEmptied();
+		return value;
+	}
+
+	#fail(id: number | null, wire: unknown): void {
+		const error = SpockError.fromWire(wire);
+		if (id === null) {
+			this.#port.fault('failure without a request', `${error.code}: ${error.message}`);
+			return;
+		}
+		const call = this.#take(id);
+		if (call === undefined) this.#port.fault('late reply', `a failure of ${id}, for which nobody waits`);
+		else call.reject(error);
+		this.#tellEmptied();
+	}
+
+	#take(id: number): Call | undefined {
+		const call = this.#ring.take(id);
+		if (call?.traits.background === true) this.#background--;
+		return call;
+	}
+
+	#tellEmptied(): void {
+		if (!this.#draining || this.inFlight > 0) return;
+		this.#draining = false;
+		this.#port.emptied();
+	}
+
+	readonly #sweep = (nowMs: number): number => {
+		let nextMs: number = Number.POSITIVE_INFINITY;
+		const due = this.#ring.takeWhere((call) => {
+			if (call.deadlineMs <= nowMs) return true;
+			if (call.deadlineMs < nextMs) nextMs = call.deadlineMs;
+			return false;
+		});
+		for (const call of due) {
+			if (call.traits.background) this.#background--;
+			if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
+			call.rejectTimeout('');
+		}
+		if (due.length > 0) this.#tellEmptied();
+		return nextMs;
+	};
+}
+
+function overloaded(func: string, limit: string, value: number): SpockError {
+	return new SpockError('OVERLOADED', `${func}: ${limit} is reached, which is ${value}`, {
+		details: { func, [limit]: value },
+	});
+}
+
+function powerOfTwoFrom(count: number): number {
+	return 2 ** Math.ceil(Math.log2(count));
+}

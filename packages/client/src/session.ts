@@ -1,0 +1,174 @@
+import { Duplex } from 'node:stream';
+
+import { encodePayload, encodeRequestTail, type Push, SpockError } from '@spock/protocol';
+import { FramedSocket } from '@spock/protocol/node';
+
+import { Call, type CallTraits } from './call.ts';
+import type { FaultMessage } from './diagnostics.ts';
+import { type Greeting, helloData, readGreeting, readGreetingFailure } from './greeting.ts';
+import { Heartbeat } from './heartbeat.ts';
+import type { ResolvedOptions } from './options.ts';
+import { RequestChannel } from './request-channel.ts';
+
+/** Told by a session. After `closed` nothing is told. */
+export interface SessionListener {
+	/** Hello was answered; `session.greeting` is set. */
+	greeted(session: Session): void;
+	/** The sidecar shares no version with this client. The session is being destroyed; `closed` follows. */
+	refused(session: Session, error: SpockError): void;
+	push(session: Session, push: Push): void;
+	fault(kind: FaultMessage['kind'], message: string): void;
+	/** Nobody waits for anything on it any more; told only after `channel.drain()`. */
+	emptied(session: Session): void;
+	/** The socket is gone. Its channel still holds the calls that were in flight: the listener takes them. */
+	closed(session: Session, error: SpockError): void;
+}
+
+const HELLO: CallTraits = { idempotent: false, background: true, memoised: false, read: undefined };
+const PING: CallTraits = HELLO;
+const PING_TAIL: string = encodeRequestTail('ping', 'null');
+
+/** One socket to a sidecar: opened and greeted at once, checked by a heartbeat, closed by its owner or by the peer. */
+export class Session {
+	readonly channel: RequestChannel;
+	/** What the sidecar said of itself; undefined until it has. */
+	greeting: Greeting | undefined = undefined;
+	/** Since when nothing was heard, if the heartbeat found the peer dead. */
+	silentSinceMs: number | undefined = undefined;
+	readonly #options: ResolvedOptions;
+	readonly #listener: SessionListener;
+	readonly #socket: Duplex;
+	readonly #framed: FramedSocket;
+	readonly #heartbeat: Heartbeat;
+	#error: SpockError | undefined;
+
+	constructor(options: ResolvedOptions, listener: SessionListener) {
+		const { clock, transport, address, unref, frameBytesMax } = options;
+		this.#options = options;
+		this.#listener = listener;
+		this.channel = new RequestChannel(
+			{
+				write: (line) => this.#framed.write(line),
+				bufferedBytes: () => this.#framed.bufferedBytes,
+				push: (push) => this.#push(push),
+				fault: (kind, message) => listener.fault(kind, message),
+				emptied: () => listener.emptied(this),
+			},
+			clock,
+			options,
+		);
+		try {
+			this.#socket = transport(address, (chunk) => this.#framed.receive(chunk));
+		} catch (error) {
+			this.#socket = failedStream(error);
+		}
+		this.#framed = new FramedSocket(
+			this.#socket,
+			{
+				frame: (text) => this.channel.receive(text),
+				fault: (code, message) => listener.fault('frame', `${code}: ${message}`),
+				// No reply can come any more, and half a connection is of no use.
+				ended: () => this.#framed.destroy(),
+				closed: (error) => this.#closed(error),
+			},
+			{ frameBytesMax },
+		);
+		if (unref) (this.#socket as { unref?(): void }).unref?.();
+		this.#heartbeat = new Heartbeat(clock, options.heartbeatMs, {
+			bytesRead: () => this.#framed.bytesRead,
+			ping: () => this.#send('ping', PING_TAIL, PING, options.heartbeatMs),
+			dead: (silentSinceMs) => this.#dead(silentSinceMs),
+		});
+		this.#hello();
+	}
+
+	/** Ends the socket when what was written is sent; `closed` follows. */
+	end(): void {
+		if (this.#socket.writableFinished || this.#socket.destroyed) {
+			this.#framed.destroy();
+			return;
+		}
+		// Once our side is sent nothing is left to do: waiting for the peer's end would let it hold us.
+		this.#socket.once('finish', () => this.#framed.destroy());
+		this.#framed.end();
+	}
+
+	/** Drops the socket; `closed` follows, with this error if none came before. */
+	destroy(error?: SpockError): void {
+		this.#error ??= error;
+		this.#framed.destroy();
+	}
+
+	#hello(): void {
+		const { dialTimeoutMs, clock } = this.#options;
+		const tail = encodeRequestTail('hello', encodePayload(helloData(process.pid)));
+		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
+		const request = { func: 'hello', tail, traits: HELLO, timeoutMs: dialTimeoutMs, signal: undefined };
+		this.channel.send(
+			new Call(
+				request,
+				clock,
+				(data) => this.#greet(() => readGreeting(data)),
+				(error) => this.#greet(() => readGreetingFailure(error)),
+			),
+		);
+	}
+
+	#greet(read: () => Greeting): void {
+		if (this.#framed.closed) return;
+		let greeting: Greeting;
+		try {
+			greeting = read();
+		} catch (error) {
+			const reason = SpockError.from(error);
+			this.destroy(reason);
+			if (reason.code === 'PROTOCOL') this.#listener.refused(this, reason);
+			return;
+		}
+		this.greeting = greeting;
+		this.channel.sendsCancel = !greeting.baseline;
+		if (greeting.frameBytesMax !== undefined) this.channel.frameBytesMax = greeting.frameBytesMax;
+		if (greeting.inFlightMax !== undefined) this.channel.narrow(greeting.inFlightMax);
+		this.#heartbeat.start();
+		this.#listener.greeted(this);
+	}
+
+	#push(push: Push): void {
+		if (push.event !== 'window') {
+			this.#listener.push(this, push);
+			return;
+		}
+		const { inFlightMax } = (push.data ?? {}) as { inFlightMax?: unknown };
+		if (typeof inFlightMax === 'number' && Number.isInteger(inFlightMax) && inFlightMax > 0) {
+			this.channel.narrow(inFlightMax);
+		} else this.#listener.fault('push', 'window without a usable inFlightMax');
+	}
+
+	#send(func: string, tail: string, traits: CallTraits, timeoutMs: number): void {
+		const request = { func, tail, traits, timeoutMs, signal: undefined };
+		this.channel.send(new Call(request, this.#options.clock, ignore, ignore));
+	}
+
+	#dead(silentSinceMs: number): void {
+		this.silentSinceMs = silentSinceMs;
+		const silentMs = Math.round(this.#options.clock.now() - silentSinceMs);
+		const message = `the sidecar has not sent a byte for ${silentMs} ms, although it was pinged`;
+		this.destroy(new SpockError('DISCONNECTED', message, { details: { silentMs } }));
+	}
+
+	#closed(cause: Error | undefined): void {
+		this.#heartbeat.stop();
+		const why = cause === undefined ? 'the sidecar ended the connection' : cause.message;
+		this.#listener.closed(this, this.#error ?? new SpockError('DISCONNECTED', why, { cause }));
+	}
+}
+
+function ignore(): void {
+	// A ping is answered by its bytes, not by its reply.
+}
+
+/** A stream that is broken from the start: a transport that throws is one whose attempt failed. */
+function failedStream(error: unknown): Duplex {
+	const stream = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+	return stream.destroy(error instanceof Error ? error : new Error(String(error)));
+}

@@ -1,0 +1,38 @@
+import { describeSourceContract, FakeSidecar, fakeSnapshot, tempSocket } from '@spock/testkit';
+
+import { resolveOptions } from './options.ts';
+import { SidecarSource } from './sidecar-source.ts';
+
+describeSourceContract('SidecarSource over a socket', async () => {
+	const place = await tempSocket();
+	const held: (() => void)[] = [];
+	let holding = false;
+	const sidecar = await FakeSidecar.listen(place.path, {
+		handle: ({ func, id, data, connection }) => {
+			if (func !== 'watchService' || !holding) return undefined;
+			held.push(() => {
+				const { service } = data as { service: string };
+				const there = sidecar.connections[connection];
+				there?.subscriptions.add(service);
+				there?.reply(id, sidecar.snapshotOf({ service }));
+			});
+			return 'hold';
+		},
+	});
+	const source = new SidecarSource(resolveOptions({ path: place.path }));
+	await source.connection.ready();
+	let revision = 1;
+	return {
+		source,
+		setService: (service, hosts) => sidecar.publish(fakeSnapshot(service, ++revision, hosts)),
+		holdAnswers: (hold) => {
+			holding = hold;
+			if (!hold) for (const answer of held.splice(0)) answer();
+		},
+		[Symbol.asyncDispose]: async () => {
+			await source.close();
+			await sidecar.stop();
+			await place[Symbol.asyncDispose]();
+		},
+	};
+});

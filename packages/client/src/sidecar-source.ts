@@ -1,0 +1,312 @@
+import {
+	type CallOptions,
+	encodePayload,
+	encodeRequestTail,
+	type FuncName,
+	normaliseQuery,
+	type Push,
+	queryKey,
+	type ServiceList,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+	type SnapshotObserver,
+	type SourceWatch,
+	SpockError,
+} from '@spock/protocol';
+import { Backoff, type TimerHandle } from '@spock/protocol/internal';
+
+import { abortedError, Call, type CallTraits } from './call.ts';
+import { BACKGROUND, LIST, SNAPSHOT, SUBSCRIBE } from './call-traits.ts';
+import { type Closed, Connection, type ConnectionListener } from './connection.ts';
+import type { Greeting } from './greeting.ts';
+import type { ResolvedOptions } from './options.ts';
+import { readSnapshot } from './read-snapshot.ts';
+import type { Session } from './session.ts';
+import { Subscription } from './subscription.ts';
+
+/** Delays between attempts to subscribe while the sidecar answers with failures: its backend needs time, not haste. */
+const RESUBSCRIBE_DELAY_MS_MIN = 100;
+const RESUBSCRIBE_DELAY_MS_MAX = 10_000;
+
+/**
+ * Services as a sidecar tells them: subscriptions that are wanted, made again on every new connection. While the sidecar
+ * is away, what is known stays, marked as last known.
+ */
+export class SidecarSource implements ServiceSource, ConnectionListener {
+	readonly name = 'sidecar';
+	readonly connection: Connection;
+	/** False for a sidecar that cannot push, true for one that can; undefined until the first has answered hello. */
+	pushes: boolean | undefined = undefined;
+	readonly #options: ResolvedOptions;
+	readonly #subscriptions = new Map<string, Subscription>();
+	readonly #failed = new Set<Subscription>();
+	readonly #backoff: Backoff;
+	#session: Session | undefined;
+	#retryTimer: TimerHandle | undefined;
+	#sweepTimer: TimerHandle | undefined;
+	#closed = false;
+
+	constructor(options: ResolvedOptions) {
+		this.#options = options;
+		this.#backoff = new Backoff({
+			delayMsMin: RESUBSCRIBE_DELAY_MS_MIN,
+			delayMsMax: RESUBSCRIBE_DELAY_MS_MAX,
+			random: options.random,
+		});
+		this.connection = new Connection(options, this);
+	}
+
+	/** Queries that are wanted now. */
+	get subscriptionCount(): number {
+		return this.#subscriptions.size;
+	}
+
+	peek(query: ServiceQuery): ServiceSnapshot | undefined {
+		const subscription = this.#subscriptions.get(queryKey(query));
+		if (subscription === undefined) return undefined;
+		subscription.usedAtMs = this.#options.clock.now();
+		return subscription.read();
+	}
+
+	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
+		const { timeoutMs = this.#options.timeoutMs, signal } = options;
+		if (signal?.aborted) throw abortedError(signal, 'getInstances');
+		if (this.#closed) throw closedError();
+		const subscription = this.pushes === false ? undefined : this.#open(query);
+		if (subscription === undefined) return this.fetch(query, options);
+		const known = subscription.read();
+		if (known !== undefined) return known;
+		const refusal = this.connection.refusal('getInstances');
+		if (refusal !== undefined) throw refusal;
+		// It was refused before and waits for its turn: somebody who asks now need not.
+		if (this.#failed.delete(subscription)) this.#subscribe(subscription);
+		const startedMs = this.#options.clock.now();
+		try {
+			await subscription.waiters.wait('getInstances', { timeoutMs, signal }, () =>
+				this.#timeoutError(query, timeoutMs),
+			);
+		} catch (error) {
+			if (this.pushes !== false || !SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
+			const leftMs = Math.max(1, Math.floor(timeoutMs - (this.#options.clock.now() - startedMs)));
+			return this.fetch(query, { ...options, timeoutMs: leftMs });
+		}
+		const snapshot = subscription.read();
+		if (snapshot === undefined) throw closedError();
+		return snapshot;
+	}
+
+	/** The snapshot the sidecar has now, asked for over the wire. */
+	fetch(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
+		return this.#call('getInstances', normaliseQuery(query), SNAPSHOT, options) as Promise<ServiceSnapshot>;
+	}
+
+	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch {
+		if (this.#closed) throw closedError();
+		const subscription = this.#open(query);
+		if (subscription === undefined) {
+			const { subscriptionsMax } = this.#options;
+			const message = `${subscriptionsMax} services are subscribed to, which is the limit`;
+			throw new SpockError('OVERLOADED', message, { details: { subscriptionsMax } });
+		}
+		// An observer of its own for each call: the same object may watch twice.
+		const own: SnapshotObserver = {
+			next: (snapshot) => observer.next(snapshot),
+			error: (error) => observer.error?.(error),
+		};
+		subscription.observers.add(own);
+		const known = subscription.read();
+		if (known !== undefined) own.next(known);
+		else if (this.pushes === false) own.error?.(noPushesError());
+		else if (subscription.error !== undefined) own.error?.(subscription.error);
+		return {
+			stop: () => {
+				subscription.observers.delete(own);
+				this.#endIfIdle(subscription);
+			},
+		};
+	}
+
+	list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
+		return this.#call('listServices', query, LIST, options) as Promise<ServiceList>;
+	}
+
+	/** Lets the calls in flight finish, then closes. */
+	async drain(): Promise<Closed> {
+		const closed = await this.connection.drain();
+		this.#dispose();
+		return closed;
+	}
+
+	async close(): Promise<void> {
+		const closed = this.connection.close();
+		this.#dispose();
+		await closed;
+	}
+
+	adopted(session: Session, greeting: Greeting): void {
+		this.#session = session;
+		this.pushes = greeting.pushes;
+		this.#cancelRetry();
+		for (const subscription of [...this.#subscriptions.values()]) this.#subscribe(subscription);
+	}
+
+	lost(verifiedAtMs: number): void {
+		this.#session = undefined;
+		this.#cancelRetry();
+		for (const subscription of [...this.#subscriptions.values()]) subscription.lost(verifiedAtMs);
+	}
+
+	push(session: Session, { event, data }: Push): void {
+		// Pushes of a newer protocol are none of ours.
+		if (event !== 'service') return;
+		let snapshot: ServiceSnapshot;
+		try {
+			snapshot = readSnapshot(data);
+		} catch (error) {
+			this.connection.fault('push', SpockError.from(error).message);
+			return;
+		}
+		const subscription = this.#subscriptions.get(queryKey(snapshot));
+		if (subscription?.session === session) subscription.accept(snapshot, session.greeting?.instance ?? null);
+	}
+
+	#call(func: FuncName, data: unknown, traits: CallTraits, options: CallOptions): Promise<unknown> {
+		const { timeoutMs, signal } = options;
+		const tail = encodeRequestTail(func, encodePayload(data), timeoutMs);
+		return this.connection.call({ func, tail, traits, timeoutMs: timeoutMs ?? this.#options.timeoutMs, signal });
+	}
+
+	#open(query: ServiceQuery): Subscription | undefined {
+		const key = queryKey(query);
+		const { clock, subscriptionsMax, unref } = this.#options;
+		const known = this.#subscriptions.get(key);
+		if (known !== undefined) {
+			known.usedAtMs = clock.now();
+			return known;
+		}
+		if (this.#subscriptions.size >= subscriptionsMax) return undefined;
+		const subscription = new Subscription(key, normaliseQuery(query), clock, unref);
+		this.#subscriptions.set(key, subscription);
+		this.#armSweep();
+		this.#subscribe(subscription);
+		return subscription;
+	}
+
+	#subscribe(subscription: Subscription): void {
+		const session = this.#session;
+		if (session === undefined || this.connection.state !== 'ready') return;
+		subscription.session = session;
+		if (this.pushes === false) {
+			subscription.fail(noPushesError());
+			return;
+		}
+		this.#send(
+			session,
+			'watchService',
+			subscription,
+			SUBSCRIBE,
+			(snapshot) => this.#subscribed(subscription, session, snapshot as ServiceSnapshot),
+			(error) => this.#refused(subscription, session, error),
+		);
+	}
+
+	#send(
+		session: Session,
+		func: 'watchService' | 'unwatchService',
+		{ query }: Subscription,
+		traits: CallTraits,
+		resolve: (value: unknown) => void,
+		reject: (error: SpockError) => void,
+	): void {
+		const tail = encodeRequestTail(func, encodePayload(query));
+		const { timeoutMs, clock } = this.#options;
+		session.channel.send(new Call({ func, tail, traits, timeoutMs, signal: undefined }, clock, resolve, reject));
+	}
+
+	#subscribed(subscription: Subscription, session: Session, snapshot: ServiceSnapshot): void {
+		if (subscription.session !== session) return;
+		if (this.#failed.size === 0) this.#backoff.reset();
+		subscription.accept(snapshot, session.greeting?.instance ?? null);
+	}
+
+	#refused(subscription: Subscription, session: Session, error: SpockError): void {
+		// Of a session that is gone or no longer the one: `lost` and `adopted` see to that.
+		if (subscription.session !== session || this.#session !== session) return;
+		if (error.code === 'DISCONNECTED' || error.code === 'CLOSED') return;
+		subscription.lost(this.#options.clock.now());
+		subscription.fail(error);
+		this.#failed.add(subscription);
+		this.#retryTimer ??= this.#options.clock.setTimeout(() => {
+			this.#retryTimer = undefined;
+			const failed = [...this.#failed];
+			this.#failed.clear();
+			for (const one of failed) this.#subscribe(one);
+		}, this.#backoff.next());
+		this.#retryTimer.unref?.();
+	}
+
+	#cancelRetry(): void {
+		this.#options.clock.clearTimeout(this.#retryTimer);
+		this.#retryTimer = undefined;
+		this.#failed.clear();
+	}
+
+	#armSweep(): void {
+		if (this.#sweepTimer !== undefined) return;
+		const { clock, idleSubscriptionMs } = this.#options;
+		this.#sweepTimer = clock.setTimeout(
+			() => {
+				this.#sweepTimer = undefined;
+				for (const subscription of [...this.#subscriptions.values()]) this.#endIfIdle(subscription);
+				if (this.#subscriptions.size > 0) this.#armSweep();
+			},
+			Math.ceil(idleSubscriptionMs / 2),
+		);
+		this.#sweepTimer.unref?.();
+	}
+
+	#endIfIdle(subscription: Subscription): void {
+		const { clock, idleSubscriptionMs } = this.#options;
+		if (!subscription.idle || clock.now() - subscription.usedAtMs < idleSubscriptionMs) return;
+		if (this.#subscriptions.get(subscription.key) !== subscription) return;
+		this.#subscriptions.delete(subscription.key);
+		this.#failed.delete(subscription);
+		const { session } = subscription;
+		subscription.session = undefined;
+		if (session !== undefined && session === this.#session && this.pushes === true) {
+			this.#send(session, 'unwatchService', subscription, BACKGROUND, ignore, ignore);
+		}
+	}
+
+	#dispose(): void {
+		if (this.#closed) return;
+		this.#closed = true;
+		this.#session = undefined;
+		this.#cancelRetry();
+		this.#options.clock.clearTimeout(this.#sweepTimer);
+		for (const subscription of this.#subscriptions.values()) {
+			subscription.observers.clear();
+			subscription.waiters.rejectAll(closedError());
+		}
+		this.#subscriptions.clear();
+	}
+
+	#timeoutError({ service }: ServiceQuery, timeoutMs: number): SpockError {
+		const why = this.connection.state === 'ready' ? '' : `, because ${this.connection.whyNotReady()}`;
+		const message = `no snapshot of ${JSON.stringify(service)} came within ${timeoutMs} ms${why}`;
+		return new SpockError('TIMEOUT', message, { details: { service, timeoutMs } });
+	}
+}
+
+function closedError(): SpockError {
+	return new SpockError('CLOSED', 'the client was closed');
+}
+
+function noPushesError(): SpockError {
+	return new SpockError('UNKNOWN_FUNC', 'this sidecar is a baseline one: it cannot tell of changes');
+}
+
+function ignore(): void {
+	// An unwatch that fails leaves pushes that nobody takes.
+}

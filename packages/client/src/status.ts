@@ -1,0 +1,67 @@
+import type { ConnectionState } from './connection-machine.ts';
+import type { SidecarSource } from './sidecar-source.ts';
+
+/** What a client knows of itself; made anew at each call of `status`. */
+export interface DiplomatStatus {
+	/** `sidecar`, or the name of the source in direct mode. */
+	readonly source: string;
+	/** Phase of the connection; in direct mode `ready`, then `closed`. */
+	readonly state: ConnectionState;
+	/** Path or host:port of the sidecar; null in direct mode. */
+	readonly address: string | null;
+	/** Name and version that the last sidecar gave; null before the first, for a baseline one, and in direct mode. */
+	readonly sidecar: string | null;
+	/** The process of the last sidecar; differs for every one. Null as `sidecar` is. */
+	readonly instance: string | null;
+	/** True if the last sidecar knows requests and replies only: every lookup then goes over the wire. */
+	readonly baseline: boolean;
+	/** Services that are subscribed to. */
+	readonly subscriptions: number;
+	/** Requests sent and not settled. */
+	readonly inFlight: number;
+	/** Calls that wait for a connection. */
+	readonly waiting: number;
+	/** Replies that came when nobody waited for them any more, since the start. */
+	readonly lateReplies: number;
+	/** Frames and replies that the protocol does not allow, since the start. */
+	readonly protocolFaults: number;
+	/** Connections after the first, since the start. */
+	readonly reconnects: number;
+	/** Why the last attempt or connection ended, for people; null if none has. */
+	readonly lastError: string | null;
+}
+
+/** The status of a client of a sidecar. */
+export function sidecarStatus({ name, connection, subscriptionCount }: SidecarSource, address: string): DiplomatStatus {
+	const { state, greeting, lastError } = connection;
+	return {
+		source: name,
+		state,
+		address,
+		sidecar: greeting?.sidecar ?? null,
+		instance: greeting?.instance ?? null,
+		baseline: greeting?.baseline ?? false,
+		subscriptions: subscriptionCount,
+		...connection.counts(),
+		lastError: lastError?.message ?? null,
+	};
+}
+
+/** The status of a client over a source of its own. */
+export function directStatus(source: string, isOpen: boolean, subscriptions: number): DiplomatStatus {
+	return {
+		source,
+		state: isOpen ? 'ready' : 'closed',
+		address: null,
+		sidecar: null,
+		instance: null,
+		baseline: false,
+		subscriptions,
+		inFlight: 0,
+		waiting: 0,
+		lateReplies: 0,
+		protocolFaults: 0,
+		reconnects: 0,
+		lastError: null,
+	};
+}

@@ -1,0 +1,89 @@
+import type { ServiceQuery, ServiceSnapshot, SnapshotObserver, SpockError } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { Session } from './session.ts';
+import { Waiters } from './waiters.ts';
+
+/** One query that is wanted, whether there is a connection or not: its newest snapshot and who is told of it. */
+export class Subscription {
+	readonly key: string;
+	readonly query: ServiceQuery;
+	readonly observers: Set<SnapshotObserver> = new Set();
+	readonly waiters: Waiters;
+	/** When somebody last asked for it. */
+	usedAtMs: number;
+	/** The session that it is subscribed on, or is being. */
+	session: Session | undefined = undefined;
+	/** Why there is no snapshot, while there is none. */
+	error: SpockError | undefined = undefined;
+	readonly #clock: Clock;
+	#snapshot: ServiceSnapshot | undefined;
+	/** The process whose revisions the snapshot's counts among. */
+	#instance: string | null = null;
+	/** When a snapshot that is not live was last true. */
+	#verifiedAtMs = 0;
+
+	constructor(key: string, query: ServiceQuery, clock: Clock, unref: boolean) {
+		this.key = key;
+		this.query = query;
+		this.#clock = clock;
+		this.waiters = new Waiters(clock, unref);
+		this.usedAtMs = clock.now();
+	}
+
+	get known(): boolean {
+		return this.#snapshot !== undefined;
+	}
+
+	get idle(): boolean {
+		return this.observers.size === 0 && this.waiters.count === 0;
+	}
+
+	/** The newest snapshot; its age grows while it is not live. */
+	read(): ServiceSnapshot | undefined {
+		const snapshot = this.#snapshot;
+		if (snapshot === undefined || snapshot.source !== 'last-known-good') return snapshot;
+		return Object.freeze({ ...snapshot, ageMs: this.#clock.now() - this.#verifiedAtMs });
+	}
+
+	/**
+	 * Takes a snapshot of this sidecar process, unless one that is as new is known. Equal revisions are news only when
+	 * they change whether the snapshot is live. Returns false for what was dropped.
+	 */
+	accept(snapshot: ServiceSnapshot, instance: string | null): boolean {
+		const known = this.#snapshot;
+		if (known !== undefined && instance === this.#instance) {
+			if (snapshot.revision < known.revision) return false;
+			if (snapshot.revision === known.revision && snapshot.source === known.source) return false;
+		}
+		this.#instance = instance;
+		this.#publish(snapshot, this.#clock.now() - snapshot.ageMs);
+		return true;
+	}
+
+	/** The sidecar is away: what is known was true at this moment, or even before if it was stale then. */
+	lost(verifiedAtMs: number): void {
+		this.session = undefined;
+		const snapshot = this.#snapshot;
+		if (snapshot === undefined || snapshot.source === 'last-known-good') return;
+		this.#publish({ ...snapshot, source: 'last-known-good' }, verifiedAtMs);
+	}
+
+	/** There is no snapshot to give. Whoever has one keeps it. */
+	fail(error: SpockError): void {
+		if (this.#snapshot !== undefined) return;
+		this.error = error;
+		this.waiters.rejectAll(error);
+		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.error?.(error);
+	}
+
+	#publish(snapshot: ServiceSnapshot, verifiedAtMs: number): void {
+		this.error = undefined;
+		this.#snapshot = snapshot;
+		this.#verifiedAtMs = verifiedAtMs;
+		this.waiters.resolveAll();
+		const now = this.read() as ServiceSnapshot;
+		// An observer may stop others, or start new ones that are told by themselves.
+		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.next(now);
+	}
+}

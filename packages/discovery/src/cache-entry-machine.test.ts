@@ -1,0 +1,41 @@
+import { step } from '@spock/protocol/internal';
+import { describe, expect, it } from 'vitest';
+
+import { type CacheEntryEvent, type CacheEntryState, cacheEntryMachine } from './cache-entry-machine.ts';
+
+const NOTHING = 'nothing';
+const FIRST = 'fresh: verify, publish, settle waiters';
+const EVICTED = 'evicted: stop the watch';
+const CLOSED = 'evicted: stop the watch, reject waiters';
+type Cells = Readonly<Record<CacheEntryEvent, Readonly<Record<CacheEntryState, string>>>>;
+
+// Written out by hand: a cell that is changed by accident is seen here.
+const cells: Cells = {
+	'answered, same': { cold: FIRST, fresh: 'fresh: verify', stale: FIRST, evicted: NOTHING },
+	'answered, different': { cold: FIRST, fresh: 'fresh: verify, publish', stale: FIRST, evicted: NOTHING },
+	failed: {
+		cold: 'cold: reject waiters',
+		fresh: 'stale: publish',
+		stale: 'stale: reject waiters',
+		evicted: NOTHING,
+	},
+	idle: { cold: EVICTED, fresh: EVICTED, stale: EVICTED, evicted: NOTHING },
+	close: { cold: CLOSED, fresh: CLOSED, stale: CLOSED, evicted: NOTHING },
+};
+
+const pairs = Object.entries(cells).flatMap(([event, row]) =>
+	Object.entries(row).map(([state, outcome]) => ({ event, state, outcome })),
+);
+
+describe('the cache entry machine', () => {
+	it('has a row here for every cell of the table', () => {
+		const count = Object.values(cacheEntryMachine).reduce((sum, row) => sum + Object.keys(row).length, 0);
+		expect(pairs).toHaveLength(count);
+	});
+
+	it.each(pairs)('$event while $state: $outcome', ({ event, state, outcome }) => {
+		const { state: next, actions } = step(cacheEntryMachine, state as CacheEntryState, event as CacheEntryEvent);
+		if (outcome === NOTHING) expect({ next, actions }).toEqual({ next: state, actions: [] });
+		else expect(`${next}: ${actions.join(', ')}`).toBe(outcome);
+	});
+});

@@ -1,0 +1,107 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+
+import { SpockError } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+/** Query parameters of a call; a list is sent as a parameter that repeats. */
+export type ConsulParameters = Readonly<Record<string, string | readonly string[]>>;
+
+/** What the npm package gives for a call with `includeResponse`. */
+export type ConsulAnswer = readonly [response: IncomingMessage, body: unknown];
+
+/**
+ * The context of one call to the npm package: it cancels by this emitter (and ignores signals), and drops most query
+ * parameters, so that ours are set by its extension hook.
+ */
+export class ConsulCall extends EventEmitter {
+	readonly includeResponse = true;
+	readonly parameters: ConsulParameters;
+
+	constructor(parameters: ConsulParameters) {
+		super();
+		this.parameters = parameters;
+	}
+
+	/** Ends the call with CLOSED, because its backend is closed. */
+	close(): void {
+		this.emit('closed');
+	}
+}
+
+/** A request inside the npm package, as its extension hook is given it. */
+export interface ConsulHookRequest {
+	readonly ctx?: unknown;
+	readonly opts: { readonly query: Record<string, unknown> };
+	res?: IncomingMessage;
+}
+
+/** The extension hook: sets the parameters of a call, and watches its response for a break. */
+export function prepareRequest(request: ConsulHookRequest): void {
+	if (!(request.ctx instanceof ConsulCall)) return;
+	Object.assign(request.opts.query, request.ctx.parameters);
+	reportBrokenBody(request, request.ctx);
+}
+
+/** The package never settles when a connection is reset in the middle of a body: the response is watched for it. */
+function reportBrokenBody(request: ConsulHookRequest, call: ConsulCall): void {
+	let response: IncomingMessage | undefined;
+	Object.defineProperty(request, 'res', {
+		configurable: true,
+		enumerable: true,
+		get: () => response,
+		set: (value: IncomingMessage | undefined) => {
+			response = value;
+			value?.once('error', (error) => call.emit('broken', error));
+			value?.once('close', () => {
+				if (!value.complete) call.emit('broken', new Error('the connection ended in the middle of the answer'));
+			});
+		},
+	});
+}
+
+/** What {@link sendWithDeadline} needs. */
+export interface DeadlineOptions {
+	readonly clock: Clock;
+	readonly call: ConsulCall;
+	/** For headers and body together, in milliseconds. */
+	readonly timeoutMs: number;
+	readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Settles with what `send` gives, or rejects at the deadline, at an abort (ABORTED), when the call is closed (CLOSED), or
+ * when the answer breaks off, whichever comes first; the request is cancelled then. Leaves no timer and no listener behind.
+ */
+export function sendWithDeadline(
+	{ clock, call, timeoutMs, signal }: DeadlineOptions,
+	send: () => Promise<unknown>,
+): Promise<unknown> {
+	return new Promise((resolve, reject) => {
+		if (signal?.aborted) return reject(aborted(signal));
+		const end = (settle: () => void, isCancelled: boolean): void => {
+			clock.clearTimeout(timer);
+			signal?.removeEventListener('abort', onAbort);
+			// Removed first: cancelling makes the package reject and the response break, which nobody needs to hear.
+			call.removeAllListeners('broken');
+			call.on('broken', () => undefined);
+			settle();
+			if (isCancelled) call.emit('cancel');
+		};
+		const onAbort = (): void => end(() => reject(aborted(signal as AbortSignal)), true);
+		const timer = clock.setTimeout(() => {
+			end(() => reject(new Error(`no answer within ${timeoutMs} ms`)), true);
+		}, timeoutMs);
+		signal?.addEventListener('abort', onAbort, { once: true });
+		call.once('closed', () => end(() => reject(new SpockError('CLOSED', 'the Consul backend was closed')), true));
+		call.once('broken', (error: Error) => end(() => reject(error), true));
+		send().then(
+			(answer) => end(() => resolve(answer), false),
+			(error: unknown) => end(() => reject(error), false),
+		);
+	});
+}
+
+function aborted({ reason }: AbortSignal): SpockError {
+	return new SpockError('ABORTED', 'the call to Consul was aborted', { cause: reason });
+}

@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http';
+
+import { SpockError } from '@spock/protocol';
+
+/**
+ * Refuses an empty answer from which ACLs filtered everything: the service may exist, this token may not see it.
+ * Throws ACL_DENIED. Source: https://developer.hashicorp.com/consul/api-docs/api-structure#filtered-results
+ */
+export function refuseFiltered({ headers }: Pick<IncomingMessage, 'headers'>): void {
+	if (headers['x-consul-results-filtered-by-acls'] !== 'true') return;
+	throw new SpockError('ACL_DENIED', 'Consul filtered everything from its answer: the token may not read it');
+}
+
+/** An answer in another shape than the API's: a proxy's or another program's page. */
+export function notJson({ headers }: Pick<IncomingMessage, 'headers'>): Error {
+	const type = headers['content-type'] ?? 'no content type';
+	return new Error(`its answer is not what Consul's API gives (${type}): is this address Consul?`);
+}
+
+/**
+ * What went wrong with one address. 403 is a denied token; everything else (refused, reset, 429, 500, 503, 400, a wrong
+ * answer, a deadline) is a registry that cannot answer now. The token is cut out of what a server may have echoed, and a
+ * cause that holds the request is left out, because the request holds the token.
+ */
+export function consulError(reason: unknown, url: string, token: string | undefined): SpockError {
+	if (SpockError.is(reason)) return reason;
+	const error = reason instanceof Error ? reason : new Error(String(reason));
+	const { statusCode, code, response } = error as NodeJS.ErrnoException & {
+		readonly statusCode?: number;
+		readonly response?: unknown;
+	};
+	const details = {
+		address: url,
+		...(statusCode !== undefined && { status: statusCode }),
+		...(typeof code === 'string' && { systemCode: code }),
+	};
+	if (statusCode === 403) {
+		return new SpockError('ACL_DENIED', `Consul at ${url} denies the request (403): check the ACL token`, { details });
+	}
+	const text = error.message.replace(/^consul: [\w.]+: /, '') || code || 'no reason given';
+	const said = statusCode === undefined ? `failed: ${text}` : `answered ${statusCode}: ${text}`;
+	return new SpockError('UNAVAILABLE', `Consul at ${url} ${redact(said, token)}`, {
+		details,
+		...(response === undefined && { cause: reason }),
+	});
+}
+
+function redact(text: string, token: string | undefined): string {
+	return token ? text.replaceAll(token, '***') : text;
+}

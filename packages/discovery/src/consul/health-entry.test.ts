@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+
+import { type HealthEntry, readHealthEntries } from './health-entry.ts';
+
+const Node = { Node: 'n1', Address: '10.9.9.9', Datacenter: 'dc1' };
+const Service = { ID: 's1', Address: '10.0.0.1', Port: 80 };
+const read = (entry: HealthEntry) => readHealthEntries([entry])[0];
+
+describe('a health entry', () => {
+	it('becomes an instance, named by its node and its id', () => {
+		const entry: HealthEntry = {
+			Node: { ...Node, Meta: { zone: 'z9' } },
+			Service: { ...Service, Tags: ['v1'], Meta: { rack: 'b' }, Weights: { Passing: 3, Warning: 2 } },
+			Checks: [{ CheckID: 'c', Status: 'passing' }],
+		};
+		expect(read(entry)).toEqual({
+			instance: 'n1/s1',
+			host: '10.0.0.1',
+			port: 80,
+			weight: 3,
+			status: 'passing',
+			tags: ['v1'],
+			meta: { rack: 'b' },
+			zone: 'z9',
+			datacenter: 'dc1',
+		});
+	});
+
+	it('null tags, meta, weights and checks are none', () => {
+		const entry = { Node, Service: { ...Service, Tags: null, Meta: null, Weights: null }, Checks: null };
+		expect(read(entry)).toMatchObject({ tags: [], meta: {}, weight: 1, status: 'passing', zone: null });
+	});
+
+	it("has its node's address when it has none of its own", () => {
+		expect(read({ Node, Service: { ...Service, Address: '' } })?.host).toBe('10.9.9.9');
+	});
+
+	it("its own zone goes before its node's", () => {
+		const entry = { Node: { ...Node, Meta: { zone: 'node' } }, Service: { ...Service, Meta: { zone: 'own' } } };
+		expect(read(entry)?.zone).toBe('own');
+	});
+
+	it.each([
+		{ checks: [], status: 'passing' },
+		{ checks: ['passing', 'warning'], status: 'warning' },
+		{ checks: ['warning', 'critical', 'passing'], status: 'critical' },
+		{ checks: ['critical', 'maintenance'], status: 'maintenance' },
+		{ checks: ['unheard of'], status: 'critical' },
+	])('checks $checks make it $status', ({ checks, status }) => {
+		expect(read({ Node, Service, Checks: checks.map((Status) => ({ CheckID: 'c', Status })) })?.status).toBe(status);
+	});
+
+	it.each(['_node_maintenance', '_service_maintenance:s1'])('the check %s is maintenance', (CheckID) => {
+		const Checks = [
+			{ CheckID: 'c', Status: 'critical' },
+			{ CheckID, Status: 'critical' },
+		];
+		expect(read({ Node, Service, Checks })?.status).toBe('maintenance');
+	});
+
+	it('warning has a weight of its own, which may be 0', () => {
+		const entry = (Status: string): HealthEntry => ({
+			Node,
+			Service: { ...Service, Weights: { Passing: 5, Warning: 0 } },
+			Checks: [{ Status }],
+		});
+		expect([read(entry('passing'))?.weight, read(entry('warning'))?.weight]).toEqual([5, 0]);
+	});
+
+	it('entries are sorted by instance, whatever their order, and frozen', () => {
+		const entry = (node: string, id: string) => ({ Node: { ...Node, Node: node }, Service: { ...Service, ID: id } });
+		const list = readHealthEntries([entry('n2', 'a'), entry('n1', 'b'), entry('n1', 'a')]);
+		expect(list.map(({ instance }) => instance)).toEqual(['n1/a', 'n1/b', 'n2/a']);
+		expect(Object.isFrozen(list) && list.every((one) => Object.isFrozen(one) && Object.isFrozen(one.meta))).toBe(true);
+	});
+});

@@ -13,7 +13,7 @@ export default defineConfig({
 		projects: [
 			{
 				extends: true,
-				test: { name: 'unit', include: ['packages/*/{src,test}/**/*.test.ts'] },
+				test: { name: 'unit', include: ['packages/*/{src,test}/**/*.test.ts', 'tools/**/*.test.ts'] },
 			},
 			{
 				extends: true,

@@ -59,6 +59,8 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
 	readonly #faults: FakeConsulFault[] = [];
 	readonly #held = new Set<Held>();
+	/** Requests that came while the fake was told to say nothing; undefined while it answers. */
+	#unanswered: (() => void)[] | undefined;
 	readonly #server: Server;
 	#index = 10;
 	#port = 0;
@@ -137,6 +139,13 @@ export class FakeConsul implements AsyncDisposable {
 		for (const held of [...this.#held]) held.answer();
 	}
 
+	/** While held it answers nothing at all; what was asked meanwhile is answered when it is let go. */
+	hold(isHeld: boolean): void {
+		const unanswered = this.#unanswered ?? [];
+		this.#unanswered = isHeld ? unanswered : undefined;
+		if (!isHeld) for (const answer of unanswered) answer();
+	}
+
 	#wake(): void {
 		for (const held of [...this.#held]) if (this.#index > held.index) held.answer();
 	}
@@ -149,6 +158,11 @@ export class FakeConsul implements AsyncDisposable {
 			query: searchParams,
 			token: typeof token === 'string' ? token : undefined,
 		});
+		if (this.#unanswered === undefined) this.#serve(pathname, searchParams, response);
+		else this.#unanswered.push(() => this.#serve(pathname, searchParams, response));
+	}
+
+	#serve(pathname: string, searchParams: URLSearchParams, response: ServerResponse): void {
 		const fault = this.#faults.shift();
 		const index = Number(searchParams.get('index') ?? 0);
 		if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);

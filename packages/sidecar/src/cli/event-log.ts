@@ -51,7 +51,7 @@ export function connectionLog(log: Logger): SidecarObserver {
 const PHASES: Readonly<Record<string, string>> = {
 	serving: 'serving',
 	grace: 'shutting down: still serving for the grace time',
-	'waiting for clients': 'shutting down: waiting for the clients to leave',
+	'waiting for clients': 'shutting down: waiting for the clients to leave; a second signal ends at once',
 	stopping: 'stopping',
 	stopped: 'stopped',
 };

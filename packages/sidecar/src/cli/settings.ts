@@ -151,7 +151,7 @@ export const settings: readonly Setting[] = [
 		env: 'SPOCK_DRAIN_TIMEOUT_MS',
 		help: 'when clients that have not left after SIGTERM are cut off',
 		kind: 'integer',
-		fallback: '25000',
+		fallback: '25000; 2000 on a terminal',
 	},
 	{
 		name: 'idleTtlMs',

@@ -24,6 +24,9 @@ import { createLogger } from './logger.ts';
 import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
 import { print } from './with-client.ts';
 
+/** Whoever presses Ctrl-C sits there and waits. */
+const TERMINAL_DRAIN_TIMEOUT_MS = 2000;
+
 type Settings = ReadonlyMap<string, Resolved>;
 
 /** Flags that are no settings. */
@@ -191,7 +194,7 @@ function listenAddresses(settings: Settings): SidecarListen[] {
 
 function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
 	const graceMs = integer(settings, 'graceMs') ?? (isTerminal ? 0 : undefined);
-	const drainTimeoutMs = integer(settings, 'drainTimeoutMs');
+	const drainTimeoutMs = integer(settings, 'drainTimeoutMs') ?? (isTerminal ? TERMINAL_DRAIN_TIMEOUT_MS : undefined);
 	const frameBytesMax = integer(settings, 'frameBytesMax');
 	const inFlightMax = integer(settings, 'inFlightMax');
 	const connectionsMax = integer(settings, 'connectionsMax');

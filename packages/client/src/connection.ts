@@ -2,7 +2,6 @@ import { type CallOptions, type Push, SpockError } from '@spock/protocol';
 import { step } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import { reportAddress } from './address-report.ts';
 import { abortedError, Call, type CallRequest } from './call.ts';
 import {
 	type ConnectionAction,
@@ -12,6 +11,7 @@ import {
 } from './connection-machine.ts';
 import { connectChannel, disconnectChannel, type FaultMessage, faultChannel } from './diagnostics.ts';
 import type { Greeting } from './greeting.ts';
+import { notReadyError, whyNotReady } from './not-ready.ts';
 import type { ResolvedOptions } from './options.ts';
 import { RetrySchedule } from './retry-schedule.ts';
 import { Session, type SessionListener } from './session.ts';
@@ -147,7 +147,9 @@ export class Connection implements SessionListener {
 		}
 		this.start();
 		const { timeoutMs = this.#options.readyTimeoutMs, signal } = options;
-		return this.#ready.wait('ready', { timeoutMs, signal }, () => this.#notReadyError(timeoutMs));
+		return this.#ready.wait('ready', { timeoutMs, signal }, () =>
+			notReadyError(this.#options.address, this.#lastError, timeoutMs),
+		);
 	}
 
 	/**
@@ -183,8 +185,7 @@ export class Connection implements SessionListener {
 
 	/** For people: why there is no connection now. */
 	whyNotReady(): string {
-		const { address } = this.#options;
-		return `there is no connection to the sidecar at ${formatAddress(address)}: ${reportAddress(address, this.#lastError).sentence}`;
+		return whyNotReady(this.#options.address, this.#lastError);
 	}
 
 	greeted(session: Session): void {
@@ -342,11 +343,5 @@ export class Connection implements SessionListener {
 	#disconnectedError({ func, sent }: Pick<Call, 'func' | 'sent'>): SpockError {
 		const message = sent ? `${func}: the connection was lost before the reply came` : `${func}: ${this.whyNotReady()}`;
 		return new SpockError('DISCONNECTED', message, { details: { func, sent }, cause: this.#lastError });
-	}
-
-	#notReadyError(timeoutMs: number): SpockError {
-		const { address, found, sentence } = reportAddress(this.#options.address, this.#lastError);
-		const message = `no sidecar answered at ${address} within ${timeoutMs} ms: ${sentence}`;
-		return new SpockError('TIMEOUT', message, { details: { address, found, timeoutMs }, cause: this.#lastError });
 	}
 }

@@ -7,21 +7,26 @@ import {
 	type FuncData,
 	type FuncName,
 	type FuncReply,
-	normaliseQuery,
 	type ServiceAddress,
 	type ServiceList,
 	type ServiceQuery,
 	type ServiceSnapshot,
 	type ServiceSource,
 	SpockError,
-	validateQuery,
 } from '@spock/protocol';
-import { durationMsOption, signalOption } from '@spock/protocol/internal';
+import { signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { abortedError, type CallTraits } from './call.ts';
 import { ADDRESS, PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
 import type { Closed } from './connection.ts';
+import {
+	checkCallOptions,
+	type GetServiceOptions,
+	type LookupOptions,
+	type ServiceOrQuery,
+	toQuery,
+} from './lookup-options.ts';
 import type { NewestOnly } from './newest-only.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { ServiceView } from './service-view.ts';
@@ -32,21 +37,6 @@ import { watchIterator } from './watch-iterator.ts';
 
 /** Requests for one address whose frame is remembered, by the name of the service. */
 const TAILS_MAX = 1024;
-
-/** Options of one lookup. */
-export interface LookupOptions extends CallOptions {
-	/** True: ask the sidecar this time, and not the snapshot in this process. Default false. */
-	readonly fresh?: boolean;
-}
-
-/** Options of `getService`. */
-export interface GetServiceOptions extends LookupOptions {
-	/** Lookups with equal keys get the same instance while it serves, under every policy. Default: none. */
-	readonly key?: string;
-}
-
-/** A service by its name, or with tags and datacenter. */
-export type ServiceOrQuery = string | ServiceQuery;
 
 /**
  * The client of a Spock sidecar, or, in direct mode, of any source of services. Made by `connect` or `createDiplomat`.
@@ -342,15 +332,6 @@ export class Diplomat implements AsyncDisposable {
 		void this.#sidecar?.close();
 		this.#resolveClosed(closed);
 	}
-}
-
-function toQuery(service: ServiceOrQuery): ServiceQuery {
-	return normaliseQuery(validateQuery(typeof service === 'string' ? { service } : service));
-}
-
-function checkCallOptions({ timeoutMs, signal }: CallOptions): void {
-	if (timeoutMs !== undefined) durationMsOption('timeoutMs', timeoutMs);
-	if (signal !== undefined) signalOption('signal', signal);
 }
 
 function closedError(): SpockError {

@@ -30,7 +30,8 @@ export type {
 	RequestEndMessage,
 	RequestStartMessage,
 } from './diagnostics.ts';
-export { Diplomat, type GetServiceOptions, type LookupOptions, type ServiceOrQuery } from './diplomat.ts';
+export { Diplomat } from './diplomat.ts';
+export type { GetServiceOptions, LookupOptions, ServiceOrQuery } from './lookup-options.ts';
 export {
 	DEFAULT_DIAL_TIMEOUT_MS,
 	DEFAULT_HEARTBEAT_MS,

@@ -102,10 +102,10 @@ describe('RequestChannel', () => {
 	it('a sidecar may narrow the window, and widen it again up to the option', async () => {
 		const { channel, call } = makeChannel();
 		channel.narrow(1);
-		call();
+		void call();
 		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { inFlightMax: 1 } });
 		channel.narrow(100);
-		for (let turn = 0; turn < 3; turn++) call();
+		for (let turn = 0; turn < 3; turn++) void call();
 		await expect(call()).rejects.toMatchObject({ details: { inFlightMax: 4 } });
 	});
 
@@ -115,7 +115,7 @@ describe('RequestChannel', () => {
 		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { pendingOutputBytesMax: 1000 } });
 		expect(written).toEqual([]);
 		buffer(1000);
-		call();
+		void call();
 		expect(written).toHaveLength(1);
 	});
 
@@ -177,7 +177,7 @@ describe('RequestChannel', () => {
 		await clock.advance(1600);
 		for (const result of await Promise.allSettled(calls)) expect(result.status).toBe('rejected');
 		expect(clock.pendingTimers).toBe(0);
-		call(50);
+		void call(50);
 		for (const left of channel.takeAll()) left.reject(new SpockError('CLOSED', ''));
 		expect(clock.pendingTimers).toBe(0);
 	});
@@ -212,10 +212,10 @@ describe('RequestChannel', () => {
 
 	it('tells once that it is empty, and only after a drain', async () => {
 		const { channel, call, emptied } = makeChannel();
-		call();
+		void call();
 		channel.receive('{"id":1,"data":1}');
 		expect(emptied()).toBe(0);
-		call();
+		void call();
 		channel.drain();
 		expect(emptied()).toBe(0);
 		channel.receive('{"id":2,"data":1}');

@@ -1,0 +1,28 @@
+import { type CallOptions, normaliseQuery, type ServiceQuery, validateQuery } from '@spock/protocol';
+import { durationMsOption, signalOption } from '@spock/protocol/internal';
+
+/** Options of one lookup. */
+export interface LookupOptions extends CallOptions {
+	/** True: ask the sidecar this time, and not the snapshot in this process. Default false. */
+	readonly fresh?: boolean;
+}
+
+/** Options of `getService`. */
+export interface GetServiceOptions extends LookupOptions {
+	/** Lookups with equal keys get the same instance while it serves, under every policy. Default: none. */
+	readonly key?: string;
+}
+
+/** A service by its name, or with tags and datacenter. */
+export type ServiceOrQuery = string | ServiceQuery;
+
+/** The query of a service, normalised. Throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function toQuery(service: ServiceOrQuery): ServiceQuery {
+	return normaliseQuery(validateQuery(typeof service === 'string' ? { service } : service));
+}
+
+/** Throws a RangeError or a TypeError naming the option and its value. */
+export function checkCallOptions({ timeoutMs, signal }: CallOptions): void {
+	if (timeoutMs !== undefined) durationMsOption('timeoutMs', timeoutMs);
+	if (signal !== undefined) signalOption('signal', signal);
+}

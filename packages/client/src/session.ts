@@ -41,6 +41,8 @@ export class Session {
 	readonly #framed: FramedSocket;
 	readonly #heartbeat: Heartbeat;
 	#error: SpockError | undefined;
+	/** True once this side has ended it. */
+	#endedHere = false;
 
 	constructor(options: ResolvedOptions, listener: SessionListener) {
 		const { clock, transport, address, unref, frameBytesMax } = options;
@@ -84,6 +86,7 @@ export class Session {
 
 	/** Ends the socket when what was written is sent; `closed` follows. */
 	end(): void {
+		this.#endedHere = true;
 		if (this.#socket.writableFinished || this.#socket.destroyed) {
 			this.#framed.destroy();
 			return;
@@ -96,6 +99,7 @@ export class Session {
 	/** Drops the socket; `closed` follows, with this error if none came before. */
 	destroy(error?: SpockError): void {
 		this.#error ??= error;
+		this.#endedHere = true;
 		this.#framed.destroy();
 	}
 
@@ -158,7 +162,8 @@ export class Session {
 
 	#closed(cause: Error | undefined): void {
 		this.#heartbeat.stop();
-		const why = cause === undefined ? 'the sidecar ended the connection' : cause.message;
+		const end = this.#endedHere ? 'this client ended the connection' : 'the sidecar ended the connection';
+		const why = cause === undefined ? end : cause.message;
 		this.#listener.closed(this, this.#error ?? new SpockError('DISCONNECTED', why, { cause }));
 	}
 }

@@ -45,6 +45,8 @@ describe('Diplomat, a real sidecar and a real Consul', () => {
 		await consul.put('/v1/agent/service/deregister/b1');
 		await waitFor('the deregistration', () => seen.at(-1)?.instances.length === 1);
 
+		// An agent that restarts remembers a TTL check only from what was reported to it.
+		await consul.put('/v1/agent/check/pass/check-b2');
 		await consul.kill();
 		await waitFor('the age', () => seen.at(-1)?.source === 'last-known-good');
 		expect(await diplomat.getService('barista')).toMatchObject({ port: 8766, stale: true });

@@ -7,6 +7,7 @@ import {
 	consulOptionsFromEnvironment,
 	createLocalBackend,
 	type DiscoveryEvent,
+	type LocalBackend,
 } from '@spock/discovery';
 import { defaultSocketPath, POD_SOCKET_DIRECTORY, parseHostPort } from '@spock/protocol/node';
 import type { Logger } from 'pino';
@@ -91,7 +92,8 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	try {
 		admin = await startAdmin(settings, sidecar, metrics, log);
 		const addresses = await sidecar.start();
-		await announce(log, addresses, settings, backend, source);
+		// A signal may have come while it was binding: then there is nothing to announce.
+		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
 		return await sidecar.ended;
 	} catch (error) {
 		await source.close();
@@ -118,23 +120,19 @@ async function startAdmin(
 }
 
 /** Says where it listens, what it knows, and how to try it. */
-async function announce(
+function announce(
 	log: Logger,
 	addresses: readonly string[],
 	settings: Settings,
-	backend: Backend,
-	source: BackendSource,
-): Promise<void> {
+	backend: Backend | LocalBackend,
+): void {
 	log.info({ sidecar: SIDECAR_VERSION, addresses, backend: backend.name }, `listening at ${addresses.join(' and ')}`);
-	if (backend.name !== 'local') {
-		log.info(
-			{ consul: source.status().addresses },
-			`services come from Consul at ${source.status().addresses.join(', ')}`,
-		);
+	if (!('services' in backend)) {
+		const { addresses: consul } = backend.status();
+		log.info({ consul }, `services come from Consul at ${consul.join(', ')}`);
 		return;
 	}
-	const { services } = await source.list({});
-	const names = services.map(({ name }) => name);
+	const names = backend.services();
 	log.info(
 		{ services: names },
 		names.length === 0 ? 'no services: give some with --services FILE' : `services: ${names.join(', ')}`,
@@ -147,7 +145,10 @@ async function announce(
 	log.info(`try it: npx --no-install sidecar get ${first}${where}`);
 }
 
-async function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Promise<Backend> {
+async function createBackend(
+	settings: Settings,
+	onEvent: (event: DiscoveryEvent) => void,
+): Promise<Backend | LocalBackend> {
 	const hasConsul = settings.get('consul')?.origin !== 'default';
 	const kind = text(settings, 'backend') ?? (hasConsul ? 'consul' : 'local');
 	if (kind === 'local') {

@@ -107,6 +107,6 @@ function isPort(value: unknown): value is number {
 }
 
 function wrong(path: string, expected: string): SpockError {
-	const member = path === '' ? 'the data' : path;
+	const member = path === '' ? 'data' : path;
 	return new SpockError('PROTOCOL', `the sidecar sent ${member} that is not ${expected}`, { details: { path } });
 }

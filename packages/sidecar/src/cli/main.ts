@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 
 import { SIDECAR_VERSION } from '../version.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
+import { handleLostOutput } from './lost-output.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.`;
@@ -105,5 +106,6 @@ function report(error: unknown): number {
 	return EXIT.failure;
 }
 
+handleLostOutput();
 // Set and not forced: what stdout still holds is written before the process ends by itself.
 process.exitCode = await main().catch(report);

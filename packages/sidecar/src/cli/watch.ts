@@ -12,13 +12,14 @@ interface WatchFlags extends ClientFlags {
 }
 
 /**
- * `sidecar watch SERVICE`: a line for each change until Ctrl-C, which is a clean end (0). The first connection must succeed;
- * after that it waits for a sidecar that restarts.
+ * `sidecar watch SERVICE`: a line for each change until Ctrl-C or until nobody reads the lines any more, which are clean
+ * ends (0). The first connection must succeed; after that it waits for a sidecar that restarts.
  */
 export async function watch(service: string, flags: WatchFlags): Promise<void> {
 	const stopped = new Promise<void>((resolve) => {
 		process.once('SIGINT', () => resolve());
 		process.once('SIGTERM', () => resolve());
+		process.stdout.once('error', () => resolve());
 	});
 	const timeoutMs = timeoutOf(flags);
 	const address = addressOf(flags);

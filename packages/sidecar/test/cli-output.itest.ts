@@ -1,0 +1,146 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import {
+	type ProcessResult,
+	type RunningProcess,
+	runSidecar,
+	sidecarBin,
+	spawnProcess,
+	startSidecar,
+	tempSocket,
+	waitFor,
+} from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+/** A device whose disk is always full: Linux alone has it. */
+const FULL = '/dev/full';
+
+function isRunning({ child }: RunningProcess): boolean {
+	return child.exitCode === null && child.signalCode === null;
+}
+
+/** Closes the reader's end of a pipe, and waits until that has happened. */
+async function closeReader(stream: NodeJS.ReadableStream | null): Promise<void> {
+	const closed = new Promise((resolve) => stream?.once('close', resolve));
+	(stream as { destroy(): void } | null)?.destroy();
+	await closed;
+}
+
+/** Runs a command whose reader is gone before it prints. */
+async function unread(args: readonly string[], gone: readonly ('stdout' | 'stderr')[]): Promise<ProcessResult> {
+	await using process = runSidecar(args);
+	for (const name of gone) await closeReader(process.child[name]);
+	return await process.finished;
+}
+
+/** Runs a shell line in which "$@" is the sidecar command with these arguments. */
+function inShell(line: string, args: readonly string[]): RunningProcess {
+	return spawnProcess('sh', ['-c', line, 'sh', process.execPath, sidecarBin, ...args]);
+}
+
+function writeServices(file: string, port: number): string {
+	writeFileSync(file, JSON.stringify({ services: { barista: [{ host: 'a', port }] } }));
+	return file;
+}
+
+/** What `sidecar get barista` prints. */
+async function askedAt(path: string): Promise<string> {
+	await using asked = runSidecar(['get', 'barista', '--socket', path]);
+	return (await asked.finished).stdout;
+}
+
+describe('a command whose reader is gone', () => {
+	it('ends in silence, with the exit code it would have had', async () => {
+		await using place = await tempSocket();
+		const services = writeServices(join(place.directory, 'services.json'), 1);
+		await using _sidecar = await startSidecar(place.path, ['--services', services]);
+		const at = ['--socket', place.path];
+		for (const args of [
+			['--help'],
+			['--version'],
+			['start', '--help'],
+			['start', '--print-config'],
+			['get', 'barista', ...at],
+			['list', ...at],
+			['status', ...at],
+			['health', ...at],
+			['call', 'ping', '[1]', ...at],
+		]) {
+			const { exitCode, stderr } = await unread(args, ['stdout']);
+			expect([args, exitCode, stderr]).toEqual([args, 0, '']);
+		}
+	});
+
+	it('keeps the exit code of its failure when nobody reads that either', async () => {
+		expect(await unread(['brew'], ['stdout', 'stderr'])).toMatchObject({ exitCode: 2, signal: null });
+		expect(await unread(['list', '--socket', '/no/such.sock'], ['stdout', 'stderr'])).toMatchObject({ exitCode: 3 });
+	});
+
+	it('is quiet in a pipeline of the shell', async () => {
+		await using line = inShell('{ "$@"; echo "exit $?" >&2; } | true', ['start', '--help']);
+		expect(await line.finished).toMatchObject({ stdout: '', stderr: 'exit 0\n' });
+	});
+
+	it('watch ends with the first line that nobody reads', async () => {
+		await using place = await tempSocket();
+		const services = writeServices(join(place.directory, 'services.json'), 1);
+		await using _sidecar = await startSidecar(place.path, ['--services', services]);
+		await using watch = runSidecar(['watch', 'barista', '--socket', place.path]);
+		await waitFor('the first line', () => watch.stdout().includes('live  a:1'));
+		await closeReader(watch.child.stdout);
+		writeServices(services, 2);
+		expect(await watch.finished).toMatchObject({ exitCode: 0, stderr: '' });
+	});
+
+	it.skipIf(!existsSync(FULL))('fails and says why when the disk is full', async () => {
+		await using line = inShell(`exec "$@" >${FULL}`, ['--help']);
+		expect(await line.finished).toMatchObject({
+			exitCode: 1,
+			stderr: expect.stringMatching(/^sidecar: the output cannot be written: ENOSPC.*\n$/),
+		});
+	});
+});
+
+describe.each(['json', 'pretty'])('the %s log of a sidecar', (format) => {
+	const complaints = (process: RunningProcess): number =>
+		process.stderr().split('the log cannot be written').length - 1;
+
+	it('may lose its reader: lookups go on, stderr says it once, and a signal still ends it cleanly', async () => {
+		await using place = await tempSocket();
+		const services = writeServices(join(place.directory, 'services.json'), 1);
+		const flags = ['--services', services, '--log-format', format, '--log-level', 'debug'];
+		await using sidecar = await startSidecar(place.path, flags);
+		await waitFor('the announcement', () => sidecar.stdout().includes('try it'));
+		await closeReader(sidecar.child.stdout);
+		expect(await askedAt(place.path)).toBe('a:1\n');
+		writeServices(services, 2);
+		await waitFor('the edit', async () => (await askedAt(place.path)) === 'a:2\n');
+		expect([isRunning(sidecar), complaints(sidecar)]).toEqual([true, 1]);
+		expect(await sidecar.stop()).toMatchObject({ exitCode: 0 });
+		expect(existsSync(place.path)).toBe(false);
+		expect(complaints(sidecar)).toBe(1);
+	});
+
+	it('may lose stderr too', async () => {
+		await using place = await tempSocket();
+		const services = writeServices(join(place.directory, 'services.json'), 1);
+		await using sidecar = await startSidecar(place.path, ['--services', services, '--log-format', format]);
+		await closeReader(sidecar.child.stderr);
+		await closeReader(sidecar.child.stdout);
+		writeServices(services, 2);
+		await waitFor('the edit', async () => (await askedAt(place.path)) === 'a:2\n');
+		expect(await sidecar.stop()).toMatchObject({ exitCode: 0, signal: null });
+	});
+
+	it.skipIf(!existsSync(FULL))('may be on a full disk from the first line on', async () => {
+		await using place = await tempSocket();
+		const services = writeServices(join(place.directory, 'services.json'), 1);
+		const flags = ['--socket', place.path, '--grace-ms', '0', '--services', services, '--log-format', format];
+		await using sidecar = inShell(`exec "$@" >${FULL}`, ['start', ...flags]);
+		await waitFor('the socket', () => existsSync(place.path));
+		expect(await askedAt(place.path)).toBe('a:1\n');
+		expect(await sidecar.stop()).toMatchObject({ exitCode: 0 });
+		expect(complaints(sidecar)).toBe(1);
+	});
+});

@@ -43,6 +43,8 @@ export class CacheEntry {
 	readonly waiters: Set<Waiter> = new Set();
 	/** When somebody last asked; the cache evicts by it. */
 	usedAtMs: number;
+	/** Read since the last sweep, which turns this into a time. */
+	peeked = false;
 	readonly #context: CacheEntryContext;
 	#watch: BackendWatch | undefined;
 	#state: CacheEntryState = 'cold';

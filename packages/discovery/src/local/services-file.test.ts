@@ -143,4 +143,27 @@ describe('services that are given', () => {
 			new TypeError('services.a[0].port must be a port from 1 to 65535'),
 		);
 	});
+
+	it('says the same of JSON as of the YAML that it is, duplicate members too', () => {
+		const bad = [
+			'{"services":{"a":[{"host":"h","port":1}],"a":[]}}',
+			'{"services":{"a":[{"host":"h","host":"i","port":1}]}}',
+			'{"services":{"a":[{"host":"h","port":0}]}}',
+			'{"services":{"a:\\"":[{"host":"h","port":"x"}]}}',
+			'{"services":{},"other":1}',
+			'{"services":',
+		];
+		for (const text of bad) expect(() => parseServicesFile(text, 'f')).toThrow(/^f:\d+:\d+: /);
+		const good = '{"services":{"a:\\"b\\\\":[{"host":"h:1","port":1,"meta":{"a:b":"\\":"}}]}}';
+		expect(parseServicesFile(good, 'f')).toEqual(parseServicesFile(`# YAML\n${good}`, 'f'));
+	});
+
+	it('reads a file of a hundred thousand instances without a tree of its places', () => {
+		const list = (service: number): object[] =>
+			Array.from({ length: 10 }, (_, index) => ({ id: `${service}-${index}`, host: `10.0.0.${index}`, port: 80 }));
+		const services = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`s${index}`, list(index)]));
+		const read = parseServicesFile(JSON.stringify({ services }), 'f');
+		expect(read.size).toBe(10_000);
+		expect(read.get('s9999')).toHaveLength(10);
+	});
 });

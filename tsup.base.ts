@@ -1,5 +1,15 @@
 import { defineConfig, type Options } from 'tsup';
 
+/**
+ * esbuild gives an entry a bare import of every chunk that it reaches, for the side effects of its evaluation, also where
+ * another chunk imports that one already. These packages have no side effects (`sideEffects: false`), so such an import
+ * does nothing, and the bundler of an app warns that it is ignored. The line stays, empty, for the source map.
+ */
+const withoutBareImports: NonNullable<Options['plugins']>[number] = {
+	name: 'without-bare-imports',
+	renderChunk: (code) => ({ code: code.replace(/^import "\.[^"]*\/chunk-[^"]+";$/gm, '') }),
+};
+
 /** How every package of the workspace is built: ESM for Node 20.19 and later, with its types. */
 export function packageConfig(
 	entry: Record<string, string> = { index: 'src/index.ts' },
@@ -13,6 +23,7 @@ export function packageConfig(
 		sourcemap: true,
 		splitting: true,
 		treeshake: false,
+		plugins: [withoutBareImports],
 		// TypeScript 6 deprecates the baseUrl that tsup's declaration build sets by itself.
 		dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
 	} satisfies Options);

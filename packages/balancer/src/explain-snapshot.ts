@@ -14,14 +14,8 @@ export function explainSnapshot({ service, source, ageMs, revision, instances }:
 		source,
 		ageMs,
 		revision,
-		instances: instances.map((instance) => ({
-			instance: instance.instance,
-			host: instance.host,
-			port: instance.port,
-			weight: instance.weight,
-			status: instance.status,
-			included: isServing(instance),
-			reason: REASONS[instance.status],
-		})),
+		instances: instances.map(({ instance, host, port, weight, status }) => {
+			return { instance, host, port, weight, status, included: isServing({ status }), reason: REASONS[status] };
+		}),
 	};
 }

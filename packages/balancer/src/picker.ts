@@ -9,7 +9,7 @@ export interface PickOptions {
 	 * Picks with equal keys get the same instance for as long as that instance serves, under every policy; when it
 	 * leaves, only its own keys move.
 	 */
-	readonly key?: string;
+	readonly key?: string | undefined;
 }
 
 /** Picks instances of one snapshot. Immutable but for its cursor; replaced whole when the snapshot is. */

@@ -12,8 +12,8 @@ export class RoundRobinPicker implements Picker {
 	readonly #serving: readonly ServiceInstance[];
 	#next: number;
 
-	constructor(serving: readonly ServiceInstance[], offset: number, policy: Picker['policy'] = 'round-robin') {
-		this.policy = policy === 'consistent-hash' ? policy : 'round-robin';
+	constructor(serving: readonly ServiceInstance[], offset: number, policy: RoundRobinPicker['policy']) {
+		this.policy = policy;
 		this.#serving = serving;
 		this.#next = offset;
 	}

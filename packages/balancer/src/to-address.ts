@@ -1,4 +1,4 @@
-import type { ServiceAddress, ServiceInstance, ServiceSnapshot } from '@spock/protocol';
+import { isStale, type ServiceAddress, type ServiceInstance, type ServiceSnapshot } from '@spock/protocol';
 
 /** The answer to getService: where the instance is; and, only when the snapshot is not live, that it is stale and how old. */
 export function toAddress(
@@ -6,6 +6,6 @@ export function toAddress(
 	snapshot: Pick<ServiceSnapshot, 'source' | 'ageMs'>,
 ): ServiceAddress {
 	const { host, port, instance } = chosen;
-	if (snapshot.source !== 'last-known-good') return { host, port, instance };
+	if (!isStale(snapshot)) return { host, port, instance };
 	return { host, port, instance, stale: true, ageMs: snapshot.ageMs };
 }

@@ -13,23 +13,24 @@ export class WeightedPicker implements Picker {
 	readonly #serving: readonly ServiceInstance[];
 	// sums[i] is the weight of the instances up to and with i: a pick is one binary search.
 	readonly #sums: Float64Array;
+	readonly #sum: number;
 	readonly #random: Random;
 
 	constructor(serving: readonly ServiceInstance[], random: Random) {
-		const allZero = serving.every(({ weight }) => weight === 0);
-		this.#serving = allZero ? serving : serving.filter(({ weight }) => weight > 0);
-		this.#sums = new Float64Array(this.#serving.length);
+		const weighing = serving.filter(({ weight }) => weight > 0);
+		this.#serving = weighing.length > 0 ? weighing : serving;
 		let sum = 0;
-		for (const [index, { weight }] of this.#serving.entries()) {
-			sum += allZero ? 1 : weight;
-			this.#sums[index] = sum;
-		}
+		this.#sums = Float64Array.from(this.#serving, ({ weight }) => {
+			sum += weight || 1;
+			return sum;
+		});
+		this.#sum = sum;
 		this.#random = random;
 	}
 
 	pick(options?: PickOptions): ServiceInstance | undefined {
 		if (options?.key !== undefined) return rendezvous(this.#serving, options.key);
-		const point = this.#random() * (this.#sums.at(-1) ?? 0);
+		const point = this.#random() * this.#sum;
 		let low = 0;
 		let high = this.#serving.length - 1;
 		while (low < high) {

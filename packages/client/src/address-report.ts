@@ -11,8 +11,7 @@ export function lookAtPath(path: string): PathFinding {
 	try {
 		return lstatSync(path).isSocket() ? 'socket' : 'not a socket';
 	} catch (error) {
-		const code = errnoOf(error);
-		if (code === 'EACCES' || code === 'EPERM') return 'no permission';
+		if (isPermission(errnoOf(error))) return 'no permission';
 		try {
 			return lstatSync(dirname(path)).isDirectory() ? 'nothing' : 'no directory';
 		} catch (cause) {
@@ -40,47 +39,44 @@ export function reportAddress(
 	look: (path: string) => PathFinding = lookAtPath,
 ): AddressReport {
 	const name = formatAddress(address);
+	const [found, sentence] = explain(address, name, lastError, look);
+	return { address: name, found, sentence };
+}
+
+function explain(
+	address: SocketAddress,
+	name: string,
+	lastError: unknown,
+	look: (path: string) => PathFinding,
+): [found: AddressReport['found'], sentence: string] {
 	const code = errnoOf(lastError);
-	if ('port' in address) return reportPort(name, code, lastError);
-	const { path } = address;
-	const start = `start it with \`npx --no-install sidecar start --socket ${path}\``;
-	const found = look(path);
-	const report = (kind: AddressReport['found'], sentence: string): AddressReport => ({
-		address: name,
-		found: kind,
-		sentence,
-	});
+	const isPath = 'path' in address;
+	const start = `start it with \`npx --no-install sidecar start --${isPath ? 'socket' : 'listen'} ${name}\``;
+	const found = isPath ? look(name) : undefined;
 	if (found === 'no directory') {
-		return report(found, `its directory ${dirname(path)} does not exist: mount or create it, then ${start}`);
+		return [found, `its directory ${dirname(name)} does not exist: mount or create it, then ${start}`];
 	}
-	if (found === 'nothing') return report(found, `there is nothing at that path: ${start}`);
-	if (found === 'not a socket') return report(found, 'what is there is not a socket: remove it, or give another path');
-	if (found === 'no permission' || code === 'EACCES' || code === 'EPERM') {
+	if (found === 'nothing') return [found, `there is nothing at that path: ${start}`];
+	if (found === 'not a socket') return [found, 'what is there is not a socket: remove it, or give another path'];
+	if (found === 'no permission' || (isPath && isPermission(code))) {
 		const who = "let this process's user or group use the socket (in a pod: the same fsGroup for both containers)";
-		return report('no permission', `this process may not use it: ${who}`);
+		return ['no permission', `this process may not use it: ${who}`];
 	}
 	if (code === 'ECONNREFUSED') {
-		const message = 'there is a socket file that nobody listens on, left by a sidecar that is gone';
-		return report('nobody listens', `${message}: ${start}`);
+		const nobody = isPath
+			? 'there is a socket file that nobody listens on, left by a sidecar that is gone'
+			: 'nobody listens there';
+		return ['nobody listens', `${nobody}: ${start}`];
 	}
-	return reportSilence(name, code, lastError);
-}
-
-function reportPort(name: string, code: string | undefined, lastError: unknown): AddressReport {
-	if (code === 'ECONNREFUSED') {
-		const start = `start it with \`npx --no-install sidecar start --listen ${name}\``;
-		return { address: name, found: 'nobody listens', sentence: `nobody listens there: ${start}` };
-	}
-	return reportSilence(name, code, lastError);
-}
-
-function reportSilence(address: string, code: string | undefined, lastError: unknown): AddressReport {
-	if (code !== undefined) {
-		return { address, found: 'unreachable', sentence: `connecting fails with ${messageOf(lastError)}` };
-	}
-	const detail = lastError === undefined ? '' : ` (${messageOf(lastError)})`;
+	const message = lastError instanceof Error ? lastError.message : String(lastError);
+	if (code !== undefined) return ['unreachable', `connecting fails with ${message}`];
+	const detail = lastError === undefined ? '' : ` (${message})`;
 	const sentence = `somebody accepts connections there but does not answer hello${detail}: check that it is a sidecar, and its log`;
-	return { address, found: 'no answer', sentence };
+	return ['no answer', sentence];
+}
+
+function isPermission(code: string | undefined): boolean {
+	return code === 'EACCES' || code === 'EPERM';
 }
 
 /** The errno code of an error or of the error that led to it. */
@@ -90,8 +86,4 @@ export function errnoOf(error: unknown): string | undefined {
 		if (syscall !== undefined && typeof code === 'string') return code;
 	}
 	return undefined;
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

@@ -3,25 +3,29 @@ import type { FuncName } from '@spock/protocol';
 import type { CallTraits } from './call.ts';
 import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
 
+function makeTraits(traits: Partial<CallTraits>): CallTraits {
+	return { idempotent: false, background: false, memoised: false, read: undefined, ...traits };
+}
+
 /** A call of `request`: what comes is passed on as it is, and nothing is sent twice. */
-export const PLAIN: CallTraits = { idempotent: false, background: false, memoised: false, read: undefined };
+export const PLAIN: CallTraits = makeTraits({});
 /** A lookup whose reply is one address. */
-export const ADDRESS: CallTraits = { idempotent: true, background: false, memoised: true, read: readAddress };
+export const ADDRESS: CallTraits = makeTraits({ idempotent: true, memoised: true, read: readAddress });
 /** A lookup whose reply is a snapshot. */
-export const SNAPSHOT: CallTraits = { idempotent: true, background: false, memoised: false, read: readSnapshot };
+export const SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readSnapshot });
 /** A question that may be asked again after a reconnect. */
-export const QUESTION: CallTraits = { idempotent: true, background: false, memoised: false, read: undefined };
+export const QUESTION: CallTraits = makeTraits({ idempotent: true });
 /** The names of all services. */
-export const LIST: CallTraits = { idempotent: true, background: false, memoised: false, read: readList };
+export const LIST: CallTraits = makeTraits({ idempotent: true, read: readList });
 /** A subscription of one session: made anew on the next one, so not repeated by itself. Lookups wait for its answer. */
-export const SUBSCRIBE: CallTraits = { idempotent: false, background: false, memoised: false, read: readSnapshot };
+export const SUBSCRIBE: CallTraits = makeTraits({ read: readSnapshot });
 /** What nobody waits for. */
-export const BACKGROUND: CallTraits = { idempotent: false, background: true, memoised: false, read: undefined };
+export const BACKGROUND: CallTraits = makeTraits({ background: true });
 
 /** How `request` treats a function: lookups are checked as they are elsewhere, so that their types are true. */
 export const REQUEST_TRAITS: Readonly<Partial<Record<FuncName, CallTraits>>> = {
-	getService: { ...ADDRESS, idempotent: false },
-	getInstances: { ...SNAPSHOT, idempotent: false },
-	watchService: { ...SNAPSHOT, idempotent: false },
-	listServices: { ...LIST, idempotent: false },
+	getService: makeTraits({ memoised: true, read: readAddress }),
+	getInstances: SUBSCRIBE,
+	watchService: SUBSCRIBE,
+	listServices: makeTraits({ read: readList }),
 };

@@ -1,7 +1,13 @@
 import { SpockError } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
-
 import { requestEndChannel, requestStartChannel } from './diagnostics.ts';
+
+/** What a call needs of a clock. */
+export interface CallClock {
+	/** Monotonic milliseconds, as fine as deadlines need. */
+	now(): number;
+	/** Monotonic milliseconds, as fine as measurements need. */
+	exactNow(): number;
+}
 
 /** What is common to all calls of one kind: shared, so that a call itself is small. */
 export interface CallTraits {
@@ -46,14 +52,15 @@ export class Call {
 	/** True from the moment its frame was handed to a socket. */
 	sent = false;
 	owner: CallOwner | undefined = undefined;
-	readonly #clock: Clock;
+	readonly #clock: CallClock;
+	readonly #startedMs: number;
 	readonly #signal: AbortSignal | undefined;
 	readonly #resolve: (value: unknown) => void;
 	readonly #reject: (error: SpockError) => void;
 
 	constructor(
 		request: CallRequest,
-		clock: Clock,
+		clock: CallClock,
 		resolve: (value: unknown) => void,
 		reject: (error: SpockError) => void,
 	) {
@@ -66,7 +73,8 @@ export class Call {
 		this.#signal = request.signal;
 		this.#resolve = resolve;
 		this.#reject = reject;
-		if (this.#signal !== undefined) this.#signal.addEventListener('abort', this, { once: true });
+		this.#signal?.addEventListener('abort', this, { once: true });
+		this.#startedMs = requestEndChannel.hasSubscribers ? clock.exactNow() : this.deadlineMs - this.timeoutMs;
 		if (requestStartChannel.hasSubscribers) requestStartChannel.publish({ func: this.func, call: this });
 	}
 
@@ -97,9 +105,9 @@ export class Call {
 
 	#end(error: SpockError | undefined): void {
 		this.owner = undefined;
-		if (this.#signal !== undefined) this.#signal.removeEventListener('abort', this);
+		this.#signal?.removeEventListener('abort', this);
 		if (requestEndChannel.hasSubscribers) {
-			const durationMs = this.#clock.now() - (this.deadlineMs - this.timeoutMs);
+			const durationMs = Math.max(0, this.#clock.exactNow() - this.#startedMs);
 			requestEndChannel.publish({ func: this.func, call: this, durationMs, error });
 		}
 	}
@@ -108,4 +116,9 @@ export class Call {
 /** ABORTED, its cause the reason of the signal. */
 export function abortedError(signal: AbortSignal, what: string): SpockError {
 	return new SpockError('ABORTED', `${what}: the caller aborted it`, { cause: signal.reason });
+}
+
+/** Throws ABORTED for a signal that is aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
+	if (signal?.aborted) throw abortedError(signal, what);
 }

@@ -1,7 +1,7 @@
-import type { CallOptions, ServiceSource } from '@spock/protocol';
+import type { ServiceSource } from '@spock/protocol';
 import { signalOption } from '@spock/protocol/internal';
 
-import { abortedError } from './call.ts';
+import { throwIfAborted } from './call.ts';
 import { Diplomat } from './diplomat.ts';
 import { type DiplomatOptions, resolveOptions } from './options.ts';
 import { SidecarSource } from './sidecar-source.ts';
@@ -27,13 +27,11 @@ export interface CreateOptions extends DiplomatOptions {
  * The caller ends the client with `drain` or `close`; a failed `connect` leaves nothing to end.
  */
 export async function connect(options: ConnectOptions = {}): Promise<Diplomat> {
-	const { signal: given, ...rest } = options;
-	const signal = signalOption('signal', given);
-	if (signal?.aborted) throw abortedError(signal, 'connect');
-	const diplomat = createDiplomat(rest);
+	const signal = signalOption('signal', options.signal);
+	throwIfAborted(signal, 'connect');
+	const diplomat = createDiplomat(options);
 	try {
-		const wait: CallOptions = signal === undefined ? {} : { signal };
-		await diplomat.ready(wait);
+		await diplomat.ready({ signal });
 		return diplomat;
 	} catch (error) {
 		await diplomat.close();
@@ -46,8 +44,8 @@ export async function connect(options: ConnectOptions = {}): Promise<Diplomat> {
  * `whileDisconnected: 'fail'`, reject). Throws for a wrong option.
  */
 export function createDiplomat(options: CreateOptions = {}): Diplomat {
-	const { source, ...rest } = options;
-	const resolved = resolveOptions(rest);
+	const { source } = options;
+	const resolved = resolveOptions(options);
 	if (source !== undefined) return new Diplomat(resolved, source);
 	const sidecar = new SidecarSource(resolved);
 	return new Diplomat(resolved, sidecar, sidecar);

@@ -1,7 +1,12 @@
-import type { Clock, TimerHandle } from '@spock/protocol/internal';
+import type { Clock } from '@spock/protocol/internal';
+
+import { OneTimer } from './one-timer.ts';
 
 /** After a sweep the next one comes no sooner than this: staggered deadlines cost one sweep for each step, not one each. */
 export const DEADLINE_RESOLUTION_MS = 5;
+
+/** True for a deadline that has passed. A sweep asks it of every deadline there is. */
+export type IsDue = (deadlineMs: number) => boolean;
 
 /**
  * One timer for any number of deadlines: the earliest is armed, and when it fires the owner sweeps what is due. With a
@@ -11,36 +16,40 @@ export const DEADLINE_RESOLUTION_MS = 5;
  */
 export class DeadlineTimer {
 	readonly #clock: Clock;
-	readonly #sweep: (nowMs: number) => number;
-	#timer: TimerHandle | undefined;
+	readonly #sweep: (isDue: IsDue) => void;
+	readonly #timer: OneTimer;
 	#dueMs: number = Number.POSITIVE_INFINITY;
 
-	/** `sweep` ends what is due at `nowMs` and gives the earliest deadline left, Infinity for none. */
-	constructor(clock: Clock, sweep: (nowMs: number) => number) {
+	/** `sweep` ends what is due. The earliest of the deadlines that it has asked about and that are not is armed next. */
+	constructor(clock: Clock, sweep: (isDue: IsDue) => void) {
 		this.#clock = clock;
 		this.#sweep = sweep;
+		this.#timer = new OneTimer(clock, () => this.#fire());
 	}
 
 	/** Sees to it that a sweep comes at this deadline or earlier. */
 	arm(deadlineMs: number): void {
 		if (deadlineMs >= this.#dueMs) return;
-		this.#clock.clearTimeout(this.#timer);
+		this.clear();
 		this.#dueMs = deadlineMs;
-		this.#timer = this.#clock.setTimeout(this.#fire, Math.max(0, Math.ceil(deadlineMs - this.#clock.now())));
-		this.#timer.unref?.();
+		this.#timer.arm(Math.max(0, Math.ceil(deadlineMs - this.#clock.now())));
 	}
 
 	/** Forgets every deadline. */
 	clear(): void {
-		this.#clock.clearTimeout(this.#timer);
-		this.#timer = undefined;
+		this.#timer.cancel();
 		this.#dueMs = Number.POSITIVE_INFINITY;
 	}
 
-	readonly #fire = (): void => {
+	#fire(): void {
 		this.clear();
 		const nowMs = this.#clock.now();
-		const nextMs = this.#sweep(nowMs);
-		if (nextMs !== Number.POSITIVE_INFINITY) this.arm(Math.max(nextMs, nowMs + DEADLINE_RESOLUTION_MS));
-	};
+		let nextMs: number = Number.POSITIVE_INFINITY;
+		this.#sweep((deadlineMs) => {
+			if (deadlineMs <= nowMs) return true;
+			if (deadlineMs < nextMs) nextMs = deadlineMs;
+			return false;
+		});
+		this.arm(Math.max(nextMs, nowMs + DEADLINE_RESOLUTION_MS));
+	}
 }

@@ -17,8 +17,9 @@ import {
 import { signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import { abortedError, type CallTraits } from './call.ts';
+import { type CallTraits, throwIfAborted } from './call.ts';
 import { ADDRESS, PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
+import { closedError } from './closed-error.ts';
 import type { Closed } from './connection.ts';
 import {
 	checkCallOptions,
@@ -27,9 +28,9 @@ import {
 	type ServiceOrQuery,
 	toQuery,
 } from './lookup-options.ts';
+import { msLeft } from './ms-left.ts';
 import type { NewestOnly } from './newest-only.ts';
 import type { ResolvedOptions } from './options.ts';
-import type { ServiceView } from './service-view.ts';
 import { ServiceViews } from './service-views.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
@@ -92,16 +93,12 @@ export class Diplomat implements AsyncDisposable {
 	getService(service: ServiceOrQuery, options?: GetServiceOptions): Promise<ServiceAddress> {
 		if (options === undefined) {
 			// After the end there are no views, and while a sidecar cannot push theirs are outdated.
-			const answer = this.#isRemote() ? undefined : this.#findOpen(service)?.lookUp();
+			const isLocal = this.#state === 'open' && !this.#isRemote();
+			const answer = isLocal ? this.#views.find(service)?.lookUp() : undefined;
 			if (answer !== undefined) return answer;
-			if (typeof service === 'string' && this.#isRemote()) return this.#askByName(service, undefined);
-		} else {
-			checkCallOptions(options);
-			const plain = options.key === undefined && options.timeoutMs === undefined;
-			if (plain && typeof service === 'string' && (options.fresh === true || this.#isRemote())) {
-				return this.#askByName(service, options.signal);
-			}
-		}
+		} else checkCallOptions(options);
+		const isPlain = typeof service === 'string' && options?.key === undefined && options?.timeoutMs === undefined;
+		if (isPlain && this.#goesRemote(options)) return this.#askByName(service, options?.signal);
 		return this.#lookUp(service, options ?? {});
 	}
 
@@ -121,9 +118,7 @@ export class Diplomat implements AsyncDisposable {
 		checkCallOptions(options);
 		return this.#whileOpen(() => {
 			const query = toQuery(service);
-			if (this.#sidecar !== undefined && (options.fresh === true || this.#isRemote())) {
-				return this.#sidecar.fetch(query, options);
-			}
+			if (this.#sidecar !== undefined && this.#goesRemote(options)) return this.#sidecar.fetch(query, options);
 			return this.#source.get(query, this.#callOptions(options));
 		});
 	}
@@ -185,23 +180,13 @@ export class Diplomat implements AsyncDisposable {
 
 	/** Refuses new calls, waits for those in flight (each until its deadline at most), and ends. Idempotent. */
 	async drain(): Promise<void> {
-		if (this.#state === 'open') {
-			this.#state = 'ending';
-			this.#endIterators();
-			if (this.#sidecar !== undefined) this.#ended(await this.#sidecar.drain());
-			else await this.#endDirect('drain');
-		}
+		if (this.#state === 'open') await this.#end('drain');
 		await this.closed;
 	}
 
 	/** Rejects every call with CLOSED and ends. Idempotent; also cuts a drain short. */
 	async close(): Promise<void> {
-		if (this.#state !== 'ended') {
-			this.#state = 'ending';
-			this.#endIterators();
-			if (this.#sidecar !== undefined) await this.#sidecar.close();
-			else await this.#endDirect('close');
-		}
+		if (this.#state !== 'ended') await this.#end('close');
 		await this.closed;
 	}
 
@@ -215,22 +200,23 @@ export class Diplomat implements AsyncDisposable {
 		return this.#sidecar !== undefined && (this.#options.lookups === 'remote' || this.#sidecar.pushes === false);
 	}
 
+	/** True when this lookup goes over the wire: as every other, or because its caller wants it so. */
+	#goesRemote(options: LookupOptions | undefined): boolean {
+		return (this.#sidecar !== undefined && options?.fresh === true) || this.#isRemote();
+	}
+
 	/** Makes a call unless this client has ended; whatever is wrong with it rejects. */
 	async #whileOpen<T>(call: () => Promise<T>): Promise<T> {
 		if (this.#state !== 'open') throw closedError();
 		return call();
 	}
 
-	#findOpen(service: ServiceOrQuery): ServiceView | undefined {
-		return this.#state === 'open' ? this.#views.find(service) : undefined;
-	}
-
 	async #lookUp(service: ServiceOrQuery, options: GetServiceOptions): Promise<ServiceAddress> {
 		const { signal, key } = options;
 		const query = toQuery(service);
-		if (signal?.aborted) throw abortedError(signal, 'getService');
+		throwIfAborted(signal, 'getService');
 		if (this.#state !== 'open') throw closedError();
-		if (this.#sidecar !== undefined && (options.fresh === true || this.#isRemote())) return this.#ask(query, options);
+		if (this.#goesRemote(options)) return this.#ask(query, options);
 		const known = this.#views.find(query)?.lookUp(key);
 		if (known !== undefined) return known;
 		const left = await this.#whenGreeted(options);
@@ -256,7 +242,7 @@ export class Diplomat implements AsyncDisposable {
 		const refusal = sidecar.connection.refusal('getService');
 		if (refusal !== undefined) throw refusal;
 		await sidecar.connection.ready({ ...options, timeoutMs });
-		return { ...options, timeoutMs: Math.max(1, Math.floor(timeoutMs - (this.#options.clock.now() - startedMs))) };
+		return { ...options, timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock) };
 	}
 
 	#ask(query: ServiceQuery, options: GetServiceOptions): Promise<ServiceAddress> {
@@ -266,7 +252,7 @@ export class Diplomat implements AsyncDisposable {
 
 	#pickOnce(snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress {
 		const { policy, random } = this.#options;
-		const chosen = createPicker(policy, snapshot, { random }).pick(key === undefined ? {} : { key });
+		const chosen = createPicker(policy, snapshot, { random }).pick({ key });
 		if (chosen === undefined) throw noInstanceError(snapshot);
 		return toAddress(chosen, snapshot);
 	}
@@ -275,25 +261,18 @@ export class Diplomat implements AsyncDisposable {
 		func: F,
 		data: FuncData<F>,
 		traits: CallTraits,
-		{ timeoutMs, signal }: CallOptions,
+		options: CallOptions,
 	): Promise<FuncReply<F>> {
 		if (this.#sidecar === undefined) {
 			const message = `${func}: there is no sidecar to ask in direct mode`;
 			return Promise.reject(new SpockError('UNKNOWN_FUNC', message, { details: { func } }));
 		}
-		const request = {
-			func,
-			tail: encodeRequestTail(func, encodePayload(data), timeoutMs),
-			traits,
-			timeoutMs: timeoutMs ?? this.#options.timeoutMs,
-			signal,
-		};
-		return this.#sidecar.connection.call(request) as Promise<FuncReply<F>>;
+		return this.#sidecar.call(func, data, traits, options) as Promise<FuncReply<F>>;
 	}
 
 	/** The common lookup over the wire: its frame is made once for each service. In direct mode `#lookUp` serves it. */
 	#askByName(service: string, signal: AbortSignal | undefined): Promise<ServiceAddress> {
-		if (this.#sidecar === undefined || this.#state !== 'open') return this.#lookUp(service, signal ? { signal } : {});
+		if (this.#sidecar === undefined || this.#state !== 'open') return this.#lookUp(service, { signal });
 		let tail = this.#tails.get(service);
 		if (tail === undefined) {
 			try {
@@ -311,14 +290,17 @@ export class Diplomat implements AsyncDisposable {
 
 	/** The options that every source understands, the deadline always among them. */
 	#callOptions({ timeoutMs = this.#options.timeoutMs, signal }: CallOptions): CallOptions {
-		return signal === undefined ? { timeoutMs } : { timeoutMs, signal };
+		return { timeoutMs, signal };
 	}
 
 	#endIterators(): void {
 		for (const iterator of [...this.#iterators]) iterator.end();
 	}
 
-	async #endDirect(reason: Closed['reason']): Promise<void> {
+	async #end(reason: 'drain' | 'close'): Promise<void> {
+		this.#state = 'ending';
+		this.#endIterators();
+		if (this.#sidecar !== undefined) return this.#sidecar[reason]();
 		this.#views.close();
 		await this.#source.close();
 		this.#ended({ reason });
@@ -332,8 +314,4 @@ export class Diplomat implements AsyncDisposable {
 		void this.#sidecar?.close();
 		this.#resolveClosed(closed);
 	}
-}
-
-function closedError(): SpockError {
-	return new SpockError('CLOSED', 'the client was closed or is draining');
 }

@@ -1,4 +1,5 @@
-import { type HelloData, PROTOCOL_VERSIONS, SpockError } from '@spock/protocol';
+import { FRAME_BYTES_MAX, type HelloData, PROTOCOL_VERSIONS, SpockError } from '@spock/protocol';
+import { isInteger, isObject, stringOrNull } from '@spock/protocol/internal';
 
 import { CLIENT_VERSION } from './version.ts';
 
@@ -12,18 +13,13 @@ export interface Greeting {
 	readonly instance: string | null;
 	/** True if snapshots are pushed. */
 	readonly pushes: boolean;
-	readonly frameBytesMax: number | undefined;
-	readonly inFlightMax: number | undefined;
+	/** Longest frame that it accepts; the protocol's default if it says nothing. */
+	readonly frameBytesMax: number;
+	/** Most requests at once that it accepts on one connection; Infinity if it says nothing. */
+	readonly inFlightMax: number;
 }
 
-const BASELINE: Greeting = Object.freeze({
-	baseline: true,
-	sidecar: null,
-	instance: null,
-	pushes: false,
-	frameBytesMax: undefined,
-	inFlightMax: undefined,
-});
+const BASELINE: Greeting = greetingFrom({}, true);
 
 /** What this client says first. */
 export function helloData(pid: number): HelloData {
@@ -36,17 +32,9 @@ export function helloData(pid: number): HelloData {
  */
 export function readGreeting(data: unknown): Greeting {
 	if (!isObject(data) || data['version'] === undefined) return BASELINE;
-	const { version, sidecar, instance, features, limits } = data;
+	const { version } = data;
 	if (!PROTOCOL_VERSIONS.includes(version as number)) throw unsupported([version]);
-	const told = isObject(limits) ? limits : {};
-	return Object.freeze({
-		baseline: false,
-		sidecar: typeof sidecar === 'string' ? sidecar : null,
-		instance: typeof instance === 'string' ? instance : null,
-		pushes: Array.isArray(features) && features.includes('push'),
-		frameBytesMax: positiveInteger(told['frameBytesMax']),
-		inFlightMax: positiveInteger(told['inFlightMax']),
-	});
+	return greetingFrom(data, false);
 }
 
 /**
@@ -68,10 +56,15 @@ function unsupported(versions: unknown, cause?: SpockError): SpockError {
 	});
 }
 
-function positiveInteger(value: unknown): number | undefined {
-	return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
+function greetingFrom(data: Readonly<Record<string, unknown>>, baseline: boolean): Greeting {
+	const { sidecar, instance, features, limits } = data;
+	const { frameBytesMax, inFlightMax } = isObject(limits) ? limits : {};
+	return Object.freeze({
+		baseline,
+		sidecar: stringOrNull(sidecar),
+		instance: stringOrNull(instance),
+		pushes: Array.isArray(features) && features.includes('push'),
+		frameBytesMax: isInteger(frameBytesMax, 1) ? frameBytesMax : FRAME_BYTES_MAX,
+		inFlightMax: isInteger(inFlightMax, 1) ? inFlightMax : Number.POSITIVE_INFINITY,
+	});
 }

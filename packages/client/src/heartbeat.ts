@@ -1,4 +1,6 @@
-import type { Clock, TimerHandle } from '@spock/protocol/internal';
+import type { Clock } from '@spock/protocol/internal';
+
+import { OneTimer } from './one-timer.ts';
 
 /** Checks in a row without a byte from the peer after which it counts as dead. */
 export const MISSED_PINGS_MAX = 2;
@@ -20,7 +22,7 @@ export class Heartbeat {
 	readonly #clock: Clock;
 	readonly #intervalMs: number;
 	readonly #port: HeartbeatPort;
-	#timer: TimerHandle | undefined;
+	readonly #timer: OneTimer;
 	#bytesRead = -1;
 	#heardAtMs = 0;
 	#pinged = false;
@@ -30,25 +32,20 @@ export class Heartbeat {
 		this.#clock = clock;
 		this.#intervalMs = intervalMs;
 		this.#port = port;
+		this.#timer = new OneTimer(clock, () => this.#tick());
 	}
 
 	start(): void {
 		this.#bytesRead = this.#port.bytesRead();
 		this.#heardAtMs = this.#clock.now();
-		this.#arm();
+		this.#timer.arm(this.#intervalMs);
 	}
 
 	stop(): void {
-		this.#clock.clearTimeout(this.#timer);
-		this.#timer = undefined;
+		this.#timer.cancel();
 	}
 
-	#arm(): void {
-		this.#timer = this.#clock.setTimeout(this.#tick, this.#intervalMs);
-		this.#timer.unref?.();
-	}
-
-	readonly #tick = (): void => {
+	#tick(): void {
 		const bytesRead = this.#port.bytesRead();
 		if (bytesRead === this.#bytesRead) {
 			// Silence counts only after a question.
@@ -59,12 +56,11 @@ export class Heartbeat {
 			this.#heardAtMs = this.#clock.now();
 		}
 		if (this.#missed >= MISSED_PINGS_MAX) {
-			this.#timer = undefined;
 			this.#port.dead(this.#heardAtMs);
 			return;
 		}
 		this.#port.ping();
 		this.#pinged = true;
-		this.#arm();
-	};
+		this.#timer.arm(this.#intervalMs);
+	}
 }

@@ -5,11 +5,11 @@ import {
 	FRAME_BYTES_MAX_FLOOR,
 	IN_FLIGHT_MAX,
 	OUTPUT_BYTES_MAX,
+	TIMEOUT_MS_MAX,
 } from '@spock/protocol';
 import {
 	booleanOption,
 	type Clock,
-	durationMsOption,
 	integerOption,
 	oneOfOption,
 	type Random,
@@ -104,34 +104,25 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 	const { retryDelayMsMax: ceilingMs = DEFAULT_RETRY_DELAY_MS_MIN } = options;
 	const retryDelayMsMin = durationMs(options, 'retryDelayMsMin', Math.min(DEFAULT_RETRY_DELAY_MS_MIN, ceilingMs));
 	const resolved: ResolvedOptions = {
-		address: resolveAddress(options),
+		address: Object.freeze(resolveAddress(options)),
 		readyTimeoutMs: durationMs(options, 'readyTimeoutMs', DEFAULT_READY_TIMEOUT_MS),
 		timeoutMs: durationMs(options, 'timeoutMs', DEFAULT_TIMEOUT_MS),
 		dialTimeoutMs: durationMs(options, 'dialTimeoutMs', DEFAULT_DIAL_TIMEOUT_MS),
-		lookups: oneOfOption('lookups', options.lookups ?? 'local', ['local', 'remote']),
-		policy: oneOfOption('policy', options.policy ?? DEFAULT_POLICY, balancingPolicies),
+		lookups: oneOf(options, 'lookups', 'local', ['local', 'remote']),
+		policy: oneOf(options, 'policy', DEFAULT_POLICY, balancingPolicies),
 		idleSubscriptionMs: durationMs(options, 'idleSubscriptionMs', DEFAULT_IDLE_SUBSCRIPTION_MS),
-		subscriptionsMax: count(options, 'subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 0),
-		inFlightMax: count(options, 'inFlightMax', IN_FLIGHT_MAX, 1),
-		waitingMax: count(options, 'waitingMax', IN_FLIGHT_MAX, 1),
-		whileDisconnected: oneOfOption('whileDisconnected', options.whileDisconnected ?? 'wait', ['wait', 'fail']),
-		pendingOutputBytesMax: integerOption(
-			'pendingOutputBytesMax',
-			options.pendingOutputBytesMax ?? OUTPUT_BYTES_MAX,
-			1024,
-			2 ** 30,
-		),
-		frameBytesMax: integerOption(
-			'frameBytesMax',
-			options.frameBytesMax ?? FRAME_BYTES_MAX,
-			FRAME_BYTES_MAX_FLOOR,
-			FRAME_BYTES_MAX_CEILING,
-		),
+		subscriptionsMax: integer(options, 'subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 0, COUNT_MAX),
+		inFlightMax: integer(options, 'inFlightMax', IN_FLIGHT_MAX, 1, COUNT_MAX),
+		waitingMax: integer(options, 'waitingMax', IN_FLIGHT_MAX, 1, COUNT_MAX),
+		whileDisconnected: oneOf(options, 'whileDisconnected', 'wait', ['wait', 'fail']),
+		pendingOutputBytesMax: integer(options, 'pendingOutputBytesMax', OUTPUT_BYTES_MAX, 1024, 2 ** 30),
+		frameBytesMax: integer(options, 'frameBytesMax', FRAME_BYTES_MAX, FRAME_BYTES_MAX_FLOOR, FRAME_BYTES_MAX_CEILING),
 		heartbeatMs: durationMs(options, 'heartbeatMs', DEFAULT_HEARTBEAT_MS),
 		retryDelayMsMin,
-		retryDelayMsMax: durationMsOption(
+		retryDelayMsMax: durationMs(
+			options,
 			'retryDelayMsMax',
-			options.retryDelayMsMax ?? Math.max(DEFAULT_RETRY_DELAY_MS_MAX, retryDelayMsMin),
+			Math.max(DEFAULT_RETRY_DELAY_MS_MAX, retryDelayMsMin),
 			retryDelayMsMin,
 		),
 		stableMs: durationMs(options, 'stableMs', DEFAULT_STABLE_MS),
@@ -146,28 +137,35 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 function resolveAddress({ path, host, port }: DiplomatOptions): SocketAddress {
 	if (path !== undefined) {
 		if (port !== undefined || host !== undefined) throw new TypeError('give either path or host and port, not both');
-		stringOption('path', path);
-		assertSocketPathFits(path, process.platform);
-		return Object.freeze({ path });
+		assertSocketPathFits(stringOption('path', path), process.platform);
+		return { path };
 	}
 	if (port !== undefined) {
-		const name = host === undefined ? '127.0.0.1' : stringOption('host', host);
-		return Object.freeze({ host: name, port: integerOption('port', port, 1, 65_535) });
+		return { host: stringOption('host', host ?? '127.0.0.1'), port: integerOption('port', port, 1, 65_535) };
 	}
 	if (host !== undefined) throw new TypeError(`host needs a port: got host ${JSON.stringify(host)} alone`);
-	return Object.freeze(defaultAddress());
+	return defaultAddress();
 }
 
 type NumberOption = {
 	[Name in keyof DiplomatOptions]-?: DiplomatOptions[Name] extends number | undefined ? Name : never;
 }[keyof DiplomatOptions];
 
-function durationMs(options: DiplomatOptions, name: NumberOption, byDefault: number): number {
-	return durationMsOption(name, options[name] ?? byDefault);
+function integer(options: DiplomatOptions, name: NumberOption, byDefault: number, min: number, max: number): number {
+	return integerOption(name, options[name] ?? byDefault, min, max);
 }
 
-function count(options: DiplomatOptions, name: NumberOption, byDefault: number, min: number): number {
-	return integerOption(name, options[name] ?? byDefault, min, COUNT_MAX);
+function durationMs(options: DiplomatOptions, name: NumberOption, byDefault: number, min = 1): number {
+	return integer(options, name, byDefault, min, TIMEOUT_MS_MAX);
+}
+
+function oneOf<Name extends 'lookups' | 'policy' | 'whileDisconnected'>(
+	options: DiplomatOptions,
+	name: Name,
+	byDefault: ResolvedOptions[Name],
+	words: readonly ResolvedOptions[Name][],
+): ResolvedOptions[Name] {
+	return oneOfOption(name, options[name] ?? byDefault, words);
 }
 
 function functionOption<T>(name: string, value: T): T {

@@ -1,15 +1,22 @@
-import { readSidecarMessage } from '@spock/protocol';
+import { FrameDecoder, readSidecarMessage } from '@spock/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readPayload, readReplyId, replyPayload, UNREADABLE } from './read-reply.ts';
+import { readReply, UNREADABLE } from './read-reply.ts';
 
 /** What the fast path makes of a frame, or undefined where it leaves the frame to the exact reader. */
 function readFast(frame: string): unknown {
-	const id = readReplyId(frame);
-	if (id === -1) return undefined;
-	const data = readPayload(replyPayload(frame));
-	return data === UNREADABLE ? undefined : { kind: 'reply', id, data };
+	let found: unknown;
+	const decoder = new FrameDecoder({
+		frame: () => {},
+		fault: () => {},
+		numbered: (id, rest) => {
+			const data = readReply(rest);
+			if (data !== UNREADABLE) found = { kind: 'reply', id, data };
+		},
+	});
+	decoder.push(Buffer.from(`${frame}\n`));
+	return found;
 }
 
 function expectAgreement(frame: string): void {

@@ -1,10 +1,10 @@
-import { readClientMessage, SpockError } from '@spock/protocol';
+import { FrameDecoder, readClientMessage, SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
 import { Call } from './call.ts';
 import { ADDRESS, PLAIN } from './call-traits.ts';
 import { type ChannelLimits, RequestChannel } from './request-channel.ts';
+import { TickClock } from './tick-clock.ts';
 
 function makeChannel(limits: Partial<ChannelLimits> = {}) {
 	const clock = new FakeClock();
@@ -27,7 +27,12 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 	const call = (timeoutMs = 100, signal?: AbortSignal, traits = PLAIN): Promise<unknown> => {
 		const settled = new Promise((resolve, reject) =>
 			channel.send(
-				new Call({ func: 'ping', tail: ',"func":"ping"}\n', traits, timeoutMs, signal }, clock, resolve, reject),
+				new Call(
+					{ func: 'ping', tail: ',"func":"ping"}\n', traits, timeoutMs, signal },
+					new TickClock(clock),
+					resolve,
+					reject,
+				),
 			),
 		);
 		settled.catch(() => undefined);
@@ -48,12 +53,24 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 	};
 }
 
+/** Gives the channel a frame as a session would. */
+function receive(channel: RequestChannel, frame: string): void {
+	const decoder = new FrameDecoder({
+		frame: (text) => channel.receive(text),
+		numbered: (id, rest) => channel.receiveNumbered(id, rest),
+		fault: (code) => {
+			throw new Error(code);
+		},
+	});
+	decoder.push(Buffer.from(`${frame}\n`));
+}
+
 describe('RequestChannel', () => {
 	it('matches replies by id, in any order', async () => {
 		const { channel, call } = makeChannel();
 		const [first, second] = [call(), call()];
-		channel.receive('{"id":2,"data":"b"}');
-		channel.receive('{"data":"a","id":1}');
+		receive(channel, '{"id":2,"data":"b"}');
+		receive(channel, '{"data":"a","id":1}');
 		expect(await Promise.all([first, second])).toEqual(['a', 'b']);
 		expect(channel.inFlight).toBe(0);
 	});
@@ -68,8 +85,8 @@ describe('RequestChannel', () => {
 		});
 		expect(written[1]).toBe('{"func":"cancel","data":{"id":1}}\n');
 		const next = call(100);
-		channel.receive('{"id":1,"data":"of the first"}');
-		channel.receive('{"id":2,"data":"of the second"}');
+		receive(channel, '{"id":1,"data":"of the first"}');
+		receive(channel, '{"id":2,"data":"of the second"}');
 		expect(await next).toBe('of the second');
 		expect(faults).toEqual(['late reply']);
 	});
@@ -81,13 +98,13 @@ describe('RequestChannel', () => {
 		for (let turn = 1; turn < 6; turn++) {
 			const next = call(10);
 			ids.push(idOf(turn));
-			channel.receive(`{"id":${idOf(turn)},"data":${turn}}`);
+			receive(channel, `{"id":${idOf(turn)},"data":${turn}}`);
 			expect(await next).toBe(turn);
 		}
 		expect(ids.slice(0, 2)).toEqual([0xffffffff, 0]);
 		expect(new Set(ids).size).toBe(ids.length);
 		await clock.advance(500);
-		channel.receive(`{"id":${0xffffffff},"data":"old"}`);
+		receive(channel, `{"id":${0xffffffff},"data":"old"}`);
 		expect(await old).toBe('old');
 	});
 
@@ -95,7 +112,7 @@ describe('RequestChannel', () => {
 		const { channel, call } = makeChannel();
 		const calls = [call(), call(), call(), call()];
 		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { inFlightMax: 4 } });
-		for (const id of [1, 2, 3, 4]) channel.receive(`{"id":${id},"data":${id}}`);
+		for (const id of [1, 2, 3, 4]) receive(channel, `{"id":${id},"data":${id}}`);
 		expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
 	});
 
@@ -137,18 +154,18 @@ describe('RequestChannel', () => {
 	])('%s is counted as a fault and settles nothing', async (frame) => {
 		const { channel, call, faults } = makeChannel();
 		const pending = call();
-		channel.receive(frame);
+		receive(channel, frame);
 		expect(faults).toEqual(['frame']);
 		expect(channel.inFlight).toBe(1);
-		channel.receive('{"id":1,"data":true}');
+		receive(channel, '{"id":1,"data":true}');
 		expect(await pending).toBe(true);
 	});
 
 	it("a failure rejects its call with the sidecar's code; one without an id is a fault", async () => {
 		const { channel, call, faults } = makeChannel();
 		const pending = call();
-		channel.receive('{"id":null,"error":{"code":"BAD_FRAME","message":"m"}}');
-		channel.receive('{"id":1,"error":{"code":"NOT_READY","message":"m","retryable":true,"details":{"a":1}}}');
+		receive(channel, '{"id":null,"error":{"code":"BAD_FRAME","message":"m"}}');
+		receive(channel, '{"id":1,"error":{"code":"NOT_READY","message":"m","retryable":true,"details":{"a":1}}}');
 		await expect(pending).rejects.toMatchObject({ code: 'NOT_READY', retryable: true, details: { a: 1 } });
 		expect(faults).toEqual(['failure without a request']);
 	});
@@ -164,7 +181,7 @@ describe('RequestChannel', () => {
 		expect(channel.inFlight).toBe(0);
 		const other = new AbortController();
 		const answered = call(100, other.signal);
-		channel.receive('{"id":2,"data":1}');
+		receive(channel, '{"id":2,"data":1}');
 		expect(await answered).toBe(1);
 		other.abort();
 		expect(written).toHaveLength(3);
@@ -200,9 +217,9 @@ describe('RequestChannel', () => {
 			call(100, undefined, ADDRESS),
 			call(100, undefined, ADDRESS),
 		];
-		channel.receive('{"id":1,"data":{"host":"h","port":1}}');
-		channel.receive('{"id":2,"data":{"host":"h","port":1}}');
-		channel.receive('{"id":3,"data":{"host":5}}');
+		receive(channel, '{"id":1,"data":{"host":"h","port":1}}');
+		receive(channel, '{"id":2,"data":{"host":"h","port":1}}');
+		receive(channel, '{"id":3,"data":{"host":5}}');
 		expect(await first).toEqual({ host: 'h', port: 1, instance: 'h:1' });
 		expect(await second).toBe(await first);
 		expect(Object.isFrozen(await first)).toBe(true);
@@ -213,13 +230,13 @@ describe('RequestChannel', () => {
 	it('tells once that it is empty, and only after a drain', async () => {
 		const { channel, call, emptied } = makeChannel();
 		void call();
-		channel.receive('{"id":1,"data":1}');
+		receive(channel, '{"id":1,"data":1}');
 		expect(emptied()).toBe(0);
 		void call();
 		channel.drain();
 		expect(emptied()).toBe(0);
-		channel.receive('{"id":2,"data":1}');
-		channel.receive('{"id":2,"data":1}');
+		receive(channel, '{"id":2,"data":1}');
+		receive(channel, '{"id":2,"data":1}');
 		await settle();
 		expect(emptied()).toBe(1);
 	});

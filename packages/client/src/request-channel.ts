@@ -1,19 +1,19 @@
 import {
 	assertFrameSize,
 	encodeCancel,
-	encodeRequest,
 	FRAME_BYTES_MAX,
 	InFlightRing,
 	type Push,
 	readSidecarMessage,
 	SpockError,
 } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, FrameHeads, TextMemo } from '@spock/protocol/internal';
 
 import type { Call, CallOwner } from './call.ts';
-import { DeadlineTimer } from './deadline-timer.ts';
+import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
 import type { FaultMessage } from './diagnostics.ts';
-import { readPayload, readReplyId, replyPayload, UNREADABLE } from './read-reply.ts';
+import { overloadedError } from './overloaded-error.ts';
+import { readReply, UNREADABLE } from './read-reply.ts';
 
 /** Values of replies that are remembered by their text, for each connection, and the longest such text. */
 const MEMO_COUNT_MAX = 1024;
@@ -51,8 +51,9 @@ export class RequestChannel implements CallOwner {
 	readonly #port: ChannelPort;
 	readonly #limits: ChannelLimits;
 	readonly #ring: InFlightRing<Call>;
+	readonly #heads = new FrameHeads();
 	readonly #deadlines: DeadlineTimer;
-	readonly #memo = new Map<string, unknown>();
+	readonly #memo = new TextMemo<unknown>({ countMax: MEMO_COUNT_MAX, lengthMax: MEMO_LENGTH_MAX });
 	#inFlightMax: number;
 	#background = 0;
 	#draining = false;
@@ -79,20 +80,17 @@ export class RequestChannel implements CallOwner {
 	/** Sends a call, or rejects it: OVERLOADED, FRAME_TOO_LARGE. The channel owns it from now on. */
 	send(call: Call): void {
 		if (this.#ring.size >= this.#inFlightMax) {
-			call.reject(overloaded(call.func, 'inFlightMax', this.#inFlightMax));
+			call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
 			return;
 		}
 		const { pendingOutputBytesMax } = this.#limits;
 		if (this.#port.bufferedBytes() > pendingOutputBytesMax) {
-			call.reject(overloaded(call.func, 'pendingOutputBytesMax', pendingOutputBytesMax));
+			call.reject(overloadedError(call.func, 'pendingOutputBytesMax', pendingOutputBytesMax));
 			return;
 		}
+		// There is room: the capacity of the ring is inFlightMax at least.
 		const id = this.#ring.issue(call);
-		if (id === -1) {
-			call.reject(overloaded(call.func, 'inFlightMax', this.#inFlightMax));
-			return;
-		}
-		const line = encodeRequest(id, call.tail);
+		const line = this.#heads.head(id) + call.tail;
 		try {
 			assertFrameSize(line, this.frameBytesMax);
 		} catch (error) {
@@ -108,30 +106,40 @@ export class RequestChannel implements CallOwner {
 		this.#port.write(line);
 	}
 
-	/** Reads one frame from the sidecar. Whatever it holds, nothing is thrown. */
-	receive(frame: string): void {
-		const id = readReplyId(frame);
-		if (id === -1) {
-			this.#receiveExactly(frame);
-			return;
-		}
-		const payload = replyPayload(frame);
+	/** Reads one frame that begins with an id, `{"id":N`, and goes on with `rest`. Whatever it holds, nothing is thrown. */
+	receiveNumbered(id: number, rest: string): void {
+		// Measured in design: 1.13 to 1.17x the calls of parsing each payload.
 		const memoised = this.#ring.peek(id)?.traits.memoised === true;
-		const known = memoised ? this.#memo.get(payload) : undefined;
+		const known = memoised ? this.#memo.find(rest) : undefined;
 		if (known !== undefined) {
 			this.#take(id)?.resolve(known);
 			this.#tellEmptied();
 			return;
 		}
-		const data = readPayload(payload);
+		const data = readReply(rest);
 		if (data === UNREADABLE) {
-			this.#receiveExactly(frame);
+			this.receive(`{"id":${id}${rest}`);
 			return;
 		}
 		const value = this.#reply(id, data);
-		if (memoised && value !== undefined && payload.length <= MEMO_LENGTH_MAX) {
-			if (this.#memo.size >= MEMO_COUNT_MAX) this.#memo.clear();
-			this.#memo.set(payload, value);
+		if (memoised && value !== undefined) this.#memo.remember(rest, value);
+	}
+
+	/** Reads any frame from the sidecar. Whatever it holds, nothing is thrown. */
+	receive(frame: string): void {
+		const message = readSidecarMessage(frame);
+		switch (message.kind) {
+			case 'reply':
+				this.#reply(message.id, message.data);
+				return;
+			case 'failure':
+				this.#fail(message.id, message.error);
+				return;
+			case 'push':
+				this.#port.push(message);
+				return;
+			case 'fault':
+				this.#port.fault('frame', message.message);
 		}
 	}
 
@@ -154,23 +162,6 @@ export class RequestChannel implements CallOwner {
 		this.#background = 0;
 		this.#draining = false;
 		return this.#ring.takeAll();
-	}
-
-	#receiveExactly(frame: string): void {
-		const message = readSidecarMessage(frame);
-		switch (message.kind) {
-			case 'reply':
-				this.#reply(message.id, message.data);
-				return;
-			case 'failure':
-				this.#fail(message.id, message.error);
-				return;
-			case 'push':
-				this.#port.push(message);
-				return;
-			case 'fault':
-				this.#port.fault('frame', message.message);
-		}
 	}
 
 	#reply(id: number, data: unknown): unknown {
@@ -215,27 +206,15 @@ export class RequestChannel implements CallOwner {
 		this.#port.emptied();
 	}
 
-	readonly #sweep = (nowMs: number): number => {
-		let nextMs: number = Number.POSITIVE_INFINITY;
-		const due = this.#ring.takeWhere((call) => {
-			if (call.deadlineMs <= nowMs) return true;
-			if (call.deadlineMs < nextMs) nextMs = call.deadlineMs;
-			return false;
-		});
+	readonly #sweep = (isDue: IsDue): void => {
+		const due = this.#ring.takeWhere((call) => isDue(call.deadlineMs));
 		for (const call of due) {
 			if (call.traits.background) this.#background--;
 			if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
 			call.rejectTimeout('');
 		}
 		if (due.length > 0) this.#tellEmptied();
-		return nextMs;
 	};
-}
-
-function overloaded(func: string, limit: string, value: number): SpockError {
-	return new SpockError('OVERLOADED', `${func}: ${limit} is reached, which is ${value}`, {
-		details: { func, [limit]: value },
-	});
 }
 
 function powerOfTwoFrom(count: number): number {

@@ -1,24 +1,25 @@
-import { Backoff, type Clock, type TimerHandle } from '@spock/protocol/internal';
+import { Backoff } from '@spock/protocol/internal';
 
 import { errnoOf } from './address-report.ts';
+import { OneTimer } from './one-timer.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /** Quick retries in a row, after which a full backlog counts as any other failure. */
 const QUICK_RETRIES_MAX = 16;
 
-/** When to dial again: back-off from the first failure on, started afresh only after a connection that held. */
-export class RetrySchedule {
-	readonly #clock: Clock;
-	readonly #options: ResolvedOptions;
-	readonly #backoff: Backoff;
-	readonly #due: () => void;
-	#quickRetries = 0;
-	#timer: TimerHandle | undefined;
+/** What a schedule needs of the options. */
+export type RetryOptions = Pick<ResolvedOptions, 'retryDelayMsMin' | 'retryDelayMsMax' | 'clock' | 'random' | 'unref'>;
 
-	constructor(options: ResolvedOptions, due: () => void) {
-		this.#clock = options.clock;
+/** When to try again: back-off from the first failure on, started afresh only by a success that lasts. */
+export class RetrySchedule {
+	readonly #options: RetryOptions;
+	readonly #backoff: Backoff;
+	readonly #timer: OneTimer;
+	#quickRetries = 0;
+
+	constructor(options: RetryOptions, due: () => void) {
 		this.#options = options;
-		this.#due = due;
+		this.#timer = new OneTimer(options.clock, due, options.unref);
 		this.#backoff = new Backoff({
 			delayMsMin: options.retryDelayMsMin,
 			delayMsMax: options.retryDelayMsMax,
@@ -28,25 +29,19 @@ export class RetrySchedule {
 
 	/** True while a retry is due later. */
 	get pending(): boolean {
-		return this.#timer !== undefined;
+		return this.#timer.pending;
 	}
 
 	/** Arms the timer of the next attempt, if it is not armed. `error` is why the last one failed. */
 	schedule(error: unknown): void {
-		if (this.#timer !== undefined) return;
-		this.#timer = this.#clock.setTimeout(() => {
-			this.#timer = undefined;
-			this.#due();
-		}, this.#delayMs(error));
-		if (this.#options.unref) this.#timer.unref?.();
+		if (!this.#timer.pending) this.#timer.arm(this.#delayMs(error));
 	}
 
 	cancel(): void {
-		this.#clock.clearTimeout(this.#timer);
-		this.#timer = undefined;
+		this.#timer.cancel();
 	}
 
-	/** A connection held for `stableMs`: the next failure is a new story. */
+	/** What was tried has succeeded, and lasts: the next failure is a new story. */
 	reset(): void {
 		this.#backoff.reset();
 		this.#quickRetries = 0;

@@ -1,12 +1,13 @@
 import { createPicker, noInstanceError, type Picker, toAddress } from '@spock/balancer';
-import type {
-	ServiceAddress,
-	ServiceInstance,
-	ServiceQuery,
-	ServiceSnapshot,
-	ServiceSource,
-	SourceWatch,
-	SpockError,
+import {
+	isStale,
+	type ServiceAddress,
+	type ServiceInstance,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+	type SourceWatch,
+	type SpockError,
 } from '@spock/protocol';
 
 import type { ResolvedOptions } from './options.ts';
@@ -22,8 +23,8 @@ interface Answer {
 
 /** One service as lookups see it: the newest snapshot and its picker, swapped at once. Watches for as long as it lives. */
 export class ServiceView {
-	/** Set by every lookup and cleared by the sweep: a mark costs less than reading the clock. */
-	used = true;
+	/** Counted up by the sweep and set back by every lookup: a mark costs less than reading the clock. */
+	unusedSweeps = 0;
 	readonly #options: ViewOptions;
 	readonly #watch: SourceWatch;
 	#snapshot: ServiceSnapshot | undefined;
@@ -51,13 +52,13 @@ export class ServiceView {
 			this.#answers = new Map();
 		}
 		this.#snapshot = snapshot;
-		this.#stale = snapshot.source === 'last-known-good';
+		this.#stale = isStale(snapshot);
 		this.#verifiedAtMs = clock.now() - snapshot.ageMs;
 	}
 
 	/** The next address, or undefined when there is no snapshot or no instance serves. */
 	pick(key?: string): ServiceAddress | undefined {
-		this.used = true;
+		this.unusedSweeps = 0;
 		const chosen = this.#choose(key);
 		if (chosen === undefined) return undefined;
 		return this.#stale ? this.#staleAddress(chosen) : this.#answer(chosen).address;
@@ -65,7 +66,7 @@ export class ServiceView {
 
 	/** As `pick`, in a promise that is already resolved. */
 	lookUp(key?: string): Promise<ServiceAddress> | undefined {
-		this.used = true;
+		this.unusedSweeps = 0;
 		const chosen = this.#choose(key);
 		if (chosen === undefined) return undefined;
 		return this.#stale ? Promise.resolve(this.#staleAddress(chosen)) : this.#answer(chosen).promise;
@@ -82,7 +83,7 @@ export class ServiceView {
 	}
 
 	#choose(key: string | undefined): ServiceInstance | undefined {
-		return key === undefined ? this.#picker?.pick() : this.#picker?.pick({ key });
+		return this.#picker?.pick(key === undefined ? undefined : { key });
 	}
 
 	#answer(chosen: ServiceInstance): Answer {

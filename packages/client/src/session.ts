@@ -1,14 +1,18 @@
-import { Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 
-import { encodePayload, encodeRequestTail, type Push, SpockError } from '@spock/protocol';
+import { encodePayload, encodeRequestTail, type FuncName, type Push, SpockError } from '@spock/protocol';
+import { isInteger } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 
 import { Call, type CallTraits } from './call.ts';
+import { BACKGROUND } from './call-traits.ts';
 import type { FaultMessage } from './diagnostics.ts';
 import { type Greeting, helloData, readGreeting, readGreetingFailure } from './greeting.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { ResolvedOptions } from './options.ts';
 import { RequestChannel } from './request-channel.ts';
+import { TickClock } from './tick-clock.ts';
+import { failedTransport } from './transport.ts';
 
 /** Told by a session. After `closed` nothing is told. */
 export interface SessionListener {
@@ -24,10 +28,6 @@ export interface SessionListener {
 	closed(session: Session, error: SpockError): void;
 }
 
-const HELLO: CallTraits = { idempotent: false, background: true, memoised: false, read: undefined };
-const PING: CallTraits = HELLO;
-const PING_TAIL: string = encodeRequestTail('ping', 'null');
-
 /** One socket to a sidecar: opened and greeted at once, checked by a heartbeat, closed by its owner or by the peer. */
 export class Session {
 	readonly channel: RequestChannel;
@@ -36,6 +36,8 @@ export class Session {
 	/** Since when nothing was heard, if the heartbeat found the peer dead. */
 	silentSinceMs: number | undefined = undefined;
 	readonly #options: ResolvedOptions;
+	/** For the deadlines of its calls. */
+	readonly #clock: TickClock;
 	readonly #listener: SessionListener;
 	readonly #socket: Duplex;
 	readonly #framed: FramedSocket;
@@ -47,6 +49,7 @@ export class Session {
 	constructor(options: ResolvedOptions, listener: SessionListener) {
 		const { clock, transport, address, unref, frameBytesMax } = options;
 		this.#options = options;
+		this.#clock = new TickClock(clock);
 		this.#listener = listener;
 		this.channel = new RequestChannel(
 			{
@@ -62,12 +65,13 @@ export class Session {
 		try {
 			this.#socket = transport(address, (chunk) => this.#framed.receive(chunk));
 		} catch (error) {
-			this.#socket = failedStream(error);
+			this.#socket = failedTransport(error);
 		}
 		this.#framed = new FramedSocket(
 			this.#socket,
 			{
 				frame: (text) => this.channel.receive(text),
+				numbered: (id, rest) => this.channel.receiveNumbered(id, rest),
 				fault: (code, message) => listener.fault('frame', `${code}: ${message}`),
 				// No reply can come any more, and half a connection is of no use.
 				ended: () => this.#framed.destroy(),
@@ -78,10 +82,23 @@ export class Session {
 		if (unref) (this.#socket as { unref?(): void }).unref?.();
 		this.#heartbeat = new Heartbeat(clock, options.heartbeatMs, {
 			bytesRead: () => this.#framed.bytesRead,
-			ping: () => this.#send('ping', PING_TAIL, PING, options.heartbeatMs),
+			ping: () => this.send('ping', null, BACKGROUND, options.heartbeatMs),
 			dead: (silentSinceMs) => this.#dead(silentSinceMs),
 		});
 		this.#hello();
+	}
+
+	/** Sends a call of this session: it ends with the session. Whoever does not care what becomes of it gives no callbacks. */
+	send(
+		func: FuncName,
+		data: unknown,
+		traits: CallTraits,
+		timeoutMs: number,
+		resolve: (value: unknown) => void = ignore,
+		reject: (error: SpockError) => void = ignore,
+	): void {
+		const tail = encodeRequestTail(func, encodePayload(data));
+		this.channel.send(new Call({ func, tail, traits, timeoutMs, signal: undefined }, this.#clock, resolve, reject));
 	}
 
 	/** Ends the socket when what was written is sent; `closed` follows. */
@@ -104,17 +121,14 @@ export class Session {
 	}
 
 	#hello(): void {
-		const { dialTimeoutMs, clock } = this.#options;
-		const tail = encodeRequestTail('hello', encodePayload(helloData(process.pid)));
 		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
-		const request = { func: 'hello', tail, traits: HELLO, timeoutMs: dialTimeoutMs, signal: undefined };
-		this.channel.send(
-			new Call(
-				request,
-				clock,
-				(data) => this.#greet(() => readGreeting(data)),
-				(error) => this.#greet(() => readGreetingFailure(error)),
-			),
+		this.send(
+			'hello',
+			helloData(process.pid),
+			BACKGROUND,
+			this.#options.dialTimeoutMs,
+			(data) => this.#greet(() => readGreeting(data)),
+			(error) => this.#greet(() => readGreetingFailure(error)),
 		);
 	}
 
@@ -131,8 +145,8 @@ export class Session {
 		}
 		this.greeting = greeting;
 		this.channel.sendsCancel = !greeting.baseline;
-		if (greeting.frameBytesMax !== undefined) this.channel.frameBytesMax = greeting.frameBytesMax;
-		if (greeting.inFlightMax !== undefined) this.channel.narrow(greeting.inFlightMax);
+		this.channel.frameBytesMax = greeting.frameBytesMax;
+		this.channel.narrow(greeting.inFlightMax);
 		this.#heartbeat.start();
 		this.#listener.greeted(this);
 	}
@@ -143,14 +157,8 @@ export class Session {
 			return;
 		}
 		const { inFlightMax } = (push.data ?? {}) as { inFlightMax?: unknown };
-		if (typeof inFlightMax === 'number' && Number.isInteger(inFlightMax) && inFlightMax > 0) {
-			this.channel.narrow(inFlightMax);
-		} else this.#listener.fault('push', 'window without a usable inFlightMax');
-	}
-
-	#send(func: string, tail: string, traits: CallTraits, timeoutMs: number): void {
-		const request = { func, tail, traits, timeoutMs, signal: undefined };
-		this.channel.send(new Call(request, this.#options.clock, ignore, ignore));
+		if (isInteger(inFlightMax, 1)) this.channel.narrow(inFlightMax);
+		else this.#listener.fault('push', 'window without a usable inFlightMax');
 	}
 
 	#dead(silentSinceMs: number): void {
@@ -169,11 +177,5 @@ export class Session {
 }
 
 function ignore(): void {
-	// A ping is answered by its bytes, not by its reply.
-}
-
-/** A stream that is broken from the start: a transport that throws is one whose attempt failed. */
-function failedStream(error: unknown): Duplex {
-	const stream = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
-	return stream.destroy(error instanceof Error ? error : new Error(String(error)));
+	// A ping is answered by its bytes, not by its reply; an unwatch that fails leaves pushes that nobody takes.
 }

@@ -14,20 +14,21 @@ import {
 	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
-import { Backoff, type TimerHandle } from '@spock/protocol/internal';
-
-import { abortedError, Call, type CallTraits } from './call.ts';
+import { type CallTraits, throwIfAborted } from './call.ts';
 import { BACKGROUND, LIST, SNAPSHOT, SUBSCRIBE } from './call-traits.ts';
-import { type Closed, Connection, type ConnectionListener } from './connection.ts';
-import type { Greeting } from './greeting.ts';
+import { closedError } from './closed-error.ts';
+import { Connection, type ConnectionListener } from './connection.ts';
+import { msLeft } from './ms-left.ts';
+import { OneTimer } from './one-timer.ts';
 import type { ResolvedOptions } from './options.ts';
+import { overloadedError } from './overloaded-error.ts';
 import { readSnapshot } from './read-snapshot.ts';
+import { RetrySchedule } from './retry-schedule.ts';
 import type { Session } from './session.ts';
 import { Subscription } from './subscription.ts';
 
 /** Delays between attempts to subscribe while the sidecar answers with failures: its backend needs time, not haste. */
-const RESUBSCRIBE_DELAY_MS_MIN = 100;
-const RESUBSCRIBE_DELAY_MS_MAX = 10_000;
+const RESUBSCRIBE = { retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true };
 
 /**
  * Services as a sidecar tells them: subscriptions that are wanted, made again on every new connection. While the sidecar
@@ -41,19 +42,15 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 	readonly #options: ResolvedOptions;
 	readonly #subscriptions = new Map<string, Subscription>();
 	readonly #failed = new Set<Subscription>();
-	readonly #backoff: Backoff;
+	readonly #retry: RetrySchedule;
 	#session: Session | undefined;
-	#retryTimer: TimerHandle | undefined;
-	#sweepTimer: TimerHandle | undefined;
+	readonly #sweepTimer: OneTimer;
 	#closed = false;
 
 	constructor(options: ResolvedOptions) {
 		this.#options = options;
-		this.#backoff = new Backoff({
-			delayMsMin: RESUBSCRIBE_DELAY_MS_MIN,
-			delayMsMax: RESUBSCRIBE_DELAY_MS_MAX,
-			random: options.random,
-		});
+		this.#retry = new RetrySchedule({ ...options, ...RESUBSCRIBE }, () => this.#subscribeFailed());
+		this.#sweepTimer = new OneTimer(options.clock, () => this.#sweep());
 		this.connection = new Connection(options, this);
 	}
 
@@ -71,7 +68,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 
 	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
 		const { timeoutMs = this.#options.timeoutMs, signal } = options;
-		if (signal?.aborted) throw abortedError(signal, 'getInstances');
+		throwIfAborted(signal, 'getInstances');
 		if (this.#closed) throw closedError();
 		const subscription = this.pushes === false ? undefined : this.#open(query);
 		if (subscription === undefined) return this.fetch(query, options);
@@ -88,8 +85,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 			);
 		} catch (error) {
 			if (this.pushes !== false || !SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
-			const leftMs = Math.max(1, Math.floor(timeoutMs - (this.#options.clock.now() - startedMs)));
-			return this.fetch(query, { ...options, timeoutMs: leftMs });
+			return this.fetch(query, { ...options, timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock) });
 		}
 		const snapshot = subscription.read();
 		if (snapshot === undefined) throw closedError();
@@ -98,7 +94,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 
 	/** The snapshot the sidecar has now, asked for over the wire. */
 	fetch(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
-		return this.#call('getInstances', normaliseQuery(query), SNAPSHOT, options) as Promise<ServiceSnapshot>;
+		return this.call('getInstances', normaliseQuery(query), SNAPSHOT, options) as Promise<ServiceSnapshot>;
 	}
 
 	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch {
@@ -106,8 +102,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		const subscription = this.#open(query);
 		if (subscription === undefined) {
 			const { subscriptionsMax } = this.#options;
-			const message = `${subscriptionsMax} services are subscribed to, which is the limit`;
-			throw new SpockError('OVERLOADED', message, { details: { subscriptionsMax } });
+			throw overloadedError('watchService', 'subscriptionsMax', subscriptionsMax);
 		}
 		// An observer of its own for each call: the same object may watch twice.
 		const own: SnapshotObserver = {
@@ -128,14 +123,13 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 	}
 
 	list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
-		return this.#call('listServices', query, LIST, options) as Promise<ServiceList>;
+		return this.call('listServices', query, LIST, options) as Promise<ServiceList>;
 	}
 
 	/** Lets the calls in flight finish, then closes. */
-	async drain(): Promise<Closed> {
-		const closed = await this.connection.drain();
+	async drain(): Promise<void> {
+		await this.connection.drain();
 		this.#dispose();
-		return closed;
 	}
 
 	async close(): Promise<void> {
@@ -144,9 +138,9 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		await closed;
 	}
 
-	adopted(session: Session, greeting: Greeting): void {
+	adopted(session: Session): void {
 		this.#session = session;
-		this.pushes = greeting.pushes;
+		this.pushes = session.greeting?.pushes === true;
 		this.#cancelRetry();
 		for (const subscription of [...this.#subscriptions.values()]) this.#subscribe(subscription);
 	}
@@ -171,8 +165,8 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		if (subscription?.session === session) subscription.accept(snapshot, session.greeting?.instance ?? null);
 	}
 
-	#call(func: FuncName, data: unknown, traits: CallTraits, options: CallOptions): Promise<unknown> {
-		const { timeoutMs, signal } = options;
+	/** Calls any function; the options are checked already. */
+	call(func: FuncName, data: unknown, traits: CallTraits, { timeoutMs, signal }: CallOptions): Promise<unknown> {
 		const tail = encodeRequestTail(func, encodePayload(data), timeoutMs);
 		return this.connection.call({ func, tail, traits, timeoutMs: timeoutMs ?? this.#options.timeoutMs, signal });
 	}
@@ -201,32 +195,19 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 			subscription.fail(noPushesError());
 			return;
 		}
-		this.#send(
-			session,
+		session.send(
 			'watchService',
-			subscription,
+			subscription.query,
 			SUBSCRIBE,
+			this.#options.timeoutMs,
 			(snapshot) => this.#subscribed(subscription, session, snapshot as ServiceSnapshot),
 			(error) => this.#refused(subscription, session, error),
 		);
 	}
 
-	#send(
-		session: Session,
-		func: 'watchService' | 'unwatchService',
-		{ query }: Subscription,
-		traits: CallTraits,
-		resolve: (value: unknown) => void,
-		reject: (error: SpockError) => void,
-	): void {
-		const tail = encodeRequestTail(func, encodePayload(query));
-		const { timeoutMs, clock } = this.#options;
-		session.channel.send(new Call({ func, tail, traits, timeoutMs, signal: undefined }, clock, resolve, reject));
-	}
-
 	#subscribed(subscription: Subscription, session: Session, snapshot: ServiceSnapshot): void {
 		if (subscription.session !== session) return;
-		if (this.#failed.size === 0) this.#backoff.reset();
+		if (this.#failed.size === 0) this.#retry.reset();
 		subscription.accept(snapshot, session.greeting?.instance ?? null);
 	}
 
@@ -237,33 +218,27 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		subscription.lost(this.#options.clock.now());
 		subscription.fail(error);
 		this.#failed.add(subscription);
-		this.#retryTimer ??= this.#options.clock.setTimeout(() => {
-			this.#retryTimer = undefined;
-			const failed = [...this.#failed];
-			this.#failed.clear();
-			for (const one of failed) this.#subscribe(one);
-		}, this.#backoff.next());
-		this.#retryTimer.unref?.();
+		this.#retry.schedule(error);
+	}
+
+	#subscribeFailed(): void {
+		const failed = [...this.#failed];
+		this.#failed.clear();
+		for (const subscription of failed) this.#subscribe(subscription);
 	}
 
 	#cancelRetry(): void {
-		this.#options.clock.clearTimeout(this.#retryTimer);
-		this.#retryTimer = undefined;
+		this.#retry.cancel();
 		this.#failed.clear();
 	}
 
+	#sweep(): void {
+		for (const subscription of [...this.#subscriptions.values()]) this.#endIfIdle(subscription);
+		if (this.#subscriptions.size > 0) this.#armSweep();
+	}
+
 	#armSweep(): void {
-		if (this.#sweepTimer !== undefined) return;
-		const { clock, idleSubscriptionMs } = this.#options;
-		this.#sweepTimer = clock.setTimeout(
-			() => {
-				this.#sweepTimer = undefined;
-				for (const subscription of [...this.#subscriptions.values()]) this.#endIfIdle(subscription);
-				if (this.#subscriptions.size > 0) this.#armSweep();
-			},
-			Math.ceil(idleSubscriptionMs / 2),
-		);
-		this.#sweepTimer.unref?.();
+		this.#sweepTimer.arm(Math.ceil(this.#options.idleSubscriptionMs / 2));
 	}
 
 	#endIfIdle(subscription: Subscription): void {
@@ -275,7 +250,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		const { session } = subscription;
 		subscription.session = undefined;
 		if (session !== undefined && session === this.#session && this.pushes === true) {
-			this.#send(session, 'unwatchService', subscription, BACKGROUND, ignore, ignore);
+			session.send('unwatchService', subscription.query, BACKGROUND, this.#options.timeoutMs);
 		}
 	}
 
@@ -284,10 +259,10 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		this.#closed = true;
 		this.#session = undefined;
 		this.#cancelRetry();
-		this.#options.clock.clearTimeout(this.#sweepTimer);
+		this.#sweepTimer.cancel();
 		for (const subscription of this.#subscriptions.values()) {
 			subscription.observers.clear();
-			subscription.waiters.rejectAll(closedError());
+			subscription.waiters.endAll(closedError());
 		}
 		this.#subscriptions.clear();
 	}
@@ -299,14 +274,6 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 	}
 }
 
-function closedError(): SpockError {
-	return new SpockError('CLOSED', 'the client was closed');
-}
-
 function noPushesError(): SpockError {
 	return new SpockError('UNKNOWN_FUNC', 'this sidecar is a baseline one: it cannot tell of changes');
-}
-
-function ignore(): void {
-	// An unwatch that fails leaves pushes that nobody takes.
 }

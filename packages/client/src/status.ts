@@ -31,16 +31,20 @@ export interface DiplomatStatus {
 	readonly lastError: string | null;
 }
 
+/** What is known of a sidecar before the first has answered, and in direct mode. */
+const NO_SIDECAR = { sidecar: null, instance: null, baseline: false };
+
 /** The status of a client of a sidecar. */
 export function sidecarStatus({ name, connection, subscriptionCount }: SidecarSource, address: string): DiplomatStatus {
 	const { state, greeting, lastError } = connection;
+	const { sidecar, instance, baseline } = greeting ?? NO_SIDECAR;
 	return {
 		source: name,
 		state,
 		address,
-		sidecar: greeting?.sidecar ?? null,
-		instance: greeting?.instance ?? null,
-		baseline: greeting?.baseline ?? false,
+		sidecar,
+		instance,
+		baseline,
 		subscriptions: subscriptionCount,
 		...connection.counts(),
 		lastError: lastError?.message ?? null,
@@ -53,9 +57,7 @@ export function directStatus(source: string, isOpen: boolean, subscriptions: num
 		source,
 		state: isOpen ? 'ready' : 'closed',
 		address: null,
-		sidecar: null,
-		instance: null,
-		baseline: false,
+		...NO_SIDECAR,
 		subscriptions,
 		inFlight: 0,
 		waiting: 0,

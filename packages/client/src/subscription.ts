@@ -1,4 +1,10 @@
-import type { ServiceQuery, ServiceSnapshot, SnapshotObserver, SpockError } from '@spock/protocol';
+import {
+	isStale,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type SnapshotObserver,
+	type SpockError,
+} from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import type { Session } from './session.ts';
@@ -31,10 +37,6 @@ export class Subscription {
 		this.usedAtMs = clock.now();
 	}
 
-	get known(): boolean {
-		return this.#snapshot !== undefined;
-	}
-
 	get idle(): boolean {
 		return this.observers.size === 0 && this.waiters.count === 0;
 	}
@@ -42,30 +44,29 @@ export class Subscription {
 	/** The newest snapshot; its age grows while it is not live. */
 	read(): ServiceSnapshot | undefined {
 		const snapshot = this.#snapshot;
-		if (snapshot === undefined || snapshot.source !== 'last-known-good') return snapshot;
+		if (snapshot === undefined || !isStale(snapshot)) return snapshot;
 		return Object.freeze({ ...snapshot, ageMs: this.#clock.now() - this.#verifiedAtMs });
 	}
 
 	/**
 	 * Takes a snapshot of this sidecar process, unless one that is as new is known. Equal revisions are news only when
-	 * they change whether the snapshot is live. Returns false for what was dropped.
+	 * they change whether the snapshot is live.
 	 */
-	accept(snapshot: ServiceSnapshot, instance: string | null): boolean {
+	accept(snapshot: ServiceSnapshot, instance: string | null): void {
 		const known = this.#snapshot;
 		if (known !== undefined && instance === this.#instance) {
-			if (snapshot.revision < known.revision) return false;
-			if (snapshot.revision === known.revision && snapshot.source === known.source) return false;
+			if (snapshot.revision < known.revision) return;
+			if (snapshot.revision === known.revision && snapshot.source === known.source) return;
 		}
 		this.#instance = instance;
 		this.#publish(snapshot, this.#clock.now() - snapshot.ageMs);
-		return true;
 	}
 
 	/** The sidecar is away: what is known was true at this moment, or even before if it was stale then. */
 	lost(verifiedAtMs: number): void {
 		this.session = undefined;
 		const snapshot = this.#snapshot;
-		if (snapshot === undefined || snapshot.source === 'last-known-good') return;
+		if (snapshot === undefined || isStale(snapshot)) return;
 		this.#publish({ ...snapshot, source: 'last-known-good' }, verifiedAtMs);
 	}
 
@@ -73,7 +74,7 @@ export class Subscription {
 	fail(error: SpockError): void {
 		if (this.#snapshot !== undefined) return;
 		this.error = error;
-		this.waiters.rejectAll(error);
+		this.waiters.endAll(error);
 		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.error?.(error);
 	}
 
@@ -81,7 +82,7 @@ export class Subscription {
 		this.error = undefined;
 		this.#snapshot = snapshot;
 		this.#verifiedAtMs = verifiedAtMs;
-		this.waiters.resolveAll();
+		this.waiters.endAll();
 		const now = this.read() as ServiceSnapshot;
 		// An observer may stop others, or start new ones that are told by themselves.
 		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.next(now);

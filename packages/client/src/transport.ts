@@ -1,4 +1,4 @@
-import { createConnection, type OnReadOpts } from 'node:net';
+import { createConnection, type OnReadOpts, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 import type { SocketAddress } from '@spock/protocol/node';
@@ -26,7 +26,11 @@ export const socketTransport: Transport = (address, receive) => {
 			return true;
 		},
 	};
-	return 'path' in address
-		? createConnection({ path: address.path, onread })
-		: createConnection({ host: address.host, port: address.port, noDelay: true, onread });
+	// A unix domain socket has no delay to switch off: Node looks at `noDelay` for TCP alone.
+	return createConnection({ ...address, noDelay: true, onread });
 };
+
+/** A stream that is broken from the start: a transport that throws is one whose attempt failed. */
+export function failedTransport(error: unknown): Duplex {
+	return new Socket().destroy(error instanceof Error ? error : new Error(String(error)));
+}

@@ -2,17 +2,13 @@ import type { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import { abortedError } from './call.ts';
-
-interface Waiter {
-	resolve(): void;
-	reject(error: SpockError): void;
-}
+import { OneTimer } from './one-timer.ts';
 
 /** Those who wait for one thing to happen, each with a deadline and a signal of its own. */
 export class Waiters {
 	readonly #clock: Clock;
 	readonly #unref: boolean;
-	readonly #waiters = new Set<Waiter>();
+	readonly #waiters = new Set<(error?: SpockError) => void>();
 
 	constructor(clock: Clock, unref: boolean) {
 		this.#clock = clock;
@@ -24,44 +20,32 @@ export class Waiters {
 	}
 
 	/**
-	 * Resolves at `resolveAll`. Rejects with the error of `rejectAll`, with what `timeoutError` makes at the deadline, or
-	 * with ABORTED. Leaves no timer and no listener behind.
+	 * Resolves or rejects at `endAll`. Rejects with what `timeoutError` makes at the deadline, or with ABORTED; the signal
+	 * is not aborted yet. Leaves no timer and no listener behind.
 	 */
 	wait(
 		what: string,
 		{ timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 		timeoutError: () => SpockError,
 	): Promise<void> {
-		if (signal?.aborted) return Promise.reject(abortedError(signal, what));
 		return new Promise((resolve, reject) => {
-			const end = (): void => {
-				this.#waiters.delete(waiter);
-				this.#clock.clearTimeout(timer);
+			const end = (error?: SpockError): void => {
+				this.#waiters.delete(end);
+				timer.cancel();
 				signal?.removeEventListener('abort', onAbort);
+				if (error === undefined) resolve();
+				else reject(error);
 			};
-			const waiter: Waiter = {
-				resolve: () => {
-					end();
-					resolve();
-				},
-				reject: (error) => {
-					end();
-					reject(error);
-				},
-			};
-			const onAbort = (): void => waiter.reject(abortedError(signal as AbortSignal, what));
-			const timer = this.#clock.setTimeout(() => waiter.reject(timeoutError()), timeoutMs);
-			if (this.#unref) timer.unref?.();
+			const onAbort = (): void => end(abortedError(signal as AbortSignal, what));
+			const timer = new OneTimer(this.#clock, () => end(timeoutError()), this.#unref);
+			timer.arm(timeoutMs);
 			signal?.addEventListener('abort', onAbort, { once: true });
-			this.#waiters.add(waiter);
+			this.#waiters.add(end);
 		});
 	}
 
-	resolveAll(): void {
-		for (const waiter of [...this.#waiters]) waiter.resolve();
-	}
-
-	rejectAll(error: SpockError): void {
-		for (const waiter of [...this.#waiters]) waiter.reject(error);
+	/** What they waited for has happened; with an error, it never will. */
+	endAll(error?: SpockError): void {
+		for (const end of [...this.#waiters]) end(error);
 	}
 }

@@ -1,8 +1,8 @@
-import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import type { Call, CallOwner } from './call.ts';
-import { DeadlineTimer } from './deadline-timer.ts';
+import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
+import { overloadedError } from './overloaded-error.ts';
 
 /** The calls made while there is no connection, in their order. Their deadlines run; their number is bounded. */
 export class WaitingCalls implements CallOwner {
@@ -25,8 +25,7 @@ export class WaitingCalls implements CallOwner {
 	/** Takes a call, or rejects it OVERLOADED. */
 	add(call: Call): void {
 		if (this.#calls.size >= this.#countMax) {
-			const message = `${call.func}: ${this.#countMax} calls wait for a connection, which is the limit`;
-			call.reject(new SpockError('OVERLOADED', message, { details: { func: call.func, waitingMax: this.#countMax } }));
+			call.reject(overloadedError(call.func, 'waitingMax', this.#countMax));
 			return;
 		}
 		call.owner = this;
@@ -47,14 +46,11 @@ export class WaitingCalls implements CallOwner {
 		return calls;
 	}
 
-	readonly #sweep = (nowMs: number): number => {
-		let nextMs: number = Number.POSITIVE_INFINITY;
+	readonly #sweep = (isDue: IsDue): void => {
 		for (const call of this.#calls) {
-			if (call.deadlineMs <= nowMs) {
-				this.#calls.delete(call);
-				call.rejectTimeout(`, because ${this.#whyNot()}`);
-			} else if (call.deadlineMs < nextMs) nextMs = call.deadlineMs;
+			if (!isDue(call.deadlineMs)) continue;
+			this.#calls.delete(call);
+			call.rejectTimeout(`, because ${this.#whyNot()}`);
 		}
-		return nextMs;
 	};
 }

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { Call } from '../src/call.ts';
 import { PLAIN } from '../src/call-traits.ts';
 import { RequestChannel } from '../src/request-channel.ts';
+import { TickClock } from '../src/tick-clock.ts';
 
 interface Vector {
 	readonly rule: string;
@@ -43,7 +44,7 @@ function channelWithCall(id: number) {
 		channel.send(
 			new Call(
 				{ func: 'ping', tail: ',"func":"ping"}\n', traits: PLAIN, timeoutMs: 100, signal: undefined },
-				clock,
+				new TickClock(clock),
 				resolve,
 				reject,
 			),

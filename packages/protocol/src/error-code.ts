@@ -1,53 +1,41 @@
 /**
- * The closed set of error codes, what each means, and whether trying again can help.
- * `wire` codes travel in failures; the others are local to a client and never leave it.
+ * The codes that travel in failures, and whether trying again can help. What each means for people stands in
+ * error-code-facts.ts, so that a program which only makes errors does not carry the prose.
  */
-const ERROR_CODES = {
-	BAD_FRAME: { wire: true, retryable: false, meaning: 'a line was not one JSON object in valid UTF-8' },
-	BAD_REQUEST: { wire: true, retryable: false, meaning: 'the request or its data has the wrong shape' },
-	FRAME_TOO_LARGE: { wire: true, retryable: false, meaning: 'a frame is longer than frameBytesMax' },
-	UNKNOWN_FUNC: { wire: true, retryable: false, meaning: 'the sidecar has no function of that name' },
-	UNSUPPORTED_VERSION: { wire: true, retryable: false, meaning: 'no protocol version in common' },
-	NO_SUCH_SERVICE: { wire: true, retryable: false, meaning: 'the registry knows no instance of the service' },
-	NO_HEALTHY_INSTANCE: { wire: true, retryable: true, meaning: 'the service has instances, none of them healthy' },
-	ACL_DENIED: { wire: true, retryable: false, meaning: 'the registry refuses to answer with this token' },
-	NOT_READY: { wire: true, retryable: true, meaning: 'the backend has not given a first answer yet' },
-	UNAVAILABLE: {
-		wire: true,
-		retryable: true,
-		meaning: 'the backend is out of reach and nothing young enough is known',
-	},
-	OVERLOADED: { wire: true, retryable: true, meaning: 'a limit on work in flight is reached' },
-	INTERNAL: { wire: true, retryable: true, meaning: 'a fault inside the sidecar' },
-	TIMEOUT: { wire: false, retryable: true, meaning: 'the deadline of the call passed' },
-	ABORTED: { wire: false, retryable: false, meaning: 'the caller aborted the call' },
-	DISCONNECTED: { wire: false, retryable: true, meaning: 'the connection was lost, or there is none' },
-	CLOSED: { wire: false, retryable: false, meaning: 'the client was closed or is draining' },
-	PROTOCOL: { wire: false, retryable: false, meaning: 'the peer broke the protocol' },
+const WIRE_CODES = {
+	BAD_FRAME: false,
+	BAD_REQUEST: false,
+	FRAME_TOO_LARGE: false,
+	UNKNOWN_FUNC: false,
+	UNSUPPORTED_VERSION: false,
+	NO_SUCH_SERVICE: false,
+	NO_HEALTHY_INSTANCE: true,
+	ACL_DENIED: false,
+	NOT_READY: true,
+	UNAVAILABLE: true,
+	OVERLOADED: true,
+	INTERNAL: true,
 } as const;
 
-/** Every error code, as in the table of docs/PROTOCOL.md. */
-export type ErrorCode = keyof typeof ERROR_CODES;
+/** The codes that are local to a client and never leave it, and whether trying again can help. */
+const LOCAL_CODES = {
+	TIMEOUT: true,
+	ABORTED: false,
+	DISCONNECTED: true,
+	CLOSED: false,
+	PROTOCOL: false,
+} as const;
 
 /** The codes that may travel in a failure. */
-export type WireErrorCode = {
-	[C in ErrorCode]: (typeof ERROR_CODES)[C]['wire'] extends true ? C : never;
-}[ErrorCode];
+export type WireErrorCode = keyof typeof WIRE_CODES;
 
-/** What is known of one code. */
-export interface ErrorCodeFacts {
-	/** True when the code may travel in a failure. */
-	readonly wire: boolean;
-	/** True when the same call may succeed later. */
-	readonly retryable: boolean;
-	/** One sentence for people. */
-	readonly meaning: string;
-}
+/** Every error code, as in the table of docs/PROTOCOL.md. */
+export type ErrorCode = WireErrorCode | keyof typeof LOCAL_CODES;
 
-/** The code table, frozen. */
-export const errorCodes: Readonly<Record<ErrorCode, ErrorCodeFacts>> = Object.freeze(ERROR_CODES);
+/** The closed set of error codes: true when the same call may succeed later. */
+export const retryableByCode: Readonly<Record<ErrorCode, boolean>> = { ...WIRE_CODES, ...LOCAL_CODES };
 
 /** True for a string that is one of the codes which may travel in a failure. */
 export function isWireErrorCode(code: unknown): code is WireErrorCode {
-	return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) && ERROR_CODES[code as ErrorCode].wire;
+	return typeof code === 'string' && Object.hasOwn(WIRE_CODES, code);
 }

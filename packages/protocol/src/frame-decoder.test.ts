@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { FrameDecoder } from './frame-decoder.ts';
+import { ID_MAX } from './limits.ts';
 
 type Found = ['frame', string] | ['fault', string];
 
@@ -153,5 +154,50 @@ describe('FrameDecoder', () => {
 			['fault', 'FRAME_TOO_LARGE'],
 			['frame', 'next'],
 		]);
+	});
+
+	describe('with a sink for frames that begin with an id', () => {
+		function decodeNumbered(line: string): [id: number, rest: string] | string {
+			let found: [id: number, rest: string] | string | undefined;
+			const decoder = new FrameDecoder({
+				frame: (text) => {
+					found = text;
+				},
+				numbered: (id, rest) => {
+					found = [id, rest];
+				},
+				fault: () => {},
+			});
+			decoder.push(Buffer.from(`${line}\n`));
+			if (found === undefined) throw new Error(`nothing was told of ${line}`);
+			return found;
+		}
+
+		it('tells id and rest, of which the frame can be made again', () => {
+			const rest = fc.string({ unit: 'grapheme', minLength: 1 }).map((text) => `,${text.replaceAll(/[\r\n]/g, ' ')}`);
+			fc.assert(
+				fc.property(fc.nat(ID_MAX), rest, (id, rest) => {
+					expect(decodeNumbered(`{"id":${id}${rest}`)).toEqual([id, rest]);
+				}),
+			);
+		});
+
+		it('tells whole what begins with no number of JSON, or with none that an id can be', () => {
+			for (const frame of [
+				'{"id":01}',
+				'{"id":}',
+				'{"id":-1}',
+				'{ "id":1}',
+				'{"id":"1"}',
+				'{"id":4294967296}',
+				'{"id":12345678901}',
+				'{"id":7',
+				'{}',
+			]) {
+				expect(decodeNumbered(frame)).toBe(frame);
+			}
+			expect(decodeNumbered('{"id":0}')).toEqual([0, '}']);
+			expect(decodeNumbered(`{"id":${ID_MAX}}`)).toEqual([ID_MAX, '}']);
+		});
 	});
 });

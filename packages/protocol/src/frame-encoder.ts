@@ -21,9 +21,8 @@ export function encodePayload(data: unknown): PayloadText {
 /** Everything of a request behind its id. Callers memoise it by function and data. */
 export function encodeRequestTail(func: string, payload: PayloadText, timeoutMs?: number): string {
 	const timeout = timeoutMs === undefined ? '' : `,"timeoutMs":${timeoutMs}`;
-	return payload === 'null'
-		? `,"func":${JSON.stringify(func)}${timeout}}\n`
-		: `,"func":${JSON.stringify(func)}${timeout},"data":${payload}}\n`;
+	const data = payload === 'null' ? '' : `,"data":${payload}`;
+	return `,"func":${JSON.stringify(func)}${timeout}${data}}\n`;
 }
 
 /** A request line from an id and a tail of {@link encodeRequestTail}. */
@@ -31,9 +30,14 @@ export function encodeRequest(id: number, tail: string): string {
 	return `{"id":${id}${tail}`;
 }
 
+/** Everything of a reply behind its id. Sidecars send it after the id as it came. */
+export function encodeReplyTail(payload: PayloadText): string {
+	return `,"data":${payload}}\n`;
+}
+
 /** A reply line. */
 export function encodeReply(id: number, payload: PayloadText): string {
-	return `{"id":${id},"data":${payload}}\n`;
+	return `{"id":${id}${encodeReplyTail(payload)}`;
 }
 
 /** A failure line. */

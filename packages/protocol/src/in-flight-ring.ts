@@ -1,3 +1,4 @@
+import { isInteger } from './is-integer.ts';
 import { IN_FLIGHT_MAX } from './limits.ts';
 
 /** Slots before the first growth: an idle client stays small, a busy one stays in the processor's cache. */
@@ -33,7 +34,7 @@ export class InFlightRing<T> {
 
 	constructor(options: InFlightRingOptions = {}) {
 		const { capacity = IN_FLIGHT_MAX, firstId = 1 } = options;
-		if (!Number.isInteger(capacity) || capacity < 1 || capacity > 2 ** 31 || !Number.isInteger(Math.log2(capacity))) {
+		if (!isInteger(capacity, 1, 2 ** 31) || !Number.isInteger(Math.log2(capacity))) {
 			throw new RangeError(`capacity must be a power of two from 1 to 2147483648, not ${capacity}`);
 		}
 		const slots = Math.min(SLOTS_INITIAL, capacity);

@@ -1,4 +1,5 @@
-export { type ErrorCode, type ErrorCodeFacts, errorCodes, isWireErrorCode, type WireErrorCode } from './error-code.ts';
+export { type ErrorCode, isWireErrorCode, type WireErrorCode } from './error-code.ts';
+export { type ErrorCodeFacts, errorCodes } from './error-code-facts.ts';
 export { FrameDecoder, type FrameDecoderOptions, type FrameSink } from './frame-decoder.ts';
 export {
 	assertFrameSize,
@@ -7,6 +8,7 @@ export {
 	encodePayload,
 	encodePush,
 	encodeReply,
+	encodeReplyTail,
 	encodeRequest,
 	encodeRequestTail,
 	type PayloadText,
@@ -35,6 +37,7 @@ export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, Sidec
 export {
 	type InstanceStatus,
 	isServing,
+	isStale,
 	normaliseQuery,
 	queryKey,
 	type ServiceAddress,

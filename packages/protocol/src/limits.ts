@@ -38,14 +38,21 @@ export interface WireLimits {
 	readonly inFlightMax: number;
 }
 
-/** Relations between the limits that the code relies on; the tests assert that the list is true. */
-export const limitRelations: readonly (readonly [sentence: string, holds: boolean])[] = [
-	['a full output buffer holds several frames of the largest size', OUTPUT_BYTES_MAX >= 4 * FRAME_BYTES_MAX],
-	['the ring capacity is a power of two', (IN_FLIGHT_MAX & (IN_FLIGHT_MAX - 1)) === 0],
-	['ids outlast the ring many times over', ID_MAX + 1 >= IN_FLIGHT_MAX * 1024],
-	['a query of the largest size fits into a frame', QUERY_TAGS_MAX * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX],
-	[
-		'the option range of frameBytesMax holds its default',
-		FRAME_BYTES_MAX_FLOOR <= FRAME_BYTES_MAX && FRAME_BYTES_MAX <= FRAME_BYTES_MAX_CEILING,
-	],
-];
+/**
+ * Relations between the limits that the code relies on; the tests assert that the list is true. Marked as pure, so that a
+ * bundle in which nobody reads it leaves it out.
+ */
+export const limitRelations: readonly (readonly [sentence: string, holds: boolean])[] = /* @__PURE__ */ relateLimits();
+
+function relateLimits(): [sentence: string, holds: boolean][] {
+	return [
+		['a full output buffer holds several frames of the largest size', OUTPUT_BYTES_MAX >= 4 * FRAME_BYTES_MAX],
+		['the ring capacity is a power of two', (IN_FLIGHT_MAX & (IN_FLIGHT_MAX - 1)) === 0],
+		['ids outlast the ring many times over', ID_MAX + 1 >= IN_FLIGHT_MAX * 1024],
+		['a query of the largest size fits into a frame', QUERY_TAGS_MAX * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX],
+		[
+			'the option range of frameBytesMax holds its default',
+			FRAME_BYTES_MAX_FLOOR <= FRAME_BYTES_MAX && FRAME_BYTES_MAX <= FRAME_BYTES_MAX_CEILING,
+		],
+	];
+}

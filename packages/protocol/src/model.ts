@@ -72,8 +72,13 @@ export interface ServiceList {
 }
 
 /** True for an instance that may be sent work. */
-export function isServing(instance: ServiceInstance): boolean {
-	return instance.status === 'passing' || instance.status === 'warning';
+export function isServing({ status }: Pick<ServiceInstance, 'status'>): boolean {
+	return status === 'passing' || status === 'warning';
+}
+
+/** True for a snapshot whose backend, or sidecar, is out of reach: its age grows. */
+export function isStale({ source }: Pick<ServiceSnapshot, 'source'>): boolean {
+	return source === 'last-known-good';
 }
 
 /**

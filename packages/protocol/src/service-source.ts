@@ -4,9 +4,9 @@ import type { SpockError } from './spock-error.ts';
 /** How long to wait for an answer, and how to stop waiting. */
 export interface CallOptions {
 	/** Deadline of the call in milliseconds, 1 to 2147483647. Default: the source's own. */
-	readonly timeoutMs?: number;
+	readonly timeoutMs?: number | undefined;
 	/** Aborts the wait; the call rejects with ABORTED, its cause the signal's reason. */
-	readonly signal?: AbortSignal;
+	readonly signal?: AbortSignal | undefined;
 }
 
 /** Told of every state of one query, newest only. Callbacks must not throw. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { errorCodes, isWireErrorCode } from './error-code.ts';
+import { isWireErrorCode } from './error-code.ts';
+import { errorCodes } from './error-code-facts.ts';
 import { SpockError } from './spock-error.ts';
 
 describe('SpockError', () => {

@@ -1,4 +1,6 @@
-import { type ErrorCode, errorCodes, isWireErrorCode, type WireErrorCode } from './error-code.ts';
+import { type ErrorCode, isWireErrorCode, retryableByCode, type WireErrorCode } from './error-code.ts';
+import { isObject } from './is-object.ts';
+import { stringOrNull } from './string-or-null.ts';
 
 /** The error member of a failure on the wire. */
 export interface WireError {
@@ -23,7 +25,7 @@ export interface SpockErrorOptions {
 const BRAND = Symbol.for('@spock/error');
 
 /**
- * The one error class of Spock and Diplomat. `code` is from the closed table of {@link errorCodes}; `retryable` says
+ * The one error class of Spock and Diplomat. `code` is from the closed set {@link ErrorCode}; `retryable` says
  * whether the same call may succeed later; `details` holds facts for programs; `cause` is kept.
  */
 export class SpockError extends Error {
@@ -34,7 +36,7 @@ export class SpockError extends Error {
 	constructor(code: ErrorCode, message: string, options: SpockErrorOptions = {}) {
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
 		this.code = code;
-		this.retryable = options.retryable ?? errorCodes[code].retryable;
+		this.retryable = options.retryable ?? retryableByCode[code];
 		this.details = Object.freeze({ ...options.details });
 	}
 
@@ -61,22 +63,17 @@ export class SpockError extends Error {
 	 * details; missing members get the defaults of the code table.
 	 */
 	static fromWire(wire: unknown): SpockError {
-		const { code, message, retryable, details } = (typeof wire === 'object' && wire !== null ? wire : {}) as Record<
-			string,
-			unknown
-		>;
-		const text = typeof message === 'string' ? message : 'the sidecar gave no message';
-		const facts = isPlainObject(details) ? details : {};
-		if (isWireErrorCode(code)) {
-			return new SpockError(code, text, {
-				details: facts,
-				...(typeof retryable === 'boolean' ? { retryable } : {}),
-			});
-		}
-		return new SpockError('INTERNAL', text, {
-			details: { ...facts, code: typeof code === 'string' ? code : null },
-			retryable: typeof retryable === 'boolean' ? retryable : false,
-		});
+		const { code, message, retryable, details } = isObject(wire) ? wire : {};
+		const isKnown = isWireErrorCode(code);
+		const facts = isObject(details) ? details : {};
+		return new SpockError(
+			isKnown ? code : 'INTERNAL',
+			typeof message === 'string' ? message : 'the sidecar gave no message',
+			{
+				details: isKnown ? facts : { ...facts, code: stringOrNull(code) },
+				retryable: typeof retryable === 'boolean' ? retryable : isKnown && retryableByCode[code],
+			},
+		);
 	}
 
 	/** The error member of a failure. A code that is local to a client becomes INTERNAL. */
@@ -87,7 +84,3 @@ export class SpockError extends Error {
 }
 
 Object.defineProperty(SpockError.prototype, BRAND, { value: true });
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

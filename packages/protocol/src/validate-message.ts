@@ -1,14 +1,16 @@
+import { isInteger } from './is-integer.ts';
+import { isObject } from './is-object.ts';
 import { isDeeperThan } from './json-depth.ts';
 import { FUNC_LENGTH_MAX, ID_MAX, JSON_DEPTH_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import type { ClientMessage, Fault, SidecarMessage } from './message.ts';
 import type { WireError } from './spock-error.ts';
 
-type Members = Record<string, unknown>;
+type Members = Readonly<Record<string, unknown>>;
 
 /** Reads one frame as a sidecar does: a request, a notice, or a fault that says what to answer. Never throws. */
 export function readClientMessage(text: string): ClientMessage | Fault {
 	const members = parseObject(text);
-	if (isFault(members)) return members;
+	if (typeof members === 'string') return badFrame(members);
 	const { id, func, data = null, timeoutMs } = members;
 	if (id === undefined) {
 		if (func === 'cancel') return { kind: 'notice', func, data };
@@ -32,7 +34,7 @@ export function readClientMessage(text: string): ClientMessage | Fault {
  */
 export function readSidecarMessage(text: string): SidecarMessage | Fault {
 	const members = parseObject(text);
-	if (isFault(members)) return members;
+	if (typeof members === 'string') return badFrame(members);
 	const { id, data = null, error, event } = members;
 	if (id === undefined) {
 		if (typeof event === 'string' && event.length > 0) return { kind: 'push', event, data };
@@ -48,45 +50,31 @@ export function readSidecarMessage(text: string): SidecarMessage | Fault {
 
 /** True for a request id: an integer from 0 to 4294967295. */
 export function isId(value: unknown): value is number {
-	return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= ID_MAX;
+	return isInteger(value, 0, ID_MAX);
 }
 
 /** True for a deadline that a timer can keep: an integer from 1 to 2147483647 milliseconds. */
 export function isTimeoutMs(value: unknown): value is number {
-	return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= TIMEOUT_MS_MAX;
+	return isInteger(value, 1, TIMEOUT_MS_MAX);
 }
 
-function parseObject(text: string): Members | Fault {
-	if (isDeeperThan(text, JSON_DEPTH_MAX)) return badFrame(`the frame nests deeper than ${JSON_DEPTH_MAX} levels`);
+/** The members of the frame, or what is wrong with it. */
+function parseObject(text: string): Members | string {
+	if (isDeeperThan(text, JSON_DEPTH_MAX)) return `the frame nests deeper than ${JSON_DEPTH_MAX} levels`;
 	let value: unknown;
 	try {
 		value = JSON.parse(text);
 	} catch {
 		// What V8 says of the text quotes the text; a peer is told only that it is no JSON.
-		return badFrame('the frame is not JSON');
+		return 'the frame is not JSON';
 	}
-	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-		return badFrame('the frame is not a JSON object');
-	}
-	return value as Members;
-}
-
-const FAULT: unique symbol = Symbol('fault');
-
-function isFault(value: Members | Fault): value is Fault {
-	return FAULT in value;
+	return isObject(value) ? value : 'the frame is not a JSON object';
 }
 
 function badFrame(message: string): Fault {
-	return makeFault({ kind: 'fault', id: null, code: 'BAD_FRAME', message, details: {} });
+	return { kind: 'fault', id: null, code: 'BAD_FRAME', message, details: {} };
 }
 
 function badRequest(id: number | null, path: string, message: string): Fault {
-	return makeFault({ kind: 'fault', id, code: 'BAD_REQUEST', message, details: { path } });
-}
-
-// A frame may have a member `kind` of its own, so a fault is known by a symbol, which no JSON can hold.
-function makeFault(fault: Fault): Fault {
-	Object.defineProperty(fault, FAULT, { value: true });
-	return fault;
+	return { kind: 'fault', id, code: 'BAD_REQUEST', message, details: { path } };
 }

@@ -12,8 +12,11 @@ export type CloseReason =
 
 /** What happens in a sidecar, for whoever counts and logs it. Called often: implementations must be cheap and not throw. */
 export interface SidecarObserver {
-	/** A request was answered; `code` is an error code, or `ok`. `func` is `other` for functions that do not exist. */
-	answered?(func: string, code: string, durationMs: number): void;
+	/**
+	 * Requests were answered; `code` is an error code, or `ok`. `func` is `other` for functions that do not exist. Those
+	 * that came together and were answered at once are told together: their duration is that of the chunk they came in.
+	 */
+	answered?(func: string, code: string, durationMs: number, count: number): void;
 	connectionOpened?(id: number): void;
 	connectionClosed?(id: number, reason: CloseReason, bytesRead: number, bytesWritten: number): void;
 	/** Refused because `connectionsMax` are open. */

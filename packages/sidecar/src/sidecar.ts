@@ -18,6 +18,7 @@ import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './option
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
 import { type Listener, listen } from './server/listener.ts';
+import { RequestMemo } from './server/request-memo.ts';
 import type { SidecarObserver } from './sidecar-observer.ts';
 import { SIDECAR_VERSION } from './version.ts';
 
@@ -113,10 +114,13 @@ class SpockSidecar implements Sidecar {
 			status: statusHandler(() => this.status()),
 			explain: explainHandler(source),
 		});
-		this.#registry = new ConnectionRegistry({ source, dispatcher, limits, clock, observer }, () => {
-			this.#emptied?.();
-			this.#lifecycle.handle('last client left');
-		});
+		this.#registry = new ConnectionRegistry(
+			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer },
+			() => {
+				this.#emptied?.();
+				this.#lifecycle.handle('last client left');
+			},
+		);
 		let end: (exitCode: 0 | 1) => void = () => undefined;
 		this.ended = new Promise((resolve) => {
 			end = resolve;

@@ -1,6 +1,10 @@
 // Shared by the packages of this repository; outside semver.
+export { isInteger } from '../is-integer.ts';
+export { isObject } from '../is-object.ts';
+export { stringOrNull } from '../string-or-null.ts';
 export { Backoff, type BackoffOptions } from './backoff.ts';
 export { type Clock, type Random, systemClock, type TimerHandle } from './clock.ts';
+export { FrameHeads } from './frame-head.ts';
 export { type Cell, type MachineTable, printMachine, type Step, step } from './machine.ts';
 export {
 	booleanOption,
@@ -10,3 +14,4 @@ export {
 	signalOption,
 	stringOption,
 } from './option-validators.ts';
+export { TextMemo, type TextMemoOptions } from './text-memo.ts';

@@ -1,10 +1,11 @@
+import { isInteger } from '../is-integer.ts';
 import { TIMEOUT_MS_MAX } from '../limits.ts';
 
 // A wrong option is a programmer's error: it throws at the call and names the option and the value.
 
 /** A whole number from `min` to `max`; throws a RangeError naming the option. */
 export function integerOption(name: string, value: unknown, min: number, max: number): number {
-	if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+	if (!isInteger(value, min, max)) {
 		throw new RangeError(`${name} must be an integer from ${min} to ${max}, not ${show(value)}`);
 	}
 	return value;
@@ -18,7 +19,7 @@ export function durationMsOption(name: string, value: unknown, min = 1): number 
 /** A string that is not empty; throws a TypeError naming the option. */
 export function stringOption(name: string, value: unknown): string {
 	if (typeof value !== 'string' || value.length === 0) {
-		throw new TypeError(`${name} must be a string that is not empty, not ${show(value)}`);
+		throw wrongType(name, 'a string that is not empty', value);
 	}
 	return value;
 }
@@ -26,23 +27,27 @@ export function stringOption(name: string, value: unknown): string {
 /** One of the given words; throws a TypeError naming the option and the words. */
 export function oneOfOption<T extends string>(name: string, value: unknown, words: readonly T[]): T {
 	if (!words.includes(value as T)) {
-		throw new TypeError(`${name} must be one of ${words.join(', ')}, not ${show(value)}`);
+		throw wrongType(name, `one of ${words.join(', ')}`, value);
 	}
 	return value as T;
 }
 
 /** True or false; throws a TypeError naming the option. */
 export function booleanOption(name: string, value: unknown): boolean {
-	if (typeof value !== 'boolean') throw new TypeError(`${name} must be true or false, not ${show(value)}`);
+	if (typeof value !== 'boolean') throw wrongType(name, 'true or false', value);
 	return value;
 }
 
 /** An AbortSignal or undefined; throws a TypeError naming the option. */
 export function signalOption(name: string, value: unknown): AbortSignal | undefined {
 	if (value !== undefined && !(value instanceof AbortSignal)) {
-		throw new TypeError(`${name} must be an AbortSignal, not ${show(value)}`);
+		throw wrongType(name, 'an AbortSignal', value);
 	}
 	return value;
+}
+
+function wrongType(name: string, expected: string, value: unknown): TypeError {
+	return new TypeError(`${name} must be ${expected}, not ${show(value)}`);
 }
 
 function show(value: unknown): string {

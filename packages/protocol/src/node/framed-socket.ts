@@ -1,20 +1,22 @@
 import type { Duplex } from 'node:stream';
 
-import { FrameDecoder } from '../frame-decoder.ts';
+import { FrameDecoder, type FrameSink } from '../frame-decoder.ts';
 
 /**
- * Bytes of one tick after which they are written at once and not at the end of the tick: the peer then works on the first
- * ones while this side still produces the rest. Measured in design: without it 0.83x the calls at 1024 in flight.
+ * What is written in one tick leaves in pieces: the peer then works on the first while this side still produces the rest.
+ * A third of what the last tick wrote, within these bounds. Measured against one write at the end of the tick: 2.5x the
+ * calls with 64 in flight; against a fixed piece of 512 characters: 1.5x with 1024, where small pieces cost more than
+ * they gain.
  */
-const FLUSH_CHARACTERS = 8192;
-const NOT_ASCII = /[^\x00-\x7f]/;
+const PIECE_CHARACTERS_MIN = 512;
+const PIECE_CHARACTERS_MAX = 8192;
+const PIECES_IN_A_TICK = 3;
+const RESOLVED: Promise<void> = Promise.resolve();
 
 /** What a framed socket tells its owner. After `closed` nothing is told. */
-export interface FramedSocketEvents {
-	/** One frame's text. */
-	frame(text: string): void;
-	/** A line that is no text, or too long; the next frame is read correctly. */
-	fault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void;
+export interface FramedSocketEvents extends FrameSink {
+	/** Every frame that a chunk completed has been told. */
+	chunkRead?(): void;
 	/** The peer has taken what was written. */
 	drained?(): void;
 	/** The peer ended its side. The socket stays writable if it was made with `allowHalfOpen`. */
@@ -38,7 +40,11 @@ export class FramedSocket {
 	readonly #events: FramedSocketEvents;
 	readonly #decoder: FrameDecoder;
 	#pending = '';
+	#pieceCharacters = PIECE_CHARACTERS_MIN;
+	#tickCharacters = 0;
 	#flushQueued = false;
+	/** True while the frames of a chunk are told. */
+	#reading = false;
 	#writable = true;
 	#closed = false;
 	#error: Error | undefined;
@@ -82,18 +88,27 @@ export class FramedSocket {
 	/** Bytes from the stream; public for sockets made with `onread`, whose bytes do not come as events. */
 	readonly receive = (chunk: Buffer): void => {
 		this.#bytesRead += chunk.length;
-		this.#decoder.push(chunk);
+		this.#reading = true;
+		try {
+			this.#decoder.push(chunk);
+		} finally {
+			this.#reading = false;
+		}
+		this.#events.chunkRead?.();
+		this.#endTick();
 	};
 
 	/** Sends a line, which ends with LF, with the others of this tick. Does nothing once `end` or `destroy` was called. */
 	write(line: string): void {
 		if (!this.#writable) return;
 		this.#pending += line;
-		if (this.#pending.length >= FLUSH_CHARACTERS) {
-			this.flush();
-		} else if (!this.#flushQueued) {
+		if (this.#pending.length >= this.#pieceCharacters) this.flush();
+		// What is written while a chunk is read leaves when it is read: with one call at a time a microtask on top of that
+		// was measured as 7 % of the round trip.
+		if (!this.#flushQueued && !this.#reading) {
 			this.#flushQueued = true;
-			queueMicrotask(this.#flushQueuedFrames);
+			// Not queueMicrotask, which makes an AsyncResource each time and costs twice as much.
+			void RESOLVED.then(this.#flushQueuedFrames);
 		}
 	}
 
@@ -102,10 +117,12 @@ export class FramedSocket {
 		const text = this.#pending;
 		if (text === '' || this.#closed) return;
 		this.#pending = '';
-		// Of the ASCII that nearly all frames are, latin1 is the same bytes as UTF-8, without the encoder's pass.
-		const encoding = NOT_ASCII.test(text) ? 'utf8' : 'latin1';
-		this.#bytesWritten += encoding === 'latin1' ? text.length : Buffer.byteLength(text);
-		this.#socket.write(text, encoding);
+		this.#tickCharacters += text.length;
+		// Of the ASCII that nearly all frames are, latin1 is the same bytes as UTF-8, without the encoder's pass. Measuring
+		// the text tells ASCII from the rest, and costs a tenth of a regular expression.
+		const byteCount = Buffer.byteLength(text);
+		this.#bytesWritten += byteCount;
+		this.#socket.write(text, byteCount === text.length ? 'latin1' : 'utf8');
 	}
 
 	/** Stops reading: the peer's frames stay in the kernel and, when that is full, with the peer. */
@@ -142,8 +159,16 @@ export class FramedSocket {
 
 	readonly #flushQueuedFrames = (): void => {
 		this.#flushQueued = false;
-		this.flush();
+		this.#endTick();
 	};
+
+	#endTick(): void {
+		if (this.#tickCharacters === 0 && this.#pending === '') return;
+		this.flush();
+		const piece = this.#tickCharacters / PIECES_IN_A_TICK;
+		this.#pieceCharacters = Math.min(PIECE_CHARACTERS_MAX, Math.max(PIECE_CHARACTERS_MIN, piece));
+		this.#tickCharacters = 0;
+	}
 
 	readonly #onDrain = (): void => {
 		this.#events.drained?.();

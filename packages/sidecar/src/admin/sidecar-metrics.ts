@@ -1,12 +1,8 @@
 import type { DiscoveryEvent } from '@spock/discovery';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 import type { CloseReason, SidecarObserver } from '../sidecar-observer.ts';
-
-/** From 10 µs, which is a cached answer, to 1 s. */
-const DURATION_BUCKETS_SECONDS = [
-	0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
-];
+import { RequestMetrics } from './request-metrics.ts';
 
 /** What is read at each scrape. */
 export interface MetricsSource {
@@ -21,14 +17,7 @@ export interface MetricsSource {
  */
 export class SidecarMetrics implements SidecarObserver {
 	readonly registry: Registry = new Registry();
-	readonly #requests = this.#counter('spock_requests_total', 'Requests by function and outcome', ['func', 'code']);
-	readonly #durations = new Histogram({
-		name: 'spock_request_duration_seconds',
-		help: 'Time from the request to its answer, in the sidecar',
-		labelNames: ['func'],
-		buckets: DURATION_BUCKETS_SECONDS,
-		registers: [this.registry],
-	});
+	readonly #requests = new RequestMetrics(this.registry);
 	readonly #opened = this.#counter('spock_connections_opened_total', 'Connections accepted', []);
 	readonly #closed = this.#counter('spock_connections_closed_total', 'Connections closed, by reason', ['reason']);
 	readonly #refused = this.#counter('spock_connections_refused_total', 'Connections over the limit', []);
@@ -39,9 +28,6 @@ export class SidecarMetrics implements SidecarObserver {
 	readonly #goaways = this.#counter('spock_goaways_total', 'Times clients were asked to leave', ['reason']);
 	readonly #queries = this.#counter('spock_backend_queries_total', 'Queries to the registry', ['outcome']);
 	readonly #published = this.#counter('spock_snapshots_published_total', 'Snapshots published, by source', ['source']);
-	// The children of labelled metrics, bound once: looking labels up for each request costs more than counting.
-	readonly #bound = new Map<string, { inc(): void }>();
-	readonly #boundDurations = new Map<string, { observe(seconds: number): void }>();
 
 	constructor() {
 		collectDefaultMetrics({ register: this.registry });
@@ -67,20 +53,8 @@ export class SidecarMetrics implements SidecarObserver {
 		gauge('spock_ready', '1 when ready', () => (source.isReady() ? 1 : 0));
 	}
 
-	answered(func: string, code: string, durationMs: number): void {
-		const key = `${func} ${code}`;
-		let counter = this.#bound.get(key);
-		if (counter === undefined) {
-			counter = this.#requests.labels(func, code);
-			this.#bound.set(key, counter);
-		}
-		counter.inc();
-		let histogram = this.#boundDurations.get(func);
-		if (histogram === undefined) {
-			histogram = this.#durations.labels(func);
-			this.#boundDurations.set(func, histogram);
-		}
-		histogram.observe(durationMs / 1000);
+	answered(func: string, code: string, durationMs: number, count: number): void {
+		this.#requests.add(func, code, durationMs, count);
 	}
 
 	connectionOpened(): void {

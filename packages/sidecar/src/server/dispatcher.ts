@@ -1,6 +1,14 @@
-import { type FuncName, funcNames, type PayloadText, SpockError, validateFuncData } from '@spock/protocol';
+import { type FuncData, type FuncName, funcNames, SpockError, validateFuncData } from '@spock/protocol';
 
-import type { Call, Handler, Handlers } from './answer.ts';
+import type { Handler, Handlers } from './answer.ts';
+
+/** A request whose function exists and whose data is valid: all that is left is to call the handler. */
+export interface PreparedRequest {
+	readonly func: FuncName;
+	readonly data: FuncData<FuncName>;
+	readonly timeoutMs: number | undefined;
+	readonly handler: Handler<FuncName>;
+}
 
 /** Finds the handler of a request and validates its data. A `Map`, so that names of Object.prototype are unknown funcs. */
 export class Dispatcher {
@@ -15,12 +23,12 @@ export class Dispatcher {
 		return this.#handlers.has(func);
 	}
 
-	/** The payload of the reply, or a promise of it. Throws UNKNOWN_FUNC, BAD_REQUEST, and what the handler throws. */
-	dispatch(func: string, data: unknown, call: Call): PayloadText | Promise<PayloadText> {
+	/** Throws UNKNOWN_FUNC and BAD_REQUEST. */
+	prepare(func: string, data: unknown, timeoutMs: number | undefined): PreparedRequest {
 		const handler = this.#handlers.get(func);
 		if (handler === undefined) {
 			throw new SpockError('UNKNOWN_FUNC', `there is no function ${JSON.stringify(func)}`, { details: { func } });
 		}
-		return handler(validateFuncData(func as FuncName, data), call);
+		return { func: func as FuncName, data: validateFuncData(func as FuncName, data), timeoutMs, handler };
 	}
 }

@@ -1,0 +1,64 @@
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+
+import { build } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+
+/** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 5 %. */
+const GZIP_BYTES_MAX = 17_600;
+/** Every module of Node that the client uses. A new one is a decision, and not an accident. */
+const NODE_MODULES = ['node:buffer', 'node:diagnostics_channel', 'node:fs', 'node:net', 'node:path'];
+const LARGEST_SHOWN = 15;
+
+/** The client as an app bundles it, from source: the tests need no build. */
+async function bundleClient() {
+	const { outputFiles, metafile, warnings } = await build({
+		entryPoints: [fileURLToPath(new URL('../src/index.ts', import.meta.url))],
+		conditions: ['@spock/source'],
+		bundle: true,
+		minify: true,
+		platform: 'node',
+		format: 'esm',
+		target: 'node20.19',
+		write: false,
+		metafile: true,
+		logLevel: 'silent',
+	});
+	const [output] = Object.values(metafile.outputs);
+	const [file] = outputFiles;
+	if (output === undefined || file === undefined) throw new Error('esbuild gave no output');
+	return { text: file.contents, output, inputs: Object.keys(metafile.inputs), warnings };
+}
+
+const { text, output, inputs, warnings } = await bundleClient();
+
+/** What the bundle is made of, largest first, for the message of a test that fails. */
+function largestInputs(): string {
+	const lines = Object.entries(output.inputs)
+		.map(([path, { bytesInOutput }]) => ({ path, bytesInOutput }))
+		.sort((left, right) => right.bytesInOutput - left.bytesInOutput)
+		.slice(0, LARGEST_SHOWN)
+		.map(({ path, bytesInOutput }) => `${String(bytesInOutput).padStart(7)} ${path}`);
+	return `the largest inputs, in minified bytes:\n${lines.join('\n')}\n`;
+}
+
+describe('the bundle of the client', () => {
+	it('stays as small as it is', () => {
+		const gzipBytes = gzipSync(text, { level: 9 }).length;
+		expect(gzipBytes, largestInputs()).toBeLessThanOrEqual(GZIP_BYTES_MAX);
+	});
+
+	it('holds nothing of a third party', () => {
+		const strangers = inputs.filter((path) => path.includes('node_modules/'));
+		expect(strangers, largestInputs()).toEqual([]);
+	});
+
+	it('uses these modules of Node and no other', () => {
+		const imports = output.imports.filter(({ external }) => external === true).map(({ path }) => path);
+		expect([...new Set(imports)].sort()).toEqual(NODE_MODULES);
+	});
+
+	it('is made without a warning', () => {
+		expect(warnings).toEqual([]);
+	});
+});

@@ -1,0 +1,42 @@
+import { type ErrorCode, isWireErrorCode, retryableByCode } from './error-code.ts';
+
+/** What is known of one code. */
+export interface ErrorCodeFacts {
+	/** True when the code may travel in a failure. */
+	readonly wire: boolean;
+	/** True when the same call may succeed later. */
+	readonly retryable: boolean;
+	/** One sentence for people. */
+	readonly meaning: string;
+}
+
+const MEANINGS: Readonly<Record<ErrorCode, string>> = {
+	BAD_FRAME: 'a line was not one JSON object in valid UTF-8',
+	BAD_REQUEST: 'the request or its data has the wrong shape',
+	FRAME_TOO_LARGE: 'a frame is longer than frameBytesMax',
+	UNKNOWN_FUNC: 'the sidecar has no function of that name',
+	UNSUPPORTED_VERSION: 'no protocol version in common',
+	NO_SUCH_SERVICE: 'the registry knows no instance of the service',
+	NO_HEALTHY_INSTANCE: 'the service has instances, none of them healthy',
+	ACL_DENIED: 'the registry refuses to answer with this token',
+	NOT_READY: 'the backend has not given a first answer yet',
+	UNAVAILABLE: 'the backend is out of reach and nothing young enough is known',
+	OVERLOADED: 'a limit on work in flight is reached',
+	INTERNAL: 'a fault inside the sidecar',
+	TIMEOUT: 'the deadline of the call passed',
+	ABORTED: 'the caller aborted the call',
+	DISCONNECTED: 'the connection was lost, or there is none',
+	CLOSED: 'the client was closed or is draining',
+	PROTOCOL: 'the peer broke the protocol',
+};
+
+/** The code table, frozen. Marked as pure, so that a bundle in which nobody reads it leaves it out. */
+export const errorCodes: Readonly<Record<ErrorCode, ErrorCodeFacts>> = /* @__PURE__ */ makeTable();
+
+function makeTable(): Readonly<Record<ErrorCode, ErrorCodeFacts>> {
+	const codes = Object.keys(retryableByCode) as ErrorCode[];
+	const rows = codes.map((code) => {
+		return [code, { wire: isWireErrorCode(code), retryable: retryableByCode[code], meaning: MEANINGS[code] }] as const;
+	});
+	return Object.freeze(Object.fromEntries(rows)) as Record<ErrorCode, ErrorCodeFacts>;
+}

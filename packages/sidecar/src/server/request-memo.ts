@@ -1,0 +1,34 @@
+import { type Request, readClientMessage } from '@spock/protocol';
+import { TextMemo } from '@spock/protocol/internal';
+
+import type { PreparedRequest } from './dispatcher.ts';
+
+/** Requests that are remembered, for all connections together, and the longest text behind an id that is. */
+const REQUESTS_MAX = 4096;
+const REQUEST_LENGTH_MAX = 512;
+/** Any id: it takes the place of the real one in a trial. */
+const TRIAL_ID = 1;
+
+/**
+ * Requests by their text behind the id, parsed and validated: services ask for the same few services over and over.
+ * Measured with 1024 in flight: the sidecar's time for each call falls to less than a third.
+ */
+export class RequestMemo {
+	readonly #memo = new TextMemo<PreparedRequest>({ countMax: REQUESTS_MAX, lengthMax: REQUEST_LENGTH_MAX });
+
+	/** What the rest of a frame asks for, if it was asked before. */
+	find(rest: string): PreparedRequest | undefined {
+		return this.#memo.find(rest);
+	}
+
+	/** Remembers a request that was read from `{"id":N` and this rest. */
+	remember(rest: string, request: Request, prepared: PreparedRequest): void {
+		// Balancing keys are mostly seen once, and a greeting comes once from each connection.
+		if (prepared.func === 'hello' || (prepared.data as { key?: string } | null)?.key !== undefined) return;
+		if (rest.length > REQUEST_LENGTH_MAX) return;
+		// A second "id" further on would win over the first one. Then another first id makes no difference.
+		const trialId = request.id === TRIAL_ID ? TRIAL_ID + 1 : TRIAL_ID;
+		const trial = readClientMessage(`{"id":${trialId}${rest}`);
+		if (trial.kind === 'request' && trial.id === trialId) this.#memo.remember(rest, prepared);
+	}
+}

@@ -1,0 +1,226 @@
+import {
+	encodeFailure,
+	encodeReplyTail,
+	isId,
+	type PayloadText,
+	type Request,
+	SpockError,
+	type WireError,
+} from '@spock/protocol';
+import { type Clock, FrameHeads } from '@spock/protocol/internal';
+
+import type { ResolvedLimits } from '../options.ts';
+import type { SidecarObserver } from '../sidecar-observer.ts';
+import type { Call, Caller } from './answer.ts';
+import type { Dispatcher, PreparedRequest } from './dispatcher.ts';
+import type { RequestMemo } from './request-memo.ts';
+
+/** What the requests of a connection need. */
+export interface RequestsContext {
+	readonly dispatcher: Dispatcher;
+	readonly memo: RequestMemo;
+	readonly limits: ResolvedLimits;
+	readonly clock: Clock;
+	readonly observer: SidecarObserver;
+}
+
+/** The connection that the answers leave by. */
+export interface RequestsPort extends Caller {
+	send(line: string): void;
+	/** A request that had to wait is answered. */
+	settled(): void;
+}
+
+/**
+ * The requests of one connection: answers at once what is known at once, and keeps track of the others until they are
+ * answered, cancelled, or nobody waits any more.
+ */
+export class Requests {
+	readonly #context: RequestsContext;
+	readonly #port: RequestsPort;
+	readonly #heads = new FrameHeads();
+	readonly #waiting = new Map<number, AbortController>();
+	// Answered at once within the chunk that is being read: counted together, with one look at the clock.
+	#answeredFunc = '';
+	#answeredCount = 0;
+	#chunkStartedMs = -1;
+
+	constructor(context: RequestsContext, port: RequestsPort) {
+		this.#context = context;
+		this.#port = port;
+	}
+
+	/** Requests that wait for an answer. */
+	get waiting(): number {
+		return this.#waiting.size;
+	}
+
+	/** The common request: an id, and a rest of the frame that was seen before. False for any other. */
+	acceptKnown(id: number, rest: string): boolean {
+		const prepared = this.#context.memo.find(rest);
+		if (prepared === undefined) return false;
+		if (this.#mayStart(id, prepared.func)) this.#handle(prepared, id);
+		return true;
+	}
+
+	/** Any request; `rest` is what stands behind its id, if its frame begins with that. */
+	accept(request: Request, rest: string | undefined): void {
+		const { id, func, data, timeoutMs } = request;
+		const { dispatcher, memo } = this.#context;
+		if (!this.#mayStart(id, dispatcher.knows(func) ? func : 'other')) return;
+		let prepared: PreparedRequest;
+		try {
+			prepared = dispatcher.prepare(func, data, timeoutMs);
+		} catch (error) {
+			this.#answerFailure(id, dispatcher.knows(func) ? func : 'other', error, this.#startedMs());
+			return;
+		}
+		if (rest !== undefined) memo.remember(rest, request, prepared);
+		this.#handle(prepared, id);
+	}
+
+	/** The caller does not wait for this request any more; does nothing if it is answered. */
+	cancel(id: unknown): void {
+		if (!isId(id)) return;
+		const controller = this.#waiting.get(id);
+		this.#waiting.delete(id);
+		controller?.abort();
+	}
+
+	/** Nobody waits for anything any more. */
+	cancelAll(): void {
+		for (const controller of this.#waiting.values()) controller.abort();
+		this.#waiting.clear();
+	}
+
+	/** A chunk of input is read: tells the observer what was answered meanwhile. */
+	chunkRead(): void {
+		if (this.#answeredCount > 0) this.#tellAnswered();
+		this.#chunkStartedMs = -1;
+	}
+
+	/** Sends a failure; `id` is null for a frame whose id is not known. */
+	fail(id: number | null, { code, message, retryable, details }: WireError): void {
+		this.#port.send(encodeFailure(id, { code, message, retryable, details }));
+	}
+
+	#mayStart(id: number, func: string): boolean {
+		if (this.#waiting.size === 0) return true;
+		if (this.#waiting.has(id)) {
+			// Not counted as an answer: the first request with this id goes on, and its end must find its entry.
+			const error = new SpockError('BAD_REQUEST', `the id ${id} is in flight`, { details: { path: 'id' } });
+			this.fail(id, error.toWire());
+			return false;
+		}
+		const { inFlightMax } = this.#context.limits;
+		if (this.#waiting.size < inFlightMax) return true;
+		const message = `${inFlightMax} requests are in flight on this connection, which is the limit`;
+		const error = new SpockError('OVERLOADED', message, { details: { inFlightMax } });
+		this.#answerFailure(id, func, error, this.#startedMs());
+		return false;
+	}
+
+	#handle(prepared: PreparedRequest, id: number): void {
+		const startedMs = this.#startedMs();
+		const call = new RequestCall(this.#port, prepared.timeoutMs);
+		try {
+			const payload = prepared.handler(prepared.data, call);
+			if (payload instanceof Promise) this.#wait(prepared, id, call, payload, startedMs);
+			else if (this.#answer(prepared.func, id, payload, startedMs)) this.#countAnswered(prepared.func);
+		} catch (error) {
+			this.#answerFailure(id, prepared.func, error, startedMs);
+		}
+	}
+
+	#wait(
+		{ func }: PreparedRequest,
+		id: number,
+		call: RequestCall,
+		payload: Promise<PayloadText>,
+		startedMs: number,
+	): void {
+		const { controller } = call;
+		const { observer, clock } = this.#context;
+		this.#waiting.set(id, controller);
+		const settle = (send: () => void): void => {
+			// Cancelled, or the connection is gone: the id may already belong to another request.
+			if (this.#waiting.get(id) !== controller) return;
+			this.#waiting.delete(id);
+			send();
+			this.#port.settled();
+		};
+		payload.then(
+			(text) =>
+				settle(() => {
+					if (this.#answer(func, id, text, startedMs)) observer.answered?.(func, 'ok', clock.now() - startedMs, 1);
+				}),
+			(error: unknown) => settle(() => this.#answerFailure(id, func, error, startedMs)),
+		);
+	}
+
+	/** Sends a reply; false if it is too long, which is a failure. */
+	#answer(func: string, id: number, payload: PayloadText, startedMs: number): boolean {
+		const head = this.#heads.head(id);
+		const tail = encodeReplyTail(payload);
+		const { frameBytesMax } = this.#context.limits;
+		const length = head.length + tail.length;
+		if (length * 3 > frameBytesMax && Buffer.byteLength(head) + Buffer.byteLength(tail) - 1 > frameBytesMax) {
+			const message = 'the answer is longer than a frame may be';
+			const error = new SpockError('FRAME_TOO_LARGE', message, { details: { frameBytesMax } });
+			this.#answerFailure(id, func, error, startedMs);
+			return false;
+		}
+		this.#port.send(head + tail);
+		return true;
+	}
+
+	#answerFailure(id: number, func: string, reason: unknown, startedMs: number): void {
+		const { observer, clock } = this.#context;
+		const error = SpockError.from(reason);
+		if (error.code === 'INTERNAL') observer.fault?.(func, reason);
+		const wire = error.toWire();
+		this.fail(id, wire);
+		observer.answered?.(func, wire.code, clock.now() - startedMs, 1);
+	}
+
+	/** When the chunk began that is being read: two looks at the clock for each request were a tenth of its cost. */
+	#startedMs(): number {
+		if (this.#chunkStartedMs < 0) this.#chunkStartedMs = this.#context.clock.now();
+		return this.#chunkStartedMs;
+	}
+
+	#countAnswered(func: string): void {
+		if (this.#answeredFunc !== func) {
+			if (this.#answeredCount > 0) this.#tellAnswered();
+			this.#answeredFunc = func;
+		}
+		this.#answeredCount++;
+	}
+
+	#tellAnswered(): void {
+		const { observer, clock } = this.#context;
+		observer.answered?.(this.#answeredFunc, 'ok', clock.now() - this.#chunkStartedMs, this.#answeredCount);
+		this.#answeredCount = 0;
+	}
+}
+
+/** A call whose abort signal is made only when its handler asks for it: most are answered before anybody could cancel. */
+class RequestCall implements Call {
+	readonly caller: Caller;
+	readonly timeoutMs: number | undefined;
+	#controller: AbortController | undefined;
+
+	constructor(caller: Caller, timeoutMs: number | undefined) {
+		this.caller = caller;
+		this.timeoutMs = timeoutMs;
+	}
+
+	get controller(): AbortController {
+		this.#controller ??= new AbortController();
+		return this.#controller;
+	}
+
+	get signal(): AbortSignal {
+		return this.controller.signal;
+	}
+}

@@ -48,6 +48,8 @@ export interface RealConsulOptions {
 /** A Consul agent of this test, bound to 127.0.0.1. Disposing it ends it and removes its data. */
 export interface RealConsul extends AsyncDisposable {
 	readonly url: string;
+	/** Of the agent that runs now. */
+	readonly pid: number;
 	/** Registers, deregisters and so on. Throws an Error with the answer if it is not 2xx. */
 	put(path: string, body?: unknown): Promise<void>;
 	/** Ends the agent by SIGKILL, as a crash does. */
@@ -89,6 +91,11 @@ class ConsulProcess implements RealConsul {
 		this.#dataDirectory = dataDirectory;
 		this.#ports = ports;
 		this.url = `http://${HOST}:${ports.http}`;
+	}
+
+	get pid(): number {
+		if (this.#process === undefined) throw new Error('Consul is not running');
+		return this.#process.pid;
 	}
 
 	async put(path: string, body?: unknown): Promise<void> {

@@ -1,0 +1,41 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { build, type Plugin } from 'esbuild';
+
+/**
+ * Bundles modules of the workspace from their sources, whatever is built, into a directory. Gives the path of a built
+ * entry. Needs a checkout.
+ */
+export async function bundleSources<Entry extends string>(
+	entries: Readonly<Record<Entry, string>>,
+	outdir: string,
+	plugins: readonly Plugin[] = [],
+): Promise<(entry: Entry) => string> {
+	await build({
+		entryPoints: entries,
+		outdir,
+		outExtension: { '.js': '.mjs' },
+		bundle: true,
+		splitting: true,
+		format: 'esm',
+		platform: 'node',
+		target: 'node20.19',
+		conditions: ['@spock/source'],
+		logLevel: 'error',
+		plugins: [thirdPartyStaysOutside, ...plugins],
+	});
+	return (entry) => join(outdir, `${entry}.mjs`);
+}
+
+/** Dependencies are loaded from where they are installed, as the built packages do. */
+const thirdPartyStaysOutside: Plugin = {
+	name: 'third-party-stays-outside',
+	setup({ onResolve }) {
+		onResolve({ filter: /^[^./]/ }, ({ path, importer, kind }) => {
+			if (kind === 'entry-point' || path.startsWith('node:') || path.startsWith('@spock/')) return undefined;
+			return { path: pathToFileURL(createRequire(importer).resolve(path)).href, external: true };
+		});
+	},
+};

@@ -1,0 +1,174 @@
+import { type BenchResults, SHAPES } from '../results.ts';
+import { renderCallTables, renderFramingTable, renderNodeVersionTable } from './call-tables.ts';
+import { contendersOf } from './contenders.ts';
+import { formatCount, NOT_MEASURED } from './format-number.ts';
+import { formatGoalBound, formatGoalValue, judgeGoals } from './goals.ts';
+import {
+	renderBundleTable,
+	renderConnectionsTable,
+	renderConnectPerCallTable,
+	renderInFlightTable,
+	renderLookupsTable,
+	renderMicroTable,
+	renderRegistryTable,
+	renderStartUpTable,
+	renderWatchersTable,
+} from './growth-tables.ts';
+import { columnsOf, markdownTable, oneLine } from './markdown.ts';
+import { kernelName, nodeName } from './plot-head.ts';
+import { PLOTS } from './plots.ts';
+
+/** The parts of the page that a person writes, in Markdown. */
+export interface PerformanceProse {
+	/** The section "What limits us now", without its heading. */
+	readonly whatLimitsUs: string;
+}
+
+/** The whole of docs/PERFORMANCE.md. The same results and prose give the same bytes. */
+export function renderPerformanceMarkdown(results: BenchResults, prose: PerformanceProse): string {
+	const blocks = [
+		'<!-- Made by the bench from its result file: do not edit. `pnpm bench:render` makes it again. -->',
+		'# Performance',
+		plot('latency-readme.svg'),
+		'## How it was taken',
+		renderOrigin(results),
+		'## How to reproduce it',
+		REPRODUCTION,
+		'## Goals',
+		renderGoals(results),
+		'## What limits us now',
+		prose.whatLimitsUs.trim() === '' ? 'Nothing was written about this run.' : prose.whatLimitsUs.trim(),
+		'## Who was measured',
+		renderContenders(results),
+		'## Loads',
+		renderLoads(),
+		'## Calls by load',
+		CALLS_EXPLAINED,
+		...['latency-by-shape.svg', 'throughput.svg', 'cpu-per-call.svg', 'busy-node.svg'].map(plot),
+		renderCallTables(results),
+		...renderGrowth(results),
+		'## What was left out',
+		renderLeftOut(results),
+	];
+	return `${blocks.join('\n\n')}\n`;
+}
+
+const REPRODUCTION = [
+	'```sh',
+	'pnpm bench          # the whole run; writes the result file, this page and its plots',
+	'pnpm bench:quick    # a short run that shows whether something broke; its figures are rough',
+	'pnpm bench:render   # this page and its plots again, from the result file',
+	'```',
+	'',
+	'Absolute figures drift from machine to machine and from hour to hour on a shared one. The ratios to the echo of the same run',
+	'hold better, so most goals are set in them.',
+].join('\n');
+
+const CALLS_EXPLAINED = [
+	'Client and server are two processes; contenders take turns within every round, and each figure is the median over the rounds.',
+	'Latency is what the caller sees; in open loops it counts from the moment the call was due, so that waiting is not left out.',
+	'CPU is the processor time of one call, all threads of both processes.',
+].join('\n');
+
+function renderOrigin(results: BenchResults): string {
+	const { processor, cores, memoryMb, kernel } = results.machine;
+	const versions = Object.entries(results.versions).sort(([a], [b]) => (a < b ? -1 : 1));
+	const rows = [
+		['Date', results.takenAt],
+		['Commit', `\`${results.commit}\``],
+		['Run', results.quick ? 'quick: the figures are rough' : 'complete'],
+		['Processor', `${processor}, ${formatCount(cores)} ${cores === 1 ? 'core' : 'cores'}`],
+		['Memory', `${formatCount(memoryMb)} MB`],
+		['Kernel', kernelName(kernel)],
+		['Node', nodeName(results.node)],
+		['Other software', versions.map(([name, version]) => `${name} ${version}`).join(', ')],
+	];
+	return `${markdownTable(columnsOf(2, ['What', 'Value']), rows)}\n\nThis page is made by the bench from its result file: do not edit it.`;
+}
+
+function renderGoals(results: BenchResults): string {
+	const findings = judgeGoals(results);
+	const count = (verdict: string): string =>
+		formatCount(findings.filter((finding) => finding.verdict === verdict).length);
+	const rows = findings.map(({ figure, part, measured, verdict }) => [
+		figure,
+		part.what,
+		measured === undefined ? NOT_MEASURED : formatGoalValue(part, measured),
+		formatGoalBound(part, part.floor),
+		formatGoalBound(part, part.goal),
+		verdict === 'missed' ? '**missed**' : verdict,
+	]);
+	return [
+		'The goals were set before the product was built. The floor is what a bare prototype reached: less is a defect. The goal is beyond it.',
+		`Of ${formatCount(findings.length)} figures ${count('goal')} reach the goal, ${count('floor')} the floor alone, ${count('missed')} neither; ` +
+			`${count('not measured')} were not measured.`,
+		markdownTable(
+			['Figure', 'Part', 'Measured', 'Floor', 'Goal', 'Verdict'].map((heading, index) => ({
+				heading,
+				align: index >= 2 && index <= 4 ? 'right' : 'left',
+			})),
+			rows,
+		),
+	].join('\n\n');
+}
+
+function renderContenders(results: BenchResults): string {
+	const measured = new Set([...results.calls, ...results.connectPerCall].map((figure) => figure.contender));
+	const lines = contendersOf(results).map(({ id, label, what }) => {
+		const absence = measured.has(id) ? '' : ` (${NOT_MEASURED} in this run)`;
+		return `- **${oneLine(label)}**: ${oneLine(what)}${absence}.`;
+	});
+	return lines.join('\n');
+}
+
+function renderLoads(): string {
+	const loads = Object.values(SHAPES).map((shape) => `- ${shape.charAt(0).toUpperCase()}${shape.slice(1)}.`);
+	return [...loads, '- On a busy node: the same with a busy loop on each core beside it.'].join('\n');
+}
+
+function renderGrowth(results: BenchResults): string[] {
+	return [
+		'## Versions of Node',
+		renderNodeVersionTable(results),
+		'## Length-prefixed frames',
+		'An experiment: the same payloads in length-prefixed frames, beside the lines of the protocol.',
+		renderFramingTable(results),
+		'## Many connections',
+		'The same total rate of calls, spread over all connections to one sidecar.',
+		plot('connections.svg'),
+		renderConnectionsTable(results),
+		'## Many calls in flight',
+		'On one connection. Memory is the largest resident memory during the round.',
+		plot('in-flight.svg'),
+		renderInFlightTable(results),
+		'## Large registries',
+		'Everything in the registry is subscribed to.',
+		plot('registry.svg'),
+		renderRegistryTable(results),
+		'## Changes to watchers',
+		'From the write in Consul to the snapshot in the last watching client, beside a bare blocking query that sees the same change.',
+		plot('watchers.svg'),
+		renderWatchersTable(results),
+		'## A connection for each call',
+		renderConnectPerCallTable(results),
+		'## Lookups within the process',
+		renderLookupsTable(results),
+		'## Single parts',
+		renderMicroTable(results),
+		'## Start-up',
+		renderStartUpTable(results),
+		'## Client bundle',
+		renderBundleTable(results),
+	];
+}
+
+function renderLeftOut(results: BenchResults): string {
+	if (results.leftOut.length === 0) return 'Nothing: the run is complete.';
+	return results.leftOut.map(({ what, why }) => `- ${oneLine(what)}: ${oneLine(why)}`).join('\n');
+}
+
+function plot(file: string): string {
+	const found = PLOTS.find((candidate) => candidate.file === file);
+	if (found === undefined) throw new Error(`there is no plot ${file}`);
+	return `![${found.alternative}](performance/${file})`;
+}

@@ -1,0 +1,127 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { findConsul } from '@spock/testkit/real-consul';
+
+/** A program of the machine, or why it is not there. */
+export type Tool = { readonly path: string } | { readonly missing: string };
+
+/** What the contenders are run with. */
+export interface Toolbox {
+	/** The Node that clients and servers run on. */
+	readonly node: string;
+	readonly nodeVersion: string;
+	/** For sockets and data; removed by `close`. */
+	readonly directory: string;
+	/** The programs of native/, of go/, and servers that others make. */
+	readonly native: Tool;
+	readonly go: Tool;
+	readonly redis: Tool;
+	readonly consul: Tool;
+	/** The command line of the product. */
+	readonly sidecar: string;
+	/** A built entry point of this package. */
+	entry(name: 'load-client' | 'serve' | 'probe'): string;
+	close(): void;
+}
+
+const packageDirectory = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Finds and builds what the run needs. `node` is a path. */
+export function openToolbox(node: string): Toolbox {
+	const directory = mkdtempSync(join(tmpdir(), 'spock-bench-'));
+	return {
+		node,
+		nodeVersion: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(),
+		directory,
+		native: built('native', ['.c', '.h'], 'gcc', (target) => [
+			'-O2',
+			'-o',
+			target,
+			...filesOf('native', ['.c']).map((name) => join(packageDirectory, 'native', name)),
+		]),
+		go: built('go', ['.go', '.mod', '.sum'], 'go', (target) => [
+			'build',
+			'-mod=readonly',
+			'-trimpath',
+			'-o',
+			target,
+			'.',
+		]),
+		redis: onPath('redis-server'),
+		consul: consulTool(),
+		sidecar: sidecarBin(),
+		entry: (name) => join(packageDirectory, 'dist', `${name}.js`),
+		close: () => rmSync(directory, { recursive: true, force: true }),
+	};
+}
+
+function sidecarBin(): string {
+	const manifest = createRequire(import.meta.url).resolve('@spock/sidecar/package.json');
+	return join(dirname(manifest), 'bin/sidecar.js');
+}
+
+function consulTool(): Tool {
+	try {
+		return { path: findConsul(process.env) };
+	} catch (error) {
+		return { missing: (error as Error).message };
+	}
+}
+
+function onPath(program: string): Tool {
+	const found = spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim();
+	return found === '' ? { missing: `${program} is not installed` } : { path: found };
+}
+
+function filesOf(folder: string, endings: readonly string[]): string[] {
+	return readdirSync(join(packageDirectory, folder), { recursive: true, encoding: 'utf8' })
+		.filter((name) => endings.some((ending) => name.endsWith(ending)))
+		.sort();
+}
+
+/** Builds a program from a folder of this package into the cache, once for each state of its sources. */
+function built(
+	folder: string,
+	endings: readonly string[],
+	compiler: string,
+	argumentsFor: (target: string) => readonly string[],
+): Tool {
+	const found = onPath(compiler);
+	if ('missing' in found) return found;
+	const hash = createHash('sha256');
+	for (const name of filesOf(folder, endings))
+		hash.update(name).update(readFileSync(join(packageDirectory, folder, name)));
+	const cache = process.env['SPOCK_CACHE_DIR'] || join(homedir(), '.cache/spock');
+	const target = join(cache, `bench-${folder}-${hash.digest('hex').slice(0, 16)}`);
+	if (existsSync(target)) return { path: target };
+	mkdirSync(cache, { recursive: true });
+	const cwd = join(packageDirectory, folder);
+	const result = spawnSync(found.path, argumentsFor(target), { cwd, encoding: 'utf8' });
+	if (result.status !== 0) return { missing: `${folder} does not build: ${result.stderr.trim().slice(0, 500)}` };
+	return { path: target };
+}
+
+/** The versions of what takes part in a run, by name. */
+export function toolVersions(tools: Toolbox): Readonly<Record<string, string>> {
+	const versions: Record<string, string> = {};
+	const require = createRequire(import.meta.url);
+	for (const name of ['@grpc/grpc-js', 'undici', 'ioredis']) {
+		versions[name] = (require(`${name}/package.json`) as { version: string }).version;
+	}
+	const ask = (name: string, tool: Tool, args: readonly string[], pattern: RegExp): void => {
+		if ('missing' in tool) return;
+		const { stdout } = spawnSync(tool.path, args, { encoding: 'utf8' });
+		versions[name] = pattern.exec(stdout)?.[1] ?? 'unknown';
+	};
+	ask('redis-server', tools.redis, ['--version'], /v=(\S+)/);
+	ask('consul', tools.consul, ['version'], /Consul v(\S+)/);
+	ask('go', onPath('go'), ['version'], /go(\S+)/);
+	ask('gcc', onPath('gcc'), ['-dumpfullversion'], /(\S+)/);
+	return versions;
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+	entry: {
+		index: 'src/main.ts',
+		'load-client': 'src/load/load-client.ts',
+		serve: 'src/servers/serve.ts',
+		probe: 'src/probes/probe.ts',
+	},
+	format: ['esm'],
+	target: 'node20.19',
+	platform: 'node',
+	clean: true,
+	splitting: true,
+	treeshake: false,
+	// It is there as source only.
+	noExternal: ['@spock/testkit'],
+});

@@ -20,7 +20,7 @@ export interface FrameSink {
 	/**
 	 * In place of `frame`, if this is here and the frame is `{"id":`, an id in the digits that JSON has for it, and `rest`. What
 	 * `rest` says is not looked at: the whole may be no JSON at all. Fast paths begin here: to read the id out of the chunk's
-	 * text, and cut only the rest from it, was measured as a fifth less CPU for each call than to cut the frame first.
+	 * text, and cut only the rest from it, was measured as 13 % less CPU for each of 1024 calls in flight.
 	 */
 	numbered?(id: number, rest: string): void;
 	/** A line that is no text. The decoder goes on with the next line. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runClosedLoop } from './closed-loop.ts';
 import { FakeInstruments, StallingServer } from './fake-instruments.ts';
 import type { LoadReport, LoadTarget, OpenLoad } from './load.ts';
-import { type Arrivals, runOpenLoop } from './open-loop.ts';
+import { type Arrivals, OUTSTANDING_MAX, runOpenLoop } from './open-loop.ts';
 
 const SERVER_PID = 2;
 const LOAD: OpenLoad = { kind: 'open', rate: 1000, warmupMs: 100, durationMs: 1000, sampleEvery: 1 };
@@ -30,7 +30,7 @@ async function run(
 	arrivals: Arrivals = arrivalsOn(instruments),
 ): Promise<LoadReport> {
 	const report = runOpenLoop({ ...target, close: () => undefined }, LOAD, SERVER_PID, arrivals, instruments);
-	await instruments.clock.advance(10_000);
+	await instruments.clock.advance(20_000);
 	return report;
 }
 
@@ -113,5 +113,26 @@ describe('an open loop', () => {
 		const arrivals: Arrivals = { run: () => Promise.reject(new Error('the pacer has ended')) };
 		const report = runOpenLoop({ close: () => undefined }, LOAD, SERVER_PID, arrivals, instruments);
 		await expect(report).rejects.toThrow('the pacer has ended');
+	});
+
+	it('turns away, as failed, what is due while too many calls wait for their answers', async () => {
+		const instruments = new FakeInstruments();
+		const server = new StallingServer(instruments, 1, { fromMs: 0, untilMs: 9000 });
+		const rate = 2 * OUTSTANDING_MAX;
+		const load = { ...LOAD, rate, warmupMs: 0 };
+		const target = { call: () => server.call(), close: () => undefined };
+		const report = runOpenLoop(target, load, SERVER_PID, arrivalsOn(instruments), instruments);
+		await instruments.clock.advance(20_000);
+		expect(server.inFlightMost).toBe(OUTSTANDING_MAX);
+		// Of a second's arrivals the first half was made, and is answered behind the window.
+		expect(await report).toMatchObject({ calls: 0, errors: OUTSTANDING_MAX });
+	});
+
+	it('counts a call that is never answered as failed, and ends', async () => {
+		const instruments = new FakeInstruments();
+		let made = 0;
+		const call = (): Promise<unknown> => (++made % 10 === 0 ? new Promise(() => {}) : Promise.resolve());
+		const report = await run(instruments, { call });
+		expect(report).toMatchObject({ calls: 900, errors: 100 });
 	});
 });

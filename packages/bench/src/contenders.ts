@@ -38,7 +38,7 @@ export const CONTENDERS: readonly Contender[] = [
 		label: 'C echo (the kernel’s limit)',
 		needs: ({ native }) => native,
 		serve: (tools) => {
-			const path = join(tools.directory, 'c-echo.sock');
+			const path = socketPath(tools, 'c-echo');
 			return startAnnouncedServer([pathOf(tools.native), 'server', path], path);
 		},
 		client: (tools, server) => [pathOf(tools.native), 'client', server.address, String(server.pid)],
@@ -61,7 +61,7 @@ export const CONTENDERS: readonly Contender[] = [
 		label: 'plain readline client → plain Go server',
 		peer: 'readline',
 		needs: ({ go }) => go,
-		serve: (tools) => startAnnouncedServer([pathOf(tools.go), 'readline', join(tools.directory, 'go.sock')]),
+		serve: (tools) => startAnnouncedServer([pathOf(tools.go), 'readline', socketPath(tools, 'go')]),
 	},
 	{
 		id: 'ioredis',
@@ -149,7 +149,7 @@ export function serveSpock(tools: Toolbox, name: string, settings: readonly stri
 	const { host, port, instance } = ADDRESS;
 	const file = join(tools.directory, `${name}.json`);
 	writeFileSync(file, JSON.stringify({ services: { [SERVICE]: [{ id: instance, host, port }] } }));
-	const path = join(tools.directory, `${name}.sock`);
+	const path = socketPath(tools, name);
 	const command = [tools.node, tools.sidecar, 'start', '--backend', 'local', '--services', file, '--socket', path];
 	return Promise.resolve(startServer([...command, '--admin', '127.0.0.1:0', ...settings], path));
 }
@@ -159,8 +159,15 @@ function pathOf(tool: Tool): string {
 	return tool.path;
 }
 
+let servers = 0;
+
+/** A socket of its own for each server: one that was killed leaves its file. */
+function socketPath(tools: Toolbox, name: string): string {
+	return join(tools.directory, `${name}-${++servers}.sock`);
+}
+
 function unix(tools: Toolbox, name: string): string {
-	return `unix:${join(tools.directory, `${name}.sock`)}`;
+	return `unix:${socketPath(tools, name)}`;
 }
 
 function serveNode(tools: Toolbox, server: string, address: string): Promise<ServerProcess> {
@@ -168,13 +175,13 @@ function serveNode(tools: Toolbox, server: string, address: string): Promise<Ser
 }
 
 async function serveGoGrpc(tools: Toolbox, transport: 'unix' | 'tcp'): Promise<ServerProcess> {
-	const path = join(tools.directory, 'go-grpc.sock');
+	const path = socketPath(tools, 'go-grpc');
 	if (transport === 'tcp') return startAnnouncedServer([pathOf(tools.go), 'grpc', 'tcp:127.0.0.1:0']);
 	return startAnnouncedServer([pathOf(tools.go), 'grpc', `unix:${path}`], `unix:${path}`);
 }
 
 async function serveRedis(tools: Toolbox): Promise<ServerProcess> {
-	const path = join(tools.directory, 'redis.sock');
+	const path = socketPath(tools, 'redis');
 	const options = ['--port', '0', '--unixsocket', path, '--save', '', '--appendonly', 'no', '--dir', tools.directory];
 	const server = startServer([pathOf(tools.redis), ...options], path);
 	const { Redis } = await import('ioredis');

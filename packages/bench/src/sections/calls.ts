@@ -129,7 +129,12 @@ async function measureShape(
 		}
 	}
 	run.say(`${shape}${busy ? ', busy' : ''}: ${plan.rounds} rounds`);
-	return contenders.map((contender) => toFigure(contender, reports.get(contender.id) ?? [], shape, busy));
+	return contenders.flatMap((contender) => {
+		const found = (reports.get(contender.id) ?? []).filter(({ calls }) => calls > 0);
+		if (found.length > 0) return [toFigure(contender, found, shape, busy)];
+		run.leaveOut(`${contender.label} (${shape})`, 'not one call was answered within the time of a round');
+		return [];
+	});
 }
 
 function toFigure(

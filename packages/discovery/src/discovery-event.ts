@@ -20,9 +20,18 @@ export type DiscoveryEvent =
 			readonly durationMs: number;
 			readonly lastContactMs?: number;
 			readonly knownLeader?: boolean;
+			/** How old a good answer was already when it came, at least, in milliseconds. */
+			readonly ageMs?: number;
+			/** Whether an agent answered from its cache. */
+			readonly cache?: 'hit' | 'miss';
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
+	/**
+	 * How the registry is watched from now on: `each`, one query for every question; `shared`, one for all of them, because there
+	 * are many. `watches`: how many there are.
+	 */
+	| { readonly type: 'watch-mode'; readonly mode: 'each' | 'shared'; readonly watches: number }
 	/** The services file was read and is served. */
 	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
 	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */

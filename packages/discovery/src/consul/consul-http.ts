@@ -17,6 +17,7 @@ import { type ConsulClient, type ConsulCommon, createClient } from './consul-cli
 import { consulError } from './consul-error.ts';
 import { type ConsulConnectionOptions, DEFAULT_CONSUL_ADDRESS, DEFAULT_CONSUL_WAIT_MS } from './consul-options.ts';
 import { ConsulToken } from './consul-token.ts';
+import { readAnswerMeta } from './read-answer.ts';
 
 /** A deadline for calls that do not block. */
 const CALL_MS = 10_000;
@@ -50,6 +51,12 @@ export interface ConsulCallOptions {
 	readonly timeoutMs?: number | undefined;
 	/** Asks the first address alone: what belongs to one agent (a registration) means nothing to the others. */
 	readonly isFirstOnly?: boolean;
+}
+
+/** How long a query blocks, and when it is given up; in milliseconds. */
+export interface BlockingOptions {
+	readonly waitMs?: number;
+	readonly timeoutMs?: number;
 }
 
 interface Ask {
@@ -108,11 +115,11 @@ export class ConsulHttp {
 
 	/**
 	 * One blocking query after the other, for one watch loop: the first does not block, nor does one to an address that did
-	 * not give the index. `waitMs` defaults to the option of that name.
+	 * not give the index. `waitMs` defaults to the option of that name, `timeoutMs` to what fits it.
 	 */
 	blocking<T>(
 		question: ConsulQuestion<FetchAnswer<T>>,
-		waitMs: number = this.#waitMs,
+		{ waitMs = this.#waitMs, timeoutMs = Math.ceil(waitMs * WAIT_SLACK) + WAIT_SLACK_MS }: BlockingOptions = {},
 	): (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>> {
 		const { parameters = {} } = question;
 		let origin: Endpoint | undefined;
@@ -126,7 +133,7 @@ export class ConsulHttp {
 				}
 				return {
 					parameters: { ...parameters, index: String(index), wait: `${waitMs}ms` },
-					timeoutMs: Math.ceil(waitMs * WAIT_SLACK) + WAIT_SLACK_MS,
+					timeoutMs,
 					isBlocking: true,
 				};
 			};
@@ -229,14 +236,15 @@ export class ConsulHttp {
 		const nowMs = this.clock.now();
 		this.#lastSuccessAtMs = nowMs;
 		this.#error = undefined;
-		const lastContact = headers['x-consul-lastcontact'];
-		const knownLeader = headers['x-consul-knownleader'];
+		const { ageMs, lastContactMs, knownLeader, cache } = readAnswerMeta({ headers });
 		this.#options.onEvent?.({
 			type: 'backend-query',
 			outcome: 'ok',
 			durationMs: nowMs - startedAtMs,
-			...(typeof lastContact === 'string' && { lastContactMs: Number(lastContact) }),
-			...(typeof knownLeader === 'string' && { knownLeader: knownLeader === 'true' }),
+			ageMs,
+			...(lastContactMs !== undefined && { lastContactMs }),
+			...(knownLeader !== undefined && { knownLeader }),
+			...(cache && { cache }),
 		});
 	}
 

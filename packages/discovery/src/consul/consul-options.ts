@@ -3,6 +3,7 @@ import type { Clock, Random } from '@spock/protocol/internal';
 import type { DiscoveryListener } from '../discovery-event.ts';
 import { parseConsulAddress } from './consul-address.ts';
 import type { ConsulHttp } from './consul-http.ts';
+import type { TaggedAddress } from './health-entry.ts';
 
 /** Where Consul's agent listens unless told otherwise. */
 export const DEFAULT_CONSUL_ADDRESS = 'http://127.0.0.1:8500';
@@ -51,6 +52,27 @@ export interface ConsulConnectionOptions {
 
 /** Options of {@link consulBackend}. */
 export interface ConsulBackendOptions extends ConsulConnectionOptions {
+	/**
+	 * Lets the agent answer from its cache, which it refreshes in the background: for a local agent that many processes ask. The
+	 * age of such an answer is added to what is known of its freshness. Not with `consistent`. Default false.
+	 * Source: https://developer.hashicorp.com/consul/api-docs/features/caching
+	 */
+	readonly cached?: boolean;
+	/**
+	 * A node by whose distance Consul sorts its answers, `_agent` for the one that is asked. Snapshots are sorted by instance, so
+	 * it matters to what stands between here and Consul alone. Default: none.
+	 */
+	readonly near?: string;
+	/**
+	 * Which of the addresses of an instance to use. Where it has none of that tag: its own, then its node's of that tag, then its
+	 * node's. Default: its own, then its node's.
+	 */
+	readonly taggedAddress?: TaggedAddress;
+	/**
+	 * Above how many watches one watch of all checks replaces those of each question, 1 to 100; below three quarters of it each has
+	 * its own again. Default 64.
+	 */
+	readonly sharedWatchAbove?: number;
 	/**
 	 * A connection that others use as well; what says how to reach Consul then stands there, and whoever made it closes it.
 	 * Default: one of its own.

@@ -2,13 +2,14 @@ import type { BackendStatus, CallOptions, ServiceInstance, ServiceListEntry, Ser
 import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
-import type { FetchAnswer } from '../watch-loop.ts';
-import { ConsulHttp, type ConsulQuestion } from './consul-http.ts';
+import { refuseIfDenied } from './acl-check.ts';
+import { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
+import type { BlockingOptions, ConsulQuestion } from './consul-question.ts';
 import { taggedAddresses } from './health-entry.ts';
-import { readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
+import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 import { metaFilter } from './service-filter.ts';
-import { ServiceWatches } from './service-watches.ts';
+import { type FetchInstances, ServiceWatches } from './service-watches.ts';
 
 /**
  * Services from Consul's HTTP API, over any of the given addresses: a blocking query for each question, or one shared watch where
@@ -36,7 +37,7 @@ class ConsulBackend implements Backend {
 		this.#watches = new ServiceWatches({
 			...options,
 			http: this.#http,
-			ask: (query) => this.#healthOf(query),
+			fetch: (query, options) => this.#fetchOf(query, options),
 			shared: (datacenter) => this.#http.readParameters(datacenter),
 		});
 	}
@@ -68,8 +69,22 @@ class ConsulBackend implements Backend {
 		if (this.#options.http === undefined) await this.#http.close();
 	}
 
+	/** An empty answer is asked about once, where Consul would not say that it is a denial. */
+	#fetchOf(query: ServiceQuery, options?: BlockingOptions): FetchInstances {
+		const fetch = this.#http.blocking(this.#healthOf(query), options);
+		let before: readonly ServiceInstance[] = [];
+		let isKnownEmpty = false;
+		return async (index, signal) => {
+			const answer = (await fetch(index, signal)) as InstancesAnswer;
+			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
+			before = answer.value;
+			isKnownEmpty = before.length === 0;
+			return answer;
+		};
+	}
+
 	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */
-	#healthOf(query: ServiceQuery): ConsulQuestion<FetchAnswer<readonly ServiceInstance[]>> {
+	#healthOf(query: ServiceQuery): ConsulQuestion<InstancesAnswer> {
 		const { service, tags, datacenter, meta, peer } = query;
 		const { cached = false, near, taggedAddress } = this.#options;
 		return {
@@ -82,7 +97,7 @@ class ConsulBackend implements Backend {
 				...(near && { near }),
 			},
 			send: (client, common) => client.health.service({ ...common, service }),
-			read: (response, body) => readAnsweredInstances(response, body, taggedAddress),
+			read: (response, body, isAnonymous) => readAnsweredInstances(response, body, { taggedAddress, isAnonymous }),
 		};
 	}
 }

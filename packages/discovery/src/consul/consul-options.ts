@@ -12,7 +12,7 @@ export const DEFAULT_CONSUL_WAIT_MS = 55_000;
 
 /** TLS to Consul. */
 export interface ConsulTls {
-	/** Files in PEM form. */
+	/** Files in PEM form; new connections are made with what they say when they change. While they are bad, with what was good. */
 	readonly caFile?: string;
 	readonly certFile?: string;
 	readonly keyFile?: string;
@@ -21,6 +21,19 @@ export interface ConsulTls {
 	/** Whether to verify the server's certificate. Default true. */
 	readonly verify?: boolean;
 }
+
+/** A login for a token, with the token of somebody else: of a Kubernetes service account, or any JWT that the method takes. */
+export interface ConsulLoginOptions {
+	/** The name of the auth method in Consul. */
+	readonly method: string;
+	/** A file that holds the bearer token; read for every login. Default {@link DEFAULT_BEARER_TOKEN_FILE}. */
+	readonly tokenFile?: string;
+	/** Kept with the token in Consul, for whoever looks at it there. */
+	readonly meta?: Readonly<Record<string, string>>;
+}
+
+/** Where Kubernetes puts a pod's service-account token. */
+export const DEFAULT_BEARER_TOKEN_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 /** Which servers may answer. `stale`: any; `default`: the leader, nearly always; `consistent`: the leader, verified. */
 export type ConsulConsistency = 'stale' | 'default' | 'consistent';
@@ -31,8 +44,13 @@ export interface ConsulConnectionOptions {
 	readonly addresses?: readonly string[];
 	/** An ACL token; never logged, and in no error. */
 	readonly token?: string;
-	/** A file that holds the token; read for every query, so that it may rotate. Wins over `token`. */
+	/**
+	 * A file that holds the token; read for every query, so that it may rotate. Wins over `token`, which is used until the file
+	 * has been good once. While it is missing, empty or no token, the last good one stays in force and `onEvent` is told.
+	 */
 	readonly tokenFile?: string;
+	/** Logs in for a token, again before it expires or when Consul does not know it any more, and out at the end. Wins over both. */
+	readonly login?: ConsulLoginOptions;
 	readonly tls?: ConsulTls;
 	/** Default: the agent's own. */
 	readonly datacenter?: string;

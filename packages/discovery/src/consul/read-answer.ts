@@ -9,6 +9,19 @@ import { type CheckDigest, digestChecks, digestNames, type NameDigest, type Stat
 import { notJson, refuseFiltered } from './consul-error.ts';
 import { type HealthEntry, readHealthEntries, type TaggedAddress } from './health-entry.ts';
 
+/** How an answer of /v1/health/service is read. */
+export interface InstanceReading {
+	readonly taggedAddress?: TaggedAddress | undefined;
+	/** No token was sent. Default false. */
+	readonly isAnonymous?: boolean;
+}
+
+/** The instances of a service. */
+export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]> {
+	/** It is empty, and nothing in it says whether that is the truth or the want of a permission. */
+	readonly mayBeDenied?: true;
+}
+
 type Response = Pick<IncomingMessage, 'headers'>;
 
 /**
@@ -18,12 +31,15 @@ type Response = Pick<IncomingMessage, 'headers'>;
 export function readAnsweredInstances(
 	response: Response,
 	body: unknown,
-	taggedAddress?: TaggedAddress,
-): FetchAnswer<readonly ServiceInstance[]> {
+	{ taggedAddress, isAnonymous = false }: InstanceReading = {},
+): InstancesAnswer {
 	if (!Array.isArray(body) || !body.every(isObject)) throw notJson(response);
 	const index = expectIndex(response);
 	if (body.length === 0) refuseFiltered(response);
-	return { value: readHealthEntries(body as HealthEntry[], taggedAddress), index, meta: readAnswerMeta(response) };
+	const value = readHealthEntries(body as HealthEntry[], taggedAddress);
+	// Consul tells nobody without a token that it filtered something.
+	const mayBeDenied = isAnonymous && value.length === 0 && response.headers['x-consul-default-acl-policy'] === 'deny';
+	return { value, index, meta: readAnswerMeta(response), ...(mayBeDenied && { mayBeDenied }) };
 }
 
 /** The answer of /v1/health/state/any. Throws as {@link readAnsweredInstances} does. */

@@ -4,8 +4,9 @@ import { integerOption } from '@spock/protocol/internal';
 import type { BackendObserver, BackendWatch } from '../backend.ts';
 import { isSameList } from '../snapshot-diff.ts';
 import { type FetchAnswer, WatchLoop } from '../watch-loop.ts';
-import type { ConsulHttp, ConsulQuestion } from './consul-http.ts';
+import type { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
+import type { BlockingOptions } from './consul-question.ts';
 import { SharedWatch } from './shared-watch.ts';
 
 /** Questions that are watched one by one: each of them holds a connection, of which an agent allows 200. */
@@ -13,11 +14,14 @@ export const DEFAULT_SHARED_WATCH_ABOVE = 64;
 /** Back to one by one below this share of the threshold, so that a number which sways about it does not change the way. */
 const EACH_BELOW = 0.75;
 
+/** One query for instances: blocks while the index is `index`; 0 does not block. */
+export type FetchInstances = (index: number, signal: AbortSignal) => Promise<FetchAnswer<readonly ServiceInstance[]>>;
+
 /** What a {@link ServiceWatches} needs. */
 export interface ServiceWatchesOptions extends Pick<ConsulBackendOptions, 'random' | 'onEvent' | 'sharedWatchAbove'> {
 	readonly http: ConsulHttp;
-	/** What to ask Consul for a query. */
-	readonly ask: (query: ServiceQuery) => ConsulQuestion<FetchAnswer<readonly ServiceInstance[]>>;
+	/** How the instances of a query are fetched, with the wait of a shared watch where that is given. */
+	readonly fetch: (query: ServiceQuery, options?: BlockingOptions) => FetchInstances;
 	/** The parameters of what is shared by all questions of a datacenter. */
 	readonly shared: (datacenter: string | undefined) => Readonly<Record<string, string>>;
 }
@@ -93,20 +97,20 @@ export class ServiceWatches {
 	}
 
 	#share(query: ServiceQuery, observer: BackendObserver): BackendWatch {
-		const { http, random, ask, shared } = this.#options;
+		const { http, random, fetch, shared } = this.#options;
 		const place = query.datacenter ?? '';
 		let watch = this.#shared.get(place);
 		if (watch === undefined) {
 			watch = new SharedWatch({ http, random, parameters: shared(query.datacenter) });
 			this.#shared.set(place, watch);
 		}
-		return watch.watch({ service: query.service, ask: ask(query) }, observer);
+		return watch.watch({ service: query.service, fetch: (options) => fetch(query, options) }, observer);
 	}
 
 	#loop(query: ServiceQuery, observer: BackendObserver): BackendWatch {
-		const { http, random, ask } = this.#options;
+		const { http, random, fetch } = this.#options;
 		const loop = new WatchLoop<readonly ServiceInstance[]>({
-			fetch: http.blocking(ask(query)),
+			fetch: fetch(query),
 			isSame: isSameList,
 			answered: (instances, meta) => observer.answered(instances, meta),
 			failed: (error) => observer.failed(error),

@@ -1,12 +1,13 @@
-import type { ServiceInstance, SpockError } from '@spock/protocol';
+import type { SpockError } from '@spock/protocol';
 import type { Random, TimerHandle } from '@spock/protocol/internal';
 
 import type { AnswerMeta, BackendObserver, BackendWatch } from '../backend.ts';
-import { type FetchAnswer, WatchLoop } from '../watch-loop.ts';
+import { WatchLoop } from '../watch-loop.ts';
 import { type CheckDiff, type CheckDigest, diffChecks, diffNames, type NameDigest } from './check-digest.ts';
-import type { ConsulHttp, ConsulQuestion } from './consul-http.ts';
+import type { ConsulHttp } from './consul-http.ts';
+import type { BlockingOptions } from './consul-question.ts';
 import { readAnsweredChecks, readAnsweredNames } from './read-answer.ts';
-import { SharedQuestion } from './shared-question.ts';
+import { SharedQuestion, type SharedQuestionOptions } from './shared-question.ts';
 
 /** Re-reads at once: a node that fails may concern hundreds of services. */
 const READS_MAX = 16;
@@ -32,7 +33,7 @@ export interface SharedWatchOptions {
 /** What is asked of Consul for one question, and the name under which the shared queries tell of it. */
 export interface SharedQuestionSource {
 	readonly service: string;
-	readonly ask: ConsulQuestion<FetchAnswer<readonly ServiceInstance[]>>;
+	readonly fetch: (options: BlockingOptions) => SharedQuestionOptions['fetch'];
 }
 
 /**
@@ -112,7 +113,7 @@ export class SharedWatch {
 		const { http, random } = this.#options;
 		const shared = new SharedQuestion({
 			service: question.service,
-			fetch: http.blocking(question.ask, { waitMs: REREAD_WAIT_MS, timeoutMs: REREAD_TIMEOUT_MS }),
+			fetch: question.fetch({ waitMs: REREAD_WAIT_MS, timeoutMs: REREAD_TIMEOUT_MS }),
 			observer,
 			clock: http.clock,
 			random,

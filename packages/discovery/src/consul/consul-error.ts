@@ -2,6 +2,9 @@ import type { IncomingMessage } from 'node:http';
 
 import { SpockError } from '@spock/protocol';
 
+/** Of what Consul says in an error, in characters. */
+const WORDS_MAX = 300;
+
 /**
  * Refuses an empty answer from which ACLs filtered everything: the service may exist, this token may not see it.
  * Throws ACL_DENIED. Source: https://developer.hashicorp.com/consul/api-docs/api-structure#filtered-results
@@ -42,12 +45,19 @@ export function consulError(reason: unknown, url: string, secrets: readonly stri
 			details: { ...details, isUnknownToken },
 		});
 	}
-	const text = error.message.replace(/^consul: [\w.]+: /, '') || code || 'no reason given';
+	const text = plainBody(response) || error.message.replace(/^consul: [\w./-]+: /, '') || code || 'no reason given';
 	const said = statusCode === undefined ? `failed: ${text}` : `answered ${statusCode}: ${text}`;
 	return new SpockError('UNAVAILABLE', `Consul at ${url} ${redact(said, secrets)}`, {
 		details,
 		...(response === undefined && { cause: reason }),
 	});
+}
+
+/** Consul's own words, which the npm package leaves out where they are longer than 80 characters. */
+function plainBody(response: unknown): string | undefined {
+	const { body, headers } = (response ?? {}) as Partial<IncomingMessage> & { readonly body?: unknown };
+	if (typeof body !== 'string' || !headers?.['content-type']?.startsWith('text/plain')) return undefined;
+	return body.trim().slice(0, WORDS_MAX);
 }
 
 function redact(text: string, secrets: readonly string[]): string {

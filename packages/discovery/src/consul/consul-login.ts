@@ -13,6 +13,9 @@ const RENEW_AT = 2 / 3;
 /** A logout is a courtesy: the end of the process does not wait longer for it. */
 const LOGOUT_MS = 2000;
 
+/** What Consul says of a bearer token that it does not take. */
+const REFUSAL = /verif|validat|signature|expired|malformed|parsing|claim|lookup failed/i;
+
 /** What a {@link ConsulLogin} needs. */
 export interface ConsulLoginContext {
 	readonly login: ConsulLoginOptions;
@@ -169,17 +172,21 @@ export class ConsulLogin {
 				read: (_response, answer) => readSession(answer, sentAtMs),
 			});
 		} catch (reason) {
-			if (!SpockError.is(reason, 'ACL_DENIED')) throw reason;
-			throw new SpockError(
-				'ACL_DENIED',
-				`Consul refuses the login with the auth method ${JSON.stringify(login.method)}`,
-				{
-					details: { ...reason.details, method: login.method },
-					cause: reason,
-				},
-			);
+			throw loginError(reason, login.method);
 		}
 	}
+}
+
+/**
+ * Consul answers 500 and not 403 where it can make nothing of a bearer token: its words tell that from an outage, in which
+ * another login may succeed.
+ */
+function loginError(reason: unknown, method: string): SpockError {
+	const error = SpockError.from(reason);
+	const isRefused = error.code === 'ACL_DENIED' || (error.details['status'] === 500 && REFUSAL.test(error.message));
+	const code = isRefused ? 'ACL_DENIED' : error.code;
+	const message = `the login with the auth method ${JSON.stringify(method)} failed: ${error.message}`;
+	return new SpockError(code, message, { details: { ...error.details, method }, cause: error });
 }
 
 /** A token and its end, which is counted from the request, because Consul's clock is not ours. Throws an Error for another shape. */

@@ -97,7 +97,7 @@ class ConsulBackend implements Backend {
 				...(near && { near }),
 			},
 			send: (client, common) => client.health.service({ ...common, service }),
-			read: (response, body, isAnonymous) => readAnsweredInstances(response, body, { taggedAddress, isAnonymous }),
+			read: (response, body) => readAnsweredInstances(response, body, taggedAddress),
 		};
 	}
 }

@@ -197,7 +197,7 @@ export class ConsulHttp {
 			const [response, body] = (await sendWithDeadline({ clock: this.clock, call, timeoutMs, signal }, () =>
 				question.send(client, common),
 			)) as ConsulAnswer;
-			const value = question.read(response, body, token === undefined);
+			const value = question.read(response, body);
 			this.#succeeded(startedAtMs, response);
 			return value;
 		} catch (reason) {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { balancingPolicies, createPicker } from './create-picker.ts';
-import { explainSnapshot } from './explain-snapshot.ts';
+import { explain, inspectionOf } from './explain.ts';
 import { noInstanceError } from './no-instance-error.ts';
 import { toAddress } from './to-address.ts';
 
@@ -23,7 +23,7 @@ function instance(name: string, members: Partial<ServiceInstance> = {}): Service
 }
 
 function snapshot(instances: readonly ServiceInstance[], members: Partial<ServiceSnapshot> = {}): ServiceSnapshot {
-	return { service: 'barista', revision: 1, instances, source: 'live', ageMs: 0, ...members };
+	return { service: 'barista', revision: 1, instances, source: 'live', ageMs: 0, verifiedAt: 1, ...members };
 }
 
 const names = (count: number): ServiceInstance[] =>
@@ -118,7 +118,7 @@ describe('answers', () => {
 
 	it('explain for every instance whether it gets work, and why', () => {
 		const instances = [instance('a', { status: 'warning' }), instance('b', { status: 'maintenance' })];
-		expect(explainSnapshot(snapshot(instances, { revision: 7 }))).toMatchObject({
+		expect(explain({ service: 'barista' }, inspectionOf(snapshot(instances, { revision: 7 })))).toMatchObject({
 			service: 'barista',
 			revision: 7,
 			instances: [

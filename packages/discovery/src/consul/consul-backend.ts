@@ -22,7 +22,7 @@ import {
 import Consul from 'consul';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
-import { isSameList } from '../snapshot-diff.ts';
+import { isSameAnswer } from '../snapshot-diff.ts';
 import { type FetchAnswer, WatchLoop } from '../watch-loop.ts';
 import { type ConsulAddress, parseConsulAddress } from './consul-address.ts';
 import {
@@ -119,7 +119,7 @@ class ConsulBackend implements Backend {
 		const origin: IndexOrigin = { endpoint: undefined };
 		const loop = new WatchLoop<readonly ServiceInstance[]>({
 			fetch: (index, signal) => this.#fetchInstances(query, index, signal, origin),
-			isSame: isSameList,
+			isSame: isSameAnswer,
 			answered: (instances) => observer.answered(instances),
 			failed: (error) => observer.failed(error),
 			clock: this.#clock,

@@ -44,9 +44,10 @@ export interface StateStoreOptions {
 interface Kept {
 	readonly name: string;
 	readonly kind: StateKind;
-	/** By identity: what is kept again is not written again. */
-	readonly content: unknown;
-	readonly body: (verifiedAt: number) => unknown;
+	/** By identity: what is kept again is not written again. Weak, because what is on disk need not stay in memory. */
+	readonly content: WeakRef<object>;
+	/** What to write; undefined once that was done. */
+	body: ((verifiedAt: number) => unknown) | undefined;
 	verifiedAt: number;
 	/** Of what is on disk; undefined until it was written. */
 	checksum: string | undefined;
@@ -64,6 +65,8 @@ export class StateStore {
 	/** Names of the files there are, the one written longest ago first. */
 	readonly #files = new Set<string>();
 	readonly #kept = new Map<string, Kept>();
+	/** Files that were removed, or never were there. */
+	readonly #gone = new Set<string>();
 	/** Names of files to be written, or, where nothing is kept any more, removed. */
 	#pending = new Set<string>();
 	#isVerifiedNews = false;
@@ -100,10 +103,11 @@ export class StateStore {
 	/** Keeps an answer and when it was verified, in milliseconds since 1970. That nothing is left removes what was kept. */
 	keep(query: ServiceQuery, instances: readonly ServiceInstance[], verifiedAt: number): void {
 		const name = stateFileName('instances', queryKey(query));
-		if (instances.length === 0) this.#forget(name);
-		else {
+		if (instances.length === 0) {
+			this.#forget(name);
+		} else {
 			const body = (at: number): unknown => instancesBody(query, { instances, verifiedAt: at });
-			this.#keep({ name, kind: 'instances', content: instances, body, verifiedAt, checksum: undefined });
+			this.#keep({ name, kind: 'instances', content: new WeakRef(instances), body, verifiedAt, checksum: undefined });
 		}
 	}
 
@@ -113,7 +117,7 @@ export class StateStore {
 		this.#keep({
 			name: stateFileName('list', datacenter),
 			kind: 'list',
-			content: services,
+			content: new WeakRef(services),
 			body,
 			verifiedAt,
 			checksum: undefined,
@@ -131,8 +135,9 @@ export class StateStore {
 	#keep(kept: Kept): void {
 		if (this.#isClosed) return;
 		const known = this.#kept.get(kept.name);
-		if (known === undefined || known.content !== kept.content) {
+		if (known === undefined || known.content.deref() !== kept.content.deref()) {
 			this.#kept.set(kept.name, kept);
+			this.#gone.delete(kept.name);
 			this.#pending.add(kept.name);
 			this.#arm(WRITE_DELAY_MS);
 			return;
@@ -144,7 +149,10 @@ export class StateStore {
 	}
 
 	#forget(name: string): void {
-		if (this.#isClosed) return;
+		// Services that nobody knows are asked for again and again: there is nothing to be removed but the first time.
+		if (this.#isClosed || this.#gone.has(name)) return;
+		if (this.#gone.size >= FILES_MAX) this.#gone.clear();
+		this.#gone.add(name);
 		this.#kept.delete(name);
 		this.#pending.add(name);
 		this.#arm(WRITE_DELAY_MS);
@@ -205,8 +213,9 @@ export class StateStore {
 
 	async #writeOrRemove(name: string): Promise<void> {
 		const kept = this.#kept.get(name);
+		if (kept !== undefined && kept.body === undefined) return;
 		this.#files.delete(name);
-		if (kept === undefined) {
+		if (kept?.body === undefined) {
 			await this.#directory.remove(name);
 			return;
 		}
@@ -214,6 +223,7 @@ export class StateStore {
 		const { text, checksum } = encodeStateFile(this.#scope, kept.kind, kept.body(kept.verifiedAt));
 		await this.#directory.write(name, text);
 		kept.checksum = checksum;
+		kept.body = undefined;
 		this.#files.add(name);
 		this.#refused.delete(name);
 		this.#onEvent({ type: 'state-write', outcome: 'ok' });

@@ -7,6 +7,7 @@ import {
 	type FuncData,
 	type FuncName,
 	type FuncReply,
+	type GetServiceData,
 	type ReadOptions,
 	type ServiceAddress,
 	type ServiceList,
@@ -264,13 +265,18 @@ export class Diplomat implements AsyncDisposable {
 		return { ...options, timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock) };
 	}
 
-	async #ask(query: ServiceQuery, options: GetServiceOptions): Promise<ServiceAddress> {
+	#ask(query: ServiceQuery, options: GetServiceOptions): Promise<ServiceAddress> {
 		const { key, maxAgeMs } = options;
-		const data = { ...query, ...(key !== undefined && { key }), ...(maxAgeMs !== undefined && { maxAgeMs }) };
-		const address = await this.#call('getService', data, ADDRESS, options);
+		const data = key === undefined ? query : { ...query, key };
+		if (maxAgeMs !== undefined) return this.#askWithin(maxAgeMs, data, options);
+		return this.#call('getService', data, ADDRESS, options);
+	}
+
+	async #askWithin(maxAgeMs: number, query: GetServiceData, options: GetServiceOptions): Promise<ServiceAddress> {
+		const address = await this.#call('getService', { ...query, maxAgeMs }, ADDRESS, options);
 		// A sidecar that knows nothing of maxAgeMs has looked at no age.
 		const { ageMs = 0 } = address;
-		if (maxAgeMs !== undefined && ageMs > maxAgeMs) throw tooOldError(query, ageMs, maxAgeMs);
+		if (ageMs > maxAgeMs) throw tooOldError(query, ageMs, maxAgeMs);
 		return address;
 	}
 

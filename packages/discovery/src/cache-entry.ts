@@ -73,7 +73,7 @@ export class CacheEntry {
 		this.#context = context;
 		this.#served = new ServedSnapshot(query, context);
 		this.#hold = new EmptyHold(clock, emptyHoldMs);
-		this.#verifier = new Verifier(clock, () => this.#startWatch());
+		this.#verifier = new Verifier(clock, () => this.#restartWatch());
 		this.usedAtMs = clock.now();
 	}
 
@@ -186,12 +186,26 @@ export class CacheEntry {
 	}
 
 	#startWatch(): void {
-		if (this.#state === 'evicted') return;
-		this.#watch?.stop();
+		const before = this.#watch;
 		this.#watch = this.#context.backend.watch(this.query, {
 			answered: (instances) => this.#answered(instances),
 			failed: (error) => this.#failed(error),
 		});
+		before?.stop();
+		// Whoever was told before this returned may have ended the entry.
+		if (this.#state === 'evicted') this.#watch.stop();
+	}
+
+	/** A new watch asks at once; the one before goes on where that cannot be had. */
+	#restartWatch(): void {
+		if (!this.isFresh) return;
+		try {
+			this.#startWatch();
+		} catch (reason) {
+			this.#verifier.done();
+			const error = SpockError.from(reason);
+			for (const waiter of takeAll(this.waiters)) waiter.reject(error);
+		}
 	}
 
 	#answered(instances: readonly ServiceInstance[]): void {

@@ -74,6 +74,8 @@ export interface StatusReply {
 	readonly uptimeMs: number;
 	readonly phase: string;
 	readonly ready: boolean;
+	/** Why it is not ready; or, if it is, why only what was last known can be told. */
+	readonly reasons: readonly string[];
 	readonly backend: BackendStatus;
 	readonly connections: number;
 	readonly subscriptions: number;

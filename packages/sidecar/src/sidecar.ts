@@ -165,7 +165,7 @@ class SpockSidecar implements Sidecar {
 			pid: process.pid,
 			uptimeMs: Math.round(this.#clock.now() - this.#startedAtMs),
 			phase: this.#lifecycle.state,
-			ready: this.readiness().ready,
+			...this.readiness(),
 			backend: source.status(),
 			connections: this.#registry.size,
 			subscriptions: this.#registry.subscriptions,

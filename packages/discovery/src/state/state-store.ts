@@ -243,10 +243,16 @@ export class StateStore {
 		for (const { checksum, verifiedAt } of this.#kept.values())
 			if (checksum !== undefined) times.set(checksum, verifiedAt);
 		const newest = [...times].sort(([, left], [, right]) => right - left).slice(0, FILES_MAX);
-		this.#isVerifiedNews = false;
-		this.#verifiedBefore = Promise.resolve(new Map(newest));
 		const { text } = encodeStateFile(this.#scope, 'verified', Object.fromEntries(newest));
-		await this.#directory.write(VERIFIED_FILE, text);
+		// Verified again while this is written is news again.
+		this.#isVerifiedNews = false;
+		try {
+			await this.#directory.write(VERIFIED_FILE, text);
+		} catch (error) {
+			this.#isVerifiedNews = true;
+			throw error;
+		}
+		this.#verifiedBefore = Promise.resolve(new Map(newest));
 		this.#onEvent({ type: 'state-write', outcome: 'ok' });
 	}
 
@@ -297,6 +303,7 @@ export class StateStore {
 	#within<T>(limitMs: number, outcome: Promise<T>, late: T | undefined): Promise<T | undefined> {
 		return new Promise((resolve, reject) => {
 			const timer = this.#clock.setTimeout(() => resolve(late), limitMs);
+			timer.unref?.();
 			outcome.then(resolve, reject).finally(() => this.#clock.clearTimeout(timer));
 		});
 	}

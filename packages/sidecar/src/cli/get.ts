@@ -33,7 +33,7 @@ export async function get(service: string, flags: GetFlags): Promise<void> {
 		else print(formatAddress(found));
 		if (found.stale && !flags.json) {
 			const seconds = Math.round((found.ageMs ?? 0) / 1000);
-			process.stderr.write(`not live: the registry was last heard ${seconds} s ago\n`);
+			process.stderr.write(`not live: the registry confirmed it last ${seconds} s ago\n`);
 		}
 	});
 }

@@ -28,7 +28,7 @@ export function formatStatus(reply: StatusReply): string {
 function formatWatch(watch: WatchStatus): string {
 	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
 	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
-	const age = watch.state === 'stale' ? `, ${seconds(watch.ageMs)} old` : '';
+	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
 	const healthy = `${watch.healthyInstances}/${watch.instances} healthy`;
 	return `  ${watch.service}${tags}${place}  ${watch.state}${age}, ${healthy}, ${watch.readers} readers, revision ${watch.revision}${error}`;

@@ -7,7 +7,7 @@ import {
 	SpockError,
 	type WatchStatus,
 } from '@spock/protocol';
-import { step, type TimerHandle } from '@spock/protocol/internal';
+import { step } from '@spock/protocol/internal';
 
 import type { Backend, BackendWatch } from './backend.ts';
 import {
@@ -18,14 +18,12 @@ import {
 } from './cache-entry-machine.ts';
 import { EmptyHold } from './empty-hold.ts';
 import { takeChecks } from './instance-checks.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import { countHealthy } from './panic.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
 import { isSameList } from './snapshot-diff.ts';
-import type { KeptInstances } from './state/state-store.ts';
 import { Verifier } from './verifier.ts';
 
-/** What an earlier process kept is served when the registry has not answered within this. */
-const RESTORE_AFTER_MS = 500;
 const NO_INSTANCES: readonly ServiceInstance[] = Object.freeze([]);
 /** How each event that may end a hold ends it. */
 const HOLD_OUTCOMES = { 'hold over': 'emptied', failed: 'failed', idle: 'dropped', close: 'dropped' } as const;
@@ -55,6 +53,7 @@ export class CacheEntry {
 	readonly #served: ServedSnapshot;
 	readonly #hold: EmptyHold;
 	readonly #verifier: Verifier;
+	readonly #kept: KeptAnswer;
 	#watch: BackendWatch | undefined;
 	#state: CacheEntryState = 'cold';
 	#answeredAtMs = 0;
@@ -62,10 +61,6 @@ export class CacheEntry {
 	#error: SpockError | undefined;
 	/** Until when an empty answer is believed at once. */
 	#trustsEmptyUntilMs = Number.NEGATIVE_INFINITY;
-	/** While what an earlier process kept is being read. */
-	#loading: Promise<void> | undefined;
-	#kept: KeptInstances | undefined;
-	#restoreTimer: TimerHandle | undefined;
 
 	constructor(query: ServiceQuery, context: CacheEntryContext) {
 		const { clock, emptyHoldMs } = context;
@@ -74,6 +69,7 @@ export class CacheEntry {
 		this.#served = new ServedSnapshot(query, context);
 		this.#hold = new EmptyHold(clock, emptyHoldMs);
 		this.#verifier = new Verifier(clock, () => this.#restartWatch());
+		this.#kept = new KeptAnswer(clock, () => this.#restore());
 		this.usedAtMs = clock.now();
 	}
 
@@ -103,14 +99,8 @@ export class CacheEntry {
 
 	/** Starts the watch. The backend may answer before this returns. */
 	open(): void {
-		const { state, clock } = this.#context;
-		this.#loading = state?.load(this.query).then((kept) => {
-			this.#loading = undefined;
-			if (kept === undefined || this.#state !== 'cold') return;
-			this.#kept = kept;
-			this.#restoreTimer = clock.setTimeout(() => this.#restore(), RESTORE_AFTER_MS);
-			this.#restoreTimer.unref?.();
-		});
+		const { state } = this.#context;
+		if (state !== undefined) this.#kept.load(state, this.query);
 		this.#startWatch();
 	}
 
@@ -210,12 +200,9 @@ export class CacheEntry {
 
 	#answered(instances: readonly ServiceInstance[]): void {
 		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
-		if (this.#loading !== undefined && instances.length === 0) {
-			void this.#loading.then(() => this.#answered(instances));
-			return;
-		}
+		if (instances.length === 0 && this.#kept.defer(() => this.#answered(instances))) return;
 		if (this.#state === 'evicted') return;
-		if (this.#kept !== undefined && this.#isHoldable(this.#kept.instances, instances)) this.#restore();
+		if (this.#isHoldable(this.#kept.instances ?? [], instances)) this.#restore();
 		const { clock, onEvent } = this.#context;
 		if (this.#failingSinceMs !== undefined) {
 			onEvent({ type: 'watch-recovered', query: this.query, outageMs: clock.now() - this.#failingSinceMs });
@@ -241,40 +228,32 @@ export class CacheEntry {
 	}
 
 	#failed(error: SpockError): void {
-		if (this.#loading !== undefined) {
-			void this.#loading.then(() => this.#failed(error));
-			return;
-		}
-		if (this.#state === 'evicted') return;
+		if (this.#kept.defer(() => this.#failed(error)) || this.#state === 'evicted') return;
 		this.#error = error;
 		if (this.#failingSinceMs === undefined) {
 			this.#failingSinceMs = this.#context.clock.now();
 			this.#context.onEvent({ type: 'watch-failed', query: this.query, error });
 		}
-		if (this.#kept !== undefined) this.#restore();
-		else this.#handle('failed', this.#served.instances);
+		if (!this.#restore()) this.#handle('failed', this.#served.instances);
 	}
 
-	/** Serves what an earlier process kept. */
-	#restore(): void {
-		const kept = this.#kept;
-		if (kept === undefined) return;
-		this.#kept = undefined;
+	/** Serves what an earlier process kept; false if there is nothing. */
+	#restore(): boolean {
+		const kept = this.#kept.take();
+		if (kept === undefined) return false;
 		const { clock, onEvent } = this.#context;
 		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
 		this.#served.verified(clock.now() - ageMs);
 		onEvent({ type: 'state-restored', what: this.query.service, ageMs });
 		this.#handle('restored', kept.instances);
+		return true;
 	}
 
 	#handle(event: CacheEntryEvent, instances: readonly ServiceInstance[] | undefined): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
 		if (event !== 'hold over' && event !== 'restored') this.#verifier.done();
-		if (state !== 'cold') {
-			this.#kept = undefined;
-			this.#context.clock.clearTimeout(this.#restoreTimer);
-		}
+		if (state !== 'cold') this.#kept.drop();
 		for (const action of actions) this.#act(action, event, instances);
 	}
 

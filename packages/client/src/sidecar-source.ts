@@ -3,9 +3,11 @@ import {
 	encodePayload,
 	encodeRequestTail,
 	type FuncName,
+	knownAgeMs,
 	normaliseQuery,
 	type Push,
 	queryKey,
+	type ReadOptions,
 	type ServiceList,
 	type ServiceQuery,
 	type ServiceSnapshot,
@@ -13,6 +15,7 @@ import {
 	type SnapshotObserver,
 	type SourceWatch,
 	SpockError,
+	tooOldError,
 } from '@spock/protocol';
 import { type CallTraits, throwIfAborted } from './call.ts';
 import { BACKGROUND, LIST, SNAPSHOT, SUBSCRIBE } from './call-traits.ts';
@@ -66,14 +69,14 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		return subscription.read();
 	}
 
-	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
+	async get(query: ServiceQuery, options: ReadOptions = {}): Promise<ServiceSnapshot> {
 		const { timeoutMs = this.#options.timeoutMs, signal } = options;
 		throwIfAborted(signal, 'getInstances');
 		if (this.#closed) throw closedError();
 		const subscription = this.pushes === false ? undefined : this.#open(query);
 		if (subscription === undefined) return this.fetch(query, options);
 		const known = subscription.read();
-		if (known !== undefined) return known;
+		if (known !== undefined) return this.#within(known, query, options);
 		const refusal = this.connection.refusal('getInstances');
 		if (refusal !== undefined) throw refusal;
 		// It was refused before and waits for its turn: somebody who asks now need not.
@@ -89,12 +92,17 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		}
 		const snapshot = subscription.read();
 		if (snapshot === undefined) throw closedError();
-		return snapshot;
+		return this.#within(snapshot, query, { ...options, timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock) });
 	}
 
 	/** The snapshot the sidecar has now, asked for over the wire. */
-	fetch(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
-		return this.call('getInstances', normaliseQuery(query), SNAPSHOT, options) as Promise<ServiceSnapshot>;
+	async fetch(query: ServiceQuery, options: ReadOptions = {}): Promise<ServiceSnapshot> {
+		const { maxAgeMs } = options;
+		const data = { ...normaliseQuery(query), ...(maxAgeMs !== undefined && { maxAgeMs }) };
+		const snapshot = (await this.call('getInstances', data, SNAPSHOT, options)) as ServiceSnapshot;
+		// A sidecar that knows nothing of maxAgeMs has looked at no age.
+		if (maxAgeMs !== undefined && snapshot.ageMs > maxAgeMs) throw tooOldError(query, snapshot.ageMs, maxAgeMs);
+		return snapshot;
 	}
 
 	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch {
@@ -169,6 +177,20 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 	call(func: FuncName, data: unknown, traits: CallTraits, { timeoutMs, signal }: CallOptions): Promise<unknown> {
 		const tail = encodeRequestTail(func, encodePayload(data), timeoutMs);
 		return this.connection.call({ func, tail, traits, timeoutMs: timeoutMs ?? this.#options.timeoutMs, signal });
+	}
+
+	/** What is known, if it is young enough for the caller; else what the sidecar says, which may verify it. */
+	#within(
+		known: ServiceSnapshot,
+		query: ServiceQuery,
+		options: ReadOptions,
+	): ServiceSnapshot | Promise<ServiceSnapshot> {
+		const { maxAgeMs } = options;
+		if (maxAgeMs === undefined) return known;
+		const ageMs = knownAgeMs(known, this.#options.clock.wallNow());
+		if (ageMs <= maxAgeMs) return known;
+		if (this.#session === undefined) throw tooOldError(query, ageMs, maxAgeMs);
+		return this.fetch(query, options);
 	}
 
 	#open(query: ServiceQuery): Subscription | undefined {

@@ -1,6 +1,6 @@
 import type { ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
-
 import type { SnapshotDiff } from './snapshot-diff.ts';
+import type { StateRefusal } from './state/state-file.ts';
 
 /** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
 export type DiscoveryEvent =
@@ -45,6 +45,35 @@ export type DiscoveryEvent =
 	| { readonly type: 'logged-in'; readonly method: string; readonly ttlMs: number | null }
 	/** A login has failed; the token from before, if it is still good, stays in force. */
 	| { readonly type: 'login-failed'; readonly method: string; readonly error: SpockError }
+	/** The registry says that a service has no instances any more: that is held back. Told once for each hold. */
+	| { readonly type: 'held'; readonly query: ServiceQuery; readonly instances: number; readonly holdMs: number }
+	/** A hold has ended: the instances are back, they are gone for good, the registry failed, or nobody asks any more. */
+	| {
+			readonly type: 'hold-ended';
+			readonly query: ServiceQuery;
+			readonly outcome: 'returned' | 'emptied' | 'failed' | 'dropped';
+			readonly heldMs: number;
+	  }
+	/** Too few instances are healthy: all are served from now on, or no longer. Told at each change. */
+	| {
+			readonly type: 'panic';
+			readonly query: ServiceQuery;
+			readonly active: boolean;
+			readonly healthy: number;
+			readonly instances: number;
+	  }
+	/** What an earlier process kept is served, because the registry does not answer. */
+	| { readonly type: 'state-restored'; readonly what: string; readonly ageMs: number }
+	/** A file of the state directory cannot be used: torn, foreign, of another version or place, or unreadable. */
+	| {
+			readonly type: 'state-refused';
+			readonly file: string;
+			readonly refusal: StateRefusal | 'unreadable';
+			readonly reason: string;
+	  }
+	/** A file of the state directory was written, or could not be; `isNews` for the first failure after a success. */
+	| { readonly type: 'state-write'; readonly outcome: 'ok' }
+	| { readonly type: 'state-write'; readonly outcome: 'failed'; readonly error: Error; readonly isNews: boolean }
 	/** The services file was read and is served. */
 	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
 	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */

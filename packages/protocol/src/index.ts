@@ -22,17 +22,21 @@ export type {
 	FuncMap,
 	FuncName,
 	FuncReply,
+	GetInstancesData,
 	GetServiceData,
 	GoawayData,
 	HelloData,
 	HelloReply,
 	InstanceExplanation,
 	StatusReply,
+	WatcherStatus,
 	WatchStatus,
 } from './func-map.ts';
 export { InFlightRing, type InFlightRingOptions } from './in-flight-ring.ts';
+export type { CheckStatus, HoldStatus, Inspection, InstanceFacts, QuestionState } from './inspection.ts';
 export { isDeeperThan } from './json-depth.ts';
 export * from './limits.ts';
+export { knownAgeMs, tooOldError } from './max-age.ts';
 export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
 export {
 	type InstanceStatus,
@@ -49,7 +53,7 @@ export {
 	type ServiceSnapshot,
 	type SnapshotSource,
 } from './model.ts';
-export type { CallOptions, ServiceSource, SnapshotObserver, SourceWatch } from './service-source.ts';
+export type { CallOptions, ReadOptions, ServiceSource, SnapshotObserver, SourceWatch } from './service-source.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
 export { funcNames, validateFuncData, validateQuery } from './validate-func-data.ts';
 export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';

@@ -1,6 +1,7 @@
 import type { FuncData, FuncName } from './func-map.ts';
+import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
-import { NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX } from './limits.ts';
+import { NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -11,9 +12,12 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	getService: (data) => {
 		const members = expectObject(data);
 		const key = optionalString(members, 'key');
-		return { ...queryFrom(members), ...(key === undefined ? {} : { key }) };
+		return { ...queryFrom(members), ...(key === undefined ? {} : { key }), ...maxAgeFrom(members) };
 	},
-	getInstances: validateQuery,
+	getInstances: (data) => {
+		const members = expectObject(data);
+		return { ...queryFrom(members), ...maxAgeFrom(members) };
+	},
 	listServices: (data) => {
 		// Absent data is null on the wire: "all services here" needs no members.
 		const datacenter = data === null ? undefined : optionalString(expectObject(data), 'datacenter');
@@ -42,11 +46,11 @@ export function validateFuncData<F extends FuncName>(func: F, data: unknown): Fu
 }
 
 /** Checks a query; throws BAD_REQUEST, whose `details.path` names the wrong member. */
-export function validateQuery(data: unknown): FuncData<'getInstances'> {
+export function validateQuery(data: unknown): FuncData<'watchService'> {
 	return queryFrom(expectObject(data));
 }
 
-function queryFrom(members: Members): FuncData<'getInstances'> {
+function queryFrom(members: Members): FuncData<'watchService'> {
 	const { service } = members;
 	if (!isName(service)) throw badName('service');
 	const datacenter = optionalString(members, 'datacenter');
@@ -85,6 +89,12 @@ function optionalMeta({ meta }: Members): Readonly<Record<string, string>> | und
 		}
 	}
 	return meta as Record<string, string>;
+}
+
+function maxAgeFrom({ maxAgeMs }: Members): { maxAgeMs?: number } {
+	if (maxAgeMs === undefined || maxAgeMs === null) return {};
+	if (!isInteger(maxAgeMs, 0, TIMEOUT_MS_MAX)) throw bad('maxAgeMs', `must be an integer from 0 to ${TIMEOUT_MS_MAX}`);
+	return { maxAgeMs };
 }
 
 function validateHello(data: unknown): FuncData<'hello'> {

@@ -17,6 +17,8 @@ export interface FakeConsulInstance {
 /** One check of an instance. */
 export interface FakeConsulCheck {
 	readonly id?: string;
+	/** Default: none. */
+	readonly name?: string;
 	readonly status: 'passing' | 'warning' | 'critical';
 	readonly output?: string;
 }
@@ -52,6 +54,7 @@ export function toStateEntries(service: string, instance: FakeConsulInstance): r
 	return checks.map((check, number) => ({
 		Node: node,
 		CheckID: check.id ?? `service:${id}:${number}`,
+		Name: check.name ?? '',
 		ServiceID: id,
 		ServiceName: service,
 		Status: check.status,

@@ -90,6 +90,7 @@ export function fakeSnapshot(service: string, revision: number, hosts: readonly 
 		revision,
 		source: 'live',
 		ageMs: 0,
+		verifiedAt: Date.now(),
 		instances: hosts.map((text) => {
 			const [host = '', port = '80'] = text.split(':');
 			return {
@@ -241,7 +242,7 @@ export class FakeSidecar implements AsyncDisposable {
 				return { data: null };
 			case 'listServices': {
 				const services = [...this.#services.values()].map(({ service }) => ({ name: service, tags: [] }));
-				return { data: { services, source: 'live', ageMs: 0 } };
+				return { data: { services, source: 'live', ageMs: 0, verifiedAt: Date.now() } };
 			}
 			default:
 				return { error: wireError('UNKNOWN_FUNC') };

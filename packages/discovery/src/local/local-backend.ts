@@ -86,6 +86,7 @@ interface Watching {
 
 class FileBackend implements LocalBackend {
 	readonly name = 'local';
+	readonly trustsEmpty = true;
 	readonly #options: FileBackendOptions;
 	readonly #watching = new Set<Watching>();
 	#services: LocalServices;

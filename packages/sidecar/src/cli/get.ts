@@ -1,4 +1,4 @@
-import type { GetServiceData } from '@spock/protocol';
+import { type GetServiceData, TIMEOUT_MS_MAX } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
 
 import { CommandError, EXIT } from './exit-codes.ts';
@@ -15,6 +15,7 @@ export interface QueryFlags {
 
 interface GetFlags extends ClientFlags, QueryFlags {
 	readonly key?: string;
+	readonly maxAgeMs?: string;
 }
 
 /** The query that --tag, --datacenter, --meta, --peer and --key make. Throws a CommandError for a --meta without `=`. */
@@ -41,12 +42,22 @@ function readCondition(text: string): [name: string, value: string] {
 /** `sidecar get SERVICE` */
 export async function get(service: string, flags: GetFlags): Promise<void> {
 	await withClient(flags, async (client, timeoutMs) => {
-		const found = await client.request('getService', queryOf(service, flags), timeoutMs);
+		const maxAge = maxAgeOf(flags);
+		const found = await client.request('getService', { ...queryOf(service, flags), ...maxAge }, timeoutMs);
 		if (flags.json) print(JSON.stringify(found));
 		else print(formatAddress(found));
 		if (found.stale && !flags.json) {
 			const seconds = Math.round((found.ageMs ?? 0) / 1000);
-			process.stderr.write(`not live: the registry was last heard ${seconds} s ago\n`);
+			process.stderr.write(`not live: the registry confirmed it last ${seconds} s ago\n`);
 		}
 	});
+}
+
+function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
+	if (maxAgeMs === undefined) return {};
+	const value = Number(maxAgeMs);
+	if (!/^\d+$/.test(maxAgeMs) || value > TIMEOUT_MS_MAX) {
+		throw new CommandError(EXIT.usage, `--max-age-ms must be a whole number of milliseconds, not ${maxAgeMs}`);
+	}
+	return { maxAgeMs: value };
 }

@@ -30,7 +30,7 @@ function formatWatch(watch: WatchStatus): string {
 	const peer = watch.peer === undefined ? '' : ` from ${watch.peer}`;
 	const meta = watch.meta === undefined ? '' : ` ${JSON.stringify(watch.meta)}`;
 	const place = meta + peer + (watch.datacenter === undefined ? '' : ` @${watch.datacenter}`);
-	const age = watch.state === 'stale' ? `, ${seconds(watch.ageMs)} old` : '';
+	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
 	const healthy = `${watch.healthyInstances}/${watch.instances} healthy`;
 	return `  ${watch.service}${tags}${place}  ${watch.state}${age}, ${healthy}, ${watch.readers} readers, revision ${watch.revision}${error}`;

@@ -56,11 +56,11 @@ export async function watch(service: string, flags: WatchFlags): Promise<void> {
 }
 
 /** One line for people: when, what revision, how fresh, and who gets work. */
-export function formatSnapshot({ revision, source, ageMs, instances }: ServiceSnapshot): string {
+export function formatSnapshot({ revision, source, ageMs, instances, held, panic }: ServiceSnapshot): string {
 	const age = source === 'last-known-good' ? ` (${(ageMs / 1000).toFixed(1)} s old)` : '';
 	const places = instances.map((instance) => {
 		const mark = isServing(instance) && instance.status === 'passing' ? '' : ` ${instance.status}`;
 		return `${instance.host}:${instance.port}${mark}`;
 	});
-	return `${new Date().toISOString()}  #${revision} ${source}${age}  ${places.join(', ') || 'no instance'}`;
+	return `${new Date().toISOString()}  #${revision} ${source}${age}${held ? ' held' : ''}${panic ? ' panic' : ''}  ${places.join(', ') || 'no instance'}`;
 }

@@ -99,6 +99,12 @@ export class BackendSource implements ServiceSource {
 		}
 	}
 
+	/** Resolves when the registry answers; rejects as `list` does. */
+	async probe(options: CallOptions = {}): Promise<void> {
+		if (this.#backend.probe === undefined) await this.#backend.list({}, options);
+		else await this.#backend.probe(options);
+	}
+
 	/** Every question being watched and what is known of it. */
 	watches(): WatchStatus[] {
 		return this.#cache.watches();

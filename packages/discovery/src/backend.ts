@@ -26,12 +26,17 @@ export interface BackendWatch {
 
 /** The port that a registry implements. Whoever creates a backend closes it. */
 export interface Backend {
-	/** `consul`, `local`. */
+	/** `consul`, `local`, `dns`, …: for status and messages. */
 	readonly name: string;
 	/** Starts a watch. The observer may be called before this returns. */
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch;
-	/** The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED. */
+	/**
+	 * The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED; with UNKNOWN_FUNC where
+	 * the registry cannot list.
+	 */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]>;
+	/** Resolves when the registry answers, rejects as `list` does: for readiness. Left out: `list` is asked. */
+	probe?(options?: CallOptions): Promise<void>;
 	/** The registry's health as seen from here; never a secret in it. */
 	status(): BackendStatus;
 	/** Ends every watch; idempotent. */

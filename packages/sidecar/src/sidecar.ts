@@ -31,6 +31,8 @@ const PROBE_DELAY_MS_MAX = 5000;
 export interface SidecarSource extends ServiceSource {
 	watches(): WatchStatus[];
 	status(): BackendStatus;
+	/** Resolves when the registry answers. Left out: `list` is asked. */
+	probe?(): Promise<void>;
 }
 
 /** One address to listen at. */
@@ -192,7 +194,9 @@ class SpockSidecar implements Sidecar {
 
 	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
 	#probe(): void {
-		this.#options.source.list({}).then(
+		const { source } = this.#options;
+		const answered: Promise<unknown> = source.probe === undefined ? source.list({}) : source.probe();
+		answered.then(
 			() => {
 				this.#answered = true;
 			},

@@ -202,7 +202,9 @@ export class FakeConsul implements AsyncDisposable {
 			const tagsOf = (instances: readonly FakeConsulInstance[]): string[] => [
 				...new Set(instances.flatMap(({ tags = [] }) => tags)),
 			];
-			return Object.fromEntries([...this.#services].map(([name, instances]) => [name, tagsOf(instances)]));
+			// As Consul does, it names no service that has no instance left.
+			const there = [...this.#services].filter(([, instances]) => instances.length > 0);
+			return Object.fromEntries(there.map(([name, instances]) => [name, tagsOf(instances)]));
 		}
 		return null;
 	}

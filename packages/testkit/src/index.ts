@@ -7,6 +7,7 @@ export {
 	startFakeConsul,
 } from './fake-consul.ts';
 export type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
+export { FakeDns, type FakeDnsFault, type FakeDnsQuestion, type FakeDnsRecord, type FakeSrv } from './fake-dns.ts';
 export {
 	type FakeAnswer,
 	FakeConnection,
@@ -27,5 +28,6 @@ export {
 	spawnProcess,
 	startSidecar,
 } from './spawn-sidecar.ts';
+export { TcpGate } from './tcp-gate.ts';
 export { type TempSocket, tempSocket } from './temp-socket.ts';
 export { waitFor } from './wait-for.ts';

@@ -19,7 +19,7 @@ export {
 } from './fake-sidecar.ts';
 export { type MemoryPair, memoryPair } from './memory-transport.ts';
 export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';
-export { describeSourceContract, type SourceFixture } from './source-contract.ts';
+export { describeSourceContract, type MakeFixture, type SourceFixture, type SourceTraits } from './source-contract.ts';
 export {
 	type ProcessResult,
 	type RunningProcess,

@@ -70,7 +70,9 @@ export function testWatches(makeFixture: MakeFixture): void {
 		stopped.stop();
 		await fixture.setService('barista', ['10.0.0.9:80']);
 		await waitFor('the change', () => hostsOf(seen.snapshots.at(-1))?.[0] === '10.0.0.9:80');
-		expect(seen.snapshots).toHaveLength(3);
+		// Each change once: only one of the two watches is left.
+		const later = seen.snapshots.slice(2).map(({ revision }) => revision);
+		expect(later).toEqual([...new Set(later)]);
 	});
 
 	it('an observer may stop its own watch while it is told, and hears nothing after that', async () => {

@@ -27,6 +27,8 @@ export interface BackendTraits {
 	readonly canBeAway?: boolean;
 	/** False if the registry cannot list its services. Default true. */
 	readonly canList?: boolean;
+	/** How long a case waits for what must happen, in milliseconds: well above what the backend may take. Default 20000. */
+	readonly patienceMs?: number;
 }
 
 /** One promise of the contract, to be given to any test runner. */
@@ -37,11 +39,13 @@ export interface ContractCase {
 	run(): Promise<void>;
 }
 
-/** What a case does with a fixture. */
-export type CaseBody = (fixture: BackendFixture) => Promise<void>;
+/** A fixture, and how long to wait at it. */
+export interface Bench extends BackendFixture {
+	readonly patienceMs: number;
+}
 
 /** Cases by their names. */
-export type Cases = Readonly<Record<string, CaseBody>>;
+export type Cases = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
 
 /**
  * What every backend promises, as cases for a test runner. Each makes a fixture and closes it:
@@ -51,7 +55,7 @@ export type Cases = Readonly<Record<string, CaseBody>>;
  */
 export function backendContract(
 	makeFixture: () => BackendFixture | Promise<BackendFixture>,
-	{ canBeAway = true, canList = true }: BackendTraits = {},
+	{ canBeAway = true, canList = true, patienceMs = 20_000 }: BackendTraits = {},
 ): readonly ContractCase[] {
 	const cases: Cases = {
 		...watchCases,
@@ -64,10 +68,23 @@ export function backendContract(
 		run: async () => {
 			const fixture = await makeFixture();
 			try {
-				await body(fixture);
+				await body(toBench(fixture, patienceMs));
 			} finally {
 				await fixture.close();
 			}
 		},
 	}));
+}
+
+/** With functions that stand alone: a fixture may be an object of a class. */
+function toBench(fixture: BackendFixture, patienceMs: number): Bench {
+	return {
+		backend: fixture.backend,
+		patienceMs,
+		setService: (service, instances) => fixture.setService(service, instances),
+		...(fixture.setReachable !== undefined && {
+			setReachable: (isReachable: boolean) => fixture.setReachable?.(isReachable),
+		}),
+		close: () => fixture.close(),
+	};
 }

@@ -16,9 +16,10 @@ export function lifeCases(canList: boolean): Cases {
 			assert.ok(Array.isArray(addresses));
 		},
 
-		'close ends every watch, is idempotent, and nothing can be started after it': async ({ backend, setService }) => {
+		'close ends every watch, is idempotent, and nothing can be started after it': async (bench) => {
+			const { backend, setService } = bench;
 			await setService('barista', HERE);
-			const watch = recordWatch(backend, { service: 'barista' });
+			const watch = recordWatch(bench, { service: 'barista' });
 			await watch.shows('10.0.0.1:80');
 			await backend.close();
 			await backend.close();
@@ -26,14 +27,15 @@ export function lifeCases(canList: boolean): Cases {
 			await setService('barista', []);
 			await new Promise<void>((resolve) => setImmediate(resolve));
 			assert.equal(watch.told, told);
-			assert.throws(() => recordWatch(backend, { service: 'barista' }), hasCode('CLOSED'));
+			assert.throws(() => recordWatch(bench, { service: 'barista' }), hasCode('CLOSED'));
 			if (canList) await assert.rejects(backend.list({}), hasCode('CLOSED'));
 			watch.stop();
 		},
 
-		'close before the first answer silences the watch': async ({ backend, setService }) => {
+		'close before the first answer silences the watch': async (bench) => {
+			const { backend, setService } = bench;
 			await setService('barista', HERE);
-			const watch = recordWatch(backend, { service: 'barista' });
+			const watch = recordWatch(bench, { service: 'barista' });
 			const { told } = watch;
 			await backend.close();
 			assert.equal(watch.told, told);

@@ -1,9 +1,8 @@
 import { type ErrorCode, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/protocol';
 
-import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
+import type { BackendObserver, BackendWatch } from '../backend.ts';
+import type { Bench } from './backend-contract.ts';
 
-/** How long a case waits for what must happen: it is met only by a backend that is broken. */
-const PATIENCE_MS = 20_000;
 const LOOK_EVERY_MS = 5;
 
 /** A watch that keeps what it was told. */
@@ -19,14 +18,14 @@ export interface RecordedWatch extends BackendWatch {
 }
 
 /** Starts a watch and keeps what it is told. */
-export function recordWatch(backend: Backend, query: ServiceQuery): RecordedWatch {
+export function recordWatch(bench: Bench, query: ServiceQuery): RecordedWatch {
 	const answers: (readonly ServiceInstance[])[] = [];
 	const errors: SpockError[] = [];
 	const observer: BackendObserver = {
 		answered: (instances) => answers.push(instances),
 		failed: (error) => errors.push(error),
 	};
-	const watch = backend.watch(query, observer);
+	const watch = bench.backend.watch(query, observer);
 	const places = (): readonly string[] | undefined =>
 		answers
 			.at(-1)
@@ -41,6 +40,7 @@ export function recordWatch(backend: Backend, query: ServiceQuery): RecordedWatc
 		places,
 		shows: (...wanted) =>
 			until(
+				bench,
 				`${query.service} at [${wanted.join(', ')}]`,
 				() => String(places()) === String([...wanted].sort()),
 				places,
@@ -50,11 +50,16 @@ export function recordWatch(backend: Backend, query: ServiceQuery): RecordedWatc
 }
 
 /** Waits until the probe is true; rejects with an Error that says what was waited for and what was there instead. */
-export async function until(what: string, probe: () => boolean, seen: () => unknown = () => undefined): Promise<void> {
+export async function until(
+	{ patienceMs }: Bench,
+	what: string,
+	probe: () => boolean,
+	seen: () => unknown = () => undefined,
+): Promise<void> {
 	const startedMs = performance.now();
 	while (!probe()) {
-		if (performance.now() - startedMs > PATIENCE_MS) {
-			throw new Error(`waited ${PATIENCE_MS} ms in vain for ${what}; there was ${JSON.stringify(seen()) ?? 'nothing'}`);
+		if (performance.now() - startedMs > patienceMs) {
+			throw new Error(`waited ${patienceMs} ms in vain for ${what}; there was ${JSON.stringify(seen()) ?? 'nothing'}`);
 		}
 		await new Promise<void>((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
 	}

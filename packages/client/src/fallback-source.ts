@@ -65,12 +65,11 @@ export class FallbackSource implements ServiceSource {
 	}
 
 	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
-		const known = this.#sidecar.peek(query);
-		if (known !== undefined) return known;
 		const { timeoutMs = this.#options.timeoutMs, signal } = options;
 		const startedMs = this.#options.clock.now();
 		const won = new AbortController();
 		const own = this.#sidecar.get(query, {
+			...options,
 			timeoutMs,
 			signal: signal === undefined ? won.signal : AbortSignal.any([signal, won.signal]),
 		});
@@ -94,7 +93,7 @@ export class FallbackSource implements ServiceSource {
 			// Without a connection it may be an option to fail at once: then the fallback is asked at once.
 			if (!this.isAway || !SpockError.is(error, 'DISCONNECTED')) throw error;
 			const fallback = this.#open();
-			return await fallback.get(query, { timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock), signal });
+			return await fallback.get(query, { ...options, timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock) });
 		} finally {
 			won.abort();
 			this.#end(orphan as Orphan);
@@ -159,6 +158,7 @@ export class FallbackSource implements ServiceSource {
 	#end(orphan: Orphan): void {
 		this.#orphans.delete(orphan);
 		orphan.standIn?.stop();
+		if (this.#orphans.size === 0) this.#check.cancel();
 	}
 
 	/** Gives every orphan a stand-in if the sidecar is still away; looks again while there are some without. */

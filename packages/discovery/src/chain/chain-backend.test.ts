@@ -145,6 +145,15 @@ describe('a chain of backends', () => {
 		expect([clock.pendingTimers, first.observers.size, second.observers.size]).toEqual([0, 0, 0]);
 	});
 
+	it('a member that cannot start a watch leaves none at the others', () => {
+		const { first, second, watch } = chained();
+		second.watch = () => {
+			throw new SpockError('OVERLOADED', 'too many');
+		};
+		expect(watch).toThrow('too many');
+		expect(first.observers.size).toBe(0);
+	});
+
 	it('lists what any member knows, with the tags of all; a member that is away stands with its last list', async () => {
 		const { first, second, chain } = chained();
 		const all = [

@@ -85,8 +85,8 @@ class ChainBackend implements Backend {
 			knew: (member) => this.#known[member]?.has(key) ?? false,
 			remember: (member, knows) => remember(this.#known[member] as Set<string>, key, knows),
 		});
-		this.#watches.add(watch);
 		watch.start();
+		this.#watches.add(watch);
 		return {
 			stop: () => {
 				watch.stop();

@@ -46,14 +46,19 @@ export class ChainWatch implements BackendWatch {
 		});
 	}
 
-	/** Asks every member. The observer may be told before this returns. */
+	/** Asks every member. The observer may be told before this returns. Throws what a member's `watch` throws. */
 	start(): void {
 		const { members, query, clock, firstWordMs } = this.#options;
-		for (const [number, backend] of members.entries()) {
-			(this.#members[number] as Member).watch = backend.watch(query, {
-				answered: (instances) => this.#answered(number, instances),
-				failed: (error) => this.#failed(number, error),
-			});
+		try {
+			for (const [number, backend] of members.entries()) {
+				(this.#members[number] as Member).watch = backend.watch(query, {
+					answered: (instances) => this.#answered(number, instances),
+					failed: (error) => this.#failed(number, error),
+				});
+			}
+		} catch (error) {
+			this.stop();
+			throw error;
 		}
 		this.#isStarting = false;
 		if (this.#members.some(isSilent)) {

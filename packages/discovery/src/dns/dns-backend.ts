@@ -28,7 +28,7 @@ class DnsBackend implements Backend {
 	readonly #options: ResolvedDnsOptions;
 	readonly #client: DnsClient;
 	readonly #watches = new Set<DnsWatch>();
-	#closed = false;
+	readonly #closed = new AbortController();
 	#lastSuccessAtMs: number | undefined;
 	#error: SpockError | undefined;
 
@@ -61,7 +61,9 @@ class DnsBackend implements Backend {
 	/** Asks for what the names of all services end with: any answer of a server will do. */
 	async probe({ signal }: CallOptions = {}): Promise<void> {
 		this.#refuseIfClosed();
-		await this.#told(() => this.#client.ask({ name: this.#options.template.suffix || '.', type: 'SOA' }, signal));
+		const { suffix } = this.#options.template;
+		const either = signal === undefined ? this.#closed.signal : AbortSignal.any([this.#closed.signal, signal]);
+		await this.#told(() => this.#client.ask({ name: suffix || '.', type: 'SOA' }, either));
 	}
 
 	status(): BackendStatus {
@@ -76,7 +78,7 @@ class DnsBackend implements Backend {
 	}
 
 	async close(): Promise<void> {
-		this.#closed = true;
+		this.#closed.abort();
 		for (const watch of this.#watches) watch.stop();
 		this.#watches.clear();
 	}
@@ -112,6 +114,6 @@ class DnsBackend implements Backend {
 	}
 
 	#refuseIfClosed(): void {
-		if (this.#closed) throw new SpockError('CLOSED', 'the DNS backend was closed');
+		if (this.#closed.signal.aborted) throw new SpockError('CLOSED', 'the DNS backend was closed');
 	}
 }

@@ -48,13 +48,15 @@ export class DnsClient {
 	 * UNAVAILABLE when no server gave one (no answer, SERVFAIL, REFUSED, …), or with ABORTED.
 	 */
 	async ask(question: DnsQuestion, signal: AbortSignal | undefined): Promise<DnsReply> {
-		if (this.#running >= QUESTIONS_MAX) await new Promise<void>((resolve) => this.#turns.push(resolve));
-		this.#running++;
+		if (this.#running < QUESTIONS_MAX) this.#running++;
+		// Whoever has finished hands its turn on, so the count stays.
+		else await new Promise<void>((resolve) => this.#turns.push(resolve));
 		try {
 			return await this.#askServers(question, signal);
 		} finally {
-			this.#running--;
-			this.#turns.shift()?.();
+			const next = this.#turns.shift();
+			if (next === undefined) this.#running--;
+			else next();
 		}
 	}
 

@@ -51,6 +51,8 @@ export class FakeDns implements AsyncDisposable {
 	negativeTtl: number | undefined = 0;
 	/** Longest answer over UDP, whatever a question allows. */
 	udpBytesMax = 1232;
+	/** True: leaves out what does not fit, without saying so, as Consul does. */
+	cutsSilently = false;
 	fault: FakeDnsFault | undefined = undefined;
 	#records: readonly FakeDnsRecord[] = [];
 	#udp: UdpSocket | undefined;
@@ -138,8 +140,12 @@ export class FakeDns implements AsyncDisposable {
 		const payloadBytes = payloadBytesOf(query);
 		const send = (message: Buffer): void => udp.send(message, port, address);
 		this.#answer(query, { protocol: 'udp', payloadBytes, port }, send, (answer) => {
-			const whole = encode(answer);
-			if (whole.length <= Math.max(NO_EDNS_BYTES, Math.min(payloadBytes, this.udpBytesMax))) return whole;
+			const bytesMax = Math.max(NO_EDNS_BYTES, Math.min(payloadBytes, this.udpBytesMax));
+			let message = encode(answer);
+			for (let cut = answer; this.cutsSilently && message.length > bytesMax; message = encode(cut)) {
+				cut = { ...cut, answers: cut.answers?.slice(1) ?? [], additionals: cut.additionals?.slice(1) ?? [] };
+			}
+			if (message.length <= bytesMax) return message;
 			return encode({ ...answer, flags: (answer.flags ?? 0) | TRUNCATED, answers: [], additionals: [] });
 		});
 	}

@@ -103,10 +103,14 @@ describe('the DNS interface of a real Consul', () => {
 		await backend.close();
 	});
 
-	it.each(['udp', 'tcp'] as const)('gives every one of 250 instances over %s', async (protocol) => {
+	it.each<[what: string, options: DnsBackendOptions]>([
+		['over UDP on this machine', { protocol: 'udp' }],
+		['over UDP as from another machine', { protocol: 'udp', udpPayloadBytes: 1232 }],
+		['over TCP', { protocol: 'tcp' }],
+	])('gives every one of 250 instances %s', async (_what, options) => {
 		await deregister(() => true);
 		for (let number = 0; number < 250; number++) await register('many', `10.0.1.${number}`, 80);
-		const backend = dnsBackend({ ...fast(), protocol, attemptTimeoutMs: 5000, timeoutMs: 10_000 });
+		const backend = dnsBackend({ ...fast(), ...options, attemptTimeoutMs: 5000, timeoutMs: 10_000 });
 		expect(await firstAnswer(backend, { service: 'many' })).toHaveLength(250);
 		await backend.close();
 		await deregister(() => true);

@@ -98,6 +98,24 @@ describe('a question to DNS', () => {
 		expect(watch.dns.questions.slice(0, 2).map(({ protocol }) => protocol)).toEqual(['udp', 'tcp']);
 	});
 
+	it('goes over TCP when the answer may have been cut without a mark, and over UDP when it cannot have been', async () => {
+		const hosts = Array.from({ length: 60 }, (_, number) => `10.0.0.${number}:80`);
+		await using watch = await watched(
+			(dns) => {
+				dns.setService('barista.test', hosts);
+				dns.cutsSilently = true;
+			},
+			{ udpPayloadBytes: 1232 },
+		);
+		await waitFor('some answers', () => watch.answers.length > 3);
+		expect(watch.answers.every((answer) => answer.length === 60)).toBe(true);
+		watch.dns.setService('barista.test', hosts.slice(0, 2));
+		await waitFor('the change', () => watch.places()?.length === 2);
+		watch.dns.questions.length = 0;
+		await waitFor('more questions', () => watch.dns.questions.length > 3);
+		expect(watch.dns.questions.every(({ protocol }) => protocol === 'udp')).toBe(true);
+	});
+
 	it('goes over TCP at once when that is asked for', async () => {
 		await using watch = await watched(here, { protocol: 'tcp' });
 		await answered(watch);

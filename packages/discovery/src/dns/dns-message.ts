@@ -24,6 +24,8 @@ export interface DnsReply {
 	readonly rcode: string;
 	/** True if the answer did not fit: the server is to be asked over TCP. */
 	readonly isTruncated: boolean;
+	/** How long the message was. */
+	readonly byteLength: number;
 	readonly answers: readonly DnsRecord[];
 	readonly authorities: readonly DnsRecord[];
 	readonly additionals: readonly DnsRecord[];
@@ -74,6 +76,7 @@ export function readReply(bytes: Uint8Array, id: number, question: DnsQuestion):
 	return {
 		rcode: (packet as { readonly rcode?: string }).rcode ?? 'NOERROR',
 		isTruncated: (packet as { readonly flag_tc?: boolean }).flag_tc === true,
+		byteLength: bytes.byteLength,
 		answers: recordsOf(packet.answers),
 		authorities: recordsOf(packet.authorities),
 		additionals: recordsOf(packet.additionals),

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import {
 	type Clock,
 	durationMsOption,
+	integerOption,
 	oneOfOption,
 	type Random,
 	stringOption,
@@ -36,11 +37,10 @@ export interface DnsBackendOptions {
 	 * `[{tag}.]{service}.service[.{datacenter}.dc].consul`. Kubernetes: `_http._tcp.{service}.default.svc.cluster.local`.
 	 */
 	readonly nameTemplate?: string;
-	/**
-	 * `udp` (default) asks over TCP only for what is marked as too long. `tcp` always does: for a server that leaves out
-	 * what does not fit without a mark, as Consul does on another machine unless its `enable_truncate` is set.
-	 */
+	/** `udp` (default) asks over TCP for what is too long for UDP, or may be. `tcp` always does. */
 	readonly protocol?: 'udp' | 'tcp';
+	/** How long an answer over UDP may be, in bytes, 1024 to 65000. Default: 65000 for a server on this machine, else 1232. */
+	readonly udpPayloadBytes?: number;
 	/** A question is asked again when its records end, but not before this. Default 1000. */
 	readonly ttlMsMin?: number;
 	/** A question is asked again after this at the latest. Default 60000; at least `ttlMsMin`. */
@@ -59,7 +59,9 @@ export interface DnsBackendOptions {
 }
 
 /** Every option with its value. */
-export interface ResolvedDnsOptions extends Required<Omit<DnsBackendOptions, 'servers' | 'nameTemplate'>> {
+export interface ResolvedDnsOptions
+	extends Required<Omit<DnsBackendOptions, 'servers' | 'nameTemplate' | 'udpPayloadBytes'>> {
+	readonly udpPayloadBytes: number | undefined;
 	readonly servers: readonly DnsServer[];
 	readonly template: NameTemplate;
 }
@@ -75,6 +77,10 @@ export function resolveDnsOptions(options: DnsBackendOptions): ResolvedDnsOption
 		servers: servers.map((text, number) => parseServer(`servers[${number}]`, text)),
 		template: new NameTemplate(stringOption('nameTemplate', nameTemplate)),
 		protocol: oneOfOption('protocol', options.protocol ?? 'udp', ['udp', 'tcp']),
+		udpPayloadBytes:
+			options.udpPayloadBytes === undefined
+				? undefined
+				: integerOption('udpPayloadBytes', options.udpPayloadBytes, 1024, 65_000),
 		ttlMsMin,
 		ttlMsMax: atLeast('ttlMsMax', DEFAULT_DNS_TTL_MS_MAX),
 		negativeTtlMsMax: atLeast('negativeTtlMsMax', DEFAULT_DNS_NEGATIVE_TTL_MS_MAX),

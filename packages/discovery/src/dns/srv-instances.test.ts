@@ -7,7 +7,7 @@ const srv = (record: Partial<SrvRecord> & Pick<SrvRecord, 'target'>): SrvRecord 
 	return { priority: 0, weight: 0, port: 80, ...record };
 };
 const reply = (answers: readonly DnsRecord[], more: Partial<DnsReply> = {}): DnsReply => {
-	return { rcode: 'NOERROR', isTruncated: false, answers, authorities: [], additionals: [], ...more };
+	return { rcode: 'NOERROR', isTruncated: false, byteLength: 0, answers, authorities: [], additionals: [], ...more };
 };
 const ADDRESSES = new Map([
 	['a.test', ['10.0.0.1']],

@@ -93,7 +93,7 @@ export const settings: readonly Setting[] = [
 		name: 'dnsProtocol',
 		flag: '--dns-protocol <name>',
 		env: 'SPOCK_DNS_PROTOCOL',
-		help: 'udp, or tcp for a server that cuts long answers without saying so',
+		help: 'udp (and tcp for what is too long for it), or tcp always',
 		kind: ['udp', 'tcp'],
 		fallback: 'udp',
 	},

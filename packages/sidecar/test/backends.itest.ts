@@ -136,8 +136,10 @@ describe('sidecar start --backend', () => {
 			[['--backend', 'dns', '--dns-server', 'ns.test'], 'servers[0] must be an IP address'],
 			[['--backend', 'dns', '--dns-protocol', 'tls'], '--dns-protocol'],
 		];
+		const env = { SPOCK_BACKEND: 'local,local' };
+		cases.push([[], 'SPOCK_BACKEND names local twice']);
 		const runs = cases.map(async ([args, message]) => {
-			await using run = runSidecar(['start', '--socket', place.path, ...args]);
+			await using run = runSidecar(['start', '--socket', place.path, ...args], { env });
 			const { exitCode, stderr } = await run.finished;
 			return { message, exitCode, stderr };
 		});

@@ -15,21 +15,21 @@ const MODULE = /^(?:\.{0,2}\/|file:)|\.[cm]?js$/;
 const METHODS = ['watch', 'list', 'status', 'close'] as const;
 
 /**
- * The backend that `--backend` names: one of ours, a module, or several in order. Throws a CommandError that names what is
- * wrong; backends made before are closed then.
+ * The backend that the setting names: one of ours, a module, or several in order. Throws a CommandError that names what is
+ * wrong, and `where` it was said; backends made before are closed then.
  */
 export async function createBackends(
-	names: readonly string[],
+	{ names, where }: { readonly names: readonly string[]; readonly where: string },
 	makers: BackendMakers,
 	onEvent: DiscoveryListener,
 ): Promise<Backend> {
 	const twice = names.find((name, number) => names.indexOf(name) !== number);
-	if (twice !== undefined) throw usage(`--backend names ${twice} twice`);
+	if (twice !== undefined) throw usage(`${where} names ${twice} twice`);
 	const strange = names.find((name) => !Object.hasOwn(makers, name) && !MODULE.test(name));
 	if (strange !== undefined) {
 		const known = Object.keys(makers).join(', ');
 		throw usage(
-			`--backend must be of ${known} or the path of a module, as in ./my-backend.js; not ${JSON.stringify(strange)}`,
+			`${where} must be of ${known} or the path of a module, as in ./my-backend.js; not ${JSON.stringify(strange)}`,
 		);
 	}
 	const backends: Backend[] = [];

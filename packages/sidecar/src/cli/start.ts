@@ -147,7 +147,8 @@ function announce(
 
 function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Promise<Backend | LocalBackend> {
 	const hasConsul = settings.get('consul')?.origin !== 'default';
-	const names = settings.get('backend')?.value as readonly string[] | undefined;
+	const { value, where = 'the default' } = settings.get('backend') ?? {};
+	const names = (value as readonly string[] | undefined) ?? [hasConsul ? 'consul' : 'local'];
 	const makers = {
 		consul: () => createConsulBackend(settings, onEvent),
 		local: () => {
@@ -156,7 +157,7 @@ function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => v
 		},
 		dns: () => createDnsBackend(settings, onEvent),
 	};
-	return createBackends(names ?? [hasConsul ? 'consul' : 'local'], makers, onEvent);
+	return createBackends({ names, where }, makers, onEvent);
 }
 
 function createConsulBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Backend {

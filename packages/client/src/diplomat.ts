@@ -24,6 +24,7 @@ import { type CallTraits, throwIfAborted } from './call.ts';
 import { ADDRESS, PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
 import { closedError } from './closed-error.ts';
 import type { Closed } from './connection.ts';
+import type { FallbackSource } from './fallback-source.ts';
 import {
 	checkCallOptions,
 	type GetServiceOptions,
@@ -56,6 +57,8 @@ export class Diplomat implements AsyncDisposable {
 	readonly #source: ServiceSource;
 	/** The source when it is a sidecar; undefined in direct mode. */
 	readonly #sidecar: SidecarSource | undefined;
+	/** The source, when it is a sidecar with another one to stand in for it. */
+	readonly #fallback: FallbackSource | undefined;
 	readonly #views: ServiceViews;
 	readonly #iterators = new Set<NewestOnly<ServiceSnapshot>>();
 	readonly #tails = new Map<string, string>();
@@ -63,10 +66,11 @@ export class Diplomat implements AsyncDisposable {
 	#state: 'open' | 'ending' | 'ended' = 'open';
 
 	/** Use `connect` or `createDiplomat`. The source is owned, and closed, by this client. */
-	constructor(options: ResolvedOptions, source: ServiceSource, sidecar?: SidecarSource) {
+	constructor(options: ResolvedOptions, source: ServiceSource, sidecar?: SidecarSource, fallback?: FallbackSource) {
 		this.#options = options;
 		this.#source = source;
 		this.#sidecar = sidecar;
+		this.#fallback = fallback;
 		this.#views = new ServiceViews(source, options);
 		this.closed = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
@@ -160,7 +164,7 @@ export class Diplomat implements AsyncDisposable {
 		checkCallOptions(options);
 		return this.#whileOpen(async () => {
 			const query = toQuery(service);
-			if (this.#sidecar !== undefined) return this.#call('explain', query, QUESTION, options);
+			if (this.#sidecar !== undefined && !this.#isStoodInFor()) return this.#call('explain', query, QUESTION, options);
 			const left = this.#callOptions(options);
 			const known = await this.#source.inspect?.(query, left);
 			return explain(query, known ?? inspectionOf(await this.#source.get(query, left)));
@@ -189,7 +193,8 @@ export class Diplomat implements AsyncDisposable {
 
 	/** What this client knows of itself. No I/O. */
 	status(): DiplomatStatus {
-		if (this.#sidecar !== undefined) return sidecarStatus(this.#sidecar, formatAddress(this.#options.address));
+		if (this.#sidecar !== undefined)
+			return sidecarStatus(this.#sidecar, formatAddress(this.#options.address), this.#fallback);
 		return directStatus(this.#source.name, this.#state === 'open', this.#views.count);
 	}
 
@@ -212,7 +217,13 @@ export class Diplomat implements AsyncDisposable {
 
 	/** True when lookups go over the wire one by one: by option, or because the sidecar cannot push. */
 	#isRemote(): boolean {
-		return this.#sidecar !== undefined && (this.#options.lookups === 'remote' || this.#sidecar.pushes === false);
+		const isByNature = this.#options.lookups === 'remote' || this.#sidecar?.pushes === false;
+		return isByNature && this.#sidecar !== undefined && !this.#isStoodInFor();
+	}
+
+	/** True while the sidecar is away and a fallback stands in for it. */
+	#isStoodInFor(): boolean {
+		return this.#fallback?.isAway === true;
 	}
 
 	/** True when this lookup goes over the wire: as every other, or because its caller wants it so. */
@@ -256,7 +267,7 @@ export class Diplomat implements AsyncDisposable {
 	/** Whether a sidecar pushes is known when it has answered hello: a first lookup waits for that, within its deadline. */
 	async #whenGreeted(options: GetServiceOptions): Promise<GetServiceOptions> {
 		const sidecar = this.#sidecar;
-		if (sidecar === undefined || sidecar.pushes !== undefined) return options;
+		if (sidecar === undefined || sidecar.pushes !== undefined || this.#isStoodInFor()) return options;
 		const { timeoutMs = this.#options.timeoutMs } = options;
 		const startedMs = this.#options.clock.now();
 		const refusal = sidecar.connection.refusal('getService');
@@ -330,7 +341,10 @@ export class Diplomat implements AsyncDisposable {
 	async #end(reason: 'drain' | 'close'): Promise<void> {
 		this.#state = 'ending';
 		this.#endIterators();
-		if (this.#sidecar !== undefined) return this.#sidecar[reason]();
+		if (this.#sidecar !== undefined) {
+			await this.#sidecar[reason]();
+			return this.#fallback?.close();
+		}
 		this.#views.close();
 		await this.#source.close();
 		this.#ended({ reason });
@@ -342,6 +356,7 @@ export class Diplomat implements AsyncDisposable {
 		this.#endIterators();
 		this.#views.close();
 		void this.#sidecar?.close();
+		void this.#fallback?.close();
 		this.#resolveClosed(closed);
 	}
 }

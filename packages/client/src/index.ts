@@ -34,6 +34,7 @@ export { Diplomat } from './diplomat.ts';
 export type { GetServiceOptions, LookupOptions, ServiceOrQuery } from './lookup-options.ts';
 export {
 	DEFAULT_DIAL_TIMEOUT_MS,
+	DEFAULT_FALLBACK_AFTER_MS,
 	DEFAULT_HEARTBEAT_MS,
 	DEFAULT_IDLE_SUBSCRIPTION_MS,
 	DEFAULT_READY_TIMEOUT_MS,
@@ -44,5 +45,5 @@ export {
 	DEFAULT_TIMEOUT_MS,
 	type DiplomatOptions,
 } from './options.ts';
-export type { DiplomatStatus } from './status.ts';
+export type { DiplomatStatus, FallbackStatus } from './status.ts';
 export { socketTransport, type Transport } from './transport.ts';

@@ -1,9 +1,9 @@
-import { describeSourceContract, FakeSidecar, fakeSnapshot, tempSocket } from '@spock/testkit';
+import { describeSourceContract, FakeSidecar, fakeSnapshot, type MakeFixture, tempSocket } from '@spock/testkit';
 
 import { resolveOptions } from './options.ts';
 import { SidecarSource } from './sidecar-source.ts';
 
-describeSourceContract('SidecarSource over a socket', async () => {
+const makeFixture: MakeFixture = async () => {
 	const place = await tempSocket();
 	const held: (() => void)[] = [];
 	let holding = false;
@@ -24,15 +24,19 @@ describeSourceContract('SidecarSource over a socket', async () => {
 	let revision = 1;
 	return {
 		source,
-		setService: (service, hosts) => sidecar.publish(fakeSnapshot(service, ++revision, hosts)),
+		setService: (service, hosts) => sidecar.publish(fakeSnapshot(service, ++revision, [...hosts].sort())),
 		holdAnswers: (hold) => {
 			holding = hold;
 			if (!hold) for (const answer of held.splice(0)) answer();
 		},
+		cutOff: (isCut) => (isCut ? sidecar.stop() : sidecar.listen(place.path)),
 		[Symbol.asyncDispose]: async () => {
 			await source.close();
 			await sidecar.stop();
 			await place[Symbol.asyncDispose]();
 		},
 	};
-});
+};
+
+// The fake one knows nothing of tags; the real one beside it does.
+describeSourceContract('SidecarSource over a socket', makeFixture, { hasTags: false });

@@ -8,6 +8,7 @@ import type {
 	ServiceSnapshot,
 	ServiceSource,
 	SnapshotObserver,
+	SnapshotSource,
 	SourceWatch,
 	WatchStatus,
 } from '@spock/protocol';
@@ -120,6 +121,16 @@ export class BackendSource implements ServiceSource {
 	 */
 	trustEmpty(service: string): void {
 		this.#cache.trustEmpty(service);
+	}
+
+	/**
+	 * Resolves when the registry answers, or when what an earlier process kept of its list is served in its place, and says
+	 * which; rejects as `list` does.
+	 */
+	async probe(options: CallOptions = {}): Promise<SnapshotSource> {
+		if (this.#backend.probe === undefined) return (await this.list({}, options)).source;
+		await this.#backend.probe(options);
+		return 'live';
 	}
 
 	/** Every question being watched and what is known of it. */

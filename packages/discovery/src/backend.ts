@@ -38,7 +38,7 @@ export interface BackendWatch {
 
 /** The port that a registry implements. Whoever creates a backend closes it. */
 export interface Backend {
-	/** `consul`, `local`. */
+	/** `consul`, `local`, `dns`, …: for status and messages. */
 	readonly name: string;
 	/**
 	 * True when an empty answer is always meant, as of a list that somebody keeps by hand: it is not held back. Default:
@@ -50,8 +50,13 @@ export interface Backend {
 	 * call, and never remembered: the cache starts a watch anew to have an answer verified.
 	 */
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch;
-	/** The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED. */
+	/**
+	 * The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED; with UNKNOWN_FUNC where
+	 * the registry cannot list.
+	 */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]>;
+	/** Resolves when the registry answers, rejects as `list` does: for readiness. Left out: `list` is asked. */
+	probe?(options?: CallOptions): Promise<void>;
 	/** The registry's health as seen from here; never a secret in it. */
 	status(): BackendStatus;
 	/** Ends every watch; idempotent. */

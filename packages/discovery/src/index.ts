@@ -1,6 +1,8 @@
 export type { Backend, BackendObserver, BackendWatch } from './backend.ts';
+export type { BackendContext, BackendFactory } from './backend-factory.ts';
 export { BackendSource, type BackendSourceOptions } from './backend-source.ts';
 export { cacheEntryMachine } from './cache-entry-machine.ts';
+export { type ChainBackendOptions, chainBackend } from './chain/chain-backend.ts';
 export { type ConsulAddress, parseConsulAddress } from './consul/consul-address.ts';
 export { consulBackend } from './consul/consul-backend.ts';
 export { ConsulHttp } from './consul/consul-http.ts';
@@ -10,7 +12,17 @@ export {
 	type ConsulTls,
 	consulOptionsFromEnvironment,
 } from './consul/consul-options.ts';
+export {
+	type ConsulSourceOptions,
+	consulSource,
+	type DnsSourceOptions,
+	dnsSource,
+	type LocalSourceOptions,
+	localSource,
+} from './direct-sources.ts';
 export type { DiscoveryEvent, DiscoveryListener } from './discovery-event.ts';
+export { dnsBackend } from './dns/dns-backend.ts';
+export type { DnsBackendOptions } from './dns/dns-options.ts';
 export { createLocalBackend, type LocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
 export {
 	parseServicesFile,

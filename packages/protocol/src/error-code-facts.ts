@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<ErrorCode, string>> = {
 	BAD_FRAME: 'a line was not one JSON object in valid UTF-8',
 	BAD_REQUEST: 'the request or its data has the wrong shape',
 	FRAME_TOO_LARGE: 'a frame is longer than frameBytesMax',
-	UNKNOWN_FUNC: 'the sidecar has no function of that name',
+	UNKNOWN_FUNC: 'the sidecar has no function of that name, or its registry cannot do it',
 	UNSUPPORTED_VERSION: 'no protocol version in common',
 	NO_SUCH_SERVICE: 'the registry knows no instance of the service',
 	NO_HEALTHY_INSTANCE: 'the service has instances, none of them healthy',

@@ -56,7 +56,7 @@ export interface WatchStatus {
 
 /** The health of the registry behind a sidecar, as seen from the sidecar. */
 export interface BackendStatus {
-	/** `consul`, `local`. */
+	/** `consul`, `local`, `dns`; for several, their names in order: `consul,local`. */
 	readonly name: string;
 	/** `connecting`: no answer yet. `up`: the last answers were good. `down`: the last one failed. */
 	readonly state: 'connecting' | 'up' | 'down';
@@ -66,6 +66,8 @@ export interface BackendStatus {
 	readonly error: string | null;
 	/** Since the last good answer, in milliseconds; null before the first. */
 	readonly lastSuccessAgeMs: number | null;
+	/** Of several backends, each one's own, in order; the other members then tell the worst state and the best age. */
+	readonly members?: readonly BackendStatus[];
 }
 
 /** What `sidecar status` prints. */

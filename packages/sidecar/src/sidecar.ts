@@ -31,6 +31,8 @@ const PROBE_DELAY_MS_MAX = 5000;
 export interface SidecarSource extends ServiceSource {
 	watches(): WatchStatus[];
 	status(): BackendStatus;
+	/** Resolves when the registry answers, or what was last known is served in its place. Left out: `list` is asked. */
+	probe?(): Promise<SnapshotSource>;
 }
 
 /** One address to listen at. */
@@ -197,10 +199,13 @@ class SpockSidecar implements Sidecar {
 
 	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
 	#probe(): void {
-		this.#options.source.list({}).then(
-			({ source }) => {
-				this.#answered = source;
-				if (source === 'last-known-good') this.#probeAgain();
+		const { source } = this.#options;
+		const answered: Promise<SnapshotSource> =
+			source.probe === undefined ? source.list({}).then((list) => list.source) : source.probe();
+		answered.then(
+			(answered) => {
+				this.#answered = answered;
+				if (answered === 'last-known-good') this.#probeAgain();
 			},
 			// The reason is in the backend's status, which readiness shows.
 			() => this.#probeAgain(),

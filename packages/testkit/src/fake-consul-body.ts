@@ -31,7 +31,9 @@ export function fakeBody(path: string, query: URLSearchParams, { services, nodeC
 		const tagsOf = (instances: readonly FakeConsulInstance[]): string[] => [
 			...new Set(instances.flatMap(({ tags = [] }) => tags)),
 		];
-		return Object.fromEntries([...services].map(([name, instances]) => [name, tagsOf(instances)]));
+		// As Consul does, it names no service that has no instance left.
+		const there = [...services].filter(([, instances]) => instances.length > 0);
+		return Object.fromEntries(there.map(([name, instances]) => [name, tagsOf(instances)]));
 	}
 	return null;
 }

@@ -19,6 +19,7 @@ import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import { SIDECAR_VERSION } from '../version.ts';
+import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { createLogger } from './logger.ts';
@@ -127,8 +128,7 @@ function announce(
 ): void {
 	log.info({ sidecar: SIDECAR_VERSION, addresses, backend: backend.name }, `listening at ${addresses.join(' and ')}`);
 	if (!('services' in backend)) {
-		const { addresses: consul } = backend.status();
-		log.info({ consul }, `services come from Consul at ${consul.join(', ')}`);
+		log.info({ backend: backend.status().addresses }, `services come from ${describeBackend(backend)}`);
 		return;
 	}
 	const names = backend.services();
@@ -144,16 +144,22 @@ function announce(
 	log.info(`try it: npx --no-install sidecar get ${first}${where}`);
 }
 
-async function createBackend(
-	settings: Settings,
-	onEvent: (event: DiscoveryEvent) => void,
-): Promise<Backend | LocalBackend> {
+function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Promise<Backend | LocalBackend> {
 	const hasConsul = settings.get('consul')?.origin !== 'default';
-	const kind = text(settings, 'backend') ?? (hasConsul ? 'consul' : 'local');
-	if (kind === 'local') {
-		const file = text(settings, 'services');
-		return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
-	}
+	const { value, where = 'the default' } = settings.get('backend') ?? {};
+	const names = (value as readonly string[] | undefined) ?? [hasConsul ? 'consul' : 'local'];
+	const makers = {
+		consul: () => createConsulBackend(settings, onEvent),
+		local: () => {
+			const file = text(settings, 'services');
+			return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
+		},
+		dns: () => createDnsBackend(settings, onEvent),
+	};
+	return createBackends({ names, where }, makers, onEvent);
+}
+
+function createConsulBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Backend {
 	const addresses = settings.get('consul')?.value as readonly string[] | undefined;
 	const token = text(settings, 'consulToken');
 	const tokenFile = text(settings, 'consulTokenFile');

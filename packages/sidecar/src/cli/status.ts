@@ -1,4 +1,4 @@
-import type { StatusReply, WatchStatus } from '@spock/protocol';
+import type { BackendStatus, StatusReply, WatchStatus } from '@spock/protocol';
 
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
@@ -13,16 +13,20 @@ export async function status(flags: ClientFlags): Promise<void> {
 /** A page of text for people. */
 export function formatStatus(reply: StatusReply): string {
 	const { backend } = reply;
-	const heard = backend.lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(backend.lastSuccessAgeMs)} ago`;
 	const counters = Object.entries(reply.counters).map(([name, count]) => `${name} ${count}`);
 	return [
 		`${reply.sidecar}, pid ${reply.pid}, up ${seconds(reply.uptimeMs)}, ${reply.phase}, ${reply.ready ? 'ready' : 'not ready'}`,
-		`backend      ${backend.name} ${backend.state}, ${heard}: ${backend.addresses.join(', ') || 'no address'}`,
-		...(backend.error === null ? [] : [`             ${backend.error}`]),
+		...(backend.members ?? [backend]).flatMap(formatBackend),
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
 		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
 		...reply.watches.map(formatWatch),
 	].join('\n');
+}
+
+function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): string[] {
+	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(lastSuccessAgeMs)} ago`;
+	const line = `backend      ${name} ${state}, ${heard}: ${addresses.join(', ') || 'no address'}`;
+	return error === null ? [line] : [line, `             ${error}`];
 }
 
 function formatWatch(watch: WatchStatus): string {

@@ -4,7 +4,6 @@ import {
 	type Backend,
 	BackendSource,
 	consulBackend,
-	consulOptionsFromEnvironment,
 	createLocalBackend,
 	type DiscoveryEvent,
 	type LocalBackend,
@@ -20,6 +19,7 @@ import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import { SIDECAR_VERSION } from '../version.ts';
 import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
+import { consulOptionsOf } from './consul-options.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { createLogger } from './logger.ts';
@@ -149,7 +149,7 @@ function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => v
 	const { value, where = 'the default' } = settings.get('backend') ?? {};
 	const names = (value as readonly string[] | undefined) ?? [hasConsul ? 'consul' : 'local'];
 	const makers = {
-		consul: () => createConsulBackend(settings, onEvent),
+		consul: () => consulBackend({ ...consulOptionsOf(settings, process.env), onEvent }),
 		local: () => {
 			const file = text(settings, 'services');
 			return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
@@ -157,27 +157,6 @@ function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => v
 		dns: () => createDnsBackend(settings, onEvent),
 	};
 	return createBackends({ names, where }, makers, onEvent);
-}
-
-function createConsulBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Backend {
-	const addresses = settings.get('consul')?.value as readonly string[] | undefined;
-	const token = text(settings, 'consulToken');
-	const tokenFile = text(settings, 'consulTokenFile');
-	const datacenter = text(settings, 'consulDatacenter');
-	const consistency = text(settings, 'consulConsistency') as 'stale' | undefined;
-	// What has no setting of its own (TLS, namespace, partition) follows Consul's variables.
-	const { addresses: fromEnvironment, ...rest } = consulOptionsFromEnvironment(process.env);
-	const isFromEnvironment = settings.get('consul')?.origin === 'environment';
-	const inForce = isFromEnvironment ? fromEnvironment : addresses;
-	return consulBackend({
-		...rest,
-		onEvent,
-		...(inForce && { addresses: inForce }),
-		...(token && { token }),
-		...(tokenFile && { tokenFile }),
-		...(datacenter && { datacenter }),
-		...(consistency && { consistency }),
-	});
 }
 
 function listenAddresses(settings: Settings): SidecarListen[] {

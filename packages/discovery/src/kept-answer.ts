@@ -6,8 +6,11 @@ import { within } from './within.ts';
 
 /** What an earlier process kept is served when the registry has not answered within this. */
 const RESTORE_AFTER_MS = 500;
-/** A disk that hangs must not hold up the news that the registry has failed. */
-const LOAD_MS_MAX = 2000;
+/**
+ * A disk that hangs must not hold up the news that the registry has failed. A little less than a read waits for its first
+ * answer, because thousands of questions may come at once.
+ */
+const LOAD_MS_MAX = 3500;
 
 /** What an earlier process kept of one question: read while the registry is asked, and served where that does not answer. */
 export class KeptAnswer {

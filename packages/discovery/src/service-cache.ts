@@ -133,7 +133,7 @@ export class ServiceCache {
 			return known;
 		}
 		const { entriesMax } = this.#options;
-		if (this.#entries.size >= entriesMax) this.#sweep();
+		if (this.#entries.size >= entriesMax) this.#sweep(true);
 		if (this.#entries.size >= entriesMax) {
 			throw new SpockError('OVERLOADED', `${entriesMax} different services are watched, which is the limit`, {
 				details: { entriesMax },
@@ -192,7 +192,7 @@ export class ServiceCache {
 		this.#sweepTimer = clock.setTimeout(
 			() => {
 				this.#sweepTimer = undefined;
-				this.#sweep();
+				this.#sweep(false);
 				if (this.#entries.size > 0) this.#armSweep();
 			},
 			Math.max(1, Math.ceil(idleTtlMs / 2)),
@@ -201,18 +201,17 @@ export class ServiceCache {
 	}
 
 	/** Evicts the entries that nobody has read for `idleTtlMs`. */
-	#sweep(): void {
-		const { clock, idleTtlMs, entriesMax } = this.#options;
+	#sweep(makesRoom: boolean): void {
+		const { clock, idleTtlMs } = this.#options;
 		const unusedSinceMs = clock.now() - idleTtlMs;
-		// What is last known cannot be had again while the registry is away: it goes only to make room.
-		const isFull = this.#entries.size >= entriesMax;
 		for (const [key, entry] of this.#entries) {
 			if (entry.peeked) {
 				entry.peeked = false;
 				entry.usedAtMs = clock.now();
 			}
 			if (entry.observers.size > 0 || entry.waiters.size > 0 || entry.usedAtMs > unusedSinceMs) continue;
-			if (entry.isLastKnown && !isFull) continue;
+			// What is last known cannot be had again while the registry is away: it goes only to make room.
+			if (entry.isLastKnown && !makesRoom) continue;
 			this.#entries.delete(key);
 			entry.evict();
 		}

@@ -168,6 +168,18 @@ describe('what is kept in a state directory', () => {
 		await first.source.close();
 	});
 
+	it('is written once a second, and not never, while it changes all the time', async () => {
+		await using at = await place();
+		const first = await learned(at);
+		const count = writes(first).length;
+		for (let port = 1; port <= 15; port++) {
+			first.last().answered([instance('a', port)]);
+			await first.clock.advance(100);
+		}
+		await waitFor('a write', () => writes(first).length > count);
+		await first.source.close();
+	});
+
 	it('includes the list of services', async () => {
 		await using at = await place();
 		const services = [{ name: 'barista', tags: ['v1'] }];
@@ -234,8 +246,10 @@ describe('a file that cannot be used is ignored loudly', () => {
 		const other = await startedInOutage(at, 1000, { stateScope: 'dc2', idleTtlMs: 1000 });
 		await expect(other.read).rejects.toBe(refused);
 		await other.clock.advance(5000);
+		const again = other.source.get(query, { timeoutMs: 60_000 });
+		other.last().failed(refused);
+		await expect(again).rejects.toBe(refused);
 		other.source.watch(query, recorder());
-		await settle();
 		expect(refusals(other)).toEqual(['scope']);
 		other.last().answered(B);
 		await flushed(other);

@@ -174,13 +174,10 @@ export class FallbackSource implements ServiceSource {
 
 	#standIn(orphan: Orphan): void {
 		const { query, observer } = orphan;
-		const tell = (say: () => void): void => {
-			if (this.#orphans.has(orphan)) say();
-		};
 		try {
 			orphan.standIn = this.#open().watch(query, {
-				next: (snapshot) => tell(() => observer.next(snapshot)),
-				error: (error) => tell(() => observer.error?.(error)),
+				next: (snapshot) => observer.next(snapshot),
+				error: (error) => observer.error?.(error),
 			});
 		} catch (error) {
 			observer.error?.(SpockError.is(error) ? error : new SpockError('UNAVAILABLE', String(error), { cause: error }));

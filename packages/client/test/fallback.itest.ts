@@ -51,8 +51,9 @@ async function spiedSource(): Promise<Spied> {
 				};
 			},
 			close: async () => {
-				isClosed = true;
 				await source.close();
+				await new Promise<void>((resolve) => setImmediate(resolve));
+				isClosed = true;
 			},
 		},
 	};

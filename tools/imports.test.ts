@@ -167,8 +167,11 @@ describe('imports', () => {
 		}
 	});
 
-	it('only one file knows the consul package', () => {
-		const knowing = sourcesOf('discovery').filter((file) => importsOf(file).some(({ target }) => target === 'consul'));
-		expect(knowing.map((file) => relative(packages, file))).toEqual(['discovery/src/consul/consul-client.ts']);
+	it.each([
+		['consul', 'discovery/src/consul/consul-client.ts'],
+		['dns-packet', 'discovery/src/dns/dns-message.ts'],
+	])('only one file of discovery knows the package %s', (name, path) => {
+		const knowing = sourcesOf('discovery').filter((file) => importsOf(file).some(({ target }) => target === name));
+		expect(knowing.map((file) => relative(packages, file))).toEqual([path]);
 	});
 });

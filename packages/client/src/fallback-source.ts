@@ -45,7 +45,7 @@ export class FallbackSource implements ServiceSource {
 		this.#sidecar = sidecar;
 		this.#options = options;
 		this.#make = fallback;
-		if (typeof fallback !== 'function') this.#fallback = fallback;
+		if (typeof fallback !== 'function') this.#open();
 		this.#check = new OneTimer(options.clock, () => this.#adopt());
 	}
 
@@ -163,24 +163,24 @@ export class FallbackSource implements ServiceSource {
 
 	/** Gives every orphan a stand-in if the sidecar is still away; looks again while there are some without. */
 	#adopt(): void {
-		const orphans = [...this.#orphans].filter(({ standIn }) => standIn === undefined);
-		if (this.isAway) {
-			for (const orphan of orphans) if (this.#orphans.has(orphan)) this.#standIn(orphan);
-		} else if (orphans.length > 0) this.#check.arm(this.#options.fallbackAfterMs);
+		for (const orphan of [...this.#orphans]) if (this.isAway && this.#isWanting(orphan)) this.#standIn(orphan);
+		if ([...this.#orphans].some((orphan) => this.#isWanting(orphan))) this.#check.arm(this.#options.fallbackAfterMs);
+	}
+
+	/** Still there, and without a stand-in: what one is told may end others. */
+	#isWanting(orphan: Orphan): boolean {
+		return orphan.standIn === undefined && this.#orphans.has(orphan);
 	}
 
 	#standIn(orphan: Orphan): void {
 		const { query, observer } = orphan;
-		const tell = (say: () => void): void => {
-			if (this.#orphans.has(orphan)) say();
-		};
 		try {
 			orphan.standIn = this.#open().watch(query, {
-				next: (snapshot) => tell(() => observer.next(snapshot)),
-				error: (error) => tell(() => observer.error?.(error)),
+				next: (snapshot) => observer.next(snapshot),
+				error: (error) => observer.error?.(error),
 			});
 		} catch (error) {
-			observer.error?.(SpockError.from(error));
+			observer.error?.(SpockError.is(error) ? error : new SpockError('UNAVAILABLE', String(error), { cause: error }));
 			return;
 		}
 		// It may have been told, and ended by that, before `watch` returned.
@@ -189,7 +189,12 @@ export class FallbackSource implements ServiceSource {
 
 	#open(): ServiceSource {
 		if (this.#closing !== undefined) throw closedError();
-		if (this.#fallback === undefined) this.#fallback = typeof this.#make === 'function' ? this.#make() : this.#make;
+		if (this.#fallback === undefined) {
+			const made = typeof this.#make === 'function' ? this.#make() : this.#make;
+			// A promise of a source is what one gives by mistake: it is to be awaited before.
+			if (typeof made?.watch !== 'function') throw new TypeError('fallback must be or make a ServiceSource');
+			this.#fallback = made;
+		}
 		return this.#fallback;
 	}
 }

@@ -51,8 +51,9 @@ async function spiedSource(): Promise<Spied> {
 				};
 			},
 			close: async () => {
-				isClosed = true;
 				await source.close();
+				await new Promise<void>((resolve) => setImmediate(resolve));
+				isClosed = true;
 			},
 		},
 	};
@@ -165,7 +166,22 @@ describe('a fallback', () => {
 		};
 		await using diplomat = createDiplomat({ path: place.path, fallback, ...FAST });
 		const refusal = await diplomat.getService('barista', { timeoutMs: 200 }).catch((error: unknown) => error);
-		expect(refusal).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('the fallback: ') });
+		expect(refusal).toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringContaining('the fallback: Error: no such file'),
+		});
+	});
+
+	it('that could not be made is tried again', async () => {
+		await using place = await tempSocket();
+		const spied = await spiedSource();
+		let tries = 0;
+		const fallback = (): ServiceSource => {
+			if (++tries < 3) throw new Error('not yet');
+			return spied.source;
+		};
+		await using diplomat = createDiplomat({ path: place.path, fallback, ...FAST });
+		expect(hostOf(await diplomat.getService('barista'))).toBe(FROM_FALLBACK);
 	});
 
 	it.each(['drain', 'close'] as const)('is closed by %s, with its watches', async (end) => {
@@ -182,5 +198,7 @@ describe('a fallback', () => {
 		const { source } = await spiedSource();
 		expect(() => createDiplomat({ source, fallback: source })).toThrow(TypeError);
 		expect(() => createDiplomat({ fallback: source, fallbackAfterMs: 0 })).toThrow('fallbackAfterMs');
+		const promised = Promise.resolve(source) as unknown as ServiceSource;
+		expect(() => createDiplomat({ fallback: promised })).toThrow('fallback must be or make a ServiceSource');
 	});
 });

@@ -139,7 +139,9 @@ describe('a chain of backends', () => {
 		first.answer(A);
 		second.answer(B);
 		first.answer();
-		expect(clock.pendingTimers).toBeGreaterThan(0);
+		const timers = clock.pendingTimers;
+		first.answer();
+		expect(clock.pendingTimers).toBe(timers);
 		running.stop();
 		running.stop();
 		expect([clock.pendingTimers, first.observers.size, second.observers.size]).toEqual([0, 0, 0]);

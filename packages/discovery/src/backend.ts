@@ -7,6 +7,8 @@ import type {
 	SpockError,
 } from '@spock/protocol';
 
+import type { Registrar } from './registration/registrar.ts';
+
 /** Told by a backend of every answer and every failure of one watch. */
 export interface BackendObserver {
 	/**
@@ -34,6 +36,8 @@ export interface Backend {
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]>;
 	/** The registry's health as seen from here; never a secret in it. */
 	status(): BackendStatus;
+	/** For registries that can be written to; absent from the others. Usable until `close`. */
+	readonly registrar?: Registrar;
 	/** Ends every watch; idempotent. */
 	close(): Promise<void>;
 }

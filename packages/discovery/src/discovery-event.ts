@@ -1,5 +1,6 @@
-import type { ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
+import type { RegistrationState, ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
 
+import type { RegistrationPhase } from './registration/registration-machine.ts';
 import type { SnapshotDiff } from './snapshot-diff.ts';
 
 /** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
@@ -23,6 +24,17 @@ export type DiscoveryEvent =
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
+	/** A registration has changed: who wants it, or whether the registry knows it. `reason` says why it is pending. */
+	| {
+			readonly type: 'registration';
+			readonly id: string;
+			readonly service: string;
+			readonly phase: RegistrationPhase;
+			readonly state: RegistrationState;
+			readonly reason?: string;
+	  }
+	/** What was registered before a restart could not be asked for; it is tried again. */
+	| { readonly type: 'registrations-unknown'; readonly error: SpockError }
 	/** The services file was read and is served. */
 	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
 	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */

@@ -12,5 +12,17 @@ export {
 	ServicesFileError,
 	type ServicesFileInstance,
 } from './local/services-file.ts';
+export { directRegistrar } from './registration/direct-registrar.ts';
+export type {
+	InstanceDefinition,
+	InstanceHealth,
+	OwnedInstance,
+	Registrar,
+	RegistrationTerms,
+} from './registration/registrar.ts';
+export type { RegistrationHolder } from './registration/registration.ts';
+export { type RegistrationPhase, registrationMachine } from './registration/registration-machine.ts';
+export { registrationSyncMachine } from './registration/registration-sync-machine.ts';
+export { Registrations, type RegistrationsOptions } from './registration/registrations.ts';
 export type { SnapshotDiff } from './snapshot-diff.ts';
 export { watchMachine } from './watch-machine.ts';

@@ -1,4 +1,5 @@
 import type { ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
+import type { ServiceRegistrar } from './registration.ts';
 import type { SpockError } from './spock-error.ts';
 
 /** How long to wait for an answer, and how to stop waiting. */
@@ -44,6 +45,8 @@ export interface ServiceSource {
 	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch;
 	/** The names of all services. Rejects as `get` does. */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
+	/** For sources that can register instances as well as find them; absent from those that cannot. */
+	readonly registrar?: ServiceRegistrar;
 	/** Ends every watch and rejects every waiting call with CLOSED; idempotent. */
 	close(): Promise<void>;
 }

@@ -2,6 +2,7 @@ import type { FuncData, FuncName } from './func-map.ts';
 import { isObject } from './is-object.ts';
 import { NAME_LENGTH_MAX, QUERY_TAGS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
+import { validateDeregistration, validateRegistration, validateReport } from './validate-registration.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -21,6 +22,9 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	},
 	watchService: validateQuery,
 	unwatchService: validateQuery,
+	registerService: validateRegistration,
+	reportService: validateReport,
+	deregisterService: validateDeregistration,
 	status: () => null,
 	explain: validateQuery,
 };

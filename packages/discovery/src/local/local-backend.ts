@@ -15,6 +15,7 @@ import { type Clock, durationMsOption, systemClock, type TimerHandle } from '@sp
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import type { DiscoveryListener } from '../discovery-event.ts';
+import { LocalRegistrar } from './local-registrar.ts';
 import {
 	type LocalServices,
 	parseServicesFile,
@@ -85,6 +86,7 @@ interface Watching {
 
 class FileBackend implements LocalBackend {
 	readonly name = 'local';
+	readonly registrar: LocalRegistrar = new LocalRegistrar(() => this.#tellAll());
 	readonly #options: FileBackendOptions;
 	readonly #watching = new Set<Watching>();
 	#services: LocalServices;
@@ -118,7 +120,7 @@ class FileBackend implements LocalBackend {
 	}
 
 	services(): readonly string[] {
-		return [...this.#services.keys()].sort();
+		return [...new Set([...this.#services.keys(), ...this.registrar.services()])].sort();
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
@@ -227,12 +229,16 @@ class FileBackend implements LocalBackend {
 
 	#publish(text: string, file: string): void {
 		this.#load(text, file);
+		this.#tellAll();
+	}
+
+	#tellAll(): void {
+		this.#lists = new Map();
 		for (const { query, observer } of [...this.#watching]) observer.answered(this.#instances(query));
 	}
 
 	#load(text: string, file: string): void {
 		this.#services = parseServicesFile(text, file);
-		this.#lists = new Map();
 		this.#text = text;
 		this.#accept(file, true);
 	}
@@ -261,13 +267,14 @@ class FileBackend implements LocalBackend {
 		const known = this.#lists.get(key);
 		if (known !== undefined) return known;
 		const { service, tags = [], datacenter } = query;
-		const all = this.#services.get(service) ?? [];
+		const filed = this.#services.get(service);
+		const all = this.registrar.merge(service, filed ?? []);
 		const isAsked = (instance: ServiceInstance): boolean =>
 			tags.every((tag) => instance.tags.includes(tag)) &&
 			(datacenter === undefined || instance.datacenter === datacenter);
 		const list = tags.length === 0 && datacenter === undefined ? all : Object.freeze(all.filter(isAsked));
 		// Only of services that exist: questions about others would fill the memory one by one.
-		if (this.#services.has(service)) {
+		if (filed !== undefined || all.length > 0) {
 			if (this.#lists.size >= LISTS_MAX) this.#lists.clear();
 			this.#lists.set(key, list);
 		}

@@ -19,6 +19,18 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 		case 'watch-recovered':
 			log.info({ query: event.query, outageMs: Math.round(event.outageMs) }, 'a watch is well again');
 			return;
+		case 'registration': {
+			const { id, service, phase, state, reason } = event;
+			const level = reason !== undefined || phase === 'grace' ? 'warn' : state === 'pending' ? 'debug' : 'info';
+			log[level](
+				{ id, service, phase, state, ...(reason && { reason }) },
+				`registration of ${service}: ${phase}, ${state}`,
+			);
+			return;
+		}
+		case 'registrations-unknown':
+			log.warn({ reason: event.error.message }, 'what was registered before cannot be asked for yet');
+			return;
 		case 'services-file-loaded':
 			log.info({ file: event.file, services: event.services }, 'services file loaded');
 			return;

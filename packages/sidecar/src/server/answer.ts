@@ -1,4 +1,11 @@
-import { encodePayload, type FuncData, type FuncName, type FuncReply, type PayloadText } from '@spock/protocol';
+import {
+	encodePayload,
+	type FuncData,
+	type FuncName,
+	type FuncReply,
+	type PayloadText,
+	type RegistrationReply,
+} from '@spock/protocol';
 
 /** The payload of a reply, serialised, that remembers its type: a handler cannot answer with another function's reply. */
 export type Answer<T> = PayloadText & { readonly __reply?: T };
@@ -18,6 +25,8 @@ export interface Caller {
 	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
 	/** Ends a watch; does nothing if there is none. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
+	/** Pushes how a registration of this connection is now, if its client understands pushes. */
+	told(registration: RegistrationReply): void;
 }
 
 /** One request, as its handler sees it. */

@@ -4,6 +4,7 @@ import {
 	encodePayload,
 	encodePush,
 	type GoawayData,
+	type RegistrationReply,
 	readClientMessage,
 	type ServiceQuery,
 	type ServiceSource,
@@ -107,6 +108,10 @@ export class Connection implements RequestsPort {
 
 	unsubscribe(query: ServiceQuery): void {
 		this.#subscriptions.remove(query);
+	}
+
+	told(registration: RegistrationReply): void {
+		if (this.#features.includes('push')) this.send(encodePush('registration', encodePayload(registration)));
 	}
 
 	/** Sends a line with the others of this tick. */

@@ -7,6 +7,7 @@ import {
 	type FuncData,
 	type FuncName,
 	type FuncReply,
+	type RegisterServiceData,
 	type ServiceAddress,
 	type ServiceList,
 	type ServiceQuery,
@@ -31,6 +32,8 @@ import {
 import { msLeft } from './ms-left.ts';
 import type { NewestOnly } from './newest-only.ts';
 import type { ResolvedOptions } from './options.ts';
+import type { Registration } from './registration.ts';
+import { Registrations } from './registrations.ts';
 import { ServiceViews } from './service-views.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
@@ -54,6 +57,7 @@ export class Diplomat implements AsyncDisposable {
 	/** The source when it is a sidecar; undefined in direct mode. */
 	readonly #sidecar: SidecarSource | undefined;
 	readonly #views: ServiceViews;
+	readonly #registrations: Registrations;
 	readonly #iterators = new Set<NewestOnly<ServiceSnapshot>>();
 	readonly #tails = new Map<string, string>();
 	#resolveClosed: (closed: Closed) => void = () => undefined;
@@ -65,6 +69,7 @@ export class Diplomat implements AsyncDisposable {
 		this.#source = source;
 		this.#sidecar = sidecar;
 		this.#views = new ServiceViews(source, options);
+		this.#registrations = new Registrations(source);
 		this.closed = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
 		});
@@ -142,6 +147,17 @@ export class Diplomat implements AsyncDisposable {
 		return watchIterator(this.#source, toQuery(service), signal, this.#iterators, () => this.#state === 'open');
 	}
 
+	/**
+	 * Registers this app as an instance of a service, and keeps it registered until it is drained, this client drains, or the
+	 * app dies. Resolves when the registry knows it or, with the state `pending`, when it could not be told yet. Rejects with
+	 * BAD_REQUEST, ACL_DENIED, OVERLOADED, UNKNOWN_FUNC (the sidecar is older, or its registry is read-only; in direct mode,
+	 * the source cannot register), TIMEOUT, ABORTED, DISCONNECTED or CLOSED.
+	 */
+	register(registration: RegisterServiceData, options: CallOptions = {}): Promise<Registration> {
+		checkCallOptions(options);
+		return this.#whileOpen(() => this.#registrations.register(registration, this.#callOptions(options)));
+	}
+
 	/** For every instance of a service whether it gets work, and why. */
 	explain(service: ServiceOrQuery, options: CallOptions = {}): Promise<ExplainReply> {
 		checkCallOptions(options);
@@ -178,8 +194,12 @@ export class Diplomat implements AsyncDisposable {
 		return directStatus(this.#source.name, this.#state === 'open', this.#views.count);
 	}
 
-	/** Refuses new calls, waits for those in flight (each until its deadline at most), and ends. Idempotent. */
+	/**
+	 * Deregisters what it has registered, then refuses new calls, waits for those in flight (each until its deadline at
+	 * most), and ends. Idempotent.
+	 */
 	async drain(): Promise<void> {
+		if (this.#state === 'open') await this.#registrations.drain(this.#callOptions({}));
 		if (this.#state === 'open') await this.#end('drain');
 		await this.closed;
 	}

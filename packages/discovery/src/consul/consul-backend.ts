@@ -5,6 +5,7 @@ import { isSameList } from '../snapshot-diff.ts';
 import { WatchLoop } from '../watch-loop.ts';
 import { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
+import { ConsulRegistrar } from './consul-registrar.ts';
 import { readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 
 /**
@@ -17,6 +18,7 @@ export function consulBackend(options: ConsulBackendOptions = {}): Backend {
 
 class ConsulBackend implements Backend {
 	readonly name = 'consul';
+	readonly registrar: ConsulRegistrar;
 	readonly #options: ConsulBackendOptions;
 	readonly #http: ConsulHttp;
 	readonly #loops = new Set<WatchLoop<readonly ServiceInstance[]>>();
@@ -24,6 +26,7 @@ class ConsulBackend implements Backend {
 	constructor(options: ConsulBackendOptions) {
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
+		this.registrar = new ConsulRegistrar(this.#http);
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {

@@ -130,6 +130,8 @@ export class Registration {
 		if (this.#phase !== 'held' || (isSame && this.#isSettled)) return Promise.resolve(this.reply());
 		this.#version++;
 		this.#sync.want(false);
+		// The registry is away: the next retry tells it, and nobody need wait for that.
+		if (this.#sync.state === 'backing off') return Promise.resolve(this.reply());
 		return this.#waiters.waitForWrite(this.#version);
 	}
 
@@ -238,7 +240,13 @@ export class Registration {
 			await registrar.report(this.id, health);
 			return;
 		}
-		this.#instance = await registrar.register(definition, health, terms);
+		try {
+			this.#instance = await registrar.register(definition, health, terms);
+		} catch (error) {
+			// Lost while it was being registered: that is tried again in a while, and not at once.
+			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
+			throw new SpockError('UNAVAILABLE', error.message, { details: error.details, cause: error });
+		}
 		this.#known = definition;
 		this.#wasKnown = true;
 	}

@@ -19,6 +19,7 @@ import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import { SIDECAR_VERSION } from '../version.ts';
+import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { createLogger } from './logger.ts';
@@ -68,14 +69,18 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	const source = await asUsage(
 		() => new BackendSource({ backend, onEvent, ...(idleTtlMs && { idleTtlMs }), ...(staleMaxMs && { staleMaxMs }) }),
 	);
-	const sidecar = await asUsage(() =>
-		createSidecar({
+	const sidecar = await asUsage(() => {
+		const listen = listenAddresses(settings);
+		const [first] = listen as [SidecarListen, ...SidecarListen[]];
+		const registrations = createRegistrations(settings, backend, first.address, onEvent);
+		return createSidecar({
 			source,
-			listen: listenAddresses(settings),
+			...(registrations && { registrations }),
+			listen,
 			limits: limitsOf(settings, isTerminal),
 			observer: both(connectionLog(log), metrics),
-		}),
-	);
+		});
+	});
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
 		watches: () => source.watches().length,

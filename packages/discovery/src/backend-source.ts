@@ -4,6 +4,7 @@ import {
 	type ServiceList,
 	type ServiceListEntry,
 	type ServiceQuery,
+	type ServiceRegistrar,
 	type ServiceSnapshot,
 	type ServiceSource,
 	type SnapshotObserver,
@@ -15,6 +16,8 @@ import { type Clock, durationMsOption, integerOption, systemClock } from '@spock
 
 import type { Backend } from './backend.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
+import { directRegistrar } from './registration/direct-registrar.ts';
+import type { Registrations } from './registration/registrations.ts';
 import { ServiceCache } from './service-cache.ts';
 
 /** An entry that nobody reads ends after this. */
@@ -23,6 +26,8 @@ export const DEFAULT_IDLE_TTL_MS = 60_000;
 export const DEFAULT_ENTRIES_MAX = 10_000;
 /** How long a read waits for the first answer of a registry. */
 export const DEFAULT_FIRST_ANSWER_MS = 5000;
+/** How long a source that is closed waits for the registry to take out what was registered through it. */
+const DEREGISTER_MS = 1000;
 /** Datacenters whose last list of services is remembered. */
 const LISTS_MAX = 64;
 
@@ -40,6 +45,11 @@ export interface BackendSourceOptions {
 	readonly staleMaxMs?: number;
 	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 5000. */
 	readonly firstAnswerMs?: number;
+	/**
+	 * Keeps what is registered through this source, which then has a `registrar`: for direct mode, over the same backend.
+	 * Owned by the source from now on. Default: none, and the source only finds services.
+	 */
+	readonly registrations?: Registrations;
 	/** Told what happens, to log and count it. */
 	readonly onEvent?: DiscoveryListener;
 }
@@ -47,14 +57,18 @@ export interface BackendSourceOptions {
 /** A cache over a backend: what a sidecar serves from, and a client's direct mode. */
 export class BackendSource implements ServiceSource {
 	readonly name: string;
+	readonly registrar: ServiceRegistrar | undefined;
 	readonly #backend: Backend;
+	readonly #registrations: Registrations | undefined;
 	readonly #clock: Clock;
 	readonly #cache: ServiceCache;
 	readonly #lists = new Map<string, { readonly services: readonly ServiceListEntry[]; readonly atMs: number }>();
 
 	constructor(options: BackendSourceOptions) {
-		const { backend, clock = systemClock, onEvent = () => undefined } = options;
+		const { backend, registrations, clock = systemClock, onEvent = () => undefined } = options;
 		this.name = backend.name;
+		this.registrar = registrations && directRegistrar(registrations, clock);
+		this.#registrations = registrations;
 		this.#backend = backend;
 		this.#clock = clock;
 		this.#cache = new ServiceCache({
@@ -111,6 +125,17 @@ export class BackendSource implements ServiceSource {
 
 	async close(): Promise<void> {
 		this.#cache.close();
+		await this.#deregister();
 		await this.#backend.close();
+	}
+
+	/** Takes out what was registered, as far as the registry answers in time; the rest runs out there. */
+	async #deregister(): Promise<void> {
+		const registrations = this.#registrations;
+		if (registrations === undefined) return;
+		const timer = this.#clock.setTimeout(() => registrations.close(), DEREGISTER_MS);
+		await registrations.drain();
+		this.#clock.clearTimeout(timer);
+		registrations.close();
 	}
 }

@@ -46,7 +46,7 @@ export interface ServiceSource {
 	/** The names of all services. Rejects as `get` does. */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
 	/** For sources that can register instances as well as find them; absent from those that cannot. */
-	readonly registrar?: ServiceRegistrar;
+	readonly registrar?: ServiceRegistrar | undefined;
 	/** Ends every watch and rejects every waiting call with CLOSED; idempotent. */
 	close(): Promise<void>;
 }

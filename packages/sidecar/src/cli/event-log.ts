@@ -21,7 +21,8 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 			return;
 		case 'registration': {
 			const { id, service, phase, state, reason } = event;
-			const level = reason !== undefined || phase === 'grace' ? 'warn' : state === 'pending' ? 'debug' : 'info';
+			const level =
+				reason !== undefined || phase === 'grace' ? 'warn' : phase === 'held' && state === 'pending' ? 'debug' : 'info';
 			log[level](
 				{ id, service, phase, state, ...(reason && { reason }) },
 				`registration of ${service}: ${phase}, ${state}`,

@@ -19,6 +19,11 @@ export class Registrations {
 		this.#source = source;
 	}
 
+	/** Those that have not ended. */
+	get count(): number {
+		return this.#registrations.size;
+	}
+
 	/** Rejects with UNKNOWN_FUNC when the source cannot register, and with CLOSED once they drain. */
 	async register(data: RegisterServiceData, options: CallOptions): Promise<Registration> {
 		const { registrar, name } = this.#source;

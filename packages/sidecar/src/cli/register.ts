@@ -33,7 +33,9 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 		print(flags.json ? JSON.stringify(reply) : formatRegistration(reply));
 	const backoff = new Backoff({ delayMsMin: 100, delayMsMax: 2000 });
 
-	for (let isFirst = true; ; isFirst = false) {
+	let isFirst = true;
+	for (;;) {
+		let wasRegistered = false;
 		try {
 			const client = await WireClient.open(address, timeoutMs);
 			try {
@@ -44,6 +46,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 				// The id that the sidecar gave it is kept: the next one might make another.
 				registration = { ...registration, id: reply.id };
 				show(reply);
+				[isFirst, wasRegistered] = [false, true];
 				// Only now pushes are wanted: the answer has told what the first would.
 				await client.request('hello', { versions: [1], client: 'sidecar register', features: ['push'] }, timeoutMs);
 				backoff.reset();
@@ -56,10 +59,10 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 			} finally {
 				client.close();
 			}
-			process.stderr.write('the sidecar is gone; waiting for it to come back\n');
 		} catch (error) {
 			if (isFirst || !isPassing(error)) throw asCommandError(error);
 		}
+		if (wasRegistered) process.stderr.write('the sidecar is gone; waiting for it to come back\n');
 		if ((await pause(backoff.next(), stopped)) === 'stopped') return;
 	}
 }

@@ -13,10 +13,7 @@ const MACHINES = {
 	'sidecar-lifecycle': ['packages/sidecar/src/lifecycle-machine.ts', 'lifecycleMachine'],
 	'watch-loop': ['packages/discovery/src/watch-machine.ts', 'watchMachine'],
 	registration: ['packages/discovery/src/registration/registration-machine.ts', 'registrationMachine'],
-	'registration-sync': [
-		'packages/discovery/src/registration/registration-sync-machine.ts',
-		'registrationSyncMachine',
-	],
+	'registration-sync': ['packages/discovery/src/registration/registration-sync-machine.ts', 'registrationSyncMachine'],
 	'cache-entry': ['packages/discovery/src/cache-entry-machine.ts', 'cacheEntryMachine'],
 };
 

@@ -37,6 +37,7 @@ export * from './limits.ts';
 export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
 export {
 	type InstanceStatus,
+	isAskedFor,
 	isServing,
 	isStale,
 	normaliseQuery,

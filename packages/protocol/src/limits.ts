@@ -32,6 +32,8 @@ export const META_VALUE_LENGTH_MAX = 512;
 export const TAGGED_ADDRESSES_MAX = 16;
 /** Longest note of a report. */
 export const NOTE_LENGTH_MAX = 1024;
+/** Most conditions on metadata in one query. */
+export const QUERY_META_MAX = 16;
 /** Frames that are no JSON object, in a row, after which a connection is closed. */
 export const BAD_FRAMES_IN_A_ROW_MAX = 16;
 /** Written but not yet taken by the peer, for each connection; above it reading from that connection stops. */
@@ -60,7 +62,10 @@ function relateLimits(): [sentence: string, holds: boolean][] {
 		['a full output buffer holds several frames of the largest size', OUTPUT_BYTES_MAX >= 4 * FRAME_BYTES_MAX],
 		['the ring capacity is a power of two', (IN_FLIGHT_MAX & (IN_FLIGHT_MAX - 1)) === 0],
 		['ids outlast the ring many times over', ID_MAX + 1 >= IN_FLIGHT_MAX * 1024],
-		['a query of the largest size fits into a frame', QUERY_TAGS_MAX * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX],
+		[
+			'a query of the largest size fits into a frame',
+			(QUERY_TAGS_MAX + 2 * QUERY_META_MAX + 4) * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX,
+		],
 		[
 			'a registration of the largest size fits into a frame',
 			(QUERY_TAGS_MAX * NAME_LENGTH_MAX +

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
-import { type FakeConsulInstance, toHealthEntry } from './fake-consul-entry.ts';
+import { fakeBody } from './fake-consul-body.ts';
+import type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
 
 /** What the fake does with one request instead of answering it well. */
 export type FakeConsulFault =
@@ -57,11 +58,14 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #options: FakeConsulOptions;
 	readonly #clock: Clock;
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
+	readonly #nodeChecks = new Map<string, FakeConsulCheck['status']>();
 	readonly #faults: FakeConsulFault[] = [];
+	readonly #pathFaults = new Map<string, FakeConsulFault>();
 	readonly #held = new Set<Held>();
 	/** Requests that came while the fake was told to say nothing; undefined while it answers. */
 	#unanswered: (() => void)[] | undefined;
 	readonly #server: Server;
+	#connections = 0;
 	#index = 10;
 	#port = 0;
 
@@ -69,6 +73,10 @@ export class FakeConsul implements AsyncDisposable {
 		this.#options = options;
 		this.#clock = options.clock ?? systemClock;
 		this.#server = createServer((request, response) => this.#handle(request, response));
+		this.#server.on('connection', (socket) => {
+			this.#connections++;
+			socket.once('close', () => this.#connections--);
+		});
 	}
 
 	/** What to give to a client as Consul's address. */
@@ -83,6 +91,11 @@ export class FakeConsul implements AsyncDisposable {
 	/** Queries that block now. */
 	get blocked(): number {
 		return this.#held.size;
+	}
+
+	/** Connections that are open now, or have been asked for. */
+	get connections(): number {
+		return this.#connections;
 	}
 
 	/** Faults that no request has met yet. */
@@ -118,6 +131,12 @@ export class FakeConsul implements AsyncDisposable {
 		this.touch();
 	}
 
+	/** Sets the status of the check of a node itself; the index grows and blocked queries return. */
+	setNodeCheck(node: string, status: FakeConsulCheck['status']): void {
+		this.#nodeChecks.set(node, status);
+		this.touch();
+	}
+
 	/** The index grows and blocked queries return, although nothing has changed. */
 	touch(): void {
 		this.#index++;
@@ -132,6 +151,11 @@ export class FakeConsul implements AsyncDisposable {
 	/** Each of the next requests has one of these faults. */
 	fail(...faults: readonly FakeConsulFault[]): void {
 		this.#faults.push(...faults);
+	}
+
+	/** The next request for this path has this fault, whatever others are asked before it. */
+	failPath(path: string, fault: FakeConsulFault): void {
+		this.#pathFaults.set(path, fault);
 	}
 
 	/** Lets every blocked query return now, as at the end of its wait. */
@@ -163,7 +187,8 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#serve(pathname: string, searchParams: URLSearchParams, response: ServerResponse): void {
-		const fault = this.#faults.shift();
+		const fault = this.#faults.shift() ?? this.#pathFaults.get(pathname);
+		this.#pathFaults.delete(pathname);
 		const index = Number(searchParams.get('index') ?? 0);
 		if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);
 		else if (index > 0 && index >= this.#index) this.#hold(index, searchParams, pathname, response);
@@ -189,30 +214,12 @@ export class FakeConsul implements AsyncDisposable {
 		response.once('close', release);
 	}
 
-	#body(path: string, query: URLSearchParams): unknown {
-		const service = /^\/v1\/health\/service\/(.+)$/.exec(path)?.[1];
-		if (service !== undefined) {
-			const instances = this.#services.get(decodeURIComponent(service)) ?? [];
-			const tags = query.getAll('tag');
-			return instances
-				.filter((instance) => tags.every((tag) => instance.tags?.includes(tag)))
-				.map((instance) => toHealthEntry(decodeURIComponent(service), instance));
-		}
-		if (path === '/v1/catalog/services') {
-			const tagsOf = (instances: readonly FakeConsulInstance[]): string[] => [
-				...new Set(instances.flatMap(({ tags = [] }) => tags)),
-			];
-			return Object.fromEntries([...this.#services].map(([name, instances]) => [name, tagsOf(instances)]));
-		}
-		return null;
-	}
-
 	#answer(
 		path: string,
 		query: URLSearchParams,
 		response: ServerResponse,
 		headers: Readonly<Record<string, string | null>>,
-		body: unknown = this.#body(path, query),
+		body: unknown = fakeBody(path, query, { services: this.#services, nodeChecks: this.#nodeChecks }),
 	): void {
 		const all: Record<string, string | null> = {
 			'content-type': 'application/json',

@@ -1,16 +1,20 @@
 import type { BackendStatus, CallOptions, ServiceInstance, ServiceListEntry, ServiceQuery } from '@spock/protocol';
+import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
-import { isSameList } from '../snapshot-diff.ts';
-import { WatchLoop } from '../watch-loop.ts';
+import { refuseIfDenied } from './acl-check.ts';
 import { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
+import type { BlockingOptions, ConsulQuestion } from './consul-question.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
-import { readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
+import { taggedAddresses } from './health-entry.ts';
+import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
+import { metaFilter } from './service-filter.ts';
+import { type FetchInstances, ServiceWatches } from './service-watches.ts';
 
 /**
- * Services from Consul's HTTP API: one blocking query for each watch, over any of the given addresses.
- * Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
+ * Services from Consul's HTTP API, over any of the given addresses: a blocking query for each question, or one shared watch where
+ * there are many. Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
  */
 export function consulBackend(options: ConsulBackendOptions = {}): Backend {
 	return new ConsulBackend(options);
@@ -21,38 +25,29 @@ class ConsulBackend implements Backend {
 	readonly registrar: ConsulRegistrar;
 	readonly #options: ConsulBackendOptions;
 	readonly #http: ConsulHttp;
-	readonly #loops = new Set<WatchLoop<readonly ServiceInstance[]>>();
+	readonly #watches: ServiceWatches;
 
 	constructor(options: ConsulBackendOptions) {
+		const { cached = false, near, taggedAddress, consistency } = options;
+		if (booleanOption('cached', cached) && consistency === 'consistent') {
+			throw new TypeError('cached cannot be combined with the consistency consistent: Consul refuses it');
+		}
+		if (near !== undefined) stringOption('near', near);
+		if (taggedAddress !== undefined) oneOfOption('taggedAddress', taggedAddress, taggedAddresses);
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
 		this.registrar = new ConsulRegistrar(this.#http);
+		this.#watches = new ServiceWatches({
+			...options,
+			http: this.#http,
+			fetch: (query, options) => this.#fetchOf(query, options),
+			shared: (datacenter) => this.#http.readParameters(datacenter),
+		});
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
 		this.#http.refuseIfClosed();
-		const loop = new WatchLoop<readonly ServiceInstance[]>({
-			fetch: this.#http.blocking({
-				// Asking for all instances and judging health here: `passing=true` would filter after the agent has blocked,
-				// and would drop warnings.
-				parameters: { ...this.#http.readParameters(query.datacenter), ...(query.tags && { tag: query.tags }) },
-				send: (client, common) => client.health.service({ ...common, service: query.service }),
-				read: readAnsweredInstances,
-			}),
-			isSame: isSameList,
-			answered: (instances) => observer.answered(instances),
-			failed: (error) => observer.failed(error),
-			clock: this.#http.clock,
-			...(this.#options.random && { random: this.#options.random }),
-		});
-		this.#loops.add(loop);
-		loop.start();
-		return {
-			stop: () => {
-				loop.stop();
-				this.#loops.delete(loop);
-			},
-		};
+		return this.#watches.watch(query, observer);
 	}
 
 	async list(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<readonly ServiceListEntry[]> {
@@ -72,9 +67,40 @@ class ConsulBackend implements Backend {
 	}
 
 	async close(): Promise<void> {
-		for (const loop of this.#loops) loop.stop();
-		this.#loops.clear();
+		this.#watches.stop();
 		// A connection that was given is its giver's to close.
 		if (this.#options.http === undefined) await this.#http.close();
+	}
+
+	/** An empty answer is asked about once, where Consul would not say that it is a denial. */
+	#fetchOf(query: ServiceQuery, options?: BlockingOptions): FetchInstances {
+		const fetch = this.#http.blocking(this.#healthOf(query), options);
+		let before: readonly ServiceInstance[] = [];
+		let isKnownEmpty = false;
+		return async (index, signal) => {
+			const answer = (await fetch(index, signal)) as InstancesAnswer;
+			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
+			before = answer.value;
+			isKnownEmpty = before.length === 0;
+			return answer;
+		};
+	}
+
+	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */
+	#healthOf(query: ServiceQuery): ConsulQuestion<InstancesAnswer> {
+		const { service, tags, datacenter, meta, peer } = query;
+		const { cached = false, near, taggedAddress } = this.#options;
+		return {
+			parameters: {
+				...this.#http.readParameters(datacenter),
+				...(tags && { tag: tags }),
+				...(meta && { filter: metaFilter(meta) }),
+				...(peer && { peer }),
+				...(cached && { cached: '' }),
+				...(near && { near }),
+			},
+			send: (client, common) => client.health.service({ ...common, service }),
+			read: (response, body, isAnonymous) => readAnsweredInstances(response, body, { taggedAddress, isAnonymous }),
+		};
 	}
 }

@@ -5,6 +5,7 @@ import { basename, dirname, resolve } from 'node:path';
 import {
 	type BackendStatus,
 	type CallOptions,
+	isAskedFor,
 	queryKey,
 	type ServiceInstance,
 	type ServiceListEntry,
@@ -266,13 +267,13 @@ class FileBackend implements LocalBackend {
 		const key = queryKey(query);
 		const known = this.#lists.get(key);
 		if (known !== undefined) return known;
-		const { service, tags = [], datacenter } = query;
-		const filed = this.#services.get(service);
-		const all = this.registrar.merge(service, filed ?? []);
+		const { service, datacenter, peer } = query;
+		// This registry has no peers, and therefore nothing from any.
+		const filed = peer === undefined ? this.#services.get(service) : undefined;
+		const all = peer === undefined ? this.registrar.merge(service, filed ?? []) : [];
 		const isAsked = (instance: ServiceInstance): boolean =>
-			tags.every((tag) => instance.tags.includes(tag)) &&
-			(datacenter === undefined || instance.datacenter === datacenter);
-		const list = tags.length === 0 && datacenter === undefined ? all : Object.freeze(all.filter(isAsked));
+			isAskedFor(query, instance) && (datacenter === undefined || instance.datacenter === datacenter);
+		const list = key === service ? all : Object.freeze(all.filter(isAsked));
 		// Only of services that exist: questions about others would fill the memory one by one.
 		if (filed !== undefined || all.length > 0) {
 			if (this.#lists.size >= LISTS_MAX) this.#lists.clear();

@@ -29,7 +29,9 @@ export function formatStatus(reply: StatusReply): string {
 
 function formatWatch(watch: WatchStatus): string {
 	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
-	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
+	const peer = watch.peer === undefined ? '' : ` from ${watch.peer}`;
+	const meta = watch.meta === undefined ? '' : ` ${JSON.stringify(watch.meta)}`;
+	const place = meta + peer + (watch.datacenter === undefined ? '' : ` @${watch.datacenter}`);
 	const age = watch.state === 'stale' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
 	const healthy = `${watch.healthyInstances}/${watch.instances} healthy`;

@@ -2,14 +2,11 @@ import { isServing, queryKey, type ServiceSnapshot } from '@spock/protocol';
 import { Backoff } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from './exit-codes.ts';
-import { queryOf } from './get.ts';
+import { type QueryFlags, queryOf } from './get.ts';
 import { WireClient } from './wire-client.ts';
 import { addressOf, asCommandError, type ClientFlags, print, timeoutOf } from './with-client.ts';
 
-interface WatchFlags extends ClientFlags {
-	readonly tag?: readonly string[];
-	readonly datacenter?: string;
-}
+interface WatchFlags extends ClientFlags, QueryFlags {}
 
 /**
  * `sidecar watch SERVICE`: a line for each change until Ctrl-C or until nobody reads the lines any more, which are clean

@@ -13,6 +13,7 @@ import type {
 import { type ConsulRequest, sendRequest } from './consul-client.ts';
 import { notJson } from './consul-error.ts';
 import type { ConsulHttp } from './consul-http.ts';
+import type { ConsulQuestion } from './consul-question.ts';
 import {
 	type AgentCheck,
 	type AgentService,
@@ -37,6 +38,8 @@ const UNKNOWN_THERE = /unknown (?:check|service)|does not have associated TTL/i;
  */
 export class ConsulRegistrar implements Registrar {
 	readonly #http: ConsulHttp;
+	/** The token that each instance was registered with: not more than are registered at once. */
+	readonly #tokens = new Map<string, string | undefined>();
 
 	constructor(http: ConsulHttp) {
 		this.#http = http;
@@ -50,7 +53,8 @@ export class ConsulRegistrar implements Registrar {
 		const { id } = definition;
 		const body = toServiceDefinition(definition, health, terms);
 		// Checks that a former definition had, and this one has not, must not go on judging the instance.
-		await this.#put('/agent/service/register', body, { 'replace-existing-checks': 'true' });
+		const parameters = definition.isPartial ? {} : { 'replace-existing-checks': 'true' };
+		this.#tokens.set(id, await this.#put('/agent/service/register', body, parameters));
 		// A registration that is repeated keeps the status that the check had; this one sets it, and the note with it.
 		await this.report(id, health);
 		const checks = await this.#get<AgentCheck>('/agent/checks', `ServiceID == "${id}"`);
@@ -60,7 +64,12 @@ export class ConsulRegistrar implements Registrar {
 	}
 
 	async report(id: string, { status, note }: InstanceHealth): Promise<void> {
-		await this.#put(`/agent/check/update/${checkIdOf(id)}`, { Status: status, Output: note });
+		const token = await this.#put(`/agent/check/update/${checkIdOf(id)}`, { Status: status, Output: note });
+		// The agent tells the servers with the token that came with the registration: once that is revoked, nobody would hear of
+		// a change any more.
+		if (token !== this.#tokens.get(id)) {
+			throw new SpockError('NO_SUCH_SERVICE', `${id} was registered with another ACL token`, { details: { id } });
+		}
 	}
 
 	async deregister(id: string): Promise<void> {
@@ -69,6 +78,7 @@ export class ConsulRegistrar implements Registrar {
 		} catch (error) {
 			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
 		}
+		this.#tokens.delete(id);
 	}
 
 	async owned(owner: string): Promise<readonly OwnedInstance[]> {
@@ -80,36 +90,43 @@ export class ConsulRegistrar implements Registrar {
 	}
 
 	async #get<T>(path: string, filter?: string): Promise<Readonly<Record<string, T>>> {
-		return this.#call({ method: 'GET', path }, filter === undefined ? {} : { filter }, (response, body) => {
+		const { value } = await this.#call({ method: 'GET', path }, filter ? { filter } : {}, (response, body) => {
 			if (!isObject(body)) throw notJson(response);
 			return body as Readonly<Record<string, T>>;
 		});
+		return value;
 	}
 
-	#put(path: string, body?: unknown, parameters: Readonly<Record<string, string>> = {}): Promise<null> {
-		return this.#call({ method: 'PUT', path, ...(body !== undefined && { body }) }, parameters, (response, answer) => {
+	/** Gives the token that it was sent with. */
+	async #put(
+		path: string,
+		body?: unknown,
+		parameters: Readonly<Record<string, string>> = {},
+	): Promise<string | undefined> {
+		const request: ConsulRequest = { method: 'PUT', path, ...(body !== undefined && { body }) };
+		const { token } = await this.#call(request, parameters, (response, answer) => {
 			// Consul answers a write with nothing; a page is from somebody else.
 			if (typeof answer === 'string' && answer.trim() !== '') throw notJson(response);
-			return null;
 		});
+		return token;
 	}
 
 	async #call<T>(
 		request: ConsulRequest,
 		parameters: Readonly<Record<string, string>>,
 		read: (response: IncomingMessage, body: unknown) => T,
-	): Promise<T> {
+	): Promise<{ readonly value: T; readonly token: string | undefined }> {
 		// An agent registers in its own datacenter, whichever one is asked for lookups.
 		const { dc: _, ...place } = this.#http.placeParameters();
+		let token: string | undefined;
+		const send: ConsulQuestion<T>['send'] = (client, common) => {
+			token = common.token;
+			return sendRequest(client, common, request);
+		};
 		try {
-			return await this.#http.call(
-				{
-					parameters: { ...place, ...parameters },
-					send: (client, common) => sendRequest(client, common, request),
-					read,
-				},
-				{ isFirstOnly: true, timeoutMs: WRITE_MS },
-			);
+			const question = { parameters: { ...place, ...parameters }, send, read };
+			const value = await this.#http.call(question, { isFirstOnly: true, timeoutMs: WRITE_MS });
+			return { value, token };
 		} catch (error) {
 			throw asWriteError(error);
 		}

@@ -73,7 +73,7 @@ describe('what an agent lists', () => {
 		['everything', full],
 	])('is what was registered: %s', (_, definition) => {
 		const { definition: read, instance, health } = readOwned(listed(definition), checks);
-		expect(read).toEqual({ weights: { passing: 1, warning: 1 }, ...definition });
+		expect(read).toEqual({ weights: { passing: 1, warning: 1 }, isPartial: true, ...definition });
 		expect(instance).toBe('n/b1');
 		expect(health).toEqual({ status: 'warning', note: 'queue is long' });
 	});

@@ -8,7 +8,7 @@ import {
 } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { RegistrationHolder } from './registration.ts';
+import type { RegistrationHolder } from './registration-context.ts';
 import type { Registrations } from './registrations.ts';
 
 /**
@@ -25,14 +25,15 @@ export function directRegistrar(registrations: Registrations, clock: Clock): Ser
 	};
 	return {
 		register: (data, listener, options) =>
-			withDeadline('registerService', clock, options, async (): Promise<RegistrationReply> => {
-				const reply = await registrations.claim(validateFuncData('registerService', data), holder);
+			withDeadline('registerService', clock, options, async (signal): Promise<RegistrationReply> => {
+				const wait = { timeoutMs: options?.timeoutMs, signal };
+				const reply = await registrations.claim(validateFuncData('registerService', data), holder, wait);
 				listeners.set(reply.id, listener);
 				return reply;
 			}),
 		report: (data, options) =>
-			withDeadline('reportService', clock, options, async () =>
-				registrations.report(validateFuncData('reportService', data)),
+			withDeadline('reportService', clock, options, async (signal) =>
+				registrations.report(validateFuncData('reportService', data), { timeoutMs: options?.timeoutMs, signal }),
 			),
 		deregister: (data, options) =>
 			withDeadline('deregisterService', clock, options, async (signal) => {

@@ -19,6 +19,8 @@ export interface InstanceDefinition {
 	readonly taggedAddresses?: Readonly<Record<string, TaggedAddress>>;
 	readonly check?: RegistrationCheck;
 	readonly bind: RegistrationBind;
+	/** True for one that was found: whether the registry checks it by itself is not known, and stays as it is. */
+	readonly isPartial?: boolean;
 }
 
 /** The health of an instance, and why. */
@@ -54,7 +56,10 @@ export interface OwnedInstance {
 export interface Registrar {
 	/** Writes definition and health; gives the instance's name in snapshots, or null where the registry does not tell. */
 	register(definition: InstanceDefinition, health: InstanceHealth, terms: RegistrationTerms): Promise<string | null>;
-	/** Renews the instance's time to live and says how it is. Rejects with NO_SUCH_SERVICE when the registry has lost it. */
+	/**
+	 * Renews the instance's time to live and says how it is. Rejects with NO_SUCH_SERVICE when the registry has lost it, or must
+	 * be told everything again.
+	 */
 	report(id: string, health: InstanceHealth): Promise<void>;
 	/** Takes an instance out. One that is not there is no error. */
 	deregister(id: string): Promise<void>;

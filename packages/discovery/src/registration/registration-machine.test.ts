@@ -11,7 +11,7 @@ const CELLS: Readonly<Record<string, string>> = {
 	'held + claimed': 'held: write now',
 	'held + abandoned': 'grace: start grace, write now',
 	'held + withdrawn': 'leaving: start giving up, write now, tell',
-	'held + refused': 'gone: forget',
+	'held + refused': 'gone: tell, forget',
 	'grace + claimed': 'held: stop timer, write now',
 	'grace + grace over': 'leaving: start giving up, write now',
 	'grace + withdrawn': 'leaving: stop timer, start giving up, write now',

@@ -49,7 +49,7 @@ export const registrationMachine: MachineTable<RegistrationPhase, RegistrationEv
 		abandoned: ['grace', 'start grace', 'write now'],
 		'grace over': null,
 		withdrawn: ['leaving', 'start giving up', 'write now', 'tell'],
-		refused: ['gone', 'forget'],
+		refused: ['gone', 'tell', 'forget'],
 		removed: null,
 		'given up': null,
 	},

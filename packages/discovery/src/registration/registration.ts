@@ -1,7 +1,8 @@
-import { type RegistrationReply, type RegistrationStatus, SpockError } from '@spock/protocol';
-import { type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
+import { type RegistrationReply, type RegistrationState, type RegistrationStatus, SpockError } from '@spock/protocol';
+import { step, type TimerHandle } from '@spock/protocol/internal';
 
-import type { InstanceDefinition, InstanceHealth, OwnedInstance, Registrar, RegistrationTerms } from './registrar.ts';
+import type { InstanceDefinition, InstanceHealth, OwnedInstance } from './registrar.ts';
+import type { RegistrationContext, RegistrationHolder } from './registration-context.ts';
 import {
 	type RegistrationAction,
 	type RegistrationEvent,
@@ -14,26 +15,6 @@ import { RegistrationWaiters } from './registration-waiters.ts';
 /** An instance is renewed this often within its time to live, so that two lost renewals harm nobody. */
 const REFRESHES_PER_TTL = 3;
 const LOST_HEALTH: InstanceHealth = { status: 'critical', note: 'the app has lost its connection to its sidecar' };
-
-/** Whoever registered: a connection of an app, or the app itself. */
-export interface RegistrationHolder {
-	/** Told whenever a registration that it holds changes. Must not throw. */
-	told(registration: RegistrationReply): void;
-}
-
-/** What a registration shares with the others. */
-export interface RegistrationContext {
-	readonly registrar: Registrar;
-	readonly terms: RegistrationTerms;
-	readonly reconnectGraceMs: number;
-	readonly clock: Clock;
-	readonly random?: Random;
-	/** True while the sidecar ends: what is taken out then is not gone for good. */
-	readonly isDraining: () => boolean;
-	readonly changed: (registration: Registration) => void;
-	/** It is gone: nobody wants it, and the registry does not know it any more. */
-	readonly forget: (registration: Registration) => void;
-}
 
 /** One instance that is kept registered. Decisions are in {@link registrationMachine}. */
 export class Registration {
@@ -84,6 +65,10 @@ export class Registration {
 	/** Why the last write failed; undefined when it did not. */
 	get error(): SpockError | undefined {
 		return this.#error;
+	}
+
+	get state(): RegistrationState {
+		return this.reply().state;
 	}
 
 	/** True while somebody else wants it too. */
@@ -164,11 +149,11 @@ export class Registration {
 	reply(): RegistrationReply {
 		const { id, service } = this.#definition;
 		const isOver = this.#phase === 'leaving' || this.#phase === 'gone';
-		const isRegistered = this.#known !== undefined && this.#error === undefined;
+		const isKnown = this.#known !== undefined || this.#phase === 'adopted';
+		const isRegistered = isKnown && this.#error === undefined;
 		const state =
 			isOver && !this.#context.isDraining() ? 'deregistered' : isRegistered && !isOver ? 'registered' : 'pending';
-		const why = isOver ? 'the sidecar is shutting down' : (this.#error?.message ?? 'the registry was not told yet');
-		return { id, service, instance: this.#instance, state, error: state === 'pending' ? why : null };
+		return { id, service, instance: this.#instance, state, error: state === 'registered' ? null : this.#why(state) };
 	}
 
 	/** How it is, for people. */
@@ -181,6 +166,12 @@ export class Registration {
 
 	get #isSettled(): boolean {
 		return this.#sync.state === 'in step' && this.#known !== undefined;
+	}
+
+	#why(state: RegistrationState): string | null {
+		if (state === 'deregistered') return this.#phase === 'gone' ? (this.#error?.message ?? null) : null;
+		if (this.#phase === 'leaving' || this.#phase === 'gone') return 'the sidecar is shutting down';
+		return this.#error?.message ?? 'the registry was not told yet';
 	}
 
 	#handle(event: RegistrationEvent): void {
@@ -257,8 +248,10 @@ export class Registration {
 			this.#waiters.written(this.#written.version, this.reply());
 			if (this.#written.isRemoval) this.#handle('removed');
 		} else if (error.code === 'NO_SUCH_SERVICE') {
-			// It is registered anew at once, and whoever waits for this write waits for that.
+			// It is registered anew at once: whoever waits for this write waits for that, and what comes of it is told.
 			this.#known = undefined;
+			this.#context.changed(this);
+			return;
 		} else {
 			if (!error.retryable && !this.#wasKnown) this.#refuse(error);
 			else this.#waiters.failed(this.reply());

@@ -5,8 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { FakeRegistrar } from '../../test/fake-registrar.ts';
 import type { DiscoveryEvent } from '../discovery-event.ts';
 import type { OwnedInstance } from './registrar.ts';
-import type { RegistrationHolder } from './registration.ts';
-import { Registrations, type RegistrationsOptions } from './registrations.ts';
+import type { RegistrationHolder } from './registration-context.ts';
+import { Registrations } from './registrations.ts';
+import type { RegistrationsOptions } from './registrations-options.ts';
 
 const away = new SpockError('UNAVAILABLE', 'refused');
 const denied = new SpockError('ACL_DENIED', 'denied');
@@ -279,7 +280,56 @@ describe('the registry', () => {
 		registrar.known.clear();
 		await clock.advance(5000);
 		expect(registrar.known.has('b1')).toBe(true);
-		expect(app.seen).toEqual(['b1 registered', 'b1 pending', 'b1 registered']);
+		expect(registrar.writes).toEqual(['register b1 passing', 'report b1 passing', 'register b1 passing']);
+		// Within one breath: there is nothing to tell the app.
+		expect(app.seen).toEqual(['b1 registered']);
+	});
+
+	it('slower than an app waits: the app is told before it gives up, and again when it is known', async () => {
+		const { clock, registrar, registrations } = open();
+		registrar.holds = true;
+		const app = holder();
+		const claimed = registrations.claim(barista, app, { timeoutMs: 1000 });
+		await clock.advance(800);
+		expect(await claimed).toMatchObject({ state: 'pending', error: 'the registry was not told yet' });
+		registrar.release();
+		await settle();
+		expect(app.seen).toEqual(['b1 registered']);
+		const slow = registrations.report({ id: 'b1', status: 'warning' });
+		await clock.advance(4000);
+		expect(await slow).toMatchObject({ state: 'pending', error: 'the registry has not answered yet' });
+		registrar.release(denied);
+		await settle();
+		expect(app.seen).toEqual(['b1 registered', 'b1 pending']);
+		registrations.close();
+	});
+
+	it('refuses it after the app was told to wait: the app is told that it has ended', async () => {
+		const { clock, registrar, registrations } = open();
+		registrar.holds = true;
+		const told: RegistrationReply[] = [];
+		const claimed = registrations.claim(barista, { told: (reply) => told.push(reply) });
+		await clock.advance(4000);
+		expect(await claimed).toMatchObject({ state: 'pending' });
+		registrar.release(denied);
+		await settle();
+		expect(told).toMatchObject([{ state: 'deregistered', error: 'denied' }]);
+		expect(registrations.count).toBe(0);
+	});
+
+	it('slower than an app that gives up: what it does not hold is taken out again', async () => {
+		const { clock, registrar, registrations } = open();
+		registrar.holds = true;
+		const stop = new AbortController();
+		void registrations.claim(barista, holder(), { signal: stop.signal });
+		stop.abort();
+		registrar.holds = false;
+		registrar.release();
+		await settle();
+		expect(registrar.known.get('b1')?.health.status).toBe('critical');
+		await clock.advance(10_000);
+		expect(registrar.known.size).toBe(0);
+		expect(clock.pendingTimers).toBe(0);
 	});
 
 	it('lost it for ever: no write without a pause', async () => {
@@ -331,6 +381,23 @@ describe('a sidecar that was restarted', () => {
 		await clock.advance(30_000);
 		expect(registrar.known.get('b2')?.health).toEqual({ status: 'warning', note: 'queue is long' });
 		expect(registrar.writes.filter((write) => write.startsWith('register'))).toEqual(['register b1 passing']);
+	});
+
+	it('takes out what its app deregisters before it is known what there is', async () => {
+		const { clock, registrar, registrations } = open();
+		registrar.found = [found('b1', 'connection')];
+		registrar.error = away;
+		registrations.adopt();
+		const stop = new AbortController();
+		const aborted = registrations.withdraw('b1', stop.signal);
+		const withdrawn = registrations.withdraw('b1');
+		stop.abort();
+		await aborted;
+		registrar.error = undefined;
+		await clock.advance(250);
+		await withdrawn;
+		expect(registrar.writes).toEqual(['deregister b1']);
+		await registrations.withdraw('b1');
 	});
 
 	it('asks until the registry answers', async () => {

@@ -5,62 +5,19 @@ import {
 	type ReportServiceData,
 	SpockError,
 } from '@spock/protocol';
-import {
-	Backoff,
-	type Clock,
-	durationMsOption,
-	integerOption,
-	type Random,
-	stringOption,
-	systemClock,
-	type TimerHandle,
-} from '@spock/protocol/internal';
+import { type Clock, systemClock } from '@spock/protocol/internal';
 
-import type { DiscoveryListener } from '../discovery-event.ts';
-import type { OwnedInstance, Registrar } from './registrar.ts';
-import { Registration, type RegistrationContext, type RegistrationHolder } from './registration.ts';
+import { Adoption } from './adoption.ts';
+import { answerInTime, type RegistrationWait } from './answer-in-time.ts';
+import type { OwnedInstance } from './registrar.ts';
+import { Registration } from './registration.ts';
+import type { RegistrationContext, RegistrationHolder } from './registration-context.ts';
 import { definitionOf, healthOf } from './registration-data.ts';
-
-/** How long an app that has lost its connection may take to come back. */
-export const DEFAULT_RECONNECT_GRACE_MS = 30_000;
-/** Without a word from the sidecar for this long, the registry takes an instance for critical. */
-export const DEFAULT_TTL_MS = 15_000;
-/** Critical for this long, the registry deregisters an instance by itself. */
-export const DEFAULT_DEREGISTER_AFTER_MS = 600_000;
-export const DEFAULT_REGISTRATIONS_MAX = 1024;
-export const DEFAULT_REGISTRATIONS_PER_HOLDER_MAX = 64;
-/** Delays between attempts to find at the registry what was registered before. */
-const ADOPT_DELAY_MS_MIN = 250;
-const ADOPT_DELAY_MS_MAX = 5000;
-
-/** Options of {@link Registrations}. */
-export interface RegistrationsOptions {
-	readonly registrar: Registrar;
-	/**
-	 * Names this sidecar over its restarts, and no other one at the same registry: by it, it finds its own registrations. At
-	 * most 512 characters.
-	 */
-	readonly owner: string;
-	/** The host of instances that say none. Default: the address of the registry's agent. */
-	readonly advertise?: string;
-	/** Part of the ids of instances that say none: differs for every pod and machine of one agent. Default: `owner`. */
-	readonly machine?: string;
-	/** How long an app may take to come back before its instance is deregistered, in milliseconds, 0 allowed. Default 30000. */
-	readonly reconnectGraceMs?: number;
-	/** Time to live of an instance at the registry, in milliseconds, 1000 to 86400000. Renewed three times in it. Default 15000. */
-	readonly ttlMs?: number;
-	/** When the registry deregisters a critical instance by itself, in milliseconds; Consul's least is a minute. Default 600000. */
-	readonly deregisterAfterMs?: number;
-	/** Registrations at once; the next one is OVERLOADED. Default 1024. */
-	readonly registrationsMax?: number;
-	/** Registrations of one connection; the next one is OVERLOADED. Default 64. */
-	readonly registrationsPerHolderMax?: number;
-	/** Default: the clock of the process. */
-	readonly clock?: Clock;
-	/** Default `Math.random`. */
-	readonly random?: Random;
-	readonly onEvent?: DiscoveryListener;
-}
+import {
+	type RegistrationsOptions,
+	type ResolvedRegistrationsOptions,
+	resolveRegistrationsOptions,
+} from './registrations-options.ts';
 
 /**
  * What is registered through one sidecar: kept alive while somebody holds it, repeated when the registry loses it, taken
@@ -68,60 +25,43 @@ export interface RegistrationsOptions {
  */
 export class Registrations {
 	readonly #options: RegistrationsOptions;
+	readonly #resolved: ResolvedRegistrationsOptions;
 	readonly #clock: Clock;
 	readonly #context: RegistrationContext;
-	readonly #registrationsMax: number;
-	readonly #perHolderMax: number;
+	readonly #adoption: Adoption;
 	readonly #byId = new Map<string, Registration>();
-	readonly #backoff: Backoff;
 	/** Everybody who ever registered: most connections never do, and their end is then no work. */
 	readonly #holders = new WeakSet<RegistrationHolder>();
-	#state: 'open' | 'draining' | 'closed' = 'open';
-	#adoptTimer: TimerHandle | undefined;
 	readonly #emptied = new Set<() => void>();
+	#state: 'open' | 'draining' | 'closed' = 'open';
 
 	constructor(options: RegistrationsOptions) {
 		const { registrar, clock = systemClock, random, onEvent } = options;
 		this.#options = options;
+		this.#resolved = resolveRegistrationsOptions(options);
 		this.#clock = clock;
-		this.#registrationsMax = integerOption(
-			'registrationsMax',
-			options.registrationsMax ?? DEFAULT_REGISTRATIONS_MAX,
-			0,
-			1_000_000,
-		);
-		this.#perHolderMax = integerOption(
-			'registrationsPerHolderMax',
-			options.registrationsPerHolderMax ?? DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
-			1,
-			1_000_000,
-		);
-		this.#backoff = new Backoff({
-			delayMsMin: ADOPT_DELAY_MS_MIN,
-			delayMsMax: ADOPT_DELAY_MS_MAX,
-			...(random && { random }),
-		});
+		const { terms, reconnectGraceMs } = this.#resolved;
 		this.#context = {
 			registrar,
-			terms: {
-				ttlMs: integerOption('ttlMs', options.ttlMs ?? DEFAULT_TTL_MS, 1000, 86_400_000),
-				deregisterAfterMs: durationMsOption(
-					'deregisterAfterMs',
-					options.deregisterAfterMs ?? DEFAULT_DEREGISTER_AFTER_MS,
-				),
-				owner: stringOption('owner', options.owner).slice(0, 512),
-			},
-			reconnectGraceMs: durationMsOption('reconnectGraceMs', options.reconnectGraceMs ?? DEFAULT_RECONNECT_GRACE_MS, 0),
+			terms,
+			reconnectGraceMs,
 			clock,
 			...(random && { random }),
 			isDraining: () => this.#state !== 'open',
-			changed: (registration) => {
-				const { id, service, phase, error } = registration;
-				const { state } = registration.reply();
+			changed: ({ id, service, phase, state, error }) => {
 				onEvent?.({ type: 'registration', id, service, phase, state, ...(error && { reason: error.message }) });
 			},
 			forget: (registration) => this.#forget(registration),
 		};
+		this.#adoption = new Adoption({
+			clock,
+			...(random && { random }),
+			find: () => registrar.owned(terms.owner),
+			found: (instances) => {
+				for (const one of instances) this.#adopt(one);
+			},
+			failed: (error) => onEvent?.({ type: 'registrations-unknown', error }),
+		});
 	}
 
 	get count(): number {
@@ -130,10 +70,15 @@ export class Registrations {
 
 	/**
 	 * Registers an instance for this holder, or makes it one of the holders of it. Resolves with how it is after the first
-	 * write: `pending` when the registry is out of reach. Rejects with OVERLOADED, BAD_REQUEST (the id is another service's),
-	 * UNAVAILABLE (this sidecar is ending), or what the registry refuses it with.
+	 * write: `pending` when the registry is out of reach, or slower than the caller waits. Who gives up before that holds nothing.
+	 * Rejects with OVERLOADED, BAD_REQUEST (the id is another service's), UNAVAILABLE (this sidecar is ending), or what the
+	 * registry refuses it with.
 	 */
-	claim(data: RegisterServiceData, holder: RegistrationHolder): Promise<RegistrationReply> {
+	claim(
+		data: RegisterServiceData,
+		holder: RegistrationHolder,
+		wait: RegistrationWait = {},
+	): Promise<RegistrationReply> {
 		const { advertise, owner, machine = owner } = this.#options;
 		if (this.#state !== 'open')
 			throw new SpockError('UNAVAILABLE', 'the sidecar is shutting down: register with the next one');
@@ -148,21 +93,24 @@ export class Registrations {
 		const registration = known ?? new Registration(definition, health, this.#context);
 		this.#byId.set(definition.id, registration);
 		this.#holders.add(holder);
-		return registration.claim(definition, health, holder);
+		const claimed = registration.claim(definition, health, holder);
+		return this.#inTime(registration, claimed, wait, () => registration.abandon(holder));
 	}
 
 	/** Says how an instance is. Rejects with NO_SUCH_SERVICE for an id that is not registered here. */
-	report(data: ReportServiceData): Promise<RegistrationReply> {
+	report(data: ReportServiceData, wait: RegistrationWait = {}): Promise<RegistrationReply> {
 		const registration = this.#byId.get(data.id);
 		if (registration === undefined || registration.phase === 'leaving') {
 			const message = `nothing is registered here with the id ${data.id}: register it first`;
 			throw new SpockError('NO_SUCH_SERVICE', message, { details: { id: data.id } });
 		}
-		return registration.report(healthOf(data));
+		return this.#inTime(registration, registration.report(healthOf(data)), wait, () => undefined);
 	}
 
 	/** Takes an instance out, whoever holds it. Resolves when the registry knows; tries until then. Rejects with ABORTED. */
 	async withdraw(id: string, signal?: AbortSignal): Promise<void> {
+		// It may be one from before a restart, which the registry has not told of yet.
+		if (!this.#byId.has(id)) await this.#adoption.settled(signal);
 		await this.#byId.get(id)?.withdraw(signal);
 	}
 
@@ -174,24 +122,14 @@ export class Registrations {
 
 	/** Looks at the registry for what this sidecar registered before it was restarted; tries until it has an answer. */
 	adopt(): void {
-		this.#options.registrar.owned(this.#context.terms.owner).then(
-			(found) => {
-				if (this.#state === 'open') for (const one of found) this.#adopt(one);
-			},
-			(reason: unknown) => {
-				if (this.#state !== 'open') return;
-				this.#options.onEvent?.({ type: 'registrations-unknown', error: SpockError.from(reason) });
-				this.#adoptTimer = this.#clock.setTimeout(() => this.adopt(), this.#backoff.next());
-				this.#adoptTimer.unref?.();
-			},
-		);
+		this.#adoption.start();
 	}
 
 	/** Takes everything out and refuses new registrations. Resolves when the registry knows, or at `close`. Idempotent. */
 	async drain(): Promise<void> {
 		if (this.#state === 'open') {
 			this.#state = 'draining';
-			this.#clock.clearTimeout(this.#adoptTimer);
+			this.#adoption.stop();
 			// Each goes on trying; what comes of it is told by the events.
 			for (const registration of [...this.#byId.values()]) registration.withdraw().catch(() => undefined);
 		}
@@ -203,7 +141,7 @@ export class Registrations {
 	close(): void {
 		if (this.#state === 'closed') return;
 		this.#state = 'closed';
-		this.#clock.clearTimeout(this.#adoptTimer);
+		this.#adoption.stop();
 		for (const registration of this.#byId.values()) registration.close();
 		this.#byId.clear();
 		this.#tellEmptied();
@@ -217,22 +155,32 @@ export class Registrations {
 	#adopt(found: OwnedInstance): void {
 		const { id } = found.definition;
 		// An app may have come already; and past the limit the registry itself cleans up.
-		if (this.#byId.has(id) || this.#byId.size >= this.#registrationsMax) return;
+		if (this.#byId.has(id) || this.#byId.size >= this.#resolved.registrationsMax) return;
 		const registration = new Registration(found.definition, found.health, this.#context);
 		this.#byId.set(id, registration);
 		registration.found(found);
 	}
 
+	#inTime(
+		registration: Registration,
+		outcome: Promise<RegistrationReply>,
+		wait: RegistrationWait,
+		gaveUp: () => void,
+	): Promise<RegistrationReply> {
+		return answerInTime(outcome, wait, { clock: this.#clock, now: () => registration.reply(), gaveUp });
+	}
+
 	#refuseOverLimit(id: string, known: Registration | undefined, holder: RegistrationHolder): void {
-		if (known === undefined && this.#byId.size >= this.#registrationsMax) {
-			const message = `${this.#registrationsMax} instances are registered here, which is the limit`;
-			throw new SpockError('OVERLOADED', message, { details: { id, registrationsMax: this.#registrationsMax } });
+		const { registrationsMax, registrationsPerHolderMax } = this.#resolved;
+		if (known === undefined && this.#byId.size >= registrationsMax) {
+			const message = `${registrationsMax} instances are registered here, which is the limit`;
+			throw new SpockError('OVERLOADED', message, { details: { id, registrationsMax } });
 		}
 		if (known?.holders.has(holder) || !this.#holders.has(holder)) return;
 		const held = [...this.#byId.values()].filter(({ holders }) => holders.has(holder)).length;
-		if (held < this.#perHolderMax) return;
+		if (held < registrationsPerHolderMax) return;
 		const message = `this connection has registered ${held} instances, which is the limit`;
-		throw new SpockError('OVERLOADED', message, { details: { id, registrationsPerHolderMax: this.#perHolderMax } });
+		throw new SpockError('OVERLOADED', message, { details: { id, registrationsPerHolderMax } });
 	}
 
 	#forget(registration: Registration): void {

@@ -5,12 +5,14 @@ import { answer, type Handler } from '../server/answer.ts';
 
 /** Registers an instance and keeps it registered, for the connection that asks or, if it says so, for the sidecar. */
 export function registerServiceHandler(registrations: Registrations | undefined): Handler<'registerService'> {
-	return (data, { caller }) => expectRegistrations(registrations).claim(data, caller).then(answer);
+	return (data, { caller, timeoutMs, signal }) =>
+		expectRegistrations(registrations).claim(data, caller, { timeoutMs, signal }).then(answer);
 }
 
 /** The app's own word on its health. */
 export function reportServiceHandler(registrations: Registrations | undefined): Handler<'reportService'> {
-	return (data) => expectRegistrations(registrations).report(data).then(answer);
+	return (data, { timeoutMs, signal }) =>
+		expectRegistrations(registrations).report(data, { timeoutMs, signal }).then(answer);
 }
 
 /** Takes an instance out; answered when the registry knows. */

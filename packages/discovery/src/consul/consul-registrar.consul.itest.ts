@@ -1,4 +1,8 @@
-import { findConsul, startConsul, waitFor } from '@spock/testkit';
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { findConsul, startConsul, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { BackendSource } from '../backend-source.ts';
@@ -87,6 +91,44 @@ describe('the registrar of a real Consul', () => {
 		await expect(one.registrar.report('b1', passing)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 		server.close();
 		server.closeAllConnections();
+	});
+});
+
+describe('with ACL tokens that rotate', () => {
+	it('goes on being published when the token that registered it is revoked', async () => {
+		const hcl = ['acl { enabled = true default_policy = "deny" tokens { initial_management = "root" } }'];
+		await using consul = await startConsul({ binary, hcl, token: 'root' });
+		await consul.put('/v1/acl/policy', { Name: 'app', Rules: 'service_prefix "" { policy = "write" }' });
+		const makeToken = async (SecretID: string): Promise<string> => {
+			const AccessorID = randomUUID();
+			await consul.put('/v1/acl/token', { AccessorID, SecretID, Policies: [{ Name: 'app' }] });
+			return AccessorID;
+		};
+		const [first, second] = [randomUUID(), randomUUID()];
+		const accessor = await makeToken(first);
+		await makeToken(second);
+		await using place = await tempSocket();
+		const tokenFile = join(place.directory, 'token');
+		await writeFile(tokenFile, first);
+		const http = new ConsulHttp({ addresses: [consul.url], tokenFile });
+		const registrations = new Registrations({ registrar: new ConsulRegistrar(http), owner: 'me', ttlMs: 1000 });
+		await registrations.claim({ service: 'barista', id: 'b1', port: 80 }, { told: () => undefined });
+		const published = async (): Promise<string | undefined> => {
+			const headers = { 'x-consul-token': 'root' };
+			const checks = await (await fetch(`${consul.url}/v1/health/checks/barista`, { headers })).json();
+			return (checks as readonly { readonly Status: string }[])[0]?.Status;
+		};
+		await waitFor('the registration', async () => (await published()) === 'passing');
+		await writeFile(tokenFile, second);
+		const response = await fetch(`${consul.url}/v1/acl/token/${accessor}`, {
+			method: 'DELETE',
+			headers: { 'x-consul-token': 'root' },
+		});
+		expect(response.ok).toBe(true);
+		await registrations.report({ id: 'b1', status: 'warning' });
+		await waitFor('the warning', async () => (await published()) === 'warning');
+		registrations.close();
+		await http.close();
 	});
 });
 

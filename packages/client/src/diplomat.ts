@@ -9,6 +9,7 @@ import {
 	type FuncReply,
 	type GetServiceData,
 	type ReadOptions,
+	type RegisterServiceData,
 	type ServiceAddress,
 	type ServiceList,
 	type ServiceQuery,
@@ -35,6 +36,8 @@ import {
 import { msLeft } from './ms-left.ts';
 import type { NewestOnly } from './newest-only.ts';
 import type { ResolvedOptions } from './options.ts';
+import type { Registration } from './registration.ts';
+import { Registrations } from './registrations.ts';
 import { ServiceViews } from './service-views.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
@@ -60,6 +63,7 @@ export class Diplomat implements AsyncDisposable {
 	/** The source, when it is a sidecar with another one to stand in for it. */
 	readonly #fallback: FallbackSource | undefined;
 	readonly #views: ServiceViews;
+	readonly #registrations: Registrations;
 	readonly #iterators = new Set<NewestOnly<ServiceSnapshot>>();
 	readonly #tails = new Map<string, string>();
 	#resolveClosed: (closed: Closed) => void = () => undefined;
@@ -72,6 +76,7 @@ export class Diplomat implements AsyncDisposable {
 		this.#sidecar = sidecar;
 		this.#fallback = fallback;
 		this.#views = new ServiceViews(source, options);
+		this.#registrations = new Registrations(source);
 		this.closed = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
 		});
@@ -157,6 +162,17 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
+	 * Registers this app as an instance of a service, and keeps it registered until it is drained, this client drains, or the
+	 * app dies. Resolves when the registry knows it or, with the state `pending`, when it could not be told yet. Rejects with
+	 * BAD_REQUEST, ACL_DENIED, OVERLOADED, UNKNOWN_FUNC (the sidecar is older, or its registry is read-only; in direct mode,
+	 * the source cannot register), TIMEOUT, ABORTED, DISCONNECTED or CLOSED.
+	 */
+	register(registration: RegisterServiceData, options: CallOptions = {}): Promise<Registration> {
+		checkCallOptions(options);
+		return this.#whileOpen(() => this.#registrations.register(registration, this.#callOptions(options)));
+	}
+
+	/**
 	 * For every instance of a service whether it gets work and why, its checks, and when it last changed; how the source
 	 * stands with the service, and which clients of the sidecar watch it.
 	 */
@@ -198,8 +214,13 @@ export class Diplomat implements AsyncDisposable {
 		return directStatus(this.#source.name, this.#state === 'open', this.#views.count);
 	}
 
-	/** Refuses new calls, waits for those in flight (each until its deadline at most), and ends. Idempotent. */
+	/**
+	 * Deregisters what it has registered, then refuses new calls, waits for those in flight (each until its deadline at
+	 * most), and ends. Idempotent.
+	 */
 	async drain(): Promise<void> {
+		// With nothing registered it refuses new calls within this tick, as it says.
+		if (this.#registrations.count > 0) await this.#registrations.drain(this.#callOptions({}));
 		if (this.#state === 'open') await this.#end('drain');
 		await this.closed;
 	}

@@ -14,7 +14,7 @@ function scriptedSource(): { readonly source: ServiceSource; readonly observers:
 		name: 'scripted',
 		peek: () => undefined,
 		get: () => new Promise(() => undefined),
-		list: () => Promise.resolve({ services: [], source: 'live', ageMs: 0 }),
+		list: () => Promise.resolve({ services: [], source: 'live', ageMs: 0, verifiedAt: 0 }),
 		watch: (_query, observer) => {
 			observers.add(observer);
 			return { stop: () => void observers.delete(observer) };

@@ -7,10 +7,13 @@ export {
 	type FuncMap,
 	type FuncName,
 	type FuncReply,
+	type RegisterServiceData,
+	type ReportedStatus,
 	type ServiceAddress,
 	type ServiceInstance,
 	type ServiceList,
 	type ServiceQuery,
+	type ServiceRegistrar,
 	type ServiceSnapshot,
 	type ServiceSource,
 	SpockError,
@@ -45,5 +48,6 @@ export {
 	DEFAULT_TIMEOUT_MS,
 	type DiplomatOptions,
 } from './options.ts';
+export type { Registration } from './registration.ts';
 export type { DiplomatStatus, FallbackStatus } from './status.ts';
 export { socketTransport, type Transport } from './transport.ts';

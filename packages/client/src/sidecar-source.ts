@@ -28,6 +28,7 @@ import { overloadedError } from './overloaded-error.ts';
 import { readSnapshot } from './read-snapshot.ts';
 import { RetrySchedule } from './retry-schedule.ts';
 import type { Session } from './session.ts';
+import { SidecarRegistrar } from './sidecar-registrar.ts';
 import { Subscription } from './subscription.ts';
 
 /** Delays between attempts to subscribe while the sidecar answers with failures: its backend needs time, not haste. */
@@ -40,6 +41,7 @@ const RESUBSCRIBE = { retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true
 export class SidecarSource implements ServiceSource, ConnectionListener {
 	readonly name = 'sidecar';
 	readonly connection: Connection;
+	readonly registrar: SidecarRegistrar;
 	/** False for a sidecar that cannot push, true for one that can; undefined until the first has answered hello. */
 	pushes: boolean | undefined = undefined;
 	readonly #options: ResolvedOptions;
@@ -55,6 +57,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		this.#retry = new RetrySchedule({ ...options, ...RESUBSCRIBE }, () => this.#subscribeFailed());
 		this.#sweepTimer = new OneTimer(options.clock, () => this.#sweep());
 		this.connection = new Connection(options, this);
+		this.registrar = new SidecarRegistrar(options, (...call) => this.call(...call));
 	}
 
 	/** Queries that are wanted now. */
@@ -151,15 +154,18 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		this.pushes = session.greeting?.pushes === true;
 		this.#cancelRetry();
 		for (const subscription of [...this.#subscriptions.values()]) this.#subscribe(subscription);
+		this.registrar.adopted(session);
 	}
 
 	lost(verifiedAtMs: number): void {
 		this.#session = undefined;
 		this.#cancelRetry();
 		for (const subscription of [...this.#subscriptions.values()]) subscription.lost(verifiedAtMs);
+		this.registrar.lost('the connection to the sidecar was lost');
 	}
 
 	push(session: Session, { event, data }: Push): void {
+		if (event === 'registration' && !this.registrar.push(data)) this.connection.fault('push', 'not a registration');
 		// Pushes of a newer protocol are none of ours.
 		if (event !== 'service') return;
 		let snapshot: ServiceSnapshot;
@@ -282,6 +288,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		this.#session = undefined;
 		this.#cancelRetry();
 		this.#sweepTimer.cancel();
+		this.registrar.close();
 		for (const subscription of this.#subscriptions.values()) {
 			subscription.observers.clear();
 			subscription.waiters.endAll(closedError());

@@ -5,6 +5,7 @@ import type {
 	ReadOptions,
 	ServiceList,
 	ServiceQuery,
+	ServiceRegistrar,
 	ServiceSnapshot,
 	ServiceSource,
 	SnapshotObserver,
@@ -17,6 +18,8 @@ import { type Clock, durationMsOption, fractionOption, integerOption, systemCloc
 import type { Backend } from './backend.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
 import { ListCache } from './list-cache.ts';
+import { directRegistrar } from './registration/direct-registrar.ts';
+import type { Registrations } from './registration/registrations.ts';
 import { ServiceCache } from './service-cache.ts';
 import { StateStore } from './state/state-store.ts';
 
@@ -28,6 +31,8 @@ export const DEFAULT_ENTRIES_MAX = 10_000;
 export const DEFAULT_FIRST_ANSWER_MS = 4000;
 /** How long an empty answer after another one is held back. */
 export const DEFAULT_EMPTY_HOLD_MS = 10_000;
+/** How long a source that is closed waits for the registry to take out what was registered through it. */
+const DEREGISTER_MS = 1000;
 
 /** Options of {@link BackendSource}. */
 export interface BackendSourceOptions {
@@ -57,6 +62,11 @@ export interface BackendSourceOptions {
 	readonly stateDir?: string;
 	/** Which registry and which part of it this is; a state file of another one is refused. Default: the backend's name. */
 	readonly stateScope?: string;
+	/**
+	 * Keeps what is registered through this source, which then has a `registrar`: for direct mode, over the same backend.
+	 * Owned by the source from now on. Default: none, and the source only finds services.
+	 */
+	readonly registrations?: Registrations;
 	/** Told what happens, to log and count it. */
 	readonly onEvent?: DiscoveryListener;
 }
@@ -64,15 +74,21 @@ export interface BackendSourceOptions {
 /** A cache over a backend: what a sidecar serves from, and a client's direct mode. */
 export class BackendSource implements ServiceSource {
 	readonly name: string;
+	readonly registrar: ServiceRegistrar | undefined;
 	readonly #backend: Backend;
+	readonly #registrations: Registrations | undefined;
+	readonly #clock: Clock;
 	readonly #cache: ServiceCache;
 	readonly #lists: ListCache;
 	readonly #state: StateStore | undefined;
 
 	constructor(options: BackendSourceOptions) {
-		const { backend, clock = systemClock, onEvent = () => undefined } = options;
+		const { backend, registrations, clock = systemClock, onEvent = () => undefined } = options;
 		this.name = backend.name;
+		this.registrar = registrations && directRegistrar(registrations, clock);
+		this.#registrations = registrations;
 		this.#backend = backend;
+		this.#clock = clock;
 		const { stateDir, stateScope = backend.name } = options;
 		const state = stateDir === undefined ? undefined : new StateStore({ stateDir, stateScope, clock, onEvent });
 		this.#state = state;
@@ -145,7 +161,18 @@ export class BackendSource implements ServiceSource {
 
 	async close(): Promise<void> {
 		this.#cache.close();
+		await this.#deregister();
 		await this.#backend.close();
 		await this.#state?.close();
+	}
+
+	/** Takes out what was registered, as far as the registry answers in time; the rest runs out there. */
+	async #deregister(): Promise<void> {
+		const registrations = this.#registrations;
+		if (registrations === undefined) return;
+		const timer = this.#clock.setTimeout(() => registrations.close(), DEREGISTER_MS);
+		await registrations.drain();
+		this.#clock.clearTimeout(timer);
+		registrations.close();
 	}
 }

@@ -7,6 +7,8 @@ import type {
 	SpockError,
 } from '@spock/protocol';
 
+import type { Registrar } from './registration/registrar.ts';
+
 /** How fresh an answer is, as the registry says of itself. */
 export interface AnswerMeta {
 	/** How old the answer was already when it came, at least, in milliseconds: that it was verified before then is not known. */
@@ -59,6 +61,8 @@ export interface Backend {
 	probe?(options?: CallOptions): Promise<void>;
 	/** The registry's health as seen from here; never a secret in it. */
 	status(): BackendStatus;
+	/** For registries that can be written to; absent from the others. Usable until `close`. */
+	readonly registrar?: Registrar | undefined;
 	/** Ends every watch; idempotent. */
 	close(): Promise<void>;
 }

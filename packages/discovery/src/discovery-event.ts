@@ -1,4 +1,6 @@
-import type { ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
+import type { RegistrationState, ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
+
+import type { RegistrationPhase } from './registration/registration-machine.ts';
 import type { SnapshotDiff } from './snapshot-diff.ts';
 import type { StateRefusal } from './state/state-file.ts';
 
@@ -27,6 +29,17 @@ export type DiscoveryEvent =
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
+	/** A registration has changed: who wants it, or whether the registry knows it. `reason` says why it is pending. */
+	| {
+			readonly type: 'registration';
+			readonly id: string;
+			readonly service: string;
+			readonly phase: RegistrationPhase;
+			readonly state: RegistrationState;
+			readonly reason?: string;
+	  }
+	/** What was registered before a restart could not be asked for; it is tried again. */
+	| { readonly type: 'registrations-unknown'; readonly error: SpockError }
 	/**
 	 * How the registry is watched from now on: `each`, one query for every question; `shared`, one for all of them, because there
 	 * are many. `watches`: how many there are.

@@ -30,5 +30,18 @@ export {
 	ServicesFileError,
 	type ServicesFileInstance,
 } from './local/services-file.ts';
+export { directRegistrar } from './registration/direct-registrar.ts';
+export type {
+	InstanceDefinition,
+	InstanceHealth,
+	OwnedInstance,
+	Registrar,
+	RegistrationTerms,
+} from './registration/registrar.ts';
+export type { RegistrationHolder } from './registration/registration-context.ts';
+export { type RegistrationPhase, registrationMachine } from './registration/registration-machine.ts';
+export { registrationSyncMachine } from './registration/registration-sync-machine.ts';
+export { Registrations } from './registration/registrations.ts';
+export type { RegistrationsOptions } from './registration/registrations-options.ts';
 export type { SnapshotDiff } from './snapshot-diff.ts';
 export { watchMachine } from './watch-machine.ts';

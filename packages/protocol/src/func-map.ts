@@ -1,6 +1,12 @@
 import type { CheckStatus, HoldStatus, QuestionState } from './inspection.ts';
 import type { WireLimits } from './limits.ts';
 import type { InstanceStatus, ServiceAddress, ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
+import type {
+	DeregisterServiceData,
+	RegisterServiceData,
+	RegistrationReply,
+	ReportServiceData,
+} from './registration.ts';
 
 /** What a client says of itself, as its first request. */
 export interface HelloData {
@@ -70,6 +76,20 @@ export interface BackendStatus {
 	readonly members?: readonly BackendStatus[];
 }
 
+/** One registration that a sidecar keeps. */
+export interface RegistrationStatus extends RegistrationReply {
+	/**
+	 * `held`: an app holds it. `grace`: its last connection was lost and it waits for the next. `adopted`: found at the
+	 * registry by a sidecar that was restarted, and nobody has come for it yet. `leaving`: it is being deregistered.
+	 */
+	readonly phase: 'held' | 'grace' | 'adopted' | 'leaving';
+	/** Connections that hold it. */
+	readonly holders: number;
+	/** What the app reported last. */
+	readonly status: ReportServiceData['status'];
+	readonly note?: string;
+}
+
 /** What `sidecar status` prints. */
 export interface StatusReply {
 	readonly sidecar: string;
@@ -84,6 +104,8 @@ export interface StatusReply {
 	readonly connections: number;
 	readonly subscriptions: number;
 	readonly watches: readonly WatchStatus[];
+	/** What apps have registered through this sidecar. */
+	readonly registrations: readonly RegistrationStatus[];
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
 }
@@ -138,8 +160,7 @@ export interface ExplainReply extends ServiceQuery {
  * Every function of the protocol with the types of its data and its reply. Calls of a client and handlers of a sidecar
  * are typed from here: a misspelt function or member does not compile.
  *
- * `registerService`, `deregisterService`, `getKey`, `watchKey` and `unwatchKey` are reserved by docs/PROTOCOL.md and
- * answered UNKNOWN_FUNC by this version.
+ * `getKey`, `watchKey` and `unwatchKey` are reserved by docs/PROTOCOL.md and answered UNKNOWN_FUNC by this version.
  */
 export interface FuncMap {
 	hello: { data: HelloData; reply: HelloReply };
@@ -149,6 +170,9 @@ export interface FuncMap {
 	listServices: { data: { readonly datacenter?: string }; reply: ServiceList };
 	watchService: { data: ServiceQuery; reply: ServiceSnapshot };
 	unwatchService: { data: ServiceQuery; reply: null };
+	registerService: { data: RegisterServiceData; reply: RegistrationReply };
+	reportService: { data: ReportServiceData; reply: RegistrationReply };
+	deregisterService: { data: DeregisterServiceData; reply: null };
 	status: { data: null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
 }
@@ -168,6 +192,7 @@ export interface GoawayData {
 /** Every push of the protocol with the type of its data. */
 export interface EventMap {
 	service: ServiceSnapshot;
+	registration: RegistrationReply;
 	goaway: GoawayData;
 	window: { readonly inFlightMax: number };
 }

@@ -28,6 +28,7 @@ export type {
 	HelloData,
 	HelloReply,
 	InstanceExplanation,
+	RegistrationStatus,
 	StatusReply,
 	WatcherStatus,
 	WatchStatus,
@@ -53,6 +54,20 @@ export {
 	type ServiceSnapshot,
 	type SnapshotSource,
 } from './model.ts';
+export type {
+	DeregisterServiceData,
+	RegisterServiceData,
+	RegistrationBind,
+	RegistrationCheck,
+	RegistrationListener,
+	RegistrationReply,
+	RegistrationState,
+	RegistrationWeights,
+	ReportedStatus,
+	ReportServiceData,
+	ServiceRegistrar,
+	TaggedAddress,
+} from './registration.ts';
 export type { CallOptions, ReadOptions, ServiceSource, SnapshotObserver, SourceWatch } from './service-source.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
 export { funcNames, validateFuncData, validateQuery } from './validate-func-data.ts';

@@ -21,6 +21,17 @@ export const FUNC_LENGTH_MAX = 64;
 export const NAME_LENGTH_MAX = 512;
 /** Most tags in one query. */
 export const QUERY_TAGS_MAX = 32;
+/** Longest id of a registration. */
+export const REGISTRATION_ID_LENGTH_MAX = 256;
+/** Most meta data of a registration: Consul allows 64, of which the sidecar needs a few. */
+export const META_COUNT_MAX = 60;
+/** Longest name and longest value of meta data; Consul's own limits. */
+export const META_NAME_LENGTH_MAX = 128;
+export const META_VALUE_LENGTH_MAX = 512;
+/** Most tagged addresses of a registration. */
+export const TAGGED_ADDRESSES_MAX = 16;
+/** Longest note of a report. */
+export const NOTE_LENGTH_MAX = 1024;
 /** Most conditions on metadata in one query. */
 export const QUERY_META_MAX = 16;
 /** Frames that are no JSON object, in a row, after which a connection is closed. */
@@ -54,6 +65,15 @@ function relateLimits(): [sentence: string, holds: boolean][] {
 		[
 			'a query of the largest size fits into a frame',
 			(QUERY_TAGS_MAX + 2 * QUERY_META_MAX + 4) * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX,
+		],
+		[
+			'a registration of the largest size fits into a frame',
+			(QUERY_TAGS_MAX * NAME_LENGTH_MAX +
+				META_COUNT_MAX * (META_NAME_LENGTH_MAX + META_VALUE_LENGTH_MAX) +
+				TAGGED_ADDRESSES_MAX * (META_NAME_LENGTH_MAX + NAME_LENGTH_MAX) +
+				NOTE_LENGTH_MAX) *
+				6 <
+				FRAME_BYTES_MAX,
 		],
 		[
 			'the option range of frameBytesMax holds its default',

@@ -1,5 +1,6 @@
 import type { Inspection } from './inspection.ts';
 import type { ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
+import type { ServiceRegistrar } from './registration.ts';
 import type { SpockError } from './spock-error.ts';
 
 /** How long to wait for an answer, and how to stop waiting. */
@@ -57,6 +58,8 @@ export interface ServiceSource {
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
 	/** What is known of a question beyond its snapshot, for explain. A source that knows no more leaves this out. */
 	inspect?(query: ServiceQuery, options?: CallOptions): Promise<Inspection>;
+	/** For sources that can register instances as well as find them; absent from those that cannot. */
+	readonly registrar?: ServiceRegistrar | undefined;
 	/** Ends every watch and rejects every waiting call with CLOSED; idempotent. */
 	close(): Promise<void>;
 }

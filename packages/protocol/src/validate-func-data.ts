@@ -3,6 +3,7 @@ import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
 import { NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
+import { validateDeregistration, validateRegistration, validateReport } from './validate-registration.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -25,6 +26,9 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	},
 	watchService: validateQuery,
 	unwatchService: validateQuery,
+	registerService: validateRegistration,
+	reportService: validateReport,
+	deregisterService: validateDeregistration,
 	status: () => null,
 	explain: validateQuery,
 };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+import type { Registrations } from '@spock/discovery';
 import type { BackendStatus, ServiceSource, SnapshotSource, StatusReply, WatchStatus } from '@spock/protocol';
 import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
@@ -10,6 +11,7 @@ import { getServiceHandler } from './handlers/get-service.ts';
 import { helloHandler } from './handlers/hello.ts';
 import { listServicesHandler } from './handlers/list-services.ts';
 import { pingHandler } from './handlers/ping.ts';
+import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './handlers/register-service.ts';
 import { statusHandler } from './handlers/status.ts';
 import { unwatchServiceHandler } from './handlers/unwatch-service.ts';
 import { watchServiceHandler } from './handlers/watch-service.ts';
@@ -50,6 +52,8 @@ export interface SidecarListen {
 export interface SidecarOptions {
 	/** Owned by the sidecar from now on: it closes it. */
 	readonly source: SidecarSource;
+	/** What apps register; owned by the sidecar from now on. Default: none, and registering is UNKNOWN_FUNC. */
+	readonly registrations?: Registrations;
 	/** At least one. */
 	readonly listen: readonly SidecarListen[];
 	readonly limits?: SidecarLimits;
@@ -74,7 +78,17 @@ export interface Sidecar {
 	/** Whether lookups should be sent here, and why not; or why only what was last known can be told. */
 	readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
 	/** For metrics. */
-	gauges(): { readonly connections: number; readonly subscriptions: number; readonly inFlight: number };
+	gauges(): SidecarGauges;
+}
+
+/** What a sidecar has to do with now. */
+export interface SidecarGauges {
+	readonly connections: number;
+	readonly subscriptions: number;
+	readonly inFlight: number;
+	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
+	readonly registrations: number;
+	readonly registrationsPending: number;
 }
 
 /** Puts a sidecar together. Throws a RangeError or TypeError naming an option that is wrong. Nothing is bound before `start`. */
@@ -101,7 +115,7 @@ class SpockSidecar implements Sidecar {
 	#emptied: (() => void) | undefined;
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
-		const { source, observer = {}, clock = systemClock } = options;
+		const { source, registrations, observer = {}, clock = systemClock } = options;
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
@@ -114,6 +128,9 @@ class SpockSidecar implements Sidecar {
 			listServices: listServicesHandler(source),
 			watchService: watchServiceHandler,
 			unwatchService: unwatchServiceHandler,
+			registerService: registerServiceHandler(registrations),
+			reportService: reportServiceHandler(registrations),
+			deregisterService: deregisterServiceHandler(registrations),
 			status: statusHandler(() => this.status()),
 			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
 		});
@@ -123,6 +140,7 @@ class SpockSidecar implements Sidecar {
 				this.#emptied?.();
 				this.#lifecycle.handle('last client left');
 			},
+			(connection) => registrations?.abandon(connection),
 		);
 		let end: (exitCode: 0 | 1) => void = () => undefined;
 		this.ended = new Promise((resolve) => {
@@ -134,9 +152,20 @@ class SpockSidecar implements Sidecar {
 			drainTimeoutMs: limits.drainTimeoutMs,
 			clients: () => this.#registry.size,
 			closeAll: () => this.#closeAll(),
-			destroyAll: () => this.#registry.destroyAll(),
-			phase: (state) => observer.phase?.(state),
-			ended: (exitCode) => end(exitCode),
+			destroyAll: () => {
+				// Nobody waits for the registry any more: it takes out by itself what it still knows.
+				registrations?.close();
+				this.#registry.destroyAll();
+			},
+			phase: (state) => {
+				observer.phase?.(state);
+				// At once, and long before the end: new work must go elsewhere while the apps finish what they have.
+				if (state === 'grace') void registrations?.drain();
+			},
+			ended: (exitCode) => {
+				registrations?.close();
+				end(exitCode);
+			},
 		});
 	}
 
@@ -151,7 +180,11 @@ class SpockSidecar implements Sidecar {
 			throw error;
 		}
 		this.#lifecycle.handle('bound');
-		if (this.#lifecycle.state === 'serving') this.#probe();
+		if (this.#lifecycle.state === 'serving') {
+			this.#probe();
+			// Not before it is bound: only then it is sure that no other sidecar of this name is alive.
+			this.#options.registrations?.adopt();
+		}
 		return this.#listeners.map(({ address }) => address);
 	}
 
@@ -172,6 +205,7 @@ class SpockSidecar implements Sidecar {
 			connections: this.#registry.size,
 			subscriptions: this.#registry.subscriptions,
 			watches: source.watches(),
+			registrations: this.#options.registrations?.list() ?? [],
 			counters: this.#registry.counters(),
 		};
 	}
@@ -192,9 +226,17 @@ class SpockSidecar implements Sidecar {
 		};
 	}
 
-	gauges(): { connections: number; subscriptions: number; inFlight: number } {
+	gauges(): SidecarGauges {
 		const { size, subscriptions, inFlight } = this.#registry;
-		return { connections: size, subscriptions, inFlight };
+		const registrations = this.#options.registrations?.list() ?? [];
+		const registrationsPending = registrations.filter(({ state }) => state === 'pending').length;
+		return {
+			connections: size,
+			subscriptions,
+			inFlight,
+			registrations: registrations.length,
+			registrationsPending,
+		};
 	}
 
 	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
@@ -233,6 +275,8 @@ class SpockSidecar implements Sidecar {
 	async #close(): Promise<void> {
 		this.#clock.clearTimeout(this.#probeTimer);
 		await this.#binding?.catch(() => undefined);
+		// Deregister first, then stop. The life cycle bounds it: past its last deadline `destroyAll` ends the wait.
+		await this.#options.registrations?.drain();
 		await Promise.all(this.#listeners.map((listener) => listener.close()));
 		if (this.#registry.size > 0) {
 			const emptied = new Promise<void>((resolve) => {
@@ -242,6 +286,7 @@ class SpockSidecar implements Sidecar {
 			await emptied;
 		}
 		this.#registry.close();
+		this.#options.registrations?.close();
 		await this.#options.source.close();
 	}
 }

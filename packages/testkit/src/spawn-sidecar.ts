@@ -33,7 +33,13 @@ export interface RunningProcess extends AsyncDisposable {
 export function spawnProcess(
 	command: string,
 	args: readonly string[],
-	options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly input?: string } = {},
+	options: {
+		readonly env?: Readonly<Record<string, string>>;
+		readonly cwd?: string;
+		readonly input?: string;
+		/** True: stdin stays open for more. Default false. */
+		readonly keepsInput?: boolean;
+	} = {},
 ): RunningProcess {
 	const { PATH = '', HOME = '/' } = process.env;
 	const child = spawn(command, args, {
@@ -49,7 +55,8 @@ export function spawnProcess(
 	child.stderr?.setEncoding('utf8').on('data', (text: string) => {
 		stderr += text;
 	});
-	child.stdin?.end(options.input ?? '');
+	if (options.keepsInput) child.stdin?.write(options.input ?? '');
+	else child.stdin?.end(options.input ?? '');
 	const finished = new Promise<ProcessResult>((resolve, reject) => {
 		child.on('error', reject);
 		child.on('close', (exitCode, signal) => resolve({ exitCode, signal, stdout, stderr }));

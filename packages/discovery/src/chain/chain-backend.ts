@@ -9,6 +9,7 @@ import {
 import { type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
+import type { Registrar } from '../registration/registrar.ts';
 import { ChainWatch } from './chain-watch.ts';
 
 /** How long a member may be silent before the next ones count. */
@@ -47,6 +48,8 @@ type Lists = Map<string, readonly ServiceListEntry[]>;
 
 class ChainBackend implements Backend {
 	readonly name: string;
+	/** Of the first member that takes registrations. */
+	readonly registrar: Registrar | undefined;
 	readonly #members: readonly Backend[];
 	readonly #clock: Clock;
 	readonly #firstWordMs: number;
@@ -65,6 +68,7 @@ class ChainBackend implements Backend {
 		if (twice !== undefined) throw new TypeError(`backends must differ: ${twice} stands in it twice`);
 		this.name = names.join(',');
 		this.#members = backends;
+		this.registrar = backends.find(({ registrar }) => registrar !== undefined)?.registrar;
 		this.#clock = clock;
 		this.#firstWordMs = durationMsOption('firstWordMs', options.firstWordMs ?? DEFAULT_FIRST_WORD_MS);
 		this.#goneHoldMs = durationMsOption('goneHoldMs', options.goneHoldMs ?? DEFAULT_GONE_HOLD_MS);

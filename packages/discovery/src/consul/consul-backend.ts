@@ -6,6 +6,7 @@ import { refuseIfDenied } from './acl-check.ts';
 import { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
 import type { BlockingOptions, ConsulQuestion } from './consul-question.ts';
+import { ConsulRegistrar } from './consul-registrar.ts';
 import { taggedAddresses } from './health-entry.ts';
 import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 import { metaFilter } from './service-filter.ts';
@@ -21,6 +22,7 @@ export function consulBackend(options: ConsulBackendOptions = {}): Backend {
 
 class ConsulBackend implements Backend {
 	readonly name = 'consul';
+	readonly registrar: ConsulRegistrar;
 	readonly #options: ConsulBackendOptions;
 	readonly #http: ConsulHttp;
 	readonly #watches: ServiceWatches;
@@ -34,6 +36,7 @@ class ConsulBackend implements Backend {
 		if (taggedAddress !== undefined) oneOfOption('taggedAddress', taggedAddress, taggedAddresses);
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
+		this.registrar = new ConsulRegistrar(this.#http);
 		this.#watches = new ServiceWatches({
 			...options,
 			http: this.#http,

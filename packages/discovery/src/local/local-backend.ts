@@ -16,6 +16,7 @@ import { type Clock, durationMsOption, systemClock, type TimerHandle } from '@sp
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import type { DiscoveryListener } from '../discovery-event.ts';
+import { LocalRegistrar } from './local-registrar.ts';
 import {
 	type LocalServices,
 	parseServicesFile,
@@ -87,6 +88,7 @@ interface Watching {
 class FileBackend implements LocalBackend {
 	readonly name = 'local';
 	readonly trustsEmpty = true;
+	readonly registrar: LocalRegistrar = new LocalRegistrar(() => this.#tellAll());
 	readonly #options: FileBackendOptions;
 	readonly #watching = new Set<Watching>();
 	#services: LocalServices;
@@ -120,7 +122,7 @@ class FileBackend implements LocalBackend {
 	}
 
 	services(): readonly string[] {
-		return [...this.#services.keys()].sort();
+		return [...new Set([...this.#services.keys(), ...this.registrar.services()])].sort();
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
@@ -229,12 +231,16 @@ class FileBackend implements LocalBackend {
 
 	#publish(text: string, file: string): void {
 		this.#load(text, file);
+		this.#tellAll();
+	}
+
+	#tellAll(): void {
+		this.#lists = new Map();
 		for (const { query, observer } of [...this.#watching]) observer.answered(this.#instances(query));
 	}
 
 	#load(text: string, file: string): void {
 		this.#services = parseServicesFile(text, file);
-		this.#lists = new Map();
 		this.#text = text;
 		this.#accept(file, true);
 	}
@@ -264,12 +270,13 @@ class FileBackend implements LocalBackend {
 		if (known !== undefined) return known;
 		const { service, datacenter, peer } = query;
 		// This registry has no peers, and therefore nothing from any.
-		const all = peer === undefined ? (this.#services.get(service) ?? []) : [];
+		const filed = peer === undefined ? this.#services.get(service) : undefined;
+		const all = peer === undefined ? this.registrar.merge(service, filed ?? []) : [];
 		const isAsked = (instance: ServiceInstance): boolean =>
 			isAskedFor(query, instance) && (datacenter === undefined || instance.datacenter === datacenter);
 		const list = key === service ? all : Object.freeze(all.filter(isAsked));
 		// Only of services that exist: questions about others would fill the memory one by one.
-		if (this.#services.has(service)) {
+		if (filed !== undefined || all.length > 0) {
 			if (this.#lists.size >= LISTS_MAX) this.#lists.clear();
 			this.#lists.set(key, list);
 		}

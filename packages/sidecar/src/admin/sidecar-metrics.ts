@@ -1,12 +1,13 @@
 import type { DiscoveryEvent } from '@spock/discovery';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
+import type { SidecarGauges } from '../sidecar.ts';
 import type { CloseReason, SidecarObserver } from '../sidecar-observer.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 /** What is read at each scrape. */
 export interface MetricsSource {
-	gauges(): { readonly connections: number; readonly subscriptions: number; readonly inFlight: number };
+	gauges(): SidecarGauges;
 	watches(): number;
 	isReady(): boolean;
 }
@@ -53,6 +54,12 @@ export class SidecarMetrics implements SidecarObserver {
 		gauge('spock_connections', 'Connections open', () => source.gauges().connections);
 		gauge('spock_subscriptions', 'Subscriptions of all connections', () => source.gauges().subscriptions);
 		gauge('spock_requests_in_flight', 'Requests waiting for an answer', () => source.gauges().inFlight);
+		gauge('spock_registrations', 'Instances kept registered for apps', () => source.gauges().registrations);
+		gauge(
+			'spock_registrations_pending',
+			'Instances that the registry does not know yet, or any more',
+			() => source.gauges().registrationsPending,
+		);
 		gauge('spock_watches', 'Different questions watched at the registry', () => source.watches());
 		gauge('spock_ready', '1 when ready', () => (source.isReady() ? 1 : 0));
 	}

@@ -55,6 +55,19 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 				log.error({ reason: event.error.message }, 'the state directory cannot be written; it is tried again');
 			}
 			return;
+		case 'registration': {
+			const { id, service, phase, state, reason } = event;
+			const level =
+				reason !== undefined || phase === 'grace' ? 'warn' : phase === 'held' && state === 'pending' ? 'debug' : 'info';
+			log[level](
+				{ id, service, phase, state, ...(reason && { reason }) },
+				`registration of ${service}: ${phase}, ${state}`,
+			);
+			return;
+		}
+		case 'registrations-unknown':
+			log.warn({ reason: event.error.message }, 'what was registered before cannot be asked for yet');
+			return;
 		case 'services-file-loaded':
 			log.info({ file: event.file, services: event.services }, 'services file loaded');
 			return;

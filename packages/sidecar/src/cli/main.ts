@@ -61,6 +61,16 @@ async function main(): Promise<number> {
 	queryCommand('explain', 'tell for every instance of a service whether it gets work and why, and who watches').action(
 		async (service, flags) => (await import('./explain.ts')).explain(service, flags),
 	);
+	clientCommand('register', 'register an instance of a service while this command runs; Ctrl-C deregisters it')
+		.argument('<service>')
+		.requiredOption('--port <port>', 'where it listens')
+		.option('--host <host>', 'its address (default: what the sidecar advertises)')
+		.option('--id <id>', 'names the instance (default: made of service, machine and port)')
+		.option('--tag <tag>', 'may be given again', collect)
+		.option('--meta <name=value>', 'may be given again', collect)
+		.option('--weight <weight>', 'share of the work while passing')
+		.option('--check <url>', 'http://…, https://… or tcp://host:port, which the registry checks too')
+		.action(async (service, flags) => (await import('./register.ts')).register(service, flags));
 	clientCommand('status', 'print what the sidecar knows of itself').action(async (flags) =>
 		(await import('./status.ts')).status(flags),
 	);

@@ -20,6 +20,7 @@ import type { SidecarObserver } from '../sidecar-observer.ts';
 import { SIDECAR_VERSION } from '../version.ts';
 import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
 import { consulOptionsOf } from './consul-options.ts';
+import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { createLogger } from './logger.ts';
@@ -63,19 +64,25 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	const onEvent = (event: DiscoveryEvent): void => {
 		logDiscovery(log, event);
 		metrics.discovered(event);
+		// What this sidecar takes out itself is no loss of the registry's: that nothing is left is believed at once.
+		if (event.type === 'registration' && event.phase === 'leaving') source.trustEmpty(event.service);
 	};
 	const backend = await asUsage(() => createBackend(settings, onEvent));
-	const source = await asUsage(
+	const source: BackendSource = await asUsage(
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
-	const sidecar = await asUsage(() =>
-		createSidecar({
+	const sidecar = await asUsage(() => {
+		const listen = listenAddresses(settings);
+		const [first] = listen as [SidecarListen, ...SidecarListen[]];
+		const registrations = createRegistrations(settings, backend, first.address, onEvent);
+		return createSidecar({
 			source,
-			listen: listenAddresses(settings),
+			...(registrations && { registrations }),
+			listen,
 			limits: limitsOf(settings, isTerminal),
 			observer: both(connectionLog(log), metrics),
-		}),
-	);
+		});
+	});
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
 		watches: () => source.watches().length,

@@ -1,4 +1,4 @@
-import type { BackendStatus, StatusReply, WatchStatus } from '@spock/protocol';
+import type { BackendStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
 
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
@@ -20,6 +20,8 @@ export function formatStatus(reply: StatusReply): string {
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
 		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
 		...reply.watches.map(formatWatch),
+		`registered   ${reply.registrations.length}`,
+		...reply.registrations.map(formatRegistration),
 	].join('\n');
 }
 
@@ -38,6 +40,13 @@ function formatWatch(watch: WatchStatus): string {
 	const error = watch.error === null ? '' : `: ${watch.error}`;
 	const healthy = `${watch.healthyInstances}/${watch.instances} healthy`;
 	return `  ${watch.service}${tags}${place}  ${watch.state}${age}, ${healthy}, ${watch.readers} readers, revision ${watch.revision}${error}`;
+}
+
+function formatRegistration(registration: RegistrationStatus): string {
+	const { service, id, phase, state, status, note, holders, error } = registration;
+	const why = error === null ? '' : `: ${error}`;
+	const said = note === undefined ? status : `${status} (${note})`;
+	return `  ${service}  ${id}  ${phase}, ${state}, ${said}, ${holders} ${holders === 1 ? 'holder' : 'holders'}${why}`;
 }
 
 function seconds(ms: number): string {

@@ -5,6 +5,7 @@ import {
 	type FuncReply,
 	type HelloData,
 	type PayloadText,
+	type RegistrationReply,
 } from '@spock/protocol';
 
 /** The payload of a reply, serialised, that remembers its type: a handler cannot answer with another function's reply. */
@@ -25,6 +26,8 @@ export interface Caller {
 	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
 	/** Ends a watch; does nothing if there is none. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
+	/** Pushes how a registration of this connection is now, if its client understands pushes. */
+	told(registration: RegistrationReply): void;
 }
 
 /** One request, as its handler sees it. */

@@ -5,6 +5,7 @@ import {
 	encodePush,
 	type GoawayData,
 	type HelloData,
+	type RegistrationReply,
 	readClientMessage,
 	type ServiceQuery,
 	type ServiceSource,
@@ -115,6 +116,10 @@ export class Connection implements RequestsPort {
 
 	unsubscribe(query: ServiceQuery): void {
 		this.#subscriptions.remove(query);
+	}
+
+	told(registration: RegistrationReply): void {
+		if (this.#hello?.features?.includes('push')) this.send(encodePush('registration', encodePayload(registration)));
 	}
 
 	/** Sends a line with the others of this tick. */

@@ -9,6 +9,7 @@ import {
 	type RegistrationPhase,
 	registrationMachine,
 } from './registration-machine.ts';
+import { replyOf } from './registration-reply.ts';
 import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
 
@@ -147,13 +148,14 @@ export class Registration {
 
 	/** How it is, as apps are told. */
 	reply(): RegistrationReply {
-		const { id, service } = this.#definition;
-		const isOver = this.#phase === 'leaving' || this.#phase === 'gone';
-		const isKnown = this.#known !== undefined || this.#phase === 'adopted';
-		const isRegistered = isKnown && this.#error === undefined;
-		const state =
-			isOver && !this.#context.isDraining() ? 'deregistered' : isRegistered && !isOver ? 'registered' : 'pending';
-		return { id, service, instance: this.#instance, state, error: state === 'registered' ? null : this.#why(state) };
+		return replyOf({
+			definition: this.#definition,
+			phase: this.#phase,
+			instance: this.#instance,
+			isKnown: this.#known !== undefined,
+			error: this.#error,
+			isDraining: this.#context.isDraining(),
+		});
 	}
 
 	/** How it is, for people. */
@@ -166,12 +168,6 @@ export class Registration {
 
 	get #isSettled(): boolean {
 		return this.#sync.state === 'in step' && this.#known !== undefined;
-	}
-
-	#why(state: RegistrationState): string | null {
-		if (state === 'deregistered') return this.#phase === 'gone' ? (this.#error?.message ?? null) : null;
-		if (this.#phase === 'leaving' || this.#phase === 'gone') return 'the sidecar is shutting down';
-		return this.#error?.message ?? 'the registry was not told yet';
 	}
 
 	#handle(event: RegistrationEvent): void {

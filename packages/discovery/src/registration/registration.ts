@@ -12,6 +12,7 @@ import {
 import { replyOf } from './registration-reply.ts';
 import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
+import { RegistryEntry } from './registry-entry.ts';
 
 /** An instance is renewed this often within its time to live, so that two lost renewals harm nobody. */
 const REFRESHES_PER_TTL = 3;
@@ -24,15 +25,11 @@ export class Registration {
 	readonly #context: RegistrationContext;
 	readonly #sync: RegistrationSync;
 	readonly #waiters = new RegistrationWaiters();
+	readonly #entry: RegistryEntry;
 	#phase: RegistrationPhase = 'new';
 	#definition: InstanceDefinition;
 	#health: InstanceHealth;
-	/** What the registry was told to be the definition; undefined when it knows nothing, or is to be told anew. */
-	#known: InstanceDefinition | undefined;
-	#instance: string | null = null;
 	#error: SpockError | undefined;
-	/** True once the registry has ever known it. */
-	#wasKnown = false;
 	#timer: TimerHandle | undefined;
 	/** Grows with every want; waiters wait for the write of theirs. */
 	#version = 0;
@@ -45,7 +42,8 @@ export class Registration {
 		this.#definition = definition;
 		this.#health = health;
 		this.#context = context;
-		const { clock, random, terms } = context;
+		const { clock, random, registrar, terms } = context;
+		this.#entry = new RegistryEntry(registrar, terms);
 		this.#sync = new RegistrationSync({
 			clock,
 			...(random && { random }),
@@ -98,14 +96,9 @@ export class Registration {
 
 	/** Found at the registry, from before a restart. */
 	found({ instance }: OwnedInstance): void {
-		this.#instance = instance;
-		this.#wasKnown = true;
-		if (this.#definition.bind === 'connection') {
-			this.#handle('found');
-		} else {
-			this.#known = this.#definition;
-			this.#handle('found, kept by the sidecar');
-		}
+		const isKept = this.#definition.bind === 'sidecar';
+		this.#entry.found(instance, isKept ? this.#definition : undefined);
+		this.#handle(isKept ? 'found, kept by the sidecar' : 'found');
 	}
 
 	/** The app says how it is. Settles as `claim` does. */
@@ -151,8 +144,8 @@ export class Registration {
 		return replyOf({
 			definition: this.#definition,
 			phase: this.#phase,
-			instance: this.#instance,
-			isKnown: this.#known !== undefined,
+			instance: this.#entry.instance,
+			isKnown: this.#entry.isKnown,
 			error: this.#error,
 			isDraining: this.#context.isDraining(),
 		});
@@ -167,7 +160,7 @@ export class Registration {
 	}
 
 	get #isSettled(): boolean {
-		return this.#sync.state === 'in step' && this.#known !== undefined;
+		return this.#sync.state === 'in step' && this.#entry.isKnown;
 	}
 
 	#handle(event: RegistrationEvent): void {
@@ -212,30 +205,11 @@ export class Registration {
 		this.#timer.unref?.();
 	}
 
-	async #write(): Promise<void> {
-		const { registrar, terms } = this.#context;
+	#write(): Promise<void> {
 		const isRemoval = this.#phase === 'leaving';
 		this.#written = { version: this.#version, isRemoval };
-		if (isRemoval) {
-			await registrar.deregister(this.id);
-			this.#known = undefined;
-			return;
-		}
-		const definition = this.#definition;
-		const health = this.#phase === 'grace' ? LOST_HEALTH : this.#health;
-		if (this.#known === definition) {
-			await registrar.report(this.id, health);
-			return;
-		}
-		try {
-			this.#instance = await registrar.register(definition, health, terms);
-		} catch (error) {
-			// Lost while it was being registered: that is tried again in a while, and not at once.
-			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
-			throw new SpockError('UNAVAILABLE', error.message, { details: error.details, cause: error });
-		}
-		this.#known = definition;
-		this.#wasKnown = true;
+		if (isRemoval) return this.#entry.remove(this.id);
+		return this.#entry.write(this.#definition, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
 	}
 
 	#settled(error: SpockError | undefined): void {
@@ -245,11 +219,11 @@ export class Registration {
 			if (this.#written.isRemoval) this.#handle('removed');
 		} else if (error.code === 'NO_SUCH_SERVICE') {
 			// It is registered anew at once: whoever waits for this write waits for that, and what comes of it is told.
-			this.#known = undefined;
+			this.#entry.lose();
 			this.#context.changed(this);
 			return;
 		} else {
-			if (!error.retryable && !this.#wasKnown) this.#refuse(error);
+			if (!error.retryable && !this.#entry.wasKnown) this.#refuse(error);
 			else this.#waiters.failed(this.reply());
 			if (!error.retryable) this.#waiters.refusedRemoval(error);
 		}

@@ -104,6 +104,23 @@ describe('an app registered at a real Consul', () => {
 		expect(goneMs).toBeGreaterThanOrEqual(GRACE_MS);
 	});
 
+	it('with twenty registrations has none that is not critical within a second of its end', async () => {
+		await using consul = await startConsul({ binary });
+		await using health = new ConsulHealth(consul, 'barista');
+		await using place = await tempSocket();
+		await using _sidecar = await startSidecar(place.path, ['--consul', consul.url]);
+		await using app = await startApp(place.path);
+		const ids = Array.from({ length: 19 }, (_, number) => `b${number + 2}`);
+		for (const id of ids) await command(app, `register ${id}`);
+		await waitFor('all of them', () => health.now?.length === 20);
+		const killedAtMs = performance.now();
+		app.child.kill('SIGKILL');
+		await waitFor('all critical', () => health.now?.every(({ status }) => status === 'critical'));
+		const lastMs = Math.max(...['b1', ...ids].map((id) => health.firstMs(id, 'critical') ?? Number.NaN)) - killedAtMs;
+		process.stdout.write(`the last of twenty was critical after ${lastMs.toFixed(1)} ms\n`);
+		expect(lastMs).toBeLessThan(CRITICAL_MS_MAX);
+	});
+
 	it('that comes back within the grace keeps its registration, and what was said of it', async () => {
 		await using consul = await startConsul({ binary });
 		await using health = new ConsulHealth(consul, 'barista');
@@ -158,14 +175,14 @@ describe('a sidecar at a real Consul', () => {
 		await using consul = await startConsul({ binary });
 		await using health = new ConsulHealth(consul, 'barista');
 		await using place = await tempSocket();
-		await using sidecar = await startSidecar(place.path, ['--consul', consul.url, '--drain-timeout-ms', '1000']);
+		await using sidecar = await startSidecar(place.path, ['--consul', consul.url]);
 		await using _app = await startApp(place.path);
 		await waitFor('the registration', () => health.now?.length === 1);
 		sidecar.child.kill('SIGTERM');
 		await waitFor('the deregistration', () => health.now?.length === 0);
 		// The app is still connected, and served: only its registration has gone before.
 		expect(sidecar.child.exitCode).toBe(null);
-		expect((await sidecar.finished).exitCode).toBe(0);
+		expect((await sidecar.stop('SIGTERM')).exitCode).toBe(0);
 		expect(health.statesOf('b1').at(-1)).toBe('gone');
 		expect(health.statesOf('b1')).not.toContain('critical');
 		// The next sidecar gets it back from the app, which registers again by itself.

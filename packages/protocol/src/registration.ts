@@ -90,7 +90,7 @@ export interface RegistrationReply {
 	/** Its name in snapshots; null while the registry has not told. */
 	readonly instance: string | null;
 	readonly state: RegistrationState;
-	/** The last error while `pending`, else null. */
+	/** Why it is `pending`, or why the registry refused one that is `deregistered`; else null. */
 	readonly error: string | null;
 }
 

@@ -9,8 +9,10 @@ import {
 	type RegistrationPhase,
 	registrationMachine,
 } from './registration-machine.ts';
+import { replyOf } from './registration-reply.ts';
 import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
+import { RegistryEntry } from './registry-entry.ts';
 
 /** An instance is renewed this often within its time to live, so that two lost renewals harm nobody. */
 const REFRESHES_PER_TTL = 3;
@@ -23,15 +25,11 @@ export class Registration {
 	readonly #context: RegistrationContext;
 	readonly #sync: RegistrationSync;
 	readonly #waiters = new RegistrationWaiters();
+	readonly #entry: RegistryEntry;
 	#phase: RegistrationPhase = 'new';
 	#definition: InstanceDefinition;
 	#health: InstanceHealth;
-	/** What the registry was told to be the definition; undefined when it knows nothing, or is to be told anew. */
-	#known: InstanceDefinition | undefined;
-	#instance: string | null = null;
 	#error: SpockError | undefined;
-	/** True once the registry has ever known it. */
-	#wasKnown = false;
 	#timer: TimerHandle | undefined;
 	/** Grows with every want; waiters wait for the write of theirs. */
 	#version = 0;
@@ -44,7 +42,8 @@ export class Registration {
 		this.#definition = definition;
 		this.#health = health;
 		this.#context = context;
-		const { clock, random, terms } = context;
+		const { clock, random, registrar, terms } = context;
+		this.#entry = new RegistryEntry(registrar, terms);
 		this.#sync = new RegistrationSync({
 			clock,
 			...(random && { random }),
@@ -97,14 +96,9 @@ export class Registration {
 
 	/** Found at the registry, from before a restart. */
 	found({ instance }: OwnedInstance): void {
-		this.#instance = instance;
-		this.#wasKnown = true;
-		if (this.#definition.bind === 'connection') {
-			this.#handle('found');
-		} else {
-			this.#known = this.#definition;
-			this.#handle('found, kept by the sidecar');
-		}
+		const isKept = this.#definition.bind === 'sidecar';
+		this.#entry.found(instance, isKept ? this.#definition : undefined);
+		this.#handle(isKept ? 'found, kept by the sidecar' : 'found');
 	}
 
 	/** The app says how it is. Settles as `claim` does. */
@@ -147,13 +141,14 @@ export class Registration {
 
 	/** How it is, as apps are told. */
 	reply(): RegistrationReply {
-		const { id, service } = this.#definition;
-		const isOver = this.#phase === 'leaving' || this.#phase === 'gone';
-		const isKnown = this.#known !== undefined || this.#phase === 'adopted';
-		const isRegistered = isKnown && this.#error === undefined;
-		const state =
-			isOver && !this.#context.isDraining() ? 'deregistered' : isRegistered && !isOver ? 'registered' : 'pending';
-		return { id, service, instance: this.#instance, state, error: state === 'registered' ? null : this.#why(state) };
+		return replyOf({
+			definition: this.#definition,
+			phase: this.#phase,
+			instance: this.#entry.instance,
+			isKnown: this.#entry.isKnown,
+			error: this.#error,
+			isDraining: this.#context.isDraining(),
+		});
 	}
 
 	/** How it is, for people. */
@@ -165,13 +160,7 @@ export class Registration {
 	}
 
 	get #isSettled(): boolean {
-		return this.#sync.state === 'in step' && this.#known !== undefined;
-	}
-
-	#why(state: RegistrationState): string | null {
-		if (state === 'deregistered') return this.#phase === 'gone' ? (this.#error?.message ?? null) : null;
-		if (this.#phase === 'leaving' || this.#phase === 'gone') return 'the sidecar is shutting down';
-		return this.#error?.message ?? 'the registry was not told yet';
+		return this.#sync.state === 'in step' && this.#entry.isKnown;
 	}
 
 	#handle(event: RegistrationEvent): void {
@@ -216,30 +205,11 @@ export class Registration {
 		this.#timer.unref?.();
 	}
 
-	async #write(): Promise<void> {
-		const { registrar, terms } = this.#context;
+	#write(): Promise<void> {
 		const isRemoval = this.#phase === 'leaving';
 		this.#written = { version: this.#version, isRemoval };
-		if (isRemoval) {
-			await registrar.deregister(this.id);
-			this.#known = undefined;
-			return;
-		}
-		const definition = this.#definition;
-		const health = this.#phase === 'grace' ? LOST_HEALTH : this.#health;
-		if (this.#known === definition) {
-			await registrar.report(this.id, health);
-			return;
-		}
-		try {
-			this.#instance = await registrar.register(definition, health, terms);
-		} catch (error) {
-			// Lost while it was being registered: that is tried again in a while, and not at once.
-			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
-			throw new SpockError('UNAVAILABLE', error.message, { details: error.details, cause: error });
-		}
-		this.#known = definition;
-		this.#wasKnown = true;
+		if (isRemoval) return this.#entry.remove(this.id);
+		return this.#entry.write(this.#definition, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
 	}
 
 	#settled(error: SpockError | undefined): void {
@@ -249,11 +219,11 @@ export class Registration {
 			if (this.#written.isRemoval) this.#handle('removed');
 		} else if (error.code === 'NO_SUCH_SERVICE') {
 			// It is registered anew at once: whoever waits for this write waits for that, and what comes of it is told.
-			this.#known = undefined;
+			this.#entry.lose();
 			this.#context.changed(this);
 			return;
 		} else {
-			if (!error.retryable && !this.#wasKnown) this.#refuse(error);
+			if (!error.retryable && !this.#entry.wasKnown) this.#refuse(error);
 			else this.#waiters.failed(this.reply());
 			if (!error.retryable) this.#waiters.refusedRemoval(error);
 		}

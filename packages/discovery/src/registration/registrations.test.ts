@@ -195,6 +195,22 @@ describe('deregistering', () => {
 		expect(registrations.count).toBe(0);
 	});
 
+	it('ends what others hold as well: none of them keeps it alive later', async () => {
+		const { registrar, registrations } = open();
+		await registrations.claim(barista, holder());
+		registrar.holds = true;
+		void registrations.withdraw('b1');
+		const again = holder();
+		const claimed = registrations.claim(barista, again);
+		await settle();
+		registrar.holds = false;
+		registrar.release();
+		await claimed;
+		registrations.abandon(again);
+		await settle();
+		expect(registrar.known.get('b1')?.health.status).toBe('critical');
+	});
+
 	it('never overtakes the write before it', async () => {
 		const { registrar, registrations } = open();
 		registrar.holds = true;

@@ -5,7 +5,7 @@ import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import { refuseIfDenied } from './acl-check.ts';
 import { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
-import type { BlockingOptions, ConsulQuestion } from './consul-question.ts';
+import type { ConsulQuestion } from './consul-question.ts';
 import { taggedAddresses } from './health-entry.ts';
 import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 import { metaFilter } from './service-filter.ts';
@@ -37,7 +37,7 @@ class ConsulBackend implements Backend {
 		this.#watches = new ServiceWatches({
 			...options,
 			http: this.#http,
-			fetch: (query, options) => this.#fetchOf(query, options),
+			fetch: (query) => this.#fetchOf(query),
 			shared: (datacenter) => this.#http.readParameters(datacenter),
 		});
 	}
@@ -70,8 +70,8 @@ class ConsulBackend implements Backend {
 	}
 
 	/** An empty answer is asked about once, where Consul would not say that it is a denial. */
-	#fetchOf(query: ServiceQuery, options?: BlockingOptions): FetchInstances {
-		const fetch = this.#http.blocking(this.#healthOf(query), options);
+	#fetchOf(query: ServiceQuery): FetchInstances {
+		const fetch = this.#http.blocking(this.#healthOf(query));
 		let before: readonly ServiceInstance[] = [];
 		let isKnownEmpty = false;
 		return async (index, signal) => {

@@ -27,9 +27,3 @@ export interface ConsulCallOptions {
 	/** Asks the first address alone: what belongs to one agent (a registration) means nothing to the others. */
 	readonly isFirstOnly?: boolean;
 }
-
-/** How long a query blocks, and when it is given up; in milliseconds. */
-export interface BlockingOptions {
-	readonly waitMs?: number;
-	readonly timeoutMs?: number;
-}

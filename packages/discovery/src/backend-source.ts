@@ -7,6 +7,7 @@ import {
 	type ServiceSnapshot,
 	type ServiceSource,
 	type SnapshotObserver,
+	type SnapshotSource,
 	type SourceWatch,
 	SpockError,
 	type WatchStatus,
@@ -99,10 +100,20 @@ export class BackendSource implements ServiceSource {
 		}
 	}
 
-	/** Resolves when the registry answers; rejects as `list` does. */
-	async probe(options: CallOptions = {}): Promise<void> {
-		if (this.#backend.probe === undefined) await this.#backend.list({}, options);
-		else await this.#backend.probe(options);
+	/**
+	 * Whether there is something to serve: `live` when the registry answers, or where a list comes from that is known while
+	 * it does not. Rejects as `list` does when there is neither.
+	 */
+	async probe(options: CallOptions = {}): Promise<SnapshotSource> {
+		if (this.#backend.probe === undefined) return (await this.list({}, options)).source;
+		try {
+			await this.#backend.probe(options);
+			return 'live';
+		} catch (error) {
+			const known = await this.list({}, options).catch(() => undefined);
+			if (known === undefined) throw error;
+			return known.source;
+		}
 	}
 
 	/** Every question being watched and what is known of it. */

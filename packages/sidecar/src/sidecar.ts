@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { BackendStatus, ServiceSource, StatusReply, WatchStatus } from '@spock/protocol';
+import type { BackendStatus, ServiceSource, SnapshotSource, StatusReply, WatchStatus } from '@spock/protocol';
 import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
@@ -31,8 +31,8 @@ const PROBE_DELAY_MS_MAX = 5000;
 export interface SidecarSource extends ServiceSource {
 	watches(): WatchStatus[];
 	status(): BackendStatus;
-	/** Resolves when the registry answers. Left out: `list` is asked. */
-	probe?(): Promise<void>;
+	/** Resolves when there is something to serve, with where it comes from. Left out: `list` is asked. */
+	probe?(): Promise<SnapshotSource>;
 }
 
 /** One address to listen at. */
@@ -195,7 +195,7 @@ class SpockSidecar implements Sidecar {
 	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
 	#probe(): void {
 		const { source } = this.#options;
-		const answered: Promise<unknown> = source.probe === undefined ? source.list({}) : source.probe();
+		const answered = source.probe === undefined ? source.list({}).then((list) => list.source) : source.probe();
 		answered.then(
 			() => {
 				this.#answered = true;

@@ -1,5 +1,6 @@
 import { describeSourceContract, FakeSidecar, fakeSnapshot, type MakeFixture, tempSocket } from '@spock/testkit';
 
+import { FallbackSource } from './fallback-source.ts';
 import { resolveOptions } from './options.ts';
 import { SidecarSource } from './sidecar-source.ts';
 
@@ -38,5 +39,17 @@ const makeFixture: MakeFixture = async () => {
 	};
 };
 
+/** The same, with a fallback that is of no use: whatever it adds must not be noticed. */
+const makeFixtureWithFallback: MakeFixture = async () => {
+	const fixture = await makeFixture();
+	const sidecar = fixture.source as SidecarSource;
+	const fallback = (): never => {
+		throw new Error('there is none');
+	};
+	const source = new FallbackSource(sidecar, resolveOptions({ path: '/not/used.sock', fallbackAfterMs: 1 }), fallback);
+	return { ...fixture, source };
+};
+
 // The fake one knows nothing of tags; the real one beside it does.
 describeSourceContract('SidecarSource over a socket', makeFixture, { hasTags: false });
+describeSourceContract('SidecarSource with a fallback', makeFixtureWithFallback, { hasTags: false });

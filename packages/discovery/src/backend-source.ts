@@ -140,13 +140,19 @@ export class BackendSource implements ServiceSource {
 	}
 
 	/**
-	 * Resolves when the registry answers, or when what an earlier process kept of its list is served in its place, and says
-	 * which; rejects as `list` does.
+	 * Whether there is something to serve: `live` when the registry answers, or where a list comes from that is known while
+	 * it does not. Rejects as `list` does when there is neither.
 	 */
 	async probe(options: CallOptions = {}): Promise<SnapshotSource> {
 		if (this.#backend.probe === undefined) return (await this.list({}, options)).source;
-		await this.#backend.probe(options);
-		return 'live';
+		try {
+			await this.#backend.probe(options);
+			return 'live';
+		} catch (error) {
+			const known = await this.list({}, options).catch(() => undefined);
+			if (known === undefined) throw error;
+			return known.source;
+		}
 	}
 
 	/** Every question being watched and what is known of it. */

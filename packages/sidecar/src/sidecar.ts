@@ -33,7 +33,7 @@ const PROBE_DELAY_MS_MAX = 5000;
 export interface SidecarSource extends ServiceSource {
 	watches(): WatchStatus[];
 	status(): BackendStatus;
-	/** Resolves when the registry answers, or what was last known is served in its place. Left out: `list` is asked. */
+	/** Resolves when there is something to serve, with where it comes from. Left out: `list` is asked. */
 	probe?(): Promise<SnapshotSource>;
 }
 
@@ -242,8 +242,7 @@ class SpockSidecar implements Sidecar {
 	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
 	#probe(): void {
 		const { source } = this.#options;
-		const answered: Promise<SnapshotSource> =
-			source.probe === undefined ? source.list({}).then((list) => list.source) : source.probe();
+		const answered = source.probe === undefined ? source.list({}).then((list) => list.source) : source.probe();
 		answered.then(
 			(answered) => {
 				this.#answered = answered;

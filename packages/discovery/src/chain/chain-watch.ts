@@ -1,4 +1,4 @@
-import type { ServiceInstance, ServiceQuery, SpockError } from '@spock/protocol';
+import type { ServiceQuery, SpockError } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
@@ -21,9 +21,13 @@ export interface ChainWatchOptions {
 	readonly remember: (member: number, knows: boolean) => void;
 }
 
+/** An answer with everything that was told with it. */
+type Answer = Parameters<BackendObserver['answered']>;
+
 interface Member {
 	watch: BackendWatch | undefined;
-	instances: readonly ServiceInstance[] | undefined;
+	/** Its last good answer. */
+	answer: Answer | undefined;
 	error: SpockError | undefined;
 	isLate: boolean;
 	/** Runs while it says that a service which it knew is gone. */
@@ -42,7 +46,7 @@ export class ChainWatch implements BackendWatch {
 	constructor(options: ChainWatchOptions) {
 		this.#options = options;
 		this.#members = options.members.map(() => {
-			return { watch: undefined, instances: undefined, error: undefined, isLate: false, goneTimer: undefined };
+			return { watch: undefined, answer: undefined, error: undefined, isLate: false, goneTimer: undefined };
 		});
 	}
 
@@ -52,7 +56,7 @@ export class ChainWatch implements BackendWatch {
 		try {
 			for (const [number, backend] of members.entries()) {
 				(this.#members[number] as Member).watch = backend.watch(query, {
-					answered: (instances) => this.#answered(number, instances),
+					answered: (...answer) => this.#answered(number, answer),
 					failed: (error) => this.#failed(number, error),
 				});
 			}
@@ -79,34 +83,34 @@ export class ChainWatch implements BackendWatch {
 		}
 	}
 
-	#answered(number: number, instances: readonly ServiceInstance[]): void {
+	#answered(number: number, answer: Answer): void {
 		if (this.#stopped) return;
 		const member = this.#members[number] as Member;
 		const { clock, goneHoldMs } = this.#options;
 		member.error = undefined;
-		if (instances.length > 0) {
+		if (answer[0].length > 0) {
 			clock.clearTimeout(member.goneTimer);
 			member.goneTimer = undefined;
-			this.#accept(number, instances);
+			this.#accept(number, answer);
 			return;
 		}
 		// It says so again: the hold runs on, and what is held is not verified by that.
 		if (member.goneTimer !== undefined) return;
 		if (!this.#isStandInKnown(number)) {
-			this.#accept(number, instances);
+			this.#accept(number, answer);
 			return;
 		}
 		// Another member would take over: a service that is only restarting must not change its registry to and fro.
 		member.goneTimer = clock.setTimeout(() => {
 			member.goneTimer = undefined;
-			if (!this.#stopped && member.error === undefined) this.#accept(number, instances);
+			if (!this.#stopped && member.error === undefined) this.#accept(number, answer);
 		}, goneHoldMs);
 		member.goneTimer.unref?.();
 	}
 
-	#accept(number: number, instances: readonly ServiceInstance[]): void {
-		(this.#members[number] as Member).instances = instances;
-		this.#options.remember(number, instances.length > 0);
+	#accept(number: number, answer: Answer): void {
+		(this.#members[number] as Member).answer = answer;
+		this.#options.remember(number, answer[0].length > 0);
 		this.#decide(number);
 	}
 
@@ -127,30 +131,34 @@ export class ChainWatch implements BackendWatch {
 
 	/** True if this member has the word, says that the service is gone, and a later one knows it. */
 	#isStandInKnown(number: number): boolean {
-		const { instances } = this.#members[number] as Member;
 		const later = this.#members.slice(number + 1);
-		return (instances?.length ?? 0) > 0 && later.some((member) => (member.instances?.length ?? 0) > 0);
+		return knows(this.#members[number]) && later.some(knows);
 	}
 
 	/** Tells what the chain says now: if it has changed, or if the member whose word it is has just said it again. */
 	#decide(from?: number): void {
 		if (this.#isStarting || this.#stopped) return;
 		const choice = chooseMember(
-			this.#members.map(({ instances, error, isLate }, number) => {
-				return { instances, error, isLate, knew: this.#options.knew(number) };
+			this.#members.map(({ answer, error, isLate }, number) => {
+				return { instances: answer?.[0], error, isLate, knew: this.#options.knew(number) };
 			}),
 		);
 		const before = this.#told;
 		if (choice.kind === 'waiting') return;
 		if (choice.member !== from && isSameChoice(before, choice)) return;
 		this.#told = choice;
-		if (choice.kind === 'answered') this.#options.observer.answered(choice.instances);
+		const { answer } = this.#members[choice.member] as Member;
+		if (choice.kind === 'answered') this.#options.observer.answered(...(answer as Answer));
 		else this.#options.observer.failed(choice.error);
 	}
 }
 
-function isSilent({ instances, error }: Member): boolean {
-	return instances === undefined && error === undefined;
+function knows(member: Member | undefined): boolean {
+	return (member?.answer?.[0].length ?? 0) > 0;
+}
+
+function isSilent({ answer, error }: Member): boolean {
+	return answer === undefined && error === undefined;
 }
 
 function isSameChoice(before: ChainChoice, now: ChainChoice): boolean {

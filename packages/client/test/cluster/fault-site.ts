@@ -1,0 +1,164 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { waitFor } from '@spock/testkit';
+import type { ConsulCluster } from '@spock/testkit/consul-cluster';
+import { expect } from 'vitest';
+
+import { serviceName } from './addressing.ts';
+import { type FaultRow, reportFault } from './fault-report.ts';
+import { LookupFleet } from './lookup-fleet.ts';
+import { apply, putInstance, readServices } from './registry.ts';
+import { SidecarBeside } from './sidecar-beside.ts';
+
+/**
+ * Within this time after Consul itself is back every client must agree with it, in milliseconds: what the product
+ * promises. A machine that is much too small for the suite may be given more, by SPOCK_CLUSTER_AGREEMENT_MS.
+ */
+const AGREEMENT_MS_MAX = Number(process.env['SPOCK_CLUSTER_AGREEMENT_MS'] || 2000);
+/** How long the suite waits, so that the time is known where the promise is not kept. */
+const AGREEMENT_MS_WAITED = 45_000;
+const WRITE_MS_MAX = 30_000;
+/** Between two changes while a fault lasts, and how long one of them may hang. */
+const CHURN_MS = 100;
+const CHURN_MS_MAX = 1000;
+/** Fewer lookups than this in a scenario prove nothing. */
+const LOOKUPS_MIN = 10_000;
+
+/** A part of a fault, after which Consul works again and all clients must agree with it. */
+export interface FaultStep {
+	/** Does the harm, lets it last, and mends it as far as it is to be mended here. */
+	readonly harm: () => Promise<void>;
+	/** False: Consul, or the way to it, does not work after this step, so that there is nothing to agree with. Default true. */
+	readonly agrees?: boolean;
+	/** Changes what the clients have to agree about, when Consul works again. Default: an instance of each changing service. */
+	readonly change?: () => Promise<void>;
+	/** False: nothing else is changed while the harm lasts. Default true: services change as often as Consul takes it. */
+	readonly churn?: boolean;
+}
+
+/** Services by number. */
+export interface FaultServices {
+	/** Every client looks all of these up, and all of these must be agreed about. */
+	readonly lookedUp: readonly number[];
+	/** Those that change while a fault lasts and after it: they have two instances at least. */
+	readonly changing: readonly number[];
+}
+
+/** A cluster, a sidecar, 32 clients that look up without pause, and what they must live through. */
+export class FaultSite implements AsyncDisposable {
+	readonly cluster: ConsulCluster;
+	readonly sidecar: SidecarBeside;
+	readonly #fleet: LookupFleet;
+	readonly #services: FaultServices;
+	#round = 0;
+
+	private constructor(cluster: ConsulCluster, sidecar: SidecarBeside, fleet: LookupFleet, services: FaultServices) {
+		this.cluster = cluster;
+		this.sidecar = sidecar;
+		this.#fleet = fleet;
+		this.#services = services;
+	}
+
+	/** Starts sidecar and clients. The services must be registered; the cluster is not owned. */
+	static async start(cluster: ConsulCluster, services: FaultServices): Promise<FaultSite> {
+		const sidecar = await SidecarBeside.start(cluster);
+		try {
+			const fleet = await LookupFleet.start(sidecar.path, services.lookedUp.map(serviceName));
+			return new FaultSite(cluster, sidecar, fleet, services);
+		} catch (error) {
+			const log = sidecar.log();
+			await sidecar[Symbol.asyncDispose]();
+			throw new Error(`the clients did not start; the sidecar says:\n${log}`, { cause: error });
+		}
+	}
+
+	/** Runs a fault to its end, writes its row of the table, and asserts the promises. */
+	async prove(fault: string, steps: readonly FaultStep[], note?: string): Promise<void> {
+		await this.cluster.whenWhole();
+		await this.#fleet.tally();
+		let agreementMs = 0;
+		const wrongPicks: number[] = [];
+		for (const step of steps) {
+			await this.#while(step.churn === false ? undefined : () => this.#changeOne(), step.harm);
+			if (step.agrees === false) continue;
+			const agreed = await this.#agree(step.change ?? (() => this.changeAll()));
+			agreementMs = Math.max(agreementMs, agreed.ms);
+			wrongPicks.push(agreed.wrongPicks);
+		}
+		const { lookups, failed, wrong, longestAgeMs, examples } = await this.#fleet.tally();
+		const row: FaultRow = { fault, lookups, failed, wrong, longestAgeMs: Math.round(longestAgeMs), agreementMs };
+		reportFault(note === undefined ? row : { ...row, note });
+		const why = `${examples.join('\n')}\nthe sidecar says:\n${this.sidecar.log()}`;
+		expect({ failed, wrong }, why).toEqual({ failed: 0, wrong: 0 });
+		expect(Math.max(0, ...wrongPicks), 'services whose lookups give other instances than their snapshot has').toBe(0);
+		expect(lookups).toBeGreaterThan(LOOKUPS_MIN);
+		expect(agreementMs, 'ms from Consul being back until all clients agree with it').toBeLessThanOrEqual(
+			AGREEMENT_MS_MAX,
+		);
+	}
+
+	/** One instance of every service that changes gets a new round, as soon as Consul takes it. */
+	async changeAll(): Promise<void> {
+		const round = this.nextRound();
+		const operations = this.#services.changing.flatMap((service) => putInstance(service, 0, round));
+		await waitFor(
+			'Consul to take a change',
+			() =>
+				apply(this.cluster.agent, operations).then(
+					() => true,
+					() => false,
+				),
+			WRITE_MS_MAX,
+		);
+	}
+
+	nextRound(): string {
+		return String(++this.#round);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.#fleet[Symbol.asyncDispose]();
+		await this.sidecar[Symbol.asyncDispose]();
+	}
+
+	async #agree(change: () => Promise<void>): Promise<{ readonly ms: number; readonly wrongPicks: number }> {
+		const backMs = await this.cluster.whenConsistent();
+		await change();
+		const changedMs = Math.max(backMs, Date.now());
+		const read = () => readServices(this.cluster.agent, this.#services.lookedUp.map(serviceName));
+		const { sinceMs, wrongPicks } = await this.#fleet.whenAgreed(read, AGREEMENT_MS_WAITED).catch((cause: unknown) => {
+			throw new Error(`${(cause as Error).message}\nthe sidecar says:\n${this.sidecar.log()}`, { cause });
+		});
+		return { ms: Math.max(0, sinceMs - changedMs), wrongPicks };
+	}
+
+	/** Does something, and another thing again and again until it is done. */
+	async #while(again: (() => Promise<void>) | undefined, doing: () => Promise<void>): Promise<void> {
+		let isDone = false;
+		const repeating = (async () => {
+			while (!isDone && again !== undefined) {
+				await again();
+				await delay(CHURN_MS);
+			}
+		})();
+		try {
+			await doing();
+		} finally {
+			isDone = true;
+			await repeating;
+		}
+	}
+
+	/** A change of some service by way of some agent, which may well fail: that is what faults do. */
+	async #changeOne(): Promise<void> {
+		const { servers, agent } = this.cluster;
+		const running = [...servers, agent].filter(({ isRunning }) => isRunning);
+		const through = running[Math.floor(Math.random() * running.length)];
+		const { changing } = this.#services;
+		const service = changing[Math.floor(Math.random() * changing.length)] as number;
+		const operations = putInstance(service, 1, this.nextRound());
+		await through
+			?.ask({ method: 'PUT', path: '/v1/txn', body: operations, timeoutMs: CHURN_MS_MAX })
+			.catch(() => undefined);
+	}
+}

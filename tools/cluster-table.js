@@ -10,7 +10,15 @@ import { fail, root, say } from './prepare.js';
 const REPORT = join(root, 'reports/cluster.json');
 const PAGE = join(root, 'docs/TESTING.md');
 const PLACE = /(<!-- consul-faults -->\n)[\s\S]*?(<!-- end -->)/;
-const HEADINGS = ['fault', 'lookups', 'failed', 'wrong', 'longest age served', 'time to agreement'];
+const HEADINGS = [
+	'fault',
+	'lookups',
+	'failed',
+	'wrong',
+	'longest age served',
+	'time to agreement',
+	'bare blocking query',
+];
 
 /** Prints the table; with `writesDocs` puts it into the page too. Ends the process if there is no report. */
 export function showClusterTable(writesDocs) {
@@ -32,13 +40,14 @@ export function showClusterTable(writesDocs) {
 }
 
 function markdownTable(rows) {
-	const lines = rows.map(({ fault, lookups, failed, wrong, longestAgeMs, agreementMs, note }) => [
+	const lines = rows.map(({ fault, lookups, failed, wrong, longestAgeMs, agreementMs, bareMs, note }) => [
 		note === undefined ? fault : `${fault} (${note})`,
 		lookups.toLocaleString('en-US'),
 		failed.toLocaleString('en-US'),
 		wrong.toLocaleString('en-US'),
 		longestAgeMs === 0 ? 'live' : duration(longestAgeMs),
-		duration(agreementMs),
+		agreementMs === null ? 'never' : duration(agreementMs),
+		bareMs === null ? 'later' : duration(bareMs),
 	]);
 	const rule = HEADINGS.map((_, column) => (column === 0 ? '---' : '--:'));
 	return [HEADINGS, rule, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

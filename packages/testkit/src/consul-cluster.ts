@@ -40,6 +40,8 @@ export interface ConsulCluster extends AsyncDisposable {
 	leader(): Promise<number>;
 	/** Resolves when every server votes, all know it, and the client agent reaches them. */
 	whenWhole(): Promise<void>;
+	/** Has a server that was cut off look for the others now: by itself it tries once in half a minute. */
+	rejoin(server: number): Promise<void>;
 	/** Resolves, with the time, as soon as the client agent answers a consistent read: Consul itself is back then. */
 	whenConsistent(): Promise<number>;
 	/** All that the servers know, as `consul snapshot save` writes it. */
@@ -131,6 +133,12 @@ class Cluster implements ConsulCluster {
 			const words = this.#all.map((agent) => `${agent.name}: ${agent.lastWords()}`).join('\n');
 			throw new Error(`the cluster is not whole:\n${words}`, { cause: error });
 		});
+	}
+
+	async rejoin(server: number): Promise<void> {
+		const { addresses, ports } = this.network;
+		const other = addresses[(server + 1) % SERVERS];
+		await this.servers[server]?.json({ method: 'PUT', path: `/v1/agent/join/${other}:${ports.serfLan}` });
 	}
 
 	whenConsistent(): Promise<number> {

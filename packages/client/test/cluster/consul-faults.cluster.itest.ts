@@ -119,6 +119,7 @@ describe('32 clients of a sidecar on a real three-server Consul', () => {
 				harm: async () => {
 					await cluster.agent.stop('SIGKILL');
 					cluster.agent.start();
+					await delay(LAST_MS);
 				},
 			},
 		]);

@@ -60,6 +60,7 @@ describe('32 clients of a sidecar on a network that parts', () => {
 				{
 					harm: async () => {
 						await heal([leader]);
+						await cluster.rejoin(leader);
 						await cluster.whenWhole();
 					},
 				},
@@ -80,6 +81,8 @@ describe('32 clients of a sidecar on a network that parts', () => {
 						await delay(LAST_MS);
 						await heal(away);
 					},
+					// The agent subscribes at its servers anew, some seconds later, and so long it answers with what it had.
+					backWhen: 'blocking query',
 				},
 			],
 			note(),

@@ -9,8 +9,10 @@ export interface FaultRow {
 	readonly failed: number;
 	readonly wrong: number;
 	readonly longestAgeMs: number;
-	/** From the moment that Consul itself was back, and had the last change, until all clients had it. */
-	readonly agreementMs: number;
+	/** From the moment that Consul itself was back, and had the last change, until all clients had it. Null: never. */
+	readonly agreementMs: number | null;
+	/** The same of a bare blocking query at the client agent; null if the clients were faster. */
+	readonly bareMs: number | null;
 	/** How it was made, where that is not what the name says. */
 	readonly note?: string;
 }
@@ -23,9 +25,10 @@ export function reportFault(row: FaultRow): void {
 	mkdirSync(dirname(FAULT_REPORT), { recursive: true });
 	const rows = readRows().filter(({ fault }) => fault !== row.fault);
 	writeFileSync(FAULT_REPORT, `${JSON.stringify([...rows, row], null, 2)}\n`);
-	const { fault, lookups, failed, wrong, longestAgeMs, agreementMs, note = '' } = row;
-	const figures = `${lookups} lookups, ${failed} failed, ${wrong} wrong, longest age ${longestAgeMs} ms`;
-	process.stdout.write(`${fault}: ${figures}, agreement after ${agreementMs} ms ${note}\n`);
+	const { fault, lookups, failed, wrong, longestAgeMs, agreementMs, bareMs, note = '' } = row;
+	const figures = `${lookups} lookups, ${failed} failed, ${wrong} wrong, longest age ${Math.round(longestAgeMs)} ms`;
+	const agreement = agreementMs === null ? 'NO AGREEMENT' : `agreement after ${agreementMs} ms`;
+	process.stdout.write(`${fault}: ${figures}, ${agreement} (a bare blocking query: ${bareMs} ms) ${note}\n`);
 }
 
 function readRows(): FaultRow[] {

@@ -5,7 +5,8 @@ import type { ConsulCluster } from '@spock/testkit/consul-cluster';
 import { expect } from 'vitest';
 
 import { serviceName } from './addressing.ts';
-import { type FaultRow, reportFault } from './fault-report.ts';
+import { BareWatch } from './bare-watch.ts';
+import { reportFault } from './fault-report.ts';
 import { LookupFleet } from './lookup-fleet.ts';
 import { apply, putInstance, readServices } from './registry.ts';
 import { SidecarBeside } from './sidecar-beside.ts';
@@ -32,6 +33,11 @@ export interface FaultStep {
 	readonly agrees?: boolean;
 	/** Changes what the clients have to agree about, when Consul works again. Default: an instance of each changing service. */
 	readonly change?: () => Promise<void>;
+	/**
+	 * What tells that Consul itself is back: that the agent answers a consistent read (the default), or also that a bare
+	 * blocking query at the agent shows the change. That one is later where the agent has to find its servers again.
+	 */
+	readonly backWhen?: 'read' | 'blocking query';
 	/** False: nothing else is changed while the harm lasts. Default true: services change as often as Consul takes it. */
 	readonly churn?: boolean;
 }
@@ -44,11 +50,20 @@ export interface FaultServices {
 	readonly changing: readonly number[];
 }
 
+/** How the clients came to agree with Consul. */
+interface Agreed {
+	readonly ms: number;
+	/** The same of a bare blocking query; null if it did not see the change before the clients agreed. */
+	readonly bareMs: number | null;
+	readonly wrongPicks: number;
+}
+
 /** A cluster, a sidecar, 32 clients that look up without pause, and what they must live through. */
 export class FaultSite implements AsyncDisposable {
 	readonly cluster: ConsulCluster;
 	readonly sidecar: SidecarBeside;
 	readonly #fleet: LookupFleet;
+	readonly #bare: BareWatch;
 	readonly #services: FaultServices;
 	#round = 0;
 
@@ -57,6 +72,7 @@ export class FaultSite implements AsyncDisposable {
 		this.sidecar = sidecar;
 		this.#fleet = fleet;
 		this.#services = services;
+		this.#bare = new BareWatch(cluster.agent, services.changing[0] ?? 0);
 	}
 
 	/** Starts sidecar and clients. The services must be registered; the cluster is not owned. */
@@ -76,21 +92,30 @@ export class FaultSite implements AsyncDisposable {
 	async prove(fault: string, steps: readonly FaultStep[], note?: string): Promise<void> {
 		await this.cluster.whenWhole();
 		await this.#fleet.tally();
-		let agreementMs = 0;
-		const wrongPicks: number[] = [];
-		for (const step of steps) {
-			await this.#while(step.churn === false ? undefined : () => this.#changeOne(), step.harm);
-			if (step.agrees === false) continue;
-			const agreed = await this.#agree(step.change ?? (() => this.changeAll()));
-			agreementMs = Math.max(agreementMs, agreed.ms);
-			wrongPicks.push(agreed.wrongPicks);
+		const agreed: Agreed[] = [];
+		try {
+			for (const step of steps) {
+				await this.#while(step.churn === false ? undefined : () => this.#changeOne(), step.harm);
+				if (step.agrees !== false) agreed.push(await this.#agree(step));
+			}
+		} catch (error) {
+			const { examples: _, ...counts } = await this.#fleet.tally();
+			reportFault({ fault, ...counts, agreementMs: null, bareMs: null, ...(note && { note }) });
+			throw error;
 		}
-		const { lookups, failed, wrong, longestAgeMs, examples } = await this.#fleet.tally();
-		const row: FaultRow = { fault, lookups, failed, wrong, longestAgeMs: Math.round(longestAgeMs), agreementMs };
-		reportFault(note === undefined ? row : { ...row, note });
+		const { examples, ...counts } = await this.#fleet.tally();
+		const { lookups, failed, wrong } = counts;
+		const agreementMs = Math.max(0, ...agreed.map(({ ms }) => ms));
+		const bareMs = agreed.some((one) => one.bareMs === null)
+			? null
+			: Math.max(0, ...agreed.map((one) => one.bareMs ?? 0));
+		reportFault({ fault, ...counts, agreementMs, bareMs, ...(note && { note }) });
 		const why = `${examples.join('\n')}\nthe sidecar says:\n${this.sidecar.log()}`;
 		expect({ failed, wrong }, why).toEqual({ failed: 0, wrong: 0 });
-		expect(Math.max(0, ...wrongPicks), 'services whose lookups give other instances than their snapshot has').toBe(0);
+		expect(
+			Math.max(0, ...agreed.map(({ wrongPicks }) => wrongPicks)),
+			'services whose lookups give other instances than their snapshot has',
+		).toBe(0);
 		expect(lookups).toBeGreaterThan(LOOKUPS_MIN);
 		expect(agreementMs, 'ms from Consul being back until all clients agree with it').toBeLessThanOrEqual(
 			AGREEMENT_MS_MAX,
@@ -117,19 +142,31 @@ export class FaultSite implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
+		this.#bare[Symbol.dispose]();
 		await this.#fleet[Symbol.asyncDispose]();
 		await this.sidecar[Symbol.asyncDispose]();
 	}
 
-	async #agree(change: () => Promise<void>): Promise<{ readonly ms: number; readonly wrongPicks: number }> {
+	async #agree({ change = () => this.changeAll(), backWhen = 'read' }: FaultStep): Promise<Agreed> {
+		const { agent } = this.cluster;
 		const backMs = await this.cluster.whenConsistent();
 		await change();
 		const changedMs = Math.max(backMs, Date.now());
-		const read = () => readServices(this.cluster.agent, this.#services.lookedUp.map(serviceName));
+		let expected: Readonly<Record<string, string>> = {};
+		const read = async () => {
+			expected = await readServices(agent, this.#services.lookedUp.map(serviceName));
+			return expected;
+		};
 		const { sinceMs, wrongPicks } = await this.#fleet.whenAgreed(read, AGREEMENT_MS_WAITED).catch((cause: unknown) => {
 			throw new Error(`${(cause as Error).message}\nthe sidecar says:\n${this.sidecar.log()}`, { cause });
 		});
-		return { ms: Math.max(0, sinceMs - changedMs), wrongPicks };
+		if (backWhen === 'blocking query') {
+			await waitFor('a bare blocking query to show it', () => this.#bare.sinceMs(expected), AGREEMENT_MS_WAITED);
+		}
+		const bareSinceMs = this.#bare.sinceMs(expected);
+		const bareMs = bareSinceMs === undefined ? null : Math.max(0, bareSinceMs - changedMs);
+		const excusedMs = backWhen === 'blocking query' ? (bareMs ?? 0) : 0;
+		return { ms: Math.max(0, sinceMs - changedMs - excusedMs), bareMs, wrongPicks };
 	}
 
 	/** Does something, and another thing again and again until it is done. */

@@ -8,7 +8,7 @@ import { serviceName } from './addressing.ts';
 import { BareWatch } from './bare-watch.ts';
 import { reportFault } from './fault-report.ts';
 import { LookupFleet } from './lookup-fleet.ts';
-import { apply, putInstance, readServices } from './registry.ts';
+import { apply, type Operation, putInstance, readServices } from './registry.ts';
 import { SidecarBeside } from './sidecar-beside.ts';
 
 /**
@@ -31,6 +31,8 @@ export interface FaultStep {
 	readonly harm: () => Promise<void>;
 	/** False: Consul, or the way to it, does not work after this step, so that there is nothing to agree with. Default true. */
 	readonly agrees?: boolean;
+	/** What is special about it, for the log. */
+	readonly label?: string;
 	/** Changes what the clients have to agree about, when Consul works again. Default: an instance of each changing service. */
 	readonly change?: () => Promise<void>;
 	/**
@@ -122,10 +124,10 @@ export class FaultSite implements AsyncDisposable {
 		);
 	}
 
-	/** One instance of every service that changes gets a new round, as soon as Consul takes it. */
-	async changeAll(): Promise<void> {
+	/** Something of every service that changes, as soon as Consul takes it. Default: the first instance gets a new round. */
+	async changeAll(change: (service: number, round: string) => Operation[] = editFirst): Promise<void> {
 		const round = this.nextRound();
-		const operations = this.#services.changing.flatMap((service) => putInstance(service, 0, round));
+		const operations = this.#services.changing.flatMap((service) => change(service, round));
 		await waitFor(
 			'Consul to take a change',
 			() =>
@@ -147,7 +149,7 @@ export class FaultSite implements AsyncDisposable {
 		await this.sidecar[Symbol.asyncDispose]();
 	}
 
-	async #agree({ change = () => this.changeAll(), backWhen = 'read' }: FaultStep): Promise<Agreed> {
+	async #agree({ change = () => this.changeAll(), backWhen = 'read', label }: FaultStep): Promise<Agreed> {
 		const { agent } = this.cluster;
 		const backMs = await this.cluster.whenConsistent();
 		await change();
@@ -166,7 +168,9 @@ export class FaultSite implements AsyncDisposable {
 		const bareSinceMs = this.#bare.sinceMs(expected);
 		const bareMs = bareSinceMs === undefined ? null : Math.max(0, bareSinceMs - changedMs);
 		const excusedMs = backWhen === 'blocking query' ? (bareMs ?? 0) : 0;
-		return { ms: Math.max(0, sinceMs - changedMs - excusedMs), bareMs, wrongPicks };
+		const ms = Math.max(0, sinceMs - changedMs - excusedMs);
+		if (label !== undefined) process.stdout.write(`${label}: agreement after ${ms} ms\n`);
+		return { ms, bareMs, wrongPicks };
 	}
 
 	/** Does something, and another thing again and again until it is done. */
@@ -198,4 +202,8 @@ export class FaultSite implements AsyncDisposable {
 			?.ask({ method: 'PUT', path: '/v1/txn', body: operations, timeoutMs: CHURN_MS_MAX })
 			.catch(() => undefined);
 	}
+}
+
+function editFirst(service: number, round: string): Operation[] {
+	return putInstance(service, 0, round);
 }

@@ -29,8 +29,14 @@ export function putInstance(service: number, instance: number, round: string): O
 	const put = { Service: { Verb: 'set', Node, Service } };
 	// Every other one has a check: an instance without one is as healthy, and known in another way.
 	if (instance % 2 === 0) return [put];
-	const Check = { Node, CheckID: `check-${ID}`, Name: 'check', Status: 'passing', ServiceID: ID };
-	return [put, { Check: { Verb: 'set', Check } }];
+	return [put, ...putCheck(service, instance, 'passing')];
+}
+
+/** What the check of an instance says; only instances with an odd number have one. */
+export function putCheck(service: number, instance: number, Status: 'passing' | 'warning' | 'critical'): Operation[] {
+	const ID = instanceId(service, instance);
+	const Check = { Node: nodeName(instance), CheckID: `check-${ID}`, Name: 'check', Status, ServiceID: ID };
+	return [{ Check: { Verb: 'set', Check } }];
 }
 
 export function deleteInstance(service: number, instance: number): Operation[] {

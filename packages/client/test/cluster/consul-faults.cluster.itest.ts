@@ -76,6 +76,8 @@ describe('32 clients of a sidecar on a real three-server Consul', () => {
 					leader?.pause();
 					await delay(LAST_MS);
 				},
+				// It still stands still, and the agent may be fed by it.
+				backWhen: 'blocking query',
 			},
 			{
 				harm: async () => {

@@ -56,6 +56,8 @@ describe('32 clients of a sidecar on a network that parts', () => {
 						await cut([leader]);
 						await delay(LAST_MS);
 					},
+					// It is still cut off, and the agent may be fed by it.
+					backWhen: 'blocking query',
 				},
 				{
 					harm: async () => {

@@ -18,6 +18,10 @@ import { SidecarBeside } from './sidecar-beside.ts';
 const AGREEMENT_MS_MAX = Number(process.env['SPOCK_CLUSTER_AGREEMENT_MS'] || 2000);
 /** How long the suite waits, so that the time is known where the promise is not kept. */
 const AGREEMENT_MS_WAITED = 45_000;
+/** An agent gives up the stream from a server that stands still after some 40 s. */
+const STREAM_MS_WAITED = 75_000;
+/** Services that are also followed by bare blocking queries. */
+const BARE_MAX = 20;
 const WRITE_MS_MAX = 30_000;
 /** Between two changes while a fault lasts, and how long one of them may hang. */
 const CHURN_MS = 100;
@@ -36,8 +40,9 @@ export interface FaultStep {
 	/** Changes what the clients have to agree about, when Consul works again. Default: an instance of each changing service. */
 	readonly change?: () => Promise<void>;
 	/**
-	 * What tells that Consul itself is back: that the agent answers a consistent read (the default), or also that a bare
-	 * blocking query at the agent shows the change. That one is later where the agent has to find its servers again.
+	 * What tells that Consul itself is back: that the agent answers a consistent read (the default), or also that bare
+	 * blocking queries at the agent show the change. Those are later where the agent is fed by a stream from a server that
+	 * has gone silent: nothing tells the agent, until its keep-alive fails.
 	 */
 	readonly backWhen?: 'read' | 'blocking query';
 	/** False: nothing else is changed while the harm lasts. Default true: services change as often as Consul takes it. */
@@ -65,7 +70,7 @@ export class FaultSite implements AsyncDisposable {
 	readonly cluster: ConsulCluster;
 	readonly sidecar: SidecarBeside;
 	readonly #fleet: LookupFleet;
-	readonly #bare: BareWatch;
+	readonly #bare: readonly BareWatch[];
 	readonly #services: FaultServices;
 	#round = 0;
 
@@ -74,7 +79,8 @@ export class FaultSite implements AsyncDisposable {
 		this.sidecar = sidecar;
 		this.#fleet = fleet;
 		this.#services = services;
-		this.#bare = new BareWatch(cluster.agent, services.changing[0] ?? 0);
+		const followed = services.changing.slice(0, BARE_MAX);
+		this.#bare = followed.map((service) => new BareWatch(cluster.agent, service));
 	}
 
 	/** Starts sidecar and clients. The services must be registered; the cluster is not owned. */
@@ -144,7 +150,7 @@ export class FaultSite implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		this.#bare[Symbol.dispose]();
+		for (const bare of this.#bare) bare[Symbol.dispose]();
 		await this.#fleet[Symbol.asyncDispose]();
 		await this.sidecar[Symbol.asyncDispose]();
 	}
@@ -159,18 +165,25 @@ export class FaultSite implements AsyncDisposable {
 			expected = await readServices(agent, this.#services.lookedUp.map(serviceName));
 			return expected;
 		};
-		const { sinceMs, wrongPicks } = await this.#fleet.whenAgreed(read, AGREEMENT_MS_WAITED).catch((cause: unknown) => {
+		const waitedMs = backWhen === 'read' ? AGREEMENT_MS_WAITED : STREAM_MS_WAITED;
+		const { sinceMs, wrongPicks } = await this.#fleet.whenAgreed(read, waitedMs).catch((cause: unknown) => {
 			throw new Error(`${(cause as Error).message}\nthe sidecar says:\n${this.sidecar.log()}`, { cause });
 		});
 		if (backWhen === 'blocking query') {
-			await waitFor('a bare blocking query to show it', () => this.#bare.sinceMs(expected), AGREEMENT_MS_WAITED);
+			await waitFor('bare blocking queries to show it', () => this.#bareSinceMs(expected), waitedMs);
 		}
-		const bareSinceMs = this.#bare.sinceMs(expected);
+		const bareSinceMs = this.#bareSinceMs(expected);
 		const bareMs = bareSinceMs === undefined ? null : Math.max(0, bareSinceMs - changedMs);
 		const excusedMs = backWhen === 'blocking query' ? (bareMs ?? 0) : 0;
 		const ms = Math.max(0, sinceMs - changedMs - excusedMs);
 		if (label !== undefined) process.stdout.write(`${label}: agreement after ${ms} ms\n`);
 		return { ms, bareMs, wrongPicks };
+	}
+
+	/** When the last of the bare queries came to see what is expected; undefined if one of them sees something else. */
+	#bareSinceMs(expected: Readonly<Record<string, string>>): number | undefined {
+		const since = this.#bare.map((bare) => bare.sinceMs(expected));
+		return since.every((ms) => ms !== undefined) ? Math.max(0, ...since) : undefined;
 	}
 
 	/** Does something, and another thing again and again until it is done. */

@@ -30,7 +30,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	discovery: ['.', './contract', './package.json'],
 	client: ['.', './package.json'],
 	sidecar: ['.', './package.json'],
-	testkit: ['.', './real-consul'],
+	testkit: ['.', './consul-cluster', './real-consul'],
 	bench: [],
 };
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */

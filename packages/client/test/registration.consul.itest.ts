@@ -26,7 +26,7 @@ const GRACE = ['--reconnect-grace-ms', String(GRACE_MS)];
 /** Starts an app and waits until it has registered. */
 async function startApp(path: string, registration: RegisterServiceData = barista): Promise<RunningProcess> {
 	const env = { SPOCK_SOCKET: path };
-	const app = spawnProcess(process.execPath, [appFile, JSON.stringify(registration)], { env, keepsInput: true });
+	const app = spawnProcess(process.execPath, [appFile, JSON.stringify(registration)], { env, keepInput: true });
 	let ended = false;
 	void app.finished.then(() => {
 		ended = true;

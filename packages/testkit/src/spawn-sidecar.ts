@@ -29,18 +29,18 @@ export interface RunningProcess extends AsyncDisposable {
 	stop(signal?: NodeJS.Signals): Promise<ProcessResult>;
 }
 
+/** Options of {@link spawnProcess}. */
+export interface SpawnOptions {
+	readonly env?: Readonly<Record<string, string>>;
+	readonly cwd?: string;
+	/** All that it can read. Default: nothing. */
+	readonly input?: string;
+	/** True: its input stays open for as long as this process lives. Default false. */
+	readonly keepInput?: boolean;
+}
+
 /** Starts a program with only the given variables added to PATH and HOME: no SPOCK_* or CONSUL_* leaks into a test. */
-export function spawnProcess(
-	command: string,
-	args: readonly string[],
-	options: {
-		readonly env?: Readonly<Record<string, string>>;
-		readonly cwd?: string;
-		readonly input?: string;
-		/** True: stdin stays open for more. Default false. */
-		readonly keepsInput?: boolean;
-	} = {},
-): RunningProcess {
+export function spawnProcess(command: string, args: readonly string[], options: SpawnOptions = {}): RunningProcess {
 	const { PATH = '', HOME = '/' } = process.env;
 	const child = spawn(command, args, {
 		cwd: options.cwd,
@@ -55,7 +55,7 @@ export function spawnProcess(
 	child.stderr?.setEncoding('utf8').on('data', (text: string) => {
 		stderr += text;
 	});
-	if (options.keepsInput) child.stdin?.write(options.input ?? '');
+	if (options.keepInput) child.stdin?.write(options.input ?? '');
 	else child.stdin?.end(options.input ?? '');
 	const finished = new Promise<ProcessResult>((resolve, reject) => {
 		child.on('error', reject);

@@ -1,12 +1,12 @@
 export { FakeClock, settle } from './fake-clock.ts';
 export {
 	FakeConsul,
-	type FakeConsulFault,
 	type FakeConsulOptions,
 	type FakeConsulRequest,
 	startFakeConsul,
 } from './fake-consul.ts';
 export type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
+export type { FakeConsulFault } from './fake-consul-fault.ts';
 export {
 	type FakeAnswer,
 	FakeConnection,

@@ -7,8 +7,8 @@ import type { ConsulHttp } from './consul-http.ts';
 const NODES_MAX = 8;
 
 /**
- * Asks Consul whether whoever asks may read the service at all, and throws ACL_DENIED if not: under default deny Consul answers an
- * empty list to everybody without a token, and does not say why. `before`: the last known instances. Where Consul cannot tell, an empty answer is believed.
+ * Asks Consul whether whoever asks may read the service at all, and throws ACL_DENIED if not: under default deny an empty list may
+ * be a denial that Consul does not tell as one. `before`: the last known instances. Where Consul cannot tell, an empty answer is believed.
  */
 export async function refuseIfDenied(
 	http: ConsulHttp,
@@ -42,9 +42,13 @@ export async function refuseIfDenied(
 		throw error;
 	}
 	if (isAllowed) return;
-	throw new SpockError('ACL_DENIED', `Consul lets nobody without an ACL token read ${JSON.stringify(service)}`, {
-		details: { service },
-	});
+	throw new SpockError(
+		'ACL_DENIED',
+		`Consul does not let this token, or anybody without one, read ${JSON.stringify(service)}`,
+		{
+			details: { service },
+		},
+	);
 }
 
 /** True unless the service, or every node that was asked about, is denied. */

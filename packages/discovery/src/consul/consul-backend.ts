@@ -5,7 +5,7 @@ import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import { refuseIfDenied } from './acl-check.ts';
 import { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
-import type { BlockingOptions, ConsulQuestion } from './consul-question.ts';
+import type { ConsulQuestion } from './consul-question.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import { taggedAddresses } from './health-entry.ts';
 import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
@@ -40,7 +40,7 @@ class ConsulBackend implements Backend {
 		this.#watches = new ServiceWatches({
 			...options,
 			http: this.#http,
-			fetch: (query, options) => this.#fetchOf(query, options),
+			fetch: (query) => this.#fetchOf(query),
 			shared: (datacenter) => this.#http.readParameters(datacenter),
 		});
 	}
@@ -73,8 +73,8 @@ class ConsulBackend implements Backend {
 	}
 
 	/** An empty answer is asked about once, where Consul would not say that it is a denial. */
-	#fetchOf(query: ServiceQuery, options?: BlockingOptions): FetchInstances {
-		const fetch = this.#http.blocking(this.#healthOf(query), options);
+	#fetchOf(query: ServiceQuery): FetchInstances {
+		const fetch = this.#http.blocking(this.#healthOf(query));
 		let before: readonly ServiceInstance[] = [];
 		let isKnownEmpty = false;
 		return async (index, signal) => {
@@ -100,7 +100,7 @@ class ConsulBackend implements Backend {
 				...(near && { near }),
 			},
 			send: (client, common) => client.health.service({ ...common, service }),
-			read: (response, body, isAnonymous) => readAnsweredInstances(response, body, { taggedAddress, isAnonymous }),
+			read: (response, body) => readAnsweredInstances(response, body, taggedAddress),
 		};
 	}
 }

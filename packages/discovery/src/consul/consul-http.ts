@@ -8,7 +8,7 @@ import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline 
 import { type ConsulEndpoint, createEndpoints } from './consul-endpoints.ts';
 import { consulError } from './consul-error.ts';
 import { type ConsulConnectionOptions, DEFAULT_CONSUL_ADDRESS, DEFAULT_CONSUL_WAIT_MS } from './consul-options.ts';
-import type { BlockingOptions, ConsulCallOptions, ConsulQuestion } from './consul-question.ts';
+import type { ConsulCallOptions, ConsulQuestion } from './consul-question.ts';
 import { ConsulToken } from './consul-token.ts';
 import { readAnswerMeta } from './read-answer.ts';
 
@@ -79,13 +79,13 @@ export class ConsulHttp {
 
 	/**
 	 * One blocking query after the other, for one watch loop: the first does not block, nor does one to an address that did
-	 * not give the index. `waitMs` defaults to the option of that name, `timeoutMs` to what fits it.
+	 * not give the index.
 	 */
 	blocking<T>(
 		question: ConsulQuestion<FetchAnswer<T>>,
-		{ waitMs = this.#waitMs, timeoutMs = Math.ceil(waitMs * WAIT_SLACK) + WAIT_SLACK_MS }: BlockingOptions = {},
 	): (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>> {
 		const { parameters = {} } = question;
+		const waitMs = this.#waitMs;
 		let origin: ConsulEndpoint | undefined;
 		return (index, signal) => {
 			const ask = (endpoint: ConsulEndpoint): Ask => {
@@ -97,7 +97,7 @@ export class ConsulHttp {
 				}
 				return {
 					parameters: { ...parameters, index: String(index), wait: `${waitMs}ms` },
-					timeoutMs,
+					timeoutMs: Math.ceil(waitMs * WAIT_SLACK) + WAIT_SLACK_MS,
 					isBlocking: true,
 				};
 			};
@@ -197,7 +197,7 @@ export class ConsulHttp {
 			const [response, body] = (await sendWithDeadline({ clock: this.clock, call, timeoutMs, signal }, () =>
 				question.send(client, common),
 			)) as ConsulAnswer;
-			const value = question.read(response, body, token === undefined);
+			const value = question.read(response, body);
 			this.#succeeded(startedAtMs, response);
 			return value;
 		} catch (reason) {

@@ -15,11 +15,8 @@ export interface ConsulQuestion<T> {
 	readonly secrets?: readonly string[];
 	/** Makes the call: a method of the package's client, or `sendRequest`. */
 	readonly send: (client: ConsulClient, common: ConsulCommon) => Promise<unknown>;
-	/**
-	 * Throws what makes the answer no answer: another address is asked then. `isAnonymous`: no token was sent, and Consul does not
-	 * tell such a caller that something was filtered.
-	 */
-	readonly read: (response: IncomingMessage, body: unknown, isAnonymous: boolean) => T;
+	/** Throws what makes the answer no answer: another address is asked then. */
+	readonly read: (response: IncomingMessage, body: unknown) => T;
 }
 
 /** How one call that does not block is made. */
@@ -29,10 +26,4 @@ export interface ConsulCallOptions {
 	readonly timeoutMs?: number | undefined;
 	/** Asks the first address alone: what belongs to one agent (a registration) means nothing to the others. */
 	readonly isFirstOnly?: boolean;
-}
-
-/** How long a query blocks, and when it is given up; in milliseconds. */
-export interface BlockingOptions {
-	readonly waitMs?: number;
-	readonly timeoutMs?: number;
 }

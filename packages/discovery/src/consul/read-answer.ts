@@ -9,13 +9,6 @@ import { type CheckDigest, digestChecks, digestNames, type NameDigest, type Stat
 import { notJson, refuseFiltered } from './consul-error.ts';
 import { type HealthEntry, readHealthEntries, type TaggedAddress } from './health-entry.ts';
 
-/** How an answer of /v1/health/service is read. */
-export interface InstanceReading {
-	readonly taggedAddress?: TaggedAddress | undefined;
-	/** No token was sent. Default false. */
-	readonly isAnonymous?: boolean;
-}
-
 /** The instances of a service. */
 export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]> {
 	/** It is empty, and nothing in it says whether that is the truth or the want of a permission. */
@@ -31,14 +24,13 @@ type Response = Pick<IncomingMessage, 'headers'>;
 export function readAnsweredInstances(
 	response: Response,
 	body: unknown,
-	{ taggedAddress, isAnonymous = false }: InstanceReading = {},
+	taggedAddress?: TaggedAddress,
 ): InstancesAnswer {
 	if (!Array.isArray(body) || !body.every(isObject)) throw notJson(response);
 	const index = expectIndex(response);
 	if (body.length === 0) refuseFiltered(response);
 	const value = readHealthEntries(body as HealthEntry[], taggedAddress);
-	// Consul tells nobody without a token that it filtered something.
-	const mayBeDenied = isAnonymous && value.length === 0 && response.headers['x-consul-default-acl-policy'] === 'deny';
+	const mayBeDenied = value.length === 0 && isSilentOnDenial(response);
 	return { value, index, meta: readAnswerMeta(response), ...(mayBeDenied && { mayBeDenied }) };
 }
 
@@ -57,14 +49,25 @@ export function readAnsweredNames(response: Response, body: unknown): FetchAnswe
 }
 
 /**
+ * True where an empty answer may be a denial that is not told as one. Consul tells nobody without a token that it has filtered
+ * something; and its streaming backend, which answers most queries that block, tells nobody at all: it goes on with 200 and `[]`
+ * even for a token that was deleted.
+ */
+function isSilentOnDenial({ headers }: Response): boolean {
+	return headers['x-consul-default-acl-policy'] === 'deny';
+}
+
+/**
  * What Consul says of an answer's freshness. A follower's answer may be as old as its last contact with the leader, and an
  * agent's cached one is as old as its Age.
  * Source: https://developer.hashicorp.com/consul/api-docs/features/consistency, …/features/caching
  */
 export function readAnswerMeta({ headers }: Response): AnswerMeta {
-	const lastContactMs = countFrom(headers['x-consul-lastcontact']);
+	// The streaming backend says the same two things at all times: no leader, and heard from it just now.
+	const isStreaming = headers['x-consul-query-backend'] === 'streaming';
+	const lastContactMs = isStreaming ? undefined : countFrom(headers['x-consul-lastcontact']);
+	const knownLeader = isStreaming ? undefined : headers['x-consul-knownleader'];
 	const ageSeconds = countFrom(headers['age']);
-	const knownLeader = headers['x-consul-knownleader'];
 	const cache = headers['x-cache'];
 	return {
 		ageMs: (lastContactMs ?? 0) + (ageSeconds ?? 0) * 1000,

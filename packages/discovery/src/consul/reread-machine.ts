@@ -8,7 +8,7 @@ export type RereadState =
 	| 'reading what has changed'
 	| 'current'
 	| 'doubtful'
-	| 'backing off'
+	| 'waiting'
 	| 'stopped';
 export type RereadEvent =
 	| 'concerned'
@@ -18,6 +18,7 @@ export type RereadEvent =
 	| 'turn'
 	| 'read'
 	| 'read too early'
+	| 'read in doubt'
 	| 'failed'
 	| 'due'
 	| 'watch lost'
@@ -31,14 +32,15 @@ export type RereadAction =
 	| 'publish'
 	| 'verify'
 	| 'report'
-	| 'schedule'
+	| 'schedule a retry'
+	| 'schedule another look'
 	| 'abort the query'
 	| 'cancel the timer';
 
 /**
  * The life of one question under a shared watch. `concerned`: the shared watch has seen a change of it. `doubted`: it may have
- * changed, and nothing says so exactly; it is read at its `turn`. `read too early`: the answer may come from a server that had
- * not heard of the change yet.
+ * changed, and nothing says so exactly; it is read at its `turn`. `read too early`: the server
+ * that answered had not heard of the change yet. `read in doubt`: it may have been such a server.
  */
 export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction> = {
 	lost: {
@@ -49,6 +51,7 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		turn: null,
 		read: null,
 		'read too early': null,
+		'read in doubt': null,
 		failed: null,
 		due: null,
 		'watch lost': ['lost', 'report'],
@@ -63,6 +66,7 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		turn: null,
 		read: null,
 		'read too early': null,
+		'read in doubt': null,
 		failed: null,
 		due: null,
 		'watch lost': ['lost', 'report'],
@@ -76,8 +80,9 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		slot: null,
 		turn: null,
 		read: ['current', 'publish'],
-		'read too early': ['doubtful', 'publish', 'doubt'],
-		failed: ['backing off', 'report', 'schedule'],
+		'read too early': ['waiting', 'publish', 'schedule another look'],
+		'read in doubt': ['doubtful', 'publish', 'doubt'],
+		failed: ['waiting', 'report', 'schedule a retry'],
 		due: null,
 		'watch lost': ['lost', 'abort the query', 'report'],
 		'watch back': ['reading in doubt'],
@@ -90,8 +95,9 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		slot: null,
 		turn: null,
 		read: ['doubtful', 'publish', 'doubt'],
-		'read too early': ['doubtful', 'publish', 'doubt'],
-		failed: ['backing off', 'report', 'schedule'],
+		'read too early': ['waiting', 'publish', 'schedule another look'],
+		'read in doubt': ['doubtful', 'publish', 'doubt'],
+		failed: ['waiting', 'report', 'schedule a retry'],
 		due: null,
 		'watch lost': ['lost', 'abort the query', 'report'],
 		'watch back': null,
@@ -105,7 +111,8 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		turn: null,
 		read: ['queued', 'publish', 'enqueue'],
 		'read too early': ['queued', 'publish', 'enqueue'],
-		failed: ['backing off', 'report', 'schedule'],
+		'read in doubt': ['queued', 'publish', 'enqueue'],
+		failed: ['waiting', 'report', 'schedule a retry'],
 		due: null,
 		'watch lost': ['lost', 'abort the query', 'report'],
 		'watch back': null,
@@ -119,6 +126,7 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		turn: null,
 		read: null,
 		'read too early': null,
+		'read in doubt': null,
 		failed: null,
 		due: null,
 		'watch lost': ['lost', 'report'],
@@ -133,13 +141,14 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		turn: ['queued', 'enqueue to confirm'],
 		read: null,
 		'read too early': null,
+		'read in doubt': null,
 		failed: null,
 		due: null,
 		'watch lost': ['lost', 'report'],
 		'watch back': null,
 		stop: ['stopped'],
 	},
-	'backing off': {
+	waiting: {
 		concerned: null,
 		doubted: null,
 		verified: null,
@@ -147,6 +156,7 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		turn: null,
 		read: null,
 		'read too early': null,
+		'read in doubt': null,
 		failed: null,
 		due: ['queued', 'enqueue'],
 		'watch lost': ['lost', 'cancel the timer', 'report'],
@@ -161,6 +171,7 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 		turn: null,
 		read: null,
 		'read too early': null,
+		'read in doubt': null,
 		failed: null,
 		due: null,
 		'watch lost': null,

@@ -6,7 +6,6 @@ import { isSameList } from '../snapshot-diff.ts';
 import { type FetchAnswer, WatchLoop } from '../watch-loop.ts';
 import type { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
-import type { BlockingOptions } from './consul-question.ts';
 import { SharedWatch } from './shared-watch.ts';
 
 /** Questions that are watched one by one: each of them holds a connection, of which an agent allows 200. */
@@ -20,8 +19,8 @@ export type FetchInstances = (index: number, signal: AbortSignal) => Promise<Fet
 /** What a {@link ServiceWatches} needs. */
 export interface ServiceWatchesOptions extends Pick<ConsulBackendOptions, 'random' | 'onEvent' | 'sharedWatchAbove'> {
 	readonly http: ConsulHttp;
-	/** How the instances of a query are fetched, with the wait of a shared watch where that is given. */
-	readonly fetch: (query: ServiceQuery, options?: BlockingOptions) => FetchInstances;
+	/** How the instances of a query are fetched. */
+	readonly fetch: (query: ServiceQuery) => FetchInstances;
 	/** The parameters of what is shared by all questions of a datacenter. */
 	readonly shared: (datacenter: string | undefined) => Readonly<Record<string, string>>;
 }
@@ -104,7 +103,7 @@ export class ServiceWatches {
 			watch = new SharedWatch({ http, random, parameters: shared(query.datacenter) });
 			this.#shared.set(place, watch);
 		}
-		return watch.watch({ service: query.service, fetch: (options) => fetch(query, options) }, observer);
+		return watch.watch({ service: query.service, fetch: fetch(query) }, observer);
 	}
 
 	#loop(query: ServiceQuery, observer: BackendObserver): BackendWatch {

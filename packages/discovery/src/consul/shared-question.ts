@@ -2,16 +2,19 @@ import { type ServiceInstance, SpockError } from '@spock/protocol';
 import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
 
 import type { AnswerMeta, BackendObserver } from '../backend.ts';
-import { readIndex } from '../blocking-index.ts';
 import { type FetchAnswer, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from '../watch-loop.ts';
 import { type RereadAction, type RereadEvent, type RereadState, rereadMachine } from './reread-machine.ts';
+
+/** A follower is some 80 ms behind the leader: how soon to look again where the change had not arrived, and how often. */
+const LOOK_AGAIN_MS = 100;
+const EARLY_LOOKS_MAX = 2;
 
 /** What a {@link SharedQuestion} needs. */
 export interface SharedQuestionOptions {
 	/** The service's name, as the shared watch tells of it. */
 	readonly service: string;
-	/** Reads the service; with an index it waits a moment for a newer answer than that one. */
-	readonly fetch: (index: number, signal: AbortSignal) => Promise<FetchAnswer<readonly ServiceInstance[]>>;
+	/** Reads the service as it is now; index 0, because it does not block. */
+	readonly fetch: (index: 0, signal: AbortSignal) => Promise<FetchAnswer<readonly ServiceInstance[]>>;
 	readonly observer: BackendObserver;
 	readonly clock: Clock;
 	readonly random: Random | undefined;
@@ -31,9 +34,11 @@ export class SharedQuestion {
 	#state: RereadState = 'lost';
 	#instances: readonly ServiceInstance[] | undefined;
 	#meta: AnswerMeta | undefined;
-	/** 0: read what there is now. Otherwise: read what is newer. */
+	/** The service's own index in its last answer; 0 where that says nothing. */
 	#index = 0;
 	#isConfirming = false;
+	/** Looks that were too early since the last change. */
+	#earlyLooks = 0;
 	#error: SpockError | undefined;
 	#query: AbortController | undefined;
 	#timer: TimerHandle | undefined;
@@ -58,7 +63,8 @@ export class SharedQuestion {
 		return this.#instances?.some(({ instance }) => instance.startsWith(`${node}/`)) ?? false;
 	}
 
-	handle(event: Exclude<RereadEvent, 'watch lost' | 'verified' | 'slot' | 'read' | 'read too early' | 'failed'>): void {
+	handle(event: 'concerned' | 'doubted' | 'turn' | 'watch back' | 'stop'): void {
+		if (event === 'concerned') this.#earlyLooks = 0;
 		this.#handle(event);
 	}
 
@@ -80,23 +86,29 @@ export class SharedQuestion {
 		this.#handle('slot');
 		const query = new AbortController();
 		this.#query = query;
-		const asked = this.#isConfirming ? 0 : this.#index;
 		try {
-			const { value, index, meta } = await this.#options.fetch(asked, query.signal);
+			const { value, index, meta } = await this.#options.fetch(0, query.signal);
 			if (query.signal.aborted) return;
+			const before = this.#index;
 			this.#instances = value;
 			this.#meta = meta;
+			this.#index = index;
 			this.#backoff.reset();
-			const reading = readIndex(asked, index);
-			this.#index = reading.index;
-			const isNewer = asked > 0 && !reading.wentBack && reading.index > asked;
-			this.#handle(isNewer || this.#isConfirming ? 'read' : 'read too early');
+			this.#handle(this.#judge(before, index));
 		} catch (reason) {
 			if (query.signal.aborted) return;
 			this.#error = SpockError.from(reason);
 			this.#index = 0;
 			this.#handle('failed');
 		}
+	}
+
+	/** Each service has an index of its own, which grows with whatever is seen of it. */
+	#judge(before: number, index: number): 'read' | 'read too early' | 'read in doubt' {
+		if (this.#isConfirming || (before > 0 && index > before)) return 'read';
+		if (before === 0 || index < before || this.#earlyLooks >= EARLY_LOOKS_MAX) return 'read in doubt';
+		this.#earlyLooks++;
+		return 'read too early';
 	}
 
 	#handle(event: RereadEvent): void {
@@ -138,8 +150,11 @@ export class SharedQuestion {
 			case 'report':
 				observer.failed(this.#error as SpockError);
 				return;
-			case 'schedule':
+			case 'schedule a retry':
 				this.#timer = clock.setTimeout(() => this.#handle('due'), this.#backoff.next());
+				return;
+			case 'schedule another look':
+				this.#timer = clock.setTimeout(() => this.#handle('due'), LOOK_AGAIN_MS);
 				return;
 			case 'abort the query':
 				this.#query?.abort();

@@ -1,7 +1,9 @@
+import type { ServiceSnapshot } from '@spock/protocol';
 import { FakeClock, type FakeConsul, startFakeConsul, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
 import { type WatchedMany, type WatchedQuestion, watchedMany } from '../../test/watched-many.ts';
+import { BackendSource } from '../backend-source.ts';
+import { consulBackend } from './consul-backend.ts';
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, number) => `s${number}`);
 const paths = (fake: FakeConsul): string[] => fake.requests.map(({ path }) => path);
@@ -24,6 +26,18 @@ async function atRest(fake: FakeConsul, clock: FakeClock): Promise<void> {
 	}
 	await waitFor('both shared queries', () => fake.blocked === 2);
 }
+
+it('32 readers of one question hold one query between them, and all are told of a change', async () => {
+	await using fake = await startFakeConsul();
+	const source = new BackendSource({ backend: consulBackend({ addresses: [fake.url] }) });
+	const seen = Array.from({ length: 32 }, (): ServiceSnapshot[] => []);
+	for (const snapshots of seen) source.watch({ service: 'barista' }, { next: (snapshot) => snapshots.push(snapshot) });
+	await waitFor('the query', () => fake.blocked === 1);
+	fake.set('barista', [{ id: 'a' }]);
+	await waitFor('the change', () => seen.every((snapshots) => snapshots.at(-1)?.instances.length === 1));
+	expect(fake.requests.length).toBeLessThanOrEqual(3);
+	await source.close();
+});
 
 describe('above the threshold', () => {
 	it('up to it each question has its own query; above it two queries watch for all', async () => {

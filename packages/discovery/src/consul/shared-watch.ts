@@ -5,15 +5,11 @@ import type { AnswerMeta, BackendObserver, BackendWatch } from '../backend.ts';
 import { WatchLoop } from '../watch-loop.ts';
 import { type CheckDiff, type CheckDigest, diffChecks, diffNames, type NameDigest } from './check-digest.ts';
 import type { ConsulHttp } from './consul-http.ts';
-import type { BlockingOptions } from './consul-question.ts';
 import { readAnsweredChecks, readAnsweredNames } from './read-answer.ts';
 import { SharedQuestion, type SharedQuestionOptions } from './shared-question.ts';
 
 /** Re-reads at once: a node that fails may concern hundreds of services. */
 const READS_MAX = 16;
-/** How long a re-read waits for the server that answers to have heard of the change: a follower is some 80 ms behind. */
-const REREAD_WAIT_MS = 300;
-const REREAD_TIMEOUT_MS = 10_000;
 /** Every doubtful question is read again within this time, evenly spread. */
 const ROUND_MS = 30_000;
 /** A doubtful question is not read before this: a server that lags has heard of the change by then. */
@@ -33,7 +29,7 @@ export interface SharedWatchOptions {
 /** What is asked of Consul for one question, and the name under which the shared queries tell of it. */
 export interface SharedQuestionSource {
 	readonly service: string;
-	readonly fetch: (options: BlockingOptions) => SharedQuestionOptions['fetch'];
+	readonly fetch: SharedQuestionOptions['fetch'];
 }
 
 /**
@@ -113,7 +109,7 @@ export class SharedWatch {
 		const { http, random } = this.#options;
 		const shared = new SharedQuestion({
 			service: question.service,
-			fetch: question.fetch({ waitMs: REREAD_WAIT_MS, timeoutMs: REREAD_TIMEOUT_MS }),
+			fetch: question.fetch,
 			observer,
 			clock: http.clock,
 			random,

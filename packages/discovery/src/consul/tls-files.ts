@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 
@@ -87,6 +87,10 @@ export class TlsFiles {
 		try {
 			// Node takes anything as a CA, and trusts nobody then.
 			if (secrets.ca !== undefined) new X509Certificate(secrets.ca);
+			// And an empty key as none, which is seen only when a server asks for the certificate.
+			const key = secrets.key === undefined ? undefined : createPrivateKey(secrets.key);
+			const certificate = secrets.cert === undefined ? undefined : new X509Certificate(secrets.cert);
+			if (key && certificate?.checkPrivateKey(key) === false) throw new Error('certificate and key do not match');
 			createSecureContext({ ...secrets });
 		} catch (cause) {
 			throw new Error(`the TLS files are bad (${names}): ${(cause as Error).message}`, { cause });

@@ -215,8 +215,8 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
-	 * Deregisters what it has registered, then refuses new calls, waits for those in flight (each until its deadline at
-	 * most), and ends. Idempotent.
+	 * Deregisters what it has registered (waiting for that as long as for any call, at most), then refuses new calls, waits
+	 * for those in flight (each until its deadline at most), and ends. Idempotent.
 	 */
 	async drain(): Promise<void> {
 		// With nothing registered it refuses new calls within this tick, as it says.

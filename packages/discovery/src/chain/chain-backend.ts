@@ -48,6 +48,8 @@ type Lists = Map<string, readonly ServiceListEntry[]>;
 
 class ChainBackend implements Backend {
 	readonly name: string;
+	/** True when none of the members may lose what it knew. */
+	readonly trustsEmpty: boolean;
 	/** Of the first member that takes registrations. */
 	readonly registrar: Registrar | undefined;
 	readonly #members: readonly Backend[];
@@ -68,6 +70,7 @@ class ChainBackend implements Backend {
 		if (twice !== undefined) throw new TypeError(`backends must differ: ${twice} stands in it twice`);
 		this.name = names.join(',');
 		this.#members = backends;
+		this.trustsEmpty = backends.every(({ trustsEmpty }) => trustsEmpty === true);
 		this.registrar = backends.find(({ registrar }) => registrar !== undefined)?.registrar;
 		this.#clock = clock;
 		this.#firstWordMs = durationMsOption('firstWordMs', options.firstWordMs ?? DEFAULT_FIRST_WORD_MS);

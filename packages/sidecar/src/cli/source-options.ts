@@ -25,6 +25,8 @@ export function sourceOptionsOf(
 function stateScope(settings: ReadonlyMap<string, Resolved>, backend: string): string {
 	if (backend === 'local') return backend;
 	const datacenter = settings.get('consulDatacenter')?.value ?? '';
-	const { CONSUL_NAMESPACE: namespace = '', CONSUL_PARTITION: partition = '' } = process.env;
-	return `${backend} datacenter=${String(datacenter)} namespace=${namespace} partition=${partition}`;
+	const part = (name: string, variable: string): unknown => settings.get(name)?.value ?? process.env[variable] ?? '';
+	const namespace = part('consulNamespace', 'CONSUL_NAMESPACE');
+	const partition = part('consulPartition', 'CONSUL_PARTITION');
+	return `${backend} datacenter=${String(datacenter)} namespace=${String(namespace)} partition=${String(partition)}`;
 }

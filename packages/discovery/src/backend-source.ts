@@ -1,6 +1,12 @@
 import {
 	type BackendStatus,
 	type CallOptions,
+	type KeyEntry,
+	type KeyQuery,
+	type KeySnapshot,
+	type KeySource,
+	type KeyWatchStatus,
+	type ServiceInstance,
 	type ServiceList,
 	type ServiceListEntry,
 	type ServiceQuery,
@@ -13,14 +19,18 @@ import {
 } from '@spock/protocol';
 import { type Clock, durationMsOption, integerOption, systemClock } from '@spock/protocol/internal';
 
+import { AnswerCache } from './answer-cache.ts';
 import type { Backend } from './backend.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
-import { ServiceCache } from './service-cache.ts';
+import { keyKind, keyWatchStatus } from './key-kind.ts';
+import { serviceKind, serviceWatchStatus } from './service-kind.ts';
 
 /** An entry that nobody reads ends after this. */
 export const DEFAULT_IDLE_TTL_MS = 60_000;
 /** Most different questions at once. */
 export const DEFAULT_ENTRIES_MAX = 10_000;
+/** Most different questions about keys at once. An answer may take a megabyte: this bounds them to one gigabyte. */
+export const DEFAULT_KEY_ENTRIES_MAX = 1000;
 /** How long a read waits for the first answer of a registry. */
 export const DEFAULT_FIRST_ANSWER_MS = 5000;
 /** Datacenters whose last list of services is remembered. */
@@ -36,6 +46,8 @@ export interface BackendSourceOptions {
 	readonly idleTtlMs?: number;
 	/** Most different questions at once; the next one is OVERLOADED. Default 10000. */
 	readonly entriesMax?: number;
+	/** Most different questions about keys at once; the next one is OVERLOADED. Default 1000. */
+	readonly keyEntriesMax?: number;
 	/** Age past which a last known snapshot is UNAVAILABLE, in milliseconds. Default: no limit. */
 	readonly staleMaxMs?: number;
 	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 5000. */
@@ -49,7 +61,9 @@ export class BackendSource implements ServiceSource {
 	readonly name: string;
 	readonly #backend: Backend;
 	readonly #clock: Clock;
-	readonly #cache: ServiceCache;
+	readonly #cache: AnswerCache<ServiceQuery, readonly ServiceInstance[], ServiceSnapshot>;
+	/** Undefined where the registry has no keys. */
+	readonly #keys: AnswerCache<KeyQuery, readonly KeyEntry[], KeySnapshot> | undefined;
 	readonly #lists = new Map<string, { readonly services: readonly ServiceListEntry[]; readonly atMs: number }>();
 
 	constructor(options: BackendSourceOptions) {
@@ -57,18 +71,30 @@ export class BackendSource implements ServiceSource {
 		this.name = backend.name;
 		this.#backend = backend;
 		this.#clock = clock;
-		this.#cache = new ServiceCache({
-			backend,
+		const common = {
 			clock,
 			onEvent,
 			idleTtlMs: durationMsOption('idleTtlMs', options.idleTtlMs ?? DEFAULT_IDLE_TTL_MS),
-			entriesMax: integerOption('entriesMax', options.entriesMax ?? DEFAULT_ENTRIES_MAX, 1, 10_000_000),
 			firstAnswerMs: durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS),
 			staleMaxMs:
 				options.staleMaxMs === undefined
 					? Number.POSITIVE_INFINITY
 					: durationMsOption('staleMaxMs', options.staleMaxMs),
-		});
+		};
+		const entriesMax = integerOption('entriesMax', options.entriesMax ?? DEFAULT_ENTRIES_MAX, 1, 10_000_000);
+		this.#cache = new AnswerCache({ ...common, entriesMax, kind: serviceKind(backend) });
+		const keyEntriesMax = integerOption(
+			'keyEntriesMax',
+			options.keyEntriesMax ?? DEFAULT_KEY_ENTRIES_MAX,
+			1,
+			10_000_000,
+		);
+		const watchKey = backend.watchKey?.bind(backend);
+		this.#keys = watchKey && new AnswerCache({ ...common, entriesMax: keyEntriesMax, kind: keyKind(watchKey) });
+	}
+
+	get keys(): KeySource | undefined {
+		return this.#keys;
 	}
 
 	peek(query: ServiceQuery): ServiceSnapshot | undefined {
@@ -101,7 +127,12 @@ export class BackendSource implements ServiceSource {
 
 	/** Every question being watched and what is known of it. */
 	watches(): WatchStatus[] {
-		return this.#cache.watches();
+		return this.#cache.watches(serviceWatchStatus);
+	}
+
+	/** Every question about keys being watched and what is known of it, values left out. */
+	keyWatches(): KeyWatchStatus[] {
+		return this.#keys?.watches(keyWatchStatus) ?? [];
 	}
 
 	/** The health of the registry. */
@@ -111,6 +142,7 @@ export class BackendSource implements ServiceSource {
 
 	async close(): Promise<void> {
 		this.#cache.close();
+		this.#keys?.close();
 		await this.#backend.close();
 	}
 }

@@ -1,6 +1,8 @@
 import type {
 	BackendStatus,
 	CallOptions,
+	KeyEntry,
+	KeyQuery,
 	ServiceInstance,
 	ServiceListEntry,
 	ServiceQuery,
@@ -8,12 +10,12 @@ import type {
 } from '@spock/protocol';
 
 /** Told by a backend of every answer and every failure of one watch. */
-export interface BackendObserver {
+export interface BackendObserver<V = readonly ServiceInstance[]> {
 	/**
 	 * A good answer: all instances of the query, healthy or not, sorted by `instance`, frozen. Called for every
 	 * verification; where nothing has changed, the very same array is given again or an equal one.
 	 */
-	answered(instances: readonly ServiceInstance[]): void;
+	answered(value: V): void;
 	/** The registry could not answer. The watch goes on by itself. */
 	failed(error: SpockError): void;
 }
@@ -30,6 +32,11 @@ export interface Backend {
 	readonly name: string;
 	/** Starts a watch. The observer may be called before this returns. */
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch;
+	/**
+	 * Starts a watch of a key, or of all keys that begin with it: an answer is what was found, sorted by key, frozen. The
+	 * observer may be called before this returns. Left out by a registry that has no keys.
+	 */
+	watchKey?(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch;
 	/** The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED. */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]>;
 	/** The registry's health as seen from here; never a secret in it. */

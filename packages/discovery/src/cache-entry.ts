@@ -1,15 +1,8 @@
-import {
-	isServing,
-	type ServiceInstance,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	type SnapshotObserver,
-	SpockError,
-	type WatchStatus,
-} from '@spock/protocol';
+import { type SnapshotObserver, SpockError } from '@spock/protocol';
 import { type Clock, step } from '@spock/protocol/internal';
 
-import type { Backend, BackendWatch } from './backend.ts';
+import type { AnswerKind, EntryStatus, PublishedState } from './answer-kind.ts';
+import type { BackendWatch } from './backend.ts';
 import {
 	type CacheEntryAction,
 	type CacheEntryEvent,
@@ -17,7 +10,6 @@ import {
 	cacheEntryMachine,
 } from './cache-entry-machine.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
-import { diffInstances, isSameList } from './snapshot-diff.ts';
 
 /** Somebody who waits for the first answer. */
 export interface Waiter {
@@ -26,8 +18,8 @@ export interface Waiter {
 }
 
 /** What an entry needs from its cache. */
-export interface CacheEntryContext {
-	readonly backend: Backend;
+export interface CacheEntryContext<Q, V, S> {
+	readonly kind: AnswerKind<Q, V, S>;
 	readonly clock: Clock;
 	readonly onEvent: DiscoveryListener;
 	/** Gives the next revision: one count for the whole process, so that no entry ever goes back. */
@@ -37,24 +29,26 @@ export interface CacheEntryContext {
 }
 
 /** One question, its watch, its last answer and its readers. */
-export class CacheEntry {
-	readonly query: ServiceQuery;
-	readonly observers: Set<SnapshotObserver> = new Set();
+export class CacheEntry<Q, V, S extends PublishedState> {
+	readonly query: Q;
+	readonly observers: Set<SnapshotObserver<S>> = new Set();
 	readonly waiters: Set<Waiter> = new Set();
 	/** When somebody last asked; the cache evicts by it. */
 	usedAtMs: number;
 	/** Read since the last sweep, which turns this into a time. */
 	peeked = false;
-	readonly #context: CacheEntryContext;
+	readonly #context: CacheEntryContext<Q, V, S>;
 	#watch: BackendWatch | undefined;
 	#state: CacheEntryState = 'cold';
 	// While the entry is fresh this object stays the same until something changes: readers memoise its bytes by identity.
-	#snapshot: ServiceSnapshot | undefined;
+	#snapshot: S | undefined;
+	/** What the snapshot was made of. */
+	#value: V | undefined;
 	#verifiedAtMs = 0;
 	#failingSinceMs: number | undefined;
 	#error: SpockError | undefined;
 
-	constructor(query: ServiceQuery, context: CacheEntryContext) {
+	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
 		this.query = query;
 		this.#context = context;
 		this.usedAtMs = context.clock.now();
@@ -62,8 +56,8 @@ export class CacheEntry {
 
 	/** Starts the watch. The backend may answer before this returns. */
 	open(): void {
-		this.#watch = this.#context.backend.watch(this.query, {
-			answered: (instances) => this.#answered(instances),
+		this.#watch = this.#context.kind.watch(this.query, {
+			answered: (value) => this.#answered(value),
 			failed: (error) => this.#failed(error),
 		});
 		if (this.#state === 'evicted') this.#watch.stop();
@@ -75,7 +69,7 @@ export class CacheEntry {
 	}
 
 	/** What can be served now: the live snapshot, or a copy of the last known one with its age; undefined if neither. */
-	read(): ServiceSnapshot | undefined {
+	read(): S | undefined {
 		const snapshot = this.#snapshot;
 		if (snapshot === undefined || this.#state === 'fresh') return snapshot;
 		const ageMs = this.#ageMs();
@@ -87,23 +81,22 @@ export class CacheEntry {
 		if (this.#error !== undefined && this.#snapshot === undefined) return this.#error;
 		if (this.#state === 'stale' && this.read() === undefined) {
 			const ageMs = Math.round(this.#ageMs());
-			const message = `what is known of ${JSON.stringify(this.query.service)} is ${ageMs} ms old, over the limit`;
+			const { kind, staleMaxMs } = this.#context;
+			const name = kind.nameOf(this.query);
+			const message = `what is known of ${JSON.stringify(name)} is ${ageMs} ms old, over the limit`;
 			return new SpockError('UNAVAILABLE', message, {
-				details: { service: this.query.service, ageMs, staleMaxMs: this.#context.staleMaxMs },
+				details: { [kind.noun]: name, ageMs, staleMaxMs },
 				cause: this.#error,
 			});
 		}
 		return undefined;
 	}
 
-	status(): WatchStatus {
-		const instances = this.#snapshot?.instances ?? [];
+	status(): EntryStatus<V> {
 		return {
-			...this.query,
+			value: this.#value,
 			state: this.#state === 'evicted' ? 'cold' : this.#state,
 			revision: this.#snapshot?.revision ?? 0,
-			instances: instances.length,
-			healthyInstances: instances.filter(isServing).length,
 			readers: this.observers.size,
 			ageMs: this.#state === 'stale' ? this.#ageMs() : 0,
 			error: this.#error?.message ?? null,
@@ -126,41 +119,47 @@ export class CacheEntry {
 		return Math.max(0, this.#context.clock.now() - this.#verifiedAtMs);
 	}
 
-	#answered(instances: readonly ServiceInstance[]): void {
-		const isSame = this.#snapshot !== undefined && isSameList(this.#snapshot.instances, instances);
-		const { clock, onEvent } = this.#context;
+	#answered(value: V): void {
+		const { clock, onEvent, kind } = this.#context;
+		const before = this.#value;
+		const isSame = before !== undefined && kind.isSame(before, value);
 		if (this.#failingSinceMs !== undefined) {
-			onEvent({ type: 'watch-recovered', query: this.query, outageMs: clock.now() - this.#failingSinceMs });
+			onEvent({
+				type: 'watch-recovered',
+				query: kind.describe(this.query),
+				outageMs: clock.now() - this.#failingSinceMs,
+			});
 			this.#failingSinceMs = undefined;
 		}
 		this.#error = undefined;
-		// An unchanged list keeps its old objects: what readers memoised for each instance stays good.
-		const kept = isSame ? (this.#snapshot as ServiceSnapshot).instances : instances;
-		this.#handle(isSame ? 'answered, same' : 'answered, different', kept);
+		// An unchanged value keeps its old objects: what readers memoised for each part of it stays good.
+		this.#handle(isSame ? 'answered, same' : 'answered, different', isSame ? before : value);
 	}
 
 	#failed(error: SpockError): void {
 		this.#error = error;
 		if (this.#failingSinceMs === undefined) {
 			this.#failingSinceMs = this.#context.clock.now();
-			this.#context.onEvent({ type: 'watch-failed', query: this.query, error });
+			const { onEvent, kind } = this.#context;
+			onEvent({ type: 'watch-failed', query: kind.describe(this.query), error });
 		}
-		this.#handle('failed', this.#snapshot?.instances);
+		this.#handle('failed', this.#value);
 	}
 
-	#handle(event: CacheEntryEvent, instances: readonly ServiceInstance[] | undefined): void {
+	#handle(event: CacheEntryEvent, value: V | undefined): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
-		for (const action of actions) this.#act(action, instances);
+		for (const action of actions) this.#act(action, value);
 	}
 
-	#act(action: CacheEntryAction, instances: readonly ServiceInstance[] | undefined): void {
+	#act(action: CacheEntryAction, value: V | undefined): void {
 		switch (action) {
 			case 'verify':
 				this.#verifiedAtMs = this.#context.clock.now();
 				return;
 			case 'publish':
-				this.#publish(instances ?? []);
+				// Only an answer or what is left of one is published: there is a value.
+				this.#publish(value as V);
 				return;
 			case 'settle waiters':
 				for (const waiter of takeAll(this.waiters)) waiter.settle();
@@ -180,22 +179,22 @@ export class CacheEntry {
 		if (this.#state === 'cold') this.#tell((observer) => observer.error?.(error));
 	}
 
-	#publish(instances: readonly ServiceInstance[]): void {
-		const before = this.#snapshot?.instances ?? [];
+	#publish(value: V): void {
+		const before = this.#value;
 		const isLive = this.#state === 'fresh';
-		this.#snapshot = Object.freeze({
-			...this.query,
-			revision: this.#context.nextRevision(),
-			instances,
+		const { kind, nextRevision, onEvent } = this.#context;
+		const snapshot = kind.makeSnapshot(this.query, value, {
+			revision: nextRevision(),
 			source: isLive ? 'live' : 'last-known-good',
 			ageMs: isLive ? 0 : this.#ageMs(),
 		});
-		const snapshot = this.#snapshot;
-		this.#context.onEvent({ type: 'published', snapshot, diff: diffInstances(before, instances) });
+		this.#value = value;
+		this.#snapshot = snapshot;
+		onEvent(kind.published(snapshot, before, value));
 		this.#tell((observer) => observer.next(snapshot));
 	}
 
-	#tell(say: (observer: SnapshotObserver) => void): void {
+	#tell(say: (observer: SnapshotObserver<S>) => void): void {
 		// A copy, because an observer may stop or start watches while it is told.
 		for (const observer of [...this.observers]) {
 			if (!this.observers.has(observer)) continue;

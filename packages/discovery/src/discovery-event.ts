@@ -1,15 +1,27 @@
-import type { ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
+import type { KeyQuery, ServiceQuery, ServiceSnapshot, SnapshotSource, SpockError } from '@spock/protocol';
 
 import type { SnapshotDiff } from './snapshot-diff.ts';
+
+/** What a watch asks for. */
+export type WatchedQuery = ServiceQuery | KeyQuery;
 
 /** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
 export type DiscoveryEvent =
 	/** A snapshot went out to the readers: its instances or its source changed. */
 	| { readonly type: 'published'; readonly snapshot: ServiceSnapshot; readonly diff: SnapshotDiff }
+	/** An answer about keys went out to the readers. Without the values: they may be secrets. */
+	| {
+			readonly type: 'key-published';
+			readonly key: string;
+			readonly prefix: boolean;
+			readonly revision: number;
+			readonly source: SnapshotSource;
+			readonly entries: number;
+	  }
 	/** A watch that was well, or new, has failed. Told once for each outage of a query. */
-	| { readonly type: 'watch-failed'; readonly query: ServiceQuery; readonly error: SpockError }
+	| { readonly type: 'watch-failed'; readonly query: WatchedQuery; readonly error: SpockError }
 	/** The first good answer after `watch-failed`. */
-	| { readonly type: 'watch-recovered'; readonly query: ServiceQuery; readonly outageMs: number }
+	| { readonly type: 'watch-recovered'; readonly query: WatchedQuery; readonly outageMs: number }
 	/**
 	 * One query to one address of the registry ended. `lastContactMs` and `knownLeader` are what Consul said of the server
 	 * that answered: https://developer.hashicorp.com/consul/api-docs/features/consistency

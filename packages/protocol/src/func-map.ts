@@ -1,3 +1,4 @@
+import type { KeyQuery, KeySnapshot } from './key-model.ts';
 import type { WireLimits } from './limits.ts';
 import type { InstanceStatus, ServiceAddress, ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
 
@@ -43,6 +44,18 @@ export interface WatchStatus {
 	readonly error: string | null;
 }
 
+/** One cached question about keys and what is known of it. Never a value: it may be a secret. */
+export interface KeyWatchStatus extends KeyQuery {
+	readonly state: WatchStatus['state'];
+	readonly revision: number;
+	/** Keys found. */
+	readonly entries: number;
+	readonly readers: number;
+	readonly ageMs: number;
+	/** The last error of the watch while it fails, else null. */
+	readonly error: string | null;
+}
+
 /** The health of the registry behind a sidecar, as seen from the sidecar. */
 export interface BackendStatus {
 	/** `consul`, `local`. */
@@ -69,6 +82,8 @@ export interface StatusReply {
 	readonly connections: number;
 	readonly subscriptions: number;
 	readonly watches: readonly WatchStatus[];
+	/** Keys and prefixes being watched. */
+	readonly keyWatches: readonly KeyWatchStatus[];
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
 }
@@ -97,8 +112,7 @@ export interface ExplainReply {
  * Every function of the protocol with the types of its data and its reply. Calls of a client and handlers of a sidecar
  * are typed from here: a misspelt function or member does not compile.
  *
- * `registerService`, `deregisterService`, `getKey`, `watchKey` and `unwatchKey` are reserved by docs/PROTOCOL.md and
- * answered UNKNOWN_FUNC by this version.
+ * `registerService` and `deregisterService` are reserved by docs/PROTOCOL.md and answered UNKNOWN_FUNC by this version.
  */
 export interface FuncMap {
 	hello: { data: HelloData; reply: HelloReply };
@@ -108,6 +122,9 @@ export interface FuncMap {
 	listServices: { data: { readonly datacenter?: string }; reply: ServiceList };
 	watchService: { data: ServiceQuery; reply: ServiceSnapshot };
 	unwatchService: { data: ServiceQuery; reply: null };
+	getKey: { data: KeyQuery; reply: KeySnapshot };
+	watchKey: { data: KeyQuery; reply: KeySnapshot };
+	unwatchKey: { data: KeyQuery; reply: null };
 	status: { data: null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
 }
@@ -127,6 +144,7 @@ export interface GoawayData {
 /** Every push of the protocol with the type of its data. */
 export interface EventMap {
 	service: ServiceSnapshot;
+	key: KeySnapshot;
 	goaway: GoawayData;
 	window: { readonly inFlightMax: number };
 }

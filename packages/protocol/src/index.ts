@@ -27,11 +27,23 @@ export type {
 	HelloData,
 	HelloReply,
 	InstanceExplanation,
+	KeyWatchStatus,
 	StatusReply,
 	WatchStatus,
 } from './func-map.ts';
 export { InFlightRing, type InFlightRingOptions } from './in-flight-ring.ts';
 export { isDeeperThan } from './json-depth.ts';
+export {
+	entriesOf,
+	type KeyEntry,
+	type KeyPrefixSnapshot,
+	type KeyQuery,
+	type KeySnapshot,
+	type KeyValueSnapshot,
+	keyQueryKey,
+	makeKeySnapshot,
+	normaliseKeyQuery,
+} from './key-model.ts';
 export * from './limits.ts';
 export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
 export {
@@ -48,7 +60,14 @@ export {
 	type ServiceSnapshot,
 	type SnapshotSource,
 } from './model.ts';
-export type { CallOptions, ServiceSource, SnapshotObserver, SourceWatch } from './service-source.ts';
+export type {
+	CallOptions,
+	KeySource,
+	ServiceSource,
+	SnapshotObserver,
+	SourceWatch,
+	WatchedSource,
+} from './service-source.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
-export { funcNames, validateFuncData, validateQuery } from './validate-func-data.ts';
+export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './validate-func-data.ts';
 export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';

@@ -1,5 +1,6 @@
 import type { FuncData, FuncName } from './func-map.ts';
 import { isObject } from './is-object.ts';
+import type { KeyQuery } from './key-model.ts';
 import { NAME_LENGTH_MAX, QUERY_TAGS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
 
@@ -21,6 +22,9 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	},
 	watchService: validateQuery,
 	unwatchService: validateQuery,
+	getKey: validateKeyQuery,
+	watchKey: validateKeyQuery,
+	unwatchKey: validateKeyQuery,
 	status: () => null,
 	explain: validateQuery,
 };
@@ -44,6 +48,17 @@ export function validateFuncData<F extends FuncName>(func: F, data: unknown): Fu
 /** Checks a query; throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function validateQuery(data: unknown): FuncData<'getInstances'> {
 	return queryFrom(expectObject(data));
+}
+
+/** Checks a query of keys; throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function validateKeyQuery(data: unknown): KeyQuery {
+	const members = expectObject(data);
+	const { key, prefix } = members;
+	if (!isName(key)) throw badName('key');
+	const isPrefix = prefix === undefined || prefix === null ? false : prefix;
+	if (typeof isPrefix !== 'boolean') throw bad('prefix', 'must be true or false');
+	const datacenter = optionalString(members, 'datacenter');
+	return { key, ...(isPrefix && { prefix: true }), ...(datacenter === undefined ? {} : { datacenter }) };
 }
 
 function queryFrom(members: Members): FuncData<'getInstances'> {

@@ -8,6 +8,7 @@ import { RequestMetrics } from './request-metrics.ts';
 export interface MetricsSource {
 	gauges(): { readonly connections: number; readonly subscriptions: number; readonly inFlight: number };
 	watches(): number;
+	keyWatches(): number;
 	isReady(): boolean;
 }
 
@@ -28,6 +29,9 @@ export class SidecarMetrics implements SidecarObserver {
 	readonly #goaways = this.#counter('spock_goaways_total', 'Times clients were asked to leave', ['reason']);
 	readonly #queries = this.#counter('spock_backend_queries_total', 'Queries to the registry', ['outcome']);
 	readonly #published = this.#counter('spock_snapshots_published_total', 'Snapshots published, by source', ['source']);
+	readonly #keysPublished = this.#counter('spock_key_snapshots_published_total', 'Answers about keys published', [
+		'source',
+	]);
 
 	constructor() {
 		collectDefaultMetrics({ register: this.registry });
@@ -50,6 +54,7 @@ export class SidecarMetrics implements SidecarObserver {
 		gauge('spock_subscriptions', 'Subscriptions of all connections', () => source.gauges().subscriptions);
 		gauge('spock_requests_in_flight', 'Requests waiting for an answer', () => source.gauges().inFlight);
 		gauge('spock_watches', 'Different questions watched at the registry', () => source.watches());
+		gauge('spock_key_watches', 'Different keys and prefixes watched at the registry', () => source.keyWatches());
 		gauge('spock_ready', '1 when ready', () => (source.isReady() ? 1 : 0));
 	}
 
@@ -83,6 +88,7 @@ export class SidecarMetrics implements SidecarObserver {
 	discovered(event: DiscoveryEvent): void {
 		if (event.type === 'backend-query') this.#queries.inc({ outcome: event.outcome });
 		else if (event.type === 'published') this.#published.inc({ source: event.snapshot.source });
+		else if (event.type === 'key-published') this.#keysPublished.inc({ source: event.source });
 	}
 
 	#counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {

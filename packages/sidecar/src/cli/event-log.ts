@@ -11,6 +11,11 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 			log.debug({ service, revision, source, instances: instances.length, ...event.diff }, 'snapshot published');
 			return;
 		}
+		case 'key-published': {
+			const { type, ...facts } = event;
+			log.debug(facts, 'keys published');
+			return;
+		}
 		case 'watch-failed': {
 			const { code, message } = event.error;
 			log.warn({ query: event.query, code, reason: message }, 'a watch fails; the last known answer is served');

@@ -1,4 +1,4 @@
-import type { StatusReply, WatchStatus } from '@spock/protocol';
+import type { KeyWatchStatus, StatusReply, WatchStatus } from '@spock/protocol';
 
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
@@ -22,16 +22,26 @@ export function formatStatus(reply: StatusReply): string {
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
 		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
 		...reply.watches.map(formatWatch),
+		// A sidecar of an earlier version does not tell of keys.
+		...(reply.keyWatches ?? []).map(formatKeyWatch),
 	].join('\n');
 }
 
 function formatWatch(watch: WatchStatus): string {
 	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
+	return formatLine(`${watch.service}${tags}`, `${watch.healthyInstances}/${watch.instances} healthy`, watch);
+}
+
+function formatKeyWatch(watch: KeyWatchStatus): string {
+	const found = watch.prefix === true ? `${watch.entries} keys` : watch.entries === 0 ? 'no such key' : 'there';
+	return formatLine(`key ${watch.key}${watch.prefix === true ? '…' : ''}`, found, watch);
+}
+
+function formatLine(name: string, found: string, watch: WatchStatus | KeyWatchStatus): string {
 	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
 	const age = watch.state === 'stale' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
-	const healthy = `${watch.healthyInstances}/${watch.instances} healthy`;
-	return `  ${watch.service}${tags}${place}  ${watch.state}${age}, ${healthy}, ${watch.readers} readers, revision ${watch.revision}${error}`;
+	return `  ${name}${place}  ${watch.state}${age}, ${found}, ${watch.readers} readers, revision ${watch.revision}${error}`;
 }
 
 function seconds(ms: number): string {

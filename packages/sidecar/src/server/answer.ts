@@ -18,6 +18,10 @@ export interface Caller {
 	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
 	/** Ends a watch; does nothing if there is none. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
+	/** Watches a key or a prefix as `subscribe` does a service. Throws UNKNOWN_FUNC where the registry has no keys. */
+	subscribeKey(query: FuncData<'watchKey'>): Promise<Answer<FuncReply<'watchKey'>>> | Answer<FuncReply<'watchKey'>>;
+	/** Ends it; does nothing if there is none. */
+	unsubscribeKey(query: FuncData<'unwatchKey'>): void;
 }
 
 /** One request, as its handler sees it. */

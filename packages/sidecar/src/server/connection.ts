@@ -4,8 +4,11 @@ import {
 	encodePayload,
 	encodePush,
 	type GoawayData,
+	type KeyQuery,
+	type KeySnapshot,
 	readClientMessage,
 	type ServiceQuery,
+	type ServiceSnapshot,
 	type ServiceSource,
 } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
@@ -13,9 +16,9 @@ import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../sidecar-observer.ts';
 import type { Answer } from './answer.ts';
+import { Pushes } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
-import { snapshotPayload, snapshotPush } from './snapshot-text.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { snapshotPayload } from './snapshot-text.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -35,7 +38,7 @@ export class Connection implements RequestsPort {
 	readonly #context: ConnectionContext;
 	readonly #framed: FramedSocket;
 	readonly #requests: Requests;
-	readonly #subscriptions: Subscriptions;
+	readonly #pushes: Pushes;
 	#reason: CloseReason = 'client';
 	#badFramesInARow = 0;
 	#peerEnded = false;
@@ -50,13 +53,13 @@ export class Connection implements RequestsPort {
 		this.id = id;
 		this.#context = context;
 		this.#requests = new Requests(context, this);
-		this.#subscriptions = new Subscriptions(
+		this.#pushes = new Pushes(
 			context.source,
 			{
 				isBusy: () => this.#framed.bufferedBytes > PUSH_BUSY_BYTES,
-				push: (snapshot) => {
+				push: (line) => {
 					context.observer.pushed?.('sent');
-					this.send(snapshotPush(snapshot));
+					this.send(line);
 				},
 				superseded: () => context.observer.pushed?.('superseded'),
 			},
@@ -79,7 +82,7 @@ export class Connection implements RequestsPort {
 
 	/** Subscriptions of this client. */
 	get subscriptions(): number {
-		return this.#subscriptions.size;
+		return this.#pushes.size;
 	}
 
 	/** Requests that wait for an answer. */
@@ -99,14 +102,20 @@ export class Connection implements RequestsPort {
 		this.#features = features;
 	}
 
-	subscribe(query: ServiceQuery): Promise<Answer<never>> | Answer<never> {
-		const found = this.#subscriptions.add(query, this.#aliveSignal(), undefined);
-		if (found instanceof Promise) return found.then((snapshot) => snapshotPayload(snapshot) as Answer<never>);
-		return snapshotPayload(found) as Answer<never>;
+	subscribe(query: ServiceQuery): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
+		return payloadOf(this.#pushes.services.add(query, this.#aliveSignal(), undefined));
 	}
 
 	unsubscribe(query: ServiceQuery): void {
-		this.#subscriptions.remove(query);
+		this.#pushes.services.remove(query);
+	}
+
+	subscribeKey(query: KeyQuery): Promise<Answer<KeySnapshot>> | Answer<KeySnapshot> {
+		return payloadOf(this.#pushes.keys.add(query, this.#aliveSignal(), undefined));
+	}
+
+	unsubscribeKey(query: KeyQuery): void {
+		this.#pushes.keys.remove(query);
 	}
 
 	/** Sends a line with the others of this tick. */
@@ -133,7 +142,7 @@ export class Connection implements RequestsPort {
 	end(reason: CloseReason): void {
 		if (!this.#ending) this.#reason = reason;
 		this.#ending = true;
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#endIfIdle();
 	}
 
@@ -200,7 +209,7 @@ export class Connection implements RequestsPort {
 		this.#reason = reason;
 		this.#ending = true;
 		this.#requests.cancelAll();
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
 		// might never see the failure.
 		this.#framed.discardInput();
@@ -224,13 +233,13 @@ export class Connection implements RequestsPort {
 			this.#endTimer = undefined;
 			this.#framed.resume();
 		}
-		this.#subscriptions.flush();
+		this.#pushes.flush();
 	}
 
 	/** The client has sent its last request: it gets every answer, then we end too. */
 	#onPeerEnded(): void {
 		this.#peerEnded = true;
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#endIfIdle();
 	}
 
@@ -245,7 +254,7 @@ export class Connection implements RequestsPort {
 	#onClosed(error: Error | undefined): void {
 		this.#context.clock.clearTimeout(this.#endTimer);
 		this.#requests.cancelAll();
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#alive?.abort();
 		if (error !== undefined && this.#reason === 'client') this.#reason = 'error';
 		this.#context.closed(this, this.#reason);
@@ -255,4 +264,8 @@ export class Connection implements RequestsPort {
 		this.#alive ??= new AbortController();
 		return this.#alive.signal;
 	}
+}
+
+function payloadOf<S extends ServiceSnapshot | KeySnapshot>(found: S | Promise<S>): Answer<S> | Promise<Answer<S>> {
+	return found instanceof Promise ? found.then(snapshotPayload) : snapshotPayload(found);
 }

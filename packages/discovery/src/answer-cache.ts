@@ -1,42 +1,39 @@
 import {
 	type CallOptions,
-	normaliseQuery,
-	queryKey,
-	type ServiceQuery,
-	type ServiceSnapshot,
 	type SnapshotObserver,
 	type SourceWatch,
 	SpockError,
-	type WatchStatus,
+	type WatchedSource,
 } from '@spock/protocol';
 import { durationMsOption, type TimerHandle } from '@spock/protocol/internal';
 
+import type { EntryStatus, PublishedState } from './answer-kind.ts';
 import { CacheEntry, type CacheEntryContext, type Waiter } from './cache-entry.ts';
 
-/** What a {@link ServiceCache} needs; all resolved. */
-export interface ServiceCacheOptions extends Omit<CacheEntryContext, 'nextRevision'> {
+/** What an {@link AnswerCache} needs; all resolved. */
+export interface AnswerCacheOptions<Q, V, S> extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision'> {
 	readonly idleTtlMs: number;
 	readonly entriesMax: number;
 	readonly firstAnswerMs: number;
 }
 
 /** One watch for each question, however many ask it; the last good answer of each; and an end for those nobody reads. */
-export class ServiceCache {
-	readonly #options: ServiceCacheOptions;
-	readonly #context: CacheEntryContext;
-	readonly #entries = new Map<string, CacheEntry>();
+export class AnswerCache<Q, V, S extends PublishedState> implements WatchedSource<Q, S> {
+	readonly #options: AnswerCacheOptions<Q, V, S>;
+	readonly #context: CacheEntryContext<Q, V, S>;
+	readonly #entries = new Map<string, CacheEntry<Q, V, S>>();
 	#revision = 0;
 	#sweepTimer: TimerHandle | undefined;
 	#closed = false;
 
-	constructor(options: ServiceCacheOptions) {
+	constructor(options: AnswerCacheOptions<Q, V, S>) {
 		this.#options = options;
 		this.#context = { ...options, nextRevision: () => ++this.#revision };
 	}
 
 	/** The snapshot known now, in this tick; undefined when there is none. Counts as a use of the entry. */
-	peek(query: ServiceQuery): ServiceSnapshot | undefined {
-		const entry = this.#entries.get(queryKey(query));
+	peek(query: Q): S | undefined {
+		const entry = this.#entries.get(this.#options.kind.keyOf(query));
 		if (entry === undefined) return undefined;
 		// A mark and no look at the clock, which costs more than the rest of this.
 		entry.peeked = true;
@@ -44,7 +41,7 @@ export class ServiceCache {
 	}
 
 	/** The current snapshot, or the first one when it comes. */
-	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
+	async get(query: Q, options: CallOptions = {}): Promise<S> {
 		const { signal, timeoutMs = this.#options.firstAnswerMs } = options;
 		const waitMs = durationMsOption('timeoutMs', timeoutMs);
 		if (signal?.aborted) throw aborted(signal);
@@ -55,15 +52,15 @@ export class ServiceCache {
 		if (refusal !== undefined) throw refusal;
 		await this.#firstAnswer(entry, waitMs, signal);
 		const answer = entry.read();
-		if (answer === undefined) throw entry.refusal() ?? notReady(query, waitMs);
+		if (answer === undefined) throw entry.refusal() ?? this.#notReady(query, waitMs);
 		return answer;
 	}
 
 	/** Tells the observer what is known, then every change. */
-	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch {
+	watch(query: Q, observer: SnapshotObserver<S>): SourceWatch {
 		const entry = this.#entry(query);
 		// An observer of its own for each call: the same object may watch twice.
-		const own: SnapshotObserver = {
+		const own: SnapshotObserver<S> = {
 			next: (snapshot) => observer.next(snapshot),
 			error: (error) => observer.error?.(error),
 		};
@@ -78,8 +75,9 @@ export class ServiceCache {
 		};
 	}
 
-	watches(): WatchStatus[] {
-		return [...this.#entries.values()].map((entry) => entry.status());
+	/** Every question being watched and what is known of it. */
+	watches<W>(describe: (query: Q, status: EntryStatus<V>) => W): W[] {
+		return [...this.#entries.values()].map((entry) => describe(entry.query, entry.status()));
 	}
 
 	close(): void {
@@ -90,29 +88,29 @@ export class ServiceCache {
 		this.#entries.clear();
 	}
 
-	#entry(query: ServiceQuery): CacheEntry {
+	#entry(query: Q): CacheEntry<Q, V, S> {
 		if (this.#closed) throw new SpockError('CLOSED', 'the source of services was closed');
-		const key = queryKey(query);
+		const { entriesMax, kind } = this.#options;
+		const key = kind.keyOf(query);
 		const known = this.#entries.get(key);
 		if (known !== undefined) {
 			known.usedAtMs = this.#options.clock.now();
 			return known;
 		}
-		const { entriesMax } = this.#options;
 		if (this.#entries.size >= entriesMax) this.#sweep();
 		if (this.#entries.size >= entriesMax) {
-			throw new SpockError('OVERLOADED', `${entriesMax} different services are watched, which is the limit`, {
+			throw new SpockError('OVERLOADED', `${entriesMax} different ${kind.noun}s are watched, which is the limit`, {
 				details: { entriesMax },
 			});
 		}
-		const entry = new CacheEntry(normaliseQuery(query), this.#context);
+		const entry = new CacheEntry(kind.normalise(query), this.#context);
 		this.#entries.set(key, entry);
 		this.#armSweep();
 		entry.open();
 		return entry;
 	}
 
-	#firstAnswer(entry: CacheEntry, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+	#firstAnswer(entry: CacheEntry<Q, V, S>, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
 		const { clock } = this.#options;
 		return new Promise((resolve, reject) => {
 			const end = (): void => {
@@ -132,7 +130,7 @@ export class ServiceCache {
 				},
 			};
 			const onAbort = (): void => waiter.reject(aborted(signal as AbortSignal));
-			const timer = clock.setTimeout(() => waiter.reject(notReady(entry.query, waitMs)), waitMs);
+			const timer = clock.setTimeout(() => waiter.reject(this.#notReady(entry.query, waitMs)), waitMs);
 			signal?.addEventListener('abort', onAbort, { once: true });
 			entry.waiters.add(waiter);
 		});
@@ -166,11 +164,13 @@ export class ServiceCache {
 			entry.evict();
 		}
 	}
-}
 
-function notReady({ service }: ServiceQuery, waitedMs: number): SpockError {
-	const message = `the registry has not answered for ${JSON.stringify(service)} within ${waitedMs} ms yet`;
-	return new SpockError('NOT_READY', message, { details: { service, waitedMs } });
+	#notReady(query: Q, waitedMs: number): SpockError {
+		const { kind } = this.#options;
+		const name = kind.nameOf(query);
+		const message = `the registry has not answered for ${JSON.stringify(name)} within ${waitedMs} ms yet`;
+		return new SpockError('NOT_READY', message, { details: { [kind.noun]: name, waitedMs } });
+	}
 }
 
 function aborted(signal: AbortSignal): SpockError {

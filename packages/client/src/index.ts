@@ -7,6 +7,12 @@ export {
 	type FuncMap,
 	type FuncName,
 	type FuncReply,
+	type KeyEntry,
+	type KeyPrefixSnapshot,
+	type KeyQuery,
+	type KeySnapshot,
+	type KeySource,
+	type KeyValueSnapshot,
 	type ServiceAddress,
 	type ServiceInstance,
 	type ServiceList,
@@ -15,6 +21,7 @@ export {
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
+export type { Config, ConfigListeners } from './config.ts';
 export { type ConnectOptions, type CreateOptions, connect, createDiplomat } from './connect.ts';
 export type { Closed } from './connection.ts';
 export {
@@ -24,6 +31,7 @@ export {
 	connectionMachine,
 } from './connection-machine.ts';
 export type {
+	ConfigErrorMessage,
 	ConnectMessage,
 	DisconnectMessage,
 	FaultMessage,
@@ -31,7 +39,8 @@ export type {
 	RequestStartMessage,
 } from './diagnostics.ts';
 export { Diplomat } from './diplomat.ts';
-export type { GetServiceOptions, LookupOptions, ServiceOrQuery } from './lookup-options.ts';
+export type { GetServiceOptions, KeyOrQuery, LookupOptions, PrefixQuery, ServiceOrQuery } from './lookup-options.ts';
+export type { ConfigOptions, PrefixConfigOptions } from './open-config.ts';
 export {
 	DEFAULT_DIAL_TIMEOUT_MS,
 	DEFAULT_HEARTBEAT_MS,
@@ -44,5 +53,6 @@ export {
 	DEFAULT_TIMEOUT_MS,
 	type DiplomatOptions,
 } from './options.ts';
+export type { ConfigParser, StandardSchemaLike } from './parsed-keys.ts';
 export type { DiplomatStatus } from './status.ts';
 export { socketTransport, type Transport } from './transport.ts';

@@ -67,11 +67,11 @@ function readTags(tags: unknown): readonly string[] {
 	return isStrings(tags) ? Object.freeze(tags) : NO_TAGS;
 }
 
-function readSource(source: unknown): SnapshotSource {
+export function readSource(source: unknown): SnapshotSource {
 	return source === 'last-known-good' || source === 'static' ? source : 'live';
 }
 
-function readAgeMs(ageMs: unknown): number {
+export function readAgeMs(ageMs: unknown): number {
 	return typeof ageMs === 'number' && ageMs >= 0 ? ageMs : 0;
 }
 
@@ -95,12 +95,12 @@ function readInstance(data: unknown, index: number): ServiceInstance {
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_META: Readonly<Record<string, string>> = Object.freeze({});
 
-function expectObject(value: unknown, path: string): Members {
+export function expectObject(value: unknown, path: string): Members {
 	if (!isObject(value)) throw wrong(path, 'an object');
 	return value;
 }
 
-function expectArray(value: unknown, path: string): unknown[] {
+export function expectArray(value: unknown, path: string): unknown[] {
 	if (!Array.isArray(value)) throw wrong(path, 'an array');
 	return value;
 }
@@ -109,7 +109,7 @@ function isStrings(value: unknown): value is string[] {
 	return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-function wrong(path: string, expected: string): SpockError {
+export function wrong(path: string, expected: string): SpockError {
 	const member = path === '' ? 'data' : path;
 	return new SpockError('PROTOCOL', `the sidecar sent ${member} that is not ${expected}`, { details: { path } });
 }

@@ -17,13 +17,16 @@ export type ConsulAnswer = readonly [response: IncomingMessage, body: unknown];
 export class ConsulCall extends EventEmitter {
 	readonly includeResponse = true;
 	readonly parameters: ConsulParameters;
+	/** In place of the body that the package would send; undefined leaves that alone. */
+	readonly body: unknown;
 
-	constructor(parameters: ConsulParameters) {
+	constructor(parameters: ConsulParameters, body?: unknown) {
 		super();
 		this.parameters = parameters;
+		this.body = body;
 	}
 
-	/** Ends the call with CLOSED, because its backend is closed. */
+	/** Ends the call with CLOSED, because its connection to Consul is closed. */
 	close(): void {
 		this.emit('closed');
 	}
@@ -32,14 +35,15 @@ export class ConsulCall extends EventEmitter {
 /** A request inside the npm package, as its extension hook is given it. */
 export interface ConsulHookRequest {
 	readonly ctx?: unknown;
-	readonly opts: { readonly query: Record<string, unknown> };
+	readonly opts: { readonly query: Record<string, unknown>; body?: unknown };
 	res?: IncomingMessage;
 }
 
-/** The extension hook: sets the parameters of a call, and watches its response for a break. */
+/** The extension hook: sets the parameters and the body of a call, and watches its response for a break. */
 export function prepareRequest(request: ConsulHookRequest): void {
 	if (!(request.ctx instanceof ConsulCall)) return;
 	Object.assign(request.opts.query, request.ctx.parameters);
+	if (request.ctx.body !== undefined) request.opts.body = request.ctx.body;
 	reportBrokenBody(request, request.ctx);
 }
 
@@ -93,7 +97,7 @@ export function sendWithDeadline(
 			end(() => reject(new Error(`no answer within ${timeoutMs} ms`)), true);
 		}, timeoutMs);
 		signal?.addEventListener('abort', onAbort, { once: true });
-		call.once('closed', () => end(() => reject(new SpockError('CLOSED', 'the Consul backend was closed')), true));
+		call.once('closed', () => end(() => reject(new SpockError('CLOSED', 'the connection to Consul was closed')), true));
 		call.once('broken', (error: Error) => end(() => reject(error), true));
 		send().then(
 			(answer) => end(() => resolve(answer), false),

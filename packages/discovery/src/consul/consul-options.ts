@@ -2,6 +2,7 @@ import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../discovery-event.ts';
 import { parseConsulAddress } from './consul-address.ts';
+import type { ConsulHttp } from './consul-http.ts';
 
 /** Where Consul's agent listens unless told otherwise. */
 export const DEFAULT_CONSUL_ADDRESS = 'http://127.0.0.1:8500';
@@ -23,8 +24,8 @@ export interface ConsulTls {
 /** Which servers may answer. `stale`: any; `default`: the leader, nearly always; `consistent`: the leader, verified. */
 export type ConsulConsistency = 'stale' | 'default' | 'consistent';
 
-/** Options of {@link consulBackend}. */
-export interface ConsulBackendOptions {
+/** How to reach Consul, and as whom: for everything that is asked of it. */
+export interface ConsulConnectionOptions {
 	/** Consul's HTTP addresses; the next one is used when one fails. Default `http://127.0.0.1:8500`. */
 	readonly addresses?: readonly string[];
 	/** An ACL token; never logged, and in no error. */
@@ -46,6 +47,15 @@ export interface ConsulBackendOptions {
 	/** Default `Math.random`. */
 	readonly random?: Random;
 	readonly onEvent?: DiscoveryListener;
+}
+
+/** Options of {@link consulBackend}. */
+export interface ConsulBackendOptions extends ConsulConnectionOptions {
+	/**
+	 * A connection that others use as well; what says how to reach Consul then stands there, and whoever made it closes it.
+	 * Default: one of its own.
+	 */
+	readonly http?: ConsulHttp;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
 import { type FakeConsulInstance, toHealthEntry } from './fake-consul-entry.ts';
+import { FakeConsulKeys } from './fake-consul-keys.ts';
 
 /** What the fake does with one request instead of answering it well. */
 export type FakeConsulFault =
@@ -37,6 +38,8 @@ export interface FakeConsulOptions {
 
 interface Held {
 	readonly index: number;
+	/** What the index of its question is now. */
+	readonly indexNow: () => number;
 	readonly answer: () => void;
 }
 
@@ -48,7 +51,7 @@ export async function startFakeConsul(options: FakeConsulOptions = {}): Promise<
 }
 
 /**
- * Consul's health and catalog endpoints with blocking queries, over real HTTP, from a list that the test sets; and every
+ * Consul's health, catalog and key-value endpoints with blocking queries, over real HTTP, from a list that the test sets; and every
  * fault that a real server cannot be made to have. Faults are taken one for each request, in the order they were given.
  */
 export class FakeConsul implements AsyncDisposable {
@@ -57,6 +60,7 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #options: FakeConsulOptions;
 	readonly #clock: Clock;
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
+	readonly #keys = new FakeConsulKeys();
 	readonly #faults: FakeConsulFault[] = [];
 	readonly #held = new Set<Held>();
 	/** Requests that came while the fake was told to say nothing; undefined while it answers. */
@@ -118,6 +122,18 @@ export class FakeConsul implements AsyncDisposable {
 		this.touch();
 	}
 
+	/** Sets a key; the index grows and queries that are blocked on it return. */
+	setKey(key: string, value: string | Uint8Array): void {
+		this.#keys.set(key, value, this.#index + 1);
+		this.touch();
+	}
+
+	/** Deletes a key. */
+	deleteKey(key: string): void {
+		this.#keys.delete(key, this.#index + 1);
+		this.touch();
+	}
+
 	/** The index grows and blocked queries return, although nothing has changed. */
 	touch(): void {
 		this.#index++;
@@ -147,7 +163,7 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#wake(): void {
-		for (const held of [...this.#held]) if (this.#index > held.index) held.answer();
+		for (const held of [...this.#held]) if (held.indexNow() > held.index) held.answer();
 	}
 
 	#handle(request: IncomingMessage, response: ServerResponse): void {
@@ -166,8 +182,9 @@ export class FakeConsul implements AsyncDisposable {
 		const fault = this.#faults.shift();
 		const index = Number(searchParams.get('index') ?? 0);
 		if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);
-		else if (index > 0 && index >= this.#index) this.#hold(index, searchParams, pathname, response);
-		else this.#answer(pathname, searchParams, response, {});
+		else if (index > 0 && index >= this.#indexOf(pathname, searchParams)) {
+			this.#hold(index, searchParams, pathname, response);
+		} else this.#answer(pathname, searchParams, response, {});
 	}
 
 	#hold(index: number, query: URLSearchParams, path: string, response: ServerResponse): void {
@@ -183,13 +200,19 @@ export class FakeConsul implements AsyncDisposable {
 			if (fault === undefined) this.#answer(path, query, response, {});
 			else this.#misbehave(fault, query, path, response);
 		};
-		const held: Held = { index, answer };
+		const held: Held = { index, indexNow: () => this.#indexOf(path, query), answer };
 		timer = this.#clock.setTimeout(answer, Number.parseInt(query.get('wait') ?? '300000', 10));
 		this.#held.add(held);
 		response.once('close', release);
 	}
 
+	#indexOf(path: string, query: URLSearchParams): number {
+		return this.#keys.answer(path, query)?.index ?? this.#index;
+	}
+
 	#body(path: string, query: URLSearchParams): unknown {
+		const keys = this.#keys.answer(path, query);
+		if (keys !== undefined) return keys.body ?? null;
 		const service = /^\/v1\/health\/service\/(.+)$/.exec(path)?.[1];
 		if (service !== undefined) {
 			const instances = this.#services.get(decodeURIComponent(service)) ?? [];
@@ -216,13 +239,13 @@ export class FakeConsul implements AsyncDisposable {
 	): void {
 		const all: Record<string, string | null> = {
 			'content-type': 'application/json',
-			'x-consul-index': String(this.#index),
+			'x-consul-index': String(this.#indexOf(path, query)),
 			'x-consul-knownleader': 'true',
 			'x-consul-lastcontact': '0',
 			...headers,
 		};
 		response.writeHead(
-			200,
+			this.#keys.answer(path, query)?.status ?? 200,
 			Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))),
 		);
 		response.end(JSON.stringify(body));

@@ -1,9 +1,18 @@
-import type { BackendStatus, CallOptions, ServiceInstance, ServiceListEntry, ServiceQuery } from '@spock/protocol';
+import type {
+	BackendStatus,
+	CallOptions,
+	KeyEntry,
+	KeyQuery,
+	ServiceInstance,
+	ServiceListEntry,
+	ServiceQuery,
+} from '@spock/protocol';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import { isSameList } from '../snapshot-diff.ts';
 import { WatchLoop } from '../watch-loop.ts';
 import { ConsulHttp } from './consul-http.ts';
+import { consulKeyLoop } from './consul-keys.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
 import { readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 
@@ -19,7 +28,7 @@ class ConsulBackend implements Backend {
 	readonly name = 'consul';
 	readonly #options: ConsulBackendOptions;
 	readonly #http: ConsulHttp;
-	readonly #loops = new Set<WatchLoop<readonly ServiceInstance[]>>();
+	readonly #loops = new Set<WatchLoop<readonly ServiceInstance[]> | WatchLoop<readonly KeyEntry[]>>();
 
 	constructor(options: ConsulBackendOptions) {
 		this.#options = options;
@@ -42,14 +51,12 @@ class ConsulBackend implements Backend {
 			clock: this.#http.clock,
 			...(this.#options.random && { random: this.#options.random }),
 		});
-		this.#loops.add(loop);
-		loop.start();
-		return {
-			stop: () => {
-				loop.stop();
-				this.#loops.delete(loop);
-			},
-		};
+		return this.#run(loop);
+	}
+
+	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
+		this.#http.refuseIfClosed();
+		return this.#run(consulKeyLoop(this.#http, query, observer, this.#options.random));
 	}
 
 	async list(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<readonly ServiceListEntry[]> {
@@ -73,5 +80,16 @@ class ConsulBackend implements Backend {
 		this.#loops.clear();
 		// A connection that was given is its giver's to close.
 		if (this.#options.http === undefined) await this.#http.close();
+	}
+
+	#run(loop: WatchLoop<readonly ServiceInstance[]> | WatchLoop<readonly KeyEntry[]>): BackendWatch {
+		this.#loops.add(loop);
+		loop.start();
+		return {
+			stop: () => {
+				loop.stop();
+				this.#loops.delete(loop);
+			},
+		};
 	}
 }

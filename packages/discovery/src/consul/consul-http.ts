@@ -37,6 +37,8 @@ export interface ConsulQuestion<T> {
 	readonly parameters?: ConsulParameters;
 	/** Sent as JSON in place of what the npm package would make of its options. */
 	readonly body?: unknown;
+	/** A longer answer is FRAME_TOO_LARGE. Default: no limit. */
+	readonly answerBytesMax?: number;
 	/** Makes the call: a method of the package's client, or `sendRequest`. */
 	readonly send: (client: ConsulClient, common: ConsulCommon) => Promise<unknown>;
 	/** Throws what makes the answer no answer: another address is asked then. */
@@ -202,7 +204,7 @@ export class ConsulHttp {
 		const { parameters, timeoutMs, isBlocking } = ask;
 		const startedAtMs = this.clock.now();
 		if (isBlocking) this.#blocking++;
-		const call = new ConsulCall(parameters, question.body);
+		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
 		let token: string | undefined;
 		try {
 			token = await this.#token.read();
@@ -217,7 +219,8 @@ export class ConsulHttp {
 			return value;
 		} catch (reason) {
 			const error = consulError(reason, endpoint.address.url, token);
-			if (error.code !== 'ABORTED' && error.code !== 'CLOSED') this.#failed(startedAtMs, error);
+			// Who asked gave up, or asked for too much: nothing of that is Consul's fault.
+			if (!isOurs(error)) this.#failed(startedAtMs, error);
 			throw error;
 		} finally {
 			this.#calls.delete(call);
@@ -249,4 +252,8 @@ export class ConsulHttp {
 			error,
 		});
 	}
+}
+
+function isOurs({ code }: SpockError): boolean {
+	return code === 'ABORTED' || code === 'CLOSED' || code === 'FRAME_TOO_LARGE';
 }

@@ -129,6 +129,8 @@ describe('keys of a real Consul', () => {
 			['empty', Buffer.alloc(0)],
 			['a b/ü/?&=#%2F+"', Buffer.from('name')],
 			['ends/', Buffer.from('folder')],
+			['/begins', Buffer.from('slash')],
+			['a//b/../c', Buffer.from('segments')],
 		] as const) {
 			await put(consul, key, value);
 			const [found] = entriesOf(await one.keys.get({ key }));

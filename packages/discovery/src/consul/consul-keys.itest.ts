@@ -159,6 +159,16 @@ describe('a watch of a key when Consul misbehaves', () => {
 		await waitFor('what is left', () => one.answers.at(-1)?.startsWith('app/0=x') === true);
 	});
 
+	it('a name that Consul cannot have is BAD_REQUEST, and Consul is never asked', async () => {
+		await using fake = await startFakeConsul();
+		for (const key of ['.', '..', 'a\nb', 'a\u0000', 'a\u2028', '\ud800', 'a\u00a0b']) {
+			await using one = watchedKeys([fake], { key });
+			await waitFor('the refusal', () => one.errors.length > 0);
+			expect(one.errors[0]).toMatchObject({ code: 'BAD_REQUEST', details: { path: 'key' } });
+		}
+		expect(fake.requests).toEqual([]);
+	});
+
 	it('another address is asked when one fails', async () => {
 		await using dead = await startFakeConsul();
 		await using fake = await startFakeConsul();

@@ -169,6 +169,6 @@ describe('imports', () => {
 
 	it('only one file knows the consul package', () => {
 		const knowing = sourcesOf('discovery').filter((file) => importsOf(file).some(({ target }) => target === 'consul'));
-		expect(knowing.map((file) => relative(packages, file))).toEqual(['discovery/src/consul/consul-backend.ts']);
+		expect(knowing.map((file) => relative(packages, file))).toEqual(['discovery/src/consul/consul-client.ts']);
 	});
 });

@@ -21,7 +21,7 @@ export const LIST: CallTraits = makeTraits({ idempotent: true, read: readList })
 /** A subscription of one session: made anew on the next one, so not repeated by itself. Lookups wait for its answer. */
 export const SUBSCRIBE: CallTraits = makeTraits({ read: readSnapshot });
 /** As SNAPSHOT and SUBSCRIBE, of keys. */
-export const KEYS: CallTraits = makeTraits({ idempotent: true, read: readKeySnapshot });
+export const KEY_SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readKeySnapshot });
 export const SUBSCRIBE_KEY: CallTraits = makeTraits({ read: readKeySnapshot });
 /** What nobody waits for. */
 export const BACKGROUND: CallTraits = makeTraits({ background: true });

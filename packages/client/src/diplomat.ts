@@ -1,4 +1,4 @@
-import { createPicker, explainSnapshot, noInstanceError, toAddress } from '@spock/balancer';
+import { createPicker, explain, inspectionOf, noInstanceError, toAddress } from '@spock/balancer';
 import {
 	type CallOptions,
 	type ExplainReply,
@@ -7,16 +7,19 @@ import {
 	type FuncData,
 	type FuncName,
 	type FuncReply,
+	type GetServiceData,
 	type KeyPrefixSnapshot,
 	type KeySnapshot,
 	type KeySource,
 	type KeyValueSnapshot,
+	type ReadOptions,
 	type ServiceAddress,
 	type ServiceList,
 	type ServiceQuery,
 	type ServiceSnapshot,
 	type ServiceSource,
 	SpockError,
+	tooOldError,
 } from '@spock/protocol';
 import { signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
@@ -96,8 +99,9 @@ export class Diplomat implements AsyncDisposable {
 
 	/**
 	 * One healthy instance: where it is. The first lookup of a service subscribes to it; later ones are picked in this
-	 * process. While the sidecar is away the answers go on, with `stale: true` and `ageMs`. Rejects with NO_SUCH_SERVICE
-	 * or NO_HEALTHY_INSTANCE when there is none. The address is frozen and may be shared between calls.
+	 * process. While the sidecar is away the answers go on, with `stale: true`, `ageMs` and `verifiedAt`. Rejects with
+	 * NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE when there is none; with NOT_READY or UNAVAILABLE when the registry has not
+	 * answered, or not lately enough for `maxAgeMs`. The address is frozen and may be shared between calls.
 	 */
 	getService(service: ServiceOrQuery, options?: GetServiceOptions): Promise<ServiceAddress> {
 		if (options === undefined) {
@@ -106,20 +110,26 @@ export class Diplomat implements AsyncDisposable {
 			const answer = isLocal ? this.#views.find(service)?.lookUp() : undefined;
 			if (answer !== undefined) return answer;
 		} else checkCallOptions(options);
-		const isPlain = typeof service === 'string' && options?.key === undefined && options?.timeoutMs === undefined;
-		if (isPlain && this.#goesRemote(options)) return this.#askByName(service, options?.signal);
+		if (typeof service === 'string' && isPlain(options) && this.#goesRemote(options)) {
+			return this.#askByName(service, options?.signal);
+		}
 		return this.#lookUp(service, options ?? {});
 	}
 
 	/**
 	 * As `getService`, but in this tick and only from the snapshot in this process: undefined when there is none yet (the
-	 * first call subscribes) or no instance serves.
+	 * first call subscribes), no instance serves, or the registry has not confirmed it within `maxAgeMs`.
 	 */
-	pick(service: ServiceOrQuery, options?: { readonly key?: string }): ServiceAddress | undefined {
-		const view = this.#views.find(service);
-		if (view !== undefined) return view.pick(options?.key);
-		if (this.#state !== 'open') return undefined;
-		return this.#views.open(toQuery(service))?.pick(options?.key);
+	pick(
+		service: ServiceOrQuery,
+		options?: { readonly key?: string; readonly maxAgeMs?: number },
+	): ServiceAddress | undefined {
+		const view = this.#views.find(service) ?? (this.#state === 'open' ? this.#views.open(toQuery(service)) : undefined);
+		if (options?.maxAgeMs !== undefined) {
+			checkCallOptions(options);
+			if (view?.isWithin(options.maxAgeMs) !== true) return undefined;
+		}
+		return view?.pick(options?.key);
 	}
 
 	/** All instances of a service, healthy or not. An unknown service is a snapshot without instances. */
@@ -161,7 +171,7 @@ export class Diplomat implements AsyncDisposable {
 		checkCallOptions(options);
 		return this.#whileOpen(() => {
 			const query = toKeyQuery(key);
-			if (this.#sidecar !== undefined && this.#goesRemote(options)) return this.#sidecar.fetchKeys(query, options);
+			if (this.#sidecar !== undefined && this.#goesRemote(options)) return this.#sidecar.keys.fetch(query, options);
 			return this.#keys().get(query, this.#callOptions(options));
 		});
 	}
@@ -192,13 +202,18 @@ export class Diplomat implements AsyncDisposable {
 		return openConfig(key, options, this.#keys(), this.#options, this.#iterators);
 	}
 
-	/** For every instance of a service whether it gets work, and why. */
+	/**
+	 * For every instance of a service whether it gets work and why, its checks, and when it last changed; how the source
+	 * stands with the service, and which clients of the sidecar watch it.
+	 */
 	explain(service: ServiceOrQuery, options: CallOptions = {}): Promise<ExplainReply> {
 		checkCallOptions(options);
 		return this.#whileOpen(async () => {
 			const query = toQuery(service);
 			if (this.#sidecar !== undefined) return this.#call('explain', query, QUESTION, options);
-			return explainSnapshot(await this.#source.get(query, this.#callOptions(options)));
+			const left = this.#callOptions(options);
+			const known = await this.#source.inspect?.(query, left);
+			return explain(query, known ?? inspectionOf(await this.#source.get(query, left)));
 		});
 	}
 
@@ -274,16 +289,21 @@ export class Diplomat implements AsyncDisposable {
 		throwIfAborted(signal, 'getService');
 		if (this.#state !== 'open') throw closedError();
 		if (this.#goesRemote(options)) return this.#ask(query, options);
-		const known = this.#views.find(query)?.lookUp(key);
-		if (known !== undefined) return known;
+		const { maxAgeMs } = options;
+		const known = this.#views.find(query);
+		const answerKnown = maxAgeMs === undefined || known?.isWithin(maxAgeMs) ? known?.lookUp(key) : undefined;
+		if (answerKnown !== undefined) return answerKnown;
 		const left = await this.#whenGreeted(options);
 		if (this.#isRemote()) return this.#ask(query, left);
 		const view = this.#views.open(query);
 		if (view === undefined && this.#sidecar !== undefined) return this.#ask(query, left);
-		if (view === undefined || !view.known) {
+		if (view === undefined || !view.known || (maxAgeMs !== undefined && !view.isWithin(maxAgeMs))) {
 			const snapshot = await this.#source.get(query, this.#callOptions(left));
 			if (view === undefined) return this.#pickOnce(snapshot, key);
 			if (!view.known) view.accept(snapshot);
+			view.renew(snapshot);
+			// What was asked for may say something else than what is known here, which a push is about to replace.
+			if (maxAgeMs !== undefined && !view.isWithin(maxAgeMs)) return this.#pickOnce(snapshot, key);
 		}
 		const answer = view.lookUp(key);
 		if (answer === undefined) throw view.noInstanceError();
@@ -303,8 +323,18 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	#ask(query: ServiceQuery, options: GetServiceOptions): Promise<ServiceAddress> {
-		const { key } = options;
-		return this.#call('getService', key === undefined ? query : { ...query, key }, ADDRESS, options);
+		const { key, maxAgeMs } = options;
+		const data = key === undefined ? query : { ...query, key };
+		if (maxAgeMs !== undefined) return this.#askWithin(maxAgeMs, data, options);
+		return this.#call('getService', data, ADDRESS, options);
+	}
+
+	async #askWithin(maxAgeMs: number, query: GetServiceData, options: GetServiceOptions): Promise<ServiceAddress> {
+		const address = await this.#call('getService', { ...query, maxAgeMs }, ADDRESS, options);
+		// A sidecar that knows nothing of maxAgeMs has looked at no age.
+		const { ageMs = 0 } = address;
+		if (ageMs > maxAgeMs) throw tooOldError('service', query.service, ageMs, maxAgeMs);
+		return address;
 	}
 
 	#pickOnce(snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress {
@@ -346,8 +376,8 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/** The options that every source understands, the deadline always among them. */
-	#callOptions({ timeoutMs = this.#options.timeoutMs, signal }: CallOptions): CallOptions {
-		return { timeoutMs, signal };
+	#callOptions({ timeoutMs = this.#options.timeoutMs, signal, maxAgeMs }: ReadOptions): ReadOptions {
+		return { timeoutMs, signal, maxAgeMs };
 	}
 
 	#endIterators(): void {
@@ -371,4 +401,9 @@ export class Diplomat implements AsyncDisposable {
 		void this.#sidecar?.close();
 		this.#resolveClosed(closed);
 	}
+}
+
+/** True for a lookup whose frame depends on nothing but the service's name. */
+function isPlain(options: GetServiceOptions | undefined): boolean {
+	return options?.key === undefined && options?.timeoutMs === undefined && options?.maxAgeMs === undefined;
 }

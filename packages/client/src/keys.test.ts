@@ -14,6 +14,7 @@ describe('getKey and watchKey', () => {
 			revision: 1,
 			source: 'live',
 			ageMs: 0,
+			verifiedAt: expect.any(Number),
 		});
 		const asked = sidecar.requests.length;
 		sidecar.publishKey(fakeKey('app/limits', 2, '6'));

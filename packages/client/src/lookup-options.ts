@@ -1,16 +1,17 @@
 import {
-	type CallOptions,
 	type KeyQuery,
 	normaliseKeyQuery,
 	normaliseQuery,
+	type ReadOptions,
 	type ServiceQuery,
+	TIMEOUT_MS_MAX,
 	validateKeyQuery,
 	validateQuery,
 } from '@spock/protocol';
-import { durationMsOption, signalOption } from '@spock/protocol/internal';
+import { durationMsOption, integerOption, signalOption } from '@spock/protocol/internal';
 
 /** Options of one lookup. */
-export interface LookupOptions extends CallOptions {
+export interface LookupOptions extends ReadOptions {
 	/** True: ask the sidecar this time, and not the snapshot in this process. Default false. */
 	readonly fresh?: boolean;
 }
@@ -41,7 +42,8 @@ export function toKeyQuery(key: KeyOrQuery | PrefixQuery): KeyQuery {
 }
 
 /** Throws a RangeError or a TypeError naming the option and its value. */
-export function checkCallOptions({ timeoutMs, signal }: CallOptions): void {
+export function checkCallOptions({ timeoutMs, signal, maxAgeMs }: ReadOptions): void {
 	if (timeoutMs !== undefined) durationMsOption('timeoutMs', timeoutMs);
 	if (signal !== undefined) signalOption('signal', signal);
+	if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
 }

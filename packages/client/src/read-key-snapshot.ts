@@ -1,11 +1,11 @@
-import { type KeyEntry, type KeyQuery, type KeySnapshot, makeKeySnapshot } from '@spock/protocol';
+import { type KeyEntry, type KeyQuery, type KeySnapshot, makeKeySnapshot, type SnapshotState } from '@spock/protocol';
 
-import { expectArray, expectObject, readAgeMs, readSource, wrong } from './read-snapshot.ts';
+import { expectArray, expectObject, readMs, readSource, wrong } from './read-snapshot.ts';
 
 /** What a reply or a push says of keys; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readKeySnapshot(data: unknown): KeySnapshot {
 	const members = expectObject(data, '');
-	const { key, prefix, datacenter, revision, source, ageMs, value } = members;
+	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, held, value } = members;
 	if (typeof key !== 'string') throw wrong('key', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	const query: KeyQuery = {
@@ -13,7 +13,13 @@ export function readKeySnapshot(data: unknown): KeySnapshot {
 		...(prefix === true && { prefix }),
 		...(typeof datacenter === 'string' && { datacenter }),
 	};
-	const state = { revision: revision as number, source: readSource(source), ageMs: readAgeMs(ageMs) };
+	const state: SnapshotState = {
+		revision: revision as number,
+		source: readSource(source),
+		ageMs: readMs(ageMs),
+		verifiedAt: readMs(verifiedAt),
+		...(held === true && { held }),
+	};
 	if (prefix === true) {
 		const entries = expectArray(members['entries'], 'entries').map((entry, index) => {
 			const path = `entries[${index}]`;

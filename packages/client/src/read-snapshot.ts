@@ -18,7 +18,10 @@ const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warn
 
 /** A snapshot from the data of a reply or a push; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readSnapshot(data: unknown): ServiceSnapshot {
-	const { service, tags, datacenter, revision, instances, source, ageMs } = expectObject(data, '');
+	const { service, tags, datacenter, revision, instances, source, ageMs, verifiedAt, held, panic } = expectObject(
+		data,
+		'',
+	);
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	return Object.freeze({
@@ -28,7 +31,10 @@ export function readSnapshot(data: unknown): ServiceSnapshot {
 		revision: revision as number,
 		instances: Object.freeze(expectArray(instances, 'instances').map(readInstance)),
 		source: readSource(source),
-		ageMs: readAgeMs(ageMs),
+		ageMs: readMs(ageMs),
+		verifiedAt: readMs(verifiedAt),
+		...(held === true && { held }),
+		...(panic === true && { panic }),
 	} satisfies ServiceSnapshot);
 }
 
@@ -36,20 +42,27 @@ export function readSnapshot(data: unknown): ServiceSnapshot {
 export function readAddress(data: unknown): ServiceAddress {
 	const members = expectObject(data, '');
 	const place = readPlace(members, '');
-	const { stale, ageMs } = members;
-	return Object.freeze(stale === true ? { ...place, stale, ageMs: readAgeMs(ageMs) } : place);
+	const { stale, ageMs, verifiedAt } = members;
+	return Object.freeze(
+		stale === true ? { ...place, stale, ageMs: readMs(ageMs), verifiedAt: readMs(verifiedAt) } : place,
+	);
 }
 
 /** The answer to listServices; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readList(data: unknown): ServiceList {
-	const { services, source, ageMs } = expectObject(data, '');
+	const { services, source, ageMs, verifiedAt } = expectObject(data, '');
 	const entries = expectArray(services, 'services').map((entry, index) => {
 		if (!isObject(entry) || typeof entry['name'] !== 'string')
 			throw wrong(`services[${index}]`, 'an object with a name');
 		const { name, tags } = entry as { name: string; tags?: unknown };
 		return Object.freeze({ name, tags: readTags(tags) });
 	});
-	return Object.freeze({ services: Object.freeze(entries), source: readSource(source), ageMs: readAgeMs(ageMs) });
+	return Object.freeze({
+		services: Object.freeze(entries),
+		source: readSource(source),
+		ageMs: readMs(ageMs),
+		verifiedAt: readMs(verifiedAt),
+	});
 }
 
 /** Where an instance is and what it is called; `prefix` stands before the names of the members in an error. */
@@ -71,8 +84,8 @@ export function readSource(source: unknown): SnapshotSource {
 	return source === 'last-known-good' || source === 'static' ? source : 'live';
 }
 
-export function readAgeMs(ageMs: unknown): number {
-	return typeof ageMs === 'number' && ageMs >= 0 ? ageMs : 0;
+export function readMs(value: unknown): number {
+	return typeof value === 'number' && value >= 0 ? value : 0;
 }
 
 function readInstance(data: unknown, index: number): ServiceInstance {

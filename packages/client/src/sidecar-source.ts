@@ -10,6 +10,7 @@ import {
 	normaliseQuery,
 	type Push,
 	queryKey,
+	type ReadOptions,
 	type ServiceList,
 	type ServiceQuery,
 	type ServiceSnapshot,
@@ -19,7 +20,7 @@ import {
 } from '@spock/protocol';
 
 import type { CallTraits } from './call.ts';
-import { KEYS, LIST, SNAPSHOT, SUBSCRIBE, SUBSCRIBE_KEY } from './call-traits.ts';
+import { KEY_SNAPSHOT, LIST, SNAPSHOT, SUBSCRIBE, SUBSCRIBE_KEY } from './call-traits.ts';
 import { Connection, type ConnectionListener } from './connection.ts';
 import type { ResolvedOptions } from './options.ts';
 import { readKeySnapshot } from './read-key-snapshot.ts';
@@ -39,8 +40,8 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 
 	constructor(options: ResolvedOptions) {
 		this.#options = options;
-		this.#services = new Subscriptions(this.#serviceKind(), this, options);
-		this.keys = new Subscriptions(this.#keyKind(), this, options);
+		this.#services = new Subscriptions(SERVICES, this, options);
+		this.keys = new Subscriptions(KEYS, this, options);
 		this.connection = new Connection(options, this);
 	}
 
@@ -53,7 +54,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		return this.#services.peek(query);
 	}
 
-	get(query: ServiceQuery, options?: CallOptions): Promise<ServiceSnapshot> {
+	get(query: ServiceQuery, options?: ReadOptions): Promise<ServiceSnapshot> {
 		return this.#services.get(query, options);
 	}
 
@@ -62,13 +63,8 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 	}
 
 	/** The snapshot the sidecar has now, asked for over the wire. */
-	fetch(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
-		return this.call('getInstances', normaliseQuery(query), SNAPSHOT, options) as Promise<ServiceSnapshot>;
-	}
-
-	/** What the sidecar knows of a key or prefix now, asked for over the wire. */
-	fetchKeys(query: KeyQuery, options: CallOptions = {}): Promise<KeySnapshot> {
-		return this.call('getKey', normaliseKeyQuery(query), KEYS, options) as Promise<KeySnapshot>;
+	fetch(query: ServiceQuery, options?: ReadOptions): Promise<ServiceSnapshot> {
+		return this.#services.fetch(query, options);
 	}
 
 	list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
@@ -114,34 +110,30 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		this.#services.close();
 		this.keys.close();
 	}
-
-	#serviceKind(): SubscriptionKind<ServiceQuery, ServiceSnapshot> {
-		return {
-			getFunc: 'getInstances',
-			watchFunc: 'watchService',
-			unwatchFunc: 'unwatchService',
-			traits: SUBSCRIBE,
-			noun: 'service',
-			nameOf: ({ service }) => service,
-			keyOf: queryKey,
-			normalise: normaliseQuery,
-			read: readSnapshot,
-			fetch: (query, options) => this.fetch(query, options),
-		};
-	}
-
-	#keyKind(): SubscriptionKind<KeyQuery, KeySnapshot> {
-		return {
-			getFunc: 'getKey',
-			watchFunc: 'watchKey',
-			unwatchFunc: 'unwatchKey',
-			traits: SUBSCRIBE_KEY,
-			noun: 'key',
-			nameOf: ({ key }) => key,
-			keyOf: keyQueryKey,
-			normalise: normaliseKeyQuery,
-			read: readKeySnapshot,
-			fetch: (query, options) => this.fetchKeys(query, options),
-		};
-	}
 }
+
+const SERVICES: SubscriptionKind<ServiceQuery, ServiceSnapshot> = {
+	getFunc: 'getInstances',
+	watchFunc: 'watchService',
+	unwatchFunc: 'unwatchService',
+	fetched: SNAPSHOT,
+	subscribed: SUBSCRIBE,
+	noun: 'service',
+	nameOf: ({ service }) => service,
+	keyOf: queryKey,
+	normalise: normaliseQuery,
+	read: readSnapshot,
+};
+
+const KEYS: SubscriptionKind<KeyQuery, KeySnapshot> = {
+	getFunc: 'getKey',
+	watchFunc: 'watchKey',
+	unwatchFunc: 'unwatchKey',
+	fetched: KEY_SNAPSHOT,
+	subscribed: SUBSCRIBE_KEY,
+	noun: 'key',
+	nameOf: ({ key }) => key,
+	keyOf: keyQueryKey,
+	normalise: normaliseKeyQuery,
+	read: readKeySnapshot,
+};

@@ -5,7 +5,7 @@ import type { Session } from './session.ts';
 import { Waiters } from './waiters.ts';
 
 /** What every snapshot says of itself. */
-export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs'>;
+export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt'>;
 
 /** One query that is wanted, whether there is a connection or not: its newest snapshot and who is told of it. */
 export class Subscription<Q, S extends PublishedSnapshot> {

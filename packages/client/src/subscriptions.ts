@@ -1,9 +1,12 @@
 import {
 	type CallOptions,
 	type FuncName,
+	knownAgeMs,
+	type ReadOptions,
 	type SnapshotObserver,
 	type SourceWatch,
 	SpockError,
+	tooOldError,
 	type WatchedSource,
 } from '@spock/protocol';
 
@@ -28,8 +31,9 @@ export interface SubscriptionKind<Q, S> {
 	readonly getFunc: FuncName;
 	readonly watchFunc: FuncName;
 	readonly unwatchFunc: FuncName;
-	/** Of the reply to `watchFunc`: checks it and gives the snapshot. */
-	readonly traits: CallTraits;
+	/** How the replies to `getFunc` and to `watchFunc` are read. */
+	readonly fetched: CallTraits;
+	readonly subscribed: CallTraits;
 	/** What is asked for, as the member of an error's details. */
 	readonly noun: 'service' | 'key';
 	nameOf(query: Q): string;
@@ -38,8 +42,6 @@ export interface SubscriptionKind<Q, S> {
 	normalise(query: Q): Q;
 	/** The snapshot in a push; throws PROTOCOL. */
 	read(data: unknown): S;
-	/** Asks for the snapshot of a query over the wire, once. */
-	fetch(query: Q, options: CallOptions): Promise<S>;
 }
 
 /** The way to the sidecar, which all subscriptions of a client share. */
@@ -47,6 +49,8 @@ export interface SubscriptionPort {
 	readonly connection: Connection;
 	/** False for a sidecar that cannot push; undefined until the first has answered hello. */
 	readonly pushes: boolean | undefined;
+	/** Calls any function; the options are checked already. */
+	call(func: FuncName, data: unknown, traits: CallTraits, options: CallOptions): Promise<unknown>;
 }
 
 /**
@@ -84,32 +88,46 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		return subscription.read();
 	}
 
-	async get(query: Q, options: CallOptions = {}): Promise<S> {
+	async get(query: Q, options: ReadOptions = {}): Promise<S> {
 		const { timeoutMs = this.#options.timeoutMs, signal } = options;
 		const { getFunc } = this.#kind;
 		const { connection } = this.#port;
 		throwIfAborted(signal, getFunc);
 		if (this.#closed) throw closedError();
 		const subscription = this.#port.pushes === false ? undefined : this.#open(query);
-		if (subscription === undefined) return this.#kind.fetch(query, options);
+		if (subscription === undefined) return this.fetch(query, options);
 		const known = subscription.read();
-		if (known !== undefined) return known;
+		if (known !== undefined) return this.#within(known, query, options);
 		const refusal = connection.refusal(getFunc);
 		if (refusal !== undefined) throw refusal;
 		// It was refused before and waits for its turn: somebody who asks now need not.
 		if (this.#failed.delete(subscription)) this.#subscribe(subscription);
 		const startedMs = this.#options.clock.now();
+		const left = (): ReadOptions => ({
+			...options,
+			timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock),
+		});
 		try {
 			await subscription.waiters.wait(getFunc, { timeoutMs, signal }, () => this.#timeoutError(query, timeoutMs));
 		} catch (error) {
 			if (this.#port.pushes !== false || !SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
-			return this.#kind.fetch(query, {
-				...options,
-				timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock),
-			});
+			return this.fetch(query, left());
 		}
 		const snapshot = subscription.read();
 		if (snapshot === undefined) throw closedError();
+		return this.#within(snapshot, query, left());
+	}
+
+	/** The snapshot the sidecar has now, asked for over the wire. */
+	async fetch(query: Q, options: ReadOptions = {}): Promise<S> {
+		const { maxAgeMs } = options;
+		const { getFunc, fetched, noun } = this.#kind;
+		const data = { ...this.#kind.normalise(query), ...(maxAgeMs !== undefined && { maxAgeMs }) };
+		const snapshot = (await this.#port.call(getFunc, data, fetched, options)) as S;
+		// A sidecar that knows nothing of maxAgeMs has looked at no age.
+		if (maxAgeMs !== undefined && snapshot.ageMs > maxAgeMs) {
+			throw tooOldError(noun, this.#kind.nameOf(query), snapshot.ageMs, maxAgeMs);
+		}
 		return snapshot;
 	}
 
@@ -179,6 +197,17 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		this.#wanted.clear();
 	}
 
+	/** What is known, if it is young enough for the caller; else what the sidecar says, which may verify it. */
+	#within(known: S, query: Q, options: ReadOptions): S | Promise<S> {
+		const { maxAgeMs } = options;
+		if (maxAgeMs === undefined) return known;
+		const ageMs = knownAgeMs(known, this.#options.clock.wallNow());
+		if (ageMs <= maxAgeMs) return known;
+		const { noun } = this.#kind;
+		if (this.#session === undefined) throw tooOldError(noun, this.#kind.nameOf(query), ageMs, maxAgeMs);
+		return this.fetch(query, options);
+	}
+
 	#open(query: Q): Subscription<Q, S> | undefined {
 		const key = this.#kind.keyOf(query);
 		const { clock, subscriptionsMax, unref } = this.#options;
@@ -206,7 +235,7 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		session.send(
 			this.#kind.watchFunc,
 			subscription.query,
-			this.#kind.traits,
+			this.#kind.subscribed,
 			this.#options.timeoutMs,
 			(snapshot) => this.#subscribed(subscription, session, snapshot as S),
 			(error) => this.#refused(subscription, session, error),

@@ -1,24 +1,32 @@
 import {
 	type CallOptions,
+	type ReadOptions,
 	type SnapshotObserver,
+	type SnapshotState,
 	type SourceWatch,
 	SpockError,
+	TIMEOUT_MS_MAX,
+	tooOldError,
 	type WatchedSource,
 } from '@spock/protocol';
-import { durationMsOption, type TimerHandle } from '@spock/protocol/internal';
+import { durationMsOption, integerOption, type TimerHandle } from '@spock/protocol/internal';
 
-import type { EntryStatus, PublishedState } from './answer-kind.ts';
+import type { EntryInspection, EntryStatus } from './answer-kind.ts';
 import { CacheEntry, type CacheEntryContext, type Waiter } from './cache-entry.ts';
 
+/** Failures that say how it stands with a question, and not with the call. */
+const EXPLAINED: ReadonlySet<string> = new Set(['NOT_READY', 'UNAVAILABLE', 'ACL_DENIED', 'TIMEOUT']);
+
 /** What an {@link AnswerCache} needs; all resolved. */
-export interface AnswerCacheOptions<Q, V, S> extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision'> {
+export interface AnswerCacheOptions<Q, V extends readonly unknown[], S extends SnapshotState>
+	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision'> {
 	readonly idleTtlMs: number;
 	readonly entriesMax: number;
 	readonly firstAnswerMs: number;
 }
 
 /** One watch for each question, however many ask it; the last good answer of each; and an end for those nobody reads. */
-export class AnswerCache<Q, V, S extends PublishedState> implements WatchedSource<Q, S> {
+export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotState> implements WatchedSource<Q, S> {
 	readonly #options: AnswerCacheOptions<Q, V, S>;
 	readonly #context: CacheEntryContext<Q, V, S>;
 	readonly #entries = new Map<string, CacheEntry<Q, V, S>>();
@@ -40,20 +48,48 @@ export class AnswerCache<Q, V, S extends PublishedState> implements WatchedSourc
 		return entry.read();
 	}
 
-	/** The current snapshot, or the first one when it comes. */
-	async get(query: Q, options: CallOptions = {}): Promise<S> {
-		const { signal, timeoutMs = this.#options.firstAnswerMs } = options;
+	/** The current snapshot, or the first one when it comes; verified first if it is older than the caller wants. */
+	async get(query: Q, options: ReadOptions = {}): Promise<S> {
+		const { signal, maxAgeMs, timeoutMs = this.#options.firstAnswerMs } = options;
 		const waitMs = durationMsOption('timeoutMs', timeoutMs);
+		if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
 		if (signal?.aborted) throw aborted(signal);
 		const entry = this.#entry(query);
 		const known = entry.read();
-		if (known !== undefined) return known;
-		const refusal = entry.refusal();
-		if (refusal !== undefined) throw refusal;
-		await this.#firstAnswer(entry, waitMs, signal);
-		const answer = entry.read();
+		if (known === undefined) {
+			const refusal = entry.refusal();
+			if (refusal !== undefined) throw refusal;
+			await this.#nextAnswer(entry, waitMs, signal);
+		} else if (maxAgeMs !== undefined && entry.ageMs > maxAgeMs) {
+			await this.#verify(entry, maxAgeMs, waitMs, signal);
+		}
+		// A fresh entry was verified just now or is young enough, however long its reader had to wait for its turn.
+		if (maxAgeMs !== undefined && !entry.isFresh && entry.ageMs > maxAgeMs) {
+			throw this.#tooOld(entry, maxAgeMs, entry.error);
+		}
+		const answer = maxAgeMs === undefined ? entry.read() : entry.readVerified();
 		if (answer === undefined) throw entry.refusal() ?? this.#notReady(query, waitMs);
 		return answer;
+	}
+
+	/** What is known of a question beyond its snapshot; waits for a first answer, and says why there is none. */
+	async inspect(query: Q, options: CallOptions = {}): Promise<EntryInspection<Q, V, S>> {
+		try {
+			await this.get(query, options);
+		} catch (error) {
+			// Why there is nothing to serve is what the question is about; a caller that gave up is told so.
+			if (!SpockError.is(error) || !EXPLAINED.has(error.code)) throw error;
+			const inspection = this.#entries.get(this.#options.kind.keyOf(query))?.inspect();
+			if (inspection === undefined) throw error;
+			return { ...inspection, error: inspection.error ?? error.message };
+		}
+		return this.#entry(query).inspect();
+	}
+
+	/** Something of this name was taken out on purpose: see `CacheEntry.trustEmpty`. */
+	trustEmpty(name: string): void {
+		const { kind } = this.#options;
+		for (const entry of this.#entries.values()) if (kind.nameOf(entry.query) === name) entry.trustEmpty();
 	}
 
 	/** Tells the observer what is known, then every change. */
@@ -110,7 +146,26 @@ export class AnswerCache<Q, V, S extends PublishedState> implements WatchedSourc
 		return entry;
 	}
 
-	#firstAnswer(entry: CacheEntry<Q, V, S>, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+	/** Has the registry asked out of turn. Rejects with UNAVAILABLE when it does not answer. */
+	async #verify(
+		entry: CacheEntry<Q, V, S>,
+		maxAgeMs: number,
+		waitMs: number,
+		signal: AbortSignal | undefined,
+	): Promise<void> {
+		// A watch that fails asks again by itself, and more often would not help a registry that is out of reach.
+		if (!entry.isFresh) return;
+		const answered = this.#nextAnswer(entry, waitMs, signal);
+		entry.verify();
+		try {
+			await answered;
+		} catch (error) {
+			if (SpockError.is(error, 'ABORTED') || SpockError.is(error, 'CLOSED')) throw error;
+			throw this.#tooOld(entry, maxAgeMs, error);
+		}
+	}
+
+	#nextAnswer(entry: CacheEntry<Q, V, S>, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
 		const { clock } = this.#options;
 		return new Promise((resolve, reject) => {
 			const end = (): void => {
@@ -152,17 +207,25 @@ export class AnswerCache<Q, V, S extends PublishedState> implements WatchedSourc
 
 	/** Evicts the entries that nobody has read for `idleTtlMs`. */
 	#sweep(): void {
-		const { clock, idleTtlMs } = this.#options;
+		const { clock, idleTtlMs, entriesMax } = this.#options;
 		const unusedSinceMs = clock.now() - idleTtlMs;
+		// What is last known cannot be had again while the registry is away: it goes only to make room.
+		const isFull = this.#entries.size >= entriesMax;
 		for (const [key, entry] of this.#entries) {
 			if (entry.peeked) {
 				entry.peeked = false;
 				entry.usedAtMs = clock.now();
 			}
 			if (entry.observers.size > 0 || entry.waiters.size > 0 || entry.usedAtMs > unusedSinceMs) continue;
+			if (entry.isLastKnown && !isFull) continue;
 			this.#entries.delete(key);
 			entry.evict();
 		}
+	}
+
+	#tooOld({ query, ageMs }: CacheEntry<Q, V, S>, maxAgeMs: number, cause: unknown): SpockError {
+		const { kind } = this.#options;
+		return tooOldError(kind.noun, kind.nameOf(query), ageMs, maxAgeMs, cause);
 	}
 
 	#notReady(query: Q, waitedMs: number): SpockError {

@@ -5,7 +5,7 @@ import { consulBackend } from './consul/consul-backend.ts';
 
 describeSourceContract('a BackendSource over Consul', async () => {
 	const fake = await startFakeConsul();
-	const source = new BackendSource({ backend: consulBackend({ addresses: [fake.url] }) });
+	const source = new BackendSource({ backend: consulBackend({ addresses: [fake.url] }), emptyHoldMs: 0 });
 	return {
 		source,
 		setService: (service, hosts) => {

@@ -1,29 +1,31 @@
-import {
-	type BackendStatus,
-	type CallOptions,
-	type KeyEntry,
-	type KeyQuery,
-	type KeySnapshot,
-	type KeySource,
-	type KeyWatchStatus,
-	type ServiceInstance,
-	type ServiceList,
-	type ServiceListEntry,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	type ServiceSource,
-	type SnapshotObserver,
-	type SourceWatch,
-	SpockError,
-	type WatchStatus,
+import type {
+	BackendStatus,
+	CallOptions,
+	Inspection,
+	KeyEntry,
+	KeyQuery,
+	KeySnapshot,
+	KeySource,
+	KeyWatchStatus,
+	ReadOptions,
+	ServiceInstance,
+	ServiceList,
+	ServiceQuery,
+	ServiceSnapshot,
+	ServiceSource,
+	SnapshotObserver,
+	SourceWatch,
+	WatchStatus,
 } from '@spock/protocol';
-import { type Clock, durationMsOption, integerOption, systemClock } from '@spock/protocol/internal';
+import { type Clock, durationMsOption, fractionOption, integerOption, systemClock } from '@spock/protocol/internal';
 
 import { AnswerCache } from './answer-cache.ts';
 import type { Backend } from './backend.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
 import { keyKind, keyWatchStatus } from './key-kind.ts';
-import { serviceKind, serviceWatchStatus } from './service-kind.ts';
+import { ListCache } from './list-cache.ts';
+import { ServiceKind, serviceWatchStatus } from './service-kind.ts';
+import { StateStore } from './state/state-store.ts';
 
 /** An entry that nobody reads ends after this. */
 export const DEFAULT_IDLE_TTL_MS = 60_000;
@@ -31,10 +33,10 @@ export const DEFAULT_IDLE_TTL_MS = 60_000;
 export const DEFAULT_ENTRIES_MAX = 10_000;
 /** Most different questions about keys at once. An answer may take a megabyte: this bounds them to one gigabyte. */
 export const DEFAULT_KEY_ENTRIES_MAX = 1000;
-/** How long a read waits for the first answer of a registry. */
-export const DEFAULT_FIRST_ANSWER_MS = 5000;
-/** Datacenters whose last list of services is remembered. */
-const LISTS_MAX = 64;
+/** How long a read waits for the first answer of a registry: less than a client's own deadline, so that it hears why. */
+export const DEFAULT_FIRST_ANSWER_MS = 4000;
+/** How long an empty answer after another one is held back. */
+export const DEFAULT_EMPTY_HOLD_MS = 10_000;
 
 /** Options of {@link BackendSource}. */
 export interface BackendSourceOptions {
@@ -50,8 +52,22 @@ export interface BackendSourceOptions {
 	readonly keyEntriesMax?: number;
 	/** Age past which a last known snapshot is UNAVAILABLE, in milliseconds. Default: no limit. */
 	readonly staleMaxMs?: number;
-	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 5000. */
+	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 4000. */
 	readonly firstAnswerMs?: number;
+	/**
+	 * How long "no instances any more" is held back before it is believed, in milliseconds; the last instances are served
+	 * meanwhile, marked. 0 believes it at once. Default 10000.
+	 */
+	readonly emptyHoldMs?: number;
+	/** Fraction of healthy instances, 0 to 1, below which all are served. Default 0: never. */
+	readonly panicThreshold?: number;
+	/**
+	 * A directory, made if need be, in which answers outlive the process: read only by this user. Default: none.
+	 * What cannot be written or read there is told to `onEvent`, and changes nothing else.
+	 */
+	readonly stateDir?: string;
+	/** Which registry and which part of it this is; a state file of another one is refused. Default: the backend's name. */
+	readonly stateScope?: string;
 	/** Told what happens, to log and count it. */
 	readonly onEvent?: DiscoveryListener;
 }
@@ -60,20 +76,25 @@ export interface BackendSourceOptions {
 export class BackendSource implements ServiceSource {
 	readonly name: string;
 	readonly #backend: Backend;
-	readonly #clock: Clock;
+	readonly #kind: ServiceKind;
 	readonly #cache: AnswerCache<ServiceQuery, readonly ServiceInstance[], ServiceSnapshot>;
 	/** Undefined where the registry has no keys. */
 	readonly #keys: AnswerCache<KeyQuery, readonly KeyEntry[], KeySnapshot> | undefined;
-	readonly #lists = new Map<string, { readonly services: readonly ServiceListEntry[]; readonly atMs: number }>();
+	readonly #lists: ListCache;
+	readonly #state: StateStore | undefined;
 
 	constructor(options: BackendSourceOptions) {
 		const { backend, clock = systemClock, onEvent = () => undefined } = options;
 		this.name = backend.name;
 		this.#backend = backend;
-		this.#clock = clock;
+		const { stateDir, stateScope = backend.name } = options;
+		const state = stateDir === undefined ? undefined : new StateStore({ stateDir, stateScope, clock, onEvent });
+		this.#state = state;
+		this.#lists = new ListCache({ backend, clock, state, onEvent });
 		const common = {
 			clock,
 			onEvent,
+			emptyHoldMs: durationMsOption('emptyHoldMs', options.emptyHoldMs ?? DEFAULT_EMPTY_HOLD_MS, 0),
 			idleTtlMs: durationMsOption('idleTtlMs', options.idleTtlMs ?? DEFAULT_IDLE_TTL_MS),
 			firstAnswerMs: durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS),
 			staleMaxMs:
@@ -81,16 +102,15 @@ export class BackendSource implements ServiceSource {
 					? Number.POSITIVE_INFINITY
 					: durationMsOption('staleMaxMs', options.staleMaxMs),
 		};
-		const entriesMax = integerOption('entriesMax', options.entriesMax ?? DEFAULT_ENTRIES_MAX, 1, 10_000_000);
-		this.#cache = new AnswerCache({ ...common, entriesMax, kind: serviceKind(backend) });
-		const keyEntriesMax = integerOption(
-			'keyEntriesMax',
-			options.keyEntriesMax ?? DEFAULT_KEY_ENTRIES_MAX,
-			1,
-			10_000_000,
-		);
-		const watchKey = backend.watchKey?.bind(backend);
-		this.#keys = watchKey && new AnswerCache({ ...common, entriesMax: keyEntriesMax, kind: keyKind(watchKey) });
+		const countOption = (name: 'entriesMax' | 'keyEntriesMax', fallback: number): number =>
+			integerOption(name, options[name] ?? fallback, 1, 10_000_000);
+		const panicThreshold = fractionOption('panicThreshold', options.panicThreshold ?? 0);
+		this.#kind = new ServiceKind({ backend, panicThreshold, state });
+		const entriesMax = countOption('entriesMax', DEFAULT_ENTRIES_MAX);
+		this.#cache = new AnswerCache({ ...common, entriesMax, kind: this.#kind });
+		const keys = keyKind(backend, state);
+		const keyEntriesMax = countOption('keyEntriesMax', DEFAULT_KEY_ENTRIES_MAX);
+		this.#keys = keys && new AnswerCache({ ...common, entriesMax: keyEntriesMax, kind: keys });
 	}
 
 	get keys(): KeySource | undefined {
@@ -101,7 +121,7 @@ export class BackendSource implements ServiceSource {
 		return this.#cache.peek(query);
 	}
 
-	get(query: ServiceQuery, options?: CallOptions): Promise<ServiceSnapshot> {
+	get(query: ServiceQuery, options?: ReadOptions): Promise<ServiceSnapshot> {
 		return this.#cache.get(query, options);
 	}
 
@@ -110,19 +130,20 @@ export class BackendSource implements ServiceSource {
 	}
 
 	/** The names of all services; the last list with its age when the registry does not answer. */
-	async list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
-		const key = query.datacenter ?? '';
-		try {
-			const services = await this.#backend.list(query, options);
-			if (this.#lists.size >= LISTS_MAX && !this.#lists.has(key)) this.#lists.clear();
-			this.#lists.set(key, { services, atMs: this.#clock.now() });
-			return { services, source: 'live', ageMs: 0 };
-		} catch (error) {
-			const known = this.#lists.get(key);
-			// Only an unreachable registry is bridged; a caller that gave up, or is denied, is told so.
-			if (known === undefined || !SpockError.is(error, 'UNAVAILABLE')) throw error;
-			return { services: known.services, source: 'last-known-good', ageMs: this.#clock.now() - known.atMs };
-		}
+	list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
+		return this.#lists.list(query, options);
+	}
+
+	async inspect(query: ServiceQuery, options?: CallOptions): Promise<Inspection> {
+		return this.#kind.inspection(await this.#cache.inspect(query, options));
+	}
+
+	/**
+	 * An instance of this service was deregistered on purpose, by this process: that none is left is believed at once for
+	 * as long as it would be held back.
+	 */
+	trustEmpty(service: string): void {
+		this.#cache.trustEmpty(service);
 	}
 
 	/** Every question being watched and what is known of it. */
@@ -144,5 +165,6 @@ export class BackendSource implements ServiceSource {
 		this.#cache.close();
 		this.#keys?.close();
 		await this.#backend.close();
+		await this.#state?.close();
 	}
 }

@@ -30,7 +30,15 @@ export interface BackendWatch {
 export interface Backend {
 	/** `consul`, `local`. */
 	readonly name: string;
-	/** Starts a watch. The observer may be called before this returns. */
+	/**
+	 * True when an empty answer is always meant, as of a list that somebody keeps by hand: it is not held back. Default:
+	 * false, because a registry may lose what it knew.
+	 */
+	readonly trustsEmpty?: boolean;
+	/**
+	 * Starts a watch. The observer may be called before this returns. Its first answer is asked of the registry after this
+	 * call, and never remembered: the cache starts a watch anew to have an answer verified.
+	 */
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch;
 	/**
 	 * Starts a watch of a key, or of all keys that begin with it: an answer is what was found, sorted by key, frozen. The

@@ -1,6 +1,7 @@
 import type { KeyQuery, ServiceQuery, ServiceSnapshot, SnapshotSource, SpockError } from '@spock/protocol';
 
 import type { SnapshotDiff } from './snapshot-diff.ts';
+import type { StateRefusal } from './state/state-file.ts';
 
 /** What a watch asks for. */
 export type WatchedQuery = ServiceQuery | KeyQuery;
@@ -35,6 +36,38 @@ export type DiscoveryEvent =
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
+	/**
+	 * The registry says that nothing is left of a service's instances or of a prefix's keys: that is held back. `count` is
+	 * how many there were. Told once for each hold.
+	 */
+	| { readonly type: 'held'; readonly query: WatchedQuery; readonly count: number; readonly holdMs: number }
+	/** A hold has ended: they are back, they are gone for good, the registry failed, or nobody asks any more. */
+	| {
+			readonly type: 'hold-ended';
+			readonly query: WatchedQuery;
+			readonly outcome: 'returned' | 'emptied' | 'failed' | 'dropped';
+			readonly heldMs: number;
+	  }
+	/** Too few instances are healthy: all are served from now on, or no longer. Told at each change. */
+	| {
+			readonly type: 'panic';
+			readonly query: ServiceQuery;
+			readonly active: boolean;
+			readonly healthy: number;
+			readonly instances: number;
+	  }
+	/** What an earlier process kept is served, because the registry does not answer. */
+	| { readonly type: 'state-restored'; readonly what: string; readonly ageMs: number }
+	/** A file of the state directory cannot be used: torn, foreign, of another version or place, or unreadable. */
+	| {
+			readonly type: 'state-refused';
+			readonly file: string;
+			readonly refusal: StateRefusal | 'unreadable';
+			readonly reason: string;
+	  }
+	/** A file of the state directory was written, or could not be; `isNews` for the first failure after a success. */
+	| { readonly type: 'state-write'; readonly outcome: 'ok' }
+	| { readonly type: 'state-write'; readonly outcome: 'failed'; readonly error: Error; readonly isNews: boolean }
 	/** The services file was read and is served. */
 	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
 	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */

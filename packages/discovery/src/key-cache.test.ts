@@ -16,7 +16,7 @@ describe('the cache of keys', () => {
 		last().answered(five);
 		for (const { seen } of readers) expect(seen).toHaveLength(1);
 		expect(new Set(await reads).size).toBe(1);
-		expect(keys.peek(limits)).toEqual({ ...limits, value: '5', revision: 1, source: 'live', ageMs: 0 });
+		expect(keys.peek(limits)).toMatchObject({ ...limits, value: '5', revision: 1, source: 'live', ageMs: 0 });
 	});
 
 	it('a key and a prefix of the same text are two questions', async () => {
@@ -131,6 +131,42 @@ describe('the cache of keys', () => {
 			},
 		]);
 		expect(JSON.stringify([source.keyWatches(), events])).not.toContain('hush');
+	});
+
+	it('a prefix without keys after one with some is held back; a key is not', async () => {
+		const { keys, watching, clock, events } = fakeKeySource({ emptyHoldMs: 1000 });
+		keys.watch({ key: 'app/', prefix: true }, keyRecorder());
+		keys.watch(limits, keyRecorder());
+		for (const { observer } of watching) observer.answered(five);
+		for (const { observer } of watching) observer.answered([]);
+		expect(keys.peek(limits)).toMatchObject({ value: null, source: 'live' });
+		expect(keys.peek({ key: 'app/', prefix: true })).toMatchObject({
+			entries: five,
+			held: true,
+			source: 'last-known-good',
+		});
+		await clock.advance(1000);
+		expect(keys.peek({ key: 'app/', prefix: true })).toMatchObject({ entries: [], source: 'live' });
+		expect(events.filter(({ type }) => type === 'held')).toMatchObject([{ query: { key: 'app/' }, count: 1 }]);
+	});
+
+	it('maxAgeMs has the registry asked again, once for all who wait, and is UNAVAILABLE where it fails', async () => {
+		const { keys, watching, last, clock } = fakeKeySource();
+		keys.watch(limits, keyRecorder());
+		last().answered(five);
+		await clock.advance(5000);
+		expect(await keys.get(limits, { maxAgeMs: 6000 })).toMatchObject({ value: '5' });
+		const reads = Promise.all([keys.get(limits, { maxAgeMs: 100 }), keys.get(limits, { maxAgeMs: 100 })]);
+		await clock.advance(0);
+		expect(watching.map(({ stopped }) => stopped)).toEqual([true, false]);
+		last().answered([{ key: 'app/limits', value: '6' }]);
+		expect((await reads).map((read) => 'value' in read && read.value)).toEqual(['6', '6']);
+		last().failed(unavailable);
+		await clock.advance(200);
+		await expect(keys.get(limits, { maxAgeMs: 100 })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			details: { key: 'app/limits', maxAgeMs: 100 },
+		});
 	});
 
 	it('close rejects who waits and ends the watches', async () => {

@@ -1,4 +1,5 @@
-import type { KeyQuery, KeySnapshot } from './key-model.ts';
+import type { CheckStatus, HoldStatus, QuestionState } from './inspection.ts';
+import type { GetKeyData, KeyQuery, KeySnapshot } from './key-model.ts';
 import type { WireLimits } from './limits.ts';
 import type { InstanceStatus, ServiceAddress, ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
 
@@ -27,6 +28,14 @@ export interface HelloReply {
 export interface GetServiceData extends ServiceQuery {
 	/** Requests with equal keys go to the same instance while the set of instances stays the same. */
 	readonly key?: string;
+	/** The registry must have confirmed the answer within this many milliseconds; else UNAVAILABLE. */
+	readonly maxAgeMs?: number;
+}
+
+/** A question for a whole snapshot. */
+export interface GetInstancesData extends ServiceQuery {
+	/** As for getService. */
+	readonly maxAgeMs?: number;
 }
 
 /** One cached question and what is known of it. */
@@ -34,7 +43,7 @@ export interface WatchStatus {
 	readonly service: string;
 	readonly tags?: readonly string[];
 	readonly datacenter?: string;
-	readonly state: 'cold' | 'fresh' | 'stale';
+	readonly state: QuestionState;
 	readonly revision: number;
 	readonly instances: number;
 	readonly healthyInstances: number;
@@ -78,6 +87,8 @@ export interface StatusReply {
 	readonly uptimeMs: number;
 	readonly phase: string;
 	readonly ready: boolean;
+	/** Why it is not ready; or, if it is, why only what was last known can be told. */
+	readonly reasons: readonly string[];
 	readonly backend: BackendStatus;
 	readonly connections: number;
 	readonly subscriptions: number;
@@ -97,15 +108,41 @@ export interface InstanceExplanation {
 	readonly status: InstanceStatus;
 	readonly included: boolean;
 	readonly reason: string;
+	/** When it last changed or was first seen, in milliseconds since 1970; null when not known. */
+	readonly changedAt: number | null;
+	readonly checks: readonly CheckStatus[];
+}
+
+/** A client that watches a service. */
+export interface WatcherStatus {
+	/** Number of its connection, as in the log. */
+	readonly connection: number;
+	/** What the client says that it is, null if it said nothing. */
+	readonly client: string | null;
+	readonly pid: number | null;
 }
 
 /** The answer to explain. */
-export interface ExplainReply {
-	readonly service: string;
-	readonly source: ServiceSnapshot['source'];
+export interface ExplainReply extends ServiceQuery {
+	readonly state: QuestionState;
+	/** Null, with `error` saying why, when there is nothing to serve. */
+	readonly source: ServiceSnapshot['source'] | null;
 	readonly ageMs: number;
+	/** In milliseconds since 1970; 0 when nobody knows. */
+	readonly verifiedAt: number;
+	/** When instances or source last changed, in milliseconds since 1970; null when not known. */
+	readonly changedAt: number | null;
 	readonly revision: number;
+	readonly error: string | null;
+	/** Set while an empty answer is held back. */
+	readonly held: HoldStatus | null;
+	/** True while all instances are served because too few are healthy. */
+	readonly panic: boolean;
 	readonly instances: readonly InstanceExplanation[];
+	/** The first 256 clients that subscribe to just this question. */
+	readonly watchers: readonly WatcherStatus[];
+	/** How many there are. */
+	readonly watcherCount: number;
 }
 
 /**
@@ -118,11 +155,11 @@ export interface FuncMap {
 	hello: { data: HelloData; reply: HelloReply };
 	ping: { data: unknown; reply: unknown };
 	getService: { data: GetServiceData; reply: ServiceAddress };
-	getInstances: { data: ServiceQuery; reply: ServiceSnapshot };
+	getInstances: { data: GetInstancesData; reply: ServiceSnapshot };
 	listServices: { data: { readonly datacenter?: string }; reply: ServiceList };
 	watchService: { data: ServiceQuery; reply: ServiceSnapshot };
 	unwatchService: { data: ServiceQuery; reply: null };
-	getKey: { data: KeyQuery; reply: KeySnapshot };
+	getKey: { data: GetKeyData; reply: KeySnapshot };
 	watchKey: { data: KeyQuery; reply: KeySnapshot };
 	unwatchKey: { data: KeyQuery; reply: null };
 	status: { data: null; reply: StatusReply };

@@ -22,6 +22,7 @@ export type {
 	FuncMap,
 	FuncName,
 	FuncReply,
+	GetInstancesData,
 	GetServiceData,
 	GoawayData,
 	HelloData,
@@ -29,12 +30,15 @@ export type {
 	InstanceExplanation,
 	KeyWatchStatus,
 	StatusReply,
+	WatcherStatus,
 	WatchStatus,
 } from './func-map.ts';
 export { InFlightRing, type InFlightRingOptions } from './in-flight-ring.ts';
+export type { CheckStatus, HoldStatus, Inspection, InstanceFacts, QuestionState } from './inspection.ts';
 export { isDeeperThan } from './json-depth.ts';
 export {
 	entriesOf,
+	type GetKeyData,
 	type KeyEntry,
 	type KeyPrefixSnapshot,
 	type KeyQuery,
@@ -43,8 +47,10 @@ export {
 	keyQueryKey,
 	makeKeySnapshot,
 	normaliseKeyQuery,
+	type SnapshotState,
 } from './key-model.ts';
 export * from './limits.ts';
+export { knownAgeMs, tooOldError } from './max-age.ts';
 export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
 export {
 	type InstanceStatus,
@@ -63,6 +69,7 @@ export {
 export type {
 	CallOptions,
 	KeySource,
+	ReadOptions,
 	ServiceSource,
 	SnapshotObserver,
 	SourceWatch,

@@ -1,4 +1,4 @@
-import type { SnapshotSource } from './model.ts';
+import type { ServiceSnapshot, SnapshotSource } from './model.ts';
 
 /** What is asked of the registry's key-value store. Two queries with equal members are one watch and one subscription. */
 export interface KeyQuery {
@@ -8,6 +8,12 @@ export interface KeyQuery {
 	readonly prefix?: boolean;
 	/** The registry's datacenter. Default: the one of the sidecar's backend. */
 	readonly datacenter?: string;
+}
+
+/** What getKey asks. */
+export interface GetKeyData extends KeyQuery {
+	/** The registry must have confirmed the answer within this many milliseconds; else UNAVAILABLE. */
+	readonly maxAgeMs?: number;
 }
 
 /** One key and its value. */
@@ -25,7 +31,14 @@ interface KeySnapshotBase extends KeyQuery {
 	readonly source: SnapshotSource;
 	/** How long ago the answer was last verified, in milliseconds; 0 while `source` is `live` or `static`. */
 	readonly ageMs: number;
+	/** When the registry last confirmed the answer, as in a snapshot of a service. */
+	readonly verifiedAt: number;
+	/** Present, and true, while the registry says that there are no keys any more and that is not believed yet. */
+	readonly held?: true;
 }
+
+/** What a snapshot says of itself, whatever it is a snapshot of. */
+export type SnapshotState = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'held'>;
 
 /** One key at one moment. That there is no such key is an answer too: it has an age, and ends with a push. */
 export interface KeyValueSnapshot extends KeySnapshotBase {
@@ -61,11 +74,7 @@ export function normaliseKeyQuery({ key, prefix, datacenter }: KeyQuery): KeyQue
 }
 
 /** The snapshot of a normalised query, frozen, from what was found: for a single key one entry or none. */
-export function makeKeySnapshot(
-	query: KeyQuery,
-	entries: readonly KeyEntry[],
-	state: Pick<KeySnapshot, 'revision' | 'source' | 'ageMs'>,
-): KeySnapshot {
+export function makeKeySnapshot(query: KeyQuery, entries: readonly KeyEntry[], state: SnapshotState): KeySnapshot {
 	const { key, datacenter } = query;
 	const place = { key, ...(datacenter !== undefined && { datacenter }) };
 	if (query.prefix === true) return Object.freeze({ ...place, prefix: true, ...state, entries });

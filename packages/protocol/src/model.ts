@@ -45,6 +45,15 @@ export interface ServiceSnapshot extends ServiceQuery {
 	readonly source: SnapshotSource;
 	/** How long ago the instances were last verified, in milliseconds; 0 while `source` is `live` or `static`. */
 	readonly ageMs: number;
+	/**
+	 * When the registry last confirmed the instances, in milliseconds since 1970, as far as the teller knew when it told:
+	 * a live snapshot is verified again and again without being told again. 0 when nobody knows.
+	 */
+	readonly verifiedAt: number;
+	/** Present, and true, while the registry says that there are no instances any more and that is not believed yet. */
+	readonly held?: true;
+	/** Present, and true, while so few instances are healthy that all of them are served. */
+	readonly panic?: true;
 }
 
 /** One instance to send work to: the answer to getService. */
@@ -56,6 +65,8 @@ export interface ServiceAddress {
 	readonly stale?: true;
 	/** Age of a stale answer in milliseconds. */
 	readonly ageMs?: number;
+	/** When the registry last confirmed a stale answer, in milliseconds since 1970. */
+	readonly verifiedAt?: number;
 }
 
 /** A service's name and the tags that any of its instances carries. */
@@ -68,7 +79,10 @@ export interface ServiceListEntry {
 export interface ServiceList {
 	readonly services: readonly ServiceListEntry[];
 	readonly source: SnapshotSource;
+	/** Of a list that is not live, in milliseconds; else 0. */
 	readonly ageMs: number;
+	/** When the registry gave the list, in milliseconds since 1970; 0 when nobody knows. */
+	readonly verifiedAt: number;
 }
 
 /** True for an instance that may be sent work. */

@@ -1,3 +1,4 @@
+import type { Inspection } from './inspection.ts';
 import type { KeyQuery, KeySnapshot } from './key-model.ts';
 import type { ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
 import type { SpockError } from './spock-error.ts';
@@ -8,6 +9,16 @@ export interface CallOptions {
 	readonly timeoutMs?: number | undefined;
 	/** Aborts the wait; the call rejects with ABORTED, its cause the signal's reason. */
 	readonly signal?: AbortSignal | undefined;
+}
+
+/** What a read of a snapshot may ask for. */
+export interface ReadOptions extends CallOptions {
+	/**
+	 * The registry must have confirmed the answer within this many milliseconds, 0 to 2147483647; 0 asks it now. What is
+	 * older is verified first; where that cannot be done the call rejects with UNAVAILABLE, whose details have `ageMs` and
+	 * `maxAgeMs`. Default: any age.
+	 */
+	readonly maxAgeMs?: number | undefined;
 }
 
 /** Told of every state of one query, newest only. Callbacks must not throw. */
@@ -35,7 +46,7 @@ export interface WatchedSource<Q, S> {
 	 * The current snapshot; starts a watch if there is none and waits for its first answer. What does not exist is a
 	 * snapshot that says so. Rejects with NOT_READY, UNAVAILABLE, ACL_DENIED, TIMEOUT, ABORTED or CLOSED.
 	 */
-	get(query: Q, options?: CallOptions): Promise<S>;
+	get(query: Q, options?: ReadOptions): Promise<S>;
 	/** Tells `observer` the current snapshot, if there is one, before it returns; and then every change. */
 	watch(query: Q, observer: SnapshotObserver<S>): SourceWatch;
 }
@@ -54,6 +65,8 @@ export interface ServiceSource extends WatchedSource<ServiceQuery, ServiceSnapsh
 	readonly keys?: KeySource | undefined;
 	/** The names of all services. Rejects as `get` does. */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
+	/** What is known of a question beyond its snapshot, for explain. A source that knows no more leaves this out. */
+	inspect?(query: ServiceQuery, options?: CallOptions): Promise<Inspection>;
 	/** Ends every watch and rejects every waiting call with CLOSED; idempotent. */
 	close(): Promise<void>;
 }

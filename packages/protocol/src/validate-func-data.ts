@@ -1,7 +1,8 @@
 import type { FuncData, FuncName } from './func-map.ts';
+import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
 import type { KeyQuery } from './key-model.ts';
-import { NAME_LENGTH_MAX, QUERY_TAGS_MAX } from './limits.ts';
+import { NAME_LENGTH_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -12,9 +13,12 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	getService: (data) => {
 		const members = expectObject(data);
 		const key = optionalString(members, 'key');
-		return { ...queryFrom(members), ...(key === undefined ? {} : { key }) };
+		return { ...queryFrom(members), ...(key === undefined ? {} : { key }), ...maxAgeFrom(members) };
 	},
-	getInstances: validateQuery,
+	getInstances: (data) => {
+		const members = expectObject(data);
+		return { ...queryFrom(members), ...maxAgeFrom(members) };
+	},
 	listServices: (data) => {
 		// Absent data is null on the wire: "all services here" needs no members.
 		const datacenter = data === null ? undefined : optionalString(expectObject(data), 'datacenter');
@@ -22,7 +26,10 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	},
 	watchService: validateQuery,
 	unwatchService: validateQuery,
-	getKey: validateKeyQuery,
+	getKey: (data) => {
+		const members = expectObject(data);
+		return { ...keyQueryFrom(members), ...maxAgeFrom(members) };
+	},
 	watchKey: validateKeyQuery,
 	unwatchKey: validateKeyQuery,
 	status: () => null,
@@ -46,13 +53,16 @@ export function validateFuncData<F extends FuncName>(func: F, data: unknown): Fu
 }
 
 /** Checks a query; throws BAD_REQUEST, whose `details.path` names the wrong member. */
-export function validateQuery(data: unknown): FuncData<'getInstances'> {
+export function validateQuery(data: unknown): FuncData<'watchService'> {
 	return queryFrom(expectObject(data));
 }
 
 /** Checks a query of keys; throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function validateKeyQuery(data: unknown): KeyQuery {
-	const members = expectObject(data);
+	return keyQueryFrom(expectObject(data));
+}
+
+function keyQueryFrom(members: Members): KeyQuery {
 	const { key, prefix } = members;
 	if (!isName(key)) throw badName('key');
 	const isPrefix = prefix === undefined || prefix === null ? false : prefix;
@@ -61,7 +71,7 @@ export function validateKeyQuery(data: unknown): KeyQuery {
 	return { key, ...(isPrefix && { prefix: true }), ...(datacenter === undefined ? {} : { datacenter }) };
 }
 
-function queryFrom(members: Members): FuncData<'getInstances'> {
+function queryFrom(members: Members): FuncData<'watchService'> {
 	const { service } = members;
 	if (!isName(service)) throw badName('service');
 	const datacenter = optionalString(members, 'datacenter');
@@ -76,6 +86,12 @@ function queryFrom(members: Members): FuncData<'getInstances'> {
 		if (!isName(tag)) throw badName(`tags[${index}]`);
 	});
 	return { service, tags: tags as string[], ...(datacenter === undefined ? {} : { datacenter }) };
+}
+
+function maxAgeFrom({ maxAgeMs }: Members): { maxAgeMs?: number } {
+	if (maxAgeMs === undefined || maxAgeMs === null) return {};
+	if (!isInteger(maxAgeMs, 0, TIMEOUT_MS_MAX)) throw bad('maxAgeMs', `must be an integer from 0 to ${TIMEOUT_MS_MAX}`);
+	return { maxAgeMs };
 }
 
 function validateHello(data: unknown): FuncData<'hello'> {

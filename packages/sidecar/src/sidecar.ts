@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
-import type { BackendStatus, KeyWatchStatus, ServiceSource, StatusReply, WatchStatus } from '@spock/protocol';
+import type {
+	BackendStatus,
+	KeyWatchStatus,
+	ServiceSource,
+	SnapshotSource,
+	StatusReply,
+	WatchStatus,
+} from '@spock/protocol';
 import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
@@ -74,7 +81,7 @@ export interface Sidecar {
 	readonly ended: Promise<0 | 1>;
 	/** What `sidecar status` prints. */
 	status(): StatusReply;
-	/** Whether lookups should be sent here, and why not. */
+	/** Whether lookups should be sent here, and why not; or why only what was last known can be told. */
 	readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
 	/** For metrics. */
 	gauges(): { readonly connections: number; readonly subscriptions: number; readonly inFlight: number };
@@ -96,7 +103,8 @@ class SpockSidecar implements Sidecar {
 	readonly #startedAtMs: number;
 	readonly #probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX });
 	readonly #listeners: Listener[] = [];
-	#answered = false;
+	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
+	#answered: SnapshotSource | undefined;
 	#binding: Promise<void> | undefined;
 	#probeTimer: TimerHandle | undefined;
 	#closing: Promise<void> | undefined;
@@ -120,7 +128,7 @@ class SpockSidecar implements Sidecar {
 			watchKey: watchKeyHandler,
 			unwatchKey: unwatchKeyHandler,
 			status: statusHandler(() => this.status()),
-			explain: explainHandler(source),
+			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
 		});
 		this.#registry = new ConnectionRegistry(
 			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer },
@@ -172,7 +180,7 @@ class SpockSidecar implements Sidecar {
 			pid: process.pid,
 			uptimeMs: Math.round(this.#clock.now() - this.#startedAtMs),
 			phase: this.#lifecycle.state,
-			ready: this.readiness().ready,
+			...this.readiness(),
 			backend: source.status(),
 			connections: this.#registry.size,
 			subscriptions: this.#registry.subscriptions,
@@ -187,11 +195,15 @@ class SpockSidecar implements Sidecar {
 		const { state } = this.#lifecycle;
 		if (state !== 'serving') reasons.push(state === 'starting' ? 'still starting' : `shutting down: ${state}`);
 		// Once the registry has answered, its last known answers are served: only the first one is waited for.
-		if (!this.#answered) {
-			const { name, error } = this.#options.source.status();
-			reasons.push(`the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`);
-		}
-		return { ready: reasons.length === 0, reasons };
+		const { name, error } = this.#options.source.status();
+		const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
+		if (this.#answered === undefined) reasons.push(why);
+		if (reasons.length > 0) return { ready: false, reasons };
+		// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.
+		return {
+			ready: true,
+			reasons: this.#answered === 'last-known-good' ? [`${why}; what was last known is served`] : [],
+		};
 	}
 
 	gauges(): { connections: number; subscriptions: number; inFlight: number } {
@@ -202,16 +214,20 @@ class SpockSidecar implements Sidecar {
 	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
 	#probe(): void {
 		this.#options.source.list({}).then(
-			() => {
-				this.#answered = true;
+			({ source }) => {
+				this.#answered = source;
+				if (source === 'last-known-good') this.#probeAgain();
 			},
-			() => {
-				// The reason is in the backend's status, which readiness shows. A sidecar that is closing asks no more.
-				if (this.#closing !== undefined) return;
-				this.#probeTimer = this.#clock.setTimeout(() => this.#probe(), this.#probeBackoff.next());
-				this.#probeTimer.unref?.();
-			},
+			// The reason is in the backend's status, which readiness shows.
+			() => this.#probeAgain(),
 		);
+	}
+
+	#probeAgain(): void {
+		// A sidecar that is closing asks no more.
+		if (this.#closing !== undefined) return;
+		this.#probeTimer = this.#clock.setTimeout(() => this.#probe(), this.#probeBackoff.next());
+		this.#probeTimer.unref?.();
 	}
 
 	async #bind(): Promise<void> {

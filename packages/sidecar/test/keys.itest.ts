@@ -89,7 +89,7 @@ describe('keys over the wire', () => {
 		running.set('app/limits', '6');
 		expect(await watcher.next()).toEqual({
 			event: 'key',
-			data: { ...limits, value: '6', revision: 2, source: 'live', ageMs: 0 },
+			data: { ...limits, value: '6', revision: 2, source: 'live', ageMs: 0, verifiedAt: expect.any(Number) },
 		});
 		expect(await asker.ask(2, 'getKey', limits)).toMatchObject({ id: 2, data: { value: '6' } });
 		expect(running.watching.size).toBe(1);

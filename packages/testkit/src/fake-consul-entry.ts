@@ -17,6 +17,8 @@ export interface FakeConsulInstance {
 /** One check of an instance. */
 export interface FakeConsulCheck {
 	readonly id?: string;
+	/** Default: none. */
+	readonly name?: string;
 	readonly status: 'passing' | 'warning' | 'critical';
 	readonly output?: string;
 }
@@ -33,6 +35,7 @@ export function toHealthEntry(service: string, instance: FakeConsulInstance): un
 		Service: { ID: id, Service: service, Address: address, Port: port, Tags: tags, Meta: meta, Weights: null },
 		Checks: checks.map((check, number) => ({
 			CheckID: check.id ?? `service:${id}:${number}`,
+			Name: check.name ?? '',
 			ServiceID: id,
 			Status: check.status,
 			Output: check.output ?? '',

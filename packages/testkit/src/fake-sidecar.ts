@@ -97,6 +97,7 @@ export function fakeSnapshot(service: string, revision: number, hosts: readonly 
 		revision,
 		source: 'live',
 		ageMs: 0,
+		verifiedAt: Date.now(),
 		instances: hosts.map((text) => {
 			const [host = '', port = '80'] = text.split(':');
 			return {
@@ -116,13 +117,23 @@ export function fakeSnapshot(service: string, revision: number, hosts: readonly 
 
 /** What is known of a key: its value as text, or null where there is none. */
 export function fakeKey(key: string, revision: number, value: string | null): KeySnapshot {
-	return makeKeySnapshot({ key }, value === null ? [] : [{ key, value }], { revision, source: 'live', ageMs: 0 });
+	return makeKeySnapshot({ key }, value === null ? [] : [{ key, value }], {
+		revision,
+		source: 'live',
+		ageMs: 0,
+		verifiedAt: Date.now(),
+	});
 }
 
 /** What is known of a prefix. */
 export function fakePrefix(key: string, revision: number, values: Readonly<Record<string, string>>): KeySnapshot {
 	const entries = Object.entries(values).map(([name, value]) => ({ key: name, value }));
-	return makeKeySnapshot({ key, prefix: true }, entries, { revision, source: 'live', ageMs: 0 });
+	return makeKeySnapshot({ key, prefix: true }, entries, {
+		revision,
+		source: 'live',
+		ageMs: 0,
+		verifiedAt: Date.now(),
+	});
 }
 
 /**
@@ -277,7 +288,7 @@ export class FakeSidecar implements AsyncDisposable {
 				return { data: null };
 			case 'listServices': {
 				const services = [...this.#services.values()].map(({ service }) => ({ name: service, tags: [] }));
-				return { data: { services, source: 'live', ageMs: 0 } };
+				return { data: { services, source: 'live', ageMs: 0, verifiedAt: Date.now() } };
 			}
 			default:
 				return { error: wireError('UNKNOWN_FUNC') };
@@ -306,7 +317,15 @@ export class FakeSidecar implements AsyncDisposable {
 	/** What it knows of a key or prefix. */
 	keySnapshotOf(query: KeyQuery): KeySnapshot {
 		const known = this.#keys.get(keyQueryKey(query));
-		return known ?? makeKeySnapshot(normaliseKeyQuery(query), [], { revision: 1, source: 'live', ageMs: 0 });
+		return (
+			known ??
+			makeKeySnapshot(normaliseKeyQuery(query), [], {
+				revision: 1,
+				source: 'live',
+				ageMs: 0,
+				verifiedAt: Date.now(),
+			})
+		);
 	}
 
 	/** What it knows of a query; a service that is not known has no instances. */

@@ -9,7 +9,7 @@ import type {
 } from '@spock/protocol';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
-import { isSameList } from '../snapshot-diff.ts';
+import { isSameAnswer } from '../snapshot-diff.ts';
 import { WatchLoop } from '../watch-loop.ts';
 import { ConsulHttp } from './consul-http.ts';
 import { consulKeyLoop } from './consul-keys.ts';
@@ -45,7 +45,7 @@ class ConsulBackend implements Backend {
 				send: (client, common) => client.health.service({ ...common, service: query.service }),
 				read: readAnsweredInstances,
 			}),
-			isSame: isSameList,
+			isSame: isSameAnswer,
 			answered: (instances) => observer.answered(instances),
 			failed: (error) => observer.failed(error),
 			clock: this.#http.clock,

@@ -69,7 +69,7 @@ describe('keys of a real Consul', () => {
 	it('a prefix: keys come, change and go, one by one and all at once', async () => {
 		await using consul = await startConsul({ binary });
 		await put(consul, 'apple', 'no');
-		await using one = open(consul);
+		await using one = open(consul, {}, { emptyHoldMs: 0 });
 		const seen = one.watch(app);
 		await seen.says();
 		await put(consul, 'app/b', '2');
@@ -86,6 +86,36 @@ describe('keys of a real Consul', () => {
 		await put(consul, 'app/new', '5');
 		await seen.says('app/new=5');
 		expect(seen.errors).toEqual([]);
+	});
+
+	it('a prefix whose keys are all gone is served for a while longer; a key that is gone is believed at once', async () => {
+		await using consul = await startConsul({ binary });
+		await put(consul, 'app/limits', '1');
+		await using one = open(consul, {}, { emptyHoldMs: 2000 });
+		const [key, prefix] = [one.watch(limits), one.watch(app)];
+		await key.says('app/limits=1');
+		await prefix.says('app/limits=1');
+		await remove(consul, 'app/limits');
+		await key.says();
+		await waitFor('the hold', () => prefix.seen.at(-1)?.held === true);
+		expect(prefix.now()).toEqual(['app/limits=1']);
+		await prefix.says();
+		expect(prefix.seen.map(({ held }) => held)).toEqual([undefined, true, undefined]);
+	});
+
+	it('maxAgeMs has a key asked for again', async () => {
+		await using consul = await startConsul({ binary });
+		await put(consul, 'app/limits', '1');
+		await using one = open(consul);
+		await one.keys.get(limits);
+		const before = one.queries();
+		expect(await one.keys.get(limits, { maxAgeMs: 0 })).toMatchObject({ value: '1', source: 'live' });
+		expect(one.queries()).toBe(before + 1);
+		await consul.kill();
+		await expect(one.keys.get(limits, { maxAgeMs: 0 })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			details: { key: 'app/limits', maxAgeMs: 0 },
+		});
 	});
 
 	it('what does not change the value publishes nothing: the same value again, a lock, a neighbour', async () => {

@@ -1,5 +1,7 @@
+import type { ServiceInstance } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
+import { checksOf } from '../instance-checks.ts';
 import { type HealthEntry, readHealthEntries } from './health-entry.ts';
 
 const Node = { Node: 'n1', Address: '10.9.9.9', Datacenter: 'dc1' };
@@ -65,6 +67,32 @@ describe('a health entry', () => {
 			Checks: [{ Status }],
 		});
 		expect([read(entry('passing'))?.weight, read(entry('warning'))?.weight]).toEqual([5, 0]);
+	});
+
+	it('remembers its checks beside it, the worst first, without what they printed', () => {
+		const Checks = [
+			{ CheckID: 'a', Name: 'A', Status: 'passing', Output: 's3cret' },
+			{ CheckID: 'c', Name: 'C', Status: 'warning' },
+			{ CheckID: 'b', Name: 'B', Status: 'critical' },
+			{ CheckID: '_node_maintenance', Name: 'Node Maintenance Mode', Status: 'critical' },
+			{ Status: 'odd' },
+		];
+		const instance = read({ Node, Service, Checks }) as ServiceInstance;
+		expect(checksOf(instance)).toEqual([
+			{ id: '_node_maintenance', name: 'Node Maintenance Mode', status: 'maintenance' },
+			{ id: 'b', name: 'B', status: 'critical' },
+			{ id: '', name: '', status: 'odd' },
+			{ id: 'c', name: 'C', status: 'warning' },
+			{ id: 'a', name: 'A', status: 'passing' },
+		]);
+		expect(JSON.stringify(instance)).not.toContain('checks');
+	});
+
+	it('has at most 64 checks remembered', () => {
+		const Checks = Array.from({ length: 100 }, (_, number) => ({ CheckID: `${number}`, Status: 'passing' }));
+		expect(
+			checksOf(read({ Node, Service, Checks: [...Checks, { CheckID: 'z', Status: 'warning' }] }) as ServiceInstance),
+		).toMatchObject({ 0: { id: 'z' }, length: 64 });
 	});
 
 	it('entries are sorted by instance, whatever their order, and frozen', () => {

@@ -1,9 +1,11 @@
-import type { InstanceStatus, ServiceInstance } from '@spock/protocol';
+import type { CheckStatus, InstanceStatus, ServiceInstance } from '@spock/protocol';
 
+import { rememberChecks } from '../instance-checks.ts';
 import { sortInstances } from '../snapshot-diff.ts';
 
 interface HealthCheck {
 	readonly CheckID?: string;
+	readonly Name?: string;
 	readonly Status?: string;
 }
 
@@ -29,8 +31,8 @@ export interface HealthEntry {
 const MAINTENANCE_CHECK = /^_(?:node|service)_maintenance/;
 
 /**
- * The instances of an answer of /v1/health/service, sorted and frozen. A check's output is never looked at: it changes
- * all the time and says nothing that a reader acts on.
+ * The instances of an answer of /v1/health/service, sorted and frozen. Their checks are remembered beside them, for explain.
+ * A check's output is never looked at: it changes all the time, says nothing that a reader acts on, and may hold secrets.
  * Source: https://developer.hashicorp.com/consul/api-docs/health#list-service-instances-for-service
  */
 export function readHealthEntries(entries: readonly HealthEntry[]): readonly ServiceInstance[] {
@@ -42,7 +44,7 @@ function readHealthEntry({ Node = {}, Service = {}, Checks }: HealthEntry): Serv
 	const status = worstStatus(Checks ?? []);
 	const weights = Service.Weights;
 	const weight = (status === 'warning' ? weights?.Warning : weights?.Passing) ?? 1;
-	return Object.freeze({
+	const instance: ServiceInstance = Object.freeze({
 		instance: `${Node.Node ?? ''}/${Service.ID ?? ''}`,
 		host: Service.Address || Node.Address || '',
 		port: Service.Port ?? 0,
@@ -53,6 +55,13 @@ function readHealthEntry({ Node = {}, Service = {}, Checks }: HealthEntry): Serv
 		zone: Service.Meta?.['zone'] || Node.Meta?.['zone'] || null,
 		datacenter: Node.Datacenter || null,
 	});
+	rememberChecks(instance, (Checks ?? []).map(readCheck));
+	return instance;
+}
+
+function readCheck({ CheckID = '', Name = '', Status = 'unknown' }: HealthCheck): CheckStatus {
+	// A status of `maintenance` exists in the catalog; the agent's own maintenance is a critical check of a certain name.
+	return { id: CheckID, name: Name, status: MAINTENANCE_CHECK.test(CheckID) ? 'maintenance' : Status };
 }
 
 /** Maintenance over critical over warning over passing; no checks are passing; an unknown status is critical. */

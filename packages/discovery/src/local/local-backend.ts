@@ -93,6 +93,7 @@ interface Watching {
 
 class FileBackend implements LocalBackend {
 	readonly name = 'local';
+	readonly trustsEmpty = true;
 	readonly #options: FileBackendOptions;
 	readonly #watching = new Set<Watching>();
 	readonly #keys: LocalKeyWatches;

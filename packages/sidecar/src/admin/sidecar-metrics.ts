@@ -33,6 +33,10 @@ export class SidecarMetrics implements SidecarObserver {
 		'source',
 	]);
 
+	readonly #holds = this.#counter('spock_holds_total', 'Empty answers held back, by what came of it', ['outcome']);
+	readonly #panics = this.#counter('spock_panics_total', 'Times that all instances of a service were served', []);
+	readonly #state = this.#counter('spock_state_files_total', 'Files of the state directory, by outcome', ['outcome']);
+
 	constructor() {
 		collectDefaultMetrics({ register: this.registry });
 	}
@@ -86,9 +90,37 @@ export class SidecarMetrics implements SidecarObserver {
 
 	/** Counts what happens in discovery. */
 	discovered(event: DiscoveryEvent): void {
-		if (event.type === 'backend-query') this.#queries.inc({ outcome: event.outcome });
-		else if (event.type === 'published') this.#published.inc({ source: event.snapshot.source });
-		else if (event.type === 'key-published') this.#keysPublished.inc({ source: event.source });
+		switch (event.type) {
+			case 'backend-query':
+				this.#queries.inc({ outcome: event.outcome });
+				return;
+			case 'published':
+				this.#published.inc({ source: event.snapshot.source });
+				return;
+			case 'key-published':
+				this.#keysPublished.inc({ source: event.source });
+				return;
+			case 'held':
+				this.#holds.inc({ outcome: 'begun' });
+				return;
+			case 'hold-ended':
+				this.#holds.inc({ outcome: event.outcome });
+				return;
+			case 'panic':
+				if (event.active) this.#panics.inc();
+				return;
+			case 'state-restored':
+				this.#state.inc({ outcome: 'restored' });
+				return;
+			case 'state-refused':
+				this.#state.inc({ outcome: 'refused' });
+				return;
+			case 'state-write':
+				this.#state.inc({ outcome: event.outcome === 'ok' ? 'written' : 'write-failed' });
+				return;
+			default:
+				return;
+		}
 	}
 
 	#counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {

@@ -24,6 +24,42 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 		case 'watch-recovered':
 			log.info({ query: event.query, outageMs: Math.round(event.outageMs) }, 'a watch is well again');
 			return;
+		case 'held':
+			log.warn(
+				{ query: event.query, count: event.count, holdMs: event.holdMs },
+				'the registry says that nothing is left: the last answer is served until it has said so for long enough',
+			);
+			return;
+		case 'hold-ended': {
+			const { query, outcome, heldMs } = event;
+			log.warn({ query, outcome, heldMs: Math.round(heldMs) }, HOLD_ENDS[outcome]);
+			return;
+		}
+		case 'panic': {
+			const { query, healthy, instances } = event;
+			const message = event.active
+				? 'too few instances are healthy: all are served'
+				: 'enough instances are healthy again';
+			log.warn({ query, healthy, instances }, message);
+			return;
+		}
+		case 'state-restored':
+			log.warn(
+				{ what: event.what, ageMs: Math.round(event.ageMs) },
+				'the registry does not answer: what an earlier sidecar kept is served',
+			);
+			return;
+		case 'state-refused':
+			log.warn(
+				{ file: event.file, refusal: event.refusal, reason: event.reason },
+				`a file of the state directory is not used: ${event.reason}`,
+			);
+			return;
+		case 'state-write':
+			if (event.outcome === 'failed' && event.isNews) {
+				log.error({ reason: event.error.message }, 'the state directory cannot be written; it is tried again');
+			}
+			return;
 		case 'services-file-loaded':
 			log.info({ file: event.file, services: event.services }, 'services file loaded');
 			return;
@@ -52,6 +88,13 @@ export function connectionLog(log: Logger): SidecarObserver {
 		goaway: ({ reason }) => log.info({ reason }, 'clients are asked to leave'),
 	};
 }
+
+const HOLD_ENDS: Readonly<Record<'returned' | 'emptied' | 'failed' | 'dropped', string>> = {
+	returned: 'the instances of a service are back',
+	emptied: 'the instances of a service are gone for good',
+	failed: 'the registry fails; the last known answer is served',
+	dropped: 'nobody asks any more for a service that was held',
+};
 
 const PHASES: Readonly<Record<string, string>> = {
 	serving: 'serving',

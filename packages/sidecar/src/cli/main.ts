@@ -43,6 +43,7 @@ async function main(): Promise<number> {
 		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
 		.option('--datacenter <name>', 'look in this datacenter')
 		.option('--key <key>', 'equal keys get the same instance')
+		.option('--max-age-ms <ms>', 'the registry must have confirmed it within this time, or be asked now')
 		.action(async (service, flags) => (await import('./get.ts')).get(service, flags));
 	clientCommand('list', 'print the names of all services, with their tags')
 		.option('--datacenter <name>', 'look in this datacenter')
@@ -53,11 +54,16 @@ async function main(): Promise<number> {
 		.option('--datacenter <name>', 'look in this datacenter')
 		.action(async (service, flags) => (await import('./watch.ts')).watch(service, flags));
 	addKeyCommands();
+	clientCommand('explain', 'tell for every instance of a service whether it gets work and why, and who watches')
+		.argument('<service>')
+		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
+		.option('--datacenter <name>', 'look in this datacenter')
+		.action(async (service, flags) => (await import('./explain.ts')).explain(service, flags));
 	clientCommand('status', 'print what the sidecar knows of itself').action(async (flags) =>
 		(await import('./status.ts')).status(flags),
 	);
 	clientCommand('call', 'call any function of the protocol and print its reply')
-		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, explain, …')
+		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, …')
 		.argument('[json]', 'its data')
 		.action(async (func, json, flags) => (await import('./call.ts')).call(func, json, flags));
 	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(

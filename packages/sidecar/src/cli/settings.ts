@@ -9,7 +9,7 @@ export interface Setting {
 	/** The environment variable. */
 	readonly env: string;
 	readonly help: string;
-	readonly kind: 'text' | 'list' | 'integer' | 'boolean' | 'mode' | readonly string[];
+	readonly kind: 'text' | 'list' | 'integer' | 'fraction' | 'boolean' | 'mode' | readonly string[];
 	readonly isSecret?: true;
 	/** For people; the value itself is decided where the setting is used. */
 	readonly fallback: string;
@@ -168,6 +168,30 @@ export const settings: readonly Setting[] = [
 		help: 'age past which last known answers are refused',
 		kind: 'integer',
 		fallback: 'no limit',
+	},
+	{
+		name: 'emptyHoldMs',
+		flag: '--empty-hold-ms <ms>',
+		env: 'SPOCK_EMPTY_HOLD_MS',
+		help: 'how long the last instances are served when Consul says that there are none any more; 0 for not at all',
+		kind: 'integer',
+		fallback: '10000',
+	},
+	{
+		name: 'panicThreshold',
+		flag: '--panic-threshold <fraction>',
+		env: 'SPOCK_PANIC_THRESHOLD',
+		help: 'fraction of healthy instances, 0 to 1, below which all are served',
+		kind: 'fraction',
+		fallback: '0 (never)',
+	},
+	{
+		name: 'stateDir',
+		flag: '--state-dir <directory>',
+		env: 'SPOCK_STATE_DIR',
+		help: 'where answers outlive the sidecar, for a start while Consul is out',
+		kind: 'text',
+		fallback: 'none',
 	},
 	{
 		name: 'frameBytesMax',

@@ -23,6 +23,7 @@ import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { createLogger } from './logger.ts';
 import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
+import { sourceOptionsOf } from './source-options.ts';
 import { print } from './with-client.ts';
 
 /** Whoever presses Ctrl-C sits there and waits. */
@@ -63,10 +64,8 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 		metrics.discovered(event);
 	};
 	const backend = await asUsage(() => createBackend(settings, onEvent));
-	const idleTtlMs = integer(settings, 'idleTtlMs');
-	const staleMaxMs = integer(settings, 'staleMaxMs');
 	const source = await asUsage(
-		() => new BackendSource({ backend, onEvent, ...(idleTtlMs && { idleTtlMs }), ...(staleMaxMs && { staleMaxMs }) }),
+		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
 	const sidecar = await asUsage(() =>
 		createSidecar({

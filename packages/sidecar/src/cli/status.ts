@@ -39,7 +39,7 @@ function formatKeyWatch(watch: KeyWatchStatus): string {
 
 function formatLine(name: string, found: string, watch: WatchStatus | KeyWatchStatus): string {
 	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
-	const age = watch.state === 'stale' ? `, ${seconds(watch.ageMs)} old` : '';
+	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
 	return `  ${name}${place}  ${watch.state}${age}, ${found}, ${watch.readers} readers, revision ${watch.revision}${error}`;
 }

@@ -22,12 +22,13 @@ export async function watch(service: string, flags: WatchFlags): Promise<void> {
 }
 
 /** One line for people: when, what revision, how fresh, and who gets work. */
-export function formatSnapshot({ revision, source, ageMs, instances }: ServiceSnapshot): string {
+export function formatSnapshot({ revision, source, ageMs, instances, held, panic }: ServiceSnapshot): string {
 	const places = instances.map((instance) => {
 		const mark = isServing(instance) && instance.status === 'passing' ? '' : ` ${instance.status}`;
 		return `${instance.host}:${instance.port}${mark}`;
 	});
-	return `${formatState({ revision, source, ageMs })}  ${places.join(', ') || 'no instance'}`;
+	const marks = `${held ? ' held' : ''}${panic ? ' panic' : ''}`;
+	return `${formatState({ revision, source, ageMs })}${marks}  ${places.join(', ') || 'no instance'}`;
 }
 
 /** When, what revision, and how fresh: how each line of a watch begins. */

@@ -1,14 +1,15 @@
 import type { ServiceSource } from '@spock/protocol';
 
 import type { Handler } from '../server/answer.ts';
+import { callOptions } from '../server/call-options.ts';
 import { snapshotPayload } from '../server/snapshot-text.ts';
 
 /** The whole snapshot of a service, unhealthy instances too. */
 export function getInstancesHandler(source: ServiceSource): Handler<'getInstances'> {
 	return (data, call) => {
-		const known = source.peek(data);
+		const { maxAgeMs } = data;
+		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
 		if (known !== undefined) return snapshotPayload(known);
-		const { signal, timeoutMs } = call;
-		return source.get(data, { signal, ...(timeoutMs !== undefined && { timeoutMs }) }).then(snapshotPayload);
+		return source.get(data, { ...callOptions(call), maxAgeMs }).then(snapshotPayload);
 	};
 }

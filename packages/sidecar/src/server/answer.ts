@@ -1,4 +1,11 @@
-import { encodePayload, type FuncData, type FuncName, type FuncReply, type PayloadText } from '@spock/protocol';
+import {
+	encodePayload,
+	type FuncData,
+	type FuncName,
+	type FuncReply,
+	type HelloData,
+	type PayloadText,
+} from '@spock/protocol';
 
 /** The payload of a reply, serialised, that remembers its type: a handler cannot answer with another function's reply. */
 export type Answer<T> = PayloadText & { readonly __reply?: T };
@@ -10,8 +17,8 @@ export function answer<T>(value: T): Answer<T> {
 
 /** The connection that a request came from, as far as handlers may know it. */
 export interface Caller {
-	/** Marks the connection as one that understands pushes. */
-	greet(features: readonly string[]): void;
+	/** Notes what the client says of itself, and which pushes it understands. */
+	greet(hello: HelloData): void;
 	/** Watches a query for this connection; its changes are pushed from now on. Throws OVERLOADED. */
 	subscribe(
 		query: FuncData<'watchService'>,

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 
-import type { GoawayData } from '@spock/protocol';
+import { type GoawayData, queryKey, type ServiceQuery, type WatcherStatus } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 
 import type { CloseReason } from '../sidecar-observer.ts';
@@ -36,6 +36,12 @@ export class ConnectionRegistry {
 
 	get inFlight(): number {
 		return this.#sum((connection) => connection.inFlight);
+	}
+
+	/** The clients that subscribe to just this query. */
+	watchers(query: ServiceQuery): WatcherStatus[] {
+		const key = queryKey(query);
+		return [...this.#connections.values()].flatMap((connection) => connection.watcher(key) ?? []);
 	}
 
 	/** Totals since the start, by name. */

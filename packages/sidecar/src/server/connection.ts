@@ -4,12 +4,14 @@ import {
 	encodePayload,
 	encodePush,
 	type GoawayData,
+	type HelloData,
 	type KeyQuery,
 	type KeySnapshot,
 	readClientMessage,
 	type ServiceQuery,
 	type ServiceSnapshot,
 	type ServiceSource,
+	type WatcherStatus,
 } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
@@ -43,7 +45,7 @@ export class Connection implements RequestsPort {
 	#badFramesInARow = 0;
 	#peerEnded = false;
 	#ending = false;
-	#features: readonly string[] = [];
+	#hello: HelloData | undefined;
 	#endTimer: TimerHandle | undefined;
 	#partialSinceMs: number | undefined;
 	// Made when first needed: most connections never wait for anything.
@@ -98,8 +100,14 @@ export class Connection implements RequestsPort {
 		return this.#framed.bytesWritten;
 	}
 
-	greet(features: readonly string[]): void {
-		this.#features = features;
+	greet(hello: HelloData): void {
+		this.#hello = hello;
+	}
+
+	/** Who this client is, if it subscribes to just this query. */
+	watcher(key: string): WatcherStatus | undefined {
+		if (!this.#pushes.services.has(key)) return undefined;
+		return { connection: this.id, client: this.#hello?.client ?? null, pid: this.#hello?.pid ?? null };
 	}
 
 	subscribe(query: ServiceQuery): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
@@ -135,7 +143,7 @@ export class Connection implements RequestsPort {
 
 	/** Asks the client to go elsewhere, if it understands that. */
 	goaway(data: GoawayData): void {
-		if (this.#features.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
+		if (this.#hello?.features?.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
 	}
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */

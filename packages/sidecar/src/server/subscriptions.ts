@@ -41,6 +41,11 @@ export class Subscriptions<Q, S extends { readonly revision: number }> {
 		return this.#subscriptions.size;
 	}
 
+	/** True for the key of a query that is watched. */
+	has(key: string): boolean {
+		return this.#subscriptions.has(key);
+	}
+
 	/** Starts to watch; gives the snapshot to reply with, at once if it is known. Watching twice is watching once. */
 	add(query: Q, signal: AbortSignal, timeoutMs: number | undefined): S | Promise<S> {
 		const { source } = this.#kind;

@@ -4,7 +4,7 @@ import type { BackendObserver, BackendWatch } from './backend.ts';
 import type { DiscoveryEvent, WatchedQuery } from './discovery-event.ts';
 
 /** An answer that an earlier process kept, and when it was verified, in milliseconds since 1970. */
-export interface KeptAnswer<V> {
+export interface KeptValue<V> {
 	readonly value: V;
 	readonly verifiedAt: number;
 }
@@ -35,7 +35,7 @@ export interface AnswerKind<Q, V extends readonly unknown[], S extends SnapshotS
 	/** The events that tell of a snapshot which was made at this moment of the wall clock. */
 	published(change: PublishedChange<Q, V, S>): readonly DiscoveryEvent[];
 	/** What an earlier process kept; undefined where answers do not outlive the process. */
-	load(query: Q): Promise<KeptAnswer<V> | undefined> | undefined;
+	load(query: Q): Promise<KeptValue<V> | undefined> | undefined;
 	/** Has an answer kept, and when it was verified, in milliseconds since 1970. */
 	keep(query: Q, value: V, verifiedAt: number): void;
 }

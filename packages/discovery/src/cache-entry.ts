@@ -1,7 +1,7 @@
 import { type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
-import { step, type TimerHandle } from '@spock/protocol/internal';
+import { step } from '@spock/protocol/internal';
 
-import type { EntryInspection, EntryStatus, KeptAnswer } from './answer-kind.ts';
+import type { EntryInspection, EntryStatus } from './answer-kind.ts';
 import type { BackendWatch } from './backend.ts';
 import {
 	type CacheEntryAction,
@@ -10,11 +10,10 @@ import {
 	cacheEntryMachine,
 } from './cache-entry-machine.ts';
 import { EmptyHold } from './empty-hold.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
 import { Verifier } from './verifier.ts';
 
-/** What an earlier process kept is served when the registry has not answered within this. */
-const RESTORE_AFTER_MS = 500;
 /** How each event that may end a hold ends it. */
 const HOLD_OUTCOMES = { 'hold over': 'emptied', failed: 'failed', idle: 'dropped', close: 'dropped' } as const;
 
@@ -43,6 +42,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	readonly #served: ServedSnapshot<Q, V, S>;
 	readonly #hold: EmptyHold;
 	readonly #verifier: Verifier;
+	readonly #kept: KeptAnswer<V>;
 	#watch: BackendWatch | undefined;
 	#state: CacheEntryState = 'cold';
 	#answeredAtMs = 0;
@@ -50,10 +50,6 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	#error: SpockError | undefined;
 	/** Until when an empty answer is believed at once. */
 	#trustsEmptyUntilMs = Number.NEGATIVE_INFINITY;
-	/** While what an earlier process kept is being read. */
-	#loading: Promise<void> | undefined;
-	#kept: KeptAnswer<V> | undefined;
-	#restoreTimer: TimerHandle | undefined;
 
 	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
 		const { clock, emptyHoldMs } = context;
@@ -62,6 +58,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		this.#served = new ServedSnapshot(query, context);
 		this.#hold = new EmptyHold(clock, emptyHoldMs);
 		this.#verifier = new Verifier(clock, () => this.#restartWatch());
+		this.#kept = new KeptAnswer(clock, () => this.#restore());
 		this.usedAtMs = clock.now();
 	}
 
@@ -91,14 +88,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 
 	/** Starts the watch. The backend may answer before this returns. */
 	open(): void {
-		const { kind, clock } = this.#context;
-		this.#loading = kind.load(this.query)?.then((kept) => {
-			this.#loading = undefined;
-			if (kept === undefined || this.#state !== 'cold') return;
-			this.#kept = kept;
-			this.#restoreTimer = clock.setTimeout(() => this.#restore(), RESTORE_AFTER_MS);
-			this.#restoreTimer.unref?.();
-		});
+		const reading = this.#context.kind.load(this.query);
+		if (reading !== undefined) this.#kept.load(reading);
 		this.#startWatch();
 	}
 
@@ -198,13 +189,10 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 
 	#answered(value: V): void {
 		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
-		if (this.#loading !== undefined && value.length === 0) {
-			void this.#loading.then(() => this.#answered(value));
-			return;
-		}
+		if (value.length === 0 && this.#kept.defer(() => this.#answered(value))) return;
 		if (this.#state === 'evicted') return;
-		if (this.#kept !== undefined && this.#isHoldable(this.#kept.value, value)) this.#restore();
 		const { clock, kind, onEvent } = this.#context;
+		if (this.#isHoldable(this.#kept.value ?? kind.nothing, value)) this.#restore();
 		if (this.#failingSinceMs !== undefined) {
 			onEvent({
 				type: 'watch-recovered',
@@ -232,41 +220,33 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	}
 
 	#failed(error: SpockError): void {
-		if (this.#loading !== undefined) {
-			void this.#loading.then(() => this.#failed(error));
-			return;
-		}
-		if (this.#state === 'evicted') return;
+		if (this.#kept.defer(() => this.#failed(error)) || this.#state === 'evicted') return;
 		this.#error = error;
 		if (this.#failingSinceMs === undefined) {
 			this.#failingSinceMs = this.#context.clock.now();
 			const { kind, onEvent } = this.#context;
 			onEvent({ type: 'watch-failed', query: kind.describe(this.query), error });
 		}
-		if (this.#kept !== undefined) this.#restore();
-		else this.#handle('failed', this.#served.value);
+		if (!this.#restore()) this.#handle('failed', this.#served.value);
 	}
 
-	/** Serves what an earlier process kept. */
-	#restore(): void {
-		const kept = this.#kept;
-		if (kept === undefined) return;
-		this.#kept = undefined;
+	/** Serves what an earlier process kept; false if there is nothing. */
+	#restore(): boolean {
+		const kept = this.#kept.take();
+		if (kept === undefined) return false;
 		const { clock, kind, onEvent } = this.#context;
 		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
 		this.#served.verified(clock.now() - ageMs);
 		onEvent({ type: 'state-restored', what: kind.nameOf(this.query), ageMs });
 		this.#handle('restored', kept.value);
+		return true;
 	}
 
 	#handle(event: CacheEntryEvent, value: V | undefined): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
 		if (event !== 'hold over' && event !== 'restored') this.#verifier.done();
-		if (state !== 'cold') {
-			this.#kept = undefined;
-			this.#context.clock.clearTimeout(this.#restoreTimer);
-		}
+		if (state !== 'cold') this.#kept.drop();
 		for (const action of actions) this.#act(action, event, value);
 	}
 

@@ -4,9 +4,13 @@ import type { Clock } from '@spock/protocol/internal';
 import type { Backend } from './backend.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
 import type { StateStore } from './state/state-store.ts';
+import { within } from './within.ts';
 
 /** Datacenters whose last list of services is remembered. */
 const LISTS_MAX = 64;
+
+/** A disk that hangs must not hold up the answer that there is none. */
+const LOAD_MS_MAX = 2000;
 
 /** What a {@link ListCache} needs. */
 export interface ListCacheOptions {
@@ -59,7 +63,7 @@ export class ListCache {
 
 	async #restore(key: string): Promise<KnownList | undefined> {
 		const { clock, state, onEvent } = this.#options;
-		const kept = await state?.loadList(key);
+		const kept = state && (await within(clock, LOAD_MS_MAX, state.loadList(key)));
 		if (kept === undefined) return undefined;
 		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
 		const known = { services: kept.services, verifiedAtMs: clock.now() - ageMs };

@@ -10,7 +10,7 @@ import {
 	type WatchStatus,
 } from '@spock/protocol';
 
-import type { AnswerKind, EntryInspection, EntryStatus, KeptAnswer, PublishedChange } from './answer-kind.ts';
+import type { AnswerKind, EntryInspection, EntryStatus, KeptValue, PublishedChange } from './answer-kind.ts';
 import type { Backend, BackendObserver, BackendWatch } from './backend.ts';
 import type { DiscoveryEvent } from './discovery-event.ts';
 import { InstanceChanges } from './instance-changes.ts';
@@ -104,7 +104,7 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 		];
 	}
 
-	load(query: ServiceQuery): Promise<KeptAnswer<Instances> | undefined> | undefined {
+	load(query: ServiceQuery): Promise<KeptValue<Instances> | undefined> | undefined {
 		return this.#options.state
 			?.load(query)
 			.then((kept) => kept && { value: kept.instances, verifiedAt: kept.verifiedAt });

@@ -10,7 +10,7 @@ import {
 } from '@spock/protocol';
 import { isInteger, isObject } from '@spock/protocol/internal';
 
-import type { KeptAnswer } from '../answer-kind.ts';
+import type { KeptValue } from '../answer-kind.ts';
 import { sortInstances } from '../snapshot-diff.ts';
 import { StateFileError } from './state-file.ts';
 
@@ -43,12 +43,12 @@ export function readInstancesBody(body: unknown, query: ServiceQuery): KeptInsta
 }
 
 /** The body of a file about keys. */
-export function keysBody(query: KeyQuery, { value, verifiedAt }: KeptAnswer<readonly KeyEntry[]>): unknown {
+export function keysBody(query: KeyQuery, { value, verifiedAt }: KeptValue<readonly KeyEntry[]>): unknown {
 	return { key: keyQueryKey(query), verifiedAt, entries: value };
 }
 
 /** Reads the body of a file about keys. Throws a StateFileError, as {@link readInstancesBody} does. */
-export function readKeysBody(body: unknown, query: KeyQuery): KeptAnswer<readonly KeyEntry[]> {
+export function readKeysBody(body: unknown, query: KeyQuery): KeptValue<readonly KeyEntry[]> {
 	const { key, verifiedAt, entries } = isObject(body) ? body : {};
 	if (key !== keyQueryKey(query)) throw new StateFileError('foreign', 'it is about another question');
 	if (!isInteger(verifiedAt, 0) || !Array.isArray(entries)) throw wrongShape();

@@ -11,8 +11,9 @@ import {
 } from '@spock/protocol';
 import { type Clock, stringOption, type TimerHandle } from '@spock/protocol/internal';
 
-import type { KeptAnswer } from '../answer-kind.ts';
+import type { KeptValue } from '../answer-kind.ts';
 import type { DiscoveryListener } from '../discovery-event.ts';
+import { within } from '../within.ts';
 import {
 	instancesBody,
 	type KeptInstances,
@@ -37,8 +38,6 @@ const VERIFIED_DELAY_MS = 30_000;
 const RETRY_DELAY_MS = 5000;
 /** Files in the directory; the one that was written longest ago makes room. */
 const FILES_MAX = 10_000;
-/** A disk that hangs must not hold up the answer that there is none. */
-const LOAD_MS_MAX = 2000;
 /** A disk that hangs must not hold up the end of the process. */
 const CLOSE_MS_MAX = 2000;
 const VERIFIED_FILE = 'verified.json';
@@ -107,7 +106,7 @@ export class StateStore {
 	}
 
 	/** What was kept of a key or prefix, as `load` does. */
-	async loadKeys(query: KeyQuery): Promise<KeptAnswer<readonly KeyEntry[]> | undefined> {
+	async loadKeys(query: KeyQuery): Promise<KeptValue<readonly KeyEntry[]> | undefined> {
 		const name = stateFileName('keys', keyQueryKey(query));
 		const found = await this.#load(name, 'keys', (body) => readKeysBody(body, query));
 		return found?.value.length === 0 ? undefined : found;
@@ -158,7 +157,7 @@ export class StateStore {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#clock.clearTimeout(this.#timer);
-		await this.#within(CLOSE_MS_MAX, this.#lastFlush(), undefined);
+		await within(this.#clock, CLOSE_MS_MAX, this.#lastFlush());
 	}
 
 	#keep(kept: Kept): void {
@@ -297,14 +296,13 @@ export class StateStore {
 		kind: StateKind,
 		readBody: (body: unknown) => T,
 	): Promise<T | undefined> {
-		const loading = Promise.all([
+		const [loaded, times] = await Promise.all([
 			this.#read(name, kind, (body, checksum) => ({ found: readBody(body), checksum })),
 			this.#verifiedOnDisk(),
 		]);
-		const [loaded, times] = (await this.#within(LOAD_MS_MAX, loading, undefined)) ?? [];
 		if (loaded === undefined) return undefined;
 		const { found, checksum } = loaded;
-		return { ...found, verifiedAt: Math.max(found.verifiedAt, times?.get(checksum) ?? 0) };
+		return { ...found, verifiedAt: Math.max(found.verifiedAt, times.get(checksum) ?? 0) };
 	}
 
 	/** Reads one file; what cannot be used is told, and is as if it were not there. */
@@ -326,14 +324,5 @@ export class StateStore {
 		this.#refused.add(name);
 		const refusal = error instanceof StateFileError ? error.refusal : 'unreadable';
 		this.#onEvent({ type: 'state-refused', file: join(this.#directory.path, name), refusal, reason: error.message });
-	}
-
-	/** The outcome, or `late` when it takes longer than this. */
-	#within<T>(limitMs: number, outcome: Promise<T>, late: T | undefined): Promise<T | undefined> {
-		return new Promise((resolve, reject) => {
-			const timer = this.#clock.setTimeout(() => resolve(late), limitMs);
-			timer.unref?.();
-			outcome.then(resolve, reject).finally(() => this.#clock.clearTimeout(timer));
-		});
 	}
 }

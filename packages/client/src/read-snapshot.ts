@@ -18,16 +18,17 @@ const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warn
 
 /** A snapshot from the data of a reply or a push; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readSnapshot(data: unknown): ServiceSnapshot {
-	const { service, tags, datacenter, revision, instances, source, ageMs, verifiedAt, held, panic } = expectObject(
-		data,
-		'',
-	);
+	const members = expectObject(data, '');
+	const { service, tags, datacenter, meta, peer, revision, instances, source, ageMs } = members;
+	const { verifiedAt, held, panic } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	return Object.freeze({
 		service,
 		...(isStrings(tags) && tags.length > 0 && { tags: Object.freeze(tags) }),
 		...(typeof datacenter === 'string' && { datacenter }),
+		...(isObject(meta) && { meta: Object.freeze(meta as Record<string, string>) }),
+		...(typeof peer === 'string' && { peer }),
 		revision: revision as number,
 		instances: Object.freeze(expectArray(instances, 'instances').map(readInstance)),
 		source: readSource(source),

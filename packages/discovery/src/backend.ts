@@ -9,13 +9,25 @@ import type {
 	SpockError,
 } from '@spock/protocol';
 
+/** How fresh an answer is, as the registry says of itself. */
+export interface AnswerMeta {
+	/** How old the answer was already when it came, at least, in milliseconds: that it was verified before then is not known. */
+	readonly ageMs: number;
+	/** Since the server that answered last heard from its leader, in milliseconds. */
+	readonly lastContactMs?: number;
+	/** Whether the server that answered knows a leader. */
+	readonly knownLeader?: boolean;
+	/** Whether an agent answered from its cache. */
+	readonly cache?: 'hit' | 'miss';
+}
+
 /** Told by a backend of every answer and every failure of one watch. */
 export interface BackendObserver<V = readonly ServiceInstance[]> {
 	/**
 	 * A good answer: all instances of the query, healthy or not, sorted by `instance`, frozen. Called for every
 	 * verification; where nothing has changed, the very same array is given again or an equal one.
 	 */
-	answered(value: V): void;
+	answered(value: V, meta?: AnswerMeta): void;
 	/** The registry could not answer. The watch goes on by itself. */
 	failed(error: SpockError): void;
 }

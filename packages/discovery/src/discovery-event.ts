@@ -33,6 +33,10 @@ export type DiscoveryEvent =
 			readonly durationMs: number;
 			readonly lastContactMs?: number;
 			readonly knownLeader?: boolean;
+			/** How old a good answer was already when it came, at least, in milliseconds. */
+			readonly ageMs?: number;
+			/** Whether an agent answered from its cache. */
+			readonly cache?: 'hit' | 'miss';
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
@@ -68,6 +72,24 @@ export type DiscoveryEvent =
 	/** A file of the state directory was written, or could not be; `isNews` for the first failure after a success. */
 	| { readonly type: 'state-write'; readonly outcome: 'ok' }
 	| { readonly type: 'state-write'; readonly outcome: 'failed'; readonly error: Error; readonly isNews: boolean }
+	/**
+	 * How the registry is watched from now on: `each`, one query for every question; `shared`, one for all of them, because there
+	 * are many. `watches`: how many there are.
+	 */
+	| { readonly type: 'watch-mode'; readonly mode: 'each' | 'shared'; readonly watches: number }
+	/** A token or the files of TLS have been read and are in force: at first, changed, or good again. `what` says which. */
+	| { readonly type: 'credentials-loaded'; readonly what: string; readonly files: readonly string[] }
+	/** They are missing or bad; what was good last stays in force. Told once for each way of being bad. */
+	| {
+			readonly type: 'credentials-refused';
+			readonly what: string;
+			readonly files: readonly string[];
+			readonly error: Error;
+	  }
+	/** A login at the registry has given a token. `ttlMs`: how long it is good; null without an end. */
+	| { readonly type: 'logged-in'; readonly method: string; readonly ttlMs: number | null }
+	/** A login has failed; the token from before, if it is still good, stays in force. */
+	| { readonly type: 'login-failed'; readonly method: string; readonly error: SpockError }
 	/** The services file was read and is served. */
 	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
 	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */

@@ -43,6 +43,8 @@ export interface WatchStatus {
 	readonly service: string;
 	readonly tags?: readonly string[];
 	readonly datacenter?: string;
+	readonly meta?: Readonly<Record<string, string>>;
+	readonly peer?: string;
 	readonly state: QuestionState;
 	readonly revision: number;
 	readonly instances: number;

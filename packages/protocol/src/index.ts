@@ -54,6 +54,7 @@ export { knownAgeMs, tooOldError } from './max-age.ts';
 export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
 export {
 	type InstanceStatus,
+	isAskedFor,
 	isServing,
 	isStale,
 	normaliseQuery,

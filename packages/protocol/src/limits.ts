@@ -25,6 +25,8 @@ export const QUERY_TAGS_MAX = 32;
 export const KEY_VALUE_BYTES_MAX: number = 512 * 1024;
 /** Longest text of the entries of one answer about keys, as JSON in UTF-8: what else is in its frame needs little. */
 export const KEY_ENTRIES_BYTES_MAX: number = FRAME_BYTES_MAX - 8192;
+/** Most conditions on metadata in one query. */
+export const QUERY_META_MAX = 16;
 /** Frames that are no JSON object, in a row, after which a connection is closed. */
 export const BAD_FRAMES_IN_A_ROW_MAX = 16;
 /** Written but not yet taken by the peer, for each connection; above it reading from that connection stops. */
@@ -53,7 +55,10 @@ function relateLimits(): [sentence: string, holds: boolean][] {
 		['a full output buffer holds several frames of the largest size', OUTPUT_BYTES_MAX >= 4 * FRAME_BYTES_MAX],
 		['the ring capacity is a power of two', (IN_FLIGHT_MAX & (IN_FLIGHT_MAX - 1)) === 0],
 		['ids outlast the ring many times over', ID_MAX + 1 >= IN_FLIGHT_MAX * 1024],
-		['a query of the largest size fits into a frame', QUERY_TAGS_MAX * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX],
+		[
+			'a query of the largest size fits into a frame',
+			(QUERY_TAGS_MAX + 2 * QUERY_META_MAX + 4) * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX,
+		],
 		[
 			'a value of the largest size fits into a frame in base64',
 			Math.ceil(KEY_VALUE_BYTES_MAX / 3) * 4 + NAME_LENGTH_MAX * 6 < KEY_ENTRIES_BYTES_MAX,

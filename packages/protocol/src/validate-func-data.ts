@@ -2,7 +2,7 @@ import type { FuncData, FuncName } from './func-map.ts';
 import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
 import type { KeyQuery } from './key-model.ts';
-import { NAME_LENGTH_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
+import { NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -75,17 +75,41 @@ function queryFrom(members: Members): FuncData<'watchService'> {
 	const { service } = members;
 	if (!isName(service)) throw badName('service');
 	const datacenter = optionalString(members, 'datacenter');
-	const { tags } = members;
-	if (tags === undefined || tags === null) {
-		return datacenter === undefined ? { service } : { service, datacenter };
-	}
+	const peer = optionalString(members, 'peer');
+	const tags = optionalTags(members);
+	const meta = optionalMeta(members);
+	return {
+		service,
+		...(tags === undefined ? {} : { tags }),
+		...(datacenter === undefined ? {} : { datacenter }),
+		...(meta === undefined ? {} : { meta }),
+		...(peer === undefined ? {} : { peer }),
+	};
+}
+
+function optionalTags({ tags }: Members): readonly string[] | undefined {
+	if (tags === undefined || tags === null) return undefined;
 	if (!Array.isArray(tags) || tags.length > QUERY_TAGS_MAX) {
 		throw bad('tags', `must be an array of at most ${QUERY_TAGS_MAX} strings`);
 	}
 	tags.forEach((tag, index) => {
 		if (!isName(tag)) throw badName(`tags[${index}]`);
 	});
-	return { service, tags: tags as string[], ...(datacenter === undefined ? {} : { datacenter }) };
+	return tags as string[];
+}
+
+function optionalMeta({ meta }: Members): Readonly<Record<string, string>> | undefined {
+	if (meta === undefined || meta === null) return undefined;
+	if (!isObject(meta) || Object.keys(meta).length > QUERY_META_MAX) {
+		throw bad('meta', `must be an object of at most ${QUERY_META_MAX} strings`);
+	}
+	for (const [name, value] of Object.entries(meta)) {
+		if (!isName(name)) throw bad('meta', `must have names of 1 to ${NAME_LENGTH_MAX} characters`);
+		if (typeof value !== 'string' || value.length > NAME_LENGTH_MAX) {
+			throw bad(`meta.${name}`, `must be a string of at most ${NAME_LENGTH_MAX} characters`);
+		}
+	}
+	return meta as Record<string, string>;
 }
 
 function maxAgeFrom({ maxAgeMs }: Members): { maxAgeMs?: number } {

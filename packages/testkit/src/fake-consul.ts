@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
-import { type FakeConsulInstance, toHealthEntry } from './fake-consul-entry.ts';
+import { fakeBody } from './fake-consul-body.ts';
+import type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
 import { FakeConsulKeys } from './fake-consul-keys.ts';
 
 /** What the fake does with one request instead of answering it well. */
@@ -61,11 +62,14 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #clock: Clock;
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
 	readonly #keys = new FakeConsulKeys();
+	readonly #nodeChecks = new Map<string, FakeConsulCheck['status']>();
 	readonly #faults: FakeConsulFault[] = [];
+	readonly #pathFaults = new Map<string, FakeConsulFault>();
 	readonly #held = new Set<Held>();
 	/** Requests that came while the fake was told to say nothing; undefined while it answers. */
 	#unanswered: (() => void)[] | undefined;
 	readonly #server: Server;
+	#connections = 0;
 	#index = 10;
 	#port = 0;
 
@@ -73,6 +77,10 @@ export class FakeConsul implements AsyncDisposable {
 		this.#options = options;
 		this.#clock = options.clock ?? systemClock;
 		this.#server = createServer((request, response) => this.#handle(request, response));
+		this.#server.on('connection', (socket) => {
+			this.#connections++;
+			socket.once('close', () => this.#connections--);
+		});
 	}
 
 	/** What to give to a client as Consul's address. */
@@ -87,6 +95,11 @@ export class FakeConsul implements AsyncDisposable {
 	/** Queries that block now. */
 	get blocked(): number {
 		return this.#held.size;
+	}
+
+	/** Connections that are open now, or have been asked for. */
+	get connections(): number {
+		return this.#connections;
 	}
 
 	/** Faults that no request has met yet. */
@@ -134,6 +147,12 @@ export class FakeConsul implements AsyncDisposable {
 		this.touch();
 	}
 
+	/** Sets the status of the check of a node itself; the index grows and blocked queries return. */
+	setNodeCheck(node: string, status: FakeConsulCheck['status']): void {
+		this.#nodeChecks.set(node, status);
+		this.touch();
+	}
+
 	/** The index grows and blocked queries return, although nothing has changed. */
 	touch(): void {
 		this.#index++;
@@ -148,6 +167,11 @@ export class FakeConsul implements AsyncDisposable {
 	/** Each of the next requests has one of these faults. */
 	fail(...faults: readonly FakeConsulFault[]): void {
 		this.#faults.push(...faults);
+	}
+
+	/** The next request for this path has this fault, whatever others are asked before it. */
+	failPath(path: string, fault: FakeConsulFault): void {
+		this.#pathFaults.set(path, fault);
 	}
 
 	/** Lets every blocked query return now, as at the end of its wait. */
@@ -179,7 +203,8 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#serve(pathname: string, searchParams: URLSearchParams, response: ServerResponse): void {
-		const fault = this.#faults.shift();
+		const fault = this.#faults.shift() ?? this.#pathFaults.get(pathname);
+		this.#pathFaults.delete(pathname);
 		const index = Number(searchParams.get('index') ?? 0);
 		if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);
 		else if (index > 0 && index >= this.#indexOf(pathname, searchParams)) {
@@ -213,21 +238,7 @@ export class FakeConsul implements AsyncDisposable {
 	#body(path: string, query: URLSearchParams): unknown {
 		const keys = this.#keys.answer(path, query);
 		if (keys !== undefined) return keys.body ?? null;
-		const service = /^\/v1\/health\/service\/(.+)$/.exec(path)?.[1];
-		if (service !== undefined) {
-			const instances = this.#services.get(decodeURIComponent(service)) ?? [];
-			const tags = query.getAll('tag');
-			return instances
-				.filter((instance) => tags.every((tag) => instance.tags?.includes(tag)))
-				.map((instance) => toHealthEntry(decodeURIComponent(service), instance));
-		}
-		if (path === '/v1/catalog/services') {
-			const tagsOf = (instances: readonly FakeConsulInstance[]): string[] => [
-				...new Set(instances.flatMap(({ tags = [] }) => tags)),
-			];
-			return Object.fromEntries([...this.#services].map(([name, instances]) => [name, tagsOf(instances)]));
-		}
-		return null;
+		return fakeBody(path, query, { services: this.#services, nodeChecks: this.#nodeChecks });
 	}
 
 	#answer(

@@ -330,10 +330,9 @@ export class FakeSidecar implements AsyncDisposable {
 
 	/** What it knows of a query; a service that is not known has no instances. */
 	snapshotOf(query: ServiceQuery): ServiceSnapshot {
-		const { service, tags, datacenter } = query;
+		const { service, ...asked } = query;
 		const known = this.#services.get(queryKey(query));
 		if (known !== undefined) return known;
-		const asked = { ...(tags && { tags }), ...(datacenter !== undefined && { datacenter }) };
 		return { ...fakeSnapshot(service, 1, []), ...asked };
 	}
 }

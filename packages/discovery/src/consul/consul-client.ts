@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 
@@ -7,6 +6,7 @@ import Consul from 'consul';
 import type { ConsulAddress } from './consul-address.ts';
 import { type ConsulCall, type ConsulHookRequest, prepareRequest } from './consul-call.ts';
 import type { ConsulTls } from './consul-options.ts';
+import type { TlsSecrets } from './tls-files.ts';
 
 /** A Consul agent allows 200 connections from one address: we leave room for others on this node. */
 const SOCKETS_MAX = 150;
@@ -22,6 +22,7 @@ export interface ConsulCommon {
 
 /** The part of the npm package that its types leave out. */
 interface ConsulInternals {
+	readonly _opts: { readonly agent: HttpAgent };
 	_ext(event: 'onCreate', hook: (request: ConsulHookRequest, next: () => void) => void): void;
 	_request(
 		request: Record<string, unknown>,
@@ -45,16 +46,18 @@ export interface ConsulRequest {
 	readonly body?: unknown;
 }
 
-/** A client of one address. Throws an Error if a TLS file cannot be read. */
-export function createClient(address: ConsulAddress, tls: ConsulTls = {}): ConsulClient {
+/** A client of one address, with what TLS needs. */
+export function createClient(
+	address: ConsulAddress,
+	secrets: TlsSecrets,
+	{ serverName, verify }: ConsulTls,
+): ConsulClient {
 	const agentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX };
 	// Given to the agent and not to the package, which passes on only the options that it knows.
 	const secure = {
-		...(tls.caFile && { ca: readFileSync(tls.caFile) }),
-		...(tls.certFile && { cert: readFileSync(tls.certFile) }),
-		...(tls.keyFile && { key: readFileSync(tls.keyFile) }),
-		...(tls.serverName && { servername: tls.serverName }),
-		...(tls.verify !== undefined && { rejectUnauthorized: tls.verify }),
+		...secrets,
+		...(serverName && { servername: serverName }),
+		...(verify !== undefined && { rejectUnauthorized: verify }),
 	};
 	const client = new Consul({
 		host: address.host.includes(':') ? `[${address.host}]` : address.host,
@@ -68,6 +71,14 @@ export function createClient(address: ConsulAddress, tls: ConsulTls = {}): Consu
 		next();
 	});
 	return client;
+}
+
+/** Lets a client's calls end, and every connection with its call: the next calls are another client's. */
+export function retireClient(client: ConsulClient): void {
+	const { agent } = (client as unknown as ConsulInternals)._opts;
+	// A connection that becomes free is closed where none may be kept.
+	agent.maxFreeSockets = 0;
+	for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 /**

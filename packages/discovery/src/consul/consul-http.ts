@@ -1,22 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 
 import { type BackendStatus, SpockError } from '@spock/protocol';
-import {
-	type Clock,
-	durationMsOption,
-	integerOption,
-	oneOfOption,
-	stringOption,
-	systemClock,
-} from '@spock/protocol/internal';
+import { type Clock, durationMsOption, integerOption, oneOfOption, systemClock } from '@spock/protocol/internal';
 
 import type { FetchAnswer } from '../watch-loop.ts';
-import { type ConsulAddress, parseConsulAddress } from './consul-address.ts';
 import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from './consul-call.ts';
-import { type ConsulClient, type ConsulCommon, createClient } from './consul-client.ts';
+import { type ConsulEndpoint, createEndpoints } from './consul-endpoints.ts';
 import { consulError } from './consul-error.ts';
 import { type ConsulConnectionOptions, DEFAULT_CONSUL_ADDRESS, DEFAULT_CONSUL_WAIT_MS } from './consul-options.ts';
+import type { ConsulCallOptions, ConsulQuestion } from './consul-question.ts';
 import { ConsulToken } from './consul-token.ts';
+import { readAnswerMeta } from './read-answer.ts';
 
 /** A deadline for calls that do not block. */
 const CALL_MS = 10_000;
@@ -25,34 +19,6 @@ const WAIT_SLACK = 1.0625;
 const WAIT_SLACK_MS = 2000;
 /** Queries that may block at once. Those beyond it do not block, so that none waits for a socket. */
 const BLOCKING_MAX = 100;
-
-interface Endpoint {
-	readonly address: ConsulAddress;
-	readonly client: ConsulClient;
-}
-
-/** What to ask Consul, whichever address answers. */
-export interface ConsulQuestion<T> {
-	/** Query parameters, all of them: the npm package drops most of those that it is given. */
-	readonly parameters?: ConsulParameters;
-	/** Sent as JSON in place of what the npm package would make of its options. */
-	readonly body?: unknown;
-	/** A longer answer is FRAME_TOO_LARGE. Default: no limit. */
-	readonly answerBytesMax?: number;
-	/** Makes the call: a method of the package's client, or `sendRequest`. */
-	readonly send: (client: ConsulClient, common: ConsulCommon) => Promise<unknown>;
-	/** Throws what makes the answer no answer: another address is asked then. */
-	readonly read: (response: IncomingMessage, body: unknown) => T;
-}
-
-/** How one call that does not block is made. */
-export interface ConsulCallOptions {
-	readonly signal?: AbortSignal | undefined;
-	/** For all addresses together, in milliseconds. Default 10000. */
-	readonly timeoutMs?: number | undefined;
-	/** Asks the first address alone: what belongs to one agent (a registration) means nothing to the others. */
-	readonly isFirstOnly?: boolean;
-}
 
 interface Ask {
 	readonly parameters: ConsulParameters;
@@ -69,11 +35,11 @@ export class ConsulHttp {
 	readonly clock: Clock;
 	readonly #options: ConsulConnectionOptions;
 	readonly #waitMs: number;
-	readonly #endpoints: readonly Endpoint[];
+	readonly #endpoints: readonly ConsulEndpoint[];
 	readonly #token: ConsulToken;
 	/** Calls in flight: not more than the watches, and calls that somebody waits for. */
 	readonly #calls = new Set<ConsulCall>();
-	#closed = false;
+	#closing: Promise<void> | undefined;
 	#preferred = 0;
 	#blocking = 0;
 	#lastSuccessAtMs: number | undefined;
@@ -81,15 +47,18 @@ export class ConsulHttp {
 
 	constructor(options: ConsulConnectionOptions = {}) {
 		const { addresses = [DEFAULT_CONSUL_ADDRESS], waitMs = DEFAULT_CONSUL_WAIT_MS, clock = systemClock } = options;
-		if (addresses.length === 0) throw new TypeError('addresses must name at least one Consul address');
 		oneOfOption('consistency', options.consistency ?? 'stale', ['stale', 'default', 'consistent']);
 		this.#options = options;
 		this.clock = clock;
 		this.#waitMs = integerOption('waitMs', waitMs, 1000, 600_000);
-		this.#token = new ConsulToken(options);
-		this.#endpoints = addresses.map((text, number) => {
-			const address = parseConsulAddress(stringOption(`addresses[${number}]`, text));
-			return { address, client: createClient(address, options.tls) };
+		this.#endpoints = createEndpoints(addresses, { ...options, clock });
+		this.#token = new ConsulToken({
+			...options,
+			clock,
+			random: options.random,
+			onEvent: options.onEvent,
+			parameters: () => this.placeParameters(),
+			call: (question, callOptions) => this.call(question, callOptions),
 		});
 	}
 
@@ -98,28 +67,28 @@ export class ConsulHttp {
 		const { signal, timeoutMs = CALL_MS, isFirstOnly = false } = options;
 		const deadlineAtMs = this.clock.now() + durationMsOption('timeoutMs', timeoutMs);
 		// The addresses share the time that is left, so that one which hangs does not use up the turn of the next.
-		const ask = (_endpoint: Endpoint, addressesLeft: number): Ask => ({
+		const ask = (_endpoint: ConsulEndpoint, addressesLeft: number): Ask => ({
 			parameters: question.parameters ?? {},
 			timeoutMs: Math.max(1, Math.floor((deadlineAtMs - this.clock.now()) / addressesLeft)),
 			isBlocking: false,
 		});
-		return isFirstOnly
-			? this.#ask(this.#endpoints[0] as Endpoint, ask(this.#endpoints[0] as Endpoint, 1), question, signal)
-			: this.#askAny(question, ask, signal);
+		if (!isFirstOnly) return this.#askAny(question, ask, signal);
+		const first = this.#endpoints[0] as ConsulEndpoint;
+		return this.#ask(first, ask(first, 1), question, signal);
 	}
 
 	/**
 	 * One blocking query after the other, for one watch loop: the first does not block, nor does one to an address that did
-	 * not give the index. `waitMs` defaults to the option of that name.
+	 * not give the index.
 	 */
 	blocking<T>(
 		question: ConsulQuestion<FetchAnswer<T>>,
-		waitMs: number = this.#waitMs,
 	): (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>> {
 		const { parameters = {} } = question;
-		let origin: Endpoint | undefined;
+		const waitMs = this.#waitMs;
+		let origin: ConsulEndpoint | undefined;
 		return (index, signal) => {
-			const ask = (endpoint: Endpoint): Ask => {
+			const ask = (endpoint: ConsulEndpoint): Ask => {
 				const isOrigin = endpoint === origin;
 				// Whoever is asked last is who answers, because a failure asks the next one.
 				origin = endpoint;
@@ -164,28 +133,33 @@ export class ConsulHttp {
 		};
 	}
 
-	/** Ends every call with CLOSED and every connection; idempotent. */
-	async close(): Promise<void> {
-		this.#closed = true;
-		for (const call of [...this.#calls]) call.close();
-		for (const { client } of this.#endpoints) client.destroy();
+	/** Ends every call with CLOSED, logs out if it had logged in, and ends every connection; idempotent. */
+	close(): Promise<void> {
+		this.#closing ??= this.#close();
+		return this.#closing;
 	}
 
 	/** Throws CLOSED once it is closed. */
 	refuseIfClosed(): void {
-		if (this.#closed) throw new SpockError('CLOSED', 'the connection to Consul was closed');
+		if (this.#closing !== undefined) throw new SpockError('CLOSED', 'the connection to Consul was closed');
+	}
+
+	async #close(): Promise<void> {
+		for (const call of [...this.#calls]) call.close();
+		await this.#token.close();
+		for (const endpoint of this.#endpoints) endpoint.close();
 	}
 
 	async #askAny<T>(
 		question: ConsulQuestion<T>,
-		ask: (endpoint: Endpoint, addressesLeft: number) => Ask,
+		ask: (endpoint: ConsulEndpoint, addressesLeft: number) => Ask,
 		signal: AbortSignal | undefined,
 	): Promise<T> {
 		const count = this.#endpoints.length;
 		const first = this.#preferred;
 		for (let attempt = 0; ; attempt++) {
 			const number = (first + attempt) % count;
-			const endpoint = this.#endpoints[number] as Endpoint;
+			const endpoint = this.#endpoints[number] as ConsulEndpoint;
 			try {
 				return await this.#ask(endpoint, ask(endpoint, count - attempt), question, signal);
 			} catch (reason) {
@@ -199,47 +173,61 @@ export class ConsulHttp {
 		}
 	}
 
-	/** One query to one address; rejects with a SpockError. */
-	async #ask<T>(endpoint: Endpoint, ask: Ask, question: ConsulQuestion<T>, signal?: AbortSignal): Promise<T> {
+	/** One query to one address, and once more if another token has come in force; rejects with a SpockError. */
+	async #ask<T>(
+		endpoint: ConsulEndpoint,
+		ask: Ask,
+		question: ConsulQuestion<T>,
+		signal: AbortSignal | undefined,
+		isLast = false,
+	): Promise<T> {
 		const { parameters, timeoutMs, isBlocking } = ask;
 		const startedAtMs = this.clock.now();
 		if (isBlocking) this.#blocking++;
 		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
 		let token: string | undefined;
 		try {
-			token = await this.#token.read();
-			this.refuseIfClosed();
+			// A question that brings its own token is not refused: that is how a login ends.
+			if (question.token === undefined) this.refuseIfClosed();
+			token = question.token === undefined ? await this.#token.read() : (question.token ?? undefined);
+			const client = await endpoint.client();
+			if (question.token === undefined) this.refuseIfClosed();
 			this.#calls.add(call);
 			const common = { ctx: call, ...(token && { token }) };
 			const [response, body] = (await sendWithDeadline({ clock: this.clock, call, timeoutMs, signal }, () =>
-				question.send(endpoint.client, common),
+				question.send(client, common),
 			)) as ConsulAnswer;
 			const value = question.read(response, body);
 			this.#succeeded(startedAtMs, response);
 			return value;
 		} catch (reason) {
-			const error = consulError(reason, endpoint.address.url, token);
-			// Who asked gave up, or asked for too much: nothing of that is Consul's fault.
-			if (!isOurs(error)) this.#failed(startedAtMs, error);
-			throw error;
+			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
+			const isOwn = question.token === undefined && !isLast;
+			if (!(isOwn && (await this.#token.isReplaced(token, error)))) {
+				// Who asked gave up, or asked for too much: nothing of that is Consul's fault.
+				if (!isOurs(error)) this.#failed(startedAtMs, error);
+				throw error;
+			}
 		} finally {
 			this.#calls.delete(call);
 			if (isBlocking) this.#blocking--;
 		}
+		return this.#ask(endpoint, ask, question, signal, true);
 	}
 
 	#succeeded(startedAtMs: number, { headers }: IncomingMessage): void {
 		const nowMs = this.clock.now();
 		this.#lastSuccessAtMs = nowMs;
 		this.#error = undefined;
-		const lastContact = headers['x-consul-lastcontact'];
-		const knownLeader = headers['x-consul-knownleader'];
+		const { ageMs, lastContactMs, knownLeader, cache } = readAnswerMeta({ headers });
 		this.#options.onEvent?.({
 			type: 'backend-query',
 			outcome: 'ok',
 			durationMs: nowMs - startedAtMs,
-			...(typeof lastContact === 'string' && { lastContactMs: Number(lastContact) }),
-			...(typeof knownLeader === 'string' && { knownLeader: knownLeader === 'true' }),
+			ageMs,
+			...(lastContactMs !== undefined && { lastContactMs }),
+			...(knownLeader !== undefined && { knownLeader }),
+			...(cache && { cache }),
 		});
 	}
 

@@ -2,7 +2,7 @@ import type { ServiceInstance } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { checksOf } from '../instance-checks.ts';
-import { type HealthEntry, readHealthEntries } from './health-entry.ts';
+import { type HealthEntry, readHealthEntries, type TaggedAddress } from './health-entry.ts';
 
 const Node = { Node: 'n1', Address: '10.9.9.9', Datacenter: 'dc1' };
 const Service = { ID: 's1', Address: '10.0.0.1', Port: 80 };
@@ -35,6 +35,52 @@ describe('a health entry', () => {
 
 	it("has its node's address when it has none of its own", () => {
 		expect(read({ Node, Service: { ...Service, Address: '' } })?.host).toBe('10.9.9.9');
+	});
+
+	describe('at a tagged address', () => {
+		const OwnTags = {
+			wan: { Address: '198.51.100.7', Port: 8080 },
+			wan_ipv6: { Address: '2001:db8::7', Port: 0 },
+			lan_ipv4: { Address: '', Port: 9 },
+		};
+		const NodeTags = { wan: '198.51.100.1', lan_ipv6: 'fd00::1' };
+		const at = (tag: TaggedAddress | undefined, service: object = {}, node: object = {}): string => {
+			const entry = { Node: { ...Node, ...node }, Service: { ...Service, ...service } };
+			const [found] = readHealthEntries([entry], tag);
+			return `${found?.host} ${found?.port}`;
+		};
+
+		it.each<[string, TaggedAddress | undefined, object, object, string]>([
+			[
+				'none asked for: its own',
+				undefined,
+				{ TaggedAddresses: OwnTags },
+				{ TaggedAddresses: NodeTags },
+				'10.0.0.1 80',
+			],
+			["its own tag, with that one's port", 'wan', { TaggedAddresses: OwnTags }, {}, '198.51.100.7 8080'],
+			['a tag whose port is 0: its own port', 'wan_ipv6', { TaggedAddresses: OwnTags }, {}, '2001:db8::7 80'],
+			['a family it has not: its network', 'wan_ipv4', { TaggedAddresses: OwnTags }, {}, '198.51.100.7 8080'],
+			['an empty address counts as none', 'lan_ipv4', { TaggedAddresses: OwnTags }, {}, '10.0.0.1 80'],
+			['a tag it has not: its own address, not its node', 'wan', {}, { TaggedAddresses: NodeTags }, '10.0.0.1 80'],
+			[
+				"no address of its own: its node's tag, its own port",
+				'wan',
+				{ Address: '' },
+				{ TaggedAddresses: NodeTags },
+				'198.51.100.1 80',
+			],
+			[
+				"its node's network for a family",
+				'wan_ipv6',
+				{ Address: '' },
+				{ TaggedAddresses: NodeTags },
+				'198.51.100.1 80',
+			],
+			['nothing tagged at all: its node', 'wan', { Address: '' }, { TaggedAddresses: null }, '10.9.9.9 80'],
+		])('%s', (_what, tag, service, node, place) => {
+			expect(at(tag, service, node)).toBe(place);
+		});
 	});
 
 	it("its own zone goes before its node's", () => {

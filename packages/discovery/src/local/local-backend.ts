@@ -5,6 +5,7 @@ import { basename, dirname, resolve } from 'node:path';
 import {
 	type BackendStatus,
 	type CallOptions,
+	isAskedFor,
 	type KeyEntry,
 	type KeyQuery,
 	queryKey,
@@ -279,12 +280,12 @@ class FileBackend implements LocalBackend {
 		const key = queryKey(query);
 		const known = this.#lists.get(key);
 		if (known !== undefined) return known;
-		const { service, tags = [], datacenter } = query;
-		const all = this.#services.get(service) ?? [];
+		const { service, datacenter, peer } = query;
+		// This registry has no peers, and therefore nothing from any.
+		const all = peer === undefined ? (this.#services.get(service) ?? []) : [];
 		const isAsked = (instance: ServiceInstance): boolean =>
-			tags.every((tag) => instance.tags.includes(tag)) &&
-			(datacenter === undefined || instance.datacenter === datacenter);
-		const list = tags.length === 0 && datacenter === undefined ? all : Object.freeze(all.filter(isAsked));
+			isAskedFor(query, instance) && (datacenter === undefined || instance.datacenter === datacenter);
+		const list = key === service ? all : Object.freeze(all.filter(isAsked));
 		// Only of services that exist: questions about others would fill the memory one by one.
 		if (this.#services.has(service)) {
 			if (this.#lists.size >= LISTS_MAX) this.#lists.clear();

@@ -69,6 +69,29 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 				`the services file is bad, and what it said before is still served: ${event.error.message}`,
 			);
 			return;
+		case 'credentials-loaded':
+			log.info({ files: event.files }, `${event.what} loaded`);
+			return;
+		case 'credentials-refused':
+			log.error(
+				{ files: event.files, reason: event.error.message },
+				`${event.what} is missing or bad, and what was good before stays in force: ${event.error.message}`,
+			);
+			return;
+		case 'logged-in':
+			log.info({ method: event.method, ttlMs: event.ttlMs }, `logged in at Consul with ${event.method}`);
+			return;
+		case 'login-failed': {
+			const { code, message } = event.error;
+			log.error({ method: event.method, code, reason: message }, 'the login at Consul has failed');
+			return;
+		}
+		case 'watch-mode':
+			log.info(
+				{ watches: event.watches, mode: event.mode },
+				event.mode === 'shared' ? 'many services: one watch for all of them' : 'few services: a watch for each of them',
+			);
+			return;
 		case 'backend-query':
 			log.trace({ outcome: event.outcome, durationMs: event.durationMs }, 'backend query');
 			return;

@@ -1,27 +1,42 @@
-import { TIMEOUT_MS_MAX } from '@spock/protocol';
+import { type GetServiceData, TIMEOUT_MS_MAX } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
 
 import { CommandError, EXIT } from './exit-codes.ts';
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
-interface GetFlags extends ClientFlags {
+/** The flags that make a query of a service. */
+export interface QueryFlags {
 	readonly tag?: readonly string[];
 	readonly datacenter?: string;
+	/** Each `name=value`. */
+	readonly meta?: readonly string[];
+	readonly peer?: string;
+}
+
+interface GetFlags extends ClientFlags, QueryFlags {
 	readonly key?: string;
 	readonly maxAgeMs?: string;
 }
 
-/** The query that --tag, --datacenter and --key make. */
-export function queryOf(
-	service: string,
-	{ tag, datacenter, key }: { readonly tag?: readonly string[]; readonly datacenter?: string; readonly key?: string },
-): { service: string; tags?: readonly string[]; datacenter?: string; key?: string } {
+/** The query that --tag, --datacenter, --meta, --peer and --key make. Throws a CommandError for a --meta without `=`. */
+export function queryOf(service: string, flags: QueryFlags & { readonly key?: string }): GetServiceData {
+	const { tag, datacenter, meta, peer, key } = flags;
 	return {
 		service,
 		...(tag && { tags: tag }),
 		...(datacenter !== undefined && { datacenter }),
+		...(meta && { meta: Object.fromEntries(meta.map(readCondition)) }),
+		...(peer !== undefined && { peer }),
 		...(key !== undefined && { key }),
 	};
+}
+
+function readCondition(text: string): [name: string, value: string] {
+	const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+	if (name === undefined || value === undefined) {
+		throw new CommandError(EXIT.usage, `--meta must be name=value, not ${JSON.stringify(text)}`);
+	}
+	return [name, value];
 }
 
 /** `sidecar get SERVICE` */

@@ -32,33 +32,36 @@ function clientCommand(name: string, description: string, parent: Command = prog
 		.exitOverride();
 }
 
+/** A client command that asks for one service. */
+function queryCommand(name: string, description: string): Command {
+	return clientCommand(name, description)
+		.argument('<service>')
+		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
+		.option('--meta <name=value>', 'only instances with this metadata; may be given again', collect)
+		.option('--datacenter <name>', 'look in this datacenter')
+		.option('--peer <name>', 'as imported from this cluster peer');
+}
+
 function collect(value: string, before: readonly string[] = []): readonly string[] {
 	return [...before, value];
 }
 
 async function main(): Promise<number> {
 	let exitCode: number = EXIT.ok;
-	clientCommand('get', 'print one healthy instance of a service as host:port')
-		.argument('<service>')
-		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
-		.option('--datacenter <name>', 'look in this datacenter')
+	queryCommand('get', 'print one healthy instance of a service as host:port')
 		.option('--key <key>', 'equal keys get the same instance')
 		.option('--max-age-ms <ms>', 'the registry must have confirmed it within this time, or be asked now')
 		.action(async (service, flags) => (await import('./get.ts')).get(service, flags));
 	clientCommand('list', 'print the names of all services, with their tags')
 		.option('--datacenter <name>', 'look in this datacenter')
 		.action(async (flags) => (await import('./list.ts')).list(flags));
-	clientCommand('watch', 'print a line for each change of a service, until Ctrl-C')
-		.argument('<service>')
-		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
-		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (service, flags) => (await import('./watch.ts')).watch(service, flags));
+	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
+		(await import('./watch.ts')).watch(service, flags),
+	);
 	addKeyCommands();
-	clientCommand('explain', 'tell for every instance of a service whether it gets work and why, and who watches')
-		.argument('<service>')
-		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
-		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (service, flags) => (await import('./explain.ts')).explain(service, flags));
+	queryCommand('explain', 'tell for every instance of a service whether it gets work and why, and who watches').action(
+		async (service, flags) => (await import('./explain.ts')).explain(service, flags),
+	);
 	clientCommand('status', 'print what the sidecar knows of itself').action(async (flags) =>
 		(await import('./status.ts')).status(flags),
 	);

@@ -1,5 +1,7 @@
 import { balancingPolicies } from '@spock/balancer';
 
+import { consulSettings } from './consul-settings.ts';
+
 /** What one setting of `sidecar start` may be, and where it may come from. */
 export interface Setting {
 	/** Its name in a config file. */
@@ -73,6 +75,7 @@ export const settings: readonly Setting[] = [
 		kind: ['stale', 'default', 'consistent'],
 		fallback: 'stale',
 	},
+	...consulSettings,
 	{
 		name: 'socket',
 		flag: '--socket <path>',

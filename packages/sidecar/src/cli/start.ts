@@ -4,7 +4,6 @@ import {
 	type Backend,
 	BackendSource,
 	consulBackend,
-	consulOptionsFromEnvironment,
 	createLocalBackend,
 	type DiscoveryEvent,
 	type LocalBackend,
@@ -19,6 +18,7 @@ import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import { SIDECAR_VERSION } from '../version.ts';
+import { consulOptionsOf } from './consul-options.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { createLogger } from './logger.ts';
@@ -155,24 +155,7 @@ async function createBackend(
 		const file = text(settings, 'services');
 		return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
 	}
-	const addresses = settings.get('consul')?.value as readonly string[] | undefined;
-	const token = text(settings, 'consulToken');
-	const tokenFile = text(settings, 'consulTokenFile');
-	const datacenter = text(settings, 'consulDatacenter');
-	const consistency = text(settings, 'consulConsistency') as 'stale' | undefined;
-	// What has no setting of its own (TLS, namespace, partition) follows Consul's variables.
-	const { addresses: fromEnvironment, ...rest } = consulOptionsFromEnvironment(process.env);
-	const isFromEnvironment = settings.get('consul')?.origin === 'environment';
-	const inForce = isFromEnvironment ? fromEnvironment : addresses;
-	return consulBackend({
-		...rest,
-		onEvent,
-		...(inForce && { addresses: inForce }),
-		...(token && { token }),
-		...(tokenFile && { tokenFile }),
-		...(datacenter && { datacenter }),
-		...(consistency && { consistency }),
-	});
+	return consulBackend({ ...consulOptionsOf(settings, process.env), onEvent });
 }
 
 function listenAddresses(settings: Settings): SidecarListen[] {

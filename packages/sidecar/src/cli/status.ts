@@ -29,7 +29,10 @@ export function formatStatus(reply: StatusReply): string {
 
 function formatWatch(watch: WatchStatus): string {
 	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
-	return formatLine(`${watch.service}${tags}`, `${watch.healthyInstances}/${watch.instances} healthy`, watch);
+	const peer = watch.peer === undefined ? '' : ` from ${watch.peer}`;
+	const meta = watch.meta === undefined ? '' : ` ${JSON.stringify(watch.meta)}`;
+	const name = `${watch.service}${tags}${meta}${peer}`;
+	return formatLine(name, `${watch.healthyInstances}/${watch.instances} healthy`, watch);
 }
 
 function formatKeyWatch(watch: KeyWatchStatus): string {

@@ -1,13 +1,10 @@
 import { isServing, queryKey, type ServiceSnapshot } from '@spock/protocol';
 
 import { follow } from './follow.ts';
-import { queryOf } from './get.ts';
+import { type QueryFlags, queryOf } from './get.ts';
 import { type ClientFlags, print } from './with-client.ts';
 
-interface WatchFlags extends ClientFlags {
-	readonly tag?: readonly string[];
-	readonly datacenter?: string;
-}
+interface WatchFlags extends ClientFlags, QueryFlags {}
 
 /** `sidecar watch SERVICE`: a line for each change until Ctrl-C or until nobody reads the lines any more. */
 export async function watch(service: string, flags: WatchFlags): Promise<void> {

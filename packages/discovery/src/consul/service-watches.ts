@@ -2,7 +2,7 @@ import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
 import { integerOption } from '@spock/protocol/internal';
 
 import type { BackendObserver, BackendWatch } from '../backend.ts';
-import { isSameList } from '../snapshot-diff.ts';
+import { isSameAnswer } from '../snapshot-diff.ts';
 import { type FetchAnswer, WatchLoop } from '../watch-loop.ts';
 import type { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
@@ -110,7 +110,7 @@ export class ServiceWatches {
 		const { http, random, fetch } = this.#options;
 		const loop = new WatchLoop<readonly ServiceInstance[]>({
 			fetch: fetch(query),
-			isSame: isSameList,
+			isSame: isSameAnswer,
 			answered: (instances, meta) => observer.answered(instances, meta),
 			failed: (error) => observer.failed(error),
 			clock: http.clock,

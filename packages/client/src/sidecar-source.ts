@@ -26,7 +26,8 @@ import type { ResolvedOptions } from './options.ts';
 import { readKeySnapshot } from './read-key-snapshot.ts';
 import { readSnapshot } from './read-snapshot.ts';
 import type { Session } from './session.ts';
-import { type SubscriptionKind, Subscriptions } from './subscriptions.ts';
+import type { SubscriptionKind } from './subscription-kind.ts';
+import { Subscriptions } from './subscriptions.ts';
 
 /** Services and keys as a sidecar tells them. */
 export class SidecarSource implements ServiceSource, ConnectionListener {

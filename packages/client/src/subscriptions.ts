@@ -1,6 +1,4 @@
 import {
-	type CallOptions,
-	type FuncName,
 	knownAgeMs,
 	type ReadOptions,
 	type SnapshotObserver,
@@ -10,10 +8,9 @@ import {
 	type WatchedSource,
 } from '@spock/protocol';
 
-import { type CallTraits, throwIfAborted } from './call.ts';
+import { throwIfAborted } from './call.ts';
 import { BACKGROUND } from './call-traits.ts';
 import { closedError } from './closed-error.ts';
-import type { Connection } from './connection.ts';
 import { msLeft } from './ms-left.ts';
 import { OneTimer } from './one-timer.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -21,37 +18,10 @@ import { overloadedError } from './overloaded-error.ts';
 import { RetrySchedule } from './retry-schedule.ts';
 import type { Session } from './session.ts';
 import { type PublishedSnapshot, Subscription } from './subscription.ts';
+import type { SubscriptionKind, SubscriptionPort } from './subscription-kind.ts';
 
 /** Delays between attempts to subscribe while the sidecar answers with failures: its backend needs time, not haste. */
 const RESUBSCRIBE = { retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true };
-
-/** What can be subscribed to: services, or keys. */
-export interface SubscriptionKind<Q, S> {
-	/** Asks for one snapshot; also what a call is named by in errors. */
-	readonly getFunc: FuncName;
-	readonly watchFunc: FuncName;
-	readonly unwatchFunc: FuncName;
-	/** How the replies to `getFunc` and to `watchFunc` are read. */
-	readonly fetched: CallTraits;
-	readonly subscribed: CallTraits;
-	/** What is asked for, as the member of an error's details. */
-	readonly noun: 'service' | 'key';
-	nameOf(query: Q): string;
-	/** Equal queries have equal names; a snapshot has that of its query. */
-	keyOf(query: Q | S): string;
-	normalise(query: Q): Q;
-	/** The snapshot in a push; throws PROTOCOL. */
-	read(data: unknown): S;
-}
-
-/** The way to the sidecar, which all subscriptions of a client share. */
-export interface SubscriptionPort {
-	readonly connection: Connection;
-	/** False for a sidecar that cannot push; undefined until the first has answered hello. */
-	readonly pushes: boolean | undefined;
-	/** Calls any function; the options are checked already. */
-	call(func: FuncName, data: unknown, traits: CallTraits, options: CallOptions): Promise<unknown>;
-}
 
 /**
  * Subscriptions of one kind that are wanted, made again on every new connection. While the sidecar is away, what is known

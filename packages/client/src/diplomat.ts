@@ -8,6 +8,10 @@ import {
 	type FuncName,
 	type FuncReply,
 	type GetServiceData,
+	type KeyPrefixSnapshot,
+	type KeySnapshot,
+	type KeySource,
+	type KeyValueSnapshot,
 	type ReadOptions,
 	type RegisterServiceData,
 	type ServiceAddress,
@@ -24,24 +28,28 @@ import { formatAddress } from '@spock/protocol/node';
 import { type CallTraits, throwIfAborted } from './call.ts';
 import { ADDRESS, PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
 import { closedError } from './closed-error.ts';
+import type { Config } from './config.ts';
 import type { Closed } from './connection.ts';
 import type { FallbackSource } from './fallback-source.ts';
 import {
 	checkCallOptions,
 	type GetServiceOptions,
+	type KeyOrQuery,
 	type LookupOptions,
+	type PrefixQuery,
 	type ServiceOrQuery,
+	toKeyQuery,
 	toQuery,
 } from './lookup-options.ts';
 import { msLeft } from './ms-left.ts';
-import type { NewestOnly } from './newest-only.ts';
+import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './open-config.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { Registration } from './registration.ts';
 import { Registrations } from './registrations.ts';
 import { ServiceViews } from './service-views.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
-import { watchIterator } from './watch-iterator.ts';
+import { type Endable, watchIterator } from './watch-iterator.ts';
 
 /** Requests for one address whose frame is remembered, by the name of the service. */
 const TAILS_MAX = 1024;
@@ -64,7 +72,8 @@ export class Diplomat implements AsyncDisposable {
 	readonly #fallback: FallbackSource | undefined;
 	readonly #views: ServiceViews;
 	readonly #registrations: Registrations;
-	readonly #iterators = new Set<NewestOnly<ServiceSnapshot>>();
+	/** What ends with this client: watches and configurations. */
+	readonly #iterators = new Set<Endable>();
 	readonly #tails = new Map<string, string>();
 	#resolveClosed: (closed: Closed) => void = () => undefined;
 	#state: 'open' | 'ending' | 'ended' = 'open';
@@ -173,6 +182,47 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
+	 * The value of a key, or all keys that begin with it. That there is no such key is an answer: its value is null. The
+	 * first question subscribes; later ones are answered in this process, with their age while the sidecar is away.
+	 */
+	getKey(key: KeyOrQuery, options?: LookupOptions): Promise<KeyValueSnapshot>;
+	getKey(prefix: PrefixQuery, options?: LookupOptions): Promise<KeyPrefixSnapshot>;
+	getKey(key: KeyOrQuery | PrefixQuery, options: LookupOptions = {}): Promise<KeySnapshot> {
+		checkCallOptions(options);
+		return this.#whileOpen(() => {
+			const query = toKeyQuery(key);
+			if (this.#sidecar !== undefined && this.#goesRemote(options)) return this.#sidecar.keys.fetch(query, options);
+			return this.#keys().get(query, this.#callOptions(options));
+		});
+	}
+
+	/** As `watchService`, of a key or of all keys that begin with it. */
+	watchKey(key: KeyOrQuery, options?: { readonly signal?: AbortSignal }): AsyncIterableIterator<KeyValueSnapshot>;
+	watchKey(prefix: PrefixQuery, options?: { readonly signal?: AbortSignal }): AsyncIterableIterator<KeyPrefixSnapshot>;
+	watchKey(
+		key: KeyOrQuery | PrefixQuery,
+		options: { readonly signal?: AbortSignal } = {},
+	): AsyncIterableIterator<KeySnapshot> {
+		const signal = signalOption('signal', options.signal);
+		return watchIterator(this.#keys(), toKeyQuery(key), signal, this.#iterators, () => this.#state === 'open');
+	}
+
+	/**
+	 * A value that follows a key: its text, or what `parse` makes of it; with `prefix`, a map of all keys that begin with
+	 * it. A bad new value keeps the last good one. Throws CLOSED after the end, OVERLOADED at a limit.
+	 */
+	config(key: string, options?: ConfigOptions<string> & { readonly parse?: undefined }): Config<string>;
+	config<T>(key: string, options: ConfigOptions<T>): Config<T>;
+	config<T>(prefix: string, options: PrefixConfigOptions<T>): Config<ReadonlyMap<string, T>>;
+	config<T>(
+		key: string,
+		options: ConfigOptions<T> | PrefixConfigOptions<T> = {},
+	): Config<T> | Config<ReadonlyMap<string, T>> {
+		if (this.#state !== 'open') throw closedError();
+		return openConfig(key, options, this.#keys(), this.#options, this.#iterators);
+	}
+
+	/**
 	 * For every instance of a service whether it gets work and why, its checks, and when it last changed; how the source
 	 * stands with the service, and which clients of the sidecar watch it.
 	 */
@@ -252,6 +302,13 @@ export class Diplomat implements AsyncDisposable {
 		return (this.#sidecar !== undefined && options?.fresh === true) || this.#isRemote();
 	}
 
+	/** Throws UNKNOWN_FUNC for a source without keys. */
+	#keys(): KeySource {
+		const { keys, name } = this.#source;
+		if (keys !== undefined) return keys;
+		throw new SpockError('UNKNOWN_FUNC', `the source ${name} has no keys`, { details: { source: name } });
+	}
+
 	/** Makes a call unless this client has ended; whatever is wrong with it rejects. */
 	async #whileOpen<T>(call: () => Promise<T>): Promise<T> {
 		if (this.#state !== 'open') throw closedError();
@@ -308,7 +365,7 @@ export class Diplomat implements AsyncDisposable {
 		const address = await this.#call('getService', { ...query, maxAgeMs }, ADDRESS, options);
 		// A sidecar that knows nothing of maxAgeMs has looked at no age.
 		const { ageMs = 0 } = address;
-		if (ageMs > maxAgeMs) throw tooOldError(query, ageMs, maxAgeMs);
+		if (ageMs > maxAgeMs) throw tooOldError('service', query.service, ageMs, maxAgeMs);
 		return address;
 	}
 

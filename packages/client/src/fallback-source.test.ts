@@ -114,4 +114,15 @@ describe('a fallback', () => {
 		expect(timers).toBe(plain.clock.pendingTimers);
 		await Promise.all([diplomat.close(), plain.diplomat.close()]);
 	});
+
+	it('leaves keys and registrations to the sidecar, whose answers go on with their age', async () => {
+		const { source } = scriptedSource();
+		const { diplomat, clock } = await simulate({ fallback: source }, {}, 'ECONNREFUSED');
+		const reading = diplomat.getKey('app/limits', { timeoutMs: 50 });
+		const registering = diplomat.register({ service: 'barista', port: 80 }, { timeoutMs: 50 });
+		const outcomes = Promise.allSettled([reading, registering]);
+		await clock.advance(50);
+		expect(await outcomes).toMatchObject([{ reason: { code: 'TIMEOUT' } }, { reason: { code: 'TIMEOUT' } }]);
+		await diplomat.close();
+	});
 });

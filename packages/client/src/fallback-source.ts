@@ -1,8 +1,10 @@
 import {
 	type CallOptions,
+	type KeySource,
 	queryKey,
 	type ServiceList,
 	type ServiceQuery,
+	type ServiceRegistrar,
 	type ServiceSnapshot,
 	type ServiceSource,
 	type SnapshotObserver,
@@ -47,6 +49,16 @@ export class FallbackSource implements ServiceSource {
 		this.#make = fallback;
 		if (typeof fallback !== 'function') this.#open();
 		this.#check = new OneTimer(options.clock, () => this.#adopt());
+	}
+
+	/** Keys are the sidecar's alone: what was read once goes on with its age. */
+	get keys(): KeySource {
+		return this.#sidecar.keys;
+	}
+
+	/** Instances are registered by the sidecar alone; what it does not know yet is told when it is back. */
+	get registrar(): ServiceRegistrar {
+		return this.#sidecar.registrar;
 	}
 
 	/** True while the sidecar cannot be asked. */

@@ -1,4 +1,13 @@
-import { normaliseQuery, type ReadOptions, type ServiceQuery, TIMEOUT_MS_MAX, validateQuery } from '@spock/protocol';
+import {
+	type KeyQuery,
+	normaliseKeyQuery,
+	normaliseQuery,
+	type ReadOptions,
+	type ServiceQuery,
+	TIMEOUT_MS_MAX,
+	validateKeyQuery,
+	validateQuery,
+} from '@spock/protocol';
 import { durationMsOption, integerOption, signalOption } from '@spock/protocol/internal';
 
 /** Options of one lookup. */
@@ -19,6 +28,17 @@ export type ServiceOrQuery = string | ServiceQuery;
 /** The query of a service, normalised. Throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function toQuery(service: ServiceOrQuery): ServiceQuery {
 	return normaliseQuery(validateQuery(typeof service === 'string' ? { service } : service));
+}
+
+/** A key by its name, or with a datacenter. */
+export type KeyOrQuery = string | (KeyQuery & { readonly prefix?: false });
+
+/** All keys that begin with `key`. */
+export type PrefixQuery = KeyQuery & { readonly prefix: true };
+
+/** The query of a key or prefix, normalised. Throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function toKeyQuery(key: KeyOrQuery | PrefixQuery): KeyQuery {
+	return normaliseKeyQuery(validateKeyQuery(typeof key === 'string' ? { key } : key));
 }
 
 /** Throws a RangeError or a TypeError naming the option and its value. */

@@ -19,8 +19,8 @@ const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warn
 /** A snapshot from the data of a reply or a push; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readSnapshot(data: unknown): ServiceSnapshot {
 	const members = expectObject(data, '');
-	const { service, tags, datacenter, meta, peer, revision, instances, source, ageMs, verifiedAt, held, panic } =
-		members;
+	const { service, tags, datacenter, meta, peer, revision, instances, source, ageMs } = members;
+	const { verifiedAt, held, panic } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	return Object.freeze({
@@ -81,11 +81,11 @@ function readTags(tags: unknown): readonly string[] {
 	return isStrings(tags) ? Object.freeze(tags) : NO_TAGS;
 }
 
-function readSource(source: unknown): SnapshotSource {
+export function readSource(source: unknown): SnapshotSource {
 	return source === 'last-known-good' || source === 'static' ? source : 'live';
 }
 
-function readMs(value: unknown): number {
+export function readMs(value: unknown): number {
 	return typeof value === 'number' && value >= 0 ? value : 0;
 }
 
@@ -109,12 +109,12 @@ function readInstance(data: unknown, index: number): ServiceInstance {
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_META: Readonly<Record<string, string>> = Object.freeze({});
 
-function expectObject(value: unknown, path: string): Members {
+export function expectObject(value: unknown, path: string): Members {
 	if (!isObject(value)) throw wrong(path, 'an object');
 	return value;
 }
 
-function expectArray(value: unknown, path: string): unknown[] {
+export function expectArray(value: unknown, path: string): unknown[] {
 	if (!Array.isArray(value)) throw wrong(path, 'an array');
 	return value;
 }
@@ -123,7 +123,7 @@ function isStrings(value: unknown): value is string[] {
 	return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-function wrong(path: string, expected: string): SpockError {
+export function wrong(path: string, expected: string): SpockError {
 	const member = path === '' ? 'data' : path;
 	return new SpockError('PROTOCOL', `the sidecar sent ${member} that is not ${expected}`, { details: { path } });
 }

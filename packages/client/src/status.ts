@@ -16,7 +16,7 @@ export interface DiplomatStatus {
 	readonly instance: string | null;
 	/** True if the last sidecar knows requests and replies only: every lookup then goes over the wire. */
 	readonly baseline: boolean;
-	/** Services that are subscribed to. */
+	/** Services and keys that are subscribed to. */
 	readonly subscriptions: number;
 	/** Requests sent and not settled. */
 	readonly inFlight: number;

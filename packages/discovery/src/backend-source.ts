@@ -2,7 +2,13 @@ import type {
 	BackendStatus,
 	CallOptions,
 	Inspection,
+	KeyEntry,
+	KeyQuery,
+	KeySnapshot,
+	KeySource,
+	KeyWatchStatus,
 	ReadOptions,
+	ServiceInstance,
 	ServiceList,
 	ServiceQuery,
 	ServiceRegistrar,
@@ -15,18 +21,22 @@ import type {
 } from '@spock/protocol';
 import { type Clock, durationMsOption, fractionOption, integerOption, systemClock } from '@spock/protocol/internal';
 
+import { AnswerCache } from './answer-cache.ts';
 import type { Backend } from './backend.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
+import { keyKind, keyWatchStatus } from './key-kind.ts';
 import { ListCache } from './list-cache.ts';
 import { directRegistrar } from './registration/direct-registrar.ts';
 import type { Registrations } from './registration/registrations.ts';
-import { ServiceCache } from './service-cache.ts';
+import { ServiceKind, serviceWatchStatus } from './service-kind.ts';
 import { StateStore } from './state/state-store.ts';
 
 /** An entry that nobody reads ends after this. */
 export const DEFAULT_IDLE_TTL_MS = 60_000;
 /** Most different questions at once. */
 export const DEFAULT_ENTRIES_MAX = 10_000;
+/** Most different questions about keys at once. An answer may take a megabyte: this bounds them to one gigabyte. */
+export const DEFAULT_KEY_ENTRIES_MAX = 1000;
 /** How long a read waits for the first answer of a registry: less than a client's own deadline, so that it hears why. */
 export const DEFAULT_FIRST_ANSWER_MS = 4000;
 /** How long an empty answer after another one is held back. */
@@ -44,6 +54,8 @@ export interface BackendSourceOptions {
 	readonly idleTtlMs?: number;
 	/** Most different questions at once; the next one is OVERLOADED. Default 10000. */
 	readonly entriesMax?: number;
+	/** Most different questions about keys at once; the next one is OVERLOADED. Default 1000. */
+	readonly keyEntriesMax?: number;
 	/** Age past which a last known snapshot is UNAVAILABLE, in milliseconds. Default: no limit. */
 	readonly staleMaxMs?: number;
 	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 4000. */
@@ -78,7 +90,10 @@ export class BackendSource implements ServiceSource {
 	readonly #backend: Backend;
 	readonly #registrations: Registrations | undefined;
 	readonly #clock: Clock;
-	readonly #cache: ServiceCache;
+	readonly #kind: ServiceKind;
+	readonly #cache: AnswerCache<ServiceQuery, readonly ServiceInstance[], ServiceSnapshot>;
+	/** Undefined where the registry has no keys. */
+	readonly #keys: AnswerCache<KeyQuery, readonly KeyEntry[], KeySnapshot> | undefined;
 	readonly #lists: ListCache;
 	readonly #state: StateStore | undefined;
 
@@ -93,21 +108,30 @@ export class BackendSource implements ServiceSource {
 		const state = stateDir === undefined ? undefined : new StateStore({ stateDir, stateScope, clock, onEvent });
 		this.#state = state;
 		this.#lists = new ListCache({ backend, clock, state, onEvent });
-		this.#cache = new ServiceCache({
-			backend,
+		const common = {
 			clock,
 			onEvent,
-			state,
 			emptyHoldMs: durationMsOption('emptyHoldMs', options.emptyHoldMs ?? DEFAULT_EMPTY_HOLD_MS, 0),
-			panicThreshold: fractionOption('panicThreshold', options.panicThreshold ?? 0),
 			idleTtlMs: durationMsOption('idleTtlMs', options.idleTtlMs ?? DEFAULT_IDLE_TTL_MS),
-			entriesMax: integerOption('entriesMax', options.entriesMax ?? DEFAULT_ENTRIES_MAX, 1, 10_000_000),
 			firstAnswerMs: durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS),
 			staleMaxMs:
 				options.staleMaxMs === undefined
 					? Number.POSITIVE_INFINITY
 					: durationMsOption('staleMaxMs', options.staleMaxMs),
-		});
+		};
+		const countOption = (name: 'entriesMax' | 'keyEntriesMax', fallback: number): number =>
+			integerOption(name, options[name] ?? fallback, 1, 10_000_000);
+		const panicThreshold = fractionOption('panicThreshold', options.panicThreshold ?? 0);
+		this.#kind = new ServiceKind({ backend, panicThreshold, state });
+		const entriesMax = countOption('entriesMax', DEFAULT_ENTRIES_MAX);
+		this.#cache = new AnswerCache({ ...common, entriesMax, kind: this.#kind });
+		const keys = keyKind(backend, state);
+		const keyEntriesMax = countOption('keyEntriesMax', DEFAULT_KEY_ENTRIES_MAX);
+		this.#keys = keys && new AnswerCache({ ...common, entriesMax: keyEntriesMax, kind: keys });
+	}
+
+	get keys(): KeySource | undefined {
+		return this.#keys;
 	}
 
 	peek(query: ServiceQuery): ServiceSnapshot | undefined {
@@ -127,8 +151,8 @@ export class BackendSource implements ServiceSource {
 		return this.#lists.list(query, options);
 	}
 
-	inspect(query: ServiceQuery, options?: CallOptions): Promise<Inspection> {
-		return this.#cache.inspect(query, options);
+	async inspect(query: ServiceQuery, options?: CallOptions): Promise<Inspection> {
+		return this.#kind.inspection(await this.#cache.inspect(query, options));
 	}
 
 	/**
@@ -157,7 +181,12 @@ export class BackendSource implements ServiceSource {
 
 	/** Every question being watched and what is known of it. */
 	watches(): WatchStatus[] {
-		return this.#cache.watches();
+		return this.#cache.watches(serviceWatchStatus);
+	}
+
+	/** Every question about keys being watched and what is known of it, values left out. */
+	keyWatches(): KeyWatchStatus[] {
+		return this.#keys?.watches(keyWatchStatus) ?? [];
 	}
 
 	/** The health of the registry. */
@@ -167,6 +196,7 @@ export class BackendSource implements ServiceSource {
 
 	async close(): Promise<void> {
 		this.#cache.close();
+		this.#keys?.close();
 		await this.#deregister();
 		await this.#backend.close();
 		await this.#state?.close();

@@ -1,6 +1,8 @@
 import type {
 	BackendStatus,
 	CallOptions,
+	KeyEntry,
+	KeyQuery,
 	ServiceInstance,
 	ServiceListEntry,
 	ServiceQuery,
@@ -22,12 +24,12 @@ export interface AnswerMeta {
 }
 
 /** Told by a backend of every answer and every failure of one watch. */
-export interface BackendObserver {
+export interface BackendObserver<V = readonly ServiceInstance[]> {
 	/**
 	 * A good answer: all instances of the query, healthy or not, sorted by `instance`, frozen. Called for every
 	 * verification; where nothing has changed, the very same array is given again or an equal one.
 	 */
-	answered(instances: readonly ServiceInstance[], meta?: AnswerMeta): void;
+	answered(value: V, meta?: AnswerMeta): void;
 	/** The registry could not answer. The watch goes on by itself. */
 	failed(error: SpockError): void;
 }
@@ -52,6 +54,11 @@ export interface Backend {
 	 * call, and never remembered: the cache starts a watch anew to have an answer verified.
 	 */
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch;
+	/**
+	 * Starts a watch of a key, or of all keys that begin with it: an answer is what was found, sorted by key, frozen. The
+	 * observer may be called before this returns. Left out by a registry that has no keys.
+	 */
+	readonly watchKey?: ((query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>) => BackendWatch) | undefined;
 	/**
 	 * The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED; with UNKNOWN_FUNC where
 	 * the registry cannot list.

@@ -1,15 +1,8 @@
-import {
-	type Inspection,
-	type ServiceInstance,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	type SnapshotObserver,
-	SpockError,
-	type WatchStatus,
-} from '@spock/protocol';
+import { type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
 import { step } from '@spock/protocol/internal';
 
-import type { Backend, BackendWatch } from './backend.ts';
+import type { EntryInspection, EntryStatus } from './answer-kind.ts';
+import type { BackendWatch } from './backend.ts';
 import {
 	type CacheEntryAction,
 	type CacheEntryEvent,
@@ -17,14 +10,10 @@ import {
 	cacheEntryMachine,
 } from './cache-entry-machine.ts';
 import { EmptyHold } from './empty-hold.ts';
-import { takeChecks } from './instance-checks.ts';
 import { KeptAnswer } from './kept-answer.ts';
-import { countHealthy } from './panic.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
-import { isSameList } from './snapshot-diff.ts';
 import { Verifier } from './verifier.ts';
 
-const NO_INSTANCES: readonly ServiceInstance[] = Object.freeze([]);
 /** How each event that may end a hold ends it. */
 const HOLD_OUTCOMES = { 'hold over': 'emptied', failed: 'failed', idle: 'dropped', close: 'dropped' } as const;
 
@@ -35,25 +24,25 @@ export interface Waiter {
 }
 
 /** What an entry needs from its cache. */
-export interface CacheEntryContext extends ServedSnapshotContext {
-	readonly backend: Backend;
+export interface CacheEntryContext<Q, V extends readonly unknown[], S extends SnapshotState>
+	extends ServedSnapshotContext<Q, V, S> {
 	/** How long an empty answer after another one is held back, in milliseconds; 0 for not at all. */
 	readonly emptyHoldMs: number;
 }
 
 /** One question, its watch, its last answer and its readers. */
-export class CacheEntry {
-	readonly query: ServiceQuery;
+export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState> {
+	readonly query: Q;
 	readonly waiters: Set<Waiter> = new Set();
 	/** When somebody last asked; the cache evicts by it. */
 	usedAtMs: number;
 	/** Read since the last sweep, which turns this into a time. */
 	peeked = false;
-	readonly #context: CacheEntryContext;
-	readonly #served: ServedSnapshot;
+	readonly #context: CacheEntryContext<Q, V, S>;
+	readonly #served: ServedSnapshot<Q, V, S>;
 	readonly #hold: EmptyHold;
 	readonly #verifier: Verifier;
-	readonly #kept: KeptAnswer;
+	readonly #kept: KeptAnswer<V>;
 	#watch: BackendWatch | undefined;
 	#state: CacheEntryState = 'cold';
 	#answeredAtMs = 0;
@@ -62,7 +51,7 @@ export class CacheEntry {
 	/** Until when an empty answer is believed at once. */
 	#trustsEmptyUntilMs = Number.NEGATIVE_INFINITY;
 
-	constructor(query: ServiceQuery, context: CacheEntryContext) {
+	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
 		const { clock, emptyHoldMs } = context;
 		this.query = query;
 		this.#context = context;
@@ -73,7 +62,7 @@ export class CacheEntry {
 		this.usedAtMs = clock.now();
 	}
 
-	get observers(): Set<SnapshotObserver> {
+	get observers(): Set<SnapshotObserver<S>> {
 		return this.#served.observers;
 	}
 
@@ -99,40 +88,39 @@ export class CacheEntry {
 
 	/** Starts the watch. The backend may answer before this returns. */
 	open(): void {
-		const { state } = this.#context;
-		if (state !== undefined) this.#kept.load(state, this.query);
+		const reading = this.#context.kind.load(this.query);
+		if (reading !== undefined) this.#kept.load(reading);
 		this.#startWatch();
 	}
 
 	/** What can be served now: the live snapshot, or a copy of the last known one with its age; undefined if neither. */
-	read(): ServiceSnapshot | undefined {
+	read(): S | undefined {
 		return this.#served.read(this.isFresh);
 	}
 
 	/** As `read`, with the time of the last verification, which nobody was told where nothing had changed. */
-	readVerified(): ServiceSnapshot | undefined {
+	readVerified(): S | undefined {
 		return this.#served.readVerified(this.isFresh);
 	}
 
 	/** Why nothing can be served although the registry has spoken; undefined while its first word is awaited. */
 	refusal(): SpockError | undefined {
-		if (!this.isLastKnown) return this.#served.instances === undefined ? this.#error : undefined;
+		if (!this.isLastKnown) return this.#served.value === undefined ? this.#error : undefined;
 		if (this.read() !== undefined) return undefined;
-		const { service } = this.query;
+		const { kind, staleMaxMs } = this.#context;
+		const name = kind.nameOf(this.query);
 		const ageMs = Math.round(this.ageMs);
-		const message = `what is known of ${JSON.stringify(service)} is ${ageMs} ms old, over the limit`;
-		const details = { service, ageMs, staleMaxMs: this.#context.staleMaxMs };
+		const message = `what is known of ${JSON.stringify(name)} is ${ageMs} ms old, over the limit`;
+		const details = { [kind.noun]: name, ageMs, staleMaxMs };
 		return new SpockError('UNAVAILABLE', message, { details, cause: this.#error });
 	}
 
-	status(): WatchStatus {
-		const { instances = [], revision } = this.#served;
+	status(): EntryStatus<V> {
+		const { value, revision } = this.#served;
 		return {
-			...this.query,
+			value,
 			state: this.#state === 'evicted' ? 'cold' : this.#state,
 			revision,
-			instances: instances.length,
-			healthyInstances: countHealthy(instances),
 			readers: this.observers.size,
 			ageMs: this.isLastKnown ? this.ageMs : 0,
 			error: this.#error?.message ?? null,
@@ -140,15 +128,16 @@ export class CacheEntry {
 	}
 
 	/** Everything that is known, for explain. */
-	inspect(): Inspection {
+	inspect(): EntryInspection<Q, V, S> {
 		return {
+			query: this.query,
+			value: this.#served.value,
 			snapshot: this.readVerified(),
 			state: this.#state === 'evicted' ? 'cold' : this.#state,
 			error: (this.refusal() ?? this.#error)?.message ?? null,
 			held: this.#hold.status(),
 			changedAt: this.#served.changedAt,
 			readers: this.observers.size,
-			instances: this.#served.facts(),
 		};
 	}
 
@@ -157,10 +146,10 @@ export class CacheEntry {
 		if (this.isFresh) this.#verifier.request();
 	}
 
-	/** An instance was taken out on purpose, by this process: that nothing is left is believed for the time of a hold. */
+	/** Something was taken out on purpose, by this process: that nothing is left is believed for the time of a hold. */
 	trustEmpty(): void {
 		this.#trustsEmptyUntilMs = this.#context.clock.now() + this.#context.emptyHoldMs;
-		if (this.#state === 'held') this.#handle('hold over', NO_INSTANCES);
+		if (this.#state === 'held') this.#handle('hold over', this.#context.kind.nothing);
 	}
 
 	/** Ends the watch because nobody reads any more. */
@@ -177,8 +166,8 @@ export class CacheEntry {
 
 	#startWatch(): void {
 		const before = this.#watch;
-		this.#watch = this.#context.backend.watch(this.query, {
-			answered: (instances) => this.#answered(instances),
+		this.#watch = this.#context.kind.watch(this.query, {
+			answered: (value, meta) => this.#answered(value, meta?.ageMs ?? 0),
 			failed: (error) => this.#failed(error),
 		});
 		before?.stop();
@@ -198,33 +187,36 @@ export class CacheEntry {
 		}
 	}
 
-	#answered(instances: readonly ServiceInstance[]): void {
+	#answered(value: V, ageMs: number): void {
 		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
-		if (instances.length === 0 && this.#kept.defer(() => this.#answered(instances))) return;
+		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, ageMs))) return;
 		if (this.#state === 'evicted') return;
-		if (this.#isHoldable(this.#kept.instances ?? [], instances)) this.#restore();
-		const { clock, onEvent } = this.#context;
+		const { clock, kind, onEvent } = this.#context;
+		if (this.#isHoldable(this.#kept.value ?? kind.nothing, value)) this.#restore();
 		if (this.#failingSinceMs !== undefined) {
-			onEvent({ type: 'watch-recovered', query: this.query, outageMs: clock.now() - this.#failingSinceMs });
+			onEvent({
+				type: 'watch-recovered',
+				query: kind.describe(this.query),
+				outageMs: clock.now() - this.#failingSinceMs,
+			});
 			this.#failingSinceMs = undefined;
 		}
 		this.#error = undefined;
-		this.#answeredAtMs = clock.now();
-		const served = this.#served.instances;
-		if (served !== undefined && isSameList(served, instances)) {
-			// An unchanged list keeps its old objects: what readers memoised for each instance stays good.
-			takeChecks(served, instances);
+		this.#answeredAtMs = clock.now() - ageMs;
+		const served = this.#served.value;
+		if (served !== undefined && kind.isSame(served, value)) {
+			// An unchanged list keeps its old objects: what readers memoised for each part stays good.
 			this.#handle('answered, same', served);
 		} else {
-			const isHeld = served !== undefined && this.#isHoldable(served, instances);
-			this.#handle(isHeld ? 'emptied' : 'answered, different', isHeld ? served : instances);
+			const isHeld = served !== undefined && this.#isHoldable(served, value);
+			this.#handle(isHeld ? 'emptied' : 'answered, different', isHeld ? served : value);
 		}
 	}
 
-	#isHoldable(served: readonly ServiceInstance[], instances: readonly ServiceInstance[]): boolean {
-		const { backend, clock, emptyHoldMs } = this.#context;
-		if (instances.length > 0 || served.length === 0 || emptyHoldMs === 0) return false;
-		return backend.trustsEmpty !== true && clock.now() >= this.#trustsEmptyUntilMs;
+	#isHoldable(served: V, answered: V): boolean {
+		const { kind, clock, emptyHoldMs } = this.#context;
+		if (answered.length > 0 || served.length === 0 || emptyHoldMs === 0) return false;
+		return !kind.trustsEmpty(this.query) && clock.now() >= this.#trustsEmptyUntilMs;
 	}
 
 	#failed(error: SpockError): void {
@@ -232,39 +224,41 @@ export class CacheEntry {
 		this.#error = error;
 		if (this.#failingSinceMs === undefined) {
 			this.#failingSinceMs = this.#context.clock.now();
-			this.#context.onEvent({ type: 'watch-failed', query: this.query, error });
+			const { kind, onEvent } = this.#context;
+			onEvent({ type: 'watch-failed', query: kind.describe(this.query), error });
 		}
-		if (!this.#restore()) this.#handle('failed', this.#served.instances);
+		if (!this.#restore()) this.#handle('failed', this.#served.value);
 	}
 
 	/** Serves what an earlier process kept; false if there is nothing. */
 	#restore(): boolean {
 		const kept = this.#kept.take();
 		if (kept === undefined) return false;
-		const { clock, onEvent } = this.#context;
+		const { clock, kind, onEvent } = this.#context;
 		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
 		this.#served.verified(clock.now() - ageMs);
-		onEvent({ type: 'state-restored', what: this.query.service, ageMs });
-		this.#handle('restored', kept.instances);
+		onEvent({ type: 'state-restored', what: kind.nameOf(this.query), ageMs });
+		this.#handle('restored', kept.value);
 		return true;
 	}
 
-	#handle(event: CacheEntryEvent, instances: readonly ServiceInstance[] | undefined): void {
+	#handle(event: CacheEntryEvent, value: V | undefined): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
 		if (event !== 'hold over' && event !== 'restored') this.#verifier.done();
 		if (state !== 'cold') this.#kept.drop();
-		for (const action of actions) this.#act(action, event, instances);
+		for (const action of actions) this.#act(action, event, value);
 	}
 
-	#act(action: CacheEntryAction, event: CacheEntryEvent, instances: readonly ServiceInstance[] | undefined): void {
+	#act(action: CacheEntryAction, event: CacheEntryEvent, value: V | undefined): void {
 		switch (action) {
 			case 'verify':
 				this.#served.verified(this.#answeredAtMs);
 				if (event === 'answered, same') this.#served.keep();
 				return;
 			case 'publish':
-				if (this.#state !== 'cold' && this.#state !== 'evicted') this.#served.publish(instances ?? [], this.#state);
+				if (this.#state !== 'cold' && this.#state !== 'evicted')
+					this.#served.publish(value ?? this.#context.kind.nothing, this.#state);
 				return;
 			case 'settle waiters':
 				for (const waiter of takeAll(this.waiters)) waiter.settle();
@@ -273,7 +267,7 @@ export class CacheEntry {
 				this.#rejectWaiters(this.refusal() ?? this.#error);
 				return;
 			case 'start the hold':
-				this.#startHold(instances?.length ?? 0);
+				this.#startHold(value?.length ?? 0);
 				return;
 			case 'end the hold':
 				this.#endHold(event);
@@ -284,15 +278,16 @@ export class CacheEntry {
 		}
 	}
 
-	#startHold(instances: number): void {
-		const { emptyHoldMs, onEvent } = this.#context;
-		this.#hold.start(() => this.#handle('hold over', NO_INSTANCES));
-		onEvent({ type: 'held', query: this.query, instances, holdMs: emptyHoldMs });
+	#startHold(count: number): void {
+		const { emptyHoldMs, kind, onEvent } = this.#context;
+		this.#hold.start(() => this.#handle('hold over', this.#context.kind.nothing));
+		onEvent({ type: 'held', query: kind.describe(this.query), count, holdMs: emptyHoldMs });
 	}
 
 	#endHold(event: CacheEntryEvent): void {
 		const outcome = HOLD_OUTCOMES[event as keyof typeof HOLD_OUTCOMES] ?? 'returned';
-		this.#context.onEvent({ type: 'hold-ended', query: this.query, outcome, heldMs: this.#hold.end() });
+		const { kind, onEvent } = this.#context;
+		onEvent({ type: 'hold-ended', query: kind.describe(this.query), outcome, heldMs: this.#hold.end() });
 	}
 
 	#rejectWaiters(error: SpockError | undefined): void {

@@ -1,17 +1,36 @@
-import type { RegistrationState, ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
+import type {
+	KeyQuery,
+	RegistrationState,
+	ServiceQuery,
+	ServiceSnapshot,
+	SnapshotSource,
+	SpockError,
+} from '@spock/protocol';
 
 import type { RegistrationPhase } from './registration/registration-machine.ts';
 import type { SnapshotDiff } from './snapshot-diff.ts';
 import type { StateRefusal } from './state/state-file.ts';
 
+/** What a watch asks for. */
+export type WatchedQuery = ServiceQuery | KeyQuery;
+
 /** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
 export type DiscoveryEvent =
 	/** A snapshot went out to the readers: its instances or its source changed. */
 	| { readonly type: 'published'; readonly snapshot: ServiceSnapshot; readonly diff: SnapshotDiff }
+	/** An answer about keys went out to the readers. Without the values: they may be secrets. */
+	| {
+			readonly type: 'key-published';
+			readonly key: string;
+			readonly prefix: boolean;
+			readonly revision: number;
+			readonly source: SnapshotSource;
+			readonly entries: number;
+	  }
 	/** A watch that was well, or new, has failed. Told once for each outage of a query. */
-	| { readonly type: 'watch-failed'; readonly query: ServiceQuery; readonly error: SpockError }
+	| { readonly type: 'watch-failed'; readonly query: WatchedQuery; readonly error: SpockError }
 	/** The first good answer after `watch-failed`. */
-	| { readonly type: 'watch-recovered'; readonly query: ServiceQuery; readonly outageMs: number }
+	| { readonly type: 'watch-recovered'; readonly query: WatchedQuery; readonly outageMs: number }
 	/**
 	 * One query to one address of the registry ended. `lastContactMs` and `knownLeader` are what Consul said of the server
 	 * that answered: https://developer.hashicorp.com/consul/api-docs/features/consistency
@@ -58,12 +77,15 @@ export type DiscoveryEvent =
 	| { readonly type: 'logged-in'; readonly method: string; readonly ttlMs: number | null }
 	/** A login has failed; the token from before, if it is still good, stays in force. */
 	| { readonly type: 'login-failed'; readonly method: string; readonly error: SpockError }
-	/** The registry says that a service has no instances any more: that is held back. Told once for each hold. */
-	| { readonly type: 'held'; readonly query: ServiceQuery; readonly instances: number; readonly holdMs: number }
-	/** A hold has ended: the instances are back, they are gone for good, the registry failed, or nobody asks any more. */
+	/**
+	 * The registry says that nothing is left of a service's instances or of a prefix's keys: that is held back. `count` is
+	 * how many there were. Told once for each hold.
+	 */
+	| { readonly type: 'held'; readonly query: WatchedQuery; readonly count: number; readonly holdMs: number }
+	/** A hold has ended: they are back, they are gone for good, the registry failed, or nobody asks any more. */
 	| {
 			readonly type: 'hold-ended';
-			readonly query: ServiceQuery;
+			readonly query: WatchedQuery;
 			readonly outcome: 'returned' | 'emptied' | 'failed' | 'dropped';
 			readonly heldMs: number;
 	  }

@@ -50,7 +50,7 @@ describe('an empty answer after another one', () => {
 			[1, true],
 			[0, false],
 		]);
-		expect(told(one, 'held')).toMatchObject([{ query, instances: 1, holdMs: HOLD_MS }]);
+		expect(told(one, 'held')).toMatchObject([{ query, count: 1, holdMs: HOLD_MS }]);
 		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'emptied', heldMs: HOLD_MS }]);
 	});
 

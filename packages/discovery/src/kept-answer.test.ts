@@ -1,32 +1,30 @@
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { A, query } from '../test/fake-backend-source.ts';
+import { A } from '../test/fake-backend-source.ts';
+import type { KeptValue } from './answer-kind.ts';
 import { KeptAnswer } from './kept-answer.ts';
-import type { KeptInstances } from './state/state-body.ts';
 
-const KEPT: KeptInstances = { instances: A, verifiedAt: 1 };
+type Kept = KeptValue<typeof A>;
+
+const KEPT: Kept = { value: A, verifiedAt: 1 };
 
 /** What was kept, read from a disk that the test plays. */
 function reading() {
 	const clock = new FakeClock();
 	const told: string[] = [];
-	const kept = new KeptAnswer(clock, () => told.push('due'));
-	let loaded: (found: KeptInstances | undefined) => void = () => undefined;
+	const kept = new KeptAnswer<Kept['value']>(clock, () => told.push('due'));
+	let loaded: (found: Kept | undefined) => void = () => undefined;
 	kept.load(
-		{
-			load: () =>
-				new Promise((resolve) => {
-					loaded = resolve;
-				}),
-		},
-		query,
+		new Promise((resolve) => {
+			loaded = resolve;
+		}),
 	);
 	return {
 		clock,
 		kept,
 		told,
-		loaded: async (found: KeptInstances | undefined) => {
+		loaded: async (found: Kept | undefined) => {
 			loaded(found);
 			await settle();
 		},
@@ -77,7 +75,7 @@ describe('what an earlier process kept', () => {
 		for (const { clock, kept, told } of [dropped, nothing]) {
 			await clock.advance(5000);
 			expect(told).toEqual([]);
-			expect(kept.instances).toBeUndefined();
+			expect(kept.value).toBeUndefined();
 			expect(clock.pendingTimers).toBe(0);
 		}
 	});

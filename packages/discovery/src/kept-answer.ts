@@ -1,7 +1,6 @@
-import type { ServiceQuery } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import type { KeptInstances, StateStore } from './state/state-store.ts';
+import type { KeptValue } from './answer-kind.ts';
 import { within } from './within.ts';
 
 /** What an earlier process kept is served when the registry has not answered within this. */
@@ -13,11 +12,11 @@ const RESTORE_AFTER_MS = 500;
 const LOAD_MS_MAX = 3500;
 
 /** What an earlier process kept of one question: read while the registry is asked, and served where that does not answer. */
-export class KeptAnswer {
+export class KeptAnswer<V> {
 	readonly #clock: Clock;
 	readonly #due: () => void;
 	#loading: Promise<unknown> | undefined;
-	#kept: KeptInstances | undefined;
+	#kept: KeptValue<V> | undefined;
 	#timer: TimerHandle | undefined;
 	#isAwaited = false;
 	#isDropped = false;
@@ -28,9 +27,9 @@ export class KeptAnswer {
 		this.#due = due;
 	}
 
-	/** Starts to read. */
-	load(state: Pick<StateStore, 'load'>, query: ServiceQuery): void {
-		const loaded = state.load(query).then((kept) => {
+	/** It is being read. */
+	load(reading: Promise<KeptValue<V> | undefined>): void {
+		const loaded = reading.then((kept) => {
 			if (kept === undefined || this.#isDropped) return;
 			this.#kept = kept;
 			// Read too late for those who waited, and still good for those to come.
@@ -43,8 +42,8 @@ export class KeptAnswer {
 	}
 
 	/** What is there to be served, if it was read. */
-	get instances(): KeptInstances['instances'] | undefined {
-		return this.#kept?.instances;
+	get value(): V | undefined {
+		return this.#kept?.value;
 	}
 
 	/** True, and `then` is called later, while it is being read. */
@@ -55,7 +54,7 @@ export class KeptAnswer {
 	}
 
 	/** The registry has failed: gives what was kept, now or as soon as it is read. */
-	take(): KeptInstances | undefined {
+	take(): KeptValue<V> | undefined {
 		const kept = this.#kept;
 		this.#isAwaited = true;
 		this.#kept = undefined;

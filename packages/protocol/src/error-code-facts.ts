@@ -28,6 +28,8 @@ const MEANINGS: Readonly<Record<ErrorCode, string>> = {
 	DISCONNECTED: 'the connection was lost, or there is none',
 	CLOSED: 'the client was closed or is draining',
 	PROTOCOL: 'the peer broke the protocol',
+	NO_SUCH_KEY: 'the registry has no such key',
+	BAD_VALUE: 'the value of a key is not what its reader accepts',
 };
 
 /** The code table, frozen. Marked as pure, so that a bundle in which nobody reads it leaves it out. */

@@ -1,4 +1,5 @@
 import type { CheckStatus, HoldStatus, QuestionState } from './inspection.ts';
+import type { GetKeyData, KeyQuery, KeySnapshot } from './key-model.ts';
 import type { WireLimits } from './limits.ts';
 import type { InstanceStatus, ServiceAddress, ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
 import type {
@@ -60,6 +61,18 @@ export interface WatchStatus {
 	readonly error: string | null;
 }
 
+/** One cached question about keys and what is known of it. Never a value: it may be a secret. */
+export interface KeyWatchStatus extends KeyQuery {
+	readonly state: WatchStatus['state'];
+	readonly revision: number;
+	/** Keys found. */
+	readonly entries: number;
+	readonly readers: number;
+	readonly ageMs: number;
+	/** The last error of the watch while it fails, else null. */
+	readonly error: string | null;
+}
+
 /** The health of the registry behind a sidecar, as seen from the sidecar. */
 export interface BackendStatus {
 	/** `consul`, `local`, `dns`; for several, their names in order: `consul,local`. */
@@ -106,6 +119,8 @@ export interface StatusReply {
 	readonly watches: readonly WatchStatus[];
 	/** What apps have registered through this sidecar. */
 	readonly registrations: readonly RegistrationStatus[];
+	/** Keys and prefixes being watched. */
+	readonly keyWatches: readonly KeyWatchStatus[];
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
 }
@@ -159,8 +174,6 @@ export interface ExplainReply extends ServiceQuery {
 /**
  * Every function of the protocol with the types of its data and its reply. Calls of a client and handlers of a sidecar
  * are typed from here: a misspelt function or member does not compile.
- *
- * `getKey`, `watchKey` and `unwatchKey` are reserved by docs/PROTOCOL.md and answered UNKNOWN_FUNC by this version.
  */
 export interface FuncMap {
 	hello: { data: HelloData; reply: HelloReply };
@@ -173,6 +186,9 @@ export interface FuncMap {
 	registerService: { data: RegisterServiceData; reply: RegistrationReply };
 	reportService: { data: ReportServiceData; reply: RegistrationReply };
 	deregisterService: { data: DeregisterServiceData; reply: null };
+	getKey: { data: GetKeyData; reply: KeySnapshot };
+	watchKey: { data: KeyQuery; reply: KeySnapshot };
+	unwatchKey: { data: KeyQuery; reply: null };
 	status: { data: null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
 }
@@ -193,6 +209,7 @@ export interface GoawayData {
 export interface EventMap {
 	service: ServiceSnapshot;
 	registration: RegistrationReply;
+	key: KeySnapshot;
 	goaway: GoawayData;
 	window: { readonly inFlightMax: number };
 }

@@ -28,6 +28,7 @@ export type {
 	HelloData,
 	HelloReply,
 	InstanceExplanation,
+	KeyWatchStatus,
 	RegistrationStatus,
 	StatusReply,
 	WatcherStatus,
@@ -36,6 +37,19 @@ export type {
 export { InFlightRing, type InFlightRingOptions } from './in-flight-ring.ts';
 export type { CheckStatus, HoldStatus, Inspection, InstanceFacts, QuestionState } from './inspection.ts';
 export { isDeeperThan } from './json-depth.ts';
+export {
+	entriesOf,
+	type GetKeyData,
+	type KeyEntry,
+	type KeyPrefixSnapshot,
+	type KeyQuery,
+	type KeySnapshot,
+	type KeyValueSnapshot,
+	keyQueryKey,
+	makeKeySnapshot,
+	normaliseKeyQuery,
+	type SnapshotState,
+} from './key-model.ts';
 export * from './limits.ts';
 export { knownAgeMs, tooOldError } from './max-age.ts';
 export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
@@ -68,7 +82,15 @@ export type {
 	ServiceRegistrar,
 	TaggedAddress,
 } from './registration.ts';
-export type { CallOptions, ReadOptions, ServiceSource, SnapshotObserver, SourceWatch } from './service-source.ts';
+export type {
+	CallOptions,
+	KeySource,
+	ReadOptions,
+	ServiceSource,
+	SnapshotObserver,
+	SourceWatch,
+	WatchedSource,
+} from './service-source.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
-export { funcNames, validateFuncData, validateQuery } from './validate-func-data.ts';
+export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './validate-func-data.ts';
 export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';

@@ -32,6 +32,10 @@ export const META_VALUE_LENGTH_MAX = 512;
 export const TAGGED_ADDRESSES_MAX = 16;
 /** Longest note of a report. */
 export const NOTE_LENGTH_MAX = 1024;
+/** Longest value of a key, in bytes: the largest that Consul takes unless told otherwise (`kv_max_value_size`). */
+export const KEY_VALUE_BYTES_MAX: number = 512 * 1024;
+/** Longest text of the entries of one answer about keys, as JSON in UTF-8: what else is in its frame needs little. */
+export const KEY_ENTRIES_BYTES_MAX: number = FRAME_BYTES_MAX - 8192;
 /** Most conditions on metadata in one query. */
 export const QUERY_META_MAX = 16;
 /** Frames that are no JSON object, in a row, after which a connection is closed. */
@@ -74,6 +78,14 @@ function relateLimits(): [sentence: string, holds: boolean][] {
 				NOTE_LENGTH_MAX) *
 				6 <
 				FRAME_BYTES_MAX,
+		],
+		[
+			'a value of the largest size fits into a frame in base64',
+			Math.ceil(KEY_VALUE_BYTES_MAX / 3) * 4 + NAME_LENGTH_MAX * 6 < KEY_ENTRIES_BYTES_MAX,
+		],
+		[
+			'entries of the largest size fit into a frame, with the query they answer',
+			KEY_ENTRIES_BYTES_MAX + 2 * NAME_LENGTH_MAX * 6 + 512 < FRAME_BYTES_MAX,
 		],
 		[
 			'the option range of frameBytesMax holds its default',

@@ -1,6 +1,7 @@
 import type { FuncData, FuncName } from './func-map.ts';
 import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
+import type { KeyQuery } from './key-model.ts';
 import { NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
 import { validateDeregistration, validateRegistration, validateReport } from './validate-registration.ts';
@@ -29,6 +30,12 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	registerService: validateRegistration,
 	reportService: validateReport,
 	deregisterService: validateDeregistration,
+	getKey: (data) => {
+		const members = expectObject(data);
+		return { ...keyQueryFrom(members), ...maxAgeFrom(members) };
+	},
+	watchKey: validateKeyQuery,
+	unwatchKey: validateKeyQuery,
 	status: () => null,
 	explain: validateQuery,
 };
@@ -52,6 +59,20 @@ export function validateFuncData<F extends FuncName>(func: F, data: unknown): Fu
 /** Checks a query; throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function validateQuery(data: unknown): FuncData<'watchService'> {
 	return queryFrom(expectObject(data));
+}
+
+/** Checks a query of keys; throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function validateKeyQuery(data: unknown): KeyQuery {
+	return keyQueryFrom(expectObject(data));
+}
+
+function keyQueryFrom(members: Members): KeyQuery {
+	const { key, prefix } = members;
+	if (!isName(key)) throw badName('key');
+	const isPrefix = prefix === undefined || prefix === null ? false : prefix;
+	if (typeof isPrefix !== 'boolean') throw bad('prefix', 'must be true or false');
+	const datacenter = optionalString(members, 'datacenter');
+	return { key, ...(isPrefix && { prefix: true }), ...(datacenter === undefined ? {} : { datacenter }) };
 }
 
 function queryFrom(members: Members): FuncData<'watchService'> {

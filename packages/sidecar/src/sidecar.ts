@@ -1,19 +1,29 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Registrations } from '@spock/discovery';
-import type { BackendStatus, ServiceSource, SnapshotSource, StatusReply, WatchStatus } from '@spock/protocol';
+import type {
+	BackendStatus,
+	KeyWatchStatus,
+	ServiceSource,
+	SnapshotSource,
+	StatusReply,
+	WatchStatus,
+} from '@spock/protocol';
 import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import { explainHandler } from './handlers/explain.ts';
 import { getInstancesHandler } from './handlers/get-instances.ts';
+import { getKeyHandler } from './handlers/get-key.ts';
 import { getServiceHandler } from './handlers/get-service.ts';
 import { helloHandler } from './handlers/hello.ts';
 import { listServicesHandler } from './handlers/list-services.ts';
 import { pingHandler } from './handlers/ping.ts';
 import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './handlers/register-service.ts';
 import { statusHandler } from './handlers/status.ts';
+import { unwatchKeyHandler } from './handlers/unwatch-key.ts';
 import { unwatchServiceHandler } from './handlers/unwatch-service.ts';
+import { watchKeyHandler } from './handlers/watch-key.ts';
 import { watchServiceHandler } from './handlers/watch-service.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './options.ts';
@@ -32,6 +42,8 @@ const PROBE_DELAY_MS_MAX = 5000;
 /** Where a sidecar's services come from: a source that also tells how it is. */
 export interface SidecarSource extends ServiceSource {
 	watches(): WatchStatus[];
+	/** Left out by a source without keys. */
+	keyWatches?(): KeyWatchStatus[];
 	status(): BackendStatus;
 	/** Resolves when there is something to serve, with where it comes from. Left out: `list` is asked. */
 	probe?(): Promise<SnapshotSource>;
@@ -131,6 +143,9 @@ class SpockSidecar implements Sidecar {
 			registerService: registerServiceHandler(registrations),
 			reportService: reportServiceHandler(registrations),
 			deregisterService: deregisterServiceHandler(registrations),
+			getKey: getKeyHandler(source),
+			watchKey: watchKeyHandler,
+			unwatchKey: unwatchKeyHandler,
 			status: statusHandler(() => this.status()),
 			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
 		});
@@ -206,6 +221,7 @@ class SpockSidecar implements Sidecar {
 			subscriptions: this.#registry.subscriptions,
 			watches: source.watches(),
 			registrations: this.#options.registrations?.list() ?? [],
+			keyWatches: source.keyWatches?.() ?? [],
 			counters: this.#registry.counters(),
 		};
 	}

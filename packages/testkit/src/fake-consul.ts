@@ -7,6 +7,7 @@ import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/inter
 import { fakeBody } from './fake-consul-body.ts';
 import type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
 import type { FakeConsulFault } from './fake-consul-fault.ts';
+import { FakeConsulKeys } from './fake-consul-keys.ts';
 
 /** One request that the fake was sent. */
 export interface FakeConsulRequest {
@@ -25,6 +26,8 @@ export interface FakeConsulOptions {
 
 interface Held {
 	readonly index: number;
+	/** What the index of its question is now. */
+	readonly indexNow: () => number;
 	readonly answer: () => void;
 }
 
@@ -36,7 +39,7 @@ export async function startFakeConsul(options: FakeConsulOptions = {}): Promise<
 }
 
 /**
- * Consul's health and catalog endpoints with blocking queries, over real HTTP, from a list that the test sets; and every
+ * Consul's health, catalog and key-value endpoints with blocking queries, over real HTTP, from a list that the test sets; and every
  * fault that a real server cannot be made to have. Faults are taken one for each request, in the order they were given.
  */
 export class FakeConsul implements AsyncDisposable {
@@ -45,6 +48,7 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #options: FakeConsulOptions;
 	readonly #clock: Clock;
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
+	readonly #keys = new FakeConsulKeys();
 	readonly #nodeChecks = new Map<string, FakeConsulCheck['status']>();
 	readonly #faults: FakeConsulFault[] = [];
 	readonly #pathFaults = new Map<string, FakeConsulFault>();
@@ -118,6 +122,18 @@ export class FakeConsul implements AsyncDisposable {
 		this.touch();
 	}
 
+	/** Sets a key; the index grows and queries that are blocked on it return. */
+	setKey(key: string, value: string | Uint8Array): void {
+		this.#keys.set(key, value, this.#index + 1);
+		this.touch();
+	}
+
+	/** Deletes a key. */
+	deleteKey(key: string): void {
+		this.#keys.delete(key, this.#index + 1);
+		this.touch();
+	}
+
 	/** Sets the status of the check of a node itself; the index grows and blocked queries return. */
 	setNodeCheck(node: string, status: FakeConsulCheck['status']): void {
 		this.#nodeChecks.set(node, status);
@@ -158,7 +174,7 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#wake(): void {
-		for (const held of [...this.#held]) if (this.#index > held.index) held.answer();
+		for (const held of [...this.#held]) if (held.indexNow() > held.index) held.answer();
 	}
 
 	#handle(request: IncomingMessage, response: ServerResponse): void {
@@ -178,8 +194,9 @@ export class FakeConsul implements AsyncDisposable {
 		this.#pathFaults.delete(pathname);
 		const index = Number(searchParams.get('index') ?? 0);
 		if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);
-		else if (index > 0 && index >= this.#index) this.#hold(index, searchParams, pathname, response);
-		else this.#answer(pathname, searchParams, response, {});
+		else if (index > 0 && index >= this.#indexOf(pathname, searchParams)) {
+			this.#hold(index, searchParams, pathname, response);
+		} else this.#answer(pathname, searchParams, response, {});
 	}
 
 	#hold(index: number, query: URLSearchParams, path: string, response: ServerResponse): void {
@@ -195,10 +212,20 @@ export class FakeConsul implements AsyncDisposable {
 			if (fault === undefined) this.#answer(path, query, response, {});
 			else this.#misbehave(fault, query, path, response);
 		};
-		const held: Held = { index, answer };
+		const held: Held = { index, indexNow: () => this.#indexOf(path, query), answer };
 		timer = this.#clock.setTimeout(answer, Number.parseInt(query.get('wait') ?? '300000', 10));
 		this.#held.add(held);
 		response.once('close', release);
+	}
+
+	#indexOf(path: string, query: URLSearchParams): number {
+		return this.#keys.answer(path, query)?.index ?? this.#index;
+	}
+
+	#body(path: string, query: URLSearchParams): unknown {
+		const keys = this.#keys.answer(path, query);
+		if (keys !== undefined) return keys.body ?? null;
+		return fakeBody(path, query, { services: this.#services, nodeChecks: this.#nodeChecks });
 	}
 
 	#answer(
@@ -206,17 +233,17 @@ export class FakeConsul implements AsyncDisposable {
 		query: URLSearchParams,
 		response: ServerResponse,
 		headers: Readonly<Record<string, string | null>>,
-		body: unknown = fakeBody(path, query, { services: this.#services, nodeChecks: this.#nodeChecks }),
+		body: unknown = this.#body(path, query),
 	): void {
 		const all: Record<string, string | null> = {
 			'content-type': 'application/json',
-			'x-consul-index': String(this.#index),
+			'x-consul-index': String(this.#indexOf(path, query)),
 			'x-consul-knownleader': 'true',
 			'x-consul-lastcontact': '0',
 			...headers,
 		};
 		response.writeHead(
-			200,
+			this.#keys.answer(path, query)?.status ?? 200,
 			Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))),
 		);
 		response.end(JSON.stringify(body));

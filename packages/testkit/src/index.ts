@@ -13,10 +13,13 @@ export {
 	FakeConnection,
 	FakeSidecar,
 	type FakeSidecarOptions,
+	fakeKey,
+	fakePrefix,
 	fakeSnapshot,
 	type RecordedRequest,
 	wireError,
 } from './fake-sidecar.ts';
+export { describeKeyContract, type KeyFixture } from './key-contract.ts';
 export { type MemoryPair, memoryPair } from './memory-transport.ts';
 export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';
 export { describeSourceContract, type MakeFixture, type SourceFixture, type SourceTraits } from './source-contract.ts';

@@ -1,9 +1,10 @@
-import { type ServiceInstance, SpockError } from '@spock/protocol';
+import { type KeyQuery, type ServiceInstance, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { instance } from '../../test/fake-backend-source.ts';
 import { ScriptedBackend } from '../../test/scripted-backend.ts';
+import type { Registrar } from '../registration/registrar.ts';
 import { chainBackend, DEFAULT_FIRST_WORD_MS, DEFAULT_GONE_HOLD_MS } from './chain-backend.ts';
 
 const A = instance('a');
@@ -206,5 +207,26 @@ describe('a chain of backends', () => {
 		expect(() => chainBackend({ backends: [first] })).toThrow('backends');
 		expect(() => chainBackend({ backends: [first, new ScriptedBackend('consul')] })).toThrow('consul');
 		expect(() => chainBackend({ backends: [first, second], goneHoldMs: 0 })).toThrow('goneHoldMs');
+	});
+
+	it('gives keys and registrations to the first member that has them, and trusts an empty answer if all do', () => {
+		const { first, second, chain } = chained();
+		expect([chain.watchKey, chain.registrar, chain.trustsEmpty]).toEqual([undefined, undefined, false]);
+		const registrar = {} as Registrar;
+		const asked: unknown[] = [];
+		const keyed = Object.assign(second, {
+			registrar,
+			trustsEmpty: true,
+			watchKey(this: unknown, query: KeyQuery) {
+				asked.push(this, query);
+				return { stop: () => undefined };
+			},
+		});
+		const other = chainBackend({ backends: [first, keyed] });
+		expect([other.registrar, other.trustsEmpty]).toEqual([registrar, false]);
+		other.watchKey?.({ key: 'app/limits' }, { answered: () => undefined, failed: () => undefined });
+		expect(asked).toEqual([keyed, { key: 'app/limits' }]);
+		const third = Object.assign(new ScriptedBackend('dns', []), { trustsEmpty: true });
+		expect(chainBackend({ backends: [keyed, third] }).trustsEmpty).toBe(true);
 	});
 });

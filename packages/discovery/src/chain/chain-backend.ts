@@ -50,6 +50,8 @@ class ChainBackend implements Backend {
 	readonly name: string;
 	/** True when none of the members may lose what it knew. */
 	readonly trustsEmpty: boolean;
+	/** Of the first member that has keys. */
+	readonly watchKey: Backend['watchKey'];
 	/** Of the first member that takes registrations. */
 	readonly registrar: Registrar | undefined;
 	readonly #members: readonly Backend[];
@@ -71,6 +73,8 @@ class ChainBackend implements Backend {
 		this.name = names.join(',');
 		this.#members = backends;
 		this.trustsEmpty = backends.every(({ trustsEmpty }) => trustsEmpty === true);
+		const keyed = backends.find(({ watchKey }) => watchKey !== undefined);
+		this.watchKey = keyed?.watchKey?.bind(keyed);
 		this.registrar = backends.find(({ registrar }) => registrar !== undefined)?.registrar;
 		this.#clock = clock;
 		this.#firstWordMs = durationMsOption('firstWordMs', options.firstWordMs ?? DEFAULT_FIRST_WORD_MS);

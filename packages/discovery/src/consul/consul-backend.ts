@@ -1,9 +1,19 @@
-import type { BackendStatus, CallOptions, ServiceInstance, ServiceListEntry, ServiceQuery } from '@spock/protocol';
+import type {
+	BackendStatus,
+	CallOptions,
+	KeyEntry,
+	KeyQuery,
+	ServiceInstance,
+	ServiceListEntry,
+	ServiceQuery,
+} from '@spock/protocol';
 import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
+import type { WatchLoop } from '../watch-loop.ts';
 import { refuseIfDenied } from './acl-check.ts';
 import { ConsulHttp } from './consul-http.ts';
+import { consulKeyLoop } from './consul-keys.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
 import type { ConsulQuestion } from './consul-question.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
@@ -26,6 +36,7 @@ class ConsulBackend implements Backend {
 	readonly #options: ConsulBackendOptions;
 	readonly #http: ConsulHttp;
 	readonly #watches: ServiceWatches;
+	readonly #keyLoops = new Set<WatchLoop<readonly KeyEntry[]>>();
 
 	constructor(options: ConsulBackendOptions) {
 		const { cached = false, near, taggedAddress, consistency } = options;
@@ -50,6 +61,19 @@ class ConsulBackend implements Backend {
 		return this.#watches.watch(query, observer);
 	}
 
+	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
+		this.#http.refuseIfClosed();
+		const loop = consulKeyLoop(this.#http, query, observer, this.#options.random);
+		this.#keyLoops.add(loop);
+		loop.start();
+		return {
+			stop: () => {
+				loop.stop();
+				this.#keyLoops.delete(loop);
+			},
+		};
+	}
+
 	async list(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<readonly ServiceListEntry[]> {
 		this.#http.refuseIfClosed();
 		return this.#http.call(
@@ -68,6 +92,8 @@ class ConsulBackend implements Backend {
 
 	async close(): Promise<void> {
 		this.#watches.stop();
+		for (const loop of this.#keyLoops) loop.stop();
+		this.#keyLoops.clear();
 		// A connection that was given is its giver's to close.
 		if (this.#options.http === undefined) await this.#http.close();
 	}

@@ -19,11 +19,14 @@ export class ConsulCall extends EventEmitter {
 	readonly parameters: ConsulParameters;
 	/** In place of the body that the package would send; undefined leaves that alone. */
 	readonly body: unknown;
+	/** A longer answer is cut off. */
+	readonly answerBytesMax: number;
 
-	constructor(parameters: ConsulParameters, body?: unknown) {
+	constructor(parameters: ConsulParameters, body?: unknown, answerBytesMax: number = Number.POSITIVE_INFINITY) {
 		super();
 		this.parameters = parameters;
 		this.body = body;
+		this.answerBytesMax = answerBytesMax;
 	}
 
 	/** Ends the call with CLOSED, because its connection to Consul is closed. */
@@ -56,11 +59,24 @@ function reportBrokenBody(request: ConsulHookRequest, call: ConsulCall): void {
 		get: () => response,
 		set: (value: IncomingMessage | undefined) => {
 			response = value;
+			if (value !== undefined && call.answerBytesMax !== Number.POSITIVE_INFINITY) refuseLongBody(value, call);
 			value?.once('error', (error) => call.emit('broken', error));
 			value?.once('close', () => {
 				if (!value.complete) call.emit('broken', new Error('the connection ended in the middle of the answer'));
 			});
 		},
+	});
+}
+
+/** The package keeps all of a body in memory: one that is too long is cut off while it comes. */
+function refuseLongBody(response: IncomingMessage, call: ConsulCall): void {
+	const { answerBytesMax } = call;
+	let bytes = 0;
+	response.on('data', (chunk: Buffer) => {
+		bytes += chunk.length;
+		if (bytes <= answerBytesMax) return;
+		const message = `Consul's answer is longer than ${answerBytesMax} bytes: ask for less`;
+		call.emit('broken', new SpockError('FRAME_TOO_LARGE', message, { details: { answerBytesMax } }));
 	});
 }
 

@@ -184,7 +184,7 @@ export class ConsulHttp {
 		const { parameters, timeoutMs, isBlocking } = ask;
 		const startedAtMs = this.clock.now();
 		if (isBlocking) this.#blocking++;
-		const call = new ConsulCall(parameters, question.body);
+		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
 		let token: string | undefined;
 		try {
 			// A question that brings its own token is not refused: that is how a login ends.
@@ -204,7 +204,8 @@ export class ConsulHttp {
 			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
 			const isOwn = question.token === undefined && !isLast;
 			if (!(isOwn && (await this.#token.isReplaced(token, error)))) {
-				if (error.code !== 'ABORTED' && error.code !== 'CLOSED') this.#failed(startedAtMs, error);
+				// Who asked gave up, or asked for too much: nothing of that is Consul's fault.
+				if (!isOurs(error)) this.#failed(startedAtMs, error);
 				throw error;
 			}
 		} finally {
@@ -239,4 +240,8 @@ export class ConsulHttp {
 			error,
 		});
 	}
+}
+
+function isOurs({ code }: SpockError): boolean {
+	return code === 'ABORTED' || code === 'CLOSED' || code === 'FRAME_TOO_LARGE';
 }

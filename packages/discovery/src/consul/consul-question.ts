@@ -9,6 +9,8 @@ export interface ConsulQuestion<T> {
 	readonly parameters?: ConsulParameters;
 	/** Sent as JSON in place of what the npm package would make of its options. */
 	readonly body?: unknown;
+	/** A longer answer is FRAME_TOO_LARGE. Default: no limit. */
+	readonly answerBytesMax?: number;
 	/** A token for this question alone; null for none. Default: the connection's. */
 	readonly token?: string | null;
 	/** Texts that must stand in no error, besides the token. */

@@ -1,5 +1,8 @@
 import {
 	type InstanceStatus,
+	type KeyEntry,
+	type KeyQuery,
+	keyQueryKey,
 	queryKey,
 	type ServiceInstance,
 	type ServiceListEntry,
@@ -7,6 +10,7 @@ import {
 } from '@spock/protocol';
 import { isInteger, isObject } from '@spock/protocol/internal';
 
+import type { KeptValue } from '../answer-kind.ts';
 import { sortInstances } from '../snapshot-diff.ts';
 import { StateFileError } from './state-file.ts';
 
@@ -36,6 +40,19 @@ export function readInstancesBody(body: unknown, query: ServiceQuery): KeptInsta
 	if (key !== queryKey(query)) throw new StateFileError('foreign', 'it is about another question');
 	if (!isInteger(verifiedAt, 0) || !Array.isArray(instances)) throw wrongShape();
 	return { verifiedAt, instances: sortInstances(instances.map(readInstance)) };
+}
+
+/** The body of a file about keys. */
+export function keysBody(query: KeyQuery, { value, verifiedAt }: KeptValue<readonly KeyEntry[]>): unknown {
+	return { key: keyQueryKey(query), verifiedAt, entries: value };
+}
+
+/** Reads the body of a file about keys. Throws a StateFileError, as {@link readInstancesBody} does. */
+export function readKeysBody(body: unknown, query: KeyQuery): KeptValue<readonly KeyEntry[]> {
+	const { key, verifiedAt, entries } = isObject(body) ? body : {};
+	if (key !== keyQueryKey(query)) throw new StateFileError('foreign', 'it is about another question');
+	if (!isInteger(verifiedAt, 0) || !Array.isArray(entries)) throw wrongShape();
+	return { verifiedAt, value: Object.freeze(entries.map(readKeyEntry)) };
 }
 
 /** The body of a list's file. */
@@ -91,6 +108,14 @@ function readInstance(value: unknown): ServiceInstance {
 		zone,
 		datacenter,
 	});
+}
+
+function readKeyEntry(entry: unknown): KeyEntry {
+	if (!isObject(entry)) throw wrongShape();
+	const { key, value, encoding } = entry;
+	if (typeof key !== 'string' || typeof value !== 'string') throw wrongShape();
+	if (encoding !== undefined && encoding !== 'base64') throw wrongShape();
+	return Object.freeze({ key, value, ...(encoding && { encoding }) });
 }
 
 function isStrings(value: unknown): value is string[] {

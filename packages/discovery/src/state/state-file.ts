@@ -5,8 +5,8 @@ import { isObject } from '@spock/protocol/internal';
 const FORMAT = 'spock-state';
 const VERSION = 1;
 
-/** What a file holds: the instances of a question, a list of services, or when which of them were verified last. */
-export type StateKind = 'instances' | 'list' | 'verified';
+/** What a file holds: the instances or keys of a question, a list of services, or when which of them were verified last. */
+export type StateKind = 'instances' | 'keys' | 'list' | 'verified';
 
 /** Why a file is not used. `scope`: of another registry, datacenter or namespace. */
 export type StateRefusal = 'torn' | 'foreign' | 'version' | 'scope';

@@ -1,16 +1,27 @@
 import { join } from 'node:path';
 
-import { queryKey, type ServiceInstance, type ServiceListEntry, type ServiceQuery } from '@spock/protocol';
+import {
+	type KeyEntry,
+	type KeyQuery,
+	keyQueryKey,
+	queryKey,
+	type ServiceInstance,
+	type ServiceListEntry,
+	type ServiceQuery,
+} from '@spock/protocol';
 import { type Clock, stringOption, type TimerHandle } from '@spock/protocol/internal';
 
+import type { KeptValue } from '../answer-kind.ts';
 import type { DiscoveryListener } from '../discovery-event.ts';
 import { within } from '../within.ts';
 import {
 	instancesBody,
 	type KeptInstances,
 	type KeptList,
+	keysBody,
 	listBody,
 	readInstancesBody,
+	readKeysBody,
 	readListBody,
 	readVerifiedBody,
 } from './state-body.ts';
@@ -94,6 +105,13 @@ export class StateStore {
 		return found?.instances.length === 0 ? undefined : found;
 	}
 
+	/** What was kept of a key or prefix, as `load` does. */
+	async loadKeys(query: KeyQuery): Promise<KeptValue<readonly KeyEntry[]> | undefined> {
+		const name = stateFileName('keys', keyQueryKey(query));
+		const found = await this.#load(name, 'keys', (body) => readKeysBody(body, query));
+		return found?.value.length === 0 ? undefined : found;
+	}
+
 	/** What was kept of the services of a datacenter; '' for the registry's own. */
 	loadList(datacenter: string): Promise<KeptList | undefined> {
 		return this.#load(stateFileName('list', datacenter), 'list', (body) => readListBody(body, datacenter));
@@ -107,6 +125,17 @@ export class StateStore {
 		} else {
 			const body = (at: number): unknown => instancesBody(query, { instances, verifiedAt: at });
 			this.#keep({ name, kind: 'instances', content: new WeakRef(instances), body, verifiedAt, checksum: undefined });
+		}
+	}
+
+	/** As `keep`, of keys. */
+	keepKeys(query: KeyQuery, value: readonly KeyEntry[], verifiedAt: number): void {
+		const name = stateFileName('keys', keyQueryKey(query));
+		if (value.length === 0) {
+			this.#forget(name);
+		} else {
+			const body = (at: number): unknown => keysBody(query, { value, verifiedAt: at });
+			this.#keep({ name, kind: 'keys', content: new WeakRef(value), body, verifiedAt, checksum: undefined });
 		}
 	}
 

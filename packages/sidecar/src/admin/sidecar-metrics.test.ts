@@ -7,7 +7,7 @@ const query = { service: 'barista' };
 
 describe('the metrics of what keeps answers honest', () => {
 	it.each<[DiscoveryEvent, string]>([
-		[{ type: 'held', query, instances: 2, holdMs: 10 }, 'spock_holds_total{outcome="begun"} 1'],
+		[{ type: 'held', query, count: 2, holdMs: 10 }, 'spock_holds_total{outcome="begun"} 1'],
 		[{ type: 'hold-ended', query, outcome: 'returned', heldMs: 5 }, 'spock_holds_total{outcome="returned"} 1'],
 		[{ type: 'panic', query, active: true, healthy: 1, instances: 3 }, 'spock_panics_total 1'],
 		[{ type: 'panic', query, active: false, healthy: 3, instances: 3 }, 'spock_panics_total 0'],

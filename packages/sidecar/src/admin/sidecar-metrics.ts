@@ -9,6 +9,7 @@ import { RequestMetrics } from './request-metrics.ts';
 export interface MetricsSource {
 	gauges(): SidecarGauges;
 	watches(): number;
+	keyWatches(): number;
 	isReady(): boolean;
 }
 
@@ -29,6 +30,9 @@ export class SidecarMetrics implements SidecarObserver {
 	readonly #goaways = this.#counter('spock_goaways_total', 'Times clients were asked to leave', ['reason']);
 	readonly #queries = this.#counter('spock_backend_queries_total', 'Queries to the registry', ['outcome']);
 	readonly #published = this.#counter('spock_snapshots_published_total', 'Snapshots published, by source', ['source']);
+	readonly #keysPublished = this.#counter('spock_key_snapshots_published_total', 'Answers about keys published', [
+		'source',
+	]);
 
 	readonly #holds = this.#counter('spock_holds_total', 'Empty answers held back, by what came of it', ['outcome']);
 	readonly #panics = this.#counter('spock_panics_total', 'Times that all instances of a service were served', []);
@@ -61,6 +65,7 @@ export class SidecarMetrics implements SidecarObserver {
 			() => source.gauges().registrationsPending,
 		);
 		gauge('spock_watches', 'Different questions watched at the registry', () => source.watches());
+		gauge('spock_key_watches', 'Different keys and prefixes watched at the registry', () => source.keyWatches());
 		gauge('spock_ready', '1 when ready', () => (source.isReady() ? 1 : 0));
 	}
 
@@ -98,6 +103,9 @@ export class SidecarMetrics implements SidecarObserver {
 				return;
 			case 'published':
 				this.#published.inc({ source: event.snapshot.source });
+				return;
+			case 'key-published':
+				this.#keysPublished.inc({ source: event.source });
 				return;
 			case 'held':
 				this.#holds.inc({ outcome: 'begun' });

@@ -11,6 +11,11 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 			log.debug({ service, revision, source, instances: instances.length, ...event.diff }, 'snapshot published');
 			return;
 		}
+		case 'key-published': {
+			const { type, ...facts } = event;
+			log.debug(facts, 'keys published');
+			return;
+		}
 		case 'watch-failed': {
 			const { code, message } = event.error;
 			log.warn({ query: event.query, code, reason: message }, 'a watch fails; the last known answer is served');
@@ -21,8 +26,8 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 			return;
 		case 'held':
 			log.warn(
-				{ query: event.query, instances: event.instances, holdMs: event.holdMs },
-				'the registry has no instance of a service any more: the last ones are served until it has said so for long enough',
+				{ query: event.query, count: event.count, holdMs: event.holdMs },
+				'the registry says that nothing is left: the last answer is served until it has said so for long enough',
 			);
 			return;
 		case 'hold-ended': {

@@ -17,8 +17,8 @@ const program = new Command('sidecar')
 	.exitOverride();
 
 /** A command that talks to a running sidecar. */
-function clientCommand(name: string, description: string): Command {
-	return program
+function clientCommand(name: string, description: string, parent: Command = program): Command {
+	return parent
 		.command(name)
 		.description(description)
 		.option(
@@ -71,6 +71,7 @@ async function main(): Promise<number> {
 		.option('--weight <weight>', 'share of the work while passing')
 		.option('--check <url>', 'http://…, https://… or tcp://host:port, which the registry checks too')
 		.action(async (service, flags) => (await import('./register.ts')).register(service, flags));
+	addKeyCommands();
 	clientCommand('status', 'print what the sidecar knows of itself').action(async (flags) =>
 		(await import('./status.ts')).status(flags),
 	);
@@ -86,6 +87,21 @@ async function main(): Promise<number> {
 	});
 	await program.parseAsync();
 	return exitCode;
+}
+
+/** `sidecar kv get` and `sidecar kv watch`. */
+function addKeyCommands(): void {
+	const kv = program.command('kv').description('read keys of the registry').exitOverride();
+	clientCommand('get', 'print the value of a key', kv)
+		.argument('<key>')
+		.option('--prefix', 'print every key that begins with it, each with its value')
+		.option('--datacenter <name>', 'look in this datacenter')
+		.action(async (key, flags) => (await import('./kv.ts')).getKey(key, flags));
+	clientCommand('watch', 'print a line for each change of a key, until Ctrl-C', kv)
+		.argument('<key>')
+		.option('--prefix', 'follow every key that begins with it')
+		.option('--datacenter <name>', 'look in this datacenter')
+		.action(async (key, flags) => (await import('./kv.ts')).watchKey(key, flags));
 }
 
 /** `start` has a flag for each setting; the table is loaded only when it is asked for, or for help. */

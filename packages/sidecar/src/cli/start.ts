@@ -86,6 +86,7 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
 		watches: () => source.watches().length,
+		keyWatches: () => source.keyWatches().length,
 		isReady: () => sidecar.readiness().ready,
 	});
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.

@@ -1,4 +1,4 @@
-import type { BackendStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
+import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
 
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
@@ -20,6 +20,8 @@ export function formatStatus(reply: StatusReply): string {
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
 		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
 		...reply.watches.map(formatWatch),
+		// A sidecar of an earlier version does not tell of keys.
+		...(reply.keyWatches ?? []).map(formatKeyWatch),
 		`registered   ${reply.registrations.length}`,
 		...reply.registrations.map(formatRegistration),
 	].join('\n');
@@ -35,11 +37,20 @@ function formatWatch(watch: WatchStatus): string {
 	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
 	const peer = watch.peer === undefined ? '' : ` from ${watch.peer}`;
 	const meta = watch.meta === undefined ? '' : ` ${JSON.stringify(watch.meta)}`;
-	const place = meta + peer + (watch.datacenter === undefined ? '' : ` @${watch.datacenter}`);
+	const name = `${watch.service}${tags}${meta}${peer}`;
+	return formatLine(name, `${watch.healthyInstances}/${watch.instances} healthy`, watch);
+}
+
+function formatKeyWatch(watch: KeyWatchStatus): string {
+	const found = watch.prefix === true ? `${watch.entries} keys` : watch.entries === 0 ? 'no such key' : 'there';
+	return formatLine(`key ${watch.key}${watch.prefix === true ? '…' : ''}`, found, watch);
+}
+
+function formatLine(name: string, found: string, watch: WatchStatus | KeyWatchStatus): string {
+	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
 	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
-	const healthy = `${watch.healthyInstances}/${watch.instances} healthy`;
-	return `  ${watch.service}${tags}${place}  ${watch.state}${age}, ${healthy}, ${watch.readers} readers, revision ${watch.revision}${error}`;
+	return `  ${name}${place}  ${watch.state}${age}, ${found}, ${watch.readers} readers, revision ${watch.revision}${error}`;
 }
 
 function formatRegistration(registration: RegistrationStatus): string {

@@ -1,6 +1,6 @@
-import type { ServiceSnapshot, ServiceSource } from '@spock/protocol';
+import type { ServiceSource } from '@spock/protocol';
 
-import type { Answer, Handler } from '../server/answer.ts';
+import type { Handler } from '../server/answer.ts';
 import { callOptions } from '../server/call-options.ts';
 import { snapshotPayload } from '../server/snapshot-text.ts';
 
@@ -9,9 +9,7 @@ export function getInstancesHandler(source: ServiceSource): Handler<'getInstance
 	return (data, call) => {
 		const { maxAgeMs } = data;
 		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
-		if (known !== undefined) return snapshotPayload(known) as Answer<ServiceSnapshot>;
-		return source
-			.get(data, { ...callOptions(call), maxAgeMs })
-			.then((snapshot) => snapshotPayload(snapshot) as Answer<ServiceSnapshot>);
+		if (known !== undefined) return snapshotPayload(known);
+		return source.get(data, { ...callOptions(call), maxAgeMs }).then(snapshotPayload);
 	};
 }

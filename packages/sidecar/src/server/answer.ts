@@ -28,6 +28,10 @@ export interface Caller {
 	unsubscribe(query: FuncData<'unwatchService'>): void;
 	/** Pushes how a registration of this connection is now, if its client understands pushes. */
 	told(registration: RegistrationReply): void;
+	/** Watches a key or a prefix as `subscribe` does a service. Throws UNKNOWN_FUNC where the registry has no keys. */
+	subscribeKey(query: FuncData<'watchKey'>): Promise<Answer<FuncReply<'watchKey'>>> | Answer<FuncReply<'watchKey'>>;
+	/** Ends it; does nothing if there is none. */
+	unsubscribeKey(query: FuncData<'unwatchKey'>): void;
 }
 
 /** One request, as its handler sees it. */

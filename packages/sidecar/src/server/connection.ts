@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Duplex } from 'node:stream';
 
 import {
@@ -5,9 +6,12 @@ import {
 	encodePush,
 	type GoawayData,
 	type HelloData,
+	type KeyQuery,
+	type KeySnapshot,
 	type RegistrationReply,
 	readClientMessage,
 	type ServiceQuery,
+	type ServiceSnapshot,
 	type ServiceSource,
 	type WatcherStatus,
 } from '@spock/protocol';
@@ -16,9 +20,9 @@ import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../sidecar-observer.ts';
 import type { Answer } from './answer.ts';
+import { Pushes } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
-import { snapshotPayload, snapshotPush } from './snapshot-text.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { snapshotPayload } from './snapshot-text.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -38,7 +42,7 @@ export class Connection implements RequestsPort {
 	readonly #context: ConnectionContext;
 	readonly #framed: FramedSocket;
 	readonly #requests: Requests;
-	readonly #subscriptions: Subscriptions;
+	readonly #pushes: Pushes;
 	#reason: CloseReason = 'client';
 	#badFramesInARow = 0;
 	#peerEnded = false;
@@ -53,13 +57,13 @@ export class Connection implements RequestsPort {
 		this.id = id;
 		this.#context = context;
 		this.#requests = new Requests(context, this);
-		this.#subscriptions = new Subscriptions(
+		this.#pushes = new Pushes(
 			context.source,
 			{
 				isBusy: () => this.#framed.bufferedBytes > PUSH_BUSY_BYTES,
-				push: (snapshot) => {
+				push: (line) => {
 					context.observer.pushed?.('sent');
-					this.send(snapshotPush(snapshot));
+					this.send(line);
 				},
 				superseded: () => context.observer.pushed?.('superseded'),
 			},
@@ -82,7 +86,7 @@ export class Connection implements RequestsPort {
 
 	/** Subscriptions of this client. */
 	get subscriptions(): number {
-		return this.#subscriptions.size;
+		return this.#pushes.size;
 	}
 
 	/** Requests that wait for an answer. */
@@ -104,18 +108,24 @@ export class Connection implements RequestsPort {
 
 	/** Who this client is, if it subscribes to just this query. */
 	watcher(key: string): WatcherStatus | undefined {
-		if (!this.#subscriptions.has(key)) return undefined;
+		if (!this.#pushes.services.has(key)) return undefined;
 		return { connection: this.id, client: this.#hello?.client ?? null, pid: this.#hello?.pid ?? null };
 	}
 
-	subscribe(query: ServiceQuery): Promise<Answer<never>> | Answer<never> {
-		const found = this.#subscriptions.add(query, this.#aliveSignal(), undefined);
-		if (found instanceof Promise) return found.then((snapshot) => snapshotPayload(snapshot) as Answer<never>);
-		return snapshotPayload(found) as Answer<never>;
+	subscribe(query: ServiceQuery): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
+		return payloadOf(this.#pushes.services.add(query, this.#aliveSignal(), undefined));
 	}
 
 	unsubscribe(query: ServiceQuery): void {
-		this.#subscriptions.remove(query);
+		this.#pushes.services.remove(query);
+	}
+
+	subscribeKey(query: KeyQuery): Promise<Answer<KeySnapshot>> | Answer<KeySnapshot> {
+		return payloadOf(this.#pushes.keys.add(query, this.#aliveSignal(), undefined));
+	}
+
+	unsubscribeKey(query: KeyQuery): void {
+		this.#pushes.keys.remove(query);
 	}
 
 	told(registration: RegistrationReply): void {
@@ -146,7 +156,7 @@ export class Connection implements RequestsPort {
 	end(reason: CloseReason): void {
 		if (!this.#ending) this.#reason = reason;
 		this.#ending = true;
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#endIfIdle();
 	}
 
@@ -213,7 +223,7 @@ export class Connection implements RequestsPort {
 		this.#reason = reason;
 		this.#ending = true;
 		this.#requests.cancelAll();
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
 		// might never see the failure.
 		this.#framed.discardInput();
@@ -237,13 +247,13 @@ export class Connection implements RequestsPort {
 			this.#endTimer = undefined;
 			this.#framed.resume();
 		}
-		this.#subscriptions.flush();
+		this.#pushes.flush();
 	}
 
 	/** The client has sent its last request: it gets every answer, then we end too. */
 	#onPeerEnded(): void {
 		this.#peerEnded = true;
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#endIfIdle();
 	}
 
@@ -258,14 +268,22 @@ export class Connection implements RequestsPort {
 	#onClosed(error: Error | undefined): void {
 		this.#context.clock.clearTimeout(this.#endTimer);
 		this.#requests.cancelAll();
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#alive?.abort();
 		if (error !== undefined && this.#reason === 'client') this.#reason = 'error';
 		this.#context.closed(this, this.#reason);
 	}
 
 	#aliveSignal(): AbortSignal {
-		this.#alive ??= new AbortController();
+		if (this.#alive === undefined) {
+			this.#alive = new AbortController();
+			// Every first subscription waits with it: more than ten at once are no leak.
+			setMaxListeners(0, this.#alive.signal);
+		}
 		return this.#alive.signal;
 	}
+}
+
+function payloadOf<S extends ServiceSnapshot | KeySnapshot>(found: S | Promise<S>): Answer<S> | Promise<Answer<S>> {
+	return found instanceof Promise ? found.then(snapshotPayload) : snapshotPayload(found);
 }

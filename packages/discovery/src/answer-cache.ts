@@ -1,49 +1,47 @@
 import {
 	type CallOptions,
-	type Inspection,
-	normaliseQuery,
-	queryKey,
 	type ReadOptions,
-	type ServiceQuery,
-	type ServiceSnapshot,
 	type SnapshotObserver,
+	type SnapshotState,
 	type SourceWatch,
 	SpockError,
 	TIMEOUT_MS_MAX,
 	tooOldError,
-	type WatchStatus,
+	type WatchedSource,
 } from '@spock/protocol';
 import { durationMsOption, integerOption, type TimerHandle } from '@spock/protocol/internal';
 
+import type { EntryInspection, EntryStatus } from './answer-kind.ts';
 import { CacheEntry, type CacheEntryContext, type Waiter } from './cache-entry.ts';
 
 /** Failures that say how it stands with a question, and not with the call. */
 const EXPLAINED: ReadonlySet<string> = new Set(['NOT_READY', 'UNAVAILABLE', 'ACL_DENIED', 'TIMEOUT']);
 
-/** What a {@link ServiceCache} needs; all resolved. */
-export interface ServiceCacheOptions extends Omit<CacheEntryContext, 'nextRevision'> {
+/** What an {@link AnswerCache} needs; all resolved. */
+export interface AnswerCacheOptions<Q, V extends readonly unknown[], S extends SnapshotState>
+	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision'> {
 	readonly idleTtlMs: number;
 	readonly entriesMax: number;
 	readonly firstAnswerMs: number;
 }
 
 /** One watch for each question, however many ask it; the last good answer of each; and an end for those nobody reads. */
-export class ServiceCache {
-	readonly #options: ServiceCacheOptions;
-	readonly #context: CacheEntryContext;
-	readonly #entries = new Map<string, CacheEntry>();
+export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotState> implements WatchedSource<Q, S> {
+	readonly #options: AnswerCacheOptions<Q, V, S>;
+	readonly #context: CacheEntryContext<Q, V, S>;
+	readonly #entries = new Map<string, CacheEntry<Q, V, S>>();
 	#revision = 0;
 	#sweepTimer: TimerHandle | undefined;
 	#closed = false;
 
-	constructor(options: ServiceCacheOptions) {
+	constructor(options: AnswerCacheOptions<Q, V, S>) {
 		this.#options = options;
 		this.#context = { ...options, nextRevision: () => ++this.#revision };
 	}
 
 	/** The snapshot known now, in this tick; undefined when there is none. Counts as a use of the entry. */
-	peek(query: ServiceQuery): ServiceSnapshot | undefined {
-		const entry = this.#entries.get(queryKey(query));
+	peek(query: Q): S | undefined {
+		const entry = this.#entries.get(this.#options.kind.keyOf(query));
 		if (entry === undefined) return undefined;
 		// A mark and no look at the clock, which costs more than the rest of this.
 		entry.peeked = true;
@@ -51,7 +49,7 @@ export class ServiceCache {
 	}
 
 	/** The current snapshot, or the first one when it comes; verified first if it is older than the caller wants. */
-	async get(query: ServiceQuery, options: ReadOptions = {}): Promise<ServiceSnapshot> {
+	async get(query: Q, options: ReadOptions = {}): Promise<S> {
 		const { signal, maxAgeMs, timeoutMs = this.#options.firstAnswerMs } = options;
 		const waitMs = durationMsOption('timeoutMs', timeoutMs);
 		if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
@@ -67,37 +65,38 @@ export class ServiceCache {
 		}
 		// A fresh entry was verified just now or is young enough, however long its reader had to wait for its turn.
 		if (maxAgeMs !== undefined && !entry.isFresh && entry.ageMs > maxAgeMs) {
-			throw tooOldError(query, entry.ageMs, maxAgeMs, entry.error);
+			throw this.#tooOld(entry, maxAgeMs, entry.error);
 		}
 		const answer = maxAgeMs === undefined ? entry.read() : entry.readVerified();
-		if (answer === undefined) throw entry.refusal() ?? notReady(query, waitMs);
+		if (answer === undefined) throw entry.refusal() ?? this.#notReady(query, waitMs);
 		return answer;
 	}
 
 	/** What is known of a question beyond its snapshot; waits for a first answer, and says why there is none. */
-	async inspect(query: ServiceQuery, options: CallOptions = {}): Promise<Inspection> {
+	async inspect(query: Q, options: CallOptions = {}): Promise<EntryInspection<Q, V, S>> {
 		try {
 			await this.get(query, options);
 		} catch (error) {
 			// Why there is nothing to serve is what the question is about; a caller that gave up is told so.
 			if (!SpockError.is(error) || !EXPLAINED.has(error.code)) throw error;
-			const inspection = this.#entries.get(queryKey(query))?.inspect();
+			const inspection = this.#entries.get(this.#options.kind.keyOf(query))?.inspect();
 			if (inspection === undefined) throw error;
 			return { ...inspection, error: inspection.error ?? error.message };
 		}
 		return this.#entry(query).inspect();
 	}
 
-	/** An instance of this service was taken out on purpose: see `CacheEntry.trustEmpty`. */
-	trustEmpty(service: string): void {
-		for (const entry of this.#entries.values()) if (entry.query.service === service) entry.trustEmpty();
+	/** Something of this name was taken out on purpose: see `CacheEntry.trustEmpty`. */
+	trustEmpty(name: string): void {
+		const { kind } = this.#options;
+		for (const entry of this.#entries.values()) if (kind.nameOf(entry.query) === name) entry.trustEmpty();
 	}
 
 	/** Tells the observer what is known, then every change. */
-	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch {
+	watch(query: Q, observer: SnapshotObserver<S>): SourceWatch {
 		const entry = this.#entry(query);
 		// An observer of its own for each call: the same object may watch twice.
-		const own: SnapshotObserver = {
+		const own: SnapshotObserver<S> = {
 			next: (snapshot) => observer.next(snapshot),
 			error: (error) => observer.error?.(error),
 		};
@@ -112,8 +111,9 @@ export class ServiceCache {
 		};
 	}
 
-	watches(): WatchStatus[] {
-		return [...this.#entries.values()].map((entry) => entry.status());
+	/** Every question being watched and what is known of it. */
+	watches<W>(describe: (query: Q, status: EntryStatus<V>) => W): W[] {
+		return [...this.#entries.values()].map((entry) => describe(entry.query, entry.status()));
 	}
 
 	close(): void {
@@ -124,22 +124,22 @@ export class ServiceCache {
 		this.#entries.clear();
 	}
 
-	#entry(query: ServiceQuery): CacheEntry {
+	#entry(query: Q): CacheEntry<Q, V, S> {
 		if (this.#closed) throw new SpockError('CLOSED', 'the source of services was closed');
-		const key = queryKey(query);
+		const { entriesMax, kind } = this.#options;
+		const key = kind.keyOf(query);
 		const known = this.#entries.get(key);
 		if (known !== undefined) {
 			known.usedAtMs = this.#options.clock.now();
 			return known;
 		}
-		const { entriesMax } = this.#options;
 		if (this.#entries.size >= entriesMax) this.#sweep(true);
 		if (this.#entries.size >= entriesMax) {
-			throw new SpockError('OVERLOADED', `${entriesMax} different services are watched, which is the limit`, {
+			throw new SpockError('OVERLOADED', `${entriesMax} different ${kind.noun}s are watched, which is the limit`, {
 				details: { entriesMax },
 			});
 		}
-		const entry = new CacheEntry(normaliseQuery(query), this.#context);
+		const entry = new CacheEntry(kind.normalise(query), this.#context);
 		this.#entries.set(key, entry);
 		this.#armSweep();
 		entry.open();
@@ -147,7 +147,12 @@ export class ServiceCache {
 	}
 
 	/** Has the registry asked out of turn. Rejects with UNAVAILABLE when it does not answer. */
-	async #verify(entry: CacheEntry, maxAgeMs: number, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+	async #verify(
+		entry: CacheEntry<Q, V, S>,
+		maxAgeMs: number,
+		waitMs: number,
+		signal: AbortSignal | undefined,
+	): Promise<void> {
 		// A watch that fails asks again by itself, and more often would not help a registry that is out of reach.
 		if (!entry.isFresh) return;
 		const answered = this.#nextAnswer(entry, waitMs, signal);
@@ -156,11 +161,11 @@ export class ServiceCache {
 			await answered;
 		} catch (error) {
 			if (SpockError.is(error, 'ABORTED') || SpockError.is(error, 'CLOSED')) throw error;
-			throw tooOldError(entry.query, entry.ageMs, maxAgeMs, error);
+			throw this.#tooOld(entry, maxAgeMs, error);
 		}
 	}
 
-	#nextAnswer(entry: CacheEntry, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+	#nextAnswer(entry: CacheEntry<Q, V, S>, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
 		const { clock } = this.#options;
 		return new Promise((resolve, reject) => {
 			const end = (): void => {
@@ -180,7 +185,7 @@ export class ServiceCache {
 				},
 			};
 			const onAbort = (): void => waiter.reject(aborted(signal as AbortSignal));
-			const timer = clock.setTimeout(() => waiter.reject(notReady(entry.query, waitMs)), waitMs);
+			const timer = clock.setTimeout(() => waiter.reject(this.#notReady(entry.query, waitMs)), waitMs);
 			signal?.addEventListener('abort', onAbort, { once: true });
 			entry.waiters.add(waiter);
 		});
@@ -216,11 +221,18 @@ export class ServiceCache {
 			entry.evict();
 		}
 	}
-}
 
-function notReady({ service }: ServiceQuery, waitedMs: number): SpockError {
-	const message = `the registry has not answered for ${JSON.stringify(service)} within ${waitedMs} ms yet`;
-	return new SpockError('NOT_READY', message, { details: { service, waitedMs } });
+	#tooOld({ query, ageMs }: CacheEntry<Q, V, S>, maxAgeMs: number, cause: unknown): SpockError {
+		const { kind } = this.#options;
+		return tooOldError(kind.noun, kind.nameOf(query), ageMs, maxAgeMs, cause);
+	}
+
+	#notReady(query: Q, waitedMs: number): SpockError {
+		const { kind } = this.#options;
+		const name = kind.nameOf(query);
+		const message = `the registry has not answered for ${JSON.stringify(name)} within ${waitedMs} ms yet`;
+		return new SpockError('NOT_READY', message, { details: { [kind.noun]: name, waitedMs } });
+	}
 }
 
 function aborted(signal: AbortSignal): SpockError {

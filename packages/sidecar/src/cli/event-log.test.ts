@@ -22,7 +22,7 @@ function logged(event: DiscoveryEvent): [level: string, facts: object, message: 
 
 describe('the log of what keeps answers honest', () => {
 	it.each<[string, DiscoveryEvent, RegExp]>([
-		['warn', { type: 'held', query, count: 2, holdMs: 10 }, /no instance of a service any more/],
+		['warn', { type: 'held', query, count: 2, holdMs: 10 }, /nothing is left/],
 		['warn', { type: 'hold-ended', query, outcome: 'emptied', heldMs: 5 }, /gone for good/],
 		['warn', { type: 'hold-ended', query, outcome: 'returned', heldMs: 5 }, /back/],
 		['warn', { type: 'panic', query, active: true, healthy: 1, instances: 3 }, /all are served/],

@@ -20,7 +20,7 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.{consul,go,shell}.itest.ts', '**/node_modules/**'],
+					exclude: ['**/*.{consul,cluster,go,shell}.itest.ts', '**/node_modules/**'],
 				},
 			},
 			{
@@ -30,6 +30,18 @@ export default defineConfig({
 					include: ['packages/*/{src,test}/**/*.consul.itest.ts'],
 					testTimeout: 120_000,
 					hookTimeout: 120_000,
+				},
+			},
+			// A cluster of real Consul servers and what befalls them, minutes long: `pnpm test:cluster`.
+			{
+				extends: true,
+				test: {
+					name: 'cluster',
+					include: ['packages/*/{src,test}/**/*.cluster.itest.ts'],
+					// One cluster is as much as a small machine bears.
+					fileParallelism: false,
+					testTimeout: 180_000,
+					hookTimeout: 180_000,
 				},
 			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.

@@ -18,19 +18,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
 	balancer: [],
-	discovery: ['consul', 'yaml'],
+	discovery: ['consul', 'dns-packet', 'yaml'],
 	client: [],
 	sidecar: ['commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
-	testkit: [],
+	testkit: ['dns-packet'],
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
 };
 const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],
 	balancer: ['.', './package.json'],
-	discovery: ['.', './package.json'],
+	discovery: ['.', './contract', './package.json'],
 	client: ['.', './package.json'],
 	sidecar: ['.', './package.json'],
-	testkit: ['.', './real-consul'],
+	testkit: ['.', './consul-cluster', './real-consul'],
 	bench: [],
 };
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
@@ -167,8 +167,11 @@ describe('imports', () => {
 		}
 	});
 
-	it('only one file knows the consul package', () => {
-		const knowing = sourcesOf('discovery').filter((file) => importsOf(file).some(({ target }) => target === 'consul'));
-		expect(knowing.map((file) => relative(packages, file))).toEqual(['discovery/src/consul/consul-backend.ts']);
+	it.each([
+		['consul', 'discovery/src/consul/consul-client.ts'],
+		['dns-packet', 'discovery/src/dns/dns-message.ts'],
+	])('only one file of discovery knows the package %s', (name, path) => {
+		const knowing = sourcesOf('discovery').filter((file) => importsOf(file).some(({ target }) => target === name));
+		expect(knowing.map((file) => relative(packages, file))).toEqual([path]);
 	});
 });

@@ -3,6 +3,7 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
 	entry: {
 		index: 'src/main.ts',
+		consul: 'src/consul/consul-main.ts',
 		'load-client': 'src/load/load-client.ts',
 		serve: 'src/servers/serve.ts',
 		probe: 'src/probes/probe.ts',

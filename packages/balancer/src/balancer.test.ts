@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { balancingPolicies, createPicker } from './create-picker.ts';
-import { explainSnapshot } from './explain-snapshot.ts';
+import { explain, inspectionOf } from './explain.ts';
 import { noInstanceError } from './no-instance-error.ts';
 import { toAddress } from './to-address.ts';
 
@@ -23,7 +23,7 @@ function instance(name: string, members: Partial<ServiceInstance> = {}): Service
 }
 
 function snapshot(instances: readonly ServiceInstance[], members: Partial<ServiceSnapshot> = {}): ServiceSnapshot {
-	return { service: 'barista', revision: 1, instances, source: 'live', ageMs: 0, ...members };
+	return { service: 'barista', revision: 1, instances, source: 'live', ageMs: 0, verifiedAt: 1, ...members };
 }
 
 const names = (count: number): ServiceInstance[] =>
@@ -97,6 +97,36 @@ describe('weighted', () => {
 		expect(share('a')).toBeCloseTo(0.25, 1);
 	});
 
+	it.each(balancingPolicies)(
+		'%s gives nothing to an instance of weight 0, with or without a key, while others have more',
+		(policy) => {
+			const instances = [instance('a', { weight: 0, status: 'warning' }), instance('b'), instance('c', { weight: 2 })];
+			const picker = createPicker(policy, snapshot(instances), { random: seeded(3) });
+			const picked = Array.from(
+				{ length: 200 },
+				(_, turn) => picker.pick(turn % 2 === 0 ? {} : { key: `k${turn}` })?.instance,
+			);
+			expect(new Set(picked)).toEqual(new Set(['b', 'c']));
+		},
+	);
+
+	it.each(balancingPolicies)(
+		'%s picks from all instances in a panic, and from the healthy ones otherwise',
+		(policy) => {
+			const instances = [
+				instance('a', { status: 'critical' }),
+				instance('b'),
+				instance('c', { status: 'maintenance' }),
+			];
+			const names = (members: Partial<ServiceSnapshot>) => {
+				const picker = createPicker(policy, snapshot(instances, members), { random: seeded(5) });
+				return new Set(Array.from({ length: 100 }, () => picker.pick()?.instance));
+			};
+			expect(names({ panic: true })).toEqual(new Set(['a', 'b', 'c']));
+			expect(names({})).toEqual(new Set(['b']));
+		},
+	);
+
 	it('treats all as equal when every weight is 0', () => {
 		const picker = createPicker('weighted', snapshot([instance('a', { weight: 0 }), instance('b', { weight: 0 })]), {
 			random: seeded(7),
@@ -118,13 +148,62 @@ describe('answers', () => {
 
 	it('explain for every instance whether it gets work, and why', () => {
 		const instances = [instance('a', { status: 'warning' }), instance('b', { status: 'maintenance' })];
-		expect(explainSnapshot(snapshot(instances, { revision: 7 }))).toMatchObject({
+		expect(explain({ service: 'barista' }, inspectionOf(snapshot(instances, { revision: 7 })))).toMatchObject({
 			service: 'barista',
 			revision: 7,
 			instances: [
 				{ instance: 'a', included: true, reason: 'a check warns: it still gets work' },
 				{ instance: 'b', included: false, reason: 'it is in maintenance' },
 			],
+		});
+	});
+
+	it('explain names the check that decides, and what a panic and a weight of 0 make of it', () => {
+		const check = (status: string, name = status) => ({ id: `id-${name}`, name, status });
+		const instances = [
+			instance('a'),
+			instance('b', { status: 'warning', weight: 0 }),
+			instance('c', { status: 'critical' }),
+			instance('d', { status: 'warning' }),
+		];
+		const facts = new Map([
+			['b', { changedAt: 5, checks: [check('warning', 'disk')] }],
+			['c', { changedAt: 6, checks: [check('critical', ''), check('warning')] }],
+			['d', { changedAt: null, checks: [check('warning', 'load')] }],
+		]);
+		const inspection = { ...inspectionOf(snapshot(instances)), instances: facts };
+		const query = { service: 'barista', tags: ['v1'] };
+		expect(explain(query, inspection)).toMatchObject({
+			service: 'barista',
+			tags: ['v1'],
+			panic: false,
+			instances: [
+				{ included: true, reason: 'all its checks pass', changedAt: null, checks: [] },
+				{ included: false, reason: 'the check "disk" warns; its weight is 0, and others have more', changedAt: 5 },
+				{
+					included: false,
+					reason: 'the check "id-" is critical',
+					checks: [{ status: 'critical' }, { status: 'warning' }],
+				},
+				{ included: true, reason: 'the check "load" warns: it still gets work' },
+			],
+		});
+		const panicking = { ...inspection, snapshot: snapshot(instances, { panic: true }) };
+		expect(explain(query, panicking)).toMatchObject({ panic: true });
+		expect(explain(query, panicking).instances[2]).toMatchObject({
+			included: true,
+			reason: 'the check "id-" is critical; served all the same, because too few are healthy (panic)',
+		});
+	});
+
+	it('explain says why there is nothing to serve', () => {
+		const nothing = { ...inspectionOf(snapshot([])), snapshot: undefined, state: 'cold' as const, error: 'refused' };
+		expect(explain({ service: 'barista' }, nothing)).toMatchObject({
+			state: 'cold',
+			source: null,
+			error: 'refused',
+			verifiedAt: 0,
+			instances: [],
 		});
 	});
 

@@ -1,9 +1,10 @@
-import { isServing, type ServiceSnapshot } from '@spock/protocol';
+import type { ServiceSnapshot } from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
 
 import type { BalancingPolicy, Picker } from './picker.ts';
 import { RandomPicker } from './random.ts';
 import { RoundRobinPicker } from './round-robin.ts';
+import { servedInstances } from './served-instances.ts';
 import { WeightedPicker } from './weighted.ts';
 
 /** The policy where none is named. */
@@ -24,12 +25,12 @@ export interface PickerOptions {
 }
 
 /**
- * A picker over the instances of this snapshot that may be sent work (passing and warning). Under `consistent-hash`, picks
+ * A picker over the instances of this snapshot that get work: see `servedInstances`. Under `consistent-hash`, picks
  * without a key go round.
  */
 export function createPicker(policy: BalancingPolicy, snapshot: ServiceSnapshot, options: PickerOptions = {}): Picker {
 	const random = options.random ?? Math.random;
-	const serving = snapshot.instances.filter(isServing);
+	const serving = servedInstances(snapshot);
 	switch (policy) {
 		case 'round-robin':
 		case 'consistent-hash':

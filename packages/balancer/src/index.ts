@@ -1,5 +1,5 @@
 export { balancingPolicies, createPicker, DEFAULT_POLICY, type PickerOptions } from './create-picker.ts';
-export { explainSnapshot } from './explain-snapshot.ts';
+export { explain, inspectionOf } from './explain.ts';
 export { noInstanceError } from './no-instance-error.ts';
 export type { BalancingPolicy, Picker, PickOptions } from './picker.ts';
 export { toAddress } from './to-address.ts';

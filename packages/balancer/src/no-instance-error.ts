@@ -5,12 +5,20 @@ import { isStale, type ServiceSnapshot, SpockError } from '@spock/protocol';
  * (retryable) when it has some and none may be sent work; the details then count them by status.
  */
 export function noInstanceError(snapshot: ServiceSnapshot): SpockError {
-	const { service, tags, datacenter, instances, ageMs } = snapshot;
-	const place = datacenter === undefined ? '' : ` in datacenter ${JSON.stringify(datacenter)}`;
-	const marks = tags === undefined ? '' : ` with the tags ${tags.join(', ')}`;
+	const { service, tags, datacenter, meta, peer, instances, ageMs } = snapshot;
+	const from = peer === undefined ? '' : ` by the peer ${JSON.stringify(peer)}`;
+	const place = from + (datacenter === undefined ? '' : ` in datacenter ${JSON.stringify(datacenter)}`);
+	const values = meta === undefined ? '' : ` with the metadata ${JSON.stringify(meta)}`;
+	const marks = (tags === undefined ? '' : ` with the tags ${tags.join(', ')}`) + values;
 	const age = isStale(snapshot) ? ` (as of ${Math.round(ageMs)} ms ago)` : '';
 	const which = `no instance of ${JSON.stringify(service)}${marks}`;
-	const asked = { service, ...(tags && { tags }), ...(datacenter !== undefined && { datacenter }) };
+	const asked = {
+		service,
+		...(tags && { tags }),
+		...(datacenter !== undefined && { datacenter }),
+		...(meta && { meta }),
+		...(peer !== undefined && { peer }),
+	};
 	if (instances.length === 0) {
 		return new SpockError('NO_SUCH_SERVICE', `${which} is registered${place}${age}`, { details: asked });
 	}

@@ -5,8 +5,7 @@ import type { Picker, PickOptions } from './picker.ts';
 import { rendezvous } from './rendezvous.ts';
 
 /**
- * Each serving instance with a chance in proportion to its weight. Weight 0 gets nothing, unless every weight is 0: then
- * all are equal, because an answer is better than none.
+ * Each serving instance with a chance in proportion to its weight. Weights are 0 only where all are: then all are equal.
  */
 export class WeightedPicker implements Picker {
 	readonly policy = 'weighted';
@@ -17,8 +16,7 @@ export class WeightedPicker implements Picker {
 	readonly #random: Random;
 
 	constructor(serving: readonly ServiceInstance[], random: Random) {
-		const weighing = serving.filter(({ weight }) => weight > 0);
-		this.#serving = weighing.length > 0 ? weighing : serving;
+		this.#serving = serving;
 		let sum = 0;
 		this.#sums = Float64Array.from(this.#serving, ({ weight }) => {
 			sum += weight || 1;

@@ -9,7 +9,7 @@ import type { LoadCommand, LoadReport } from './load/load.ts';
 /** How long a process may take to say that it is ready, and to end. */
 const READY_MS_MAX = 30_000;
 /** How long the last answers of a round may take: a slow peer works off its backlog. */
-const ROUND_END_MS_MAX = 120_000;
+const ROUND_END_MS_MAX = 60_000;
 const END_MS_MAX = 5000;
 
 /** A server under measurement. */

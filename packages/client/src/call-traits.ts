@@ -1,6 +1,7 @@
 import type { FuncName } from '@spock/protocol';
 
 import type { CallTraits } from './call.ts';
+import { readKeySnapshot } from './read-key-snapshot.ts';
 import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
 
 function makeTraits(traits: Partial<CallTraits>): CallTraits {
@@ -19,6 +20,9 @@ export const QUESTION: CallTraits = makeTraits({ idempotent: true });
 export const LIST: CallTraits = makeTraits({ idempotent: true, read: readList });
 /** A subscription of one session: made anew on the next one, so not repeated by itself. Lookups wait for its answer. */
 export const SUBSCRIBE: CallTraits = makeTraits({ read: readSnapshot });
+/** As SNAPSHOT and SUBSCRIBE, of keys. */
+export const KEY_SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readKeySnapshot });
+export const SUBSCRIBE_KEY: CallTraits = makeTraits({ read: readKeySnapshot });
 /** What nobody waits for. */
 export const BACKGROUND: CallTraits = makeTraits({ background: true });
 
@@ -27,5 +31,7 @@ export const REQUEST_TRAITS: Readonly<Partial<Record<FuncName, CallTraits>>> = {
 	getService: makeTraits({ memoised: true, read: readAddress }),
 	getInstances: SUBSCRIBE,
 	watchService: SUBSCRIBE,
+	getKey: SUBSCRIBE_KEY,
+	watchKey: SUBSCRIBE_KEY,
 	listServices: makeTraits({ read: readList }),
 };

@@ -1,8 +1,9 @@
-import type { ServiceSource } from '@spock/protocol';
+import { type ServiceSource, SpockError } from '@spock/protocol';
 import { signalOption } from '@spock/protocol/internal';
 
 import { throwIfAborted } from './call.ts';
 import { Diplomat } from './diplomat.ts';
+import { FallbackSource } from './fallback-source.ts';
 import { type DiplomatOptions, resolveOptions } from './options.ts';
 import { SidecarSource } from './sidecar-source.ts';
 
@@ -31,9 +32,13 @@ export async function connect(options: ConnectOptions = {}): Promise<Diplomat> {
 	throwIfAborted(signal, 'connect');
 	const diplomat = createDiplomat(options);
 	try {
-		await diplomat.ready({ signal });
+		const { readyTimeoutMs, fallbackAfterMs } = resolveOptions(options);
+		const timeoutMs = options.fallback === undefined ? readyTimeoutMs : Math.min(readyTimeoutMs, fallbackAfterMs);
+		await diplomat.ready({ signal, timeoutMs });
 		return diplomat;
 	} catch (error) {
+		// Who has a fallback can work without a sidecar; it goes on being looked for.
+		if (options.fallback !== undefined && SpockError.is(error, 'TIMEOUT')) return diplomat;
 		await diplomat.close();
 		throw error;
 	}
@@ -44,9 +49,15 @@ export async function connect(options: ConnectOptions = {}): Promise<Diplomat> {
  * `whileDisconnected: 'fail'`, reject). Throws for a wrong option.
  */
 export function createDiplomat(options: CreateOptions = {}): Diplomat {
-	const { source } = options;
+	const { source, fallback } = options;
 	const resolved = resolveOptions(options);
-	if (source !== undefined) return new Diplomat(resolved, source);
+	if (source !== undefined) {
+		if (fallback !== undefined)
+			throw new TypeError('give source or fallback, not both: there is no sidecar to stand in for');
+		return new Diplomat(resolved, source);
+	}
 	const sidecar = new SidecarSource(resolved);
-	return new Diplomat(resolved, sidecar, sidecar);
+	if (fallback === undefined) return new Diplomat(resolved, sidecar, sidecar);
+	const both = new FallbackSource(sidecar, resolved, fallback);
+	return new Diplomat(resolved, both, sidecar, both);
 }

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 
-import type { SpockError } from '@spock/protocol';
+import type { KeyQuery, SpockError } from '@spock/protocol';
 
 // Applications subscribe with node:diagnostics_channel by the names below. Nothing is built or published while nobody
 // has subscribed. https://nodejs.org/api/diagnostics_channel.html
@@ -41,6 +41,11 @@ export interface FaultMessage {
 	readonly message: string;
 }
 
+/** `spock:client:config:error`: a configuration is not what the registry says; `error` says why. Never with a value. */
+export interface ConfigErrorMessage extends KeyQuery {
+	readonly error: SpockError;
+}
+
 interface Publisher<T> {
 	/** True while somebody listens: ask before building a message. */
 	readonly hasSubscribers: boolean;
@@ -52,3 +57,4 @@ export const disconnectChannel: Publisher<DisconnectMessage> = channel('spock:cl
 export const requestStartChannel: Publisher<RequestStartMessage> = channel('spock:client:request:start');
 export const requestEndChannel: Publisher<RequestEndMessage> = channel('spock:client:request:end');
 export const faultChannel: Publisher<FaultMessage> = channel('spock:client:fault');
+export const configErrorChannel: Publisher<ConfigErrorMessage> = channel('spock:client:config:error');

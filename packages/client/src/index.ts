@@ -7,14 +7,24 @@ export {
 	type FuncMap,
 	type FuncName,
 	type FuncReply,
+	type KeyEntry,
+	type KeyPrefixSnapshot,
+	type KeyQuery,
+	type KeySnapshot,
+	type KeySource,
+	type KeyValueSnapshot,
+	type RegisterServiceData,
+	type ReportedStatus,
 	type ServiceAddress,
 	type ServiceInstance,
 	type ServiceList,
 	type ServiceQuery,
+	type ServiceRegistrar,
 	type ServiceSnapshot,
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
+export type { Config, ConfigListeners } from './config.ts';
 export { type ConnectOptions, type CreateOptions, connect, createDiplomat } from './connect.ts';
 export type { Closed } from './connection.ts';
 export {
@@ -24,6 +34,7 @@ export {
 	connectionMachine,
 } from './connection-machine.ts';
 export type {
+	ConfigErrorMessage,
 	ConnectMessage,
 	DisconnectMessage,
 	FaultMessage,
@@ -31,9 +42,11 @@ export type {
 	RequestStartMessage,
 } from './diagnostics.ts';
 export { Diplomat } from './diplomat.ts';
-export type { GetServiceOptions, LookupOptions, ServiceOrQuery } from './lookup-options.ts';
+export type { GetServiceOptions, KeyOrQuery, LookupOptions, PrefixQuery, ServiceOrQuery } from './lookup-options.ts';
+export type { ConfigOptions, PrefixConfigOptions } from './open-config.ts';
 export {
 	DEFAULT_DIAL_TIMEOUT_MS,
+	DEFAULT_FALLBACK_AFTER_MS,
 	DEFAULT_HEARTBEAT_MS,
 	DEFAULT_IDLE_SUBSCRIPTION_MS,
 	DEFAULT_READY_TIMEOUT_MS,
@@ -44,5 +57,7 @@ export {
 	DEFAULT_TIMEOUT_MS,
 	type DiplomatOptions,
 } from './options.ts';
-export type { DiplomatStatus } from './status.ts';
+export type { ConfigParser, StandardSchemaLike } from './parsed-keys.ts';
+export type { Registration } from './registration.ts';
+export type { DiplomatStatus, FallbackStatus } from './status.ts';
 export { socketTransport, type Transport } from './transport.ts';

@@ -1,8 +1,17 @@
-import { type CallOptions, normaliseQuery, type ServiceQuery, validateQuery } from '@spock/protocol';
-import { durationMsOption, signalOption } from '@spock/protocol/internal';
+import {
+	type KeyQuery,
+	normaliseKeyQuery,
+	normaliseQuery,
+	type ReadOptions,
+	type ServiceQuery,
+	TIMEOUT_MS_MAX,
+	validateKeyQuery,
+	validateQuery,
+} from '@spock/protocol';
+import { durationMsOption, integerOption, signalOption } from '@spock/protocol/internal';
 
 /** Options of one lookup. */
-export interface LookupOptions extends CallOptions {
+export interface LookupOptions extends ReadOptions {
 	/** True: ask the sidecar this time, and not the snapshot in this process. Default false. */
 	readonly fresh?: boolean;
 }
@@ -21,8 +30,20 @@ export function toQuery(service: ServiceOrQuery): ServiceQuery {
 	return normaliseQuery(validateQuery(typeof service === 'string' ? { service } : service));
 }
 
+/** A key by its name, or with a datacenter. */
+export type KeyOrQuery = string | (KeyQuery & { readonly prefix?: false });
+
+/** All keys that begin with `key`. */
+export type PrefixQuery = KeyQuery & { readonly prefix: true };
+
+/** The query of a key or prefix, normalised. Throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function toKeyQuery(key: KeyOrQuery | PrefixQuery): KeyQuery {
+	return normaliseKeyQuery(validateKeyQuery(typeof key === 'string' ? { key } : key));
+}
+
 /** Throws a RangeError or a TypeError naming the option and its value. */
-export function checkCallOptions({ timeoutMs, signal }: CallOptions): void {
+export function checkCallOptions({ timeoutMs, signal, maxAgeMs }: ReadOptions): void {
 	if (timeoutMs !== undefined) durationMsOption('timeoutMs', timeoutMs);
 	if (signal !== undefined) signalOption('signal', signal);
+	if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
 }

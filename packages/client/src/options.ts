@@ -5,6 +5,7 @@ import {
 	FRAME_BYTES_MAX_FLOOR,
 	IN_FLIGHT_MAX,
 	OUTPUT_BYTES_MAX,
+	type ServiceSource,
 	TIMEOUT_MS_MAX,
 } from '@spock/protocol';
 import {
@@ -30,6 +31,7 @@ export const DEFAULT_HEARTBEAT_MS = 10_000;
 export const DEFAULT_RETRY_DELAY_MS_MIN = 10;
 export const DEFAULT_RETRY_DELAY_MS_MAX = 1000;
 export const DEFAULT_STABLE_MS = 5000;
+export const DEFAULT_FALLBACK_AFTER_MS = 250;
 
 /** Largest count that an option may ask for; past it a process has other limits. */
 const COUNT_MAX = 2 ** 24;
@@ -83,6 +85,14 @@ export interface DiplomatOptions {
 	readonly retryDelayMsMax?: number;
 	/** A connection that held this long starts the delays from the first again, in milliseconds. Default 5000. */
 	readonly stableMs?: number;
+	/**
+	 * Asked for services that the sidecar has never told of, while there is no connection to it: a source such as
+	 * `consulSource` of @spock/discovery, or a function that makes it, called when it is first needed. The client owns it:
+	 * `drain` and `close` close it. With it, `connect` waits for a sidecar only for `fallbackAfterMs`. Default: none.
+	 */
+	readonly fallback?: ServiceSource | (() => ServiceSource);
+	/** How long the sidecar may be away before the fallback is asked, in milliseconds. Default 250. */
+	readonly fallbackAfterMs?: number;
 	/** True: neither socket nor timers keep the process alive, not even for calls in flight. Default false. */
 	readonly unref?: boolean;
 	/** Time; for tests and simulations. Default: the process's. */
@@ -94,7 +104,7 @@ export interface DiplomatOptions {
 }
 
 /** Every option with its value; frozen. */
-export interface ResolvedOptions extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port'>> {
+export interface ResolvedOptions extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port' | 'fallback'>> {
 	readonly address: SocketAddress;
 }
 
@@ -126,6 +136,7 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 			retryDelayMsMin,
 		),
 		stableMs: durationMs(options, 'stableMs', DEFAULT_STABLE_MS),
+		fallbackAfterMs: durationMs(options, 'fallbackAfterMs', DEFAULT_FALLBACK_AFTER_MS),
 		unref: booleanOption('unref', options.unref ?? false),
 		clock: options.clock ?? systemClock,
 		random: functionOption('random', options.random ?? Math.random),

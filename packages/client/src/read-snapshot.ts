@@ -18,17 +18,24 @@ const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warn
 
 /** A snapshot from the data of a reply or a push; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readSnapshot(data: unknown): ServiceSnapshot {
-	const { service, tags, datacenter, revision, instances, source, ageMs } = expectObject(data, '');
+	const members = expectObject(data, '');
+	const { service, tags, datacenter, meta, peer, revision, instances, source, ageMs } = members;
+	const { verifiedAt, held, panic } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	return Object.freeze({
 		service,
 		...(isStrings(tags) && tags.length > 0 && { tags: Object.freeze(tags) }),
 		...(typeof datacenter === 'string' && { datacenter }),
+		...(isObject(meta) && { meta: Object.freeze(meta as Record<string, string>) }),
+		...(typeof peer === 'string' && { peer }),
 		revision: revision as number,
 		instances: Object.freeze(expectArray(instances, 'instances').map(readInstance)),
 		source: readSource(source),
-		ageMs: readAgeMs(ageMs),
+		ageMs: readMs(ageMs),
+		verifiedAt: readMs(verifiedAt),
+		...(held === true && { held }),
+		...(panic === true && { panic }),
 	} satisfies ServiceSnapshot);
 }
 
@@ -36,20 +43,27 @@ export function readSnapshot(data: unknown): ServiceSnapshot {
 export function readAddress(data: unknown): ServiceAddress {
 	const members = expectObject(data, '');
 	const place = readPlace(members, '');
-	const { stale, ageMs } = members;
-	return Object.freeze(stale === true ? { ...place, stale, ageMs: readAgeMs(ageMs) } : place);
+	const { stale, ageMs, verifiedAt } = members;
+	return Object.freeze(
+		stale === true ? { ...place, stale, ageMs: readMs(ageMs), verifiedAt: readMs(verifiedAt) } : place,
+	);
 }
 
 /** The answer to listServices; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readList(data: unknown): ServiceList {
-	const { services, source, ageMs } = expectObject(data, '');
+	const { services, source, ageMs, verifiedAt } = expectObject(data, '');
 	const entries = expectArray(services, 'services').map((entry, index) => {
 		if (!isObject(entry) || typeof entry['name'] !== 'string')
 			throw wrong(`services[${index}]`, 'an object with a name');
 		const { name, tags } = entry as { name: string; tags?: unknown };
 		return Object.freeze({ name, tags: readTags(tags) });
 	});
-	return Object.freeze({ services: Object.freeze(entries), source: readSource(source), ageMs: readAgeMs(ageMs) });
+	return Object.freeze({
+		services: Object.freeze(entries),
+		source: readSource(source),
+		ageMs: readMs(ageMs),
+		verifiedAt: readMs(verifiedAt),
+	});
 }
 
 /** Where an instance is and what it is called; `prefix` stands before the names of the members in an error. */
@@ -67,12 +81,12 @@ function readTags(tags: unknown): readonly string[] {
 	return isStrings(tags) ? Object.freeze(tags) : NO_TAGS;
 }
 
-function readSource(source: unknown): SnapshotSource {
+export function readSource(source: unknown): SnapshotSource {
 	return source === 'last-known-good' || source === 'static' ? source : 'live';
 }
 
-function readAgeMs(ageMs: unknown): number {
-	return typeof ageMs === 'number' && ageMs >= 0 ? ageMs : 0;
+export function readMs(value: unknown): number {
+	return typeof value === 'number' && value >= 0 ? value : 0;
 }
 
 function readInstance(data: unknown, index: number): ServiceInstance {
@@ -95,12 +109,12 @@ function readInstance(data: unknown, index: number): ServiceInstance {
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_META: Readonly<Record<string, string>> = Object.freeze({});
 
-function expectObject(value: unknown, path: string): Members {
+export function expectObject(value: unknown, path: string): Members {
 	if (!isObject(value)) throw wrong(path, 'an object');
 	return value;
 }
 
-function expectArray(value: unknown, path: string): unknown[] {
+export function expectArray(value: unknown, path: string): unknown[] {
 	if (!Array.isArray(value)) throw wrong(path, 'an array');
 	return value;
 }
@@ -109,7 +123,7 @@ function isStrings(value: unknown): value is string[] {
 	return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-function wrong(path: string, expected: string): SpockError {
+export function wrong(path: string, expected: string): SpockError {
 	const member = path === '' ? 'data' : path;
 	return new SpockError('PROTOCOL', `the sidecar sent ${member} that is not ${expected}`, { details: { path } });
 }

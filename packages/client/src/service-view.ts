@@ -1,6 +1,7 @@
 import { createPicker, noInstanceError, type Picker, toAddress } from '@spock/balancer';
 import {
 	isStale,
+	knownAgeMs,
 	type ServiceAddress,
 	type ServiceInstance,
 	type ServiceQuery,
@@ -56,6 +57,19 @@ export class ServiceView {
 		this.#verifiedAtMs = clock.now() - snapshot.ageMs;
 	}
 
+	/** True if the registry confirmed what is known within this time, as far as this process can know. */
+	isWithin(maxAgeMs: number): boolean {
+		const snapshot = this.#snapshot;
+		return snapshot !== undefined && knownAgeMs(this.#aged(snapshot), this.#options.clock.wallNow()) <= maxAgeMs;
+	}
+
+	/** Takes the time of verification from a snapshot that was asked for and says the same. */
+	renew({ source, revision, verifiedAt }: ServiceSnapshot): void {
+		const known = this.#snapshot;
+		if (known === undefined || known.revision !== revision || known.source !== 'live' || source !== 'live') return;
+		this.#snapshot = { ...known, verifiedAt: Math.max(known.verifiedAt, verifiedAt) };
+	}
+
 	/** The next address, or undefined when there is no snapshot or no instance serves. */
 	pick(key?: string): ServiceAddress | undefined {
 		this.unusedSweeps = 0;
@@ -75,7 +89,7 @@ export class ServiceView {
 	/** Why nothing can be picked; only when `known`. */
 	noInstanceError(): SpockError {
 		const snapshot = this.#snapshot as ServiceSnapshot;
-		return noInstanceError(this.#stale ? { ...snapshot, ageMs: this.#ageMs() } : snapshot);
+		return noInstanceError(this.#aged(snapshot));
 	}
 
 	stop(): void {
@@ -97,10 +111,11 @@ export class ServiceView {
 	}
 
 	#staleAddress(chosen: ServiceInstance): ServiceAddress {
-		return Object.freeze(toAddress(chosen, { source: 'last-known-good', ageMs: this.#ageMs() }));
+		return Object.freeze(toAddress(chosen, this.#aged(this.#snapshot as ServiceSnapshot)));
 	}
 
-	#ageMs(): number {
-		return this.#options.clock.now() - this.#verifiedAtMs;
+	/** The snapshot with its age, which grows while it is stale. */
+	#aged(snapshot: ServiceSnapshot): ServiceSnapshot {
+		return this.#stale ? { ...snapshot, ageMs: this.#options.clock.now() - this.#verifiedAtMs } : snapshot;
 	}
 }

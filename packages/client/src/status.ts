@@ -1,4 +1,5 @@
 import type { ConnectionState } from './connection-machine.ts';
+import type { FallbackSource } from './fallback-source.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 
 /** What a client knows of itself; made anew at each call of `status`. */
@@ -15,7 +16,7 @@ export interface DiplomatStatus {
 	readonly instance: string | null;
 	/** True if the last sidecar knows requests and replies only: every lookup then goes over the wire. */
 	readonly baseline: boolean;
-	/** Services that are subscribed to. */
+	/** Services and keys that are subscribed to. */
 	readonly subscriptions: number;
 	/** Requests sent and not settled. */
 	readonly inFlight: number;
@@ -29,13 +30,27 @@ export interface DiplomatStatus {
 	readonly reconnects: number;
 	/** Why the last attempt or connection ended, for people; null if none has. */
 	readonly lastError: string | null;
+	/** The source that stands in while the sidecar is away; null if there is none, as by default. */
+	readonly fallback: FallbackStatus | null;
+}
+
+/** What a fallback does now. */
+export interface FallbackStatus {
+	/** Its name; null if it has not been needed yet. */
+	readonly source: string | null;
+	/** Services whose answers come from it now, because the sidecar has never told of them. */
+	readonly services: number;
 }
 
 /** What is known of a sidecar before the first has answered, and in direct mode. */
 const NO_SIDECAR = { sidecar: null, instance: null, baseline: false };
 
 /** The status of a client of a sidecar. */
-export function sidecarStatus({ name, connection, subscriptionCount }: SidecarSource, address: string): DiplomatStatus {
+export function sidecarStatus(
+	{ name, connection, subscriptionCount }: SidecarSource,
+	address: string,
+	fallback: FallbackSource | undefined,
+): DiplomatStatus {
 	const { state, greeting, lastError } = connection;
 	const { sidecar, instance, baseline } = greeting ?? NO_SIDECAR;
 	return {
@@ -48,6 +63,7 @@ export function sidecarStatus({ name, connection, subscriptionCount }: SidecarSo
 		subscriptions: subscriptionCount,
 		...connection.counts(),
 		lastError: lastError?.message ?? null,
+		fallback: fallback?.status() ?? null,
 	};
 }
 
@@ -65,5 +81,6 @@ export function directStatus(source: string, isOpen: boolean, subscriptions: num
 		protocolFaults: 0,
 		reconnects: 0,
 		lastError: null,
+		fallback: null,
 	};
 }

@@ -1,20 +1,17 @@
-import {
-	isStale,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	type SnapshotObserver,
-	type SpockError,
-} from '@spock/protocol';
+import { isStale, type ServiceSnapshot, type SnapshotObserver, type SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import type { Session } from './session.ts';
 import { Waiters } from './waiters.ts';
 
+/** What every snapshot says of itself. */
+export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt'>;
+
 /** One query that is wanted, whether there is a connection or not: its newest snapshot and who is told of it. */
-export class Subscription {
+export class Subscription<Q, S extends PublishedSnapshot> {
 	readonly key: string;
-	readonly query: ServiceQuery;
-	readonly observers: Set<SnapshotObserver> = new Set();
+	readonly query: Q;
+	readonly observers: Set<SnapshotObserver<S>> = new Set();
 	readonly waiters: Waiters;
 	/** When somebody last asked for it. */
 	usedAtMs: number;
@@ -23,13 +20,13 @@ export class Subscription {
 	/** Why there is no snapshot, while there is none. */
 	error: SpockError | undefined = undefined;
 	readonly #clock: Clock;
-	#snapshot: ServiceSnapshot | undefined;
+	#snapshot: S | undefined;
 	/** The process whose revisions the snapshot's counts among. */
 	#instance: string | null = null;
 	/** When a snapshot that is not live was last true. */
 	#verifiedAtMs = 0;
 
-	constructor(key: string, query: ServiceQuery, clock: Clock, unref: boolean) {
+	constructor(key: string, query: Q, clock: Clock, unref: boolean) {
 		this.key = key;
 		this.query = query;
 		this.#clock = clock;
@@ -42,7 +39,7 @@ export class Subscription {
 	}
 
 	/** The newest snapshot; its age grows while it is not live. */
-	read(): ServiceSnapshot | undefined {
+	read(): S | undefined {
 		const snapshot = this.#snapshot;
 		if (snapshot === undefined || !isStale(snapshot)) return snapshot;
 		return Object.freeze({ ...snapshot, ageMs: this.#clock.now() - this.#verifiedAtMs });
@@ -52,7 +49,7 @@ export class Subscription {
 	 * Takes a snapshot of this sidecar process, unless one that is as new is known. Equal revisions are news only when
 	 * they change whether the snapshot is live.
 	 */
-	accept(snapshot: ServiceSnapshot, instance: string | null): void {
+	accept(snapshot: S, instance: string | null): void {
 		const known = this.#snapshot;
 		if (known !== undefined && instance === this.#instance) {
 			if (snapshot.revision < known.revision) return;
@@ -78,12 +75,12 @@ export class Subscription {
 		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.error?.(error);
 	}
 
-	#publish(snapshot: ServiceSnapshot, verifiedAtMs: number): void {
+	#publish(snapshot: S, verifiedAtMs: number): void {
 		this.error = undefined;
 		this.#snapshot = snapshot;
 		this.#verifiedAtMs = verifiedAtMs;
 		this.waiters.endAll();
-		const now = this.read() as ServiceSnapshot;
+		const now = this.read() as S;
 		// An observer may stop others, or start new ones that are told by themselves.
 		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.next(now);
 	}

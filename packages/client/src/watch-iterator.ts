@@ -1,21 +1,26 @@
-import type { ServiceQuery, ServiceSnapshot, ServiceSource, SourceWatch } from '@spock/protocol';
+import type { SourceWatch, WatchedSource } from '@spock/protocol';
 
 import { NewestOnly } from './newest-only.ts';
+
+/** What ends when its client does. */
+export interface Endable {
+	end(): void;
+}
 
 /**
  * A watch as an async iterator. It starts with the first `next`, stands in `open` while it runs, and leaves neither watch
  * nor listener behind however it ends. Errors that waiting can mend are waited out; the others end it.
  */
-export function watchIterator(
-	source: ServiceSource,
-	query: ServiceQuery,
+export function watchIterator<Q, S>(
+	source: WatchedSource<Q, S>,
+	query: Q,
 	signal: AbortSignal | undefined,
-	open: Set<NewestOnly<ServiceSnapshot>>,
+	open: Set<Endable>,
 	mayStart: () => boolean,
-): NewestOnly<ServiceSnapshot> {
+): NewestOnly<S> {
 	let watch: SourceWatch | undefined;
 	const onAbort = (): void => iterator.end();
-	const iterator = new NewestOnly<ServiceSnapshot>(
+	const iterator = new NewestOnly<S>(
 		() => {
 			if (signal?.aborted || !mayStart()) return iterator.end();
 			open.add(iterator);

@@ -64,6 +64,33 @@ describe('Diplomat, a real sidecar and a real Consul', () => {
 		await watching;
 	});
 
+	it('a query by metadata is a subscription of its own, and is pushed what changes', async () => {
+		await using consul = await startConsul({ binary });
+		const put = (id: string, port: number, rack: string): Promise<void> =>
+			consul.put('/v1/agent/service/register', {
+				ID: id,
+				Name: 'barista',
+				Address: '1.2.3.4',
+				Port: port,
+				Meta: { rack },
+			});
+		await put('b1', 8765, 'a');
+		await put('b2', 8766, 'b');
+		await using place = await tempSocket();
+		await using _sidecar = await startSidecar(place.path, ['--consul', consul.url]);
+		await using diplomat = await connect({ path: place.path });
+		const query = { service: 'barista', meta: { rack: 'b' } };
+		expect(await diplomat.getService(query)).toMatchObject({ port: 8766 });
+		expect((await diplomat.getInstances('barista')).instances).toHaveLength(2);
+		expect(await diplomat.getInstances(query)).toMatchObject({ meta: { rack: 'b' }, instances: [{ port: 8766 }] });
+		await put('b1', 8767, 'b');
+		await waitFor('the push', async () => (await diplomat.getInstances(query)).instances.length === 2);
+		await expect(diplomat.getService({ ...query, meta: { rack: 'c' } })).rejects.toMatchObject({
+			code: 'NO_SUCH_SERVICE',
+			details: { meta: { rack: 'c' } },
+		});
+	});
+
 	it('an unknown service is NO_SUCH_SERVICE, and there as soon as it is registered', async () => {
 		await using consul = await startConsul({ binary });
 		await using place = await tempSocket();

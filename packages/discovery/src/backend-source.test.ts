@@ -122,10 +122,11 @@ describe('the list of services', () => {
 
 	it('is live while the registry answers, and the last known one with its age while it does not', async () => {
 		const { source, answers, clock } = createListing();
-		expect(await source.list()).toEqual({ services: entries, source: 'live', ageMs: 0 });
+		const verifiedAt = clock.wallNow();
+		expect(await source.list()).toEqual({ services: entries, source: 'live', ageMs: 0, verifiedAt });
 		await clock.advance(500);
 		answers.push(() => Promise.reject(refused));
-		expect(await source.list()).toEqual({ services: entries, source: 'last-known-good', ageMs: 500 });
+		expect(await source.list()).toEqual({ services: entries, source: 'last-known-good', ageMs: 500, verifiedAt });
 	});
 
 	it('fails when nothing is known, and when the token is denied', async () => {

@@ -1,30 +1,48 @@
-import {
-	type BackendStatus,
-	type CallOptions,
-	type ServiceList,
-	type ServiceListEntry,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	type ServiceSource,
-	type SnapshotObserver,
-	type SourceWatch,
-	SpockError,
-	type WatchStatus,
+import type {
+	BackendStatus,
+	CallOptions,
+	Inspection,
+	KeyEntry,
+	KeyQuery,
+	KeySnapshot,
+	KeySource,
+	KeyWatchStatus,
+	ReadOptions,
+	ServiceInstance,
+	ServiceList,
+	ServiceQuery,
+	ServiceRegistrar,
+	ServiceSnapshot,
+	ServiceSource,
+	SnapshotObserver,
+	SnapshotSource,
+	SourceWatch,
+	WatchStatus,
 } from '@spock/protocol';
-import { type Clock, durationMsOption, integerOption, systemClock } from '@spock/protocol/internal';
+import { type Clock, durationMsOption, fractionOption, integerOption, systemClock } from '@spock/protocol/internal';
 
+import { AnswerCache } from './answer-cache.ts';
 import type { Backend } from './backend.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
-import { ServiceCache } from './service-cache.ts';
+import { keyKind, keyWatchStatus } from './key-kind.ts';
+import { ListCache } from './list-cache.ts';
+import { directRegistrar } from './registration/direct-registrar.ts';
+import type { Registrations } from './registration/registrations.ts';
+import { ServiceKind, serviceWatchStatus } from './service-kind.ts';
+import { StateStore } from './state/state-store.ts';
 
 /** An entry that nobody reads ends after this. */
 export const DEFAULT_IDLE_TTL_MS = 60_000;
 /** Most different questions at once. */
 export const DEFAULT_ENTRIES_MAX = 10_000;
-/** How long a read waits for the first answer of a registry. */
-export const DEFAULT_FIRST_ANSWER_MS = 5000;
-/** Datacenters whose last list of services is remembered. */
-const LISTS_MAX = 64;
+/** Most different questions about keys at once. An answer may take a megabyte: this bounds them to one gigabyte. */
+export const DEFAULT_KEY_ENTRIES_MAX = 1000;
+/** How long a read waits for the first answer of a registry: less than a client's own deadline, so that it hears why. */
+export const DEFAULT_FIRST_ANSWER_MS = 4000;
+/** How long an empty answer after another one is held back. */
+export const DEFAULT_EMPTY_HOLD_MS = 10_000;
+/** How long a source that is closed waits for the registry to take out what was registered through it. */
+const DEREGISTER_MS = 1000;
 
 /** Options of {@link BackendSource}. */
 export interface BackendSourceOptions {
@@ -36,10 +54,31 @@ export interface BackendSourceOptions {
 	readonly idleTtlMs?: number;
 	/** Most different questions at once; the next one is OVERLOADED. Default 10000. */
 	readonly entriesMax?: number;
+	/** Most different questions about keys at once; the next one is OVERLOADED. Default 1000. */
+	readonly keyEntriesMax?: number;
 	/** Age past which a last known snapshot is UNAVAILABLE, in milliseconds. Default: no limit. */
 	readonly staleMaxMs?: number;
-	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 5000. */
+	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 4000. */
 	readonly firstAnswerMs?: number;
+	/**
+	 * How long "no instances any more" is held back before it is believed, in milliseconds; the last instances are served
+	 * meanwhile, marked. 0 believes it at once. Default 10000.
+	 */
+	readonly emptyHoldMs?: number;
+	/** Fraction of healthy instances, 0 to 1, below which all are served. Default 0: never. */
+	readonly panicThreshold?: number;
+	/**
+	 * A directory, made if need be, in which answers outlive the process: read only by this user. Default: none.
+	 * What cannot be written or read there is told to `onEvent`, and changes nothing else.
+	 */
+	readonly stateDir?: string;
+	/** Which registry and which part of it this is; a state file of another one is refused. Default: the backend's name. */
+	readonly stateScope?: string;
+	/**
+	 * Keeps what is registered through this source, which then has a `registrar`: for direct mode, over the same backend.
+	 * Owned by the source from now on. Default: none, and the source only finds services.
+	 */
+	readonly registrations?: Registrations;
 	/** Told what happens, to log and count it. */
 	readonly onEvent?: DiscoveryListener;
 }
@@ -47,35 +86,59 @@ export interface BackendSourceOptions {
 /** A cache over a backend: what a sidecar serves from, and a client's direct mode. */
 export class BackendSource implements ServiceSource {
 	readonly name: string;
+	readonly registrar: ServiceRegistrar | undefined;
 	readonly #backend: Backend;
+	readonly #registrations: Registrations | undefined;
 	readonly #clock: Clock;
-	readonly #cache: ServiceCache;
-	readonly #lists = new Map<string, { readonly services: readonly ServiceListEntry[]; readonly atMs: number }>();
+	readonly #kind: ServiceKind;
+	readonly #cache: AnswerCache<ServiceQuery, readonly ServiceInstance[], ServiceSnapshot>;
+	/** Undefined where the registry has no keys. */
+	readonly #keys: AnswerCache<KeyQuery, readonly KeyEntry[], KeySnapshot> | undefined;
+	readonly #lists: ListCache;
+	readonly #state: StateStore | undefined;
 
 	constructor(options: BackendSourceOptions) {
-		const { backend, clock = systemClock, onEvent = () => undefined } = options;
+		const { backend, registrations, clock = systemClock, onEvent = () => undefined } = options;
 		this.name = backend.name;
+		this.registrar = registrations && directRegistrar(registrations, clock);
+		this.#registrations = registrations;
 		this.#backend = backend;
 		this.#clock = clock;
-		this.#cache = new ServiceCache({
-			backend,
+		const { stateDir, stateScope = backend.name } = options;
+		const state = stateDir === undefined ? undefined : new StateStore({ stateDir, stateScope, clock, onEvent });
+		this.#state = state;
+		this.#lists = new ListCache({ backend, clock, state, onEvent });
+		const common = {
 			clock,
 			onEvent,
+			emptyHoldMs: durationMsOption('emptyHoldMs', options.emptyHoldMs ?? DEFAULT_EMPTY_HOLD_MS, 0),
 			idleTtlMs: durationMsOption('idleTtlMs', options.idleTtlMs ?? DEFAULT_IDLE_TTL_MS),
-			entriesMax: integerOption('entriesMax', options.entriesMax ?? DEFAULT_ENTRIES_MAX, 1, 10_000_000),
 			firstAnswerMs: durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS),
 			staleMaxMs:
 				options.staleMaxMs === undefined
 					? Number.POSITIVE_INFINITY
 					: durationMsOption('staleMaxMs', options.staleMaxMs),
-		});
+		};
+		const countOption = (name: 'entriesMax' | 'keyEntriesMax', fallback: number): number =>
+			integerOption(name, options[name] ?? fallback, 1, 10_000_000);
+		const panicThreshold = fractionOption('panicThreshold', options.panicThreshold ?? 0);
+		this.#kind = new ServiceKind({ backend, panicThreshold, state });
+		const entriesMax = countOption('entriesMax', DEFAULT_ENTRIES_MAX);
+		this.#cache = new AnswerCache({ ...common, entriesMax, kind: this.#kind });
+		const keys = keyKind(backend, state);
+		const keyEntriesMax = countOption('keyEntriesMax', DEFAULT_KEY_ENTRIES_MAX);
+		this.#keys = keys && new AnswerCache({ ...common, entriesMax: keyEntriesMax, kind: keys });
+	}
+
+	get keys(): KeySource | undefined {
+		return this.#keys;
 	}
 
 	peek(query: ServiceQuery): ServiceSnapshot | undefined {
 		return this.#cache.peek(query);
 	}
 
-	get(query: ServiceQuery, options?: CallOptions): Promise<ServiceSnapshot> {
+	get(query: ServiceQuery, options?: ReadOptions): Promise<ServiceSnapshot> {
 		return this.#cache.get(query, options);
 	}
 
@@ -84,24 +147,46 @@ export class BackendSource implements ServiceSource {
 	}
 
 	/** The names of all services; the last list with its age when the registry does not answer. */
-	async list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
-		const key = query.datacenter ?? '';
+	list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
+		return this.#lists.list(query, options);
+	}
+
+	async inspect(query: ServiceQuery, options?: CallOptions): Promise<Inspection> {
+		return this.#kind.inspection(await this.#cache.inspect(query, options));
+	}
+
+	/**
+	 * An instance of this service was deregistered on purpose, by this process: that none is left is believed at once for
+	 * as long as it would be held back.
+	 */
+	trustEmpty(service: string): void {
+		this.#cache.trustEmpty(service);
+	}
+
+	/**
+	 * Whether there is something to serve: `live` when the registry answers, or where a list comes from that is known while
+	 * it does not. Rejects as `list` does when there is neither.
+	 */
+	async probe(options: CallOptions = {}): Promise<SnapshotSource> {
+		if (this.#backend.probe === undefined) return (await this.list({}, options)).source;
 		try {
-			const services = await this.#backend.list(query, options);
-			if (this.#lists.size >= LISTS_MAX && !this.#lists.has(key)) this.#lists.clear();
-			this.#lists.set(key, { services, atMs: this.#clock.now() });
-			return { services, source: 'live', ageMs: 0 };
+			await this.#backend.probe(options);
+			return 'live';
 		} catch (error) {
-			const known = this.#lists.get(key);
-			// Only an unreachable registry is bridged; a caller that gave up, or is denied, is told so.
-			if (known === undefined || !SpockError.is(error, 'UNAVAILABLE')) throw error;
-			return { services: known.services, source: 'last-known-good', ageMs: this.#clock.now() - known.atMs };
+			const known = await this.list({}, options).catch(() => undefined);
+			if (known === undefined) throw error;
+			return known.source;
 		}
 	}
 
 	/** Every question being watched and what is known of it. */
 	watches(): WatchStatus[] {
-		return this.#cache.watches();
+		return this.#cache.watches(serviceWatchStatus);
+	}
+
+	/** Every question about keys being watched and what is known of it, values left out. */
+	keyWatches(): KeyWatchStatus[] {
+		return this.#keys?.watches(keyWatchStatus) ?? [];
 	}
 
 	/** The health of the registry. */
@@ -111,6 +196,19 @@ export class BackendSource implements ServiceSource {
 
 	async close(): Promise<void> {
 		this.#cache.close();
+		this.#keys?.close();
+		await this.#deregister();
 		await this.#backend.close();
+		await this.#state?.close();
+	}
+
+	/** Takes out what was registered, as far as the registry answers in time; the rest runs out there. */
+	async #deregister(): Promise<void> {
+		const registrations = this.#registrations;
+		if (registrations === undefined) return;
+		const timer = this.#clock.setTimeout(() => registrations.close(), DEREGISTER_MS);
+		await registrations.drain();
+		this.#clock.clearTimeout(timer);
+		registrations.close();
 	}
 }

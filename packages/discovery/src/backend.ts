@@ -1,19 +1,35 @@
 import type {
 	BackendStatus,
 	CallOptions,
+	KeyEntry,
+	KeyQuery,
 	ServiceInstance,
 	ServiceListEntry,
 	ServiceQuery,
 	SpockError,
 } from '@spock/protocol';
 
+import type { Registrar } from './registration/registrar.ts';
+
+/** How fresh an answer is, as the registry says of itself. */
+export interface AnswerMeta {
+	/** How old the answer was already when it came, at least, in milliseconds: that it was verified before then is not known. */
+	readonly ageMs: number;
+	/** Since the server that answered last heard from its leader, in milliseconds. */
+	readonly lastContactMs?: number;
+	/** Whether the server that answered knows a leader. */
+	readonly knownLeader?: boolean;
+	/** Whether an agent answered from its cache. */
+	readonly cache?: 'hit' | 'miss';
+}
+
 /** Told by a backend of every answer and every failure of one watch. */
-export interface BackendObserver {
+export interface BackendObserver<V = readonly ServiceInstance[]> {
 	/**
 	 * A good answer: all instances of the query, healthy or not, sorted by `instance`, frozen. Called for every
 	 * verification; where nothing has changed, the very same array is given again or an equal one.
 	 */
-	answered(instances: readonly ServiceInstance[]): void;
+	answered(value: V, meta?: AnswerMeta): void;
 	/** The registry could not answer. The watch goes on by itself. */
 	failed(error: SpockError): void;
 }
@@ -26,14 +42,34 @@ export interface BackendWatch {
 
 /** The port that a registry implements. Whoever creates a backend closes it. */
 export interface Backend {
-	/** `consul`, `local`. */
+	/** `consul`, `local`, `dns`, …: for status and messages. */
 	readonly name: string;
-	/** Starts a watch. The observer may be called before this returns. */
+	/**
+	 * True when an empty answer is always meant, as of a list that somebody keeps by hand: it is not held back. Default:
+	 * false, because a registry may lose what it knew.
+	 */
+	readonly trustsEmpty?: boolean;
+	/**
+	 * Starts a watch. The observer may be called before this returns. Its first answer is asked of the registry after this
+	 * call, and never remembered: the cache starts a watch anew to have an answer verified.
+	 */
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch;
-	/** The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED. */
+	/**
+	 * Starts a watch of a key, or of all keys that begin with it: an answer is what was found, sorted by key, frozen. The
+	 * observer may be called before this returns. Left out by a registry that has no keys.
+	 */
+	readonly watchKey?: ((query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>) => BackendWatch) | undefined;
+	/**
+	 * The names of all services, sorted. Rejects with UNAVAILABLE, ACL_DENIED, TIMEOUT or ABORTED; with UNKNOWN_FUNC where
+	 * the registry cannot list.
+	 */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]>;
+	/** Resolves when the registry answers, rejects as `list` does: for readiness. Left out: `list` is asked. */
+	probe?(options?: CallOptions): Promise<void>;
 	/** The registry's health as seen from here; never a secret in it. */
 	status(): BackendStatus;
+	/** For registries that can be written to; absent from the others. Usable until `close`. */
+	readonly registrar?: Registrar | undefined;
 	/** Ends every watch; idempotent. */
 	close(): Promise<void>;
 }

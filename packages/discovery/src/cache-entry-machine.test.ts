@@ -5,22 +5,46 @@ import { type CacheEntryEvent, type CacheEntryState, cacheEntryMachine } from '.
 
 const NOTHING = 'nothing';
 const FIRST = 'fresh: verify, publish, settle waiters';
+const HELD = 'held: start the hold, publish, settle waiters';
+const BACK = 'fresh: end the hold, verify, publish, settle waiters';
 const EVICTED = 'evicted: stop the watch';
 const CLOSED = 'evicted: stop the watch, reject waiters';
 type Cells = Readonly<Record<CacheEntryEvent, Readonly<Record<CacheEntryState, string>>>>;
 
 // Written out by hand: a cell that is changed by accident is seen here.
 const cells: Cells = {
-	'answered, same': { cold: FIRST, fresh: 'fresh: verify', stale: FIRST, evicted: NOTHING },
-	'answered, different': { cold: FIRST, fresh: 'fresh: verify, publish', stale: FIRST, evicted: NOTHING },
+	'answered, same': { cold: FIRST, fresh: 'fresh: verify, settle waiters', held: BACK, stale: FIRST, evicted: NOTHING },
+	'answered, different': { cold: FIRST, fresh: FIRST, held: BACK, stale: FIRST, evicted: NOTHING },
+	emptied: { cold: FIRST, fresh: HELD, held: NOTHING, stale: HELD, evicted: NOTHING },
+	'hold over': { cold: NOTHING, fresh: NOTHING, held: BACK, stale: NOTHING, evicted: NOTHING },
 	failed: {
 		cold: 'cold: reject waiters',
-		fresh: 'stale: publish',
+		fresh: 'stale: publish, reject waiters',
+		held: 'stale: end the hold, publish, reject waiters',
 		stale: 'stale: reject waiters',
 		evicted: NOTHING,
 	},
-	idle: { cold: EVICTED, fresh: EVICTED, stale: EVICTED, evicted: NOTHING },
-	close: { cold: CLOSED, fresh: CLOSED, stale: CLOSED, evicted: NOTHING },
+	restored: {
+		cold: 'stale: publish, settle waiters',
+		fresh: NOTHING,
+		held: NOTHING,
+		stale: NOTHING,
+		evicted: NOTHING,
+	},
+	idle: {
+		cold: EVICTED,
+		fresh: EVICTED,
+		held: 'evicted: end the hold, stop the watch',
+		stale: EVICTED,
+		evicted: NOTHING,
+	},
+	close: {
+		cold: CLOSED,
+		fresh: CLOSED,
+		held: 'evicted: end the hold, stop the watch, reject waiters',
+		stale: CLOSED,
+		evicted: NOTHING,
+	},
 };
 
 const pairs = Object.entries(cells).flatMap(([event, row]) =>

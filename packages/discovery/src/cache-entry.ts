@@ -1,72 +1,69 @@
-import {
-	isServing,
-	type ServiceInstance,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	type SnapshotObserver,
-	SpockError,
-	type WatchStatus,
-} from '@spock/protocol';
-import { type Clock, step } from '@spock/protocol/internal';
+import { type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
+import { step } from '@spock/protocol/internal';
 
-import type { Backend, BackendWatch } from './backend.ts';
+import type { EntryInspection, EntryStatus } from './answer-kind.ts';
+import type { BackendWatch } from './backend.ts';
 import {
 	type CacheEntryAction,
 	type CacheEntryEvent,
 	type CacheEntryState,
 	cacheEntryMachine,
 } from './cache-entry-machine.ts';
-import type { DiscoveryListener } from './discovery-event.ts';
-import { diffInstances, isSameList } from './snapshot-diff.ts';
+import { EmptyHold } from './empty-hold.ts';
+import { KeptAnswer } from './kept-answer.ts';
+import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
+import { Verifier } from './verifier.ts';
 
-/** Somebody who waits for the first answer. */
+/** How each event that may end a hold ends it. */
+const HOLD_OUTCOMES = { 'hold over': 'emptied', failed: 'failed', idle: 'dropped', close: 'dropped' } as const;
+
+/** Somebody who waits for an answer. */
 export interface Waiter {
 	settle(): void;
 	reject(error: SpockError): void;
 }
 
 /** What an entry needs from its cache. */
-export interface CacheEntryContext {
-	readonly backend: Backend;
-	readonly clock: Clock;
-	readonly onEvent: DiscoveryListener;
-	/** Gives the next revision: one count for the whole process, so that no entry ever goes back. */
-	readonly nextRevision: () => number;
-	/** Age past which a stale snapshot is not served any more, in milliseconds. */
-	readonly staleMaxMs: number;
+export interface CacheEntryContext<Q, V extends readonly unknown[], S extends SnapshotState>
+	extends ServedSnapshotContext<Q, V, S> {
+	/** How long an empty answer after another one is held back, in milliseconds; 0 for not at all. */
+	readonly emptyHoldMs: number;
 }
 
 /** One question, its watch, its last answer and its readers. */
-export class CacheEntry {
-	readonly query: ServiceQuery;
-	readonly observers: Set<SnapshotObserver> = new Set();
+export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState> {
+	readonly query: Q;
 	readonly waiters: Set<Waiter> = new Set();
 	/** When somebody last asked; the cache evicts by it. */
 	usedAtMs: number;
 	/** Read since the last sweep, which turns this into a time. */
 	peeked = false;
-	readonly #context: CacheEntryContext;
+	readonly #context: CacheEntryContext<Q, V, S>;
+	readonly #served: ServedSnapshot<Q, V, S>;
+	readonly #hold: EmptyHold;
+	readonly #verifier: Verifier;
+	readonly #kept: KeptAnswer<V>;
 	#watch: BackendWatch | undefined;
 	#state: CacheEntryState = 'cold';
-	// While the entry is fresh this object stays the same until something changes: readers memoise its bytes by identity.
-	#snapshot: ServiceSnapshot | undefined;
-	#verifiedAtMs = 0;
+	#answeredAtMs = 0;
 	#failingSinceMs: number | undefined;
 	#error: SpockError | undefined;
+	/** Until when an empty answer is believed at once. */
+	#trustsEmptyUntilMs = Number.NEGATIVE_INFINITY;
 
-	constructor(query: ServiceQuery, context: CacheEntryContext) {
+	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
+		const { clock, emptyHoldMs } = context;
 		this.query = query;
 		this.#context = context;
-		this.usedAtMs = context.clock.now();
+		this.#served = new ServedSnapshot(query, context);
+		this.#hold = new EmptyHold(clock, emptyHoldMs);
+		this.#verifier = new Verifier(clock, () => this.#restartWatch());
+		this.#kept = new KeptAnswer(clock, () => this.#restore());
+		this.usedAtMs = clock.now();
 	}
 
-	/** Starts the watch. The backend may answer before this returns. */
-	open(): void {
-		this.#watch = this.#context.backend.watch(this.query, {
-			answered: (instances) => this.#answered(instances),
-			failed: (error) => this.#failed(error),
-		});
-		if (this.#state === 'evicted') this.#watch.stop();
+	get observers(): Set<SnapshotObserver<S>> {
+		return this.#served.observers;
 	}
 
 	/** The last error of the watch while it fails. */
@@ -74,40 +71,85 @@ export class CacheEntry {
 		return this.#error;
 	}
 
+	/** True while the registry confirms what is served. */
+	get isFresh(): boolean {
+		return this.#state === 'fresh';
+	}
+
+	/** True while something is served that the registry does not confirm: this is no time to forget it. */
+	get isLastKnown(): boolean {
+		return this.#state === 'stale' || this.#state === 'held';
+	}
+
+	/** Since the registry confirmed what is served, in milliseconds. */
+	get ageMs(): number {
+		return this.#served.ageMs;
+	}
+
+	/** Starts the watch. The backend may answer before this returns. */
+	open(): void {
+		const reading = this.#context.kind.load(this.query);
+		if (reading !== undefined) this.#kept.load(reading);
+		this.#startWatch();
+	}
+
 	/** What can be served now: the live snapshot, or a copy of the last known one with its age; undefined if neither. */
-	read(): ServiceSnapshot | undefined {
-		const snapshot = this.#snapshot;
-		if (snapshot === undefined || this.#state === 'fresh') return snapshot;
-		const ageMs = this.#ageMs();
-		return ageMs > this.#context.staleMaxMs ? undefined : Object.freeze({ ...snapshot, ageMs });
+	read(): S | undefined {
+		return this.#served.read(this.isFresh);
+	}
+
+	/** As `read`, with the time of the last verification, which nobody was told where nothing had changed. */
+	readVerified(): S | undefined {
+		return this.#served.readVerified(this.isFresh);
 	}
 
 	/** Why nothing can be served although the registry has spoken; undefined while its first word is awaited. */
 	refusal(): SpockError | undefined {
-		if (this.#error !== undefined && this.#snapshot === undefined) return this.#error;
-		if (this.#state === 'stale' && this.read() === undefined) {
-			const ageMs = Math.round(this.#ageMs());
-			const message = `what is known of ${JSON.stringify(this.query.service)} is ${ageMs} ms old, over the limit`;
-			return new SpockError('UNAVAILABLE', message, {
-				details: { service: this.query.service, ageMs, staleMaxMs: this.#context.staleMaxMs },
-				cause: this.#error,
-			});
-		}
-		return undefined;
+		if (!this.isLastKnown) return this.#served.value === undefined ? this.#error : undefined;
+		if (this.read() !== undefined) return undefined;
+		const { kind, staleMaxMs } = this.#context;
+		const name = kind.nameOf(this.query);
+		const ageMs = Math.round(this.ageMs);
+		const message = `what is known of ${JSON.stringify(name)} is ${ageMs} ms old, over the limit`;
+		const details = { [kind.noun]: name, ageMs, staleMaxMs };
+		return new SpockError('UNAVAILABLE', message, { details, cause: this.#error });
 	}
 
-	status(): WatchStatus {
-		const instances = this.#snapshot?.instances ?? [];
+	status(): EntryStatus<V> {
+		const { value, revision } = this.#served;
 		return {
-			...this.query,
+			value,
 			state: this.#state === 'evicted' ? 'cold' : this.#state,
-			revision: this.#snapshot?.revision ?? 0,
-			instances: instances.length,
-			healthyInstances: instances.filter(isServing).length,
+			revision,
 			readers: this.observers.size,
-			ageMs: this.#state === 'stale' ? this.#ageMs() : 0,
+			ageMs: this.isLastKnown ? this.ageMs : 0,
 			error: this.#error?.message ?? null,
 		};
+	}
+
+	/** Everything that is known, for explain. */
+	inspect(): EntryInspection<Q, V, S> {
+		return {
+			query: this.query,
+			value: this.#served.value,
+			snapshot: this.readVerified(),
+			state: this.#state === 'evicted' ? 'cold' : this.#state,
+			error: (this.refusal() ?? this.#error)?.message ?? null,
+			held: this.#hold.status(),
+			changedAt: this.#served.changedAt,
+			readers: this.observers.size,
+		};
+	}
+
+	/** Asks the registry out of turn; whoever waits is told the outcome. Only while the entry is fresh. */
+	verify(): void {
+		if (this.isFresh) this.#verifier.request();
+	}
+
+	/** Something was taken out on purpose, by this process: that nothing is left is believed for the time of a hold. */
+	trustEmpty(): void {
+		this.#trustsEmptyUntilMs = this.#context.clock.now() + this.#context.emptyHoldMs;
+		if (this.#state === 'held') this.#handle('hold over', this.#context.kind.nothing);
 	}
 
 	/** Ends the watch because nobody reads any more. */
@@ -122,45 +164,101 @@ export class CacheEntry {
 		this.observers.clear();
 	}
 
-	#ageMs(): number {
-		return Math.max(0, this.#context.clock.now() - this.#verifiedAtMs);
+	#startWatch(): void {
+		const before = this.#watch;
+		this.#watch = this.#context.kind.watch(this.query, {
+			answered: (value, meta) => this.#answered(value, meta?.ageMs ?? 0),
+			failed: (error) => this.#failed(error),
+		});
+		before?.stop();
+		// Whoever was told before this returned may have ended the entry.
+		if (this.#state === 'evicted') this.#watch.stop();
 	}
 
-	#answered(instances: readonly ServiceInstance[]): void {
-		const isSame = this.#snapshot !== undefined && isSameList(this.#snapshot.instances, instances);
-		const { clock, onEvent } = this.#context;
+	/** A new watch asks at once; the one before goes on where that cannot be had. */
+	#restartWatch(): void {
+		if (!this.isFresh) return;
+		try {
+			this.#startWatch();
+		} catch (reason) {
+			this.#verifier.done();
+			const error = SpockError.from(reason);
+			for (const waiter of takeAll(this.waiters)) waiter.reject(error);
+		}
+	}
+
+	#answered(value: V, ageMs: number): void {
+		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
+		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, ageMs))) return;
+		if (this.#state === 'evicted') return;
+		const { clock, kind, onEvent } = this.#context;
+		if (this.#isHoldable(this.#kept.value ?? kind.nothing, value)) this.#restore();
 		if (this.#failingSinceMs !== undefined) {
-			onEvent({ type: 'watch-recovered', query: this.query, outageMs: clock.now() - this.#failingSinceMs });
+			onEvent({
+				type: 'watch-recovered',
+				query: kind.describe(this.query),
+				outageMs: clock.now() - this.#failingSinceMs,
+			});
 			this.#failingSinceMs = undefined;
 		}
 		this.#error = undefined;
-		// An unchanged list keeps its old objects: what readers memoised for each instance stays good.
-		const kept = isSame ? (this.#snapshot as ServiceSnapshot).instances : instances;
-		this.#handle(isSame ? 'answered, same' : 'answered, different', kept);
+		this.#answeredAtMs = clock.now() - ageMs;
+		const served = this.#served.value;
+		if (served !== undefined && kind.isSame(served, value)) {
+			// An unchanged list keeps its old objects: what readers memoised for each part stays good.
+			this.#handle('answered, same', served);
+		} else {
+			const isHeld = served !== undefined && this.#isHoldable(served, value);
+			this.#handle(isHeld ? 'emptied' : 'answered, different', isHeld ? served : value);
+		}
+	}
+
+	#isHoldable(served: V, answered: V): boolean {
+		const { kind, clock, emptyHoldMs } = this.#context;
+		if (answered.length > 0 || served.length === 0 || emptyHoldMs === 0) return false;
+		return !kind.trustsEmpty(this.query) && clock.now() >= this.#trustsEmptyUntilMs;
 	}
 
 	#failed(error: SpockError): void {
+		if (this.#kept.defer(() => this.#failed(error)) || this.#state === 'evicted') return;
 		this.#error = error;
 		if (this.#failingSinceMs === undefined) {
 			this.#failingSinceMs = this.#context.clock.now();
-			this.#context.onEvent({ type: 'watch-failed', query: this.query, error });
+			const { kind, onEvent } = this.#context;
+			onEvent({ type: 'watch-failed', query: kind.describe(this.query), error });
 		}
-		this.#handle('failed', this.#snapshot?.instances);
+		if (!this.#restore()) this.#handle('failed', this.#served.value);
 	}
 
-	#handle(event: CacheEntryEvent, instances: readonly ServiceInstance[] | undefined): void {
+	/** Serves what an earlier process kept; false if there is nothing. */
+	#restore(): boolean {
+		const kept = this.#kept.take();
+		if (kept === undefined) return false;
+		const { clock, kind, onEvent } = this.#context;
+		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
+		this.#served.verified(clock.now() - ageMs);
+		onEvent({ type: 'state-restored', what: kind.nameOf(this.query), ageMs });
+		this.#handle('restored', kept.value);
+		return true;
+	}
+
+	#handle(event: CacheEntryEvent, value: V | undefined): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
-		for (const action of actions) this.#act(action, instances);
+		if (event !== 'hold over' && event !== 'restored') this.#verifier.done();
+		if (state !== 'cold') this.#kept.drop();
+		for (const action of actions) this.#act(action, event, value);
 	}
 
-	#act(action: CacheEntryAction, instances: readonly ServiceInstance[] | undefined): void {
+	#act(action: CacheEntryAction, event: CacheEntryEvent, value: V | undefined): void {
 		switch (action) {
 			case 'verify':
-				this.#verifiedAtMs = this.#context.clock.now();
+				this.#served.verified(this.#answeredAtMs);
+				if (event === 'answered, same') this.#served.keep();
 				return;
 			case 'publish':
-				this.#publish(instances ?? []);
+				if (this.#state !== 'cold' && this.#state !== 'evicted')
+					this.#served.publish(value ?? this.#context.kind.nothing, this.#state);
 				return;
 			case 'settle waiters':
 				for (const waiter of takeAll(this.waiters)) waiter.settle();
@@ -168,46 +266,34 @@ export class CacheEntry {
 			case 'reject waiters':
 				this.#rejectWaiters(this.refusal() ?? this.#error);
 				return;
+			case 'start the hold':
+				this.#startHold(value?.length ?? 0);
+				return;
+			case 'end the hold':
+				this.#endHold(event);
+				return;
 			case 'stop the watch':
 				this.#watch?.stop();
 				return;
 		}
 	}
 
+	#startHold(count: number): void {
+		const { emptyHoldMs, kind, onEvent } = this.#context;
+		this.#hold.start(() => this.#handle('hold over', this.#context.kind.nothing));
+		onEvent({ type: 'held', query: kind.describe(this.query), count, holdMs: emptyHoldMs });
+	}
+
+	#endHold(event: CacheEntryEvent): void {
+		const outcome = HOLD_OUTCOMES[event as keyof typeof HOLD_OUTCOMES] ?? 'returned';
+		const { kind, onEvent } = this.#context;
+		onEvent({ type: 'hold-ended', query: kind.describe(this.query), outcome, heldMs: this.#hold.end() });
+	}
+
 	#rejectWaiters(error: SpockError | undefined): void {
 		if (error === undefined) return;
 		for (const waiter of takeAll(this.waiters)) waiter.reject(error);
-		if (this.#state === 'cold') this.#tell((observer) => observer.error?.(error));
-	}
-
-	#publish(instances: readonly ServiceInstance[]): void {
-		const before = this.#snapshot?.instances ?? [];
-		const isLive = this.#state === 'fresh';
-		this.#snapshot = Object.freeze({
-			...this.query,
-			revision: this.#context.nextRevision(),
-			instances,
-			source: isLive ? 'live' : 'last-known-good',
-			ageMs: isLive ? 0 : this.#ageMs(),
-		});
-		const snapshot = this.#snapshot;
-		this.#context.onEvent({ type: 'published', snapshot, diff: diffInstances(before, instances) });
-		this.#tell((observer) => observer.next(snapshot));
-	}
-
-	#tell(say: (observer: SnapshotObserver) => void): void {
-		// A copy, because an observer may stop or start watches while it is told.
-		for (const observer of [...this.observers]) {
-			if (!this.observers.has(observer)) continue;
-			try {
-				say(observer);
-			} catch (fault) {
-				// One reader's fault is raised where the process hears of it, and costs no other reader its change.
-				queueMicrotask(() => {
-					throw fault;
-				});
-			}
-		}
+		if (this.#state === 'cold') this.#served.tellError(error);
 	}
 }
 

@@ -1,15 +1,36 @@
-import type { ServiceQuery, ServiceSnapshot, SpockError } from '@spock/protocol';
+import type {
+	KeyQuery,
+	RegistrationState,
+	ServiceQuery,
+	ServiceSnapshot,
+	SnapshotSource,
+	SpockError,
+} from '@spock/protocol';
 
+import type { RegistrationPhase } from './registration/registration-machine.ts';
 import type { SnapshotDiff } from './snapshot-diff.ts';
+import type { StateRefusal } from './state/state-file.ts';
+
+/** What a watch asks for. */
+export type WatchedQuery = ServiceQuery | KeyQuery;
 
 /** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
 export type DiscoveryEvent =
 	/** A snapshot went out to the readers: its instances or its source changed. */
 	| { readonly type: 'published'; readonly snapshot: ServiceSnapshot; readonly diff: SnapshotDiff }
+	/** An answer about keys went out to the readers. Without the values: they may be secrets. */
+	| {
+			readonly type: 'key-published';
+			readonly key: string;
+			readonly prefix: boolean;
+			readonly revision: number;
+			readonly source: SnapshotSource;
+			readonly entries: number;
+	  }
 	/** A watch that was well, or new, has failed. Told once for each outage of a query. */
-	| { readonly type: 'watch-failed'; readonly query: ServiceQuery; readonly error: SpockError }
+	| { readonly type: 'watch-failed'; readonly query: WatchedQuery; readonly error: SpockError }
 	/** The first good answer after `watch-failed`. */
-	| { readonly type: 'watch-recovered'; readonly query: ServiceQuery; readonly outageMs: number }
+	| { readonly type: 'watch-recovered'; readonly query: WatchedQuery; readonly outageMs: number }
 	/**
 	 * One query to one address of the registry ended. `lastContactMs` and `knownLeader` are what Consul said of the server
 	 * that answered: https://developer.hashicorp.com/consul/api-docs/features/consistency
@@ -20,9 +41,74 @@ export type DiscoveryEvent =
 			readonly durationMs: number;
 			readonly lastContactMs?: number;
 			readonly knownLeader?: boolean;
+			/** How old a good answer was already when it came, at least, in milliseconds. */
+			readonly ageMs?: number;
+			/** Whether an agent answered from its cache. */
+			readonly cache?: 'hit' | 'miss';
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
+	/** A registration has changed: who wants it, or whether the registry knows it. `reason` says why it is pending. */
+	| {
+			readonly type: 'registration';
+			readonly id: string;
+			readonly service: string;
+			readonly phase: RegistrationPhase;
+			readonly state: RegistrationState;
+			readonly reason?: string;
+	  }
+	/** What was registered before a restart could not be asked for; it is tried again. */
+	| { readonly type: 'registrations-unknown'; readonly error: SpockError }
+	/**
+	 * How the registry is watched from now on: `each`, one query for every question; `shared`, one for all of them, because there
+	 * are many. `watches`: how many there are.
+	 */
+	| { readonly type: 'watch-mode'; readonly mode: 'each' | 'shared'; readonly watches: number }
+	/** A token or the files of TLS have been read and are in force: at first, changed, or good again. `what` says which. */
+	| { readonly type: 'credentials-loaded'; readonly what: string; readonly files: readonly string[] }
+	/** They are missing or bad; what was good last stays in force. Told once for each way of being bad. */
+	| {
+			readonly type: 'credentials-refused';
+			readonly what: string;
+			readonly files: readonly string[];
+			readonly error: Error;
+	  }
+	/** A login at the registry has given a token. `ttlMs`: how long it is good; null without an end. */
+	| { readonly type: 'logged-in'; readonly method: string; readonly ttlMs: number | null }
+	/** A login has failed; the token from before, if it is still good, stays in force. */
+	| { readonly type: 'login-failed'; readonly method: string; readonly error: SpockError }
+	/**
+	 * The registry says that nothing is left of a service's instances or of a prefix's keys: that is held back. `count` is
+	 * how many there were. Told once for each hold.
+	 */
+	| { readonly type: 'held'; readonly query: WatchedQuery; readonly count: number; readonly holdMs: number }
+	/** A hold has ended: they are back, they are gone for good, the registry failed, or nobody asks any more. */
+	| {
+			readonly type: 'hold-ended';
+			readonly query: WatchedQuery;
+			readonly outcome: 'returned' | 'emptied' | 'failed' | 'dropped';
+			readonly heldMs: number;
+	  }
+	/** Too few instances are healthy: all are served from now on, or no longer. Told at each change. */
+	| {
+			readonly type: 'panic';
+			readonly query: ServiceQuery;
+			readonly active: boolean;
+			readonly healthy: number;
+			readonly instances: number;
+	  }
+	/** What an earlier process kept is served, because the registry does not answer. */
+	| { readonly type: 'state-restored'; readonly what: string; readonly ageMs: number }
+	/** A file of the state directory cannot be used: torn, foreign, of another version or place, or unreadable. */
+	| {
+			readonly type: 'state-refused';
+			readonly file: string;
+			readonly refusal: StateRefusal | 'unreadable';
+			readonly reason: string;
+	  }
+	/** A file of the state directory was written, or could not be; `isNews` for the first failure after a success. */
+	| { readonly type: 'state-write'; readonly outcome: 'ok' }
+	| { readonly type: 'state-write'; readonly outcome: 'failed'; readonly error: Error; readonly isNews: boolean }
 	/** The services file was read and is served. */
 	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
 	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */

@@ -1,10 +1,28 @@
 export type { Backend, BackendObserver, BackendWatch } from './backend.ts';
+export type { BackendContext, BackendFactory } from './backend-factory.ts';
 export { BackendSource, type BackendSourceOptions } from './backend-source.ts';
 export { cacheEntryMachine } from './cache-entry-machine.ts';
+export { type ChainBackendOptions, chainBackend } from './chain/chain-backend.ts';
 export { type ConsulAddress, parseConsulAddress } from './consul/consul-address.ts';
 export { consulBackend } from './consul/consul-backend.ts';
-export { type ConsulBackendOptions, type ConsulTls, consulOptionsFromEnvironment } from './consul/consul-options.ts';
+export { ConsulHttp } from './consul/consul-http.ts';
+export {
+	type ConsulBackendOptions,
+	type ConsulConnectionOptions,
+	type ConsulTls,
+	consulOptionsFromEnvironment,
+} from './consul/consul-options.ts';
+export {
+	type ConsulSourceOptions,
+	consulSource,
+	type DnsSourceOptions,
+	dnsSource,
+	type LocalSourceOptions,
+	localSource,
+} from './direct-sources.ts';
 export type { DiscoveryEvent, DiscoveryListener } from './discovery-event.ts';
+export { dnsBackend } from './dns/dns-backend.ts';
+export type { DnsBackendOptions } from './dns/dns-options.ts';
 export { createLocalBackend, type LocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
 export {
 	parseServicesFile,
@@ -12,5 +30,18 @@ export {
 	ServicesFileError,
 	type ServicesFileInstance,
 } from './local/services-file.ts';
+export { directRegistrar } from './registration/direct-registrar.ts';
+export type {
+	InstanceDefinition,
+	InstanceHealth,
+	OwnedInstance,
+	Registrar,
+	RegistrationTerms,
+} from './registration/registrar.ts';
+export type { RegistrationHolder } from './registration/registration-context.ts';
+export { type RegistrationPhase, registrationMachine } from './registration/registration-machine.ts';
+export { registrationSyncMachine } from './registration/registration-sync-machine.ts';
+export { Registrations } from './registration/registrations.ts';
+export type { RegistrationsOptions } from './registration/registrations-options.ts';
 export type { SnapshotDiff } from './snapshot-diff.ts';
 export { watchMachine } from './watch-machine.ts';

@@ -1,5 +1,7 @@
 import type { ServiceInstance } from '@spock/protocol';
 
+import { isSameChecks } from './instance-checks.ts';
+
 /** What changed between two lists of instances, by instance name. */
 export interface SnapshotDiff {
 	readonly added: readonly string[];
@@ -32,11 +34,16 @@ export function diffInstances(before: readonly ServiceInstance[], after: readonl
 	return { added, removed, changed };
 }
 
-/** True if two lists, each sorted by `instance`, say the same. */
+/** True if two lists, each sorted by `instance`, say the same to whoever reads snapshots. */
 export function isSameList(before: readonly ServiceInstance[], after: readonly ServiceInstance[]): boolean {
 	if (before === after) return true;
 	if (before.length !== after.length) return false;
 	return before.every((instance, index) => isSameInstance(instance, after[index] as ServiceInstance));
+}
+
+/** As `isSameList`, and their checks say the same too, which explain shows. A backend tells answers apart by this. */
+export function isSameAnswer(before: readonly ServiceInstance[], after: readonly ServiceInstance[]): boolean {
+	return isSameList(before, after) && before.every((one, index) => isSameChecks(one, after[index] as ServiceInstance));
 }
 
 /** Sorts by `instance` in the order of UTF-16 units, which every process agrees on, and freezes the list. */

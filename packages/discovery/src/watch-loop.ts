@@ -1,19 +1,22 @@
 import { SpockError } from '@spock/protocol';
 import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
 
+import type { AnswerMeta } from './backend.ts';
 import { readIndex } from './blocking-index.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { type WatchAction, type WatchEvent, type WatchState, watchMachine } from './watch-machine.ts';
 
 // An agent that restarts refuses connections for about 0.2 s: the first retry comes within the time that takes.
-const RETRY_DELAY_MS_MIN = 250;
-const RETRY_DELAY_MS_MAX = 30_000;
+export const RETRY_DELAY_MS_MIN = 250;
+export const RETRY_DELAY_MS_MAX = 30_000;
 
 /** The answer to one blocking query. */
 export interface FetchAnswer<T> {
 	readonly value: T;
 	/** The index that the registry returned. */
 	readonly index: number;
+	/** How fresh it is, if the registry said so. */
+	readonly meta?: AnswerMeta;
 }
 
 /** What a {@link WatchLoop} needs. */
@@ -25,7 +28,7 @@ export interface WatchLoopOptions<T> {
 	readonly fetch: (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;
 	readonly isSame: (before: T, after: T) => boolean;
 	/** Told of every good answer; `value` is the very same object as before where nothing has changed. */
-	readonly answered: (value: T) => void;
+	readonly answered: (value: T, meta: AnswerMeta | undefined) => void;
 	readonly failed: (error: SpockError) => void;
 	readonly clock: Clock;
 	/** Default `Math.random`. */
@@ -43,6 +46,7 @@ export class WatchLoop<T> {
 	#state: WatchState = 'idle';
 	#index = 0;
 	#value: T | undefined;
+	#meta: AnswerMeta | undefined;
 	#error: SpockError | undefined;
 	#paceMs = 0;
 	#query: AbortController | undefined;
@@ -103,7 +107,7 @@ export class WatchLoop<T> {
 			case 'verify':
 			case 'publish':
 			case 'publish if different':
-				this.#options.answered(this.#value as T);
+				this.#options.answered(this.#value as T, this.#meta);
 				return;
 			case 'pace':
 				this.#paceMs = this.#bucket.take(this.#options.clock.now(), event === 'changed');
@@ -145,7 +149,8 @@ export class WatchLoop<T> {
 		);
 	}
 
-	#answered({ value, index }: FetchAnswer<T>): void {
+	#answered({ value, index, meta }: FetchAnswer<T>): void {
+		this.#meta = meta;
 		const reading = readIndex(this.#index, index);
 		this.#index = reading.index;
 		const before = this.#value;

@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<ErrorCode, string>> = {
 	BAD_FRAME: 'a line was not one JSON object in valid UTF-8',
 	BAD_REQUEST: 'the request or its data has the wrong shape',
 	FRAME_TOO_LARGE: 'a frame is longer than frameBytesMax',
-	UNKNOWN_FUNC: 'the sidecar has no function of that name',
+	UNKNOWN_FUNC: 'the sidecar has no function of that name, or its registry cannot do it',
 	UNSUPPORTED_VERSION: 'no protocol version in common',
 	NO_SUCH_SERVICE: 'the registry knows no instance of the service',
 	NO_HEALTHY_INSTANCE: 'the service has instances, none of them healthy',
@@ -28,6 +28,8 @@ const MEANINGS: Readonly<Record<ErrorCode, string>> = {
 	DISCONNECTED: 'the connection was lost, or there is none',
 	CLOSED: 'the client was closed or is draining',
 	PROTOCOL: 'the peer broke the protocol',
+	NO_SUCH_KEY: 'the registry has no such key',
+	BAD_VALUE: 'the value of a key is not what its reader accepts',
 };
 
 /** The code table, frozen. Marked as pure, so that a bundle in which nobody reads it leaves it out. */

@@ -24,6 +24,8 @@ const LOCAL_CODES = {
 	DISCONNECTED: true,
 	CLOSED: false,
 	PROTOCOL: false,
+	NO_SUCH_KEY: false,
+	BAD_VALUE: false,
 } as const;
 
 /** The codes that may travel in a failure. */

@@ -1,5 +1,13 @@
+import type { CheckStatus, HoldStatus, QuestionState } from './inspection.ts';
+import type { GetKeyData, KeyQuery, KeySnapshot } from './key-model.ts';
 import type { WireLimits } from './limits.ts';
 import type { InstanceStatus, ServiceAddress, ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
+import type {
+	DeregisterServiceData,
+	RegisterServiceData,
+	RegistrationReply,
+	ReportServiceData,
+} from './registration.ts';
 
 /** What a client says of itself, as its first request. */
 export interface HelloData {
@@ -26,6 +34,14 @@ export interface HelloReply {
 export interface GetServiceData extends ServiceQuery {
 	/** Requests with equal keys go to the same instance while the set of instances stays the same. */
 	readonly key?: string;
+	/** The registry must have confirmed the answer within this many milliseconds; else UNAVAILABLE. */
+	readonly maxAgeMs?: number;
+}
+
+/** A question for a whole snapshot. */
+export interface GetInstancesData extends ServiceQuery {
+	/** As for getService. */
+	readonly maxAgeMs?: number;
 }
 
 /** One cached question and what is known of it. */
@@ -33,7 +49,9 @@ export interface WatchStatus {
 	readonly service: string;
 	readonly tags?: readonly string[];
 	readonly datacenter?: string;
-	readonly state: 'cold' | 'fresh' | 'stale';
+	readonly meta?: Readonly<Record<string, string>>;
+	readonly peer?: string;
+	readonly state: QuestionState;
 	readonly revision: number;
 	readonly instances: number;
 	readonly healthyInstances: number;
@@ -43,9 +61,21 @@ export interface WatchStatus {
 	readonly error: string | null;
 }
 
+/** One cached question about keys and what is known of it. Never a value: it may be a secret. */
+export interface KeyWatchStatus extends KeyQuery {
+	readonly state: WatchStatus['state'];
+	readonly revision: number;
+	/** Keys found. */
+	readonly entries: number;
+	readonly readers: number;
+	readonly ageMs: number;
+	/** The last error of the watch while it fails, else null. */
+	readonly error: string | null;
+}
+
 /** The health of the registry behind a sidecar, as seen from the sidecar. */
 export interface BackendStatus {
-	/** `consul`, `local`. */
+	/** `consul`, `local`, `dns`; for several, their names in order: `consul,local`. */
 	readonly name: string;
 	/** `connecting`: no answer yet. `up`: the last answers were good. `down`: the last one failed. */
 	readonly state: 'connecting' | 'up' | 'down';
@@ -55,6 +85,22 @@ export interface BackendStatus {
 	readonly error: string | null;
 	/** Since the last good answer, in milliseconds; null before the first. */
 	readonly lastSuccessAgeMs: number | null;
+	/** Of several backends, each one's own, in order; the other members then tell the worst state and the best age. */
+	readonly members?: readonly BackendStatus[];
+}
+
+/** One registration that a sidecar keeps. */
+export interface RegistrationStatus extends RegistrationReply {
+	/**
+	 * `held`: an app holds it. `grace`: its last connection was lost and it waits for the next. `adopted`: found at the
+	 * registry by a sidecar that was restarted, and nobody has come for it yet. `leaving`: it is being deregistered.
+	 */
+	readonly phase: 'held' | 'grace' | 'adopted' | 'leaving';
+	/** Connections that hold it. */
+	readonly holders: number;
+	/** What the app reported last. */
+	readonly status: ReportServiceData['status'];
+	readonly note?: string;
 }
 
 /** What `sidecar status` prints. */
@@ -65,10 +111,16 @@ export interface StatusReply {
 	readonly uptimeMs: number;
 	readonly phase: string;
 	readonly ready: boolean;
+	/** Why it is not ready; or, if it is, why only what was last known can be told. */
+	readonly reasons: readonly string[];
 	readonly backend: BackendStatus;
 	readonly connections: number;
 	readonly subscriptions: number;
 	readonly watches: readonly WatchStatus[];
+	/** What apps have registered through this sidecar. */
+	readonly registrations: readonly RegistrationStatus[];
+	/** Keys and prefixes being watched. */
+	readonly keyWatches: readonly KeyWatchStatus[];
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
 }
@@ -82,32 +134,61 @@ export interface InstanceExplanation {
 	readonly status: InstanceStatus;
 	readonly included: boolean;
 	readonly reason: string;
+	/** When it last changed or was first seen, in milliseconds since 1970; null when not known. */
+	readonly changedAt: number | null;
+	readonly checks: readonly CheckStatus[];
+}
+
+/** A client that watches a service. */
+export interface WatcherStatus {
+	/** Number of its connection, as in the log. */
+	readonly connection: number;
+	/** What the client says that it is, null if it said nothing. */
+	readonly client: string | null;
+	readonly pid: number | null;
 }
 
 /** The answer to explain. */
-export interface ExplainReply {
-	readonly service: string;
-	readonly source: ServiceSnapshot['source'];
+export interface ExplainReply extends ServiceQuery {
+	readonly state: QuestionState;
+	/** Null, with `error` saying why, when there is nothing to serve. */
+	readonly source: ServiceSnapshot['source'] | null;
 	readonly ageMs: number;
+	/** In milliseconds since 1970; 0 when nobody knows. */
+	readonly verifiedAt: number;
+	/** When instances or source last changed, in milliseconds since 1970; null when not known. */
+	readonly changedAt: number | null;
 	readonly revision: number;
+	readonly error: string | null;
+	/** Set while an empty answer is held back. */
+	readonly held: HoldStatus | null;
+	/** True while all instances are served because too few are healthy. */
+	readonly panic: boolean;
 	readonly instances: readonly InstanceExplanation[];
+	/** The first 256 clients that subscribe to just this question. */
+	readonly watchers: readonly WatcherStatus[];
+	/** How many there are. */
+	readonly watcherCount: number;
 }
 
 /**
  * Every function of the protocol with the types of its data and its reply. Calls of a client and handlers of a sidecar
  * are typed from here: a misspelt function or member does not compile.
- *
- * `registerService`, `deregisterService`, `getKey`, `watchKey` and `unwatchKey` are reserved by docs/PROTOCOL.md and
- * answered UNKNOWN_FUNC by this version.
  */
 export interface FuncMap {
 	hello: { data: HelloData; reply: HelloReply };
 	ping: { data: unknown; reply: unknown };
 	getService: { data: GetServiceData; reply: ServiceAddress };
-	getInstances: { data: ServiceQuery; reply: ServiceSnapshot };
+	getInstances: { data: GetInstancesData; reply: ServiceSnapshot };
 	listServices: { data: { readonly datacenter?: string }; reply: ServiceList };
 	watchService: { data: ServiceQuery; reply: ServiceSnapshot };
 	unwatchService: { data: ServiceQuery; reply: null };
+	registerService: { data: RegisterServiceData; reply: RegistrationReply };
+	reportService: { data: ReportServiceData; reply: RegistrationReply };
+	deregisterService: { data: DeregisterServiceData; reply: null };
+	getKey: { data: GetKeyData; reply: KeySnapshot };
+	watchKey: { data: KeyQuery; reply: KeySnapshot };
+	unwatchKey: { data: KeyQuery; reply: null };
 	status: { data: null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
 }
@@ -127,6 +208,8 @@ export interface GoawayData {
 /** Every push of the protocol with the type of its data. */
 export interface EventMap {
 	service: ServiceSnapshot;
+	registration: RegistrationReply;
+	key: KeySnapshot;
 	goaway: GoawayData;
 	window: { readonly inFlightMax: number };
 }

@@ -22,20 +22,40 @@ export type {
 	FuncMap,
 	FuncName,
 	FuncReply,
+	GetInstancesData,
 	GetServiceData,
 	GoawayData,
 	HelloData,
 	HelloReply,
 	InstanceExplanation,
+	KeyWatchStatus,
+	RegistrationStatus,
 	StatusReply,
+	WatcherStatus,
 	WatchStatus,
 } from './func-map.ts';
 export { InFlightRing, type InFlightRingOptions } from './in-flight-ring.ts';
+export type { CheckStatus, HoldStatus, Inspection, InstanceFacts, QuestionState } from './inspection.ts';
 export { isDeeperThan } from './json-depth.ts';
+export {
+	entriesOf,
+	type GetKeyData,
+	type KeyEntry,
+	type KeyPrefixSnapshot,
+	type KeyQuery,
+	type KeySnapshot,
+	type KeyValueSnapshot,
+	keyQueryKey,
+	makeKeySnapshot,
+	normaliseKeyQuery,
+	type SnapshotState,
+} from './key-model.ts';
 export * from './limits.ts';
+export { knownAgeMs, tooOldError } from './max-age.ts';
 export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
 export {
 	type InstanceStatus,
+	isAskedFor,
 	isServing,
 	isStale,
 	normaliseQuery,
@@ -48,7 +68,29 @@ export {
 	type ServiceSnapshot,
 	type SnapshotSource,
 } from './model.ts';
-export type { CallOptions, ServiceSource, SnapshotObserver, SourceWatch } from './service-source.ts';
+export type {
+	DeregisterServiceData,
+	RegisterServiceData,
+	RegistrationBind,
+	RegistrationCheck,
+	RegistrationListener,
+	RegistrationReply,
+	RegistrationState,
+	RegistrationWeights,
+	ReportedStatus,
+	ReportServiceData,
+	ServiceRegistrar,
+	TaggedAddress,
+} from './registration.ts';
+export type {
+	CallOptions,
+	KeySource,
+	ReadOptions,
+	ServiceSource,
+	SnapshotObserver,
+	SourceWatch,
+	WatchedSource,
+} from './service-source.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
-export { funcNames, validateFuncData, validateQuery } from './validate-func-data.ts';
+export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './validate-func-data.ts';
 export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';

@@ -21,6 +21,23 @@ export const FUNC_LENGTH_MAX = 64;
 export const NAME_LENGTH_MAX = 512;
 /** Most tags in one query. */
 export const QUERY_TAGS_MAX = 32;
+/** Longest id of a registration. */
+export const REGISTRATION_ID_LENGTH_MAX = 256;
+/** Most meta data of a registration: Consul allows 64, of which the sidecar needs a few. */
+export const META_COUNT_MAX = 60;
+/** Longest name and longest value of meta data; Consul's own limits. */
+export const META_NAME_LENGTH_MAX = 128;
+export const META_VALUE_LENGTH_MAX = 512;
+/** Most tagged addresses of a registration. */
+export const TAGGED_ADDRESSES_MAX = 16;
+/** Longest note of a report. */
+export const NOTE_LENGTH_MAX = 1024;
+/** Longest value of a key, in bytes: the largest that Consul takes unless told otherwise (`kv_max_value_size`). */
+export const KEY_VALUE_BYTES_MAX: number = 512 * 1024;
+/** Longest text of the entries of one answer about keys, as JSON in UTF-8: what else is in its frame needs little. */
+export const KEY_ENTRIES_BYTES_MAX: number = FRAME_BYTES_MAX - 8192;
+/** Most conditions on metadata in one query. */
+export const QUERY_META_MAX = 16;
 /** Frames that are no JSON object, in a row, after which a connection is closed. */
 export const BAD_FRAMES_IN_A_ROW_MAX = 16;
 /** Written but not yet taken by the peer, for each connection; above it reading from that connection stops. */
@@ -49,7 +66,27 @@ function relateLimits(): [sentence: string, holds: boolean][] {
 		['a full output buffer holds several frames of the largest size', OUTPUT_BYTES_MAX >= 4 * FRAME_BYTES_MAX],
 		['the ring capacity is a power of two', (IN_FLIGHT_MAX & (IN_FLIGHT_MAX - 1)) === 0],
 		['ids outlast the ring many times over', ID_MAX + 1 >= IN_FLIGHT_MAX * 1024],
-		['a query of the largest size fits into a frame', QUERY_TAGS_MAX * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX],
+		[
+			'a query of the largest size fits into a frame',
+			(QUERY_TAGS_MAX + 2 * QUERY_META_MAX + 4) * NAME_LENGTH_MAX * 6 < FRAME_BYTES_MAX,
+		],
+		[
+			'a registration of the largest size fits into a frame',
+			(QUERY_TAGS_MAX * NAME_LENGTH_MAX +
+				META_COUNT_MAX * (META_NAME_LENGTH_MAX + META_VALUE_LENGTH_MAX) +
+				TAGGED_ADDRESSES_MAX * (META_NAME_LENGTH_MAX + NAME_LENGTH_MAX) +
+				NOTE_LENGTH_MAX) *
+				6 <
+				FRAME_BYTES_MAX,
+		],
+		[
+			'a value of the largest size fits into a frame in base64',
+			Math.ceil(KEY_VALUE_BYTES_MAX / 3) * 4 + NAME_LENGTH_MAX * 6 < KEY_ENTRIES_BYTES_MAX,
+		],
+		[
+			'entries of the largest size fit into a frame, with the query they answer',
+			KEY_ENTRIES_BYTES_MAX + 2 * NAME_LENGTH_MAX * 6 + 512 < FRAME_BYTES_MAX,
+		],
 		[
 			'the option range of frameBytesMax holds its default',
 			FRAME_BYTES_MAX_FLOOR <= FRAME_BYTES_MAX && FRAME_BYTES_MAX <= FRAME_BYTES_MAX_CEILING,

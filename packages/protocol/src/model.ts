@@ -9,6 +9,10 @@ export interface ServiceQuery {
 	readonly tags?: readonly string[];
 	/** The registry's datacenter. Default: the one of the sidecar's backend. */
 	readonly datacenter?: string;
+	/** Only instances whose metadata has every one of these values, at most 16. Default: no condition. */
+	readonly meta?: Readonly<Record<string, string>>;
+	/** The registry's cluster peer that the service is imported from. Default: the registry itself. */
+	readonly peer?: string;
 }
 
 /** One running copy of a service. */
@@ -35,8 +39,8 @@ export interface ServiceInstance {
 export type SnapshotSource = 'live' | 'last-known-good' | 'static';
 
 /**
- * All instances of a service at one moment, healthy or not, sorted by instance. `tags` and `datacenter` are there only if
- * the query had them: they tell the subscriptions of one service apart.
+ * All instances of a service at one moment, healthy or not, sorted by instance. `tags`, `datacenter`, `meta` and `peer` are there
+ * only if the query had them: they tell the subscriptions of one service apart.
  */
 export interface ServiceSnapshot extends ServiceQuery {
 	/** Grows by one with every change that the publishing process publishes. */
@@ -45,6 +49,15 @@ export interface ServiceSnapshot extends ServiceQuery {
 	readonly source: SnapshotSource;
 	/** How long ago the instances were last verified, in milliseconds; 0 while `source` is `live` or `static`. */
 	readonly ageMs: number;
+	/**
+	 * When the registry last confirmed the instances, in milliseconds since 1970, as far as the teller knew when it told:
+	 * a live snapshot is verified again and again without being told again. 0 when nobody knows.
+	 */
+	readonly verifiedAt: number;
+	/** Present, and true, while the registry says that there are no instances any more and that is not believed yet. */
+	readonly held?: true;
+	/** Present, and true, while so few instances are healthy that all of them are served. */
+	readonly panic?: true;
 }
 
 /** One instance to send work to: the answer to getService. */
@@ -56,6 +69,8 @@ export interface ServiceAddress {
 	readonly stale?: true;
 	/** Age of a stale answer in milliseconds. */
 	readonly ageMs?: number;
+	/** When the registry last confirmed a stale answer, in milliseconds since 1970. */
+	readonly verifiedAt?: number;
 }
 
 /** A service's name and the tags that any of its instances carries. */
@@ -68,7 +83,10 @@ export interface ServiceListEntry {
 export interface ServiceList {
 	readonly services: readonly ServiceListEntry[];
 	readonly source: SnapshotSource;
+	/** Of a list that is not live, in milliseconds; else 0. */
 	readonly ageMs: number;
+	/** When the registry gave the list, in milliseconds since 1970; 0 when nobody knows. */
+	readonly verifiedAt: number;
 }
 
 /** True for an instance that may be sent work. */
@@ -86,18 +104,37 @@ export function isStale({ source }: Pick<ServiceSnapshot, 'source'>): boolean {
  * of their tags. A query with a name alone is its name, because that is nearly every query there is.
  */
 export function queryKey(query: ServiceQuery): string {
-	const { service, tags, datacenter } = query;
-	if ((tags === undefined || tags.length === 0) && datacenter === undefined) return service;
+	const { service, tags, datacenter, meta, peer } = query;
+	const conditions = sortMeta(meta);
+	const hasTags = tags !== undefined && tags.length > 0;
+	if (!hasTags && datacenter === undefined && conditions === undefined && peer === undefined) return service;
 	// A newline cannot be typed into a registry's name, and JSON escapes it: no two queries can share a key.
-	return `${service}\n${JSON.stringify([[...new Set(tags ?? [])].sort(), datacenter ?? null])}`;
+	const rest = [[...new Set(tags ?? [])].sort(), datacenter ?? null, conditions ?? null, peer ?? null];
+	return `${service}\n${JSON.stringify(rest)}`;
 }
 
 /** The query with only the members that count, tags sorted and each once; frozen. */
 export function normaliseQuery(query: ServiceQuery): ServiceQuery {
-	const { service, tags, datacenter } = query;
+	const { service, tags, datacenter, meta, peer } = query;
+	const conditions = sortMeta(meta);
 	return Object.freeze({
 		service,
 		...(tags !== undefined && tags.length > 0 ? { tags: Object.freeze([...new Set(tags)].sort()) } : {}),
 		...(datacenter !== undefined ? { datacenter } : {}),
+		...(conditions !== undefined ? { meta: Object.freeze(Object.fromEntries(conditions)) } : {}),
+		...(peer !== undefined ? { peer } : {}),
 	});
+}
+
+/** The conditions in the order of their names; undefined where there is none. */
+function sortMeta(meta: ServiceQuery['meta']): [name: string, value: string][] | undefined {
+	if (meta === undefined) return undefined;
+	const conditions = Object.entries(meta);
+	return conditions.length === 0 ? undefined : conditions.sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+/** True for an instance that a query's tags and metadata ask for. */
+export function isAskedFor({ tags, meta }: ServiceQuery, instance: Pick<ServiceInstance, 'tags' | 'meta'>): boolean {
+	if (tags?.some((tag) => !instance.tags.includes(tag))) return false;
+	return meta === undefined || Object.entries(meta).every(([name, value]) => instance.meta[name] === value);
 }

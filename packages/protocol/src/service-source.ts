@@ -1,4 +1,7 @@
+import type { Inspection } from './inspection.ts';
+import type { KeyQuery, KeySnapshot } from './key-model.ts';
 import type { ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
+import type { ServiceRegistrar } from './registration.ts';
 import type { SpockError } from './spock-error.ts';
 
 /** How long to wait for an answer, and how to stop waiting. */
@@ -9,10 +12,20 @@ export interface CallOptions {
 	readonly signal?: AbortSignal | undefined;
 }
 
+/** What a read of a snapshot may ask for. */
+export interface ReadOptions extends CallOptions {
+	/**
+	 * The registry must have confirmed the answer within this many milliseconds, 0 to 2147483647; 0 asks it now. What is
+	 * older is verified first; where that cannot be done the call rejects with UNAVAILABLE, whose details have `ageMs` and
+	 * `maxAgeMs`. Default: any age.
+	 */
+	readonly maxAgeMs?: number | undefined;
+}
+
 /** Told of every state of one query, newest only. Callbacks must not throw. */
-export interface SnapshotObserver {
-	/** A snapshot newer than the one before it, or the same instances with another `source`. */
-	next(snapshot: ServiceSnapshot): void;
+export interface SnapshotObserver<S = ServiceSnapshot> {
+	/** A snapshot newer than the one before it, or the same content with another `source`. */
+	next(snapshot: S): void;
 	/**
 	 * There is no snapshot to give, and why. The watch goes on: a later `next` ends the error. Once a snapshot was given
 	 * there are no errors any more, only stale snapshots.
@@ -26,24 +39,37 @@ export interface SourceWatch {
 	stop(): void;
 }
 
+/** Answers to one kind of question, read once or watched: services have one, and so do keys. */
+export interface WatchedSource<Q, S> {
+	/** The snapshot known now, in this tick and with no I/O; undefined when there is none. Never starts a watch. */
+	peek(query: Q): S | undefined;
+	/**
+	 * The current snapshot; starts a watch if there is none and waits for its first answer. What does not exist is a
+	 * snapshot that says so. Rejects with NOT_READY, UNAVAILABLE, ACL_DENIED, TIMEOUT, ABORTED or CLOSED.
+	 */
+	get(query: Q, options?: ReadOptions): Promise<S>;
+	/** Tells `observer` the current snapshot, if there is one, before it returns; and then every change. */
+	watch(query: Q, observer: SnapshotObserver<S>): SourceWatch;
+}
+
+/** The keys of a registry. FRAME_TOO_LARGE besides the errors of services: a value or prefix is over the limit. */
+export type KeySource = WatchedSource<KeyQuery, KeySnapshot>;
+
 /**
  * The one port through which services are found: a client's connection to a sidecar is one, and so is a cache over a
  * registry's backend. Whoever creates a source closes it.
  */
-export interface ServiceSource {
+export interface ServiceSource extends WatchedSource<ServiceQuery, ServiceSnapshot> {
 	/** `sidecar`, `consul`, `local`, …: for status and error messages. */
 	readonly name: string;
-	/** The snapshot known now, in this tick and with no I/O; undefined when there is none. Never starts a watch. */
-	peek(query: ServiceQuery): ServiceSnapshot | undefined;
-	/**
-	 * The current snapshot; starts a watch if there is none and waits for its first answer. An unknown service is a
-	 * snapshot without instances. Rejects with NOT_READY, UNAVAILABLE, ACL_DENIED, TIMEOUT, ABORTED or CLOSED.
-	 */
-	get(query: ServiceQuery, options?: CallOptions): Promise<ServiceSnapshot>;
-	/** Tells `observer` the current snapshot, if there is one, before it returns; and then every change. */
-	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch;
+	/** The registry's keys; undefined where it has none. */
+	readonly keys?: KeySource | undefined;
 	/** The names of all services. Rejects as `get` does. */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
+	/** What is known of a question beyond its snapshot, for explain. A source that knows no more leaves this out. */
+	inspect?(query: ServiceQuery, options?: CallOptions): Promise<Inspection>;
+	/** For sources that can register instances as well as find them; absent from those that cannot. */
+	readonly registrar?: ServiceRegistrar | undefined;
 	/** Ends every watch and rejects every waiting call with CLOSED; idempotent. */
 	close(): Promise<void>;
 }

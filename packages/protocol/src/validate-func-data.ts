@@ -1,7 +1,10 @@
 import type { FuncData, FuncName } from './func-map.ts';
+import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
-import { NAME_LENGTH_MAX, QUERY_TAGS_MAX } from './limits.ts';
+import type { KeyQuery } from './key-model.ts';
+import { NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
+import { validateDeregistration, validateRegistration, validateReport } from './validate-registration.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -11,9 +14,12 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	getService: (data) => {
 		const members = expectObject(data);
 		const key = optionalString(members, 'key');
-		return { ...queryFrom(members), ...(key === undefined ? {} : { key }) };
+		return { ...queryFrom(members), ...(key === undefined ? {} : { key }), ...maxAgeFrom(members) };
 	},
-	getInstances: validateQuery,
+	getInstances: (data) => {
+		const members = expectObject(data);
+		return { ...queryFrom(members), ...maxAgeFrom(members) };
+	},
 	listServices: (data) => {
 		// Absent data is null on the wire: "all services here" needs no members.
 		const datacenter = data === null ? undefined : optionalString(expectObject(data), 'datacenter');
@@ -21,6 +27,15 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	},
 	watchService: validateQuery,
 	unwatchService: validateQuery,
+	registerService: validateRegistration,
+	reportService: validateReport,
+	deregisterService: validateDeregistration,
+	getKey: (data) => {
+		const members = expectObject(data);
+		return { ...keyQueryFrom(members), ...maxAgeFrom(members) };
+	},
+	watchKey: validateKeyQuery,
+	unwatchKey: validateKeyQuery,
 	status: () => null,
 	explain: validateQuery,
 };
@@ -42,25 +57,69 @@ export function validateFuncData<F extends FuncName>(func: F, data: unknown): Fu
 }
 
 /** Checks a query; throws BAD_REQUEST, whose `details.path` names the wrong member. */
-export function validateQuery(data: unknown): FuncData<'getInstances'> {
+export function validateQuery(data: unknown): FuncData<'watchService'> {
 	return queryFrom(expectObject(data));
 }
 
-function queryFrom(members: Members): FuncData<'getInstances'> {
+/** Checks a query of keys; throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function validateKeyQuery(data: unknown): KeyQuery {
+	return keyQueryFrom(expectObject(data));
+}
+
+function keyQueryFrom(members: Members): KeyQuery {
+	const { key, prefix } = members;
+	if (!isName(key)) throw badName('key');
+	const isPrefix = prefix === undefined || prefix === null ? false : prefix;
+	if (typeof isPrefix !== 'boolean') throw bad('prefix', 'must be true or false');
+	const datacenter = optionalString(members, 'datacenter');
+	return { key, ...(isPrefix && { prefix: true }), ...(datacenter === undefined ? {} : { datacenter }) };
+}
+
+function queryFrom(members: Members): FuncData<'watchService'> {
 	const { service } = members;
 	if (!isName(service)) throw badName('service');
 	const datacenter = optionalString(members, 'datacenter');
-	const { tags } = members;
-	if (tags === undefined || tags === null) {
-		return datacenter === undefined ? { service } : { service, datacenter };
-	}
+	const peer = optionalString(members, 'peer');
+	const tags = optionalTags(members);
+	const meta = optionalMeta(members);
+	return {
+		service,
+		...(tags === undefined ? {} : { tags }),
+		...(datacenter === undefined ? {} : { datacenter }),
+		...(meta === undefined ? {} : { meta }),
+		...(peer === undefined ? {} : { peer }),
+	};
+}
+
+function optionalTags({ tags }: Members): readonly string[] | undefined {
+	if (tags === undefined || tags === null) return undefined;
 	if (!Array.isArray(tags) || tags.length > QUERY_TAGS_MAX) {
 		throw bad('tags', `must be an array of at most ${QUERY_TAGS_MAX} strings`);
 	}
 	tags.forEach((tag, index) => {
 		if (!isName(tag)) throw badName(`tags[${index}]`);
 	});
-	return { service, tags: tags as string[], ...(datacenter === undefined ? {} : { datacenter }) };
+	return tags as string[];
+}
+
+function optionalMeta({ meta }: Members): Readonly<Record<string, string>> | undefined {
+	if (meta === undefined || meta === null) return undefined;
+	if (!isObject(meta) || Object.keys(meta).length > QUERY_META_MAX) {
+		throw bad('meta', `must be an object of at most ${QUERY_META_MAX} strings`);
+	}
+	for (const [name, value] of Object.entries(meta)) {
+		if (!isName(name)) throw bad('meta', `must have names of 1 to ${NAME_LENGTH_MAX} characters`);
+		if (typeof value !== 'string' || value.length > NAME_LENGTH_MAX) {
+			throw bad(`meta.${name}`, `must be a string of at most ${NAME_LENGTH_MAX} characters`);
+		}
+	}
+	return meta as Record<string, string>;
+}
+
+function maxAgeFrom({ maxAgeMs }: Members): { maxAgeMs?: number } {
+	if (maxAgeMs === undefined || maxAgeMs === null) return {};
+	if (!isInteger(maxAgeMs, 0, TIMEOUT_MS_MAX)) throw bad('maxAgeMs', `must be an integer from 0 to ${TIMEOUT_MS_MAX}`);
+	return { maxAgeMs };
 }
 
 function validateHello(data: unknown): FuncData<'hello'> {

@@ -1,17 +1,29 @@
 import { randomUUID } from 'node:crypto';
 
-import type { BackendStatus, ServiceSource, StatusReply, WatchStatus } from '@spock/protocol';
+import type { Registrations } from '@spock/discovery';
+import type {
+	BackendStatus,
+	KeyWatchStatus,
+	ServiceSource,
+	SnapshotSource,
+	StatusReply,
+	WatchStatus,
+} from '@spock/protocol';
 import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import { explainHandler } from './handlers/explain.ts';
 import { getInstancesHandler } from './handlers/get-instances.ts';
+import { getKeyHandler } from './handlers/get-key.ts';
 import { getServiceHandler } from './handlers/get-service.ts';
 import { helloHandler } from './handlers/hello.ts';
 import { listServicesHandler } from './handlers/list-services.ts';
 import { pingHandler } from './handlers/ping.ts';
+import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './handlers/register-service.ts';
 import { statusHandler } from './handlers/status.ts';
+import { unwatchKeyHandler } from './handlers/unwatch-key.ts';
 import { unwatchServiceHandler } from './handlers/unwatch-service.ts';
+import { watchKeyHandler } from './handlers/watch-key.ts';
 import { watchServiceHandler } from './handlers/watch-service.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './options.ts';
@@ -30,7 +42,11 @@ const PROBE_DELAY_MS_MAX = 5000;
 /** Where a sidecar's services come from: a source that also tells how it is. */
 export interface SidecarSource extends ServiceSource {
 	watches(): WatchStatus[];
+	/** Left out by a source without keys. */
+	keyWatches?(): KeyWatchStatus[];
 	status(): BackendStatus;
+	/** Resolves when there is something to serve, with where it comes from. Left out: `list` is asked. */
+	probe?(): Promise<SnapshotSource>;
 }
 
 /** One address to listen at. */
@@ -48,6 +64,8 @@ export interface SidecarListen {
 export interface SidecarOptions {
 	/** Owned by the sidecar from now on: it closes it. */
 	readonly source: SidecarSource;
+	/** What apps register; owned by the sidecar from now on. Default: none, and registering is UNKNOWN_FUNC. */
+	readonly registrations?: Registrations;
 	/** At least one. */
 	readonly listen: readonly SidecarListen[];
 	readonly limits?: SidecarLimits;
@@ -69,10 +87,20 @@ export interface Sidecar {
 	readonly ended: Promise<0 | 1>;
 	/** What `sidecar status` prints. */
 	status(): StatusReply;
-	/** Whether lookups should be sent here, and why not. */
+	/** Whether lookups should be sent here, and why not; or why only what was last known can be told. */
 	readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
 	/** For metrics. */
-	gauges(): { readonly connections: number; readonly subscriptions: number; readonly inFlight: number };
+	gauges(): SidecarGauges;
+}
+
+/** What a sidecar has to do with now. */
+export interface SidecarGauges {
+	readonly connections: number;
+	readonly subscriptions: number;
+	readonly inFlight: number;
+	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
+	readonly registrations: number;
+	readonly registrationsPending: number;
 }
 
 /** Puts a sidecar together. Throws a RangeError or TypeError naming an option that is wrong. Nothing is bound before `start`. */
@@ -91,14 +119,15 @@ class SpockSidecar implements Sidecar {
 	readonly #startedAtMs: number;
 	readonly #probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX });
 	readonly #listeners: Listener[] = [];
-	#answered = false;
+	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
+	#answered: SnapshotSource | undefined;
 	#binding: Promise<void> | undefined;
 	#probeTimer: TimerHandle | undefined;
 	#closing: Promise<void> | undefined;
 	#emptied: (() => void) | undefined;
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
-		const { source, observer = {}, clock = systemClock } = options;
+		const { source, registrations, observer = {}, clock = systemClock } = options;
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
@@ -111,8 +140,14 @@ class SpockSidecar implements Sidecar {
 			listServices: listServicesHandler(source),
 			watchService: watchServiceHandler,
 			unwatchService: unwatchServiceHandler,
+			registerService: registerServiceHandler(registrations),
+			reportService: reportServiceHandler(registrations),
+			deregisterService: deregisterServiceHandler(registrations),
+			getKey: getKeyHandler(source),
+			watchKey: watchKeyHandler,
+			unwatchKey: unwatchKeyHandler,
 			status: statusHandler(() => this.status()),
-			explain: explainHandler(source),
+			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
 		});
 		this.#registry = new ConnectionRegistry(
 			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer },
@@ -120,6 +155,7 @@ class SpockSidecar implements Sidecar {
 				this.#emptied?.();
 				this.#lifecycle.handle('last client left');
 			},
+			(connection) => registrations?.abandon(connection),
 		);
 		let end: (exitCode: 0 | 1) => void = () => undefined;
 		this.ended = new Promise((resolve) => {
@@ -131,9 +167,20 @@ class SpockSidecar implements Sidecar {
 			drainTimeoutMs: limits.drainTimeoutMs,
 			clients: () => this.#registry.size,
 			closeAll: () => this.#closeAll(),
-			destroyAll: () => this.#registry.destroyAll(),
-			phase: (state) => observer.phase?.(state),
-			ended: (exitCode) => end(exitCode),
+			destroyAll: () => {
+				// Nobody waits for the registry any more: it takes out by itself what it still knows.
+				registrations?.close();
+				this.#registry.destroyAll();
+			},
+			phase: (state) => {
+				observer.phase?.(state);
+				// At once, and long before the end: new work must go elsewhere while the apps finish what they have.
+				if (state === 'grace') void registrations?.drain();
+			},
+			ended: (exitCode) => {
+				registrations?.close();
+				end(exitCode);
+			},
 		});
 	}
 
@@ -148,7 +195,11 @@ class SpockSidecar implements Sidecar {
 			throw error;
 		}
 		this.#lifecycle.handle('bound');
-		if (this.#lifecycle.state === 'serving') this.#probe();
+		if (this.#lifecycle.state === 'serving') {
+			this.#probe();
+			// Not before it is bound: only then it is sure that no other sidecar of this name is alive.
+			this.#options.registrations?.adopt();
+		}
 		return this.#listeners.map(({ address }) => address);
 	}
 
@@ -164,11 +215,13 @@ class SpockSidecar implements Sidecar {
 			pid: process.pid,
 			uptimeMs: Math.round(this.#clock.now() - this.#startedAtMs),
 			phase: this.#lifecycle.state,
-			ready: this.readiness().ready,
+			...this.readiness(),
 			backend: source.status(),
 			connections: this.#registry.size,
 			subscriptions: this.#registry.subscriptions,
 			watches: source.watches(),
+			registrations: this.#options.registrations?.list() ?? [],
+			keyWatches: source.keyWatches?.() ?? [],
 			counters: this.#registry.counters(),
 		};
 	}
@@ -178,31 +231,49 @@ class SpockSidecar implements Sidecar {
 		const { state } = this.#lifecycle;
 		if (state !== 'serving') reasons.push(state === 'starting' ? 'still starting' : `shutting down: ${state}`);
 		// Once the registry has answered, its last known answers are served: only the first one is waited for.
-		if (!this.#answered) {
-			const { name, error } = this.#options.source.status();
-			reasons.push(`the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`);
-		}
-		return { ready: reasons.length === 0, reasons };
+		const { name, error } = this.#options.source.status();
+		const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
+		if (this.#answered === undefined) reasons.push(why);
+		if (reasons.length > 0) return { ready: false, reasons };
+		// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.
+		return {
+			ready: true,
+			reasons: this.#answered === 'last-known-good' ? [`${why}; what was last known is served`] : [],
+		};
 	}
 
-	gauges(): { connections: number; subscriptions: number; inFlight: number } {
+	gauges(): SidecarGauges {
 		const { size, subscriptions, inFlight } = this.#registry;
-		return { connections: size, subscriptions, inFlight };
+		const registrations = this.#options.registrations?.list() ?? [];
+		const registrationsPending = registrations.filter(({ state }) => state === 'pending').length;
+		return {
+			connections: size,
+			subscriptions,
+			inFlight,
+			registrations: registrations.length,
+			registrationsPending,
+		};
 	}
 
 	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
 	#probe(): void {
-		this.#options.source.list({}).then(
-			() => {
-				this.#answered = true;
+		const { source } = this.#options;
+		const answered = source.probe === undefined ? source.list({}).then((list) => list.source) : source.probe();
+		answered.then(
+			(answered) => {
+				this.#answered = answered;
+				if (answered === 'last-known-good') this.#probeAgain();
 			},
-			() => {
-				// The reason is in the backend's status, which readiness shows. A sidecar that is closing asks no more.
-				if (this.#closing !== undefined) return;
-				this.#probeTimer = this.#clock.setTimeout(() => this.#probe(), this.#probeBackoff.next());
-				this.#probeTimer.unref?.();
-			},
+			// The reason is in the backend's status, which readiness shows.
+			() => this.#probeAgain(),
 		);
+	}
+
+	#probeAgain(): void {
+		// A sidecar that is closing asks no more.
+		if (this.#closing !== undefined) return;
+		this.#probeTimer = this.#clock.setTimeout(() => this.#probe(), this.#probeBackoff.next());
+		this.#probeTimer.unref?.();
 	}
 
 	async #bind(): Promise<void> {
@@ -219,6 +290,8 @@ class SpockSidecar implements Sidecar {
 	async #close(): Promise<void> {
 		this.#clock.clearTimeout(this.#probeTimer);
 		await this.#binding?.catch(() => undefined);
+		// Deregister first, then stop. The life cycle bounds it: past its last deadline `destroyAll` ends the wait.
+		await this.#options.registrations?.drain();
 		await Promise.all(this.#listeners.map((listener) => listener.close()));
 		if (this.#registry.size > 0) {
 			const emptied = new Promise<void>((resolve) => {
@@ -228,6 +301,7 @@ class SpockSidecar implements Sidecar {
 			await emptied;
 		}
 		this.#registry.close();
+		this.#options.registrations?.close();
 		await this.#options.source.close();
 	}
 }

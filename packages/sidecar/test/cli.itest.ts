@@ -16,7 +16,7 @@ const SERVICES = {
 	services: {
 		barista: [{ host: '1.2.3.4', port: 8765 }],
 		employee: [
-			{ host: '10.0.0.1', port: 1, tags: ['v1'] },
+			{ host: '10.0.0.1', port: 1, tags: ['v1'], meta: { rack: 'b7' } },
 			{ host: '10.0.0.2', port: 2, tags: ['v2'], status: 'critical' },
 		],
 		till: [{ host: '10.0.0.3', port: 3, status: 'maintenance' }],
@@ -57,6 +57,18 @@ describe('commands that ask a running sidecar', () => {
 	it('get --tag asks for instances with that tag', async () => {
 		expect(await command('get', 'employee', '--tag', 'v1')).toMatchObject({ exitCode: 0, stdout: '10.0.0.1:1\n' });
 		expect(await command('get', 'employee', '--tag', 'v2')).toMatchObject({ exitCode: 1 });
+	});
+
+	it('get --meta asks for instances with that metadata; --peer for what a peer exports, which a file has not', async () => {
+		const found = { exitCode: 0, stdout: '10.0.0.1:1\n' };
+		expect(await command('get', 'employee', '--meta', 'rack=b7')).toMatchObject(found);
+		const { exitCode, stderr } = await command('get', 'employee', '--meta', 'rack=b8');
+		expect([exitCode, stderr]).toEqual([1, expect.stringContaining('with the metadata {"rack":"b8"}')]);
+		expect(await command('get', 'employee', '--peer', 'east')).toMatchObject({
+			exitCode: 1,
+			stderr: expect.stringContaining('by the peer "east"'),
+		});
+		expect(await command('get', 'employee', '--meta', 'rack')).toMatchObject({ exitCode: 2 });
 	});
 
 	it('no such service is 1, and so is one without a healthy instance; stderr says which', async () => {
@@ -125,7 +137,7 @@ describe('commands that ask a running sidecar', () => {
 	});
 
 	it('every command has --help, on stdout and with 0', async () => {
-		for (const name of ['start', 'get', 'list', 'watch', 'status', 'call', 'health']) {
+		for (const name of ['start', 'get', 'list', 'watch', 'kv', 'status', 'call', 'health']) {
 			const { exitCode, stdout } = await command(name, '--help');
 			expect([name, exitCode]).toEqual([name, 0]);
 			expect(stdout).toContain(`Usage: sidecar ${name}`);

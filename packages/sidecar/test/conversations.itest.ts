@@ -78,7 +78,9 @@ describe('vectors: conversations with a real sidecar', () => {
 	beforeAll(async () => {
 		place = await tempSocket();
 		const services = join(place.directory, 'services.json');
-		writeFileSync(services, JSON.stringify({ services: { barista: [{ host: '1.2.3.4', port: 8765 }] } }));
+		const barista = [{ host: '1.2.3.4', port: 8765 }];
+		const keys = { 'app/limits': '{"max":5}', 'app/greeting': 'höflich' };
+		writeFileSync(services, JSON.stringify({ services: { barista }, keys }));
 		sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
 	});
 

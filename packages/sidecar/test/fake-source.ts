@@ -33,6 +33,7 @@ export class FakeSource implements SidecarSource {
 			instances,
 			source: 'live' as const,
 			ageMs: 0,
+			verifiedAt: Date.now(),
 			...members,
 		});
 		const key = queryKey(snapshot);
@@ -78,7 +79,7 @@ export class FakeSource implements SidecarSource {
 	async list(): Promise<ServiceList> {
 		if (this.failure !== undefined) throw this.failure;
 		const services = [...this.#snapshots.values()].map(({ service }) => ({ name: service, tags: [] }));
-		return { services, source: 'live', ageMs: 0 };
+		return { services, source: 'live', ageMs: 0, verifiedAt: Date.now() };
 	}
 
 	watches(): [] {

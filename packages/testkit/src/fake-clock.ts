@@ -6,10 +6,15 @@ interface FakeTimer extends TimerHandle {
 	readonly callback: () => void;
 }
 
+/** Wall time when the clock's own is 0. */
+const WALL_MS = 1_800_000_000_000;
+
 /** A clock that stands still until a test moves it. Timers fire in the order of their due time, then of their making. */
 export class FakeClock implements Clock {
 	#nowMs: number;
 	#order = 0;
+	/** Added to the wall clock. */
+	wallOffsetMs = 0;
 	readonly #timers = new Set<FakeTimer>();
 
 	constructor(nowMs = 1_000_000) {
@@ -28,6 +33,11 @@ export class FakeClock implements Clock {
 
 	now(): number {
 		return this.#nowMs;
+	}
+
+	/** Moves with `now`; a test may set it otherwise, as an administrator does. */
+	wallNow(): number {
+		return WALL_MS + this.wallOffsetMs + this.#nowMs;
 	}
 
 	setTimeout(callback: () => void, delayMs: number): TimerHandle {

@@ -4,21 +4,10 @@ import type { AddressInfo } from 'node:net';
 
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
-import { type FakeConsulInstance, toHealthEntry } from './fake-consul-entry.ts';
-
-/** What the fake does with one request instead of answering it well. */
-export type FakeConsulFault =
-	/** A status with a body in text/plain. */
-	| { readonly status: number; readonly text?: string }
-	/** A good answer with other headers; null leaves a header out. */
-	| { readonly headers: Readonly<Record<string, string | null>>; readonly body?: unknown }
-	/** A proxy's page, with status 200. */
-	| 'html'
-	| 'reset before headers'
-	| 'reset in mid-body'
-	/** The answer stops there, and the connection stays open. */
-	| 'stall before headers'
-	| 'stall in mid-body';
+import { fakeBody } from './fake-consul-body.ts';
+import type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
+import type { FakeConsulFault } from './fake-consul-fault.ts';
+import { FakeConsulKeys } from './fake-consul-keys.ts';
 
 /** One request that the fake was sent. */
 export interface FakeConsulRequest {
@@ -37,6 +26,8 @@ export interface FakeConsulOptions {
 
 interface Held {
 	readonly index: number;
+	/** What the index of its question is now. */
+	readonly indexNow: () => number;
 	readonly answer: () => void;
 }
 
@@ -48,7 +39,7 @@ export async function startFakeConsul(options: FakeConsulOptions = {}): Promise<
 }
 
 /**
- * Consul's health and catalog endpoints with blocking queries, over real HTTP, from a list that the test sets; and every
+ * Consul's health, catalog and key-value endpoints with blocking queries, over real HTTP, from a list that the test sets; and every
  * fault that a real server cannot be made to have. Faults are taken one for each request, in the order they were given.
  */
 export class FakeConsul implements AsyncDisposable {
@@ -57,11 +48,15 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #options: FakeConsulOptions;
 	readonly #clock: Clock;
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
+	readonly #keys = new FakeConsulKeys();
+	readonly #nodeChecks = new Map<string, FakeConsulCheck['status']>();
 	readonly #faults: FakeConsulFault[] = [];
+	readonly #pathFaults = new Map<string, FakeConsulFault>();
 	readonly #held = new Set<Held>();
 	/** Requests that came while the fake was told to say nothing; undefined while it answers. */
 	#unanswered: (() => void)[] | undefined;
 	readonly #server: Server;
+	#connections = 0;
 	#index = 10;
 	#port = 0;
 
@@ -69,6 +64,10 @@ export class FakeConsul implements AsyncDisposable {
 		this.#options = options;
 		this.#clock = options.clock ?? systemClock;
 		this.#server = createServer((request, response) => this.#handle(request, response));
+		this.#server.on('connection', (socket) => {
+			this.#connections++;
+			socket.once('close', () => this.#connections--);
+		});
 	}
 
 	/** What to give to a client as Consul's address. */
@@ -83,6 +82,11 @@ export class FakeConsul implements AsyncDisposable {
 	/** Queries that block now. */
 	get blocked(): number {
 		return this.#held.size;
+	}
+
+	/** Connections that are open now, or have been asked for. */
+	get connections(): number {
+		return this.#connections;
 	}
 
 	/** Faults that no request has met yet. */
@@ -118,6 +122,24 @@ export class FakeConsul implements AsyncDisposable {
 		this.touch();
 	}
 
+	/** Sets a key; the index grows and queries that are blocked on it return. */
+	setKey(key: string, value: string | Uint8Array): void {
+		this.#keys.set(key, value, this.#index + 1);
+		this.touch();
+	}
+
+	/** Deletes a key. */
+	deleteKey(key: string): void {
+		this.#keys.delete(key, this.#index + 1);
+		this.touch();
+	}
+
+	/** Sets the status of the check of a node itself; the index grows and blocked queries return. */
+	setNodeCheck(node: string, status: FakeConsulCheck['status']): void {
+		this.#nodeChecks.set(node, status);
+		this.touch();
+	}
+
 	/** The index grows and blocked queries return, although nothing has changed. */
 	touch(): void {
 		this.#index++;
@@ -134,6 +156,11 @@ export class FakeConsul implements AsyncDisposable {
 		this.#faults.push(...faults);
 	}
 
+	/** The next request for this path has this fault, whatever others are asked before it. */
+	failPath(path: string, fault: FakeConsulFault): void {
+		this.#pathFaults.set(path, fault);
+	}
+
 	/** Lets every blocked query return now, as at the end of its wait. */
 	wakeAll(): void {
 		for (const held of [...this.#held]) held.answer();
@@ -147,7 +174,7 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#wake(): void {
-		for (const held of [...this.#held]) if (this.#index > held.index) held.answer();
+		for (const held of [...this.#held]) if (held.indexNow() > held.index) held.answer();
 	}
 
 	#handle(request: IncomingMessage, response: ServerResponse): void {
@@ -163,11 +190,13 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#serve(pathname: string, searchParams: URLSearchParams, response: ServerResponse): void {
-		const fault = this.#faults.shift();
+		const fault = this.#faults.shift() ?? this.#pathFaults.get(pathname);
+		this.#pathFaults.delete(pathname);
 		const index = Number(searchParams.get('index') ?? 0);
 		if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);
-		else if (index > 0 && index >= this.#index) this.#hold(index, searchParams, pathname, response);
-		else this.#answer(pathname, searchParams, response, {});
+		else if (index > 0 && index >= this.#indexOf(pathname, searchParams)) {
+			this.#hold(index, searchParams, pathname, response);
+		} else this.#answer(pathname, searchParams, response, {});
 	}
 
 	#hold(index: number, query: URLSearchParams, path: string, response: ServerResponse): void {
@@ -183,28 +212,20 @@ export class FakeConsul implements AsyncDisposable {
 			if (fault === undefined) this.#answer(path, query, response, {});
 			else this.#misbehave(fault, query, path, response);
 		};
-		const held: Held = { index, answer };
+		const held: Held = { index, indexNow: () => this.#indexOf(path, query), answer };
 		timer = this.#clock.setTimeout(answer, Number.parseInt(query.get('wait') ?? '300000', 10));
 		this.#held.add(held);
 		response.once('close', release);
 	}
 
+	#indexOf(path: string, query: URLSearchParams): number {
+		return this.#keys.answer(path, query)?.index ?? this.#index;
+	}
+
 	#body(path: string, query: URLSearchParams): unknown {
-		const service = /^\/v1\/health\/service\/(.+)$/.exec(path)?.[1];
-		if (service !== undefined) {
-			const instances = this.#services.get(decodeURIComponent(service)) ?? [];
-			const tags = query.getAll('tag');
-			return instances
-				.filter((instance) => tags.every((tag) => instance.tags?.includes(tag)))
-				.map((instance) => toHealthEntry(decodeURIComponent(service), instance));
-		}
-		if (path === '/v1/catalog/services') {
-			const tagsOf = (instances: readonly FakeConsulInstance[]): string[] => [
-				...new Set(instances.flatMap(({ tags = [] }) => tags)),
-			];
-			return Object.fromEntries([...this.#services].map(([name, instances]) => [name, tagsOf(instances)]));
-		}
-		return null;
+		const keys = this.#keys.answer(path, query);
+		if (keys !== undefined) return keys.body ?? null;
+		return fakeBody(path, query, { services: this.#services, nodeChecks: this.#nodeChecks });
 	}
 
 	#answer(
@@ -216,13 +237,13 @@ export class FakeConsul implements AsyncDisposable {
 	): void {
 		const all: Record<string, string | null> = {
 			'content-type': 'application/json',
-			'x-consul-index': String(this.#index),
+			'x-consul-index': String(this.#indexOf(path, query)),
 			'x-consul-knownleader': 'true',
 			'x-consul-lastcontact': '0',
 			...headers,
 		};
 		response.writeHead(
-			200,
+			this.#keys.answer(path, query)?.status ?? 200,
 			Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))),
 		);
 		response.end(JSON.stringify(body));

@@ -8,6 +8,11 @@ import {
 	encodePush,
 	encodeReply,
 	FrameDecoder,
+	type KeyQuery,
+	type KeySnapshot,
+	keyQueryKey,
+	makeKeySnapshot,
+	normaliseKeyQuery,
 	queryKey,
 	readClientMessage,
 	type ServiceQuery,
@@ -49,6 +54,8 @@ export class FakeConnection {
 	readonly stream: Duplex;
 	/** Queries subscribed to on it. */
 	readonly subscriptions: Set<string> = new Set();
+	/** Queries about keys subscribed to on it. */
+	readonly keySubscriptions: Set<string> = new Set();
 
 	constructor(number: number, stream: Duplex) {
 		this.number = number;
@@ -90,6 +97,7 @@ export function fakeSnapshot(service: string, revision: number, hosts: readonly 
 		revision,
 		source: 'live',
 		ageMs: 0,
+		verifiedAt: Date.now(),
 		instances: hosts.map((text) => {
 			const [host = '', port = '80'] = text.split(':');
 			return {
@@ -107,6 +115,27 @@ export function fakeSnapshot(service: string, revision: number, hosts: readonly 
 	};
 }
 
+/** What is known of a key: its value as text, or null where there is none. */
+export function fakeKey(key: string, revision: number, value: string | null): KeySnapshot {
+	return makeKeySnapshot({ key }, value === null ? [] : [{ key, value }], {
+		revision,
+		source: 'live',
+		ageMs: 0,
+		verifiedAt: Date.now(),
+	});
+}
+
+/** What is known of a prefix. */
+export function fakePrefix(key: string, revision: number, values: Readonly<Record<string, string>>): KeySnapshot {
+	const entries = Object.entries(values).map(([name, value]) => ({ key: name, value }));
+	return makeKeySnapshot({ key, prefix: true }, entries, {
+		revision,
+		source: 'live',
+		ageMs: 0,
+		verifiedAt: Date.now(),
+	});
+}
+
 /**
  * A sidecar that does what a test says, over real sockets (`listen`) or over any streams (`accept`). It knows the services
  * put into it, records every request, and can hold, reorder, drop and send raw bytes.
@@ -117,6 +146,7 @@ export class FakeSidecar implements AsyncDisposable {
 	readonly connections: FakeConnection[] = [];
 	options: FakeSidecarOptions;
 	readonly #services = new Map<string, ServiceSnapshot>();
+	readonly #keys = new Map<string, KeySnapshot>();
 	readonly #live = new Set<Duplex>();
 	#server: Server | undefined;
 
@@ -198,6 +228,15 @@ export class FakeSidecar implements AsyncDisposable {
 		}
 	}
 
+	/** Puts what is known of a key or prefix in, and pushes it to whoever subscribed. */
+	publishKey(snapshot: KeySnapshot): void {
+		const name = keyQueryKey(snapshot);
+		this.#keys.set(name, snapshot);
+		for (const connection of this.connections) {
+			if (connection.keySubscriptions.has(name)) connection.push('key', snapshot);
+		}
+	}
+
 	#receive(connection: FakeConnection, text: string): void {
 		const message = readClientMessage(text);
 		if (message.kind === 'fault') {
@@ -239,9 +278,17 @@ export class FakeSidecar implements AsyncDisposable {
 			case 'unwatchService':
 				connection.subscriptions.delete(queryKey(data as ServiceQuery));
 				return { data: null };
+			case 'getKey':
+				return { data: this.keySnapshotOf(data as KeyQuery) };
+			case 'watchKey':
+				connection.keySubscriptions.add(keyQueryKey(data as KeyQuery));
+				return { data: this.keySnapshotOf(data as KeyQuery) };
+			case 'unwatchKey':
+				connection.keySubscriptions.delete(keyQueryKey(data as KeyQuery));
+				return { data: null };
 			case 'listServices': {
 				const services = [...this.#services.values()].map(({ service }) => ({ name: service, tags: [] }));
-				return { data: { services, source: 'live', ageMs: 0 } };
+				return { data: { services, source: 'live', ageMs: 0, verifiedAt: Date.now() } };
 			}
 			default:
 				return { error: wireError('UNKNOWN_FUNC') };
@@ -267,12 +314,25 @@ export class FakeSidecar implements AsyncDisposable {
 		}
 	}
 
+	/** What it knows of a key or prefix. */
+	keySnapshotOf(query: KeyQuery): KeySnapshot {
+		const known = this.#keys.get(keyQueryKey(query));
+		return (
+			known ??
+			makeKeySnapshot(normaliseKeyQuery(query), [], {
+				revision: 1,
+				source: 'live',
+				ageMs: 0,
+				verifiedAt: Date.now(),
+			})
+		);
+	}
+
 	/** What it knows of a query; a service that is not known has no instances. */
 	snapshotOf(query: ServiceQuery): ServiceSnapshot {
-		const { service, tags, datacenter } = query;
+		const { service, ...asked } = query;
 		const known = this.#services.get(queryKey(query));
 		if (known !== undefined) return known;
-		const asked = { ...(tags && { tags }), ...(datacenter !== undefined && { datacenter }) };
 		return { ...fakeSnapshot(service, 1, []), ...asked };
 	}
 }

@@ -1,24 +1,28 @@
 export { FakeClock, settle } from './fake-clock.ts';
 export {
 	FakeConsul,
-	type FakeConsulFault,
 	type FakeConsulOptions,
 	type FakeConsulRequest,
 	startFakeConsul,
 } from './fake-consul.ts';
 export type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
+export type { FakeConsulFault } from './fake-consul-fault.ts';
+export { FakeDns, type FakeDnsFault, type FakeDnsQuestion, type FakeDnsRecord, type FakeSrv } from './fake-dns.ts';
 export {
 	type FakeAnswer,
 	FakeConnection,
 	FakeSidecar,
 	type FakeSidecarOptions,
+	fakeKey,
+	fakePrefix,
 	fakeSnapshot,
 	type RecordedRequest,
 	wireError,
 } from './fake-sidecar.ts';
+export { describeKeyContract, type KeyFixture } from './key-contract.ts';
 export { type MemoryPair, memoryPair } from './memory-transport.ts';
 export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';
-export { describeSourceContract, type SourceFixture } from './source-contract.ts';
+export { describeSourceContract, type MakeFixture, type SourceFixture, type SourceTraits } from './source-contract.ts';
 export {
 	type ProcessResult,
 	type RunningProcess,
@@ -27,5 +31,6 @@ export {
 	spawnProcess,
 	startSidecar,
 } from './spawn-sidecar.ts';
+export { TcpGate } from './tcp-gate.ts';
 export { type TempSocket, tempSocket } from './temp-socket.ts';
 export { waitFor } from './wait-for.ts';

@@ -29,12 +29,18 @@ export interface RunningProcess extends AsyncDisposable {
 	stop(signal?: NodeJS.Signals): Promise<ProcessResult>;
 }
 
+/** Options of {@link spawnProcess}. */
+export interface SpawnOptions {
+	readonly env?: Readonly<Record<string, string>>;
+	readonly cwd?: string;
+	/** All that it can read. Default: nothing. */
+	readonly input?: string;
+	/** True: its input stays open for as long as this process lives. Default false. */
+	readonly keepInput?: boolean;
+}
+
 /** Starts a program with only the given variables added to PATH and HOME: no SPOCK_* or CONSUL_* leaks into a test. */
-export function spawnProcess(
-	command: string,
-	args: readonly string[],
-	options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly input?: string } = {},
-): RunningProcess {
+export function spawnProcess(command: string, args: readonly string[], options: SpawnOptions = {}): RunningProcess {
 	const { PATH = '', HOME = '/' } = process.env;
 	const child = spawn(command, args, {
 		cwd: options.cwd,
@@ -49,7 +55,8 @@ export function spawnProcess(
 	child.stderr?.setEncoding('utf8').on('data', (text: string) => {
 		stderr += text;
 	});
-	child.stdin?.end(options.input ?? '');
+	if (options.keepInput) child.stdin?.write(options.input ?? '');
+	else child.stdin?.end(options.input ?? '');
 	const finished = new Promise<ProcessResult>((resolve, reject) => {
 		child.on('error', reject);
 		child.on('close', (exitCode, signal) => resolve({ exitCode, signal, stdout, stderr }));

@@ -84,5 +84,5 @@ export function tenInstances(): ServiceSnapshot {
 			datacenter: 'dc1',
 		}),
 	);
-	return { service: SERVICE, revision: 1, instances, source: 'live', ageMs: 0 };
+	return { service: SERVICE, revision: 1, instances, source: 'live', ageMs: 0, verifiedAt: 1 };
 }

@@ -14,6 +14,9 @@ switch (name) {
 	case 'watchers':
 		await (await import('./watchers.ts')).probeWatchers(args);
 		break;
+	case 'consul-changes':
+		await (await import('./consul-changes.ts')).probeConsulChanges(args);
+		break;
 	case 'subscribe':
 		await (await import('./subscribe.ts')).probeSubscribe(args);
 		break;

@@ -66,11 +66,15 @@ export interface CallsPlan {
 export async function measureCalls(run: Run, plan: CallsPlan): Promise<CallFigure[]> {
 	const contenders = await startAll(run, plan.contenders);
 	const figures: CallFigure[] = [];
+	/** Those that did not answer any more: one peer's fault must not cost the figures of the others. */
+	const stuck = new Set<string>();
 	try {
 		for (const busy of plan.busy) {
 			const loops = busy ? startBusyLoops(run) : [];
 			try {
-				for (const shape of plan.shapes) figures.push(...(await measureShape(run, plan, contenders, shape, busy)));
+				for (const shape of plan.shapes) {
+					figures.push(...(await measureShape(run, plan, contenders, stuck, shape, busy)));
+				}
 			} finally {
 				for (const loop of loops) loop.kill();
 			}
@@ -106,6 +110,7 @@ async function measureShape(
 	run: Run,
 	plan: CallsPlan,
 	contenders: readonly RunningContender[],
+	stuck: Set<string>,
 	shape: ShapeId,
 	busy: boolean,
 ): Promise<CallFigure[]> {
@@ -125,14 +130,21 @@ async function measureShape(
 		// Each round begins with another contender: nobody always comes after the same neighbour.
 		for (let index = 0; index < contenders.length; index++) {
 			const contender = contenders[(index + round) % contenders.length] as RunningContender;
-			reports.get(contender.id)?.push(await contender.client.run(command));
+			if (stuck.has(contender.id)) continue;
+			try {
+				reports.get(contender.id)?.push(await contender.client.run(command));
+			} catch (error) {
+				stuck.add(contender.id);
+				run.leaveOut(`${contender.label}, from ${shape}${busy ? ', busy' : ''} on`, (error as Error).message);
+			}
 		}
 	}
 	run.say(`${shape}${busy ? ', busy' : ''}: ${plan.rounds} rounds`);
 	return contenders.flatMap((contender) => {
 		const found = (reports.get(contender.id) ?? []).filter(({ calls }) => calls > 0);
 		if (found.length > 0) return [toFigure(contender, found, shape, busy)];
-		run.leaveOut(`${contender.label} (${shape})`, 'not one call was answered within the time of a round');
+		if (!stuck.has(contender.id))
+			run.leaveOut(`${contender.label} (${shape})`, 'not one call was answered within the time of a round');
 		return [];
 	});
 }

@@ -111,6 +111,6 @@ function pushLine(count: number): string {
 	}));
 	return encodePush(
 		'service',
-		encodePayload({ service: 'service-0', revision: 10, instances, source: 'live', ageMs: 0 }),
+		encodePayload({ service: 'service-0', revision: 10, instances, source: 'live', ageMs: 0, verifiedAt: 1 }),
 	);
 }

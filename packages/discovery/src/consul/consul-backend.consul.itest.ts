@@ -20,7 +20,7 @@ function open(consul: RealConsul, options: ConsulBackendOptions = {}, source: Pa
 	const events: DiscoveryEvent[] = [];
 	const onEvent = (event: DiscoveryEvent): number => events.push(event);
 	const backend = consulBackend({ addresses: [consul.url], onEvent, ...options });
-	const opened = new BackendSource({ backend, onEvent, ...source });
+	const opened = new BackendSource({ backend, onEvent, emptyHoldMs: 0, ...source });
 	const seen: ServiceSnapshot[] = [];
 	const errors: SpockError[] = [];
 	const watch = (query = barista) =>

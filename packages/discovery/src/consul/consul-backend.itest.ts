@@ -184,7 +184,7 @@ describe('a watch at Consul never ends by itself', () => {
 		expect(one.backend.status().state).toBe('up');
 	});
 
-	it('a token file that is missing is reported by its name', async () => {
+	it('a token file that has never been there is reported by its name, and nobody is asked without it', async () => {
 		await using fake = await startFakeConsul();
 		await using one = watched([fake], { tokenFile: '/nowhere/token' });
 		await waitFor('the error', () => one.errors.length > 0);

@@ -1,86 +1,30 @@
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-
-import {
-	type BackendStatus,
-	type CallOptions,
-	type ServiceInstance,
-	type ServiceListEntry,
-	type ServiceQuery,
-	SpockError,
+import type {
+	BackendStatus,
+	CallOptions,
+	KeyEntry,
+	KeyQuery,
+	ServiceInstance,
+	ServiceListEntry,
+	ServiceQuery,
 } from '@spock/protocol';
-import {
-	type Clock,
-	durationMsOption,
-	integerOption,
-	oneOfOption,
-	stringOption,
-	systemClock,
-} from '@spock/protocol/internal';
-import Consul from 'consul';
+import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
-import { isSameList } from '../snapshot-diff.ts';
-import { type FetchAnswer, WatchLoop } from '../watch-loop.ts';
-import { type ConsulAddress, parseConsulAddress } from './consul-address.ts';
-import {
-	type ConsulAnswer,
-	ConsulCall,
-	type ConsulHookRequest,
-	type ConsulParameters,
-	prepareRequest,
-	sendWithDeadline,
-} from './consul-call.ts';
-import { consulError } from './consul-error.ts';
-import { type ConsulBackendOptions, DEFAULT_CONSUL_ADDRESS, DEFAULT_CONSUL_WAIT_MS } from './consul-options.ts';
-import { readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
-
-/** A deadline for calls that do not block. */
-const CALL_MS = 10_000;
-/** The server adds up to a sixteenth of the wait as jitter; two seconds more are for the network and a busy machine. */
-const WAIT_SLACK = 1.0625;
-const WAIT_SLACK_MS = 2000;
-/** A Consul agent allows 200 connections from one address: we leave room for others on this node. */
-const SOCKETS_MAX = 150;
-/** Queries that may block at once. Watches beyond it poll at the pace of their bucket, so that none waits for a socket. */
-const BLOCKING_MAX = 100;
-
-/** The part of the npm package that its types leave out. */
-interface ConsulInternals {
-	_ext(event: 'onCreate', hook: (request: ConsulHookRequest, next: () => void) => void): void;
-}
-
-interface Endpoint {
-	readonly address: ConsulAddress;
-	readonly client: Consul;
-}
-
-/** The address that gave a watch its index. */
-interface IndexOrigin {
-	endpoint: Endpoint | undefined;
-}
-
-/** One question to Consul, whichever address answers it. */
-interface Question<T> {
-	readonly signal: AbortSignal | undefined;
-	/** What to ask one address, and how long to wait for it: an index means nothing to an address that did not give it. */
-	readonly ask: (endpoint: Endpoint, addressesLeft: number) => Ask;
-	readonly send: (client: Consul, common: { readonly ctx: ConsulCall; readonly token?: string }) => Promise<unknown>;
-	/** Throws what makes the answer no answer: another address is asked then. */
-	readonly read: (response: IncomingMessage, body: unknown) => T;
-}
-
-interface Ask {
-	readonly parameters: ConsulParameters;
-	readonly timeoutMs: number;
-	readonly isBlocking: boolean;
-}
+import type { WatchLoop } from '../watch-loop.ts';
+import { refuseIfDenied } from './acl-check.ts';
+import { ConsulHttp } from './consul-http.ts';
+import { consulKeyLoop } from './consul-keys.ts';
+import type { ConsulBackendOptions } from './consul-options.ts';
+import type { ConsulQuestion } from './consul-question.ts';
+import { ConsulRegistrar } from './consul-registrar.ts';
+import { taggedAddresses } from './health-entry.ts';
+import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
+import { metaFilter } from './service-filter.ts';
+import { type FetchInstances, ServiceWatches } from './service-watches.ts';
 
 /**
- * Services from Consul's HTTP API: one blocking query for each watch, over any of the given addresses.
- * Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
+ * Services from Consul's HTTP API, over any of the given addresses: a blocking query for each question, or one shared watch where
+ * there are many. Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
  */
 export function consulBackend(options: ConsulBackendOptions = {}): Backend {
 	return new ConsulBackend(options);
@@ -88,237 +32,101 @@ export function consulBackend(options: ConsulBackendOptions = {}): Backend {
 
 class ConsulBackend implements Backend {
 	readonly name = 'consul';
+	readonly registrar: ConsulRegistrar;
 	readonly #options: ConsulBackendOptions;
-	readonly #clock: Clock;
-	readonly #waitMs: number;
-	readonly #endpoints: readonly Endpoint[];
-	readonly #loops = new Set<WatchLoop<readonly ServiceInstance[]>>();
-	/** Calls in flight: not more than loops, and lists that callers wait for. */
-	readonly #calls = new Set<ConsulCall>();
-	#closed = false;
-	#preferred = 0;
-	#blocking = 0;
-	#lastSuccessAtMs: number | undefined;
-	#error: SpockError | undefined;
+	readonly #http: ConsulHttp;
+	readonly #watches: ServiceWatches;
+	readonly #keyLoops = new Set<WatchLoop<readonly KeyEntry[]>>();
 
 	constructor(options: ConsulBackendOptions) {
-		const { addresses = [DEFAULT_CONSUL_ADDRESS], waitMs = DEFAULT_CONSUL_WAIT_MS, clock = systemClock } = options;
-		if (addresses.length === 0) throw new TypeError('addresses must name at least one Consul address');
-		oneOfOption('consistency', options.consistency ?? 'stale', ['stale', 'default', 'consistent']);
+		const { cached = false, near, taggedAddress, consistency } = options;
+		if (booleanOption('cached', cached) && consistency === 'consistent') {
+			throw new TypeError('cached cannot be combined with the consistency consistent: Consul refuses it');
+		}
+		if (near !== undefined) stringOption('near', near);
+		if (taggedAddress !== undefined) oneOfOption('taggedAddress', taggedAddress, taggedAddresses);
 		this.#options = options;
-		this.#clock = clock;
-		this.#waitMs = integerOption('waitMs', waitMs, 1000, 600_000);
-		this.#endpoints = addresses.map((text, number) => {
-			const address = parseConsulAddress(stringOption(`addresses[${number}]`, text));
-			return { address, client: createClient(address, options) };
+		this.#http = options.http ?? new ConsulHttp(options);
+		this.registrar = new ConsulRegistrar(this.#http);
+		this.#watches = new ServiceWatches({
+			...options,
+			http: this.#http,
+			fetch: (query) => this.#fetchOf(query),
+			shared: (datacenter) => this.#http.readParameters(datacenter),
 		});
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
-		this.#refuseIfClosed();
-		const origin: IndexOrigin = { endpoint: undefined };
-		const loop = new WatchLoop<readonly ServiceInstance[]>({
-			fetch: (index, signal) => this.#fetchInstances(query, index, signal, origin),
-			isSame: isSameList,
-			answered: (instances) => observer.answered(instances),
-			failed: (error) => observer.failed(error),
-			clock: this.#clock,
-			...(this.#options.random && { random: this.#options.random }),
-		});
-		this.#loops.add(loop);
+		this.#http.refuseIfClosed();
+		return this.#watches.watch(query, observer);
+	}
+
+	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
+		this.#http.refuseIfClosed();
+		const loop = consulKeyLoop(this.#http, query, observer, this.#options.random);
+		this.#keyLoops.add(loop);
 		loop.start();
 		return {
 			stop: () => {
 				loop.stop();
-				this.#loops.delete(loop);
+				this.#keyLoops.delete(loop);
 			},
 		};
 	}
 
 	async list(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<readonly ServiceListEntry[]> {
-		this.#refuseIfClosed();
-		const deadlineAtMs = this.#clock.now() + durationMsOption('timeoutMs', options.timeoutMs ?? CALL_MS);
-		return this.#call({
-			signal: options.signal,
-			// The addresses share the time that is left, so that one which hangs does not use up the turn of the next.
-			ask: (_endpoint, addressesLeft) => ({
-				parameters: this.#parameters(query.datacenter),
-				timeoutMs: Math.max(1, Math.floor((deadlineAtMs - this.#clock.now()) / addressesLeft)),
-				isBlocking: false,
-			}),
-			send: (client, common) => client.catalog.service.list(common),
-			read: readAnsweredServices,
-		});
+		this.#http.refuseIfClosed();
+		return this.#http.call(
+			{
+				parameters: this.#http.readParameters(query.datacenter),
+				send: (client, common) => client.catalog.service.list(common),
+				read: readAnsweredServices,
+			},
+			options,
+		);
 	}
 
 	status(): BackendStatus {
-		const sinceMs = this.#lastSuccessAtMs;
-		return {
-			name: this.name,
-			state: this.#error !== undefined ? 'down' : sinceMs === undefined ? 'connecting' : 'up',
-			addresses: this.#endpoints.map(({ address }) => address.url),
-			error: this.#error?.message ?? null,
-			lastSuccessAgeMs: sinceMs === undefined ? null : Math.max(0, this.#clock.now() - sinceMs),
-		};
+		return this.#http.status();
 	}
 
 	async close(): Promise<void> {
-		for (const loop of this.#loops) loop.stop();
-		this.#loops.clear();
-		this.#closed = true;
-		for (const call of [...this.#calls]) call.close();
-		for (const { client } of this.#endpoints) client.destroy();
+		this.#watches.stop();
+		for (const loop of this.#keyLoops) loop.stop();
+		this.#keyLoops.clear();
+		// A connection that was given is its giver's to close.
+		if (this.#options.http === undefined) await this.#http.close();
 	}
 
-	#refuseIfClosed(): void {
-		if (this.#closed) throw new SpockError('CLOSED', 'the Consul backend was closed');
-	}
-
-	#fetchInstances(
-		query: ServiceQuery,
-		index: number,
-		signal: AbortSignal,
-		origin: IndexOrigin,
-	): Promise<FetchAnswer<readonly ServiceInstance[]>> {
-		// Asking for all instances and judging health here: `passing=true` would filter after the agent has blocked, and
-		// would drop warnings.
-		const base = { ...this.#parameters(query.datacenter), ...(query.tags && { tag: query.tags }) };
-		const ask = (endpoint: Endpoint): Ask => {
-			const isOrigin = endpoint === origin.endpoint;
-			// Whoever is asked last is who answers, because a failure asks the next one.
-			origin.endpoint = endpoint;
-			if (index === 0 || !isOrigin || this.#blocking >= BLOCKING_MAX) {
-				return { parameters: base, timeoutMs: CALL_MS, isBlocking: false };
-			}
-			return {
-				parameters: { ...base, index: String(index), wait: `${this.#waitMs}ms` },
-				timeoutMs: Math.ceil(this.#waitMs * WAIT_SLACK) + WAIT_SLACK_MS,
-				isBlocking: true,
-			};
+	/** An empty answer is asked about once, where Consul would not say that it is a denial. */
+	#fetchOf(query: ServiceQuery): FetchInstances {
+		const fetch = this.#http.blocking(this.#healthOf(query));
+		let before: readonly ServiceInstance[] = [];
+		let isKnownEmpty = false;
+		return async (index, signal) => {
+			const answer = (await fetch(index, signal)) as InstancesAnswer;
+			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
+			before = answer.value;
+			isKnownEmpty = before.length === 0;
+			return answer;
 		};
-		return this.#call({
-			signal,
-			ask,
-			send: (client, common) => client.health.service({ ...common, service: query.service }),
-			read: readAnsweredInstances,
-		});
 	}
 
-	/** The preferred address first, and each of the others once where one fails. */
-	async #call<T>(question: Question<T>): Promise<T> {
-		const count = this.#endpoints.length;
-		const first = this.#preferred;
-		for (let attempt = 0; ; attempt++) {
-			const number = (first + attempt) % count;
-			try {
-				return await this.#ask(this.#endpoints[number] as Endpoint, count - attempt, question);
-			} catch (reason) {
-				const error = reason as SpockError;
-				// Another server may have a leader, room (429), or a working network; none knows a token better.
-				if (error.code !== 'UNAVAILABLE') throw error;
-				// Unless another call has moved on already: two failures at once must not lead back to the bad address.
-				if (this.#preferred === number) this.#preferred = (number + 1) % count;
-				if (attempt + 1 >= count) throw error;
-			}
-		}
-	}
-
-	/** One query to one address; rejects with a SpockError. */
-	async #ask<T>(endpoint: Endpoint, addressesLeft: number, question: Question<T>): Promise<T> {
-		const { signal, ask, send, read } = question;
-		const startedAtMs = this.#clock.now();
-		const { parameters, timeoutMs, isBlocking } = ask(endpoint, addressesLeft);
-		if (isBlocking) this.#blocking++;
-		const call = new ConsulCall(parameters);
-		let token: string | undefined;
-		try {
-			token = await this.#token();
-			this.#refuseIfClosed();
-			this.#calls.add(call);
-			const common = { ctx: call, ...(token && { token }) };
-			const [response, body] = (await sendWithDeadline({ clock: this.#clock, call, timeoutMs, signal }, () =>
-				send(endpoint.client, common),
-			)) as ConsulAnswer;
-			const value = read(response, body);
-			this.#succeeded(startedAtMs, response);
-			return value;
-		} catch (reason) {
-			const error = consulError(reason, endpoint.address.url, token);
-			if (error.code !== 'ABORTED' && error.code !== 'CLOSED') this.#failed(startedAtMs, error);
-			throw error;
-		} finally {
-			this.#calls.delete(call);
-			if (isBlocking) this.#blocking--;
-		}
-	}
-
-	#succeeded(startedAtMs: number, { headers }: IncomingMessage): void {
-		const nowMs = this.#clock.now();
-		this.#lastSuccessAtMs = nowMs;
-		this.#error = undefined;
-		const lastContact = headers['x-consul-lastcontact'];
-		const knownLeader = headers['x-consul-knownleader'];
-		this.#options.onEvent?.({
-			type: 'backend-query',
-			outcome: 'ok',
-			durationMs: nowMs - startedAtMs,
-			...(typeof lastContact === 'string' && { lastContactMs: Number(lastContact) }),
-			...(typeof knownLeader === 'string' && { knownLeader: knownLeader === 'true' }),
-		});
-	}
-
-	#failed(startedAtMs: number, error: SpockError): void {
-		this.#error = error;
-		this.#options.onEvent?.({
-			type: 'backend-query',
-			outcome: 'failed',
-			durationMs: this.#clock.now() - startedAtMs,
-			error,
-		});
-	}
-
-	#parameters(datacenter: string | undefined): Record<string, string> {
-		const { consistency = 'stale', namespace, partition } = this.#options;
-		const place = datacenter ?? this.#options.datacenter;
+	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */
+	#healthOf(query: ServiceQuery): ConsulQuestion<InstancesAnswer> {
+		const { service, tags, datacenter, meta, peer } = query;
+		const { cached = false, near, taggedAddress } = this.#options;
 		return {
-			...(consistency !== 'default' && { [consistency]: '' }),
-			...(place && { dc: place }),
-			...(namespace && { ns: namespace }),
-			...(partition && { partition }),
+			parameters: {
+				...this.#http.readParameters(datacenter),
+				...(tags && { tag: tags }),
+				...(meta && { filter: metaFilter(meta) }),
+				...(peer && { peer }),
+				...(cached && { cached: '' }),
+				...(near && { near }),
+			},
+			send: (client, common) => client.health.service({ ...common, service }),
+			read: (response, body) => readAnsweredInstances(response, body, taggedAddress),
 		};
 	}
-
-	async #token(): Promise<string | undefined> {
-		const { token, tokenFile } = this.#options;
-		if (tokenFile === undefined) return token;
-		try {
-			return (await readFile(tokenFile, 'utf8')).trim() || token;
-		} catch (cause) {
-			throw new SpockError('UNAVAILABLE', `the Consul token file cannot be read: ${tokenFile}`, { cause });
-		}
-	}
-}
-
-function createClient(address: ConsulAddress, { tls = {} }: ConsulBackendOptions): Consul {
-	const agentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX };
-	// Given to the agent and not to the package, which passes on only the options that it knows.
-	const secure = {
-		...(tls.caFile && { ca: readFileSync(tls.caFile) }),
-		...(tls.certFile && { cert: readFileSync(tls.certFile) }),
-		...(tls.keyFile && { key: readFileSync(tls.keyFile) }),
-		...(tls.serverName && { servername: tls.serverName }),
-		...(tls.verify !== undefined && { rejectUnauthorized: tls.verify }),
-	};
-	const client = new Consul({
-		host: address.host.includes(':') ? `[${address.host}]` : address.host,
-		port: address.socketPath === undefined ? address.port : 80,
-		secure: address.secure,
-		agent: address.secure ? new HttpsAgent({ ...agentOptions, ...secure }) : new HttpAgent(agentOptions),
-		...(address.socketPath && { socketPath: address.socketPath }),
-	} as ConstructorParameters<typeof Consul>[0]);
-	(client as unknown as ConsulInternals)._ext('onCreate', (request, next) => {
-		prepareRequest(request);
-		next();
-	});
-	return client;
 }

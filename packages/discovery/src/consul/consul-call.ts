@@ -17,13 +17,19 @@ export type ConsulAnswer = readonly [response: IncomingMessage, body: unknown];
 export class ConsulCall extends EventEmitter {
 	readonly includeResponse = true;
 	readonly parameters: ConsulParameters;
+	/** In place of the body that the package would send; undefined leaves that alone. */
+	readonly body: unknown;
+	/** A longer answer is cut off. */
+	readonly answerBytesMax: number;
 
-	constructor(parameters: ConsulParameters) {
+	constructor(parameters: ConsulParameters, body?: unknown, answerBytesMax: number = Number.POSITIVE_INFINITY) {
 		super();
 		this.parameters = parameters;
+		this.body = body;
+		this.answerBytesMax = answerBytesMax;
 	}
 
-	/** Ends the call with CLOSED, because its backend is closed. */
+	/** Ends the call with CLOSED, because its connection to Consul is closed. */
 	close(): void {
 		this.emit('closed');
 	}
@@ -32,14 +38,15 @@ export class ConsulCall extends EventEmitter {
 /** A request inside the npm package, as its extension hook is given it. */
 export interface ConsulHookRequest {
 	readonly ctx?: unknown;
-	readonly opts: { readonly query: Record<string, unknown> };
+	readonly opts: { readonly query: Record<string, unknown>; body?: unknown };
 	res?: IncomingMessage;
 }
 
-/** The extension hook: sets the parameters of a call, and watches its response for a break. */
+/** The extension hook: sets the parameters and the body of a call, and watches its response for a break. */
 export function prepareRequest(request: ConsulHookRequest): void {
 	if (!(request.ctx instanceof ConsulCall)) return;
 	Object.assign(request.opts.query, request.ctx.parameters);
+	if (request.ctx.body !== undefined) request.opts.body = request.ctx.body;
 	reportBrokenBody(request, request.ctx);
 }
 
@@ -52,11 +59,24 @@ function reportBrokenBody(request: ConsulHookRequest, call: ConsulCall): void {
 		get: () => response,
 		set: (value: IncomingMessage | undefined) => {
 			response = value;
+			if (value !== undefined && call.answerBytesMax !== Number.POSITIVE_INFINITY) refuseLongBody(value, call);
 			value?.once('error', (error) => call.emit('broken', error));
 			value?.once('close', () => {
 				if (!value.complete) call.emit('broken', new Error('the connection ended in the middle of the answer'));
 			});
 		},
+	});
+}
+
+/** The package keeps all of a body in memory: one that is too long is cut off while it comes. */
+function refuseLongBody(response: IncomingMessage, call: ConsulCall): void {
+	const { answerBytesMax } = call;
+	let bytes = 0;
+	response.on('data', (chunk: Buffer) => {
+		bytes += chunk.length;
+		if (bytes <= answerBytesMax) return;
+		const message = `Consul's answer is longer than ${answerBytesMax} bytes: ask for less`;
+		call.emit('broken', new SpockError('FRAME_TOO_LARGE', message, { details: { answerBytesMax } }));
 	});
 }
 
@@ -93,7 +113,7 @@ export function sendWithDeadline(
 			end(() => reject(new Error(`no answer within ${timeoutMs} ms`)), true);
 		}, timeoutMs);
 		signal?.addEventListener('abort', onAbort, { once: true });
-		call.once('closed', () => end(() => reject(new SpockError('CLOSED', 'the Consul backend was closed')), true));
+		call.once('closed', () => end(() => reject(new SpockError('CLOSED', 'the connection to Consul was closed')), true));
 		call.once('broken', (error: Error) => end(() => reject(error), true));
 		send().then(
 			(answer) => end(() => resolve(answer), false),

@@ -2,6 +2,9 @@ import type { IncomingMessage } from 'node:http';
 
 import { SpockError } from '@spock/protocol';
 
+/** Of what Consul says in an error, in characters. */
+const WORDS_MAX = 300;
+
 /**
  * Refuses an empty answer from which ACLs filtered everything: the service may exist, this token may not see it.
  * Throws ACL_DENIED. Source: https://developer.hashicorp.com/consul/api-docs/api-structure#filtered-results
@@ -19,10 +22,10 @@ export function notJson({ headers }: Pick<IncomingMessage, 'headers'>): Error {
 
 /**
  * What went wrong with one address. 403 is a denied token; everything else (refused, reset, 429, 500, 503, 400, a wrong
- * answer, a deadline) is a registry that cannot answer now. The token is cut out of what a server may have echoed, and a
+ * answer, a deadline) is a registry that cannot answer now. Tokens are cut out of what a server may have echoed, and a
  * cause that holds the request is left out, because the request holds the token.
  */
-export function consulError(reason: unknown, url: string, token: string | undefined): SpockError {
+export function consulError(reason: unknown, url: string, secrets: readonly string[]): SpockError {
 	if (SpockError.is(reason)) return reason;
 	const error = reason instanceof Error ? reason : new Error(String(reason));
 	const { statusCode, code, response } = error as NodeJS.ErrnoException & {
@@ -35,16 +38,28 @@ export function consulError(reason: unknown, url: string, token: string | undefi
 		...(typeof code === 'string' && { systemCode: code }),
 	};
 	if (statusCode === 403) {
-		return new SpockError('ACL_DENIED', `Consul at ${url} denies the request (403): check the ACL token`, { details });
+		// Consul's own words for a token that was revoked, has expired, or has never been there.
+		const isUnknownToken = /ACL not found/i.test(error.message);
+		const why = isUnknownToken ? 'does not know the ACL token' : 'denies the request';
+		return new SpockError('ACL_DENIED', `Consul at ${url} ${why} (403): check the ACL token`, {
+			details: { ...details, isUnknownToken },
+		});
 	}
-	const text = error.message.replace(/^consul: [\w.]+: /, '') || code || 'no reason given';
+	const text = plainBody(response) || error.message.replace(/^consul: [\w./-]+: /, '') || code || 'no reason given';
 	const said = statusCode === undefined ? `failed: ${text}` : `answered ${statusCode}: ${text}`;
-	return new SpockError('UNAVAILABLE', `Consul at ${url} ${redact(said, token)}`, {
+	return new SpockError('UNAVAILABLE', `Consul at ${url} ${redact(said, secrets)}`, {
 		details,
 		...(response === undefined && { cause: reason }),
 	});
 }
 
-function redact(text: string, token: string | undefined): string {
-	return token ? text.replaceAll(token, '***') : text;
+/** Consul's own words, which the npm package leaves out where they are longer than 80 characters. */
+function plainBody(response: unknown): string | undefined {
+	const { body, headers } = (response ?? {}) as Partial<IncomingMessage> & { readonly body?: unknown };
+	if (typeof body !== 'string' || !headers?.['content-type']?.startsWith('text/plain')) return undefined;
+	return body.trim().slice(0, WORDS_MAX);
+}
+
+function redact(text: string, secrets: readonly string[]): string {
+	return secrets.reduce((shown, secret) => (secret === '' ? shown : shown.replaceAll(secret, '***')), text);
 }

@@ -88,6 +88,14 @@ describe('wrong options', () => {
 		[{ addresses: [7] }, /addresses\[0\]/],
 		[{ waitMs: 999 }, /waitMs/],
 		[{ consistency: 'never' }, /consistency/],
+		[{ cached: 'yes' }, /cached/],
+		[{ cached: true, consistency: 'consistent' }, /cached/],
+		[{ near: '' }, /near/],
+		[{ taggedAddress: 'moon' }, /taggedAddress/],
+		[{ sharedWatchAbove: 0 }, /sharedWatchAbove/],
+		[{ sharedWatchAbove: 101 }, /sharedWatchAbove/],
+		[{ login: { method: '' } }, /login\.method/],
+		[{ login: { method: 'pods', tokenFile: '' } }, /login\.tokenFile/],
 	])('%j are refused by name', (options, name) => {
 		expect(() => consulBackend(options as Parameters<typeof consulBackend>[0])).toThrow(name);
 	});

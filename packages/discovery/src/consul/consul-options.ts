@@ -2,6 +2,8 @@ import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../discovery-event.ts';
 import { parseConsulAddress } from './consul-address.ts';
+import type { ConsulHttp } from './consul-http.ts';
+import type { TaggedAddress } from './health-entry.ts';
 
 /** Where Consul's agent listens unless told otherwise. */
 export const DEFAULT_CONSUL_ADDRESS = 'http://127.0.0.1:8500';
@@ -10,7 +12,7 @@ export const DEFAULT_CONSUL_WAIT_MS = 55_000;
 
 /** TLS to Consul. */
 export interface ConsulTls {
-	/** Files in PEM form. */
+	/** Files in PEM form; new connections are made with what they say when they change. While they are bad, with what was good. */
 	readonly caFile?: string;
 	readonly certFile?: string;
 	readonly keyFile?: string;
@@ -20,17 +22,35 @@ export interface ConsulTls {
 	readonly verify?: boolean;
 }
 
+/** A login for a token, with the token of somebody else: of a Kubernetes service account, or any JWT that the method takes. */
+export interface ConsulLoginOptions {
+	/** The name of the auth method in Consul. */
+	readonly method: string;
+	/** A file that holds the bearer token; read for every login. Default {@link DEFAULT_BEARER_TOKEN_FILE}. */
+	readonly tokenFile?: string;
+	/** Kept with the token in Consul, for whoever looks at it there. */
+	readonly meta?: Readonly<Record<string, string>>;
+}
+
+/** Where Kubernetes puts a pod's service-account token. */
+export const DEFAULT_BEARER_TOKEN_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+
 /** Which servers may answer. `stale`: any; `default`: the leader, nearly always; `consistent`: the leader, verified. */
 export type ConsulConsistency = 'stale' | 'default' | 'consistent';
 
-/** Options of {@link consulBackend}. */
-export interface ConsulBackendOptions {
+/** How to reach Consul, and as whom: for everything that is asked of it. */
+export interface ConsulConnectionOptions {
 	/** Consul's HTTP addresses; the next one is used when one fails. Default `http://127.0.0.1:8500`. */
 	readonly addresses?: readonly string[];
 	/** An ACL token; never logged, and in no error. */
 	readonly token?: string;
-	/** A file that holds the token; read for every query, so that it may rotate. Wins over `token`. */
+	/**
+	 * A file that holds the token; read for every query, so that it may rotate. Wins over `token`, which is used until the file
+	 * has been good once. While it is missing, empty or no token, the last good one stays in force and `onEvent` is told.
+	 */
 	readonly tokenFile?: string;
+	/** Logs in for a token, again before it expires or when Consul does not know it any more, and out at the end. Wins over both. */
+	readonly login?: ConsulLoginOptions;
 	readonly tls?: ConsulTls;
 	/** Default: the agent's own. */
 	readonly datacenter?: string;
@@ -46,6 +66,36 @@ export interface ConsulBackendOptions {
 	/** Default `Math.random`. */
 	readonly random?: Random;
 	readonly onEvent?: DiscoveryListener;
+}
+
+/** Options of {@link consulBackend}. */
+export interface ConsulBackendOptions extends ConsulConnectionOptions {
+	/**
+	 * Lets the agent answer from its cache, which it refreshes in the background: for a local agent that many processes ask. The
+	 * age of such an answer is added to what is known of its freshness. Not with `consistent`. Default false.
+	 * Source: https://developer.hashicorp.com/consul/api-docs/features/caching
+	 */
+	readonly cached?: boolean;
+	/**
+	 * A node by whose distance Consul sorts its answers, `_agent` for the one that is asked. Snapshots are sorted by instance, so
+	 * it matters to what stands between here and Consul alone. Default: none.
+	 */
+	readonly near?: string;
+	/**
+	 * Which of the addresses of an instance to use. Where it has none of that tag: its own, then its node's of that tag, then its
+	 * node's. Default: its own, then its node's.
+	 */
+	readonly taggedAddress?: TaggedAddress;
+	/**
+	 * Above how many watches one watch of all checks replaces those of each question, 1 to 100; below three quarters of it each has
+	 * its own again. Default 64.
+	 */
+	readonly sharedWatchAbove?: number;
+	/**
+	 * A connection that others use as well; what says how to reach Consul then stands there, and whoever made it closes it.
+	 * Default: one of its own.
+	 */
+	readonly http?: ConsulHttp;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,8 @@
+import type { ServiceInstance } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
-import { type HealthEntry, readHealthEntries } from './health-entry.ts';
+import { checksOf } from '../instance-checks.ts';
+import { type HealthEntry, readHealthEntries, type TaggedAddress } from './health-entry.ts';
 
 const Node = { Node: 'n1', Address: '10.9.9.9', Datacenter: 'dc1' };
 const Service = { ID: 's1', Address: '10.0.0.1', Port: 80 };
@@ -35,6 +37,52 @@ describe('a health entry', () => {
 		expect(read({ Node, Service: { ...Service, Address: '' } })?.host).toBe('10.9.9.9');
 	});
 
+	describe('at a tagged address', () => {
+		const OwnTags = {
+			wan: { Address: '198.51.100.7', Port: 8080 },
+			wan_ipv6: { Address: '2001:db8::7', Port: 0 },
+			lan_ipv4: { Address: '', Port: 9 },
+		};
+		const NodeTags = { wan: '198.51.100.1', lan_ipv6: 'fd00::1' };
+		const at = (tag: TaggedAddress | undefined, service: object = {}, node: object = {}): string => {
+			const entry = { Node: { ...Node, ...node }, Service: { ...Service, ...service } };
+			const [found] = readHealthEntries([entry], tag);
+			return `${found?.host} ${found?.port}`;
+		};
+
+		it.each<[string, TaggedAddress | undefined, object, object, string]>([
+			[
+				'none asked for: its own',
+				undefined,
+				{ TaggedAddresses: OwnTags },
+				{ TaggedAddresses: NodeTags },
+				'10.0.0.1 80',
+			],
+			["its own tag, with that one's port", 'wan', { TaggedAddresses: OwnTags }, {}, '198.51.100.7 8080'],
+			['a tag whose port is 0: its own port', 'wan_ipv6', { TaggedAddresses: OwnTags }, {}, '2001:db8::7 80'],
+			['a family it has not: its network', 'wan_ipv4', { TaggedAddresses: OwnTags }, {}, '198.51.100.7 8080'],
+			['an empty address counts as none', 'lan_ipv4', { TaggedAddresses: OwnTags }, {}, '10.0.0.1 80'],
+			['a tag it has not: its own address, not its node', 'wan', {}, { TaggedAddresses: NodeTags }, '10.0.0.1 80'],
+			[
+				"no address of its own: its node's tag, its own port",
+				'wan',
+				{ Address: '' },
+				{ TaggedAddresses: NodeTags },
+				'198.51.100.1 80',
+			],
+			[
+				"its node's network for a family",
+				'wan_ipv6',
+				{ Address: '' },
+				{ TaggedAddresses: NodeTags },
+				'198.51.100.1 80',
+			],
+			['nothing tagged at all: its node', 'wan', { Address: '' }, { TaggedAddresses: null }, '10.9.9.9 80'],
+		])('%s', (_what, tag, service, node, place) => {
+			expect(at(tag, service, node)).toBe(place);
+		});
+	});
+
 	it("its own zone goes before its node's", () => {
 		const entry = { Node: { ...Node, Meta: { zone: 'node' } }, Service: { ...Service, Meta: { zone: 'own' } } };
 		expect(read(entry)?.zone).toBe('own');
@@ -65,6 +113,32 @@ describe('a health entry', () => {
 			Checks: [{ Status }],
 		});
 		expect([read(entry('passing'))?.weight, read(entry('warning'))?.weight]).toEqual([5, 0]);
+	});
+
+	it('remembers its checks beside it, the worst first, without what they printed', () => {
+		const Checks = [
+			{ CheckID: 'a', Name: 'A', Status: 'passing', Output: 's3cret' },
+			{ CheckID: 'c', Name: 'C', Status: 'warning' },
+			{ CheckID: 'b', Name: 'B', Status: 'critical' },
+			{ CheckID: '_node_maintenance', Name: 'Node Maintenance Mode', Status: 'critical' },
+			{ Status: 'odd' },
+		];
+		const instance = read({ Node, Service, Checks }) as ServiceInstance;
+		expect(checksOf(instance)).toEqual([
+			{ id: '_node_maintenance', name: 'Node Maintenance Mode', status: 'maintenance' },
+			{ id: 'b', name: 'B', status: 'critical' },
+			{ id: '', name: '', status: 'odd' },
+			{ id: 'c', name: 'C', status: 'warning' },
+			{ id: 'a', name: 'A', status: 'passing' },
+		]);
+		expect(JSON.stringify(instance)).not.toContain('checks');
+	});
+
+	it('has at most 64 checks remembered', () => {
+		const Checks = Array.from({ length: 100 }, (_, number) => ({ CheckID: `${number}`, Status: 'passing' }));
+		expect(
+			checksOf(read({ Node, Service, Checks: [...Checks, { CheckID: 'z', Status: 'warning' }] }) as ServiceInstance),
+		).toMatchObject({ 0: { id: 'z' }, length: 64 });
 	});
 
 	it('entries are sorted by instance, whatever their order, and frozen', () => {

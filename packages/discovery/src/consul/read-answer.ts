@@ -2,10 +2,18 @@ import type { IncomingMessage } from 'node:http';
 
 import type { ServiceInstance, ServiceListEntry } from '@spock/protocol';
 
+import type { AnswerMeta } from '../backend.ts';
 import { parseIndex } from '../blocking-index.ts';
 import type { FetchAnswer } from '../watch-loop.ts';
+import { type CheckDigest, digestChecks, digestNames, type NameDigest, type StateEntry } from './check-digest.ts';
 import { notJson, refuseFiltered } from './consul-error.ts';
-import { type HealthEntry, readHealthEntries } from './health-entry.ts';
+import { type HealthEntry, readHealthEntries, type TaggedAddress } from './health-entry.ts';
+
+/** The instances of a service. */
+export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]> {
+	/** It is empty, and nothing in it says whether that is the truth or the want of a permission. */
+	readonly mayBeDenied?: true;
+}
 
 type Response = Pick<IncomingMessage, 'headers'>;
 
@@ -13,22 +21,87 @@ type Response = Pick<IncomingMessage, 'headers'>;
  * The answer of /v1/health/service. Throws an Error where the body is not the API's or X-Consul-Index is missing, and
  * ACL_DENIED where everything was filtered from it.
  */
-export function readAnsweredInstances(response: Response, body: unknown): FetchAnswer<readonly ServiceInstance[]> {
+export function readAnsweredInstances(
+	response: Response,
+	body: unknown,
+	taggedAddress?: TaggedAddress,
+): InstancesAnswer {
 	if (!Array.isArray(body) || !body.every(isObject)) throw notJson(response);
-	const index = parseIndex(response.headers['x-consul-index']);
-	if (index === undefined) throw new Error('its answer has no X-Consul-Index');
+	const index = expectIndex(response);
 	if (body.length === 0) refuseFiltered(response);
-	return { value: readHealthEntries(body as HealthEntry[]), index };
+	const value = readHealthEntries(body as HealthEntry[], taggedAddress);
+	const mayBeDenied = value.length === 0 && isSilentOnDenial(response);
+	return { value, index, meta: readAnswerMeta(response), ...(mayBeDenied && { mayBeDenied }) };
+}
+
+/** The answer of /v1/health/state/any. Throws as {@link readAnsweredInstances} does. */
+export function readAnsweredChecks(response: Response, body: unknown): FetchAnswer<CheckDigest> {
+	if (!Array.isArray(body) || !body.every(isObject)) throw notJson(response);
+	const index = expectIndex(response);
+	if (body.length === 0) refuseFiltered(response);
+	return { value: digestChecks(body as StateEntry[]), index, meta: readAnswerMeta(response) };
+}
+
+/** The answer of /v1/catalog/services for a watch. Throws as {@link readAnsweredInstances} does. */
+export function readAnsweredNames(response: Response, body: unknown): FetchAnswer<NameDigest> {
+	const services = expectServices(response, body);
+	return { value: digestNames(services), index: expectIndex(response), meta: readAnswerMeta(response) };
+}
+
+/**
+ * True where an empty answer may be a denial that is not told as one. Consul tells nobody without a token that it has filtered
+ * something; and its streaming backend, which answers most queries that block, tells nobody at all: it goes on with 200 and `[]`
+ * even for a token that was deleted.
+ */
+function isSilentOnDenial({ headers }: Response): boolean {
+	return headers['x-consul-default-acl-policy'] === 'deny';
+}
+
+/**
+ * What Consul says of an answer's freshness. A follower's answer may be as old as its last contact with the leader, and an
+ * agent's cached one is as old as its Age.
+ * Source: https://developer.hashicorp.com/consul/api-docs/features/consistency, …/features/caching
+ */
+export function readAnswerMeta({ headers }: Response): AnswerMeta {
+	// The streaming backend says the same two things at all times: no leader, and heard from it just now.
+	const isStreaming = headers['x-consul-query-backend'] === 'streaming';
+	const lastContactMs = isStreaming ? undefined : countFrom(headers['x-consul-lastcontact']);
+	const knownLeader = isStreaming ? undefined : headers['x-consul-knownleader'];
+	const ageSeconds = countFrom(headers['age']);
+	const cache = headers['x-cache'];
+	return {
+		ageMs: (lastContactMs ?? 0) + (ageSeconds ?? 0) * 1000,
+		...(lastContactMs !== undefined && { lastContactMs }),
+		...((knownLeader === 'true' || knownLeader === 'false') && { knownLeader: knownLeader === 'true' }),
+		...(typeof cache === 'string' && { cache: /^hit$/i.test(cache) ? 'hit' : 'miss' }),
+	};
 }
 
 /** The answer of /v1/catalog/services, sorted by name. Throws as {@link readAnsweredInstances} does. */
 export function readAnsweredServices(response: Response, body: unknown): readonly ServiceListEntry[] {
-	if (!isObject(body) || Array.isArray(body) || !Object.values(body).every(isListOrNull)) throw notJson(response);
-	const services = Object.entries(body as Record<string, readonly string[] | null>)
+	return Object.entries(expectServices(response, body))
 		.map(([name, tags]) => ({ name, tags: [...(tags ?? [])].sort() }))
 		.sort((left, right) => (left.name < right.name ? -1 : 1));
-	if (services.length === 0) refuseFiltered(response);
+}
+
+type TagsByName = Readonly<Record<string, readonly string[] | null>>;
+
+function expectServices(response: Response, body: unknown): TagsByName {
+	if (!isObject(body) || Array.isArray(body) || !Object.values(body).every(isListOrNull)) throw notJson(response);
+	const services = body as TagsByName;
+	if (Object.keys(services).length === 0) refuseFiltered(response);
 	return services;
+}
+
+function expectIndex({ headers }: Response): number {
+	const index = parseIndex(headers['x-consul-index']);
+	if (index === undefined) throw new Error('its answer has no X-Consul-Index');
+	return index;
+}
+
+/** A header that is a whole number, not negative; undefined for any other. */
+function countFrom(header: string | readonly string[] | undefined): number | undefined {
+	return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
 
 function isObject(value: unknown): value is object {

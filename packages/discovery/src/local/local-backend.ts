@@ -5,6 +5,9 @@ import { basename, dirname, resolve } from 'node:path';
 import {
 	type BackendStatus,
 	type CallOptions,
+	isAskedFor,
+	type KeyEntry,
+	type KeyQuery,
 	queryKey,
 	type ServiceInstance,
 	type ServiceListEntry,
@@ -15,10 +18,13 @@ import { type Clock, durationMsOption, systemClock, type TimerHandle } from '@sp
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import type { DiscoveryListener } from '../discovery-event.ts';
+import { LocalKeyWatches } from './local-keys.ts';
+import { LocalRegistrar } from './local-registrar.ts';
 import {
+	type LocalContent,
 	type LocalServices,
-	parseServicesFile,
-	readServices,
+	parseLocalFile,
+	readLocalContent,
 	type ServicesFileContent,
 	ServicesFileError,
 } from './services-file.ts';
@@ -35,6 +41,8 @@ export interface LocalBackendOptions {
 	readonly file?: string;
 	/** The services themselves, in the form of the file's member `services`, instead of a file. Default: none. */
 	readonly services?: ServicesFileContent['services'];
+	/** Keys, in the form of the file's member `keys`, instead of a file. Default: none. */
+	readonly keys?: ServicesFileContent['keys'];
 	/** How often to look whether the file has changed, besides listening for it; milliseconds. Default 500. */
 	readonly pollMs?: number;
 	/** Default: the clock of the process. */
@@ -56,12 +64,14 @@ export interface LocalBackend extends Backend {
  * bad or missing file changes nothing: what was read last is served, and `onEvent` told.
  */
 export async function createLocalBackend(options: LocalBackendOptions = {}): Promise<LocalBackend> {
-	const { file, services, clock = systemClock, onEvent = () => undefined } = options;
-	if (file !== undefined && services !== undefined) throw new TypeError('give file or services, not both');
+	const { file, services, keys, clock = systemClock, onEvent = () => undefined } = options;
+	if (file !== undefined && (services !== undefined || keys !== undefined)) {
+		throw new TypeError('give file or services, not both');
+	}
 	const pollMs = durationMsOption('pollMs', options.pollMs ?? DEFAULT_POLL_MS);
 	const backend = new FileBackend({
 		file: file === undefined ? undefined : resolve(file),
-		given: services === undefined ? new Map() : readServices(services),
+		given: readLocalContent({ services: services ?? {}, ...(keys && { keys }) }),
 		pollMs,
 		clock,
 		onEvent,
@@ -72,7 +82,7 @@ export async function createLocalBackend(options: LocalBackendOptions = {}): Pro
 
 interface FileBackendOptions {
 	readonly file: string | undefined;
-	readonly given: LocalServices;
+	readonly given: LocalContent;
 	readonly pollMs: number;
 	readonly clock: Clock;
 	readonly onEvent: DiscoveryListener;
@@ -85,8 +95,11 @@ interface Watching {
 
 class FileBackend implements LocalBackend {
 	readonly name = 'local';
+	readonly trustsEmpty = true;
+	readonly registrar: LocalRegistrar = new LocalRegistrar(() => this.#tellAll());
 	readonly #options: FileBackendOptions;
 	readonly #watching = new Set<Watching>();
+	readonly #keys: LocalKeyWatches;
 	#services: LocalServices;
 	// The same question gets the very same list until the file changes: readers compare by identity first.
 	#lists = new Map<string, readonly ServiceInstance[]>();
@@ -104,7 +117,8 @@ class FileBackend implements LocalBackend {
 
 	constructor(options: FileBackendOptions) {
 		this.#options = options;
-		this.#services = options.given;
+		this.#services = options.given.services;
+		this.#keys = new LocalKeyWatches(options.given.keys);
 	}
 
 	async open(): Promise<void> {
@@ -118,7 +132,7 @@ class FileBackend implements LocalBackend {
 	}
 
 	services(): readonly string[] {
-		return [...this.#services.keys()].sort();
+		return [...new Set([...this.#services.keys(), ...this.registrar.services()])].sort();
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
@@ -127,6 +141,11 @@ class FileBackend implements LocalBackend {
 		this.#watching.add(watching);
 		observer.answered(this.#instances(query));
 		return { stop: () => void this.#watching.delete(watching) };
+	}
+
+	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
+		this.#refuseIfClosed();
+		return this.#keys.watch(query, observer);
 	}
 
 	async list(
@@ -169,6 +188,7 @@ class FileBackend implements LocalBackend {
 		this.#options.clock.clearTimeout(this.#pollTimer);
 		this.#options.clock.clearTimeout(this.#quietTimer);
 		this.#watching.clear();
+		this.#keys.close();
 		await this.#reading;
 	}
 
@@ -227,14 +247,20 @@ class FileBackend implements LocalBackend {
 
 	#publish(text: string, file: string): void {
 		this.#load(text, file);
+		this.#tellAll();
+	}
+
+	#tellAll(): void {
+		this.#lists = new Map();
 		for (const { query, observer } of [...this.#watching]) observer.answered(this.#instances(query));
 	}
 
 	#load(text: string, file: string): void {
-		this.#services = parseServicesFile(text, file);
-		this.#lists = new Map();
+		const { services, keys } = parseLocalFile(text, file);
+		this.#services = services;
 		this.#text = text;
 		this.#accept(file, true);
+		this.#keys.replace(keys);
 	}
 
 	#accept(file: string, isNew = false): void {
@@ -260,14 +286,15 @@ class FileBackend implements LocalBackend {
 		const key = queryKey(query);
 		const known = this.#lists.get(key);
 		if (known !== undefined) return known;
-		const { service, tags = [], datacenter } = query;
-		const all = this.#services.get(service) ?? [];
+		const { service, datacenter, peer } = query;
+		// This registry has no peers, and therefore nothing from any.
+		const filed = peer === undefined ? this.#services.get(service) : undefined;
+		const all = peer === undefined ? this.registrar.merge(service, filed ?? []) : [];
 		const isAsked = (instance: ServiceInstance): boolean =>
-			tags.every((tag) => instance.tags.includes(tag)) &&
-			(datacenter === undefined || instance.datacenter === datacenter);
-		const list = tags.length === 0 && datacenter === undefined ? all : Object.freeze(all.filter(isAsked));
+			isAskedFor(query, instance) && (datacenter === undefined || instance.datacenter === datacenter);
+		const list = key === service ? all : Object.freeze(all.filter(isAsked));
 		// Only of services that exist: questions about others would fill the memory one by one.
-		if (this.#services.has(service)) {
+		if (filed !== undefined || all.length > 0) {
 			if (this.#lists.size >= LISTS_MAX) this.#lists.clear();
 			this.#lists.set(key, list);
 		}

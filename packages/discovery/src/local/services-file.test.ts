@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import { parseServicesFile, readServices, ServicesFileError } from './services-file.ts';
+import { parseServicesFile, readLocalContent, ServicesFileError } from './services-file.ts';
 
 const refusal = (text: string): ServicesFileError => {
 	try {
@@ -138,8 +138,10 @@ services:
 
 describe('services that are given', () => {
 	it('are read as those of a file, and a wrong one is named', () => {
-		expect(readServices({ a: [{ host: 'h', port: 1 }] }).get('a')).toMatchObject([{ instance: 'h:1' }]);
-		expect(() => readServices({ a: [{ host: 'h', port: 0 }] })).toThrow(
+		expect(readLocalContent({ services: { a: [{ host: 'h', port: 1 }] } }).services.get('a')).toMatchObject([
+			{ instance: 'h:1' },
+		]);
+		expect(() => readLocalContent({ services: { a: [{ host: 'h', port: 0 }] } })).toThrow(
 			new TypeError('services.a[0].port must be a port from 1 to 65535'),
 		);
 	});

@@ -2,9 +2,16 @@ import { type InstanceStatus, NAME_LENGTH_MAX, type ServiceInstance } from '@spo
 import { isMap, isNode, isSeq, LineCounter, type Node, type ParsedNode, parseDocument } from 'yaml';
 
 import { sortInstances } from '../snapshot-diff.ts';
+import { type LocalKeys, type LocalKeysContent, readKeys } from './local-keys.ts';
 
 /** What a services file says: the instances of each service, sorted. */
 export type LocalServices = ReadonlyMap<string, readonly ServiceInstance[]>;
+
+/** Everything that a services file says. */
+export interface LocalContent {
+	readonly services: LocalServices;
+	readonly keys: LocalKeys;
+}
 
 /** One instance as a services file writes it. */
 export interface ServicesFileInstance {
@@ -26,6 +33,8 @@ export interface ServicesFileInstance {
 /** A services file. */
 export interface ServicesFileContent {
 	readonly services: Readonly<Record<string, readonly ServicesFileInstance[]>>;
+	/** The key-value store: text as it is, anything else as its JSON. Default: no keys. */
+	readonly keys?: LocalKeysContent;
 }
 
 /** A services file that cannot be served. The message starts with file, line and column. */
@@ -51,11 +60,16 @@ const MEMBERS = ['host', 'port', 'id', 'weight', 'status', 'tags', 'meta', 'zone
 /** Aliases may multiply a small file into a huge one. */
 const ALIASES_MAX = 100;
 
+/** The services of a services file; throws as {@link parseLocalFile} does. */
+export function parseServicesFile(text: string, file: string): LocalServices {
+	return parseLocalFile(text, file).services;
+}
+
 /**
  * Reads a services file in JSON or YAML, of which JSON is a part. Pure. Throws a {@link ServicesFileError} that names the
  * first thing that is wrong; nothing of a bad file is ever served.
  */
-export function parseServicesFile(text: string, file: string): LocalServices {
+export function parseLocalFile(text: string, file: string): LocalContent {
 	return parseGoodJson(text) ?? parseWithPlaces(text, file);
 }
 
@@ -66,7 +80,7 @@ class NotGoodJson extends Error {}
  * A file of JSON with nothing wrong in it, which is what generated files are: undefined for any other. A document tree
  * with the place of everything takes 10 KB for each instance; a registry of 100,000 would need a gigabyte for it.
  */
-function parseGoodJson(text: string): LocalServices | undefined {
+function parseGoodJson(text: string): LocalContent | undefined {
 	try {
 		const value: unknown = JSON.parse(text);
 		// JSON.parse lets the last of two equal members win in silence.
@@ -74,7 +88,7 @@ function parseGoodJson(text: string): LocalServices | undefined {
 		const reader = new Reader(() => {
 			throw new NotGoodJson();
 		});
-		return reader.services(value, null);
+		return reader.content(value, null);
 	} catch (error) {
 		if (error instanceof NotGoodJson || error instanceof SyntaxError) return undefined;
 		throw error;
@@ -107,7 +121,7 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /** Any file, with the place of everything in it. */
-function parseWithPlaces(text: string, file: string): LocalServices {
+function parseWithPlaces(text: string, file: string): LocalContent {
 	const lines = new LineCounter();
 	const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
 	const failAt = (offset: number, reason: string): never => {
@@ -123,15 +137,15 @@ function parseWithPlaces(text: string, file: string): LocalServices {
 	} catch (error) {
 		failAt(0, (error as Error).message);
 	}
-	return reader.services(value, document.contents);
+	return reader.content(value, document.contents);
 }
 
-/** Services that are given and not read. Throws a TypeError that names the first thing that is wrong. */
-export function readServices(services: ServicesFileContent['services']): LocalServices {
+/** Services and keys that are given and not read. Throws a TypeError that names the first thing that is wrong. */
+export function readLocalContent(content: ServicesFileContent): LocalContent {
 	const reader = new Reader((_offset, reason) => {
 		throw new TypeError(reason);
 	});
-	return reader.services({ services }, null);
+	return reader.content(content, null);
 }
 
 type Fail = (offset: number, reason: string) => never;
@@ -145,9 +159,20 @@ class Reader {
 		this.#fail = fail;
 	}
 
-	services(value: unknown, node: ParsedNode | null): LocalServices {
+	content(value: unknown, node: ParsedNode | null): LocalContent {
 		const top = this.#object(value, node, 'the file');
-		this.#onlyMembers(top, node, ['services', '$schema'], 'the file');
+		this.#onlyMembers(top, node, ['services', 'keys', '$schema'], 'the file');
+		return { services: this.#services(top, node), keys: this.#keys(top['keys'], child(node, 'keys') ?? node) };
+	}
+
+	#keys(value: unknown, node: Node | null | undefined): LocalKeys {
+		if (value === undefined || value === null) return new Map();
+		return readKeys(this.#object(value, node, 'keys'), (key, reason) =>
+			this.#failAt(child(node, key) ?? node, `keys.${key}: ${reason}`),
+		);
+	}
+
+	#services(top: Members, node: ParsedNode | null): LocalServices {
 		const services = this.#object(top['services'], child(node, 'services') ?? node, 'services');
 		const servicesNode = child(node, 'services');
 		const read = new Map<string, readonly ServiceInstance[]>();

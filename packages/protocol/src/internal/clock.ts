@@ -10,6 +10,11 @@ export interface TimerHandle {
 export interface Clock {
 	/** Monotonic milliseconds since an arbitrary moment. */
 	now(): number;
+	/**
+	 * Milliseconds since 1970, for what other processes are told or a later one reads. It may jump: durations within one
+	 * process are taken from `now`.
+	 */
+	wallNow(): number;
 	setTimeout(callback: () => void, delayMs: number): TimerHandle;
 	clearTimeout(timer: TimerHandle | undefined): void;
 }
@@ -17,6 +22,7 @@ export interface Clock {
 /** The clock of the process. The globals are looked up at each call, so that a test may replace them. */
 export const systemClock: Clock = Object.freeze({
 	now: () => performance.now(),
+	wallNow: () => Date.now(),
 	setTimeout: (callback: () => void, delayMs: number) => setTimeout(callback, delayMs),
 	clearTimeout: (timer: TimerHandle | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
 });

@@ -9,6 +9,7 @@ export { type Cell, type MachineTable, printMachine, type Step, step } from './m
 export {
 	booleanOption,
 	durationMsOption,
+	fractionOption,
 	integerOption,
 	oneOfOption,
 	signalOption,

@@ -11,6 +11,14 @@ export function integerOption(name: string, value: unknown, min: number, max: nu
 	return value;
 }
 
+/** A number from 0 to 1; throws a RangeError naming the option. */
+export function fractionOption(name: string, value: unknown): number {
+	if (typeof value !== 'number' || !(value >= 0 && value <= 1)) {
+		throw new RangeError(`${name} must be a number from 0 to 1, not ${show(value)}`);
+	}
+	return value;
+}
+
 /** A duration that a timer can keep, in milliseconds; `min` defaults to 1. Throws a RangeError naming the option. */
 export function durationMsOption(name: string, value: unknown, min = 1): number {
 	return integerOption(name, value, min, TIMEOUT_MS_MAX);

@@ -1,13 +1,15 @@
 import type { DiscoveryEvent } from '@spock/discovery';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
+import type { SidecarGauges } from '../sidecar.ts';
 import type { CloseReason, SidecarObserver } from '../sidecar-observer.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 /** What is read at each scrape. */
 export interface MetricsSource {
-	gauges(): { readonly connections: number; readonly subscriptions: number; readonly inFlight: number };
+	gauges(): SidecarGauges;
 	watches(): number;
+	keyWatches(): number;
 	isReady(): boolean;
 }
 
@@ -28,6 +30,13 @@ export class SidecarMetrics implements SidecarObserver {
 	readonly #goaways = this.#counter('spock_goaways_total', 'Times clients were asked to leave', ['reason']);
 	readonly #queries = this.#counter('spock_backend_queries_total', 'Queries to the registry', ['outcome']);
 	readonly #published = this.#counter('spock_snapshots_published_total', 'Snapshots published, by source', ['source']);
+	readonly #keysPublished = this.#counter('spock_key_snapshots_published_total', 'Answers about keys published', [
+		'source',
+	]);
+
+	readonly #holds = this.#counter('spock_holds_total', 'Empty answers held back, by what came of it', ['outcome']);
+	readonly #panics = this.#counter('spock_panics_total', 'Times that all instances of a service were served', []);
+	readonly #state = this.#counter('spock_state_files_total', 'Files of the state directory, by outcome', ['outcome']);
 
 	constructor() {
 		collectDefaultMetrics({ register: this.registry });
@@ -49,7 +58,14 @@ export class SidecarMetrics implements SidecarObserver {
 		gauge('spock_connections', 'Connections open', () => source.gauges().connections);
 		gauge('spock_subscriptions', 'Subscriptions of all connections', () => source.gauges().subscriptions);
 		gauge('spock_requests_in_flight', 'Requests waiting for an answer', () => source.gauges().inFlight);
+		gauge('spock_registrations', 'Instances kept registered for apps', () => source.gauges().registrations);
+		gauge(
+			'spock_registrations_pending',
+			'Instances that the registry does not know yet, or any more',
+			() => source.gauges().registrationsPending,
+		);
 		gauge('spock_watches', 'Different questions watched at the registry', () => source.watches());
+		gauge('spock_key_watches', 'Different keys and prefixes watched at the registry', () => source.keyWatches());
 		gauge('spock_ready', '1 when ready', () => (source.isReady() ? 1 : 0));
 	}
 
@@ -81,8 +97,37 @@ export class SidecarMetrics implements SidecarObserver {
 
 	/** Counts what happens in discovery. */
 	discovered(event: DiscoveryEvent): void {
-		if (event.type === 'backend-query') this.#queries.inc({ outcome: event.outcome });
-		else if (event.type === 'published') this.#published.inc({ source: event.snapshot.source });
+		switch (event.type) {
+			case 'backend-query':
+				this.#queries.inc({ outcome: event.outcome });
+				return;
+			case 'published':
+				this.#published.inc({ source: event.snapshot.source });
+				return;
+			case 'key-published':
+				this.#keysPublished.inc({ source: event.source });
+				return;
+			case 'held':
+				this.#holds.inc({ outcome: 'begun' });
+				return;
+			case 'hold-ended':
+				this.#holds.inc({ outcome: event.outcome });
+				return;
+			case 'panic':
+				if (event.active) this.#panics.inc();
+				return;
+			case 'state-restored':
+				this.#state.inc({ outcome: 'restored' });
+				return;
+			case 'state-refused':
+				this.#state.inc({ outcome: 'refused' });
+				return;
+			case 'state-write':
+				this.#state.inc({ outcome: event.outcome === 'ok' ? 'written' : 'write-failed' });
+				return;
+			default:
+				return;
+		}
 	}
 
 	#counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {

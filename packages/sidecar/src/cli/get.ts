@@ -1,35 +1,63 @@
+import { type GetServiceData, TIMEOUT_MS_MAX } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
 
+import { CommandError, EXIT } from './exit-codes.ts';
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
-interface GetFlags extends ClientFlags {
+/** The flags that make a query of a service. */
+export interface QueryFlags {
 	readonly tag?: readonly string[];
 	readonly datacenter?: string;
-	readonly key?: string;
+	/** Each `name=value`. */
+	readonly meta?: readonly string[];
+	readonly peer?: string;
 }
 
-/** The query that --tag, --datacenter and --key make. */
-export function queryOf(
-	service: string,
-	{ tag, datacenter, key }: { readonly tag?: readonly string[]; readonly datacenter?: string; readonly key?: string },
-): { service: string; tags?: readonly string[]; datacenter?: string; key?: string } {
+interface GetFlags extends ClientFlags, QueryFlags {
+	readonly key?: string;
+	readonly maxAgeMs?: string;
+}
+
+/** The query that --tag, --datacenter, --meta, --peer and --key make. Throws a CommandError for a --meta without `=`. */
+export function queryOf(service: string, flags: QueryFlags & { readonly key?: string }): GetServiceData {
+	const { tag, datacenter, meta, peer, key } = flags;
 	return {
 		service,
 		...(tag && { tags: tag }),
 		...(datacenter !== undefined && { datacenter }),
+		...(meta && { meta: Object.fromEntries(meta.map(readCondition)) }),
+		...(peer !== undefined && { peer }),
 		...(key !== undefined && { key }),
 	};
+}
+
+function readCondition(text: string): [name: string, value: string] {
+	const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+	if (name === undefined || value === undefined) {
+		throw new CommandError(EXIT.usage, `--meta must be name=value, not ${JSON.stringify(text)}`);
+	}
+	return [name, value];
 }
 
 /** `sidecar get SERVICE` */
 export async function get(service: string, flags: GetFlags): Promise<void> {
 	await withClient(flags, async (client, timeoutMs) => {
-		const found = await client.request('getService', queryOf(service, flags), timeoutMs);
+		const maxAge = maxAgeOf(flags);
+		const found = await client.request('getService', { ...queryOf(service, flags), ...maxAge }, timeoutMs);
 		if (flags.json) print(JSON.stringify(found));
 		else print(formatAddress(found));
 		if (found.stale && !flags.json) {
 			const seconds = Math.round((found.ageMs ?? 0) / 1000);
-			process.stderr.write(`not live: the registry was last heard ${seconds} s ago\n`);
+			process.stderr.write(`not live: the registry confirmed it last ${seconds} s ago\n`);
 		}
 	});
+}
+
+function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
+	if (maxAgeMs === undefined) return {};
+	const value = Number(maxAgeMs);
+	if (!/^\d+$/.test(maxAgeMs) || value > TIMEOUT_MS_MAX) {
+		throw new CommandError(EXIT.usage, `--max-age-ms must be a whole number of milliseconds, not ${maxAgeMs}`);
+	}
+	return { maxAgeMs: value };
 }

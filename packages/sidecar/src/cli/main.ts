@@ -17,8 +17,8 @@ const program = new Command('sidecar')
 	.exitOverride();
 
 /** A command that talks to a running sidecar. */
-function clientCommand(name: string, description: string): Command {
-	return program
+function clientCommand(name: string, description: string, parent: Command = program): Command {
+	return parent
 		.command(name)
 		.description(description)
 		.option(
@@ -32,31 +32,51 @@ function clientCommand(name: string, description: string): Command {
 		.exitOverride();
 }
 
+/** A client command that asks for one service. */
+function queryCommand(name: string, description: string): Command {
+	return clientCommand(name, description)
+		.argument('<service>')
+		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
+		.option('--meta <name=value>', 'only instances with this metadata; may be given again', collect)
+		.option('--datacenter <name>', 'look in this datacenter')
+		.option('--peer <name>', 'as imported from this cluster peer');
+}
+
 function collect(value: string, before: readonly string[] = []): readonly string[] {
 	return [...before, value];
 }
 
 async function main(): Promise<number> {
 	let exitCode: number = EXIT.ok;
-	clientCommand('get', 'print one healthy instance of a service as host:port')
-		.argument('<service>')
-		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
-		.option('--datacenter <name>', 'look in this datacenter')
+	queryCommand('get', 'print one healthy instance of a service as host:port')
 		.option('--key <key>', 'equal keys get the same instance')
+		.option('--max-age-ms <ms>', 'the registry must have confirmed it within this time, or be asked now')
 		.action(async (service, flags) => (await import('./get.ts')).get(service, flags));
 	clientCommand('list', 'print the names of all services, with their tags')
 		.option('--datacenter <name>', 'look in this datacenter')
 		.action(async (flags) => (await import('./list.ts')).list(flags));
-	clientCommand('watch', 'print a line for each change of a service, until Ctrl-C')
+	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
+		(await import('./watch.ts')).watch(service, flags),
+	);
+	queryCommand('explain', 'tell for every instance of a service whether it gets work and why, and who watches').action(
+		async (service, flags) => (await import('./explain.ts')).explain(service, flags),
+	);
+	clientCommand('register', 'register an instance of a service while this command runs; Ctrl-C deregisters it')
 		.argument('<service>')
-		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
-		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (service, flags) => (await import('./watch.ts')).watch(service, flags));
+		.requiredOption('--port <port>', 'where it listens')
+		.option('--host <host>', 'its address (default: what the sidecar advertises)')
+		.option('--id <id>', 'names the instance (default: made of service, machine and port)')
+		.option('--tag <tag>', 'may be given again', collect)
+		.option('--meta <name=value>', 'may be given again', collect)
+		.option('--weight <weight>', 'share of the work while passing')
+		.option('--check <url>', 'http://…, https://… or tcp://host:port, which the registry checks too')
+		.action(async (service, flags) => (await import('./register.ts')).register(service, flags));
+	addKeyCommands();
 	clientCommand('status', 'print what the sidecar knows of itself').action(async (flags) =>
 		(await import('./status.ts')).status(flags),
 	);
 	clientCommand('call', 'call any function of the protocol and print its reply')
-		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, explain, …')
+		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, …')
 		.argument('[json]', 'its data')
 		.action(async (func, json, flags) => (await import('./call.ts')).call(func, json, flags));
 	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(
@@ -67,6 +87,21 @@ async function main(): Promise<number> {
 	});
 	await program.parseAsync();
 	return exitCode;
+}
+
+/** `sidecar kv get` and `sidecar kv watch`. */
+function addKeyCommands(): void {
+	const kv = program.command('kv').description('read keys of the registry').exitOverride();
+	clientCommand('get', 'print the value of a key', kv)
+		.argument('<key>')
+		.option('--prefix', 'print every key that begins with it, each with its value')
+		.option('--datacenter <name>', 'look in this datacenter')
+		.action(async (key, flags) => (await import('./kv.ts')).getKey(key, flags));
+	clientCommand('watch', 'print a line for each change of a key, until Ctrl-C', kv)
+		.argument('<key>')
+		.option('--prefix', 'follow every key that begins with it')
+		.option('--datacenter <name>', 'look in this datacenter')
+		.action(async (key, flags) => (await import('./kv.ts')).watchKey(key, flags));
 }
 
 /** `start` has a flag for each setting; the table is loaded only when it is asked for, or for help. */

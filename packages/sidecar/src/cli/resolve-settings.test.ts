@@ -30,6 +30,11 @@ describe('resolveSettings', () => {
 			'flag',
 		]);
 		expect(inForce('socketMode', { flags: { socketMode: '0600' } })).toEqual([0o600, 'flag']);
+		expect(inForce('panicThreshold', { env: { SPOCK_PANIC_THRESHOLD: '0.25' } })).toEqual([0.25, 'environment']);
+		expect(inForce('panicThreshold', { file: { name: 'f', values: { panicThreshold: 1 } } })).toEqual([
+			1,
+			'config file',
+		]);
 		expect(inForce('listenAny', { env: { SPOCK_LISTEN_ANY: 'true' } })).toEqual([true, 'environment']);
 	});
 
@@ -37,7 +42,10 @@ describe('resolveSettings', () => {
 		const cases: [Partial<Parameters<typeof resolveSettings>[0]>, string][] = [
 			[{ env: { SPOCK_GRACE_MS: 'soon' } }, 'SPOCK_GRACE_MS must be a whole number, not "soon"'],
 			[{ flags: { graceMs: '-1' } }, '--grace-ms must be a whole number, not "-1"'],
-			[{ env: { SPOCK_BACKEND: 'etcd' } }, 'SPOCK_BACKEND must be one of consul, local, not "etcd"'],
+			[{ env: { SPOCK_DNS_PROTOCOL: 'tls' } }, 'SPOCK_DNS_PROTOCOL must be one of udp, tcp, not "tls"'],
+			[{ env: { SPOCK_BACKEND: 'consul,' } }, 'SPOCK_BACKEND must be a list, not "consul,"'],
+			[{ flags: { panicThreshold: '1.5' } }, '--panic-threshold must be a number from 0 to 1, not "1.5"'],
+			[{ flags: { panicThreshold: '.' } }, '--panic-threshold must be a number from 0 to 1'],
 			[{ flags: { socketMode: '999' } }, '--socket-mode must be three octal digits'],
 			[{ file: { name: 'a.yaml', values: { socket: 5 } } }, 'socket in a.yaml must be a text, not 5'],
 			[{ file: { name: 'a.yaml', values: { sokket: '/x' } } }, 'a.yaml: there is no setting sokket'],

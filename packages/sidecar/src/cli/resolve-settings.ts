@@ -62,6 +62,11 @@ function read(setting: Setting, raw: unknown, origin: Origin, where: string): Re
 		if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw wrong('a whole number');
 		return resolved(value);
 	}
+	if (kind === 'fraction') {
+		const value = typeof raw === 'string' && /^[\d.]+$/.test(raw) ? Number(raw) : raw;
+		if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw wrong('a number from 0 to 1');
+		return resolved(value);
+	}
 	if (kind === 'boolean') {
 		if (raw === true || raw === 'true' || raw === '1') return resolved(true);
 		if (raw === false || raw === 'false' || raw === '0') return resolved(false);

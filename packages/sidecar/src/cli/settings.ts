@@ -1,5 +1,7 @@
 import { balancingPolicies } from '@spock/balancer';
 
+import { consulSettings } from './consul-settings.ts';
+
 /** What one setting of `sidecar start` may be, and where it may come from. */
 export interface Setting {
 	/** Its name in a config file. */
@@ -9,7 +11,7 @@ export interface Setting {
 	/** The environment variable. */
 	readonly env: string;
 	readonly help: string;
-	readonly kind: 'text' | 'list' | 'integer' | 'boolean' | 'mode' | readonly string[];
+	readonly kind: 'text' | 'list' | 'integer' | 'fraction' | 'boolean' | 'mode' | readonly string[];
 	readonly isSecret?: true;
 	/** For people; the value itself is decided where the setting is used. */
 	readonly fallback: string;
@@ -19,10 +21,10 @@ export interface Setting {
 export const settings: readonly Setting[] = [
 	{
 		name: 'backend',
-		flag: '--backend <name>',
+		flag: '--backend <names>',
 		env: 'SPOCK_BACKEND',
-		help: 'where services come from: consul or local',
-		kind: ['consul', 'local'],
+		help: 'where services come from: consul, local, dns or the path of a module; of several, separated by commas, the first that knows a service',
+		kind: 'list',
 		fallback: 'consul when CONSUL_HTTP_ADDR is set, else local',
 	},
 	{
@@ -72,6 +74,79 @@ export const settings: readonly Setting[] = [
 		help: 'stale, default or consistent',
 		kind: ['stale', 'default', 'consistent'],
 		fallback: 'stale',
+	},
+	...consulSettings,
+	{
+		name: 'dnsServer',
+		flag: '--dns-server <addresses>',
+		env: 'SPOCK_DNS_SERVER',
+		help: 'name servers of the dns backend, IP addresses with or without a port, separated by commas',
+		kind: 'list',
+		fallback: "the system's",
+	},
+	{
+		name: 'dnsNameTemplate',
+		flag: '--dns-name-template <template>',
+		env: 'SPOCK_DNS_NAME_TEMPLATE',
+		help: 'the name whose SRV records are a service, with {service}, and {tag} and {datacenter} where they may be asked for',
+		kind: 'text',
+		fallback: "Consul's, [{tag}.]{service}.service[.{datacenter}.dc].consul",
+	},
+	{
+		name: 'dnsProtocol',
+		flag: '--dns-protocol <name>',
+		env: 'SPOCK_DNS_PROTOCOL',
+		help: 'udp (and tcp for what is too long for it), or tcp always',
+		kind: ['udp', 'tcp'],
+		fallback: 'udp',
+	},
+	{
+		name: 'dnsTtlMsMin',
+		flag: '--dns-ttl-ms-min <ms>',
+		env: 'SPOCK_DNS_TTL_MS_MIN',
+		help: 'DNS is not asked again before this, whatever its records say',
+		kind: 'integer',
+		fallback: '1000',
+	},
+	{
+		name: 'dnsTtlMsMax',
+		flag: '--dns-ttl-ms-max <ms>',
+		env: 'SPOCK_DNS_TTL_MS_MAX',
+		help: 'DNS is asked again after this, whatever its records say',
+		kind: 'integer',
+		fallback: '60000',
+	},
+	{
+		name: 'advertise',
+		flag: '--advertise <host>',
+		env: 'SPOCK_ADVERTISE',
+		help: 'host of the instances that apps register without one; in a pod its IP address',
+		kind: 'text',
+		fallback: "the address of Consul's agent; 127.0.0.1 with the local backend",
+	},
+	{
+		name: 'owner',
+		flag: '--owner <name>',
+		env: 'SPOCK_OWNER',
+		help: 'names this sidecar over its restarts, and no other one at the same agent: by it, it finds what it registered',
+		kind: 'text',
+		fallback: 'made of host name, socket and its volume',
+	},
+	{
+		name: 'reconnectGraceMs',
+		flag: '--reconnect-grace-ms <ms>',
+		env: 'SPOCK_RECONNECT_GRACE_MS',
+		help: 'how long an app that has lost its connection may take to come back before it is deregistered',
+		kind: 'integer',
+		fallback: '30000',
+	},
+	{
+		name: 'registrationTtlMs',
+		flag: '--registration-ttl-ms <ms>',
+		env: 'SPOCK_REGISTRATION_TTL_MS',
+		help: 'without a word from the sidecar for this long, Consul takes what it registered for critical',
+		kind: 'integer',
+		fallback: '15000',
 	},
 	{
 		name: 'socket',
@@ -168,6 +243,30 @@ export const settings: readonly Setting[] = [
 		help: 'age past which last known answers are refused',
 		kind: 'integer',
 		fallback: 'no limit',
+	},
+	{
+		name: 'emptyHoldMs',
+		flag: '--empty-hold-ms <ms>',
+		env: 'SPOCK_EMPTY_HOLD_MS',
+		help: 'how long the last instances are served when Consul says that there are none any more; 0 for not at all',
+		kind: 'integer',
+		fallback: '10000',
+	},
+	{
+		name: 'panicThreshold',
+		flag: '--panic-threshold <fraction>',
+		env: 'SPOCK_PANIC_THRESHOLD',
+		help: 'fraction of healthy instances, 0 to 1, below which all are served',
+		kind: 'fraction',
+		fallback: '0 (never)',
+	},
+	{
+		name: 'stateDir',
+		flag: '--state-dir <directory>',
+		env: 'SPOCK_STATE_DIR',
+		help: 'where answers outlive the sidecar, for a start while Consul is out',
+		kind: 'text',
+		fallback: 'none',
 	},
 	{
 		name: 'frameBytesMax',

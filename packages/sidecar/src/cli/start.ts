@@ -4,7 +4,6 @@ import {
 	type Backend,
 	BackendSource,
 	consulBackend,
-	consulOptionsFromEnvironment,
 	createLocalBackend,
 	type DiscoveryEvent,
 	type LocalBackend,
@@ -19,10 +18,14 @@ import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import { SIDECAR_VERSION } from '../version.ts';
+import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
+import { consulOptionsOf } from './consul-options.ts';
+import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { createLogger } from './logger.ts';
 import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
+import { sourceOptionsOf } from './source-options.ts';
 import { print } from './with-client.ts';
 
 /** Whoever presses Ctrl-C sits there and waits. */
@@ -61,24 +64,29 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	const onEvent = (event: DiscoveryEvent): void => {
 		logDiscovery(log, event);
 		metrics.discovered(event);
+		// What this sidecar takes out itself is no loss of the registry's: that nothing is left is believed at once.
+		if (event.type === 'registration' && event.phase === 'leaving') source.trustEmpty(event.service);
 	};
 	const backend = await asUsage(() => createBackend(settings, onEvent));
-	const idleTtlMs = integer(settings, 'idleTtlMs');
-	const staleMaxMs = integer(settings, 'staleMaxMs');
-	const source = await asUsage(
-		() => new BackendSource({ backend, onEvent, ...(idleTtlMs && { idleTtlMs }), ...(staleMaxMs && { staleMaxMs }) }),
+	const source: BackendSource = await asUsage(
+		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
-	const sidecar = await asUsage(() =>
-		createSidecar({
+	const sidecar = await asUsage(() => {
+		const listen = listenAddresses(settings);
+		const [first] = listen as [SidecarListen, ...SidecarListen[]];
+		const registrations = createRegistrations(settings, backend, first.address, onEvent);
+		return createSidecar({
 			source,
-			listen: listenAddresses(settings),
+			...(registrations && { registrations }),
+			listen,
 			limits: limitsOf(settings, isTerminal),
 			observer: both(connectionLog(log), metrics),
-		}),
-	);
+		});
+	});
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
 		watches: () => source.watches().length,
+		keyWatches: () => source.keyWatches().length,
 		isReady: () => sidecar.readiness().ready,
 	});
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
@@ -128,8 +136,7 @@ function announce(
 ): void {
 	log.info({ sidecar: SIDECAR_VERSION, addresses, backend: backend.name }, `listening at ${addresses.join(' and ')}`);
 	if (!('services' in backend)) {
-		const { addresses: consul } = backend.status();
-		log.info({ consul }, `services come from Consul at ${consul.join(', ')}`);
+		log.info({ backend: backend.status().addresses }, `services come from ${describeBackend(backend)}`);
 		return;
 	}
 	const names = backend.services();
@@ -145,34 +152,19 @@ function announce(
 	log.info(`try it: npx --no-install sidecar get ${first}${where}`);
 }
 
-async function createBackend(
-	settings: Settings,
-	onEvent: (event: DiscoveryEvent) => void,
-): Promise<Backend | LocalBackend> {
+function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Promise<Backend | LocalBackend> {
 	const hasConsul = settings.get('consul')?.origin !== 'default';
-	const kind = text(settings, 'backend') ?? (hasConsul ? 'consul' : 'local');
-	if (kind === 'local') {
-		const file = text(settings, 'services');
-		return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
-	}
-	const addresses = settings.get('consul')?.value as readonly string[] | undefined;
-	const token = text(settings, 'consulToken');
-	const tokenFile = text(settings, 'consulTokenFile');
-	const datacenter = text(settings, 'consulDatacenter');
-	const consistency = text(settings, 'consulConsistency') as 'stale' | undefined;
-	// What has no setting of its own (TLS, namespace, partition) follows Consul's variables.
-	const { addresses: fromEnvironment, ...rest } = consulOptionsFromEnvironment(process.env);
-	const isFromEnvironment = settings.get('consul')?.origin === 'environment';
-	const inForce = isFromEnvironment ? fromEnvironment : addresses;
-	return consulBackend({
-		...rest,
-		onEvent,
-		...(inForce && { addresses: inForce }),
-		...(token && { token }),
-		...(tokenFile && { tokenFile }),
-		...(datacenter && { datacenter }),
-		...(consistency && { consistency }),
-	});
+	const { value, where = 'the default' } = settings.get('backend') ?? {};
+	const names = (value as readonly string[] | undefined) ?? [hasConsul ? 'consul' : 'local'];
+	const makers = {
+		consul: () => consulBackend({ ...consulOptionsOf(settings, process.env), onEvent }),
+		local: () => {
+			const file = text(settings, 'services');
+			return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
+		},
+		dns: () => createDnsBackend(settings, onEvent),
+	};
+	return createBackends({ names, where }, makers, onEvent);
 }
 
 function listenAddresses(settings: Settings): SidecarListen[] {

@@ -1,4 +1,4 @@
-import type { StatusReply, WatchStatus } from '@spock/protocol';
+import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
 
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
@@ -13,25 +13,51 @@ export async function status(flags: ClientFlags): Promise<void> {
 /** A page of text for people. */
 export function formatStatus(reply: StatusReply): string {
 	const { backend } = reply;
-	const heard = backend.lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(backend.lastSuccessAgeMs)} ago`;
 	const counters = Object.entries(reply.counters).map(([name, count]) => `${name} ${count}`);
 	return [
 		`${reply.sidecar}, pid ${reply.pid}, up ${seconds(reply.uptimeMs)}, ${reply.phase}, ${reply.ready ? 'ready' : 'not ready'}`,
-		`backend      ${backend.name} ${backend.state}, ${heard}: ${backend.addresses.join(', ') || 'no address'}`,
-		...(backend.error === null ? [] : [`             ${backend.error}`]),
+		...(backend.members ?? [backend]).flatMap(formatBackend),
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
 		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
 		...reply.watches.map(formatWatch),
+		// A sidecar of an earlier version does not tell of keys.
+		...(reply.keyWatches ?? []).map(formatKeyWatch),
+		`registered   ${reply.registrations.length}`,
+		...reply.registrations.map(formatRegistration),
 	].join('\n');
+}
+
+function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): string[] {
+	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(lastSuccessAgeMs)} ago`;
+	const line = `backend      ${name} ${state}, ${heard}: ${addresses.join(', ') || 'no address'}`;
+	return error === null ? [line] : [line, `             ${error}`];
 }
 
 function formatWatch(watch: WatchStatus): string {
 	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
+	const peer = watch.peer === undefined ? '' : ` from ${watch.peer}`;
+	const meta = watch.meta === undefined ? '' : ` ${JSON.stringify(watch.meta)}`;
+	const name = `${watch.service}${tags}${meta}${peer}`;
+	return formatLine(name, `${watch.healthyInstances}/${watch.instances} healthy`, watch);
+}
+
+function formatKeyWatch(watch: KeyWatchStatus): string {
+	const found = watch.prefix === true ? `${watch.entries} keys` : watch.entries === 0 ? 'no such key' : 'there';
+	return formatLine(`key ${watch.key}${watch.prefix === true ? '…' : ''}`, found, watch);
+}
+
+function formatLine(name: string, found: string, watch: WatchStatus | KeyWatchStatus): string {
 	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
-	const age = watch.state === 'stale' ? `, ${seconds(watch.ageMs)} old` : '';
+	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
-	const healthy = `${watch.healthyInstances}/${watch.instances} healthy`;
-	return `  ${watch.service}${tags}${place}  ${watch.state}${age}, ${healthy}, ${watch.readers} readers, revision ${watch.revision}${error}`;
+	return `  ${name}${place}  ${watch.state}${age}, ${found}, ${watch.readers} readers, revision ${watch.revision}${error}`;
+}
+
+function formatRegistration(registration: RegistrationStatus): string {
+	const { service, id, phase, state, status, note, holders, error } = registration;
+	const why = error === null ? '' : `: ${error}`;
+	const said = note === undefined ? status : `${status} (${note})`;
+	return `  ${service}  ${id}  ${phase}, ${state}, ${said}, ${holders} ${holders === 1 ? 'holder' : 'holders'}${why}`;
 }
 
 function seconds(ms: number): string {

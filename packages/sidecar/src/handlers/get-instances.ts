@@ -1,16 +1,15 @@
-import type { ServiceSnapshot, ServiceSource } from '@spock/protocol';
+import type { ServiceSource } from '@spock/protocol';
 
-import type { Answer, Handler } from '../server/answer.ts';
+import type { Handler } from '../server/answer.ts';
+import { callOptions } from '../server/call-options.ts';
 import { snapshotPayload } from '../server/snapshot-text.ts';
 
 /** The whole snapshot of a service, unhealthy instances too. */
 export function getInstancesHandler(source: ServiceSource): Handler<'getInstances'> {
 	return (data, call) => {
-		const known = source.peek(data);
-		if (known !== undefined) return snapshotPayload(known) as Answer<ServiceSnapshot>;
-		const { signal, timeoutMs } = call;
-		return source
-			.get(data, { signal, ...(timeoutMs !== undefined && { timeoutMs }) })
-			.then((snapshot) => snapshotPayload(snapshot) as Answer<ServiceSnapshot>);
+		const { maxAgeMs } = data;
+		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
+		if (known !== undefined) return snapshotPayload(known);
+		return source.get(data, { ...callOptions(call), maxAgeMs }).then(snapshotPayload);
 	};
 }

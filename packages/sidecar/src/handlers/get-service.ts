@@ -2,6 +2,7 @@ import { type BalancingPolicy, createPicker, noInstanceError, type Picker, toAdd
 import type { GetServiceData, ServiceAddress, ServiceInstance, ServiceSnapshot, ServiceSource } from '@spock/protocol';
 
 import { type Answer, answer, type Handler } from '../server/answer.ts';
+import { callOptions } from '../server/call-options.ts';
 
 /** One healthy instance, balanced over everybody who asks this sidecar. */
 export function getServiceHandler(source: ServiceSource, policy: BalancingPolicy): Handler<'getService'> {
@@ -28,11 +29,9 @@ export function getServiceHandler(source: ServiceSource, policy: BalancingPolicy
 	};
 
 	return (data, call) => {
-		const known = source.peek(data);
+		const { maxAgeMs } = data;
+		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
 		if (known !== undefined) return choose(known, data);
-		const { signal, timeoutMs } = call;
-		return source
-			.get(data, { signal, ...(timeoutMs !== undefined && { timeoutMs }) })
-			.then((snapshot) => choose(snapshot, data));
+		return source.get(data, { ...callOptions(call), maxAgeMs }).then((snapshot) => choose(snapshot, data));
 	};
 }

@@ -1,4 +1,12 @@
-import { encodePayload, type FuncData, type FuncName, type FuncReply, type PayloadText } from '@spock/protocol';
+import {
+	encodePayload,
+	type FuncData,
+	type FuncName,
+	type FuncReply,
+	type HelloData,
+	type PayloadText,
+	type RegistrationReply,
+} from '@spock/protocol';
 
 /** The payload of a reply, serialised, that remembers its type: a handler cannot answer with another function's reply. */
 export type Answer<T> = PayloadText & { readonly __reply?: T };
@@ -10,14 +18,20 @@ export function answer<T>(value: T): Answer<T> {
 
 /** The connection that a request came from, as far as handlers may know it. */
 export interface Caller {
-	/** Marks the connection as one that understands pushes. */
-	greet(features: readonly string[]): void;
+	/** Notes what the client says of itself, and which pushes it understands. */
+	greet(hello: HelloData): void;
 	/** Watches a query for this connection; its changes are pushed from now on. Throws OVERLOADED. */
 	subscribe(
 		query: FuncData<'watchService'>,
 	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
 	/** Ends a watch; does nothing if there is none. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
+	/** Pushes how a registration of this connection is now, if its client understands pushes. */
+	told(registration: RegistrationReply): void;
+	/** Watches a key or a prefix as `subscribe` does a service. Throws UNKNOWN_FUNC where the registry has no keys. */
+	subscribeKey(query: FuncData<'watchKey'>): Promise<Answer<FuncReply<'watchKey'>>> | Answer<FuncReply<'watchKey'>>;
+	/** Ends it; does nothing if there is none. */
+	unsubscribeKey(query: FuncData<'unwatchKey'>): void;
 }
 
 /** One request, as its handler sees it. */

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 
-import type { GoawayData } from '@spock/protocol';
+import { type GoawayData, queryKey, type ServiceQuery, type WatcherStatus } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 
 import type { CloseReason } from '../sidecar-observer.ts';
@@ -15,13 +15,19 @@ export class ConnectionRegistry {
 	readonly #connections = new Map<number, Connection>();
 	readonly #closedByReason = new Map<CloseReason, number>();
 	readonly #emptied: () => void;
+	readonly #left: (connection: Connection) => void;
 	#nextId = 1;
 	#opened = 0;
 	#refused = 0;
 	#sweepTimer: TimerHandle | undefined;
 
-	/** `emptied` is called whenever the last connection is gone. */
-	constructor(context: Omit<ConnectionContext, 'closed'>, emptied: () => void) {
+	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
+	constructor(
+		context: Omit<ConnectionContext, 'closed'>,
+		emptied: () => void,
+		left: (connection: Connection) => void = () => undefined,
+	) {
+		this.#left = left;
 		this.#context = { ...context, closed: (connection, reason) => this.#remove(connection, reason) };
 		this.#emptied = emptied;
 	}
@@ -36,6 +42,12 @@ export class ConnectionRegistry {
 
 	get inFlight(): number {
 		return this.#sum((connection) => connection.inFlight);
+	}
+
+	/** The clients that subscribe to just this query. */
+	watchers(query: ServiceQuery): WatcherStatus[] {
+		const key = queryKey(query);
+		return [...this.#connections.values()].flatMap((connection) => connection.watcher(key) ?? []);
 	}
 
 	/** Totals since the start, by name. */
@@ -85,6 +97,7 @@ export class ConnectionRegistry {
 		if (!this.#connections.delete(connection.id)) return;
 		this.#closedByReason.set(reason, (this.#closedByReason.get(reason) ?? 0) + 1);
 		this.#context.observer.connectionClosed?.(connection.id, reason, connection.bytesRead, connection.bytesWritten);
+		this.#left(connection);
 		if (this.#connections.size === 0) {
 			this.close();
 			this.#emptied();

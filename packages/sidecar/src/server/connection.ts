@@ -1,21 +1,28 @@
+import { setMaxListeners } from 'node:events';
 import type { Duplex } from 'node:stream';
 
 import {
 	encodePayload,
 	encodePush,
 	type GoawayData,
+	type HelloData,
+	type KeyQuery,
+	type KeySnapshot,
+	type RegistrationReply,
 	readClientMessage,
 	type ServiceQuery,
+	type ServiceSnapshot,
 	type ServiceSource,
+	type WatcherStatus,
 } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../sidecar-observer.ts';
 import type { Answer } from './answer.ts';
+import { Pushes } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
-import { snapshotPayload, snapshotPush } from './snapshot-text.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { snapshotPayload } from './snapshot-text.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -35,12 +42,12 @@ export class Connection implements RequestsPort {
 	readonly #context: ConnectionContext;
 	readonly #framed: FramedSocket;
 	readonly #requests: Requests;
-	readonly #subscriptions: Subscriptions;
+	readonly #pushes: Pushes;
 	#reason: CloseReason = 'client';
 	#badFramesInARow = 0;
 	#peerEnded = false;
 	#ending = false;
-	#features: readonly string[] = [];
+	#hello: HelloData | undefined;
 	#endTimer: TimerHandle | undefined;
 	#partialSinceMs: number | undefined;
 	// Made when first needed: most connections never wait for anything.
@@ -50,13 +57,13 @@ export class Connection implements RequestsPort {
 		this.id = id;
 		this.#context = context;
 		this.#requests = new Requests(context, this);
-		this.#subscriptions = new Subscriptions(
+		this.#pushes = new Pushes(
 			context.source,
 			{
 				isBusy: () => this.#framed.bufferedBytes > PUSH_BUSY_BYTES,
-				push: (snapshot) => {
+				push: (line) => {
 					context.observer.pushed?.('sent');
-					this.send(snapshotPush(snapshot));
+					this.send(line);
 				},
 				superseded: () => context.observer.pushed?.('superseded'),
 			},
@@ -79,7 +86,7 @@ export class Connection implements RequestsPort {
 
 	/** Subscriptions of this client. */
 	get subscriptions(): number {
-		return this.#subscriptions.size;
+		return this.#pushes.size;
 	}
 
 	/** Requests that wait for an answer. */
@@ -95,18 +102,34 @@ export class Connection implements RequestsPort {
 		return this.#framed.bytesWritten;
 	}
 
-	greet(features: readonly string[]): void {
-		this.#features = features;
+	greet(hello: HelloData): void {
+		this.#hello = hello;
 	}
 
-	subscribe(query: ServiceQuery): Promise<Answer<never>> | Answer<never> {
-		const found = this.#subscriptions.add(query, this.#aliveSignal(), undefined);
-		if (found instanceof Promise) return found.then((snapshot) => snapshotPayload(snapshot) as Answer<never>);
-		return snapshotPayload(found) as Answer<never>;
+	/** Who this client is, if it subscribes to just this query. */
+	watcher(key: string): WatcherStatus | undefined {
+		if (!this.#pushes.services.has(key)) return undefined;
+		return { connection: this.id, client: this.#hello?.client ?? null, pid: this.#hello?.pid ?? null };
+	}
+
+	subscribe(query: ServiceQuery): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
+		return payloadOf(this.#pushes.services.add(query, this.#aliveSignal(), undefined));
 	}
 
 	unsubscribe(query: ServiceQuery): void {
-		this.#subscriptions.remove(query);
+		this.#pushes.services.remove(query);
+	}
+
+	subscribeKey(query: KeyQuery): Promise<Answer<KeySnapshot>> | Answer<KeySnapshot> {
+		return payloadOf(this.#pushes.keys.add(query, this.#aliveSignal(), undefined));
+	}
+
+	unsubscribeKey(query: KeyQuery): void {
+		this.#pushes.keys.remove(query);
+	}
+
+	told(registration: RegistrationReply): void {
+		if (this.#hello?.features?.includes('push')) this.send(encodePush('registration', encodePayload(registration)));
 	}
 
 	/** Sends a line with the others of this tick. */
@@ -126,14 +149,14 @@ export class Connection implements RequestsPort {
 
 	/** Asks the client to go elsewhere, if it understands that. */
 	goaway(data: GoawayData): void {
-		if (this.#features.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
+		if (this.#hello?.features?.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
 	}
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */
 	end(reason: CloseReason): void {
 		if (!this.#ending) this.#reason = reason;
 		this.#ending = true;
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#endIfIdle();
 	}
 
@@ -200,7 +223,7 @@ export class Connection implements RequestsPort {
 		this.#reason = reason;
 		this.#ending = true;
 		this.#requests.cancelAll();
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
 		// might never see the failure.
 		this.#framed.discardInput();
@@ -224,13 +247,13 @@ export class Connection implements RequestsPort {
 			this.#endTimer = undefined;
 			this.#framed.resume();
 		}
-		this.#subscriptions.flush();
+		this.#pushes.flush();
 	}
 
 	/** The client has sent its last request: it gets every answer, then we end too. */
 	#onPeerEnded(): void {
 		this.#peerEnded = true;
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#endIfIdle();
 	}
 
@@ -245,14 +268,22 @@ export class Connection implements RequestsPort {
 	#onClosed(error: Error | undefined): void {
 		this.#context.clock.clearTimeout(this.#endTimer);
 		this.#requests.cancelAll();
-		this.#subscriptions.clear();
+		this.#pushes.clear();
 		this.#alive?.abort();
 		if (error !== undefined && this.#reason === 'client') this.#reason = 'error';
 		this.#context.closed(this, this.#reason);
 	}
 
 	#aliveSignal(): AbortSignal {
-		this.#alive ??= new AbortController();
+		if (this.#alive === undefined) {
+			this.#alive = new AbortController();
+			// Every first subscription waits with it: more than ten at once are no leak.
+			setMaxListeners(0, this.#alive.signal);
+		}
 		return this.#alive.signal;
 	}
+}
+
+function payloadOf<S extends ServiceSnapshot | KeySnapshot>(found: S | Promise<S>): Answer<S> | Promise<Answer<S>> {
+	return found instanceof Promise ? found.then(snapshotPayload) : snapshotPayload(found);
 }

@@ -1,4 +1,4 @@
-import { type Request, readClientMessage } from '@spock/protocol';
+import { type GetServiceData, type Request, readClientMessage } from '@spock/protocol';
 import { TextMemo } from '@spock/protocol/internal';
 
 import type { PreparedRequest } from './dispatcher.ts';
@@ -24,7 +24,8 @@ export class RequestMemo {
 	/** Remembers a request that was read from `{"id":N` and this rest. */
 	remember(rest: string, request: Request, prepared: PreparedRequest): void {
 		// Balancing keys are mostly seen once, and a greeting comes once from each connection.
-		if (prepared.func === 'hello' || (prepared.data as { key?: string } | null)?.key !== undefined) return;
+		const { func, data } = prepared;
+		if (func === 'hello' || (func === 'getService' && (data as GetServiceData).key !== undefined)) return;
 		if (rest.length > REQUEST_LENGTH_MAX) return;
 		// A second "id" further on would win over the first one. Then another first id makes no difference.
 		const trialId = request.id === TRIAL_ID ? TRIAL_ID + 1 : TRIAL_ID;

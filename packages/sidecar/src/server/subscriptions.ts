@@ -1,18 +1,18 @@
-import {
-	normaliseQuery,
-	queryKey,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	type ServiceSource,
-	type SourceWatch,
-	SpockError,
-} from '@spock/protocol';
+import { type SourceWatch, SpockError, type WatchedSource } from '@spock/protocol';
+
+/** What is subscribed to: services, or keys. */
+export interface Subscribable<Q, S> {
+	readonly source: WatchedSource<Q, S>;
+	/** Equal queries have equal names. */
+	keyOf(query: Q): string;
+	normalise(query: Q): Q;
+}
 
 /** Where the pushes of one connection go. */
-export interface PushSink {
+export interface PushSink<S> {
 	/** True while the client has not read what it was sent: pushes then wait, newest only. */
 	isBusy(): boolean;
-	push(snapshot: ServiceSnapshot): void;
+	push(snapshot: S): void;
 	superseded(): void;
 }
 
@@ -22,17 +22,17 @@ interface Subscription {
 	toldRevision: number;
 }
 
-/** What one connection watches. */
-export class Subscriptions {
-	readonly #source: ServiceSource;
-	readonly #sink: PushSink;
+/** What one connection watches of one kind. */
+export class Subscriptions<Q, S extends { readonly revision: number }> {
+	readonly #kind: Subscribable<Q, S>;
+	readonly #sink: PushSink<S>;
 	readonly #countMax: number;
 	readonly #subscriptions = new Map<string, Subscription>();
 	// The newest snapshot of each query that the client has not been told yet: bounded by the number of subscriptions.
-	readonly #waiting = new Map<string, ServiceSnapshot>();
+	readonly #waiting = new Map<string, S>();
 
-	constructor(source: ServiceSource, sink: PushSink, countMax: number) {
-		this.#source = source;
+	constructor(kind: Subscribable<Q, S>, sink: PushSink<S>, countMax: number) {
+		this.#kind = kind;
 		this.#sink = sink;
 		this.#countMax = countMax;
 	}
@@ -41,20 +41,22 @@ export class Subscriptions {
 		return this.#subscriptions.size;
 	}
 
+	/** True for the key of a query that is watched. */
+	has(key: string): boolean {
+		return this.#subscriptions.has(key);
+	}
+
 	/** Starts to watch; gives the snapshot to reply with, at once if it is known. Watching twice is watching once. */
-	add(
-		query: ServiceQuery,
-		signal: AbortSignal,
-		timeoutMs: number | undefined,
-	): ServiceSnapshot | Promise<ServiceSnapshot> {
-		const key = queryKey(query);
-		const asked = normaliseQuery(query);
+	add(query: Q, signal: AbortSignal, timeoutMs: number | undefined): S | Promise<S> {
+		const { source } = this.#kind;
+		const key = this.#kind.keyOf(query);
+		const asked = this.#kind.normalise(query);
 		if (!this.#subscriptions.has(key)) this.#open(key, asked);
-		const known = this.#source.peek(asked);
+		const known = source.peek(asked);
 		if (known !== undefined) return this.#reply(key, known);
 		const wait = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
-		return this.#source.get(asked, wait).then(
-			(first) => this.#reply(key, this.#source.peek(asked) ?? first),
+		return source.get(asked, wait).then(
+			(first) => this.#reply(key, source.peek(asked) ?? first),
 			(error: unknown) => {
 				// The client was told that it does not watch: it must not get pushes.
 				if (this.#subscriptions.get(key)?.toldRevision === Number.POSITIVE_INFINITY) this.remove(asked);
@@ -63,8 +65,8 @@ export class Subscriptions {
 		);
 	}
 
-	remove(query: ServiceQuery): void {
-		const key = queryKey(query);
+	remove(query: Q): void {
+		const key = this.#kind.keyOf(query);
 		this.#subscriptions.get(key)?.watch.stop();
 		this.#subscriptions.delete(key);
 		this.#waiting.delete(key);
@@ -85,7 +87,7 @@ export class Subscriptions {
 		this.#waiting.clear();
 	}
 
-	#open(key: string, query: ServiceQuery): void {
+	#open(key: string, query: Q): void {
 		if (this.#subscriptions.size >= this.#countMax) {
 			throw new SpockError('OVERLOADED', `this connection has ${this.#countMax} subscriptions, which is the limit`, {
 				details: { subscriptionsMax: this.#countMax },
@@ -94,7 +96,7 @@ export class Subscriptions {
 		// Held back until the reply is sent: a push must not come before the answer to the question it belongs to.
 		let toldRevision = Number.POSITIVE_INFINITY;
 		const subscription = {
-			watch: this.#source.watch(query, {
+			watch: this.#kind.source.watch(query, {
 				next: (snapshot) => {
 					if (snapshot.revision > toldRevision) this.#tell(key, snapshot);
 				},
@@ -109,14 +111,14 @@ export class Subscriptions {
 		this.#subscriptions.set(key, subscription);
 	}
 
-	#reply(key: string, snapshot: ServiceSnapshot): ServiceSnapshot {
+	#reply(key: string, snapshot: S): S {
 		const subscription = this.#subscriptions.get(key);
 		if (subscription !== undefined) subscription.toldRevision = snapshot.revision;
 		this.#waiting.delete(key);
 		return snapshot;
 	}
 
-	#tell(key: string, snapshot: ServiceSnapshot): void {
+	#tell(key: string, snapshot: S): void {
 		const subscription = this.#subscriptions.get(key);
 		if (subscription !== undefined) subscription.toldRevision = snapshot.revision;
 		if (this.#waiting.has(key)) this.#sink.superseded();

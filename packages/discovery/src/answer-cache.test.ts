@@ -6,7 +6,7 @@ import { A, B, createSource, instance, query, recorder, refused } from '../test/
 
 describe('reading', () => {
 	it('many readers of equal questions share one watch, and its first answer', async () => {
-		const { source, watching, last } = createSource();
+		const { source, watching, last, clock } = createSource();
 		const reads = [
 			source.get({ service: 'barista', tags: ['b', 'a'] }),
 			source.get({ service: 'barista', tags: ['a', 'b', 'a'] }),
@@ -23,6 +23,7 @@ describe('reading', () => {
 			instances: A,
 			source: 'live',
 			ageMs: 0,
+			verifiedAt: clock.wallNow(),
 		});
 	});
 
@@ -30,7 +31,14 @@ describe('reading', () => {
 		const { source, last } = createSource();
 		const read = source.get({ service: 'barista', tags: [] });
 		last().answered([]);
-		expect(Object.keys(await read).sort()).toEqual(['ageMs', 'instances', 'revision', 'service', 'source']);
+		expect(Object.keys(await read).sort()).toEqual([
+			'ageMs',
+			'instances',
+			'revision',
+			'service',
+			'source',
+			'verifiedAt',
+		]);
 	});
 
 	it('the same frozen object is given while it is live and unchanged', async () => {

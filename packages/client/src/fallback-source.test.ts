@@ -1,0 +1,128 @@
+import type { ServiceSource, SnapshotObserver } from '@spock/protocol';
+import { FakeClock, fakeSnapshot, settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { simulate } from '../test/simulated-client.ts';
+import { FallbackSource } from './fallback-source.ts';
+import { DEFAULT_FALLBACK_AFTER_MS, resolveOptions } from './options.ts';
+import { SidecarSource } from './sidecar-source.ts';
+
+/** A fallback whose answers the test gives. */
+function scriptedSource(): { readonly source: ServiceSource; readonly observers: Set<SnapshotObserver> } {
+	const observers = new Set<SnapshotObserver>();
+	const source: ServiceSource = {
+		name: 'scripted',
+		peek: () => undefined,
+		get: () => new Promise(() => undefined),
+		list: () => Promise.resolve({ services: [], source: 'live', ageMs: 0, verifiedAt: 0 }),
+		watch: (_query, observer) => {
+			observers.add(observer);
+			return { stop: () => void observers.delete(observer) };
+		},
+		close: () => Promise.resolve(),
+	};
+	return { source, observers };
+}
+
+describe('a fallback', () => {
+	it('is asked when the sidecar has been away for its time, and not before', async () => {
+		const { source, observers } = scriptedSource();
+		const { diplomat, clock } = await simulate({ fallback: source }, {}, 'ECONNREFUSED');
+		expect(diplomat.pick('barista')).toBeUndefined();
+		await clock.advance(DEFAULT_FALLBACK_AFTER_MS - 1);
+		expect(observers.size).toBe(0);
+		await clock.advance(1);
+		expect(observers.size).toBe(1);
+		for (const observer of observers) observer.next(fakeSnapshot('barista', 1, ['10.9.9.9:80']));
+		expect(diplomat.pick('barista')?.host).toBe('10.9.9.9');
+		await diplomat.close();
+		expect([observers.size, clock.pendingTimers]).toEqual([0, 0]);
+	});
+
+	it('is never asked while there is a connection, however long the sidecar takes; but when it is lost meanwhile', async () => {
+		const { source, observers } = scriptedSource();
+		const hold = {
+			handle: ({ func }: { readonly func: string }) => (func === 'watchService' ? 'hold' : undefined),
+		} as const;
+		const { diplomat, clock, sidecar, network } = await simulate({ fallback: source, heartbeatMs: 60_000 }, hold);
+		const waiting = diplomat.getService('barista', { timeoutMs: 30_000 });
+		await clock.advance(4 * DEFAULT_FALLBACK_AFTER_MS);
+		expect(observers.size).toBe(0);
+		network.failsWith = 'ECONNREFUSED';
+		sidecar.connection.drop();
+		await clock.advance(DEFAULT_FALLBACK_AFTER_MS);
+		expect(observers.size).toBeGreaterThan(0);
+		for (const observer of [...observers]) observer.next(fakeSnapshot('barista', 1, ['10.9.9.9:80']));
+		expect(await waiting).toMatchObject({ host: '10.9.9.9' });
+		await diplomat.close();
+	});
+
+	it('whose own registry goes away says so: its answers are stale as any other’s', async () => {
+		const { source, observers } = scriptedSource();
+		const { diplomat, clock } = await simulate({ fallback: source }, {}, 'ECONNREFUSED');
+		diplomat.pick('barista');
+		await clock.advance(DEFAULT_FALLBACK_AFTER_MS);
+		const stale = { ...fakeSnapshot('barista', 1, ['10.9.9.9:80']), source: 'last-known-good', ageMs: 40 } as const;
+		for (const observer of observers) observer.next(stale);
+		await clock.advance(2);
+		expect(diplomat.pick('barista')).toMatchObject({ host: '10.9.9.9', stale: true, ageMs: 42 });
+		await diplomat.close();
+	});
+
+	it('may end a watch with the answer that it gives at once', async () => {
+		const { source, observers } = scriptedSource();
+		const atOnce: ServiceSource = {
+			...source,
+			watch: (query, observer) => {
+				const watch = source.watch(query, observer);
+				observer.next(fakeSnapshot('barista', 1, ['10.9.9.9:80']));
+				return watch;
+			},
+		};
+		const clock = new FakeClock();
+		const transport = (): never => {
+			throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+		};
+		const options = resolveOptions({ path: '/nowhere.sock', clock, transport });
+		const both = new FallbackSource(new SidecarSource(options), options, atOnce);
+		const heard: string[] = [];
+		const watch = both.watch(
+			{ service: 'barista' },
+			{
+				next: ({ service }) => {
+					heard.push(service);
+					watch.stop();
+				},
+			},
+		);
+		await clock.advance(DEFAULT_FALLBACK_AFTER_MS);
+		expect([heard, observers.size]).toEqual([['barista'], 0]);
+		await both.close();
+	});
+
+	it('costs a client whose sidecar answers no timer', async () => {
+		const { source } = scriptedSource();
+		const { diplomat, clock, sidecar } = await simulate({ fallback: source });
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		await diplomat.getService('barista');
+		await settle();
+		const timers = clock.pendingTimers;
+		const plain = await simulate();
+		plain.sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		await plain.diplomat.getService('barista');
+		await settle();
+		expect(timers).toBe(plain.clock.pendingTimers);
+		await Promise.all([diplomat.close(), plain.diplomat.close()]);
+	});
+
+	it('leaves keys and registrations to the sidecar, whose answers go on with their age', async () => {
+		const { source } = scriptedSource();
+		const { diplomat, clock } = await simulate({ fallback: source }, {}, 'ECONNREFUSED');
+		const reading = diplomat.getKey('app/limits', { timeoutMs: 50 });
+		const registering = diplomat.register({ service: 'barista', port: 80 }, { timeoutMs: 50 });
+		const outcomes = Promise.allSettled([reading, registering]);
+		await clock.advance(50);
+		expect(await outcomes).toMatchObject([{ reason: { code: 'TIMEOUT' } }, { reason: { code: 'TIMEOUT' } }]);
+		await diplomat.close();
+	});
+});

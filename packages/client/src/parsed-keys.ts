@@ -1,0 +1,121 @@
+import { type KeyEntry, SpockError } from '@spock/protocol';
+
+/**
+ * A validator in the form of https://standardschema.dev, as Zod, Valibot and ArkType make them. It is given the text of the
+ * value and must answer at once.
+ */
+export interface StandardSchemaLike<T> {
+	readonly '~standard': {
+		readonly validate: (
+			value: unknown,
+		) =>
+			| { readonly value: T; readonly issues?: undefined }
+			| { readonly issues: readonly { readonly message: string }[] }
+			| Promise<unknown>;
+	};
+}
+
+/** Makes a value of a key's text; throws, or answers with issues, where it is not what was agreed. */
+export type ConfigParser<T> = ((text: string, key: string) => T) | StandardSchemaLike<T>;
+
+/** What one key says. */
+interface Parsed<T> {
+	/** What was read last, good or bad; undefined before that. */
+	text: string | undefined;
+	/** The last good value. */
+	good: { readonly value: T } | undefined;
+	/** Why `text` is not good. */
+	error: SpockError | undefined;
+}
+
+/** What a snapshot has changed. */
+export interface ParsedUpdate {
+	/** True if a value was added, replaced or removed. */
+	readonly changed: boolean;
+	/** What is wrong with values that have just come. */
+	readonly errors: readonly SpockError[];
+}
+
+/** The values of keys, parsed once for each text. A key whose new text is bad keeps its last good value. Pure. */
+export class ParsedKeys<T> {
+	readonly #parse: ConfigParser<T>;
+	readonly #keys = new Map<string, Parsed<T>>();
+
+	constructor(parse: ConfigParser<T>) {
+		this.#parse = parse;
+	}
+
+	/** Why some key is not what its text says; undefined when all are good. */
+	get error(): SpockError | undefined {
+		for (const { error } of this.#keys.values()) if (error !== undefined) return error;
+		return undefined;
+	}
+
+	/** The last good value of a key that is there. */
+	good(key: string): { readonly value: T } | undefined {
+		return this.#keys.get(key)?.good;
+	}
+
+	/** The good values by key. */
+	values(): ReadonlyMap<string, T> {
+		const values = new Map<string, T>();
+		for (const [key, { good }] of this.#keys) if (good !== undefined) values.set(key, good.value);
+		return values;
+	}
+
+	/** Takes the keys that there are now; all others are gone. */
+	update(entries: readonly KeyEntry[]): ParsedUpdate {
+		const gone = new Set(this.#keys.keys());
+		const errors: SpockError[] = [];
+		let changed = false;
+		for (const entry of entries) {
+			gone.delete(entry.key);
+			const outcome = this.#read(entry);
+			if (outcome === 'changed') changed = true;
+			else if (outcome !== 'same') errors.push(outcome);
+		}
+		for (const key of gone) {
+			if (this.#keys.get(key)?.good !== undefined) changed = true;
+			this.#keys.delete(key);
+		}
+		return { changed, errors };
+	}
+
+	#read({ key, value: text, encoding }: KeyEntry): 'same' | 'changed' | SpockError {
+		let parsed = this.#keys.get(key);
+		if (parsed === undefined) {
+			parsed = { text: undefined, good: undefined, error: undefined };
+			this.#keys.set(key, parsed);
+		}
+		// Base64 and text of other bytes may look alike.
+		const seen = `${encoding ?? ''} ${text}`;
+		if (parsed.text === seen) return 'same';
+		parsed.text = seen;
+		try {
+			const value = this.#apply(encoding === undefined ? text : decode(text), key);
+			parsed.good = { value };
+			parsed.error = undefined;
+			return 'changed';
+		} catch (cause) {
+			const reason = cause instanceof Error ? cause.message : String(cause);
+			const message = `the value of ${JSON.stringify(key)} is refused: ${reason}`;
+			parsed.error = new SpockError('BAD_VALUE', message, { details: { key }, cause });
+			return parsed.error;
+		}
+	}
+
+	#apply(text: string, key: string): T {
+		const parse = this.#parse;
+		// Asked first, because some libraries make schemas that are functions.
+		if (!('~standard' in parse)) return parse(text, key);
+		const result = parse['~standard'].validate(text);
+		if (result instanceof Promise) throw new TypeError('the schema answers with a promise: it must answer at once');
+		if (result.issues !== undefined) throw new Error(result.issues.map(({ message }) => message).join('; '));
+		return result.value;
+	}
+}
+
+/** Throws a TypeError for bytes that are no text. */
+function decode(base64: string): string {
+	return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(base64, 'base64'));
+}

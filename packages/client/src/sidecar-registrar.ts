@@ -1,0 +1,151 @@
+import {
+	type CallOptions,
+	type DeregisterServiceData,
+	type FuncName,
+	type RegisterServiceData,
+	type RegistrationListener,
+	type RegistrationReply,
+	type ReportServiceData,
+	type ServiceRegistrar,
+	SpockError,
+} from '@spock/protocol';
+import { isObject } from '@spock/protocol/internal';
+
+import type { CallTraits } from './call.ts';
+import { BACKGROUND, QUESTION } from './call-traits.ts';
+import type { ResolvedOptions } from './options.ts';
+import { RetrySchedule } from './retry-schedule.ts';
+import type { Session } from './session.ts';
+
+/** Delays between attempts to register again while the sidecar answers with failures. */
+const REGISTER_AGAIN = { retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true };
+
+/** Makes a call of the client, now or when there is a connection. */
+export type CallSidecar = (func: FuncName, data: unknown, traits: CallTraits, options: CallOptions) => Promise<unknown>;
+
+interface Wanted {
+	data: RegisterServiceData;
+	last: RegistrationReply;
+	readonly listener: RegistrationListener;
+}
+
+/** Instances registered through a sidecar: made again on every new connection, with what was reported of them last. */
+export class SidecarRegistrar implements ServiceRegistrar {
+	readonly #call: CallSidecar;
+	readonly #timeoutMs: number;
+	readonly #retry: RetrySchedule;
+	readonly #wanted = new Map<string, Wanted>();
+	#session: Session | undefined;
+	/** Sessions so far: a registration that was made on one of them is unknown to the next. */
+	#sessions = 0;
+
+	constructor(options: ResolvedOptions, call: CallSidecar) {
+		this.#call = call;
+		this.#timeoutMs = options.timeoutMs;
+		this.#retry = new RetrySchedule({ ...options, ...REGISTER_AGAIN }, () => this.#registerAgain());
+	}
+
+	register(
+		data: RegisterServiceData,
+		listener: RegistrationListener,
+		options: CallOptions = {},
+	): Promise<RegistrationReply> {
+		const sessions = this.#sessions;
+		// Within the reply's own tick: what is pushed right behind it must find its registration.
+		const read = (last: unknown): RegistrationReply => {
+			// A baseline sidecar may answer what it does not know with nothing.
+			if (!isRegistration(last)) throw new SpockError('UNKNOWN_FUNC', 'this sidecar is older: it cannot register');
+			const wanted = { data: { ...data, id: last.id }, last, listener };
+			this.#wanted.set(last.id, wanted);
+			// The connection changed while it was being registered: the new one may know nothing of it.
+			if (this.#sessions !== sessions) this.#register(wanted);
+			return last;
+		};
+		return this.#call('registerService', data, { ...QUESTION, read }, options) as Promise<RegistrationReply>;
+	}
+
+	report(report: ReportServiceData, options: CallOptions = {}): Promise<RegistrationReply> {
+		const wanted = this.#wanted.get(report.id);
+		if (wanted !== undefined) {
+			const { note: _, ...data } = wanted.data;
+			wanted.data = { ...data, ...report };
+		}
+		return this.#call('reportService', report, QUESTION, options) as Promise<RegistrationReply>;
+	}
+
+	deregister(which: DeregisterServiceData, options: CallOptions = {}): Promise<null> {
+		// Before it is asked for: a reconnect must not register again what is not wanted any more.
+		this.#wanted.delete(which.id);
+		return this.#call('deregisterService', which, QUESTION, options) as Promise<null>;
+	}
+
+	/** There is a new connection: everything is registered on it. */
+	adopted(session: Session): void {
+		this.#session = session;
+		this.#sessions++;
+		this.#registerAgain();
+	}
+
+	/** There is no connection: what is known is not sure any more. */
+	lost(reason: string): void {
+		this.#session = undefined;
+		this.#retry.cancel();
+		for (const wanted of this.#wanted.values()) this.#pending(wanted, reason);
+	}
+
+	/** A registration has changed. False for data that is none. */
+	push(data: unknown): boolean {
+		if (!isRegistration(data)) return false;
+		const wanted = this.#wanted.get(data.id);
+		if (wanted === undefined) return true;
+		if (data.state === 'deregistered') this.#wanted.delete(data.id);
+		this.#tell(wanted, data);
+		return true;
+	}
+
+	/** Forgets everything; nobody is told anything after it. */
+	close(): void {
+		this.lost('the client was closed, and its sidecar deregisters what it held');
+		this.#wanted.clear();
+	}
+
+	#registerAgain(): void {
+		this.#retry.cancel();
+		for (const wanted of this.#wanted.values()) this.#register(wanted);
+	}
+
+	#register(wanted: Wanted): void {
+		const session = this.#session;
+		if (session === undefined) return;
+		const isCurrent = (): boolean => this.#session === session && this.#wanted.get(wanted.last.id) === wanted;
+		session.send(
+			'registerService',
+			wanted.data,
+			BACKGROUND,
+			this.#timeoutMs,
+			(reply) => {
+				if (!isCurrent() || !isRegistration(reply)) return;
+				this.#retry.reset();
+				this.#tell(wanted, reply);
+			},
+			(error) => {
+				if (!isCurrent()) return;
+				this.#pending(wanted, error.message);
+				this.#retry.schedule(error);
+			},
+		);
+	}
+
+	#pending(wanted: Wanted, error: string): void {
+		this.#tell(wanted, { ...wanted.last, state: 'pending', error });
+	}
+
+	#tell(wanted: Wanted, reply: RegistrationReply): void {
+		wanted.last = reply;
+		wanted.listener(reply);
+	}
+}
+
+function isRegistration(data: unknown): data is RegistrationReply {
+	return isObject(data) && typeof data['id'] === 'string' && typeof data['state'] === 'string';
+}

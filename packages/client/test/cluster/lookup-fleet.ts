@@ -1,0 +1,137 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { waitFor } from '@spock/testkit';
+import { build } from 'esbuild';
+
+import {
+	type Agreement,
+	addAgreements,
+	addTallies,
+	type LookupCommand,
+	type LookupReply,
+	type LookupSettings,
+	type Tally,
+} from './lookup-messages.ts';
+
+const PROCESSES = 4;
+const CLIENTS_EACH = 8;
+/** Every client looks up every service once before it is ready: thousands of first lookups take their time. */
+const READY_MS_MAX = 90_000;
+const ANSWER_MS_MAX = 30_000;
+
+type ReplyTo<Kind extends LookupCommand['kind']> = Extract<LookupReply, { readonly kind: Kind }>;
+
+/** 32 clients in 4 processes that look up without pause. */
+export class LookupFleet implements AsyncDisposable {
+	readonly #directory: string;
+	readonly #workers: ChildProcess[];
+
+	private constructor(directory: string, workers: ChildProcess[]) {
+		this.#directory = directory;
+		this.#workers = workers;
+	}
+
+	/** Resolves when every client has looked up every service once. */
+	static async start(path: string, services: readonly string[]): Promise<LookupFleet> {
+		const directory = await mkdtemp('/tmp/spock-fleet-');
+		const worker = join(directory, 'lookup-worker.mjs');
+		await build({
+			entryPoints: [fileURLToPath(new URL('lookup-worker.ts', import.meta.url))],
+			outfile: worker,
+			bundle: true,
+			format: 'esm',
+			platform: 'node',
+			target: 'node20.19',
+			conditions: ['@spock/source'],
+			logLevel: 'error',
+		});
+		const settings: LookupSettings = { path, clients: CLIENTS_EACH, services };
+		const workers = Array.from({ length: PROCESSES }, () =>
+			fork(worker, [JSON.stringify(settings)], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+		);
+		const fleet = new LookupFleet(directory, workers);
+		try {
+			await Promise.all(workers.map((process) => reply(process, 'ready', READY_MS_MAX)));
+			return fleet;
+		} catch (error) {
+			await fleet[Symbol.asyncDispose]();
+			throw error;
+		}
+	}
+
+	/** What happened since the last tally. */
+	async tally(): Promise<Tally> {
+		return addTallies(await this.#ask({ kind: 'tally' }));
+	}
+
+	/** Waits until every client has what `read` gives, which is asked again and again. Rejects with a difference at the bound. */
+	async whenAgreed(read: () => Promise<Readonly<Record<string, string>>>, timeoutMs: number): Promise<Agreement> {
+		let last: Agreement | undefined;
+		let readMs = Number.NEGATIVE_INFINITY;
+		try {
+			return await waitFor(
+				'all clients to agree with Consul',
+				async () => {
+					// Read again now and then: a write that hung in a fault may still come to pass.
+					if (performance.now() - readMs > 1000) {
+						await this.#ask({ kind: 'expect', expected: await read() });
+						readMs = performance.now();
+					}
+					last = addAgreements(await this.#ask({ kind: 'agreement' }));
+					return last.differing === 0 ? last : undefined;
+				},
+				timeoutMs,
+			);
+		} catch (error) {
+			const { differing = 0, example = null } = last ?? {};
+			throw new Error(`${differing} of the clients' services differ from Consul's. ${example}`, { cause: error });
+		}
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await Promise.all(
+			this.#workers.map(async (process) => {
+				if (process.exitCode !== null || process.signalCode !== null) return;
+				const ended = once(process, 'exit');
+				process.kill('SIGKILL');
+				await ended;
+			}),
+		);
+		await rm(this.#directory, { recursive: true, force: true });
+	}
+
+	/** All processes at once; one command is under way at a time. */
+	#ask<Command extends LookupCommand>(command: Command): Promise<ReplyTo<Command['kind']>[]> {
+		return Promise.all(
+			this.#workers.map((process) => {
+				const answer = reply(process, command.kind, ANSWER_MS_MAX) as Promise<ReplyTo<Command['kind']>>;
+				process.send(command);
+				return answer;
+			}),
+		);
+	}
+}
+
+/** The next message of a process, which must be of this kind. */
+function reply(process: ChildProcess, kind: LookupReply['kind'], timeoutMs: number): Promise<LookupReply> {
+	return new Promise((resolve, reject) => {
+		const end = (settle: () => void): void => {
+			clearTimeout(timer);
+			process.off('message', onMessage);
+			process.off('exit', onExit);
+			settle();
+		};
+		const onMessage = (message: LookupReply): void => {
+			if (message.kind === kind) end(() => resolve(message));
+			else end(() => reject(new Error(message.kind === 'failed' ? message.why : `unexpected ${message.kind}`)));
+		};
+		const onExit = (code: number | null): void => end(() => reject(new Error(`a process of clients ended: ${code}`)));
+		const timer = setTimeout(() => end(() => reject(new Error(`no ${kind} within ${timeoutMs} ms`))), timeoutMs);
+		process.on('message', onMessage);
+		process.on('exit', onExit);
+	});
+}

@@ -1,0 +1,51 @@
+import type { ServiceInstance, SpockError } from '@spock/protocol';
+
+/** What one member of a chain has said of one query so far. */
+export interface MemberWord {
+	/** Its last good answer; undefined before the first. */
+	readonly instances: readonly ServiceInstance[] | undefined;
+	/** Why it cannot answer now; undefined while it can. */
+	readonly error: SpockError | undefined;
+	/** True if it knew the service when it was last asked, in this watch or an earlier one. */
+	readonly knew: boolean;
+	/** True when it has had its time to say a first word. */
+	readonly isLate: boolean;
+}
+
+/** What the chain says: an answer or a failure, of one member; or nothing yet. */
+export type ChainChoice =
+	| { readonly kind: 'waiting' }
+	| { readonly kind: 'answered'; readonly member: number; readonly instances: readonly ServiceInstance[] }
+	| { readonly kind: 'failed'; readonly member: number; readonly error: SpockError };
+
+const WAITING: ChainChoice = { kind: 'waiting' };
+
+/**
+ * The first member that knows the service speaks for the chain. A member that knew it keeps the word while it fails, so
+ * that an outage never swaps a service's instances for another registry's. A member that never knew it is passed over
+ * when it says so, when it fails, or when it is late. That nobody knows the service is believed only of members that all
+ * can answer.
+ */
+export function chooseMember(members: readonly MemberWord[]): ChainChoice {
+	let failed: ChainChoice | undefined;
+	let isPending = false;
+	let empty: ChainChoice | undefined;
+	for (const [member, { instances, error, knew, isLate }] of members.entries()) {
+		if (instances !== undefined && instances.length > 0) {
+			return error === undefined ? { kind: 'answered', member, instances } : { kind: 'failed', member, error };
+		}
+		if (error !== undefined) {
+			// It knew the service when it was last asked: nobody may stand in for it.
+			if (knew) return { kind: 'failed', member, error };
+			failed ??= { kind: 'failed', member, error };
+		} else if (instances !== undefined) {
+			empty ??= { kind: 'answered', member, instances };
+		} else if (knew || !isLate) {
+			return WAITING;
+		} else {
+			isPending = true;
+		}
+	}
+	if (failed !== undefined) return failed;
+	return isPending || empty === undefined ? WAITING : empty;
+}

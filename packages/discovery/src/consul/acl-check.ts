@@ -1,0 +1,61 @@
+import { type ServiceInstance, type ServiceQuery, SpockError } from '@spock/protocol';
+
+import { sendRequest } from './consul-client.ts';
+import type { ConsulHttp } from './consul-http.ts';
+
+/** Nodes that are asked about at once. */
+const NODES_MAX = 8;
+
+/**
+ * Asks Consul whether whoever asks may read the service at all, and throws ACL_DENIED if not: under default deny an empty list may
+ * be a denial that Consul does not tell as one. `before`: the last known instances. Where Consul cannot tell, an empty answer is believed.
+ */
+export async function refuseIfDenied(
+	http: ConsulHttp,
+	query: ServiceQuery,
+	before: readonly ServiceInstance[],
+	signal: AbortSignal,
+): Promise<void> {
+	const { service, datacenter } = query;
+	// What a peer exports has rules of its own there.
+	if (query.peer !== undefined) return;
+	// An instance is seen by who may read its service and its node.
+	const nodes = [...new Set(before.map(({ instance }) => instance.split('/', 1)[0] ?? ''))].slice(0, NODES_MAX);
+	const body = [
+		{ Resource: 'service', Access: 'read', Segment: service },
+		...nodes.map((node) => ({ Resource: 'node', Access: 'read', Segment: node })),
+	];
+	let isAllowed: boolean;
+	try {
+		isAllowed = await http.call(
+			{
+				parameters: http.placeParameters(datacenter),
+				send: (client, common) =>
+					sendRequest(client, common, { method: 'POST', path: '/internal/acl/authorize', body }),
+				read: (_response, answer) => mayRead(answer),
+			},
+			{ signal },
+		);
+	} catch (error) {
+		// An answer without a verdict: no such endpoint, or no ACLs. Without any answer the empty list is not believed.
+		if (SpockError.is(error, 'UNAVAILABLE') && error.details['status'] !== undefined) return;
+		throw error;
+	}
+	if (isAllowed) return;
+	throw new SpockError(
+		'ACL_DENIED',
+		`Consul does not let this token, or anybody without one, read ${JSON.stringify(service)}`,
+		{
+			details: { service },
+		},
+	);
+}
+
+/** True unless the service, or every node that was asked about, is denied. */
+function mayRead(answer: unknown): boolean {
+	if (!Array.isArray(answer)) return true;
+	const [service, ...nodes] = answer.map(
+		(one: unknown) => (one as { readonly Allow?: unknown } | null)?.Allow !== false,
+	);
+	return service !== false && (nodes.length === 0 || nodes.includes(true));
+}

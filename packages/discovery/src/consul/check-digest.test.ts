@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+
+import { diffChecks, diffNames, digestChecks, digestNames, type StateEntry } from './check-digest.ts';
+
+const check = (more: Partial<StateEntry> = {}): StateEntry => ({
+	Node: 'n1',
+	CheckID: 'c1',
+	ServiceID: 's1',
+	ServiceName: 'barista',
+	Status: 'passing',
+	...more,
+});
+const diff = (before: readonly StateEntry[], after: readonly StateEntry[]) => {
+	const { services, nodes } = diffChecks(digestChecks(before), digestChecks(after));
+	return { services: [...services].sort(), nodes: [...nodes].sort() };
+};
+
+describe('a diff of checks', () => {
+	it.each<[string, StateEntry[], StateEntry[], string[], string[]]>([
+		[
+			'nothing changed, in another order',
+			[check(), check({ CheckID: 'c2' })],
+			[check({ CheckID: 'c2' }), check()],
+			[],
+			[],
+		],
+		['another output is none', [check()], [{ ...check(), Output: 'took 7 ms' } as StateEntry], [], []],
+		['another status', [check()], [check({ Status: 'critical' })], ['barista'], []],
+		['a check that came', [check()], [check(), check({ Node: 'n2', ServiceName: 'waiter' })], ['waiter'], []],
+		['a check that is gone', [check(), check({ Node: 'n2', ServiceName: 'waiter' })], [check()], ['waiter'], []],
+		['one went and one came', [check()], [check({ Node: 'n2', ServiceName: 'waiter' })], ['barista', 'waiter'], []],
+		['the same check under another service', [check()], [check({ ServiceName: 'waiter' })], ['barista', 'waiter'], []],
+		["a node's own check", [], [check({ ServiceID: '', ServiceName: '' })], [], ['n1']],
+		[
+			'the same id at two nodes is two checks',
+			[check()],
+			[check(), check({ Node: 'n2', Status: 'critical' })],
+			['barista'],
+			[],
+		],
+	])('%s', (_what, before, after, services, nodes) => {
+		expect(diff(before, after)).toEqual({ services, nodes });
+	});
+});
+
+describe('a diff of names', () => {
+	const names = (before: Record<string, string[] | null>, after: Record<string, string[] | null>) =>
+		[...diffNames(digestNames(before), digestNames(after))].sort();
+
+	it('tells who came, who went and whose tags changed; the order of tags and null are nothing', () => {
+		expect(names({ a: ['x', 'y'], b: null }, { a: ['y', 'x'], b: [] })).toEqual([]);
+		expect(names({ a: [], b: [] }, { b: ['v1'], c: [] })).toEqual(['a', 'b', 'c']);
+	});
+});

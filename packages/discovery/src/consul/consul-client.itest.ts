@@ -1,0 +1,24 @@
+import { startFakeConsul, waitFor } from '@spock/testkit';
+import { expect, it } from 'vitest';
+
+import { parseConsulAddress } from './consul-address.ts';
+import { ConsulCall } from './consul-call.ts';
+import { createClient, retireClient, sendRequest } from './consul-client.ts';
+
+it('a client that is retired closes what is free at once, and what is in use with its call', async () => {
+	await using fake = await startFakeConsul();
+	fake.set('barista', [{ id: 'a' }]);
+	const client = createClient(parseConsulAddress(fake.url), {}, {});
+	const ask = (parameters: Record<string, string>) =>
+		sendRequest(client, { ctx: new ConsulCall(parameters) }, { method: 'GET', path: '/health/service/barista' });
+	await Promise.all([ask({}), ask({})]);
+	const blocked = ask({ index: String(fake.index), wait: '55s' });
+	await waitFor('the query', () => fake.blocked === 1);
+	expect(fake.connections).toBe(2);
+	retireClient(client);
+	await waitFor('the free one to close', () => fake.connections === 1);
+	fake.touch();
+	expect(await blocked).toMatchObject([{ statusCode: 200 }, [{ Service: { ID: 'a' } }]]);
+	// Well before the server's own limit for an idle connection, which is 5 s.
+	await waitFor('the other one to close', () => fake.connections === 0, 3000);
+});

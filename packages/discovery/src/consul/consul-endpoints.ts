@@ -1,0 +1,52 @@
+import { stringOption } from '@spock/protocol/internal';
+
+import { type ConsulAddress, parseConsulAddress } from './consul-address.ts';
+import { type ConsulClient, createClient, retireClient } from './consul-client.ts';
+import type { ConsulConnectionOptions } from './consul-options.ts';
+import { TlsFiles, type TlsFilesOptions, type TlsSecrets } from './tls-files.ts';
+
+/** One address and the client that talks to it. */
+export class ConsulEndpoint {
+	readonly address: ConsulAddress;
+	readonly #tls: TlsFiles;
+	readonly #options: TlsFilesOptions['tls'];
+	#secrets: TlsSecrets;
+	#client: ConsulClient;
+
+	constructor(address: ConsulAddress, tls: TlsFiles, options: TlsFilesOptions['tls']) {
+		this.address = address;
+		this.#tls = tls;
+		this.#options = options;
+		this.#secrets = tls.secrets;
+		this.#client = createClient(address, tls.secrets, options);
+	}
+
+	/** The client for the next call: another one when the TLS files have changed. Calls in flight end on the one before. */
+	async client(): Promise<ConsulClient> {
+		if (!this.address.secure) return this.#client;
+		await this.#tls.look();
+		if (this.#secrets !== this.#tls.secrets) {
+			this.#secrets = this.#tls.secrets;
+			retireClient(this.#client);
+			this.#client = createClient(this.address, this.#secrets, this.#options);
+		}
+		return this.#client;
+	}
+
+	/** Cuts every connection. */
+	close(): void {
+		this.#client.destroy();
+	}
+}
+
+/** The endpoints of the given addresses. Throws a TypeError naming the option, or an Error if a TLS file is bad. */
+export function createEndpoints(
+	addresses: readonly string[],
+	{ tls = {}, onEvent, clock }: Pick<ConsulConnectionOptions, 'tls' | 'onEvent'> & Pick<TlsFilesOptions, 'clock'>,
+): readonly ConsulEndpoint[] {
+	if (addresses.length === 0) throw new TypeError('addresses must name at least one Consul address');
+	const files = new TlsFiles({ tls, clock, onEvent });
+	return addresses.map(
+		(text, number) => new ConsulEndpoint(parseConsulAddress(stringOption(`addresses[${number}]`, text)), files, tls),
+	);
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http';
+
+import { type KeyEntry, type KeyQuery, SpockError } from '@spock/protocol';
+import type { Random } from '@spock/protocol/internal';
+
+import type { BackendObserver } from '../backend.ts';
+import { isSameEntries, sortEntries, toKeyEntry } from '../key-entry.ts';
+import { WatchLoop } from '../watch-loop.ts';
+import type { ConsulHttp } from './consul-http.ts';
+import { readAnsweredKeys } from './read-keys.ts';
+
+/** Longest body that may still be an answer which fits: the shortest entries take about six times as much in Consul's form. */
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+
+/**
+ * Names that no Consul takes: its HTTP server refuses what cannot be printed, and moves these two segments away. Asking
+ * would look like a Consul that is ill.
+ */
+const NOT_A_KEY = /^\.\.?$|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+
+/**
+ * The watch of a key, or of all keys that begin with it. The loop is not started.
+ * Source: https://developer.hashicorp.com/consul/api-docs/kv#read-key
+ */
+export function consulKeyLoop(
+	http: ConsulHttp,
+	query: KeyQuery,
+	observer: BackendObserver<readonly KeyEntry[]>,
+	random: Random | undefined,
+): WatchLoop<readonly KeyEntry[]> {
+	const { key, prefix, datacenter } = query;
+	const ask = http.blocking({
+		parameters: http.readParameters(datacenter),
+		answerBytesMax: ANSWER_BYTES_MAX,
+		// `buffer`: the package would otherwise make text of bytes that are none. With `recurse` it gives all entries.
+		send: (client, common) => client.kv.get({ ...common, key, recurse: prefix === true, buffer: true } as KeyRequest),
+		read: (response: IncomingMessage, body: unknown) => readAnsweredKeys(response, body),
+	});
+	return new WatchLoop<readonly KeyEntry[]>({
+		fetch: async (from, signal) => {
+			if (NOT_A_KEY.test(key)) {
+				throw new SpockError('BAD_REQUEST', `Consul can have no key ${JSON.stringify(key)}`, {
+					details: { path: 'key' },
+				});
+			}
+			const { value: found, index } = await ask(from, signal);
+			// Only now, because an answer that is too large is an answer: Consul is well, and another address is no remedy.
+			const entries = found.map(({ key: name, bytes }) => toKeyEntry(name, bytes));
+			return { value: sortEntries(query, entries), index };
+		},
+		isSame: isSameEntries,
+		answered: (entries) => observer.answered(entries),
+		failed: (error) => observer.failed(error),
+		clock: http.clock,
+		...(random && { random }),
+	});
+}
+
+/** What the package's types leave out. */
+interface KeyRequest {
+	readonly key: string;
+	readonly recurse: boolean;
+	readonly buffer: true;
+}

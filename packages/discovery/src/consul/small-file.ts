@@ -1,0 +1,21 @@
+import { open } from 'node:fs/promises';
+
+/** Longer than any token, certificate or bundle of certificates that a system ships. */
+const BYTES_MAX = 1024 * 1024;
+
+/** The text of a file of credentials. Rejects with an Error that names the file, and never shows what stands in it. */
+export async function readSmallFile(path: string): Promise<string> {
+	let file: Awaited<ReturnType<typeof open>> | undefined;
+	try {
+		file = await open(path, 'r');
+		const stats = await file.stat();
+		if (!stats.isFile()) throw new Error('it is no file');
+		if (stats.size > BYTES_MAX) throw new Error(`it is longer than ${BYTES_MAX} bytes`);
+		return await file.readFile('utf8');
+	} catch (cause) {
+		const { code, message } = cause as NodeJS.ErrnoException;
+		throw new Error(`${path} cannot be read: ${code ?? message}`, { cause });
+	} finally {
+		await file?.close();
+	}
+}

@@ -1,0 +1,82 @@
+import { writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+
+import { FakeDns, startFakeConsul, TcpGate, tempSocket } from '@spock/testkit';
+
+import { describeBackendContract } from '../../test/run-contract.ts';
+import { chainBackend } from '../chain/chain-backend.ts';
+import { consulBackend } from '../consul/consul-backend.ts';
+import { dnsBackend } from '../dns/dns-backend.ts';
+import { createLocalBackend } from '../local/local-backend.ts';
+import type { BackendFixture, ContractInstance } from './backend-contract.ts';
+
+/** Retries come at once, because the random number is 0: nothing here waits for a back-off. */
+const random = (): number => 0;
+
+async function consulFixture(): Promise<BackendFixture> {
+	const fake = await startFakeConsul();
+	const gate = await TcpGate.open(Number(new URL(fake.url).port));
+	const backend = consulBackend({ addresses: [gate.url], random });
+	return {
+		backend,
+		setService: (service, instances) =>
+			fake.set(
+				service,
+				instances.map(({ host, port }) => ({ id: `${host}:${port}`, address: host, port })),
+			),
+		setReachable: (isReachable) => (isReachable ? gate.open() : gate.shut()),
+		close: async () => {
+			await backend.close();
+			await gate.shut();
+			await fake.stop();
+		},
+	};
+}
+
+/** Consul and a DNS server without any name, which are away together. */
+async function chainFixture(consulFirst: boolean): Promise<BackendFixture> {
+	const consul = await consulFixture();
+	const dns = await FakeDns.listen();
+	const empty = dnsBackend({ servers: [dns.address], nameTemplate: '{service}.test', ttlMsMin: 20, random });
+	const backend = chainBackend({ backends: consulFirst ? [consul.backend, empty] : [empty, consul.backend] });
+	return {
+		backend,
+		setService: consul.setService,
+		setReachable: async (isReachable) => {
+			await consul.setReachable?.(isReachable);
+			await (isReachable ? dns.listen() : dns.stop());
+		},
+		close: async () => {
+			await backend.close();
+			await consul.close();
+			await dns.stop();
+		},
+	};
+}
+
+async function fileFixture(): Promise<BackendFixture> {
+	const place = await tempSocket();
+	const file = `${place.directory}/services.json`;
+	const services: Record<string, readonly ContractInstance[]> = {};
+	const write = (): void => writeFileSync(file, JSON.stringify({ services }));
+	write();
+	const backend = await createLocalBackend({ file });
+	return {
+		backend,
+		setService: async (service, instances) => {
+			if (instances.length === 0) delete services[service];
+			else services[service] = instances;
+			write();
+			await backend.reload();
+		},
+		close: async () => {
+			await backend.close();
+			await rm(place.directory, { recursive: true, force: true });
+		},
+	};
+}
+
+describeBackendContract('Consul', consulFixture);
+describeBackendContract('a services file', fileFixture, { canBeAway: false });
+describeBackendContract('Consul before an empty DNS', () => chainFixture(true));
+describeBackendContract('Consul after an empty DNS', () => chainFixture(false));

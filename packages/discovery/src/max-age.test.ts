@@ -1,0 +1,178 @@
+import type { SpockError } from '@spock/protocol';
+import { settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { A, B, createSource, instance, query, recorder, refused } from '../test/fake-backend-source.ts';
+
+/** A source that has served A for this long without another word of the registry. */
+async function quietFor(ms: number, options: Parameters<typeof createSource>[0] = {}) {
+	const created = createSource(options);
+	created.source.watch(query, recorder());
+	created.last().answered(A);
+	await created.clock.advance(ms);
+	return created;
+}
+
+describe('maxAgeMs', () => {
+	it('an answer that the registry confirmed lately enough is given as it is, with the time of that', async () => {
+		const { source, last, clock, watching } = await quietFor(40_000);
+		last().answered([instance('a')]);
+		const verifiedAt = clock.wallNow();
+		await clock.advance(5000);
+		const answer = await source.get(query, { maxAgeMs: 5000 });
+		expect(answer).toMatchObject({ source: 'live', ageMs: 0, verifiedAt });
+		expect(answer.instances).toBe(A);
+		expect(source.peek(query)?.verifiedAt).toBe(verifiedAt - 40_000);
+		expect(watching).toHaveLength(1);
+	});
+
+	it('an older one is verified first: the watch starts anew, once for all who ask', async () => {
+		const { source, last, clock, watching } = await quietFor(5001);
+		const asked = [source.get(query, { maxAgeMs: 5000 }), source.get(query, { maxAgeMs: 0 })];
+		expect(watching.map(({ stopped }) => stopped)).toEqual([true, false]);
+		await clock.advance(20);
+		last().answered([instance('a')]);
+		for (const answer of await Promise.all(asked)) {
+			expect(answer).toMatchObject({ source: 'live', instances: A, revision: 1, verifiedAt: clock.wallNow() });
+		}
+	});
+
+	it('what the registry says instead is the answer', async () => {
+		const { source, last } = await quietFor(5001);
+		const asked = source.get(query, { maxAgeMs: 5000 });
+		last().answered(B);
+		expect((await asked).instances).toBe(B);
+	});
+
+	it('a registry that fails, or says nothing in time: UNAVAILABLE with the age and the limit', async () => {
+		const failing = await quietFor(5001);
+		const asked = failing.source.get(query, { maxAgeMs: 5000 });
+		failing.last().failed(refused);
+		const expected = {
+			code: 'UNAVAILABLE',
+			retryable: true,
+			details: { service: 'barista', ageMs: 5001, maxAgeMs: 5000 },
+		};
+		await expect(asked).rejects.toMatchObject({ ...expected, cause: refused });
+
+		const silent = await quietFor(5001);
+		let error: SpockError | undefined;
+		silent.source.get(query, { maxAgeMs: 5000, timeoutMs: 300 }).catch((reason: SpockError) => {
+			error = reason;
+		});
+		await silent.clock.advance(300);
+		expect(error).toMatchObject({ ...expected, details: { service: 'barista', ageMs: 5301, maxAgeMs: 5000 } });
+	});
+
+	it('in an outage what is young enough is served; what is not is refused at once, and the registry is left in peace', async () => {
+		const { source, last, clock, watching } = await quietFor(1000);
+		last().failed(refused);
+		expect(await source.get(query, { maxAgeMs: 5000 })).toMatchObject({ source: 'last-known-good', ageMs: 1000 });
+		await clock.advance(4001);
+		await expect(source.get(query, { maxAgeMs: 5000 })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			details: { ageMs: 5001, maxAgeMs: 5000 },
+			cause: refused,
+		});
+		expect(await source.get(query)).toMatchObject({ source: 'last-known-good', ageMs: 5001 });
+		expect(watching).toHaveLength(1);
+	});
+
+	it('the registry is asked out of turn at most once a second for one question', async () => {
+		const { source, last, clock, watching } = await quietFor(1000);
+		const first = source.get(query, { maxAgeMs: 0 });
+		expect(watching).toHaveLength(2);
+		last().answered([instance('a')]);
+		await first;
+		await clock.advance(1);
+		const second = source.get(query, { maxAgeMs: 0 });
+		await clock.advance(998);
+		expect(watching).toHaveLength(2);
+		await clock.advance(1);
+		expect(watching).toHaveLength(3);
+		last().answered([instance('a')]);
+		await second;
+		await clock.advance(1);
+		const early = source.get(query, { maxAgeMs: 0 });
+		await clock.advance(100);
+		// An answer that comes by itself is as good.
+		last().answered([instance('a')]);
+		await early;
+		await clock.advance(5000);
+		expect(watching).toHaveLength(3);
+	});
+
+	it('a registry that is silent is not asked once more while it is asked', async () => {
+		const { source, clock, watching } = await quietFor(5000);
+		source.get(query, { maxAgeMs: 0, timeoutMs: 60_000 }).catch(() => undefined);
+		await clock.advance(1500);
+		source.get(query, { maxAgeMs: 0, timeoutMs: 60_000 }).catch(() => undefined);
+		await clock.advance(5000);
+		expect(watching).toHaveLength(2);
+		await source.close();
+	});
+
+	it('a first question waits for its first answer as ever', async () => {
+		const { source, last, watching } = createSource();
+		const asked = source.get(query, { maxAgeMs: 0 });
+		last().answered(A);
+		expect(await asked).toMatchObject({ source: 'live' });
+		expect(watching).toHaveLength(1);
+	});
+
+	it('an aborted verification is ABORTED, and a closed source CLOSED; neither leaves a timer', async () => {
+		const { source, clock } = await quietFor(5001);
+		const abort = new AbortController();
+		const aborted = source.get(query, { maxAgeMs: 0, signal: abort.signal });
+		const closed = source.get(query, { maxAgeMs: 0 });
+		abort.abort();
+		await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
+		await source.close();
+		await expect(closed).rejects.toMatchObject({ code: 'CLOSED' });
+		await settle();
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('a held answer is as old as its last confirmation', async () => {
+		const { source, last, clock } = await quietFor(1000);
+		last().answered([]);
+		expect(await source.get(query, { maxAgeMs: 1000 })).toMatchObject({ held: true, ageMs: 1000 });
+		await clock.advance(1);
+		await expect(source.get(query, { maxAgeMs: 1000 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	});
+
+	it.each([-1, 1.5, 2 ** 31])('a maxAgeMs of %s is refused by name', async (maxAgeMs) => {
+		const { source } = createSource();
+		await expect(source.get(query, { maxAgeMs })).rejects.toThrow(/maxAgeMs/);
+	});
+});
+
+describe('the wall clock', () => {
+	it('set back or forward changes no age, and what is told next has the new time', async () => {
+		const { source, last, clock } = await quietFor(1000);
+		clock.wallOffsetMs = -3_600_000;
+		last().failed(refused);
+		expect(source.peek(query)).toMatchObject({ ageMs: 1000, verifiedAt: clock.wallNow() - 1000 });
+		await clock.advance(500);
+		expect(source.peek(query)).toMatchObject({ ageMs: 1500, verifiedAt: clock.wallNow() - 1500 });
+	});
+});
+
+describe('an outage', () => {
+	it('evicts nothing that is known, however long nobody asks, unless there is no room', async () => {
+		const { source, last, clock, watching } = createSource({ idleTtlMs: 1000, entriesMax: 2 });
+		for (const service of ['one', 'two']) {
+			const read = source.get({ service });
+			last().answered(A);
+			await read;
+			last().failed(refused);
+		}
+		await clock.advance(600_000);
+		expect(source.peek({ service: 'one' })).toMatchObject({ instances: A, source: 'last-known-good' });
+		expect(source.peek({ service: 'two' })).toMatchObject({ instances: A, source: 'last-known-good' });
+		await clock.advance(600_000);
+		source.get({ service: 'three' }).catch(() => undefined);
+		expect(watching.map(({ stopped }) => stopped)).toEqual([true, true, false]);
+		await source.close();
+	});
+});

@@ -1,0 +1,54 @@
+import type { RegistrationReply } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+/** A caller is told how it is before it gives up: after this share of its deadline, and after this long at most. */
+const ANSWER_SHARE = 0.8;
+const ANSWER_MS_MAX = 4000;
+
+/** How long the caller of one call waits. */
+export interface RegistrationWait {
+	/** In milliseconds. Default: longer than it takes to be told how it is. */
+	readonly timeoutMs?: number | undefined;
+	/** Aborts when nobody waits any more. */
+	readonly signal?: AbortSignal | undefined;
+}
+
+/** What {@link answerInTime} needs besides the wait. */
+export interface AnswerInTime {
+	readonly clock: Clock;
+	/** How it is now. */
+	readonly now: () => RegistrationReply;
+	/** The caller has given up. */
+	readonly gaveUp: () => void;
+}
+
+/**
+ * The outcome, or how it is when the caller will not wait much longer: a caller whose deadline passes would believe that
+ * nothing was registered, although it is still tried.
+ */
+export function answerInTime(
+	outcome: Promise<RegistrationReply>,
+	{ timeoutMs = Number.POSITIVE_INFINITY, signal }: RegistrationWait,
+	{ clock, now, gaveUp }: AnswerInTime,
+): Promise<RegistrationReply> {
+	return new Promise((resolve, reject) => {
+		const end = (): void => {
+			clock.clearTimeout(timer);
+			signal?.removeEventListener('abort', onAbort);
+		};
+		const tell = (): void => {
+			end();
+			const reply = now();
+			const isNews = reply.state === 'registered';
+			resolve(isNews ? { ...reply, state: 'pending', error: 'the registry has not answered yet' } : reply);
+		};
+		const onAbort = (): void => {
+			gaveUp();
+			tell();
+		};
+		const timer = clock.setTimeout(tell, Math.ceil(Math.min(ANSWER_MS_MAX, timeoutMs * ANSWER_SHARE)));
+		timer.unref?.();
+		signal?.addEventListener('abort', onAbort, { once: true });
+		outcome.then(resolve, reject).finally(end);
+	});
+}

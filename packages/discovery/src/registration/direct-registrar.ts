@@ -1,0 +1,81 @@
+import {
+	type CallOptions,
+	type RegistrationListener,
+	type RegistrationReply,
+	type ServiceRegistrar,
+	SpockError,
+	validateFuncData,
+} from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { RegistrationHolder } from './registration-context.ts';
+import type { Registrations } from './registrations.ts';
+
+/**
+ * Registering without a sidecar: what a source in an app's own process offers as `registrar`. The app itself is the one
+ * holder, so an instance lives as long as the process renews it.
+ */
+export function directRegistrar(registrations: Registrations, clock: Clock): ServiceRegistrar {
+	const listeners = new Map<string, RegistrationListener>();
+	const holder: RegistrationHolder = {
+		told: (registration) => {
+			listeners.get(registration.id)?.(registration);
+			if (registration.state === 'deregistered') listeners.delete(registration.id);
+		},
+	};
+	return {
+		register: (data, listener, options) =>
+			withDeadline('registerService', clock, options, async (signal): Promise<RegistrationReply> => {
+				const wait = { timeoutMs: options?.timeoutMs, signal };
+				const reply = await registrations.claim(validateFuncData('registerService', data), holder, wait);
+				listeners.set(reply.id, listener);
+				return reply;
+			}),
+		report: (data, options) =>
+			withDeadline('reportService', clock, options, async (signal) =>
+				registrations.report(validateFuncData('reportService', data), { timeoutMs: options?.timeoutMs, signal }),
+			),
+		deregister: (data, options) =>
+			withDeadline('deregisterService', clock, options, async (signal) => {
+				const { id } = validateFuncData('deregisterService', data);
+				await registrations.withdraw(id, signal);
+				listeners.delete(id);
+				return null;
+			}),
+	};
+}
+
+/** Ends the wait at the deadline or at the caller's abort. */
+function withDeadline<T>(
+	func: string,
+	clock: Clock,
+	{ timeoutMs, signal }: CallOptions = {},
+	call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const ending = new AbortController();
+		const aborted = (): SpockError =>
+			new SpockError('ABORTED', `${func}: the caller aborted it`, { cause: signal?.reason });
+		if (signal?.aborted) {
+			reject(aborted());
+			return;
+		}
+		const end = (settle: () => void): void => {
+			clock.clearTimeout(timer);
+			signal?.removeEventListener('abort', onAbort);
+			settle();
+			ending.abort();
+		};
+		const onAbort = (): void => end(() => reject(aborted()));
+		const onDeadline = (): void => {
+			const message = `${func}: the registry has not answered within ${timeoutMs} ms; it is tried on`;
+			end(() => reject(new SpockError('TIMEOUT', message, { details: { func, timeoutMs } })));
+		};
+		const timer = timeoutMs === undefined ? undefined : clock.setTimeout(onDeadline, timeoutMs);
+		signal?.addEventListener('abort', onAbort, { once: true });
+		call(ending.signal).then(
+			(value) => end(() => resolve(value)),
+			(error: unknown) => end(() => reject(error)),
+		);
+	});
+}

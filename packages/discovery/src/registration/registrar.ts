@@ -1,0 +1,68 @@
+import type {
+	RegistrationBind,
+	RegistrationCheck,
+	RegistrationWeights,
+	ReportedStatus,
+	TaggedAddress,
+} from '@spock/protocol';
+
+/** One instance as it is to stand in the registry. */
+export interface InstanceDefinition {
+	readonly id: string;
+	readonly service: string;
+	/** Default: the address of the registry's agent. */
+	readonly host?: string;
+	readonly port: number;
+	readonly tags: readonly string[];
+	readonly meta: Readonly<Record<string, string>>;
+	readonly weights?: RegistrationWeights;
+	readonly taggedAddresses?: Readonly<Record<string, TaggedAddress>>;
+	readonly check?: RegistrationCheck;
+	readonly bind: RegistrationBind;
+	/** True for one that was found: whether the registry checks it by itself is not known, and stays as it is. */
+	readonly isPartial?: boolean;
+}
+
+/** The health of an instance, and why. */
+export interface InstanceHealth {
+	readonly status: ReportedStatus;
+	/** For people; empty when there is nothing to say. */
+	readonly note: string;
+}
+
+/** How long the registry keeps what it hears nothing of, in milliseconds. */
+export interface RegistrationTerms {
+	/** Without a report for this long, an instance is critical. */
+	readonly ttlMs: number;
+	/** Critical for this long, it is deregistered by the registry itself: for instances whose machine is gone. */
+	readonly deregisterAfterMs: number;
+	/** Whose registrations these are: a sidecar that is restarted finds its own by it. */
+	readonly owner: string;
+}
+
+/** An instance that was found at the registry. */
+export interface OwnedInstance {
+	readonly definition: InstanceDefinition;
+	/** Its name in snapshots. */
+	readonly instance: string | null;
+	readonly health: InstanceHealth;
+}
+
+/**
+ * The part of a registry's port that writes: single calls, each idempotent, one at a time for each id. Who keeps an
+ * instance alive, repeats and retries is `Registrations`. All reject with UNAVAILABLE (try again), ACL_DENIED or
+ * BAD_REQUEST (the registry refuses the definition).
+ */
+export interface Registrar {
+	/** Writes definition and health; gives the instance's name in snapshots, or null where the registry does not tell. */
+	register(definition: InstanceDefinition, health: InstanceHealth, terms: RegistrationTerms): Promise<string | null>;
+	/**
+	 * Renews the instance's time to live and says how it is. Rejects with NO_SUCH_SERVICE when the registry has lost it, or must
+	 * be told everything again.
+	 */
+	report(id: string, health: InstanceHealth): Promise<void>;
+	/** Takes an instance out. One that is not there is no error. */
+	deregister(id: string): Promise<void>;
+	/** Everything that was registered with this owner and is still there. */
+	owned(owner: string): Promise<readonly OwnedInstance[]>;
+}

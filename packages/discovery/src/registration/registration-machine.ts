@@ -1,0 +1,100 @@
+import type { MachineTable } from '@spock/protocol/internal';
+
+export type RegistrationPhase = 'new' | 'held' | 'grace' | 'adopted' | 'leaving' | 'gone';
+export type RegistrationEvent =
+	| 'claimed'
+	| 'found'
+	| 'found, kept by the sidecar'
+	| 'abandoned'
+	| 'grace over'
+	| 'withdrawn'
+	| 'refused'
+	| 'removed'
+	| 'given up';
+export type RegistrationAction =
+	| 'start grace'
+	| 'stop timer'
+	| 'write'
+	| 'write now'
+	| 'start giving up'
+	| 'tell'
+	| 'forget';
+
+/**
+ * Who wants a registration. `held`: an app does (or the sidecar, for what is bound to that), and the registry is told what
+ * the app reported. `grace`: the app's last connection was lost, the registry is told that the instance is critical, and it
+ * waits for the app. `adopted`: found at the registry by a sidecar that was restarted; nothing is written until the app has
+ * come back or the grace is over, so that an app which merely lost its sidecar is never seen as ill. `leaving`: the registry
+ * is told that it is gone, until it has heard.
+ *
+ * `refused` is a first write that waiting cannot mend. `given up`: the registry was out of reach for so long that it must
+ * have taken the instance out by itself.
+ */
+export const registrationMachine: MachineTable<RegistrationPhase, RegistrationEvent, RegistrationAction> = {
+	new: {
+		claimed: ['held', 'write now'],
+		found: ['adopted', 'start grace'],
+		'found, kept by the sidecar': ['held', 'write'],
+		abandoned: null,
+		'grace over': null,
+		withdrawn: null,
+		refused: null,
+		removed: null,
+		'given up': null,
+	},
+	held: {
+		claimed: ['held', 'write now'],
+		found: null,
+		'found, kept by the sidecar': null,
+		abandoned: ['grace', 'start grace', 'write now'],
+		'grace over': null,
+		withdrawn: ['leaving', 'start giving up', 'write now', 'tell'],
+		refused: ['gone', 'tell', 'forget'],
+		removed: null,
+		'given up': null,
+	},
+	grace: {
+		claimed: ['held', 'stop timer', 'write now'],
+		found: null,
+		'found, kept by the sidecar': null,
+		abandoned: null,
+		'grace over': ['leaving', 'start giving up', 'write now'],
+		withdrawn: ['leaving', 'stop timer', 'start giving up', 'write now'],
+		refused: ['gone', 'stop timer', 'forget'],
+		removed: null,
+		'given up': null,
+	},
+	adopted: {
+		claimed: ['held', 'stop timer', 'write now'],
+		found: null,
+		'found, kept by the sidecar': null,
+		abandoned: null,
+		'grace over': ['leaving', 'start giving up', 'write now'],
+		withdrawn: ['leaving', 'stop timer', 'start giving up', 'write now'],
+		refused: null,
+		removed: null,
+		'given up': null,
+	},
+	leaving: {
+		claimed: ['held', 'stop timer', 'write now'],
+		found: null,
+		'found, kept by the sidecar': null,
+		abandoned: null,
+		'grace over': null,
+		withdrawn: ['leaving', 'write now'],
+		refused: null,
+		removed: ['gone', 'stop timer', 'forget'],
+		'given up': ['gone', 'forget'],
+	},
+	gone: {
+		claimed: null,
+		found: null,
+		'found, kept by the sidecar': null,
+		abandoned: null,
+		'grace over': null,
+		withdrawn: null,
+		refused: null,
+		removed: null,
+		'given up': null,
+	},
+};

@@ -1,0 +1,100 @@
+import { SpockError } from '@spock/protocol';
+import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
+
+import {
+	registrationSyncMachine,
+	type SyncAction,
+	type SyncEvent,
+	type SyncState,
+} from './registration-sync-machine.ts';
+
+/** The first delay after a failed write; it doubles, with full jitter. */
+const RETRY_DELAY_MS_MIN = 250;
+
+/** What a {@link RegistrationSync} acts on. */
+export interface RegistrationSyncOptions {
+	readonly clock: Clock;
+	readonly random?: Random;
+	/** How often a registration in step is renewed, and the longest delay between retries; milliseconds. */
+	readonly refreshMs: number;
+	/** Writes what is wanted now. Rejects with NO_SUCH_SERVICE when the registry has lost what it was told before. */
+	readonly write: () => Promise<void>;
+	/** A write has ended; told before anything follows from it. */
+	readonly settled: (error: SpockError | undefined) => void;
+}
+
+/** Keeps the registry in step with what is wanted of one registration. Decisions are in {@link registrationSyncMachine}. */
+export class RegistrationSync {
+	readonly #options: RegistrationSyncOptions;
+	readonly #backoff: Backoff;
+	#state: SyncState = 'in step';
+	#timer: TimerHandle | undefined;
+
+	constructor(options: RegistrationSyncOptions) {
+		this.#options = options;
+		const { refreshMs: delayMsMax, random } = options;
+		const delayMsMin = Math.min(RETRY_DELAY_MS_MIN, delayMsMax);
+		this.#backoff = new Backoff({ delayMsMin, delayMsMax, ...(random && { random }) });
+	}
+
+	get state(): SyncState {
+		return this.#state;
+	}
+
+	/** Something else shall be written; `now` does not wait for the next retry. */
+	want(now: boolean): void {
+		this.#handle(now ? 'wanted now' : 'wanted');
+	}
+
+	/** Writes nothing from now on. What is on its way cannot be called back. */
+	stop(): void {
+		this.#handle('stop');
+	}
+
+	#handle(event: SyncEvent): void {
+		const { state, actions } = step(registrationSyncMachine, this.#state, event);
+		this.#state = state;
+		for (const action of actions) this.#act(action);
+	}
+
+	#act(action: SyncAction): void {
+		switch (action) {
+			case 'write':
+				this.#write();
+				return;
+			case 'reset retries':
+				this.#backoff.reset();
+				return;
+			case 'schedule refresh':
+				this.#arm(this.#options.refreshMs);
+				return;
+			case 'schedule retry':
+				this.#arm(this.#backoff.next());
+				return;
+			case 'cancel timer':
+				this.#options.clock.clearTimeout(this.#timer);
+				return;
+		}
+	}
+
+	#arm(delayMs: number): void {
+		this.#timer = this.#options.clock.setTimeout(() => this.#handle('due'), delayMs);
+		this.#timer.unref?.();
+	}
+
+	#write(): void {
+		this.#options.write().then(
+			() => this.#settle(undefined, 'written'),
+			(reason: unknown) => {
+				const error = SpockError.from(reason);
+				this.#settle(error, error.code === 'NO_SUCH_SERVICE' ? 'lost' : 'failed');
+			},
+		);
+	}
+
+	#settle(error: SpockError | undefined, event: SyncEvent): void {
+		if (this.#state === 'stopped') return;
+		this.#options.settled(error);
+		this.#handle(event);
+	}
+}

@@ -1,0 +1,80 @@
+import { type RegistrationReply, SpockError } from '@spock/protocol';
+
+interface WriteWaiter {
+	readonly version: number;
+	resolve(reply: RegistrationReply): void;
+	reject(error: SpockError): void;
+}
+
+interface RemovalWaiter {
+	resolve(): void;
+	reject(error: SpockError): void;
+}
+
+/** The calls that wait for the registry to hear of one registration. */
+export class RegistrationWaiters {
+	// Both are bounded by the requests that a connection may have in flight.
+	readonly #writes = new Set<WriteWaiter>();
+	readonly #removals = new Set<RemovalWaiter>();
+
+	/** Settles when this version of the want, or a later one, was written; or with the next failure. */
+	waitForWrite(version: number): Promise<RegistrationReply> {
+		return new Promise((resolve, reject) => this.#writes.add({ version, resolve, reject }));
+	}
+
+	/** Resolves when the registry does not know the instance any more. Rejects with ABORTED. */
+	waitForRemoval(signal: AbortSignal | undefined): Promise<void> {
+		return new Promise((resolve, reject) => {
+			const onAbort = (): void => {
+				this.#removals.delete(waiter);
+				reject(new SpockError('ABORTED', 'nobody waits for the deregistration any more', { cause: signal?.reason }));
+			};
+			const waiter: RemovalWaiter = {
+				resolve: () => {
+					signal?.removeEventListener('abort', onAbort);
+					resolve();
+				},
+				reject: (error) => {
+					signal?.removeEventListener('abort', onAbort);
+					reject(error);
+				},
+			};
+			this.#removals.add(waiter);
+			if (signal?.aborted) onAbort();
+			else signal?.addEventListener('abort', onAbort, { once: true });
+		});
+	}
+
+	/** A write has succeeded: those who wait for this version or an earlier one are told. */
+	written(version: number, reply: RegistrationReply): void {
+		for (const waiter of [...this.#writes]) {
+			if (waiter.version > version) continue;
+			this.#writes.delete(waiter);
+			waiter.resolve(reply);
+		}
+	}
+
+	/** A write has failed and is tried again: nobody waits for that, they are told how it is. */
+	failed(reply: RegistrationReply): void {
+		this.written(Number.POSITIVE_INFINITY, reply);
+	}
+
+	/** The registry refuses, and waiting cannot mend it. */
+	refused(error: SpockError): void {
+		for (const waiter of this.#writes) waiter.reject(error);
+		this.#writes.clear();
+		this.refusedRemoval(error);
+	}
+
+	/** The registry refuses to take it out. */
+	refusedRemoval(error: SpockError): void {
+		for (const waiter of this.#removals) waiter.reject(error);
+		this.#removals.clear();
+	}
+
+	/** It is out of the registry. */
+	removed(): void {
+		for (const waiter of this.#removals) waiter.resolve();
+		this.#removals.clear();
+	}
+}

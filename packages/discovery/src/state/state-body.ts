@@ -1,0 +1,135 @@
+import {
+	type InstanceStatus,
+	type KeyEntry,
+	type KeyQuery,
+	keyQueryKey,
+	queryKey,
+	type ServiceInstance,
+	type ServiceListEntry,
+	type ServiceQuery,
+} from '@spock/protocol';
+import { isInteger, isObject } from '@spock/protocol/internal';
+
+import type { KeptValue } from '../answer-kind.ts';
+import { sortInstances } from '../snapshot-diff.ts';
+import { StateFileError } from './state-file.ts';
+
+/** What is kept of one question. */
+export interface KeptInstances {
+	readonly instances: readonly ServiceInstance[];
+	/** When the registry last confirmed them, in milliseconds since 1970. */
+	readonly verifiedAt: number;
+}
+
+/** What is kept of the list of services. */
+export interface KeptList {
+	readonly services: readonly ServiceListEntry[];
+	readonly verifiedAt: number;
+}
+
+const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warning', 'critical', 'maintenance']);
+
+/** The body of a question's file. */
+export function instancesBody(query: ServiceQuery, { instances, verifiedAt }: KeptInstances): unknown {
+	return { key: queryKey(query), verifiedAt, instances };
+}
+
+/** Reads the body of a question's file. Throws a StateFileError where it is about something else, or not what we write. */
+export function readInstancesBody(body: unknown, query: ServiceQuery): KeptInstances {
+	const { key, verifiedAt, instances } = isObject(body) ? body : {};
+	if (key !== queryKey(query)) throw new StateFileError('foreign', 'it is about another question');
+	if (!isInteger(verifiedAt, 0) || !Array.isArray(instances)) throw wrongShape();
+	return { verifiedAt, instances: sortInstances(instances.map(readInstance)) };
+}
+
+/** The body of a file about keys. */
+export function keysBody(query: KeyQuery, { value, verifiedAt }: KeptValue<readonly KeyEntry[]>): unknown {
+	return { key: keyQueryKey(query), verifiedAt, entries: value };
+}
+
+/** Reads the body of a file about keys. Throws a StateFileError, as {@link readInstancesBody} does. */
+export function readKeysBody(body: unknown, query: KeyQuery): KeptValue<readonly KeyEntry[]> {
+	const { key, verifiedAt, entries } = isObject(body) ? body : {};
+	if (key !== keyQueryKey(query)) throw new StateFileError('foreign', 'it is about another question');
+	if (!isInteger(verifiedAt, 0) || !Array.isArray(entries)) throw wrongShape();
+	return { verifiedAt, value: Object.freeze(entries.map(readKeyEntry)) };
+}
+
+/** The body of a list's file. */
+export function listBody(key: string, { services, verifiedAt }: KeptList): unknown {
+	return { key, verifiedAt, services };
+}
+
+/** Reads the body of a list's file. Throws a StateFileError. */
+export function readListBody(body: unknown, expectedKey: string): KeptList {
+	const { key, verifiedAt, services } = isObject(body) ? body : {};
+	if (key !== expectedKey) throw new StateFileError('foreign', 'it is about another datacenter');
+	if (!isInteger(verifiedAt, 0) || !Array.isArray(services)) throw wrongShape();
+	return {
+		verifiedAt,
+		services: services.map((entry: unknown) => {
+			if (!isObject(entry) || typeof entry['name'] !== 'string' || !isStrings(entry['tags'])) throw wrongShape();
+			return { name: entry['name'], tags: entry['tags'] };
+		}),
+	};
+}
+
+/** Reads when which content was verified. Throws a StateFileError. */
+export function readVerifiedBody(body: unknown): Map<string, number> {
+	if (!isObject(body)) throw wrongShape();
+	const entries = Object.entries(body);
+	if (!entries.every(([, verifiedAt]) => isInteger(verifiedAt, 0))) throw wrongShape();
+	return new Map(entries as [string, number][]);
+}
+
+function readInstance(value: unknown): ServiceInstance {
+	if (!isObject(value)) throw wrongShape();
+	const { instance, host, port, weight, status, tags, meta, zone, datacenter } = value;
+	const isWhole =
+		typeof instance === 'string' &&
+		typeof host === 'string' &&
+		isInteger(port, 0, 65_535) &&
+		typeof weight === 'number' &&
+		weight >= 0 &&
+		STATUSES.has(status) &&
+		isStrings(tags) &&
+		isTexts(meta) &&
+		isTextOrNull(zone) &&
+		isTextOrNull(datacenter);
+	if (!isWhole) throw wrongShape();
+	return Object.freeze({
+		instance,
+		host,
+		port,
+		weight,
+		status: status as InstanceStatus,
+		tags: Object.freeze(tags),
+		meta: Object.freeze(meta),
+		zone,
+		datacenter,
+	});
+}
+
+function readKeyEntry(entry: unknown): KeyEntry {
+	if (!isObject(entry)) throw wrongShape();
+	const { key, value, encoding } = entry;
+	if (typeof key !== 'string' || typeof value !== 'string') throw wrongShape();
+	if (encoding !== undefined && encoding !== 'base64') throw wrongShape();
+	return Object.freeze({ key, value, ...(encoding && { encoding }) });
+}
+
+function isStrings(value: unknown): value is string[] {
+	return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isTexts(value: unknown): value is Record<string, string> {
+	return isObject(value) && Object.values(value).every((item) => typeof item === 'string');
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+	return value === null || typeof value === 'string';
+}
+
+function wrongShape(): StateFileError {
+	return new StateFileError('foreign', 'its content has another shape than what this program writes');
+}

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { StateFileError } from './state-file.ts';
+
+/** Longest file that is read. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024;
+/** Files read at once: questions that start together must not use up the process's files. */
+const READS_MAX = 16;
+/** A temporary file this old belongs to a process that has died. */
+const TEMPORARY_AGE_MS = 60_000;
+const TEMPORARY = '.tmp';
+
+/** The files of a state directory: written whole or not at all, read only by this user. */
+export class StateDirectory {
+	readonly path: string;
+	#reads = 0;
+	readonly #waiting: (() => void)[] = [];
+
+	constructor(path: string) {
+		this.path = path;
+	}
+
+	/** Makes the directory if need be, and removes what a process that died left half written. Gives the names of its files. */
+	async prepare(wallNowMs: number): Promise<string[]> {
+		await mkdir(this.path, { recursive: true, mode: 0o700 });
+		const names = await readdir(this.path);
+		for (const name of names.filter((one) => one.endsWith(TEMPORARY))) {
+			const { mtimeMs } = await stat(join(this.path, name));
+			if (wallNowMs - mtimeMs > TEMPORARY_AGE_MS) await rm(join(this.path, name), { force: true });
+		}
+		return names.filter((name) => name.endsWith('.json'));
+	}
+
+	/** The text of a file; undefined if there is none. Throws a StateFileError for what is not ours, or a system error. */
+	async read(name: string): Promise<string | undefined> {
+		if (this.#reads >= READS_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+		this.#reads++;
+		try {
+			return await this.#read(join(this.path, name));
+		} finally {
+			this.#reads--;
+			this.#waiting.shift()?.();
+		}
+	}
+
+	/** Replaces a file whole: whoever reads meanwhile, or after a crash, gets the old content or the new one. */
+	async write(name: string, text: string): Promise<void> {
+		const temporary = join(this.path, `.${name}.${randomUUID()}${TEMPORARY}`);
+		try {
+			const file = await open(temporary, 'wx', 0o600);
+			try {
+				await file.writeFile(text);
+				await file.sync();
+			} finally {
+				await file.close();
+			}
+			await rename(temporary, join(this.path, name));
+		} catch (error) {
+			await rm(temporary, { force: true }).catch(() => undefined);
+			throw error;
+		}
+	}
+
+	/** Removes a file; does nothing if there is none. */
+	async remove(name: string): Promise<void> {
+		await rm(join(this.path, name), { force: true });
+	}
+
+	/** Makes the renames since the last call outlive a loss of power. */
+	async sync(): Promise<void> {
+		const directory = await open(this.path, 'r');
+		try {
+			await directory.sync();
+		} finally {
+			await directory.close();
+		}
+	}
+
+	async #read(path: string): Promise<string | undefined> {
+		// A link or a pipe in the place of the file is not followed and does not hold us.
+		const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+		let file: Awaited<ReturnType<typeof open>>;
+		try {
+			file = await open(path, flags);
+		} catch (error) {
+			const { code } = error as NodeJS.ErrnoException;
+			if (code === 'ENOENT') return undefined;
+			if (code === 'ELOOP') throw new StateFileError('foreign', 'it is a link');
+			throw error;
+		}
+		try {
+			const { uid, size } = await this.#regularStat(file);
+			const own = process.getuid?.();
+			if (own !== undefined && uid !== own) throw new StateFileError('foreign', `it belongs to the user ${uid}`);
+			if (size > FILE_BYTES_MAX) throw new StateFileError('foreign', `it is longer than ${FILE_BYTES_MAX} bytes`);
+			// Its length is known: one read, where readFile looks for the length and the end once more.
+			const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(size), 0, size, 0);
+			return buffer.toString('utf8', 0, bytesRead);
+		} finally {
+			await file.close();
+		}
+	}
+
+	async #regularStat(file: Awaited<ReturnType<typeof open>>): Promise<{ uid: number; size: number }> {
+		const found = await file.stat();
+		if (!found.isFile()) throw new StateFileError('foreign', 'it is no regular file');
+		return found;
+	}
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+
+import { isObject } from '@spock/protocol/internal';
+
+const FORMAT = 'spock-state';
+const VERSION = 1;
+
+/** What a file holds: the instances or keys of a question, a list of services, or when which of them were verified last. */
+export type StateKind = 'instances' | 'keys' | 'list' | 'verified';
+
+/** Why a file is not used. `scope`: of another registry, datacenter or namespace. */
+export type StateRefusal = 'torn' | 'foreign' | 'version' | 'scope';
+
+/** A file that cannot be used; the message says why. */
+export class StateFileError extends Error {
+	readonly refusal: StateRefusal;
+
+	constructor(refusal: StateRefusal, message: string) {
+		super(message);
+		this.name = 'StateFileError';
+		this.refusal = refusal;
+	}
+}
+
+/** A file's text, and the checksum that names its content. */
+export interface StateText {
+	readonly text: string;
+	readonly checksum: string;
+}
+
+/**
+ * One line that says what the file is, and one with the body. The checksum is over kind, scope and body, so that no part of
+ * the file can be changed or cut off without being seen.
+ */
+export function encodeStateFile(scope: string, kind: StateKind, body: unknown): StateText {
+	const payload = JSON.stringify(body);
+	const checksum = checksumOf(scope, kind, payload);
+	return {
+		text: `${JSON.stringify({ format: FORMAT, version: VERSION, kind, scope, checksum })}\n${payload}\n`,
+		checksum,
+	};
+}
+
+/** The body of a file, and the checksum that names its content. Throws a StateFileError. */
+export function decodeStateFile(text: string, scope: string, kind: StateKind): { body: unknown; checksum: string } {
+	const lineEnd = text.indexOf('\n');
+	if (text.length === 0) throw new StateFileError('torn', 'it is empty');
+	const header = parse(lineEnd < 0 ? text : text.slice(0, lineEnd));
+	if (!isObject(header) || header['format'] !== FORMAT) {
+		const isOurs = text.startsWith(`{"format":"${FORMAT}"`);
+		throw isOurs
+			? new StateFileError('torn', 'its first line is cut off')
+			: new StateFileError('foreign', 'it is no state file of Spock');
+	}
+	const { version, checksum } = header;
+	if (version !== VERSION) {
+		throw new StateFileError('version', `it is of version ${String(version)}, and this program reads ${VERSION}`);
+	}
+	if (header['scope'] !== scope) {
+		throw new StateFileError(
+			'scope',
+			`it is about ${JSON.stringify(header['scope'])}, and this is ${JSON.stringify(scope)}`,
+		);
+	}
+	const payload = text.slice(lineEnd + 1, -1);
+	if (lineEnd < 0 || !text.endsWith('\n') || checksum !== checksumOf(scope, String(header['kind']), payload)) {
+		throw new StateFileError('torn', 'its checksum does not fit its content');
+	}
+	if (header['kind'] !== kind) throw new StateFileError('foreign', `it holds ${String(header['kind'])}, not ${kind}`);
+	return { body: parse(payload), checksum: checksum as string };
+}
+
+/** The name of the file of a question or a list. */
+export function stateFileName(kind: StateKind, key: string): string {
+	return `${kind}-${createHash('sha256').update(key).digest('hex').slice(0, 32)}.json`;
+}
+
+function checksumOf(scope: string, kind: string, payload: string): string {
+	return createHash('sha256')
+		.update(JSON.stringify([scope, kind]))
+		.update(payload)
+		.digest('hex');
+}
+
+function parse(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		// What is no JSON is judged by whoever asked.
+		return undefined;
+	}
+}

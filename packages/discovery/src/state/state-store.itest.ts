@@ -1,0 +1,307 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { settle, waitFor } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { A, B, createSource, instance, query, recorder, refused } from '../../test/fake-backend-source.ts';
+import type { DiscoveryEvent } from '../discovery-event.ts';
+import { stateFileName } from './state-file.ts';
+
+interface Place extends AsyncDisposable {
+	readonly stateDir: string;
+	file(name?: string): string;
+}
+
+async function place(): Promise<Place> {
+	const root = await mkdtemp(join(tmpdir(), 'spock-state-'));
+	const stateDir = join(root, 'state');
+	return {
+		stateDir,
+		file: (name = stateFileName('instances', 'barista')) => join(stateDir, name),
+		[Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
+	};
+}
+
+type Created = ReturnType<typeof createSource>;
+
+/** A process that serves A and has written it. */
+async function learned({ stateDir, file }: Place, options: Parameters<typeof createSource>[0] = {}): Promise<Created> {
+	const created = createSource({ stateDir, stateScope: 'dc1', ...options });
+	created.source.watch(query, recorder());
+	await settle();
+	created.last().answered(A);
+	await flushed(created);
+	expect(JSON.parse((await readFile(file(), 'utf8')).split('\n')[1] ?? '')).toMatchObject({ key: 'barista' });
+	return created;
+}
+
+/** Lets the delay pass and waits for the write. */
+async function flushed(created: Created): Promise<void> {
+	const count = writes(created).length;
+	await created.clock.advance(1000);
+	await waitFor('a write', () => writes(created).length > count);
+	await settle();
+}
+
+const writes = ({ events }: Created) => events.filter(({ type }) => type === 'state-write');
+const refusals = ({ events }: Created) =>
+	events.flatMap((event: DiscoveryEvent) => (event.type === 'state-refused' ? [event.refusal] : []));
+
+/** A process that starts this long after the other one, while the registry is out. */
+async function startedInOutage({ stateDir }: Place, afterMs: number, options: Parameters<typeof createSource>[0] = {}) {
+	const created = createSource({ stateDir, stateScope: 'dc1', ...options });
+	await created.clock.advance(afterMs);
+	const read = created.source.get(query, { timeoutMs: 60_000 });
+	read.catch(() => undefined);
+	created.last().failed(refused);
+	return { ...created, read };
+}
+
+describe('what is kept in a state directory', () => {
+	it('is served by the next process while the registry is out, with its true age; and replaced by its first answer', async () => {
+		await using at = await place();
+		const first = await learned(at);
+		await first.source.close();
+		const next = await startedInOutage(at, 60_000);
+		const age = 60_000;
+		expect(await next.read).toMatchObject({ instances: A, source: 'last-known-good', ageMs: age });
+		expect(next.source.watches()).toMatchObject([{ state: 'stale', error: 'refused' }]);
+		expect(next.events.filter(({ type }) => type === 'state-restored')).toMatchObject([
+			{ what: 'barista', ageMs: age },
+		]);
+		await expect(next.source.get(query, { maxAgeMs: age - 1 })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			details: { ageMs: age, maxAgeMs: age - 1 },
+		});
+		next.last().answered(B);
+		expect(next.source.peek(query)).toMatchObject({ instances: B, source: 'live' });
+		await next.source.close();
+	});
+
+	it('is not looked at while the registry answers', async () => {
+		await using at = await place();
+		await (await learned(at)).source.close();
+		const next = createSource({ stateDir: at.stateDir, stateScope: 'dc1' });
+		const read = next.source.get(query);
+		await settle();
+		next.last().answered(B);
+		expect(await read).toMatchObject({ instances: B, source: 'live', revision: 1 });
+		await next.source.close();
+	});
+
+	it('is served when the registry says nothing at all for half a second', async () => {
+		await using at = await place();
+		await (await learned(at)).source.close();
+		const next = createSource({ stateDir: at.stateDir, stateScope: 'dc1' });
+		const read = next.source.get(query);
+		await waitFor('the file to be read', () => next.clock.nextDueMs === next.clock.now() + 500);
+		await next.clock.advance(500);
+		expect(await read).toMatchObject({ instances: A, source: 'last-known-good' });
+		await next.source.close();
+	});
+
+	it('is held like any other when the registry comes back with nothing', async () => {
+		await using at = await place();
+		await (await learned(at)).source.close();
+		const next = createSource({ stateDir: at.stateDir, stateScope: 'dc1' });
+		next.source.watch(query, recorder());
+		next.last().answered([]);
+		await waitFor('the hold', () => next.source.peek(query)?.held === true);
+		expect(next.source.peek(query)).toMatchObject({ instances: A, source: 'last-known-good' });
+		await next.clock.advance(10_000);
+		expect(next.source.peek(query)).toMatchObject({ instances: [], source: 'live' });
+		await next.source.close();
+	});
+
+	it('has the time of the last verification, not of the last change', async () => {
+		await using at = await place();
+		const first = await learned(at);
+		await first.clock.advance(50_000);
+		first.last().answered([instance('a')]);
+		const verifiedAt = first.clock.wallNow();
+		await first.source.close();
+		const next = await startedInOutage(at, 200_000);
+		expect(await next.read).toMatchObject({ verifiedAt });
+		await next.source.close();
+	});
+
+	it('after a kill has a time that is at most the writing interval too old, and never too young', async () => {
+		await using at = await place();
+		const first = await learned(at);
+		await first.clock.advance(10_000);
+		first.last().answered([instance('a')]);
+		const verifiedAt = first.clock.wallNow();
+		const count = writes(first).length;
+		await first.clock.advance(30_000);
+		await waitFor('the times', () => writes(first).length > count);
+		first.last().answered([instance('a')]);
+		const next = await startedInOutage(at, 200_000);
+		expect(await next.read).toMatchObject({ verifiedAt });
+		await next.source.close();
+		await first.source.close();
+	});
+
+	it('goes when the service is gone', async () => {
+		await using at = await place();
+		const first = await learned(at, { emptyHoldMs: 0 });
+		first.last().answered([]);
+		await first.source.close();
+		expect(await readdir(at.stateDir)).not.toContain(stateFileName('instances', 'barista'));
+	});
+
+	it('is read only by its user, holds no half-written file, and is written once for many changes', async () => {
+		await using at = await place();
+		const first = await learned(at);
+		const count = writes(first).length;
+		for (let port = 1; port <= 50; port++) {
+			first.last().answered([instance('a', port)]);
+			await first.clock.advance(10);
+		}
+		await flushed(first);
+		expect(writes(first).length).toBe(count + 1);
+		expect((await stat(at.stateDir)).mode & 0o777).toBe(0o700);
+		expect((await stat(at.file())).mode & 0o777).toBe(0o600);
+		expect((await readdir(at.stateDir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+		expect(await readFile(at.file(), 'utf8')).toContain('"port":50');
+		await first.source.close();
+	});
+
+	it('is written once a second, and not never, while it changes all the time', async () => {
+		await using at = await place();
+		const first = await learned(at);
+		const count = writes(first).length;
+		for (let port = 1; port <= 15; port++) {
+			first.last().answered([instance('a', port)]);
+			await first.clock.advance(100);
+		}
+		await waitFor('a write', () => writes(first).length > count);
+		await first.source.close();
+	});
+
+	it('includes the list of services', async () => {
+		await using at = await place();
+		const services = [{ name: 'barista', tags: ['v1'] }];
+		const first = createSource({ stateDir: at.stateDir });
+		first.backend.list = async () => services;
+		await first.source.list();
+		await first.source.close();
+		const next = createSource({ stateDir: at.stateDir });
+		await next.clock.advance(5000);
+		next.backend.list = () => Promise.reject(refused);
+		expect(await next.source.list()).toMatchObject({ services, source: 'last-known-good', ageMs: 5000 });
+		await expect(next.source.list({ datacenter: 'dc2' })).rejects.toBe(refused);
+		await next.source.close();
+	});
+});
+
+describe('a file that cannot be used is ignored loudly', () => {
+	const spoiled: [what: string, refusal: string, spoil: (file: string) => Promise<void>][] = [
+		['cut off in the middle', 'torn', async (file) => writeFile(file, (await readFile(file)).subarray(0, 200))],
+		['empty', 'torn', (file) => writeFile(file, '')],
+		['full of zeros', 'foreign', async (file) => writeFile(file, Buffer.alloc((await stat(file)).size))],
+		['of another program', 'foreign', (file) => writeFile(file, '{"barista":[]}\n')],
+		[
+			'of an older version',
+			'version',
+			async (file) => writeFile(file, (await readFile(file, 'utf8')).replace('"version":1', '"version":0')),
+		],
+		[
+			'with one byte changed',
+			'torn',
+			async (file) => writeFile(file, (await readFile(file, 'utf8')).replace('10.0.0.1', '10.0.0.2')),
+		],
+		[
+			'a link to somewhere',
+			'foreign',
+			async (file) => {
+				await rm(file);
+				await symlink('/etc/hostname', file);
+			},
+		],
+		[
+			'a directory',
+			'foreign',
+			async (file) => {
+				await rm(file);
+				await mkdir(file);
+			},
+		],
+	];
+
+	it.each(spoiled)('%s: %s', async (_what, refusal, spoil) => {
+		await using at = await place();
+		await (await learned(at)).source.close();
+		await spoil(at.file());
+		const next = await startedInOutage(at, 1000);
+		await expect(next.read).rejects.toBe(refused);
+		expect(refusals(next)).toEqual([refusal]);
+		await next.source.close();
+	});
+
+	it('another datacenter: scope; told once; and written over by the next good answer', async () => {
+		await using at = await place();
+		await (await learned(at)).source.close();
+		const other = await startedInOutage(at, 1000, { stateScope: 'dc2', idleTtlMs: 1000 });
+		await expect(other.read).rejects.toBe(refused);
+		await other.clock.advance(5000);
+		const again = other.source.get(query, { timeoutMs: 60_000 });
+		other.last().failed(refused);
+		await expect(again).rejects.toBe(refused);
+		other.source.watch(query, recorder());
+		expect(refusals(other)).toEqual(['scope']);
+		other.last().answered(B);
+		await flushed(other);
+		await other.source.close();
+		const next = await startedInOutage(at, 1000, { stateScope: 'dc2' });
+		expect(await next.read).toMatchObject({ instances: B });
+		await next.source.close();
+	});
+});
+
+describe('a directory that cannot be used', () => {
+	it('changes nothing for lookups, is told once, and is tried again until it works', async () => {
+		await using at = await place();
+		await writeFile(at.stateDir, 'a file in the way');
+		const one = createSource({ stateDir: at.stateDir });
+		one.source.watch(query, recorder());
+		one.last().answered(A);
+		expect(one.source.peek(query)?.instances).toBe(A);
+		await flushed(one);
+		const failures = () => writes(one).filter((event) => event.type === 'state-write' && event.outcome === 'failed');
+		expect(failures()).toMatchObject([{ isNews: true }]);
+		await one.clock.advance(5000);
+		await waitFor('the second try', () => failures().length === 2);
+		expect(failures()).toMatchObject([{ isNews: true }, { isNews: false }]);
+		await settle();
+		await rm(at.stateDir);
+		await one.clock.advance(5000);
+		await waitFor('the write', () =>
+			writes(one).some((event) => event.type === 'state-write' && event.outcome === 'ok'),
+		);
+		await one.source.close();
+		const next = await startedInOutage(at, 0);
+		await expect(next.read).rejects.toBe(refused);
+		expect(refusals(next)).toEqual(['scope']);
+		await next.source.close();
+	});
+
+	it('that others may enter keeps its files private; what a dead process left half written goes', async () => {
+		await using at = await place();
+		const first = await learned(at);
+		await first.source.close();
+		await chmod(at.stateDir, 0o777);
+		const left = join(at.stateDir, '.instances-x.json.123.tmp');
+		await writeFile(left, 'half');
+		await utimes(left, new Date(0), new Date(0));
+		const next = createSource({ stateDir: at.stateDir, stateScope: 'dc1' });
+		next.source.watch(query, recorder());
+		await settle();
+		next.last().answered(B);
+		await flushed(next);
+		expect((await stat(at.file())).mode & 0o777).toBe(0o600);
+		expect(await readdir(at.stateDir)).not.toContain('.instances-x.json.123.tmp');
+		await next.source.close();
+	});
+});

@@ -1,0 +1,328 @@
+import { join } from 'node:path';
+
+import {
+	type KeyEntry,
+	type KeyQuery,
+	keyQueryKey,
+	queryKey,
+	type ServiceInstance,
+	type ServiceListEntry,
+	type ServiceQuery,
+} from '@spock/protocol';
+import { type Clock, stringOption, type TimerHandle } from '@spock/protocol/internal';
+
+import type { KeptValue } from '../answer-kind.ts';
+import type { DiscoveryListener } from '../discovery-event.ts';
+import { within } from '../within.ts';
+import {
+	instancesBody,
+	type KeptInstances,
+	type KeptList,
+	keysBody,
+	listBody,
+	readInstancesBody,
+	readKeysBody,
+	readListBody,
+	readVerifiedBody,
+} from './state-body.ts';
+import { StateDirectory } from './state-directory.ts';
+import { decodeStateFile, encodeStateFile, StateFileError, type StateKind, stateFileName } from './state-file.ts';
+
+export type { KeptInstances, KeptList } from './state-body.ts';
+
+/** Changes are gathered for this long: a service that flaps costs one write a second. */
+const WRITE_DELAY_MS = 1000;
+/** Times of verification are written this often: an age on disk is at most this much too high, and never too low. */
+const VERIFIED_DELAY_MS = 30_000;
+/** After a failure to write. */
+const RETRY_DELAY_MS = 5000;
+/** Files in the directory; the one that was written longest ago makes room. */
+const FILES_MAX = 10_000;
+/** A disk that hangs must not hold up the end of the process. */
+const CLOSE_MS_MAX = 2000;
+const VERIFIED_FILE = 'verified.json';
+
+/** Options of {@link StateStore}. */
+export interface StateStoreOptions {
+	readonly stateDir: string;
+	readonly stateScope: string;
+	readonly clock: Clock;
+	readonly onEvent: DiscoveryListener;
+}
+
+/** What is, or will be, in one file. */
+interface Kept {
+	readonly name: string;
+	readonly kind: StateKind;
+	/** By identity: what is kept again is not written again. Weak, because what is on disk need not stay in memory. */
+	readonly content: WeakRef<object>;
+	/** What to write; undefined once that was done. */
+	body: ((verifiedAt: number) => unknown) | undefined;
+	verifiedAt: number;
+	/** Of what is on disk; undefined until it was written. */
+	checksum: string | undefined;
+}
+
+/**
+ * Last known answers that outlive the process: a file for each question, so that a change costs one small write however
+ * many questions there are, and a start reads only what is asked for. Written behind, one file at a time.
+ */
+export class StateStore {
+	readonly #directory: StateDirectory;
+	readonly #scope: string;
+	readonly #clock: Clock;
+	readonly #onEvent: DiscoveryListener;
+	/** Names of the files there are, the one written longest ago first. */
+	readonly #files = new Set<string>();
+	readonly #kept = new Map<string, Kept>();
+	/** Files that were removed, or never were there. */
+	readonly #gone = new Set<string>();
+	/** Names of files to be written, or, where nothing is kept any more, removed. */
+	#pending = new Set<string>();
+	#isVerifiedNews = false;
+	#verifiedDueMs = 0;
+	#prepared: Promise<void> | undefined;
+	#verifiedBefore: Promise<Map<string, number>> | undefined;
+	/** Files that were refused already, so that each is told once. */
+	readonly #refused = new Set<string>();
+	#flushing: Promise<void> | undefined;
+	#timer: TimerHandle | undefined;
+	#dueMs = 0;
+	#isFailing = false;
+	#isClosed = false;
+
+	constructor({ stateDir, stateScope, clock, onEvent }: StateStoreOptions) {
+		this.#directory = new StateDirectory(stringOption('stateDir', stateDir));
+		this.#scope = stateScope;
+		this.#clock = clock;
+		this.#onEvent = onEvent;
+	}
+
+	/** What was kept of a question; undefined if nothing usable was, which `onEvent` is told where it is news. */
+	async load(query: ServiceQuery): Promise<KeptInstances | undefined> {
+		const name = stateFileName('instances', queryKey(query));
+		const found = await this.#load(name, 'instances', (body) => readInstancesBody(body, query));
+		return found?.instances.length === 0 ? undefined : found;
+	}
+
+	/** What was kept of a key or prefix, as `load` does. */
+	async loadKeys(query: KeyQuery): Promise<KeptValue<readonly KeyEntry[]> | undefined> {
+		const name = stateFileName('keys', keyQueryKey(query));
+		const found = await this.#load(name, 'keys', (body) => readKeysBody(body, query));
+		return found?.value.length === 0 ? undefined : found;
+	}
+
+	/** What was kept of the services of a datacenter; '' for the registry's own. */
+	loadList(datacenter: string): Promise<KeptList | undefined> {
+		return this.#load(stateFileName('list', datacenter), 'list', (body) => readListBody(body, datacenter));
+	}
+
+	/** Keeps an answer and when it was verified, in milliseconds since 1970. That nothing is left removes what was kept. */
+	keep(query: ServiceQuery, instances: readonly ServiceInstance[], verifiedAt: number): void {
+		const name = stateFileName('instances', queryKey(query));
+		if (instances.length === 0) {
+			this.#forget(name);
+		} else {
+			const body = (at: number): unknown => instancesBody(query, { instances, verifiedAt: at });
+			this.#keep({ name, kind: 'instances', content: new WeakRef(instances), body, verifiedAt, checksum: undefined });
+		}
+	}
+
+	/** As `keep`, of keys. */
+	keepKeys(query: KeyQuery, value: readonly KeyEntry[], verifiedAt: number): void {
+		const name = stateFileName('keys', keyQueryKey(query));
+		if (value.length === 0) {
+			this.#forget(name);
+		} else {
+			const body = (at: number): unknown => keysBody(query, { value, verifiedAt: at });
+			this.#keep({ name, kind: 'keys', content: new WeakRef(value), body, verifiedAt, checksum: undefined });
+		}
+	}
+
+	/** Keeps the list of services of a datacenter; the very same list again is not written again. */
+	keepList(datacenter: string, services: readonly ServiceListEntry[], verifiedAt: number): void {
+		const body = (at: number): unknown => listBody(datacenter, { services, verifiedAt: at });
+		this.#keep({
+			name: stateFileName('list', datacenter),
+			kind: 'list',
+			content: new WeakRef(services),
+			body,
+			verifiedAt,
+			checksum: undefined,
+		});
+	}
+
+	/** Writes what is not written yet, within a bound; idempotent. */
+	async close(): Promise<void> {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		this.#clock.clearTimeout(this.#timer);
+		await within(this.#clock, CLOSE_MS_MAX, this.#lastFlush());
+	}
+
+	#keep(kept: Kept): void {
+		if (this.#isClosed) return;
+		const known = this.#kept.get(kept.name);
+		if (known === undefined || known.content.deref() !== kept.content.deref()) {
+			this.#kept.set(kept.name, kept);
+			this.#gone.delete(kept.name);
+			this.#pending.add(kept.name);
+			this.#arm(WRITE_DELAY_MS);
+			return;
+		}
+		known.verifiedAt = kept.verifiedAt;
+		if (!this.#isVerifiedNews) this.#verifiedDueMs = this.#clock.now() + VERIFIED_DELAY_MS;
+		this.#isVerifiedNews = true;
+		this.#arm(VERIFIED_DELAY_MS);
+	}
+
+	#forget(name: string): void {
+		// Services that nobody knows are asked for again and again: there is nothing to be removed but the first time.
+		if (this.#isClosed || this.#gone.has(name)) return;
+		if (this.#gone.size >= FILES_MAX) this.#gone.clear();
+		this.#gone.add(name);
+		this.#kept.delete(name);
+		this.#pending.add(name);
+		this.#arm(WRITE_DELAY_MS);
+	}
+
+	/** Writes what is due after this delay, or sooner if that is planned already. */
+	#arm(delayMs: number): void {
+		if (this.#isClosed || this.#flushing !== undefined) return;
+		const dueMs = this.#clock.now() + (this.#isFailing ? RETRY_DELAY_MS : delayMs);
+		if (this.#timer !== undefined && this.#dueMs <= dueMs) return;
+		this.#clock.clearTimeout(this.#timer);
+		this.#dueMs = dueMs;
+		this.#timer = this.#clock.setTimeout(() => {
+			this.#timer = undefined;
+			this.#flushing = this.#flush(false).finally(() => {
+				this.#flushing = undefined;
+				if (this.#pending.size > 0) this.#arm(WRITE_DELAY_MS);
+				else if (this.#isVerifiedNews) this.#arm(VERIFIED_DELAY_MS);
+			});
+		}, dueMs - this.#clock.now());
+		this.#timer.unref?.();
+	}
+
+	async #lastFlush(): Promise<void> {
+		await this.#flushing;
+		await this.#flush(true);
+	}
+
+	/** Never rejects: what could not be written is tried again, and told. */
+	async #flush(isLast: boolean): Promise<void> {
+		const batch = this.#pending;
+		this.#pending = new Set();
+		try {
+			await this.#prepare();
+			for (const name of batch) {
+				await this.#writeOrRemove(name);
+				batch.delete(name);
+			}
+			if (this.#isVerifiedNews && (isLast || this.#clock.now() >= this.#verifiedDueMs)) await this.#writeVerified();
+			if (this.#files.size > 0) await this.#directory.sync();
+			this.#isFailing = false;
+		} catch (reason) {
+			for (const name of batch) this.#pending.add(name);
+			// The directory may have been taken away: it is made again.
+			this.#prepared = undefined;
+			const error = reason instanceof Error ? reason : new Error(String(reason));
+			this.#onEvent({ type: 'state-write', outcome: 'failed', error, isNews: !this.#isFailing });
+			this.#isFailing = true;
+		}
+	}
+
+	#prepare(): Promise<void> {
+		this.#prepared ??= this.#directory.prepare(this.#clock.wallNow()).then((names) => {
+			for (const name of names) if (name !== VERIFIED_FILE) this.#files.add(name);
+		});
+		return this.#prepared;
+	}
+
+	async #writeOrRemove(name: string): Promise<void> {
+		const kept = this.#kept.get(name);
+		if (kept !== undefined && kept.body === undefined) return;
+		this.#files.delete(name);
+		if (kept?.body === undefined) {
+			await this.#directory.remove(name);
+			return;
+		}
+		while (this.#files.size >= FILES_MAX) await this.#removeOldest();
+		const { text, checksum } = encodeStateFile(this.#scope, kept.kind, kept.body(kept.verifiedAt));
+		await this.#directory.write(name, text);
+		kept.checksum = checksum;
+		kept.body = undefined;
+		this.#files.add(name);
+		this.#refused.delete(name);
+		this.#onEvent({ type: 'state-write', outcome: 'ok' });
+	}
+
+	async #removeOldest(): Promise<void> {
+		const [oldest] = this.#files;
+		if (oldest === undefined) return;
+		this.#files.delete(oldest);
+		this.#kept.delete(oldest);
+		await this.#directory.remove(oldest);
+	}
+
+	/** When each content was verified last; contents of an earlier process that are on disk still keep their times. */
+	async #writeVerified(): Promise<void> {
+		const times = new Map(await this.#verifiedOnDisk());
+		for (const { checksum, verifiedAt } of this.#kept.values())
+			if (checksum !== undefined) times.set(checksum, verifiedAt);
+		const newest = [...times].sort(([, left], [, right]) => right - left).slice(0, FILES_MAX);
+		const { text } = encodeStateFile(this.#scope, 'verified', Object.fromEntries(newest));
+		// Verified again while this is written is news again.
+		this.#isVerifiedNews = false;
+		try {
+			await this.#directory.write(VERIFIED_FILE, text);
+		} catch (error) {
+			this.#isVerifiedNews = true;
+			throw error;
+		}
+		this.#verifiedBefore = Promise.resolve(new Map(newest));
+		this.#onEvent({ type: 'state-write', outcome: 'ok' });
+	}
+
+	#verifiedOnDisk(): Promise<Map<string, number>> {
+		this.#verifiedBefore ??= this.#read(VERIFIED_FILE, 'verified', readVerifiedBody).then(
+			(found) => found ?? new Map(),
+		);
+		return this.#verifiedBefore;
+	}
+
+	async #load<T extends { readonly verifiedAt: number }>(
+		name: string,
+		kind: StateKind,
+		readBody: (body: unknown) => T,
+	): Promise<T | undefined> {
+		const [loaded, times] = await Promise.all([
+			this.#read(name, kind, (body, checksum) => ({ found: readBody(body), checksum })),
+			this.#verifiedOnDisk(),
+		]);
+		if (loaded === undefined) return undefined;
+		const { found, checksum } = loaded;
+		return { ...found, verifiedAt: Math.max(found.verifiedAt, times.get(checksum) ?? 0) };
+	}
+
+	/** Reads one file; what cannot be used is told, and is as if it were not there. */
+	async #read<T>(name: string, kind: StateKind, use: (body: unknown, checksum: string) => T): Promise<T | undefined> {
+		try {
+			const text = await this.#directory.read(name);
+			if (text === undefined) return undefined;
+			const { body, checksum } = decodeStateFile(text, this.#scope, kind);
+			return use(body, checksum);
+		} catch (error) {
+			this.#refuse(name, error as Error);
+			return undefined;
+		}
+	}
+
+	#refuse(name: string, error: Error): void {
+		if (this.#refused.has(name)) return;
+		if (this.#refused.size >= FILES_MAX) this.#refused.clear();
+		this.#refused.add(name);
+		const refusal = error instanceof StateFileError ? error.refusal : 'unreadable';
+		this.#onEvent({ type: 'state-refused', file: join(this.#directory.path, name), refusal, reason: error.message });
+	}
+}

@@ -1,0 +1,46 @@
+import type { ServiceInstance, ServiceQuery, SpockError } from '@spock/protocol';
+
+import type { AnswerMeta, Backend } from '../src/backend.ts';
+import { consulBackend } from '../src/consul/consul-backend.ts';
+import type { ConsulBackendOptions } from '../src/consul/consul-options.ts';
+import type { DiscoveryEvent } from '../src/discovery-event.ts';
+
+/** What one question was told. */
+export interface WatchedQuestion {
+	readonly answers: (readonly ServiceInstance[])[];
+	readonly metas: (AnswerMeta | undefined)[];
+	readonly errors: SpockError[];
+	stop(): void;
+}
+
+/** A backend with any number of watches. */
+export interface WatchedMany extends AsyncDisposable {
+	readonly backend: Backend;
+	readonly events: DiscoveryEvent[];
+	/** `each` until an event says otherwise. */
+	readonly mode: () => 'each' | 'shared';
+	watch(query: string | ServiceQuery): WatchedQuestion;
+}
+
+/** A backend over the given addresses. Retries come at once, because the random number is 0. */
+export function watchedMany(addresses: readonly string[], options: ConsulBackendOptions = {}): WatchedMany {
+	const events: DiscoveryEvent[] = [];
+	const backend = consulBackend({ addresses, random: () => 0, onEvent: (event) => events.push(event), ...options });
+	return {
+		backend,
+		events,
+		mode: () => events.findLast((event) => event.type === 'watch-mode')?.mode ?? 'each',
+		watch: (query) => {
+			const told: Omit<WatchedQuestion, 'stop'> = { answers: [], metas: [], errors: [] };
+			const watch = backend.watch(typeof query === 'string' ? { service: query } : query, {
+				answered: (instances, meta) => {
+					told.answers.push(instances);
+					told.metas.push(meta);
+				},
+				failed: (error) => told.errors.push(error),
+			});
+			return { ...told, stop: () => watch.stop() };
+		},
+		[Symbol.asyncDispose]: () => backend.close(),
+	};
+}

@@ -1,0 +1,93 @@
+import type { ExplainReply } from '@spock/protocol';
+import { describe, expect, it } from 'vitest';
+
+import { formatExplanation } from './explain.ts';
+
+const reply: ExplainReply = {
+	service: 'barista',
+	tags: ['v1'],
+	datacenter: 'dc2',
+	state: 'fresh',
+	source: 'live',
+	ageMs: 0,
+	verifiedAt: 9000,
+	changedAt: 4000,
+	revision: 7,
+	error: null,
+	held: null,
+	panic: false,
+	instances: [
+		{
+			instance: 'n1/b1',
+			host: '10.0.0.1',
+			port: 80,
+			weight: 3,
+			status: 'passing',
+			included: true,
+			reason: 'all its checks pass',
+			changedAt: 1000,
+			checks: [{ id: 'c1', name: 'HTTP', status: 'passing' }],
+		},
+		{
+			instance: 'n1/b2',
+			host: '10.0.0.2',
+			port: 80,
+			weight: 1,
+			status: 'critical',
+			included: false,
+			reason: 'the check "HTTP" is critical',
+			changedAt: null,
+			checks: [],
+		},
+	],
+	watchers: [
+		{ connection: 1, client: '@spock/client/0.1.0', pid: 4711 },
+		{ connection: 2, client: null, pid: null },
+	],
+	watcherCount: 3,
+};
+
+describe('the page of explain', () => {
+	it('is a table of instances, a table of checks, and how it stands', () => {
+		expect(formatExplanation(reply, 10_000).split('\n')).toEqual([
+			'barista [v1] @dc2: 1 of 2 instances get work',
+			'state     fresh (live), confirmed by the registry 1.0 s ago',
+			'changed   6.0 s ago, revision 7',
+			'watchers  #1 @spock/client/0.1.0 (pid 4711), #2 unnamed, and 1 more',
+			'',
+			'SERVED  INSTANCE  ADDRESS      WEIGHT  CHANGED    WHY',
+			'yes     n1/b1     10.0.0.1:80  3       9.0 s ago  all its checks pass',
+			'no      n1/b2     10.0.0.2:80  1                  the check "HTTP" is critical',
+			'',
+			'INSTANCE  STATUS   CHECK  NAME',
+			'n1/b1     passing  c1     HTTP',
+		]);
+	});
+
+	it('shows holds, panics, errors and an empty state, and lets no name steer the terminal', () => {
+		const text = formatExplanation(
+			{
+				...reply,
+				service: 'bar\u001b[31mista',
+				state: 'cold',
+				source: null,
+				changedAt: null,
+				held: { forMs: 4000, endsInMs: 6000 },
+				panic: true,
+				error: 'refused\u0007',
+				instances: [],
+				watchers: [],
+				watcherCount: 0,
+			},
+			10_000,
+		);
+		expect(text.split('\n')).toEqual([
+			'bar?[31mista [v1] @dc2: 0 of 0 instances get work',
+			'state     cold: there is nothing to serve',
+			'held      the registry has said for 4.0 s that nothing is left; believed in 6.0 s',
+			'panic     too few instances are healthy: all are served',
+			'error     refused?',
+			'watchers  none',
+		]);
+	});
+});

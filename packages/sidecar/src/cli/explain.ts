@@ -1,0 +1,99 @@
+import type { ExplainReply, InstanceExplanation, WatcherStatus } from '@spock/protocol';
+import { formatAddress } from '@spock/protocol/node';
+
+import { queryOf } from './get.ts';
+import { type ClientFlags, print, withClient } from './with-client.ts';
+
+interface ExplainFlags extends ClientFlags {
+	readonly tag?: readonly string[];
+	readonly datacenter?: string;
+}
+
+/** `sidecar explain SERVICE` */
+export async function explain(service: string, flags: ExplainFlags): Promise<void> {
+	await withClient(flags, async (client, timeoutMs) => {
+		const reply = await client.request('explain', queryOf(service, flags), timeoutMs);
+		print(flags.json ? JSON.stringify(reply) : formatExplanation(reply, Date.now()));
+	});
+}
+
+/** A page of text for people. */
+export function formatExplanation(reply: ExplainReply, wallNowMs: number): string {
+	const { instances } = reply;
+	const served = instances.filter(({ included }) => included).length;
+	const rows = instances.map((instance) => rowOf(instance, wallNowMs));
+	return [
+		`${printable(nameOf(reply))}: ${served} of ${instances.length} instances get work`,
+		`state     ${stateOf(reply, wallNowMs)}`,
+		...(reply.changedAt === null ? [] : [`changed   ${ago(reply.changedAt, wallNowMs)}, revision ${reply.revision}`]),
+		...(reply.held === null ? [] : [heldOf(reply.held)]),
+		...(reply.panic ? ['panic     too few instances are healthy: all are served'] : []),
+		...(reply.error === null ? [] : [`error     ${printable(reply.error)}`]),
+		`watchers  ${watchersOf(reply)}`,
+		...(rows.length === 0
+			? []
+			: ['', ...table([['SERVED', 'INSTANCE', 'ADDRESS', 'WEIGHT', 'CHANGED', 'WHY'], ...rows])]),
+		...checksOf(instances),
+	].join('\n');
+}
+
+function nameOf({ service, tags, datacenter }: ExplainReply): string {
+	const marks = tags === undefined ? '' : ` [${tags.join(',')}]`;
+	return `${service}${marks}${datacenter === undefined ? '' : ` @${datacenter}`}`;
+}
+
+function stateOf({ state, source, verifiedAt }: ExplainReply, wallNowMs: number): string {
+	if (source === null) return `${state}: there is nothing to serve`;
+	return `${state} (${source})${verifiedAt === 0 ? '' : `, confirmed by the registry ${ago(verifiedAt, wallNowMs)}`}`;
+}
+
+function heldOf({ forMs, endsInMs }: NonNullable<ExplainReply['held']>): string {
+	const since = seconds(forMs);
+	return `held      the registry has said for ${since} that nothing is left; believed in ${seconds(endsInMs)}`;
+}
+
+function watchersOf({ watchers, watcherCount }: ExplainReply): string {
+	if (watcherCount === 0) return 'none';
+	const more = watcherCount > watchers.length ? `, and ${watcherCount - watchers.length} more` : '';
+	return `${printable(watchers.map(formatWatcher).join(', '))}${more}`;
+}
+
+function formatWatcher({ connection, client, pid }: WatcherStatus): string {
+	return `#${connection} ${client ?? 'unnamed'}${pid === null ? '' : ` (pid ${pid})`}`;
+}
+
+function rowOf(instance: InstanceExplanation, wallNowMs: number): string[] {
+	const { included, weight, changedAt, reason } = instance;
+	const changed = changedAt === null ? '' : ago(changedAt, wallNowMs);
+	return [included ? 'yes' : 'no', instance.instance, formatAddress(instance), String(weight), changed, reason];
+}
+
+function checksOf(instances: readonly InstanceExplanation[]): string[] {
+	const rows = instances.flatMap(({ instance, checks }) => {
+		return checks.map(({ id, name, status }) => [instance, status, id, name]);
+	});
+	return rows.length === 0 ? [] : ['', ...table([['INSTANCE', 'STATUS', 'CHECK', 'NAME'], ...rows])];
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+	const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => printable(row[column]).length)));
+	return rows.map((row) =>
+		row
+			.map((cell, column) => printable(cell).padEnd(widths[column] ?? 0))
+			.join('  ')
+			.trimEnd(),
+	);
+}
+
+/** Names come from the registry and from clients: a terminal must not be steered by them. */
+function printable(text = ''): string {
+	return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
+}
+
+function ago(atMs: number, wallNowMs: number): string {
+	return `${seconds(Math.max(0, wallNowMs - atMs))} ago`;
+}
+
+function seconds(ms: number): string {
+	return `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,32 @@
+import type { BackendSourceOptions } from '@spock/discovery';
+
+import type { Resolved } from './resolve-settings.ts';
+
+/** The settings of the cache between backend and clients. */
+export function sourceOptionsOf(
+	settings: ReadonlyMap<string, Resolved>,
+	backend: string,
+): Omit<BackendSourceOptions, 'backend'> {
+	const idleTtlMs = settings.get('idleTtlMs')?.value as number | undefined;
+	const staleMaxMs = settings.get('staleMaxMs')?.value as number | undefined;
+	const emptyHoldMs = settings.get('emptyHoldMs')?.value as number | undefined;
+	const panicThreshold = settings.get('panicThreshold')?.value as number | undefined;
+	const stateDir = settings.get('stateDir')?.value as string | undefined;
+	return {
+		...(idleTtlMs && { idleTtlMs }),
+		...(staleMaxMs && { staleMaxMs }),
+		...(emptyHoldMs !== undefined && { emptyHoldMs }),
+		...(panicThreshold !== undefined && { panicThreshold }),
+		...(stateDir !== undefined && { stateDir, stateScope: stateScope(settings, backend) }),
+	};
+}
+
+/** Tells the registries apart that one directory must not mix up; by name and place, as an address may change. */
+function stateScope(settings: ReadonlyMap<string, Resolved>, backend: string): string {
+	if (backend === 'local') return backend;
+	const datacenter = settings.get('consulDatacenter')?.value ?? '';
+	const part = (name: string, variable: string): unknown => settings.get(name)?.value ?? process.env[variable] ?? '';
+	const namespace = part('consulNamespace', 'CONSUL_NAMESPACE');
+	const partition = part('consulPartition', 'CONSUL_PARTITION');
+	return `${backend} datacenter=${String(datacenter)} namespace=${String(namespace)} partition=${String(partition)}`;
+}

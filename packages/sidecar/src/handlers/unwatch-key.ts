@@ -1,0 +1,7 @@
+import { answer, type Handler } from '../server/answer.ts';
+
+/** No more pushes of this key or prefix. */
+export const unwatchKeyHandler: Handler<'unwatchKey'> = (data, { caller }) => {
+	caller.unsubscribeKey(data);
+	return answer(null);
+};

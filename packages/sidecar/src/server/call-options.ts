@@ -1,0 +1,16 @@
+import type { CallOptions } from '@spock/protocol';
+
+import type { Call } from './answer.ts';
+
+/** A caller that waits as long as we do would never hear why there is no answer: this part of its time is for the way back. */
+const WAY_BACK_SHARE = 0.1;
+const WAY_BACK_MS_MAX = 100;
+
+/** How a source waits for the sake of a request. */
+export function callOptions({ signal, timeoutMs }: Call): CallOptions {
+	if (timeoutMs === undefined) return { signal };
+	return {
+		signal,
+		timeoutMs: Math.max(1, Math.ceil(timeoutMs - Math.min(WAY_BACK_MS_MAX, timeoutMs * WAY_BACK_SHARE))),
+	};
+}

@@ -1,0 +1,81 @@
+import {
+	type KeyQuery,
+	type KeySnapshot,
+	keyQueryKey,
+	normaliseKeyQuery,
+	normaliseQuery,
+	queryKey,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+} from '@spock/protocol';
+
+import { keysOf } from './keys-of.ts';
+import { snapshotPush } from './snapshot-text.ts';
+import { type PushSink, Subscriptions } from './subscriptions.ts';
+
+/** The connection that pushes leave by. */
+export interface PushPort {
+	/** True while the client has not read what it was sent: pushes then wait, newest only. */
+	isBusy(): boolean;
+	/** Sends a push. */
+	push(line: string): void;
+	/** A push was left out, because a newer one came before the client had read. */
+	superseded(): void;
+}
+
+/** Everything that one connection is told unasked: services and keys. */
+export class Pushes {
+	readonly services: Subscriptions<ServiceQuery, ServiceSnapshot>;
+	readonly #source: ServiceSource;
+	readonly #port: PushPort;
+	readonly #countMax: number;
+	// Made when first needed: most connections never ask for a key.
+	#keys: Subscriptions<KeyQuery, KeySnapshot> | undefined;
+
+	/** `countMax` is the most subscriptions to services, and again to keys. */
+	constructor(source: ServiceSource, port: PushPort, countMax: number) {
+		this.#source = source;
+		this.#port = port;
+		this.#countMax = countMax;
+		this.services = new Subscriptions<ServiceQuery, ServiceSnapshot>(
+			{ source, keyOf: queryKey, normalise: normaliseQuery },
+			this.#sink('service'),
+			countMax,
+		);
+	}
+
+	get size(): number {
+		return this.services.size + (this.#keys?.size ?? 0);
+	}
+
+	/** Throws UNKNOWN_FUNC where the registry has no keys. */
+	get keys(): Subscriptions<KeyQuery, KeySnapshot> {
+		this.#keys ??= new Subscriptions<KeyQuery, KeySnapshot>(
+			{ source: keysOf(this.#source), keyOf: keyQueryKey, normalise: normaliseKeyQuery },
+			this.#sink('key'),
+			this.#countMax,
+		);
+		return this.#keys;
+	}
+
+	/** Sends what had to wait, as far as the client takes it. */
+	flush(): void {
+		this.services.flush();
+		this.#keys?.flush();
+	}
+
+	clear(): void {
+		this.services.clear();
+		this.#keys?.clear();
+	}
+
+	#sink(event: 'service' | 'key'): PushSink<ServiceSnapshot | KeySnapshot> {
+		const port = this.#port;
+		return {
+			isBusy: () => port.isBusy(),
+			push: (snapshot: ServiceSnapshot | KeySnapshot) => port.push(snapshotPush(event, snapshot)),
+			superseded: () => port.superseded(),
+		};
+	}
+}

@@ -51,5 +51,8 @@ const makeFixtureWithFallback: MakeFixture = async () => {
 };
 
 // The fake one knows nothing of tags; the real one beside it does.
-describeSourceContract('SidecarSource over a socket', makeFixture, { hasTags: false });
-describeSourceContract('SidecarSource with a fallback', makeFixtureWithFallback, { hasTags: false });
+describeSourceContract('SidecarSource over a socket', makeFixture, { hasTags: false, hasDatacenter: false });
+describeSourceContract('SidecarSource with a fallback', makeFixtureWithFallback, {
+	hasTags: false,
+	hasDatacenter: false,
+});

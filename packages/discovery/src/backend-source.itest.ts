@@ -96,5 +96,5 @@ describeSourceContract(
 			},
 		};
 	},
-	{ canList: false },
+	{ canList: false, hasDatacenter: false },
 );

@@ -27,6 +27,8 @@ export interface SourceTraits {
 	readonly canList?: boolean;
 	/** False if queries may have no tags. Default true. */
 	readonly hasTags?: boolean;
+	/** False where no datacenter may be asked for. Default true. */
+	readonly hasDatacenter?: boolean;
 }
 
 /** Makes a source and its registry anew. */

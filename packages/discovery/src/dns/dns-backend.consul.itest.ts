@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
@@ -48,13 +49,22 @@ const fast = (): DnsBackendOptions => ({
 	random: () => 0,
 });
 
+function areThreadsStopped(pid: number): boolean {
+	return readdirSync(`/proc/${pid}/task`).every((thread) => {
+		// Behind the name, which stands in parentheses, comes the state: T for stopped.
+		return /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'));
+	});
+}
+
 async function makeFixture(): Promise<BackendFixture> {
 	await deregister(() => true);
 	const backend = dnsBackend(fast());
 	let isStopped = false;
-	const setReachable = (isReachable: boolean): void => {
+	const setReachable = async (isReachable: boolean): Promise<void> => {
 		if (isStopped === isReachable) process.kill(consul.pid, isReachable ? 'SIGCONT' : 'SIGSTOP');
 		isStopped = !isReachable;
+		// The signal is sent at once and felt later: a thread that still runs would answer one more question.
+		if (isStopped) await waitFor('every thread of Consul to stop', () => areThreadsStopped(consul.pid));
 	};
 	return {
 		backend,
@@ -65,7 +75,7 @@ async function makeFixture(): Promise<BackendFixture> {
 			await deregister((id) => id.startsWith(`${service}-`) && !wanted.has(id));
 		},
 		close: async () => {
-			setReachable(true);
+			await setReachable(true);
 			await backend.close();
 		},
 	};

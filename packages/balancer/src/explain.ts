@@ -43,6 +43,8 @@ export function explain(query: ServiceQuery, inspection: Inspection): ExplainRep
 			const reason = reasonFor(instance, checks, included, panic);
 			return { instance: instance.instance, host, port, weight, status, included, reason, changedAt, checks };
 		}),
+		instanceCount: instances.length,
+		frameBytes: 0,
 		watchers: [],
 		watcherCount: 0,
 	};

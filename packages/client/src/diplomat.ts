@@ -160,7 +160,7 @@ export class Diplomat implements AsyncDisposable {
 	/**
 	 * The current snapshot of a service and then each change: newest only, so a slow reader skips what is outdated. Ends
 	 * when the signal aborts, the loop is left, or this client ends. Rejects with what waiting cannot mend: ACL_DENIED,
-	 * UNKNOWN_FUNC (a baseline sidecar cannot push), OVERLOADED.
+	 * UNKNOWN_FUNC (a baseline sidecar cannot push), OVERLOADED, FRAME_TOO_LARGE.
 	 */
 	watchService(
 		service: ServiceOrQuery,

@@ -72,7 +72,10 @@ export interface DiplomatOptions {
 	readonly whileDisconnected?: 'wait' | 'fail';
 	/** Most bytes written and not yet taken by the sidecar; calls past it are OVERLOADED. Default 8 MiB, 1024 to 2^30. */
 	readonly pendingOutputBytesMax?: number;
-	/** Longest frame to accept, in bytes; raise it together with the sidecar's. Default 1 MiB, 1024 to 256 MiB. */
+	/**
+	 * Longest frame to accept, in bytes; raise it together with the sidecar's. A service that does not fit is
+	 * FRAME_TOO_LARGE; one that has grown too long keeps its older snapshot, marked `oversize`. Default 1 MiB, 1024 to 256 MiB.
+	 */
 	readonly frameBytesMax?: number;
 	/**
 	 * How often a connection is checked, in milliseconds; two checks without a byte from the sidecar and it is replaced.

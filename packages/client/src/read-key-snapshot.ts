@@ -5,7 +5,7 @@ import { expectArray, expectObject, readMs, readSource, wrong } from './read-sna
 /** What a reply or a push says of keys; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readKeySnapshot(data: unknown): KeySnapshot {
 	const members = expectObject(data, '');
-	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, held, value } = members;
+	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, held, oversize, value } = members;
 	if (typeof key !== 'string') throw wrong('key', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	const query: KeyQuery = {
@@ -19,6 +19,7 @@ export function readKeySnapshot(data: unknown): KeySnapshot {
 		ageMs: readMs(ageMs),
 		verifiedAt: readMs(verifiedAt),
 		...(held === true && { held }),
+		...(oversize === true && { oversize }),
 	};
 	if (prefix === true) {
 		const entries = expectArray(members['entries'], 'entries').map((entry, index) => {

@@ -20,7 +20,7 @@ const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warn
 export function readSnapshot(data: unknown): ServiceSnapshot {
 	const members = expectObject(data, '');
 	const { service, tags, datacenter, meta, peer, revision, instances, source, ageMs } = members;
-	const { verifiedAt, held, panic } = members;
+	const { verifiedAt, held, panic, oversize } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	return Object.freeze({
@@ -36,6 +36,7 @@ export function readSnapshot(data: unknown): ServiceSnapshot {
 		verifiedAt: readMs(verifiedAt),
 		...(held === true && { held }),
 		...(panic === true && { panic }),
+		...(oversize === true && { oversize }),
 	} satisfies ServiceSnapshot);
 }
 

@@ -124,7 +124,7 @@ export class Session {
 		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
 		this.send(
 			'hello',
-			helloData(process.pid),
+			helloData(process.pid, this.#options.frameBytesMax),
 			BACKGROUND,
 			this.#options.dialTimeoutMs,
 			(data) => this.#greet(() => readGreeting(data)),

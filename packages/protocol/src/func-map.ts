@@ -18,6 +18,8 @@ export interface HelloData {
 	readonly pid?: number;
 	/** Optional parts of the protocol it understands: `push`, `goaway`. */
 	readonly features?: readonly string[];
+	/** Longest frame that the client reads, in bytes: it is sent no longer one. Default: the sidecar's own limit. */
+	readonly frameBytesMax?: number;
 }
 
 /** What a sidecar says of itself. */
@@ -116,6 +118,8 @@ export interface StatusReply {
 	readonly backend: BackendStatus;
 	readonly connections: number;
 	readonly subscriptions: number;
+	/** Of those, and of those that were refused, how many are too long for the frames of their client. */
+	readonly oversizeSubscriptions: number;
 	readonly watches: readonly WatchStatus[];
 	/** What apps have registered through this sidecar. */
 	readonly registrations: readonly RegistrationStatus[];
@@ -146,6 +150,8 @@ export interface WatcherStatus {
 	/** What the client says that it is, null if it said nothing. */
 	readonly client: string | null;
 	readonly pid: number | null;
+	/** Present, and true, while the newest snapshot does not fit into its frames: it has an older one, and knows. */
+	readonly oversize?: true;
 }
 
 /** The answer to explain. */
@@ -164,7 +170,12 @@ export interface ExplainReply extends ServiceQuery {
 	readonly held: HoldStatus | null;
 	/** True while all instances are served because too few are healthy. */
 	readonly panic: boolean;
+	/** As many as fit into a frame. */
 	readonly instances: readonly InstanceExplanation[];
+	/** How many there are. */
+	readonly instanceCount: number;
+	/** Bytes of the frame that tells a client all instances; a client whose `frameBytesMax` is less cannot watch them. 0: not known. */
+	readonly frameBytes: number;
 	/** The first 256 clients that subscribe to just this question. */
 	readonly watchers: readonly WatcherStatus[];
 	/** How many there are. */

@@ -11,6 +11,8 @@ export {
 	encodeReplyTail,
 	encodeRequest,
 	encodeRequestTail,
+	fitsFrame,
+	frameTooLargeError,
 	type PayloadText,
 } from './frame-encoder.ts';
 export type {

@@ -35,10 +35,12 @@ interface KeySnapshotBase extends KeyQuery {
 	readonly verifiedAt: number;
 	/** Present, and true, while the registry says that there are no keys any more and that is not believed yet. */
 	readonly held?: true;
+	/** Present, and true, while a newer answer does not fit into a frame of this client, as in a snapshot of a service. */
+	readonly oversize?: true;
 }
 
 /** What a snapshot says of itself, whatever it is a snapshot of. */
-export type SnapshotState = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'held'>;
+export type SnapshotState = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'held' | 'oversize'>;
 
 /** One key at one moment. That there is no such key is an answer too: it has an age, and ends with a push. */
 export interface KeyValueSnapshot extends KeySnapshotBase {

@@ -56,6 +56,11 @@ export interface ServiceSnapshot extends ServiceQuery {
 	readonly verifiedAt: number;
 	/** Present, and true, while the registry says that there are no instances any more and that is not believed yet. */
 	readonly held?: true;
+	/**
+	 * Present, and true, while a newer snapshot does not fit into a frame of this client: these are the instances that it was
+	 * told before.
+	 */
+	readonly oversize?: true;
 	/** Present, and true, while so few instances are healthy that all of them are served. */
 	readonly panic?: true;
 }

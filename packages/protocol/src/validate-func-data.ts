@@ -2,7 +2,7 @@ import type { FuncData, FuncName } from './func-map.ts';
 import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
 import type { KeyQuery } from './key-model.ts';
-import { NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
+import { FRAME_BYTES_MAX_FLOOR, NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
 import { validateDeregistration, validateRegistration, validateReport } from './validate-registration.ts';
 
@@ -134,12 +134,19 @@ function validateHello(data: unknown): FuncData<'hello'> {
 			throw bad('features', 'must be an array of strings');
 		}
 	}
+	const { frameBytesMax } = members;
+	if (frameBytesMax !== undefined && frameBytesMax !== null) {
+		if (!isInteger(frameBytesMax, FRAME_BYTES_MAX_FLOOR)) {
+			throw bad('frameBytesMax', `must be an integer from ${FRAME_BYTES_MAX_FLOOR}`);
+		}
+	}
 	const client = optionalString(members, 'client');
 	return {
 		versions: versions as number[],
 		...(client === undefined ? {} : { client }),
 		...(typeof pid === 'number' ? { pid } : {}),
 		...(Array.isArray(features) ? { features: features as string[] } : {}),
+		...(typeof frameBytesMax === 'number' ? { frameBytesMax } : {}),
 	};
 }
 

@@ -1,4 +1,4 @@
-import type { GoawayData } from '@spock/protocol';
+import type { GoawayData, SpockError } from '@spock/protocol';
 
 /** Why a connection ended. */
 export type CloseReason =
@@ -23,6 +23,11 @@ export interface SidecarObserver {
 	connectionRefused?(): void;
 	/** A snapshot was pushed, or left out because a newer one came before the client had read. */
 	pushed?(kind: 'sent' | 'superseded'): void;
+	/**
+	 * What a client watches, or wants to, is too long for its frames from now on: it keeps what it was told before, marked.
+	 * Told once until it fits again.
+	 */
+	oversize?(connection: number, name: string, refusal: SpockError): void;
 	goaway?(data: GoawayData): void;
 	/** A handler threw something that is no SpockError: a fault of ours, with its cause. */
 	fault?(func: string, cause: unknown): void;

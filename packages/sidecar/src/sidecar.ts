@@ -97,6 +97,8 @@ export interface Sidecar {
 export interface SidecarGauges {
 	readonly connections: number;
 	readonly subscriptions: number;
+	/** Of those, and of those that were refused, how many are too long for the frames of their client. */
+	readonly oversizeSubscriptions: number;
 	readonly inFlight: number;
 	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
 	readonly registrations: number;
@@ -219,6 +221,7 @@ class SpockSidecar implements Sidecar {
 			backend: source.status(),
 			connections: this.#registry.size,
 			subscriptions: this.#registry.subscriptions,
+			oversizeSubscriptions: this.#registry.oversizeSubscriptions,
 			watches: source.watches(),
 			registrations: this.#options.registrations?.list() ?? [],
 			keyWatches: source.keyWatches?.() ?? [],
@@ -243,12 +246,13 @@ class SpockSidecar implements Sidecar {
 	}
 
 	gauges(): SidecarGauges {
-		const { size, subscriptions, inFlight } = this.#registry;
+		const { size, subscriptions, oversizeSubscriptions, inFlight } = this.#registry;
 		const registrations = this.#options.registrations?.list() ?? [];
 		const registrationsPending = registrations.filter(({ state }) => state === 'pending').length;
 		return {
 			connections: size,
 			subscriptions,
+			oversizeSubscriptions,
 			inFlight,
 			registrations: registrations.length,
 			registrationsPending,

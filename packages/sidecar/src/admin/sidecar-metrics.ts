@@ -57,6 +57,11 @@ export class SidecarMetrics implements SidecarObserver {
 		};
 		gauge('spock_connections', 'Connections open', () => source.gauges().connections);
 		gauge('spock_subscriptions', 'Subscriptions of all connections', () => source.gauges().subscriptions);
+		gauge(
+			'spock_subscriptions_oversize',
+			'Subscriptions whose newest answer is too long for the frames of their client',
+			() => source.gauges().oversizeSubscriptions,
+		);
 		gauge('spock_requests_in_flight', 'Requests waiting for an answer', () => source.gauges().inFlight);
 		gauge('spock_registrations', 'Instances kept registered for apps', () => source.gauges().registrations);
 		gauge(

@@ -119,6 +119,11 @@ export function connectionLog(log: Logger): SidecarObserver {
 			const level = reason === 'client' || reason === 'shutdown' ? 'debug' : 'warn';
 			log[level]({ connection, reason, bytesRead, bytesWritten }, 'a connection has ended');
 		},
+		oversize: (connection, name, { message, details }) =>
+			log.warn(
+				{ connection, name, ...details },
+				`${name} is too long for a client, which keeps what it was told before: ${message}`,
+			),
 		fault: (func, cause) => log.error({ func, err: cause }, 'a handler failed'),
 		phase: (phase) => log.info({ phase }, PHASES[phase] ?? phase),
 		goaway: ({ reason }) => log.info({ reason }, 'clients are asked to leave'),

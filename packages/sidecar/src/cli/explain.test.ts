@@ -40,6 +40,8 @@ const reply: ExplainReply = {
 			checks: [],
 		},
 	],
+	instanceCount: 2,
+	frameBytes: 500,
 	watchers: [
 		{ connection: 1, client: '@spock/client/0.1.0', pid: 4711 },
 		{ connection: 2, client: null, pid: null },
@@ -76,6 +78,7 @@ describe('the page of explain', () => {
 				panic: true,
 				error: 'refused\u0007',
 				instances: [],
+				instanceCount: 0,
 				watchers: [],
 				watcherCount: 0,
 			},
@@ -89,5 +92,21 @@ describe('the page of explain', () => {
 			'error     refused?',
 			'watchers  none',
 		]);
+	});
+
+	it('says for which clients the snapshot is too long, and that not all instances are shown', () => {
+		const { watchers } = reply;
+		const page = formatExplanation(
+			{
+				...reply,
+				instanceCount: 5000,
+				frameBytes: 1_200_000,
+				watchers: watchers.map((watcher) => ({ ...watcher, oversize: true })),
+			},
+			10_000,
+		);
+		expect(page).toContain('shown     2 of 5000');
+		expect(page).toContain('#1 @spock/client/0.1.0 (pid 4711) (too long for it)');
+		expect(page).toContain('too long  a frame of 1200000 bytes: raise frameBytesMax');
 	});
 });

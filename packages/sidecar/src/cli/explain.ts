@@ -19,17 +19,21 @@ export async function explain(service: string, flags: ExplainFlags): Promise<voi
 
 /** A page of text for people. */
 export function formatExplanation(reply: ExplainReply, wallNowMs: number): string {
-	const { instances } = reply;
+	const { instances, instanceCount = instances.length } = reply;
 	const served = instances.filter(({ included }) => included).length;
 	const rows = instances.map((instance) => rowOf(instance, wallNowMs));
 	return [
 		`${printable(nameOf(reply))}: ${served} of ${instances.length} instances get work`,
+		...(instanceCount > instances.length
+			? [`shown     ${instances.length} of ${instanceCount}: more fit into no frame`]
+			: []),
 		`state     ${stateOf(reply, wallNowMs)}`,
 		...(reply.changedAt === null ? [] : [`changed   ${ago(reply.changedAt, wallNowMs)}, revision ${reply.revision}`]),
 		...(reply.held === null ? [] : [heldOf(reply.held)]),
 		...(reply.panic ? ['panic     too few instances are healthy: all are served'] : []),
 		...(reply.error === null ? [] : [`error     ${printable(reply.error)}`]),
 		`watchers  ${watchersOf(reply)}`,
+		...(reply.watchers.some(({ oversize }) => oversize) ? [oversizeOf(reply)] : []),
 		...(rows.length === 0
 			? []
 			: ['', ...table([['SERVED', 'INSTANCE', 'ADDRESS', 'WEIGHT', 'CHANGED', 'WHY'], ...rows])]),
@@ -58,8 +62,13 @@ function watchersOf({ watchers, watcherCount }: ExplainReply): string {
 	return `${printable(watchers.map(formatWatcher).join(', '))}${more}`;
 }
 
-function formatWatcher({ connection, client, pid }: WatcherStatus): string {
-	return `#${connection} ${client ?? 'unnamed'}${pid === null ? '' : ` (pid ${pid})`}`;
+function formatWatcher({ connection, client, pid, oversize }: WatcherStatus): string {
+	const process = pid === null ? '' : ` (pid ${pid})`;
+	return `#${connection} ${client ?? 'unnamed'}${process}${oversize ? ' (too long for it)' : ''}`;
+}
+
+function oversizeOf({ frameBytes }: ExplainReply): string {
+	return `too long  a frame of ${frameBytes} bytes: raise frameBytesMax, here and at the clients that cannot take it`;
 }
 
 function rowOf(instance: InstanceExplanation, wallNowMs: number): string[] {

@@ -241,6 +241,7 @@ function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver 
 		},
 		connectionRefused: () => second.connectionRefused?.(),
 		pushed: (kind) => second.pushed?.(kind),
+		oversize: (...told) => first.oversize?.(...told),
 		goaway: (data) => {
 			first.goaway?.(data);
 			second.goaway?.(data);

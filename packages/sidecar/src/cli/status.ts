@@ -19,6 +19,7 @@ export function formatStatus(reply: StatusReply): string {
 		...(backend.members ?? [backend]).flatMap(formatBackend),
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
 		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
+		...formatOversize(reply),
 		...reply.watches.map(formatWatch),
 		// A sidecar of an earlier version does not tell of keys.
 		...(reply.keyWatches ?? []).map(formatKeyWatch),
@@ -31,6 +32,11 @@ function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: Back
 	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(lastSuccessAgeMs)} ago`;
 	const line = `backend      ${name} ${state}, ${heard}: ${addresses.join(', ') || 'no address'}`;
 	return error === null ? [line] : [line, `             ${error}`];
+}
+
+function formatOversize({ oversizeSubscriptions: count }: StatusReply): string[] {
+	// A sidecar of an earlier version does not tell.
+	return count > 0 ? [`             ${count} too long for their client: raise frameBytesMax there and here`] : [];
 }
 
 function formatWatch(watch: WatchStatus): string {

@@ -19,12 +19,12 @@ export async function watch(service: string, flags: WatchFlags): Promise<void> {
 }
 
 /** One line for people: when, what revision, how fresh, and who gets work. */
-export function formatSnapshot({ revision, source, ageMs, instances, held, panic }: ServiceSnapshot): string {
+export function formatSnapshot({ revision, source, ageMs, instances, held, panic, oversize }: ServiceSnapshot): string {
 	const places = instances.map((instance) => {
 		const mark = isServing(instance) && instance.status === 'passing' ? '' : ` ${instance.status}`;
 		return `${instance.host}:${instance.port}${mark}`;
 	});
-	const marks = `${held ? ' held' : ''}${panic ? ' panic' : ''}`;
+	const marks = `${held ? ' held' : ''}${panic ? ' panic' : ''}${oversize ? ' oversize' : ''}`;
 	return `${formatState({ revision, source, ageMs })}${marks}  ${places.join(', ') || 'no instance'}`;
 }
 

@@ -4,6 +4,7 @@ import {
 	encodePayload,
 	encodeRequest,
 	encodeRequestTail,
+	FRAME_BYTES_MAX_CEILING,
 	type FuncData,
 	type FuncName,
 	type FuncReply,
@@ -36,16 +37,18 @@ export class WireClient {
 		this.closed = new Promise((resolve) => {
 			settleClosed = resolve;
 		});
-		this.#framed = new FramedSocket(socket, {
-			frame: (text) => this.#onFrame(text),
-			fault: () => undefined,
-			closed: () => {
-				const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection`);
-				for (const { reject } of this.#waiting.values()) reject(error);
-				this.#waiting.clear();
-				settleClosed();
-			},
-		});
+		const onClosed = (): void => {
+			const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection`);
+			for (const { reject } of this.#waiting.values()) reject(error);
+			this.#waiting.clear();
+			settleClosed();
+		};
+		// It never says hello, so it must take frames as long as any sidecar may send.
+		this.#framed = new FramedSocket(
+			socket,
+			{ frame: (text) => this.#onFrame(text), fault: () => undefined, closed: onClosed },
+			{ frameBytesMax: FRAME_BYTES_MAX_CEILING },
+		);
 	}
 
 	/** Connects, or rejects with exit code 3 and what to do about it. */

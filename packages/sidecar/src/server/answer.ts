@@ -18,6 +18,8 @@ export function answer<T>(value: T): Answer<T> {
 
 /** The connection that a request came from, as far as handlers may know it. */
 export interface Caller {
+	/** Longest frame that the client reads: the sidecar's limit, or less if it said so. */
+	readonly frameBytesMax: number;
 	/** Notes what the client says of itself, and which pushes it understands. */
 	greet(hello: HelloData): void;
 	/** Watches a query for this connection; its changes are pushed from now on. Throws OVERLOADED. */

@@ -40,6 +40,11 @@ export class ConnectionRegistry {
 		return this.#sum((connection) => connection.subscriptions);
 	}
 
+	/** Subscriptions, made or refused, whose newest answer is too long for the frames of their client. */
+	get oversizeSubscriptions(): number {
+		return this.#sum((connection) => connection.oversizeSubscriptions);
+	}
+
 	get inFlight(): number {
 		return this.#sum((connection) => connection.inFlight);
 	}

@@ -39,6 +39,7 @@ export interface ConnectionContext extends RequestsContext {
 /** One client: its frames, its requests in flight, its subscriptions. Nothing it sends can throw past this class. */
 export class Connection implements RequestsPort {
 	readonly id: number;
+	frameBytesMax: number;
 	readonly #context: ConnectionContext;
 	readonly #framed: FramedSocket;
 	readonly #requests: Requests;
@@ -55,6 +56,7 @@ export class Connection implements RequestsPort {
 
 	constructor(id: number, socket: Duplex, context: ConnectionContext) {
 		this.id = id;
+		this.frameBytesMax = context.limits.frameBytesMax;
 		this.#context = context;
 		this.#requests = new Requests(context, this);
 		this.#pushes = new Pushes(
@@ -66,6 +68,9 @@ export class Connection implements RequestsPort {
 					this.send(line);
 				},
 				superseded: () => context.observer.pushed?.('superseded'),
+				longestFrame: () => this.frameBytesMax,
+				oversize: (name, refusal) => context.observer.oversize?.(id, name, refusal),
+				now: () => context.clock.now(),
 			},
 			context.limits.subscriptionsMax,
 		);
@@ -89,6 +94,11 @@ export class Connection implements RequestsPort {
 		return this.#pushes.size;
 	}
 
+	/** Of those, and of those that were refused, how many are too long for this client. */
+	get oversizeSubscriptions(): number {
+		return this.#pushes.oversizeCount;
+	}
+
 	/** Requests that wait for an answer. */
 	get inFlight(): number {
 		return this.#requests.waiting;
@@ -104,12 +114,17 @@ export class Connection implements RequestsPort {
 
 	greet(hello: HelloData): void {
 		this.#hello = hello;
+		const { frameBytesMax } = this.#context.limits;
+		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
 	}
 
-	/** Who this client is, if it subscribes to just this query. */
+	/** Who this client is, if it subscribes to just this query, or wants to. */
 	watcher(key: string): WatcherStatus | undefined {
-		if (!this.#pushes.services.has(key)) return undefined;
-		return { connection: this.id, client: this.#hello?.client ?? null, pid: this.#hello?.pid ?? null };
+		const { services } = this.#pushes;
+		const oversize = services.isOversize(key);
+		if (!services.has(key) && !oversize) return undefined;
+		const { client = null, pid = null } = this.#hello ?? {};
+		return { connection: this.id, client, pid, ...(oversize && { oversize }) };
 	}
 
 	subscribe(query: ServiceQuery): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {

@@ -8,10 +8,11 @@ import {
 	type ServiceQuery,
 	type ServiceSnapshot,
 	type ServiceSource,
+	type SpockError,
 } from '@spock/protocol';
 
 import { keysOf } from './keys-of.ts';
-import { snapshotPush } from './snapshot-text.ts';
+import { snapshotPush, snapshotRefusal } from './snapshot-text.ts';
 import { type PushSink, Subscriptions } from './subscriptions.ts';
 
 /** The connection that pushes leave by. */
@@ -22,6 +23,12 @@ export interface PushPort {
 	push(line: string): void;
 	/** A push was left out, because a newer one came before the client had read. */
 	superseded(): void;
+	/** Longest frame that the client reads. */
+	longestFrame(): number;
+	/** From now on this is too long for the client, which has an older snapshot or none. */
+	oversize(name: string, refusal: SpockError): void;
+	/** The clock of ages. */
+	now(): number;
 }
 
 /** Everything that one connection is told unasked: services and keys. */
@@ -47,6 +54,11 @@ export class Pushes {
 
 	get size(): number {
 		return this.services.size + (this.#keys?.size ?? 0);
+	}
+
+	/** Queries whose newest answer is too long for this client. */
+	get oversizeCount(): number {
+		return this.services.oversizeCount + (this.#keys?.oversizeCount ?? 0);
 	}
 
 	/** Throws UNKNOWN_FUNC where the registry has no keys. */
@@ -76,6 +88,9 @@ export class Pushes {
 			isBusy: () => port.isBusy(),
 			push: (snapshot: ServiceSnapshot | KeySnapshot) => port.push(snapshotPush(event, snapshot)),
 			superseded: () => port.superseded(),
+			refusal: (snapshot: ServiceSnapshot | KeySnapshot) => snapshotRefusal(event, snapshot, port.longestFrame()),
+			oversize: (snapshot, refusal) => port.oversize('key' in snapshot ? snapshot.key : snapshot.service, refusal),
+			now: () => port.now(),
 		};
 	}
 }

@@ -1,6 +1,8 @@
 import {
 	encodeFailure,
 	encodeReplyTail,
+	fitsFrame,
+	frameTooLargeError,
 	isId,
 	type PayloadText,
 	type Request,
@@ -14,6 +16,9 @@ import type { SidecarObserver } from '../sidecar-observer.ts';
 import type { Call, Caller } from './answer.ts';
 import type { Dispatcher, PreparedRequest } from './dispatcher.ts';
 import type { RequestMemo } from './request-memo.ts';
+
+/** Of a message that would be too long for its frame, so many characters fit into the shortest frame there is. */
+const FAILURE_LENGTH_MAX = 128;
 
 /** What the requests of a connection need. */
 export interface RequestsContext {
@@ -101,7 +106,13 @@ export class Requests {
 
 	/** Sends a failure; `id` is null for a frame whose id is not known. */
 	fail(id: number | null, { code, message, retryable, details }: WireError): void {
-		this.#port.send(encodeFailure(id, { code, message, retryable, details }));
+		const line = encodeFailure(id, { code, message, retryable, details });
+		if (fitsFrame(line, this.#port.frameBytesMax)) this.#port.send(line);
+		else {
+			// What failed matters more than every word about it.
+			const words = message.slice(0, FAILURE_LENGTH_MAX);
+			this.#port.send(encodeFailure(id, { code, message: words, retryable, details: {} }));
+		}
 	}
 
 	#mayStart(id: number, func: string): boolean {
@@ -160,17 +171,14 @@ export class Requests {
 
 	/** Sends a reply; false if it is too long, which is a failure. */
 	#answer(func: string, id: number, payload: PayloadText, startedMs: number): boolean {
-		const head = this.#heads.head(id);
-		const tail = encodeReplyTail(payload);
-		const { frameBytesMax } = this.#context.limits;
-		const length = head.length + tail.length;
-		if (length * 3 > frameBytesMax && Buffer.byteLength(head) + Buffer.byteLength(tail) - 1 > frameBytesMax) {
-			const message = 'the answer is longer than a frame may be';
-			const error = new SpockError('FRAME_TOO_LARGE', message, { details: { frameBytesMax } });
+		const line = this.#heads.head(id) + encodeReplyTail(payload);
+		const { frameBytesMax } = this.#port;
+		if (!fitsFrame(line, frameBytesMax)) {
+			const error = frameTooLargeError('the answer', Buffer.byteLength(line) - 1, frameBytesMax);
 			this.#answerFailure(id, func, error, startedMs);
 			return false;
 		}
-		this.#port.send(head + tail);
+		this.#port.send(line);
 		return true;
 	}
 

@@ -1,17 +1,28 @@
-import { encodePayload, encodePush, type KeySnapshot, type PayloadText, type ServiceSnapshot } from '@spock/protocol';
+import {
+	encodePayload,
+	encodePush,
+	fitsFrame,
+	frameTooLargeError,
+	type KeySnapshot,
+	type PayloadText,
+	type ServiceSnapshot,
+	type SpockError,
+} from '@spock/protocol';
 
 import type { Answer } from './answer.ts';
 
 type AnySnapshot = ServiceSnapshot | KeySnapshot;
 
+/** What a snapshot may grow by when it is marked as the last one that was told: it must fit into a frame then as well. */
+const MARK_BYTES = 128;
+
 // A live snapshot is one frozen object until something changes, so its bytes are made once for all who ask. A stale one is
-// read with another age each time: the memo would never be hit, and is not filled.
+// read with another age each time; there it saves the second of a check and what it allows.
 const payloads = new WeakMap<AnySnapshot, PayloadText>();
 const pushes = new WeakMap<AnySnapshot, string>();
 
 /** The payload of a snapshot. */
 export function snapshotPayload<S extends AnySnapshot>(snapshot: S): Answer<S> {
-	if (snapshot.source === 'last-known-good') return encodePayload(snapshot) as Answer<S>;
 	let payload = payloads.get(snapshot);
 	if (payload === undefined) {
 		payload = encodePayload(snapshot);
@@ -28,4 +39,21 @@ export function snapshotPush(event: 'service' | 'key', snapshot: AnySnapshot): s
 		pushes.set(snapshot, line);
 	}
 	return line;
+}
+
+/** Why a snapshot cannot be told to a client with frames of this length: FRAME_TOO_LARGE; undefined if it can. */
+export function snapshotRefusal(
+	event: 'service' | 'key',
+	snapshot: AnySnapshot,
+	frameBytesMax: number,
+): SpockError | undefined {
+	// The frame of a push is longer than that of any reply with the same payload.
+	const line = snapshotPush(event, snapshot);
+	if (fitsFrame(line, frameBytesMax - MARK_BYTES)) return undefined;
+	return frameTooLargeError('a snapshot', snapshotFrameBytes(event, snapshot), frameBytesMax);
+}
+
+/** How long the longest frame is that tells a snapshot, in bytes. */
+export function snapshotFrameBytes(event: 'service' | 'key', snapshot: AnySnapshot): number {
+	return Buffer.byteLength(snapshotPush(event, snapshot)) + MARK_BYTES;
 }

@@ -1,4 +1,4 @@
-import { type SourceWatch, SpockError, type WatchedSource } from '@spock/protocol';
+import { isStale, type SnapshotState, type SourceWatch, SpockError, type WatchedSource } from '@spock/protocol';
 
 /** What is subscribed to: services, or keys. */
 export interface Subscribable<Q, S> {
@@ -14,22 +14,33 @@ export interface PushSink<S> {
 	isBusy(): boolean;
 	push(snapshot: S): void;
 	superseded(): void;
+	/** Why a snapshot is too long for this client: FRAME_TOO_LARGE; undefined if it is not. */
+	refusal(snapshot: S): SpockError | undefined;
+	/** From now on a snapshot is too long for it. */
+	oversize(snapshot: S, refusal: SpockError): void;
+	/** The clock of ages. */
+	now(): number;
 }
 
-interface Subscription {
+interface Subscription<S> {
 	readonly watch: SourceWatch;
 	/** The revision the client was told last; pushes that are not newer are left out. Infinity until the first reply. */
 	toldRevision: number;
+	/** The last snapshot of the source that it was told, and when. */
+	told: S | undefined;
+	toldAtMs: number;
 }
 
 /** What one connection watches of one kind. */
-export class Subscriptions<Q, S extends { readonly revision: number }> {
+export class Subscriptions<Q, S extends SnapshotState> {
 	readonly #kind: Subscribable<Q, S>;
 	readonly #sink: PushSink<S>;
 	readonly #countMax: number;
-	readonly #subscriptions = new Map<string, Subscription>();
+	readonly #subscriptions = new Map<string, Subscription<S>>();
 	// The newest snapshot of each query that the client has not been told yet: bounded by the number of subscriptions.
 	readonly #waiting = new Map<string, S>();
+	/** What the client cannot be told as it is now, subscribed to or refused. */
+	readonly #oversize = new Set<string>();
 
 	constructor(kind: Subscribable<Q, S>, sink: PushSink<S>, countMax: number) {
 		this.#kind = kind;
@@ -46,7 +57,20 @@ export class Subscriptions<Q, S extends { readonly revision: number }> {
 		return this.#subscriptions.has(key);
 	}
 
-	/** Starts to watch; gives the snapshot to reply with, at once if it is known. Watching twice is watching once. */
+	/** Queries whose newest snapshot is too long for this client. */
+	get oversizeCount(): number {
+		return this.#oversize.size;
+	}
+
+	/** True for the key of a query whose newest snapshot is too long for this client. */
+	isOversize(key: string): boolean {
+		return this.#oversize.has(key);
+	}
+
+	/**
+	 * Starts to watch; gives the snapshot to reply with, at once if it is known. Watching twice is watching once. Throws or
+	 * rejects with OVERLOADED, FRAME_TOO_LARGE and what the source rejects with: then it does not watch.
+	 */
 	add(query: Q, signal: AbortSignal, timeoutMs: number | undefined): S | Promise<S> {
 		const { source } = this.#kind;
 		const key = this.#kind.keyOf(query);
@@ -58,8 +82,7 @@ export class Subscriptions<Q, S extends { readonly revision: number }> {
 		return source.get(asked, wait).then(
 			(first) => this.#reply(key, source.peek(asked) ?? first),
 			(error: unknown) => {
-				// The client was told that it does not watch: it must not get pushes.
-				if (this.#subscriptions.get(key)?.toldRevision === Number.POSITIVE_INFINITY) this.remove(asked);
+				this.#removeUntold(key);
 				throw error;
 			},
 		);
@@ -67,9 +90,8 @@ export class Subscriptions<Q, S extends { readonly revision: number }> {
 
 	remove(query: Q): void {
 		const key = this.#kind.keyOf(query);
-		this.#subscriptions.get(key)?.watch.stop();
-		this.#subscriptions.delete(key);
-		this.#waiting.delete(key);
+		this.#remove(key);
+		this.#oversize.delete(key);
 	}
 
 	/** Sends what had to wait, as far as the client takes it. */
@@ -77,7 +99,7 @@ export class Subscriptions<Q, S extends { readonly revision: number }> {
 		for (const [key, snapshot] of this.#waiting) {
 			if (this.#sink.isBusy()) return;
 			this.#waiting.delete(key);
-			this.#sink.push(snapshot);
+			this.#push(key, snapshot);
 		}
 	}
 
@@ -85,6 +107,7 @@ export class Subscriptions<Q, S extends { readonly revision: number }> {
 		for (const { watch } of this.#subscriptions.values()) watch.stop();
 		this.#subscriptions.clear();
 		this.#waiting.clear();
+		this.#oversize.clear();
 	}
 
 	#open(key: string, query: Q): void {
@@ -93,40 +116,85 @@ export class Subscriptions<Q, S extends { readonly revision: number }> {
 				details: { subscriptionsMax: this.#countMax },
 			});
 		}
-		// Held back until the reply is sent: a push must not come before the answer to the question it belongs to.
-		let toldRevision = Number.POSITIVE_INFINITY;
-		const subscription = {
+		const subscription: Subscription<S> = {
 			watch: this.#kind.source.watch(query, {
-				next: (snapshot) => {
-					if (snapshot.revision > toldRevision) this.#tell(key, snapshot);
-				},
+				// Held back until the reply is sent: a push must not come before the answer to the question it belongs to.
+				next: (snapshot) => this.#tell(key, snapshot),
 			}),
-			get toldRevision(): number {
-				return toldRevision;
-			},
-			set toldRevision(revision: number) {
-				toldRevision = revision;
-			},
+			toldRevision: Number.POSITIVE_INFINITY,
+			told: undefined,
+			toldAtMs: 0,
 		};
 		this.#subscriptions.set(key, subscription);
 	}
 
 	#reply(key: string, snapshot: S): S {
-		const subscription = this.#subscriptions.get(key);
-		if (subscription !== undefined) subscription.toldRevision = snapshot.revision;
+		const refusal = this.#sink.refusal(snapshot);
+		if (refusal !== undefined) {
+			this.#markOversize(key, snapshot, refusal);
+			this.#removeUntold(key);
+			throw refusal;
+		}
+		this.#noteTold(key, snapshot);
 		this.#waiting.delete(key);
 		return snapshot;
 	}
 
 	#tell(key: string, snapshot: S): void {
 		const subscription = this.#subscriptions.get(key);
-		if (subscription !== undefined) subscription.toldRevision = snapshot.revision;
+		// Told before `watch` returned: the reply says the same.
+		if (subscription === undefined || snapshot.revision <= subscription.toldRevision) return;
+		subscription.toldRevision = snapshot.revision;
 		if (this.#waiting.has(key)) this.#sink.superseded();
 		if (this.#sink.isBusy()) {
 			this.#waiting.set(key, snapshot);
 		} else {
 			this.#waiting.delete(key);
-			this.#sink.push(snapshot);
+			this.#push(key, snapshot);
 		}
+	}
+
+	/** Sends a snapshot; or what was told before, marked, where this one is too long and the client does not know it yet. */
+	#push(key: string, snapshot: S): void {
+		const refusal = this.#sink.refusal(snapshot);
+		if (refusal === undefined) {
+			this.#noteTold(key, snapshot);
+			this.#sink.push(snapshot);
+			return;
+		}
+		const { told, toldAtMs } = this.#subscriptions.get(key) as Subscription<S>;
+		if (told === undefined || !this.#markOversize(key, snapshot, refusal)) return;
+		const ageMs = isStale(told) ? told.ageMs + this.#sink.now() - toldAtMs : 0;
+		const { revision } = snapshot;
+		this.#sink.push(Object.freeze({ ...told, revision, source: 'last-known-good', ageMs, oversize: true }));
+	}
+
+	#noteTold(key: string, snapshot: S): void {
+		this.#oversize.delete(key);
+		const subscription = this.#subscriptions.get(key);
+		if (subscription === undefined) return;
+		subscription.toldRevision = snapshot.revision;
+		subscription.told = snapshot;
+		subscription.toldAtMs = this.#sink.now();
+	}
+
+	/** False if it was marked before. */
+	#markOversize(key: string, snapshot: S, refusal: SpockError): boolean {
+		if (this.#oversize.has(key)) return false;
+		// What was refused is no subscription, and is bounded like them.
+		if (this.#subscriptions.has(key) || this.#oversize.size < this.#countMax) this.#oversize.add(key);
+		this.#sink.oversize(snapshot, refusal);
+		return true;
+	}
+
+	/** A client that was told that it does not watch must not get pushes. */
+	#removeUntold(key: string): void {
+		if (this.#subscriptions.get(key)?.told === undefined) this.#remove(key);
+	}
+
+	#remove(key: string): void {
+		this.#subscriptions.get(key)?.watch.stop();
+		this.#subscriptions.delete(key);
+		this.#waiting.delete(key);
 	}
 }

@@ -14,6 +14,7 @@ import type { WatchLoop } from '../watch-loop.ts';
 import { refuseIfDenied } from './acl-check.ts';
 import { ConsulHttp } from './consul-http.ts';
 import { consulKeyLoop } from './consul-keys.ts';
+import { refuseUnaskable } from './consul-name.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
 import type { ConsulQuestion } from './consul-question.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
@@ -104,6 +105,7 @@ class ConsulBackend implements Backend {
 		let before: readonly ServiceInstance[] = [];
 		let isKnownEmpty = false;
 		return async (index, signal) => {
+			refuseUnaskable('service', query.service);
 			const answer = (await fetch(index, signal)) as InstancesAnswer;
 			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
 			before = answer.value;

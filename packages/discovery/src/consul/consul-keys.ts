@@ -1,22 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 
-import { type KeyEntry, type KeyQuery, SpockError } from '@spock/protocol';
+import type { KeyEntry, KeyQuery } from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
 
 import type { BackendObserver } from '../backend.ts';
 import { isSameEntries, sortEntries, toKeyEntry } from '../key-entry.ts';
 import { WatchLoop } from '../watch-loop.ts';
 import type { ConsulHttp } from './consul-http.ts';
+import { refuseUnaskable } from './consul-name.ts';
 import { readAnsweredKeys } from './read-keys.ts';
 
 /** Longest body that may still be an answer which fits: the shortest entries take about six times as much in Consul's form. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
-
-/**
- * Names that no Consul takes: its HTTP server refuses what cannot be printed, and moves these two segments away. Asking
- * would look like a Consul that is ill.
- */
-const NOT_A_KEY = /^\.\.?$|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
 /**
  * The watch of a key, or of all keys that begin with it. The loop is not started.
@@ -38,11 +33,7 @@ export function consulKeyLoop(
 	});
 	return new WatchLoop<readonly KeyEntry[]>({
 		fetch: async (from, signal) => {
-			if (NOT_A_KEY.test(key)) {
-				throw new SpockError('BAD_REQUEST', `Consul can have no key ${JSON.stringify(key)}`, {
-					details: { path: 'key' },
-				});
-			}
+			refuseUnaskable('key', key);
 			const { value: found, index } = await ask(from, signal);
 			// Only now, because an answer that is too large is an answer: Consul is well, and another address is no remedy.
 			const entries = found.map(({ key: name, bytes }) => toKeyEntry(name, bytes));

@@ -13,6 +13,7 @@ import type {
 import { type ConsulRequest, sendRequest } from './consul-client.ts';
 import { notJson } from './consul-error.ts';
 import type { ConsulHttp } from './consul-http.ts';
+import { refuseUnaskable } from './consul-name.ts';
 import type { ConsulQuestion } from './consul-question.ts';
 import {
 	type AgentCheck,
@@ -50,7 +51,9 @@ export class ConsulRegistrar implements Registrar {
 		health: InstanceHealth,
 		terms: RegistrationTerms,
 	): Promise<string | null> {
-		const { id } = definition;
+		const { id, service } = definition;
+		// Consul would take it, and nobody could ever look it up.
+		refuseUnaskable('service', service);
 		const body = toServiceDefinition(definition, health, terms);
 		// Checks that a former definition had, and this one has not, must not go on judging the instance.
 		const parameters = definition.isPartial ? {} : { 'replace-existing-checks': 'true' };

@@ -9,9 +9,11 @@ export { ConsulHttp } from './consul/consul-http.ts';
 export {
 	type ConsulBackendOptions,
 	type ConsulConnectionOptions,
+	type ConsulLoginOptions,
 	type ConsulTls,
 	consulOptionsFromEnvironment,
 } from './consul/consul-options.ts';
+export type { TaggedAddress } from './consul/health-entry.ts';
 export {
 	type ConsulSourceOptions,
 	consulSource,

@@ -1,3 +1,4 @@
+import type { ConsulBackendOptions, ConsulLoginOptions, TaggedAddress } from '@spock/discovery';
 import { describe, expect, it } from 'vitest';
 
 import { parseConsulAddress } from './consul-address.ts';
@@ -98,5 +99,14 @@ describe('wrong options', () => {
 		[{ login: { method: 'pods', tokenFile: '' } }, /login\.tokenFile/],
 	])('%j are refused by name', (options, name) => {
 		expect(() => consulBackend(options as Parameters<typeof consulBackend>[0])).toThrow(name);
+	});
+});
+
+describe('the options of the backend', () => {
+	it('can be written down in parts, by types that are exported', () => {
+		const login: ConsulLoginOptions = { method: 'pods', meta: { pod: 'p1' } };
+		const taggedAddress: TaggedAddress = 'wan';
+		const options: Pick<ConsulBackendOptions, 'login' | 'taggedAddress'> = { login, taggedAddress };
+		expect(() => consulBackend({ ...options, taggedAddress: 'moon' as TaggedAddress })).toThrow('taggedAddress');
 	});
 });

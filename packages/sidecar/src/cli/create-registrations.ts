@@ -2,10 +2,10 @@ import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 
-import { type Backend, type DiscoveryListener, Registrations } from '@spock/discovery';
+import { type Backend, type DiscoveryListener, Registrations, type RegistrationsOptions } from '@spock/discovery';
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
-import type { Resolved } from './resolve-settings.ts';
+import { givenSettings, type Resolved } from './resolve-settings.ts';
 
 /** What apps may register, if the registry can be written to. Throws a RangeError or TypeError naming a wrong setting. */
 export function createRegistrations(
@@ -16,18 +16,25 @@ export function createRegistrations(
 ): Registrations | undefined {
 	const { registrar } = backend;
 	if (registrar === undefined) return undefined;
-	const setting = (name: string): unknown => settings.get(name)?.value;
-	const advertise = setting('advertise') as string | undefined;
-	const reconnectGraceMs = setting('reconnectGraceMs') as number | undefined;
-	const ttlMs = setting('registrationTtlMs') as number | undefined;
+	const {
+		owner = defaultOwner(address),
+		registrationTtlMs,
+		...given
+	} = givenSettings<RegistrationsOptions & { readonly registrationTtlMs: number }>(settings, [
+		'advertise',
+		'owner',
+		'reconnectGraceMs',
+		'registrationTtlMs',
+		'registrationsMax',
+		'registrationsPerHolderMax',
+	]);
 	return new Registrations({
 		registrar,
 		onEvent,
-		owner: (setting('owner') as string | undefined) ?? defaultOwner(address),
+		owner,
 		machine: hostname(),
-		...(advertise !== undefined && { advertise }),
-		...(reconnectGraceMs !== undefined && { reconnectGraceMs }),
-		...(ttlMs !== undefined && { ttlMs }),
+		...given,
+		...(registrationTtlMs !== undefined && { ttlMs: registrationTtlMs }),
 	});
 }
 

@@ -87,6 +87,15 @@ function read(setting: Setting, raw: unknown, origin: Origin, where: string): Re
 	return resolved(raw);
 }
 
+/** Those of the settings that somebody gave, by name, to be spread into options: what is absent gets its default there. */
+export function givenSettings<O>(
+	resolved: ReadonlyMap<string, Resolved>,
+	names: readonly (keyof O & string)[],
+): { -readonly [N in keyof O]?: Exclude<O[N], undefined> } {
+	const values = names.map((name) => [name, resolved.get(name)?.value] as const);
+	return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as ReturnType<typeof givenSettings<O>>;
+}
+
 /** The settings in force and where each came from, as `--print-config` shows them; secrets are hidden. */
 export function describeSettings(resolved: ReadonlyMap<string, Resolved>): string {
 	const rows = [...resolved.values()].map(({ setting, value, origin, where }) => {

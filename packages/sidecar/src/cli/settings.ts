@@ -1,6 +1,9 @@
 import { balancingPolicies } from '@spock/balancer';
 
+import { answerSettings } from './answer-settings.ts';
 import { consulSettings } from './consul-settings.ts';
+import { dnsSettings } from './dns-settings.ts';
+import { registrationSettings } from './registration-settings.ts';
 
 /** What one setting of `sidecar start` may be, and where it may come from. */
 export interface Setting {
@@ -76,78 +79,8 @@ export const settings: readonly Setting[] = [
 		fallback: 'stale',
 	},
 	...consulSettings,
-	{
-		name: 'dnsServer',
-		flag: '--dns-server <addresses>',
-		env: 'SPOCK_DNS_SERVER',
-		help: 'name servers of the dns backend, IP addresses with or without a port, separated by commas',
-		kind: 'list',
-		fallback: "the system's",
-	},
-	{
-		name: 'dnsNameTemplate',
-		flag: '--dns-name-template <template>',
-		env: 'SPOCK_DNS_NAME_TEMPLATE',
-		help: 'the name whose SRV records are a service, with {service}, and {tag} and {datacenter} where they may be asked for',
-		kind: 'text',
-		fallback: "Consul's, [{tag}.]{service}.service[.{datacenter}.dc].consul",
-	},
-	{
-		name: 'dnsProtocol',
-		flag: '--dns-protocol <name>',
-		env: 'SPOCK_DNS_PROTOCOL',
-		help: 'udp (and tcp for what is too long for it), or tcp always',
-		kind: ['udp', 'tcp'],
-		fallback: 'udp',
-	},
-	{
-		name: 'dnsTtlMsMin',
-		flag: '--dns-ttl-ms-min <ms>',
-		env: 'SPOCK_DNS_TTL_MS_MIN',
-		help: 'DNS is not asked again before this, whatever its records say',
-		kind: 'integer',
-		fallback: '1000',
-	},
-	{
-		name: 'dnsTtlMsMax',
-		flag: '--dns-ttl-ms-max <ms>',
-		env: 'SPOCK_DNS_TTL_MS_MAX',
-		help: 'DNS is asked again after this, whatever its records say',
-		kind: 'integer',
-		fallback: '60000',
-	},
-	{
-		name: 'advertise',
-		flag: '--advertise <host>',
-		env: 'SPOCK_ADVERTISE',
-		help: 'host of the instances that apps register without one; in a pod its IP address',
-		kind: 'text',
-		fallback: "the address of Consul's agent; 127.0.0.1 with the local backend",
-	},
-	{
-		name: 'owner',
-		flag: '--owner <name>',
-		env: 'SPOCK_OWNER',
-		help: 'names this sidecar over its restarts, and no other one at the same agent: by it, it finds what it registered',
-		kind: 'text',
-		fallback: 'made of host name, socket and its volume',
-	},
-	{
-		name: 'reconnectGraceMs',
-		flag: '--reconnect-grace-ms <ms>',
-		env: 'SPOCK_RECONNECT_GRACE_MS',
-		help: 'how long an app that has lost its connection may take to come back before it is deregistered',
-		kind: 'integer',
-		fallback: '30000',
-	},
-	{
-		name: 'registrationTtlMs',
-		flag: '--registration-ttl-ms <ms>',
-		env: 'SPOCK_REGISTRATION_TTL_MS',
-		help: 'without a word from the sidecar for this long, Consul takes what it registered for critical',
-		kind: 'integer',
-		fallback: '15000',
-	},
+	...dnsSettings,
+	...registrationSettings,
 	{
 		name: 'socket',
 		flag: '--socket <path>',
@@ -228,46 +161,7 @@ export const settings: readonly Setting[] = [
 		kind: 'integer',
 		fallback: '25000; 2000 on a terminal',
 	},
-	{
-		name: 'idleTtlMs',
-		flag: '--idle-ttl-ms <ms>',
-		env: 'SPOCK_IDLE_TTL_MS',
-		help: 'how long a service that nobody asks for is still watched',
-		kind: 'integer',
-		fallback: '60000',
-	},
-	{
-		name: 'staleMaxMs',
-		flag: '--stale-max-ms <ms>',
-		env: 'SPOCK_STALE_MAX_MS',
-		help: 'age past which last known answers are refused',
-		kind: 'integer',
-		fallback: 'no limit',
-	},
-	{
-		name: 'emptyHoldMs',
-		flag: '--empty-hold-ms <ms>',
-		env: 'SPOCK_EMPTY_HOLD_MS',
-		help: 'how long the last instances are served when Consul says that there are none any more; 0 for not at all',
-		kind: 'integer',
-		fallback: '10000',
-	},
-	{
-		name: 'panicThreshold',
-		flag: '--panic-threshold <fraction>',
-		env: 'SPOCK_PANIC_THRESHOLD',
-		help: 'fraction of healthy instances, 0 to 1, below which all are served',
-		kind: 'fraction',
-		fallback: '0 (never)',
-	},
-	{
-		name: 'stateDir',
-		flag: '--state-dir <directory>',
-		env: 'SPOCK_STATE_DIR',
-		help: 'where answers outlive the sidecar, for a start while Consul is out',
-		kind: 'text',
-		fallback: 'none',
-	},
+	...answerSettings,
 	{
 		name: 'frameBytesMax',
 		flag: '--frame-bytes-max <bytes>',

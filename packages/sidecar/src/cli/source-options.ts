@@ -1,24 +1,22 @@
 import type { BackendSourceOptions } from '@spock/discovery';
 
-import type { Resolved } from './resolve-settings.ts';
+import { givenSettings, type Resolved } from './resolve-settings.ts';
 
 /** The settings of the cache between backend and clients. */
 export function sourceOptionsOf(
 	settings: ReadonlyMap<string, Resolved>,
 	backend: string,
 ): Omit<BackendSourceOptions, 'backend'> {
-	const idleTtlMs = settings.get('idleTtlMs')?.value as number | undefined;
-	const staleMaxMs = settings.get('staleMaxMs')?.value as number | undefined;
-	const emptyHoldMs = settings.get('emptyHoldMs')?.value as number | undefined;
-	const panicThreshold = settings.get('panicThreshold')?.value as number | undefined;
-	const stateDir = settings.get('stateDir')?.value as string | undefined;
-	return {
-		...(idleTtlMs && { idleTtlMs }),
-		...(staleMaxMs && { staleMaxMs }),
-		...(emptyHoldMs !== undefined && { emptyHoldMs }),
-		...(panicThreshold !== undefined && { panicThreshold }),
-		...(stateDir !== undefined && { stateDir, stateScope: stateScope(settings, backend) }),
-	};
+	const { stateDir, ...given } = givenSettings<BackendSourceOptions>(settings, [
+		'idleTtlMs',
+		'staleMaxMs',
+		'emptyHoldMs',
+		'panicThreshold',
+		'entriesMax',
+		'keyEntriesMax',
+		'stateDir',
+	]);
+	return { ...given, ...(stateDir !== undefined && { stateDir, stateScope: stateScope(settings, backend) }) };
 }
 
 /** Tells the registries apart that one directory must not mix up; by name and place, as an address may change. */

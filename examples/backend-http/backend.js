@@ -41,8 +41,9 @@ export function httpBackend(url, { clock, everyMs = 1000 }) {
 			void follow(query, observer, AbortSignal.any([stopped.signal, closed.signal]));
 			return { stop: () => stopped.abort() };
 		},
-		async list(_query, { signal = closed.signal } = {}) {
+		async list({ datacenter }, { signal = closed.signal } = {}) {
 			const names = Object.keys(await read(signal)).sort();
+			if (datacenter !== undefined) return [];
 			return names.map((name) => ({ name, tags: [] }));
 		},
 		status: () => ({ ...health, lastSuccessAgeMs: answeredAtMs === null ? null : clock.now() - answeredAtMs }),
@@ -50,9 +51,12 @@ export function httpBackend(url, { clock, everyMs = 1000 }) {
 	};
 }
 
-/** All instances of a service, healthy or not, sorted by name and frozen. It has no tags and no datacenters. */
-function instancesOf(services, { service, tags = [], datacenter }) {
-	const found = tags.length > 0 || datacenter !== undefined ? [] : (services[service] ?? []);
+/**
+ * All instances of a service, healthy or not, sorted by name and frozen. There are no tags, datacenters, metadata or peers here, so
+ * nothing meets a query with any condition, of those that there may be one day too.
+ */
+function instancesOf(services, { service, ...conditions }) {
+	const found = Object.keys(conditions).length > 0 ? [] : (services[service] ?? []);
 	const blank = { weight: 1, status: 'passing', tags: [], meta: {}, zone: null, datacenter: null };
 	const instances = found.map((one) => Object.freeze({ ...blank, instance: `${one.host}:${one.port}`, ...one }));
 	return Object.freeze(instances.sort((left, right) => (left.instance < right.instance ? -1 : 1)));

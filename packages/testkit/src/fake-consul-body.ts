@@ -11,15 +11,19 @@ export interface FakeCatalog {
 	readonly services: ReadonlyMap<string, readonly FakeConsulInstance[]>;
 	/** The status of the one check that a node itself has. */
 	readonly nodeChecks: ReadonlyMap<string, FakeConsulCheck['status']>;
+	/** True: it has one datacenter, dc1, and no peer, and honours filters; else it gives the same to all of them. */
+	readonly isStrict: boolean;
 }
 
 /** The body of a good answer to a path of the health and catalog endpoints; null for another path. */
-export function fakeBody(path: string, query: URLSearchParams, { services, nodeChecks }: FakeCatalog): unknown {
+export function fakeBody(path: string, query: URLSearchParams, catalog: FakeCatalog): unknown {
+	const { services, nodeChecks, isStrict } = catalog;
 	const service = /^\/v1\/health\/service\/(.+)$/.exec(path)?.[1];
 	if (service !== undefined) {
 		const name = decodeURIComponent(service);
 		const tags = query.getAll('tag');
 		return (services.get(name) ?? [])
+			.filter((instance) => !isStrict || isAskedFor(query, instance))
 			.filter((instance) => tags.every((tag) => instance.tags?.includes(tag)))
 			.map((instance) => toHealthEntry(name, instance, nodeChecks.get(instance.node ?? 'node-1')));
 	}
@@ -36,4 +40,10 @@ export function fakeBody(path: string, query: URLSearchParams, { services, nodeC
 		return Object.fromEntries(there.map(([name, instances]) => [name, tagsOf(instances)]));
 	}
 	return null;
+}
+
+function isAskedFor(query: URLSearchParams, { meta }: FakeConsulInstance): boolean {
+	if (query.has('peer') || (query.get('dc') ?? 'dc1') !== 'dc1') return false;
+	const conditions = [...(query.get('filter') ?? '').matchAll(/Service\.Meta\["(.+?)"\] == "(.*?)"/g)];
+	return conditions.every(([, name = '', value]) => meta?.[name] === value);
 }

@@ -20,6 +20,8 @@ export interface FakeConsulRequest {
 export interface FakeConsulOptions {
 	/** A unix domain socket to listen at. Default: a free port of 127.0.0.1. */
 	readonly path?: string;
+	/** Honours datacenter, peer and filter as a real one does, which has dc1 and no peer. Default false: it answers them all alike. */
+	readonly isStrict?: boolean;
 	/** The clock that ends blocking queries. Default: the clock of the process. */
 	readonly clock?: Clock;
 }
@@ -225,7 +227,8 @@ export class FakeConsul implements AsyncDisposable {
 	#body(path: string, query: URLSearchParams): unknown {
 		const keys = this.#keys.answer(path, query);
 		if (keys !== undefined) return keys.body ?? null;
-		return fakeBody(path, query, { services: this.#services, nodeChecks: this.#nodeChecks });
+		const { isStrict = false } = this.#options;
+		return fakeBody(path, query, { services: this.#services, nodeChecks: this.#nodeChecks, isStrict });
 	}
 
 	#answer(

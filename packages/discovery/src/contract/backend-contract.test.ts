@@ -1,4 +1,4 @@
-import type { ServiceInstance } from '@spock/protocol';
+import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
 import { SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
@@ -15,21 +15,33 @@ type Mistake =
 	| 'an unknown service fails'
 	| 'away is empty'
 	| 'the list is unsorted'
+	| 'deaf to conditions'
 	| 'changes a list it gave'
 	| 'blind to the last instance';
+
+interface Watching {
+	readonly query: ServiceQuery;
+	readonly observer: BackendObserver;
+}
+
+/** Nothing in this registry has tags, metadata, a datacenter or a peer. */
+function isHere({ service: _, ...conditions }: ServiceQuery): boolean {
+	return Object.keys(conditions).length === 0;
+}
 
 /** A registry in memory, with a backend that makes a mistake. */
 function makeFixture(mistake?: Mistake): BackendFixture {
 	const services = new Map<string, ServiceInstance[]>();
-	const watches = new Set<{ readonly service: string; readonly observer: BackendObserver }>();
+	const watches = new Set<Watching>();
 	let isReachable = true;
 	let isClosed = false;
 	const away = (): SpockError => new SpockError('UNAVAILABLE', 'it is away');
 	const refuse = (): void => {
 		if (isClosed && mistake !== 'open after close') throw new SpockError('CLOSED', 'it was closed');
 	};
-	const tell = ({ service, observer }: { readonly service: string; readonly observer: BackendObserver }): void => {
-		const all = services.get(service) ?? [];
+	const tell = ({ query, observer }: Watching): void => {
+		const { service } = query;
+		const all = mistake === 'deaf to conditions' || isHere(query) ? (services.get(service) ?? []) : [];
 		const isFailing = !isReachable && mistake !== 'away is empty';
 		if (isFailing || (all.length === 0 && mistake === 'an unknown service fails')) observer.failed(away());
 		else if (!isReachable) observer.answered(Object.freeze([]));
@@ -40,9 +52,9 @@ function makeFixture(mistake?: Mistake): BackendFixture {
 	};
 	const backend: Backend = {
 		name: 'memory',
-		watch: ({ service }, observer) => {
+		watch: (query, observer) => {
 			refuse();
-			const watch = { service, observer };
+			const watch = { query, observer };
 			watches.add(watch);
 			tell(watch);
 			return { stop: () => void (mistake === 'deaf to stop' || watches.delete(watch)) };
@@ -115,6 +127,7 @@ describe('the contract of a backend', () => {
 		['an unknown service fails', 'a service that nobody has registered is an empty answer and no failure'],
 		['away is empty', 'a watch says that the registry is away'],
 		['the list is unsorted', 'list gives the names of all services, sorted'],
+		['deaf to conditions', 'what does not meet the conditions of a query is never its answer'],
 		['changes a list it gave', 'a list that was told is never changed afterwards'],
 		['blind to the last instance', 'a watch tells that instances have come and gone'],
 	])('catches a backend whose mistake is: %s', async (mistake, promise) => {

@@ -14,7 +14,7 @@ import type { BackendFixture, ContractInstance } from './backend-contract.ts';
 const random = (): number => 0;
 
 async function consulFixture(): Promise<BackendFixture> {
-	const fake = await startFakeConsul();
+	const fake = await startFakeConsul({ isStrict: true });
 	const gate = await TcpGate.open(Number(new URL(fake.url).port));
 	const backend = consulBackend({ addresses: [gate.url], random });
 	return {

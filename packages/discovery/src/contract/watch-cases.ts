@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
 
-import type { ServiceInstance } from '@spock/protocol';
+import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
 
 import type { Cases } from './backend-contract.ts';
 import { recordWatch, until } from './watch-recorder.ts';
 
 const MANY = 50;
 const barista = { service: 'barista' };
+/** What no instance of these cases meets. */
+const CONDITIONS: readonly Partial<ServiceQuery>[] = [
+	{ tags: ['unheard-of'] },
+	{ datacenter: 'unheard-of' },
+	{ meta: { colour: 'unheard-of' } },
+	{ peer: 'unheard-of' },
+];
 const at = (port: number): { host: string; port: number } => ({ host: '10.0.0.1', port });
 
 /** What a watch promises while the registry is well. */
@@ -75,6 +82,17 @@ export const watchCases: Cases = {
 				answer.map(({ port }) => port),
 				[80],
 			);
+	},
+
+	'what does not meet the conditions of a query is never its answer: they are honoured, or refused': async (bench) => {
+		await bench.setService('barista', [at(80)]);
+		await recordWatch(bench, barista).shows('10.0.0.1:80');
+		for (const condition of CONDITIONS) {
+			const watch = recordWatch(bench, { ...barista, ...condition });
+			await until(bench, `a word on ${JSON.stringify(condition)}`, () => watch.told > 0);
+			assert.deepEqual(watch.answers.flat(), [], `an answer that does not meet ${JSON.stringify(condition)}`);
+			watch.stop();
+		}
 	},
 
 	'two watches of one query are independent: after one is stopped it hears nothing, and the other everything': async (

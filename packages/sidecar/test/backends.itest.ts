@@ -1,4 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 
 import {
@@ -147,5 +149,29 @@ describe('sidecar start --backend', () => {
 			expect(stderr).toContain(message);
 			expect([message, exitCode]).toEqual([message, 2]);
 		}
+	});
+
+	it('ends, with nothing left behind, when something fails after it has begun to listen', async () => {
+		await using place = await tempSocket();
+		const code = `import { existsSync } from 'node:fs';
+			const isUp = () => existsSync(${JSON.stringify(place.path)});
+			const status = () => { if (isUp()) throw new Error('no status today'); return {}; };
+			export default () => ({ name: 'moody', watch() {}, list: async () => [], status, close: async () => {} });`;
+		await using run = runSidecar(['start', '--socket', place.path, '--backend', write(place, 'moody.mjs', code)]);
+		const { exitCode, stderr } = await run.finished;
+		expect([exitCode, stderr]).toEqual([1, 'sidecar: no status today\n']);
+		expect(existsSync(place.path)).toBe(false);
+	});
+
+	it('ends, with nothing left behind, when the admin port is taken', async () => {
+		const taken = createServer().listen(0, '127.0.0.1');
+		await once(taken, 'listening');
+		const admin = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+		await using place = await tempSocket();
+		await using run = runSidecar(['start', '--socket', place.path, '--backend', 'local', '--admin', admin]);
+		const { exitCode, stderr } = await run.finished;
+		expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`cannot serve the admin port at ${admin}`)]);
+		expect(existsSync(place.path)).toBe(false);
+		taken.close();
 	});
 });

@@ -104,6 +104,7 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
 		return await sidecar.ended;
 	} catch (error) {
+		await endAtOnce(sidecar);
 		await source.close();
 		throw new CommandError(EXIT.failure, (error as Error).message, { cause: error });
 	} finally {
@@ -111,6 +112,13 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 		process.off('SIGTERM', onSignal);
 		process.off('SIGINT', onSignal);
 	}
+}
+
+/** Whatever it has bound is let go, so that the process can end; clients are not waited for. */
+async function endAtOnce(sidecar: Sidecar): Promise<void> {
+	sidecar.terminate();
+	sidecar.terminate();
+	await sidecar.ended;
 }
 
 async function startAdmin(

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 import { waitFor } from './wait-for.ts';
@@ -93,7 +94,7 @@ export function runSidecar(
 	return spawnProcess(process.execPath, [sidecarBin, ...args], options);
 }
 
-/** Starts a sidecar and waits until its socket is there. */
+/** Starts a sidecar and waits until it accepts at its socket: the file alone may be what a killed one has left. */
 export async function startSidecar(
 	path: string,
 	args: readonly string[],
@@ -109,7 +110,19 @@ export async function startSidecar(
 			ended = true;
 		},
 	);
-	await waitFor(`a sidecar at ${path}`, () => existsSync(path) || ended);
+	await waitFor(`a sidecar at ${path}`, async () => ended || (await accepts(path)));
 	if (ended) throw new Error(`the sidecar ended: ${sidecar.stdout()}${sidecar.stderr()}`);
 	return sidecar;
+}
+
+/** True if somebody listens. */
+function accepts(path: string): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect(path);
+		const settle = (isUp: boolean): void => {
+			socket.destroy();
+			resolve(isUp);
+		};
+		socket.once('connect', () => settle(true)).once('error', () => settle(false));
+	});
 }

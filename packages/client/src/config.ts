@@ -8,7 +8,7 @@ import {
 	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
-import { signalOption } from '@spock/protocol/internal';
+import { callOut, signalOption } from '@spock/protocol/internal';
 
 import { throwIfAborted } from './call.ts';
 import { closedError } from './closed-error.ts';
@@ -243,17 +243,6 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		const when = timeoutMs === undefined ? 'yet: wait for ready()' : `within ${timeoutMs} ms`;
 		return new SpockError(code, `config: nothing was heard of ${JSON.stringify(key)} ${when}`, {
 			details: { key, ...(timeoutMs !== undefined && { timeoutMs }) },
-		});
-	}
-}
-
-/** Calls a listener. Its fault is raised where the process hears of it, and disturbs nothing here. */
-function callOut(listener: () => void): void {
-	try {
-		listener();
-	} catch (fault) {
-		queueMicrotask(() => {
-			throw fault;
 		});
 	}
 }

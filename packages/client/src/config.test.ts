@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import type { SpockError } from '@spock/protocol';
-import { fakeKey, fakePrefix, settle, wireError } from '@spock/testkit';
+import { fakeKey, settle, wireError } from '@spock/testkit';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 
 import { simulate } from '../test/simulated-client.ts';
@@ -126,51 +126,6 @@ describe('a configuration', () => {
 		await diplomat.close();
 	});
 
-	it('a prefix is a map; a bad value of one key keeps that key’s last good one', async () => {
-		const { diplomat, sidecar } = await simulate();
-		sidecar.publishKey(fakePrefix('app/', 1, { 'app/a': '1', 'app/b': '2' }));
-		const errors: unknown[] = [];
-		const parse = (text: string): number => {
-			const value = Number(text);
-			if (Number.isNaN(value)) throw new Error('not a number');
-			return value;
-		};
-		const config = diplomat.config('app/', { prefix: true, parse, onError: ({ details }) => errors.push(details) });
-		expectTypeOf(config).toEqualTypeOf<Config<ReadonlyMap<string, number>>>();
-		await config.ready();
-		expect([...config.value]).toEqual([
-			['app/a', 1],
-			['app/b', 2],
-		]);
-		const before = config.value;
-		sidecar.publishKey(fakePrefix('app/', 2, { 'app/a': 'x', 'app/b': '3', 'app/c': 'y' }));
-		await settle();
-		expect([...config.value]).toEqual([
-			['app/a', 1],
-			['app/b', 3],
-		]);
-		expect([...before]).toHaveLength(2);
-		expect(errors).toEqual([{ key: 'app/a' }, { key: 'app/c' }]);
-		expect(config).toMatchObject({ source: 'last-known-good', error: { code: 'BAD_VALUE' } });
-		sidecar.publishKey(fakePrefix('app/', 3, { 'app/b': '3' }));
-		await settle();
-		expect([...config.value]).toEqual([['app/b', 3]]);
-		expect(config).toMatchObject({ source: 'live', error: undefined });
-		sidecar.publishKey(fakePrefix('app/', 4, {}));
-		await settle();
-		expect(config.value.size).toBe(0);
-		await diplomat.close();
-	});
-
-	it('a prefix without keys is an empty map, or the default', async () => {
-		const { diplomat } = await simulate();
-		expect((await diplomat.config('app/', { prefix: true }).ready()).value.size).toBe(0);
-		const fallback = new Map([['app/a', 'x']]);
-		const config = await diplomat.config('app/', { prefix: true, default: fallback }).ready();
-		expect(config).toMatchObject({ value: fallback, source: 'default' });
-		await diplomat.close();
-	});
-
 	it('takes a schema in place of a function', async () => {
 		const { diplomat, sidecar } = await simulate();
 		const validate = (value: unknown) =>
@@ -250,104 +205,6 @@ describe('a configuration', () => {
 		await clock.advance(30_000);
 		expect((await mended).value).toBe('5');
 		expect(config.error).toBeUndefined();
-		await diplomat.close();
-	});
-
-	it('ready waits within its deadline and signal', async () => {
-		const { diplomat, clock } = await simulate(
-			{},
-			{ handle: ({ func }) => (func === 'watchKey' ? 'hold' : undefined) },
-		);
-		const config = diplomat.config('app/limits');
-		const late = expect(config.ready({ timeoutMs: 100 })).rejects.toMatchObject({
-			code: 'TIMEOUT',
-			details: { key: 'app/limits', timeoutMs: 100 },
-		});
-		await clock.advance(100);
-		await late;
-		const stop = new AbortController();
-		const aborted = expect(config.ready({ signal: stop.signal })).rejects.toMatchObject({ code: 'ABORTED' });
-		stop.abort();
-		await aborted;
-		const closed = expect(config.ready()).rejects.toMatchObject({ code: 'CLOSED' });
-		config.close();
-		await closed;
-		await expect(config.ready()).rejects.toMatchObject({ code: 'CLOSED' });
-		await diplomat.close();
-	});
-
-	it('iterating gives the value and then each new one, newest only, until it is closed', async () => {
-		const { diplomat, sidecar } = await simulate();
-		sidecar.publishKey(fakeKey('app/n', 1, '1'));
-		using config = await diplomat.config('app/n', { parse: Number }).ready();
-		const changes = config.changes();
-		expect((await changes.next()).value).toBe(1);
-		for (let n = 2; n <= 5; n++) sidecar.publishKey(fakeKey('app/n', n, String(n)));
-		await settle();
-		expect((await changes.next()).value).toBe(5);
-		const stop = new AbortController();
-		const stopped = config.changes({ signal: stop.signal });
-		expect((await stopped.next()).value).toBe(5);
-		stop.abort();
-		expect((await stopped.next()).done).toBe(true);
-		const values: number[] = [];
-		for await (const value of config) {
-			values.push(value);
-			config.close();
-		}
-		expect(values).toEqual([5]);
-		expect((await changes.next()).done).toBe(true);
-		expect((await config.changes().next()).done).toBe(true);
-		await diplomat.close();
-	});
-
-	it('ends with its client; its last value can still be read', async () => {
-		const { diplomat, sidecar, clock } = await simulate();
-		sidecar.publishKey(fakeKey('app/n', 1, '1'));
-		const config = await diplomat.config('app/n').ready();
-		await diplomat.close();
-		await clock.advance(50);
-		expect(config).toMatchObject({ value: '1', source: 'last-known-good' });
-		expect(config.ageMs).toBeGreaterThanOrEqual(50);
-		expect(() => diplomat.config('app/n')).toThrow(expect.objectContaining({ code: 'CLOSED' }));
-		expect(clock.pendingTimers).toBe(0);
-	});
-
-	it('closed, it leaves no subscription behind', async () => {
-		const { diplomat, sidecar, clock } = await simulate({ idleSubscriptionMs: 1000 });
-		const config = diplomat.config('app/n', { default: 'x' });
-		await config.ready();
-		config.close();
-		await clock.advance(2000);
-		expect(sidecar.requestsOf('unwatchKey')).toHaveLength(1);
-		expect(diplomat.status().subscriptions).toBe(0);
-		await diplomat.close();
-	});
-
-	it('a listener that closes it while it is told, and one that throws, disturb nobody', async () => {
-		const { diplomat, sidecar } = await simulate();
-		sidecar.publishKey(fakeKey('app/n', 1, '1'));
-		await diplomat.getKey('app/n');
-		// Known already: the listener is called before `config` returns.
-		const closing = diplomat.config('app/n', { onChange: (_value, config) => config.close() });
-		const faults: unknown[] = [];
-		const before = process.listeners('uncaughtException');
-		process.removeAllListeners('uncaughtException');
-		process.on('uncaughtException', (fault) => faults.push(fault));
-		const told: string[] = [];
-		diplomat.config('app/n', {
-			onChange: () => {
-				throw new Error('of the app');
-			},
-		});
-		diplomat.config('app/n', { onChange: (value) => told.push(value) });
-		sidecar.publishKey(fakeKey('app/n', 2, '2'));
-		await settle();
-		process.removeAllListeners('uncaughtException');
-		for (const listener of before) process.on('uncaughtException', listener);
-		expect(closing.value).toBe('1');
-		expect(told).toEqual(['1', '2']);
-		expect(faults).toMatchObject([{ message: 'of the app' }, { message: 'of the app' }]);
 		await diplomat.close();
 	});
 

@@ -8,17 +8,18 @@ import {
 	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
-import { signalOption } from '@spock/protocol/internal';
+import { callOut, signalOption } from '@spock/protocol/internal';
 
 import { throwIfAborted } from './call.ts';
 import { closedError } from './closed-error.ts';
 import type { ConfigReader } from './config-reader.ts';
 import { configErrorChannel } from './diagnostics.ts';
 import { checkCallOptions } from './lookup-options.ts';
-import { NewestOnly } from './newest-only.ts';
+import type { NewestOnly } from './newest-only.ts';
 import type { ResolvedOptions } from './options.ts';
+import { type Endable, Scope } from './scope.ts';
+import { scopedIterator } from './scoped-iterator.ts';
 import { Waiters } from './waiters.ts';
-import type { Endable } from './watch-iterator.ts';
 
 /** What is common to the options of a configuration of one key and of a prefix. `V` is the type of its value. */
 export interface ConfigListeners<V> {
@@ -55,22 +56,23 @@ type ConfigOptionsOfClient = Pick<ResolvedOptions, 'clock' | 'unref' | 'timeoutM
 export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	readonly #setup: ConfigSetup<V>;
 	readonly #options: ConfigOptionsOfClient;
-	readonly #iterators = new Set<NewestOnly<V>>();
 	readonly #waiters: Waiters;
-	readonly #open: Set<Endable>;
+	/** The client's, which this ends with. */
+	readonly #outer: Scope;
+	/** Its iterators, which are told of new values and end with this. */
+	readonly #scope = new Scope<NewestOnly<V>>();
 	#watch: SourceWatch | undefined;
 	#held: Held<V> | undefined;
 	#error: SpockError | undefined;
 	/** True once the registry has been heard and there is a value. */
 	#ready = false;
-	#closed = false;
 
-	/** Use `diplomat.config`. Starts to watch; throws what that throws. Stands in `open` until it is closed. */
-	constructor(setup: ConfigSetup<V>, source: KeySource, options: ConfigOptionsOfClient, open: Set<Endable>) {
+	/** Use `diplomat.config`. Starts to watch; throws what that throws. Is of the scope `outer` until it is closed. */
+	constructor(setup: ConfigSetup<V>, source: KeySource, options: ConfigOptionsOfClient, outer: Scope) {
 		const { query, fallback } = setup;
 		this.#setup = setup;
 		this.#options = options;
-		this.#open = open;
+		this.#outer = outer;
 		this.#waiters = new Waiters(options.clock, options.unref);
 		if (fallback !== undefined) this.#held = { ...fallback, revision: 0, source: 'default', verifiedAtMs: 0 };
 		this.#watch = source.watch(query, {
@@ -78,8 +80,8 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 			error: (error) => this.#fail(error),
 		});
 		// What was told before `watch` returned may have made its listener close this.
-		if (this.#closed) this.#watch.stop();
-		else open.add(this);
+		if (!this.#scope.isOpen) this.#watch.stop();
+		else outer.add(this);
 	}
 
 	/** The last good value, or the default. Throws why there is none: NOT_READY before the first answer, NO_SUCH_KEY, BAD_VALUE, … */
@@ -121,7 +123,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		const { timeoutMs = this.#options.timeoutMs, signal } = options;
 		throwIfAborted(signal, 'config');
 		if (this.#ready) return this;
-		if (this.#closed) throw closedError();
+		if (!this.#scope.isOpen) throw closedError();
 		if (this.#error?.retryable === false) throw this.#error;
 		await this.#waiters.wait(
 			'config',
@@ -134,20 +136,10 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	/** The value now, if there is one, and then each new one: newest only. Ends by the signal, or with this. */
 	changes(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<V> {
 		const signal = signalOption('signal', options.signal);
-		const onAbort = (): void => iterator.end();
-		const iterator = new NewestOnly<V>(
-			() => {
-				if (signal?.aborted || this.#closed) return iterator.end();
-				this.#iterators.add(iterator);
-				signal?.addEventListener('abort', onAbort, { once: true });
-				if (this.#held !== undefined) iterator.put(this.#held.value);
-			},
-			() => {
-				this.#iterators.delete(iterator);
-				signal?.removeEventListener('abort', onAbort);
-			},
-		);
-		return iterator;
+		return scopedIterator<V>(this.#scope, signal, (iterator) => {
+			if (this.#held !== undefined) iterator.put(this.#held.value);
+			return () => undefined;
+		});
 	}
 
 	[Symbol.asyncIterator](): AsyncIterableIterator<V> {
@@ -156,13 +148,12 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 
 	/** Ends the watch; idempotent. */
 	close(): void {
-		if (this.#closed) return;
-		this.#closed = true;
+		if (!this.#scope.isOpen) return;
+		this.#scope.end();
 		this.#watch?.stop();
 		this.#keepStale();
 		this.#waiters.endAll(closedError());
-		for (const iterator of [...this.#iterators]) iterator.end();
-		this.#open.delete(this);
+		this.#outer.delete(this);
 	}
 
 	/** As `close`. */
@@ -226,7 +217,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	}
 
 	#tellChange(value: V): void {
-		for (const iterator of [...this.#iterators]) iterator.put(value);
+		for (const iterator of this.#scope.members()) iterator.put(value);
 		const { onChange } = this.#setup;
 		if (onChange !== undefined) callOut(() => onChange(value, this));
 	}
@@ -243,17 +234,6 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		const when = timeoutMs === undefined ? 'yet: wait for ready()' : `within ${timeoutMs} ms`;
 		return new SpockError(code, `config: nothing was heard of ${JSON.stringify(key)} ${when}`, {
 			details: { key, ...(timeoutMs !== undefined && { timeoutMs }) },
-		});
-	}
-}
-
-/** Calls a listener. Its fault is raised where the process hears of it, and disturbs nothing here. */
-function callOut(listener: () => void): void {
-	try {
-		listener();
-	} catch (fault) {
-		queueMicrotask(() => {
-			throw fault;
 		});
 	}
 }

@@ -4,7 +4,7 @@ import { signalOption } from '@spock/protocol/internal';
 import { throwIfAborted } from './call.ts';
 import { Diplomat } from './diplomat.ts';
 import { FallbackSource } from './fallback-source.ts';
-import { type DiplomatOptions, resolveOptions } from './options.ts';
+import { type DiplomatOptions, type ResolvedOptions, resolveOptions } from './options.ts';
 import { SidecarSource } from './sidecar-source.ts';
 
 /** Options of {@link connect}. */
@@ -30,9 +30,10 @@ export interface CreateOptions extends DiplomatOptions {
 export async function connect(options: ConnectOptions = {}): Promise<Diplomat> {
 	const signal = signalOption('signal', options.signal);
 	throwIfAborted(signal, 'connect');
-	const diplomat = createDiplomat(options);
+	const resolved = resolveOptions(options);
+	const { readyTimeoutMs, fallbackAfterMs } = resolved;
+	const diplomat = made(options, resolved);
 	try {
-		const { readyTimeoutMs, fallbackAfterMs } = resolveOptions(options);
 		const timeoutMs = options.fallback === undefined ? readyTimeoutMs : Math.min(readyTimeoutMs, fallbackAfterMs);
 		await diplomat.ready({ signal, timeoutMs });
 		return diplomat;
@@ -49,8 +50,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Diplomat> {
  * `whileDisconnected: 'fail'`, reject). Throws for a wrong option.
  */
 export function createDiplomat(options: CreateOptions = {}): Diplomat {
-	const { source, fallback } = options;
-	const resolved = resolveOptions(options);
+	return made(options, resolveOptions(options));
+}
+
+function made({ source, fallback }: CreateOptions, resolved: ResolvedOptions): Diplomat {
 	if (source !== undefined) {
 		if (fallback !== undefined)
 			throw new TypeError('give source or fallback, not both: there is no sidecar to stand in for');

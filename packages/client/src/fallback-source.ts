@@ -13,11 +13,11 @@ import {
 } from '@spock/protocol';
 
 import { closedError } from './closed-error.ts';
-import { msLeft } from './ms-left.ts';
 import { OneTimer } from './one-timer.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import type { FallbackStatus } from './status.ts';
+import { timeLeft } from './time-left.ts';
 
 /** A watch that the sidecar has given no snapshot for. */
 interface Orphan {
@@ -77,12 +77,11 @@ export class FallbackSource implements ServiceSource {
 	}
 
 	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
-		const { timeoutMs = this.#options.timeoutMs, signal } = options;
-		const startedMs = this.#options.clock.now();
+		const { signal } = options;
+		const left = timeLeft(options, this.#options);
 		const won = new AbortController();
 		const own = this.#sidecar.get(query, {
-			...options,
-			timeoutMs,
+			...left(),
 			signal: signal === undefined ? won.signal : AbortSignal.any([signal, won.signal]),
 		});
 		// Whoever comes second is not heard.
@@ -105,7 +104,7 @@ export class FallbackSource implements ServiceSource {
 			// Without a connection it may be an option to fail at once: then the fallback is asked at once.
 			if (!this.isAway || !SpockError.is(error, 'DISCONNECTED')) throw error;
 			const fallback = this.#open();
-			return await fallback.get(query, { ...options, timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock) });
+			return await fallback.get(query, left());
 		} finally {
 			won.abort();
 			this.#end(orphan as Orphan);
@@ -138,15 +137,14 @@ export class FallbackSource implements ServiceSource {
 	async list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
 		if (!this.isAway) return this.#sidecar.list(query, options);
 		const { timeoutMs = this.#options.timeoutMs, signal } = options;
-		const { clock, fallbackAfterMs } = this.#options;
-		const startedMs = clock.now();
+		const left = timeLeft({ timeoutMs, signal }, this.#options);
 		try {
-			await this.#sidecar.connection.ready({ timeoutMs: Math.min(timeoutMs, fallbackAfterMs), signal });
+			await this.#sidecar.connection.ready({ timeoutMs: Math.min(timeoutMs, this.#options.fallbackAfterMs), signal });
 		} catch (error) {
 			if (!SpockError.is(error, 'TIMEOUT')) throw error;
 		}
 		const source = this.isAway ? this.#open() : this.#sidecar;
-		return source.list(query, { timeoutMs: msLeft(timeoutMs, startedMs, clock), signal });
+		return source.list(query, left());
 	}
 
 	close(): Promise<void> {

@@ -10,6 +10,8 @@ import {
 } from '@spock/protocol';
 import { durationMsOption, integerOption, signalOption } from '@spock/protocol/internal';
 
+import type { ResolvedOptions } from './options.ts';
+
 /** Options of one lookup. */
 export interface LookupOptions extends ReadOptions {
 	/** True: ask the sidecar this time, and not the snapshot in this process. Default false. */
@@ -46,4 +48,12 @@ export function checkCallOptions({ timeoutMs, signal, maxAgeMs }: ReadOptions): 
 	if (timeoutMs !== undefined) durationMsOption('timeoutMs', timeoutMs);
 	if (signal !== undefined) signalOption('signal', signal);
 	if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
+}
+
+/** The options that every source understands, the deadline always among them. */
+export function sourceOptions(
+	{ timeoutMs, signal, maxAgeMs }: ReadOptions,
+	{ timeoutMs: defaultMs }: Pick<ResolvedOptions, 'timeoutMs'>,
+): ReadOptions {
+	return { timeoutMs: timeoutMs ?? defaultMs, signal, maxAgeMs };
 }

@@ -5,7 +5,7 @@ import { keyReader, prefixReader } from './config-reader.ts';
 import { toKeyQuery } from './lookup-options.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { ConfigParser } from './parsed-keys.ts';
-import type { Endable } from './watch-iterator.ts';
+import type { Scope } from './scope.ts';
 
 /** Options of `diplomat.config` for one key. */
 export interface ConfigOptions<T> extends ConfigListeners<T> {
@@ -29,7 +29,7 @@ export interface PrefixConfigOptions<T> extends ConfigListeners<ReadonlyMap<stri
 }
 
 /**
- * Opens a configuration, which stands in `open` until it is closed. Throws BAD_REQUEST for a wrong key, a TypeError for a
+ * Opens a configuration, which is of the scope until it is closed. Throws BAD_REQUEST for a wrong key, a TypeError for a
  * wrong `parse`, and what the source throws.
  */
 export function openConfig<T>(
@@ -37,7 +37,7 @@ export function openConfig<T>(
 	options: ConfigOptions<T> | PrefixConfigOptions<T>,
 	source: KeySource,
 	clientOptions: ResolvedOptions,
-	open: Set<Endable>,
+	scope: Scope,
 ): Config<T> | Config<ReadonlyMap<string, T>> {
 	const { datacenter } = options;
 	const place = datacenter === undefined ? {} : { datacenter };
@@ -47,12 +47,12 @@ export function openConfig<T>(
 		const query = toKeyQuery({ key, prefix: true, ...place });
 		const fallback = options.default && { value: options.default };
 		const read = prefixReader(parse, fallback !== undefined);
-		return new Config({ ...listenersOf(options), query, fallback, read }, source, clientOptions, open);
+		return new Config({ ...listenersOf(options), query, fallback, read }, source, clientOptions, scope);
 	}
 	const query = toKeyQuery({ key, ...place });
 	const fallback = options.default === undefined ? undefined : { value: options.default };
 	const read = keyReader(key, parse, fallback !== undefined);
-	return new Config({ ...listenersOf(options), query, fallback, read }, source, clientOptions, open);
+	return new Config({ ...listenersOf(options), query, fallback, read }, source, clientOptions, scope);
 }
 
 function listenersOf<V>({ onChange, onError }: ConfigListeners<V>): ConfigListeners<V> {

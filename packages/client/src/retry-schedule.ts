@@ -56,3 +56,9 @@ export class RetrySchedule {
 		return this.#backoff.next();
 	}
 }
+
+/** For what a sidecar that is there refuses: its backend needs time, not haste, and no process is held for it. */
+export function whileRefused(options: RetryOptions): RetryOptions {
+	const { clock, random } = options;
+	return { clock, random, retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true };
+}

@@ -1,7 +1,6 @@
 import {
 	type CallOptions,
 	type DeregisterServiceData,
-	type FuncName,
 	type RegisterServiceData,
 	type RegistrationListener,
 	type RegistrationReply,
@@ -11,17 +10,14 @@ import {
 } from '@spock/protocol';
 import { isObject } from '@spock/protocol/internal';
 
-import type { CallTraits } from './call.ts';
 import { BACKGROUND, QUESTION } from './call-traits.ts';
 import type { ResolvedOptions } from './options.ts';
-import { RetrySchedule } from './retry-schedule.ts';
+import { RetrySchedule, whileRefused } from './retry-schedule.ts';
 import type { Session } from './session.ts';
+import type { SidecarSource } from './sidecar-source.ts';
 
-/** Delays between attempts to register again while the sidecar answers with failures. */
-const REGISTER_AGAIN = { retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true };
-
-/** Makes a call of the client, now or when there is a connection. */
-export type CallSidecar = (func: FuncName, data: unknown, traits: CallTraits, options: CallOptions) => Promise<unknown>;
+/** The way to the sidecar, now or when there is a connection. */
+export type RegistrarPort = Pick<SidecarSource, 'call'>;
 
 interface Wanted {
 	data: RegisterServiceData;
@@ -31,7 +27,7 @@ interface Wanted {
 
 /** Instances registered through a sidecar: made again on every new connection, with what was reported of them last. */
 export class SidecarRegistrar implements ServiceRegistrar {
-	readonly #call: CallSidecar;
+	readonly #port: RegistrarPort;
 	readonly #timeoutMs: number;
 	readonly #retry: RetrySchedule;
 	readonly #wanted = new Map<string, Wanted>();
@@ -39,10 +35,10 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	/** Sessions so far: a registration that was made on one of them is unknown to the next. */
 	#sessions = 0;
 
-	constructor(options: ResolvedOptions, call: CallSidecar) {
-		this.#call = call;
+	constructor(options: ResolvedOptions, port: RegistrarPort) {
+		this.#port = port;
 		this.#timeoutMs = options.timeoutMs;
-		this.#retry = new RetrySchedule({ ...options, ...REGISTER_AGAIN }, () => this.#registerAgain());
+		this.#retry = new RetrySchedule(whileRefused(options), () => this.#registerAgain());
 	}
 
 	register(
@@ -61,7 +57,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			if (this.#sessions !== sessions) this.#register(wanted);
 			return last;
 		};
-		return this.#call('registerService', data, { ...QUESTION, read }, options) as Promise<RegistrationReply>;
+		return this.#port.call('registerService', data, { ...QUESTION, read }, options);
 	}
 
 	report(report: ReportServiceData, options: CallOptions = {}): Promise<RegistrationReply> {
@@ -70,13 +66,13 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			const { note: _, ...data } = wanted.data;
 			wanted.data = { ...data, ...report };
 		}
-		return this.#call('reportService', report, QUESTION, options) as Promise<RegistrationReply>;
+		return this.#port.call('reportService', report, QUESTION, options);
 	}
 
 	deregister(which: DeregisterServiceData, options: CallOptions = {}): Promise<null> {
 		// Before it is asked for: a reconnect must not register again what is not wanted any more.
 		this.#wanted.delete(which.id);
-		return this.#call('deregisterService', which, QUESTION, options) as Promise<null>;
+		return this.#port.call('deregisterService', which, QUESTION, options);
 	}
 
 	/** There is a new connection: everything is registered on it. */

@@ -2,7 +2,9 @@ import {
 	type CallOptions,
 	encodePayload,
 	encodeRequestTail,
+	type FuncData,
 	type FuncName,
+	type FuncReply,
 	type KeyQuery,
 	type KeySnapshot,
 	keyQueryKey,
@@ -46,7 +48,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 		this.#services = new Subscriptions(SERVICES, this, options);
 		this.keys = new Subscriptions(KEYS, this, options);
 		this.connection = new Connection(options, this);
-		this.registrar = new SidecarRegistrar(options, (...call) => this.call(...call));
+		this.registrar = new SidecarRegistrar(options, this);
 	}
 
 	/** Queries that are wanted now, about services and keys. */
@@ -72,7 +74,7 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 	}
 
 	list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
-		return this.call('listServices', query, LIST, options) as Promise<ServiceList>;
+		return this.call('listServices', query, LIST, options);
 	}
 
 	/** Lets the calls in flight finish, then closes. */
@@ -108,9 +110,15 @@ export class SidecarSource implements ServiceSource, ConnectionListener {
 	}
 
 	/** Calls any function; the options are checked already. */
-	call(func: FuncName, data: unknown, traits: CallTraits, { timeoutMs, signal }: CallOptions): Promise<unknown> {
+	call<F extends FuncName>(
+		func: F,
+		data: FuncData<F>,
+		traits: CallTraits,
+		{ timeoutMs, signal }: CallOptions,
+	): Promise<FuncReply<F>> {
 		const tail = encodeRequestTail(func, encodePayload(data), timeoutMs);
-		return this.connection.call({ func, tail, traits, timeoutMs: timeoutMs ?? this.#options.timeoutMs, signal });
+		const request = { func, tail, traits, timeoutMs: timeoutMs ?? this.#options.timeoutMs, signal };
+		return this.connection.call(request) as Promise<FuncReply<F>>;
 	}
 
 	#dispose(): void {

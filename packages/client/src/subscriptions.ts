@@ -11,17 +11,15 @@ import {
 import { throwIfAborted } from './call.ts';
 import { BACKGROUND } from './call-traits.ts';
 import { closedError } from './closed-error.ts';
-import { msLeft } from './ms-left.ts';
 import { OneTimer } from './one-timer.ts';
 import type { ResolvedOptions } from './options.ts';
 import { overloadedError } from './overloaded-error.ts';
-import { RetrySchedule } from './retry-schedule.ts';
+import { RefusedSubscriptions } from './refused-subscriptions.ts';
 import type { Session } from './session.ts';
 import { type PublishedSnapshot, Subscription } from './subscription.ts';
+import { noPushesError, noSnapshotError } from './subscription-errors.ts';
 import type { SubscriptionKind, SubscriptionPort } from './subscription-kind.ts';
-
-/** Delays between attempts to subscribe while the sidecar answers with failures: its backend needs time, not haste. */
-const RESUBSCRIBE = { retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true };
+import { timeLeft } from './time-left.ts';
 
 /**
  * Subscriptions of one kind that are wanted, made again on every new connection. While the sidecar is away, what is known
@@ -32,8 +30,7 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 	readonly #port: SubscriptionPort;
 	readonly #options: ResolvedOptions;
 	readonly #wanted = new Map<string, Subscription<Q, S>>();
-	readonly #failed = new Set<Subscription<Q, S>>();
-	readonly #retry: RetrySchedule;
+	readonly #refused: RefusedSubscriptions<Subscription<Q, S>>;
 	readonly #sweepTimer: OneTimer;
 	#session: Session | undefined;
 	#closed = false;
@@ -42,7 +39,7 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		this.#kind = kind;
 		this.#port = port;
 		this.#options = options;
-		this.#retry = new RetrySchedule({ ...options, ...RESUBSCRIBE }, () => this.#subscribeFailed());
+		this.#refused = new RefusedSubscriptions(options, (subscription) => this.#subscribe(subscription));
 		this.#sweepTimer = new OneTimer(options.clock, () => this.#sweep());
 	}
 
@@ -60,7 +57,7 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 
 	async get(query: Q, options: ReadOptions = {}): Promise<S> {
 		const { timeoutMs = this.#options.timeoutMs, signal } = options;
-		const { getFunc } = this.#kind;
+		const { getFunc, noun, nameOf } = this.#kind;
 		const { connection } = this.#port;
 		throwIfAborted(signal, getFunc);
 		if (this.#closed) throw closedError();
@@ -71,14 +68,12 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		const refusal = connection.refusal(getFunc);
 		if (refusal !== undefined) throw refusal;
 		// It was refused before and waits for its turn: somebody who asks now need not.
-		if (this.#failed.delete(subscription)) this.#subscribe(subscription);
-		const startedMs = this.#options.clock.now();
-		const left = (): ReadOptions => ({
-			...options,
-			timeoutMs: msLeft(timeoutMs, startedMs, this.#options.clock),
-		});
+		if (this.#refused.delete(subscription)) this.#subscribe(subscription);
+		const left = timeLeft(options, this.#options);
 		try {
-			await subscription.waiters.wait(getFunc, { timeoutMs, signal }, () => this.#timeoutError(query, timeoutMs));
+			await subscription.waiters.wait(getFunc, { timeoutMs, signal }, () =>
+				noSnapshotError(noun, nameOf(query), timeoutMs, connection),
+			);
 		} catch (error) {
 			if (this.#port.pushes !== false || !SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
 			return this.fetch(query, left());
@@ -129,14 +124,14 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 	/** New calls go to this session from now on. */
 	adopted(session: Session): void {
 		this.#session = session;
-		this.#cancelRetry();
+		this.#refused.clear();
 		for (const subscription of [...this.#wanted.values()]) this.#subscribe(subscription);
 	}
 
 	/** There is no connection; what is known was true at this moment. */
 	lost(verifiedAtMs: number): void {
 		this.#session = undefined;
-		this.#cancelRetry();
+		this.#refused.clear();
 		for (const subscription of [...this.#wanted.values()]) subscription.lost(verifiedAtMs);
 	}
 
@@ -158,7 +153,7 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		if (this.#closed) return;
 		this.#closed = true;
 		this.#session = undefined;
-		this.#cancelRetry();
+		this.#refused.clear();
 		this.#sweepTimer.cancel();
 		for (const subscription of this.#wanted.values()) {
 			subscription.observers.clear();
@@ -208,35 +203,23 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 			this.#kind.subscribed,
 			this.#options.timeoutMs,
 			(snapshot) => this.#subscribed(subscription, session, snapshot as S),
-			(error) => this.#refused(subscription, session, error),
+			(error) => this.#subscribeFailed(subscription, session, error),
 		);
 	}
 
 	#subscribed(subscription: Subscription<Q, S>, session: Session, snapshot: S): void {
 		if (subscription.session !== session) return;
-		if (this.#failed.size === 0) this.#retry.reset();
+		this.#refused.accepted();
 		subscription.accept(snapshot, session.greeting?.instance ?? null);
 	}
 
-	#refused(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
+	#subscribeFailed(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
 		// Of a session that is gone or no longer the one: `lost` and `adopted` see to that.
 		if (subscription.session !== session || this.#session !== session) return;
 		if (error.code === 'DISCONNECTED' || error.code === 'CLOSED') return;
 		subscription.lost(this.#options.clock.now());
 		subscription.fail(error);
-		this.#failed.add(subscription);
-		this.#retry.schedule(error);
-	}
-
-	#subscribeFailed(): void {
-		const failed = [...this.#failed];
-		this.#failed.clear();
-		for (const subscription of failed) this.#subscribe(subscription);
-	}
-
-	#cancelRetry(): void {
-		this.#retry.cancel();
-		this.#failed.clear();
+		this.#refused.add(subscription, error);
 	}
 
 	#sweep(): void {
@@ -253,24 +236,11 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		if (!subscription.idle || clock.now() - subscription.usedAtMs < idleSubscriptionMs) return;
 		if (this.#wanted.get(subscription.key) !== subscription) return;
 		this.#wanted.delete(subscription.key);
-		this.#failed.delete(subscription);
+		this.#refused.delete(subscription);
 		const { session } = subscription;
 		subscription.session = undefined;
 		if (session !== undefined && session === this.#session && this.#port.pushes === true) {
 			session.send(this.#kind.unwatchFunc, subscription.query, BACKGROUND, this.#options.timeoutMs);
 		}
 	}
-
-	#timeoutError(query: Q, timeoutMs: number): SpockError {
-		const { connection } = this.#port;
-		const { noun } = this.#kind;
-		const name = this.#kind.nameOf(query);
-		const why = connection.state === 'ready' ? '' : `, because ${connection.whyNotReady()}`;
-		const message = `no snapshot of ${JSON.stringify(name)} came within ${timeoutMs} ms${why}`;
-		return new SpockError('TIMEOUT', message, { details: { [noun]: name, timeoutMs } });
-	}
-}
-
-function noPushesError(): SpockError {
-	return new SpockError('UNKNOWN_FUNC', 'this sidecar is a baseline one: it cannot tell of changes');
 }

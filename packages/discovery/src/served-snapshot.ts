@@ -1,5 +1,5 @@
 import type { SnapshotObserver, SnapshotState, SpockError } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, callOut } from '@spock/protocol/internal';
 
 import type { AnswerKind } from './answer-kind.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
@@ -109,15 +109,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 	#tell(say: (observer: SnapshotObserver<S>) => void): void {
 		// A copy, because an observer may stop or start watches while it is told.
 		for (const observer of [...this.observers]) {
-			if (!this.observers.has(observer)) continue;
-			try {
-				say(observer);
-			} catch (fault) {
-				// One reader's fault is raised where the process hears of it, and costs no other reader its change.
-				queueMicrotask(() => {
-					throw fault;
-				});
-			}
+			if (this.observers.has(observer)) callOut(() => say(observer));
 		}
 	}
 

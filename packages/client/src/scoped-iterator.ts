@@ -1,0 +1,54 @@
+import type { SourceWatch, WatchedSource } from '@spock/protocol';
+
+import { NewestOnly } from './newest-only.ts';
+import type { Endable, Scope } from './scope.ts';
+
+/** What an iterator needs of the scope that it is of. */
+type ScopeOf<M extends Endable> = Pick<Scope<M>, 'isOpen' | 'add' | 'delete' | 'has'>;
+
+/**
+ * An iterator that `start` feeds from the first `next` on, until what `start` gives is called. It is of the scope while it
+ * runs, ends with the scope or by the signal, and leaves nothing behind however it ends.
+ */
+export function scopedIterator<T>(
+	scope: ScopeOf<NewestOnly<T>>,
+	signal: AbortSignal | undefined,
+	start: (iterator: NewestOnly<T>) => () => void,
+): NewestOnly<T> {
+	let stop: (() => void) | undefined;
+	const onAbort = (): void => iterator.end();
+	const iterator = new NewestOnly<T>(
+		() => {
+			if (signal?.aborted || !scope.isOpen) return iterator.end();
+			scope.add(iterator);
+			signal?.addEventListener('abort', onAbort, { once: true });
+			stop = start(iterator);
+			// What it was told before `start` returned may have ended it already.
+			if (!scope.has(iterator)) stop();
+		},
+		() => {
+			scope.delete(iterator);
+			signal?.removeEventListener('abort', onAbort);
+			stop?.();
+		},
+	);
+	return iterator;
+}
+
+/** A watch as an async iterator. Errors that waiting can mend are waited out; the others end it. */
+export function watchIterator<Q, S>(
+	scope: Scope,
+	signal: AbortSignal | undefined,
+	source: WatchedSource<Q, S>,
+	query: Q,
+): NewestOnly<S> {
+	return scopedIterator(scope, signal, (iterator) => {
+		const watch: SourceWatch = source.watch(query, {
+			next: (snapshot) => iterator.put(snapshot),
+			error: (error) => {
+				if (!error.retryable) iterator.end(error);
+			},
+		});
+		return () => watch.stop();
+	});
+}

@@ -1,0 +1,13 @@
+/**
+ * Calls what is not ours: a listener of the app. A fault of it is raised where the process hears of it, as an uncaught
+ * exception, and disturbs neither the caller nor the listeners that are told after it.
+ */
+export function callOut(listener: () => void): void {
+	try {
+		listener();
+	} catch (fault) {
+		queueMicrotask(() => {
+			throw fault;
+		});
+	}
+}

@@ -52,8 +52,8 @@ const PATCHED: ReadonlyMap<string, Patch> = new Map([
 	[
 		'sidecar/src/server/requests.ts',
 		{
-			from: 'this.#port.send(head + tail)',
-			to: 'this.#port.send(replyFrame(id, tail))',
+			from: 'this.#heads.head(id) + encodeReplyTail(payload)',
+			to: 'replyFrame(id, encodeReplyTail(payload))',
 			imports: ['replyFrame', 'frame-format.ts'],
 		},
 	],

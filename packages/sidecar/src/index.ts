@@ -6,7 +6,7 @@ export {
 	type LifecycleState,
 	lifecycleMachine,
 } from './lifecycle-machine.ts';
-export type { SidecarLimits } from './options.ts';
+export type { ResolvedLimits, SidecarLimits } from './options.ts';
 export {
 	createSidecar,
 	type Sidecar,
@@ -14,5 +14,5 @@ export {
 	type SidecarOptions,
 	type SidecarSource,
 } from './sidecar.ts';
-export type { CloseReason, SidecarObserver } from './sidecar-observer.ts';
+export type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from './sidecar-observer.ts';
 export { SIDECAR_VERSION } from './version.ts';

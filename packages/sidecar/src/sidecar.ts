@@ -73,6 +73,8 @@ export interface SidecarOptions {
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
+	/** Runs a callback once every socket was looked at again. For simulations; default: `setImmediate`. */
+	readonly defer?: (callback: () => void) => void;
 }
 
 /** A sidecar in this process. */
@@ -89,6 +91,8 @@ export interface Sidecar {
 	status(): StatusReply;
 	/** Whether lookups should be sent here, and why not; or why only what was last known can be told. */
 	readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
+	/** The limits in force. */
+	readonly limits: ResolvedLimits;
 	/** For metrics. */
 	gauges(): SidecarGauges;
 }
@@ -98,6 +102,10 @@ export interface SidecarGauges {
 	readonly connections: number;
 	readonly subscriptions: number;
 	readonly inFlight: number;
+	/** Output that clients have not read, in bytes. */
+	readonly outputBytes: number;
+	/** Connections whose window is narrowed. */
+	readonly narrowed: number;
 	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
 	readonly registrations: number;
 	readonly registrationsPending: number;
@@ -112,6 +120,7 @@ export function createSidecar(options: SidecarOptions): Sidecar {
 class SpockSidecar implements Sidecar {
 	readonly instance: string = randomUUID();
 	readonly ended: Promise<0 | 1>;
+	readonly limits: ResolvedLimits;
 	readonly #options: SidecarOptions;
 	readonly #clock: Clock;
 	readonly #registry: ConnectionRegistry;
@@ -127,7 +136,8 @@ class SpockSidecar implements Sidecar {
 	#emptied: (() => void) | undefined;
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
-		const { source, registrations, observer = {}, clock = systemClock } = options;
+		const { source, registrations, observer = {}, clock = systemClock, defer } = options;
+		this.limits = limits;
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
@@ -150,7 +160,7 @@ class SpockSidecar implements Sidecar {
 			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
 		});
 		this.#registry = new ConnectionRegistry(
-			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer },
+			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer, ...(defer && { defer }) },
 			() => {
 				this.#emptied?.();
 				this.#lifecycle.handle('last client left');
@@ -243,13 +253,15 @@ class SpockSidecar implements Sidecar {
 	}
 
 	gauges(): SidecarGauges {
-		const { size, subscriptions, inFlight } = this.#registry;
+		const { size, subscriptions, inFlight, outputBytes, narrowed } = this.#registry;
 		const registrations = this.#options.registrations?.list() ?? [];
 		const registrationsPending = registrations.filter(({ state }) => state === 'pending').length;
 		return {
 			connections: size,
 			subscriptions,
 			inFlight,
+			outputBytes,
+			narrowed,
 			registrations: registrations.length,
 			registrationsPending,
 		};
@@ -278,7 +290,13 @@ class SpockSidecar implements Sidecar {
 
 	async #bind(): Promise<void> {
 		for (const { address, ...listenOptions } of this.#options.listen) {
-			this.#listeners.push(await listen(address, { ...listenOptions, accept: (socket) => this.#registry.add(socket) }));
+			this.#listeners.push(
+				await listen(address, {
+					...listenOptions,
+					backlog: this.limits.backlog,
+					accept: (socket) => this.#registry.add(socket),
+				}),
+			);
 		}
 	}
 

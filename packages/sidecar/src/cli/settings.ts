@@ -1,6 +1,7 @@
 import { balancingPolicies } from '@spock/balancer';
 
 import { consulSettings } from './consul-settings.ts';
+import { limitSettings } from './limit-settings.ts';
 
 /** What one setting of `sidecar start` may be, and where it may come from. */
 export interface Setting {
@@ -268,28 +269,5 @@ export const settings: readonly Setting[] = [
 		kind: 'text',
 		fallback: 'none',
 	},
-	{
-		name: 'frameBytesMax',
-		flag: '--frame-bytes-max <bytes>',
-		env: 'SPOCK_FRAME_BYTES_MAX',
-		help: 'longest frame',
-		kind: 'integer',
-		fallback: '1048576',
-	},
-	{
-		name: 'inFlightMax',
-		flag: '--in-flight-max <count>',
-		env: 'SPOCK_IN_FLIGHT_MAX',
-		help: 'requests of one connection that may wait for an answer',
-		kind: 'integer',
-		fallback: '65536',
-	},
-	{
-		name: 'connectionsMax',
-		flag: '--connections-max <count>',
-		env: 'SPOCK_CONNECTIONS_MAX',
-		help: 'connections at once',
-		kind: 'integer',
-		fallback: '10000',
-	},
+	...limitSettings,
 ];

@@ -23,6 +23,7 @@ import { consulOptionsOf } from './consul-options.ts';
 import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
+import { limitsFrom } from './limit-settings.ts';
 import { createLogger } from './logger.ts';
 import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
 import { sourceOptionsOf } from './source-options.ts';
@@ -85,6 +86,7 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	});
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
+		limits: sidecar.limits,
 		watches: () => source.watches().length,
 		keyWatches: () => source.keyWatches().length,
 		isReady: () => sidecar.readiness().ready,
@@ -188,16 +190,11 @@ function listenAddresses(settings: Settings): SidecarListen[] {
 function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
 	const graceMs = integer(settings, 'graceMs') ?? (isTerminal ? 0 : undefined);
 	const drainTimeoutMs = integer(settings, 'drainTimeoutMs') ?? (isTerminal ? TERMINAL_DRAIN_TIMEOUT_MS : undefined);
-	const frameBytesMax = integer(settings, 'frameBytesMax');
-	const inFlightMax = integer(settings, 'inFlightMax');
-	const connectionsMax = integer(settings, 'connectionsMax');
 	const policy = text(settings, 'policy') as SidecarLimits['policy'];
 	return {
+		...limitsFrom(settings),
 		...(graceMs !== undefined && { graceMs }),
 		...(drainTimeoutMs !== undefined && { drainTimeoutMs }),
-		...(frameBytesMax !== undefined && { frameBytesMax }),
-		...(inFlightMax !== undefined && { inFlightMax }),
-		...(connectionsMax !== undefined && { connectionsMax }),
 		...(policy && { policy }),
 	};
 }
@@ -245,6 +242,12 @@ function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver 
 			first.goaway?.(data);
 			second.goaway?.(data);
 		},
+		limited: (limit) => second.limited?.(limit),
+		overload: (signals) => {
+			first.overload?.(signals);
+			second.overload?.(signals);
+		},
+		windowTold: (direction) => second.windowTold?.(direction),
 		fault: (...told) => first.fault?.(...told),
 		phase: (phase) => first.phase?.(phase),
 	};

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 
 import { assertSocketPathFits, formatAddress, type SocketAddress } from '@spock/protocol/node';
 
-/** Connections the kernel may hold before we accept them. Node's 511 gives storms of EAGAIN while the process is busy. */
-const BACKLOG = 4096;
+import { DEFAULT_BACKLOG } from '../options.ts';
+
 /** How long a probe of somebody else's socket may take. */
 const PROBE_MS = 2000;
 
@@ -17,6 +17,8 @@ export interface ListenOptions {
 	readonly privateDirectory?: boolean;
 	/** Allows TCP addresses that other machines can reach. Default false. */
 	readonly allowRemote?: boolean;
+	/** Connections that the kernel may hold before they are accepted. Default 4096. */
+	readonly backlog?: number;
 	readonly accept: (socket: Socket) => void;
 }
 
@@ -44,7 +46,7 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 		);
 	}
 	const server = createServer({ allowHalfOpen: true, noDelay: true }, options.accept);
-	await bind(server, { ...address, backlog: BACKLOG });
+	await bind(server, { ...address, backlog: options.backlog ?? DEFAULT_BACKLOG });
 	const bound = server.address();
 	const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
 	return { address: formatAddress({ host: address.host, port }), close: () => closeServer(server) };
@@ -67,7 +69,7 @@ async function listenUnix(path: string, options: ListenOptions): Promise<Listene
 	const server = createServer({ allowHalfOpen: true }, options.accept);
 	const socketMode = options.socketMode ?? 0o660;
 	const umask = process.umask(0o777 & ~socketMode);
-	const bound = bind(server, { path: privatePath, backlog: BACKLOG });
+	const bound = bind(server, { path: privatePath, backlog: options.backlog ?? DEFAULT_BACKLOG });
 	process.umask(umask);
 	try {
 		await bound;

@@ -22,6 +22,8 @@ export interface PushPort {
 	push(line: string): void;
 	/** A push was left out, because a newer one came before the client had read. */
 	superseded(): void;
+	/** A subscription over the limit was refused. */
+	full(): void;
 }
 
 /** Everything that one connection is told unasked: services and keys. */
@@ -76,6 +78,7 @@ export class Pushes {
 			isBusy: () => port.isBusy(),
 			push: (snapshot: ServiceSnapshot | KeySnapshot) => port.push(snapshotPush(event, snapshot)),
 			superseded: () => port.superseded(),
+			full: () => port.full(),
 		};
 	}
 }

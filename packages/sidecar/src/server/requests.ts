@@ -10,9 +10,10 @@ import {
 import { type Clock, FrameHeads } from '@spock/protocol/internal';
 
 import type { ResolvedLimits } from '../options.ts';
-import type { SidecarObserver } from '../sidecar-observer.ts';
+import type { LimitName, SidecarObserver } from '../sidecar-observer.ts';
 import type { Call, Caller } from './answer.ts';
 import type { Dispatcher, PreparedRequest } from './dispatcher.ts';
+import type { Overload } from './overload.ts';
 import type { RequestMemo } from './request-memo.ts';
 
 /** What the requests of a connection need. */
@@ -22,6 +23,9 @@ export interface RequestsContext {
 	readonly limits: ResolvedLimits;
 	readonly clock: Clock;
 	readonly observer: SidecarObserver;
+	/** The load of all connections together. */
+	readonly overload: Overload;
+	readonly limited: (limit: LimitName) => void;
 }
 
 /** The connection that the answers leave by. */
@@ -44,10 +48,15 @@ export class Requests {
 	#answeredFunc = '';
 	#answeredCount = 0;
 	#chunkStartedMs = -1;
+	/** Most that may wait; narrowed in an overload. */
+	inFlightMax: number;
+	/** Requests answered or begun, since the start; those of the present chunk may not be in it yet. */
+	handled = 0;
 
 	constructor(context: RequestsContext, port: RequestsPort) {
 		this.#context = context;
 		this.#port = port;
+		this.inFlightMax = context.limits.inFlightMax;
 	}
 
 	/** Requests that wait for an answer. */
@@ -83,13 +92,14 @@ export class Requests {
 	cancel(id: unknown): void {
 		if (!isId(id)) return;
 		const controller = this.#waiting.get(id);
-		this.#waiting.delete(id);
+		if (this.#waiting.delete(id)) this.#context.overload.inFlight--;
 		controller?.abort();
 	}
 
 	/** Nobody waits for anything any more. */
 	cancelAll(): void {
 		for (const controller of this.#waiting.values()) controller.abort();
+		this.#context.overload.inFlight -= this.#waiting.size;
 		this.#waiting.clear();
 	}
 
@@ -112,12 +122,24 @@ export class Requests {
 			this.fail(id, error.toWire());
 			return false;
 		}
-		const { inFlightMax } = this.#context.limits;
-		if (this.#waiting.size < inFlightMax) return true;
-		const message = `${inFlightMax} requests are in flight on this connection, which is the limit`;
-		const error = new SpockError('OVERLOADED', message, { details: { inFlightMax } });
-		this.#answerFailure(id, func, error, this.#startedMs());
+		const { overload, limits } = this.#context;
+		const { inFlightMax } = this;
+		if (this.#waiting.size >= inFlightMax) {
+			const message = `${inFlightMax} requests are in flight on this connection, which is the limit`;
+			this.#refuse(id, func, 'inFlightMax', new SpockError('OVERLOADED', message, { details: { inFlightMax } }));
+			return false;
+		}
+		const { inFlightTotalMax } = limits;
+		if (overload.inFlight < inFlightTotalMax) return true;
+		const message = `${inFlightTotalMax} requests are in flight on all connections, which is the limit`;
+		const error = new SpockError('OVERLOADED', message, { details: { inFlightTotalMax } });
+		this.#refuse(id, func, 'inFlightTotalMax', error);
 		return false;
+	}
+
+	#refuse(id: number, func: string, limit: LimitName, error: SpockError): void {
+		this.#context.limited(limit);
+		this.#answerFailure(id, func, error, this.#startedMs());
 	}
 
 	#handle(prepared: PreparedRequest, id: number): void {
@@ -140,12 +162,15 @@ export class Requests {
 		startedMs: number,
 	): void {
 		const { controller } = call;
-		const { observer, clock } = this.#context;
+		const { observer, clock, overload } = this.#context;
 		this.#waiting.set(id, controller);
+		overload.inFlight++;
+		this.handled++;
 		const settle = (send: () => void): void => {
 			// Cancelled, or the connection is gone: the id may already belong to another request.
 			if (this.#waiting.get(id) !== controller) return;
 			this.#waiting.delete(id);
+			overload.inFlight--;
 			send();
 			this.#port.settled();
 		};
@@ -165,6 +190,7 @@ export class Requests {
 		const { frameBytesMax } = this.#context.limits;
 		const length = head.length + tail.length;
 		if (length * 3 > frameBytesMax && Buffer.byteLength(head) + Buffer.byteLength(tail) - 1 > frameBytesMax) {
+			this.#context.limited('frameBytesMax');
 			const message = 'the answer is longer than a frame may be';
 			const error = new SpockError('FRAME_TOO_LARGE', message, { details: { frameBytesMax } });
 			this.#answerFailure(id, func, error, startedMs);
@@ -185,7 +211,10 @@ export class Requests {
 
 	/** When the chunk began that is being read: two looks at the clock for each request were a tenth of its cost. */
 	#startedMs(): number {
-		if (this.#chunkStartedMs < 0) this.#chunkStartedMs = this.#context.clock.now();
+		if (this.#chunkStartedMs < 0) {
+			this.#chunkStartedMs = this.#context.clock.now();
+			this.#context.overload.touch();
+		}
 		return this.#chunkStartedMs;
 	}
 
@@ -200,6 +229,7 @@ export class Requests {
 	#tellAnswered(): void {
 		const { observer, clock } = this.#context;
 		observer.answered?.(this.#answeredFunc, 'ok', clock.now() - this.#chunkStartedMs, this.#answeredCount);
+		this.handled += this.#answeredCount;
 		this.#answeredCount = 0;
 	}
 }

@@ -14,6 +14,8 @@ export interface PushSink<S> {
 	isBusy(): boolean;
 	push(snapshot: S): void;
 	superseded(): void;
+	/** A subscription over the limit is refused. */
+	full(): void;
 }
 
 interface Subscription {
@@ -89,6 +91,7 @@ export class Subscriptions<Q, S extends { readonly revision: number }> {
 
 	#open(key: string, query: Q): void {
 		if (this.#subscriptions.size >= this.#countMax) {
+			this.#sink.full();
 			throw new SpockError('OVERLOADED', `this connection has ${this.#countMax} subscriptions, which is the limit`, {
 				details: { subscriptionsMax: this.#countMax },
 			});

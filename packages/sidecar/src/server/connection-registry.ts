@@ -42,7 +42,6 @@ export class ConnectionRegistry {
 			overload: this.#overload,
 			turns: new Turns(defer),
 			outputBytesMax: () => this.#overload.outputBytesMax,
-			isShared: () => this.#connections.size > 1,
 			limited: (limit) => {
 				this.#limitedCounts.set(limit, (this.#limitedCounts.get(limit) ?? 0) + 1);
 				observer.limited?.(limit);

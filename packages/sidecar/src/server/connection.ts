@@ -20,7 +20,7 @@ import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../sidecar-observer.ts';
 import type { Answer } from './answer.ts';
-import { Intake, type IntakeContext } from './intake.ts';
+import { Intake, type IntakeContext, NEW_FRAME_COST } from './intake.ts';
 import type { LoadedConnection } from './overload.ts';
 import { Pushes } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
@@ -233,7 +233,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 		if (this.#accepts && this.#requests.acceptKnown(id, rest)) {
 			this.#partialSinceMs = undefined;
 			this.#badFramesInARow = 0;
-			this.#intake.frameRead();
+			this.#intake.frameRead(1);
 		} else this.#onFrame(`{"id":${id}${rest}`, rest);
 	}
 
@@ -252,7 +252,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 			if (message.code !== 'BAD_FRAME') this.#badFramesInARow = 0;
 			else this.#countBadFrame();
 		}
-		this.#intake.frameRead();
+		this.#intake.frameRead(NEW_FRAME_COST);
 	}
 
 	#onFault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void {

@@ -11,6 +11,8 @@ export type Defer = (callback: () => void) => void;
  * read, so that however many connections flood, a request of anybody else waits for one turn and not for all of them.
  */
 export class Turns {
+	/** Chunks of input that were handled within a turn, of all connections: tells whether others had something to say. */
+	reads = 0;
 	readonly #defer: Defer;
 	readonly #waiting = new Set<TurnTaker>();
 	#deferred = false;

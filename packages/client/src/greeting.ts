@@ -22,8 +22,9 @@ export interface Greeting {
 const BASELINE: Greeting = greetingFrom({}, true);
 
 /** What this client says first. */
-export function helloData(pid: number): HelloData {
-	return { versions: PROTOCOL_VERSIONS, client: CLIENT_VERSION, pid, features: ['push', 'goaway'] };
+export function helloData(pid: number, token: string | undefined): HelloData {
+	const features = ['push', 'goaway', 'window'];
+	return { versions: PROTOCOL_VERSIONS, client: CLIENT_VERSION, pid, features, ...(token && { token }) };
 }
 
 /**

@@ -12,6 +12,7 @@ export {
 	type ConsulTls,
 	consulOptionsFromEnvironment,
 } from './consul/consul-options.ts';
+export { TlsFiles, type TlsFilesOptions } from './consul/tls-files.ts';
 export {
 	type ConsulSourceOptions,
 	consulSource,

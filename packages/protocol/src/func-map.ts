@@ -16,8 +16,10 @@ export interface HelloData {
 	/** Name and version, `@spock/client/1.0.0`; for people. */
 	readonly client?: string;
 	readonly pid?: number;
-	/** Optional parts of the protocol it understands: `push`, `goaway`. */
+	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`. */
 	readonly features?: readonly string[];
+	/** Lets it in where the sidecar wants one, 1 to 512 characters. Never told to anybody. */
+	readonly token?: string;
 }
 
 /** What a sidecar says of itself. */

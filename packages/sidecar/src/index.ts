@@ -7,6 +7,8 @@ export {
 	lifecycleMachine,
 } from './lifecycle-machine.ts';
 export type { ResolvedLimits, SidecarLimits } from './options.ts';
+export { AcceptedTokens, type TokenCheck } from './server/accepted-tokens.ts';
+export type { TlsFailure, TlsListen, TlsListenSecrets } from './server/tls-server.ts';
 export {
 	createSidecar,
 	type Sidecar,

@@ -1,5 +1,7 @@
 import type { GoawayData } from '@spock/protocol';
 
+import type { TlsFailure } from './server/tls-server.ts';
+
 /** Why a connection ended. */
 export type CloseReason =
 	| 'client'
@@ -47,6 +49,8 @@ export interface SidecarObserver {
 	limited?(limit: LimitName): void;
 	/** An overload has begun, by these signals; or is over, if there are none. */
 	overload?(signals: readonly OverloadSignal[]): void;
+	/** A TLS handshake failed; the client was not let in. */
+	tlsFailed?(reason: TlsFailure): void;
 	/** A client was told another window. */
 	windowTold?(direction: 'narrowed' | 'widened'): void;
 	/** A handler threw something that is no SpockError: a fault of ours, with its cause. */

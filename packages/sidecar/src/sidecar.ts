@@ -27,10 +27,12 @@ import { watchKeyHandler } from './handlers/watch-key.ts';
 import { watchServiceHandler } from './handlers/watch-service.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './options.ts';
+import type { TokenCheck } from './server/accepted-tokens.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
 import { type Listener, listen } from './server/listener.ts';
 import { RequestMemo } from './server/request-memo.ts';
+import type { TlsFailure, TlsListen, TlsServerOptions } from './server/tls-server.ts';
 import type { SidecarObserver } from './sidecar-observer.ts';
 import { SIDECAR_VERSION } from './version.ts';
 
@@ -58,6 +60,10 @@ export interface SidecarListen {
 	readonly privateDirectory?: boolean;
 	/** Allows a TCP address that other machines can reach. Default false. */
 	readonly allowRemote?: boolean;
+	/** Speaks TLS; for TCP. Default: none. */
+	readonly tls?: TlsListen;
+	/** Answers nothing before a hello with one of these tokens. Default: everybody who can connect may speak. */
+	readonly tokens?: TokenCheck;
 }
 
 /** Options of {@link createSidecar}. */
@@ -289,15 +295,24 @@ class SpockSidecar implements Sidecar {
 	}
 
 	async #bind(): Promise<void> {
-		for (const { address, ...listenOptions } of this.#options.listen) {
+		for (const { tls, ...where } of this.#options.listen) {
+			const { address, tokens, ...listenOptions } = { ...where, ...(tls && { tls: this.#tlsOptions(tls) }) };
 			this.#listeners.push(
 				await listen(address, {
 					...listenOptions,
 					backlog: this.limits.backlog,
-					accept: (socket) => this.#registry.add(socket),
+					accept: (socket) => this.#registry.add(socket, tokens),
 				}),
 			);
 		}
+	}
+
+	#tlsOptions(tls: TlsListen): Omit<TlsServerOptions, 'accept'> {
+		const { handshakeMs, connectionsMax } = this.limits;
+		const { observer = {} } = this.#options;
+		const failed = (reason: TlsFailure): void => observer.tlsFailed?.(reason);
+		const refused = (): void => this.#registry.refused();
+		return { tls, clock: this.#clock, handshakeMs, connectionsMax, failed, refused };
 	}
 
 	#closeAll(): Promise<void> {

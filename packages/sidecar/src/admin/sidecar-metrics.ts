@@ -2,6 +2,7 @@ import type { DiscoveryEvent } from '@spock/discovery';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 import type { ResolvedLimits } from '../options.ts';
+import type { TlsFailure } from '../server/tls-server.ts';
 import type { SidecarGauges } from '../sidecar.ts';
 import type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from '../sidecar-observer.ts';
 import { RequestMetrics } from './request-metrics.ts';
@@ -43,6 +44,7 @@ export class SidecarMetrics implements SidecarObserver {
 
 	readonly #limited = this.#counter('spock_limit_reached_total', 'Times that clients ran into a limit', ['limit']);
 	readonly #overloads = this.#counter('spock_overloads_total', 'Overloads begun, by what showed them', ['signal']);
+	readonly #tlsFailed = this.#counter('spock_tls_handshakes_failed_total', 'TLS handshakes that failed', ['reason']);
 	readonly #windows = this.#counter('spock_window_pushes_total', 'Windows told to clients', ['direction']);
 
 	constructor() {
@@ -119,6 +121,10 @@ export class SidecarMetrics implements SidecarObserver {
 
 	overload(signals: readonly OverloadSignal[]): void {
 		for (const signal of signals) this.#overloads.inc({ signal });
+	}
+
+	tlsFailed(reason: TlsFailure): void {
+		this.#tlsFailed.inc({ reason });
 	}
 
 	windowTold(direction: 'narrowed' | 'widened'): void {

@@ -1,5 +1,6 @@
 import { balancingPolicies } from '@spock/balancer';
 
+import { accessSettings } from './access-settings.ts';
 import { consulSettings } from './consul-settings.ts';
 import { limitSettings } from './limit-settings.ts';
 
@@ -165,22 +166,7 @@ export const settings: readonly Setting[] = [
 		kind: 'mode',
 		fallback: '0660',
 	},
-	{
-		name: 'listen',
-		flag: '--listen <host:port>',
-		env: 'SPOCK_LISTEN',
-		help: 'TCP address to listen at, in place of the socket, or beside it if that is given too',
-		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'listenAny',
-		flag: '--listen-any',
-		env: 'SPOCK_LISTEN_ANY',
-		help: 'allow --listen at an address that other machines can reach',
-		kind: 'boolean',
-		fallback: 'false',
-	},
+	...accessSettings,
 	{
 		name: 'admin',
 		flag: '--admin <host:port>',

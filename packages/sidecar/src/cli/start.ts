@@ -18,6 +18,7 @@ import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import { SIDECAR_VERSION } from '../version.ts';
+import { type Access, accessFrom } from './access-settings.ts';
 import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
 import { consulOptionsOf } from './consul-options.ts';
 import { createRegistrations } from './create-registrations.ts';
@@ -73,7 +74,9 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
 	const sidecar = await asUsage(() => {
-		const listen = listenAddresses(settings);
+		const access = accessFrom(settings, onEvent);
+		for (const warning of access.warnings) log.warn(warning);
+		const listen = listenAddresses(settings, access);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
 		return createSidecar({
@@ -169,8 +172,7 @@ function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => v
 	return createBackends({ names, where }, makers, onEvent);
 }
 
-function listenAddresses(settings: Settings): SidecarListen[] {
-	const tcp = text(settings, 'listen');
+function listenAddresses(settings: Settings, { tcp, socketTokens }: Access): SidecarListen[] {
 	const named = text(settings, 'socket');
 	const isNamed = settings.get('socket')?.origin !== 'default';
 	const listen: SidecarListen[] = [];
@@ -179,12 +181,14 @@ function listenAddresses(settings: Settings): SidecarListen[] {
 		const socketMode = settings.get('socketMode')?.value as number | undefined;
 		// The private directory of the user is ours to make; a pod's volume and a path somebody named are theirs.
 		const privateDirectory = !isNamed && !path.startsWith(`${POD_SOCKET_DIRECTORY}/`);
-		listen.push({ address: { path }, privateDirectory, ...(socketMode !== undefined && { socketMode }) });
+		listen.push({
+			address: { path },
+			privateDirectory,
+			...(socketMode !== undefined && { socketMode }),
+			...(socketTokens && { tokens: socketTokens }),
+		});
 	}
-	if (tcp !== undefined) {
-		listen.push({ address: parseHostPort(tcp), allowRemote: settings.get('listenAny')?.value === true });
-	}
-	return listen;
+	return tcp === undefined ? listen : [...listen, tcp];
 }
 
 function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
@@ -247,6 +251,7 @@ function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver 
 			first.overload?.(signals);
 			second.overload?.(signals);
 		},
+		tlsFailed: (reason) => second.tlsFailed?.(reason),
 		windowTold: (direction) => second.windowTold?.(direction),
 		fault: (...told) => first.fault?.(...told),
 		phase: (phase) => first.phase?.(phase),

@@ -4,6 +4,7 @@ import { type GoawayData, queryKey, type ServiceQuery, type WatcherStatus } from
 import type { TimerHandle } from '@spock/protocol/internal';
 
 import type { CloseReason, LimitName } from '../sidecar-observer.ts';
+import type { TokenCheck } from './accepted-tokens.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
 import { Overload } from './overload.ts';
 import { type Defer, Turns } from './turns.ts';
@@ -91,22 +92,27 @@ export class ConnectionRegistry {
 		};
 	}
 
-	/** Takes a new connection, or closes it at once when there are too many. */
-	add(socket: Duplex): void {
+	/** Takes a new connection, or closes it at once when there are too many. With `tokens` it must say hello with one. */
+	add(socket: Duplex, tokens?: TokenCheck): void {
 		const { limits, observer } = this.#context;
 		if (this.#connections.size >= limits.connectionsMax) {
-			this.#refused++;
-			this.#context.limited('connectionsMax');
-			observer.connectionRefused?.();
+			this.refused();
 			socket.on('error', () => undefined);
 			socket.destroy();
 			return;
 		}
 		this.#opened++;
-		const connection = new Connection(this.#nextId++, socket, this.#context);
+		const connection = new Connection(this.#nextId++, socket, this.#context, tokens);
 		this.#connections.set(connection.id, connection);
 		observer.connectionOpened?.(connection.id);
 		this.#armSweep();
+	}
+
+	/** A connection was closed at once because there are too many. */
+	refused(): void {
+		this.#refused++;
+		this.#context.limited('connectionsMax');
+		this.#context.observer.connectionRefused?.();
 	}
 
 	/** Asks every client to leave, and ends each connection once its requests are answered. */

@@ -2,8 +2,10 @@ import { setMaxListeners } from 'node:events';
 import type { Duplex } from 'node:stream';
 
 import {
+	type ClientMessage,
 	encodePayload,
 	encodePush,
+	type Fault,
 	type GoawayData,
 	type HelloData,
 	type KeyQuery,
@@ -19,12 +21,14 @@ import type { TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../sidecar-observer.ts';
+import type { TokenCheck } from './accepted-tokens.ts';
 import type { Answer } from './answer.ts';
 import { Intake, type IntakeContext, NEW_FRAME_COST } from './intake.ts';
 import type { LoadedConnection } from './overload.ts';
 import { Pushes } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { snapshotPayload } from './snapshot-text.ts';
+import { denial } from './token-gate.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -58,12 +62,17 @@ export class Connection implements RequestsPort, LoadedConnection {
 	#endTimer: TimerHandle | undefined;
 	#partialSinceMs: number | undefined;
 	/** True while requests are answered. */
-	#accepts = true;
+	#accepts: boolean;
+	/** What its hello must pass before anything else is answered; undefined once it has, or needs not. */
+	#tokens: TokenCheck | undefined;
 	// Made when first needed: most connections never wait for anything.
 	#alive: AbortController | undefined;
 
-	constructor(id: number, socket: Duplex, context: ConnectionContext) {
+	/** With `tokens`, nothing is answered before a hello with one of them. */
+	constructor(id: number, socket: Duplex, context: ConnectionContext, tokens: TokenCheck | undefined) {
 		this.id = id;
+		this.#tokens = tokens;
+		this.#accepts = tokens === undefined;
 		this.#context = context;
 		this.#openedAtMs = context.clock.now();
 		this.#window = context.limits.inFlightMax;
@@ -199,7 +208,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 		if (!this.#ending) this.#reason = reason;
 		this.#ending = true;
 		// On a shutdown up to its last byte: a client cannot know yet that it must go elsewhere.
-		this.#accepts = this.#reason === 'shutdown';
+		this.#accepts = this.#reason === 'shutdown' && this.#tokens === undefined;
 		this.#pushes.clear();
 		this.#endIfIdle();
 	}
@@ -213,7 +222,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 	/** Closes a connection that takes too long to say something; called now and then for all connections. */
 	checkTimes(nowMs: number): void {
 		const { limits, limited } = this.#context;
-		const isSilent = this.#framed.bytesRead === this.#framed.partialBytes;
+		const isSilent = this.#tokens !== undefined || this.#framed.bytesRead === this.#framed.partialBytes;
 		if (isSilent && nowMs - this.#openedAtMs >= limits.handshakeMs) {
 			limited('handshakeMs');
 			this.destroy('handshake');
@@ -241,6 +250,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 	#onFrame(text: string, rest: string | undefined): void {
 		this.#partialSinceMs = undefined;
 		const message = readClientMessage(text);
+		if (this.#tokens !== undefined && !this.#mayEnter(message, this.#tokens)) return;
 		if (message.kind === 'request') {
 			this.#badFramesInARow = 0;
 			if (this.#accepts) this.#requests.accept(message, rest);
@@ -255,7 +265,24 @@ export class Connection implements RequestsPort, LoadedConnection {
 		this.#intake.frameRead(NEW_FRAME_COST);
 	}
 
+	/** Whether this frame is the hello that lets it in; the connection is closed if not. */
+	#mayEnter(message: ClientMessage | Fault, tokens: TokenCheck): boolean {
+		const error = denial(message, tokens);
+		if (error === undefined) {
+			this.#tokens = undefined;
+			this.#accepts = !this.#ending || this.#reason === 'shutdown';
+			return true;
+		}
+		this.#requests.fail(message.kind === 'request' ? message.id : null, error.toWire());
+		this.#closeForInput('denied');
+		return false;
+	}
+
 	#onFault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void {
+		if (this.#tokens !== undefined) {
+			this.#mayEnter({ kind: 'fault', id: null, code, message, details: {} }, this.#tokens);
+			return;
+		}
 		const { limits, limited } = this.#context;
 		const details = code === 'FRAME_TOO_LARGE' ? { frameBytesMax: limits.frameBytesMax } : {};
 		this.#requests.fail(null, { code, message, retryable: false, details });

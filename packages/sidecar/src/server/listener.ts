@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { assertSocketPathFits, formatAddress, type SocketAddress } from '@spock/protocol/node';
 
 import { DEFAULT_BACKLOG } from '../options.ts';
+import { createTlsServer, type TlsServerOptions } from './tls-server.ts';
 
 /** How long a probe of somebody else's socket may take. */
 const PROBE_MS = 2000;
@@ -19,6 +20,8 @@ export interface ListenOptions {
 	readonly allowRemote?: boolean;
 	/** Connections that the kernel may hold before they are accepted. Default 4096. */
 	readonly backlog?: number;
+	/** Speaks TLS; for TCP. Default: none. */
+	readonly tls?: Omit<TlsServerOptions, 'accept'>;
 	readonly accept: (socket: Socket) => void;
 }
 
@@ -41,15 +44,25 @@ export function listen(address: SocketAddress, options: ListenOptions): Promise<
 async function listenTcp(address: { host: string; port: number }, options: ListenOptions): Promise<Listener> {
 	if (!options.allowRemote && !isLoopback(address.host)) {
 		throw new Error(
-			`${formatAddress(address)} can be reached from other machines, and this protocol has no password: ` +
-				'listen on 127.0.0.1, or allow it with --listen-any',
+			`${formatAddress(address)} can be reached from other machines: listen on 127.0.0.1, or allow it with --listen-any, ` +
+				'together with tls:// and --token-file',
 		);
 	}
-	const server = createServer({ allowHalfOpen: true, noDelay: true }, options.accept);
+	const { accept, tls } = options;
+	const { server, stop } =
+		tls === undefined
+			? { server: createServer({ allowHalfOpen: true, noDelay: true }, accept), stop: () => undefined }
+			: await createTlsServer({ ...tls, accept });
 	await bind(server, { ...address, backlog: options.backlog ?? DEFAULT_BACKLOG });
 	const bound = server.address();
 	const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
-	return { address: formatAddress({ host: address.host, port }), close: () => closeServer(server) };
+	return {
+		address: `${tls === undefined ? '' : 'tls://'}${formatAddress({ host: address.host, port })}`,
+		close: () => {
+			stop();
+			return closeServer(server);
+		},
+	};
 }
 
 // Two sidecars in one process must not share a private name either.

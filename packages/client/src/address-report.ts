@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 
+import { SpockError } from '@spock/protocol';
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
 /** What is at a path, as far as this process can see. */
@@ -23,8 +24,8 @@ export function lookAtPath(path: string): PathFinding {
 /** What was found at an address, and what to do about it; for people. */
 export interface AddressReport {
 	readonly address: string;
-	/** One word or two for programs: a {@link PathFinding}, `nobody listens`, `no answer`, or `unreachable`. */
-	readonly found: PathFinding | 'nobody listens' | 'no answer' | 'unreachable';
+	/** One word or two for programs: a {@link PathFinding}, `nobody listens`, `no answer`, `denied`, `tls`, or `unreachable`. */
+	readonly found: PathFinding | 'nobody listens' | 'no answer' | 'denied' | 'tls' | 'unreachable';
 	/** A sentence without its full stop. */
 	readonly sentence: string;
 }
@@ -49,6 +50,9 @@ function explain(
 	lastError: unknown,
 	look: (path: string) => PathFinding,
 ): [found: AddressReport['found'], sentence: string] {
+	if (SpockError.is(lastError, 'ACL_DENIED')) {
+		return ['denied', `it refuses this client: ${lastError.message} (option \`token\`)`];
+	}
 	const code = errnoOf(lastError);
 	const isPath = 'path' in address;
 	const start = `start it with \`npx --no-install sidecar start --${isPath ? 'socket' : 'listen'} ${name}\``;
@@ -70,9 +74,20 @@ function explain(
 	}
 	const message = lastError instanceof Error ? lastError.message : String(lastError);
 	if (code !== undefined) return ['unreachable', `connecting fails with ${message}`];
+	const tlsCode = tlsCodeOf(lastError);
+	if (tlsCode !== undefined) return ['tls', `the TLS connection fails with ${tlsCode}: ${message}`];
 	const detail = lastError === undefined ? '' : ` (${message})`;
-	const sentence = `somebody accepts connections there but does not answer hello${detail}: check that it is a sidecar, and its log`;
+	const sentence = `somebody accepts connections there but does not answer hello${detail}: check that it is a sidecar${isPath ? '' : ', whether it wants TLS'}, and its log`;
 	return ['no answer', sentence];
+}
+
+/** The code of a failed TLS handshake, or of a certificate that is not trusted. */
+function tlsCodeOf(error: unknown): string | undefined {
+	for (let current = error; current instanceof Error; current = current.cause) {
+		const { code } = current as NodeJS.ErrnoException;
+		if (typeof code === 'string' && /CERT|TLS|SSL|SIGNATURE/.test(code)) return code;
+	}
+	return undefined;
 }
 
 function isPermission(code: string | undefined): boolean {

@@ -22,8 +22,9 @@ export interface Greeting {
 const BASELINE: Greeting = greetingFrom({}, true);
 
 /** What this client says first. */
-export function helloData(pid: number, frameBytesMax: number): HelloData {
-	return { versions: PROTOCOL_VERSIONS, client: CLIENT_VERSION, pid, features: ['push', 'goaway'], frameBytesMax };
+export function helloData(pid: number, frameBytesMax: number, token: string | undefined): HelloData {
+	const features = ['push', 'goaway', 'window'];
+	return { versions: PROTOCOL_VERSIONS, client: CLIENT_VERSION, pid, features, frameBytesMax, ...(token && { token }) };
 }
 
 /**

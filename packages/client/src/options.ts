@@ -47,6 +47,11 @@ export interface DiplomatOptions {
 	readonly host?: string;
 	/** Port of a sidecar that listens on TCP, 1 to 65535. */
 	readonly port?: number;
+	/**
+	 * The token that a sidecar wants in hello, or a function that gives it, asked at every attempt to connect (it may read a
+	 * file). Never shown anywhere. Default: none.
+	 */
+	readonly token?: string | (() => string | Promise<string>);
 	/** How long `connect` and `ready` wait for the sidecar, in milliseconds. Default 10000; 1000 to 60000 is sensible. */
 	readonly readyTimeoutMs?: number;
 	/** Deadline of a call that gives none, in milliseconds. Default 5000; 100 to 30000 is sensible. */
@@ -107,8 +112,10 @@ export interface DiplomatOptions {
 }
 
 /** Every option with its value; frozen. */
-export interface ResolvedOptions extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port' | 'fallback'>> {
+export interface ResolvedOptions
+	extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port' | 'fallback' | 'token'>> {
 	readonly address: SocketAddress;
+	readonly token: DiplomatOptions['token'];
 }
 
 /** Checks the options once and fills in the defaults. Throws a RangeError or a TypeError naming option and value. */
@@ -118,6 +125,7 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 	const retryDelayMsMin = durationMs(options, 'retryDelayMsMin', Math.min(DEFAULT_RETRY_DELAY_MS_MIN, ceilingMs));
 	const resolved: ResolvedOptions = {
 		address: Object.freeze(resolveAddress(options)),
+		token: tokenOption(options.token),
 		readyTimeoutMs: durationMs(options, 'readyTimeoutMs', DEFAULT_READY_TIMEOUT_MS),
 		timeoutMs: durationMs(options, 'timeoutMs', DEFAULT_TIMEOUT_MS),
 		dialTimeoutMs: durationMs(options, 'dialTimeoutMs', DEFAULT_DIAL_TIMEOUT_MS),
@@ -159,6 +167,13 @@ function resolveAddress({ path, host, port }: DiplomatOptions): SocketAddress {
 	}
 	if (host !== undefined) throw new TypeError(`host needs a port: got host ${JSON.stringify(host)} alone`);
 	return defaultAddress();
+}
+
+/** The message does not show what was given: it may be half a secret. */
+function tokenOption(token: DiplomatOptions['token']): DiplomatOptions['token'] {
+	const isUsable = token === undefined || typeof token === 'function' || (typeof token === 'string' && token !== '');
+	if (!isUsable) throw new TypeError('token must be a string that is not empty, or a function that gives one');
+	return token;
 }
 
 type NumberOption = {

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 import { encodePayload, encodeRequestTail, type FuncName, type Push, SpockError } from '@spock/protocol';
-import { isInteger } from '@spock/protocol/internal';
+import { isInteger, type TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 
 import { Call, type CallTraits } from './call.ts';
@@ -43,6 +43,8 @@ export class Session {
 	readonly #framed: FramedSocket;
 	readonly #heartbeat: Heartbeat;
 	#error: SpockError | undefined;
+	/** Runs while the token for hello is asked for. */
+	#tokenTimer: TimerHandle | undefined;
 	/** True once this side has ended it. */
 	#endedHere = false;
 
@@ -121,10 +123,30 @@ export class Session {
 	}
 
 	#hello(): void {
+		const { token, clock, dialTimeoutMs } = this.#options;
+		if (typeof token !== 'function') {
+			this.#sayHello(token);
+			return;
+		}
+		const fail = (why: string, cause?: unknown): void =>
+			this.destroy(new SpockError('DISCONNECTED', `the token for hello ${why}`, { cause }));
+		this.#tokenTimer = clock.setTimeout(() => fail(`was not given within ${dialTimeoutMs} ms`), dialTimeoutMs);
+		if (this.#options.unref) this.#tokenTimer.unref?.();
+		const settle = (say: () => void): void => {
+			clock.clearTimeout(this.#tokenTimer);
+			if (!this.#framed.closed) say();
+		};
+		new Promise<string>((resolve) => resolve(token())).then(
+			(given) => settle(() => this.#sayHello(given)),
+			(cause: unknown) => settle(() => fail('cannot be had', cause)),
+		);
+	}
+
+	#sayHello(token: string | undefined): void {
 		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
 		this.send(
 			'hello',
-			helloData(process.pid, this.#options.frameBytesMax),
+			helloData(process.pid, this.#options.frameBytesMax, token),
 			BACKGROUND,
 			this.#options.dialTimeoutMs,
 			(data) => this.#greet(() => readGreeting(data)),
@@ -170,6 +192,7 @@ export class Session {
 
 	#closed(cause: Error | undefined): void {
 		this.#heartbeat.stop();
+		this.#options.clock.clearTimeout(this.#tokenTimer);
 		const end = this.#endedHere ? 'this client ended the connection' : 'the sidecar ended the connection';
 		const why = cause === undefined ? end : cause.message;
 		this.#listener.closed(this, this.#error ?? new SpockError('DISCONNECTED', why, { cause }));

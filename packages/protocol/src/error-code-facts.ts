@@ -18,7 +18,7 @@ const MEANINGS: Readonly<Record<ErrorCode, string>> = {
 	UNSUPPORTED_VERSION: 'no protocol version in common',
 	NO_SUCH_SERVICE: 'the registry knows no instance of the service',
 	NO_HEALTHY_INSTANCE: 'the service has instances, none of them healthy',
-	ACL_DENIED: 'the registry refuses to answer with this token',
+	ACL_DENIED: 'the registry refuses its token, or the sidecar that of the client',
 	NOT_READY: 'the backend has not given a first answer yet',
 	UNAVAILABLE: 'the backend is out of reach and nothing young enough is known',
 	OVERLOADED: 'a limit on work in flight is reached',

@@ -201,3 +201,73 @@ describe('FrameDecoder', () => {
 		});
 	});
 });
+
+describe('a decoder that is held', () => {
+	/** Holds at the frames whose numbers are given, and releases when `release` says so: after that many chunks, or the end. */
+	function decodeHeld(chunks: readonly Buffer[], holdAt: ReadonlySet<number>, releaseEvery: number): Found[] {
+		const found: Found[] = [];
+		let isHeld = false;
+		const tell = (one: Found): void => {
+			expect(isHeld).toBe(false);
+			found.push(one);
+			if (!holdAt.has(found.length)) return;
+			isHeld = true;
+			decoder.hold();
+		};
+		const decoder: FrameDecoder = new FrameDecoder({
+			frame: (text) => tell(['frame', text]),
+			fault: (code) => tell(['fault', code]),
+		});
+		const release = (): void => {
+			isHeld = false;
+			decoder.release();
+		};
+		chunks.forEach((chunk, index) => {
+			decoder.push(chunk);
+			if (isHeld && index % releaseEvery === 0) release();
+		});
+		while (isHeld) release();
+		return found;
+	}
+
+	it('tells the same frames in the same order, wherever it is held and however late it is released', () => {
+		fc.assert(
+			fc.property(
+				fc.array(frameText),
+				fc.array(fc.nat()),
+				fc.array(fc.nat({ max: 40 })),
+				fc.integer({ min: 1, max: 5 }),
+				(texts, cuts, holds, releaseEvery) => {
+					const stream = Buffer.from(texts.map((text) => `${text.replaceAll('\n', ' ')}\n`).join(''));
+					expect(decodeHeld(cutAt(stream, cuts), new Set(holds), releaseEvery)).toEqual(
+						referenceDecode(stream, 1024 * 1024),
+					);
+				},
+			),
+		);
+	});
+
+	it('keeps a chunk of many kilobytes, also when it is held at every frame', () => {
+		const texts = Array.from({ length: 4000 }, (_, index) => `{"id":${index},"func":"${'é'.repeat(index % 40)}"}`);
+		const stream = Buffer.from(texts.map((text) => `${text}\n`).join(''));
+		const everywhere = new Set(Array.from({ length: 4001 }, (_, index) => index));
+		const found = decodeHeld(cutAt(stream, [65_536]), everywhere, 1);
+		expect(found.map(([, text]) => text)).toEqual(texts);
+	});
+
+	it('tells nothing more once it was stopped while held', () => {
+		const told: string[] = [];
+		const decoder: FrameDecoder = new FrameDecoder({
+			frame: (text) => {
+				told.push(text);
+				decoder.hold();
+			},
+			fault: () => undefined,
+		});
+		decoder.push(Buffer.from('1\n2\n3\n'));
+		decoder.stop();
+		decoder.release();
+		decoder.push(Buffer.from('4\n'));
+		expect(told).toEqual(['1']);
+	});
+});

@@ -12,6 +12,8 @@ const ID_DIGITS_MAX = String(ID_MAX).length;
 /** The first carry buffer: larger than nearly every frame. It doubles when needed and is let go when it has grown. */
 const CARRY_BYTES_INITIAL = 4096;
 const CARRY_BYTES_KEPT_MAX = 65_536;
+/** Held bytes are looked at in pieces of this size: a release that is held again at once must not scan all that is left. */
+const RELEASE_BYTES = 8192;
 
 /** Receives what the decoder finds, in the order of the stream. */
 export interface FrameSink {
@@ -47,7 +49,13 @@ export class FrameDecoder {
 	#carryBytes = 0;
 	// True after an oversize frame was reported, until its LF has come.
 	#discarding = false;
+	/** True once stopped, and while held: the one thing that the loops look at. */
+	#halted = false;
 	#stopped = false;
+	#releasing = false;
+	// What came behind a frame at which the owner said hold: held[heldAt .. end).
+	#held: Buffer = EMPTY;
+	#heldAt = 0;
 
 	constructor(sink: FrameSink, options: FrameDecoderOptions = {}) {
 		this.#sink = sink;
@@ -62,12 +70,53 @@ export class FrameDecoder {
 	/** After this the sink is not called any more, not even for the rest of the chunk being pushed. */
 	stop(): void {
 		this.#stopped = true;
+		this.#halted = true;
 		this.#carry = EMPTY;
 		this.#carryBytes = 0;
+		this.#held = EMPTY;
+		this.#heldAt = 0;
+	}
+
+	/**
+	 * No frame is told after the one that is being told, until `release`; what has come is kept, so whoever holds also stops
+	 * reading the stream.
+	 */
+	hold(): void {
+		this.#halted = true;
+	}
+
+	/** Tells the frames that were held, up to the next `hold`. */
+	release(): void {
+		if (this.#stopped) return;
+		this.#halted = false;
+		// Called by the sink: the loop below goes on by itself.
+		if (this.#releasing) return;
+		this.#releasing = true;
+		try {
+			while (this.#heldAt < this.#held.length && !this.#halted) {
+				const piece = this.#held.subarray(this.#heldAt, this.#heldAt + RELEASE_BYTES);
+				this.#heldAt += piece.length;
+				this.#decode(piece);
+			}
+		} finally {
+			this.#releasing = false;
+		}
+		if (this.#heldAt < this.#held.length) return;
+		this.#held = EMPTY;
+		this.#heldAt = 0;
 	}
 
 	/** Takes the next bytes of the stream. Calls the sink for every frame that they complete. */
 	push(chunk: Buffer): void {
+		if (this.#halted) {
+			if (!this.#stopped) this.#held = Buffer.concat([this.#held.subarray(this.#heldAt), chunk]);
+			this.#heldAt = 0;
+			return;
+		}
+		this.#decode(chunk);
+	}
+
+	#decode(chunk: Buffer): void {
 		let start = 0;
 		if (this.#carryBytes > 0 || this.#discarding) {
 			const end = chunk.indexOf(LF);
@@ -78,7 +127,11 @@ export class FrameDecoder {
 			this.#finishCarried(chunk, end);
 			start = end + 1;
 		}
-		if (start >= chunk.length || this.#stopped) return;
+		if (this.#halted) {
+			this.#park(chunk, start);
+			return;
+		}
+		if (start >= chunk.length) return;
 		// ASCII needs no check of UTF-8 and its characters are its bytes: the whole chunk becomes one string and the native
 		// string search finds the line ends. This is the path of nearly all traffic.
 		if (isAscii(chunk)) this.#pushAscii(chunk, start);
@@ -93,8 +146,11 @@ export class FrameDecoder {
 			const last = end > from && text.charCodeAt(end - 1) === CR ? end - 1 : end;
 			if (last - from > this.#frameBytesMax) this.#faultTooLarge(last - from);
 			else if (last > from) this.#tell(text, from, last);
-			if (this.#stopped) return;
 			from = end + 1;
+			if (this.#halted) {
+				this.#park(chunk, start + from);
+				return;
+			}
 			end = text.indexOf('\n', from);
 		}
 		this.#keep(chunk, start + from);
@@ -105,8 +161,11 @@ export class FrameDecoder {
 		let end = chunk.indexOf(LF, from);
 		while (end !== -1) {
 			this.#emit(chunk, from, end);
-			if (this.#stopped) return;
 			from = end + 1;
+			if (this.#halted) {
+				this.#park(chunk, from);
+				return;
+			}
 			end = chunk.indexOf(LF, from);
 		}
 		this.#keep(chunk, from);
@@ -160,6 +219,14 @@ export class FrameDecoder {
 			}
 		}
 		sink.frame(text.slice(from, end));
+	}
+
+	/** Keeps what stands behind the frame at which the owner said hold. */
+	#park(chunk: Buffer, start: number): void {
+		if (this.#stopped) return;
+		// A piece of what is held anyway is not copied again.
+		if (this.#releasing) this.#heldAt -= chunk.length - start;
+		else this.#held = Buffer.from(chunk.subarray(start));
 	}
 
 	#keep(chunk: Buffer, start: number): void {

@@ -16,10 +16,12 @@ export interface HelloData {
 	/** Name and version, `@spock/client/1.0.0`; for people. */
 	readonly client?: string;
 	readonly pid?: number;
-	/** Optional parts of the protocol it understands: `push`, `goaway`. */
+	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`. */
 	readonly features?: readonly string[];
 	/** Longest frame that the client reads, in bytes: it is sent no longer one. Default: the sidecar's own limit. */
 	readonly frameBytesMax?: number;
+	/** Lets it in where the sidecar wants one, 1 to 512 characters. Never told to anybody. */
+	readonly token?: string;
 }
 
 /** What a sidecar says of itself. */

@@ -141,6 +141,8 @@ function validateHello(data: unknown): FuncData<'hello'> {
 		}
 	}
 	const client = optionalString(members, 'client');
+	// Checked and left out: by now it has been looked at, and nobody shall keep it.
+	optionalString(members, 'token');
 	return {
 		versions: versions as number[],
 		...(client === undefined ? {} : { client }),

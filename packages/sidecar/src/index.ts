@@ -6,7 +6,9 @@ export {
 	type LifecycleState,
 	lifecycleMachine,
 } from './lifecycle-machine.ts';
-export type { SidecarLimits } from './options.ts';
+export type { ResolvedLimits, SidecarLimits } from './options.ts';
+export { AcceptedTokens, type TokenCheck } from './server/accepted-tokens.ts';
+export type { TlsFailure, TlsListen, TlsListenSecrets } from './server/tls-server.ts';
 export {
 	createSidecar,
 	type Sidecar,
@@ -14,5 +16,5 @@ export {
 	type SidecarOptions,
 	type SidecarSource,
 } from './sidecar.ts';
-export type { CloseReason, SidecarObserver } from './sidecar-observer.ts';
+export type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from './sidecar-observer.ts';
 export { SIDECAR_VERSION } from './version.ts';

@@ -1,5 +1,7 @@
 import type { GoawayData, SpockError } from '@spock/protocol';
 
+import type { TlsFailure } from './server/tls-server.ts';
+
 /** Why a connection ended. */
 export type CloseReason =
 	| 'client'
@@ -7,8 +9,27 @@ export type CloseReason =
 	| 'bad-frames'
 	| 'frame-too-large'
 	| 'partial-frame'
+	| 'handshake'
+	| 'denied'
 	| 'slow-consumer'
 	| 'shutdown';
+
+/** A limit of `SidecarLimits` that a client can run into. */
+export type LimitName =
+	| 'frameBytesMax'
+	| 'inFlightMax'
+	| 'inFlightTotalMax'
+	| 'connectionsMax'
+	| 'subscriptionsMax'
+	| 'outputBytesMax'
+	| 'slowConsumerMs'
+	| 'partialFrameMs'
+	| 'handshakeMs'
+	| 'badFramesInARowMax'
+	| 'framesPerTurnMax';
+
+/** What says that all clients together are too much. */
+export type OverloadSignal = 'loop-delay' | 'in-flight' | 'output';
 
 /** What happens in a sidecar, for whoever counts and logs it. Called often: implementations must be cheap and not throw. */
 export interface SidecarObserver {
@@ -29,6 +50,14 @@ export interface SidecarObserver {
 	 */
 	oversize?(connection: number, name: string, refusal: SpockError): void;
 	goaway?(data: GoawayData): void;
+	/** A client ran into a limit: it was refused, not read for a while, or closed. */
+	limited?(limit: LimitName): void;
+	/** An overload has begun, by these signals; or is over, if there are none. */
+	overload?(signals: readonly OverloadSignal[]): void;
+	/** A TLS handshake failed; the client was not let in. */
+	tlsFailed?(reason: TlsFailure): void;
+	/** A client was told another window. */
+	windowTold?(direction: 'narrowed' | 'widened'): void;
 	/** A handler threw something that is no SpockError: a fault of ours, with its cause. */
 	fault?(func: string, cause: unknown): void;
 	phase?(phase: string): void;

@@ -27,10 +27,12 @@ import { watchKeyHandler } from './handlers/watch-key.ts';
 import { watchServiceHandler } from './handlers/watch-service.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './options.ts';
+import type { TokenCheck } from './server/accepted-tokens.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
 import { type Listener, listen } from './server/listener.ts';
 import { RequestMemo } from './server/request-memo.ts';
+import type { TlsFailure, TlsListen, TlsServerOptions } from './server/tls-server.ts';
 import type { SidecarObserver } from './sidecar-observer.ts';
 import { SIDECAR_VERSION } from './version.ts';
 
@@ -58,6 +60,10 @@ export interface SidecarListen {
 	readonly privateDirectory?: boolean;
 	/** Allows a TCP address that other machines can reach. Default false. */
 	readonly allowRemote?: boolean;
+	/** Speaks TLS; for TCP. Default: none. */
+	readonly tls?: TlsListen;
+	/** Answers nothing before a hello with one of these tokens. Default: everybody who can connect may speak. */
+	readonly tokens?: TokenCheck;
 }
 
 /** Options of {@link createSidecar}. */
@@ -73,6 +79,8 @@ export interface SidecarOptions {
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
+	/** Runs a callback once every socket was looked at again. For simulations; default: `setImmediate`. */
+	readonly defer?: (callback: () => void) => void;
 }
 
 /** A sidecar in this process. */
@@ -89,6 +97,8 @@ export interface Sidecar {
 	status(): StatusReply;
 	/** Whether lookups should be sent here, and why not; or why only what was last known can be told. */
 	readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
+	/** The limits in force. */
+	readonly limits: ResolvedLimits;
 	/** For metrics. */
 	gauges(): SidecarGauges;
 }
@@ -100,6 +110,10 @@ export interface SidecarGauges {
 	/** Of those, and of those that were refused, how many are too long for the frames of their client. */
 	readonly oversizeSubscriptions: number;
 	readonly inFlight: number;
+	/** Output that clients have not read, in bytes. */
+	readonly outputBytes: number;
+	/** Connections whose window is narrowed. */
+	readonly narrowed: number;
 	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
 	readonly registrations: number;
 	readonly registrationsPending: number;
@@ -114,6 +128,7 @@ export function createSidecar(options: SidecarOptions): Sidecar {
 class SpockSidecar implements Sidecar {
 	readonly instance: string = randomUUID();
 	readonly ended: Promise<0 | 1>;
+	readonly limits: ResolvedLimits;
 	readonly #options: SidecarOptions;
 	readonly #clock: Clock;
 	readonly #registry: ConnectionRegistry;
@@ -129,7 +144,8 @@ class SpockSidecar implements Sidecar {
 	#emptied: (() => void) | undefined;
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
-		const { source, registrations, observer = {}, clock = systemClock } = options;
+		const { source, registrations, observer = {}, clock = systemClock, defer } = options;
+		this.limits = limits;
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
@@ -152,7 +168,7 @@ class SpockSidecar implements Sidecar {
 			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
 		});
 		this.#registry = new ConnectionRegistry(
-			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer },
+			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer, ...(defer && { defer }) },
 			() => {
 				this.#emptied?.();
 				this.#lifecycle.handle('last client left');
@@ -246,7 +262,7 @@ class SpockSidecar implements Sidecar {
 	}
 
 	gauges(): SidecarGauges {
-		const { size, subscriptions, oversizeSubscriptions, inFlight } = this.#registry;
+		const { size, subscriptions, oversizeSubscriptions, inFlight, outputBytes, narrowed } = this.#registry;
 		const registrations = this.#options.registrations?.list() ?? [];
 		const registrationsPending = registrations.filter(({ state }) => state === 'pending').length;
 		return {
@@ -254,6 +270,8 @@ class SpockSidecar implements Sidecar {
 			subscriptions,
 			oversizeSubscriptions,
 			inFlight,
+			outputBytes,
+			narrowed,
 			registrations: registrations.length,
 			registrationsPending,
 		};
@@ -281,9 +299,24 @@ class SpockSidecar implements Sidecar {
 	}
 
 	async #bind(): Promise<void> {
-		for (const { address, ...listenOptions } of this.#options.listen) {
-			this.#listeners.push(await listen(address, { ...listenOptions, accept: (socket) => this.#registry.add(socket) }));
+		for (const { tls, ...where } of this.#options.listen) {
+			const { address, tokens, ...listenOptions } = { ...where, ...(tls && { tls: this.#tlsOptions(tls) }) };
+			this.#listeners.push(
+				await listen(address, {
+					...listenOptions,
+					backlog: this.limits.backlog,
+					accept: (socket) => this.#registry.add(socket, tokens),
+				}),
+			);
 		}
+	}
+
+	#tlsOptions(tls: TlsListen): Omit<TlsServerOptions, 'accept'> {
+		const { handshakeMs, connectionsMax } = this.limits;
+		const { observer = {} } = this.#options;
+		const failed = (reason: TlsFailure): void => observer.tlsFailed?.(reason);
+		const refused = (): void => this.#registry.refused();
+		return { tls, clock: this.#clock, handshakeMs, connectionsMax, failed, refused };
 	}
 
 	#closeAll(): Promise<void> {

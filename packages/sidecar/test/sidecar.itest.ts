@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 
 import type { Clock } from '@spock/protocol/internal';
-import { type CloseReason, createSidecar, type Sidecar, type SidecarLimits } from '@spock/sidecar';
+import { type CloseReason, createSidecar, type LimitName, type Sidecar, type SidecarLimits } from '@spock/sidecar';
 import { FakeClock, settle, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -15,6 +15,7 @@ interface Running extends AsyncDisposable {
 	readonly reasons: CloseReason[];
 	readonly faults: unknown[];
 	readonly superseded: number[];
+	readonly limited: LimitName[];
 	open(): Promise<RawClient>;
 }
 
@@ -25,6 +26,7 @@ async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Running> 
 	const reasons: CloseReason[] = [];
 	const faults: unknown[] = [];
 	const superseded: number[] = [];
+	const limited: LimitName[] = [];
 	const sidecar = createSidecar({
 		source,
 		listen: [{ address: { path: place.path } }],
@@ -32,6 +34,7 @@ async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Running> 
 		observer: {
 			connectionClosed: (_id, reason) => reasons.push(reason),
 			fault: (_func, cause) => faults.push(cause),
+			limited: (limit) => limited.push(limit),
 			pushed: (kind) => {
 				if (kind === 'superseded') superseded.push(1);
 			},
@@ -46,6 +49,7 @@ async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Running> 
 		reasons,
 		faults,
 		superseded,
+		limited,
 		open: () => RawClient.open(place.path),
 		[Symbol.asyncDispose]: async () => {
 			sidecar.terminate();
@@ -254,8 +258,9 @@ describe('clients that misbehave', () => {
 		client.socket.pause();
 		const big = 'x'.repeat(100_000);
 		for (let id = 1; id <= 50; id++) client.request(id, 'ping', big);
-		// The sweep of the registry is one timer; the patience with this client is the other.
-		await waitFor('the pause', () => clock.pendingTimers === 2);
+		await waitFor('the pause', () => running.limited.includes('outputBytesMax'));
+		// What it asked for after that is neither answered nor kept: it stays with the client.
+		expect(running.sidecar.gauges().outputBytes).toBeLessThan(2 * 65_536 + 2 * big.length);
 		await clock.advance(5000);
 		await waitFor('the end', () => running.reasons.includes('slow-consumer'));
 		expect(await other.ask(1, 'ping', 1)).toEqual({ id: 1, data: 1 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
 
-import { tempSocket } from '@spock/testkit';
+import { settle, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { FramedSocket } from './framed-socket.ts';
@@ -106,5 +106,31 @@ describe('FramedSocket', () => {
 		pair.near.destroy(error);
 		expect(await closed).toBe(error);
 		pair.near.emit('error', new Error('after the close'));
+	});
+
+	it('while it is paused tells neither frames that were read already, nor the end behind them', async () => {
+		await using pair = await socketPair();
+		const told: unknown[] = [];
+		const framed: FramedSocket = new FramedSocket(pair.far, {
+			frame: (text) => {
+				told.push(text);
+				framed.pause();
+			},
+			fault: () => undefined,
+			ended: () => told.push('ended'),
+			closed: () => undefined,
+		});
+		pair.near.end('1\n2\n3\n');
+		await waitFor('the first', () => told.length === 1);
+		await settle();
+		expect(told).toEqual(['1']);
+		framed.resume();
+		framed.resume();
+		expect(told).toEqual(['1', '2', '3']);
+		await settle();
+		expect(told).toEqual(['1', '2', '3']);
+		framed.resume();
+		await waitFor('the end', () => told.length === 4);
+		expect(told).toEqual(['1', '2', '3', 'ended']);
 	});
 });

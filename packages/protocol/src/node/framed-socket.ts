@@ -47,6 +47,10 @@ export class FramedSocket {
 	#reading = false;
 	#writable = true;
 	#closed = false;
+	/** True between `pause` and `resume`. */
+	#paused = false;
+	/** The peer ended its side while its last frames were still held. */
+	#endHeld = false;
 	#error: Error | undefined;
 	#bytesRead = 0;
 	#bytesWritten = 0;
@@ -98,6 +102,11 @@ export class FramedSocket {
 		this.#endTick();
 	};
 
+	/** True while it is paused: frames may be held that were read before. */
+	get paused(): boolean {
+		return this.#paused;
+	}
+
 	/** Sends a line, which ends with LF, with the others of this tick. Does nothing once `end` or `destroy` was called. */
 	write(line: string): void {
 		if (!this.#writable) return;
@@ -125,14 +134,32 @@ export class FramedSocket {
 		this.#socket.write(text, byteCount === text.length ? 'latin1' : 'utf8');
 	}
 
-	/** Stops reading: the peer's frames stay in the kernel and, when that is full, with the peer. */
+	/**
+	 * Stops reading: no frame is told after the present one, not even of the chunk that is being read. The peer's next frames
+	 * stay in the kernel and, when that is full, with the peer.
+	 */
 	pause(): void {
+		this.#paused = true;
+		this.#decoder.hold();
 		this.#socket.pause();
 	}
 
-	/** Reads again. */
+	/** Reads again, first what was held. */
 	resume(): void {
+		if (this.#closed) return;
+		this.#paused = false;
+		this.#reading = true;
+		try {
+			this.#decoder.release();
+		} finally {
+			this.#reading = false;
+		}
+		this.#events.chunkRead?.();
+		this.#endTick();
+		// One of the frames may have paused it again.
+		if (this.#paused) return;
 		this.#socket.resume();
+		if (this.#endHeld) this.#onEnd();
 	}
 
 	/** From now on what comes in is read to nowhere. */
@@ -175,7 +202,9 @@ export class FramedSocket {
 	};
 
 	readonly #onEnd = (): void => {
-		this.#events.ended?.();
+		// Node tells the end of a stream that is paused; frames that came before it may be held.
+		this.#endHeld = this.#paused;
+		if (!this.#paused) this.#events.ended?.();
 	};
 
 	readonly #onError = (error: Error): void => {

@@ -1,8 +1,10 @@
 import type { DiscoveryEvent } from '@spock/discovery';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
+import type { ResolvedLimits } from '../options.ts';
+import type { TlsFailure } from '../server/tls-server.ts';
 import type { SidecarGauges } from '../sidecar.ts';
-import type { CloseReason, SidecarObserver } from '../sidecar-observer.ts';
+import type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from '../sidecar-observer.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 /** What is read at each scrape. */
@@ -11,6 +13,8 @@ export interface MetricsSource {
 	watches(): number;
 	keyWatches(): number;
 	isReady(): boolean;
+	/** The limits in force, by name; what is no number is left out. */
+	readonly limits: Readonly<Record<keyof ResolvedLimits, number | string>>;
 }
 
 /**
@@ -38,6 +42,11 @@ export class SidecarMetrics implements SidecarObserver {
 	readonly #panics = this.#counter('spock_panics_total', 'Times that all instances of a service were served', []);
 	readonly #state = this.#counter('spock_state_files_total', 'Files of the state directory, by outcome', ['outcome']);
 
+	readonly #limited = this.#counter('spock_limit_reached_total', 'Times that clients ran into a limit', ['limit']);
+	readonly #overloads = this.#counter('spock_overloads_total', 'Overloads begun, by what showed them', ['signal']);
+	readonly #tlsFailed = this.#counter('spock_tls_handshakes_failed_total', 'TLS handshakes that failed', ['reason']);
+	readonly #windows = this.#counter('spock_window_pushes_total', 'Windows told to clients', ['direction']);
+
 	constructor() {
 		collectDefaultMetrics({ register: this.registry });
 	}
@@ -63,6 +72,8 @@ export class SidecarMetrics implements SidecarObserver {
 			() => source.gauges().oversizeSubscriptions,
 		);
 		gauge('spock_requests_in_flight', 'Requests waiting for an answer', () => source.gauges().inFlight);
+		gauge('spock_output_bytes', 'Output that clients have not read', () => source.gauges().outputBytes);
+		gauge('spock_windows_narrowed', 'Connections that were asked for less', () => source.gauges().narrowed);
 		gauge('spock_registrations', 'Instances kept registered for apps', () => source.gauges().registrations);
 		gauge(
 			'spock_registrations_pending',
@@ -72,6 +83,15 @@ export class SidecarMetrics implements SidecarObserver {
 		gauge('spock_watches', 'Different questions watched at the registry', () => source.watches());
 		gauge('spock_key_watches', 'Different keys and prefixes watched at the registry', () => source.keyWatches());
 		gauge('spock_ready', '1 when ready', () => (source.isReady() ? 1 : 0));
+		const limits = new Gauge({
+			name: 'spock_limit',
+			help: 'The limits in force',
+			labelNames: ['limit'],
+			registers: [this.registry],
+		});
+		for (const [limit, value] of Object.entries(source.limits)) {
+			if (typeof value === 'number') limits.set({ limit }, value);
+		}
 	}
 
 	answered(func: string, code: string, durationMs: number, count: number): void {
@@ -98,6 +118,22 @@ export class SidecarMetrics implements SidecarObserver {
 
 	goaway({ reason }: { readonly reason: string }): void {
 		this.#goaways.inc({ reason });
+	}
+
+	limited(limit: LimitName): void {
+		this.#limited.inc({ limit });
+	}
+
+	overload(signals: readonly OverloadSignal[]): void {
+		for (const signal of signals) this.#overloads.inc({ signal });
+	}
+
+	tlsFailed(reason: TlsFailure): void {
+		this.#tlsFailed.inc({ reason });
+	}
+
+	windowTold(direction: 'narrowed' | 'widened'): void {
+		this.#windows.inc({ direction });
 	}
 
 	/** Counts what happens in discovery. */

@@ -126,6 +126,10 @@ export function connectionLog(log: Logger): SidecarObserver {
 			),
 		fault: (func, cause) => log.error({ func, err: cause }, 'a handler failed'),
 		phase: (phase) => log.info({ phase }, PHASES[phase] ?? phase),
+		overload: (signals) => {
+			if (signals.length === 0) log.info('the overload is over: clients may have more in flight again');
+			else log.warn({ signals }, `overloaded (${signals.join(', ')}): the greediest clients are asked for less`);
+		},
 		goaway: ({ reason }) => log.info({ reason }, 'clients are asked to leave'),
 	};
 }

@@ -2,8 +2,9 @@ import type { EventMap, FuncData, FuncReply } from '@spock/protocol';
 import { Backoff } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from './exit-codes.ts';
+import { targetOf } from './sidecar-target.ts';
 import { WireClient } from './wire-client.ts';
-import { addressOf, asCommandError, type ClientFlags, timeoutOf } from './with-client.ts';
+import { asCommandError, type ClientFlags, timeoutOf } from './with-client.ts';
 
 /** What a command follows: one subscription and its pushes. */
 export interface Followed<F extends 'watchService' | 'watchKey'> {
@@ -29,13 +30,13 @@ export async function follow<F extends 'watchService' | 'watchKey'>(
 		process.stdout.once('error', () => resolve('stopped'));
 	});
 	const timeoutMs = timeoutOf(flags);
-	const address = addressOf(flags);
+	const target = targetOf(flags);
 	const backoff = new Backoff({ delayMsMin: 100, delayMsMax: 2000 });
 
 	let isFirst = true;
 	for (;;) {
 		try {
-			const client = await WireClient.open(address, timeoutMs);
+			const client = await WireClient.open(target, timeoutMs);
 			client.onPush = (event, data) => {
 				if (event === followed.event && followed.isMine(data as FuncReply<F>)) followed.show(data as FuncReply<F>);
 			};

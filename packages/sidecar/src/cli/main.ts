@@ -25,7 +25,11 @@ function clientCommand(name: string, description: string, parent: Command = prog
 			'--socket <path>',
 			'socket of the sidecar (default: SPOCK_SOCKET, /uds/sidecar.sock in a pod, else per user)',
 		)
-		.option('--connect <host:port>', 'TCP address of the sidecar, in place of the socket')
+		.option('--connect <address>', 'TCP address of the sidecar, HOST:PORT or tls://HOST:PORT, in place of the socket')
+		.option('--token-file <file>', 'file with the token that the sidecar wants (or SPOCK_TOKEN_FILE, SPOCK_TOKEN)')
+		.option('--tls-ca <file>', 'authorities to trust for tls://, in PEM (or SPOCK_CONNECT_CA)')
+		.option('--tls-cert <file>', 'certificate of this client, in PEM (or SPOCK_CONNECT_CERT)')
+		.option('--tls-key <file>', 'private key of that certificate, in PEM (or SPOCK_CONNECT_KEY)')
 		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', '5000')
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES)

@@ -2,8 +2,9 @@ import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '
 import { Backoff } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from './exit-codes.ts';
+import { targetOf } from './sidecar-target.ts';
 import { WireClient } from './wire-client.ts';
-import { addressOf, asCommandError, type ClientFlags, print, timeoutOf } from './with-client.ts';
+import { asCommandError, type ClientFlags, print, timeoutOf } from './with-client.ts';
 
 /** Flags of `sidecar register`, as commander gives them. */
 export interface RegisterFlags extends ClientFlags {
@@ -27,7 +28,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 		process.stdout.once('error', () => resolve('stopped'));
 	});
 	const timeoutMs = timeoutOf(flags);
-	const address = addressOf(flags);
+	const target = targetOf(flags);
 	let registration = registrationOf(service, flags);
 	const show = (reply: RegistrationReply): void =>
 		print(flags.json ? JSON.stringify(reply) : formatRegistration(reply));
@@ -37,7 +38,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 	for (;;) {
 		let wasRegistered = false;
 		try {
-			const client = await WireClient.open(address, timeoutMs);
+			const client = await WireClient.open(target, timeoutMs);
 			try {
 				client.onPush = (event, data) => {
 					if (event === 'registration') show(data as RegistrationReply);

@@ -1,8 +1,9 @@
 import { balancingPolicies } from '@spock/balancer';
-
+import { accessSettings } from './access-settings.ts';
 import { answerSettings } from './answer-settings.ts';
 import { consulSettings } from './consul-settings.ts';
 import { dnsSettings } from './dns-settings.ts';
+import { limitSettings } from './limit-settings.ts';
 import { registrationSettings } from './registration-settings.ts';
 
 /** What one setting of `sidecar start` may be, and where it may come from. */
@@ -97,22 +98,7 @@ export const settings: readonly Setting[] = [
 		kind: 'mode',
 		fallback: '0660',
 	},
-	{
-		name: 'listen',
-		flag: '--listen <host:port>',
-		env: 'SPOCK_LISTEN',
-		help: 'TCP address to listen at, in place of the socket, or beside it if that is given too',
-		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'listenAny',
-		flag: '--listen-any',
-		env: 'SPOCK_LISTEN_ANY',
-		help: 'allow --listen at an address that other machines can reach',
-		kind: 'boolean',
-		fallback: 'false',
-	},
+	...accessSettings,
 	{
 		name: 'admin',
 		flag: '--admin <host:port>',
@@ -162,28 +148,5 @@ export const settings: readonly Setting[] = [
 		fallback: '25000; 2000 on a terminal',
 	},
 	...answerSettings,
-	{
-		name: 'frameBytesMax',
-		flag: '--frame-bytes-max <bytes>',
-		env: 'SPOCK_FRAME_BYTES_MAX',
-		help: 'longest frame',
-		kind: 'integer',
-		fallback: '1048576',
-	},
-	{
-		name: 'inFlightMax',
-		flag: '--in-flight-max <count>',
-		env: 'SPOCK_IN_FLIGHT_MAX',
-		help: 'requests of one connection that may wait for an answer',
-		kind: 'integer',
-		fallback: '65536',
-	},
-	{
-		name: 'connectionsMax',
-		flag: '--connections-max <count>',
-		env: 'SPOCK_CONNECTIONS_MAX',
-		help: 'connections at once',
-		kind: 'integer',
-		fallback: '10000',
-	},
+	...limitSettings,
 ];

@@ -18,11 +18,13 @@ import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import { SIDECAR_VERSION } from '../version.ts';
+import { type Access, accessFrom } from './access-settings.ts';
 import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
 import { consulOptionsOf } from './consul-options.ts';
 import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
+import { limitsFrom } from './limit-settings.ts';
 import { createLogger } from './logger.ts';
 import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
 import { sourceOptionsOf } from './source-options.ts';
@@ -72,7 +74,9 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
 	const sidecar = await asUsage(() => {
-		const listen = listenAddresses(settings);
+		const access = accessFrom(settings, onEvent);
+		for (const warning of access.warnings) log.warn(warning);
+		const listen = listenAddresses(settings, access);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
 		return createSidecar({
@@ -85,6 +89,7 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	});
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
+		limits: sidecar.limits,
 		watches: () => source.watches().length,
 		keyWatches: () => source.keyWatches().length,
 		isReady: () => sidecar.readiness().ready,
@@ -175,8 +180,7 @@ function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => v
 	return createBackends({ names, where }, makers, onEvent);
 }
 
-function listenAddresses(settings: Settings): SidecarListen[] {
-	const tcp = text(settings, 'listen');
+function listenAddresses(settings: Settings, { tcp, socketTokens }: Access): SidecarListen[] {
 	const named = text(settings, 'socket');
 	const isNamed = settings.get('socket')?.origin !== 'default';
 	const listen: SidecarListen[] = [];
@@ -185,27 +189,24 @@ function listenAddresses(settings: Settings): SidecarListen[] {
 		const socketMode = settings.get('socketMode')?.value as number | undefined;
 		// The private directory of the user is ours to make; a pod's volume and a path somebody named are theirs.
 		const privateDirectory = !isNamed && !path.startsWith(`${POD_SOCKET_DIRECTORY}/`);
-		listen.push({ address: { path }, privateDirectory, ...(socketMode !== undefined && { socketMode }) });
+		listen.push({
+			address: { path },
+			privateDirectory,
+			...(socketMode !== undefined && { socketMode }),
+			...(socketTokens && { tokens: socketTokens }),
+		});
 	}
-	if (tcp !== undefined) {
-		listen.push({ address: parseHostPort(tcp), allowRemote: settings.get('listenAny')?.value === true });
-	}
-	return listen;
+	return tcp === undefined ? listen : [...listen, tcp];
 }
 
 function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
 	const graceMs = integer(settings, 'graceMs') ?? (isTerminal ? 0 : undefined);
 	const drainTimeoutMs = integer(settings, 'drainTimeoutMs') ?? (isTerminal ? TERMINAL_DRAIN_TIMEOUT_MS : undefined);
-	const frameBytesMax = integer(settings, 'frameBytesMax');
-	const inFlightMax = integer(settings, 'inFlightMax');
-	const connectionsMax = integer(settings, 'connectionsMax');
 	const policy = text(settings, 'policy') as SidecarLimits['policy'];
 	return {
+		...limitsFrom(settings),
 		...(graceMs !== undefined && { graceMs }),
 		...(drainTimeoutMs !== undefined && { drainTimeoutMs }),
-		...(frameBytesMax !== undefined && { frameBytesMax }),
-		...(inFlightMax !== undefined && { inFlightMax }),
-		...(connectionsMax !== undefined && { connectionsMax }),
 		...(policy && { policy }),
 	};
 }
@@ -254,6 +255,13 @@ function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver 
 			first.goaway?.(data);
 			second.goaway?.(data);
 		},
+		limited: (limit) => second.limited?.(limit),
+		overload: (signals) => {
+			first.overload?.(signals);
+			second.overload?.(signals);
+		},
+		tlsFailed: (reason) => second.tlsFailed?.(reason),
+		windowTold: (direction) => second.windowTold?.(direction),
 		fault: (...told) => first.fault?.(...told),
 		phase: (phase) => first.phase?.(phase),
 	};

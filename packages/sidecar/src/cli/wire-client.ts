@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import {
 	encodePayload,
@@ -11,9 +11,10 @@ import {
 	readSidecarMessage,
 	SpockError,
 } from '@spock/protocol';
-import { FramedSocket, formatAddress, type SocketAddress } from '@spock/protocol/node';
+import { FramedSocket } from '@spock/protocol/node';
 
 import { CommandError, EXIT } from './exit-codes.ts';
+import type { SidecarTarget } from './sidecar-target.ts';
 
 interface Waiting {
 	resolve(data: unknown): void;
@@ -52,10 +53,22 @@ export class WireClient {
 	}
 
 	/** Connects, or rejects with exit code 3 and what to do about it. */
-	static open(address: SocketAddress, timeoutMs: number): Promise<WireClient> {
-		const name = formatAddress(address);
+	static async open(target: SidecarTarget, timeoutMs: number): Promise<WireClient> {
+		const { name, token } = target;
+		const { socket, connected } = await target.open();
+		const client = await WireClient.#connected(socket, connected, name, timeoutMs);
+		if (token === undefined) return client;
+		try {
+			await client.request('hello', { versions: [1], client: 'sidecar', token }, timeoutMs);
+			return client;
+		} catch (error) {
+			client.close();
+			throw error;
+		}
+	}
+
+	static #connected(socket: Socket, connected: string, name: string, timeoutMs: number): Promise<WireClient> {
 		return new Promise((resolve, reject) => {
-			const socket = connect(address);
 			const timer = setTimeout(() => {
 				socket.destroy();
 				reject(noSidecar(name, `it did not accept within ${timeoutMs} ms`));
@@ -65,7 +78,7 @@ export class WireClient {
 				reject(noSidecar(name, explain(error)));
 			};
 			socket.once('error', onError);
-			socket.once('connect', () => {
+			socket.once(connected, () => {
 				clearTimeout(timer);
 				socket.off('error', onError);
 				resolve(new WireClient(socket, name));

@@ -1,30 +1,13 @@
 import { SpockError } from '@spock/protocol';
-import { assertSocketPathFits, defaultSocketPath, parseHostPort, type SocketAddress } from '@spock/protocol/node';
 
 import { CommandError, EXIT } from './exit-codes.ts';
+import { type TargetFlags, targetOf } from './sidecar-target.ts';
 import { WireClient } from './wire-client.ts';
 
 /** Flags of every command that talks to a sidecar. */
-export interface ClientFlags {
-	readonly socket?: string;
-	readonly connect?: string;
+export interface ClientFlags extends TargetFlags {
 	readonly timeout: string;
 	readonly json?: boolean;
-}
-
-/** The address that the flags name, else the one that both sides agree on. */
-export function addressOf({ socket, connect }: ClientFlags): SocketAddress {
-	if (socket !== undefined && connect !== undefined) {
-		throw new CommandError(EXIT.usage, 'give either --socket or --connect');
-	}
-	try {
-		if (connect !== undefined) return parseHostPort(connect);
-		const path = socket ?? defaultSocketPath({ env: process.env, uid: process.getuid?.() });
-		assertSocketPathFits(path, process.platform);
-		return { path };
-	} catch (error) {
-		throw new CommandError(EXIT.usage, (error as Error).message, { cause: error });
-	}
 }
 
 /** The time-out that the flags name, in milliseconds. */
@@ -42,7 +25,9 @@ export async function withClient<T>(
 	command: (client: WireClient, timeoutMs: number) => Promise<T>,
 ): Promise<T> {
 	const timeoutMs = timeoutOf(flags);
-	const client = await WireClient.open(addressOf(flags), timeoutMs);
+	const client = await WireClient.open(targetOf(flags), timeoutMs).catch((error: unknown) => {
+		throw asCommandError(error);
+	});
 	try {
 		return await command(client, timeoutMs);
 	} catch (error) {

@@ -3,11 +3,21 @@ import type { Duplex } from 'node:stream';
 import { type GoawayData, queryKey, type ServiceQuery, type WatcherStatus } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 
-import type { CloseReason } from '../sidecar-observer.ts';
+import type { CloseReason, LimitName } from '../sidecar-observer.ts';
+import type { TokenCheck } from './accepted-tokens.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
+import { Overload } from './overload.ts';
+import { type Defer, Turns } from './turns.ts';
 
 /** How often connections are looked at for frames that take too long. */
 const SWEEP_MS = 5000;
+
+/** What a registry and its connections are given. */
+export interface RegistryContext
+	extends Pick<ConnectionContext, 'source' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
+	/** Default: `setImmediate`. */
+	readonly defer?: Defer;
+}
 
 /** The live connections, and why each of the others was closed. */
 export class ConnectionRegistry {
@@ -20,15 +30,25 @@ export class ConnectionRegistry {
 	#opened = 0;
 	#refused = 0;
 	#sweepTimer: TimerHandle | undefined;
+	readonly #overload: Overload;
+	readonly #limitedCounts = new Map<LimitName, number>();
 
 	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
-	constructor(
-		context: Omit<ConnectionContext, 'closed'>,
-		emptied: () => void,
-		left: (connection: Connection) => void = () => undefined,
-	) {
+	constructor(context: RegistryContext, emptied: () => void, left: (connection: Connection) => void = () => undefined) {
 		this.#left = left;
-		this.#context = { ...context, closed: (connection, reason) => this.#remove(connection, reason) };
+		const { limits, clock, observer, defer = setImmediate } = context;
+		this.#overload = new Overload({ limits, clock, observer, connections: () => this.#connections.values() });
+		this.#context = {
+			...context,
+			overload: this.#overload,
+			turns: new Turns(defer),
+			outputBytesMax: () => this.#overload.outputBytesMax,
+			limited: (limit) => {
+				this.#limitedCounts.set(limit, (this.#limitedCounts.get(limit) ?? 0) + 1);
+				observer.limited?.(limit);
+			},
+			closed: (connection, reason) => this.#remove(connection, reason),
+		};
 		this.#emptied = emptied;
 	}
 
@@ -49,6 +69,16 @@ export class ConnectionRegistry {
 		return this.#sum((connection) => connection.inFlight);
 	}
 
+	/** Connections whose window is narrowed now. */
+	get narrowed(): number {
+		return this.#overload.narrowed;
+	}
+
+	/** Output of all connections that their clients have not read. */
+	get outputBytes(): number {
+		return this.#sum((connection) => connection.outputBytes);
+	}
+
 	/** The clients that subscribe to just this query. */
 	watchers(query: ServiceQuery): WatcherStatus[] {
 		const key = queryKey(query);
@@ -58,24 +88,36 @@ export class ConnectionRegistry {
 	/** Totals since the start, by name. */
 	counters(): Readonly<Record<string, number>> {
 		const closed = [...this.#closedByReason].map(([reason, count]) => [`closed-${reason}`, count] as const);
-		return { opened: this.#opened, refused: this.#refused, ...Object.fromEntries(closed) };
+		const limited = [...this.#limitedCounts].map(([limit, count]) => [`limited-${limit}`, count] as const);
+		return {
+			opened: this.#opened,
+			refused: this.#refused,
+			...Object.fromEntries(closed),
+			...Object.fromEntries(limited),
+		};
 	}
 
-	/** Takes a new connection, or closes it at once when there are too many. */
-	add(socket: Duplex): void {
+	/** Takes a new connection, or closes it at once when there are too many. With `tokens` it must say hello with one. */
+	add(socket: Duplex, tokens?: TokenCheck): void {
 		const { limits, observer } = this.#context;
 		if (this.#connections.size >= limits.connectionsMax) {
-			this.#refused++;
-			observer.connectionRefused?.();
+			this.refused();
 			socket.on('error', () => undefined);
 			socket.destroy();
 			return;
 		}
 		this.#opened++;
-		const connection = new Connection(this.#nextId++, socket, this.#context);
+		const connection = new Connection(this.#nextId++, socket, this.#context, tokens);
 		this.#connections.set(connection.id, connection);
 		observer.connectionOpened?.(connection.id);
 		this.#armSweep();
+	}
+
+	/** A connection was closed at once because there are too many. */
+	refused(): void {
+		this.#refused++;
+		this.#context.limited('connectionsMax');
+		this.#context.observer.connectionRefused?.();
 	}
 
 	/** Asks every client to leave, and ends each connection once its requests are answered. */
@@ -96,6 +138,7 @@ export class ConnectionRegistry {
 	close(): void {
 		this.#context.clock.clearTimeout(this.#sweepTimer);
 		this.#sweepTimer = undefined;
+		this.#overload.close();
 	}
 
 	#remove(connection: Connection, reason: CloseReason): void {
@@ -115,7 +158,7 @@ export class ConnectionRegistry {
 		this.#sweepTimer = clock.setTimeout(() => {
 			this.#sweepTimer = undefined;
 			const nowMs = clock.now();
-			for (const connection of this.#connections.values()) connection.checkPartialFrame(nowMs);
+			for (const connection of this.#connections.values()) connection.checkTimes(nowMs);
 			if (this.#connections.size > 0) this.#armSweep();
 		}, SWEEP_MS);
 		this.#sweepTimer.unref?.();

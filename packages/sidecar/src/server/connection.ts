@@ -2,8 +2,10 @@ import { setMaxListeners } from 'node:events';
 import type { Duplex } from 'node:stream';
 
 import {
+	type ClientMessage,
 	encodePayload,
 	encodePush,
+	type Fault,
 	type GoawayData,
 	type HelloData,
 	type KeyQuery,
@@ -19,10 +21,14 @@ import type { TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../sidecar-observer.ts';
+import type { TokenCheck } from './accepted-tokens.ts';
 import type { Answer } from './answer.ts';
+import { Intake, type IntakeContext, NEW_FRAME_COST } from './intake.ts';
+import type { LoadedConnection } from './overload.ts';
 import { Pushes } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { snapshotPayload } from './snapshot-text.ts';
+import { denial } from './token-gate.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -30,20 +36,25 @@ const PUSH_BUSY_BYTES = 65_536;
 const LINGER_MS = 1000;
 
 /** What every connection shares. */
-export interface ConnectionContext extends RequestsContext {
+export interface ConnectionContext extends RequestsContext, IntakeContext {
 	readonly source: ServiceSource;
 	/** Called once, when the connection is gone. */
 	readonly closed: (connection: Connection, reason: CloseReason) => void;
 }
 
 /** One client: its frames, its requests in flight, its subscriptions. Nothing it sends can throw past this class. */
-export class Connection implements RequestsPort {
+export class Connection implements RequestsPort, LoadedConnection {
 	readonly id: number;
 	frameBytesMax: number;
 	readonly #context: ConnectionContext;
 	readonly #framed: FramedSocket;
 	readonly #requests: Requests;
 	readonly #pushes: Pushes;
+	readonly #intake: Intake;
+	readonly #openedAtMs: number;
+	/** The window it was told last. */
+	#window: number;
+	#handledBefore = 0;
 	#reason: CloseReason = 'client';
 	#badFramesInARow = 0;
 	#peerEnded = false;
@@ -51,13 +62,22 @@ export class Connection implements RequestsPort {
 	#hello: HelloData | undefined;
 	#endTimer: TimerHandle | undefined;
 	#partialSinceMs: number | undefined;
+	/** True while requests are answered. */
+	#accepts: boolean;
+	/** What its hello must pass before anything else is answered; undefined once it has, or needs not. */
+	#tokens: TokenCheck | undefined;
 	// Made when first needed: most connections never wait for anything.
 	#alive: AbortController | undefined;
 
-	constructor(id: number, socket: Duplex, context: ConnectionContext) {
+	/** With `tokens`, nothing is answered before a hello with one of them. */
+	constructor(id: number, socket: Duplex, context: ConnectionContext, tokens: TokenCheck | undefined) {
 		this.id = id;
 		this.frameBytesMax = context.limits.frameBytesMax;
+		this.#tokens = tokens;
+		this.#accepts = tokens === undefined;
 		this.#context = context;
+		this.#openedAtMs = context.clock.now();
+		this.#window = context.limits.inFlightMax;
 		this.#requests = new Requests(context, this);
 		this.#pushes = new Pushes(
 			context.source,
@@ -71,6 +91,7 @@ export class Connection implements RequestsPort {
 				longestFrame: () => this.frameBytesMax,
 				oversize: (name, refusal) => context.observer.oversize?.(id, name, refusal),
 				now: () => context.clock.now(),
+				full: () => context.limited('subscriptionsMax'),
 			},
 			context.limits.subscriptionsMax,
 		);
@@ -79,13 +100,24 @@ export class Connection implements RequestsPort {
 			{
 				frame: (text) => this.#onFrame(text, undefined),
 				numbered: (id, rest) => this.#onNumbered(id, rest),
-				chunkRead: () => this.#requests.chunkRead(),
+				chunkRead: () => {
+					this.#requests.chunkRead();
+					this.#intake.chunkRead();
+				},
 				fault: (code, message) => this.#onFault(code, message),
 				drained: () => this.#onDrained(),
 				ended: () => this.#onPeerEnded(),
 				closed: (error) => this.#onClosed(error),
 			},
 			{ frameBytesMax: context.limits.frameBytesMax },
+		);
+		this.#intake = new Intake(
+			this.#framed,
+			context,
+			() => this.destroy('slow-consumer'),
+			() => {
+				if (this.#ending || this.#peerEnded) this.#endIfIdle();
+			},
 		);
 	}
 
@@ -110,6 +142,28 @@ export class Connection implements RequestsPort {
 
 	get bytesWritten(): number {
 		return this.#framed.bytesWritten;
+	}
+
+	get outputBytes(): number {
+		return this.#framed.bufferedBytes;
+	}
+
+	get window(): number | undefined {
+		return this.#hello?.features?.includes('window') ? this.#window : undefined;
+	}
+
+	sample(): number {
+		// What was told a sample ago has been read by now.
+		this.#requests.inFlightMax = this.#window;
+		const count = this.#requests.handled - this.#handledBefore;
+		this.#handledBefore = this.#requests.handled;
+		return count;
+	}
+
+	tellWindow(inFlightMax: number): void {
+		this.#window = inFlightMax;
+		if (inFlightMax > this.#requests.inFlightMax) this.#requests.inFlightMax = inFlightMax;
+		this.send(encodePush('window', encodePayload({ inFlightMax })));
 	}
 
 	greet(hello: HelloData): void {
@@ -150,11 +204,8 @@ export class Connection implements RequestsPort {
 	/** Sends a line with the others of this tick. */
 	send(line: string): void {
 		this.#framed.write(line);
-		if (this.#framed.bufferedBytes > this.#context.limits.outputBytesMax && this.#endTimer === undefined) {
-			// The client's own requests make the output: not reading them is what bounds the memory.
-			this.#framed.pause();
-			this.#armEndTimer(this.#context.limits.slowConsumerMs);
-		}
+		// The client's own requests make the output: not reading them is what bounds the memory.
+		this.#intake.sent();
 	}
 
 	/** A request that had to wait is answered. */
@@ -171,30 +222,42 @@ export class Connection implements RequestsPort {
 	end(reason: CloseReason): void {
 		if (!this.#ending) this.#reason = reason;
 		this.#ending = true;
+		// On a shutdown up to its last byte: a client cannot know yet that it must go elsewhere.
+		this.#accepts = this.#reason === 'shutdown' && this.#tokens === undefined;
 		this.#pushes.clear();
 		this.#endIfIdle();
 	}
 
-	/** Drops the connection at once. */
+	/** Drops the connection at once, for this reason unless it was ending anyway. */
 	destroy(reason: CloseReason): void {
 		if (!this.#ending) this.#reason = reason;
 		this.#framed.destroy();
 	}
 
-	/** Closes a connection whose frame takes too long; called now and then for all connections. */
-	checkPartialFrame(nowMs: number): void {
+	/** Closes a connection that takes too long to say something; called now and then for all connections. */
+	checkTimes(nowMs: number): void {
+		const { limits, limited } = this.#context;
+		const isSilent = this.#tokens !== undefined || this.#framed.bytesRead === this.#framed.partialBytes;
+		if (isSilent && nowMs - this.#openedAtMs >= limits.handshakeMs) {
+			limited('handshakeMs');
+			this.destroy('handshake');
+			return;
+		}
 		if (this.#framed.partialBytes === 0) {
 			this.#partialSinceMs = undefined;
 		} else {
 			this.#partialSinceMs ??= nowMs;
-			if (nowMs - this.#partialSinceMs >= this.#context.limits.partialFrameMs) this.destroy('partial-frame');
+			if (nowMs - this.#partialSinceMs < limits.partialFrameMs) return;
+			limited('partialFrameMs');
+			this.destroy('partial-frame');
 		}
 	}
 
 	#onNumbered(id: number, rest: string): void {
-		if (this.#acceptsRequests() && this.#requests.acceptKnown(id, rest)) {
+		if (this.#accepts && this.#requests.acceptKnown(id, rest)) {
 			this.#partialSinceMs = undefined;
 			this.#badFramesInARow = 0;
+			this.#intake.frameRead(1);
 		} else this.#onFrame(`{"id":${id}${rest}`, rest);
 	}
 
@@ -202,9 +265,10 @@ export class Connection implements RequestsPort {
 	#onFrame(text: string, rest: string | undefined): void {
 		this.#partialSinceMs = undefined;
 		const message = readClientMessage(text);
+		if (this.#tokens !== undefined && !this.#mayEnter(message, this.#tokens)) return;
 		if (message.kind === 'request') {
 			this.#badFramesInARow = 0;
-			if (this.#acceptsRequests()) this.#requests.accept(message, rest);
+			if (this.#accepts) this.#requests.accept(message, rest);
 		} else if (message.kind === 'notice') {
 			this.#badFramesInARow = 0;
 			this.#requests.cancel((message.data as { id?: unknown } | null)?.id);
@@ -213,23 +277,41 @@ export class Connection implements RequestsPort {
 			if (message.code !== 'BAD_FRAME') this.#badFramesInARow = 0;
 			else this.#countBadFrame();
 		}
+		this.#intake.frameRead(NEW_FRAME_COST);
 	}
 
-	/** Until its end, and on a shutdown up to its last byte: a client cannot know yet that it must go elsewhere. */
-	#acceptsRequests(): boolean {
-		return !this.#ending || this.#reason === 'shutdown';
+	/** Whether this frame is the hello that lets it in; the connection is closed if not. */
+	#mayEnter(message: ClientMessage | Fault, tokens: TokenCheck): boolean {
+		const error = denial(message, tokens);
+		if (error === undefined) {
+			this.#tokens = undefined;
+			this.#accepts = !this.#ending || this.#reason === 'shutdown';
+			return true;
+		}
+		this.#requests.fail(message.kind === 'request' ? message.id : null, error.toWire());
+		this.#closeForInput('denied');
+		return false;
 	}
 
 	#onFault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void {
-		const { limits } = this.#context;
+		if (this.#tokens !== undefined) {
+			this.#mayEnter({ kind: 'fault', id: null, code, message, details: {} }, this.#tokens);
+			return;
+		}
+		const { limits, limited } = this.#context;
 		const details = code === 'FRAME_TOO_LARGE' ? { frameBytesMax: limits.frameBytesMax } : {};
 		this.#requests.fail(null, { code, message, retryable: false, details });
-		if (code === 'FRAME_TOO_LARGE') this.#closeForInput('frame-too-large');
-		else this.#countBadFrame();
+		if (code === 'FRAME_TOO_LARGE') {
+			limited('frameBytesMax');
+			this.#closeForInput('frame-too-large');
+		} else this.#countBadFrame();
 	}
 
 	#countBadFrame(): void {
-		if (++this.#badFramesInARow >= this.#context.limits.badFramesInARowMax) this.#closeForInput('bad-frames');
+		const { limits, limited } = this.#context;
+		if (++this.#badFramesInARow < limits.badFramesInARowMax || this.#ending) return;
+		limited('badFramesInARowMax');
+		this.#closeForInput('bad-frames');
 	}
 
 	/** The client is told why before the end; what else it sends is not looked at. */
@@ -237,11 +319,13 @@ export class Connection implements RequestsPort {
 		if (this.#ending) return;
 		this.#reason = reason;
 		this.#ending = true;
+		this.#accepts = false;
 		this.#requests.cancelAll();
 		this.#pushes.clear();
 		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
 		// might never see the failure.
 		this.#framed.discardInput();
+		this.#intake.open();
 		this.#framed.end();
 		this.#armEndTimer(LINGER_MS);
 	}
@@ -249,19 +333,12 @@ export class Connection implements RequestsPort {
 	#armEndTimer(delayMs: number): void {
 		const { clock } = this.#context;
 		clock.clearTimeout(this.#endTimer);
-		this.#endTimer = clock.setTimeout(() => {
-			if (!this.#ending) this.#reason = 'slow-consumer';
-			this.#framed.destroy();
-		}, delayMs);
+		this.#endTimer = clock.setTimeout(() => this.#framed.destroy(), delayMs);
 		this.#endTimer.unref?.();
 	}
 
 	#onDrained(): void {
-		if (!this.#ending) {
-			this.#context.clock.clearTimeout(this.#endTimer);
-			this.#endTimer = undefined;
-			this.#framed.resume();
-		}
+		this.#intake.drained();
 		this.#pushes.flush();
 	}
 
@@ -273,8 +350,10 @@ export class Connection implements RequestsPort {
 	}
 
 	#endIfIdle(): void {
-		if (this.#requests.waiting > 0) return;
+		// Requests that were read before its end and held are answered too.
+		if (this.#endTimer !== undefined || this.#requests.waiting > 0 || this.#intake.isPaused) return;
 		this.#ending = true;
+		if (this.#reason !== 'shutdown') this.#accepts = false;
 		this.#framed.end();
 		// A peer that never ends its own side must not keep the connection for ever.
 		if (!this.#peerEnded) this.#armEndTimer(this.#context.limits.slowConsumerMs);
@@ -282,6 +361,7 @@ export class Connection implements RequestsPort {
 
 	#onClosed(error: Error | undefined): void {
 		this.#context.clock.clearTimeout(this.#endTimer);
+		this.#intake.close();
 		this.#requests.cancelAll();
 		this.#pushes.clear();
 		this.#alive?.abort();

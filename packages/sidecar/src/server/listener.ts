@@ -4,8 +4,9 @@ import { dirname } from 'node:path';
 
 import { assertSocketPathFits, formatAddress, type SocketAddress } from '@spock/protocol/node';
 
-/** Connections the kernel may hold before we accept them. Node's 511 gives storms of EAGAIN while the process is busy. */
-const BACKLOG = 4096;
+import { DEFAULT_BACKLOG } from '../options.ts';
+import { createTlsServer, type TlsServerOptions } from './tls-server.ts';
+
 /** How long a probe of somebody else's socket may take. */
 const PROBE_MS = 2000;
 
@@ -17,6 +18,10 @@ export interface ListenOptions {
 	readonly privateDirectory?: boolean;
 	/** Allows TCP addresses that other machines can reach. Default false. */
 	readonly allowRemote?: boolean;
+	/** Connections that the kernel may hold before they are accepted. Default 4096. */
+	readonly backlog?: number;
+	/** Speaks TLS; for TCP. Default: none. */
+	readonly tls?: Omit<TlsServerOptions, 'accept'>;
 	readonly accept: (socket: Socket) => void;
 }
 
@@ -39,15 +44,25 @@ export function listen(address: SocketAddress, options: ListenOptions): Promise<
 async function listenTcp(address: { host: string; port: number }, options: ListenOptions): Promise<Listener> {
 	if (!options.allowRemote && !isLoopback(address.host)) {
 		throw new Error(
-			`${formatAddress(address)} can be reached from other machines, and this protocol has no password: ` +
-				'listen on 127.0.0.1, or allow it with --listen-any',
+			`${formatAddress(address)} can be reached from other machines: listen on 127.0.0.1, or allow it with --listen-any, ` +
+				'together with tls:// and --token-file',
 		);
 	}
-	const server = createServer({ allowHalfOpen: true, noDelay: true }, options.accept);
-	await bind(server, { ...address, backlog: BACKLOG });
+	const { accept, tls } = options;
+	const { server, stop } =
+		tls === undefined
+			? { server: createServer({ allowHalfOpen: true, noDelay: true }, accept), stop: () => undefined }
+			: await createTlsServer({ ...tls, accept });
+	await bind(server, { ...address, backlog: options.backlog ?? DEFAULT_BACKLOG });
 	const bound = server.address();
 	const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
-	return { address: formatAddress({ host: address.host, port }), close: () => closeServer(server) };
+	return {
+		address: `${tls === undefined ? '' : 'tls://'}${formatAddress({ host: address.host, port })}`,
+		close: () => {
+			stop();
+			return closeServer(server);
+		},
+	};
 }
 
 // Two sidecars in one process must not share a private name either.
@@ -67,7 +82,7 @@ async function listenUnix(path: string, options: ListenOptions): Promise<Listene
 	const server = createServer({ allowHalfOpen: true }, options.accept);
 	const socketMode = options.socketMode ?? 0o660;
 	const umask = process.umask(0o777 & ~socketMode);
-	const bound = bind(server, { path: privatePath, backlog: BACKLOG });
+	const bound = bind(server, { path: privatePath, backlog: options.backlog ?? DEFAULT_BACKLOG });
 	process.umask(umask);
 	try {
 		await bound;

@@ -29,6 +29,8 @@ export interface PushPort {
 	oversize(name: string, refusal: SpockError): void;
 	/** The clock of ages. */
 	now(): number;
+	/** A subscription over the limit was refused. */
+	full(): void;
 }
 
 /** Everything that one connection is told unasked: services and keys. */
@@ -91,6 +93,7 @@ export class Pushes {
 			refusal: (snapshot: ServiceSnapshot | KeySnapshot) => snapshotRefusal(event, snapshot, port.longestFrame()),
 			oversize: (snapshot, refusal) => port.oversize('key' in snapshot ? snapshot.key : snapshot.service, refusal),
 			now: () => port.now(),
+			full: () => port.full(),
 		};
 	}
 }

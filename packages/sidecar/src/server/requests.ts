@@ -12,9 +12,10 @@ import {
 import { type Clock, FrameHeads } from '@spock/protocol/internal';
 
 import type { ResolvedLimits } from '../options.ts';
-import type { SidecarObserver } from '../sidecar-observer.ts';
+import type { LimitName, SidecarObserver } from '../sidecar-observer.ts';
 import type { Call, Caller } from './answer.ts';
 import type { Dispatcher, PreparedRequest } from './dispatcher.ts';
+import type { Overload } from './overload.ts';
 import type { RequestMemo } from './request-memo.ts';
 
 /** Of a message that would be too long for its frame, so many characters fit into the shortest frame there is. */
@@ -27,6 +28,9 @@ export interface RequestsContext {
 	readonly limits: ResolvedLimits;
 	readonly clock: Clock;
 	readonly observer: SidecarObserver;
+	/** The load of all connections together. */
+	readonly overload: Overload;
+	readonly limited: (limit: LimitName) => void;
 }
 
 /** The connection that the answers leave by. */
@@ -49,10 +53,15 @@ export class Requests {
 	#answeredFunc = '';
 	#answeredCount = 0;
 	#chunkStartedMs = -1;
+	/** Most that may wait; narrowed in an overload. */
+	inFlightMax: number;
+	/** Requests answered or begun, since the start; those of the present chunk may not be in it yet. */
+	handled = 0;
 
 	constructor(context: RequestsContext, port: RequestsPort) {
 		this.#context = context;
 		this.#port = port;
+		this.inFlightMax = context.limits.inFlightMax;
 	}
 
 	/** Requests that wait for an answer. */
@@ -88,13 +97,14 @@ export class Requests {
 	cancel(id: unknown): void {
 		if (!isId(id)) return;
 		const controller = this.#waiting.get(id);
-		this.#waiting.delete(id);
+		if (this.#waiting.delete(id)) this.#context.overload.inFlight--;
 		controller?.abort();
 	}
 
 	/** Nobody waits for anything any more. */
 	cancelAll(): void {
 		for (const controller of this.#waiting.values()) controller.abort();
+		this.#context.overload.inFlight -= this.#waiting.size;
 		this.#waiting.clear();
 	}
 
@@ -123,12 +133,24 @@ export class Requests {
 			this.fail(id, error.toWire());
 			return false;
 		}
-		const { inFlightMax } = this.#context.limits;
-		if (this.#waiting.size < inFlightMax) return true;
-		const message = `${inFlightMax} requests are in flight on this connection, which is the limit`;
-		const error = new SpockError('OVERLOADED', message, { details: { inFlightMax } });
-		this.#answerFailure(id, func, error, this.#startedMs());
+		const { overload, limits } = this.#context;
+		const { inFlightMax } = this;
+		if (this.#waiting.size >= inFlightMax) {
+			const message = `${inFlightMax} requests are in flight on this connection, which is the limit`;
+			this.#refuse(id, func, 'inFlightMax', new SpockError('OVERLOADED', message, { details: { inFlightMax } }));
+			return false;
+		}
+		const { inFlightTotalMax } = limits;
+		if (overload.inFlight < inFlightTotalMax) return true;
+		const message = `${inFlightTotalMax} requests are in flight on all connections, which is the limit`;
+		const error = new SpockError('OVERLOADED', message, { details: { inFlightTotalMax } });
+		this.#refuse(id, func, 'inFlightTotalMax', error);
 		return false;
+	}
+
+	#refuse(id: number, func: string, limit: LimitName, error: SpockError): void {
+		this.#context.limited(limit);
+		this.#answerFailure(id, func, error, this.#startedMs());
 	}
 
 	#handle(prepared: PreparedRequest, id: number): void {
@@ -151,12 +173,15 @@ export class Requests {
 		startedMs: number,
 	): void {
 		const { controller } = call;
-		const { observer, clock } = this.#context;
+		const { observer, clock, overload } = this.#context;
 		this.#waiting.set(id, controller);
+		overload.inFlight++;
+		this.handled++;
 		const settle = (send: () => void): void => {
 			// Cancelled, or the connection is gone: the id may already belong to another request.
 			if (this.#waiting.get(id) !== controller) return;
 			this.#waiting.delete(id);
+			overload.inFlight--;
 			send();
 			this.#port.settled();
 		};
@@ -174,6 +199,7 @@ export class Requests {
 		const line = this.#heads.head(id) + encodeReplyTail(payload);
 		const { frameBytesMax } = this.#port;
 		if (!fitsFrame(line, frameBytesMax)) {
+			this.#context.limited('frameBytesMax');
 			const error = frameTooLargeError('the answer', Buffer.byteLength(line) - 1, frameBytesMax);
 			this.#answerFailure(id, func, error, startedMs);
 			return false;
@@ -193,7 +219,10 @@ export class Requests {
 
 	/** When the chunk began that is being read: two looks at the clock for each request were a tenth of its cost. */
 	#startedMs(): number {
-		if (this.#chunkStartedMs < 0) this.#chunkStartedMs = this.#context.clock.now();
+		if (this.#chunkStartedMs < 0) {
+			this.#chunkStartedMs = this.#context.clock.now();
+			this.#context.overload.touch();
+		}
 		return this.#chunkStartedMs;
 	}
 
@@ -208,6 +237,7 @@ export class Requests {
 	#tellAnswered(): void {
 		const { observer, clock } = this.#context;
 		observer.answered?.(this.#answeredFunc, 'ok', clock.now() - this.#chunkStartedMs, this.#answeredCount);
+		this.handled += this.#answeredCount;
 		this.#answeredCount = 0;
 	}
 }

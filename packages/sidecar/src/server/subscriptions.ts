@@ -20,6 +20,8 @@ export interface PushSink<S> {
 	oversize(snapshot: S, refusal: SpockError): void;
 	/** The clock of ages. */
 	now(): number;
+	/** A subscription over the limit is refused. */
+	full(): void;
 }
 
 interface Subscription<S> {
@@ -112,6 +114,7 @@ export class Subscriptions<Q, S extends SnapshotState> {
 
 	#open(key: string, query: Q): void {
 		if (this.#subscriptions.size >= this.#countMax) {
+			this.#sink.full();
 			throw new SpockError('OVERLOADED', `this connection has ${this.#countMax} subscriptions, which is the limit`, {
 				details: { subscriptionsMax: this.#countMax },
 			});

@@ -1,0 +1,135 @@
+import { type DiscoveryListener, TlsFiles } from '@spock/discovery';
+import { systemClock } from '@spock/protocol/internal';
+import { formatAddress } from '@spock/protocol/node';
+
+import { AcceptedTokens, type TokenCheck } from '../server/accepted-tokens.ts';
+import type { SidecarListen } from '../sidecar.ts';
+import type { Resolved } from './resolve-settings.ts';
+import type { Setting } from './settings.ts';
+import { parseTcpAddress } from './tcp-address.ts';
+import { TokenFile } from './token-file.ts';
+
+/** Who may connect over TCP. */
+export const accessSettings: readonly Setting[] = [
+	{
+		name: 'listen',
+		flag: '--listen <address>',
+		env: 'SPOCK_LISTEN',
+		help: 'TCP address, HOST:PORT or tls://HOST:PORT, to listen at in place of the socket, or beside it if that is given too',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'listenAny',
+		flag: '--listen-any',
+		env: 'SPOCK_LISTEN_ANY',
+		help: 'allow --listen at an address that other machines can reach',
+		kind: 'boolean',
+		fallback: 'false',
+	},
+	{
+		name: 'token',
+		env: 'SPOCK_TOKEN',
+		help: 'the token that clients must give in hello over TCP',
+		kind: 'text',
+		isSecret: true,
+		fallback: 'none',
+	},
+	{
+		name: 'tokenFile',
+		flag: '--token-file <file>',
+		env: 'SPOCK_TOKEN_FILE',
+		help: 'file with that token, or with two while they are exchanged, one on a line; read again when it changes',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'tokenOnSocket',
+		flag: '--token-on-socket',
+		env: 'SPOCK_TOKEN_ON_SOCKET',
+		help: 'the unix domain socket wants the token too',
+		kind: 'boolean',
+		fallback: 'false',
+	},
+	{
+		name: 'tlsCert',
+		flag: '--tls-cert <file>',
+		env: 'SPOCK_TLS_CERT',
+		help: 'certificate chain for tls://, in PEM; read again when it changes, as the other two are',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'tlsKey',
+		flag: '--tls-key <file>',
+		env: 'SPOCK_TLS_KEY',
+		help: 'private key of that certificate, in PEM',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'tlsClientCa',
+		flag: '--tls-client-ca <file>',
+		env: 'SPOCK_TLS_CLIENT_CA',
+		help: 'authorities of the certificates that clients must have, in PEM',
+		kind: 'text',
+		fallback: 'none: clients need no certificate',
+	},
+];
+
+/** What the settings say of who may connect. */
+export interface Access {
+	/** The TCP address, if there is one. */
+	readonly tcp: SidecarListen | undefined;
+	/** For the unix domain socket. */
+	readonly socketTokens: TokenCheck | undefined;
+	/** What is dangerous about it, for the log; empty if nothing is. */
+	readonly warnings: readonly string[];
+}
+
+/** Reads the settings and the files that they name. Throws an Error that names what is wrong with them. */
+export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: DiscoveryListener): Access {
+	const text = (name: string): string | undefined => settings.get(name)?.value as string | undefined;
+	const is = (name: string): boolean => settings.get(name)?.value === true;
+	const [token, path, listen] = [text('token'), text('tokenFile'), text('listen')];
+	const tokens =
+		path !== undefined
+			? new TokenFile({ path, clock: systemClock, onEvent })
+			: token === undefined
+				? undefined
+				: new AcceptedTokens([token]);
+	if (is('tokenOnSocket') && tokens === undefined)
+		throw new Error('--token-on-socket needs --token-file or SPOCK_TOKEN');
+	const socketTokens = is('tokenOnSocket') ? tokens : undefined;
+	const [certFile, keyFile, caFile] = [text('tlsCert'), text('tlsKey'), text('tlsClientCa')];
+	const hasFiles = certFile !== undefined || keyFile !== undefined || caFile !== undefined;
+	if (listen === undefined) {
+		if (hasFiles) throw new Error('--tls-cert, --tls-key and --tls-client-ca are for --listen tls://HOST:PORT');
+		return { tcp: undefined, socketTokens, warnings: [] };
+	}
+	const { host, port, isTls } = parseTcpAddress(listen);
+	if (isTls && (certFile === undefined || keyFile === undefined)) {
+		throw new Error(`--listen ${listen} needs --tls-cert and --tls-key`);
+	}
+	if (!isTls && hasFiles) throw new Error(`the TLS files are given, and --listen ${listen} is not tls://`);
+	const files = { ...(certFile && { certFile }), ...(keyFile && { keyFile }), ...(caFile && { caFile }) };
+	const tls = isTls ? new TlsFiles({ tls: files, clock: systemClock, onEvent }) : undefined;
+	const address = { host, port };
+	const tcp = { address, allowRemote: is('listenAny'), ...(tokens && { tokens }), ...(tls && { tls }) };
+	// Without --listen-any the listener refuses what other machines can reach.
+	const warnings = is('listenAny')
+		? warningsOf(formatAddress(address), isTls, tokens !== undefined || caFile !== undefined)
+		: [];
+	return { tcp, socketTokens, warnings };
+}
+
+function warningsOf(address: string, isTls: boolean, isGuarded: boolean): string[] {
+	return [
+		...(isTls ? [] : [`${address} speaks without TLS: who is on the way can read and change everything; use tls://`]),
+		...(isGuarded
+			? []
+			: [
+					`${address} lets everybody in who can reach it: give --token-file or --tls-client-ca, or remove --listen-any`,
+				]),
+	];
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+
+import { assertSocketPathFits, defaultSocketPath, formatAddress, type SocketAddress } from '@spock/protocol/node';
+
+import { CommandError, EXIT } from './exit-codes.ts';
+import { parseTcpAddress } from './tcp-address.ts';
+
+/** Flags that say where the sidecar is, and how to be let in. */
+export interface TargetFlags {
+	readonly socket?: string;
+	readonly connect?: string;
+	readonly tokenFile?: string;
+	readonly tlsCa?: string;
+	readonly tlsCert?: string;
+	readonly tlsKey?: string;
+}
+
+/** A sidecar to connect to. */
+export interface SidecarTarget {
+	/** For messages. */
+	readonly name: string;
+	/** For hello, if it wants one. */
+	readonly token: string | undefined;
+	/** Opens a connection; it is there when `connected` was emitted. */
+	open(): Promise<{ readonly socket: Socket; readonly connected: 'connect' | 'secureConnect' }>;
+}
+
+/** What the flags name, else what both sides agree on. Throws a CommandError that says what is wrong. */
+export function targetOf(flags: TargetFlags): SidecarTarget {
+	const { env } = process;
+	const { socket, connect } = flags;
+	if (socket !== undefined && connect !== undefined) {
+		throw new CommandError(EXIT.usage, 'give either --socket or --connect');
+	}
+	try {
+		const token = tokenOf(flags.tokenFile ?? env['SPOCK_TOKEN_FILE'], env['SPOCK_TOKEN']);
+		if (connect !== undefined) {
+			const { isTls, ...address } = parseTcpAddress(connect);
+			return isTls ? tlsTarget(address, token, flags) : plainTarget(address, token);
+		}
+		const path = socket ?? defaultSocketPath({ env, uid: process.getuid?.() });
+		assertSocketPathFits(path, process.platform);
+		return plainTarget({ path }, token);
+	} catch (error) {
+		throw new CommandError(EXIT.usage, (error as Error).message, { cause: error });
+	}
+}
+
+function plainTarget(address: SocketAddress, token: string | undefined): SidecarTarget {
+	return {
+		name: formatAddress(address),
+		token,
+		open: async () => ({ socket: (await import('node:net')).connect(address), connected: 'connect' }),
+	};
+}
+
+function tlsTarget(
+	address: { readonly host: string; readonly port: number },
+	token: string | undefined,
+	flags: TargetFlags,
+): SidecarTarget {
+	// Not the variables of the sidecar's own certificate: these commands run in its container too.
+	const { SPOCK_CONNECT_CA, SPOCK_CONNECT_CERT, SPOCK_CONNECT_KEY } = process.env;
+	const read = (path: string | undefined): string | undefined => (path ? readFileSync(path, 'utf8') : undefined);
+	const ca = read(flags.tlsCa ?? SPOCK_CONNECT_CA);
+	const cert = read(flags.tlsCert ?? SPOCK_CONNECT_CERT);
+	const key = read(flags.tlsKey ?? SPOCK_CONNECT_KEY);
+	const secrets = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+	return {
+		name: `tls://${formatAddress(address)}`,
+		token,
+		open: async () => {
+			const { connect } = await import('node:tls');
+			return { socket: connect({ ...address, ...secrets, minVersion: 'TLSv1.2' }), connected: 'secureConnect' };
+		},
+	};
+}
+
+/** The first of the tokens in the file: while they are exchanged the sidecar accepts both. */
+function tokenOf(path: string | undefined, fromEnvironment: string | undefined): string | undefined {
+	if (path === undefined || path === '') return fromEnvironment || undefined;
+	const lines = readFileSync(path, 'utf8').split('\n');
+	const token = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#'));
+	if (token === undefined) throw new Error(`the token file ${path} is empty`);
+	return token;
+}

@@ -1,0 +1,84 @@
+import { readFileSync, statSync } from 'node:fs';
+
+import type { DiscoveryListener } from '@spock/discovery';
+import type { Clock } from '@spock/protocol/internal';
+
+import { AcceptedTokens, type TokenCheck } from '../server/accepted-tokens.ts';
+
+/** The file is looked at when somebody says hello, and not more often than this. */
+const LOOK_MS = 1000;
+/** Longer than two tokens with what people write about them. */
+const BYTES_MAX = 65_536;
+
+/** What a {@link TokenFile} needs. */
+export interface TokenFileOptions {
+	readonly path: string;
+	readonly clock: Clock;
+	readonly onEvent: DiscoveryListener;
+}
+
+/**
+ * The tokens in a file that somebody replaces now and then, one on each line; lines that begin with # are left out. While the
+ * file is missing or bad, the last good tokens stay in force, and that is told once for each way of being bad.
+ */
+export class TokenFile implements TokenCheck {
+	readonly #options: TokenFileOptions;
+	#tokens: AcceptedTokens;
+	#text: string;
+	#lookedAtMs: number;
+	#complaint: string | undefined;
+
+	/** Throws an Error that names the file if it cannot be read or is bad. */
+	constructor(options: TokenFileOptions) {
+		this.#options = options;
+		this.#lookedAtMs = options.clock.now();
+		this.#text = this.#read();
+		this.#tokens = this.#parse(this.#text);
+	}
+
+	accepts(token: string): boolean {
+		this.#look();
+		return this.#tokens.accepts(token);
+	}
+
+	#look(): void {
+		const { clock, onEvent, path } = this.#options;
+		if (clock.now() - this.#lookedAtMs < LOOK_MS) return;
+		this.#lookedAtMs = clock.now();
+		const about = { what: 'the token file', files: [path] };
+		try {
+			const text = this.#read();
+			if (text === this.#text && this.#complaint === undefined) return;
+			this.#tokens = this.#parse(text);
+			this.#text = text;
+			this.#complaint = undefined;
+			onEvent({ type: 'credentials-loaded', ...about });
+		} catch (reason) {
+			const error = reason as Error;
+			if (error.message === this.#complaint) return;
+			this.#complaint = error.message;
+			onEvent({ type: 'credentials-refused', ...about, error });
+		}
+	}
+
+	#read(): string {
+		const { path } = this.#options;
+		try {
+			const stats = statSync(path);
+			if (!stats.isFile() || stats.size > BYTES_MAX) throw new Error(`it is no file of at most ${BYTES_MAX} bytes`);
+			return readFileSync(path, 'utf8');
+		} catch (cause) {
+			const { code, message } = cause as NodeJS.ErrnoException;
+			throw new Error(`the token file ${path} cannot be read: ${code ?? message}`, { cause });
+		}
+	}
+
+	#parse(text: string): AcceptedTokens {
+		const lines = text.split('\n').map((line) => line.trim());
+		try {
+			return new AcceptedTokens(lines.filter((line) => line !== '' && !line.startsWith('#')));
+		} catch (cause) {
+			throw new Error(`the token file ${this.#options.path} is bad: ${(cause as Error).message}`, { cause });
+		}
+	}
+}

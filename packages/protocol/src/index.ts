@@ -2,7 +2,6 @@ export { type ErrorCode, isWireErrorCode, type WireErrorCode } from './error-cod
 export { type ErrorCodeFacts, errorCodes } from './error-code-facts.ts';
 export { FrameDecoder, type FrameDecoderOptions, type FrameSink } from './frame-decoder.ts';
 export {
-	assertFrameSize,
 	encodeCancel,
 	encodeFailure,
 	encodePayload,
@@ -11,10 +10,9 @@ export {
 	encodeReplyTail,
 	encodeRequest,
 	encodeRequestTail,
-	fitsFrame,
-	frameTooLargeError,
 	type PayloadText,
 } from './frame-encoder.ts';
+export { assertFrameSize, fitsFrame, frameTooLargeError } from './frame-size.ts';
 export type {
 	BackendStatus,
 	EventMap,

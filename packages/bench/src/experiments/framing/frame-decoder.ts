@@ -19,6 +19,9 @@ export class FrameDecoder {
 	/** What is left of a frame that was too large. */
 	#skipBytes = 0;
 	#stopped = false;
+	#halted = false;
+	/** What came behind the frame at which the owner said hold. */
+	#held: Buffer = EMPTY;
 
 	constructor(sink: FrameSink, options: FrameDecoderOptions = {}) {
 		this.#sink = sink;
@@ -35,8 +38,20 @@ export class FrameDecoder {
 		this.#carryBytes = 0;
 	}
 
+	hold(): void {
+		this.#halted = true;
+	}
+
+	release(): void {
+		this.#halted = false;
+		const held = this.#held;
+		this.#held = EMPTY;
+		if (held.length > 0) this.push(held);
+	}
+
 	push(chunk: Buffer): void {
-		if (this.#carryBytes === 0 && this.#skipBytes === 0 && !this.#stopped) this.#read(chunk, 0);
+		if (this.#halted) this.#held = Buffer.concat([this.#held, chunk]);
+		else if (this.#carryBytes === 0 && this.#skipBytes === 0 && !this.#stopped) this.#read(chunk, 0);
 		else this.#resume(chunk);
 	}
 
@@ -58,7 +73,9 @@ export class FrameDecoder {
 			this.#skipBytes -= skipped;
 			start += skipped;
 		}
-		if (start < chunk.length && !this.#stopped) this.#read(chunk, start);
+		if (start >= chunk.length || this.#stopped) return;
+		if (this.#halted) this.#held = Buffer.concat([this.#held, chunk.subarray(start)]);
+		else this.#read(chunk, start);
 	}
 
 	#read(bytes: Buffer, start: number): void {
@@ -82,8 +99,10 @@ export class FrameDecoder {
 			}
 			if (this.#stopped) return;
 			from = end;
+			if (this.#halted) break;
 		}
-		if (from < length) this.#fill(bytes, from, this.#carryBytes + length - from);
+		if (this.#halted) this.#held = Buffer.from(bytes.subarray(from));
+		else if (from < length) this.#fill(bytes, from, this.#carryBytes + length - from);
 	}
 
 	#readUncommon(bytes: Buffer, from: number, end: number): void {

@@ -1,4 +1,4 @@
-import { type PayloadText, SpockError, type WireError } from '@spock/protocol';
+import type { PayloadText, WireError } from '@spock/protocol';
 
 import { otherFrame } from './frame-format.ts';
 
@@ -32,16 +32,6 @@ export function encodePush(event: string, payload: PayloadText): string {
 
 export function encodeCancel(id: number): string {
 	return otherFrame(`{"func":"cancel","data":{"id":${id}}}`);
-}
-
-export function assertFrameSize(frame: string, frameBytesMax: number): void {
-	if ((frame.length - 1) * 3 <= frameBytesMax) return;
-	const frameBytes = Buffer.byteLength(frame) - 1;
-	if (frameBytes > frameBytesMax) {
-		throw new SpockError('FRAME_TOO_LARGE', `a frame of ${frameBytes} bytes is over the limit of ${frameBytesMax}`, {
-			details: { frameBytes, frameBytesMax },
-		});
-	}
 }
 
 /** Only the command line's own client makes these, and it is not part of the experiment. */

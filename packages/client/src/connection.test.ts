@@ -81,6 +81,43 @@ describe('a connection that is lost', () => {
 	});
 });
 
+describe('a connection that lets a call time out', () => {
+	it('is checked at once, and replaced in seconds if the sidecar says nothing at all', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ heartbeatMs: 60_000 });
+		sidecar.options = { handle: () => 'hold' };
+		const call = diplomat.request('status', null, { timeoutMs: 1000 });
+		call.catch(() => undefined);
+		await clock.advance(1000);
+		await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' });
+		await clock.advance(3999);
+		expect(sidecar.connections).toHaveLength(1);
+		sidecar.options = {};
+		await clock.advance(100);
+		expect(sidecar.connections).toHaveLength(2);
+		expect(diplomat.status().lastError).toMatch(/has not sent a byte/);
+		await diplomat.close();
+	});
+
+	it('stays, and is checked no more often, if the sidecar answers anything', async () => {
+		const pings: number[] = [];
+		const clockOf: { now?: () => number } = {};
+		const handle = ({ func }: { readonly func: string }) => {
+			if (func === 'ping') pings.push(clockOf.now?.() ?? -1);
+			return func === 'status' ? ('hold' as const) : undefined;
+		};
+		const { diplomat, sidecar, clock } = await simulate({ heartbeatMs: 20_000 }, { handle });
+		const startMs = clock.now();
+		clockOf.now = () => clock.now() - startMs;
+		const call = diplomat.request('status', null, { timeoutMs: 1000 });
+		call.catch(() => undefined);
+		await clock.advance(43_000);
+		// One for the doubt, one when it was dispelled, and then at the usual pace.
+		expect(pings).toEqual([1000, 3000, 23_000, 43_000]);
+		expect(sidecar.connections).toHaveLength(1);
+		await diplomat.close();
+	});
+});
+
 describe('calls without a connection', () => {
 	it('wait for it, in order', async () => {
 		const { diplomat, sidecar, clock, network } = await simulate({}, {}, 'ENOENT');

@@ -5,6 +5,9 @@ import { OneTimer } from './one-timer.ts';
 /** Checks in a row without a byte from the peer after which it counts as dead. */
 export const MISSED_PINGS_MAX = 2;
 
+/** Between checks while there is a reason to doubt, in milliseconds: long enough for a machine that is merely busy. */
+const DOUBT_MS = 2000;
+
 /** What a heartbeat looks at and does. */
 export interface HeartbeatPort {
 	/** Every byte is a sign of life, not only the answer to a ping. */
@@ -27,6 +30,8 @@ export class Heartbeat {
 	#heardAtMs = 0;
 	#pinged = false;
 	#missed = 0;
+	/** True from a doubt to the next byte. */
+	#doubts = false;
 
 	constructor(clock: Clock, intervalMs: number, port: HeartbeatPort) {
 		this.#clock = clock;
@@ -41,6 +46,15 @@ export class Heartbeat {
 		this.#timer.arm(this.#intervalMs);
 	}
 
+	/** A call got no answer in time: the peer is asked now, and checked soon, for as long as it says nothing. */
+	doubt(): void {
+		// Not before it has started: until then the deadline of hello bounds the silence.
+		if (this.#doubts || this.#intervalMs <= DOUBT_MS || !this.#timer.pending) return;
+		this.#doubts = true;
+		this.#timer.cancel();
+		this.#ask();
+	}
+
 	stop(): void {
 		this.#timer.cancel();
 	}
@@ -52,6 +66,7 @@ export class Heartbeat {
 			if (this.#pinged) this.#missed++;
 		} else {
 			this.#missed = 0;
+			this.#doubts = false;
 			this.#bytesRead = bytesRead;
 			this.#heardAtMs = this.#clock.now();
 		}
@@ -59,8 +74,12 @@ export class Heartbeat {
 			this.#port.dead(this.#heardAtMs);
 			return;
 		}
+		this.#ask();
+	}
+
+	#ask(): void {
 		this.#port.ping();
 		this.#pinged = true;
-		this.#timer.arm(this.#intervalMs);
+		this.#timer.arm(this.#doubts ? DOUBT_MS : this.#intervalMs);
 	}
 }

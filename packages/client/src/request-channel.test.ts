@@ -18,6 +18,7 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 			bufferedBytes: () => bufferedBytes,
 			push: ({ event }) => faults.push(`push ${event}`),
 			fault: (kind) => faults.push(kind),
+			timedOut: () => undefined,
 			emptied: () => emptied++,
 		},
 		clock,

@@ -27,6 +27,8 @@ export interface ChannelPort {
 	bufferedBytes(): number;
 	push(push: Push): void;
 	fault(kind: FaultMessage['kind'], message: string): void;
+	/** Calls other than pings of the heartbeat were not answered by their deadlines. */
+	timedOut(): void;
 	/** The last call that anybody waits for is settled; told only after `drain`. */
 	emptied(): void;
 }
@@ -213,7 +215,10 @@ export class RequestChannel implements CallOwner {
 			if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
 			call.rejectTimeout('');
 		}
-		if (due.length > 0) this.#tellEmptied();
+		if (due.length === 0) return;
+		// The heartbeat counts its own pings.
+		if (due.some(({ func, traits }) => func !== 'ping' || !traits.background)) this.#port.timedOut();
+		this.#tellEmptied();
 	};
 }
 

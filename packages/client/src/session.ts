@@ -59,6 +59,7 @@ export class Session {
 				bufferedBytes: () => this.#framed.bufferedBytes,
 				push: (push) => this.#push(push),
 				fault: (kind, message) => listener.fault(kind, message),
+				timedOut: () => this.#heartbeat.doubt(),
 				emptied: () => listener.emptied(this),
 			},
 			clock,

@@ -35,6 +35,7 @@ function channelWithCall(id: number) {
 			bufferedBytes: () => 0,
 			push: ({ event, data }) => told.push(`push ${event} ${JSON.stringify(data)}`),
 			fault: (kind) => told.push(kind),
+			timedOut: () => undefined,
 			emptied: () => undefined,
 		},
 		clock,

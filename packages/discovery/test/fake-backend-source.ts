@@ -1,26 +1,50 @@
 import { type ServiceInstance, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 
-import type { Backend, BackendObserver } from '../src/backend.ts';
+import type { Backend, BackendObserver, BackendWatch } from '../src/backend.ts';
 import { BackendSource, type BackendSourceOptions } from '../src/backend-source.ts';
 import type { DiscoveryEvent } from '../src/discovery-event.ts';
 
-/** A watch that the source started at its backend. */
-export interface Watching {
-	readonly query: ServiceQuery;
-	readonly observer: BackendObserver;
+/** A watch that a source started at its backend. */
+export interface Watching<Q = ServiceQuery, V = readonly ServiceInstance[]> {
+	readonly query: Q;
+	readonly observer: BackendObserver<V>;
 	stopped: boolean;
 }
 
+/** The watches of a backend whose answers the test gives. */
+export interface ScriptedWatches<Q, V> {
+	readonly watching: readonly Watching<Q, V>[];
+	/** What the backend is asked to watch with. */
+	watch(query: Q, observer: BackendObserver<V>): BackendWatch;
+	/** The observer of the newest watch: to answer, or to fail. */
+	last(): BackendObserver<V>;
+}
+
+/** Makes {@link ScriptedWatches}. */
+export function scriptedWatches<Q, V>(): ScriptedWatches<Q, V> {
+	const watching: Watching<Q, V>[] = [];
+	return {
+		watching,
+		watch: (query, observer) => {
+			const one: Watching<Q, V> = { query, observer, stopped: false };
+			watching.push(one);
+			return {
+				stop: () => {
+					one.stopped = true;
+				},
+			};
+		},
+		last: () => (watching.at(-1) as Watching<Q, V>).observer,
+	};
+}
+
 /** A source over a backend whose answers the test gives. */
-export interface FakeBackendSource {
+export interface FakeBackendSource extends Omit<ScriptedWatches<ServiceQuery, readonly ServiceInstance[]>, 'watch'> {
 	readonly clock: FakeClock;
 	readonly backend: Backend;
 	readonly source: BackendSource;
-	readonly watching: readonly Watching[];
 	readonly events: readonly DiscoveryEvent[];
-	/** The observer of the newest watch: to answer, or to fail. */
-	last(): BackendObserver;
 }
 
 /** A healthy instance. */
@@ -46,41 +70,37 @@ export const refused: SpockError = new SpockError('UNAVAILABLE', 'refused');
 /** The question of most tests. */
 export const query: ServiceQuery = { service: 'barista' };
 
-/** Makes a source, its backend and its clock. */
-export function createSource(options: Partial<BackendSourceOptions> = {}): FakeBackendSource {
+/** Makes a source, its backend and its clock; `more` is what the backend can besides. */
+export function createSource(
+	options: Partial<BackendSourceOptions> = {},
+	more: Partial<Backend> = {},
+): FakeBackendSource {
 	const clock = new FakeClock();
-	const watching: Watching[] = [];
 	const events: DiscoveryEvent[] = [];
+	const { watch, watching, last } = scriptedWatches<ServiceQuery, readonly ServiceInstance[]>();
 	const backend: Backend = {
 		name: 'fake',
-		watch(asked, observer) {
-			const one: Watching = { query: asked, observer, stopped: false };
-			watching.push(one);
-			return {
-				stop: () => {
-					one.stopped = true;
-				},
-			};
-		},
+		watch,
 		list: () => Promise.resolve([]),
 		status: () => ({ name: 'fake', state: 'up', addresses: [], error: null, lastSuccessAgeMs: 0 }),
 		close: () => Promise.resolve(),
+		...more,
 	};
 	const source = new BackendSource({ backend, clock, onEvent: (event) => events.push(event), ...options });
-	return { clock, backend, source, watching, events, last: () => (watching.at(-1) as Watching).observer };
+	return { clock, backend, source, watching, events, last };
 }
 
 /** An observer that keeps what it is told. */
-export interface Recorder {
-	readonly seen: ServiceSnapshot[];
+export interface Recorder<S = ServiceSnapshot> {
+	readonly seen: S[];
 	readonly errors: SpockError[];
-	next(snapshot: ServiceSnapshot): void;
+	next(snapshot: S): void;
 	error(error: SpockError): void;
 }
 
 /** Makes a recorder. */
-export function recorder(): Recorder {
-	const seen: ServiceSnapshot[] = [];
+export function recorder<S = ServiceSnapshot>(): Recorder<S> {
+	const seen: S[] = [];
 	const errors: SpockError[] = [];
 	return { seen, errors, next: (snapshot) => seen.push(snapshot), error: (error) => errors.push(error) };
 }

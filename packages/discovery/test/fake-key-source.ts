@@ -1,72 +1,39 @@
 import { type KeyEntry, type KeyQuery, type KeySnapshot, type KeySource, SpockError } from '@spock/protocol';
-import { FakeClock } from '@spock/testkit';
 
-import type { BackendObserver } from '../src/backend.ts';
-import { BackendSource, type BackendSourceOptions } from '../src/backend-source.ts';
-import type { DiscoveryEvent } from '../src/discovery-event.ts';
+import type { BackendSourceOptions } from '../src/backend-source.ts';
+import {
+	createSource,
+	type FakeBackendSource,
+	type Recorder,
+	recorder,
+	type ScriptedWatches,
+	scriptedWatches,
+} from './fake-backend-source.ts';
 
-/** A watch of keys that the source started at its backend. */
-export interface WatchingKeys {
-	readonly query: KeyQuery;
-	readonly observer: BackendObserver<readonly KeyEntry[]>;
-	stopped: boolean;
-}
+type KeyWatches = ScriptedWatches<KeyQuery, readonly KeyEntry[]>;
 
 /** A source of keys over a backend whose answers the test gives. */
-export interface FakeKeySource {
-	readonly clock: FakeClock;
-	readonly source: BackendSource;
+export interface FakeKeySource
+	extends Pick<FakeBackendSource, 'clock' | 'source' | 'events'>,
+		Pick<KeyWatches, 'watching' | 'last'> {
 	readonly keys: KeySource;
-	readonly watching: readonly WatchingKeys[];
-	readonly events: readonly DiscoveryEvent[];
-	/** The observer of the newest watch: to answer, or to fail. */
-	last(): WatchingKeys['observer'];
 }
 
 /** Makes a {@link FakeKeySource}. */
 export function fakeKeySource(options: Partial<BackendSourceOptions> = {}): FakeKeySource {
-	const clock = new FakeClock();
-	const watching: WatchingKeys[] = [];
-	const events: DiscoveryEvent[] = [];
-	const source = new BackendSource({
-		backend: {
-			name: 'fake',
-			watch: () => ({ stop: () => undefined }),
-			watchKey: (query, observer) => {
-				const one = { query, observer, stopped: false };
-				watching.push(one);
-				return {
-					stop: () => {
-						one.stopped = true;
-					},
-				};
-			},
-			list: () => Promise.resolve([]),
-			status: () => ({ name: 'fake', state: 'up', addresses: [], error: null, lastSuccessAgeMs: 0 }),
-			close: () => Promise.resolve(),
-		},
-		clock,
-		onEvent: (event) => events.push(event),
-		...options,
-	});
+	const { watch: watchKey, watching, last }: KeyWatches = scriptedWatches();
+	const { clock, source, events } = createSource(options, { watchKey });
 	const { keys } = source;
 	if (keys === undefined) throw new Error('a backend with keys makes a source with keys');
-	return { clock, source, keys, watching, events, last: () => (watching.at(-1) as WatchingKeys).observer };
+	return { clock, source, keys, watching, events, last };
 }
 
 /** An observer of keys that keeps what it is told. */
-export interface KeyRecorder {
-	readonly seen: KeySnapshot[];
-	readonly errors: SpockError[];
-	next(snapshot: KeySnapshot): void;
-	error(error: SpockError): void;
-}
+export type KeyRecorder = Recorder<KeySnapshot>;
 
 /** Makes a recorder. */
 export function keyRecorder(): KeyRecorder {
-	const seen: KeySnapshot[] = [];
-	const errors: SpockError[] = [];
-	return { seen, errors, next: (snapshot) => seen.push(snapshot), error: (error) => errors.push(error) };
+	return recorder<KeySnapshot>();
 }
 
 /** Consul cannot be reached. */

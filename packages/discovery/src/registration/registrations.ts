@@ -71,7 +71,7 @@ export class Registrations {
 	/**
 	 * Registers an instance for this holder, or makes it one of the holders of it. Resolves with how it is after the first
 	 * write: `pending` when the registry is out of reach, or slower than the caller waits. Who gives up before that holds nothing.
-	 * Rejects with OVERLOADED, BAD_REQUEST (the id is another service's), UNAVAILABLE (this sidecar is ending), or what the
+	 * Throws OVERLOADED, BAD_REQUEST (the id is another service's) and UNAVAILABLE (this sidecar is ending); rejects with what the
 	 * registry refuses it with.
 	 */
 	claim(
@@ -97,7 +97,7 @@ export class Registrations {
 		return this.#inTime(registration, claimed, wait, () => registration.abandon(holder));
 	}
 
-	/** Says how an instance is. Rejects with NO_SUCH_SERVICE for an id that is not registered here. */
+	/** Says how an instance is. Throws NO_SUCH_SERVICE for an id that is not registered here. */
 	report(data: ReportServiceData, wait: RegistrationWait = {}): Promise<RegistrationReply> {
 		const registration = this.#byId.get(data.id);
 		if (registration === undefined || registration.phase === 'leaving') {

@@ -1,10 +1,7 @@
 import type { EventMap, FuncData, FuncReply } from '@spock/protocol';
-import { Backoff } from '@spock/protocol/internal';
 
-import { CommandError, EXIT } from './exit-codes.ts';
-import { targetOf } from './sidecar-target.ts';
-import { WireClient } from './wire-client.ts';
-import { asCommandError, type ClientFlags, timeoutOf } from './with-client.ts';
+import { stayConnected } from './stay-connected.ts';
+import type { ClientFlags } from './with-client.ts';
 
 /** What a command follows: one subscription and its pushes. */
 export interface Followed<F extends 'watchService' | 'watchKey'> {
@@ -16,49 +13,19 @@ export interface Followed<F extends 'watchService' | 'watchKey'> {
 	show(snapshot: FuncReply<F>): void;
 }
 
-/**
- * Shows the snapshot and each change until Ctrl-C or until nobody reads the output any more, which are clean ends. The
- * first connection must succeed; after that it waits for a sidecar that restarts.
- */
-export async function follow<F extends 'watchService' | 'watchKey'>(
+/** Shows the snapshot and each change, on one connection after another. */
+export function follow<F extends 'watchService' | 'watchKey'>(
 	flags: ClientFlags,
 	followed: Followed<F>,
 ): Promise<void> {
-	const stopped = new Promise<'stopped'>((resolve) => {
-		process.once('SIGINT', () => resolve('stopped'));
-		process.once('SIGTERM', () => resolve('stopped'));
-		process.stdout.once('error', () => resolve('stopped'));
-	});
-	const timeoutMs = timeoutOf(flags);
-	const target = targetOf(flags);
-	const backoff = new Backoff({ delayMsMin: 100, delayMsMax: 2000 });
-
-	let isFirst = true;
-	for (;;) {
-		try {
-			const client = await WireClient.open(target, timeoutMs);
+	const { func, query, event: wanted, isMine, show } = followed;
+	return stayConnected(flags, {
+		begin: async (client, timeoutMs, held) => {
 			client.onPush = (event, data) => {
-				if (event === followed.event && followed.isMine(data as FuncReply<F>)) followed.show(data as FuncReply<F>);
+				if (event === wanted && isMine(data as FuncReply<F>)) show(data as FuncReply<F>);
 			};
-			try {
-				followed.show(await client.request(followed.func, followed.query, timeoutMs));
-				isFirst = false;
-				backoff.reset();
-				if ((await Promise.race([stopped, client.closed])) === 'stopped') return;
-			} finally {
-				client.close();
-			}
-			process.stderr.write('the sidecar is gone; waiting for it to come back\n');
-		} catch (error) {
-			const isGone = error instanceof CommandError && error.exitCode === EXIT.noSidecar;
-			if (isFirst || !isGone) throw asCommandError(error);
-		}
-		let timer: NodeJS.Timeout | undefined;
-		const pause = new Promise<void>((resolve) => {
-			timer = setTimeout(resolve, backoff.next());
-		});
-		const outcome = await Promise.race([stopped, pause]);
-		clearTimeout(timer);
-		if (outcome === 'stopped') return;
-	}
+			show(await client.request(func, query, timeoutMs));
+			held();
+		},
+	});
 }

@@ -1,10 +1,8 @@
 import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '@spock/protocol';
-import { Backoff } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from './exit-codes.ts';
-import { targetOf } from './sidecar-target.ts';
-import { WireClient } from './wire-client.ts';
-import { asCommandError, type ClientFlags, print, timeoutOf } from './with-client.ts';
+import { stayConnected } from './stay-connected.ts';
+import { type ClientFlags, print } from './with-client.ts';
 
 /** Flags of `sidecar register`, as commander gives them. */
 export interface RegisterFlags extends ClientFlags {
@@ -22,50 +20,30 @@ export interface RegisterFlags extends ClientFlags {
  * registration must succeed; after that it waits for a sidecar that restarts, and registers again.
  */
 export async function register(service: string, flags: RegisterFlags): Promise<void> {
-	const stopped = new Promise<'stopped'>((resolve) => {
-		process.once('SIGINT', () => resolve('stopped'));
-		process.once('SIGTERM', () => resolve('stopped'));
-		process.stdout.once('error', () => resolve('stopped'));
-	});
-	const timeoutMs = timeoutOf(flags);
-	const target = targetOf(flags);
 	let registration = registrationOf(service, flags);
+	let last: RegistrationReply | undefined;
 	const show = (reply: RegistrationReply): void =>
 		print(flags.json ? JSON.stringify(reply) : formatRegistration(reply));
-	const backoff = new Backoff({ delayMsMin: 100, delayMsMax: 2000 });
-
-	let isFirst = true;
-	for (;;) {
-		let wasRegistered = false;
-		try {
-			const client = await WireClient.open(target, timeoutMs);
-			try {
-				client.onPush = (event, data) => {
-					if (event === 'registration') show(data as RegistrationReply);
-				};
-				const reply = await client.request('registerService', registration, timeoutMs);
-				// The id that the sidecar gave it is kept: the next one might make another.
-				registration = { ...registration, id: reply.id };
-				show(reply);
-				[isFirst, wasRegistered] = [false, true];
-				// Only now pushes are wanted: the answer has told what the first would.
-				await client.request('hello', { versions: [1], client: 'sidecar register', features: ['push'] }, timeoutMs);
-				backoff.reset();
-				if ((await Promise.race([stopped, client.closed])) === 'stopped') {
-					client.onPush = () => undefined;
-					await client.request('deregisterService', { id: reply.id }, timeoutMs);
-					show({ ...reply, state: 'deregistered', error: null });
-					return;
-				}
-			} finally {
-				client.close();
-			}
-		} catch (error) {
-			if (isFirst || !isPassing(error)) throw asCommandError(error);
-		}
-		if (wasRegistered) process.stderr.write('the sidecar is gone; waiting for it to come back\n');
-		if ((await pause(backoff.next(), stopped)) === 'stopped') return;
-	}
+	await stayConnected(flags, {
+		begin: async (client, timeoutMs, held) => {
+			client.onPush = (event, data) => {
+				if (event === 'registration') show(data as RegistrationReply);
+			};
+			last = await client.request('registerService', registration, timeoutMs);
+			// The id that the sidecar gave it is kept: the next one might make another.
+			registration = { ...registration, id: last.id };
+			show(last);
+			held();
+			// Only now pushes are wanted: the answer has told what the first would.
+			await client.request('hello', { versions: [1], client: 'sidecar register', features: ['push'] }, timeoutMs);
+		},
+		end: async (client, timeoutMs) => {
+			const { id } = last as RegistrationReply;
+			client.onPush = () => undefined;
+			await client.request('deregisterService', { id }, timeoutMs);
+			show({ ...(last as RegistrationReply), state: 'deregistered', error: null });
+		},
+	});
 }
 
 /** What the flags say. Throws a CommandError naming a flag that is wrong. */
@@ -107,22 +85,4 @@ function readCheck(text: string): RegistrationCheck {
 	if (text.startsWith('tcp://')) return { tcp: text.slice('tcp://'.length) };
 	if (/^https?:\/\//.test(text)) return { http: text };
 	throw new CommandError(EXIT.usage, `--check must be http://…, https://… or tcp://host:port, not ${text}`);
-}
-
-/** True for what waiting mends: a sidecar that is not there, or is just ending. */
-function isPassing(error: unknown): boolean {
-	if (error instanceof CommandError) return error.exitCode === EXIT.noSidecar;
-	return (error as { readonly retryable?: boolean }).retryable === true;
-}
-
-async function pause(delayMs: number, stopped: Promise<'stopped'>): Promise<'stopped' | undefined> {
-	let timer: NodeJS.Timeout | undefined;
-	const due = new Promise<undefined>((resolve) => {
-		timer = setTimeout(() => resolve(undefined), delayMs);
-	});
-	try {
-		return await Promise.race([stopped, due]);
-	} finally {
-		clearTimeout(timer);
-	}
 }

@@ -2,10 +2,8 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 
+import { startSidecar, tempSocket } from '@spock/testkit';
 import { expect, it } from 'vitest';
-
-import { startSidecar } from './spawn-sidecar.ts';
-import { tempSocket } from './temp-socket.ts';
 
 it('a sidecar counts as started when it accepts, and not when a killed one has left its socket', async () => {
 	await using place = await tempSocket();

@@ -1,0 +1,61 @@
+import type { Clock } from '@spock/protocol/internal';
+import { type CloseReason, createSidecar, type LimitName, type Sidecar, type SidecarLimits } from '@spock/sidecar';
+import { FakeClock, type TempSocket, tempSocket } from '@spock/testkit';
+
+import { FakeSource } from './fake-source.ts';
+import { RawClient } from './raw-client.ts';
+
+/** A sidecar over a source whose answers the test gives, and what its observer was told. */
+export interface Running extends AsyncDisposable {
+	readonly place: TempSocket;
+	readonly source: FakeSource;
+	readonly sidecar: Sidecar;
+	readonly reasons: CloseReason[];
+	readonly faults: unknown[];
+	readonly superseded: number[];
+	readonly limited: LimitName[];
+	open(): Promise<RawClient>;
+}
+
+/** Starts one. Disposing it ends it at once. */
+export async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Running> {
+	const place = await tempSocket();
+	const source = new FakeSource();
+	source.publish('barista', ['1.2.3.4']);
+	const reasons: CloseReason[] = [];
+	const faults: unknown[] = [];
+	const superseded: number[] = [];
+	const limited: LimitName[] = [];
+	const sidecar = createSidecar({
+		source,
+		listen: [{ address: { path: place.path } }],
+		limits: { graceMs: 0, ...limits },
+		observer: {
+			connectionClosed: (_id, reason) => reasons.push(reason),
+			limited: (limit) => limited.push(limit),
+			fault: (_func, cause) => faults.push(cause),
+			pushed: (kind) => {
+				if (kind === 'superseded') superseded.push(1);
+			},
+		},
+		...(clock && { clock }),
+	});
+	await sidecar.start();
+	return {
+		place,
+		source,
+		sidecar,
+		reasons,
+		faults,
+		superseded,
+		limited,
+		open: () => RawClient.open(place.path),
+		[Symbol.asyncDispose]: async () => {
+			sidecar.terminate();
+			sidecar.terminate();
+			if (clock instanceof FakeClock) await clock.advance(60_000);
+			await sidecar.ended;
+			await place[Symbol.asyncDispose]();
+		},
+	};
+}

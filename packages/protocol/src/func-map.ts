@@ -8,6 +8,7 @@ import type {
 	RegistrationReply,
 	ReportServiceData,
 } from './registration.ts';
+import type { TakeOverData, TakeOverReply } from './take-over.ts';
 
 /** What a client says of itself, as its first request. */
 export interface HelloData {
@@ -191,6 +192,8 @@ export interface FuncMap {
 	unwatchKey: { data: KeyQuery; reply: null };
 	status: { data: null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
+	/** Null is the answer to `finish`. */
+	takeOver: { data: TakeOverData; reply: TakeOverReply | null };
 }
 
 /** The name of a function of the protocol. */

@@ -92,5 +92,6 @@ export type {
 	WatchedSource,
 } from './service-source.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
+export type { TakeOverData, TakeOverReply } from './take-over.ts';
 export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './validate-func-data.ts';
 export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';

@@ -53,6 +53,7 @@ function started(graceMs: number, drainTimeoutMs = 25_000) {
 			if (clients === 0) finishClosing();
 			return closed;
 		},
+		sendAway: () => seen.push('send clients away'),
 		destroyAll: () => {
 			seen.push('destroy all');
 			clients = 0;

@@ -1,6 +1,7 @@
 import { balancingPolicies } from '@spock/balancer';
 
 import { consulSettings } from './consul-settings.ts';
+import { handOverSettings } from './hand-over-settings.ts';
 
 /** What one setting of `sidecar start` may be, and where it may come from. */
 export interface Setting {
@@ -188,6 +189,7 @@ export const settings: readonly Setting[] = [
 		kind: 'text',
 		fallback: 'none',
 	},
+	...handOverSettings,
 	{
 		name: 'logLevel',
 		flag: '--log-level <level>',

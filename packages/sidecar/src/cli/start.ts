@@ -8,6 +8,7 @@ import {
 	type DiscoveryEvent,
 	type LocalBackend,
 } from '@spock/discovery';
+import { systemClock } from '@spock/protocol/internal';
 import { defaultSocketPath, POD_SOCKET_DIRECTORY, parseHostPort } from '@spock/protocol/node';
 import type { Logger } from 'pino';
 import { parse } from 'yaml';
@@ -17,12 +18,15 @@ import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
 import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
+import type { TakeOverOptions } from '../take-over/take-over.ts';
+import { untilFree } from '../take-over/until-free.ts';
 import { SIDECAR_VERSION } from '../version.ts';
 import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
 import { consulOptionsOf } from './consul-options.ts';
 import { createRegistrations } from './create-registrations.ts';
-import { connectionLog, logDiscovery } from './event-log.ts';
+import { connectionLog, logDiscovery, logTakeOver } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
+import { findPredecessor } from './find-predecessor.ts';
 import { createLogger } from './logger.ts';
 import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
 import { sourceOptionsOf } from './source-options.ts';
@@ -30,6 +34,8 @@ import { print } from './with-client.ts';
 
 /** Whoever presses Ctrl-C sits there and waits. */
 const TERMINAL_DRAIN_TIMEOUT_MS = 2000;
+
+const DEFAULT_WARM_UP_MS = 30_000;
 
 type Settings = ReadonlyMap<string, Resolved>;
 
@@ -71,16 +77,22 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	const source: BackendSource = await asUsage(
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
+	let admin: AdminServer | undefined;
 	const sidecar = await asUsage(() => {
 		const listen = listenAddresses(settings);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
+		const takeOver = takeOverOf(settings, log);
 		return createSidecar({
 			source,
+			...(takeOver && { takeOver }),
 			...(registrations && { registrations }),
 			listen,
 			limits: limitsOf(settings, isTerminal),
-			observer: both(connectionLog(log), metrics),
+			observer: both(connectionLog(log), metrics, (phase) => {
+				// The port is for whoever has taken this place.
+				if (phase === 'handing over') void admin?.close();
+			}),
 		});
 	});
 	metrics.observe({
@@ -96,10 +108,11 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	};
 	process.on('SIGTERM', onSignal);
 	process.on('SIGINT', onSignal);
-	let admin: AdminServer | undefined;
 	try {
-		admin = await startAdmin(settings, sidecar, metrics, log);
+		const isTakingOver = settings.get('takeOver')?.value === true;
+		if (!isTakingOver) admin = await startAdmin(settings, sidecar, metrics, log);
 		const addresses = await sidecar.start();
+		if (isTakingOver) admin = await startAdmin(settings, sidecar, metrics, log);
 		// A signal may have come while it was binding: then there is nothing to announce.
 		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
 		return await sidecar.ended;
@@ -123,7 +136,10 @@ async function startAdmin(
 	if (address === undefined) return undefined;
 	const { host, port } = await asUsage(() => parseHostPort(address));
 	const admin = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness() });
-	log.info({ address: await admin.start() }, 'admin port: /metrics, /livez, /readyz');
+	// A sidecar whose place is taken has it until then.
+	const isTakingOver = settings.get('takeOver')?.value === true;
+	const bound = await (isTakingOver ? untilFree(systemClock, () => admin.start()) : admin.start());
+	log.info({ address: bound }, 'admin port: /metrics, /livez, /readyz');
 	return admin;
 }
 
@@ -185,6 +201,12 @@ function listenAddresses(settings: Settings): SidecarListen[] {
 	return listen;
 }
 
+function takeOverOf(settings: Settings, log: Logger): TakeOverOptions | undefined {
+	if (settings.get('takeOver')?.value !== true) return undefined;
+	const warmUpMs = integer(settings, 'takeOverWarmUpMs') ?? DEFAULT_WARM_UP_MS;
+	return { find: findPredecessor, warmUpMs, told: (event) => logTakeOver(log, event) };
+}
+
 function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
 	const graceMs = integer(settings, 'graceMs') ?? (isTerminal ? 0 : undefined);
 	const drainTimeoutMs = integer(settings, 'drainTimeoutMs') ?? (isTerminal ? TERMINAL_DRAIN_TIMEOUT_MS : undefined);
@@ -228,7 +250,7 @@ async function asUsage<T>(make: () => T | Promise<T>): Promise<T> {
 }
 
 /** Two observers as one. */
-function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver {
+function both(first: SidecarObserver, second: SidecarObserver, phased: (phase: string) => void): SidecarObserver {
 	return {
 		answered: (...told) => second.answered?.(...told),
 		connectionOpened: (...told) => {
@@ -246,7 +268,11 @@ function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver 
 			second.goaway?.(data);
 		},
 		fault: (...told) => first.fault?.(...told),
-		phase: (phase) => first.phase?.(phase),
+		phase: (phase) => {
+			first.phase?.(phase);
+			phased(phase);
+		},
+		placeLost: (error) => first.placeLost?.(error),
 	};
 }
 

@@ -20,6 +20,8 @@ export class ConnectionRegistry {
 	#opened = 0;
 	#refused = 0;
 	#sweepTimer: TimerHandle | undefined;
+	/** Where clients are to go, from the moment that they are to. */
+	#away: GoawayData | undefined;
 
 	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
 	constructor(
@@ -69,8 +71,16 @@ export class ConnectionRegistry {
 		this.#opened++;
 		const connection = new Connection(this.#nextId++, socket, this.#context);
 		this.#connections.set(connection.id, connection);
+		if (this.#away !== undefined) connection.goaway(this.#away);
 		observer.connectionOpened?.(connection.id);
 		this.#armSweep();
+	}
+
+	/** Asks every client to leave, also those that are still to come; each is served until it does. */
+	sendAway(goaway: GoawayData): void {
+		this.#context.observer.goaway?.(goaway);
+		this.#away = goaway;
+		for (const connection of this.#connections.values()) connection.goaway(goaway);
 	}
 
 	/** Asks every client to leave, and ends each connection once its requests are answered. */

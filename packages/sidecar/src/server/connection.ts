@@ -48,6 +48,8 @@ export class Connection implements RequestsPort {
 	#peerEnded = false;
 	#ending = false;
 	#hello: HelloData | undefined;
+	/** Why the client is to go, also one that says hello only later. */
+	#away: GoawayData | undefined;
 	#endTimer: TimerHandle | undefined;
 	#partialSinceMs: number | undefined;
 	// Made when first needed: most connections never wait for anything.
@@ -104,6 +106,8 @@ export class Connection implements RequestsPort {
 
 	greet(hello: HelloData): void {
 		this.#hello = hello;
+		// Behind the answer to hello: before it, the client has nothing yet that it could move.
+		if (this.#away !== undefined) queueMicrotask(() => this.#tellAway());
 	}
 
 	/** Who this client is, if it subscribes to just this query. */
@@ -149,7 +153,13 @@ export class Connection implements RequestsPort {
 
 	/** Asks the client to go elsewhere, if it understands that. */
 	goaway(data: GoawayData): void {
-		if (this.#hello?.features?.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
+		this.#away = data;
+		this.#tellAway();
+	}
+
+	#tellAway(): void {
+		if (this.#away === undefined || !this.#hello?.features?.includes('goaway')) return;
+		this.send(encodePush('goaway', encodePayload(this.#away)));
 	}
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */

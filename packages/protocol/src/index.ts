@@ -31,6 +31,7 @@ export type {
 	KeyWatchStatus,
 	RegistrationStatus,
 	StatusReply,
+	SupervisionStatus,
 	WatcherStatus,
 	WatchStatus,
 } from './func-map.ts';

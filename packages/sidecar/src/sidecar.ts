@@ -12,6 +12,7 @@ import {
 	type ServiceSource,
 	type SnapshotSource,
 	type StatusReply,
+	type SupervisionStatus,
 	type WatchStatus,
 } from '@spock/protocol';
 import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
@@ -81,6 +82,8 @@ export interface SidecarOptions {
 	readonly limits?: SidecarLimits;
 	/** Takes the place of the sidecar that listens at the first path, if there is one. Default: refuses to start there. */
 	readonly takeOver?: TakeOverOptions;
+	/** Who keeps this process running, for status. Default: nobody. */
+	readonly supervision?: SupervisionStatus;
 	/** Binds an address. Default: a socket of this process. */
 	readonly listener?: typeof listen;
 	/** Told what happens, to count and log it. */
@@ -246,7 +249,7 @@ class SpockSidecar implements Sidecar {
 	}
 
 	status(): StatusReply {
-		const { source } = this.#options;
+		const { source, supervision } = this.#options;
 		return {
 			sidecar: SIDECAR_VERSION,
 			instance: this.instance,
@@ -260,6 +263,7 @@ class SpockSidecar implements Sidecar {
 			watches: source.watches(),
 			registrations: this.#options.registrations?.list() ?? [],
 			keyWatches: source.keyWatches?.() ?? [],
+			...(supervision && { supervision }),
 			counters: this.#registry.counters(),
 		};
 	}

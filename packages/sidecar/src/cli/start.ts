@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-
 import {
 	type Backend,
 	BackendSource,
@@ -11,7 +9,6 @@ import {
 import { systemClock } from '@spock/protocol/internal';
 import { defaultSocketPath, POD_SOCKET_DIRECTORY, parseHostPort } from '@spock/protocol/node';
 import type { Logger } from 'pino';
-import { parse } from 'yaml';
 
 import { AdminServer } from '../admin/admin-server.ts';
 import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
@@ -27,10 +24,11 @@ import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery, logTakeOver } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { findPredecessor } from './find-predecessor.ts';
+import { DEFAULT_LOG_LEVEL, isPretty } from './log-format.ts';
 import { createLogger } from './logger.ts';
-import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
+import type { Resolved } from './resolve-settings.ts';
 import { sourceOptionsOf } from './source-options.ts';
-import { print } from './with-client.ts';
+import { Supervised } from './supervise/supervised.ts';
 
 /** Whoever presses Ctrl-C sits there and waits. */
 const TERMINAL_DRAIN_TIMEOUT_MS = 2000;
@@ -39,33 +37,29 @@ const DEFAULT_WARM_UP_MS = 30_000;
 
 type Settings = ReadonlyMap<string, Resolved>;
 
-/** Flags that are no settings. */
-interface StartFlags extends Readonly<Record<string, unknown>> {
-	readonly config?: string;
-	readonly printConfig?: boolean;
-	readonly json?: boolean;
-}
-
-/** `sidecar start`: runs until a signal. Gives the exit code. */
-export async function start(flags: StartFlags): Promise<number> {
-	const { env } = process;
-	const file = flags.config ?? env['SPOCK_CONFIG'];
-	const values = file === undefined ? undefined : { name: file, values: readConfig(file) };
-	const settings = resolveSettings({ flags, env, ...(values && { file: values }) });
-	if (flags.printConfig) {
-		print(flags.json ? JSON.stringify(settingsAsJson(settings), null, 2) : describeSettings(settings));
-		return EXIT.ok;
-	}
-	const isTerminal = process.stdout.isTTY === true;
-	const format = text(settings, 'logFormat') ?? 'auto';
+/** `sidecar start` in this process: runs until a signal. Gives the exit code. */
+export async function start(settings: Settings, isTerminal: boolean, isSupervised: boolean): Promise<number> {
 	const log = createLogger(
-		text(settings, 'logLevel') ?? 'info',
-		format === 'pretty' || (format === 'auto' && isTerminal) ? 'pretty' : 'json',
+		text(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
+		isPretty(settings, isTerminal) ? 'pretty' : 'json',
 	);
-	return run(settings, log, isTerminal);
+	if (!isSupervised) return run(settings, log, isTerminal, undefined);
+	// All that `run` needs is loaded by now: a standby waits here.
+	const supervised = await Supervised.activated();
+	if (supervised === undefined) return EXIT.ok;
+	try {
+		return await run(settings, log, isTerminal, supervised);
+	} finally {
+		supervised.close();
+	}
 }
 
-async function run(settings: Settings, log: Logger, isTerminal: boolean): Promise<number> {
+async function run(
+	settings: Settings,
+	log: Logger,
+	isTerminal: boolean,
+	supervised: Supervised | undefined,
+): Promise<number> {
 	const metrics = new SidecarMetrics();
 	const onEvent = (event: DiscoveryEvent): void => {
 		logDiscovery(log, event);
@@ -82,16 +76,22 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 		const listen = listenAddresses(settings);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
-		const takeOver = takeOverOf(settings, log);
+		// A worker that is started again takes nobody's place but that of the one before it.
+		const takeOver = (supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOf(settings, first, log);
 		return createSidecar({
 			source,
 			...(takeOver && { takeOver }),
+			...(supervised && { listener: supervised.listen, supervision: supervised.supervision }),
 			...(registrations && { registrations }),
 			listen,
 			limits: limitsOf(settings, isTerminal),
 			observer: both(connectionLog(log), metrics, (phase) => {
 				// The port is for whoever has taken this place.
-				if (phase === 'handing over') void admin?.close();
+				if (phase === 'handing over') {
+					void admin?.close();
+					supervised?.replaced();
+				}
+				if (phase === 'serving') supervised?.serving();
 			}),
 		});
 	});
@@ -101,6 +101,15 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 		keyWatches: () => source.keyWatches().length,
 		isReady: () => sidecar.readiness().ready,
 	});
+	if (supervised !== undefined) {
+		metrics.supervised(supervised.supervision);
+		// Nobody new can come: who is there is served until the next sidecar stands at the path, or until it is late.
+		supervised.lost = () => {
+			log.error('the supervisor has died: ending');
+			if (sidecar.status().phase === 'serving') sidecar.replaced();
+			else sidecar.terminate();
+		};
+	}
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
 	const onSignal = (signal: NodeJS.Signals): void => {
 		log.info({ signal }, `${signal}: ending`);
@@ -201,8 +210,9 @@ function listenAddresses(settings: Settings): SidecarListen[] {
 	return listen;
 }
 
-function takeOverOf(settings: Settings, log: Logger): TakeOverOptions | undefined {
+function takeOverOf(settings: Settings, { address }: SidecarListen, log: Logger): TakeOverOptions | undefined {
 	if (settings.get('takeOver')?.value !== true) return undefined;
+	if (!('path' in address)) throw new Error('there is no path to take over: --take-over needs --socket');
 	const warmUpMs = integer(settings, 'takeOverWarmUpMs') ?? DEFAULT_WARM_UP_MS;
 	return { find: findPredecessor, warmUpMs, told: (event) => logTakeOver(log, event) };
 }
@@ -222,21 +232,6 @@ function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
 		...(connectionsMax !== undefined && { connectionsMax }),
 		...(policy && { policy }),
 	};
-}
-
-function readConfig(file: string): Readonly<Record<string, unknown>> {
-	let values: unknown;
-	try {
-		values = parse(readFileSync(file, 'utf8'));
-	} catch (error) {
-		throw new CommandError(EXIT.usage, `the config file ${file} cannot be read: ${(error as Error).message}`, {
-			cause: error,
-		});
-	}
-	if (typeof values !== 'object' || values === null || Array.isArray(values)) {
-		throw new CommandError(EXIT.usage, `the config file ${file} must be an object of settings`);
-	}
-	return values as Record<string, unknown>;
 }
 
 /** A wrong setting is wrong usage, whoever found it out. */

@@ -18,6 +18,8 @@ export interface ListenOptions {
 	 * there already is taking over too, and this one is refused. Default false.
 	 */
 	readonly beside?: boolean;
+	/** Leaves what comes unread, for whoever the socket is given to. Default false. */
+	readonly pauseOnConnect?: boolean;
 	readonly accept: (socket: Socket) => void;
 }
 
@@ -59,7 +61,10 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 				'listen on 127.0.0.1, or allow it with --listen-any',
 		);
 	}
-	const server = createServer({ allowHalfOpen: true, noDelay: true }, options.accept);
+	const server = createServer(
+		{ allowHalfOpen: true, noDelay: true, pauseOnConnect: options.pauseOnConnect ?? false },
+		options.accept,
+	);
 	await bind(server, { ...address, backlog: BACKLOG });
 	const bound = server.address();
 	const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;

@@ -1,4 +1,11 @@
-import { type FuncData, type FuncName, type FuncReply, type SnapshotSource, SpockError } from '@spock/protocol';
+import {
+	type FuncData,
+	type FuncName,
+	type FuncReply,
+	type SnapshotSource,
+	SpockError,
+	type TakeOverReply,
+} from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
@@ -56,8 +63,10 @@ export interface TakeOverContext extends TakeOverOptions {
 /** Who is in place, as far as it says. */
 interface Found {
 	readonly predecessor: Predecessor;
-	/** Undefined when there is nobody to be told at the end: it hangs, or ends by itself. */
-	readonly questions: NonNullable<FuncReply<'takeOver'>> | undefined;
+	/** How long to wait until it has heard that it is replaced; undefined for one that ends by itself. */
+	readonly finishMs: number | undefined;
+	/** What it knows; undefined where it does not say. */
+	readonly questions: TakeOverReply | undefined;
 }
 
 /**
@@ -81,7 +90,7 @@ export async function takeOver(context: TakeOverContext): Promise<SnapshotSource
 		// One that has died meanwhile may have been started again: that one is not taken for the one that was asked.
 		const how = found === undefined || found.predecessor.isClosed() ? 'if free' : 'replace';
 		for (const { place } of listeners) await place?.publish(how);
-		if (found?.questions !== undefined) await tellToLeave(found.predecessor, context, found.questions);
+		if (found !== undefined) await tellToLeave(found, context);
 	} finally {
 		found?.predecessor.close();
 	}
@@ -107,15 +116,16 @@ async function find({ find, told }: TakeOverContext, address: SocketAddress): Pr
 		const questions = await predecessor.request('takeOver', { step: 'begin' }, ANSWER_MS_MAX);
 		if (questions === null) throw new Error('the sidecar in place answers takeOver with nothing: stop it first');
 		told?.({ step: 'begun', questions: questions.services.length + questions.keys.length });
-		return { predecessor, questions };
+		return { predecessor, finishMs: ANSWER_MS_MAX, questions };
 	} catch (error) {
 		if (SpockError.is(error, 'UNAVAILABLE')) {
 			told?.({ step: 'ending', questions: 0 });
-			return { predecessor, questions: undefined };
+			return { predecessor, finishMs: undefined, questions: undefined };
 		}
 		if (SpockError.is(error, 'TIMEOUT')) {
 			told?.({ step: 'hung', questions: 0 });
-			return { predecessor, questions: undefined };
+			// It has not answered the last question either: it reads this one when it wakes up.
+			return { predecessor, finishMs: 1, questions: undefined };
 		}
 		predecessor.close();
 		if (!SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
@@ -125,17 +135,14 @@ async function find({ find, told }: TakeOverContext, address: SocketAddress): Pr
 }
 
 /** The place is taken: what goes wrong from here on does not undo that. */
-async function tellToLeave(
-	predecessor: Predecessor,
-	{ told }: TakeOverContext,
-	{ services, keys }: NonNullable<FuncReply<'takeOver'>>,
-): Promise<void> {
-	const questions = services.length + keys.length;
+async function tellToLeave({ predecessor, finishMs, questions }: Found, { told }: TakeOverContext): Promise<void> {
+	if (finishMs === undefined) return;
+	const count = (questions?.services.length ?? 0) + (questions?.keys.length ?? 0);
 	try {
-		await predecessor.request('takeOver', { step: 'finish' }, ANSWER_MS_MAX);
-		told?.({ step: 'finished', questions });
+		await predecessor.request('takeOver', { step: 'finish' }, finishMs);
+		told?.({ step: 'finished', questions: count });
 	} catch {
-		// It has died, or hangs: it reads what it was asked when it wakes up.
-		told?.({ step: 'hung', questions });
+		// It has died, or hangs: then it was told already, or is now.
+		if (questions !== undefined) told?.({ step: 'hung', questions: count });
 	}
 }

@@ -6,6 +6,8 @@ import type { SidecarSource } from '../sidecar.ts';
 /** Questions asked at once: a registry must not feel a take-over. */
 const QUESTIONS_AT_ONCE = 64;
 
+const ASK_AGAIN_MS = 100;
+
 /** What is warmed up, within which time. */
 export interface WarmUp {
 	readonly source: SidecarSource;
@@ -37,7 +39,7 @@ export async function warmUp(
 	const ask = async (): Promise<void> => {
 		for (let next = questions.pop(); next !== undefined; next = questions.pop()) {
 			const { name } = next;
-			await next.ask().catch((error: unknown) => {
+			await untilAnswered(next.ask, clock, deadlineMs, signal).catch((error: unknown) => {
 				signal.throwIfAborted();
 				const { code, message } = SpockError.from(error);
 				throw new Error(
@@ -49,6 +51,25 @@ export async function warmUp(
 	};
 	await Promise.all(Array.from({ length: QUESTIONS_AT_ONCE }, ask));
 	return atMost(clock, deadlineMs - clock.now(), answered);
+}
+
+/** What waiting can mend is asked again, for as long as there is time. */
+async function untilAnswered(
+	ask: () => Promise<unknown>,
+	clock: Clock,
+	deadlineMs: number,
+	signal: AbortSignal,
+): Promise<void> {
+	for (;;) {
+		try {
+			await ask();
+			return;
+		} catch (error) {
+			signal.throwIfAborted();
+			if (!SpockError.from(error).retryable || clock.now() + ASK_AGAIN_MS >= deadlineMs) throw error;
+		}
+		await new Promise<void>((resolve) => clock.setTimeout(resolve, ASK_AGAIN_MS));
+	}
 }
 
 /** What comes within this time; undefined after it. */

@@ -43,24 +43,28 @@ export async function start(settings: Settings, isTerminal: boolean, isSupervise
 		text(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
 		isPretty(settings, isTerminal) ? 'pretty' : 'json',
 	);
-	if (!isSupervised) return run(settings, log, isTerminal, undefined);
-	// All that `run` needs is loaded by now: a standby waits here.
+	const metrics = new SidecarMetrics();
+	if (!isSupervised) return run(settings, { log, metrics, isTerminal, supervised: undefined });
+	// All that `run` needs is loaded and made by now, and nothing is open: a standby waits here.
 	const supervised = await Supervised.activated();
 	if (supervised === undefined) return EXIT.ok;
 	try {
-		return await run(settings, log, isTerminal, supervised);
+		return await run(settings, { log, metrics, isTerminal, supervised });
 	} finally {
 		supervised.close();
 	}
 }
 
-async function run(
-	settings: Settings,
-	log: Logger,
-	isTerminal: boolean,
-	supervised: Supervised | undefined,
-): Promise<number> {
-	const metrics = new SidecarMetrics();
+/** What is made before a standby waits. */
+interface Prepared {
+	readonly log: Logger;
+	readonly metrics: SidecarMetrics;
+	readonly isTerminal: boolean;
+	/** Undefined where nobody supervises this process. */
+	readonly supervised: Supervised | undefined;
+}
+
+async function run(settings: Settings, { log, metrics, isTerminal, supervised }: Prepared): Promise<number> {
 	const onEvent = (event: DiscoveryEvent): void => {
 		logDiscovery(log, event);
 		metrics.discovered(event);
@@ -118,10 +122,11 @@ async function run(
 	process.on('SIGTERM', onSignal);
 	process.on('SIGINT', onSignal);
 	try {
-		const isTakingOver = settings.get('takeOver')?.value === true;
-		if (!isTakingOver) admin = await startAdmin(settings, sidecar, metrics, log);
+		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
+		const isAdminLast = settings.get('takeOver')?.value === true || supervised !== undefined;
+		if (!isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
 		const addresses = await sidecar.start();
-		if (isTakingOver) admin = await startAdmin(settings, sidecar, metrics, log);
+		if (isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
 		// A signal may have come while it was binding: then there is nothing to announce.
 		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
 		return await sidecar.ended;

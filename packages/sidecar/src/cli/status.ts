@@ -38,7 +38,7 @@ export function formatStatus(reply: StatusReply): string {
 function formatSupervision({ pid, restarts, lastExit }: SupervisionStatus): string {
 	const how = lastExit === null ? '' : `, the last by ${lastExit.signal ?? `exit code ${lastExit.code}`}`;
 	const when = lastExit === null ? '' : ` at ${new Date(lastExit.at).toISOString()}`;
-	return `supervisor   pid ${pid}, ${restarts} crashes${how}${when}`;
+	return `supervisor   pid ${pid}, ${restarts} ${restarts === 1 ? 'crash' : 'crashes'}${how}${when}`;
 }
 
 function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): string[] {

@@ -43,6 +43,7 @@ export async function supervise(settings: SuperviseSettings): Promise<number> {
 				hangMs,
 				standby,
 				crashed: (report) => log.crashed(report),
+				prepared: (pid) => log.prepared(pid),
 				hung: (pid) => log.hung(pid),
 				ended: resolve,
 			});

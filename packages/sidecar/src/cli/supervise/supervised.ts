@@ -46,6 +46,7 @@ export class Supervised {
 			};
 			process.on('message', onMessage);
 			process.on('disconnect', onDisconnect);
+			process.send?.({ type: 'loaded' } satisfies ToSupervisor, undefined, undefined, () => undefined);
 		});
 	}
 

@@ -24,6 +24,10 @@ export class SupervisorLog {
 		this.#write('error', { worker: pid, code, signal, restarts, restartMs }, `the worker has ended (${how}); ${next}`);
 	}
 
+	prepared(pid: number): void {
+		this.#write('debug', { standby: pid }, 'a standby is ready');
+	}
+
 	hung(pid: number): void {
 		this.#write('error', { worker: pid }, 'the worker does not answer: it is killed');
 	}

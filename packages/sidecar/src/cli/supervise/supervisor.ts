@@ -45,6 +45,8 @@ export interface SupervisorOptions {
 	/** A worker that is silent for this long is killed; 0: never. */
 	readonly hangMs: number;
 	readonly crashed: (report: CrashReport) => void;
+	/** A standby has loaded. */
+	readonly prepared: (pid: number) => void;
 	/** A worker hangs, and is killed. */
 	readonly hung: (pid: number) => void;
 	/** Called once, with the exit code of the process. */
@@ -95,6 +97,8 @@ export class Supervisor implements WorkerEvents {
 	}
 
 	message(worker: WorkerProcess, message: ToSupervisor): void {
+		if (worker === this.#standby && message.type === 'loaded') this.#options.prepared(worker.pid);
+		if (message.type === 'taken') this.#options.sockets.taken(worker);
 		if (worker !== this.#worker) return;
 		this.#missedPings = 0;
 		switch (message.type) {
@@ -102,17 +106,18 @@ export class Supervisor implements WorkerEvents {
 				this.#answer(worker, message);
 				return;
 			case 'accepting':
-				this.#options.sockets.sendTo((accepted) => worker.sendSocket(accepted));
+				this.#options.sockets.sendTo(worker);
 				return;
 			case 'serving':
+				// Not before: whoever loads, or asks a registry for the first time, is not expected to answer.
+				this.#armPing();
 				this.#handle('served');
-				return;
-			case 'taken':
-				this.#options.sockets.taken();
 				return;
 			case 'replaced':
 				this.#handle('replaced');
 				return;
+			case 'taken':
+			case 'loaded':
 			case 'pong':
 				return;
 		}
@@ -132,6 +137,10 @@ export class Supervisor implements WorkerEvents {
 		this.#exit = { ...exit, pid: worker.pid };
 		this.#lastExit = { ...exit, at: clock.wallNow() };
 		this.#handle('gone');
+	}
+
+	silent(worker: WorkerProcess): void {
+		this.#options.sockets.gone(worker);
 	}
 
 	#handle(event: SupervisorEvent): void {
@@ -189,8 +198,6 @@ export class Supervisor implements WorkerEvents {
 			type: 'activate',
 			supervision: { pid, restarts: this.#restarts, lastExit: this.#lastExit },
 		});
-		this.#missedPings = 0;
-		this.#armPing();
 	}
 
 	/** Counts a crash, decides how long the next start waits, and tells. */

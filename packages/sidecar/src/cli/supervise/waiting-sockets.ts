@@ -9,14 +9,20 @@ export interface Accepted {
 	readonly listener: number;
 }
 
+/** Who takes connections. */
+export interface SocketTaker {
+	/** Passes a connection on, and keeps it open here. */
+	sendSocket(accepted: Accepted): void;
+}
+
 /**
- * Connections on their way to the worker, one at a time: what was sent to a worker that dies before it has taken it is lost,
- * and then at most one is. While there is no worker they wait, unread, so that the next one gets every byte.
+ * Connections on their way to the worker, one at a time. While there is no worker they wait, unread, so that the next one
+ * gets every byte; what was sent to a worker that dies before it has taken it is sent to the next one.
  */
 export class WaitingSockets {
 	readonly #waiting: Accepted[] = [];
-	#send: ((accepted: Accepted) => void) | undefined;
-	#isTaking = false;
+	#taker: SocketTaker | undefined;
+	#sent: { readonly accepted: Accepted; readonly taker: SocketTaker } | undefined;
 
 	add(accepted: Accepted): void {
 		if (this.#waiting.length >= WAITING_MAX) {
@@ -30,34 +36,47 @@ export class WaitingSockets {
 	}
 
 	/** There is a worker that takes them. */
-	sendTo(send: (accepted: Accepted) => void): void {
-		this.#send = send;
-		this.#isTaking = false;
+	sendTo(taker: SocketTaker): void {
+		this.#taker = taker;
 		this.#next();
 	}
 
 	/** The worker has the last one. */
-	taken(): void {
-		this.#isTaking = false;
+	taken(taker: SocketTaker): void {
+		if (this.#sent?.taker !== taker) return;
+		// Only this process's end of it is closed.
+		this.#sent.accepted.socket.destroy();
+		this.#sent = undefined;
 		this.#next();
 	}
 
-	/** There is no worker. */
+	/** The worker has ended; what it has said before may still come. */
 	hold(): void {
-		this.#send = undefined;
+		this.#taker = undefined;
+	}
+
+	/** Everything that the worker has said has been told: what it has not taken is for the next. */
+	gone(taker: SocketTaker): void {
+		if (this.#taker === taker) this.hold();
+		if (this.#sent?.taker !== taker) return;
+		this.#waiting.unshift(this.#sent.accepted);
+		this.#sent = undefined;
+		this.#next();
 	}
 
 	/** Nobody will take them any more. */
 	destroy(): void {
 		this.hold();
 		for (const { socket } of this.#waiting.splice(0)) socket.destroy();
+		this.#sent?.accepted.socket.destroy();
 	}
 
 	#next(): void {
-		if (this.#send === undefined || this.#isTaking) return;
-		const next = this.#waiting.shift();
-		if (next === undefined) return;
-		this.#isTaking = true;
-		this.#send(next);
+		const taker = this.#taker;
+		if (taker === undefined || this.#sent !== undefined) return;
+		const accepted = this.#waiting.shift();
+		if (accepted === undefined) return;
+		this.#sent = { accepted, taker };
+		taker.sendSocket(accepted);
 	}
 }

@@ -34,6 +34,8 @@ export type ToWorker =
 /** From a worker to its supervisor. */
 export type ToSupervisor =
 	| { readonly type: 'question'; readonly id: number; readonly question: Question }
+	/** It has loaded, and waits to be activated. */
+	| { readonly type: 'loaded' }
 	/** It listens somewhere: sockets may come. */
 	| { readonly type: 'accepting' }
 	/** It listens everywhere, and serves. */

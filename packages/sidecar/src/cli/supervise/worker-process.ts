@@ -8,10 +8,13 @@ export interface Exit {
 	readonly signal: NodeJS.Signals | null;
 }
 
-/** What a worker's process tells. After `exited` nothing is told. */
+/** What a worker's process tells. */
 export interface WorkerEvents {
+	/** May also come after its end, as long as it is not `silent`. */
 	message(worker: WorkerProcess, message: ToSupervisor): void;
 	exited(worker: WorkerProcess, exit: Exit): void;
+	/** Everything that it has said has been told. */
+	silent(worker: WorkerProcess): void;
 }
 
 /** A worker's process: it loads, and opens nothing before it is activated. */
@@ -30,10 +33,16 @@ export class WorkerProcess {
 			if (this.#hasExited) return;
 			this.#hasExited = true;
 			events.exited(this, exit);
+			// What it wrote before its end is read in the next turn. `disconnect` is not waited for: Node does not tell it when
+			// a socket was on its way, and keeps the channel.
+			setImmediate(() =>
+				setImmediate(() => {
+					if (this.#child.connected) this.#child.disconnect();
+					events.silent(this);
+				}),
+			);
 		};
-		this.#child.on('message', (message) => {
-			if (!this.#hasExited) events.message(this, message as ToSupervisor);
-		});
+		this.#child.on('message', (message) => events.message(this, message as ToSupervisor));
 		this.#child.on('exit', (code, signal) => exited({ code, signal }));
 		// It could not be started: the same as one that ended at once.
 		this.#child.on('error', () => {
@@ -50,15 +59,10 @@ export class WorkerProcess {
 		if (this.#child.connected) this.#child.send(message, () => undefined);
 	}
 
-	/** Gives a connection away; it is gone if the worker dies meanwhile. */
+	/** Passes a connection on, and keeps it open here. To a worker that has died it is not passed; `silent` follows, or came. */
 	sendSocket({ socket, listener }: Accepted): void {
 		const message: ToWorker = { type: 'socket', listener };
-		if (!this.#child.connected) socket.destroy();
-		else {
-			this.#child.send(message, socket, {}, (error) => {
-				if (error !== null) socket.destroy();
-			});
-		}
+		if (this.#child.connected) this.#child.send(message, socket, { keepOpen: true }, () => undefined);
 	}
 
 	kill(signal: NodeJS.Signals): void {

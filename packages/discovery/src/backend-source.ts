@@ -189,6 +189,11 @@ export class BackendSource implements ServiceSource {
 		return this.#keys?.watches(keyWatchStatus) ?? [];
 	}
 
+	/** Another process writes the state directory from now on: what is not written yet is, and then nothing more. Idempotent. */
+	async release(): Promise<void> {
+		await this.#state?.close();
+	}
+
 	/** The health of the registry. */
 	status(): BackendStatus {
 		return this.#backend.status();

@@ -8,6 +8,7 @@ import type {
 	RegistrationReply,
 	ReportServiceData,
 } from './registration.ts';
+import type { TakeOverData, TakeOverReply } from './take-over.ts';
 
 /** What a client says of itself, as its first request. */
 export interface HelloData {
@@ -107,6 +108,16 @@ export interface RegistrationStatus extends RegistrationReply {
 	readonly note?: string;
 }
 
+/** Who keeps a sidecar running, and what became of the processes before this one. */
+export interface SupervisionStatus {
+	/** Process id of the supervisor. */
+	readonly pid: number;
+	/** Workers that have crashed since it started. */
+	readonly restarts: number;
+	/** How the last one ended, `at` in milliseconds since 1970; null when none has. */
+	readonly lastExit: { readonly code: number | null; readonly signal: string | null; readonly at: number } | null;
+}
+
 /** What `sidecar status` prints. */
 export interface StatusReply {
 	readonly sidecar: string;
@@ -127,6 +138,8 @@ export interface StatusReply {
 	readonly registrations: readonly RegistrationStatus[];
 	/** Keys and prefixes being watched. */
 	readonly keyWatches: readonly KeyWatchStatus[];
+	/** There if the sidecar runs under a supervisor. */
+	readonly supervision?: SupervisionStatus;
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
 }
@@ -204,6 +217,8 @@ export interface FuncMap {
 	unwatchKey: { data: KeyQuery; reply: null };
 	status: { data: null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
+	/** Null is the answer to `finish`. */
+	takeOver: { data: TakeOverData; reply: TakeOverReply | null };
 }
 
 /** The name of a function of the protocol. */

@@ -31,6 +31,7 @@ export type {
 	KeyWatchStatus,
 	RegistrationStatus,
 	StatusReply,
+	SupervisionStatus,
 	WatcherStatus,
 	WatchStatus,
 } from './func-map.ts';
@@ -92,5 +93,6 @@ export type {
 	WatchedSource,
 } from './service-source.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
+export type { TakeOverData, TakeOverReply } from './take-over.ts';
 export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './validate-func-data.ts';
 export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';

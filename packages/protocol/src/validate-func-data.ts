@@ -4,6 +4,7 @@ import { isObject } from './is-object.ts';
 import type { KeyQuery } from './key-model.ts';
 import { FRAME_BYTES_MAX_FLOOR, NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import { SpockError } from './spock-error.ts';
+import { validateTakeOver } from './take-over.ts';
 import { validateDeregistration, validateRegistration, validateReport } from './validate-registration.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -38,6 +39,7 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	unwatchKey: validateKeyQuery,
 	status: () => null,
 	explain: validateQuery,
+	takeOver: validateTakeOver,
 };
 
 /**

@@ -1,10 +1,19 @@
 import type { MachineTable } from '@spock/protocol/internal';
 
-export type LifecycleState = 'starting' | 'serving' | 'grace' | 'waiting for clients' | 'stopping' | 'stopped';
+export type LifecycleState =
+	| 'starting'
+	| 'serving'
+	| 'handing over'
+	| 'handed over'
+	| 'grace'
+	| 'waiting for clients'
+	| 'stopping'
+	| 'stopped';
 export type LifecycleEvent =
 	| 'bound'
 	| 'bind failed'
 	| 'terminate'
+	| 'replaced'
 	| 'grace over, no clients'
 	| 'grace over, clients'
 	| 'last client left'
@@ -15,6 +24,8 @@ export type LifecycleAction =
 	| 'ready'
 	| 'not ready'
 	| 'start the minimum grace'
+	| 'send clients away'
+	| 'start the linger'
 	| 'close all'
 	| 'destroy all'
 	| 'flush'
@@ -25,12 +36,16 @@ export type LifecycleAction =
  * The life of a sidecar's process. SIGTERM reaches every container of a pod at once, and the sidecar must outlive the app's
  * last lookup: so it goes on serving, and accepting, in `grace` and while it waits for its clients. The drain deadline
  * ends the wait for a client that never leaves.
+ *
+ * `replaced`: another sidecar stands in its place. Clients are sent there at once; in `handing over` those may still come
+ * that had connected before, in `handed over` it waits for the last one. A signal then finds it leaving already.
  */
 export const lifecycleMachine: MachineTable<LifecycleState, LifecycleEvent, LifecycleAction> = {
 	starting: {
 		bound: ['serving', 'ready'],
 		'bind failed': ['stopped', 'exit 1'],
 		terminate: ['stopping', 'close all'],
+		replaced: null,
 		'grace over, no clients': null,
 		'grace over, clients': null,
 		'last client left': null,
@@ -42,6 +57,7 @@ export const lifecycleMachine: MachineTable<LifecycleState, LifecycleEvent, Life
 		bound: null,
 		'bind failed': null,
 		terminate: ['grace', 'not ready', 'start the minimum grace'],
+		replaced: ['handing over', 'not ready', 'send clients away', 'start the linger'],
 		'grace over, no clients': null,
 		'grace over, clients': null,
 		'last client left': null,
@@ -49,10 +65,35 @@ export const lifecycleMachine: MachineTable<LifecycleState, LifecycleEvent, Life
 		'second signal': null,
 		'all closed': null,
 	},
+	'handing over': {
+		bound: null,
+		'bind failed': null,
+		terminate: ['grace'],
+		replaced: null,
+		'grace over, no clients': ['stopping', 'close all'],
+		'grace over, clients': ['handed over'],
+		'last client left': null,
+		'drain deadline': ['stopping', 'close all'],
+		'second signal': null,
+		'all closed': null,
+	},
+	'handed over': {
+		bound: null,
+		'bind failed': null,
+		terminate: ['waiting for clients'],
+		replaced: null,
+		'grace over, no clients': null,
+		'grace over, clients': null,
+		'last client left': ['stopping', 'close all'],
+		'drain deadline': ['stopping', 'close all'],
+		'second signal': null,
+		'all closed': null,
+	},
 	grace: {
 		bound: null,
 		'bind failed': null,
 		terminate: null,
+		replaced: null,
 		'grace over, no clients': ['stopping', 'close all'],
 		'grace over, clients': ['waiting for clients'],
 		'last client left': null,
@@ -64,6 +105,7 @@ export const lifecycleMachine: MachineTable<LifecycleState, LifecycleEvent, Life
 		bound: null,
 		'bind failed': null,
 		terminate: null,
+		replaced: null,
 		'grace over, no clients': null,
 		'grace over, clients': null,
 		'last client left': ['stopping', 'close all'],
@@ -75,6 +117,7 @@ export const lifecycleMachine: MachineTable<LifecycleState, LifecycleEvent, Life
 		bound: null,
 		'bind failed': null,
 		terminate: null,
+		replaced: null,
 		'grace over, no clients': null,
 		'grace over, clients': null,
 		'last client left': null,
@@ -86,6 +129,7 @@ export const lifecycleMachine: MachineTable<LifecycleState, LifecycleEvent, Life
 		bound: null,
 		'bind failed': null,
 		terminate: null,
+		replaced: null,
 		'grace over, no clients': null,
 		'grace over, clients': null,
 		'last client left': null,

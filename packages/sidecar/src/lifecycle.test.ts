@@ -15,6 +15,14 @@ const CELLS: Readonly<Record<string, string>> = {
 	'starting + terminate': 'stopping: close all',
 	'starting + second signal': 'stopped: exit 1',
 	'serving + terminate': 'grace: not ready, start the minimum grace',
+	'serving + replaced': 'handing over: not ready, send clients away, start the linger',
+	'handing over + terminate': 'grace: ',
+	'handing over + grace over, no clients': 'stopping: close all',
+	'handing over + grace over, clients': 'handed over: ',
+	'handing over + drain deadline': 'stopping: close all',
+	'handed over + terminate': 'waiting for clients: ',
+	'handed over + last client left': 'stopping: close all',
+	'handed over + drain deadline': 'stopping: close all',
 	'grace + grace over, no clients': 'stopping: close all',
 	'grace + grace over, clients': 'waiting for clients: ',
 	'grace + drain deadline': 'stopping: close all',
@@ -53,6 +61,7 @@ function started(graceMs: number, drainTimeoutMs = 25_000) {
 			if (clients === 0) finishClosing();
 			return closed;
 		},
+		sendAway: () => seen.push('send clients away'),
 		destroyAll: () => {
 			seen.push('destroy all');
 			clients = 0;
@@ -125,5 +134,30 @@ describe('Lifecycle', () => {
 		expect(seen).toContain('destroy all');
 		expect(seen.at(-1)).toBe('exit 0');
 		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('one that is replaced sends its clients away at once, and leaves with the last; a signal meanwhile is the first', async () => {
+		const { clock, seen, lifecycle, setClients } = started(5000);
+		setClients(1);
+		lifecycle.handle('replaced');
+		expect(seen).toEqual(['handing over', 'send clients away']);
+		await clock.advance(100);
+		expect(seen.at(-1)).toBe('handed over');
+		lifecycle.terminate();
+		expect(seen.at(-1)).toBe('waiting for clients');
+		setClients(0);
+		await settle();
+		expect(seen).not.toContain('destroy all');
+		expect(seen.at(-1)).toBe('exit 0');
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('one that is replaced lingers for those that had connected before', async () => {
+		const { clock, seen, lifecycle } = started(0);
+		lifecycle.handle('replaced');
+		await clock.advance(99);
+		expect(seen.at(-1)).toBe('send clients away');
+		await clock.advance(1);
+		expect(seen.at(-1)).toBe('exit 0');
 	});
 });

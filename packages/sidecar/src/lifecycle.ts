@@ -7,8 +7,14 @@ import {
 	lifecycleMachine,
 } from './lifecycle-machine.ts';
 
+/** Where nobody has asked it to end yet. */
+const FIRST_SIGNAL: ReadonlySet<LifecycleState> = new Set(['starting', 'serving', 'handing over', 'handed over']);
+
 /** After the drain deadline clients are asked to leave; after this many milliseconds more they are cut off. */
 const LAST_WORDS_MS = 1000;
+
+/** After it was replaced: who had connected before is accepted and told where to go, for this many milliseconds. */
+const LINGER_MS = 100;
 
 /** What a life cycle acts on. */
 export interface LifecycleOptions {
@@ -21,6 +27,8 @@ export interface LifecycleOptions {
 	/** Stops accepting, ends every connection when it has been answered, releases everything; then `allClosed`. */
 	readonly closeAll: () => Promise<void>;
 	readonly destroyAll: () => void;
+	/** Asks every client to move to whoever has taken this place. */
+	readonly sendAway: () => void;
 	readonly phase: (state: LifecycleState) => void;
 	/** Called once, at the very end. */
 	readonly ended: (exitCode: 0 | 1) => void;
@@ -52,21 +60,24 @@ export class Lifecycle {
 
 	/** The first request to end drains; the second ends at once. */
 	terminate(): void {
-		this.handle(this.#state === 'starting' || this.#state === 'serving' ? 'terminate' : 'second signal');
+		this.handle(FIRST_SIGNAL.has(this.#state) ? 'terminate' : 'second signal');
 	}
 
 	#act(action: LifecycleAction): void {
-		const { clock, graceMs, drainTimeoutMs, clients, closeAll, destroyAll, ended } = this.#options;
+		const { clock, graceMs, closeAll, destroyAll, sendAway, ended } = this.#options;
 		switch (action) {
 			case 'ready':
 			case 'not ready':
 				// Readiness is read off the state.
 				return;
 			case 'start the minimum grace':
-				this.#armDeadline(drainTimeoutMs);
-				this.#graceTimer = clock.setTimeout(() => {
-					this.handle(clients() === 0 ? 'grace over, no clients' : 'grace over, clients');
-				}, graceMs);
+				this.#startGrace(graceMs);
+				return;
+			case 'send clients away':
+				sendAway();
+				return;
+			case 'start the linger':
+				this.#startGrace(LINGER_MS);
 				return;
 			case 'close all':
 				clock.clearTimeout(this.#graceTimer);
@@ -101,6 +112,14 @@ export class Lifecycle {
 			() => this.handle('all closed'),
 			() => this.handle('second signal'),
 		);
+	}
+
+	#startGrace(graceMs: number): void {
+		const { clock, drainTimeoutMs, clients } = this.#options;
+		this.#armDeadline(drainTimeoutMs);
+		this.#graceTimer = clock.setTimeout(() => {
+			this.handle(clients() === 0 ? 'grace over, no clients' : 'grace over, clients');
+		}, graceMs);
 	}
 
 	#armDeadline(delayMs: number): void {

@@ -61,4 +61,6 @@ export interface SidecarObserver {
 	/** A handler threw something that is no SpockError: a fault of ours, with its cause. */
 	fault?(func: string, cause: unknown): void;
 	phase?(phase: string): void;
+	/** The place that a successor took and lost could not be taken back: nobody can connect any more. */
+	placeLost?(error: unknown): void;
 }

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 
 import type { Registrations } from '@spock/discovery';
-import type {
-	BackendStatus,
-	KeyWatchStatus,
-	ServiceSource,
-	SnapshotSource,
-	StatusReply,
-	WatchStatus,
+import {
+	type BackendStatus,
+	type KeyQuery,
+	type KeyWatchStatus,
+	normaliseKeyQuery,
+	normaliseQuery,
+	type ServiceQuery,
+	type ServiceSource,
+	type SnapshotSource,
+	type StatusReply,
+	type SupervisionStatus,
+	type WatchStatus,
 } from '@spock/protocol';
 import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
@@ -21,6 +27,7 @@ import { listServicesHandler } from './handlers/list-services.ts';
 import { pingHandler } from './handlers/ping.ts';
 import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './handlers/register-service.ts';
 import { statusHandler } from './handlers/status.ts';
+import { takeOverHandler } from './handlers/take-over.ts';
 import { unwatchKeyHandler } from './handlers/unwatch-key.ts';
 import { unwatchServiceHandler } from './handlers/unwatch-service.ts';
 import { watchKeyHandler } from './handlers/watch-key.ts';
@@ -34,6 +41,8 @@ import { type Listener, listen } from './server/listener.ts';
 import { RequestMemo } from './server/request-memo.ts';
 import type { TlsFailure, TlsListen, TlsServerOptions } from './server/tls-server.ts';
 import type { SidecarObserver } from './sidecar-observer.ts';
+import { HandOver } from './take-over/hand-over.ts';
+import { type ListenPlace, type TakeOverOptions, takeOver } from './take-over/take-over.ts';
 import { SIDECAR_VERSION } from './version.ts';
 
 /** What a sidecar tells clients to give it before it cuts them off, in milliseconds. */
@@ -47,6 +56,8 @@ export interface SidecarSource extends ServiceSource {
 	/** Left out by a source without keys. */
 	keyWatches?(): KeyWatchStatus[];
 	status(): BackendStatus;
+	/** Another process stands for this one from now on: nothing that outlives the process is written any more. */
+	release?(): Promise<void>;
 	/** Resolves when there is something to serve, with where it comes from. Left out: `list` is asked. */
 	probe?(): Promise<SnapshotSource>;
 }
@@ -75,6 +86,12 @@ export interface SidecarOptions {
 	/** At least one. */
 	readonly listen: readonly SidecarListen[];
 	readonly limits?: SidecarLimits;
+	/** Takes the place of the sidecar that listens at the first path, if there is one. Default: refuses to start there. */
+	readonly takeOver?: TakeOverOptions;
+	/** Who keeps this process running, for status. Default: nobody. */
+	readonly supervision?: SupervisionStatus;
+	/** Binds an address. Default: a socket of this process. */
+	readonly listener?: typeof listen;
 	/** Told what happens, to count and log it. */
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
@@ -91,6 +108,8 @@ export interface Sidecar {
 	start(): Promise<readonly string[]>;
 	/** Asks it to end: serves its clients until they have left, then `ended`. Asked twice, it ends at once. */
 	terminate(): void;
+	/** Another process stands in its place: sends the clients there, and ends when they have left. */
+	replaced(): void;
 	/** Resolves with the exit code of the process, when everything is closed. */
 	readonly ended: Promise<0 | 1>;
 	/** What `sidecar status` prints. */
@@ -133,6 +152,9 @@ class SpockSidecar implements Sidecar {
 	readonly #clock: Clock;
 	readonly #registry: ConnectionRegistry;
 	readonly #lifecycle: Lifecycle;
+	readonly #handOver: HandOver;
+	/** Ends the binding, when the process shall end before it is bound. */
+	readonly #bindingAbort = new AbortController();
 	readonly #startedAtMs: number;
 	readonly #probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX });
 	readonly #listeners: Listener[] = [];
@@ -149,6 +171,13 @@ class SpockSidecar implements Sidecar {
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
+		this.#handOver = new HandOver({
+			isServing: () => this.#lifecycle.state === 'serving',
+			places: () => this.#listeners.flatMap(({ place }) => place ?? []),
+			questions: () => questionsOf(source),
+			leave: () => this.replaced(),
+			failed: (error) => observer.placeLost?.(error),
+		});
 		const { frameBytesMax, inFlightMax, policy } = limits;
 		const dispatcher = new Dispatcher({
 			hello: helloHandler(SIDECAR_VERSION, this.instance, { frameBytesMax, inFlightMax }),
@@ -166,6 +195,7 @@ class SpockSidecar implements Sidecar {
 			unwatchKey: unwatchKeyHandler,
 			status: statusHandler(() => this.status()),
 			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
+			takeOver: takeOverHandler(this.#handOver),
 		});
 		this.#registry = new ConnectionRegistry(
 			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer, ...(defer && { defer }) },
@@ -173,7 +203,10 @@ class SpockSidecar implements Sidecar {
 				this.#emptied?.();
 				this.#lifecycle.handle('last client left');
 			},
-			(connection) => registrations?.abandon(connection),
+			(connection) => {
+				registrations?.abandon(connection);
+				this.#handOver.left(connection);
+			},
 		);
 		let end: (exitCode: 0 | 1) => void = () => undefined;
 		this.ended = new Promise((resolve) => {
@@ -190,6 +223,7 @@ class SpockSidecar implements Sidecar {
 				registrations?.close();
 				this.#registry.destroyAll();
 			},
+			sendAway: () => this.#sendAway(limits),
 			phase: (state) => {
 				observer.phase?.(state);
 				// At once, and long before the end: new work must go elsewhere while the apps finish what they have.
@@ -208,8 +242,11 @@ class SpockSidecar implements Sidecar {
 		try {
 			await this.#binding;
 		} catch (error) {
+			// Asked to end meanwhile: that it is not bound then is no failure.
+			const isAsked = this.#lifecycle.state !== 'starting';
 			await this.#closeAll();
 			this.#lifecycle.handle('bind failed');
+			if (isAsked) return [];
 			throw error;
 		}
 		this.#lifecycle.handle('bound');
@@ -225,8 +262,12 @@ class SpockSidecar implements Sidecar {
 		this.#lifecycle.terminate();
 	}
 
+	replaced(): void {
+		this.#lifecycle.handle('replaced');
+	}
+
 	status(): StatusReply {
-		const { source } = this.#options;
+		const { source, supervision } = this.#options;
 		return {
 			sidecar: SIDECAR_VERSION,
 			instance: this.instance,
@@ -241,6 +282,7 @@ class SpockSidecar implements Sidecar {
 			watches: source.watches(),
 			registrations: this.#options.registrations?.list() ?? [],
 			keyWatches: source.keyWatches?.() ?? [],
+			...(supervision && { supervision }),
 			counters: this.#registry.counters(),
 		};
 	}
@@ -299,16 +341,31 @@ class SpockSidecar implements Sidecar {
 	}
 
 	async #bind(): Promise<void> {
-		for (const { tls, ...where } of this.#options.listen) {
-			const { address, tokens, ...listenOptions } = { ...where, ...(tls && { tls: this.#tlsOptions(tls) }) };
-			this.#listeners.push(
-				await listen(address, {
-					...listenOptions,
-					backlog: this.limits.backlog,
-					accept: (socket) => this.#registry.add(socket, tokens),
-				}),
-			);
+		const { takeOver: taking, listener = listen, source } = this.#options;
+		const places = this.#options.listen.map((one) => this.#placeOf(one));
+		if (taking !== undefined) {
+			const bound = (one: Listener): void => void this.#listeners.push(one);
+			const { signal } = this.#bindingAbort;
+			const context = { ...taking, places, listen: listener, source, clock: this.#clock, signal, bound };
+			this.#answered = await takeOver(context);
+			return;
 		}
+		for (const { address, options } of places) this.#listeners.push(await listener(address, options));
+	}
+
+	#placeOf({ address, tokens, tls, ...options }: SidecarListen): ListenPlace {
+		const { backlog } = this.limits;
+		const accept = (socket: Socket): void => this.#registry.add(socket, tokens);
+		return { address, options: { ...options, ...(tls && { tls: this.#tlsOptions(tls) }), backlog, accept } };
+	}
+
+	/** Somebody else has the place: ports are let go of, because no two processes can have one; the path has changed hands. */
+	#sendAway({ drainTimeoutMs }: ResolvedLimits): void {
+		const { registrations, source } = this.#options;
+		registrations?.release();
+		void source.release?.();
+		for (const listener of this.#listeners) if (listener.place === undefined) void listener.close();
+		this.#registry.sendAway({ reason: 'upgrade', graceMs: drainTimeoutMs });
 	}
 
 	#tlsOptions(tls: TlsListen): Omit<TlsServerOptions, 'accept'> {
@@ -326,6 +383,7 @@ class SpockSidecar implements Sidecar {
 
 	async #close(): Promise<void> {
 		this.#clock.clearTimeout(this.#probeTimer);
+		this.#bindingAbort.abort();
 		await this.#binding?.catch(() => undefined);
 		// Deregister first, then stop. The life cycle bounds it: past its last deadline `destroyAll` ends the wait.
 		await this.#options.registrations?.drain();
@@ -341,4 +399,11 @@ class SpockSidecar implements Sidecar {
 		this.#options.registrations?.close();
 		await this.#options.source.close();
 	}
+}
+
+/** What is worth asking again elsewhere: every question that has an answer. */
+function questionsOf(source: SidecarSource): { services: ServiceQuery[]; keys: KeyQuery[] } {
+	const services = source.watches().filter(({ state }) => state !== 'cold');
+	const keys = (source.keyWatches?.() ?? []).filter(({ state }) => state !== 'cold');
+	return { services: services.map(normaliseQuery), keys: keys.map(normaliseKeyQuery) };
 }

@@ -110,7 +110,7 @@ describe.each([
 	it('NOT_READY comes before the deadline that the caller has set', async () => {
 		await using fixture = await open();
 		fixture.consul.hold(true);
-		const asked = fixture.diplomat.getService('barista', { fresh: true, timeoutMs: 400 });
+		const asked = fixture.diplomat.getService('barista', { fresh: true, timeoutMs: 4000 });
 		await expect(asked).rejects.toMatchObject({ code: 'NOT_READY' });
 	});
 

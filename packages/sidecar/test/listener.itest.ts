@@ -93,6 +93,42 @@ describe('a unix domain socket', () => {
 		other.close();
 	});
 
+	it('beside its path it disturbs nobody until it is published, and then whoever was there knows', async () => {
+		await using place = await tempSocket();
+		const first = await listen({ path: place.path }, { accept });
+		const second = await listen({ path: place.path }, { accept, beside: true });
+		expect(await first.place?.isReplaced()).toBe(false);
+		await expect(listen({ path: place.path }, { accept, beside: true })).rejects.toThrow('is taking over');
+		await expect(second.place?.publish('if free')).rejects.toThrow('already listens');
+		await second.place?.publish('replace');
+		expect(await first.place?.isReplaced()).toBe(true);
+		await first.close();
+		await using _client = await RawClient.open(place.path);
+		expect(readdirSync(place.directory)).toEqual(['sidecar.sock']);
+		await second.close();
+		expect(readdirSync(place.directory)).toEqual([]);
+	});
+
+	it('takes its path back from a successor that has died, and from nobody else', async () => {
+		await using place = await tempSocket();
+		let accepted = 0;
+		const first = await listen({ path: place.path }, { accept: () => accepted++ });
+		await leaveStaleSocket(`${place.path}.next`);
+		renameSync(`${place.path}.next`, place.path);
+		await leaveStaleSocket(`${place.path}.next`);
+		await first.place?.restore();
+		expect(readdirSync(place.directory)).toEqual(['sidecar.sock']);
+		await using _client = await RawClient.open(place.path);
+		await waitFor('the connection', () => accepted > 0);
+		const second = await listen({ path: place.path }, { accept, beside: true });
+		await second.place?.publish('replace');
+		const { ino } = lstatSync(place.path);
+		await first.place?.restore();
+		expect(lstatSync(place.path).ino).toBe(ino);
+		await first.close();
+		await second.close();
+	});
+
 	it('refuses a path that the kernel would cut, and a directory that does not exist', async () => {
 		await expect(listen({ path: `/tmp/${'x'.repeat(120)}` }, { accept })).rejects.toThrow('bytes long');
 		await expect(listen({ path: '/tmp/spock-none/x.sock' }, { accept })).rejects.toThrow('directory does not exist');

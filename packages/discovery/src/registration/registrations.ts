@@ -33,7 +33,7 @@ export class Registrations {
 	/** Everybody who ever registered: most connections never do, and their end is then no work. */
 	readonly #holders = new WeakSet<RegistrationHolder>();
 	readonly #emptied = new Set<() => void>();
-	#state: 'open' | 'draining' | 'closed' = 'open';
+	#state: 'open' | 'released' | 'draining' | 'closed' = 'open';
 
 	constructor(options: RegistrationsOptions) {
 		const { registrar, clock = systemClock, random, onEvent } = options;
@@ -47,7 +47,7 @@ export class Registrations {
 			reconnectGraceMs,
 			clock,
 			...(random && { random }),
-			isDraining: () => this.#state !== 'open',
+			isDraining: () => this.#state === 'draining' || this.#state === 'closed',
 			changed: ({ id, service, phase, state, error }) => {
 				onEvent?.({ type: 'registration', id, service, phase, state, ...(error && { reason: error.message }) });
 			},
@@ -80,7 +80,8 @@ export class Registrations {
 		wait: RegistrationWait = {},
 	): Promise<RegistrationReply> {
 		const { advertise, owner, machine = owner } = this.#options;
-		if (this.#state !== 'open')
+		// A successor asks the registry once what there is: what shall outlive this connection must be known to it by then.
+		if (this.#isEnding || (this.#state === 'released' && data.bind === 'sidecar'))
 			throw new SpockError('UNAVAILABLE', 'the sidecar is shutting down: register with the next one');
 		const definition = definitionOf(data, { advertise, machine });
 		const health = healthOf(data);
@@ -117,7 +118,21 @@ export class Registrations {
 	/** This holder is gone. What is bound to its connection, and held by nobody else, is critical from now on. */
 	abandon(holder: RegistrationHolder): void {
 		if (!this.#holders.delete(holder)) return;
-		for (const registration of [...this.#byId.values()]) registration.abandon(holder);
+		for (const registration of [...this.#byId.values()]) {
+			if (this.#state === 'released') this.#letGo(registration, holder);
+			else registration.abandon(holder);
+		}
+	}
+
+	/**
+	 * Another process keeps everything from now on, under the same owner: nothing is taken out any more, and nothing made
+	 * critical. What an app holds is kept up here until it has moved, and then left to the other. Idempotent.
+	 */
+	release(): void {
+		if (this.#state !== 'open') return;
+		this.#state = 'released';
+		this.#adoption.stop();
+		for (const registration of [...this.#byId.values()]) this.#letGo(registration);
 	}
 
 	/** Looks at the registry for what this sidecar registered before it was restarted; tries until it has an answer. */
@@ -133,7 +148,7 @@ export class Registrations {
 			// Each goes on trying; what comes of it is told by the events.
 			for (const registration of [...this.#byId.values()]) registration.withdraw().catch(() => undefined);
 		}
-		if (this.#state === 'closed' || this.#byId.size === 0) return;
+		if (this.#state !== 'draining' || this.#byId.size === 0) return;
 		await new Promise<void>((resolve) => this.#emptied.add(resolve));
 	}
 
@@ -150,6 +165,20 @@ export class Registrations {
 	/** Every registration and how it is. */
 	list(): RegistrationStatus[] {
 		return [...this.#byId.values()].flatMap((registration) => registration.status() ?? []);
+	}
+
+	get #isEnding(): boolean {
+		return this.#state === 'draining' || this.#state === 'closed';
+	}
+
+	/** Stops keeping what nobody holds here any more; the registry is told nothing. */
+	#letGo(registration: Registration, holder?: RegistrationHolder): void {
+		if (holder !== undefined && !registration.holders.delete(holder)) return;
+		if (registration.holders.size > 0) return;
+		// One that is being taken out is still taken out: its app has said so.
+		if (registration.phase === 'leaving') return;
+		registration.close();
+		this.#forget(registration);
 	}
 
 	#adopt(found: OwnedInstance): void {

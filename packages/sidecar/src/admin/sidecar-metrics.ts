@@ -1,4 +1,5 @@
 import type { DiscoveryEvent } from '@spock/discovery';
+import type { SupervisionStatus } from '@spock/protocol';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 import type { ResolvedLimits } from '../options.ts';
@@ -49,6 +50,18 @@ export class SidecarMetrics implements SidecarObserver {
 
 	constructor() {
 		collectDefaultMetrics({ register: this.registry });
+	}
+
+	/** Tells of the supervisor; left out where there is none. */
+	supervised({ restarts, lastExit }: SupervisionStatus): void {
+		const registers = [this.registry];
+		const counter = new Counter({ name: 'spock_worker_crashes_total', help: 'Workers that have crashed', registers });
+		counter.inc(restarts);
+		if (lastExit === null) return;
+		const labelNames = ['reason'] as const;
+		const help = 'When the last worker crashed, in seconds since 1970, by its signal or exit code';
+		const gauge = new Gauge({ name: 'spock_worker_last_crash_timestamp_seconds', help, labelNames, registers });
+		gauge.set({ reason: lastExit.signal ?? `exit-${lastExit.code}` }, lastExit.at / 1000);
 	}
 
 	/** Adds the gauges that are read at each scrape. */

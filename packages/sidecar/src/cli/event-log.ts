@@ -2,6 +2,7 @@ import type { DiscoveryEvent } from '@spock/discovery';
 import type { Logger } from 'pino';
 
 import type { SidecarObserver } from '../sidecar-observer.ts';
+import type { TakeOverEvent } from '../take-over/take-over.ts';
 
 /** Writes what discovery tells: outages and their ends loudly, changes for whoever wants to see them. */
 export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
@@ -130,9 +131,24 @@ export function connectionLog(log: Logger): SidecarObserver {
 			if (signals.length === 0) log.info('the overload is over: clients may have more in flight again');
 			else log.warn({ signals }, `overloaded (${signals.join(', ')}): the greediest clients are asked for less`);
 		},
+		placeLost: (err) =>
+			log.error({ err }, 'a sidecar that was taking over has died, and the socket could not be put back: restart me'),
 		goaway: ({ reason }) => log.info({ reason }, 'clients are asked to leave'),
 	};
 }
+
+/** Writes what becomes of a take-over. */
+export function logTakeOver(log: Logger, { step, questions }: TakeOverEvent): void {
+	log[step === 'hung' ? 'warn' : 'info']({ step, questions }, TAKE_OVERS[step]);
+}
+
+const TAKE_OVERS: Readonly<Record<TakeOverEvent['step'], string>> = {
+	nobody: 'take-over: there was no sidecar to replace',
+	begun: 'take-over: asking the registry what the sidecar in place knows',
+	ending: 'take-over: the sidecar in place was ending already',
+	hung: 'take-over: the sidecar in place does not answer; its clients come when they notice that it hangs',
+	finished: 'take-over: the sidecar in place sends its clients here, and leaves',
+};
 
 const HOLD_ENDS: Readonly<Record<'returned' | 'emptied' | 'failed' | 'dropped', string>> = {
 	returned: 'the instances of a service are back',
@@ -143,6 +159,8 @@ const HOLD_ENDS: Readonly<Record<'returned' | 'emptied' | 'failed' | 'dropped', 
 
 const PHASES: Readonly<Record<string, string>> = {
 	serving: 'serving',
+	'handing over': 'another sidecar has taken this place: the clients are sent there',
+	'handed over': 'another sidecar has taken this place: waiting for the clients to leave',
 	grace: 'shutting down: still serving for the grace time',
 	'waiting for clients': 'shutting down: waiting for the clients to leave; a second signal ends at once',
 	stopping: 'stopping',

@@ -116,6 +116,7 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 		.option('--config <file>', 'settings in JSON or YAML (or SPOCK_CONFIG)')
 		.option('--print-config', 'show the settings in force and where each comes from, then end')
 		.option('--json', 'with --print-config: as JSON')
+		.addOption(new Option('--supervised', 'given to the worker of a supervisor').hideHelp())
 		.exitOverride();
 	if (process.argv[2] === 'start' || process.argv[2] === 'help') {
 		const { settings } = await import('./settings.ts');
@@ -132,7 +133,7 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 				'\n(CONSUL_HTTP_ADDR, CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE, CONSUL_CACERT, …).',
 		);
 	}
-	command.action(async (flags) => setExitCode(await (await import('./start.ts')).start(flags)));
+	command.action(async (flags) => setExitCode(await (await import('./start-command.ts')).startCommand(flags)));
 }
 
 function report(error: unknown): number {

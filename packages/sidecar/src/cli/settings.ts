@@ -3,6 +3,7 @@ import { accessSettings } from './access-settings.ts';
 import { answerSettings } from './answer-settings.ts';
 import { consulSettings } from './consul-settings.ts';
 import { dnsSettings } from './dns-settings.ts';
+import { handOverSettings } from './hand-over-settings.ts';
 import { limitSettings } from './limit-settings.ts';
 import { registrationSettings } from './registration-settings.ts';
 
@@ -107,6 +108,7 @@ export const settings: readonly Setting[] = [
 		kind: 'text',
 		fallback: 'none',
 	},
+	...handOverSettings,
 	{
 		name: 'logLevel',
 		flag: '--log-level <level>',

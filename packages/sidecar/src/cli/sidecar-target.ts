@@ -47,7 +47,8 @@ export function targetOf(flags: TargetFlags): SidecarTarget {
 	}
 }
 
-function plainTarget(address: SocketAddress, token: string | undefined): SidecarTarget {
+/** Without TLS. */
+export function plainTarget(address: SocketAddress, token: string | undefined): SidecarTarget {
 	return {
 		name: formatAddress(address),
 		token,
@@ -78,7 +79,7 @@ function tlsTarget(
 }
 
 /** The first of the tokens in the file: while they are exchanged the sidecar accepts both. */
-function tokenOf(path: string | undefined, fromEnvironment: string | undefined): string | undefined {
+export function tokenOf(path: string | undefined, fromEnvironment: string | undefined): string | undefined {
 	if (path === undefined || path === '') return fromEnvironment || undefined;
 	const lines = readFileSync(path, 'utf8').split('\n');
 	const token = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#'));

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-
 import {
 	type Backend,
 	BackendSource,
@@ -8,61 +6,68 @@ import {
 	type DiscoveryEvent,
 	type LocalBackend,
 } from '@spock/discovery';
+import { systemClock } from '@spock/protocol/internal';
 import { defaultSocketPath, POD_SOCKET_DIRECTORY, parseHostPort } from '@spock/protocol/node';
 import type { Logger } from 'pino';
-import { parse } from 'yaml';
 
 import { AdminServer } from '../admin/admin-server.ts';
 import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
 import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
+import type { TakeOverOptions } from '../take-over/take-over.ts';
+import { untilFree } from '../take-over/until-free.ts';
 import { SIDECAR_VERSION } from '../version.ts';
 import { type Access, accessFrom } from './access-settings.ts';
 import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
 import { consulOptionsOf } from './consul-options.ts';
 import { createRegistrations } from './create-registrations.ts';
-import { connectionLog, logDiscovery } from './event-log.ts';
+import { connectionLog, logDiscovery, logTakeOver } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
+import { findPredecessor } from './find-predecessor.ts';
 import { limitsFrom } from './limit-settings.ts';
+import { DEFAULT_LOG_LEVEL, isPretty } from './log-format.ts';
 import { createLogger } from './logger.ts';
-import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
+import type { Resolved } from './resolve-settings.ts';
+import { plainTarget, tokenOf } from './sidecar-target.ts';
 import { sourceOptionsOf } from './source-options.ts';
-import { print } from './with-client.ts';
+import { Supervised } from './supervise/supervised.ts';
 
 /** Whoever presses Ctrl-C sits there and waits. */
 const TERMINAL_DRAIN_TIMEOUT_MS = 2000;
 
+const DEFAULT_WARM_UP_MS = 30_000;
+
 type Settings = ReadonlyMap<string, Resolved>;
 
-/** Flags that are no settings. */
-interface StartFlags extends Readonly<Record<string, unknown>> {
-	readonly config?: string;
-	readonly printConfig?: boolean;
-	readonly json?: boolean;
-}
-
-/** `sidecar start`: runs until a signal. Gives the exit code. */
-export async function start(flags: StartFlags): Promise<number> {
-	const { env } = process;
-	const file = flags.config ?? env['SPOCK_CONFIG'];
-	const values = file === undefined ? undefined : { name: file, values: readConfig(file) };
-	const settings = resolveSettings({ flags, env, ...(values && { file: values }) });
-	if (flags.printConfig) {
-		print(flags.json ? JSON.stringify(settingsAsJson(settings), null, 2) : describeSettings(settings));
-		return EXIT.ok;
-	}
-	const isTerminal = process.stdout.isTTY === true;
-	const format = text(settings, 'logFormat') ?? 'auto';
+/** `sidecar start` in this process: runs until a signal. Gives the exit code. */
+export async function start(settings: Settings, isTerminal: boolean, isSupervised: boolean): Promise<number> {
 	const log = createLogger(
-		text(settings, 'logLevel') ?? 'info',
-		format === 'pretty' || (format === 'auto' && isTerminal) ? 'pretty' : 'json',
+		text(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
+		isPretty(settings, isTerminal) ? 'pretty' : 'json',
 	);
-	return run(settings, log, isTerminal);
+	const metrics = new SidecarMetrics();
+	if (!isSupervised) return run(settings, { log, metrics, isTerminal, supervised: undefined });
+	// All that `run` needs is loaded and made by now, and nothing is open: a standby waits here.
+	const supervised = await Supervised.activated();
+	if (supervised === undefined) return EXIT.ok;
+	try {
+		return await run(settings, { log, metrics, isTerminal, supervised });
+	} finally {
+		supervised.close();
+	}
 }
 
-async function run(settings: Settings, log: Logger, isTerminal: boolean): Promise<number> {
-	const metrics = new SidecarMetrics();
+/** What is made before a standby waits. */
+interface Prepared {
+	readonly log: Logger;
+	readonly metrics: SidecarMetrics;
+	readonly isTerminal: boolean;
+	/** Undefined where nobody supervises this process. */
+	readonly supervised: Supervised | undefined;
+}
+
+async function run(settings: Settings, { log, metrics, isTerminal, supervised }: Prepared): Promise<number> {
 	const onEvent = (event: DiscoveryEvent): void => {
 		logDiscovery(log, event);
 		metrics.discovered(event);
@@ -73,18 +78,30 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	const source: BackendSource = await asUsage(
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
+	let admin: AdminServer | undefined;
 	const sidecar = await asUsage(() => {
 		const access = accessFrom(settings, onEvent);
 		for (const warning of access.warnings) log.warn(warning);
 		const listen = listenAddresses(settings, access);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
+		// A worker that is started again takes nobody's place but that of the one before it.
+		const takeOver = (supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOf(settings, first, log);
 		return createSidecar({
 			source,
+			...(takeOver && { takeOver }),
+			...(supervised && { listener: supervised.listen, supervision: supervised.supervision }),
 			...(registrations && { registrations }),
 			listen,
 			limits: limitsOf(settings, isTerminal),
-			observer: both(connectionLog(log), metrics),
+			observer: both(connectionLog(log), metrics, (phase) => {
+				// The port is for whoever has taken this place.
+				if (phase === 'handing over') {
+					void admin?.close();
+					supervised?.replaced();
+				}
+				if (phase === 'serving') supervised?.serving();
+			}),
 		});
 	});
 	metrics.observe({
@@ -94,6 +111,15 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 		keyWatches: () => source.keyWatches().length,
 		isReady: () => sidecar.readiness().ready,
 	});
+	if (supervised !== undefined) {
+		metrics.supervised(supervised.supervision);
+		// Nobody new can come: who is there is served until the next sidecar stands at the path, or until it is late.
+		supervised.lost = () => {
+			log.error('the supervisor has died: ending');
+			if (sidecar.status().phase === 'serving') sidecar.replaced();
+			else sidecar.terminate();
+		};
+	}
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
 	const onSignal = (signal: NodeJS.Signals): void => {
 		log.info({ signal }, `${signal}: ending`);
@@ -101,10 +127,12 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 	};
 	process.on('SIGTERM', onSignal);
 	process.on('SIGINT', onSignal);
-	let admin: AdminServer | undefined;
 	try {
-		admin = await startAdmin(settings, sidecar, metrics, log);
+		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
+		const isAdminLast = settings.get('takeOver')?.value === true || supervised !== undefined;
+		if (!isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
 		const addresses = await sidecar.start();
+		if (isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
 		// A signal may have come while it was binding: then there is nothing to announce.
 		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
 		return await sidecar.ended;
@@ -136,7 +164,10 @@ async function startAdmin(
 	if (address === undefined) return undefined;
 	const { host, port } = await asUsage(() => parseHostPort(address));
 	const admin = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness() });
-	log.info({ address: await admin.start() }, 'admin port: /metrics, /livez, /readyz');
+	// A sidecar whose place is taken has it until then.
+	const isTakingOver = settings.get('takeOver')?.value === true;
+	const bound = await (isTakingOver ? untilFree(systemClock, () => admin.start()) : admin.start());
+	log.info({ address: bound }, 'admin port: /metrics, /livez, /readyz');
 	return admin;
 }
 
@@ -199,6 +230,16 @@ function listenAddresses(settings: Settings, { tcp, socketTokens }: Access): Sid
 	return tcp === undefined ? listen : [...listen, tcp];
 }
 
+function takeOverOf(settings: Settings, { address }: SidecarListen, log: Logger): TakeOverOptions | undefined {
+	if (settings.get('takeOver')?.value !== true) return undefined;
+	if (!('path' in address)) throw new Error('there is no path to take over: --take-over needs --socket');
+	const [file, token] = ['tokenFile', 'token'].map((name) => settings.get(name)?.value as string | undefined);
+	const find: TakeOverOptions['find'] = (at, timeoutMs) =>
+		findPredecessor(plainTarget(at, tokenOf(file, token)), timeoutMs);
+	const warmUpMs = integer(settings, 'takeOverWarmUpMs') ?? DEFAULT_WARM_UP_MS;
+	return { find, warmUpMs, told: (event) => logTakeOver(log, event) };
+}
+
 function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
 	const graceMs = integer(settings, 'graceMs') ?? (isTerminal ? 0 : undefined);
 	const drainTimeoutMs = integer(settings, 'drainTimeoutMs') ?? (isTerminal ? TERMINAL_DRAIN_TIMEOUT_MS : undefined);
@@ -209,21 +250,6 @@ function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
 		...(drainTimeoutMs !== undefined && { drainTimeoutMs }),
 		...(policy && { policy }),
 	};
-}
-
-function readConfig(file: string): Readonly<Record<string, unknown>> {
-	let values: unknown;
-	try {
-		values = parse(readFileSync(file, 'utf8'));
-	} catch (error) {
-		throw new CommandError(EXIT.usage, `the config file ${file} cannot be read: ${(error as Error).message}`, {
-			cause: error,
-		});
-	}
-	if (typeof values !== 'object' || values === null || Array.isArray(values)) {
-		throw new CommandError(EXIT.usage, `the config file ${file} must be an object of settings`);
-	}
-	return values as Record<string, unknown>;
 }
 
 /** A wrong setting is wrong usage, whoever found it out. */
@@ -237,7 +263,7 @@ async function asUsage<T>(make: () => T | Promise<T>): Promise<T> {
 }
 
 /** Two observers as one. */
-function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver {
+function both(first: SidecarObserver, second: SidecarObserver, phased: (phase: string) => void): SidecarObserver {
 	return {
 		answered: (...told) => second.answered?.(...told),
 		connectionOpened: (...told) => {
@@ -263,7 +289,11 @@ function both(first: SidecarObserver, second: SidecarObserver): SidecarObserver 
 		tlsFailed: (reason) => second.tlsFailed?.(reason),
 		windowTold: (direction) => second.windowTold?.(direction),
 		fault: (...told) => first.fault?.(...told),
-		phase: (phase) => first.phase?.(phase),
+		phase: (phase) => {
+			first.phase?.(phase);
+			phased(phase);
+		},
+		placeLost: (error) => first.placeLost?.(error),
 	};
 }
 

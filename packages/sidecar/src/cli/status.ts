@@ -1,4 +1,11 @@
-import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
+import type {
+	BackendStatus,
+	KeyWatchStatus,
+	RegistrationStatus,
+	StatusReply,
+	SupervisionStatus,
+	WatchStatus,
+} from '@spock/protocol';
 
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
@@ -17,6 +24,7 @@ export function formatStatus(reply: StatusReply): string {
 	return [
 		`${reply.sidecar}, pid ${reply.pid}, up ${seconds(reply.uptimeMs)}, ${reply.phase}, ${reply.ready ? 'ready' : 'not ready'}`,
 		...(backend.members ?? [backend]).flatMap(formatBackend),
+		...(reply.supervision === undefined ? [] : [formatSupervision(reply.supervision)]),
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
 		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
 		...formatOversize(reply),
@@ -26,6 +34,12 @@ export function formatStatus(reply: StatusReply): string {
 		`registered   ${reply.registrations.length}`,
 		...reply.registrations.map(formatRegistration),
 	].join('\n');
+}
+
+function formatSupervision({ pid, restarts, lastExit }: SupervisionStatus): string {
+	const how = lastExit === null ? '' : `, the last by ${lastExit.signal ?? `exit code ${lastExit.code}`}`;
+	const when = lastExit === null ? '' : ` at ${new Date(lastExit.at).toISOString()}`;
+	return `supervisor   pid ${pid}, ${restarts} ${restarts === 1 ? 'crash' : 'crashes'}${how}${when}`;
 }
 
 function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): string[] {

@@ -75,7 +75,7 @@ export class WireClient {
 			}, timeoutMs);
 			const onError = (error: NodeJS.ErrnoException): void => {
 				clearTimeout(timer);
-				reject(noSidecar(name, explain(error)));
+				reject(noSidecar(name, explain(error), error));
 			};
 			socket.once('error', onError);
 			socket.once(connected, () => {
@@ -93,7 +93,7 @@ export class WireClient {
 			const timer = setTimeout(() => {
 				this.#waiting.delete(id);
 				const message = `the sidecar at ${this.#address} did not answer within ${timeoutMs} ms; --timeout allows more`;
-				reject(new CommandError(EXIT.failure, message));
+				reject(new CommandError(EXIT.failure, message, { cause: new SpockError('TIMEOUT', message) }));
 			}, timeoutMs);
 			const end = (): void => clearTimeout(timer);
 			this.#waiting.set(id, {
@@ -133,9 +133,9 @@ export class WireClient {
 	}
 }
 
-function noSidecar(address: string, reason: string): CommandError {
+function noSidecar(address: string, reason: string, cause?: Error): CommandError {
 	const message = `no sidecar at ${address}: ${reason}. Start one with \`npx --no-install sidecar start\`, or say where it is with --socket or --connect`;
-	return new CommandError(EXIT.noSidecar, message);
+	return new CommandError(EXIT.noSidecar, message, { cause });
 }
 
 function explain({ code, message }: NodeJS.ErrnoException): string {

@@ -32,6 +32,8 @@ export class ConnectionRegistry {
 	#sweepTimer: TimerHandle | undefined;
 	readonly #overload: Overload;
 	readonly #limitedCounts = new Map<LimitName, number>();
+	/** Where clients are to go, from the moment that they are to. */
+	#away: GoawayData | undefined;
 
 	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
 	constructor(context: RegistryContext, emptied: () => void, left: (connection: Connection) => void = () => undefined) {
@@ -109,6 +111,7 @@ export class ConnectionRegistry {
 		this.#opened++;
 		const connection = new Connection(this.#nextId++, socket, this.#context, tokens);
 		this.#connections.set(connection.id, connection);
+		if (this.#away !== undefined) connection.goaway(this.#away);
 		observer.connectionOpened?.(connection.id);
 		this.#armSweep();
 	}
@@ -118,6 +121,13 @@ export class ConnectionRegistry {
 		this.#refused++;
 		this.#context.limited('connectionsMax');
 		this.#context.observer.connectionRefused?.();
+	}
+
+	/** Asks every client to leave, also those that are still to come; each is served until it does. */
+	sendAway(goaway: GoawayData): void {
+		this.#context.observer.goaway?.(goaway);
+		this.#away = goaway;
+		for (const connection of this.#connections.values()) connection.goaway(goaway);
 	}
 
 	/** Asks every client to leave, and ends each connection once its requests are answered. */

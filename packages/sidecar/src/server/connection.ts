@@ -60,6 +60,8 @@ export class Connection implements RequestsPort, LoadedConnection {
 	#peerEnded = false;
 	#ending = false;
 	#hello: HelloData | undefined;
+	/** Why the client is to go, also one that says hello only later. */
+	#away: GoawayData | undefined;
 	#endTimer: TimerHandle | undefined;
 	#partialSinceMs: number | undefined;
 	/** True while requests are answered. */
@@ -170,6 +172,8 @@ export class Connection implements RequestsPort, LoadedConnection {
 		this.#hello = hello;
 		const { frameBytesMax } = this.#context.limits;
 		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
+		// Behind the answer to hello: before it, the client has nothing yet that it could move.
+		if (this.#away !== undefined) queueMicrotask(() => this.#tellAway());
 	}
 
 	/** Who this client is, if it subscribes to just this query, or wants to. */
@@ -215,7 +219,13 @@ export class Connection implements RequestsPort, LoadedConnection {
 
 	/** Asks the client to go elsewhere, if it understands that. */
 	goaway(data: GoawayData): void {
-		if (this.#hello?.features?.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
+		this.#away = data;
+		this.#tellAway();
+	}
+
+	#tellAway(): void {
+		if (this.#away === undefined || !this.#hello?.features?.includes('goaway')) return;
+		this.send(encodePush('goaway', encodePayload(this.#away)));
 	}
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+
+import { parse } from 'yaml';
+
+import { CommandError, EXIT } from './exit-codes.ts';
+
+/** The settings of a config file, JSON or YAML. Throws a CommandError that names it. */
+export function readConfig(file: string): Readonly<Record<string, unknown>> {
+	let values: unknown;
+	try {
+		values = parse(readFileSync(file, 'utf8'));
+	} catch (error) {
+		throw new CommandError(EXIT.usage, `the config file ${file} cannot be read: ${(error as Error).message}`, {
+			cause: error,
+		});
+	}
+	if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+		throw new CommandError(EXIT.usage, `the config file ${file} must be an object of settings`);
+	}
+	return values as Record<string, unknown>;
+}

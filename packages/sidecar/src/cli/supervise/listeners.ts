@@ -1,0 +1,43 @@
+import type { Socket } from 'node:net';
+
+import { type Listener, listen } from '../../server/listener.ts';
+import type { Listening, ListenRequest, Question } from './worker-messages.ts';
+
+/** The sockets that outlive workers: bound when the first one asks, given to every later one. */
+export class Listeners {
+	readonly #accept: (socket: Socket, listener: number) => void;
+	readonly #listeners: { readonly key: string; readonly listener: Listener }[] = [];
+
+	constructor(accept: (socket: Socket, listener: number) => void) {
+		this.#accept = accept;
+	}
+
+	/** Does what a worker asks. Rejects as `listen` does. */
+	answer(question: Question): Promise<unknown> {
+		if (question.ask === 'listen') return this.#listen(question.options);
+		const listener = this.#listeners[question.listener]?.listener;
+		if (listener === undefined) return Promise.reject(new Error(`there is no listener ${question.listener}`));
+		if (question.ask === 'close') return listener.close();
+		const { place } = listener;
+		if (place === undefined) return Promise.reject(new Error(`${listener.address} is no path`));
+		return question.ask === 'publish' ? place.publish(question.how) : place[question.ask]();
+	}
+
+	/** Accepts nothing more. */
+	async close(): Promise<void> {
+		await Promise.all(this.#listeners.map(({ listener }) => listener.close()));
+	}
+
+	async #listen({ address, ...options }: ListenRequest): Promise<Listening> {
+		const key = JSON.stringify(address);
+		let index = this.#listeners.findIndex((one) => one.key === key);
+		if (index === -1) {
+			const own = this.#listeners.length;
+			const accept = (socket: Socket): void => this.#accept(socket, own);
+			this.#listeners.push({ key, listener: await listen(address, { ...options, pauseOnConnect: true, accept }) });
+			index = own;
+		}
+		const listener = this.#listeners[index]?.listener as Listener;
+		return { listener: index, address: listener.address, hasPlace: listener.place !== undefined };
+	}
+}

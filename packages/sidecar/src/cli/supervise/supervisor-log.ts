@@ -1,0 +1,43 @@
+import type { CrashReport } from './supervisor.ts';
+
+/** From the one that tells most to the one that tells nothing. */
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+/** The few lines of a supervisor, in the form of the worker's log: the logger itself takes more memory than all the rest. */
+export class SupervisorLog {
+	readonly #level: number;
+	readonly #isPretty: boolean;
+
+	constructor(level: string, isPretty: boolean) {
+		this.#level = LEVELS.indexOf(level);
+		this.#isPretty = isPretty;
+	}
+
+	crashed({ pid, code, signal, restarts, restartMs, hasStandby }: CrashReport): void {
+		const how = signal ?? `exit code ${code}`;
+		const next =
+			restartMs > 0
+				? `it crashes at once again: the next one starts in ${restartMs} ms`
+				: hasStandby
+					? 'the standby takes its place'
+					: 'the next one starts';
+		this.#write('error', { worker: pid, code, signal, restarts, restartMs }, `the worker has ended (${how}); ${next}`);
+	}
+
+	prepared(pid: number): void {
+		this.#write('debug', { standby: pid }, 'a standby is ready');
+	}
+
+	hung(pid: number): void {
+		this.#write('error', { worker: pid }, 'the worker does not answer: it is killed');
+	}
+
+	#write(level: string, facts: object, msg: string): void {
+		if (LEVELS.indexOf(level) < this.#level) return;
+		const time = new Date().toISOString();
+		const line = this.#isPretty
+			? `[${time.slice(11, 23)}] ${level.toUpperCase()}: ${msg} ${JSON.stringify(facts)}`
+			: JSON.stringify({ level, time, pid: process.pid, ...facts, msg });
+		process.stdout.write(`${line}\n`);
+	}
+}

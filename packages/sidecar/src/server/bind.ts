@@ -1,0 +1,39 @@
+import type { Server } from 'node:net';
+
+import { formatAddress, type SocketAddress } from '@spock/protocol/node';
+
+/** Starts to listen. Rejects with an Error that says what to do. */
+export function bind(
+	server: Server,
+	where: { path?: string; host?: string; port?: number; backlog: number },
+): Promise<void> {
+	return new Promise((resolve, reject) => {
+		server.once('error', (error) => reject(explain(error, formatAddress(where as SocketAddress))));
+		server.listen(where, () => resolve());
+	});
+}
+
+/** Stops accepting. */
+export function closeServer(server: Server): Promise<void> {
+	return new Promise((resolve) => {
+		// Called when the last connection is gone, which the life cycle waits for by itself: this only stops accepting.
+		server.close();
+		resolve();
+	});
+}
+
+/** A system error of listening as people need it: what is wrong at the address, and what to do. */
+export function explain(error: unknown, address: string): Error {
+	const { code, message } = error as NodeJS.ErrnoException;
+	const hints: Readonly<Record<string, string>> = {
+		EADDRINUSE: 'another process listens there: stop it, or choose another address',
+		EACCES: 'this user may not listen there: choose a path in a directory it may write to, with --socket',
+		ENOENT: 'its directory does not exist: make it, or choose another path with --socket',
+		EROFS: 'the file system is read-only: choose another path with --socket',
+		EADDRNOTAVAIL: 'this machine does not have that address',
+	};
+	const hint = code === undefined ? undefined : hints[code];
+	return hint === undefined
+		? new Error(message, { cause: error })
+		: new Error(`cannot listen at ${address}: ${hint}`, { cause: error });
+}

@@ -1,0 +1,190 @@
+import type { Stats } from 'node:fs';
+import { chmod, link, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { dirname } from 'node:path';
+
+import { assertSocketPathFits } from '@spock/protocol/node';
+
+import { DEFAULT_BACKLOG } from '../options.ts';
+import { bind, closeServer, explain } from './bind.ts';
+import type { Listener, ListenOptions, PublicPlace } from './listener.ts';
+
+/** How long a probe of somebody else's socket may take. */
+const PROBE_MS = 2000;
+
+// Two sidecars in one process must not share a private name either.
+let privateNames = 0;
+
+/** Binds a unix domain socket; see `listen`. */
+export async function listenUnix(path: string, options: ListenOptions): Promise<Listener> {
+	if (options.privateDirectory) await makePrivateDirectory(dirname(path));
+	// Asked first, because binding in a directory that does not exist fails with EACCES.
+	await lstat(dirname(path)).catch((error: unknown) => {
+		throw explain(error, path);
+	});
+	const next = `${path}.next`;
+	let at = options.beside ? next : path;
+	let bound = await bindAndPublish(path, at, options);
+	let closing: Promise<void> | undefined;
+	const place: PublicPlace = {
+		isReplaced: async () => {
+			const found = await lstatIfThere(path);
+			return found?.isSocket() === true && found.ino !== bound.ino;
+		},
+		publish: async (how) => {
+			if (how === 'replace') await rename(next, path);
+			else {
+				await publish(next, path, alreadyListens(path));
+				await rm(next, { force: true });
+			}
+			at = path;
+		},
+		restore: async () => {
+			if ((await lstatIfThere(next))?.isSocket() && (await isStale(next))) await rm(next, { force: true });
+			const found = await lstatIfThere(path);
+			if (closing !== undefined || found?.ino === bound.ino) return;
+			if (found !== undefined && !(await isStale(path))) return;
+			// An unlinked socket has no name that could be linked again: another one is bound, beside the first.
+			const first = bound;
+			bound = await bindAndPublish(path, path, options);
+			first.server.close();
+		},
+	};
+	return {
+		address: path,
+		place,
+		close: () => {
+			closing ??= removeIfOurs(at, bound.ino).then(() => closeServer(bound.server));
+			return closing;
+		},
+	};
+}
+
+/** Binds a private name and links it to `at`, which others look at. */
+async function bindAndPublish(
+	path: string,
+	at: string,
+	options: ListenOptions,
+): Promise<{ server: Server; ino: number }> {
+	// server.close() unlinks the name it bound, even if that is another process's by then: so a private name is bound, and
+	// the public one is a link that is removed only while it is ours.
+	const privatePath = `${path}.${process.pid}-${++privateNames}`;
+	assertSocketPathFits(privatePath, process.platform);
+	await rm(privatePath, { force: true });
+	const server = createServer({ allowHalfOpen: true, pauseOnConnect: options.pauseOnConnect ?? false }, options.accept);
+	const socketMode = options.socketMode ?? 0o660;
+	const umask = process.umask(0o777 & ~socketMode);
+	const bound = bind(server, { path: privatePath, backlog: options.backlog ?? DEFAULT_BACKLOG });
+	process.umask(umask);
+	try {
+		await bound;
+		await chmod(privatePath, socketMode);
+		await publish(privatePath, at, at === path ? alreadyListens(path) : takesOverToo(path));
+	} catch (error) {
+		if (server.listening) await closeServer(server);
+		await rm(privatePath, { force: true });
+		throw explain(error, path);
+	}
+	const { ino } = await lstat(at);
+	await rm(privatePath, { force: true });
+	return { server, ino };
+}
+
+/** Tries before two sidecars that start at the same moment, over and over, are taken for a fault. */
+const PUBLISH_ATTEMPTS_MAX = 10;
+
+/** Links the private name to the public one. A stale socket is moved aside first; whatever else is there is left alone. */
+async function publish(privatePath: string, path: string, occupied: string): Promise<void> {
+	for (let attempt = 1; attempt <= PUBLISH_ATTEMPTS_MAX; attempt++) {
+		try {
+			await link(privatePath, path);
+			return;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+		}
+		try {
+			await clearStaleSocket(path, `${privatePath}.stale`, occupied);
+		} catch (error) {
+			// Another sidecar that starts now was quicker to clear it: look again at what is there.
+			if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+		}
+	}
+	throw new Error(`other sidecars keep starting at ${path}`);
+}
+
+/** Removes the socket of a sidecar that has died. Throws if anything else is there. */
+async function clearStaleSocket(path: string, aside: string, occupied: string): Promise<void> {
+	const found = await lstat(path);
+	if (!found.isSocket()) {
+		throw new Error(`there is something at ${path} that is no socket: remove it, or choose another path`);
+	}
+	if (!(await isStale(path))) {
+		throw new Error(occupied);
+	}
+	await rename(path, aside);
+	const moved = await lstat(aside);
+	if (moved.ino !== found.ino) {
+		// Another sidecar took the place between our look and our move: it gets its name back, and our next look finds it.
+		await link(aside, path).catch((error: unknown) => {
+			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+		});
+	}
+	await rm(aside, { force: true });
+}
+
+/** True only if nobody listens: a socket file outlives a process that was killed. */
+function isStale(path: string): Promise<boolean> {
+	return new Promise((resolve, reject) => {
+		const probe = connect(path);
+		const timer = setTimeout(() => {
+			probe.destroy();
+			resolve(false);
+		}, PROBE_MS);
+		probe.once('connect', () => {
+			clearTimeout(timer);
+			probe.destroy();
+			resolve(false);
+		});
+		probe.once('error', (error: NodeJS.ErrnoException) => {
+			clearTimeout(timer);
+			if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(true);
+			else if (error.code === 'EAGAIN') resolve(false);
+			else reject(error);
+		});
+	});
+}
+
+async function makePrivateDirectory(directory: string): Promise<void> {
+	await mkdir(directory, { recursive: true, mode: 0o700 });
+	const found = await lstat(directory);
+	const uid = process.getuid?.();
+	if (!found.isDirectory() || (uid !== undefined && found.uid !== uid) || (found.mode & 0o022) !== 0) {
+		throw new Error(
+			`${directory} is not a directory that only this user may change: remove it, or choose another path with --socket`,
+		);
+	}
+}
+
+async function removeIfOurs(path: string, ino: number): Promise<void> {
+	if ((await lstatIfThere(path))?.ino === ino) await rm(path, { force: true });
+}
+
+async function lstatIfThere(path: string): Promise<Stats | undefined> {
+	try {
+		return await lstat(path);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+		throw error;
+	}
+}
+
+function alreadyListens(path: string): string {
+	return (
+		`a process already listens at ${path}: stop it, take its place with --take-over, or choose another path with --socket ` +
+		`(\`sidecar status --socket ${path}\` tells what it is)`
+	);
+}
+
+function takesOverToo(path: string): string {
+	return `another process is taking over ${path} at this moment: wait for what becomes of it`;
+}

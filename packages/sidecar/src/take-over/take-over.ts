@@ -1,0 +1,152 @@
+import {
+	type FuncData,
+	type FuncName,
+	type FuncReply,
+	type SnapshotSource,
+	SpockError,
+	type TakeOverReply,
+} from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+import type { SocketAddress } from '@spock/protocol/node';
+
+import type { Listener, ListenOptions } from '../server/listener.ts';
+import type { SidecarSource } from '../sidecar.ts';
+import { untilFree } from './until-free.ts';
+import { warmUp } from './warm-up.ts';
+
+/** How long the sidecar in place may take for an answer before it counts as hung. */
+const ANSWER_MS_MAX = 2000;
+
+/** One connection to the sidecar in place. */
+export interface Predecessor {
+	/** Rejects with TIMEOUT when nothing comes in time. */
+	request<F extends FuncName>(func: F, data: FuncData<F>, timeoutMs: number): Promise<FuncReply<F>>;
+	/** True once the sidecar in place has gone. */
+	isClosed(): boolean;
+	close(): void;
+}
+
+/** What became of a take-over, for the log. */
+export interface TakeOverEvent {
+	/**
+	 * `nobody`: there was no sidecar, and this one starts as any other. `begun`: it was found, and its questions are being
+	 * asked. `ending`: it was leaving anyway. `hung`: it does not answer; its place is taken, and its clients come when their
+	 * heartbeat finds out. `finished`: it leaves now.
+	 */
+	readonly step: 'nobody' | 'begun' | 'ending' | 'hung' | 'finished';
+	/** Questions that it had answers to, and this one has now. */
+	readonly questions: number;
+}
+
+/** Options of a take-over. */
+export interface TakeOverOptions {
+	/** Connects to the sidecar in place; undefined if nobody is there. Rejects when somebody is who does not answer. */
+	readonly find: (address: SocketAddress, timeoutMs: number) => Promise<Predecessor | undefined>;
+	/** How long the registry may take to answer what the sidecar in place knows, in milliseconds. */
+	readonly warmUpMs: number;
+	readonly told?: (event: TakeOverEvent) => void;
+}
+
+/** An address to listen at, and how. */
+export interface ListenPlace {
+	readonly address: SocketAddress;
+	readonly options: ListenOptions;
+}
+
+/** What a take-over works with. */
+export interface TakeOverContext extends TakeOverOptions {
+	readonly places: readonly ListenPlace[];
+	readonly listen: (address: SocketAddress, options: ListenOptions) => Promise<Listener>;
+	readonly source: SidecarSource;
+	readonly clock: Clock;
+	/** Aborts when the process shall end: up to the moment the place is taken nothing has changed then. */
+	readonly signal: AbortSignal;
+	/** Told of each listener as soon as it is bound: whoever gave it closes it, whatever becomes of the rest. */
+	readonly bound: (listener: Listener) => void;
+}
+
+/** Who is in place, as far as it says. */
+interface Found {
+	readonly predecessor: Predecessor;
+	/** How long to wait until it has heard that it is replaced; undefined for one that ends by itself. */
+	readonly finishMs: number | undefined;
+	/** What it knows; undefined where it does not say. */
+	readonly questions: TakeOverReply | undefined;
+}
+
+/**
+ * Binds every address in place of the sidecar that is there, in an order in which no client is refused: beside the path,
+ * then what it knew is asked, then the path, then its leaving, then ports. Rejects before the path is taken if anything is
+ * wrong, and the sidecar in place has noticed nothing. Resolves with where the answers come from.
+ */
+export async function takeOver(context: TakeOverContext): Promise<SnapshotSource | undefined> {
+	const { places, told } = context;
+	const paths = places.filter(({ address }) => 'path' in address);
+	const [path] = paths;
+	if (path === undefined) throw new Error('there is no path to take over: --take-over needs --socket');
+	const listeners: Listener[] = [];
+	for (const place of paths) listeners.push(await bindPlace(context, place, true));
+	const found = await find(context, path.address);
+	let answered: SnapshotSource | undefined;
+	try {
+		if (found?.questions !== undefined) answered = await warmUp(context, found.questions);
+		// The last moment at which nothing has changed.
+		context.signal.throwIfAborted();
+		// One that has died meanwhile may have been started again: that one is not taken for the one that was asked.
+		const how = found === undefined || found.predecessor.isClosed() ? 'if free' : 'replace';
+		for (const { place } of listeners) await place?.publish(how);
+		if (found !== undefined) await tellToLeave(found, context);
+	} finally {
+		found?.predecessor.close();
+	}
+	if (found === undefined) told?.({ step: 'nobody', questions: 0 });
+	const { clock, signal } = context;
+	for (const place of places.filter((one) => !paths.includes(one))) {
+		await untilFree(clock, () => bindPlace(context, place, false), signal);
+	}
+	return answered;
+}
+
+async function bindPlace(context: TakeOverContext, place: ListenPlace, beside: boolean): Promise<Listener> {
+	const listener = await context.listen(place.address, { ...place.options, beside });
+	context.bound(listener);
+	return listener;
+}
+
+async function find({ find, told }: TakeOverContext, address: SocketAddress): Promise<Found | undefined> {
+	const predecessor = await find(address, ANSWER_MS_MAX);
+	if (predecessor === undefined) return undefined;
+	try {
+		const questions = await predecessor.request('takeOver', { step: 'begin' }, ANSWER_MS_MAX);
+		if (questions === null) throw new Error('the sidecar in place answers takeOver with nothing: stop it first');
+		told?.({ step: 'begun', questions: questions.services.length + questions.keys.length });
+		return { predecessor, finishMs: ANSWER_MS_MAX, questions };
+	} catch (error) {
+		if (SpockError.is(error, 'UNAVAILABLE')) {
+			told?.({ step: 'ending', questions: 0 });
+			return { predecessor, finishMs: undefined, questions: undefined };
+		}
+		if (SpockError.is(error, 'TIMEOUT')) {
+			told?.({ step: 'hung', questions: 0 });
+			// It has not answered the last question either: it reads this one when it wakes up.
+			return { predecessor, finishMs: 1, questions: undefined };
+		}
+		predecessor.close();
+		if (!SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
+		const message = 'the sidecar in place is of a version that cannot be taken over: stop it, then start this one';
+		throw new Error(message, { cause: error });
+	}
+}
+
+/** The place is taken: what goes wrong from here on does not undo that. */
+async function tellToLeave({ predecessor, finishMs, questions }: Found, { told }: TakeOverContext): Promise<void> {
+	if (finishMs === undefined) return;
+	const count = (questions?.services.length ?? 0) + (questions?.keys.length ?? 0);
+	try {
+		await predecessor.request('takeOver', { step: 'finish' }, finishMs);
+		told?.({ step: 'finished', questions: count });
+	} catch {
+		// It has died, or hangs: then it was told already, or is now.
+		if (questions !== undefined) told?.({ step: 'hung', questions: count });
+	}
+}

@@ -1,0 +1,152 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { type RunningProcess, runSidecar, startSidecar, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { RawClient } from './raw-client.ts';
+
+function servicesFile({ directory }: TempSocket, name = 'services.json', services: object = BARISTA): string {
+	const file = join(directory, name);
+	writeFileSync(file, JSON.stringify({ services }));
+	return file;
+}
+
+const BARISTA = { barista: [{ host: '1.2.3.4', port: 8765 }] };
+
+/** A sidecar that takes over; not waited for. */
+function takeOver(path: string, ...args: string[]): RunningProcess {
+	return runSidecar(['start', '--take-over', '--grace-ms', '0', '--socket', path, ...args]);
+}
+
+/** Has taken over, or started: it says where it listens. */
+function listening(process: RunningProcess): Promise<unknown> {
+	return waitFor('that it listens', () => {
+		if (process.child.exitCode !== null) throw new Error(`it ended: ${process.stdout()}${process.stderr()}`);
+		return process.stdout().includes('listening at');
+	});
+}
+
+const HELLO = { versions: [1], client: 'test', features: ['push', 'goaway'] };
+
+describe('sidecar start --take-over', () => {
+	it('starts as ever where there is nobody, and over a socket that a killed sidecar left', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using first = takeOver(place.path, '--services', services);
+		await listening(first);
+		expect(first.stdout()).toContain('there was no sidecar to replace');
+		await first.stop('SIGKILL');
+		await using second = takeOver(place.path, '--services', services);
+		await listening(second);
+		expect(await second.stop()).toMatchObject({ exitCode: 0 });
+		expect(readdirSync(place.directory)).toEqual(['services.json']);
+	});
+
+	it('clients are told to move, a request in flight is answered, and the old one leaves with 0 when they have', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services]);
+		await using client = await RawClient.open(place.path);
+		await client.ask(1, 'hello', HELLO);
+		await using next = takeOver(place.path, '--services', services);
+		expect(await client.next()).toMatchObject({ event: 'goaway', data: { reason: 'upgrade' } });
+		await listening(next);
+		// Whoever does not move at once is served as before.
+		expect(await client.ask(2, 'getService', { service: 'barista' })).toMatchObject({ data: { port: 8765 } });
+		expect(old.child.exitCode).toBe(null);
+		await client[Symbol.asyncDispose]();
+		expect(await old.finished).toMatchObject({ exitCode: 0, stderr: '' });
+		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock']);
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0 });
+	});
+
+	it('ports change hands too', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services, '--listen', '127.0.0.1:0']);
+		const port = await waitFor('the port', () => /"127\.0\.0\.1:(\d+)"/.exec(old.stdout())?.[1]);
+		await using next = takeOver(place.path, '--services', services, '--listen', `127.0.0.1:${port}`);
+		await listening(next);
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
+		await using asked = runSidecar(['get', 'barista', '--connect', `127.0.0.1:${port}`]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0, stdout: '1.2.3.4:8765\n' });
+	});
+
+	it('one that cannot learn what the old one knows gives up, and the old one goes on untouched', async () => {
+		await using place = await tempSocket();
+		await using old = await startSidecar(place.path, ['--services', servicesFile(place)]);
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0 });
+		await using next = takeOver(place.path, '--consul', 'http://127.0.0.1:1', '--take-over-warm-up-ms', '300');
+		const { exitCode, stderr } = await next.finished;
+		expect([exitCode, stderr]).toEqual([1, expect.stringContaining('the sidecar in place goes on')]);
+		expect(stderr).toContain('barista');
+		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock']);
+		await using again = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await again.finished).toMatchObject({ exitCode: 0 });
+		expect(old.stdout()).not.toContain('handing over');
+	});
+
+	it('one that is killed half-way changes nothing, and does not stand in the way of the next', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services]);
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		await asked.finished;
+		await using killed = takeOver(place.path, '--consul', 'http://127.0.0.1:1');
+		await waitFor('that it has begun', () => killed.stdout().includes('asking the registry'));
+		expect(existsSync(`${place.path}.next`)).toBe(true);
+		await using third = takeOver(place.path, '--services', services);
+		expect(await third.finished).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is taking over') });
+		await killed.stop('SIGKILL');
+		// The one in place has noticed, and tidied up.
+		await waitFor('that the dead socket is gone', () => !existsSync(`${place.path}.next`));
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
+	});
+
+	it('SIGTERM while it learns ends it with 0, and the old one goes on', async () => {
+		await using place = await tempSocket();
+		await using _old = await startSidecar(place.path, ['--services', servicesFile(place)]);
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		await asked.finished;
+		await using next = takeOver(place.path, '--consul', 'http://127.0.0.1:1');
+		await waitFor('that it has begun', () => next.stdout().includes('asking the registry'));
+		expect(await next.stop('SIGTERM')).toMatchObject({ exitCode: 0 });
+		await using again = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await again.finished).toMatchObject({ exitCode: 0 });
+	});
+
+	it('a sidecar that hangs is replaced, and leaves when it wakes up', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services]);
+		old.child.kill('SIGSTOP');
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		expect(next.stdout()).toContain('does not answer');
+		old.child.kill('SIGCONT');
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0 });
+	});
+
+	it('nobody who may merely connect can make a sidecar leave', async () => {
+		await using place = await tempSocket();
+		await using _old = await startSidecar(place.path, ['--services', servicesFile(place)]);
+		await using client = await RawClient.open(place.path);
+		await client.ask(1, 'takeOver', { step: 'begin' });
+		expect(await client.ask(2, 'takeOver', { step: 'finish' })).toMatchObject({ error: { code: 'BAD_REQUEST' } });
+		await client[Symbol.asyncDispose]();
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0 });
+	});
+
+	it('needs a path', async () => {
+		await using process = runSidecar(['start', '--take-over', '--listen', '127.0.0.1:0']);
+		expect(await process.finished).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--socket') });
+	});
+});

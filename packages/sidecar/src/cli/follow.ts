@@ -43,7 +43,10 @@ export async function follow<F extends 'watchService' | 'watchKey'>(
 				followed.show(await client.request(followed.func, followed.query, timeoutMs));
 				isFirst = false;
 				backoff.reset();
-				if ((await Promise.race([stopped, client.closed])) === 'stopped') return;
+				await client.request('hello', { versions: [1], client: 'sidecar', features: ['push', 'goaway'] }, timeoutMs);
+				const end = await Promise.race([stopped, client.closed, client.sentAway.then(() => 'sent away')]);
+				if (end === 'stopped') return;
+				if (end === 'sent away') continue;
 			} finally {
 				client.close();
 			}

@@ -48,9 +48,16 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 				show(reply);
 				[isFirst, wasRegistered] = [false, true];
 				// Only now pushes are wanted: the answer has told what the first would.
-				await client.request('hello', { versions: [1], client: 'sidecar register', features: ['push'] }, timeoutMs);
+				await client.request(
+					'hello',
+					{ versions: [1], client: 'sidecar register', features: ['push', 'goaway'] },
+					timeoutMs,
+				);
 				backoff.reset();
-				if ((await Promise.race([stopped, client.closed])) === 'stopped') {
+				const end = await Promise.race([stopped, client.closed, client.sentAway.then(() => 'sent away')]);
+				// The next one leaves what it finds registered in peace until somebody comes for it.
+				if (end === 'sent away') continue;
+				if (end === 'stopped') {
 					client.onPush = () => undefined;
 					await client.request('deregisterService', { id: reply.id }, timeoutMs);
 					show({ ...reply, state: 'deregistered', error: null });

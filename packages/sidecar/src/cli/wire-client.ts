@@ -29,12 +29,18 @@ export class WireClient {
 	onPush: (event: string, data: unknown) => void = () => undefined;
 	/** Resolves when the connection is gone. */
 	readonly closed: Promise<void>;
+	/** Resolves when the sidecar asks to be left: another one stands at its address. Only after a hello with `goaway`. */
+	readonly sentAway: Promise<void>;
+	#sendAway: () => void = () => undefined;
 
 	private constructor(socket: Socket, address: string) {
 		this.#address = address;
 		let settleClosed: () => void = () => undefined;
 		this.closed = new Promise((resolve) => {
 			settleClosed = resolve;
+		});
+		this.sentAway = new Promise((resolve) => {
+			this.#sendAway = resolve;
 		});
 		this.#framed = new FramedSocket(socket, {
 			frame: (text) => this.#onFrame(text),
@@ -107,6 +113,7 @@ export class WireClient {
 	#onFrame(text: string): void {
 		const message = readSidecarMessage(text);
 		if (message.kind === 'push') {
+			if (message.event === 'goaway') this.#sendAway();
 			this.onPush(message.event, message.data);
 		} else if (message.kind !== 'fault' && message.id !== null) {
 			const waiting = this.#waiting.get(message.id);

@@ -145,6 +145,25 @@ describe('sidecar start --take-over', () => {
 		expect(await asked.finished).toMatchObject({ exitCode: 0 });
 	});
 
+	it('commands that follow something, or hold a registration, move too', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services]);
+		await using watch = runSidecar(['watch', 'barista', '--socket', place.path]);
+		await using register = runSidecar(['register', 'till', '--port', '80', '--socket', place.path]);
+		await waitFor('both', () => watch.stdout().includes('live') && register.stdout().includes('registered'));
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
+		writeFileSync(services, JSON.stringify({ services: { barista: [{ host: 'new', port: 1 }] } }));
+		await waitFor('the change', () => watch.stdout().includes('new:1'));
+		await waitFor('that it is registered anew', () => register.stdout().match(/: registered/g)?.length === 2);
+		await using asked = runSidecar(['get', 'till', '--socket', place.path]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0, stdout: '127.0.0.1:80\n' });
+		expect([watch.stderr(), register.stderr()]).toEqual(['', '']);
+		expect(await register.stop('SIGTERM')).toMatchObject({ exitCode: 0 });
+	});
+
 	it('needs a path', async () => {
 		await using process = runSidecar(['start', '--take-over', '--listen', '127.0.0.1:0']);
 		expect(await process.finished).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--socket') });

@@ -457,3 +457,51 @@ describe('a sidecar that ends', () => {
 		expect(clock.pendingTimers).toBe(0);
 	});
 });
+
+describe('a sidecar that another one replaces', () => {
+	it('tells the registry nothing of an app that moves, and stops renewing what it held', async () => {
+		const { clock, registrar, registrations } = open();
+		const app = holder();
+		await registrations.claim(barista, app);
+		registrations.release();
+		await registrations.drain();
+		expect(registrations.count).toBe(1);
+		registrations.abandon(app);
+		expect(registrations.count).toBe(0);
+		await clock.advance(60_000);
+		expect(registrar.writes).toEqual(['register b1 passing']);
+		expect(app.seen).toEqual(['b1 registered']);
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('keeps up what an app holds until it has moved, and takes what it still registers or takes out here', async () => {
+		const { clock, registrar, registrations } = open();
+		const app = holder();
+		await registrations.claim(barista, app);
+		registrations.release();
+		await clock.advance(5000);
+		expect(registrar.writes.at(-1)).toBe('report b1 passing');
+		expect(await registrations.claim({ ...barista, id: 'b2' }, app)).toMatchObject({ state: 'registered' });
+		await registrations.withdraw('b1');
+		expect([...registrar.known.keys()]).toEqual(['b2']);
+		// Nobody would know of it: the next sidecar has asked by now.
+		const bound = { ...barista, id: 'b3', bind: 'sidecar' as const };
+		expect(() => registrations.claim(bound, app)).toThrow('with the next one');
+	});
+
+	it('leaves to the other what nobody holds here: no grace of its own runs out', async () => {
+		const { clock, registrar, registrations } = open();
+		registrar.known.set('b7', found('b7', 'sidecar'));
+		registrations.adopt();
+		await settle();
+		const app = holder();
+		await registrations.claim(barista, app);
+		registrations.abandon(app);
+		await settle();
+		registrations.release();
+		expect(registrations.count).toBe(0);
+		await clock.advance(60_000);
+		expect([...registrar.known.keys()].sort()).toEqual(['b1', 'b7']);
+		expect(clock.pendingTimers).toBe(0);
+	});
+});

@@ -20,6 +20,7 @@ export function follow<F extends 'watchService' | 'watchKey'>(
 ): Promise<void> {
 	const { func, query, event: wanted, isMine, show } = followed;
 	return stayConnected(flags, {
+		client: 'sidecar watch',
 		begin: async (client, timeoutMs, held) => {
 			client.onPush = (event, data) => {
 				if (event === wanted && isMine(data as FuncReply<F>)) show(data as FuncReply<F>);

@@ -25,6 +25,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 	const show = (reply: RegistrationReply): void =>
 		print(flags.json ? JSON.stringify(reply) : formatRegistration(reply));
 	await stayConnected(flags, {
+		client: 'sidecar register',
 		begin: async (client, timeoutMs, held) => {
 			client.onPush = (event, data) => {
 				if (event === 'registration') show(data as RegistrationReply);
@@ -34,8 +35,6 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 			registration = { ...registration, id: last.id };
 			show(last);
 			held();
-			// Only now pushes are wanted: the answer has told what the first would.
-			await client.request('hello', { versions: [1], client: 'sidecar register', features: ['push'] }, timeoutMs);
 		},
 		end: async (client, timeoutMs) => {
 			const { id } = last as RegistrationReply;

@@ -9,6 +9,8 @@ const RETRY_DELAYS = { delayMsMin: 100, delayMsMax: 2000 };
 
 /** What a command does on each of its connections, one after another. */
 export interface Stay {
+	/** Its name for whoever looks who is connected. */
+	readonly client: string;
 	/** Asks for what it wants; `held` is to be called once the sidecar has given it, pushes may come from then on. */
 	begin(client: WireClient, timeoutMs: number, held: () => void): Promise<void>;
 	/** Somebody ended the command while it was connected: what the sidecar is still to be told. */
@@ -19,7 +21,7 @@ export interface Stay {
  * Holds a connection until Ctrl-C, SIGTERM, or until nobody reads the output any more, which are clean ends. What it wants must
  * be given the first time; after that it waits for a sidecar that restarts, and asks for it again.
  */
-export async function stayConnected(flags: ClientFlags, { begin, end }: Stay): Promise<void> {
+export async function stayConnected(flags: ClientFlags, { client: name, begin, end }: Stay): Promise<void> {
 	const stopped = new Promise<'stopped'>((resolve) => {
 		process.once('SIGINT', () => resolve('stopped'));
 		process.once('SIGTERM', () => resolve('stopped'));
@@ -37,8 +39,13 @@ export async function stayConnected(flags: ClientFlags, { begin, end }: Stay): P
 				await begin(client, timeoutMs, () => {
 					isHeld = true;
 				});
+				// Only now: what `begin` was answered has told what the first push would.
+				await client.request('hello', { versions: [1], client: name, features: ['push', 'goaway'] }, timeoutMs);
 				backoff.reset();
-				if ((await Promise.race([stopped, client.closed])) === 'stopped') {
+				const why = await Promise.race([stopped, client.closed, client.sentAway.then(() => 'sent away')]);
+				// Another sidecar stands there now, and leaves what it finds registered in peace until somebody comes for it.
+				if (why === 'sent away') continue;
+				if (why === 'stopped') {
 					await end?.(client, timeoutMs);
 					return;
 				}

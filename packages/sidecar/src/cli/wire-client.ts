@@ -31,6 +31,9 @@ export class WireClient {
 	onPush: (event: string, data: unknown) => void = () => undefined;
 	/** Resolves when the connection is gone. */
 	readonly closed: Promise<void>;
+	/** Resolves when the sidecar asks to be left: another one stands at its address. Only after a hello with `goaway`. */
+	readonly sentAway: Promise<void>;
+	#sendAway: () => void = () => undefined;
 
 	private constructor(socket: Socket, address: string) {
 		this.#address = address;
@@ -38,13 +41,16 @@ export class WireClient {
 		this.closed = new Promise((resolve) => {
 			settleClosed = resolve;
 		});
+		this.sentAway = new Promise((resolve) => {
+			this.#sendAway = resolve;
+		});
 		const onClosed = (): void => {
 			const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection`);
 			for (const { reject } of this.#waiting.values()) reject(error);
 			this.#waiting.clear();
 			settleClosed();
 		};
-		// It never says hello, so it must take frames as long as any sidecar may send.
+		// It never says how long a frame it takes: so it must take any that a sidecar may send.
 		this.#framed = new FramedSocket(
 			socket,
 			{ frame: (text) => this.#onFrame(text), fault: () => undefined, closed: onClosed },
@@ -123,6 +129,7 @@ export class WireClient {
 	#onFrame(text: string): void {
 		const message = readSidecarMessage(text);
 		if (message.kind === 'push') {
+			if (message.event === 'goaway') this.#sendAway();
 			this.onPush(message.event, message.data);
 		} else if (message.kind !== 'fault' && message.id !== null) {
 			const waiting = this.#waiting.get(message.id);

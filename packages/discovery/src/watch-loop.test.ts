@@ -74,6 +74,54 @@ describe('the watch loop', () => {
 		expect(queries.map(({ index }) => index)).toEqual([0, 415, 0]);
 	});
 
+	it('a query that the registry abandons drops the index, although that has not changed', async () => {
+		const clock = new FakeClock();
+		const asked: number[] = [];
+		const loop = new WatchLoop<string>({
+			fetch: async (index) => {
+				asked.push(index);
+				if (asked.length > 2) return new Promise(() => undefined);
+				return { value: 'a', index: 7, isAbandoned: index === 7 };
+			},
+			isSame: (before, after) => before === after,
+			answered: () => undefined,
+			failed: () => undefined,
+			clock,
+		});
+		loop.start();
+		await settle();
+		expect(asked).toEqual([0, 7, 0]);
+		loop.stop();
+	});
+
+	it('a re-read drops the query that is held, and asks without an index within a quarter of a second', async () => {
+		const { clock, loop, queries, last } = createLoop();
+		loop.start();
+		await last().answer('a', 7);
+		const held = last();
+		loop.reread();
+		expect(held.signal.aborted).toBe(true);
+		await clock.advance(249);
+		expect(queries).toHaveLength(2);
+		await clock.advance(1);
+		expect(queries.map(({ index }) => index)).toEqual([0, 7, 0]);
+	});
+
+	it('a retry ends a back-off within a quarter of a second, and does nothing else', async () => {
+		const { clock, loop, queries, last } = createLoop();
+		loop.start();
+		loop.retry();
+		expect(queries).toHaveLength(1);
+		for (let failure = 0; failure < 6; failure++) {
+			await last().fail(refused);
+			if (failure < 5) await clock.advance(8000);
+		}
+		const before = queries.length;
+		loop.retry();
+		await clock.advance(250);
+		expect(queries).toHaveLength(before + 1);
+	});
+
 	it('a failure is reported, drops the index, and is tried again with delays that double to 30 s', async () => {
 		const { clock, loop, queries, last, told } = createLoop();
 		loop.start();

@@ -9,6 +9,8 @@ import { type WatchAction, type WatchEvent, type WatchState, watchMachine } from
 // An agent that restarts refuses connections for about 0.2 s: the first retry comes within the time that takes.
 export const RETRY_DELAY_MS_MIN = 250;
 export const RETRY_DELAY_MS_MAX = 30_000;
+/** What makes many watches ask at the same moment makes each of them ask at a random point within this time. */
+export const SPREAD_MS = 250;
 
 /** The answer to one blocking query. */
 export interface FetchAnswer<T> {
@@ -17,6 +19,8 @@ export interface FetchAnswer<T> {
 	readonly index: number;
 	/** How fresh it is, if the registry said so. */
 	readonly meta?: AnswerMeta;
+	/** The registry ended the query before its time although the index has not grown: what it knew was replaced. */
+	readonly isAbandoned?: boolean;
 }
 
 /** What a {@link WatchLoop} needs. */
@@ -43,6 +47,7 @@ export class WatchLoop<T> {
 	readonly #options: WatchLoopOptions<T>;
 	readonly #backoff: Backoff;
 	readonly #bucket: TokenBucket;
+	readonly #random: Random;
 	#state: WatchState = 'idle';
 	#index = 0;
 	#value: T | undefined;
@@ -54,12 +59,9 @@ export class WatchLoop<T> {
 
 	constructor(options: WatchLoopOptions<T>) {
 		this.#options = options;
-		const { random } = options;
-		this.#backoff = new Backoff({
-			delayMsMin: RETRY_DELAY_MS_MIN,
-			delayMsMax: RETRY_DELAY_MS_MAX,
-			...(random && { random }),
-		});
+		const { random = Math.random } = options;
+		this.#random = random;
+		this.#backoff = new Backoff({ delayMsMin: RETRY_DELAY_MS_MIN, delayMsMax: RETRY_DELAY_MS_MAX, random });
 		this.#bucket = new TokenBucket(options.clock.now());
 	}
 
@@ -70,6 +72,16 @@ export class WatchLoop<T> {
 	/** Sends the first query; idempotent. */
 	start(): void {
 		this.#handle('start');
+	}
+
+	/** Asks without an index, within {@link SPREAD_MS}: what is known may be outdated, and the query that is held would not tell. */
+	reread(): void {
+		this.#handle('reread');
+	}
+
+	/** Ends a back-off within {@link SPREAD_MS}, if there is one: what failed may be well again. */
+	retry(): void {
+		this.#handle('retry');
 	}
 
 	/** Ends the loop and its query; idempotent. Nothing is told after it. */
@@ -121,6 +133,12 @@ export class WatchLoop<T> {
 			case 'schedule':
 				this.#arm(this.#backoff.next(), () => this.#handle('due'));
 				return;
+			case 'schedule soon':
+				this.#arm(this.#random() * SPREAD_MS, () => this.#handle('due'));
+				return;
+			case 'spread':
+				this.#paceMs = this.#random() * SPREAD_MS;
+				return;
 			case 'abort the query':
 				this.#query?.abort();
 				return;
@@ -149,13 +167,13 @@ export class WatchLoop<T> {
 		);
 	}
 
-	#answered({ value, index, meta }: FetchAnswer<T>): void {
+	#answered({ value, index, meta, isAbandoned = false }: FetchAnswer<T>): void {
 		this.#meta = meta;
 		const reading = readIndex(this.#index, index);
 		this.#index = reading.index;
 		const before = this.#value;
 		const isSame = before !== undefined && this.#options.isSame(before, value);
 		if (!isSame) this.#value = value;
-		this.#handle(reading.wentBack ? 'index went back' : isSame ? 'unchanged' : 'changed');
+		this.#handle(reading.wentBack || isAbandoned ? 'index went back' : isSame ? 'unchanged' : 'changed');
 	}
 }

@@ -34,6 +34,18 @@ const cells: Cells = {
 		stopped: NOTHING,
 	},
 	due: { idle: NOTHING, querying: NOTHING, 'backing off': 'querying: query', stopped: NOTHING },
+	reread: {
+		idle: NOTHING,
+		querying: 'querying: abort the query, cancel the timer, index 0, spread, query',
+		'backing off': 'backing off: cancel the timer, schedule soon',
+		stopped: NOTHING,
+	},
+	retry: {
+		idle: NOTHING,
+		querying: NOTHING,
+		'backing off': 'backing off: cancel the timer, schedule soon',
+		stopped: NOTHING,
+	},
 	stop: {
 		idle: 'stopped: ',
 		querying: 'stopped: abort the query, cancel the timer',

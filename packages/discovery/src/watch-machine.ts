@@ -1,7 +1,16 @@
 import type { MachineTable } from '@spock/protocol/internal';
 
 export type WatchState = 'idle' | 'querying' | 'backing off' | 'stopped';
-export type WatchEvent = 'start' | 'unchanged' | 'changed' | 'index went back' | 'failed' | 'due' | 'stop';
+export type WatchEvent =
+	| 'start'
+	| 'unchanged'
+	| 'changed'
+	| 'index went back'
+	| 'failed'
+	| 'due'
+	| 'reread'
+	| 'retry'
+	| 'stop';
 export type WatchAction =
 	| 'query'
 	| 'reset retries'
@@ -12,12 +21,15 @@ export type WatchAction =
 	| 'report'
 	| 'index 0'
 	| 'schedule'
+	| 'schedule soon'
+	| 'spread'
 	| 'abort the query'
 	| 'cancel the timer';
 
 /**
  * The life of one blocking watch. `pace` arms the timer of the next query where the bucket is empty, so stopping while
- * querying cancels that timer as well as the query.
+ * querying cancels that timer as well as the query. `reread`: what is known may be outdated, and the query that is held would not
+ * tell. `retry`: what failed may be well again.
  */
 export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
 	idle: {
@@ -27,6 +39,8 @@ export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
 		'index went back': null,
 		failed: null,
 		due: null,
+		reread: null,
+		retry: null,
 		stop: ['stopped'],
 	},
 	querying: {
@@ -36,6 +50,8 @@ export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
 		'index went back': ['querying', 'reset retries', 'index 0', 'publish if different', 'pace', 'query'],
 		failed: ['backing off', 'report', 'index 0', 'schedule'],
 		due: null,
+		reread: ['querying', 'abort the query', 'cancel the timer', 'index 0', 'spread', 'query'],
+		retry: null,
 		stop: ['stopped', 'abort the query', 'cancel the timer'],
 	},
 	'backing off': {
@@ -45,6 +61,8 @@ export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
 		'index went back': null,
 		failed: null,
 		due: ['querying', 'query'],
+		reread: ['backing off', 'cancel the timer', 'schedule soon'],
+		retry: ['backing off', 'cancel the timer', 'schedule soon'],
 		stop: ['stopped', 'cancel the timer'],
 	},
 	stopped: {
@@ -54,6 +72,8 @@ export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
 		'index went back': null,
 		failed: null,
 		due: null,
+		reread: null,
+		retry: null,
 		stop: null,
 	},
 };

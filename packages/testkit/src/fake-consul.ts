@@ -6,7 +6,7 @@ import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/inter
 
 import { fakeBody } from './fake-consul-body.ts';
 import type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
-import type { FakeConsulFault } from './fake-consul-fault.ts';
+import { type FakeConsulFault, misbehave } from './fake-consul-fault.ts';
 import { FakeConsulKeys } from './fake-consul-keys.ts';
 
 /** One request that the fake was sent. */
@@ -24,13 +24,24 @@ export interface FakeConsulOptions {
 	readonly isStrict?: boolean;
 	/** The clock that ends blocking queries. Default: the clock of the process. */
 	readonly clock?: Clock;
+	/** Answers queries for a service's health with the service's own index, as Consul does. Default false: with the server's. */
+	readonly hasOwnIndexes?: boolean;
+	/**
+	 * Answers blocking queries for a service's health from a stream, as a client agent does: such a query sleeps through a restore.
+	 * Default false.
+	 */
+	readonly streams?: boolean;
 }
+
+const HEALTH = '/v1/health/service/';
 
 interface Held {
 	readonly index: number;
+	readonly path: string;
 	/** What the index of its question is now. */
 	readonly indexNow: () => number;
-	readonly answer: () => void;
+	/** With an index that is not the one of now, if it is given. */
+	readonly answer: (index?: number) => void;
 }
 
 /** Starts a {@link FakeConsul}. */
@@ -50,6 +61,7 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #options: FakeConsulOptions;
 	readonly #clock: Clock;
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
+	readonly #serviceIndexes = new Map<string, number>();
 	readonly #keys = new FakeConsulKeys();
 	readonly #nodeChecks = new Map<string, FakeConsulCheck['status']>();
 	readonly #faults: FakeConsulFault[] = [];
@@ -121,6 +133,7 @@ export class FakeConsul implements AsyncDisposable {
 	/** Replaces a service's instances; the index grows and blocked queries return. */
 	set(service: string, instances: readonly FakeConsulInstance[]): void {
 		this.#services.set(service, instances);
+		this.#serviceIndexes.set(service, this.#index + 1);
 		this.touch();
 	}
 
@@ -153,6 +166,17 @@ export class FakeConsul implements AsyncDisposable {
 		this.#index = index;
 	}
 
+	/**
+	 * Replaces a service's instances as servers do that are restored from a snapshot: its index goes back, and so does the
+	 * server's. Queries that a server holds are abandoned, with the index that they were asked with; those of a stream are not.
+	 */
+	restore(index: number, service: string, instances: readonly FakeConsulInstance[]): void {
+		this.#index = index;
+		this.#services.set(service, instances);
+		this.#serviceIndexes.set(service, index);
+		for (const held of [...this.#held]) if (!this.#isStreamed(held.path)) held.answer(held.index);
+	}
+
 	/** Each of the next requests has one of these faults. */
 	fail(...faults: readonly FakeConsulFault[]): void {
 		this.#faults.push(...faults);
@@ -163,7 +187,7 @@ export class FakeConsul implements AsyncDisposable {
 		this.#pathFaults.set(path, fault);
 	}
 
-	/** Lets every blocked query return now, as at the end of its wait. */
+	/** Lets every blocked query return now, although nothing has changed. */
 	wakeAll(): void {
 		for (const held of [...this.#held]) held.answer();
 	}
@@ -207,20 +231,30 @@ export class FakeConsul implements AsyncDisposable {
 			this.#clock.clearTimeout(timer);
 			this.#held.delete(held);
 		};
-		const answer = (): void => {
+		const answer = (asked?: number): void => {
 			release();
 			// What was asked to fail meanwhile fails the query that is held.
 			const fault = this.#faults.shift();
-			if (fault === undefined) this.#answer(path, query, response, {});
+			const headers = {
+				...(this.#isStreamed(path) && { 'x-consul-query-backend': 'streaming' }),
+				...(asked !== undefined && { 'x-consul-index': String(asked) }),
+			};
+			if (fault === undefined) this.#answer(path, query, response, headers);
 			else this.#misbehave(fault, query, path, response);
 		};
-		const held: Held = { index, indexNow: () => this.#indexOf(path, query), answer };
-		timer = this.#clock.setTimeout(answer, Number.parseInt(query.get('wait') ?? '300000', 10));
+		const held: Held = { index, path, indexNow: () => this.#indexOf(path, query), answer };
+		timer = this.#clock.setTimeout(() => answer(), Number.parseInt(query.get('wait') ?? '300000', 10));
 		this.#held.add(held);
 		response.once('close', release);
 	}
 
+	#isStreamed(path: string): boolean {
+		return this.#options.streams === true && path.startsWith(HEALTH);
+	}
+
 	#indexOf(path: string, query: URLSearchParams): number {
+		const own = this.#options.hasOwnIndexes && this.#serviceIndexes.get(path.slice(HEALTH.length));
+		if (own && path.startsWith(HEALTH)) return own;
 		return this.#keys.answer(path, query)?.index ?? this.#index;
 	}
 
@@ -253,19 +287,7 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#misbehave(fault: FakeConsulFault, query: URLSearchParams, path: string, response: ServerResponse): void {
-		if (typeof fault === 'object' && 'status' in fault) {
-			response.writeHead(fault.status, { 'content-type': 'text/plain' }).end(fault.text ?? '');
-		} else if (typeof fault === 'object') {
-			this.#answer(path, query, response, fault.headers, fault.body);
-		} else if (fault === 'html') {
-			response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>');
-		} else if (fault === 'reset before headers') {
-			response.socket?.resetAndDestroy();
-		} else if (fault === 'reset in mid-body' || fault === 'stall in mid-body') {
-			response.writeHead(200, { 'content-type': 'application/json', 'x-consul-index': String(this.#index) });
-			response.write('[{"Node":', () => {
-				if (fault === 'reset in mid-body') response.socket?.resetAndDestroy();
-			});
-		}
+		if (typeof fault === 'object' && 'headers' in fault) this.#answer(path, query, response, fault.headers, fault.body);
+		else misbehave(fault, response, this.#index);
 	}
 }

@@ -7,7 +7,7 @@ const check = (more: Partial<StateEntry> = {}): StateEntry => ({
 	CheckID: 'c1',
 	ServiceID: 's1',
 	ServiceName: 'barista',
-	Status: 'passing',
+	Status: 'critical',
 	...more,
 });
 const diff = (before: readonly StateEntry[], after: readonly StateEntry[]) => {
@@ -25,19 +25,15 @@ describe('a diff of checks', () => {
 			[],
 		],
 		['another output is none', [check()], [{ ...check(), Output: 'took 7 ms' } as StateEntry], [], []],
-		['another status', [check()], [check({ Status: 'critical' })], ['barista'], []],
+		['another status', [check()], [check({ Status: 'warning' })], ['barista'], []],
+		['a check that passes again', [check()], [check({ Status: 'passing' })], ['barista'], []],
+		['a check that passes, come or gone', [check({ Status: 'passing' })], [], [], []],
 		['a check that came', [check()], [check(), check({ Node: 'n2', ServiceName: 'waiter' })], ['waiter'], []],
 		['a check that is gone', [check(), check({ Node: 'n2', ServiceName: 'waiter' })], [check()], ['waiter'], []],
 		['one went and one came', [check()], [check({ Node: 'n2', ServiceName: 'waiter' })], ['barista', 'waiter'], []],
 		['the same check under another service', [check()], [check({ ServiceName: 'waiter' })], ['barista', 'waiter'], []],
 		["a node's own check", [], [check({ ServiceID: '', ServiceName: '' })], [], ['n1']],
-		[
-			'the same id at two nodes is two checks',
-			[check()],
-			[check(), check({ Node: 'n2', Status: 'critical' })],
-			['barista'],
-			[],
-		],
+		['the same id at two nodes is two checks', [check()], [check(), check({ Node: 'n2' })], ['barista'], []],
 	])('%s', (_what, before, after, services, nodes) => {
 		expect(diff(before, after)).toEqual({ services, nodes });
 	});

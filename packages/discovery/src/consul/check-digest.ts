@@ -14,21 +14,25 @@ interface DigestedCheck {
 	readonly status: string;
 }
 
-/** Every check of a datacenter by its own key, without the texts that change all the time. */
+/** Every check of a datacenter that does not pass, by its own key, without the texts that change all the time. */
 export type CheckDigest = ReadonlyMap<string, DigestedCheck>;
 
 /** Whom a change of checks concerns. */
 export interface CheckDiff {
-	/** Names of services whose own checks have changed, come or gone. */
+	/** Names of services of whose own checks another one, or the same in another way, does not pass. */
 	readonly services: ReadonlySet<string>;
 	/** Names of nodes whose own checks have: every service on them is concerned. */
 	readonly nodes: ReadonlySet<string>;
 }
 
-/** What counts of the answer of /v1/health/state/any. A check's id is unique only within its node. */
+/**
+ * What counts of the answer of /v1/health/state/any: one that passes is as good as none. A check's id is unique only within its
+ * node.
+ */
 export function digestChecks(entries: readonly StateEntry[]): CheckDigest {
 	const digest = new Map<string, DigestedCheck>();
 	for (const { Node = '', CheckID = '', Status = '', ServiceID = '', ServiceName = '' } of entries) {
+		if (Status === 'passing') continue;
 		// A newline is in none of Consul's names.
 		digest.set(`${Node}\n${ServiceID}\n${CheckID}`, { node: Node, service: ServiceName, status: Status });
 	}

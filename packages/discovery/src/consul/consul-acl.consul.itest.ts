@@ -2,7 +2,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { ServiceSnapshot } from '@spock/protocol';
-import { type RealConsul, tempSocket, waitFor } from '@spock/testkit';
+import { FakeClock, type RealConsul, tempSocket, waitFor } from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ANONYMOUS_ACCESSOR, manage, READ_ALL, startAclConsul } from '../../test/real-acl.ts';
@@ -80,13 +80,16 @@ describe.each([
 				renameSync(`${tokenFile}.new`, tokenFile);
 			};
 			write(TOKEN);
-			await using one = watchedMany([consul.url], { tokenFile });
+			const clock = new FakeClock();
+			await using one = watchedMany([consul.url], { tokenFile, clock });
 			expect(await one.backend.list({})).not.toEqual([]);
 			write(OTHER);
 			await revoke();
 			expect(await one.backend.list({})).not.toEqual([]);
 			for (const spoil of [() => write(''), () => write('a b'), () => rmSync(tokenFile)]) {
 				spoil();
+				// The file is looked at ten times a second at the most.
+				await clock.advance(100);
 				expect(await one.backend.list({})).not.toEqual([]);
 			}
 			expect(one.events.filter(({ type }) => type === 'credentials-refused')).toHaveLength(3);

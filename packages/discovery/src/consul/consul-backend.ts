@@ -10,18 +10,22 @@ import type {
 import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
-import type { WatchLoop } from '../watch-loop.ts';
+import type { FetchAnswer } from '../watch-loop.ts';
 import { refuseIfDenied } from './acl-check.ts';
 import { ConsulHttp } from './consul-http.ts';
-import { consulKeyLoop } from './consul-keys.ts';
+import { watchConsulKey } from './consul-keys.ts';
 import { refuseUnaskable } from './consul-name.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
 import type { ConsulQuestion } from './consul-question.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import { taggedAddresses } from './health-entry.ts';
-import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
+import { type InstancesAnswer, readAnsweredIndex, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 import { metaFilter } from './service-filter.ts';
 import { type FetchInstances, ServiceWatches } from './service-watches.ts';
+import { type ConsulWatch, WatchRecovery } from './watch-recovery.ts';
+
+/** A filter that nothing passes: no instance is without an id. */
+const NOTHING = 'Service.ID == ""';
 
 /**
  * Services from Consul's HTTP API, over any of the given addresses: a blocking query for each question, or one shared watch where
@@ -37,7 +41,9 @@ class ConsulBackend implements Backend {
 	readonly #options: ConsulBackendOptions;
 	readonly #http: ConsulHttp;
 	readonly #watches: ServiceWatches;
-	readonly #keyLoops = new Set<WatchLoop<readonly KeyEntry[]>>();
+	readonly #recovery: WatchRecovery;
+	readonly #keyWatches = new Set<ConsulWatch>();
+	readonly #endReplacements: () => void;
 
 	constructor(options: ConsulBackendOptions) {
 		const { cached = false, near, taggedAddress, consistency } = options;
@@ -49,10 +55,14 @@ class ConsulBackend implements Backend {
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
 		this.registrar = new ConsulRegistrar(this.#http);
+		this.#recovery = new WatchRecovery(this.#http.clock, options.random);
+		this.#endReplacements = this.#http.onTokenReplaced(() => this.#recovery.retry());
 		this.#watches = new ServiceWatches({
 			...options,
 			http: this.#http,
+			recovery: this.#recovery,
 			fetch: (query) => this.#fetchOf(query),
+			probe: (query) => this.#probeOf(query),
 			shared: (datacenter) => this.#http.readParameters(datacenter),
 		});
 	}
@@ -64,13 +74,12 @@ class ConsulBackend implements Backend {
 
 	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
 		this.#http.refuseIfClosed();
-		const loop = consulKeyLoop(this.#http, query, observer, this.#options.random);
-		this.#keyLoops.add(loop);
-		loop.start();
+		const watch = watchConsulKey(this.#http, this.#recovery, query, observer);
+		this.#keyWatches.add(watch);
 		return {
 			stop: () => {
-				loop.stop();
-				this.#keyLoops.delete(loop);
+				watch.stop();
+				this.#keyWatches.delete(watch);
 			},
 		};
 	}
@@ -93,8 +102,9 @@ class ConsulBackend implements Backend {
 
 	async close(): Promise<void> {
 		this.#watches.stop();
-		for (const loop of this.#keyLoops) loop.stop();
-		this.#keyLoops.clear();
+		for (const watch of this.#keyWatches) watch.stop();
+		this.#keyWatches.clear();
+		this.#endReplacements();
 		// A connection that was given is its giver's to close.
 		if (this.#options.http === undefined) await this.#http.close();
 	}
@@ -108,10 +118,26 @@ class ConsulBackend implements Backend {
 			refuseUnaskable('service', query.service);
 			const answer = (await fetch(index, signal)) as InstancesAnswer;
 			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
+			if (answer.isStreamed) this.#watches.watchRestores(query.datacenter);
 			before = answer.value;
 			isKnownEmpty = before.length === 0;
 			return answer;
 		};
+	}
+
+	/**
+	 * The index of a service's answer without its instances: no tag, filter or place has a part in it. Not of an agent's cache, which
+	 * would keep another answer for it.
+	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/consul/state/catalog.go (maxIndexForService)
+	 */
+	#probeOf({ service, datacenter }: ServiceQuery): ((signal: AbortSignal) => Promise<FetchAnswer<true>>) | undefined {
+		if (this.#options.cached) return undefined;
+		const question: ConsulQuestion<FetchAnswer<true>> = {
+			parameters: { ...this.#http.readParameters(datacenter), filter: NOTHING },
+			send: (client, common) => client.health.service({ ...common, service }),
+			read: readAnsweredIndex,
+		};
+		return (signal) => this.#http.call(question, { signal });
 	}
 
 	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */

@@ -53,6 +53,19 @@ export function consulError(reason: unknown, url: string, secrets: readonly stri
 	});
 }
 
+/**
+ * True for a 404 that Consul itself has answered: there is no such check, session or service, and Consul is well. It says its default
+ * ACL policy with every answer, and an index where there is one; the 404 of another program has neither.
+ */
+export function isConsulsAnswer(reason: unknown): boolean {
+	const { statusCode, response } = (reason ?? {}) as {
+		readonly statusCode?: unknown;
+		readonly response?: Partial<Pick<IncomingMessage, 'headers'>>;
+	};
+	const headers = response?.headers ?? {};
+	return statusCode === 404 && ('x-consul-default-acl-policy' in headers || 'x-consul-index' in headers);
+}
+
 /** Consul's own words, which the npm package leaves out where they are longer than 80 characters. */
 function plainBody(response: unknown): string | undefined {
 	const { body, headers } = (response ?? {}) as Partial<IncomingMessage> & { readonly body?: unknown };

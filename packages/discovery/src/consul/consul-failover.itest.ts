@@ -108,6 +108,19 @@ describe('the list of services', () => {
 		await backend.close();
 	});
 
+	it('a 404 that Consul itself gives is no outage; that of another program is', async () => {
+		await using fake = await startFakeConsul();
+		const backend = consulBackend({ addresses: [fake.url] });
+		await backend.list({});
+		fake.fail({ status: 404, text: 'Unknown check ID', own: { 'x-consul-default-acl-policy': 'allow' } });
+		await expect(backend.list({})).rejects.toMatchObject({ code: 'UNAVAILABLE', details: { status: 404 } });
+		expect(backend.status().state).toBe('up');
+		fake.fail({ status: 404, text: 'no such page' });
+		await expect(backend.list({})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(backend.status().state).toBe('down');
+		await backend.close();
+	});
+
 	it.each(['html', { headers: {}, body: ['no', 'object'] }, { headers: {}, body: { a: 7 } }] as const)(
 		'%j is refused',
 		async (fault) => {

@@ -1,16 +1,15 @@
-import type { IncomingMessage } from 'node:http';
-
 import { type BackendStatus, SpockError } from '@spock/protocol';
 import { type Clock, durationMsOption, integerOption, oneOfOption, systemClock } from '@spock/protocol/internal';
 
 import type { FetchAnswer } from '../watch-loop.ts';
 import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from './consul-call.ts';
 import { type ConsulEndpoint, createEndpoints } from './consul-endpoints.ts';
-import { consulError } from './consul-error.ts';
+import { consulError, isConsulsAnswer } from './consul-error.ts';
+import { ConsulHealth } from './consul-health.ts';
 import { type ConsulConnectionOptions, DEFAULT_CONSUL_ADDRESS, DEFAULT_CONSUL_WAIT_MS } from './consul-options.ts';
 import type { ConsulCallOptions, ConsulQuestion } from './consul-question.ts';
 import { ConsulToken } from './consul-token.ts';
-import { readAnswerMeta } from './read-answer.ts';
+import { TokenReplacement } from './token-replacement.ts';
 
 /** A deadline for calls that do not block. */
 const CALL_MS = 10_000;
@@ -35,21 +34,22 @@ export class ConsulHttp {
 	readonly clock: Clock;
 	readonly #options: ConsulConnectionOptions;
 	readonly #waitMs: number;
+	readonly #health: ConsulHealth;
 	readonly #endpoints: readonly ConsulEndpoint[];
 	readonly #token: ConsulToken;
+	readonly #replacement: TokenReplacement;
 	/** Calls in flight: not more than the watches, and calls that somebody waits for. */
 	readonly #calls = new Set<ConsulCall>();
 	#closing: Promise<void> | undefined;
 	#preferred = 0;
 	#blocking = 0;
-	#lastSuccessAtMs: number | undefined;
-	#error: SpockError | undefined;
 
 	constructor(options: ConsulConnectionOptions = {}) {
 		const { addresses = [DEFAULT_CONSUL_ADDRESS], waitMs = DEFAULT_CONSUL_WAIT_MS, clock = systemClock } = options;
 		oneOfOption('consistency', options.consistency ?? 'stale', ['stale', 'default', 'consistent']);
 		this.#options = options;
 		this.clock = clock;
+		this.#health = new ConsulHealth(clock, options.onEvent);
 		this.#waitMs = integerOption('waitMs', waitMs, 1000, 600_000);
 		this.#endpoints = createEndpoints(addresses, { ...options, clock });
 		this.#token = new ConsulToken({
@@ -60,6 +60,12 @@ export class ConsulHttp {
 			parameters: () => this.placeParameters(),
 			call: (question, callOptions) => this.call(question, callOptions),
 		});
+		this.#replacement = new TokenReplacement(clock, this.#token);
+	}
+
+	/** Tells each time that there is another token than one that Consul has refused; call what is returned to end it. */
+	onTokenReplaced(listener: () => void): () => void {
+		return this.#replacement.onReplaced(listener);
 	}
 
 	/** One call that does not block: the preferred address first, and each of the others once where one fails. */
@@ -79,7 +85,8 @@ export class ConsulHttp {
 
 	/**
 	 * One blocking query after the other, for one watch loop: the first does not block, nor does one to an address that did
-	 * not give the index.
+	 * not give the index. A server whose state was replaced by a snapshot ends what it holds with the index that it was asked with.
+	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/blockingquery/blockingquery.go (AbandonCh)
 	 */
 	blocking<T>(
 		question: ConsulQuestion<FetchAnswer<T>>,
@@ -87,12 +94,15 @@ export class ConsulHttp {
 		const { parameters = {} } = question;
 		const waitMs = this.#waitMs;
 		let origin: ConsulEndpoint | undefined;
-		return (index, signal) => {
+		return async (index, signal) => {
+			const askedAtMs = this.clock.now();
+			let isHeld = false;
 			const ask = (endpoint: ConsulEndpoint): Ask => {
 				const isOrigin = endpoint === origin;
 				// Whoever is asked last is who answers, because a failure asks the next one.
 				origin = endpoint;
-				if (index === 0 || !isOrigin || this.#blocking >= BLOCKING_MAX) {
+				isHeld = index > 0 && isOrigin && this.#blocking < BLOCKING_MAX;
+				if (!isHeld) {
 					return { parameters, timeoutMs: CALL_MS, isBlocking: false };
 				}
 				return {
@@ -101,7 +111,9 @@ export class ConsulHttp {
 					isBlocking: true,
 				};
 			};
-			return this.#askAny(question, ask, signal);
+			const answer = await this.#askAny(question, ask, signal);
+			const isEarly = isHeld && this.clock.now() - askedAtMs < waitMs;
+			return isEarly && answer.index <= index ? { ...answer, isAbandoned: true } : answer;
 		};
 	}
 
@@ -123,14 +135,8 @@ export class ConsulHttp {
 
 	/** How Consul was when it was asked last. */
 	status(): BackendStatus {
-		const sinceMs = this.#lastSuccessAtMs;
-		return {
-			name: 'consul',
-			state: this.#error !== undefined ? 'down' : sinceMs === undefined ? 'connecting' : 'up',
-			addresses: this.#endpoints.map(({ address }) => address.url),
-			error: this.#error?.message ?? null,
-			lastSuccessAgeMs: sinceMs === undefined ? null : Math.max(0, this.clock.now() - sinceMs),
-		};
+		const addresses = this.#endpoints.map(({ address }) => address.url);
+		return { name: 'consul', addresses, ...this.#health.status() };
 	}
 
 	/** Ends every call with CLOSED, logs out if it had logged in, and ends every connection; idempotent. */
@@ -145,6 +151,7 @@ export class ConsulHttp {
 	}
 
 	async #close(): Promise<void> {
+		this.#replacement.stop();
 		for (const call of [...this.#calls]) call.close();
 		await this.#token.close();
 		for (const endpoint of this.#endpoints) endpoint.close();
@@ -198,14 +205,15 @@ export class ConsulHttp {
 				question.send(client, common),
 			)) as ConsulAnswer;
 			const value = question.read(response, body);
-			this.#succeeded(startedAtMs, response);
+			this.#health.succeeded(startedAtMs, response);
 			return value;
 		} catch (reason) {
 			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
 			const isOwn = question.token === undefined && !isLast;
 			if (!(isOwn && (await this.#token.isReplaced(token, error)))) {
-				// Who asked gave up, or asked for too much: nothing of that is Consul's fault.
-				if (!isOurs(error)) this.#failed(startedAtMs, error);
+				// Who asked gave up, or asked for too much, or for what is not there: nothing of that is Consul's fault.
+				if (!isOurs(error) && !isConsulsAnswer(reason)) this.#health.failed(startedAtMs, error);
+				if (question.token === undefined) this.#replacement.refused(token, error);
 				throw error;
 			}
 		} finally {
@@ -213,32 +221,6 @@ export class ConsulHttp {
 			if (isBlocking) this.#blocking--;
 		}
 		return this.#ask(endpoint, ask, question, signal, true);
-	}
-
-	#succeeded(startedAtMs: number, { headers }: IncomingMessage): void {
-		const nowMs = this.clock.now();
-		this.#lastSuccessAtMs = nowMs;
-		this.#error = undefined;
-		const { ageMs, lastContactMs, knownLeader, cache } = readAnswerMeta({ headers });
-		this.#options.onEvent?.({
-			type: 'backend-query',
-			outcome: 'ok',
-			durationMs: nowMs - startedAtMs,
-			ageMs,
-			...(lastContactMs !== undefined && { lastContactMs }),
-			...(knownLeader !== undefined && { knownLeader }),
-			...(cache && { cache }),
-		});
-	}
-
-	#failed(startedAtMs: number, error: SpockError): void {
-		this.#error = error;
-		this.#options.onEvent?.({
-			type: 'backend-query',
-			outcome: 'failed',
-			durationMs: this.clock.now() - startedAtMs,
-			error,
-		});
 	}
 }
 

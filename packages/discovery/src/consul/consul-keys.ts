@@ -1,28 +1,28 @@
 import type { IncomingMessage } from 'node:http';
 
 import type { KeyEntry, KeyQuery } from '@spock/protocol';
-import type { Random } from '@spock/protocol/internal';
 
 import type { BackendObserver } from '../backend.ts';
 import { isSameEntries, sortEntries, toKeyEntry } from '../key-entry.ts';
-import { WatchLoop } from '../watch-loop.ts';
 import type { ConsulHttp } from './consul-http.ts';
 import { refuseUnaskable } from './consul-name.ts';
 import { readAnsweredKeys } from './read-keys.ts';
+import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
 /** Longest body that may still be an answer which fits: the shortest entries take about six times as much in Consul's form. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * The watch of a key, or of all keys that begin with it. The loop is not started.
+/**
+ * Starts the watch of a key, or of all keys that begin with it.
  * Source: https://developer.hashicorp.com/consul/api-docs/kv#read-key
  */
-export function consulKeyLoop(
+export function watchConsulKey(
 	http: ConsulHttp,
+	recovery: WatchRecovery,
 	query: KeyQuery,
 	observer: BackendObserver<readonly KeyEntry[]>,
-	random: Random | undefined,
-): WatchLoop<readonly KeyEntry[]> {
+): ConsulWatch {
 	const { key, prefix, datacenter } = query;
 	const ask = http.blocking({
 		parameters: http.readParameters(datacenter),
@@ -31,7 +31,7 @@ export function consulKeyLoop(
 		send: (client, common) => client.kv.get({ ...common, key, recurse: prefix === true, buffer: true } as KeyRequest),
 		read: (response: IncomingMessage, body: unknown) => readAnsweredKeys(response, body),
 	});
-	return new WatchLoop<readonly KeyEntry[]>({
+	return recovery.start<readonly KeyEntry[]>({
 		fetch: async (from, signal) => {
 			refuseUnaskable('key', key);
 			const { value: found, index } = await ask(from, signal);
@@ -42,8 +42,6 @@ export function consulKeyLoop(
 		isSame: isSameEntries,
 		answered: (entries) => observer.answered(entries),
 		failed: (error) => observer.failed(error),
-		clock: http.clock,
-		...(random && { random }),
 	});
 }
 

@@ -19,6 +19,7 @@ describe("Consul's own variables", () => {
 			CONSUL_HTTP_TOKEN: 'secret',
 			CONSUL_HTTP_TOKEN_FILE: '/run/token',
 			CONSUL_CACERT: '/ca.pem',
+			CONSUL_CAPATH: '/ca',
 			CONSUL_CLIENT_CERT: '/cert.pem',
 			CONSUL_CLIENT_KEY: '/key.pem',
 			CONSUL_TLS_SERVER_NAME: 'server.dc1.consul',
@@ -31,6 +32,7 @@ describe("Consul's own variables", () => {
 			tokenFile: '/run/token',
 			tls: {
 				caFile: '/ca.pem',
+				caPath: '/ca',
 				certFile: '/cert.pem',
 				keyFile: '/key.pem',
 				serverName: 'server.dc1.consul',

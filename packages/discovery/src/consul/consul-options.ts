@@ -14,6 +14,8 @@ export const DEFAULT_CONSUL_WAIT_MS = 55_000;
 export interface ConsulTls {
 	/** Files in PEM form; new connections are made with what they say when they change. While they are bad, with what was good. */
 	readonly caFile?: string;
+	/** A directory of such files, each a certificate of an authority; not used where `caFile` is given, as Consul's own client does. */
+	readonly caPath?: string;
 	readonly certFile?: string;
 	readonly keyFile?: string;
 	/** The name to expect in the server's certificate. */
@@ -113,12 +115,14 @@ export function consulOptionsFromEnvironment(env: Environment): ConsulBackendOpt
 		.filter((text) => text.trim() !== '')
 		.map((text) => parseConsulAddress(text, secure).url);
 	const caFile = value('CONSUL_CACERT');
+	const caPath = value('CONSUL_CAPATH');
 	const certFile = value('CONSUL_CLIENT_CERT');
 	const keyFile = value('CONSUL_CLIENT_KEY');
 	const serverName = value('CONSUL_TLS_SERVER_NAME');
 	const verify = flag(env, 'CONSUL_HTTP_SSL_VERIFY');
 	const tls: ConsulTls = {
 		...(caFile && { caFile }),
+		...(caPath && { caPath }),
 		...(certFile && { certFile }),
 		...(keyFile && { keyFile }),
 		...(serverName && { serverName }),

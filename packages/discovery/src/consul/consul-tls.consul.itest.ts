@@ -67,6 +67,22 @@ it('mutual TLS with a real Consul; a new authority is trusted without a restart,
 		await expect(refused.backend.list({})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 	}
 
+	// A directory of authorities, as a mounted secret has it; the server's is one of them.
+	mkdirSync(at('authorities'));
+	mkdirSync(at('authorities/..data'));
+	const { caFile: _ca, ...withoutAuthority } = tls;
+	const inDirectory: ConsulTls = { ...withoutAuthority, caPath: at('authorities') };
+	expect(() => watchedMany([url], { tls: inDirectory })).toThrow(/authorities/);
+	install(second, at('authorities'), { 'a-second.pem': FILES.ca });
+	{
+		const pathClock = new FakeClock();
+		await using byPath = watchedMany([url], { tls: inDirectory, clock: pathClock });
+		await expect(byPath.backend.list({})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		install(first, at('authorities'), { 'b-first.pem': FILES.ca });
+		await pathClock.advance(1001);
+		expect(await byPath.backend.list({})).toEqual([{ name: 'consul', tags: [] }]);
+	}
+
 	const clock = new FakeClock();
 	await using one = watchedMany([url], { tls, clock });
 	const list = async (): Promise<unknown> => {

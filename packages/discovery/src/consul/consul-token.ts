@@ -1,8 +1,12 @@
 import type { SpockError } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
 
 import { ConsulLogin, type ConsulLoginContext } from './consul-login.ts';
 import type { ConsulConnectionOptions } from './consul-options.ts';
 import { CredentialFile } from './credential-file.ts';
+
+/** Queries that are sent together share a look at the file: reading it costs more than the rest of a small query. */
+const LOOK_MS = 100;
 
 /** What a {@link ConsulToken} needs. */
 export interface ConsulTokenOptions
@@ -13,10 +17,13 @@ export interface ConsulTokenOptions
 export class ConsulToken {
 	readonly #given: string | undefined;
 	readonly #source: ConsulLogin | CredentialFile | undefined;
+	readonly #clock: Clock;
+	#look: { readonly atMs: number; readonly token: Promise<string> } | undefined;
 
 	constructor(options: ConsulTokenOptions) {
-		const { token, tokenFile, login, onEvent } = options;
+		const { token, tokenFile, login, onEvent, clock } = options;
 		this.#given = token;
+		this.#clock = clock;
 		if (login !== undefined) this.#source = new ConsulLogin({ ...options, login });
 		else if (tokenFile !== undefined) {
 			this.#source = new CredentialFile({ path: tokenFile, what: 'ACL token', fallback: token, onEvent });
@@ -25,14 +32,35 @@ export class ConsulToken {
 
 	/** The token of now; undefined for none. Rejects with UNAVAILABLE or ACL_DENIED if there is none to be had. */
 	async read(): Promise<string | undefined> {
-		return this.#source === undefined ? this.#given : this.#source.read();
+		if (!(this.#source instanceof CredentialFile))
+			return this.#source === undefined ? this.#given : this.#source.read();
+		const nowMs = this.#clock.now();
+		const look = this.#look;
+		return look !== undefined && nowMs - look.atMs < LOOK_MS ? look.token : this.#lookNow(this.#source, nowMs);
+	}
+
+	/** True if another one may come at any time: it is read from a file. A login sees to its own. */
+	get mayBeReplaced(): boolean {
+		return this.#source instanceof CredentialFile;
 	}
 
 	/** True if Consul refused a token that it does not know any more, and there is another one now. */
 	async isReplaced(token: string | undefined, error: SpockError): Promise<boolean> {
 		if (token === undefined || !isUnknownToken(error)) return false;
 		if (this.#source instanceof ConsulLogin) return this.#source.renew(token);
-		return this.#source !== undefined && (await this.#source.read()) !== token;
+		if (this.#source === undefined) return false;
+		return (await this.#lookNow(this.#source, this.#clock.now())) !== token;
+	}
+
+	#lookNow(source: CredentialFile, atMs: number): Promise<string> {
+		const token = source.read();
+		const look = { atMs, token };
+		this.#look = look;
+		// Whoever asked hears of it; the next one looks for itself.
+		token.catch(() => {
+			if (this.#look === look) this.#look = undefined;
+		});
+		return token;
 	}
 
 	/** Logs out. Never rejects. */

@@ -13,6 +13,8 @@ import { type HealthEntry, readHealthEntries, type TaggedAddress } from './healt
 export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]> {
 	/** It is empty, and nothing in it says whether that is the truth or the want of a permission. */
 	readonly mayBeDenied?: true;
+	/** An agent gave it from its stream: it holds such a query although the index has gone back. */
+	readonly isStreamed?: true;
 }
 
 type Response = Pick<IncomingMessage, 'headers'>;
@@ -31,14 +33,27 @@ export function readAnsweredInstances(
 	if (body.length === 0) refuseFiltered(response);
 	const value = readHealthEntries(body as HealthEntry[], taggedAddress);
 	const mayBeDenied = value.length === 0 && isSilentOnDenial(response);
-	return { value, index, meta: readAnswerMeta(response), ...(mayBeDenied && { mayBeDenied }) };
+	return {
+		value,
+		index,
+		meta: readAnswerMeta(response),
+		...(mayBeDenied && { mayBeDenied }),
+		...(isStreamed(response) && { isStreamed: true }),
+	};
 }
 
-/** The answer of /v1/health/state/any. Throws as {@link readAnsweredInstances} does. */
+/** Of an answer of which nothing but the index counts. Throws where X-Consul-Index is missing. */
+export function readAnsweredIndex(response: Response): FetchAnswer<true> {
+	return { value: true, index: expectIndex(response) };
+}
+
+/**
+ * The answer of /v1/health/state/any where those that pass are left out. Throws as {@link readAnsweredInstances} does, but of an
+ * empty answer: nothing that fails is nothing out of the ordinary, and a token that may see no check sees no instance either.
+ */
 export function readAnsweredChecks(response: Response, body: unknown): FetchAnswer<CheckDigest> {
 	if (!Array.isArray(body) || !body.every(isObject)) throw notJson(response);
 	const index = expectIndex(response);
-	if (body.length === 0) refuseFiltered(response);
 	return { value: digestChecks(body as StateEntry[]), index, meta: readAnswerMeta(response) };
 }
 
@@ -64,7 +79,7 @@ function isSilentOnDenial({ headers }: Response): boolean {
  */
 export function readAnswerMeta({ headers }: Response): AnswerMeta {
 	// The streaming backend says the same two things at all times: no leader, and heard from it just now.
-	const isStreaming = headers['x-consul-query-backend'] === 'streaming';
+	const isStreaming = isStreamed({ headers });
 	const lastContactMs = isStreaming ? undefined : countFrom(headers['x-consul-lastcontact']);
 	const knownLeader = isStreaming ? undefined : headers['x-consul-knownleader'];
 	const ageSeconds = countFrom(headers['age']);
@@ -75,6 +90,11 @@ export function readAnswerMeta({ headers }: Response): AnswerMeta {
 		...((knownLeader === 'true' || knownLeader === 'false') && { knownLeader: knownLeader === 'true' }),
 		...(typeof cache === 'string' && { cache: /^hit$/i.test(cache) ? 'hit' : 'miss' }),
 	};
+}
+
+/** Source: https://developer.hashicorp.com/consul/api-docs/features/blocking#streaming-backend */
+function isStreamed({ headers }: Response): boolean {
+	return headers['x-consul-query-backend'] === 'streaming';
 }
 
 /** The answer of /v1/catalog/services, sorted by name. Throws as {@link readAnsweredInstances} does. */

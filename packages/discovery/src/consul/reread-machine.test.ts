@@ -8,13 +8,18 @@ type Row = Partial<Record<RereadEvent, string>>;
 // Written out by hand: a cell that is changed by accident is seen here. What is not named does nothing.
 const rows: Readonly<Record<RereadState, Row>> = {
 	lost: { 'watch lost': 'lost: report', 'watch back': 'queued: enqueue', stop: 'stopped: ' },
-	queued: { slot: 'reading: query', 'watch lost': 'lost: report', stop: 'stopped: ' },
+	queued: {
+		doubted: 'queued: stay in doubt',
+		slot: 'reading: query',
+		'watch lost': 'lost: report',
+		stop: 'stopped: ',
+	},
 	reading: {
 		concerned: 'reading what has changed: ',
 		doubted: 'reading in doubt: ',
 		read: 'current: publish',
 		'read too early': 'waiting: publish, schedule another look',
-		'read in doubt': 'doubtful: publish, doubt',
+		'read in doubt': 'doubtful: publish, await confirmation',
 		failed: 'waiting: report, schedule a retry',
 		'watch lost': 'lost: abort the query, report',
 		'watch back': 'reading in doubt: ',
@@ -40,6 +45,7 @@ const rows: Readonly<Record<RereadState, Row>> = {
 	current: {
 		concerned: 'queued: enqueue',
 		doubted: 'doubtful: doubt',
+		unwatched: 'doubtful: await confirmation',
 		verified: 'current: verify',
 		'watch lost': 'lost: report',
 		'watch back': 'doubtful: doubt',
@@ -47,7 +53,10 @@ const rows: Readonly<Record<RereadState, Row>> = {
 	},
 	doubtful: {
 		concerned: 'queued: enqueue',
-		turn: 'queued: enqueue to confirm',
+		doubted: 'doubtful: doubt',
+		unwatched: 'doubtful: await confirmation',
+		turn: 'queued: enqueue to look',
+		'turn to confirm': 'queued: enqueue to confirm',
 		'watch lost': 'lost: report',
 		stop: 'stopped: ',
 	},

@@ -13,9 +13,11 @@ export type RereadState =
 export type RereadEvent =
 	| 'concerned'
 	| 'doubted'
+	| 'unwatched'
 	| 'verified'
 	| 'slot'
 	| 'turn'
+	| 'turn to confirm'
 	| 'read'
 	| 'read too early'
 	| 'read in doubt'
@@ -26,8 +28,11 @@ export type RereadEvent =
 	| 'stop';
 export type RereadAction =
 	| 'enqueue'
+	| 'enqueue to look'
 	| 'enqueue to confirm'
+	| 'stay in doubt'
 	| 'doubt'
+	| 'await confirmation'
 	| 'query'
 	| 'publish'
 	| 'verify'
@@ -39,16 +44,19 @@ export type RereadAction =
 
 /**
  * The life of one question under a shared watch. `concerned`: the shared watch has seen a change of it. `doubted`: it may have
- * changed, and nothing says so exactly; it is read at its `turn`. `read too early`: the server
- * that answered had not heard of the change yet. `read in doubt`: it may have been such a server.
+ * changed, and nothing says so exactly; it is looked at when it has its `turn`, and once more, when a server that lags has heard
+ * of everything, at its `turn to confirm`. `unwatched`: what no watch tells may have changed. `read too early`: the server that
+ * answered had not heard of the change yet. `read in doubt`: it may have been such a server.
  */
 export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction> = {
 	lost: {
 		concerned: null,
 		doubted: null,
+		unwatched: null,
 		verified: null,
 		slot: null,
 		turn: null,
+		'turn to confirm': null,
 		read: null,
 		'read too early': null,
 		'read in doubt': null,
@@ -60,10 +68,12 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 	},
 	queued: {
 		concerned: null,
-		doubted: null,
+		doubted: ['queued', 'stay in doubt'],
+		unwatched: null,
 		verified: null,
 		slot: ['reading', 'query'],
 		turn: null,
+		'turn to confirm': null,
 		read: null,
 		'read too early': null,
 		'read in doubt': null,
@@ -76,12 +86,14 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 	reading: {
 		concerned: ['reading what has changed'],
 		doubted: ['reading in doubt'],
+		unwatched: null,
 		verified: null,
 		slot: null,
 		turn: null,
+		'turn to confirm': null,
 		read: ['current', 'publish'],
 		'read too early': ['waiting', 'publish', 'schedule another look'],
-		'read in doubt': ['doubtful', 'publish', 'doubt'],
+		'read in doubt': ['doubtful', 'publish', 'await confirmation'],
 		failed: ['waiting', 'report', 'schedule a retry'],
 		due: null,
 		'watch lost': ['lost', 'abort the query', 'report'],
@@ -91,9 +103,11 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 	'reading in doubt': {
 		concerned: ['reading what has changed'],
 		doubted: null,
+		unwatched: null,
 		verified: null,
 		slot: null,
 		turn: null,
+		'turn to confirm': null,
 		read: ['doubtful', 'publish', 'doubt'],
 		'read too early': ['waiting', 'publish', 'schedule another look'],
 		'read in doubt': ['doubtful', 'publish', 'doubt'],
@@ -106,9 +120,11 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 	'reading what has changed': {
 		concerned: null,
 		doubted: null,
+		unwatched: null,
 		verified: null,
 		slot: null,
 		turn: null,
+		'turn to confirm': null,
 		read: ['queued', 'publish', 'enqueue'],
 		'read too early': ['queued', 'publish', 'enqueue'],
 		'read in doubt': ['queued', 'publish', 'enqueue'],
@@ -121,9 +137,11 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 	current: {
 		concerned: ['queued', 'enqueue'],
 		doubted: ['doubtful', 'doubt'],
+		unwatched: ['doubtful', 'await confirmation'],
 		verified: ['current', 'verify'],
 		slot: null,
 		turn: null,
+		'turn to confirm': null,
 		read: null,
 		'read too early': null,
 		'read in doubt': null,
@@ -135,10 +153,12 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 	},
 	doubtful: {
 		concerned: ['queued', 'enqueue'],
-		doubted: null,
+		doubted: ['doubtful', 'doubt'],
+		unwatched: ['doubtful', 'await confirmation'],
 		verified: null,
 		slot: null,
-		turn: ['queued', 'enqueue to confirm'],
+		turn: ['queued', 'enqueue to look'],
+		'turn to confirm': ['queued', 'enqueue to confirm'],
 		read: null,
 		'read too early': null,
 		'read in doubt': null,
@@ -151,9 +171,11 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 	waiting: {
 		concerned: null,
 		doubted: null,
+		unwatched: null,
 		verified: null,
 		slot: null,
 		turn: null,
+		'turn to confirm': null,
 		read: null,
 		'read too early': null,
 		'read in doubt': null,
@@ -166,9 +188,11 @@ export const rereadMachine: MachineTable<RereadState, RereadEvent, RereadAction>
 	stopped: {
 		concerned: null,
 		doubted: null,
+		unwatched: null,
 		verified: null,
 		slot: null,
 		turn: null,
+		'turn to confirm': null,
 		read: null,
 		'read too early': null,
 		'read in doubt': null,

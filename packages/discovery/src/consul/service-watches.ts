@@ -3,10 +3,12 @@ import { integerOption } from '@spock/protocol/internal';
 
 import type { BackendObserver, BackendWatch } from '../backend.ts';
 import { isSameAnswer } from '../snapshot-diff.ts';
-import { type FetchAnswer, WatchLoop } from '../watch-loop.ts';
+import type { FetchAnswer } from '../watch-loop.ts';
 import type { ConsulHttp } from './consul-http.ts';
 import type { ConsulBackendOptions } from './consul-options.ts';
+import { RestoreWatch } from './restore-watch.ts';
 import { SharedWatch } from './shared-watch.ts';
+import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
 /** Questions that are watched one by one: each of them holds a connection, of which an agent allows 200. */
 export const DEFAULT_SHARED_WATCH_ABOVE = 64;
@@ -19,8 +21,11 @@ export type FetchInstances = (index: number, signal: AbortSignal) => Promise<Fet
 /** What a {@link ServiceWatches} needs. */
 export interface ServiceWatchesOptions extends Pick<ConsulBackendOptions, 'random' | 'onEvent' | 'sharedWatchAbove'> {
 	readonly http: ConsulHttp;
+	readonly recovery: WatchRecovery;
 	/** How the instances of a query are fetched. */
 	readonly fetch: (query: ServiceQuery) => FetchInstances;
+	/** How the index of a query is asked for, and nothing else; undefined where that is no cheaper. */
+	readonly probe: (query: ServiceQuery) => ((signal: AbortSignal) => Promise<FetchAnswer<unknown>>) | undefined;
 	/** The parameters of what is shared by all questions of a datacenter. */
 	readonly shared: (datacenter: string | undefined) => Readonly<Record<string, string>>;
 }
@@ -28,7 +33,7 @@ export interface ServiceWatchesOptions extends Pick<ConsulBackendOptions, 'rando
 interface Watching {
 	readonly query: ServiceQuery;
 	readonly observer: BackendObserver;
-	watch: BackendWatch;
+	watch: BackendWatch & Partial<Pick<ConsulWatch, 'reread'>>;
 }
 
 /**
@@ -42,6 +47,8 @@ export class ServiceWatches {
 	/** By datacenter; none while each question has its own query. */
 	readonly #shared = new Map<string, SharedWatch>();
 	#mode: 'each' | 'shared' = 'each';
+	/** By datacenter. */
+	readonly #restores = new Map<string, RestoreWatch>();
 
 	constructor(options: ServiceWatchesOptions) {
 		this.#options = options;
@@ -64,12 +71,32 @@ export class ServiceWatches {
 		};
 	}
 
+	/**
+	 * An agent has answered from its stream: from now on a restore of the servers is watched for. Not in place of the first
+	 * queries, which no stream answers, and not under a shared watch, whose own queries are ended by a restore.
+	 */
+	watchRestores(datacenter: string | undefined): void {
+		const place = datacenter ?? '';
+		if (this.#restores.has(place) || this.#mode === 'shared') return;
+		const { http, recovery, shared } = this.#options;
+		const restored = (): void => {
+			for (const { query, watch } of [...this.#all]) if (query.datacenter === datacenter) watch.reread?.();
+		};
+		this.#restores.set(place, new RestoreWatch({ http, recovery, parameters: shared(datacenter), restored }));
+	}
+
 	/** Ends all of them. */
 	stop(): void {
+		this.#endRestores();
 		for (const { watch } of this.#all) watch.stop();
 		for (const shared of this.#shared.values()) shared.stop();
 		this.#all.clear();
 		this.#shared.clear();
+	}
+
+	#endRestores(): void {
+		for (const restore of this.#restores.values()) restore.stop();
+		this.#restores.clear();
 	}
 
 	#dropUnused(): void {
@@ -78,10 +105,16 @@ export class ServiceWatches {
 			shared.stop();
 			this.#shared.delete(place);
 		}
+		for (const [place, restore] of this.#restores) {
+			if ([...this.#all].some(({ query }) => (query.datacenter ?? '') === place)) continue;
+			restore.stop();
+			this.#restores.delete(place);
+		}
 	}
 
 	#turn(mode: 'each' | 'shared'): void {
 		this.#mode = mode;
+		this.#endRestores();
 		this.#options.onEvent?.({ type: 'watch-mode', mode, watches: this.#all.size });
 		for (const { watch } of this.#all) watch.stop();
 		for (const shared of this.#shared.values()) shared.stop();
@@ -96,27 +129,23 @@ export class ServiceWatches {
 	}
 
 	#share(query: ServiceQuery, observer: BackendObserver): BackendWatch {
-		const { http, random, fetch, shared } = this.#options;
+		const { http, recovery, random, fetch, probe, shared } = this.#options;
 		const place = query.datacenter ?? '';
 		let watch = this.#shared.get(place);
 		if (watch === undefined) {
-			watch = new SharedWatch({ http, random, parameters: shared(query.datacenter) });
+			watch = new SharedWatch({ http, recovery, random, parameters: shared(query.datacenter) });
 			this.#shared.set(place, watch);
 		}
-		return watch.watch({ service: query.service, fetch: fetch(query) }, observer);
+		return watch.watch({ service: query.service, fetch: fetch(query), probe: probe(query) }, observer);
 	}
 
-	#loop(query: ServiceQuery, observer: BackendObserver): BackendWatch {
-		const { http, random, fetch } = this.#options;
-		const loop = new WatchLoop<readonly ServiceInstance[]>({
+	#loop(query: ServiceQuery, observer: BackendObserver): ConsulWatch {
+		const { recovery, fetch } = this.#options;
+		return recovery.start<readonly ServiceInstance[]>({
 			fetch: fetch(query),
 			isSame: isSameAnswer,
 			answered: (instances, meta) => observer.answered(instances, meta),
 			failed: (error) => observer.failed(error),
-			clock: http.clock,
-			...(random && { random }),
 		});
-		loop.start();
-		return loop;
 	}
 }

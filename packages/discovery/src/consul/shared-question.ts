@@ -15,6 +15,8 @@ export interface SharedQuestionOptions {
 	readonly service: string;
 	/** Reads the service as it is now; index 0, because it does not block. */
 	readonly fetch: (index: 0, signal: AbortSignal) => Promise<FetchAnswer<readonly ServiceInstance[]>>;
+	/** Asks for the service's own index and nothing else; undefined where that is no cheaper than to read it. */
+	readonly probe: ((signal: AbortSignal) => Promise<FetchAnswer<unknown>>) | undefined;
 	readonly observer: BackendObserver;
 	readonly clock: Clock;
 	readonly random: Random | undefined;
@@ -22,13 +24,21 @@ export interface SharedQuestionOptions {
 	readonly enqueue: (question: SharedQuestion) => void;
 	/** Asks for a turn: it may have changed. */
 	readonly doubt: (question: SharedQuestion) => void;
+	/** Asks for a turn to confirm: a server that lags may have been asked. */
+	readonly awaitConfirmation: (question: SharedQuestion) => void;
+	/** Its index is another one than before; `wasDoubtful`: nothing but a look has shown that. */
+	readonly changed: (question: SharedQuestion, wasDoubtful: boolean) => void;
 }
+
+/**
+ * Why it is read: the shared watch tells of a change, or it was read never before; it may have changed; it may have been read
+ * from a server that lagged.
+ */
+type Reason = 'news' | 'look' | 'confirm';
 
 /** One question under a shared watch: its last answer, and whether and how it is read again. */
 export class SharedQuestion {
 	readonly service: string;
-	/** When it became doubtful. */
-	doubtedAtMs = 0;
 	readonly #options: SharedQuestionOptions;
 	readonly #backoff: Backoff;
 	#state: RereadState = 'lost';
@@ -36,7 +46,7 @@ export class SharedQuestion {
 	#meta: AnswerMeta | undefined;
 	/** The service's own index in its last answer; 0 where that says nothing. */
 	#index = 0;
-	#isConfirming = false;
+	#reason: Reason = 'news';
 	/** Looks that were too early since the last change. */
 	#earlyLooks = 0;
 	#error: SpockError | undefined;
@@ -63,15 +73,25 @@ export class SharedQuestion {
 		return this.#instances?.some(({ instance }) => instance.startsWith(`${node}/`)) ?? false;
 	}
 
-	handle(event: 'concerned' | 'doubted' | 'turn' | 'watch back' | 'stop'): void {
-		if (event === 'concerned') this.#earlyLooks = 0;
+	handle(event: 'concerned' | 'doubted' | 'turn' | 'turn to confirm' | 'watch back' | 'unwatched' | 'stop'): void {
+		if (event === 'concerned') {
+			this.#earlyLooks = 0;
+			// Whatever it was to be read for, and before it is: the next slot may be free.
+			this.#reason = 'news';
+		}
 		this.#handle(event);
+	}
+
+	/** What moves no index may have changed: it is read at its turn, and not only looked at. */
+	distrust(): void {
+		this.#index = 0;
+		this.#handle('unwatched');
 	}
 
 	/** The shared watch fails: nobody would tell of a change. */
 	lost(error: SpockError): void {
 		this.#error = error;
-		this.#index = 0;
+		this.#readFor('look');
 		this.#handle('watch lost');
 	}
 
@@ -81,33 +101,61 @@ export class SharedQuestion {
 		this.#handle('verified');
 	}
 
-	/** Reads it; resolves when that has ended, well or not. */
+	/** Reads it, or sees that there is nothing new to read; resolves when that has ended, well or not. */
 	async read(): Promise<void> {
 		this.#handle('slot');
 		const query = new AbortController();
 		this.#query = query;
+		const reason = this.#reason;
+		this.#reason = 'look';
 		try {
-			const { value, index, meta } = await this.#options.fetch(0, query.signal);
+			const isSame = reason !== 'news' && (await this.#isSame(query.signal));
 			if (query.signal.aborted) return;
-			const before = this.#index;
-			this.#instances = value;
-			this.#meta = meta;
-			this.#index = index;
-			this.#backoff.reset();
-			this.#handle(this.#judge(before, index));
-		} catch (reason) {
+			if (!isSame) await this.#fetch(query.signal, reason);
+			else this.#handle(reason === 'confirm' ? 'read' : 'read in doubt');
+		} catch (failure) {
 			if (query.signal.aborted) return;
-			this.#error = SpockError.from(reason);
-			this.#index = 0;
+			this.#error = SpockError.from(failure);
+			this.#readFor(reason);
 			this.#handle('failed');
 		}
 	}
 
 	/** Each service has an index of its own, which grows with whatever is seen of it. */
-	#judge(before: number, index: number): 'read' | 'read too early' | 'read in doubt' {
-		if (this.#isConfirming || (before > 0 && index > before)) return 'read';
+	async #isSame(signal: AbortSignal): Promise<boolean> {
+		const { probe } = this.#options;
+		if (probe === undefined || this.#index === 0) return false;
+		const { index, meta } = await probe(signal);
+		if (index !== this.#index) return false;
+		this.#meta = meta;
+		this.#backoff.reset();
+		return true;
+	}
+
+	async #fetch(signal: AbortSignal, reason: Reason): Promise<void> {
+		const { value, index, meta } = await this.#options.fetch(0, signal);
+		if (signal.aborted) return;
+		const before = this.#index;
+		this.#instances = value;
+		this.#meta = meta;
+		this.#index = index;
+		this.#backoff.reset();
+		if (before > 0 && index !== before) this.#options.changed(this, reason !== 'news');
+		this.#handle(this.#judge(reason, before, index));
+	}
+
+	/** Whatever it is to be read for, it is for news where there have been some meanwhile. */
+	#readFor(reason: Reason): void {
+		if (this.#reason !== 'news') this.#reason = reason;
+	}
+
+	#judge(reason: Reason, before: number, index: number): 'read' | 'read too early' | 'read in doubt' {
+		if (reason === 'confirm') return 'read';
+		if (reason === 'look') return 'read in doubt';
+		if (before > 0 && index > before) return 'read';
 		if (before === 0 || index < before || this.#earlyLooks >= EARLY_LOOKS_MAX) return 'read in doubt';
 		this.#earlyLooks++;
+		this.#reason = 'news';
 		return 'read too early';
 	}
 
@@ -132,13 +180,24 @@ export class SharedQuestion {
 		const { observer, clock } = this.#options;
 		switch (action) {
 			case 'enqueue':
-			case 'enqueue to confirm':
-				this.#isConfirming = action === 'enqueue to confirm';
 				this.#options.enqueue(this);
 				return;
+			case 'enqueue to look':
+				this.#readFor('look');
+				this.#options.enqueue(this);
+				return;
+			case 'enqueue to confirm':
+				this.#readFor('confirm');
+				this.#options.enqueue(this);
+				return;
+			case 'stay in doubt':
+				this.#readFor('look');
+				return;
 			case 'doubt':
-				this.doubtedAtMs = clock.now();
 				this.#options.doubt(this);
+				return;
+			case 'await confirmation':
+				this.#options.awaitConfirmation(this);
 				return;
 			case 'query':
 				// Sent by `read`, which was given the slot.

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 
 import type { Clock } from '@spock/protocol/internal';
@@ -8,6 +9,8 @@ import type { DiscoveryListener } from '../discovery-event.ts';
 import type { ConsulTls } from './consul-options.ts';
 import { readSmallFile } from './small-file.ts';
 
+/** Files in a directory of certificates: more is something else than that. */
+const CA_FILES_MAX = 1000;
 /** The files are looked at before a query, and not more often than this. */
 const LOOK_MS = 1000;
 
@@ -31,25 +34,21 @@ export interface TlsFilesOptions {
  */
 export class TlsFiles {
 	readonly #options: TlsFilesOptions;
-	readonly #files: Readonly<Partial<Record<keyof TlsSecrets, string>>>;
+	readonly #caPath: string | undefined;
 	#secrets: TlsSecrets;
 	#lookedAtMs: number;
 	#complaint: string | undefined;
 
 	/** Throws an Error that names the file if one cannot be read or is bad. */
 	constructor(options: TlsFilesOptions) {
-		const { caFile, certFile, keyFile } = options.tls;
 		this.#options = options;
-		this.#files = {
-			...(caFile && { ca: caFile }),
-			...(certFile && { cert: certFile }),
-			...(keyFile && { key: keyFile }),
-		};
+		this.#caPath = options.tls.caFile === undefined ? options.tls.caPath : undefined;
 		this.#lookedAtMs = options.clock.now();
-		this.#secrets = Object.fromEntries(
-			Object.entries(this.#files).map(([name, path]) => [name, readFileSync(path, 'utf8')]),
+		const files = this.#list();
+		this.#secrets = this.#check(
+			files,
+			files.map(({ path }) => readFileSync(path, 'utf8')),
 		);
-		this.#check(this.#secrets);
 	}
 
 	/** The secrets in force: the very same object until they change. */
@@ -59,41 +58,76 @@ export class TlsFiles {
 
 	/** Looks whether the files have changed, unless that was done a moment ago. */
 	async look(): Promise<void> {
-		const { clock, onEvent } = this.#options;
-		const names = Object.keys(this.#files) as (keyof TlsSecrets)[];
-		if (names.length === 0 || clock.now() - this.#lookedAtMs < LOOK_MS) return;
+		const { clock, onEvent, tls } = this.#options;
+		const named = [tls.caFile ?? tls.caPath, tls.certFile, tls.keyFile].filter((path) => path !== undefined);
+		if (named.length === 0 || clock.now() - this.#lookedAtMs < LOOK_MS) return;
 		this.#lookedAtMs = clock.now();
-		const files = names.map((name) => this.#files[name] as string);
 		try {
-			const texts = await Promise.all(files.map(readSmallFile));
-			const secrets: TlsSecrets = Object.fromEntries(names.map((name, number) => [name, texts[number]]));
-			const isSame = names.every((name) => secrets[name] === this.#secrets[name]);
-			if (!isSame) this.#check(secrets);
+			const files = this.#list();
+			const secrets = this.#check(files, await Promise.all(files.map(({ path }) => readSmallFile(path))));
+			const isSame = (['ca', 'cert', 'key'] as const).every((name) => secrets[name] === this.#secrets[name]);
 			const isNews = !isSame || this.#complaint !== undefined;
 			this.#complaint = undefined;
 			if (!isSame) this.#secrets = secrets;
-			if (isNews) onEvent?.({ type: 'credentials-loaded', what: 'TLS files', files });
+			if (isNews) onEvent?.({ type: 'credentials-loaded', what: 'TLS files', files: named });
 		} catch (reason) {
 			const error = reason as Error;
 			if (error.message === this.#complaint) return;
 			this.#complaint = error.message;
-			onEvent?.({ type: 'credentials-refused', what: 'TLS files', files, error });
+			onEvent?.({ type: 'credentials-refused', what: 'TLS files', files: named, error });
 		}
 	}
 
-	/** Throws an Error that names the files if nothing can be made of them. */
-	#check(secrets: TlsSecrets): void {
-		const names = Object.values(this.#files).join(', ');
+	/** The files of now: those of a directory come and go. Throws where it cannot be read. */
+	#list(): readonly TlsFile[] {
+		const { caFile, certFile, keyFile } = this.#options.tls;
+		const inPath = this.#caPath === undefined ? [] : listCertificates(this.#caPath);
+		return [
+			...inPath.map((path): TlsFile => ({ name: 'ca', path })),
+			...(caFile ? [{ name: 'ca', path: caFile } as const] : []),
+			...(certFile ? [{ name: 'cert', path: certFile } as const] : []),
+			...(keyFile ? [{ name: 'key', path: keyFile } as const] : []),
+		];
+	}
+
+	/** What the files say. Throws an Error that names them if nothing can be made of them. */
+	#check(files: readonly TlsFile[], texts: readonly string[]): TlsSecrets {
+		const text = (name: keyof TlsSecrets): string | undefined => {
+			const own = texts.filter((_, number) => files[number]?.name === name);
+			return own.length === 0 ? undefined : own.join('\n');
+		};
+		const [ca, cert, key] = [text('ca'), text('cert'), text('key')];
+		const secrets: TlsSecrets = { ...(ca !== undefined && { ca }), ...(cert && { cert }), ...(key && { key }) };
 		try {
 			// Node takes anything as a CA, and trusts nobody then.
-			if (secrets.ca !== undefined) new X509Certificate(secrets.ca);
+			for (const [number, { name }] of files.entries()) if (name === 'ca') new X509Certificate(texts[number] as string);
 			// And an empty key as none, which is seen only when a server asks for the certificate.
-			const key = secrets.key === undefined ? undefined : createPrivateKey(secrets.key);
-			const certificate = secrets.cert === undefined ? undefined : new X509Certificate(secrets.cert);
-			if (key && certificate?.checkPrivateKey(key) === false) throw new Error('certificate and key do not match');
+			const privateKey = key === undefined ? undefined : createPrivateKey(key);
+			const certificate = cert === undefined ? undefined : new X509Certificate(cert);
+			if (privateKey && certificate?.checkPrivateKey(privateKey) === false) {
+				throw new Error('certificate and key do not match');
+			}
 			createSecureContext({ ...secrets });
 		} catch (cause) {
+			const names = files.map(({ path }) => path).join(', ');
 			throw new Error(`the TLS files are bad (${names}): ${(cause as Error).message}`, { cause });
 		}
+		return secrets;
 	}
+}
+
+interface TlsFile {
+	readonly name: keyof TlsSecrets;
+	readonly path: string;
+}
+
+/** The files in a directory, but not what is hidden or below it: a mounted secret has links in it, and its data beside them. */
+function listCertificates(directory: string): readonly string[] {
+	const names = readdirSync(directory, { withFileTypes: true })
+		.filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
+		.map(({ name }) => name)
+		.sort();
+	if (names.length === 0) throw new Error(`there is no certificate in ${directory}`);
+	if (names.length > CA_FILES_MAX) throw new Error(`there are more than ${CA_FILES_MAX} files in ${directory}`);
+	return names.map((name) => join(directory, name));
 }

@@ -46,7 +46,6 @@ import { watchIterator } from './scoped-iterator.ts';
 import { ServiceViews } from './service-views.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
-import { timeLeft } from './time-left.ts';
 
 /**
  * The client of a Spock sidecar, or, in direct mode, of any source of services. Made by `connect` or `createDiplomat`.
@@ -219,9 +218,8 @@ export class Diplomat implements AsyncDisposable {
 			const query = toQuery(service);
 			const sidecar = this.#fallback?.isAway === true ? undefined : this.#sidecar;
 			if (sidecar !== undefined) return sidecar.call('explain', query, QUESTION, options);
-			const left = timeLeft(complete, this.#options);
-			const known = await this.#source.inspect?.(query, left());
-			return explain(query, known ?? inspectionOf(await this.#source.get(query, left())));
+			const known = await this.#source.inspect?.(query, complete);
+			return explain(query, known ?? inspectionOf(await this.#source.get(query, complete)));
 		});
 	}
 

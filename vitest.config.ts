@@ -10,6 +10,17 @@ export default defineConfig({
 		testTimeout: 30_000,
 		hookTimeout: 60_000,
 		allowOnly: false,
+		// Off unless `pnpm coverage` turns it on. It sees the code that runs in the tests' own processes; tools/coverage-report.js
+		// has the limits.
+		coverage: {
+			provider: 'v8',
+			include: ['packages/{protocol,balancer,discovery,client}/src/**/*.ts'],
+			// Those of the suites that are run are left out by themselves.
+			exclude: ['**/*.{test,itest}.ts'],
+			reporter: ['json'],
+			reportsDirectory: 'reports/coverage',
+			reportOnFailure: true,
+		},
 		projects: [
 			{
 				extends: true,

@@ -1,11 +1,12 @@
 // `npm test`: every test. Suites that need a program which is not on every machine (a Consul server, Go, socat) are left
 // out without it, in plain words, and with CI set that is a failure. Arguments go to vitest: npm test -- packages/client
+// With SPOCK_COVERAGE=1 the same run measures coverage as well, and fails where it is too small (tools/coverage.js).
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-import { ensureBuilt, ensureInstalled, fail, root, say } from './prepare.js';
+import { ensureBuilt, ensureInstalled, fail, root, run, say } from './prepare.js';
 
 const CONSUL_VERSION = '1.20.2';
 
@@ -57,6 +58,7 @@ else leftOut.push('the test of the shell example, because it needs `socat` and `
 const leftOutText = leftOut.map((sentence) => `LEFT OUT: ${sentence}`).join('\n');
 if (leftOut.length > 0 && process.env.CI) fail(`${leftOutText}\nWith CI set this is a failure.`);
 
+const isCovered = process.env.SPOCK_COVERAGE === '1';
 const reports = join(root, 'reports');
 mkdirSync(reports, { recursive: true });
 const result = spawnSync(
@@ -68,9 +70,11 @@ const result = spawnSync(
 		'--reporter=default',
 		'--reporter=json',
 		`--outputFile.json=${process.env.SPOCK_TEST_REPORT || join(reports, 'test.json')}`,
+		...(isCovered ? ['--coverage.enabled'] : []),
 		...process.argv.slice(2),
 	],
 	{ cwd: root, stdio: 'inherit', env: { ...process.env, ...(consul === undefined ? {} : { CONSUL_BIN: consul }) } },
 );
 if (leftOut.length > 0) say(leftOutText);
-process.exit(result.status ?? 1);
+if (result.status !== 0) process.exit(result.status ?? 1);
+if (isCovered) run(process.execPath, [join(root, 'tools/coverage.js'), '--report']);

@@ -36,16 +36,16 @@ import {
 	toKeyQuery,
 	toQuery,
 } from './lookup-options.ts';
-import { Lookups, type PickOptions } from './lookups.ts';
+import { Lookups } from './lookups.ts';
 import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './open-config.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { Registration } from './registration.ts';
 import { Registrations } from './registrations.ts';
 import { Scope } from './scope.ts';
 import { watchIterator } from './scoped-iterator.ts';
+import { ServiceViews } from './service-views.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
-import { timeLeft } from './time-left.ts';
 
 /**
  * The client of a Spock sidecar, or, in direct mode, of any source of services. Made by `connect` or `createDiplomat`.
@@ -63,6 +63,7 @@ export class Diplomat implements AsyncDisposable {
 	readonly #sidecar: SidecarSource | undefined;
 	/** The source, when it is a sidecar with another one to stand in for it. */
 	readonly #fallback: FallbackSource | undefined;
+	readonly #views: ServiceViews;
 	readonly #lookups: Lookups;
 	readonly #registrations: Registrations;
 	/** What ends with this client: watches and configurations. It is open while calls are taken. */
@@ -77,7 +78,8 @@ export class Diplomat implements AsyncDisposable {
 		this.#source = source;
 		this.#sidecar = sidecar;
 		this.#fallback = fallback;
-		this.#lookups = new Lookups(options, this.#scope, source, sidecar, fallback);
+		this.#views = new ServiceViews(source, options);
+		this.#lookups = new Lookups({ options, scope: this.#scope, views: this.#views, source, sidecar, fallback });
 		this.#registrations = new Registrations(source);
 		this.closed = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
@@ -106,15 +108,28 @@ export class Diplomat implements AsyncDisposable {
 	 * answered, or not lately enough for `maxAgeMs`. The address is frozen and may be shared between calls.
 	 */
 	getService(service: ServiceOrQuery, options?: GetServiceOptions): Promise<ServiceAddress> {
-		return this.#lookups.getService(service, options);
+		// After the end there are no views, and while a sidecar cannot push theirs are outdated.
+		if (options === undefined && this.#scope.isOpen && !this.#lookups.isRemote) {
+			const answer = this.#views.find(service)?.lookUp();
+			if (answer !== undefined) return answer;
+		}
+		return this.#lookups.getService(service, options ?? {});
 	}
 
 	/**
 	 * As `getService`, but in this tick and only from the snapshot in this process: undefined when there is none yet (the
 	 * first call subscribes), no instance serves, or the registry has not confirmed it within `maxAgeMs`.
 	 */
-	pick(service: ServiceOrQuery, options?: PickOptions): ServiceAddress | undefined {
-		return this.#lookups.pick(service, options);
+	pick(
+		service: ServiceOrQuery,
+		options?: { readonly key?: string; readonly maxAgeMs?: number },
+	): ServiceAddress | undefined {
+		const view = this.#views.find(service) ?? (this.#scope.isOpen ? this.#views.open(toQuery(service)) : undefined);
+		if (options?.maxAgeMs !== undefined) {
+			checkCallOptions(options);
+			if (view?.isWithin(options.maxAgeMs) !== true) return undefined;
+		}
+		return view?.pick(options?.key);
 	}
 
 	/** All instances of a service, healthy or not. An unknown service is a snapshot without instances. */
@@ -203,9 +218,8 @@ export class Diplomat implements AsyncDisposable {
 			const query = toQuery(service);
 			const sidecar = this.#fallback?.isAway === true ? undefined : this.#sidecar;
 			if (sidecar !== undefined) return sidecar.call('explain', query, QUESTION, options);
-			const left = timeLeft(complete, this.#options);
-			const known = await this.#source.inspect?.(query, left());
-			return explain(query, known ?? inspectionOf(await this.#source.get(query, left())));
+			const known = await this.#source.inspect?.(query, complete);
+			return explain(query, known ?? inspectionOf(await this.#source.get(query, complete)));
 		});
 	}
 
@@ -236,7 +250,7 @@ export class Diplomat implements AsyncDisposable {
 	status(): DiplomatStatus {
 		const sidecar = this.#sidecar;
 		if (sidecar !== undefined) return sidecarStatus(sidecar, formatAddress(this.#options.address), this.#fallback);
-		return directStatus(this.#source.name, this.#scope.isOpen, this.#lookups.viewCount);
+		return directStatus(this.#source.name, this.#scope.isOpen, this.#views.count);
 	}
 
 	/**
@@ -288,7 +302,7 @@ export class Diplomat implements AsyncDisposable {
 			await this.#sidecar[reason]();
 			return this.#fallback?.close();
 		}
-		this.#lookups.close();
+		this.#views.close();
 		await this.#source.close();
 		this.#ended({ reason });
 	}
@@ -297,7 +311,7 @@ export class Diplomat implements AsyncDisposable {
 		if (this.#hasEnded) return;
 		this.#hasEnded = true;
 		this.#scope.end();
-		this.#lookups.close();
+		this.#views.close();
 		void this.#sidecar?.close();
 		void this.#fallback?.close();
 		this.#resolveClosed(closed);

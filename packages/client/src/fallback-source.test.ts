@@ -1,5 +1,5 @@
-import type { ServiceSource, SnapshotObserver } from '@spock/protocol';
-import { FakeClock, fakeSnapshot, settle } from '@spock/testkit';
+import { type ServiceSource, type SnapshotObserver, SpockError } from '@spock/protocol';
+import { FakeClock, fakeSnapshot, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../test/simulated-client.ts';
@@ -123,6 +123,61 @@ describe('a fallback', () => {
 		const outcomes = Promise.allSettled([reading, registering]);
 		await clock.advance(50);
 		expect(await outcomes).toMatchObject([{ reason: { code: 'TIMEOUT' } }, { reason: { code: 'TIMEOUT' } }]);
+		await diplomat.close();
+	});
+
+	it('leaves to the sidecar what it refuses; but what it has told already is not taken back by a refusal', async () => {
+		const { source, observers } = scriptedSource();
+		const { diplomat, clock, sidecar, network } = await simulate(
+			{ fallback: source },
+			{ handle: ({ func }) => (func === 'watchService' ? { error: wireError('ACL_DENIED') } : undefined) },
+		);
+		await expect(diplomat.watchService('barista').next()).rejects.toMatchObject({ code: 'ACL_DENIED' });
+		network.failsWith = 'ECONNREFUSED';
+		sidecar.connection.drop();
+		const watch = diplomat.watchService('roaster');
+		const first = watch.next();
+		await clock.advance(DEFAULT_FALLBACK_AFTER_MS);
+		for (const observer of observers) observer.next(fakeSnapshot('roaster', 1, ['10.9.9.9:80']));
+		expect((await first).value).toMatchObject({ revision: 1 });
+		network.failsWith = undefined;
+		await clock.advance(2000);
+		expect(diplomat.status().state).toBe('ready');
+		for (const observer of observers) observer.next(fakeSnapshot('roaster', 2, ['10.9.9.8:80']));
+		expect((await watch.next()).value).toMatchObject({ revision: 2 });
+		await diplomat.close();
+	});
+
+	it('that cannot be made says why to whoever watches', async () => {
+		const fallback = (): ServiceSource => {
+			throw new SpockError('ACL_DENIED', 'no token for the fallback');
+		};
+		const { diplomat, clock } = await simulate({ fallback }, {}, 'ECONNREFUSED');
+		const next = expect(diplomat.watchService('barista').next()).rejects.toMatchObject({
+			code: 'ACL_DENIED',
+			message: 'no token for the fallback',
+		});
+		await clock.advance(DEFAULT_FALLBACK_AFTER_MS);
+		await next;
+		await diplomat.close();
+	});
+
+	it('lists nothing when the sidecar is back within its time', async () => {
+		let lists = 0;
+		const source: ServiceSource = {
+			...scriptedSource().source,
+			list: () => {
+				lists++;
+				return Promise.reject(new Error('not asked'));
+			},
+		};
+		const { diplomat, clock, sidecar, network } = await simulate({ fallback: source }, {}, 'ECONNREFUSED');
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const listing = diplomat.listServices();
+		network.failsWith = undefined;
+		await clock.advance(DEFAULT_FALLBACK_AFTER_MS - 1);
+		expect((await listing).services).toEqual([{ name: 'barista', tags: [] }]);
+		expect(lists).toBe(0);
 		await diplomat.close();
 	});
 });

@@ -24,113 +24,82 @@ import {
 } from './lookup-options.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { Scope } from './scope.ts';
-import { ServiceViews } from './service-views.ts';
+import type { ServiceViews } from './service-views.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import { timeLeft } from './time-left.ts';
 
 /** Requests for one address whose frame is remembered, by the name of the service. */
 const TAILS_MAX = 1024;
 
-/** What `diplomat.pick` is told besides the service. */
-export interface PickOptions {
-	/** As for `getService`. */
-	readonly key?: string;
-	/** As for `getService`. */
-	readonly maxAgeMs?: number;
+/** What lookups need; all of it is the client's. */
+export interface LookupsSetup {
+	readonly options: ResolvedOptions;
+	/** Lookups are refused when it has ended. */
+	readonly scope: Scope;
+	readonly views: ServiceViews;
+	readonly source: ServiceSource;
+	/** The source when it is a sidecar; undefined in direct mode. */
+	readonly sidecar: SidecarSource | undefined;
+	/** The source, when it is a sidecar with another one to stand in for it. */
+	readonly fallback: FallbackSource | undefined;
 }
 
-/** Lookups of one address: picked in this process where a snapshot is known, else asked for. */
+/** Lookups of one address that are not answered by a view at once: what has to be waited or asked for. */
 export class Lookups {
-	readonly #options: ResolvedOptions;
-	readonly #scope: Scope;
-	readonly #source: ServiceSource;
+	readonly #setup: LookupsSetup;
+	/** Fields of their own: every lookup looks at them. */
 	readonly #sidecar: SidecarSource | undefined;
-	readonly #fallback: FallbackSource | undefined;
-	readonly #views: ServiceViews;
+	readonly #asksAlways: boolean;
 	readonly #tails = new Map<string, string>();
 
-	/** Lookups are refused when the scope has ended; `pick` goes on with what is known until `close`. */
-	constructor(
-		options: ResolvedOptions,
-		scope: Scope,
-		source: ServiceSource,
-		sidecar: SidecarSource | undefined,
-		fallback: FallbackSource | undefined,
-	) {
-		this.#options = options;
-		this.#scope = scope;
-		this.#source = source;
-		this.#sidecar = sidecar;
-		this.#fallback = fallback;
-		this.#views = new ServiceViews(source, options);
+	constructor(setup: LookupsSetup) {
+		this.#setup = setup;
+		this.#sidecar = setup.sidecar;
+		this.#asksAlways = setup.options.lookups === 'remote';
 	}
 
 	/** The sidecar, if this lookup goes over the wire: as every other, or because its caller wants it so. */
 	asked(options: LookupOptions | undefined): SidecarSource | undefined {
-		return options?.fresh === true || this.#isRemote ? this.#sidecar : undefined;
+		return options?.fresh === true || this.isRemote ? this.#sidecar : undefined;
 	}
 
-	/** Services that are watched for lookups. */
-	get viewCount(): number {
-		return this.#views.count;
-	}
-
-	/** `diplomat.getService`. */
-	getService(service: ServiceOrQuery, options: GetServiceOptions | undefined): Promise<ServiceAddress> {
-		if (options === undefined) {
-			// After the end there are no views, and while a sidecar cannot push theirs are outdated.
-			const isLocal = this.#scope.isOpen && !this.#isRemote;
-			const answer = isLocal ? this.#views.find(service)?.lookUp() : undefined;
-			if (answer !== undefined) return answer;
-		} else checkCallOptions(options);
-		const asked =
-			this.#scope.isOpen && typeof service === 'string' && isPlain(options) ? this.asked(options) : undefined;
-		if (asked !== undefined) return this.#askByName(asked, service as string, options?.signal);
-		return this.#lookUp(service, options ?? {});
-	}
-
-	/** `diplomat.pick`. */
-	pick(service: ServiceOrQuery, options: PickOptions | undefined): ServiceAddress | undefined {
-		const view = this.#views.find(service) ?? (this.#scope.isOpen ? this.#views.open(toQuery(service)) : undefined);
-		if (options?.maxAgeMs !== undefined) {
-			checkCallOptions(options);
-			if (view?.isWithin(options.maxAgeMs) !== true) return undefined;
+	/** `diplomat.getService`, where the answer is not known in this process, or is not to be taken from there. */
+	getService(service: ServiceOrQuery, options: GetServiceOptions): Promise<ServiceAddress> {
+		checkCallOptions(options);
+		if (typeof service === 'string' && isPlain(options) && this.#setup.scope.isOpen) {
+			const asked = this.asked(options);
+			if (asked !== undefined) return this.#askByName(asked, service, options.signal);
 		}
-		return view?.pick(options?.key);
-	}
-
-	/** Ends the watches; idempotent. */
-	close(): void {
-		this.#views.close();
+		return this.#lookUp(service, options);
 	}
 
 	/** True when lookups go over the wire one by one: by option, or because the sidecar cannot push. */
-	get #isRemote(): boolean {
-		const isByNature = this.#options.lookups === 'remote' || this.#sidecar?.pushes === false;
-		return isByNature && this.#sidecar !== undefined && !this.#isStoodInFor;
+	get isRemote(): boolean {
+		const sidecar = this.#sidecar;
+		return sidecar !== undefined && (this.#asksAlways || sidecar.pushes === false) && !this.#isStoodInFor;
 	}
 
 	/** True while the sidecar is away and a fallback stands in for it. */
 	get #isStoodInFor(): boolean {
-		return this.#fallback?.isAway === true;
+		return this.#setup.fallback?.isAway === true;
 	}
 
 	async #lookUp(service: ServiceOrQuery, options: GetServiceOptions): Promise<ServiceAddress> {
 		const { signal, key } = options;
 		const query = toQuery(service);
 		throwIfAborted(signal, 'getService');
-		if (!this.#scope.isOpen) throw closedError();
+		if (!this.#setup.scope.isOpen) throw closedError();
 		const asked = this.asked(options);
 		if (asked !== undefined) return this.#ask(asked, query, options);
 		const { maxAgeMs } = options;
-		const known = this.#views.find(query);
+		const known = this.#setup.views.find(query);
 		const answerKnown = maxAgeMs === undefined || known?.isWithin(maxAgeMs) ? known?.lookUp(key) : undefined;
 		if (answerKnown !== undefined) return answerKnown;
 		const left = await this.#whenGreeted(options);
-		const view = this.#isRemote ? undefined : this.#views.open(query);
+		const view = this.isRemote ? undefined : this.#setup.views.open(query);
 		if (view === undefined && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left);
 		if (view === undefined || !view.known || (maxAgeMs !== undefined && !view.isWithin(maxAgeMs))) {
-			const snapshot = await this.#source.get(query, sourceOptions(left, this.#options));
+			const snapshot = await this.#setup.source.get(query, sourceOptions(left, this.#setup.options));
 			if (view === undefined) return this.#pickOnce(snapshot, key);
 			if (!view.known) view.accept(snapshot);
 			view.renew(snapshot);
@@ -146,7 +115,7 @@ export class Lookups {
 	async #whenGreeted(options: GetServiceOptions): Promise<GetServiceOptions> {
 		const sidecar = this.#sidecar;
 		if (sidecar === undefined || sidecar.pushes !== undefined || this.#isStoodInFor) return options;
-		const left = timeLeft(options, this.#options);
+		const left = timeLeft(options, this.#setup.options);
 		const refusal = sidecar.connection.refusal('getService');
 		if (refusal !== undefined) throw refusal;
 		await sidecar.connection.ready(left());
@@ -171,7 +140,7 @@ export class Lookups {
 	}
 
 	#pickOnce(snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress {
-		const { policy, random } = this.#options;
+		const { policy, random } = this.#setup.options;
 		const chosen = createPicker(policy, snapshot, { random }).pick({ key });
 		if (chosen === undefined) throw noInstanceError(snapshot);
 		return toAddress(chosen, snapshot);
@@ -189,13 +158,13 @@ export class Lookups {
 			if (this.#tails.size >= TAILS_MAX) this.#tails.clear();
 			this.#tails.set(service, tail);
 		}
-		const { timeoutMs } = this.#options;
+		const { timeoutMs } = this.#setup.options;
 		const request = { func: 'getService', tail, traits: ADDRESS, timeoutMs, signal };
 		return sidecar.connection.call(request) as Promise<ServiceAddress>;
 	}
 }
 
 /** True for a lookup whose frame depends on nothing but the service's name. */
-function isPlain(options: GetServiceOptions | undefined): boolean {
-	return options?.key === undefined && options?.timeoutMs === undefined && options?.maxAgeMs === undefined;
+function isPlain({ key, timeoutMs, maxAgeMs }: GetServiceOptions): boolean {
+	return key === undefined && timeoutMs === undefined && maxAgeMs === undefined;
 }

@@ -1,21 +1,10 @@
-import type { RegistrationReply, ServiceRegistrar, ServiceSource } from '@spock/protocol';
+import type { ServiceRegistrar, ServiceSource } from '@spock/protocol';
 import { type FakeAnswer, type RecordedRequest, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
+import { barista, registering, reply } from '../test/registering-sidecar.ts';
 import { simulate } from '../test/simulated-client.ts';
 import { createDiplomat } from './connect.ts';
-
-const barista = { service: 'barista', port: 8765 };
-
-function reply(members: Partial<RegistrationReply> = {}): RegistrationReply {
-	return { id: 'b1', service: 'barista', instance: 'test/b1', state: 'registered', error: null, ...members };
-}
-
-/** A sidecar that can register. */
-function registering({ func }: RecordedRequest): FakeAnswer | undefined {
-	if (func === 'registerService' || func === 'reportService') return { data: reply() };
-	return func === 'deregisterService' ? { data: null } : undefined;
-}
 
 describe('register', () => {
 	it('gives a handle that reports and drains', async () => {

@@ -1,40 +1,10 @@
-import { type KeyQuery, type ServiceInstance, SpockError } from '@spock/protocol';
-import { FakeClock } from '@spock/testkit';
+import { type KeyQuery, SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
-import { instance } from '../../test/fake-backend-source.ts';
+import { A, B, barista, chained } from '../../test/chained-backends.ts';
 import { ScriptedBackend } from '../../test/scripted-backend.ts';
 import type { Registrar } from '../registration/registrar.ts';
 import { chainBackend, DEFAULT_FIRST_WORD_MS, DEFAULT_GONE_HOLD_MS } from './chain-backend.ts';
-
-const A = instance('a');
-const B = instance('b');
-const barista = { service: 'barista' };
-
-function chained(): {
-	clock: FakeClock;
-	first: ScriptedBackend;
-	second: ScriptedBackend;
-	chain: ReturnType<typeof chainBackend>;
-	told: string[];
-	watch: () => { stop(): void };
-} {
-	const clock = new FakeClock();
-	const first = new ScriptedBackend('consul', [{ name: 'barista', tags: ['v1'] }]);
-	const second = new ScriptedBackend('local', [
-		{ name: 'barista', tags: ['v2'] },
-		{ name: 'aida', tags: [] },
-	]);
-	const chain = chainBackend({ backends: [first, second], clock });
-	const told: string[] = [];
-	const watch = (): { stop(): void } =>
-		chain.watch(barista, {
-			answered: (instances: readonly ServiceInstance[]) =>
-				told.push(instances.map((one) => one.instance).join() || '-'),
-			failed: (error) => told.push(`!${error.message}`),
-		});
-	return { clock, first, second, chain, told, watch };
-}
 
 describe('a chain of backends', () => {
 	it('tells what the first that knows the service says, and each verification of it, but nothing of the others', () => {

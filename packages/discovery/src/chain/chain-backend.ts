@@ -93,7 +93,7 @@ class ChainBackend implements Backend {
 			clock: this.#clock,
 			firstWordMs: this.#firstWordMs,
 			goneHoldMs: this.#goneHoldMs,
-			knew: (member) => this.#known[member]?.has(key) ?? false,
+			knew: (member) => (this.#known[member] as Set<string>).has(key),
 			remember: (member, knows) => remember(this.#known[member] as Set<string>, key, knows),
 		});
 		watch.start();
@@ -202,6 +202,7 @@ function remember(known: Set<string>, key: string, knows: boolean): void {
 	known.add(key);
 }
 
+/** No two have the same. */
 function byName([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
-	return left < right ? -1 : left > right ? 1 : 0;
+	return left < right ? -1 : 1;
 }

@@ -33,6 +33,29 @@ describe('a health entry', () => {
 		expect(read(entry)).toMatchObject({ tags: [], meta: {}, weight: 1, status: 'passing', zone: null });
 	});
 
+	it('of which nearly nothing is told is one all the same: a proxy may leave out what it does not know', () => {
+		expect(read({})).toEqual({
+			instance: '/',
+			host: '',
+			port: 0,
+			weight: 1,
+			status: 'passing',
+			tags: [],
+			meta: {},
+			zone: null,
+			datacenter: null,
+		});
+	});
+
+	it('has the worst of its checks, in whatever order they come', () => {
+		const checks = (...statuses: string[]) => statuses.map((Status) => ({ Status }));
+		const status = (...statuses: string[]) => read({ Node, Service, Checks: checks(...statuses) })?.status;
+		expect(status('warning', 'passing', 'warning')).toBe('warning');
+		expect(status('critical', 'warning')).toBe('critical');
+		expect(status('warning', 'unheard-of')).toBe('critical');
+		expect(status('critical', 'maintenance', 'warning')).toBe('maintenance');
+	});
+
 	it("has its node's address when it has none of its own", () => {
 		expect(read({ Node, Service: { ...Service, Address: '' } })?.host).toBe('10.9.9.9');
 	});

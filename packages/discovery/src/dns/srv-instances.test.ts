@@ -99,5 +99,12 @@ describe('instances from SRV records', () => {
 		expect(negativeTtl(soa(60, 5))).toBe(5);
 		expect(negativeTtl(soa(3, 5))).toBe(3);
 		expect(negativeTtl(reply([]))).toBeUndefined();
+		const bare = (data: unknown): DnsReply => reply([], { authorities: [{ name: 'test', type: 'SOA', ttl: 7, data }] });
+		expect(negativeTtl(bare('not one'))).toBe(7);
+		expect(negativeTtl(bare({}))).toBe(7);
+	});
+
+	it('a target that nobody gave an address is not there', () => {
+		expect(instancesOf([srv({ target: 'nowhere.test' })], ADDRESSES, {})).toEqual([]);
 	});
 });

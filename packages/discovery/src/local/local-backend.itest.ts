@@ -150,6 +150,26 @@ describe('the embedded registry over a file', () => {
 	});
 });
 
+describe('a services file', () => {
+	it('that is written again with the same content is no news', async () => {
+		await using place = await tempSocket();
+		const file = join(place.directory, 'services.json');
+		writeFileSync(file, at('10.0.0.1'));
+		await using local = await open(file, { clock: new FakeClock() });
+		replace(file, at('10.0.0.1'));
+		await local.backend.reload();
+		expect([local.hosts, local.types()]).toEqual([['10.0.0.1'], ['services-file-loaded']]);
+		expect(local.backend.status()).toMatchObject({ state: 'up', addresses: [file] });
+	});
+
+	it('at a place that cannot be looked at says why', async () => {
+		await using place = await tempSocket();
+		const file = join(place.directory, 'services.json');
+		writeFileSync(file, '');
+		await expect(createLocalBackend({ file: join(file, 'below') })).rejects.toThrow(/cannot read .*: ENOTDIR/);
+	});
+});
+
 describe('the embedded registry over given services', () => {
 	const services = {
 		barista: [
@@ -188,5 +208,25 @@ describe('the embedded registry over given services', () => {
 		await expect(createLocalBackend({ services: { a: [{ host: '', port: 1 }] } })).rejects.toThrow(
 			/services\.a\[0\]\.host/,
 		);
+	});
+
+	it('has no peers and therefore nothing from any, and says where it looks', async () => {
+		const local = await createLocalBackend({ services, keys: { 'app/limits': 5 } });
+		const source = new BackendSource({ backend: local });
+		expect((await source.get({ service: 'barista', peer: 'east' })).instances).toEqual([]);
+		expect(local.status()).toMatchObject({ state: 'up', addresses: [], error: null, lastSuccessAgeMs: 0 });
+		expect(await source.keys?.get({ key: 'app/limits' })).toMatchObject({ value: '5' });
+		await source.close();
+	});
+
+	it('ever new questions about a service fill no memory, and are all answered', async () => {
+		const local = await createLocalBackend({ services });
+		let answers = 0;
+		for (let number = 0; number < 10_100; number++) {
+			const query = { service: 'barista', tags: [number % 2 === 0 ? 'v1' : 'none', `t${number}`] };
+			local.watch(query, { answered: () => answers++, failed: () => undefined }).stop();
+		}
+		expect(answers).toBe(10_100);
+		await local.close();
 	});
 });

@@ -198,7 +198,8 @@ export class StateStore {
 			this.#flushing = this.#flush(false).finally(() => {
 				this.#flushing = undefined;
 				if (this.#pending.size > 0) this.#arm(WRITE_DELAY_MS);
-				else if (this.#isVerifiedNews) this.#arm(VERIFIED_DELAY_MS);
+				// Not anew from the end of this write: a slow disk would make the times on it that much older.
+				else if (this.#isVerifiedNews) this.#arm(Math.max(0, this.#verifiedDueMs - this.#clock.now()));
 			});
 		}, dueMs - this.#clock.now());
 		this.#timer.unref?.();
@@ -247,7 +248,7 @@ export class StateStore {
 			await this.#directory.remove(name);
 			return;
 		}
-		while (this.#files.size >= FILES_MAX) await this.#removeOldest();
+		await this.#makeRoom();
 		const { text, checksum } = encodeStateFile(this.#scope, kept.kind, kept.body(kept.verifiedAt));
 		await this.#directory.write(name, text);
 		kept.checksum = checksum;
@@ -257,12 +258,14 @@ export class StateStore {
 		this.#onEvent({ type: 'state-write', outcome: 'ok' });
 	}
 
-	async #removeOldest(): Promise<void> {
-		const [oldest] = this.#files;
-		if (oldest === undefined) return;
-		this.#files.delete(oldest);
-		this.#kept.delete(oldest);
-		await this.#directory.remove(oldest);
+	/** For one more file. */
+	async #makeRoom(): Promise<void> {
+		for (const oldest of this.#files) {
+			if (this.#files.size < FILES_MAX) return;
+			this.#files.delete(oldest);
+			this.#kept.delete(oldest);
+			await this.#directory.remove(oldest);
+		}
 	}
 
 	/** When each content was verified last; contents of an earlier process that are on disk still keep their times. */

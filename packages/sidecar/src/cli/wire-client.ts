@@ -40,8 +40,9 @@ export class WireClient {
 		this.#framed = new FramedSocket(socket, {
 			frame: (text) => this.#onFrame(text),
 			fault: () => undefined,
-			closed: () => {
-				const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection`);
+			closed: (cause) => {
+				const why = cause === undefined ? '' : `: ${cause.message}`;
+				const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection${why}`);
 				for (const { reject } of this.#waiting.values()) reject(error);
 				this.#waiting.clear();
 				settleClosed();

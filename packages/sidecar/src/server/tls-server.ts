@@ -67,7 +67,8 @@ export async function createTlsServer(options: TlsServerOptions): Promise<{ serv
 	server.maxConnections = options.connectionsMax;
 	server.on('drop', refused);
 	server.on('tlsClientError', (error, socket) => {
-		failed(failureOf(error));
+		// Node drops a client whose certificate it does not trust, and calls that a reset.
+		failed(socket.authorizationError ? 'bad-certificate' : failureOf(error));
 		socket.destroy();
 	});
 	let timer: TimerHandle | undefined;

@@ -59,10 +59,13 @@ export async function createTlsServer(options: TlsServerOptions): Promise<{ serv
 			requestCert: wantsCertificate,
 			rejectUnauthorized: wantsCertificate,
 			handshakeTimeout: options.handshakeMs,
-			allowHalfOpen: true,
 			noDelay: true,
 		},
-		accept,
+		(socket) => {
+			// Not from the start: a client that ends its side within the handshake would be waited for in vain.
+			socket.allowHalfOpen = true;
+			accept(socket);
+		},
 	);
 	server.maxConnections = options.connectionsMax;
 	server.on('drop', refused);

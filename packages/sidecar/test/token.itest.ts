@@ -94,6 +94,9 @@ describe('a listener that wants a token', () => {
 		await using running = await run();
 		await using holder = await running.open();
 		await holder.ask(1, 'hello', HELLO);
+		// Asked before, and so among the requests that are known by their text.
+		await holder.ask(3, 'getService', { service: 'barista' });
+		await holder.ask(4, 'getService', { service: 'barista' });
 		holder.request(2, 'getService', { service: 'slow' });
 		await using stranger = await running.open();
 		await waitFor('both', () => running.sidecar.gauges().inFlight === 1 && running.sidecar.gauges().connections === 2);

@@ -28,7 +28,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],
 	balancer: ['.', './package.json'],
 	discovery: ['.', './contract', './package.json'],
-	client: ['.', './package.json'],
+	client: ['.', './package.json', './tls'],
 	sidecar: ['.', './package.json'],
 	testkit: ['.', './consul-cluster', './real-consul'],
 	bench: [],

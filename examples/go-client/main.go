@@ -3,7 +3,8 @@
 //	go run . SOCKET SERVICE [SERVICE...]
 //
 // It asks for all services at once on one connection and prints each answer as it comes: replies may come in any order,
-// and the id says which request a reply belongs to. It never says hello, so nothing but replies is ever sent to it.
+// and the id says which request a reply belongs to. It never says hello, so nothing but replies is ever sent to it. (Over TCP, to
+// a sidecar that wants a token, the first line is {"id":0,"func":"hello","data":{"versions":[1],"token":"…"}}.)
 package main
 
 import (

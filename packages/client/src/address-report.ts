@@ -73,9 +73,9 @@ function explain(
 		return ['nobody listens', `${nobody}: ${start}`];
 	}
 	const message = lastError instanceof Error ? lastError.message : String(lastError);
-	if (code !== undefined) return ['unreachable', `connecting fails with ${message}`];
 	const tlsCode = tlsCodeOf(lastError);
 	if (tlsCode !== undefined) return ['tls', `the TLS connection fails with ${tlsCode}: ${message}`];
+	if (code !== undefined) return ['unreachable', `connecting fails with ${message}`];
 	const detail = lastError === undefined ? '' : ` (${message})`;
 	const sentence = `somebody accepts connections there but does not answer hello${detail}: check that it is a sidecar${isPath ? '' : ', whether it wants TLS'}, and its log`;
 	return ['no answer', sentence];
@@ -85,7 +85,7 @@ function explain(
 function tlsCodeOf(error: unknown): string | undefined {
 	for (let current = error; current instanceof Error; current = current.cause) {
 		const { code } = current as NodeJS.ErrnoException;
-		if (typeof code === 'string' && /CERT|TLS|SSL|SIGNATURE/.test(code)) return code;
+		if (typeof code === 'string' && /CERT|TLS|SSL|SIGNATURE|EPROTO/.test(code)) return code;
 	}
 	return undefined;
 }

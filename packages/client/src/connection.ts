@@ -39,6 +39,8 @@ export interface Closed {
 export interface ConnectionCounts {
 	readonly inFlight: number;
 	readonly waiting: number;
+	/** What the sidecar has narrowed its window to, null if it has not. */
+	readonly window: number | null;
 	readonly lateReplies: number;
 	readonly protocolFaults: number;
 	readonly reconnects: number;
@@ -72,6 +74,8 @@ export class Connection implements SessionListener {
 	#current: Session | undefined;
 	#dialled: Session | undefined;
 	#lost: Session | undefined;
+	/** Calls on their way from a retired session to its successor. */
+	#moving: Call[] = [];
 	#readyAtMs = 0;
 	#lastError: SpockError | undefined;
 	#outcome: Closed | undefined;
@@ -93,10 +97,16 @@ export class Connection implements SessionListener {
 				connectChannel.publish({ address: this.#address, sidecar, again: this.#connects > 1 });
 			}
 		},
-		'retire the first': () => this.#current?.channel.drain(),
+		'retire the first': () => {
+			const retired = this.#current?.channel;
+			// What waits for its window was never sent: it goes to the successor.
+			this.#moving = retired?.takeWaiting() ?? [];
+			retired?.drain();
+		},
 		resubscribe: () => {
 			if (this.#current !== undefined) this.#listener.adopted(this.#current);
 			this.#ready.endAll();
+			for (const call of this.#moving.splice(0)) this.#place(call);
 		},
 		'flush waiting': () => {
 			for (const call of this.#waiting.takeAll()) this.#place(call);
@@ -164,10 +174,15 @@ export class Connection implements SessionListener {
 
 	counts(): ConnectionCounts {
 		let inFlight = 0;
-		for (const session of this.#sessions) inFlight += session.channel.inFlight;
+		let waiting = this.#waiting.count;
+		for (const { channel } of this.#sessions) {
+			inFlight += channel.inFlight;
+			waiting += channel.waiting;
+		}
 		return {
 			inFlight,
-			waiting: this.#waiting.count,
+			waiting,
+			window: this.#current?.channel.window ?? null,
 			lateReplies: this.#lateReplies,
 			protocolFaults: this.#protocolFaults,
 			reconnects: Math.max(0, this.#connects - 1),
@@ -300,7 +315,12 @@ export class Connection implements SessionListener {
 
 	/** A drain ends when nobody waits for anything any more. */
 	#endDrain(): void {
-		if (this.#state === 'draining' && this.counts().inFlight === 0) this.#dispatch('emptied');
+		if (this.#state === 'draining' && this.#isIdle()) this.#dispatch('emptied');
+	}
+
+	#isIdle(): boolean {
+		for (const { channel } of this.#sessions) if (channel.inFlight + channel.waiting > 0) return false;
+		return true;
 	}
 
 	/** The address as people write it. */
@@ -321,7 +341,7 @@ export class Connection implements SessionListener {
 	#release(session: Session): void {
 		const retries = !this.#isEnding && this.#options.whileDisconnected === 'wait';
 		for (const call of session.channel.takeAll()) {
-			if (retries && call.traits.idempotent) this.#place(call);
+			if (retries && (call.traits.idempotent || !call.sent)) this.#place(call);
 			else call.reject(this.#state === 'closed' ? this.#closedError() : this.#disconnectedError(call));
 		}
 	}

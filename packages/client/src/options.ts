@@ -71,6 +71,11 @@ export interface DiplomatOptions {
 	readonly subscriptionsMax?: number;
 	/** Most requests in flight; the next one is OVERLOADED. A sidecar may ask for less. Default 65536, 1 to 16777216. */
 	readonly inFlightMax?: number;
+	/**
+	 * An overloaded sidecar may narrow the requests in flight for a while. `wait` (default): calls above that wait, within their
+	 * deadlines, `waitingMax` of them. `fail`: they are OVERLOADED at once.
+	 */
+	readonly whileNarrowed?: 'wait' | 'fail';
 	/** Most calls that wait for a connection; the next one is OVERLOADED. Default 65536, 1 to 16777216. */
 	readonly waitingMax?: number;
 	/** `wait` (default): calls made without a connection wait for one, within their deadline. `fail`: DISCONNECTED. */
@@ -115,7 +120,7 @@ export interface DiplomatOptions {
 export interface ResolvedOptions
 	extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port' | 'fallback' | 'token'>> {
 	readonly address: SocketAddress;
-	readonly token: DiplomatOptions['token'];
+	readonly token?: DiplomatOptions['token'];
 }
 
 /** Checks the options once and fills in the defaults. Throws a RangeError or a TypeError naming option and value. */
@@ -125,7 +130,7 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 	const retryDelayMsMin = durationMs(options, 'retryDelayMsMin', Math.min(DEFAULT_RETRY_DELAY_MS_MIN, ceilingMs));
 	const resolved: ResolvedOptions = {
 		address: Object.freeze(resolveAddress(options)),
-		token: tokenOption(options.token),
+		...(options.token !== undefined && { token: tokenOption(options.token) }),
 		readyTimeoutMs: durationMs(options, 'readyTimeoutMs', DEFAULT_READY_TIMEOUT_MS),
 		timeoutMs: durationMs(options, 'timeoutMs', DEFAULT_TIMEOUT_MS),
 		dialTimeoutMs: durationMs(options, 'dialTimeoutMs', DEFAULT_DIAL_TIMEOUT_MS),
@@ -134,6 +139,7 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 		idleSubscriptionMs: durationMs(options, 'idleSubscriptionMs', DEFAULT_IDLE_SUBSCRIPTION_MS),
 		subscriptionsMax: integer(options, 'subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 0, COUNT_MAX),
 		inFlightMax: integer(options, 'inFlightMax', IN_FLIGHT_MAX, 1, COUNT_MAX),
+		whileNarrowed: oneOf(options, 'whileNarrowed', 'wait', ['wait', 'fail']),
 		waitingMax: integer(options, 'waitingMax', IN_FLIGHT_MAX, 1, COUNT_MAX),
 		whileDisconnected: oneOf(options, 'whileDisconnected', 'wait', ['wait', 'fail']),
 		pendingOutputBytesMax: integer(options, 'pendingOutputBytesMax', OUTPUT_BYTES_MAX, 1024, 2 ** 30),
@@ -188,7 +194,7 @@ function durationMs(options: DiplomatOptions, name: NumberOption, byDefault: num
 	return integer(options, name, byDefault, min, TIMEOUT_MS_MAX);
 }
 
-function oneOf<Name extends 'lookups' | 'policy' | 'whileDisconnected'>(
+function oneOf<Name extends 'lookups' | 'policy' | 'whileDisconnected' | 'whileNarrowed'>(
 	options: DiplomatOptions,
 	name: Name,
 	byDefault: ResolvedOptions[Name],

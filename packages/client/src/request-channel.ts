@@ -2,6 +2,7 @@ import {
 	assertFrameSize,
 	encodeCancel,
 	FRAME_BYTES_MAX,
+	IN_FLIGHT_MAX,
 	InFlightRing,
 	type Push,
 	readSidecarMessage,
@@ -14,6 +15,7 @@ import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
 import type { FaultMessage } from './diagnostics.ts';
 import { overloadedError } from './overloaded-error.ts';
 import { readReply, UNREADABLE } from './read-reply.ts';
+import { WaitingCalls } from './waiting-calls.ts';
 
 /** Values of replies that are remembered by their text, for each connection, and the longest such text. */
 const MEMO_COUNT_MAX = 1024;
@@ -37,6 +39,10 @@ export interface ChannelPort {
 export interface ChannelLimits {
 	readonly inFlightMax: number;
 	readonly pendingOutputBytesMax: number;
+	/** Most calls that wait while the sidecar has narrowed the window. Default 65536. */
+	readonly waitingMax?: number;
+	/** What becomes of calls over a narrowed window. Default `wait`. */
+	readonly whileNarrowed?: 'wait' | 'fail';
 	/** Where ids start; tests begin just below the wrap. Default 1. */
 	readonly firstId?: number;
 }
@@ -56,14 +62,23 @@ export class RequestChannel implements CallOwner {
 	readonly #heads = new FrameHeads();
 	readonly #deadlines: DeadlineTimer;
 	readonly #memo = new TextMemo<unknown>({ countMax: MEMO_COUNT_MAX, lengthMax: MEMO_LENGTH_MAX });
+	readonly #clock: Clock;
 	#inFlightMax: number;
+	/** What hello allowed. */
+	#fullWindow: number;
 	#background = 0;
 	#draining = false;
+	/** True while somebody wants to know of settled calls: a drain, or calls that wait for the window. */
+	#isWatched = false;
+	/** Calls over a narrowed window; made when the first window is pushed. */
+	#waiting: WaitingCalls | undefined;
 
 	constructor(port: ChannelPort, clock: Clock, limits: ChannelLimits) {
 		this.#port = port;
 		this.#limits = limits;
+		this.#clock = clock;
 		this.#inFlightMax = limits.inFlightMax;
+		this.#fullWindow = limits.inFlightMax;
 		const { firstId = 1 } = limits;
 		this.#ring = new InFlightRing({ capacity: powerOfTwoFrom(limits.inFlightMax), firstId });
 		this.#deadlines = new DeadlineTimer(clock, this.#sweep);
@@ -74,15 +89,37 @@ export class RequestChannel implements CallOwner {
 		return this.#ring.size - this.#background;
 	}
 
-	/** What the sidecar accepts at once from this connection; never more than the option. */
+	/** Calls that wait for the window to let them through. */
+	get waiting(): number {
+		return this.#waiting?.count ?? 0;
+	}
+
+	/** What the sidecar has narrowed the window to; null while it is as wide as hello said. */
+	get window(): number | null {
+		return this.#inFlightMax < this.#fullWindow ? this.#inFlightMax : null;
+	}
+
+	/** What the sidecar accepts at once from this connection, as hello told; never more than the option. */
 	narrow(inFlightMax: number): void {
 		this.#inFlightMax = Math.min(this.#limits.inFlightMax, inFlightMax);
+		this.#fullWindow = this.#inFlightMax;
+	}
+
+	/** The sidecar has pushed another window. Calls in flight stay in flight; those that wait go out when there is room. */
+	setWindow(inFlightMax: number): void {
+		this.#inFlightMax = Math.min(this.#fullWindow, inFlightMax);
+		if (this.#limits.whileNarrowed !== 'fail') {
+			const why = (): string => `the sidecar has narrowed the window to ${this.#inFlightMax} calls in flight`;
+			this.#waiting ??= new WaitingCalls(this.#clock, this.#limits.waitingMax ?? IN_FLIGHT_MAX, why);
+		}
+		this.#settled();
 	}
 
 	/** Sends a call, or rejects it: OVERLOADED, FRAME_TOO_LARGE. The channel owns it from now on. */
 	send(call: Call): void {
-		if (this.#ring.size >= this.#inFlightMax) {
-			call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
+		if (this.#ring.size >= this.#inFlightMax && !this.#passes(call)) {
+			if (this.#waits()) this.#wait(call);
+			else call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
 			return;
 		}
 		const { pendingOutputBytesMax } = this.#limits;
@@ -154,7 +191,13 @@ export class RequestChannel implements CallOwner {
 	/** Tells `emptied` once nobody waits for anything here; at once if that is so now. */
 	drain(): void {
 		this.#draining = true;
-		this.#tellEmptied();
+		this.#isWatched = true;
+		this.#settled();
+	}
+
+	/** Lets the calls go that wait for the window: they were never sent, and may go elsewhere. */
+	takeWaiting(): Call[] {
+		return this.#waiting?.takeAll() ?? [];
 	}
 
 	/** Ends the channel: lets every call go, unsettled, and forgets the deadlines. */
@@ -163,7 +206,36 @@ export class RequestChannel implements CallOwner {
 		this.#memo.clear();
 		this.#background = 0;
 		this.#draining = false;
-		return this.#ring.takeAll();
+		this.#isWatched = false;
+		return [...this.#ring.takeAll(), ...this.takeWaiting()];
+	}
+
+	/** A ping or a hello: the window is for what callers ask, and a heartbeat that waits would find the sidecar dead. */
+	#passes({ traits }: Call): boolean {
+		return traits.background && this.#inFlightMax < this.#fullWindow;
+	}
+
+	#waits(): boolean {
+		return this.#waiting !== undefined && this.#inFlightMax < this.#fullWindow;
+	}
+
+	#wait(call: Call): void {
+		this.#isWatched = true;
+		this.#waiting?.add(call);
+	}
+
+	/** A call is settled, or the window is another one: sends what waited for that, and tells the end of a drain. */
+	#settled(): void {
+		const waiting = this.#waiting;
+		while (waiting !== undefined && waiting.count > 0 && this.#ring.size < this.#inFlightMax) {
+			const call = waiting.takeFirst();
+			if (call !== undefined) this.send(call);
+		}
+		this.#isWatched = this.#draining || this.waiting > 0;
+		if (!this.#draining || this.inFlight > 0 || this.waiting > 0) return;
+		this.#draining = false;
+		this.#isWatched = false;
+		this.#port.emptied();
 	}
 
 	#reply(id: number, data: unknown): unknown {
@@ -203,9 +275,7 @@ export class RequestChannel implements CallOwner {
 	}
 
 	#tellEmptied(): void {
-		if (!this.#draining || this.inFlight > 0) return;
-		this.#draining = false;
-		this.#port.emptied();
+		if (this.#isWatched) this.#settled();
 	}
 
 	readonly #sweep = (isDue: IsDue): void => {

@@ -180,7 +180,7 @@ export class Session {
 			return;
 		}
 		const { inFlightMax } = (push.data ?? {}) as { inFlightMax?: unknown };
-		if (isInteger(inFlightMax, 1)) this.channel.narrow(inFlightMax);
+		if (isInteger(inFlightMax, 1)) this.channel.setWindow(inFlightMax);
 		else this.#listener.fault('push', 'window without a usable inFlightMax');
 	}
 

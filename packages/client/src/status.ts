@@ -20,8 +20,10 @@ export interface DiplomatStatus {
 	readonly subscriptions: number;
 	/** Requests sent and not settled. */
 	readonly inFlight: number;
-	/** Calls that wait for a connection. */
+	/** Calls that wait for a connection, or for the sidecar to widen its window. */
 	readonly waiting: number;
+	/** Requests in flight to which an overloaded sidecar has narrowed this client; null while it has not. */
+	readonly window: number | null;
 	/** Replies that came when nobody waited for them any more, since the start. */
 	readonly lateReplies: number;
 	/** Frames and replies that the protocol does not allow, since the start. */
@@ -77,6 +79,7 @@ export function directStatus(source: string, isOpen: boolean, subscriptions: num
 		subscriptions,
 		inFlight: 0,
 		waiting: 0,
+		window: null,
 		lateReplies: 0,
 		protocolFaults: 0,
 		reconnects: 0,

@@ -4,14 +4,14 @@ import type { Call, CallOwner } from './call.ts';
 import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
 import { overloadedError } from './overloaded-error.ts';
 
-/** The calls made while there is no connection, in their order. Their deadlines run; their number is bounded. */
+/** Calls that cannot be sent yet, because there is no connection or its window is full, in their order. Their deadlines run; their number is bounded. */
 export class WaitingCalls implements CallOwner {
 	readonly #countMax: number;
 	readonly #whyNot: () => string;
 	readonly #calls = new Set<Call>();
 	readonly #deadlines: DeadlineTimer;
 
-	/** `whyNot` says for people why there is no connection. */
+	/** `whyNot` says for people why they cannot. */
 	constructor(clock: Clock, countMax: number, whyNot: () => string) {
 		this.#countMax = countMax;
 		this.#whyNot = whyNot;
@@ -36,6 +36,13 @@ export class WaitingCalls implements CallOwner {
 	abandon(call: Call): void {
 		this.#calls.delete(call);
 		if (this.#calls.size === 0) this.#deadlines.clear();
+	}
+
+	/** Lets the oldest call go, unsettled; undefined if none waits. */
+	takeFirst(): Call | undefined {
+		const [first] = this.#calls;
+		if (first !== undefined) this.abandon(first);
+		return first;
 	}
 
 	/** Lets every call go, unsettled, in order. */

@@ -19,7 +19,7 @@ interface Step {
 const conversations = readFileSync(new URL('../../protocol/vectors/conversations.ndjson', import.meta.url), 'utf8')
 	.split('\n')
 	.filter((line) => line !== '')
-	.map((line) => JSON.parse(line) as { rule: string; steps: Step[] });
+	.map((line) => JSON.parse(line) as { rule: string; token?: string; steps: Step[] });
 
 /** A raw connection whose frames are read one by one; `undefined` is the end. */
 class RawConnection {
@@ -74,6 +74,8 @@ function bytesOf(step: Step): Buffer | undefined {
 describe('vectors: conversations with a real sidecar', () => {
 	let place: TempSocket;
 	let sidecar: RunningProcess;
+	let guardedPlace: TempSocket;
+	let guarded: RunningProcess;
 
 	beforeAll(async () => {
 		place = await tempSocket();
@@ -82,18 +84,28 @@ describe('vectors: conversations with a real sidecar', () => {
 		const keys = { 'app/limits': '{"max":5}', 'app/greeting': 'höflich' };
 		writeFileSync(services, JSON.stringify({ services: { barista }, keys }));
 		sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
+		// The same services, for the conversations that say which token is wanted.
+		guardedPlace = await tempSocket();
+		const token = conversations.find((conversation) => conversation.token !== undefined)?.token ?? '';
+		guarded = await startSidecar(
+			guardedPlace.path,
+			['--backend', 'local', '--services', services, '--token-on-socket'],
+			{ env: { SPOCK_TOKEN: token } },
+		);
 	});
 
 	afterAll(async () => {
 		await sidecar?.[Symbol.asyncDispose]();
+		await guarded?.[Symbol.asyncDispose]();
+		await guardedPlace?.[Symbol.asyncDispose]();
 		await place?.[Symbol.asyncDispose]();
 	});
 
 	it('there are conversations', () => expect(conversations.length).toBeGreaterThan(20));
 
-	for (const { rule, steps } of conversations) {
+	for (const { rule, token, steps } of conversations) {
 		it(rule, async () => {
-			const connection = new RawConnection(place.path);
+			const connection = new RawConnection((token === undefined ? place : guardedPlace).path);
 			await once(connection.socket, 'connect');
 			try {
 				for (const step of steps) {

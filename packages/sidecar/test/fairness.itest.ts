@@ -77,8 +77,9 @@ describe('a flooding connection', () => {
 		await waitFor('the end of its turn', () => running.deferred.length === 1);
 		let turns = 1;
 		for (; running.deferred.length > 0; turns++) running.turn();
-		// 10, 20, 40, 80, 160, 320: what is not seen before costs more, and the chunk may come in two.
-		expect(turns).toBeLessThan(12);
+		// Sixteen of 10, then 20, 40, 80, 160; without growing it were 40. The chunk may come in two.
+		expect(turns).toBeGreaterThan(16);
+		expect(turns).toBeLessThan(28);
 		await waitFor('all answers', () => flooding.unread === 400);
 	});
 

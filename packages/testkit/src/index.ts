@@ -1,3 +1,4 @@
+export { type CertificateRequest, type IssuedCertificate, makeAuthority, type TestAuthority } from './certificates.ts';
 export { FakeClock, settle } from './fake-clock.ts';
 export {
 	FakeConsul,

@@ -44,8 +44,9 @@ export class WireClient {
 		this.sentAway = new Promise((resolve) => {
 			this.#sendAway = resolve;
 		});
-		const onClosed = (): void => {
-			const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection`);
+		const onClosed = (cause?: Error): void => {
+			const why = cause === undefined ? '' : `: ${cause.message}`;
+			const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection${why}`);
 			for (const { reject } of this.#waiting.values()) reject(error);
 			this.#waiting.clear();
 			settleClosed();

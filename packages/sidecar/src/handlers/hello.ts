@@ -3,7 +3,7 @@ import { type HelloReply, PROTOCOL_VERSIONS, SpockError, type WireLimits } from 
 import { answer, type Handler } from '../server/answer.ts';
 
 /** Optional parts of the protocol that this sidecar speaks. */
-export const FEATURES: readonly string[] = Object.freeze(['push', 'goaway']);
+export const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window']);
 
 /** Agrees on a version and tells who this process is and what it allows. */
 export function helloHandler(sidecar: string, instance: string, limits: WireLimits): Handler<'hello'> {

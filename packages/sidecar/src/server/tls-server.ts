@@ -59,15 +59,19 @@ export async function createTlsServer(options: TlsServerOptions): Promise<{ serv
 			requestCert: wantsCertificate,
 			rejectUnauthorized: wantsCertificate,
 			handshakeTimeout: options.handshakeMs,
-			allowHalfOpen: true,
 			noDelay: true,
 		},
-		accept,
+		(socket) => {
+			// Not from the start: a client that ends its side within the handshake would be waited for in vain.
+			socket.allowHalfOpen = true;
+			accept(socket);
+		},
 	);
 	server.maxConnections = options.connectionsMax;
 	server.on('drop', refused);
 	server.on('tlsClientError', (error, socket) => {
-		failed(failureOf(error));
+		// Node drops a client whose certificate it does not trust, and calls that a reset.
+		failed(socket.authorizationError ? 'bad-certificate' : failureOf(error));
 		socket.destroy();
 	});
 	let timer: TimerHandle | undefined;

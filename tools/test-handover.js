@@ -1,5 +1,5 @@
 // `pnpm test:handover`: 200 take-overs in a row under load, then 200 crashes of a supervised sidecar at a path and 200 at a
-// port; about ten minutes. `--turns N` asks for another number. Other arguments go to vitest: `pnpm test:handover -t 'a path'`.
+// port; about eight minutes. `--turns N` asks for another number. Other arguments go to vitest: `pnpm test:handover -t 'a path'`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -172,6 +172,7 @@ class SpockSidecar implements Sidecar {
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
 		this.#handOver = new HandOver({
+			clock,
 			isServing: () => this.#lifecycle.state === 'serving',
 			places: () => this.#listeners.flatMap(({ place }) => place ?? []),
 			questions: () => questionsOf(source),

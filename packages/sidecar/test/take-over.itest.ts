@@ -124,6 +124,7 @@ describe('sidecar start --take-over', () => {
 		await using place = await tempSocket();
 		const services = servicesFile(place);
 		await using old = await startSidecar(place.path, ['--services', services]);
+		await listening(old);
 		old.child.kill('SIGSTOP');
 		await using next = takeOver(place.path, '--services', services);
 		await listening(next);

@@ -95,6 +95,8 @@ it.each(['a path', 'a port'])(
 		expect(client.status().reconnects).toBe(TURNS);
 		// Each was restarted by its standby, at once.
 		expect(supervisor.stdout().match(/the standby takes its place/g)).toHaveLength(TURNS);
+		// A sidecar waits for its clients, and this one would not leave by itself.
+		await client.drain();
 		expect(await supervisor.stop()).toMatchObject({ exitCode: 0, stderr: '' });
 	},
 	60_000 + TURNS * 5000,

@@ -1,4 +1,5 @@
 import { type KeyQuery, type ServiceQuery, SpockError, type TakeOverReply } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
 
 import type { Caller } from '../server/answer.ts';
 import type { PublicPlace } from '../server/listener.ts';
@@ -6,8 +7,15 @@ import type { PublicPlace } from '../server/listener.ts';
 /** Most text of questions that a successor is told of: with its frame, well below a frame's limit. */
 const QUESTIONS_LENGTH_MAX = 524_288;
 
+/**
+ * When the place is looked at after a successor has gone, in milliseconds: the kernel may close its connection some time
+ * before the socket that it listened on, which until then looks alive.
+ */
+const RESTORE_AFTER_MS = [0, 100, 1000, 10_000];
+
 /** What a hand-over acts on. */
 export interface HandOverPort {
+	readonly clock: Clock;
 	/** False before it serves and once it is leaving. */
 	isServing(): boolean;
 	/** The names that it can be reached by, of its unix domain sockets. */
@@ -69,7 +77,14 @@ export class HandOver {
 	left(connection: Caller): void {
 		if (this.#successor !== connection) return;
 		this.#successor = undefined;
-		if (!this.#port.isServing()) return;
+		for (const delayMs of RESTORE_AFTER_MS) {
+			this.#port.clock.setTimeout(() => this.#restore(), delayMs).unref?.();
+		}
+	}
+
+	#restore(): void {
+		// The next successor may be at work, or done.
+		if (this.#successor !== undefined || !this.#port.isServing()) return;
 		for (const place of this.#port.places()) place.restore().catch((error: unknown) => this.#port.failed(error));
 	}
 }

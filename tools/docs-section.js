@@ -9,15 +9,20 @@ const PAGE = join(root, 'docs/TESTING.md');
 
 /** Puts the text into the page, with the date and the machine under it. Ends the process if the page has no such place. */
 export function writeDocsSection(name, text) {
-	const place = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
-	const page = readFileSync(PAGE, 'utf8');
-	if (!place.test(page)) fail(`${PAGE} has no place for ${name}`);
 	const [processor] = cpus();
 	const date = new Date().toISOString().slice(0, 10);
 	const origin = `Taken on ${date}, on ${cpus().length} cores (${processor?.model.trim()}), Node ${process.versions.node}.`;
+	replaceInDocs(name, `${text}\n\n${origin}`);
+}
+
+/** Puts the text into the page as it is. Ends the process if the page has no such place. */
+export function replaceInDocs(name, text) {
+	const place = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
+	const page = readFileSync(PAGE, 'utf8');
+	if (!place.test(page)) fail(`${PAGE} has no place for ${name}`);
 	writeFileSync(
 		PAGE,
-		page.replace(place, (_, start, end) => `${start}\n${text}\n\n${origin}\n\n${end}`),
+		page.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`),
 	);
 	say(`wrote ${PAGE}`);
 }

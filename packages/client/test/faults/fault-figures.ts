@@ -40,7 +40,7 @@ const EXAMPLES_MAX = 10;
 const REPORT = fileURLToPath(new URL('../../../../reports/faults.json', import.meta.url));
 
 /** Adds the rounds of one fault up. */
-export function figuresOf(fault: string, rounds: readonly RoundResult[]): FaultFigures {
+function figuresOf(fault: string, rounds: readonly RoundResult[]): FaultFigures {
 	const sum = (count: (round: RoundResult) => number): number =>
 		rounds.reduce((total, round) => total + count(round), 0);
 	const losses = rounds.filter(({ backMs }) => backMs !== null).map(({ inFlightAtLoss }) => inFlightAtLoss);
@@ -66,15 +66,32 @@ export function figuresOf(fault: string, rounds: readonly RoundResult[]): FaultF
 	};
 }
 
-/** Puts the figures into reports/faults.json, in the place of older ones of the same fault. `tools/faults-table.js` prints it. */
-export function reportFigures(figures: Partial<FaultFigures> & Pick<FaultFigures, 'fault'>): void {
+/** The rounds of a fault in the report, with what they come to. */
+interface ReportEntry extends Partial<FaultFigures> {
+	readonly fault: string;
+	readonly rounds?: readonly RoundResult[];
+}
+
+/**
+ * Adds rounds up and puts them into reports/faults.json, which `tools/faults-table.js` prints: in the place of older ones of the
+ * same fault, or, with SPOCK_FAULTS_ADD set, beside them, so that many times can be made in several runs.
+ */
+export function reportRounds(fault: string, rounds: readonly RoundResult[]): FaultFigures {
+	const before = process.env['SPOCK_FAULTS_ADD'] === undefined ? [] : (entryOf(fault)?.rounds ?? []);
+	const all = [...before, ...rounds];
+	reportFigures({ ...figuresOf(fault, all), rounds: all });
+	return figuresOf(fault, rounds);
+}
+
+/** Puts figures into the report, in the place of older ones of the same fault. */
+export function reportFigures(entry: ReportEntry): void {
 	mkdirSync(dirname(REPORT), { recursive: true });
-	const others = readReport().filter(({ fault }) => fault !== figures.fault);
-	writeFileSync(REPORT, `${JSON.stringify([...others, figures], null, 2)}\n`);
+	const others = readReport().filter(({ fault }) => fault !== entry.fault);
+	writeFileSync(REPORT, `${JSON.stringify([...others, entry])}\n`);
 }
 
 /** Null for no times. */
-export function spreadOf(times: readonly (number | null)[]): Spread | null {
+function spreadOf(times: readonly (number | null)[]): Spread | null {
 	const sorted = times.filter((time) => time !== null).sort((left, right) => left - right);
 	if (sorted.length === 0) return null;
 	const at = (share: number): number =>
@@ -82,9 +99,13 @@ export function spreadOf(times: readonly (number | null)[]): Spread | null {
 	return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-function readReport(): { readonly fault: string }[] {
+function entryOf(name: string): ReportEntry | undefined {
+	return readReport().find(({ fault }) => fault === name);
+}
+
+function readReport(): ReportEntry[] {
 	try {
-		return JSON.parse(readFileSync(REPORT, 'utf8')) as { readonly fault: string }[];
+		return JSON.parse(readFileSync(REPORT, 'utf8')) as ReportEntry[];
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
 		throw error;

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-
-import { type FaultFigures, figuresOf, reportFigures } from './fault-figures.ts';
+import { countFromEnv } from '../count-from-env.ts';
+import { type FaultFigures, reportRounds } from './fault-figures.ts';
 import type { RoundResult } from './fault-messages.ts';
 import { FaultPair, IN_FLIGHT } from './fault-pair.ts';
-import { countFromEnv } from './fault-times.ts';
 
 const TIMES = countFromEnv('SPOCK_FAULTS_TIMES', 40);
 const PAIRS = countFromEnv('SPOCK_FAULTS_PAIRS', 2);
@@ -27,8 +26,7 @@ async function rounds(
 		while (begun++ < TIMES) results.push(await round(pair));
 	};
 	await Promise.all(Array.from({ length: Math.min(PAIRS, TIMES) }, work));
-	const figures = figuresOf(fault, results);
-	reportFigures(figures);
+	const figures = reportRounds(fault, results);
 	process.stdout.write(`${JSON.stringify(figures)}\n`);
 	return figures;
 }

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
-
+import { countFromEnv } from '../count-from-env.ts';
 import { askWorker, bundleWorker, killWorker, startWorker, workerReply } from '../worker-process.ts';
 import { reportFigures } from './fault-figures.ts';
-import { countFromEnv } from './fault-times.ts';
 import type { LeavingReply, LeavingSettings } from './leaving-messages.ts';
 import { SERVICES, SidecarPlace } from './sidecar-place.ts';
 

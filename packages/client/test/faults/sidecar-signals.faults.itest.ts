@@ -6,9 +6,9 @@ import { FaultPair, IN_FLIGHT } from './fault-pair.ts';
 
 const TIMES = countFromEnv('SPOCK_FAULTS_TIMES', 40);
 const PAIRS = countFromEnv('SPOCK_FAULTS_PAIRS', 2);
-/** Goals. Of the median, because a stalled machine stalls one round and not half of them. */
-const REJECTION_MS_GOAL = 50;
-const BACK_MS_GOAL = 100;
+/** Five times the goals, which a busy machine keeps too; of the median, because a stall is that of one round and not of half. */
+const REJECTION_MS_MAX = 250;
+const BACK_MS_MAX = 500;
 /** A round takes half a second where nothing else runs. */
 const ROUND_MS_MAX = 10_000;
 const TEST_MS_MAX = 60_000 + TIMES * ROUND_MS_MAX;
@@ -48,8 +48,8 @@ it(
 		const figures = await rounds('SIGKILL', 10_000, (pair) => pair.kill());
 		expect(figures).toMatchObject({ ...UNHARMED, timedOut: 0, inFlightMin: IN_FLIGHT });
 		expect(figures.rejected).toBeGreaterThanOrEqual(TIMES * IN_FLIGHT * 0.7);
-		expect(figures.rejectionAfterBareMs?.p50).toBeLessThan(REJECTION_MS_GOAL);
-		expect(figures.backMs?.p50).toBeLessThan(BACK_MS_GOAL);
+		expect(figures.rejectionAfterBareMs?.p50).toBeLessThan(REJECTION_MS_MAX);
+		expect(figures.backMs?.p50).toBeLessThan(BACK_MS_MAX);
 	},
 	TEST_MS_MAX,
 );
@@ -59,8 +59,8 @@ it(
 	async () => {
 		const figures = await rounds('SIGSTOP, noticed', 100, (pair) => pair.stop());
 		expect(figures).toMatchObject({ ...UNHARMED, timedOut: 0, inFlightMin: IN_FLIGHT });
-		expect(figures.rejectionMs?.p50).toBeLessThan(REJECTION_MS_GOAL);
-		expect(figures.backMs?.p50).toBeLessThan(BACK_MS_GOAL);
+		expect(figures.rejectionMs?.p50).toBeLessThan(REJECTION_MS_MAX);
+		expect(figures.backMs?.p50).toBeLessThan(BACK_MS_MAX);
 	},
 	TEST_MS_MAX,
 );

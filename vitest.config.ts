@@ -31,7 +31,7 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.{consul,cluster,go,shell}.itest.ts', '**/node_modules/**'],
+					exclude: ['**/*.{consul,cluster,faults,soak,go,shell}.itest.ts', '**/node_modules/**'],
 				},
 			},
 			{
@@ -54,6 +54,20 @@ export default defineConfig({
 					testTimeout: 180_000,
 					hookTimeout: 180_000,
 				},
+			},
+			// Faults of real processes under load, and a soak, minutes long: `pnpm test:faults`, `pnpm test:soak`.
+			{
+				extends: true,
+				test: {
+					name: 'faults',
+					include: ['packages/*/{src,test}/**/*.faults.itest.ts'],
+					// They measure times: one after the other.
+					fileParallelism: false,
+				},
+			},
+			{
+				extends: true,
+				test: { name: 'soak', include: ['packages/*/{src,test}/**/*.soak.itest.ts'], fileParallelism: false },
 			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },

@@ -135,6 +135,14 @@ describe('connect', () => {
 		await diplomat.ready();
 		expect(sidecar.connections).toHaveLength(1);
 	});
+
+	it('any number of callers make one socket where a sidecar is there already', async () => {
+		await using place = await tempSocket();
+		await using sidecar = await FakeSidecar.listen(place.path);
+		await using diplomat = createDiplomat({ path: place.path });
+		await Promise.all([diplomat.ready(), diplomat.ready(), diplomat.ready(), diplomat.ping()]);
+		expect(sidecar.connections).toHaveLength(1);
+	});
 });
 
 describe('a baseline sidecar', () => {

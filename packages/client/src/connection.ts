@@ -153,7 +153,9 @@ export class Connection implements SessionListener {
 		this.#options = options;
 		this.#listener = listener;
 		this.#clock = new TickClock(options.clock);
-		this.#retry = new RetrySchedule(options, () => this.#dispatch('retry due'));
+		const { transport, address } = options;
+		const mark = transport.mark && (() => transport.mark?.(address));
+		this.#retry = new RetrySchedule(options, () => this.#dispatch('retry due'), mark);
 		this.#waiting = new WaitingCalls(options.clock, options.waitingMax, () => this.whyNotReady());
 		this.#ready = new Waiters(options.clock, options.unref);
 		this.closedPromise = new Promise((resolve) => {
@@ -309,6 +311,7 @@ export class Connection implements SessionListener {
 	}
 
 	#dial(): void {
+		this.#retry.attempt();
 		this.#dialled = new Session(this.#options, this);
 		this.#sessions.add(this.#dialled);
 	}

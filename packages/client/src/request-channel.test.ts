@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events';
+
 import { FrameDecoder, readClientMessage, SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
@@ -186,6 +188,18 @@ describe('RequestChannel', () => {
 		expect(await answered).toBe(1);
 		other.abort();
 		expect(written).toHaveLength(3);
+	});
+
+	it('a call that has ended listens to its signal no more', async () => {
+		const { channel, clock, call } = makeChannel();
+		const { signal } = new AbortController();
+		const ends = [call(100, signal), call(100, signal), call(100, signal)];
+		expect(getEventListeners(signal, 'abort')).toHaveLength(3);
+		receive(channel, '{"id":1,"data":1}');
+		receive(channel, '{"id":2,"error":{"code":"INTERNAL","message":"no","retryable":true}}');
+		await clock.advance(200);
+		await Promise.allSettled(ends);
+		expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 	});
 
 	it('one timer serves all deadlines, and none is left when the calls are gone', async () => {

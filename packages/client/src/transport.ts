@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { createConnection, type OnReadOpts, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -8,14 +9,37 @@ import type { SocketAddress } from '@spock/protocol/node';
  * a failure to connect must come as `error` and `close`. Bytes that arrive are given to `receive`, or come as `data`
  * events; a chunk may be reused once `receive` has returned. The stream belongs to the client, which destroys it.
  */
-export type Transport = (address: SocketAddress, receive: (chunk: Buffer) => void) => Duplex;
+export interface Transport {
+	(address: SocketAddress, receive: (chunk: Buffer) => void): Duplex;
+	/**
+	 * What tells the listener at an address from the one before it; undefined when nobody is there, or it cannot be told.
+	 * Called every 25 ms while the client waits to try again, so it must be cheap; it must not throw. When it has changed
+	 * since the last attempt, the client tries at once. Left out: it waits its delay.
+	 */
+	readonly mark?: (address: SocketAddress) => string | undefined;
+}
 
 /** Bytes read from the kernel at once. */
 const READ_BYTES = 65_536;
 let readBuffer: Buffer | undefined;
 
-/** A unix domain or a TCP socket of node:net. */
-export const socketTransport: Transport = (address, receive) => {
+/**
+ * Every sidecar makes a socket of its own, which a look at the path tells for 2 µs: a fortieth of a failing attempt. (A watch of
+ * the directory would cost an inotify instance, of which a user has 128 for all processes.)
+ */
+function markOf(address: SocketAddress): string | undefined {
+	if (!('path' in address)) return undefined;
+	try {
+		const found = statSync(address.path, { throwIfNoEntry: false });
+		// The numbers of files that are gone are given again; the time of the last change is not.
+		return found && `${found.ino} ${found.ctimeMs}`;
+	} catch {
+		// A directory that may not be entered. The next attempt says so.
+		return undefined;
+	}
+}
+
+const openSocket = (address: SocketAddress, receive: (chunk: Buffer) => void): Duplex => {
 	// One buffer for all sockets of the thread: a read and its callback are one step of the event loop, and the decoder
 	// copies what it keeps. Measured in design: 1.17x the calls of `data` events with 1024 in flight.
 	readBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES);
@@ -29,6 +53,9 @@ export const socketTransport: Transport = (address, receive) => {
 	// A unix domain socket has no delay to switch off: Node looks at `noDelay` for TCP alone.
 	return createConnection({ ...address, noDelay: true, onread });
 };
+
+/** A unix domain or a TCP socket of node:net. */
+export const socketTransport: Transport = Object.assign(openSocket, { mark: markOf });
 
 /** A stream that is broken from the start: a transport that throws is one whose attempt failed. */
 export function failedTransport(error: unknown): Duplex {

@@ -125,6 +125,18 @@ describe('Lifecycle', () => {
 		expect(clock.pendingTimers).toBe(0);
 	});
 
+	it('a second signal cuts off the clients that are waited for', async () => {
+		const { clock, seen, lifecycle, setClients } = started(1000);
+		setClients(1);
+		lifecycle.terminate();
+		await clock.advance(1000);
+		expect(lifecycle.state).toBe('waiting for clients');
+		lifecycle.terminate();
+		await settle();
+		expect(seen.slice(-1)).toEqual(['exit 0']);
+		expect(clock.pendingTimers).toBe(0);
+	});
+
 	it('a second signal cuts everybody off at once', async () => {
 		const { clock, seen, lifecycle, setClients } = started(1000);
 		setClients(1);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 
 import { tempSocket, waitFor } from '@spock/testkit';
@@ -11,6 +11,7 @@ import { listen } from '../src/server/listener.ts';
 import { RawClient } from './raw-client.ts';
 
 const accept = (): void => undefined;
+const STORM = 1000;
 
 /** Leaves a socket behind as a process does that was killed: bound, and nobody there. */
 async function leaveStaleSocket(path: string): Promise<void> {
@@ -160,4 +161,21 @@ describe('TCP', () => {
 		).rejects.toThrow('another process listens there');
 		await listener.close();
 	});
+});
+
+it('a storm of connections, more than the usual backlog of 511, is taken whole while the process is busy', async () => {
+	await using place = await tempSocket();
+	let accepted = 0;
+	const listener = await listen({ path: place.path }, { accept: () => accepted++ });
+	// Nothing is accepted before this tick is over: until then all of them are in the kernel's queue.
+	const outcomes = Array.from({ length: STORM }, () => {
+		const socket = createConnection(place.path);
+		return new Promise<string>((resolve) => {
+			socket.once('connect', () => resolve('connected'));
+			socket.once('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)));
+		}).finally(() => socket.destroy());
+	});
+	expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['connected']));
+	await waitFor('the last of them', () => accepted === STORM);
+	await listener.close();
 });

@@ -44,6 +44,22 @@ describe('clients that misbehave', () => {
 		expect(running.reasons).toEqual(['partial-frame']);
 	});
 
+	it('a frame that is too long is FRAME_TOO_LARGE, and not a silent end: what was asked before it is answered', async () => {
+		await using running = await run({ frameBytesMax: 1024 });
+		await using client = await running.open();
+		client.request(1, 'ping', 'before');
+		client.request(2, 'ping', 'x'.repeat(2000));
+		client.request(3, 'ping', 'after');
+		expect(await client.next()).toEqual({ id: 1, data: 'before' });
+		expect(await client.next()).toMatchObject({
+			id: null,
+			error: { code: 'FRAME_TOO_LARGE', details: { frameBytesMax: 1024 } },
+		});
+		expect(await client.next()).toBeUndefined();
+		await waitFor('the close', () => running.reasons.length === 1);
+		expect(running.reasons).toEqual(['frame-too-large']);
+	});
+
 	it('connections past connectionsMax are closed at once, and there is room again when one leaves', async () => {
 		await using running = await run({ connectionsMax: 1 });
 		const first = await running.open();
@@ -62,6 +78,7 @@ describe('clients that misbehave', () => {
 		await using bad = await running.open();
 		await using good = await running.open();
 		bad.socket.write('garbage\n'.repeat(100_000));
+		expect(await bad.next()).toMatchObject({ id: null, error: { code: 'BAD_FRAME' } });
 		expect(await good.ask(1, 'ping', 1)).toEqual({ id: 1, data: 1 });
 		await waitFor('the end', () => running.reasons.includes('bad-frames'));
 	});

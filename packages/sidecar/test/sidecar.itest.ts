@@ -64,6 +64,19 @@ describe('requests', () => {
 		expect(await client.ask(2, 'ping', 1)).toEqual({ id: 2, data: 1 });
 	});
 
+	it('so is one that throws at once', async () => {
+		await using running = await run();
+		await using client = await running.open();
+		running.source.peek = () => {
+			throw new Error('token=s3cret');
+		};
+		expect(await client.ask(1, 'getService', { service: 'barista' })).toMatchObject({
+			id: 1,
+			error: { code: 'INTERNAL' },
+		});
+		expect(await client.ask(2, 'ping', 1)).toEqual({ id: 2, data: 1 });
+	});
+
 	it('an answer longer than a frame may be is a failure of that request alone', async () => {
 		await using running = await run({ frameBytesMax: 1024 });
 		await using client = await running.open();

@@ -1,12 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { waitFor } from '@spock/testkit';
-import { build } from 'esbuild';
 
+import { askWorker, bundleWorker, killWorker, startWorker, workerReply } from '../worker-process.ts';
 import {
 	type Agreement,
 	addAgreements,
@@ -41,24 +38,12 @@ export class LookupFleet implements AsyncDisposable {
 	/** Resolves when every client has looked up every service once. */
 	static async start(path: string, services: readonly string[]): Promise<LookupFleet> {
 		const directory = await mkdtemp('/tmp/spock-fleet-');
-		const worker = join(directory, 'lookup-worker.mjs');
-		await build({
-			entryPoints: [fileURLToPath(new URL('lookup-worker.ts', import.meta.url))],
-			outfile: worker,
-			bundle: true,
-			format: 'esm',
-			platform: 'node',
-			target: 'node20.19',
-			conditions: ['@spock/source'],
-			logLevel: 'error',
-		});
+		const worker = await bundleWorker(new URL('lookup-worker.ts', import.meta.url), directory);
 		const settings: LookupSettings = { path, clients: CLIENTS_EACH, services };
-		const workers = Array.from({ length: PROCESSES }, () =>
-			fork(worker, [JSON.stringify(settings)], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
-		);
+		const workers = Array.from({ length: PROCESSES }, () => startWorker(worker, { settings }));
 		const fleet = new LookupFleet(directory, workers);
 		try {
-			await Promise.all(workers.map((process) => reply(process, 'ready', READY_MS_MAX)));
+			await Promise.all(workers.map((process) => workerReply<LookupReply, 'ready'>(process, 'ready', READY_MS_MAX)));
 			return fleet;
 		} catch (error) {
 			await fleet[Symbol.asyncDispose]();
@@ -98,45 +83,14 @@ export class LookupFleet implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		await Promise.all(
-			this.#workers.map(async (process) => {
-				if (process.exitCode !== null || process.signalCode !== null) return;
-				const ended = once(process, 'exit');
-				process.kill('SIGKILL');
-				await ended;
-			}),
-		);
+		await Promise.all(this.#workers.map(killWorker));
 		await rm(this.#directory, { recursive: true, force: true });
 	}
 
 	/** All processes at once; one command is under way at a time. */
 	#ask<Command extends LookupCommand>(command: Command): Promise<ReplyTo<Command['kind']>[]> {
 		return Promise.all(
-			this.#workers.map((process) => {
-				const answer = reply(process, command.kind, ANSWER_MS_MAX) as Promise<ReplyTo<Command['kind']>>;
-				process.send(command);
-				return answer;
-			}),
-		);
+			this.#workers.map((process) => askWorker<LookupReply, Command['kind']>(process, command, ANSWER_MS_MAX)),
+		) as Promise<ReplyTo<Command['kind']>[]>;
 	}
-}
-
-/** The next message of a process, which must be of this kind. */
-function reply(process: ChildProcess, kind: LookupReply['kind'], timeoutMs: number): Promise<LookupReply> {
-	return new Promise((resolve, reject) => {
-		const end = (settle: () => void): void => {
-			clearTimeout(timer);
-			process.off('message', onMessage);
-			process.off('exit', onExit);
-			settle();
-		};
-		const onMessage = (message: LookupReply): void => {
-			if (message.kind === kind) end(() => resolve(message));
-			else end(() => reject(new Error(message.kind === 'failed' ? message.why : `unexpected ${message.kind}`)));
-		};
-		const onExit = (code: number | null): void => end(() => reject(new Error(`a process of clients ended: ${code}`)));
-		const timer = setTimeout(() => end(() => reject(new Error(`no ${kind} within ${timeoutMs} ms`))), timeoutMs);
-		process.on('message', onMessage);
-		process.on('exit', onExit);
-	});
 }

@@ -91,3 +91,17 @@ it("an answer's freshness is kept: last contact, known leader, and the age of an
 	expect(metas[0]).toEqual(meta);
 	expect(one.events.find((event) => event.type === 'backend-query')).toMatchObject(meta);
 });
+
+it('what a streaming agent says of its server is not kept: it never changes, whatever happens', async () => {
+	await using fake = await startFakeConsul();
+	const headers = {
+		'x-consul-query-backend': 'streaming',
+		'x-consul-lastcontact': '0',
+		'x-consul-knownleader': 'false',
+	};
+	fake.fail({ headers, body: [] });
+	await using one = watchedMany([fake.url], {});
+	const { metas } = one.watch('barista');
+	await waitFor('the answer', () => metas.length > 0);
+	expect(metas[0]).toEqual({ ageMs: 0 });
+});

@@ -99,6 +99,17 @@ describe('FramedSocket', () => {
 		expect(framed.bufferedBytes).toBe(0);
 	});
 
+	it('what is written after its end goes nowhere and is not kept', async () => {
+		await using pair = await socketPair();
+		const { framed } = collect(pair.near);
+		framed.write('last\n');
+		framed.end();
+		framed.write('late\n');
+		expect(framed.bytesWritten).toBe(5);
+		await Promise.resolve();
+		expect(framed.bytesWritten).toBe(5);
+	});
+
 	it('turns an error of the socket into its reason and lets none escape, not even after the close', async () => {
 		await using pair = await socketPair();
 		const { closed } = collect(pair.near);

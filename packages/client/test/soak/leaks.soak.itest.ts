@@ -1,0 +1,55 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+
+import { countFromEnv } from '../count-from-env.ts';
+import { plantedLeaks } from './planted-leaks.ts';
+import { runSoak, type SoakResult } from './run-soak.ts';
+
+const CYCLES = countFromEnv('SPOCK_SOAK_CYCLES', 10_000);
+/** A planted leak is found much sooner than that. */
+const PLANTED_CYCLES = Math.max(480, Math.ceil(CYCLES / 20));
+const TEST_MS_MAX = 120_000 + CYCLES * 50;
+const REPORT = fileURLToPath(new URL('../../../../reports/soak.json', import.meta.url));
+
+const planted: { name: string; side: string; found: readonly string[] }[] = [];
+
+function report(result: SoakResult): void {
+	mkdirSync(dirname(REPORT), { recursive: true });
+	writeFileSync(REPORT, `${JSON.stringify({ ...result, planted }, null, 2)}\n`);
+}
+
+describe('a soak', () => {
+	let result: SoakResult | undefined;
+
+	it(
+		`of ${CYCLES} cycles leaves nothing behind, on either side`,
+		async () => {
+			result = await runSoak(CYCLES);
+			report(result);
+			process.stdout.write(`${JSON.stringify(result)}\n`);
+			const { client, sidecar } = result.reports;
+			expect({ client: client.leaks, sidecar: sidecar.leaks }).toEqual({ client: [], sidecar: [] });
+			expect(Object.values(result.made).reduce((sum, count) => sum + count)).toBe(CYCLES);
+			// Every kind of end was among them.
+			const ends = ['ABORTED', 'CLOSED', 'DISCONNECTED', 'NO_SUCH_SERVICE', 'TIMEOUT', 'ok'];
+			expect(Object.keys(result.ends)).toEqual(expect.arrayContaining(ends));
+		},
+		TEST_MS_MAX,
+	);
+
+	it.each(plantedLeaks)(
+		'finds a planted leak: $name',
+		async ({ name, side, figure, mutation }) => {
+			const { reports } = await runSoak(PLANTED_CYCLES, [mutation]);
+			const found = reports[side].leaks;
+			planted.push({ name, side, found });
+			if (result !== undefined) report(result);
+			process.stdout.write(`${name}: ${found.join('; ')}\n`);
+			expect(found.some((leak) => leak.startsWith(`${figure}: `))).toBe(true);
+		},
+		TEST_MS_MAX,
+	);
+});

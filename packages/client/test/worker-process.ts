@@ -1,0 +1,118 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { build, type Plugin } from 'esbuild';
+
+/** What a process under a test's command answers: one message for each command, of the command's own kind, or `failed`. */
+export type WorkerReply<Reply> = Reply | { readonly kind: 'failed'; readonly why: string };
+
+/** Options of {@link startWorker}. */
+export interface WorkerOptions {
+	/** Read by the process from its first argument, as JSON. */
+	readonly settings: unknown;
+	/** Flags of Node. */
+	readonly execArgv?: readonly string[];
+}
+
+/** A change of one source file of a bundle, as its text: what is found, exactly once, becomes something else. */
+export interface Mutation {
+	/** From the top of the repository. */
+	readonly file: string;
+	readonly find: string;
+	readonly replace: string;
+}
+
+/** Options of {@link bundleWorker}. */
+export interface BundleOptions {
+	/** Of the file that is written. Default `worker`. */
+	readonly name?: string;
+	/** Mistakes to put into the bundle; the sources stay as they are. Default: none. */
+	readonly planted?: readonly Mutation[];
+}
+
+/** Bundles a program from source into a directory; gives the path that {@link startWorker} takes. */
+export async function bundleWorker(entry: URL, directory: string, options: BundleOptions = {}): Promise<string> {
+	const { name = 'worker', planted = [] } = options;
+	const outfile = join(directory, `${name}.mjs`);
+	await build({
+		entryPoints: [fileURLToPath(entry)],
+		outfile,
+		bundle: true,
+		format: 'esm',
+		platform: 'node',
+		target: 'node20.19',
+		conditions: ['@spock/source'],
+		logLevel: 'error',
+		// For CommonJS among the dependencies of the sidecar.
+		banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+		plugins: planted.map(plant),
+	});
+	return outfile;
+}
+
+function plant({ file, find, replace }: Mutation): Plugin {
+	return {
+		name: `planted in ${file}`,
+		setup: ({ onLoad }) => {
+			onLoad({ filter: new RegExp(`/${file.replaceAll('.', '\\.')}$`) }, async ({ path }) => {
+				const source = await readFile(path, 'utf8');
+				if (source.split(find).length !== 2) throw new Error(`${file} does not have ${find} exactly once`);
+				return { contents: source.replace(find, () => replace), loader: 'ts' };
+			});
+		},
+	};
+}
+
+/** Starts a bundled program with a channel to it. What it prints on stderr and stdout is printed here. */
+export function startWorker(worker: string, { settings, execArgv = [] }: WorkerOptions): ChildProcess {
+	return fork(worker, [JSON.stringify(settings)], {
+		execArgv: [...execArgv],
+		stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+	});
+}
+
+/** Sends a command and waits for the answer; one command is under way at a time. */
+export function askWorker<Reply extends { readonly kind: string }, Kind extends Reply['kind']>(
+	process: ChildProcess,
+	command: { readonly kind: Kind } & Readonly<Record<string, unknown>>,
+	timeoutMs: number,
+): Promise<Extract<Reply, { readonly kind: Kind }>> {
+	const answer = workerReply<Reply, Kind>(process, command.kind, timeoutMs);
+	process.send(command);
+	return answer;
+}
+
+/** The next message of a process, which must be of this kind. Rejects when it ends, fails or says nothing in time. */
+export function workerReply<Reply extends { readonly kind: string }, Kind extends Reply['kind']>(
+	process: ChildProcess,
+	kind: Kind,
+	timeoutMs: number,
+): Promise<Extract<Reply, { readonly kind: Kind }>> {
+	return new Promise((resolve, reject) => {
+		const end = (settle: () => void): void => {
+			clearTimeout(timer);
+			process.off('message', onMessage);
+			process.off('exit', onExit);
+			settle();
+		};
+		const onMessage = (message: WorkerReply<Reply>): void => {
+			if (message.kind === kind) end(() => resolve(message as Extract<Reply, { readonly kind: Kind }>));
+			else end(() => reject(new Error('why' in message ? message.why : `unexpected ${message.kind}`)));
+		};
+		const onExit = (code: number | null): void => end(() => reject(new Error(`a worker ended: ${code}`)));
+		const timer = setTimeout(() => end(() => reject(new Error(`no ${kind} within ${timeoutMs} ms`))), timeoutMs);
+		process.on('message', onMessage);
+		process.on('exit', onExit);
+	});
+}
+
+/** Ends a process by SIGKILL if it still runs. */
+export async function killWorker(process: ChildProcess): Promise<void> {
+	if (process.exitCode !== null || process.signalCode !== null) return;
+	const ended = once(process, 'exit');
+	process.kill('SIGKILL');
+	await ended;
+}

@@ -1,0 +1,21 @@
+import { lstatSync } from 'node:fs';
+
+import { tempSocket } from '@spock/testkit';
+import { expect, it, vi } from 'vitest';
+
+import { listen } from '../src/server/listener.ts';
+
+// What is left of the permissions without the chmod is what they are in the moment before it.
+vi.mock('node:fs/promises', async (original) => ({
+	...(await original<typeof import('node:fs/promises')>()),
+	chmod: async () => undefined,
+}));
+
+it('a socket is never open to others, not even between bind and chmod', async () => {
+	await using place = await tempSocket();
+	const umask = process.umask();
+	const listener = await listen({ path: place.path }, { accept: () => undefined });
+	expect(lstatSync(place.path).mode & 0o007).toBe(0);
+	expect(process.umask()).toBe(umask);
+	await listener.close();
+});

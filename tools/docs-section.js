@@ -1,0 +1,34 @@
+// A part of docs/TESTING.md that a test run writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+
+import { fail, root, say } from './prepare.js';
+
+const PAGE = join(root, 'docs/TESTING.md');
+
+/** Puts the text into the page, with the date and the machine under it. Ends the process if the page has no such place. */
+export function writeDocsSection(name, text) {
+	const [processor] = cpus();
+	const date = new Date().toISOString().slice(0, 10);
+	const origin = `Taken on ${date}, on ${cpus().length} cores (${processor?.model.trim()}), Node ${process.versions.node}.`;
+	replaceInDocs(name, `${text}\n\n${origin}`);
+}
+
+/** Puts the text into the page as it is. Ends the process if the page has no such place. */
+export function replaceInDocs(name, text) {
+	const place = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
+	const page = readFileSync(PAGE, 'utf8');
+	if (!place.test(page)) fail(`${PAGE} has no place for ${name}`);
+	writeFileSync(
+		PAGE,
+		page.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`),
+	);
+	say(`wrote ${PAGE}`);
+}
+
+/** A table of Markdown; the first column is text, the others are figures. */
+export function markdownTable(headings, rows) {
+	const rule = headings.map((_, column) => (column === 0 ? '---' : '--:'));
+	return [headings, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

@@ -1,0 +1,56 @@
+// What befell the apps of `pnpm test:faults`, from reports/faults.json: printed, and with `--docs` also put into docs/TESTING.md.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { markdownTable, writeDocsSection } from './docs-section.js';
+import { fail, root, say } from './prepare.js';
+
+const REPORT = join(root, 'reports/faults.json');
+const COUNTS = [
+	'fault',
+	'times',
+	'calls',
+	'answered',
+	'rejected',
+	'timed out',
+	'late replies',
+	'hung',
+	'settled twice',
+];
+const LOOKUPS = ['misdelivered', 'lookups', 'lookups failed'];
+const TIMES = ['ms', 'goal', 'p50', 'p99', 'max'];
+
+/** Prints the tables; with `writesDocs` puts them into the page too. Ends the process if there is no report. */
+export function showFaultsTable(writesDocs) {
+	if (!existsSync(REPORT)) fail(`there is no ${REPORT}: run \`pnpm test:faults\``);
+	const figures = JSON.parse(readFileSync(REPORT, 'utf8'));
+	const text = `${countsTable(figures)}\n\n${timesTable(figures)}`;
+	say(text);
+	if (writesDocs) writeDocsSection('process-faults', text);
+}
+
+function countsTable(figures) {
+	const count = (value) => (value === undefined ? '' : value.toLocaleString('en-US'));
+	const rows = figures.map(({ fault, times, calls, answered, rejected, timedOut, lateReplies, ...others }) => {
+		const { hung, settledTwice, misdelivered, lookups, lookupsFailed } = others;
+		const all = [times, calls, answered, rejected, timedOut, lateReplies, hung, settledTwice];
+		return [fault, ...[...all, misdelivered, lookups, lookupsFailed].map(count)];
+	});
+	return markdownTable([...COUNTS, ...LOOKUPS], rows);
+}
+
+function timesTable(figures) {
+	const ms = (value) => value.toFixed(1);
+	const rows = [];
+	for (const { fault, rejectionMs, rejectionAfterBareMs, backMs } of figures) {
+		const row = (what, goal, spread) =>
+			spread && rows.push([`${fault}: ${what}`, goal, ...Object.values(spread).map(ms)]);
+		row('last rejection after the close', '50', rejectionMs);
+		row('the same, after a bare socket’s close', '50', rejectionAfterBareMs);
+		row('ready again after a bare socket was answered', '100', backMs);
+	}
+	return markdownTable(TIMES, rows);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) showFaultsTable(process.argv.includes('--docs'));

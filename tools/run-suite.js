@@ -1,0 +1,39 @@
+// What the long suites share: their own options, and a project of vitest with its report under reports/.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { fail, root } from './prepare.js';
+
+/** Takes `--name N` and `--flag` out of the arguments; `rest` is for vitest. Ends the process for a count that is none. */
+export function takeOptions(args, { counts = [], flags = [] }) {
+	const values = {};
+	const rest = [];
+	for (let at = 0; at < args.length; at++) {
+		const name = args[at].replace(/^--/, '');
+		if (args[at] === `--${name}` && flags.includes(name)) values[name] = true;
+		else if (args[at] === `--${name}` && counts.includes(name)) {
+			const count = Number(args[++at]);
+			if (!Number.isSafeInteger(count) || count < 1) fail(`--${name} needs a whole number of at least 1`, 2);
+			values[name] = count;
+		} else rest.push(args[at]);
+	}
+	return { values, rest };
+}
+
+/** Runs one project of vitest, with variables for its tests where they have a value. Gives the exit code. */
+export function runSuite(project, args, variables = {}) {
+	const reports = join(root, 'reports');
+	mkdirSync(reports, { recursive: true });
+	const report = process.env.SPOCK_TEST_REPORT || join(reports, `${project}-tests.json`);
+	const reporters = ['--reporter=verbose', '--reporter=json', `--outputFile.json=${report}`];
+	const given = Object.entries(variables).filter(([, value]) => value !== undefined);
+	const env = { ...process.env, ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])) };
+	const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+	const { status } = spawnSync(process.execPath, [vitest, 'run', '--project', project, ...reporters, ...args], {
+		cwd: root,
+		stdio: 'inherit',
+		env,
+	});
+	return status ?? 1;
+}

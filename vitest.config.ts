@@ -20,7 +20,7 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.{consul,cluster,go,shell}.itest.ts', '**/node_modules/**'],
+					exclude: ['**/*.{consul,cluster,hostile,go,shell}.itest.ts', '**/node_modules/**'],
 				},
 			},
 			{
@@ -39,6 +39,18 @@ export default defineConfig({
 					name: 'cluster',
 					include: ['packages/*/{src,test}/**/*.cluster.itest.ts'],
 					// One cluster is as much as a small machine bears.
+					fileParallelism: false,
+					testTimeout: 180_000,
+					hookTimeout: 180_000,
+				},
+			},
+			// Hostile clients beside a good one, two minutes: `pnpm test:hostile`.
+			{
+				extends: true,
+				test: {
+					name: 'hostile',
+					include: ['packages/*/{src,test}/**/*.hostile.itest.ts'],
+					// What is measured must have the machine to itself.
 					fileParallelism: false,
 					testTimeout: 180_000,
 					hookTimeout: 180_000,

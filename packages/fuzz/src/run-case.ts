@@ -2,7 +2,7 @@ import { checkClient } from './check/check-client.ts';
 import { checkDecoder } from './check/check-decoder.ts';
 import { checkMessages } from './check/check-messages.ts';
 import { checkSidecar } from './check/check-sidecar.ts';
-import { type Problem, show } from './check/problem.ts';
+import { type Problem, show, unhandled } from './check/problem.ts';
 import type { FuzzCase } from './generate/stream.ts';
 import { splitStream } from './reference/split-stream.ts';
 
@@ -27,6 +27,8 @@ export async function runCase(fuzzCase: FuzzCase, isThrough: boolean): Promise<V
 		}
 		if (problem === undefined && isThrough) {
 			problem = await (fuzzCase.reader === 'client' ? checkClient(fuzzCase) : checkSidecar(fuzzCase));
+			const [error] = unhandled.splice(0);
+			if (error !== undefined) problem ??= { check: 'unhandled rejection', found: show(error) };
 		}
 		return { frames: found.length, problem };
 	} catch (error) {

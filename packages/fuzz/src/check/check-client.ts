@@ -1,17 +1,20 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { Duplex } from 'node:stream';
 
 import {
 	createDiplomat,
 	type Diplomat,
 	type FaultMessage,
 	type Registration,
-	type ServiceSnapshot,
 	SpockError,
 } from '@spock/client';
 import { FakeClock } from '@spock/testkit';
 
 import { chunksOf, type FuzzCase } from '../generate/stream.ts';
+import { expectSidecarMessage } from '../reference/read-message.ts';
+import { splitStream } from '../reference/split-stream.ts';
+import { HostileEnd } from './hostile-end.ts';
+import { isSame } from './is-same.ts';
+import { isTexts, note, noteError, wrongPlace, wrongRegistration, wrongSnapshot } from './look-at-client.ts';
 import { type Problem, show } from './problem.ts';
 
 const GREETING = {
@@ -21,37 +24,6 @@ const GREETING = {
 	features: ['push', 'goaway'],
 	limits: { frameBytesMax: 1 << 20, inFlightMax: 65_536 },
 };
-const STATUSES = ['passing', 'warning', 'critical', 'maintenance'];
-
-/** The sidecar's end of a connection, in memory and at once: what the client writes is kept, what is said it gets now. */
-class HostileEnd extends Duplex {
-	readonly say: (chunk: Buffer) => void;
-	written = '';
-
-	constructor(receive: (chunk: Buffer) => void) {
-		super();
-		this.say = (chunk) => {
-			if (!this.destroyed) receive(chunk);
-		};
-	}
-
-	override _read(): void {
-		// What is said is given to the client directly.
-	}
-
-	override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-		this.written += chunk.toString();
-		done();
-	}
-
-	/** The ids of the requests for a function that were written. */
-	idsOf(func: string): number[] {
-		return [...this.written.matchAll(/^\{"id":(\d+),"func":"(\w+)"/gm)].flatMap(([, id, name]) =>
-			name === func ? [Number(id)] : [],
-		);
-	}
-}
-
 /**
  * A whole Diplomat whose sidecar says what the case says, while calls of every kind wait and services are watched. Nothing
  * may throw, what callers and observers get is whole, and a good sidecar is understood afterwards.
@@ -87,9 +59,16 @@ async function tell({ stream, cuts }: FuzzCase, greeting: string): Promise<Probl
 		ends[0]?.say(Buffer.from(greeting));
 		makeCalls(diplomat, wrong);
 		await turn();
-		for (const chunk of chunksOf(stream, cuts)) ends.at(0)?.say(chunk);
-		ends.at(0)?.say(Buffer.from('\n'));
+		const raw = askRaw(diplomat);
 		await turn();
+		// Twice: what the first time brought about, a report, say, is in flight the second time.
+		for (let round = 0; round < 2; round++) {
+			for (const chunk of chunksOf(stream, cuts)) ends.at(0)?.say(chunk);
+			ends.at(0)?.say(Buffer.from('\n'));
+			await turn();
+		}
+		const [rawId] = ends.at(0)?.idsOf('status') ?? [];
+		if ('value' in raw && !isToldIn(stream, rawId, raw.value)) wrong.push(`nobody replied ${show(raw.value)}`);
 		if (diplomat.status().lastError === SpockError.from(undefined).message)
 			wrong.push('an exception in reading a greeting');
 		lookUp(diplomat, wrong);
@@ -135,6 +114,28 @@ function makeCalls(diplomat: Diplomat, wrong: string[]): void {
 	expect('ping', diplomat.ping(), (value) => (typeof value === 'number' ? undefined : show(value)));
 }
 
+/** A call whose reply is passed on as it is. */
+function askRaw(diplomat: Diplomat): { value?: unknown } {
+	const raw: { value?: unknown } = {};
+	diplomat.request('status', null).then(
+		(value) => {
+			raw.value = value;
+		},
+		// The stream may hold a failure for it, or nothing.
+		() => undefined,
+	);
+	return raw;
+}
+
+/** True if the stream holds a reply of this id and value. */
+function isToldIn(stream: Buffer, id: number | undefined, value: unknown): boolean {
+	return splitStream(stream, 1 << 20).some((found) => {
+		if ('fault' in found) return false;
+		const message = expectSidecarMessage(found.frame);
+		return message.kind === 'reply' && message.id === id && isSame(message.data, value);
+	});
+}
+
 async function watch(diplomat: Diplomat, service: string, wrong: string[]): Promise<void> {
 	try {
 		for await (const snapshot of diplomat.watchService(service)) note(wrong, 'watch', () => wrongSnapshot(snapshot));
@@ -176,66 +177,6 @@ async function askAgain(diplomat: Diplomat, ends: readonly HostileEnd[], wrong: 
 		wrong.push(`a good reply after all that is ${show(answer)}`);
 	}
 }
-
-function note(wrong: string[], what: string, look: () => string | undefined): void {
-	try {
-		const found = look();
-		if (found !== undefined) wrong.push(`${what}: ${found}`);
-	} catch (error) {
-		wrong.push(`${what} throws ${show(error)}`);
-	}
-}
-
-/** A failure that a sidecar sends may have any code; one of our own that hides an exception is a bug. */
-function noteError(wrong: string[], what: string, error: unknown): void {
-	if (!SpockError.is(error)) wrong.push(`${what} rejects with ${show(error)}`);
-	else if (error.code === 'INTERNAL' && error.cause !== undefined) wrong.push(`${what} hides ${show(error.cause)}`);
-}
-
-function wrongRegistration({ id, service, state, instance, error }: Registration): string | undefined {
-	return [id, service].every((text) => typeof text === 'string') &&
-		['registered', 'pending', 'deregistered', 'draining'].includes(state) &&
-		isTextOrNull(instance) &&
-		isTextOrNull(error)
-		? undefined
-		: show({ id, service, state, instance, error });
-}
-
-function wrongPlace(place: { host: unknown; port: unknown; instance: unknown; ageMs?: unknown }): string | undefined {
-	const { host, port, instance, ageMs = 0 } = place;
-	const isWhole = Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535;
-	return typeof host === 'string' && host !== '' && isWhole && typeof instance === 'string' && isFrom0(ageMs)
-		? undefined
-		: show(place);
-}
-
-function wrongSnapshot({
-	instances,
-	revision,
-	ageMs,
-	verifiedAt,
-	tags = [],
-	meta = {},
-}: ServiceSnapshot): string | undefined {
-	if (!Number.isFinite(revision) || !isFrom0(ageMs) || !isFrom0(verifiedAt))
-		return show({ revision, ageMs, verifiedAt });
-	if (!isTexts(tags) || !isTexts(Object.values(meta))) return show({ tags, meta });
-	const wrong = instances.find(
-		(instance) =>
-			wrongPlace(instance) !== undefined ||
-			!isFrom0(instance.weight) ||
-			!STATUSES.includes(instance.status) ||
-			!isTexts(instance.tags) ||
-			!isTexts(Object.values(instance.meta)) ||
-			!isTextOrNull(instance.zone) ||
-			!isTextOrNull(instance.datacenter),
-	);
-	return wrong === undefined ? undefined : show(wrong);
-}
-
-const isFrom0 = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
-const isTextOrNull = (value: unknown): boolean => value === null || typeof value === 'string';
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === 'string');
 
 /** Lets everything that can go on without time go on. */
 function turn(): Promise<void> {

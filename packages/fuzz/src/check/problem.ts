@@ -14,3 +14,6 @@ export function show(value: unknown): string {
 				) ?? String(value));
 	return text.length > 2000 ? `${text.slice(0, 2000)}… (${text.length} characters)` : text;
 }
+
+/** Rejections that nobody handled, as the process hears of them: a bug of the case that is being run. */
+export const unhandled: unknown[] = [];

@@ -228,6 +228,8 @@ export function clientFrame(random: SeededRandom): string {
 		['func', random.oneIn(24) ? stringText(random) : quote(func)],
 		...(random.oneIn(8) ? ([['timeoutMs', random.oneIn(3) ? numberText(random) : '250']] as const) : []),
 		...(random.oneIn(16) ? [] : ([['data', dataText(random, funcs[func])]] as const)),
+		// The last of two ids counts: a fast path that reads the first one must notice.
+		...(random.oneIn(12) ? ([['id', idText(random)]] as const) : []),
 	];
 	return objectText(spoil(random, fields));
 }

@@ -70,6 +70,8 @@ export function makeCase(random: SeededRandom, corpus: readonly Buffer[]): FuzzC
 		const line = random.oneIn(8) && earlier !== undefined ? renumber(random, earlier) : undefined;
 		parts.push(line ?? makeLine(random, reader, corpus, frameBytesMax), random.pick(ENDS));
 	}
+	// Just as many as a sidecar bears in a row, or one more or less.
+	if (random.oneIn(16)) parts.push(Buffer.from('\n'), Buffer.from('no JSON\n'.repeat(random.between(14, 17))));
 	if (random.oneIn(4)) parts.pop();
 	const stream = Buffer.concat(parts);
 	return { reader, stream, frameBytesMax, cuts: makeCuts(random, stream.length) };

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** Bytes that one hostile connection keeps unsent: it shall fill the sidecar and not itself. */
+const UNSENT_BYTES_MAX = 1 << 20;
+/** Connections being opened at once: the queue of a listening socket is finite. */
+const OPENING_MAX = 64;
+const REOPEN_MS = 10;
+
+/** The connections of one attacker. */
+export class Crowd {
+	/** How many `connections held` opens. */
+	readonly connections: number;
+	connects = 0;
+	bytes = 0;
+	readonly #path: string;
+	readonly #sockets = new Set<Socket>();
+	readonly #timers = new Set<NodeJS.Timeout>();
+	#isOver = false;
+
+	constructor(path: string, connections: number) {
+		this.#path = path;
+		this.connections = connections;
+	}
+
+	/** Opens so many; gives how many the sidecar took. */
+	async open(count: number, options: { readonly reads?: boolean; readonly reopens?: boolean } = {}): Promise<number> {
+		let left = count;
+		const worker = async (): Promise<void> => {
+			while (left-- > 0 && !this.#isOver) await this.#openOne(options);
+		};
+		await Promise.all(Array.from({ length: Math.min(count, OPENING_MAX) }, worker));
+		return this.#sockets.size;
+	}
+
+	write(socket: Socket, data: string | Buffer): void {
+		if (socket.destroyed || socket.writableLength > UNSENT_BYTES_MAX) return;
+		this.bytes += data.length;
+		socket.write(data);
+	}
+
+	each(act: (socket: Socket) => void): void {
+		for (const socket of this.#sockets) act(socket);
+	}
+
+	/** Acts on every connection in turns. */
+	everyMs(delayMs: number, act: (socket: Socket, turn: number) => void): void {
+		let turn = 0;
+		const timer = setInterval(() => {
+			this.each((socket) => act(socket, turn));
+			turn++;
+		}, delayMs);
+		this.#timers.add(timer);
+	}
+
+	/** Acts on every connection whenever it has sent what it had. */
+	always(act: (socket: Socket) => void): void {
+		this.each((socket) => {
+			socket.on('drain', () => act(socket));
+			act(socket);
+		});
+	}
+
+	/** Lets go of everything. */
+	stop(): void {
+		this.#isOver = true;
+		for (const timer of this.#timers) clearInterval(timer);
+		this.each((socket) => socket.destroy());
+	}
+
+	async #openOne(options: { readonly reads?: boolean; readonly reopens?: boolean }): Promise<void> {
+		const socket = connect({ path: this.#path });
+		// Refused, reset, ended: whatever becomes of a hostile connection is no concern of its own.
+		socket.on('error', () => undefined);
+		socket.on('close', () => {
+			this.#sockets.delete(socket);
+			if (options.reopens && !this.#isOver) setTimeout(() => this.#isOver || void this.#openOne(options), REOPEN_MS);
+		});
+		if (options.reads === false) socket.pause();
+		else socket.resume();
+		await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close')]);
+		if (socket.destroyed) return;
+		this.connects++;
+		this.#sockets.add(socket);
+	}
+}

@@ -1,12 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import {
-	createDiplomat,
-	type Diplomat,
-	type FaultMessage,
-	type Registration,
-	SpockError,
-} from '@spock/client';
+import { createDiplomat, type Diplomat, type FaultMessage, type Registration, SpockError } from '@spock/client';
 import { FakeClock } from '@spock/testkit';
 
 import { chunksOf, type FuzzCase } from '../generate/stream.ts';

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Attacker, Cast, type GoodClient } from './actors.ts';
 import { type AttackReport, attackRun, type Windows } from './attack-run.ts';
-import { openFilesMax } from './open-files.ts';
 import { attacks } from './attacks.ts';
 import { noteAttack } from './hostile-report.ts';
+import { openFilesMax } from './open-files.ts';
 import { type Facts, SidecarUnderAttack } from './sidecar-under-attack.ts';
 
 const RATIO_MAX = 3;
@@ -29,7 +29,8 @@ describe('a running sidecar under attack', () => {
 		good = await cast.goodClient(sidecar.path);
 		attackers = await Promise.all([cast.attacker(), cast.attacker()]);
 		// Code that was never run is slow, and what it needs once is no leak.
-		for (const attack of Object.keys(attacks)) await attackRun(attack, sidecar, good, attackers, { windows: 1, windowMs: 300 });
+		for (const attack of Object.keys(attacks))
+			await attackRun(attack, sidecar, good, attackers, { windows: 1, windowMs: 300 });
 	});
 
 	afterAll(async () => {

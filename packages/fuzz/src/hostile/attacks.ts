@@ -42,16 +42,16 @@ export const attacks: Readonly<Record<string, Attack>> = {
 	},
 	'a flood as fast as it is taken': async (crowd) => {
 		await crowd.open(2);
-		const burst = requests(1024, LOOKUP);
-		crowd.always((socket) => crowd.write(socket, burst));
+		crowd.always(requests(1024, LOOKUP));
 		return '2 connections that write whenever they can';
 	},
 	'slow reads': async (crowd) => {
 		await crowd.open(4, { reads: false });
 		crowd.each((socket) => crowd.write(socket, '{"id":1,"func":"watchService","data":{"service":"changing"}}\n'));
 		const burst = requests(4, BULKY);
+		await crowd.fill(burst);
 		crowd.everyMs(10, (socket) => crowd.write(socket, burst));
-		return '4 connections that ask for 6 MB a second each and never read';
+		return '4 connections that never read, and have asked for more than a sidecar keeps for them';
 	},
 	'slow writes': async (crowd) => {
 		await crowd.open(500);

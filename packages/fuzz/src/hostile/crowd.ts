@@ -1,11 +1,15 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Bytes that one hostile connection keeps unsent: it shall fill the sidecar and not itself. */
 const UNSENT_BYTES_MAX = 1 << 20;
 /** Connections being opened at once: the queue of a listening socket is finite. */
 const OPENING_MAX = 64;
 const REOPEN_MS = 10;
+/** Between two writes while connections are filled, and how many without progress end that. */
+const FILL_TURN_MS = 5;
+const FILL_TURNS = 60;
 
 /** The connections of one attacker. */
 export class Crowd {
@@ -53,12 +57,26 @@ export class Crowd {
 		this.#timers.add(timer);
 	}
 
-	/** Acts on every connection whenever it has sent what it had. */
-	always(act: (socket: Socket) => void): void {
-		this.each((socket) => {
-			socket.on('drain', () => act(socket));
-			act(socket);
-		});
+	/** Writes to every connection without end, as fast as it takes it. */
+	always(data: string): void {
+		const go = (socket: Socket): void => {
+			if (socket.destroyed || this.#isOver) return;
+			this.bytes += data.length;
+			// Not at once: what the kernel takes at once would leave this process no turn to hear that it shall stop.
+			socket.write(data, () => setImmediate(go, socket));
+		};
+		this.each(go);
+	}
+
+	/** Writes to every connection until none has taken a byte for a while: the sidecar has had enough of them. */
+	async fill(data: string): Promise<void> {
+		for (let before = -1; before !== this.bytes; ) {
+			before = this.bytes;
+			for (let turn = 0; turn < FILL_TURNS; turn++) {
+				this.each((socket) => this.write(socket, data));
+				await delay(FILL_TURN_MS);
+			}
+		}
 	}
 
 	/** Lets go of everything. */

@@ -26,7 +26,7 @@ async function measure(durationMs: number): Promise<Window> {
 	while (performance.now() < untilMs) {
 		const startedMs = performance.now();
 		try {
-			const { port } = await diplomat.getService('barista', { fresh: true });
+			const { port } = await diplomat.getService('steady', { fresh: true });
 			if (port !== 8765) throw new Error(`the port ${port} is of another service`);
 		} catch (error) {
 			failed++;
@@ -47,5 +47,5 @@ process.on('message', async (command: GoodCommand) => {
 	else answer({ kind: 'measured', ...(await measure(command.durationMs)) });
 });
 void follow();
-await diplomat.getService('barista');
+await diplomat.getService('steady');
 answer({ kind: 'ready' });

@@ -96,6 +96,8 @@ export class SidecarUnderAttack implements AsyncDisposable {
 async function writeVersion(file: string, version: number): Promise<void> {
 	const services = {
 		barista: [{ host: '10.0.0.1', port: 8765 }],
+		// Nobody but the well-behaved client knows of it: attackers register instances of the others.
+		steady: [{ host: '10.0.0.4', port: 8765 }],
 		waiter: [{ host: '10.0.0.2', port: 1 }],
 		changing: [{ host: '10.0.0.3', port: 2, meta: { version: String(version) } }],
 	};

@@ -24,6 +24,7 @@ import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { createLogger } from './logger.ts';
+import { withinOpenFiles } from './open-files.ts';
 import { describeSettings, type Resolved, resolveSettings, settingsAsJson } from './resolve-settings.ts';
 import { sourceOptionsOf } from './source-options.ts';
 import { print } from './with-client.ts';
@@ -79,7 +80,7 @@ async function run(settings: Settings, log: Logger, isTerminal: boolean): Promis
 			source,
 			...(registrations && { registrations }),
 			listen,
-			limits: limitsOf(settings, isTerminal),
+			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
 			observer: both(connectionLog(log), metrics),
 		});
 	});

@@ -30,9 +30,9 @@ export const attacks: Readonly<Record<string, Attack>> = {
 	'random valid frames': async (crowd) => {
 		await crowd.open(8, { reopens: true });
 		crowd.everyMs(10, (socket) => {
-			crowd.write(socket, Array.from({ length: 8 }, () => `${clientFrame(random)}\n`).join(''));
+			crowd.write(socket, Array.from({ length: 2 }, () => `${clientFrame(random)}\n`).join(''));
 		});
-		return '8 connections, 8 frames of every function each 10 ms';
+		return '8 connections, 1,600 frames of every function a second';
 	},
 	'a paced flood': async (crowd) => {
 		await crowd.open(4);

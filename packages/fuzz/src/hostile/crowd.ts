@@ -97,6 +97,8 @@ export class Crowd {
 		if (options.reads === false) socket.pause();
 		else socket.resume();
 		await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close')]);
+		// It was let go of meanwhile.
+		if (this.#isOver) socket.destroy();
 		if (socket.destroyed) return;
 		this.connects++;
 		this.#sockets.add(socket);

@@ -49,7 +49,7 @@ export async function attackRun(
 		const started = await Promise.all(
 			attackers.map((attacker) => attacker.ask({ kind: 'attack', attack, path: sidecar.path }, 'attacking')),
 		);
-		note = started.map((reply) => reply.note).join(' and ');
+		note = `${attackers.length} × ${started[0]?.note}`;
 		attacked.push(await measure(sidecar, good, windowMs));
 		await Promise.all(attackers.map((attacker) => attacker.ask({ kind: 'stop' }, 'stopped')));
 	}

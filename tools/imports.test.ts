@@ -24,7 +24,7 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	sidecar: ['commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
 	testkit: ['dns-packet'],
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
-	fuzz: [],
+	fuzz: ['esbuild'],
 };
 const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],

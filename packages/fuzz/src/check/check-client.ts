@@ -123,7 +123,8 @@ function askRaw(diplomat: Diplomat): { value?: unknown } {
 
 /** True if the stream holds a reply of this id and value. No id: the connection was ended before the request was written. */
 function isToldIn(stream: Buffer, id: number | undefined, value: unknown): boolean {
-	return splitStream(stream, 1 << 20).some((found) => {
+	// As it was told: with an end to its last line.
+	return splitStream(Buffer.concat([stream, Buffer.from('\n')]), 1 << 20).some((found) => {
 		if ('fault' in found) return false;
 		const message = expectSidecarMessage(found.frame);
 		return message.kind === 'reply' && message.id === (id ?? message.id) && isSame(message.data, value);

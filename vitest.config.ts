@@ -31,7 +31,7 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.{consul,cluster,faults,soak,go,shell}.itest.ts', '**/node_modules/**'],
+					exclude: ['**/*.{consul,cluster,faults,soak,hostile,go,shell}.itest.ts', '**/node_modules/**'],
 				},
 			},
 			{
@@ -68,6 +68,18 @@ export default defineConfig({
 			{
 				extends: true,
 				test: { name: 'soak', include: ['packages/*/{src,test}/**/*.soak.itest.ts'], fileParallelism: false },
+			},
+			// Hostile clients beside a good one, two minutes: `pnpm test:hostile`.
+			{
+				extends: true,
+				test: {
+					name: 'hostile',
+					include: ['packages/*/{src,test}/**/*.hostile.itest.ts'],
+					// What is measured must have the machine to itself.
+					fileParallelism: false,
+					testTimeout: 180_000,
+					hookTimeout: 180_000,
+				},
 			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },

@@ -1,13 +1,9 @@
 // The table of what befell the clients in the cluster suite, from reports/cluster.json: printed, and with `--docs` also put
 // into docs/TESTING.md, between its markers, with the date and the machine.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { markdownTable, writeDocsSection } from './docs-section.js';
-import { fail, root, say } from './prepare.js';
+import { markdownTable, readReport, showDocsTable } from './docs-section.js';
 
-const REPORT = join(root, 'reports/cluster.json');
 const HEADINGS = [
 	'fault',
 	'lookups',
@@ -20,11 +16,7 @@ const HEADINGS = [
 
 /** Prints the table; with `writesDocs` puts it into the page too. Ends the process if there is no report. */
 export function showClusterTable(writesDocs) {
-	if (!existsSync(REPORT)) fail(`there is no ${REPORT}: run \`pnpm test:cluster\``);
-	const rows = JSON.parse(readFileSync(REPORT, 'utf8'));
-	const table = clusterTable(rows);
-	say(table);
-	if (writesDocs) writeDocsSection('consul-faults', table);
+	showDocsTable('consul-faults', clusterTable(readReport('cluster.json', 'pnpm test:cluster')), writesDocs);
 }
 
 function clusterTable(rows) {

@@ -1,11 +1,24 @@
 // A part of docs/TESTING.md that a test run writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 import { fail, root, say } from './prepare.js';
 
 const PAGE = join(root, 'docs/TESTING.md');
+
+/** The rows of a report. Ends the process if there is none; `command` makes it. */
+export function readReport(name, command) {
+	const report = join(root, 'reports', name);
+	if (!existsSync(report)) fail(`there is no ${report}: run \`${command}\``);
+	return JSON.parse(readFileSync(report, 'utf8'));
+}
+
+/** Prints a table; with `writesDocs` puts it into the page too. */
+export function showDocsTable(name, table, writesDocs) {
+	say(table);
+	if (writesDocs) writeDocsSection(name, table);
+}
 
 /** Puts the text into the page, with the date and the machine under it. Ends the process if the page has no such place. */
 export function writeDocsSection(name, text) {

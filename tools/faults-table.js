@@ -1,12 +1,8 @@
 // What befell the apps of `pnpm test:faults`, from reports/faults.json: printed, and with `--docs` also put into docs/TESTING.md.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { markdownTable, writeDocsSection } from './docs-section.js';
-import { fail, root, say } from './prepare.js';
+import { markdownTable, readReport, showDocsTable } from './docs-section.js';
 
-const REPORT = join(root, 'reports/faults.json');
 const COUNTS = [
 	'fault',
 	'times',
@@ -23,11 +19,9 @@ const TIMES = ['ms', 'goal', 'p50', 'p99', 'max'];
 
 /** Prints the tables; with `writesDocs` puts them into the page too. Ends the process if there is no report. */
 export function showFaultsTable(writesDocs) {
-	if (!existsSync(REPORT)) fail(`there is no ${REPORT}: run \`pnpm test:faults\``);
-	const figures = JSON.parse(readFileSync(REPORT, 'utf8'));
+	const figures = readReport('faults.json', 'pnpm test:faults');
 	const text = `${countsTable(figures)}\n\n${timesTable(figures)}`;
-	say(text);
-	if (writesDocs) writeDocsSection('process-faults', text);
+	showDocsTable('process-faults', text, writesDocs);
 }
 
 function countsTable(figures) {

@@ -1,18 +1,13 @@
 // What a soak left behind, from reports/soak.json: printed, and with `--docs` also put into docs/TESTING.md.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { markdownTable, writeDocsSection } from './docs-section.js';
-import { fail, root, say } from './prepare.js';
+import { markdownTable, readReport, showDocsTable } from './docs-section.js';
 
-const REPORT = join(root, 'reports/soak.json');
 const COUNTS = ['fds', 'timers', 'listeners', 'resources', 'held'];
 
 /** Prints the tables; with `writesDocs` puts them into the page too. Ends the process if there is no report. */
 export function showSoakTable(writesDocs) {
-	if (!existsSync(REPORT)) fail(`there is no ${REPORT}: run \`pnpm test:soak\``);
-	const { cycles, killed, ends, reports, first, last, planted } = JSON.parse(readFileSync(REPORT, 'utf8'));
+	const { cycles, killed, ends, reports, first, last, planted } = readReport('soak.json', 'pnpm test:soak');
 	const calls = Object.entries(ends)
 		.sort(([, left], [, right]) => right - left)
 		.map(([end, count]) => `${count.toLocaleString('en-US')} ${end}`);
@@ -24,8 +19,7 @@ export function showSoakTable(writesDocs) {
 			planted.map(({ name, side, found }) => [name, side, found.join('; ') || 'nothing']),
 		),
 	].join('\n\n');
-	say(text);
-	if (writesDocs) writeDocsSection('soak', text);
+	showDocsTable('soak', text, writesDocs);
 }
 
 function sidesTable(reports, first, last) {

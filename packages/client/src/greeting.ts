@@ -49,7 +49,9 @@ export function readGreetingFailure(error: SpockError): Greeting {
 }
 
 function unsupported(versions: unknown, cause?: SpockError): SpockError {
-	const theirs = Array.isArray(versions) ? versions.map(String).join(', ') : 'another one';
+	const theirs = Array.isArray(versions)
+		? versions.map((version) => JSON.stringify(version)).join(', ')
+		: 'another one';
 	const message = `no protocol version in common: this client speaks ${PROTOCOL_VERSIONS.join(', ')}, the sidecar ${theirs}`;
 	return new SpockError('PROTOCOL', message, {
 		details: { client: PROTOCOL_VERSIONS, sidecar: versions ?? null },

@@ -27,7 +27,7 @@ export function readSnapshot(data: unknown): ServiceSnapshot {
 		service,
 		...(isStrings(tags) && tags.length > 0 && { tags: Object.freeze(tags) }),
 		...(typeof datacenter === 'string' && { datacenter }),
-		...(isObject(meta) && { meta: Object.freeze(meta as Record<string, string>) }),
+		...(isObject(meta) && { meta: readMeta(meta) }),
 		...(typeof peer === 'string' && { peer }),
 		revision: revision as number,
 		instances: Object.freeze(expectArray(instances, 'instances').map(readInstance)),
@@ -87,7 +87,16 @@ export function readSource(source: unknown): SnapshotSource {
 }
 
 export function readMs(value: unknown): number {
-	return typeof value === 'number' && value >= 0 ? value : 0;
+	return isFrom0(value) ? value : 0;
+}
+
+/** JSON has numbers that JavaScript takes for Infinity: nobody can share work out by them, or add them to a time. */
+function isFrom0(value: unknown): value is number {
+	return Number.isFinite(value) && (value as number) >= 0;
+}
+
+function readMeta(meta: unknown): Readonly<Record<string, string>> {
+	return isObject(meta) && isStrings(Object.values(meta)) ? Object.freeze(meta as Record<string, string>) : NO_META;
 }
 
 function readInstance(data: unknown, index: number): ServiceInstance {
@@ -98,10 +107,10 @@ function readInstance(data: unknown, index: number): ServiceInstance {
 	const known = status === undefined ? 'passing' : STATUSES.has(status) ? (status as InstanceStatus) : 'critical';
 	return Object.freeze({
 		...readPlace(members, `${path}.`),
-		weight: typeof weight === 'number' && weight >= 0 ? weight : 1,
+		weight: isFrom0(weight) ? weight : 1,
 		status: known,
 		tags: readTags(tags),
-		meta: isObject(meta) ? Object.freeze(meta as Record<string, string>) : NO_META,
+		meta: readMeta(meta),
 		zone: stringOrNull(zone),
 		datacenter: stringOrNull(datacenter),
 	});

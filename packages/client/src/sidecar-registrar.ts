@@ -8,10 +8,11 @@ import {
 	type ServiceRegistrar,
 	SpockError,
 } from '@spock/protocol';
-import { isObject } from '@spock/protocol/internal';
 
+import type { CallTraits } from './call.ts';
 import { BACKGROUND, QUESTION } from './call-traits.ts';
 import type { ResolvedOptions } from './options.ts';
+import { readRegistration } from './read-registration.ts';
 import { RetrySchedule, whileRefused } from './retry-schedule.ts';
 import type { Session } from './session.ts';
 import type { SidecarSource } from './sidecar-source.ts';
@@ -48,9 +49,10 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	): Promise<RegistrationReply> {
 		const sessions = this.#sessions;
 		// Within the reply's own tick: what is pushed right behind it must find its registration.
-		const read = (last: unknown): RegistrationReply => {
+		const read = (reply: unknown): RegistrationReply => {
+			const last = readRegistration(reply);
 			// A baseline sidecar may answer what it does not know with nothing.
-			if (!isRegistration(last)) throw new SpockError('UNKNOWN_FUNC', 'this sidecar is older: it cannot register');
+			if (last === undefined) throw new SpockError('UNKNOWN_FUNC', 'this sidecar is older: it cannot register');
 			const wanted = { data: { ...data, id: last.id }, last, listener };
 			this.#wanted.set(last.id, wanted);
 			// The connection changed while it was being registered: the new one may know nothing of it.
@@ -66,7 +68,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			const { note: _, ...data } = wanted.data;
 			wanted.data = { ...data, ...report };
 		}
-		return this.#port.call('reportService', report, QUESTION, options);
+		return this.#port.call('reportService', report, REPORTED, options) as Promise<RegistrationReply>;
 	}
 
 	deregister(which: DeregisterServiceData, options: CallOptions = {}): Promise<null> {
@@ -91,11 +93,12 @@ export class SidecarRegistrar implements ServiceRegistrar {
 
 	/** A registration has changed. False for data that is none. */
 	push(data: unknown): boolean {
-		if (!isRegistration(data)) return false;
-		const wanted = this.#wanted.get(data.id);
+		const reply = readRegistration(data);
+		if (reply === undefined) return false;
+		const wanted = this.#wanted.get(reply.id);
 		if (wanted === undefined) return true;
-		if (data.state === 'deregistered') this.#wanted.delete(data.id);
-		this.#tell(wanted, data);
+		if (reply.state === 'deregistered') this.#wanted.delete(reply.id);
+		this.#tell(wanted, reply);
 		return true;
 	}
 
@@ -119,8 +122,9 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			wanted.data,
 			BACKGROUND,
 			this.#timeoutMs,
-			(reply) => {
-				if (!isCurrent() || !isRegistration(reply)) return;
+			(data) => {
+				const reply = readRegistration(data);
+				if (!isCurrent() || reply === undefined) return;
 				this.#retry.reset();
 				this.#tell(wanted, reply);
 			},
@@ -142,6 +146,12 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	}
 }
 
-function isRegistration(data: unknown): data is RegistrationReply {
-	return isObject(data) && typeof data['id'] === 'string' && typeof data['state'] === 'string';
-}
+/** A report, whose answer says how the registration is now. */
+const REPORTED: CallTraits = {
+	...QUESTION,
+	read: (data) => {
+		const reply = readRegistration(data);
+		if (reply === undefined) throw new SpockError('PROTOCOL', 'the sidecar answered a report with no registration');
+		return reply;
+	},
+};

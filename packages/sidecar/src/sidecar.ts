@@ -194,7 +194,7 @@ class SpockSidecar implements Sidecar {
 			getKey: getKeyHandler(source),
 			watchKey: watchKeyHandler,
 			unwatchKey: unwatchKeyHandler,
-			status: statusHandler(() => this.status()),
+			status: statusHandler(() => this.status(), clock),
 			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
 			takeOver: takeOverHandler(this.#handOver),
 		});

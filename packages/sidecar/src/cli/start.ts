@@ -28,6 +28,7 @@ import { findPredecessor } from './find-predecessor.ts';
 import { limitsFrom } from './limit-settings.ts';
 import { DEFAULT_LOG_LEVEL, isPretty } from './log-format.ts';
 import { createLogger } from './logger.ts';
+import { withinOpenFiles } from './open-files.ts';
 import type { Resolved } from './resolve-settings.ts';
 import { plainTarget, tokenOf } from './sidecar-target.ts';
 import { sourceOptionsOf } from './source-options.ts';
@@ -93,7 +94,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 			...(supervised && { listener: supervised.listen, supervision: supervised.supervision }),
 			...(registrations && { registrations }),
 			listen,
-			limits: limitsOf(settings, isTerminal),
+			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
 			observer: both(connectionLog(log), metrics, (phase) => {
 				// The port is for whoever has taken this place.
 				if (phase === 'handing over') {

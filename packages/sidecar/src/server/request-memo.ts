@@ -8,6 +8,7 @@ const REQUESTS_MAX = 4096;
 const REQUEST_LENGTH_MAX = 512;
 /** Any id: it takes the place of the real one in a trial. */
 const TRIAL_ID = 1;
+const COMMA = 0x2c;
 
 /**
  * Requests by their text behind the id, parsed and validated: services ask for the same few services over and over.
@@ -27,6 +28,8 @@ export class RequestMemo {
 		const { func, data } = prepared;
 		if (func === 'hello' || (func === 'getService' && (data as GetServiceData).key !== undefined)) return;
 		if (rest.length > REQUEST_LENGTH_MAX) return;
+		// The digits must be all of the id: behind a 1, `.0000000000000001` is rounded away, and behind a 0 it is no integer.
+		if (rest.charCodeAt(0) !== COMMA) return;
 		// A second "id" further on would win over the first one. Then another first id makes no difference.
 		const trialId = request.id === TRIAL_ID ? TRIAL_ID + 1 : TRIAL_ID;
 		const trial = readClientMessage(`{"id":${trialId}${rest}`);

@@ -1,0 +1,73 @@
+import { FrameDecoder } from '@spock/protocol';
+
+import { chunksOf, type FuzzCase } from '../generate/stream.ts';
+import type { Found } from '../reference/split-stream.ts';
+import { type Problem, show } from './problem.ts';
+
+/** Streams this short are cut at every place, and at every two places. */
+const EXHAUSTIVE_BYTES_MAX = 48;
+/** An id as JSON and this protocol have it, and something behind it. */
+const NUMBERED = /^\{"id":(0|[1-9][0-9]{0,9})(?![0-9])[\s\S]/;
+/** Chunks are given in this, which is overwritten at once: a decoder must keep nothing of a chunk. */
+let scratch = Buffer.alloc(1 << 16);
+
+/** The decoder beside the splitter: whole, as cut, and cut everywhere; with and without its path for ids. */
+export function checkDecoder(fuzzCase: FuzzCase, expected: readonly Found[]): Problem | undefined {
+	const { stream, cuts } = fuzzCase;
+	for (const withIds of [false, true]) {
+		const problem = checkCuts(fuzzCase, cuts, expected, withIds) ?? checkCuts(fuzzCase, [], expected, withIds);
+		if (problem !== undefined) return problem;
+	}
+	if (stream.length > EXHAUSTIVE_BYTES_MAX) return undefined;
+	for (let first = 1; first < stream.length; first++) {
+		for (let second = first; second < stream.length; second++) {
+			const problem = checkCuts(fuzzCase, [first, second], expected, (first + second) % 2 === 0);
+			if (problem !== undefined) return problem;
+		}
+	}
+	return undefined;
+}
+
+function checkCuts(
+	{ stream, frameBytesMax }: FuzzCase,
+	cuts: readonly number[],
+	expected: readonly Found[],
+	withIds: boolean,
+): Problem | undefined {
+	let count = 0;
+	let problem: Problem | undefined;
+	const differ = (found: unknown): void => {
+		problem ??= {
+			check: withIds ? 'decoder with ids' : 'decoder',
+			found: `cut at ${show(cuts)}, number ${count}: ${show(found)} and not ${show(expected[count])}`,
+		};
+	};
+	const tell = (key: 'frame' | 'fault', value: string, numberedAs?: number): void => {
+		const wanted = expected[count] as Record<string, unknown> | undefined;
+		if (wanted?.[key] !== value) differ({ [key]: value });
+		else if (withIds && key === 'frame' && numberedAs !== idOf(value)) differ({ numberedAs });
+		count++;
+	};
+	const decoder = new FrameDecoder(
+		{
+			frame: (text) => tell('frame', text),
+			fault: (code) => tell('fault', code),
+			...(withIds && { numbered: (id: number, rest: string) => tell('frame', `{"id":${id}${rest}`, id) }),
+		},
+		{ frameBytesMax },
+	);
+	for (const chunk of chunksOf(stream, cuts)) {
+		if (chunk.length > scratch.length) scratch = Buffer.alloc(chunk.length * 2);
+		chunk.copy(scratch);
+		decoder.push(scratch.subarray(0, chunk.length));
+		scratch.fill(0x7e, 0, chunk.length);
+	}
+	if (count !== expected.length) differ('nothing more');
+	return problem;
+}
+
+/** The id that the decoder must read out of a frame by itself; undefined if it must leave that to the parser. */
+function idOf(frame: string): number | undefined {
+	const id = Number(NUMBERED.exec(frame)?.[1]);
+	return id <= 4294967295 ? id : undefined;
+}

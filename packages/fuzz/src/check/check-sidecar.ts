@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+
+import { BackendSource, createLocalBackend } from '@spock/discovery';
+import { createSidecar } from '@spock/sidecar';
+
+import { chunksOf, type FuzzCase } from '../generate/stream.ts';
+import { isFunc, judgeData } from '../reference/read-data.ts';
+import { expectClientMessage } from '../reference/read-message.ts';
+import { type Found, splitStream } from '../reference/split-stream.ts';
+import { isSame } from './is-same.ts';
+import { type Problem, show } from './problem.ts';
+
+const BAD_FRAMES_MAX = 16;
+/** Time for a connection to end by itself; only a bug needs it. */
+const END_MS_MAX = 20_000;
+const REGISTRY = {
+	services: { barista: [{ host: '10.0.0.1', port: 8765 }], waiter: [{ host: '10.0.0.2', port: 1 }] },
+	keys: { 'app/limits': '{"max":5}', 'app/a': '1' },
+};
+
+/** What must be answered to one frame: a code, data, or anything that the function may say. */
+interface Expected {
+	readonly id: number | null;
+	readonly frame: string;
+	readonly code?: string;
+	readonly data?: unknown;
+}
+interface Conversation {
+	readonly expected: readonly Expected[];
+	/** What was in flight under these ids may be left unanswered. */
+	readonly cancelled: ReadonlySet<number>;
+	/** The sidecar closed the connection for what it was sent: what was in flight is left unanswered. */
+	readonly isClosed: boolean;
+}
+interface Answer {
+	readonly id?: number | null;
+	readonly event?: string;
+	readonly data?: unknown;
+	readonly error?: { readonly code: string };
+}
+
+/**
+ * Sends a whole case to a sidecar in this process, ends its side, and looks at all that comes until the sidecar's end. Each
+ * case has a sidecar of its own, because a sidecar remembers requests: so a case fails alone as it failed among others.
+ */
+export async function checkSidecar({ stream, cuts, frameBytesMax }: FuzzCase): Promise<Problem | undefined> {
+	// The shortest limit that there is; the decoder's own check has shorter ones.
+	if (frameBytesMax < 1024) return undefined;
+	const faults: string[] = [];
+	const directory = await mkdtemp('/tmp/spock-fuzz-');
+	const path = `${directory}/s`;
+	const sidecar = createSidecar({
+		source: new BackendSource({ backend: await createLocalBackend(REGISTRY) }),
+		listen: [{ address: { path } }],
+		limits: { frameBytesMax, graceMs: 0, drainTimeoutMs: 0 },
+		observer: { fault: (func, error) => faults.push(`${func}: ${show(error)}`) },
+	});
+	try {
+		await sidecar.start();
+		const output = await converse(path, chunksOf(stream, cuts));
+		if (output === undefined) return { check: 'sidecar ends', found: `the connection was open after ${END_MS_MAX} ms` };
+		const [fault] = faults;
+		if (fault !== undefined) return { check: 'sidecar fault', found: fault };
+		return compareOutput(output, stream, frameBytesMax);
+	} finally {
+		sidecar.terminate();
+		await sidecar.ended;
+		await rm(directory, { recursive: true, force: true });
+	}
+}
+
+function compareOutput(output: Buffer, stream: Buffer, frameBytesMax: number): Problem | undefined {
+	const answers: Answer[] = [];
+	for (const found of splitStream(output, frameBytesMax)) {
+		if ('fault' in found) return { check: 'sidecar frames', found: show(found) };
+		answers.push(JSON.parse(found.frame) as Answer);
+	}
+	return compare(expectAnswers(splitStream(stream, frameBytesMax)), answers);
+}
+
+async function converse(path: string, chunks: readonly Buffer[]): Promise<Buffer | undefined> {
+	const socket = connect({ path, allowHalfOpen: true });
+	const output: Buffer[] = [];
+	socket.on('data', (chunk) => output.push(chunk));
+	// A sidecar that has closed for what it was sent reads no more of it: what it said before counts.
+	socket.on('error', () => undefined);
+	const closed = once(socket, 'close');
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<'late'>((resolve) => {
+		timer = setTimeout(resolve, END_MS_MAX, 'late');
+	});
+	for (const chunk of chunks) socket.write(chunk);
+	socket.end();
+	const end = await Promise.race([closed, late]);
+	clearTimeout(timer);
+	socket.destroy();
+	return end === 'late' ? undefined : Buffer.concat(output);
+}
+
+/** What docs/PROTOCOL.md has a sidecar answer to these frames, in their order; after what closes the connection nothing. */
+function expectAnswers(frames: readonly Found[]): Conversation {
+	const expected: Expected[] = [];
+	const cancelled = new Set<number>();
+	let badInARow = 0;
+	let isClosed = false;
+	for (const found of frames) {
+		if ('fault' in found) {
+			expected.push({ id: null, frame: '', code: found.fault });
+			isClosed = found.fault === 'FRAME_TOO_LARGE' || ++badInARow === BAD_FRAMES_MAX;
+			if (isClosed) break;
+			continue;
+		}
+		const { frame } = found;
+		const message = expectClientMessage(frame);
+		badInARow = message.kind === 'fault' && message.code === 'BAD_FRAME' ? badInARow + 1 : 0;
+		if (message.kind === 'fault') expected.push({ id: message.id, frame, code: message.code });
+		else if (message.kind === 'notice') {
+			const id = (message.data as { id?: unknown } | null)?.id;
+			if (typeof id === 'number') cancelled.add(id);
+		} else if (message.kind === 'request') {
+			const { id, func, data } = message;
+			if (!isFunc(func)) expected.push({ id, frame, code: 'UNKNOWN_FUNC' });
+			else if (judgeData(func, data).wrong.length > 0) expected.push({ id, frame, code: 'BAD_REQUEST' });
+			else if (func === 'ping') expected.push({ id, frame, data: JSON.parse(JSON.stringify(data)) });
+			else expected.push({ id, frame });
+		}
+		isClosed = badInARow === BAD_FRAMES_MAX;
+		if (isClosed) break;
+	}
+	return { expected, cancelled, isClosed };
+}
+
+/** Each expected answer takes the first that fits; what asks for most chooses first. */
+function compare({ expected, cancelled, isClosed }: Conversation, answers: readonly Answer[]): Problem | undefined {
+	const left = answers.filter(({ event }) => event === undefined);
+	const isExact = (one: Expected): boolean => one.code !== undefined || 'data' in one;
+	// An id that is in flight is refused: only where the same id is asked for twice.
+	const twice = new Set(
+		expected.map(({ id }) => id).filter((id, index, ids) => id !== null && ids.indexOf(id) !== index),
+	);
+	for (const one of [...expected.filter(isExact), ...expected.filter((other) => !isExact(other))]) {
+		const mayBeRefused = one.id !== null && twice.has(one.id);
+		let at = left.findIndex((answer) => fits(one, answer));
+		if (at === -1 && mayBeRefused)
+			at = left.findIndex(({ id, error }) => id === one.id && error?.code === 'BAD_REQUEST');
+		if (at !== -1) left.splice(at, 1);
+		else if (isExact(one) || !(isClosed || cancelled.has(one.id as number))) {
+			return {
+				check: 'sidecar answers',
+				found: `no ${show(one)} among ${show(left.filter(({ id }) => id === one.id))}`,
+			};
+		}
+	}
+	return left.length === 0 ? undefined : { check: 'sidecar says more', found: show(left) };
+}
+
+function fits(expected: Expected, { id, data, error }: Answer): boolean {
+	if (id !== expected.id) return false;
+	if (expected.code !== undefined) return error?.code === expected.code;
+	if ('data' in expected) return error === undefined && isSame(data, expected.data);
+	return error?.code !== 'BAD_FRAME' && error?.code !== 'INTERNAL';
+}

@@ -1,0 +1,152 @@
+import { isWhole } from './read-message.ts';
+
+// What each function accepts, written from the tables of docs/PROTOCOL.md ("Functions", "Registration", "Hello") as a
+// schema: a list of members, and what each may be. One reader walks it. An optional member that is null is absent.
+
+/** What a value comes to: the paths that are wrong in it (`''` is the value itself), and what is left of it for a handler. */
+interface Judged {
+	readonly wrong: readonly string[];
+	readonly value: unknown;
+}
+type Rule = (value: unknown) => Judged;
+type Members = Readonly<Record<string, { readonly rule: Rule; readonly required?: true }>>;
+
+const WRONG: Judged = { wrong: [''], value: undefined };
+
+const test =
+	(accepts: (value: unknown) => boolean): Rule =>
+	(value) =>
+		accepts(value) ? { wrong: [], value } : WRONG;
+const text = (max: number, min = 1): Rule =>
+	test((value) => typeof value === 'string' && value.length >= min && value.length <= max);
+const matching = (pattern: RegExp, max: number): Rule =>
+	test((value) => typeof value === 'string' && value.length <= max && pattern.test(value));
+const whole = (min: number, max: number): Rule => test((value) => isWhole(value, min, max));
+const oneOf = (...words: unknown[]): Rule => test((value) => words.includes(value));
+const isList = (value: unknown): value is unknown[] => Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+	typeof value === 'object' && value !== null && !isList(value);
+const isNothing = (value: unknown): boolean => value === undefined || value === null;
+
+function list(max: number, item: Rule): Rule {
+	return (value) => {
+		if (!isList(value) || value.length > max) return WRONG;
+		return { wrong: value.flatMap((one, index) => under(`[${index}]`, item(one))), value };
+	};
+}
+
+/** A map with free names: a wrong name is a fault of the map, a wrong value or a reserved name one of the member. */
+function map(max: number, name: RegExp, item: Rule, reserved?: RegExp): Rule {
+	return (value) => {
+		if (!isMap(value) || Object.keys(value).length > max) return WRONG;
+		const judged = Object.entries(value).map(([key, one]) => ({ key, ...item(one) }));
+		return {
+			wrong: judged.flatMap(({ key, ...one }) => {
+				if (!name.test(key)) return [''];
+				return reserved?.test(key) ? [key] : under(key, one);
+			}),
+			value: Object.fromEntries(judged.map((one) => [one.key, one.value])),
+		};
+	};
+}
+
+/** Named members; unknown ones are left out, and so are optional ones that are null. */
+function object(members: Members): Rule {
+	return (value) => {
+		if (!isMap(value)) return WRONG;
+		const judged = Object.entries(members)
+			.filter(([name, { required }]) => required || !isNothing(value[name]))
+			.map(([name, { rule }]) => ({ name, ...rule(value[name]) }));
+		return {
+			wrong: judged.flatMap(({ name, ...one }) => under(name, one)),
+			value: Object.fromEntries(judged.filter((one) => one.value !== undefined).map((one) => [one.name, one.value])),
+		};
+	};
+}
+
+function under(outer: string, { wrong }: Judged): string[] {
+	return wrong.map((inner) => (inner === '' || inner.startsWith('[') ? `${outer}${inner}` : `${outer}.${inner}`));
+}
+
+const required = (rule: Rule): { rule: Rule; required: true } => ({ rule, required: true });
+const optional = (rule: Rule): { rule: Rule } => ({ rule });
+const name = text(512);
+const maxAgeMs = optional(whole(0, 2147483647));
+const query: Members = {
+	service: required(name),
+	tags: optional(list(32, name)),
+	datacenter: optional(name),
+	meta: optional(map(16, /^[\s\S]{1,512}$/, text(512, 0))),
+	peer: optional(name),
+};
+const keyQuery: Members = {
+	key: required(name),
+	prefix: optional((value) => (value === false ? { wrong: [], value: undefined } : oneOf(true)(value))),
+	datacenter: optional(name),
+};
+const id = matching(/^[A-Za-z0-9_][A-Za-z0-9_.:@~+-]*$/, 256);
+const status = oneOf('passing', 'warning', 'critical');
+const word = /^[A-Za-z0-9_-]{1,128}$/;
+const port = whole(1, 65535);
+const check: Rule = (value) => {
+	const judged = object({
+		http: optional(matching(/^https?:\/\/./, 512)),
+		tcp: optional(matching(/^.+:\d{1,5}$/, 512)),
+		intervalMs: optional(whole(1000, 3600000)),
+		timeoutMs: optional(whole(100, 600000)),
+	})(value);
+	const both = isMap(value) && isNothing(value['http']) === isNothing(value['tcp']);
+	return both ? { ...judged, wrong: [...judged.wrong, ''] } : judged;
+};
+const registration: Members = {
+	service: required(name),
+	port: required(port),
+	id: optional(id),
+	host: optional(name),
+	tags: optional(list(32, name)),
+	meta: optional(map(60, word, text(512, 0), /^(?:spock|consul)-/)),
+	weights: optional(object({ passing: optional(whole(1, 65535)), warning: optional(whole(0, 65535)) })),
+	taggedAddresses: optional(map(16, word, object({ host: required(name), port: optional(port) }))),
+	check: optional(check),
+	bind: optional(oneOf('connection', 'sidecar')),
+	status: optional(status),
+	note: optional(text(1024)),
+};
+
+const isAnyWhole = (value: unknown): boolean => isWhole(value, -Number.MAX_VALUE, Number.MAX_VALUE);
+
+const accepted: Readonly<Record<string, Rule>> = {
+	hello: object({
+		versions: required(test((value) => isList(value) && value.every(isAnyWhole))),
+		client: optional(name),
+		frameBytesMax: optional(whole(1024, Number.MAX_VALUE)),
+		// Looked at before a handler is, and kept from it.
+		token: optional((value) => ({ ...name(value), value: undefined })),
+		pid: optional(test(isAnyWhole)),
+		features: optional(test((value) => isList(value) && value.every((one) => typeof one === 'string'))),
+	}),
+	ping: test(() => true),
+	getService: object({ ...query, key: optional(name), maxAgeMs }),
+	getInstances: object({ ...query, maxAgeMs }),
+	listServices: (data) => (data === null ? { wrong: [], value: {} } : object({ datacenter: optional(name) })(data)),
+	watchService: object(query),
+	unwatchService: object(query),
+	getKey: object({ ...keyQuery, maxAgeMs }),
+	watchKey: object(keyQuery),
+	unwatchKey: object(keyQuery),
+	registerService: object(registration),
+	reportService: object({ id: required(id), status: required(status), note: optional(text(1024)) }),
+	deregisterService: object({ id: required(id) }),
+	status: () => ({ wrong: [], value: null }),
+	explain: object(query),
+};
+
+/** True for a function of the protocol. */
+export function isFunc(func: string): boolean {
+	return Object.hasOwn(accepted, func);
+}
+
+/** What the data of a function comes to. */
+export function judgeData(func: string, data: unknown): Judged {
+	return (accepted[func] as Rule)(data);
+}

@@ -1,0 +1,118 @@
+import type { Problem } from './check/problem.ts';
+import { keptCases, vectorFrames } from './corpus.ts';
+import { type FuzzCase, makeCase } from './generate/stream.ts';
+import { SeededRandom } from './random.ts';
+import { runCase } from './run-case.ts';
+import { shrink } from './shrink.ts';
+
+/** One case of this many goes through a whole client or sidecar as well: that costs about forty times a decoder. */
+const THROUGH_ONE_IN = 16;
+/** Streams that one process tells a sidecar at once. */
+const PENDING_MAX = 64;
+
+/** What one worker is to do. */
+export interface Work {
+	/** The first seed, and how far it is to the next one: workers take turns. */
+	readonly seed: number;
+	readonly step: number;
+	/** Frames after which it ends. */
+	readonly framesMax: number;
+	/** Directories of the vectors and of the kept cases. */
+	readonly vectors: string;
+	readonly corpus: string;
+}
+
+/** What it did. */
+export interface Done {
+	readonly frames: number;
+	readonly cases: number;
+	/** Cases that went through a whole client, and a whole sidecar. */
+	readonly throughClient: number;
+	readonly throughSidecar: number;
+	/** The first difference; the worker ends with it. */
+	readonly failure: Failure | undefined;
+}
+
+/** A case that failed. `seed` is undefined for a kept one. */
+export interface Failure {
+	readonly seed: number | undefined;
+	readonly check: string;
+	readonly found: string;
+	readonly fuzzCase: FuzzCase;
+	readonly smallest: FuzzCase;
+}
+
+/** The case of a seed, and whether it goes through a whole client or sidecar. */
+function caseOf(seed: number, corpus: readonly Buffer[]): { fuzzCase: FuzzCase; isThrough: boolean } {
+	const random = new SeededRandom(seed);
+	const isThrough = random.oneIn(THROUGH_ONE_IN);
+	return { fuzzCase: makeCase(random, corpus), isThrough };
+}
+
+/** Runs cases, the kept ones first, until enough frames were judged or one fails. `tell` hears of the progress. */
+export async function work(order: Work, tell: (frames: number) => void): Promise<Done> {
+	const run = new Run();
+	for (const { fuzzCase } of order.corpus === '' ? [] : keptCases(order.corpus))
+		await run.add(fuzzCase, undefined, true);
+	const corpus = vectorFrames(order.vectors);
+	let told = 0;
+	for (let { seed } = order; run.frames < order.framesMax && run.failure === undefined; seed += order.step) {
+		const { fuzzCase, isThrough } = caseOf(seed, corpus);
+		await run.add(fuzzCase, seed, isThrough);
+		if (run.cases % 256 === 0) {
+			tell(run.frames - told);
+			told = run.frames;
+		}
+	}
+	await run.settle();
+	const { frames, cases, throughClient, throughSidecar, failure } = run;
+	return { frames, cases, throughClient, throughSidecar, failure };
+}
+
+/** The cases of one process. */
+class Run {
+	frames = 0;
+	cases = 0;
+	throughClient = 0;
+	throughSidecar = 0;
+	failure: Failure | undefined;
+	/** Streams told to the sidecar that it has not answered yet: some answers take their time, so others go on meanwhile. */
+	readonly #pending = new Set<Promise<void>>();
+
+	async add(fuzzCase: FuzzCase, seed: number | undefined, isThrough: boolean): Promise<void> {
+		this.cases++;
+		if (isThrough) {
+			if (fuzzCase.reader === 'client') this.throughClient++;
+			else this.throughSidecar++;
+		}
+		const judged = runCase(fuzzCase, isThrough).then(async ({ frames, problem }) => {
+			this.frames += frames;
+			if (problem !== undefined) this.failure ??= await shrunk(fuzzCase, seed, problem, isThrough);
+		});
+		if (!isThrough || fuzzCase.reader === 'client') {
+			await judged;
+			return;
+		}
+		this.#pending.add(judged);
+		void judged.finally(() => this.#pending.delete(judged));
+		if (this.#pending.size >= PENDING_MAX) await Promise.race(this.#pending);
+	}
+
+	async settle(): Promise<void> {
+		await Promise.all(this.#pending);
+	}
+}
+
+async function shrunk(
+	fuzzCase: FuzzCase,
+	seed: number | undefined,
+	problem: Problem,
+	isThrough: boolean,
+): Promise<Failure> {
+	const smallest = await shrink(
+		fuzzCase,
+		async (one) => (await runCase(one, isThrough)).problem?.check === problem.check,
+	);
+	const { found } = (await runCase(smallest, isThrough)).problem ?? problem;
+	return { seed, check: problem.check, found, fuzzCase, smallest };
+}

@@ -1,0 +1,30 @@
+import { readClientMessage } from '@spock/protocol';
+import { describe, expect, it } from 'vitest';
+
+import type { PreparedRequest } from './dispatcher.ts';
+import { RequestMemo } from './request-memo.ts';
+
+function remembers(rest: string): boolean {
+	const memo = new RequestMemo();
+	const prepared: PreparedRequest = { func: 'ping', data: null, timeoutMs: undefined, handler: () => 'null' };
+	const message = readClientMessage(`{"id":1${rest}`);
+	if (message.kind !== 'request') throw new Error(`no request: {"id":1${rest}`);
+	memo.remember(rest, message, prepared);
+	return memo.find(rest) === prepared;
+}
+
+describe('the memo of requests', () => {
+	it('remembers a request by what stands behind its id', () => {
+		expect(remembers(',"func":"ping"}')).toBe(true);
+	});
+
+	it('does not remember a rest that goes on with the id: behind another id it means another one, or none', () => {
+		expect(readClientMessage('{"id":0.0000000000000001,"func":"ping"}').kind).toBe('fault');
+		expect(remembers('.0000000000000001,"func":"ping"}')).toBe(false);
+		expect(remembers('e0,"func":"ping"}')).toBe(false);
+	});
+
+	it('does not remember a rest with an id of its own', () => {
+		expect(remembers(',"func":"ping","id":7}')).toBe(false);
+	});
+});

@@ -6,6 +6,7 @@ export const BRANCHES_PERCENT_MIN = 95;
 
 /** Files of a package below the limit that are named, those with the most branches not taken first. */
 const WORST_FILES_SHOWN = 8;
+const LINES_SHOWN = 20;
 
 /**
  * Reads coverage in the form of `coverage-final.json` (Istanbul's): files by path, each with `b`, the times that each way of
@@ -57,7 +58,7 @@ function failure({ name, files, total, taken, percent }, percentMin) {
 		.slice(0, WORST_FILES_SHOWN)
 		.map(({ path, total: all, taken: some, lines }) => {
 			const short = path.slice(path.indexOf(`packages/${name}/`));
-			return `  ${all - some} of ${all} not taken: ${short} at lines ${lines.join(', ')}`;
+			return `  ${all - some} of ${all} not taken: ${short} at lines ${lines.slice(0, LINES_SHOWN).join(', ')}${lines.length > LINES_SHOWN ? ', …' : ''}`;
 		});
 	const head = `FAILED: packages/${name} has ${percent.toFixed(2)} % of its branches taken, and needs ${percentMin} %: ${needed} more`;
 	return [head, ...worst].join('\n');

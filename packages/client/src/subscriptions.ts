@@ -78,9 +78,8 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 			if (this.#port.pushes !== false || !SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
 			return this.fetch(query, left());
 		}
-		const snapshot = subscription.read();
-		if (snapshot === undefined) throw closedError();
-		return this.#within(snapshot, query, left());
+		// Waiting ends well with a snapshot and with nothing else.
+		return this.#within(subscription.read() as S, query, left());
 	}
 
 	/** The snapshot the sidecar has now, asked for over the wire. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { encodePayload, encodePush } from '@spock/protocol';
 
 import { processorTimeUs, residentMb } from '../load/processor-time.ts';
+import { manyInstances } from '../probes/many-instances.ts';
 import { LoadClient, startServer } from '../processes.ts';
 import type { RegistryFigure } from '../results.ts';
 import type { Run } from '../run.ts';
@@ -98,17 +99,7 @@ function registry(services: number, instancesEach: number): Record<string, objec
 
 /** A push like those of the push server. */
 function pushLine(count: number): string {
-	const instances = Array.from({ length: count }, (_, index) => ({
-		instance: `node-${String(index).padStart(5, '0')}/service-${index}`,
-		host: `10.1.${index >> 8}.${index & 255}`,
-		port: 10,
-		weight: 1,
-		status: 'passing',
-		tags: [],
-		meta: {},
-		zone: null,
-		datacenter: 'dc1',
-	}));
+	const instances = manyInstances(count, 10);
 	return encodePush(
 		'service',
 		encodePayload({ service: 'service-0', revision: 10, instances, source: 'live', ageMs: 0, verifiedAt: 1 }),

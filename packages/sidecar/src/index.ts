@@ -7,9 +7,11 @@ export {
 	lifecycleMachine,
 } from './lifecycle-machine.ts';
 export type { SidecarLimits } from './options.ts';
+export type { Listener } from './server/listener.ts';
 export {
 	createSidecar,
 	type Sidecar,
+	type SidecarBind,
 	type SidecarListen,
 	type SidecarOptions,
 	type SidecarSource,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 
 import type { Registrations } from '@spock/discovery';
 import type {
@@ -9,7 +10,7 @@ import type {
 	StatusReply,
 	WatchStatus,
 } from '@spock/protocol';
-import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
+import { Backoff, type Clock, type Random, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import { explainHandler } from './handlers/explain.ts';
@@ -60,6 +61,9 @@ export interface SidecarListen {
 	readonly allowRemote?: boolean;
 }
 
+/** Binds one address and gives every connection to `accept`. Rejects if it cannot. */
+export type SidecarBind = (listen: SidecarListen, accept: (socket: Duplex) => void) => Promise<Listener>;
+
 /** Options of {@link createSidecar}. */
 export interface SidecarOptions {
 	/** Owned by the sidecar from now on: it closes it. */
@@ -73,6 +77,12 @@ export interface SidecarOptions {
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
+	/** Uniform numbers in [0, 1), for jitter and picks. Default `Math.random`. */
+	readonly random?: Random;
+	/** Opens an address; for tests and simulations. Default: unix domain and TCP sockets of node:net. */
+	readonly bind?: SidecarBind;
+	/** Names this process; differs for every one. Default: a random UUID. */
+	readonly instance?: string;
 }
 
 /** A sidecar in this process. */
@@ -109,15 +119,17 @@ export function createSidecar(options: SidecarOptions): Sidecar {
 	return new SpockSidecar(options, resolveLimits(options.limits));
 }
 
+const bindSocket: SidecarBind = ({ address, ...options }, accept) => listen(address, { ...options, accept });
+
 class SpockSidecar implements Sidecar {
-	readonly instance: string = randomUUID();
+	readonly instance: string;
 	readonly ended: Promise<0 | 1>;
 	readonly #options: SidecarOptions;
 	readonly #clock: Clock;
 	readonly #registry: ConnectionRegistry;
 	readonly #lifecycle: Lifecycle;
 	readonly #startedAtMs: number;
-	readonly #probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX });
+	readonly #probeBackoff: Backoff;
 	readonly #listeners: Listener[] = [];
 	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
 	#answered: SnapshotSource | undefined;
@@ -127,7 +139,9 @@ class SpockSidecar implements Sidecar {
 	#emptied: (() => void) | undefined;
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
-		const { source, registrations, observer = {}, clock = systemClock } = options;
+		const { source, registrations, observer = {}, clock = systemClock, random = Math.random } = options;
+		this.instance = options.instance ?? randomUUID();
+		this.#probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX, random });
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
@@ -135,7 +149,7 @@ class SpockSidecar implements Sidecar {
 		const dispatcher = new Dispatcher({
 			hello: helloHandler(SIDECAR_VERSION, this.instance, { frameBytesMax, inFlightMax }),
 			ping: pingHandler,
-			getService: getServiceHandler(source, policy),
+			getService: getServiceHandler(source, policy, random),
 			getInstances: getInstancesHandler(source),
 			listServices: listServicesHandler(source),
 			watchService: watchServiceHandler,
@@ -277,8 +291,9 @@ class SpockSidecar implements Sidecar {
 	}
 
 	async #bind(): Promise<void> {
-		for (const { address, ...listenOptions } of this.#options.listen) {
-			this.#listeners.push(await listen(address, { ...listenOptions, accept: (socket) => this.#registry.add(socket) }));
+		const { bind = bindSocket } = this.#options;
+		for (const one of this.#options.listen) {
+			this.#listeners.push(await bind(one, (socket) => this.#registry.add(socket)));
 		}
 	}
 

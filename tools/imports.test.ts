@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	sidecar: ['protocol', 'balancer', 'discovery'],
 	testkit: ['protocol'],
 	bench: ['protocol', 'balancer', 'discovery', 'client', 'sidecar', 'testkit'],
+	simulation: ['protocol', 'discovery', 'client', 'sidecar'],
 };
 const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
@@ -22,6 +23,7 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	client: [],
 	sidecar: ['commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
 	testkit: ['dns-packet'],
+	simulation: ['esbuild'],
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
 };
 const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
@@ -32,6 +34,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	sidecar: ['.', './package.json'],
 	testkit: ['.', './consul-cluster', './real-consul'],
 	bench: [],
+	simulation: [],
 };
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
 const IMPURE = /^node:(?!buffer$)/;

@@ -98,6 +98,12 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		if (!isRegistration(data)) return false;
 		const wanted = this.#wanted.get(data.id);
 		if (wanted === undefined) return true;
+		if (data.state === 'deregistered' && data.error !== null) {
+			// Refused anew, by a sidecar that was restarted: what the registry took once it may take again. Only the app ends it.
+			this.#pending(wanted, data.error);
+			this.#retry.schedule(undefined);
+			return true;
+		}
 		if (data.state === 'deregistered') this.#wanted.delete(data.id);
 		this.#tell(wanted, data);
 		return true;

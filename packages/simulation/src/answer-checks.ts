@@ -137,7 +137,10 @@ export class AnswerChecks {
 		const confirmedMs = Math.max(...confirmed);
 		const { nowMs, network } = this.#world;
 		if (confirmedMs === Number.NEGATIVE_INFINITY) {
-			this.#world.fail('answers are what the registry had', `${text}: no sidecar of this client was told version ${version}`);
+			this.#world.fail(
+				'answers are what the registry had',
+				`${text}: no sidecar of this client was told version ${version}`,
+			);
 			return;
 		}
 		const trueAgeMs = nowMs - confirmedMs;

@@ -51,7 +51,13 @@ export class BytePipe {
 	#takenBytes = 0;
 	#waiting: { rest: Buffer; readonly done: (error?: Error) => void } | undefined;
 
-	constructor(scheduler: Scheduler, random: SeededRandom, quality: LinkQuality, capacity: number, transited: (ms: number) => void) {
+	constructor(
+		scheduler: Scheduler,
+		random: SeededRandom,
+		quality: LinkQuality,
+		capacity: number,
+		transited: (ms: number) => void,
+	) {
 		this.#scheduler = scheduler;
 		this.#random = random;
 		this.#quality = quality;
@@ -96,6 +102,13 @@ export class BytePipe {
 		this.#waiting = undefined;
 		this.#finish(how);
 		this.#isClosed = true;
+	}
+
+	/** Ends this direction, whatever its writer wants: what it still writes is refused. */
+	shut(): void {
+		this.#finish('FIN');
+		this.#isClosed = true;
+		this.#refuseWriter();
 	}
 
 	/** Drops everything on its way, and the reader is told that the connection is gone. */
@@ -175,7 +188,10 @@ export class BytePipe {
 		}
 		const bytes = this.#take();
 		this.#scheduler.trace.mixBytes(bytes);
-		this.#scheduler.trace.say(this.#scheduler.nowMs, () => `  ${reader.owner.name} < ${bytes.toString('utf8').slice(0, 300)}`);
+		this.#scheduler.trace.say(
+			this.#scheduler.nowMs,
+			() => `  ${reader.owner.name} < ${bytes.toString('utf8').slice(0, 300)}`,
+		);
 		this.#isWanted = reader.deliver(bytes);
 		this.#refill();
 		this.#arm(0);

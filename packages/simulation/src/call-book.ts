@@ -59,7 +59,10 @@ export class CallBook {
 			(error: unknown) => {
 				this.#settled(call);
 				if (SpockError.is(error) && mayFail(error.code, error)) return;
-				world.fail('errors are those that may come', `${this.#process.name}: ${what} failed: ${String((error as Error)?.stack)}`);
+				world.fail(
+					'errors are those that may come',
+					`${this.#process.name}: ${what} failed: ${String((error as Error)?.stack)}`,
+				);
 			},
 		);
 	}

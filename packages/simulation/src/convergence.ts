@@ -15,20 +15,28 @@ export function checkConvergence(client: SimClient): void {
 	for (const service of world.registry.serviceNames) {
 		const query = { service };
 		book.call(
-			{ ...call, what: `getInstances ${service}`, answered: (snapshot) => checkSnapshot(client, query, snapshot, fail) },
+			{
+				...call,
+				what: `getInstances ${service}`,
+				answered: (snapshot) => checkSnapshot(client, query, snapshot, fail),
+			},
 			() => diplomat.getInstances(query),
 		);
 	}
 	for (const key of world.registry.keyNames) {
-		book.call(
-			{ ...call, what: `getKey ${key}`, answered: (snapshot) => checkKey(client, key, snapshot, fail) },
-			() => diplomat.getKey(key),
+		book.call({ ...call, what: `getKey ${key}`, answered: (snapshot) => checkKey(client, key, snapshot, fail) }, () =>
+			diplomat.getKey(key),
 		);
 	}
 	checkClaims(client);
 }
 
-function checkSnapshot(client: SimClient, query: ServiceQuery, snapshot: ServiceSnapshot, fail: (what: string) => void): void {
+function checkSnapshot(
+	client: SimClient,
+	query: ServiceQuery,
+	snapshot: ServiceSnapshot,
+	fail: (what: string) => void,
+): void {
 	const item = client.world.registry.services.get(query.service);
 	if (item === undefined) return;
 	const had = item.current.value.filter((one) => isAskedFor(query, one));
@@ -55,7 +63,8 @@ function checkClaims({ claimed, world, process }: SimClient): void {
 	for (const { id, port, status, registration } of claimed.values()) {
 		const known = world.registry.registered.get(id);
 		if (known === undefined || known.port !== port) fail(`${id} was registered, and the registry does not know it`);
-		else if (status !== undefined && known.status !== status) fail(`${id} was reported ${status}, and is ${known.status}`);
+		else if (status !== undefined && known.status !== status)
+			fail(`${id} was reported ${status}, and is ${known.status}`);
 		if (registration.state !== 'registered') fail(`${id} says that it is ${registration.state}: ${registration.error}`);
 	}
 }

@@ -38,7 +38,10 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
 			return 'the registry is slow';
 		},
 	],
-	[6, (world, random) => onHost(world, (host) => `${world.context.network.cut(host.address, random.pick([0.3, 1]))} cut`)],
+	[
+		6,
+		(world, random) => onHost(world, (host) => `${world.context.network.cut(host.address, random.pick([0.3, 1]))} cut`),
+	],
 	[3, (world) => onHost(world, (host) => `${world.context.network.halfClose(host.address, 0.5)} half-closed`)],
 	[
 		4,

@@ -7,10 +7,10 @@ import { type Invariant, Violation } from './violation.ts';
 import { World } from './world.ts';
 import type { RunCounts } from './world-context.ts';
 
-/** Storms of one run, each followed by a calm. */
-const ROUNDS = 3;
-const STORM_MS_MIN = 8000;
-const STORM_MS_MAX = 25_000;
+/** Most storms of one run, each followed by a calm. */
+const ROUNDS_MAX = 2;
+const STORM_MS_MIN = 5000;
+const STORM_MS_MAX = 15_000;
 /** Longer than every back-off, hold, wait and drain together: then everybody must know. */
 const CALM_MS = 75_000;
 
@@ -69,7 +69,8 @@ export async function runSeed(seed: number, { keepsTrace = false }: RunOptions =
 
 async function live(world: World): Promise<void> {
 	const { random } = world.context;
-	for (let round = 0; round < ROUNDS; round++) {
+	const rounds = random.between(1, ROUNDS_MAX);
+	for (let round = 0; round < rounds; round++) {
 		await world.storm(random.between(STORM_MS_MIN, STORM_MS_MAX));
 		await world.calm(CALM_MS);
 		await world.lookUpAll();

@@ -62,7 +62,13 @@ export class SidecarHost {
 		const world = this.#world;
 		const process = world.process(`sidecar ${this.address}`);
 		const random = world.random.fork();
-		const link: RegistryLink = { registry: world.registry, scheduler: world.scheduler, process, random, open: new Set() };
+		const link: RegistryLink = {
+			registry: world.registry,
+			scheduler: world.scheduler,
+			process,
+			random,
+			open: new Set(),
+		};
 		const backend = new SimBackend(link, this.log.process(process));
 		const { emptyHoldMs, idleTtlMs, limits } = this.options;
 		const { clock } = process;
@@ -93,14 +99,15 @@ export class SidecarHost {
 				});
 			},
 			observer: {
-				fault: (func, cause) => world.fail('no fault escapes', `${func} failed with ${String((cause as Error)?.stack)}`),
+				fault: (func, cause) =>
+					world.fail('no fault escapes', `${func} failed with ${String((cause as Error)?.stack)}`),
 			},
 		});
 		const running: Running = { process, sidecar, source, link, endsByMs: Number.POSITIVE_INFINITY, stoppedMsBefore: 0 };
 		this.#running.add(running);
 		this.#current = running;
 		void sidecar.start();
-		void sidecar.ended.then(() => this.#ended(running));
+		void sidecar.ended.then((exitCode) => this.#ended(running, exitCode));
 	}
 
 	/** SIGKILL; nothing is at the address until the next start. */
@@ -138,7 +145,10 @@ export class SidecarHost {
 		for (const { process, sidecar, endsByMs, stoppedMsBefore } of this.#running) {
 			if (nowMs > endsByMs + process.stoppedMs - stoppedMsBefore) {
 				const { phase } = sidecar.status();
-				this.#world.fail('the life cycle ends', `${process.name} is ${phase} ${drainTimeoutMs} ms after SIGTERM and more`);
+				this.#world.fail(
+					'the life cycle ends',
+					`${process.name} is ${phase} ${drainTimeoutMs} ms after SIGTERM and more`,
+				);
 			}
 		}
 	}
@@ -151,7 +161,8 @@ export class SidecarHost {
 				this.#world.fail('nothing leaks', `${process.name}: ${JSON.stringify(sidecar.gauges())} with no client`);
 			}
 			for (const { service, readers } of source.watches()) {
-				if (readers > 0) this.#world.fail('nothing leaks', `${process.name}: ${readers} readers of ${service} are left`);
+				if (readers > 0)
+					this.#world.fail('nothing leaks', `${process.name}: ${readers} readers of ${service} are left`);
 			}
 			for (const { key, readers } of source.keyWatches()) {
 				if (readers > 0) this.#world.fail('nothing leaks', `${process.name}: ${readers} readers of ${key} are left`);
@@ -175,17 +186,24 @@ export class SidecarHost {
 		running.stoppedMsBefore = running.process.stoppedMs;
 	}
 
-	#ended(running: Running): void {
+	#ended(running: Running, exitCode: 0 | 1): void {
 		const { process, link } = running;
 		if (!this.#running.delete(running)) return;
 		if (this.#current === running) {
 			this.#current = undefined;
 			this.#exited();
 		}
+		// Asked twice it goes at once, whatever it holds.
+		const isClean = exitCode === 0;
 		// What the process does in the turn of its end belongs to it still.
 		this.#world.scheduler.schedule(0.001, 'process exits', undefined, () => {
-			if (process.timers > 0) this.#world.fail('nothing leaks', `${process.name} has ended with ${process.timers} timers ${process.describeTimers()}`);
-			if (link.open.size > 0) this.#world.fail('nothing leaks', `${process.name} has ended with ${link.open.size} queries`);
+			if (isClean && process.timers > 0)
+				this.#world.fail(
+					'nothing leaks',
+					`${process.name} has ended with ${process.timers} timers ${process.describeTimers()}`,
+				);
+			if (isClean && link.open.size > 0)
+				this.#world.fail('nothing leaks', `${process.name} has ended with ${link.open.size} queries`);
 			process.kill();
 		});
 	}

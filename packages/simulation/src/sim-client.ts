@@ -11,20 +11,21 @@ import { Watcher } from './watcher.ts';
 import type { WorldContext } from './world-context.ts';
 
 /** How the clients of one place are set up. */
-export interface ClientOptions extends Pick<
-	DiplomatOptions,
-	| 'lookups'
-	| 'whileDisconnected'
-	| 'heartbeatMs'
-	| 'retryDelayMsMax'
-	| 'inFlightMax'
-	| 'waitingMax'
-	| 'pendingOutputBytesMax'
-	| 'timeoutMs'
-	| 'policy'
-	| 'stableMs'
-	| 'subscriptionsMax'
-> {
+export interface ClientOptions
+	extends Pick<
+		DiplomatOptions,
+		| 'lookups'
+		| 'whileDisconnected'
+		| 'heartbeatMs'
+		| 'retryDelayMsMax'
+		| 'inFlightMax'
+		| 'waitingMax'
+		| 'pendingOutputBytesMax'
+		| 'timeoutMs'
+		| 'policy'
+		| 'stableMs'
+		| 'subscriptionsMax'
+	> {
 	readonly heartbeatMs: number;
 	readonly timeoutMs: number;
 	readonly inFlightMax: number;
@@ -123,9 +124,13 @@ export class SimClient {
 		const { inFlight, waiting, protocolFaults, lastError } = this.diplomat.status();
 		const { inFlightMax, waitingMax } = this.options;
 		if (inFlight > inFlightMax * 2 || waiting > waitingMax) {
-			this.world.fail('memory is bounded', `${this.process.name} has ${inFlight} calls in flight and ${waiting} waiting`);
+			this.world.fail(
+				'memory is bounded',
+				`${this.process.name} has ${inFlight} calls in flight and ${waiting} waiting`,
+			);
 		}
-		if (protocolFaults > 0) this.world.fail('no fault escapes', `${this.process.name} met a protocol fault; ${lastError}`);
+		if (protocolFaults > 0)
+			this.world.fail('no fault escapes', `${this.process.name} met a protocol fault; ${lastError}`);
 		if (!this.#isClosed && this.world.nowMs > this.#closingByMs + this.process.stoppedMs) {
 			this.world.fail('settles once and in time', `${this.process.name} has not closed`);
 		}

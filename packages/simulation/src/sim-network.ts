@@ -56,7 +56,11 @@ export class SimNetwork {
 	longestTransitMs = 0;
 	connects = 0;
 
-	constructor(scheduler: Scheduler, random: SeededRandom, tap: (client: SimProcess, server: SimProcess) => ConnectionTap) {
+	constructor(
+		scheduler: Scheduler,
+		random: SeededRandom,
+		tap: (client: SimProcess, server: SimProcess) => ConnectionTap,
+	) {
 		this.#scheduler = scheduler;
 		this.#random = random;
 		this.#tap = tap;
@@ -131,7 +135,7 @@ export class SimNetwork {
 		let count = 0;
 		for (const { address: at, toClient, toServer } of this.#connections) {
 			if (at !== address || !this.#random.chance(chance)) continue;
-			(this.#random.chance(0.5) ? toClient : toServer).close('FIN');
+			(this.#random.chance(0.5) ? toClient : toServer).shut();
 			count++;
 		}
 		return count;
@@ -162,7 +166,13 @@ export class SimNetwork {
 		const connection: SimConnection = { address, client, server, toServer, toClient };
 		this.#connections.add(connection);
 		toServer.reader = server;
-		client.connected({ incoming: toClient, outgoing: toServer, written: (bytes) => tap.clientWrote(bytes), taken: (bytes) => tap.clientTook(bytes), gone: () => tap.ended() });
+		client.connected({
+			incoming: toClient,
+			outgoing: toServer,
+			written: (bytes) => tap.clientWrote(bytes),
+			taken: (bytes) => tap.clientTook(bytes),
+			gone: () => tap.ended(),
+		});
 		owner.schedule(this.#random.unit(), 'accept', () => {
 			const written = (bytes: Buffer): void => tap.sidecarWrote(bytes);
 			const ends = { incoming: toServer, outgoing: toClient, written, taken: () => undefined, gone: () => undefined };

@@ -58,11 +58,23 @@ export class SimRegistry {
 		this.#shape = shape;
 		for (let number = 0; number < shape.services; number++) {
 			const name = `svc-${number}`;
-			this.services.set(name, new RegistryItem(name, this.#version((at) => this.#instances(name, at))));
+			this.services.set(
+				name,
+				new RegistryItem(
+					name,
+					this.#version((at) => this.#instances(name, at)),
+				),
+			);
 		}
 		for (let number = 0; number < shape.keys; number++) {
 			const key = `config/${number}`;
-			this.keys.set(key, new RegistryItem(key, this.#version((at) => this.#entry(key, at))));
+			this.keys.set(
+				key,
+				new RegistryItem(
+					key,
+					this.#version((at) => this.#entry(key, at)),
+				),
+			);
 		}
 	}
 

@@ -31,7 +31,11 @@ export class Watcher {
 				this.#take(snapshot);
 			}
 		} catch (error) {
-			if (this.#client.isEnding || (SpockError.is(error) && ['ACL_DENIED', 'OVERLOADED', 'CLOSED'].includes(error.code))) return;
+			if (
+				this.#client.isEnding ||
+				(SpockError.is(error) && ['ACL_DENIED', 'OVERLOADED', 'CLOSED'].includes(error.code))
+			)
+				return;
 			world.fail('errors are those that may come', `watchService failed: ${String((error as Error)?.stack)}`);
 		} finally {
 			this.#client.watchers.delete(this);

@@ -88,12 +88,19 @@ export class WireMonitor implements ConnectionTap {
 		if (before !== undefined && !before.isCancelled) {
 			this.#violated('answers reach their caller', `the id ${id} was given to ${func} while ${before.func} had it`);
 		}
-		const query = func.includes('Key') ? `=${String(data?.['key'])}` : JSON.stringify([data?.['service'], data?.['tags'] ?? []]);
+		const query = func.includes('Key')
+			? `=${String(data?.['key'])}`
+			: JSON.stringify([data?.['service'], data?.['tags'] ?? []]);
 		this.#inFlight.set(id, { func, query, text: line, isCancelled: false });
 	}
 
 	#answer(line: string): void {
-		const message = JSON.parse(line) as { id?: number | null; event?: string; data?: Record<string, unknown>; error?: unknown };
+		const message = JSON.parse(line) as {
+			id?: number | null;
+			event?: string;
+			data?: Record<string, unknown>;
+			error?: unknown;
+		};
 		if (message.event !== undefined) return this.#push(message.event, message.data ?? {});
 		const { id, data } = message;
 		if (typeof id !== 'number') {
@@ -104,7 +111,10 @@ export class WireMonitor implements ConnectionTap {
 		this.#inFlight.delete(id);
 		this.#observer.counts.replies++;
 		if (request === undefined) {
-			this.#violated('settles once and in time', `the sidecar answered ${id}, which nobody asks: ${line.slice(0, 200)}`);
+			this.#violated(
+				'settles once and in time',
+				`the sidecar answered ${id}, which nobody asks: ${line.slice(0, 200)}`,
+			);
 			return;
 		}
 		if (message.error !== undefined || data === undefined) return;

@@ -43,7 +43,9 @@ export class Workload {
 		let left = this.#client.random.unit() * this.#weights;
 		for (const [weight, act] of this.#actions) {
 			left -= weight;
-			if (left < 0) return act();
+			if (left >= 0) continue;
+			act();
+			return;
 		}
 	}
 
@@ -107,7 +109,9 @@ export class Workload {
 				timeoutMs,
 				answered: (address) => checks.address(query, address, this.#context(asked)),
 				mayFail: (code) =>
-					code === 'NO_SUCH_SERVICE' || code === 'NO_HEALTHY_INSTANCE' ? this.#nobody(query) : this.#mayFail(code, isAborted),
+					code === 'NO_SUCH_SERVICE' || code === 'NO_HEALTHY_INSTANCE'
+						? this.#nobody(query)
+						: this.#mayFail(code, isAborted),
 			},
 			() => diplomat.getService(query, asked),
 		);
@@ -195,7 +199,8 @@ export class Workload {
 					if (client.options.lookups === 'local' && asked.fresh !== true) client.knownKeys.add(key);
 				},
 				mayFail: (code) => {
-					if (isKnown && code !== 'CLOSED') client.world.fail('a known lookup goes on', `the key ${key} was read, and now it is ${code}`);
+					if (isKnown && code !== 'CLOSED')
+						client.world.fail('a known lookup goes on', `the key ${key} was read, and now it is ${code}`);
 					return this.#mayFail(code);
 				},
 			},

@@ -1,7 +1,7 @@
+import type { SeededRandom } from './seeded-random.ts';
 import type { HostOptions } from './sidecar-host.ts';
 import type { ClientOptions } from './sim-client.ts';
 import type { RegistryShape } from './sim-registry.ts';
-import type { SeededRandom } from './seeded-random.ts';
 
 /** How one world is set up: drawn from its seed, so that seeds differ in more than their luck. */
 export interface WorldShape {

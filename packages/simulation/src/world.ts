@@ -6,11 +6,11 @@ import { SidecarHost } from './sidecar-host.ts';
 import { type ClientOptions, SimClient } from './sim-client.ts';
 import { SimNetwork } from './sim-network.ts';
 import { SimRegistry } from './sim-registry.ts';
-import { Trace } from './trace.ts';
-import { drawShape, type WorldShape } from './world-shape.ts';
+import type { Trace } from './trace.ts';
 import { WireMonitor } from './wire-monitor.ts';
 import { Workload } from './workload.ts';
 import { WorldContext } from './world-context.ts';
+import { drawShape, type WorldShape } from './world-shape.ts';
 
 /** What must always hold is looked at this often, in virtual milliseconds. */
 const AUDIT_MS = 250;
@@ -125,7 +125,10 @@ export class World {
 		await scheduler.runUntil(this.context.nowMs + 30_000);
 		for (const host of this.hosts) host.auditEnd();
 		const { network, registry } = this.context;
-		const held = [...registry.services.values(), ...registry.keys.values()].reduce((sum, one) => sum + one.heldQueries, 0);
+		const held = [...registry.services.values(), ...registry.keys.values()].reduce(
+			(sum, one) => sum + one.heldQueries,
+			0,
+		);
 		if (network.openSockets + held > 0) {
 			this.context.fail('nothing leaks', `at the end ${network.openSockets} sockets and ${held} held queries are left`);
 		}

@@ -32,6 +32,8 @@ export interface AnswerContext {
 	readonly isConnected: boolean;
 	/** The sidecar was asked, and has said how old it is by its own clock. */
 	readonly isFresh?: boolean;
+	/** For how long nobody can have vouched for it, because there is no connection, in milliseconds. */
+	readonly lostForMs?: number;
 }
 
 /** Compares what one client is told with what the registry had told its sidecar. */
@@ -132,7 +134,7 @@ export class AnswerChecks {
 	}
 
 	#age(name: string, version: number, claim: AgeClaim, context: AnswerContext, text: string): void {
-		const { maxAgeMs, isConnected, isFresh = false } = context;
+		const { maxAgeMs, isConnected, isFresh = false, lostForMs = 0 } = context;
 		const confirmed = this.#logs.map((log) => log.confirmedMs(name, version) ?? Number.NEGATIVE_INFINITY);
 		const confirmedMs = Math.max(...confirmed);
 		const { nowMs, network } = this.#world;
@@ -153,6 +155,9 @@ export class AnswerChecks {
 			if (trueAgeMs > liveMs) this.#world.fail('ages are true', `${says}: it cannot be live`);
 			if (!isConnected) this.#world.fail('ages are true', `${says}: it cannot be live without a connection`);
 		} else if (claim.ageMs < trueAgeMs - (isFresh ? transitMs : liveMs)) this.#world.fail('ages are true', says);
+		if (!claim.isLive && claim.ageMs < lostForMs - ROUNDING_MS) {
+			this.#world.fail('ages are true', `${says}, and there is no connection for ${lostForMs} ms`);
+		}
 		if (maxAgeMs !== undefined && trueAgeMs > maxAgeMs + transitMs) {
 			this.#world.fail('ages are true', `${says}, and the caller wanted it within ${maxAgeMs} ms`);
 		}

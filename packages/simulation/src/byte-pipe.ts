@@ -1,4 +1,4 @@
-import type { Scheduler, SimEvent } from './scheduler.ts';
+import type { EventOwner, Scheduler, SimEvent } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
 
@@ -28,6 +28,8 @@ type Piece = { readonly atMs: number; bytes: Buffer } | { readonly atMs: number;
 
 /** Most bytes that one read takes, as libuv has it. */
 const READ_BYTES = 65_536;
+/** After a reader has gone, a writer that waits hears of it by then, in milliseconds. */
+const WRITE_FAILS_MS = 2;
 /** How often a link that is held is looked at again, in milliseconds. */
 const HELD_LOOK_MS = 5;
 
@@ -40,6 +42,8 @@ export class BytePipe {
 	readonly #transited: (ms: number) => void;
 	readonly #pieces: Piece[] = [];
 	reader: PipeReader | undefined;
+	/** Who writes. */
+	writer: EventOwner | undefined;
 	#held = 0;
 	#lastAtMs = 0;
 	#delivery: SimEvent | undefined;
@@ -138,7 +142,10 @@ export class BytePipe {
 	#refuseWriter(): void {
 		const waiting = this.#waiting;
 		this.#waiting = undefined;
-		waiting?.done(systemError('EPIPE', 'write'));
+		if (waiting === undefined) return;
+		// A reset is read before the next write fails.
+		const fail = (): void => waiting.done(systemError('EPIPE', 'write'));
+		this.#scheduler.schedule(WRITE_FAILS_MS, 'a write fails', this.writer, fail);
 	}
 
 	#finish(end: 'FIN' | 'RST'): void {

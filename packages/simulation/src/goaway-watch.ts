@@ -13,6 +13,7 @@ export class GoawayWatch {
 	#dials = 0;
 	/** Connections that are not closed. */
 	#open = 0;
+	#lostAtMs: number | undefined;
 
 	/** `mayStay`: it is ending, or has no use for another connection. */
 	constructor(world: WorldContext, process: SimProcess, retryDelayMsMax: number, mayStay: () => boolean) {
@@ -20,6 +21,11 @@ export class GoawayWatch {
 		this.#process = process;
 		this.#dialsByMs = retryDelayMsMax + SLACK_MS;
 		this.#mayStay = mayStay;
+	}
+
+	/** Since a connection that was of use has gone, in milliseconds; 0 before that. */
+	get lostForMs(): number {
+		return this.#lostAtMs === undefined ? 0 : this.#world.nowMs - this.#lostAtMs;
 	}
 
 	dialled(): void {
@@ -32,6 +38,7 @@ export class GoawayWatch {
 
 	closed(): void {
 		this.#open--;
+		if (!this.#mayStay()) this.#lostAtMs = this.#world.nowMs;
 	}
 
 	/** The client has read it. */

@@ -103,7 +103,10 @@ class Serving<V> {
 		const { item, index } = this.#query;
 		const { scheduler, registry, random } = this.#link;
 		if (this.#refused()) return;
-		if (item === undefined || index === 0 || item.index > index) return this.#answer();
+		if (item === undefined || index === 0 || item.index > index) {
+			this.#answer();
+			return;
+		}
 		const over = WAIT_MS + random.unit() * (WAIT_MS / 16);
 		this.#event = scheduler.schedule(over, 'registry wait is over', WORLD, () => {
 			this.#release?.();
@@ -144,10 +147,12 @@ class Serving<V> {
 		const { item, select } = this.#query;
 		const isLie = this.#link.registry.mode === 'lies empty';
 		// No watched thing: a list, or a write, which is done now.
-		if (item === undefined) return this.#back({ value: select(NOTHING as unknown as V), index: 1, version: 0 });
-		if (isLie) return this.#back({ value: NOTHING as unknown as V, index: item.index, version: 0 });
-		const { current, index } = item;
-		this.#back({ value: select(current.value), index, version: current.number });
+		if (item === undefined) this.#back({ value: select(NOTHING as unknown as V), index: 1, version: 0 });
+		else if (isLie) this.#back({ value: NOTHING as unknown as V, index: item.index, version: 0 });
+		else {
+			const { current, index } = item;
+			this.#back({ value: select(current.value), index, version: current.number });
+		}
 	}
 
 	#back(outcome: VersionedAnswer<V> | SpockError): void {

@@ -85,6 +85,11 @@ export class SimClient {
 		});
 		void this.diplomat.closed.then(({ reason, error }) => {
 			this.#isClosed = true;
+			this.process.schedule(0.001, 'nothing is left of it', () => {
+				const { timers } = this.process;
+				const where = this.process.describeTimers();
+				if (timers > 0) world.fail('nothing leaks', `${name} has closed with ${timers} timers ${where}`);
+			});
 			if (!this.isEnding) world.fail('no fault escapes', `${name} ended by itself: ${reason} ${String(error)}`);
 		});
 	}

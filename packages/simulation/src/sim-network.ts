@@ -177,9 +177,10 @@ export class SimNetwork {
 			const written = (bytes: Buffer): void => tap.sidecarWrote(bytes);
 			const ends = { incoming: toServer, outgoing: toClient, written, taken: () => undefined, gone: () => undefined };
 			// Nobody takes it any more: the kernel ends what waits in the backlog of a listener that closes.
-			if (!this.#open.has(listener)) return server.refused(ends);
-			server.connected(ends);
-			accept(server);
+			if (this.#open.has(listener)) {
+				server.connected(ends);
+				accept(server);
+			} else server.refused(ends);
 		});
 	}
 

@@ -56,6 +56,7 @@ export class SimSocket extends Duplex implements PipeReader {
 	connected(ends: SocketEnds): void {
 		this.#ends = ends;
 		ends.incoming.reader = this;
+		ends.outgoing.writer = this.owner;
 		ends.outgoing.said(this.#saidEarly);
 		const early = this.#early;
 		this.#early = undefined;

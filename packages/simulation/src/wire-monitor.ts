@@ -101,7 +101,10 @@ export class WireMonitor implements ConnectionTap {
 			data?: Record<string, unknown>;
 			error?: unknown;
 		};
-		if (message.event !== undefined) return this.#push(message.event, message.data ?? {});
+		if (message.event !== undefined) {
+			this.#push(message.event, message.data ?? {});
+			return;
+		}
 		const { id, data } = message;
 		if (typeof id !== 'number') {
 			this.#violated('no fault escapes', `the sidecar could not read a frame of a client: ${line}`);

@@ -75,7 +75,7 @@ export class Workload {
 				what: `getService ${queryKey(query)}`,
 				timeoutMs,
 				answered: (address) => {
-					client.checks.address(query, address, { isConnected: true });
+					client.checks.address(query, address, this.#here());
 					if (client.options.lookups === 'local') client.knows(query);
 				},
 				mayFail: (code) => {
@@ -142,11 +142,12 @@ export class Workload {
 
 	#pick(): void {
 		const { checks, diplomat, isConnected, world, known } = this.#client;
+		const { lostForMs } = this.#here();
 		const query = this.#query();
 		world.counts.calls++;
 		const address = diplomat.pick(query.tags === undefined ? query.service : query);
 		world.counts.settled++;
-		if (address !== undefined) checks.address(query, address, { isConnected });
+		if (address !== undefined) checks.address(query, address, { isConnected, lostForMs });
 		else if (known.has(queryKey(query)) && this.#client.options.lookups === 'local' && !this.#nobody(query)) {
 			world.fail('a known lookup goes on', `${queryKey(query)} had succeeded, and now there is nothing to pick`);
 		}
@@ -195,7 +196,7 @@ export class Workload {
 				what: `getKey ${key} ${JSON.stringify(asked)}`,
 				timeoutMs: client.options.timeoutMs,
 				answered: (snapshot) => {
-					client.checks.key(key, snapshot, { isConnected: true });
+					client.checks.key(key, snapshot, asked.fresh === true ? { isConnected: true } : this.#here());
 					if (client.options.lookups === 'local' && asked.fresh !== true) client.knownKeys.add(key);
 				},
 				mayFail: (code) => {
@@ -297,6 +298,12 @@ export class Workload {
 		const controller = new AbortController();
 		process.schedule(random.unit() * timeoutMs * 1.2, 'caller aborts', () => controller.abort());
 		return { signal: controller.signal, isAborted: () => controller.signal.aborted };
+	}
+
+	/** What is known of an answer from this process: over the wire it may have come as the connection ended. */
+	#here(): AnswerContext & { readonly lostForMs: number } {
+		const { isConnected, wire, options } = this.#client;
+		return { isConnected: true, lostForMs: isConnected || options.lookups !== 'local' ? 0 : wire.lostForMs };
 	}
 
 	#context({ maxAgeMs, fresh = false }: LookupOptions): AnswerContext {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 
+import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 import { type CloseReason, createSidecar, type Sidecar, type SidecarLimits } from '@spock/sidecar';
 import { FakeClock, settle, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
@@ -115,6 +116,17 @@ describe('requests', () => {
 		expect(JSON.stringify(failure)).not.toContain('s3cret');
 		expect(running.faults).toMatchObject([{ message: 'token=s3cret' }]);
 		expect(await client.ask(2, 'ping', 1)).toEqual({ id: 2, data: 1 });
+	});
+
+	it('what this sidecar has closed is UNAVAILABLE to its caller: the next one may know', async () => {
+		await using running = await run();
+		await using client = await running.open();
+		running.source.failure = new SpockError('CLOSED', 'the registrations were closed');
+		expect(await client.ask(1, 'listServices')).toMatchObject({
+			id: 1,
+			error: { code: 'UNAVAILABLE', message: 'the sidecar is shutting down', retryable: true },
+		});
+		expect(running.faults).toEqual([]);
 	});
 
 	it('an answer longer than a frame may be is a failure of that request alone', async () => {

@@ -9,8 +9,10 @@ import type { RunCounts } from './world-context.ts';
 
 /** Most storms of one run, each followed by a calm. */
 const ROUNDS_MAX = 2;
-const STORM_MS_MIN = 5000;
-const STORM_MS_MAX = 15_000;
+/** Share of the runs that have a second storm. */
+const SECOND_CHANCE = 0.2;
+const STORM_MS_MIN = 4000;
+const STORM_MS_MAX = 12_000;
 /** Longer than every back-off, hold, wait and drain together: then everybody must know. */
 const CALM_MS = 75_000;
 
@@ -69,7 +71,7 @@ export async function runSeed(seed: number, { keepsTrace = false }: RunOptions =
 
 async function live(world: World): Promise<void> {
 	const { random } = world.context;
-	const rounds = random.between(1, ROUNDS_MAX);
+	const rounds = random.chance(SECOND_CHANCE) ? ROUNDS_MAX : 1;
 	for (let round = 0; round < rounds; round++) {
 		await world.storm(random.between(STORM_MS_MIN, STORM_MS_MAX));
 		await world.calm(CALM_MS);

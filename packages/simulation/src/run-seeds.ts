@@ -38,7 +38,11 @@ function runSome(
 ): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const workerData: SeedWork = { seeds, keepsTrace };
-		const worker = new Worker(program, { workerData, execArgv: ['--enable-source-maps'] });
+		const worker = new Worker(program, {
+			workerData,
+			execArgv: ['--enable-source-maps'],
+			resourceLimits: { maxYoungGenerationSizeMb: 64 },
+		});
 		worker.on('message', (result: SeedResult) => {
 			if (ran(result)) void worker.terminate();
 		});

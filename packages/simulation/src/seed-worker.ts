@@ -8,5 +8,8 @@ export interface SeedWork {
 	readonly keepsTrace: boolean;
 }
 
+// The calls of a storm fail by the thousand, and nobody reads where: a failing seed is run again with its trace.
+if (!(workerData as SeedWork).keepsTrace) Error.stackTraceLimit = 0;
+
 const { seeds, keepsTrace } = workerData as SeedWork;
 for (const seed of seeds) parentPort?.postMessage(await runSeed(seed, { keepsTrace }));

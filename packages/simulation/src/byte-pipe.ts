@@ -1,6 +1,7 @@
 import type { EventOwner, Scheduler, SimEvent } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
+import { systemError } from './system-error.ts';
 
 /** How the way between two processes is; the world changes it while it runs. */
 export interface LinkQuality {
@@ -243,9 +244,4 @@ export class BytePipe {
 		this.#waiting = undefined;
 		waiting.done();
 	}
-}
-
-/** An error as the kernel's look in Node. */
-export function systemError(code: string, syscall: string): NodeJS.ErrnoException {
-	return Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
 }

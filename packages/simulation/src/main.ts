@@ -29,7 +29,7 @@ const { values } = parseArgs({
 		trace: { type: 'boolean', default: false },
 		mutants: { type: 'boolean', default: false },
 		quick: { type: 'boolean', default: false },
-		name: { type: 'string' },
+		name: { type: 'string', multiple: true, default: [] },
 		root: { type: 'string', default: process.cwd() },
 		help: { type: 'boolean', default: false },
 	},
@@ -99,7 +99,7 @@ async function mutants(): Promise<void> {
 		jobs: count('jobs', values.jobs),
 		seedsMax: count('seeds', values.seeds ?? String(MUTANT_SEEDS_MAX)),
 		isQuick: values.quick,
-		name: values.name,
+		names: values.name,
 		tried: ({ mutant, found, seeds }) => {
 			const by =
 				found === undefined ? 'NOT FOUND' : `${found.violation?.invariant}: ${found.violation?.message.slice(0, 160)}`;

@@ -17,21 +17,21 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'protocol/src/in-flight-ring.ts',
 		find: 'if (entry === undefined || this.#ids[slot] !== id) return undefined;',
 		replace: 'if (entry === undefined) return undefined;',
-		seed: 1,
+		seed: 6,
 	},
 	{
 		name: 'a busy slot is overwritten when the ids come round to it',
 		file: 'protocol/src/in-flight-ring.ts',
 		find: 'while (this.#entries[slot] !== undefined) {',
 		replace: 'while (false) {',
-		seed: 1,
+		seed: 2,
 	},
 	{
 		name: 'deadlines are not armed when a call is sent',
 		file: 'client/src/request-channel.ts',
 		find: '		this.#deadlines.arm(call.deadlineMs);\n		this.#port.write(line);',
 		replace: '		this.#port.write(line);',
-		seed: 1,
+		seed: 2,
 	},
 	{
 		name: 'after a sweep the next deadline is not armed',
@@ -66,7 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'client/src/connection.ts',
 		find: "if (session === this.#current) this.#dispatch('goaway');",
 		replace: '',
-		seed: 1,
+		seed: 2,
 	},
 	{
 		name: 'nothing is subscribed to again after a reconnect',
@@ -94,7 +94,7 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'client/src/subscriptions.ts',
 		find: '		if (ageMs <= maxAgeMs) return known;\n		const { noun }',
 		replace: '		if (ageMs >= 0) return known;\n		const { noun }',
-		seed: 1,
+		seed: 2,
 	},
 	{
 		name: 'a half-open connection is never found: a missed ping does not count',
@@ -108,7 +108,7 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'client/src/sidecar-registrar.ts',
 		find: '		this.#sessions++;\n		this.#registerAgain();',
 		replace: '		this.#sessions++;',
-		seed: 1,
+		seed: 2,
 	},
 	{
 		name: 'the index is kept after an error',
@@ -172,6 +172,20 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'sidecar/src/server/requests.ts',
 		find: 'if (this.#waiting.get(id) !== controller) return;',
 		replace: '',
+		seed: 1,
+	},
+	{
+		name: 'what a restarted sidecar is refused is given up for ever (a real one, mended)',
+		file: 'client/src/sidecar-registrar.ts',
+		find: "if (data.state === 'deregistered' && data.error !== null) {",
+		replace: 'if (false) {',
+		seed: 1,
+	},
+	{
+		name: 'CLOSED is told as INTERNAL (a real one, mended)',
+		file: 'sidecar/src/server/requests.ts',
+		find: "error.code === 'CLOSED' ?",
+		replace: 'false ?',
 		seed: 1,
 	},
 	{

@@ -1,10 +1,11 @@
 import type { Duplex } from 'node:stream';
 
-import { BytePipe, type LinkQuality, systemError } from './byte-pipe.ts';
+import { BytePipe, type LinkQuality } from './byte-pipe.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SimSocket } from './sim-socket.ts';
+import { systemError } from './system-error.ts';
 
 /** Told of one connection, from its first byte to its end. */
 export interface ConnectionTap {

@@ -17,12 +17,6 @@ export interface RegisteredInstance {
 	heardAtMs: number;
 }
 
-/** What a query is answered with. */
-export interface RegistryAnswer<V> {
-	readonly version: ItemVersion<V>;
-	readonly index: number;
-}
-
 /** How services look in a world. */
 export interface RegistryShape {
 	readonly services: number;
@@ -43,7 +37,6 @@ export class SimRegistry {
 	readonly services: Map<string, RegistryItem<readonly ServiceInstance[]>> = new Map();
 	readonly keys: Map<string, RegistryItem<readonly KeyEntry[]>> = new Map();
 	readonly registered: Map<string, RegisteredInstance> = new Map();
-	/** Nothing of this service at all, as the registry lies about it. */
 	readonly #scheduler: Scheduler;
 	readonly #random: SeededRandom;
 	readonly #shape: RegistryShape;

@@ -1,7 +1,9 @@
 import { Duplex } from 'node:stream';
 
-import { type BytePipe, type PipeReader, systemError } from './byte-pipe.ts';
+import type { BytePipe, PipeReader } from './byte-pipe.ts';
 import type { SimProcess } from './sim-process.ts';
+
+import { systemError } from './system-error.ts';
 
 /** What Node 20 has; newer ones hold more, and a run must not depend on that. */
 const HIGH_WATER_MARK = 16_384;

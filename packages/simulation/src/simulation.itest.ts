@@ -54,8 +54,8 @@ describe('the simulation', () => {
 	it(
 		'a planted bug is found, and by its recorded seed alone',
 		async () => {
-			const name = 'a call is settled twice';
-			const [outcome] = await tryMutants({ root, jobs: 1, seedsMax: 0, isQuick: true, name, tried: () => undefined });
+			const names = ['a call is settled twice'];
+			const [outcome] = await tryMutants({ root, jobs: 1, seedsMax: 0, isQuick: true, names, tried: () => undefined });
 			expect(outcome?.found?.violation?.invariant).toBe('settles once and in time');
 		},
 		PATIENCE_MS,

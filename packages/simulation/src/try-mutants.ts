@@ -21,16 +21,16 @@ export interface TryMutantsOptions {
 	readonly seedsMax: number;
 	/** The recorded seeds alone: quick, and enough to see that each is still found. */
 	readonly isQuick: boolean;
-	/** Only bugs whose name holds this. */
-	readonly name: string | undefined;
+	/** Only bugs whose name holds one of these texts; with none, all. */
+	readonly names: readonly string[];
 	readonly tried: (outcome: MutantOutcome) => void;
 }
 
 /** Plants each bug and runs seeds until one finds it. */
 export async function tryMutants(options: TryMutantsOptions): Promise<MutantOutcome[]> {
-	const { jobs, name } = options;
+	const { jobs, names } = options;
 	const left = MUTANTS.map((mutant, number) => ({ mutant, number })).filter(
-		({ mutant }) => name === undefined || mutant.name.includes(name),
+		({ mutant }) => names.length === 0 || names.some((name) => mutant.name.includes(name)),
 	);
 	const outcomes: MutantOutcome[] = [];
 	const work = async (): Promise<void> => {

@@ -2,10 +2,10 @@ import type { GetServiceOptions, LookupOptions } from '@spock/client';
 import { type ErrorCode, queryKey, type ServiceQuery } from '@spock/protocol';
 
 import type { AnswerContext } from './answer-checks.ts';
+import { mayFail } from './expected-error.ts';
+import { RegistrationWork } from './registration-work.ts';
 import type { SimClient } from './sim-client.ts';
 
-/** What waiting or trying again may mend: any call may be told so while something is broken. */
-const MENDABLE: ReadonlySet<ErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'OVERLOADED', 'UNAVAILABLE', 'NOT_READY']);
 /** A ping may carry this many characters: several of them fill a buffer. */
 const PAYLOAD_MAX = 6000;
 
@@ -18,6 +18,7 @@ export class Workload {
 
 	constructor(client: SimClient) {
 		this.#client = client;
+		const registrations = new RegistrationWork(client);
 		this.#actions = [
 			[30, () => this.#getService()],
 			[12, () => this.#getServiceWith()],
@@ -30,9 +31,9 @@ export class Workload {
 			[1, () => this.#status()],
 			[2, () => this.#explain()],
 			[3, () => this.#watch()],
-			[3, () => this.#register()],
-			[3, () => this.#report()],
-			[1, () => this.#deregister()],
+			[3, () => registrations.register()],
+			[3, () => registrations.report()],
+			[1, () => registrations.deregister()],
 		];
 		this.#weights = this.#actions.reduce((sum, [weight]) => sum + weight, 0);
 	}
@@ -235,62 +236,6 @@ export class Workload {
 		else this.#client.watch(this.#query());
 	}
 
-	#register(): void {
-		const { random, book, claimed, diplomat, options, process } = this.#client;
-		if (claimed.size >= 3) return;
-		const port = random.between(20_000, 20_999);
-		const id = `app-${process.id}-${port}`;
-		if (claimed.has(id)) return;
-		book.call(
-			{
-				what: `register ${id}`,
-				timeoutMs: options.timeoutMs,
-				answered: (registration) => {
-					claimed.set(id, { id, port, status: 'passing', reports: 0, registration });
-				},
-				mayFail: (code) => this.#mayFail(code),
-			},
-			() => diplomat.register({ service: 'app', id, host: '10.0.0.1', port }),
-		);
-	}
-
-	#report(): void {
-		const { random, book, claimed, options } = this.#client;
-		const one = random.pick([...claimed.values()]);
-		if (one === undefined) return;
-		const status = random.pick(['passing', 'warning', 'critical'] as const);
-		const report = ++one.reports;
-		one.status = undefined;
-		book.call(
-			{
-				what: `report ${one.id} ${status}`,
-				timeoutMs: options.timeoutMs,
-				answered: () => {
-					// One that was made later counts, whatever came of it.
-					if (report === one.reports) one.status = status;
-				},
-				mayFail: (code) => code === 'NO_SUCH_SERVICE' || this.#mayFail(code),
-			},
-			() => one.registration.report(status),
-		);
-	}
-
-	#deregister(): void {
-		const { random, book, claimed, options } = this.#client;
-		const one = random.pick([...claimed.values()]);
-		if (one === undefined) return;
-		claimed.delete(one.id);
-		book.call(
-			{
-				what: `deregister ${one.id}`,
-				timeoutMs: options.timeoutMs,
-				answered: () => undefined,
-				mayFail: (code) => this.#mayFail(code),
-			},
-			() => one.registration.drain(),
-		);
-	}
-
 	/** A signal that sometimes aborts before the deadline. */
 	#signal(timeoutMs: number): { signal: AbortSignal | undefined; isAborted: () => boolean } {
 		const { random, process } = this.#client;
@@ -307,7 +252,8 @@ export class Workload {
 	}
 
 	#context({ maxAgeMs, fresh = false }: LookupOptions): AnswerContext {
-		return { maxAgeMs, isConnected: true, isFresh: fresh };
+		if (fresh || maxAgeMs !== undefined) return { maxAgeMs, isConnected: true, isFresh: fresh };
+		return this.#here();
 	}
 
 	#nobody(query: ServiceQuery): boolean {
@@ -315,9 +261,6 @@ export class Workload {
 	}
 
 	#mayFail(code: ErrorCode, isAborted: () => boolean = () => false): boolean {
-		if (MENDABLE.has(code)) return true;
-		if (code === 'CLOSED') return this.#client.isEnding;
-		if (code === 'ABORTED') return isAborted();
-		return code === 'ACL_DENIED' && this.#client.world.registry.modesSeen.has('denies');
+		return mayFail(this.#client, code, isAborted);
 	}
 }

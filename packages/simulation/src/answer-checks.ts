@@ -153,6 +153,9 @@ export class AnswerChecks {
 		const liveMs = WAIT_MS * (17 / 16) + QUERY_MS + this.#silenceMs + transitMs;
 		if (claim.isLive) {
 			if (trueAgeMs > liveMs) this.#world.fail('ages are true', `${says}: it cannot be live`);
+			const failingMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
+			if (isFresh && failingMs > transitMs)
+				this.#world.fail('ages are true', `${says}: the registry fails for ${failingMs} ms`);
 			if (!isConnected) this.#world.fail('ages are true', `${says}: it cannot be live without a connection`);
 		} else if (claim.ageMs < trueAgeMs - (isFresh ? transitMs : liveMs)) this.#world.fail('ages are true', says);
 		if (!claim.isLive && claim.ageMs < lostForMs - ROUNDING_MS) {

@@ -7,6 +7,8 @@ interface Known {
 	hasInstances: boolean;
 	/** Since when it hears "nothing" without a word to the contrary, in virtual milliseconds. */
 	emptySinceMs: number | undefined;
+	/** Since when it hears nothing but failures. */
+	failingSinceMs: number | undefined;
 }
 
 /** What the registry has told one host: the only things that its sidecars, and the clients of those, may claim. */
@@ -58,6 +60,12 @@ export class AnswerLog {
 		return this.#empty.has(query);
 	}
 
+	/** For how long no process of this host can vouch for a query, in milliseconds. */
+	failingForMs(query: string): number {
+		const alive = [...this.#processes].filter(({ isAlive }) => isAlive);
+		return alive.length === 0 ? 0 : Math.min(...alive.map((log) => log.failingForMs(query)));
+	}
+
 	/** Whether a list without a healthy instance was told. */
 	mayBeIll(query: string): boolean {
 		return this.#ill.has(query);
@@ -103,6 +111,7 @@ export class ProcessLog {
 	told(query: string, answer: { version: number; count: number; healthy: number; isTrusted: boolean }): void {
 		const known = this.#of(query);
 		const { confirmed, saidEmpty, saidIll, now } = this.#options;
+		known.failingSinceMs = undefined;
 		if (answer.count > 0) {
 			confirmed(query, answer.version);
 			if (answer.healthy === 0) saidIll(query);
@@ -115,6 +124,17 @@ export class ProcessLog {
 		}
 	}
 
+	/** The registry could not answer. */
+	failed(query: string): void {
+		this.#of(query).failingSinceMs ??= this.#options.now();
+	}
+
+	/** How long it has heard nothing but failures, in milliseconds; 0 if it has not. */
+	failingForMs(query: string): number {
+		const { failingSinceMs } = this.#known.get(query) ?? {};
+		return failingSinceMs === undefined ? 0 : this.#options.now() - failingSinceMs;
+	}
+
 	/** Notes how long "nothing" has been said. */
 	look(query: string): void {
 		const { emptySinceMs } = this.#known.get(query) ?? {};
@@ -124,7 +144,7 @@ export class ProcessLog {
 	#of(query: string): Known {
 		let known = this.#known.get(query);
 		if (known === undefined) {
-			known = { watches: 0, hasInstances: false, emptySinceMs: undefined };
+			known = { watches: 0, hasInstances: false, emptySinceMs: undefined, failingSinceMs: undefined };
 			this.#known.set(query, known);
 		}
 		return known;

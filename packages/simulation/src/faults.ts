@@ -25,6 +25,15 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
 			return 'the index moves back';
 		},
 	],
+	[
+		3,
+		(world, random) => {
+			const count = random.between(3, 12);
+			for (let change = 0; change < count; change++)
+				world.later(random.unit() * 40, () => world.context.registry.changeOne());
+			return `${count} changes at once`;
+		},
+	],
 	[3, (world) => `nothing is left of ${world.context.registry.emptyOne()}`],
 	[2, (world, random) => `${world.context.registry.forgetRegistered(random.unit())} registrations are forgotten`],
 	[
@@ -113,7 +122,7 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
 		(world, random) =>
 			onHost(world, (host) => {
 				host.stop();
-				world.later(random.between(10, 9000), () => host.resume());
+				world.later(random.between(10, 15_000), () => host.resume());
 				return 'SIGSTOP';
 			}),
 	],

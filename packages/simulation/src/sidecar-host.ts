@@ -57,6 +57,12 @@ export class SidecarHost {
 		return [...this.#running].map(({ process }) => process);
 	}
 
+	/** Since when none of its processes says a word, in virtual milliseconds; Infinity while one does. */
+	get silentSinceMs(): number {
+		if (this.#running.size === 0) return Number.POSITIVE_INFINITY;
+		return Math.max(...this.processes.map(({ stoppedSinceMs }) => stoppedSinceMs));
+	}
+
 	/** A new process at this address; one that serves it goes on with those it has. */
 	start(): void {
 		const world = this.#world;
@@ -69,7 +75,9 @@ export class SidecarHost {
 			random,
 			open: new Set(),
 		};
-		const backend = new SimBackend(link, this.log.process(process));
+		const backend = new SimBackend(link, this.log.process(process), (message) =>
+			world.fail('a watch asks anew', message),
+		);
 		const { emptyHoldMs, idleTtlMs, limits } = this.options;
 		const { clock } = process;
 		const source = new BackendSource({ backend, clock, emptyHoldMs, idleTtlMs });

@@ -28,9 +28,12 @@ export class SimBackend implements Backend {
 	readonly #link: RegistryLink;
 	readonly #log: ProcessLog;
 	readonly #loops = new Set<{ stop(): void }>();
+	readonly #broken: (message: string) => void;
 	#error: string | null = null;
 
-	constructor(link: RegistryLink, log: ProcessLog) {
+	/** `broken`: a watch asks for something that it may not ask for. */
+	constructor(link: RegistryLink, log: ProcessLog, broken: (message: string) => void) {
+		this.#broken = broken;
 		this.#link = link;
 		this.#log = log;
 		this.registrar = simRegistrar(link);
@@ -93,9 +96,17 @@ export class SimBackend implements Backend {
 	): BackendWatch {
 		const { process, random } = this.#link;
 		this.#log.watchStarted(name);
+		// After an error, and after an index that went back: a larger index than the registry's would block for a whole wait.
+		let mustAskAnew = false;
 		const loop = new WatchLoop<readonly T[]>({
 			fetch: async (index, signal) => {
-				const answer = await askRegistry(this.#link, { ...asked, index, signal });
+				if (mustAskAnew && index !== 0) this.#broken(`${name} is asked for with the index ${index} of before`);
+				mustAskAnew = true;
+				const answer = await askRegistry(this.#link, { ...asked, index, signal }).catch((error: unknown) => {
+					if (!signal.aborted) this.#log.failed(name);
+					throw error;
+				});
+				mustAskAnew = answer.index < index;
 				if (!signal.aborted) told(answer.value, answer.version);
 				return answer;
 			},

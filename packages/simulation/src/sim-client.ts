@@ -10,13 +10,15 @@ import type { SimProcess } from './sim-process.ts';
 import { Watcher } from './watcher.ts';
 import type { WorldContext } from './world-context.ts';
 
+/** A silent peer is found by the second ping that it misses; bytes on their way count as heard. */
+const HEARTBEATS = 4;
+const HEARD_MS = 1000;
+
 /** How the clients of one place are set up. */
 export interface ClientOptions
 	extends Pick<
 		DiplomatOptions,
-		| 'lookups'
 		| 'whileDisconnected'
-		| 'heartbeatMs'
 		| 'retryDelayMsMax'
 		| 'inFlightMax'
 		| 'waitingMax'
@@ -26,6 +28,7 @@ export interface ClientOptions
 		| 'stableMs'
 		| 'subscriptionsMax'
 	> {
+	readonly lookups: 'local' | 'remote';
 	readonly heartbeatMs: number;
 	readonly timeoutMs: number;
 	readonly inFlightMax: number;
@@ -133,6 +136,10 @@ export class SimClient {
 				'memory is bounded',
 				`${this.process.name} has ${inFlight} calls in flight and ${waiting} waiting`,
 			);
+		}
+		const silentMs = this.world.nowMs - Math.max(this.host.silentSinceMs, this.process.resumedAtMs);
+		if (this.isConnected && !this.isEnding && silentMs > this.options.heartbeatMs * HEARTBEATS + HEARD_MS) {
+			this.world.fail('silence is noticed', `${this.process.name} has heard nothing for ${silentMs} ms, and is ready`);
 		}
 		if (protocolFaults > 0)
 			this.world.fail('no fault escapes', `${this.process.name} met a protocol fault; ${lastError}`);

@@ -21,6 +21,8 @@ export class SimProcess implements EventOwner {
 	#isAlive = true;
 	#stoppedAtMs: number | undefined;
 	#stoppedMs = 0;
+	/** When it last went on, in virtual milliseconds. */
+	resumedAtMs = 0;
 
 	constructor(scheduler: Scheduler, id: number, name: string) {
 		this.id = id;
@@ -42,6 +44,11 @@ export class SimProcess implements EventOwner {
 
 	get isStopped(): boolean {
 		return this.#stoppedAtMs !== undefined;
+	}
+
+	/** Since when it is stopped, in virtual milliseconds; Infinity while it runs. */
+	get stoppedSinceMs(): number {
+		return this.#stoppedAtMs ?? Number.POSITIVE_INFINITY;
 	}
 
 	/** How long it has been stopped so far, in milliseconds: no deadline can be kept meanwhile. */
@@ -90,6 +97,7 @@ export class SimProcess implements EventOwner {
 		if (this.#stoppedAtMs === undefined) return;
 		this.#stoppedMs += this.#scheduler.nowMs - this.#stoppedAtMs;
 		this.#stoppedAtMs = undefined;
+		this.resumedAtMs = this.#scheduler.nowMs;
 		for (const event of this.#deferred.splice(0)) if (!event.isCancelled) this.#scheduler.again(event);
 	}
 

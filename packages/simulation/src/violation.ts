@@ -12,6 +12,8 @@ export const INVARIANTS = [
 	'memory is bounded',
 	'nothing leaks',
 	'goaway is heeded',
+	'silence is noticed',
+	'a watch asks anew',
 	'the life cycle ends',
 	'no fault escapes',
 	'errors are those that may come',

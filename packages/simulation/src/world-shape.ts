@@ -13,7 +13,7 @@ export interface WorldShape {
 	readonly faultMs: number;
 	readonly registry: RegistryShape;
 	readonly host: HostOptions;
-	readonly client: ClientOptions;
+	readonly client: Omit<ClientOptions, 'lookups'>;
 }
 
 /** Draws a world. */

@@ -160,7 +160,7 @@ export class World {
 		const host = this.#random.pick(this.hosts);
 		const options: ClientOptions = {
 			...this.shape.client,
-			...(this.#random.chance(0.25) && { lookups: 'remote' as const }),
+			lookups: this.#random.chance(0.25) ? 'remote' : 'local',
 			...(this.#random.chance(0.15) && { whileDisconnected: 'fail' as const }),
 		};
 		const client = new SimClient(this.context, host, `client ${++this.#clientNumber}`, options);

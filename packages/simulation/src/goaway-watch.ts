@@ -14,6 +14,8 @@ export class GoawayWatch {
 	/** Connections that are not closed. */
 	#open = 0;
 	#lostAtMs: number | undefined;
+	/** When the client last read something, in virtual milliseconds. */
+	tookAtMs = 0;
 
 	/** `mayStay`: it is ending, or has no use for another connection. */
 	constructor(world: WorldContext, process: SimProcess, retryDelayMsMax: number, mayStay: () => boolean) {
@@ -30,6 +32,10 @@ export class GoawayWatch {
 
 	dialled(): void {
 		this.#dials++;
+	}
+
+	took(): void {
+		this.tookAtMs = this.#world.nowMs;
 	}
 
 	opened(): void {

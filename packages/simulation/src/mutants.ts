@@ -87,7 +87,7 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'client/src/subscription.ts',
 		find: 'return Object.freeze({ ...snapshot, ageMs: this.#clock.now() - this.#verifiedAtMs });',
 		replace: 'return snapshot;',
-		seed: 1,
+		seed: 2,
 	},
 	{
 		name: 'maxAgeMs is taken for a wish: what is too old is not asked for again',
@@ -101,7 +101,7 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'client/src/heartbeat.ts',
 		find: 'if (this.#pinged) this.#missed++;',
 		replace: '',
-		seed: 1,
+		seed: 4,
 	},
 	{
 		name: 'what was registered is not registered again after a reconnect',
@@ -122,14 +122,14 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'discovery/src/blocking-index.ts',
 		find: 'if (returned < previous) return { index: 0, wentBack: true };',
 		replace: 'if (returned < previous) return { index: previous, wentBack: false };',
-		seed: 1,
+		seed: 2,
 	},
 	{
 		name: 'an empty answer is not held back',
 		file: 'discovery/src/cache-entry.ts',
 		find: 'if (answered.length > 0 || served.length === 0 || emptyHoldMs === 0) return false;',
 		replace: 'if (answered.length >= 0) return false;',
-		seed: 1,
+		seed: 6,
 	},
 	{
 		name: 'a registry that fails leaves the answer live',
@@ -137,7 +137,7 @@ export const MUTANTS: readonly Mutant[] = [
 		find: "		failed: ['stale', 'publish', 'reject waiters'],\n		restored: null,\n		idle: ['evicted', 'stop the watch'],\n		close: ['evicted', 'stop the watch', 'reject waiters'],\n	},\n	held: {",
 		replace:
 			"		failed: ['fresh', 'reject waiters'],\n		restored: null,\n		idle: ['evicted', 'stop the watch'],\n		close: ['evicted', 'stop the watch', 'reject waiters'],\n	},\n	held: {",
-		seed: 1,
+		seed: 3,
 	},
 	{
 		name: 'a timer is not cleared when the source closes',
@@ -151,7 +151,7 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'sidecar/src/server/subscriptions.ts',
 		find: '			this.#waiting.set(key, snapshot);\n',
 		replace: '',
-		seed: 1,
+		seed: 21,
 	},
 	{
 		name: 'the revision of a push is not compared',
@@ -165,14 +165,14 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'sidecar/src/server/connection.ts',
 		find: '		this.#requests.cancelAll();\n		this.#pushes.clear();\n		this.#alive?.abort();',
 		replace: '		this.#requests.cancelAll();\n		this.#alive?.abort();',
-		seed: 1,
+		seed: 4,
 	},
 	{
 		name: 'a request that was cancelled is answered',
 		file: 'sidecar/src/server/requests.ts',
 		find: 'if (this.#waiting.get(id) !== controller) return;',
 		replace: '',
-		seed: 1,
+		seed: 2,
 	},
 	{
 		name: 'what a restarted sidecar is refused is given up for ever (a real one, mended)',
@@ -193,6 +193,6 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'sidecar/src/lifecycle.ts',
 		find: "this.#deadlineTimer = clock.setTimeout(() => this.handle('drain deadline'), delayMs);",
 		replace: '',
-		seed: 1,
+		seed: 3,
 	},
 ];

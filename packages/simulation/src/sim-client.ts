@@ -10,7 +10,7 @@ import type { SimProcess } from './sim-process.ts';
 import { Watcher } from './watcher.ts';
 import type { WorldContext } from './world-context.ts';
 
-/** A silent peer is found by the second ping that it misses; bytes on their way count as heard. */
+/** A silent peer is found by the second ping that it misses. */
 const HEARTBEATS = 4;
 const HEARD_MS = 1000;
 
@@ -137,7 +137,7 @@ export class SimClient {
 				`${this.process.name} has ${inFlight} calls in flight and ${waiting} waiting`,
 			);
 		}
-		const silentMs = this.world.nowMs - Math.max(this.host.silentSinceMs, this.process.resumedAtMs);
+		const silentMs = this.world.nowMs - Math.max(this.host.silentSinceMs, this.process.resumedAtMs, this.wire.tookAtMs);
 		if (this.isConnected && !this.isEnding && silentMs > this.options.heartbeatMs * HEARTBEATS + HEARD_MS) {
 			this.world.fail('silence is noticed', `${this.process.name} has heard nothing for ${silentMs} ms, and is ready`);
 		}

@@ -22,6 +22,8 @@ export interface WireObserver {
 	readonly counts: WireCounts;
 	violated(violation: Violation): void;
 	opened(): void;
+	/** The client has read something. */
+	took(): void;
 	/** The client has read that it should leave. */
 	goaway(): void;
 	closed(): void;
@@ -56,6 +58,7 @@ export class WireMonitor implements ConnectionTap {
 	}
 
 	clientTook(bytes: Buffer): void {
+		this.#observer.took();
 		this.#takenBytes += bytes.length;
 		if (this.#takenBytes < this.#goawayEndsAt) return;
 		this.#goawayEndsAt = Number.POSITIVE_INFINITY;

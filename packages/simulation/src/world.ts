@@ -210,6 +210,7 @@ export class World {
 			counts: context.counts,
 			violated: (violation) => context.violated(violation),
 			opened: () => client?.wire.opened(),
+			took: () => client?.wire.took(),
 			goaway: () => client?.wire.goaway(),
 			closed: () => client?.wire.closed(),
 		});

@@ -138,7 +138,8 @@ export class SimClient {
 			);
 		}
 		const silentMs = this.world.nowMs - Math.max(this.host.silentSinceMs, this.process.resumedAtMs, this.wire.tookAtMs);
-		if (this.isConnected && !this.isEnding && silentMs > this.options.heartbeatMs * HEARTBEATS + HEARD_MS) {
+		const isRunning = !this.isEnding && !this.process.isStopped;
+		if (isRunning && this.isConnected && silentMs > this.options.heartbeatMs * HEARTBEATS + HEARD_MS) {
 			this.world.fail('silence is noticed', `${this.process.name} has heard nothing for ${silentMs} ms, and is ready`);
 		}
 		if (protocolFaults > 0)

@@ -120,6 +120,8 @@ export class BytePipe {
 	cut(): void {
 		this.#pieces.length = 0;
 		this.#held = 0;
+		// Also where this direction was ended before, and its end has not arrived.
+		this.#isClosed = false;
 		this.close('RST');
 		this.#refuseWriter();
 	}
@@ -219,6 +221,9 @@ export class BytePipe {
 		const bytes = (arrived.length === 1 ? (arrived[0] as Buffer) : Buffer.concat(arrived)).subarray(0, wanted);
 		this.#held -= wanted;
 		this.#takenBytes += wanted;
+		// A part of what was said may be all that its reader waits for.
+		const [oldest] = this.#said;
+		if (oldest !== undefined) this.#transited(this.#scheduler.nowMs - oldest.atMs);
 		while ((this.#said[0]?.endsAt ?? Number.POSITIVE_INFINITY) <= this.#takenBytes) {
 			this.#transited(this.#scheduler.nowMs - (this.#said.shift()?.atMs ?? 0));
 		}

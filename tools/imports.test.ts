@@ -15,6 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	testkit: ['protocol'],
 	bench: ['protocol', 'balancer', 'discovery', 'client', 'sidecar', 'testkit'],
 	fuzz: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
+	simulation: ['protocol', 'discovery', 'client', 'sidecar'],
 };
 const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
@@ -23,6 +24,7 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	client: [],
 	sidecar: ['commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
 	testkit: ['dns-packet'],
+	simulation: ['esbuild'],
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
 	fuzz: ['esbuild'],
 };
@@ -35,6 +37,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	testkit: ['.', './consul-cluster', './real-consul'],
 	bench: [],
 	fuzz: [],
+	simulation: [],
 };
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
 const IMPURE = /^node:(?!buffer$)/;

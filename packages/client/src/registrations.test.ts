@@ -117,6 +117,26 @@ describe('register', () => {
 		expect(sidecar.requestsOf('registerService')).toHaveLength(asked);
 		await diplomat.close();
 	});
+
+	it('one that the registry took once is not given up when it is refused to a sidecar that was restarted', async () => {
+		const script = { handle: registering as (request: RecordedRequest) => FakeAnswer | undefined };
+		const { diplomat, sidecar, clock } = await simulate({}, script);
+		const registration = await diplomat.register(barista);
+		sidecar.options = {
+			handle: (request) =>
+				request.func === 'registerService' ? { error: wireError('ACL_DENIED') } : registering(request),
+		};
+		sidecar.connection.drop();
+		await clock.advance(100);
+		// The new sidecar knows of no earlier success: for it, a first write was refused.
+		sidecar.connection.push('registration', reply({ state: 'deregistered', error: 'the token was replaced' }));
+		await settle();
+		expect(registration.state).toBe('pending');
+		sidecar.options = { handle: registering };
+		await clock.advance(10_000);
+		expect(registration.state).toBe('registered');
+		await diplomat.close();
+	});
 });
 
 describe('drain', () => {

@@ -97,6 +97,12 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		if (reply === undefined) return false;
 		const wanted = this.#wanted.get(reply.id);
 		if (wanted === undefined) return true;
+		if (reply.state === 'deregistered' && reply.error !== null) {
+			// Refused anew, by a sidecar that was restarted: what the registry took once it may take again. Only the app ends it.
+			this.#pending(wanted, reply.error);
+			this.#retry.schedule(undefined);
+			return true;
+		}
 		if (reply.state === 'deregistered') this.#wanted.delete(reply.id);
 		this.#tell(wanted, reply);
 		return true;

@@ -47,4 +47,5 @@ export { registrationSyncMachine } from './registration/registration-sync-machin
 export { Registrations } from './registration/registrations.ts';
 export type { RegistrationsOptions } from './registration/registrations-options.ts';
 export type { SnapshotDiff } from './snapshot-diff.ts';
+export { type FetchAnswer, WatchLoop, type WatchLoopOptions } from './watch-loop.ts';
 export { watchMachine } from './watch-machine.ts';

@@ -8,6 +8,7 @@ export {
 } from './lifecycle-machine.ts';
 export type { ResolvedLimits, SidecarLimits } from './options.ts';
 export { AcceptedTokens, type TokenCheck } from './server/accepted-tokens.ts';
+export type { Listener } from './server/listener.ts';
 export type { TlsFailure, TlsListen, TlsListenSecrets } from './server/tls-server.ts';
 export {
 	createSidecar,

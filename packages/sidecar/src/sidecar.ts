@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 import type { Registrations } from '@spock/discovery';
 import {
@@ -15,7 +15,7 @@ import {
 	type SupervisionStatus,
 	type WatchStatus,
 } from '@spock/protocol';
-import { Backoff, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
+import { Backoff, type Clock, type Random, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import { explainHandler } from './handlers/explain.ts';
@@ -37,7 +37,7 @@ import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './option
 import type { TokenCheck } from './server/accepted-tokens.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
-import { type Listener, listen } from './server/listener.ts';
+import { type Listen, type Listener, listen } from './server/listener.ts';
 import { RequestMemo } from './server/request-memo.ts';
 import type { TlsFailure, TlsListen, TlsServerOptions } from './server/tls-server.ts';
 import type { SidecarObserver } from './sidecar-observer.ts';
@@ -91,13 +91,17 @@ export interface SidecarOptions {
 	/** Who keeps this process running, for status. Default: nobody. */
 	readonly supervision?: SupervisionStatus;
 	/** Binds an address. Default: a socket of this process. */
-	readonly listener?: typeof listen;
+	readonly listener?: Listen;
 	/** Told what happens, to count and log it. */
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
 	/** Runs a callback once every socket was looked at again. For simulations; default: `setImmediate`. */
 	readonly defer?: (callback: () => void) => void;
+	/** Uniform numbers in [0, 1), for jitter and picks. Default `Math.random`. */
+	readonly random?: Random;
+	/** Names this process; differs for every one. Default: a random UUID. */
+	readonly instance?: string;
 }
 
 /** A sidecar in this process. */
@@ -145,7 +149,7 @@ export function createSidecar(options: SidecarOptions): Sidecar {
 }
 
 class SpockSidecar implements Sidecar {
-	readonly instance: string = randomUUID();
+	readonly instance: string;
 	readonly ended: Promise<0 | 1>;
 	readonly limits: ResolvedLimits;
 	readonly #options: SidecarOptions;
@@ -156,7 +160,7 @@ class SpockSidecar implements Sidecar {
 	/** Ends the binding, when the process shall end before it is bound. */
 	readonly #bindingAbort = new AbortController();
 	readonly #startedAtMs: number;
-	readonly #probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX });
+	readonly #probeBackoff: Backoff;
 	readonly #listeners: Listener[] = [];
 	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
 	#answered: SnapshotSource | undefined;
@@ -166,8 +170,10 @@ class SpockSidecar implements Sidecar {
 	#emptied: (() => void) | undefined;
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
-		const { source, registrations, observer = {}, clock = systemClock, defer } = options;
+		const { source, registrations, observer = {}, clock = systemClock, defer, random = Math.random } = options;
 		this.limits = limits;
+		this.instance = options.instance ?? randomUUID();
+		this.#probeBackoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX, random });
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
@@ -183,7 +189,7 @@ class SpockSidecar implements Sidecar {
 		const dispatcher = new Dispatcher({
 			hello: helloHandler(SIDECAR_VERSION, this.instance, { frameBytesMax, inFlightMax }),
 			ping: pingHandler,
-			getService: getServiceHandler(source, policy),
+			getService: getServiceHandler(source, policy, random),
 			getInstances: getInstancesHandler(source),
 			listServices: listServicesHandler(source),
 			watchService: watchServiceHandler,
@@ -356,7 +362,7 @@ class SpockSidecar implements Sidecar {
 
 	#placeOf({ address, tokens, tls, ...options }: SidecarListen): ListenPlace {
 		const { backlog } = this.limits;
-		const accept = (socket: Socket): void => this.#registry.add(socket, tokens);
+		const accept = (socket: Duplex): void => this.#registry.add(socket, tokens);
 		return { address, options: { ...options, ...(tls && { tls: this.#tlsOptions(tls) }), backlog, accept } };
 	}
 

@@ -1,3 +1,4 @@
+import { SpockError } from '@spock/protocol';
 import { settle, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -75,6 +76,17 @@ describe('requests', () => {
 			error: { code: 'INTERNAL' },
 		});
 		expect(await client.ask(2, 'ping', 1)).toEqual({ id: 2, data: 1 });
+	});
+
+	it('what this sidecar has closed is UNAVAILABLE to its caller: the next one may know', async () => {
+		await using running = await run();
+		await using client = await running.open();
+		running.source.failure = new SpockError('CLOSED', 'the registrations were closed');
+		expect(await client.ask(1, 'listServices')).toMatchObject({
+			id: 1,
+			error: { code: 'UNAVAILABLE', message: 'the sidecar is shutting down', retryable: true },
+		});
+		expect(running.faults).toEqual([]);
 	});
 
 	it('an answer longer than a frame may be is a failure of that request alone', async () => {

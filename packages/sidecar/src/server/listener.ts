@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
@@ -8,7 +9,7 @@ import { createTlsServer, type TlsServerOptions } from './tls-server.ts';
 import { listenUnix } from './unix-listener.ts';
 
 /** Options of {@link listen}. */
-export interface ListenOptions {
+export interface ListenOptions<S extends Duplex = Socket> {
 	/** Permissions of the socket. Default 0o660: owner and group. */
 	readonly socketMode?: number;
 	/** Makes the socket's directory, for this user alone, and refuses one that others may change. Default false. */
@@ -26,7 +27,7 @@ export interface ListenOptions {
 	readonly beside?: boolean;
 	/** Leaves what comes unread, for whoever the socket is given to. Default false. */
 	readonly pauseOnConnect?: boolean;
-	readonly accept: (socket: Socket) => void;
+	readonly accept: (socket: S) => void;
 }
 
 /** A bound address. */
@@ -38,6 +39,9 @@ export interface Listener {
 	/** What a take-over needs; a unix domain socket alone has it. */
 	readonly place?: PublicPlace;
 }
+
+/** Binds one address, and gives every connection to `accept`; see {@link listen}. */
+export type Listen = (address: SocketAddress, options: ListenOptions<Duplex>) => Promise<Listener>;
 
 /** The public name of a unix domain socket, which one process can take from another. */
 export interface PublicPlace {

@@ -212,7 +212,10 @@ export class Requests {
 		const { observer, clock } = this.#context;
 		const error = SpockError.from(reason);
 		if (error.code === 'INTERNAL') observer.fault?.(func, reason);
-		const wire = error.toWire();
+		// What this sidecar has closed, the next one has open: CLOSED is a client's own word, and would be told as INTERNAL.
+		const answered =
+			error.code === 'CLOSED' ? new SpockError('UNAVAILABLE', 'the sidecar is shutting down', { cause: error }) : error;
+		const wire = answered.toWire();
 		this.fail(id, wire);
 		observer.answered?.(func, wire.code, clock.now() - startedMs, 1);
 	}

@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream';
+
 import {
 	type FuncData,
 	type FuncName,
@@ -9,7 +11,7 @@ import {
 import type { Clock } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
-import type { Listener, ListenOptions } from '../server/listener.ts';
+import type { Listen, Listener, ListenOptions } from '../server/listener.ts';
 import type { SidecarSource } from '../sidecar.ts';
 import { untilFree } from './until-free.ts';
 import { warmUp } from './warm-up.ts';
@@ -50,13 +52,13 @@ export interface TakeOverOptions {
 /** An address to listen at, and how. */
 export interface ListenPlace {
 	readonly address: SocketAddress;
-	readonly options: ListenOptions;
+	readonly options: ListenOptions<Duplex>;
 }
 
 /** What a take-over works with. */
 export interface TakeOverContext extends TakeOverOptions {
 	readonly places: readonly ListenPlace[];
-	readonly listen: (address: SocketAddress, options: ListenOptions) => Promise<Listener>;
+	readonly listen: Listen;
 	readonly source: SidecarSource;
 	readonly clock: Clock;
 	/** Aborts when the process shall end: up to the moment the place is taken nothing has changed then. */

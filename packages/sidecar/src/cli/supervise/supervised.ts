@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 
 import type { SupervisionStatus } from '@spock/protocol';
 
-import type { Listener, ListenOptions, listen } from '../../server/listener.ts';
+import type { Listen, Listener } from '../../server/listener.ts';
 import { createTlsServer } from '../../server/tls-server.ts';
 import { CommandError, EXIT } from '../exit-codes.ts';
 import type { Listening, Question, ToSupervisor, ToWorker } from './worker-messages.ts';
@@ -52,10 +52,7 @@ export class Supervised {
 	}
 
 	/** As `listen` of a process of its own; the socket is the supervisor's. */
-	readonly listen: typeof listen = async (
-		address,
-		{ accept: take, tls, ...options }: ListenOptions,
-	): Promise<Listener> => {
+	readonly listen: Listen = async (address, { accept: take, tls, ...options }): Promise<Listener> => {
 		// The supervisor passes on bytes: keys and certificates stay in the worker.
 		const secure = tls && (await createTlsServer({ ...tls, accept: take }));
 		const accept =

@@ -1,0 +1,125 @@
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+
+import { bundle } from './bundle.ts';
+import type { SeedResult } from './run-seed.ts';
+import { runSeeds } from './run-seeds.ts';
+import { readSeeds } from './seeds-file.ts';
+import { addTo, describeTotals, noTotals } from './totals.ts';
+import { mutantTable, tryMutants } from './try-mutants.ts';
+
+const USAGE = `pnpm sim                         the seeds that ever failed, and 100 more
+pnpm sim --seeds N [--from S]    the seeds that ever failed, and N more, from S on
+pnpm sim --seed N [--trace]      one seed, and what happened in it
+pnpm sim --mutants [--quick]     plants every bug of the list; it must be found  [--name TEXT] [--seeds N]
+  --jobs J                       threads at once; default: one for each core
+`;
+const SEEDS = 100;
+/** Seeds that a planted bug may take until it is found. */
+const MUTANT_SEEDS_MAX = 400;
+/** Lines of a trace that are shown with a failure. */
+const TAIL_LINES = 40;
+
+const { values } = parseArgs({
+	options: {
+		seeds: { type: 'string' },
+		from: { type: 'string', default: '1' },
+		seed: { type: 'string' },
+		jobs: { type: 'string', default: String(availableParallelism()) },
+		trace: { type: 'boolean', default: false },
+		mutants: { type: 'boolean', default: false },
+		quick: { type: 'boolean', default: false },
+		name: { type: 'string', multiple: true, default: [] },
+		root: { type: 'string', default: process.cwd() },
+		help: { type: 'boolean', default: false },
+	},
+});
+const { root } = values;
+
+if (values.help) print(USAGE);
+else if (values.mutants) await mutants();
+else if (values.seed !== undefined) await one(count('seed', values.seed));
+else await many();
+
+async function many(): Promise<void> {
+	const startedMs = performance.now();
+	const program = await bundle(root, 'product');
+	const [from, seeds] = [count('from', values.from), count('seeds', values.seeds ?? String(SEEDS))];
+	const kept = readSeeds(root).map(({ seed }) => seed);
+	const others = Array.from({ length: seeds }, (_, at) => from + at).filter((seed) => !kept.includes(seed));
+	const totals = noTotals();
+	const failed: SeedResult[] = [];
+	await runSeeds([...kept, ...others], {
+		program,
+		jobs: count('jobs', values.jobs),
+		ran: (result) => {
+			addTo(totals, result);
+			if (result.violation === undefined) return false;
+			failed.push(result);
+			print(`seed ${result.seed}: ${result.violation.invariant}: ${result.violation.message}\n`);
+			return false;
+		},
+	});
+	print(`${describeTotals(totals, performance.now() - startedMs)}\n`);
+	const [first] = failed;
+	if (first === undefined) return;
+	await show(program, first.seed);
+	process.exitCode = 1;
+}
+
+async function one(seed: number): Promise<void> {
+	const program = await bundle(root, 'product');
+	await show(program, seed);
+}
+
+/** Runs one seed and prints what happened in it, the whole tail with `--trace`. */
+async function show(program: string, seed: number): Promise<void> {
+	await runSeeds([seed], {
+		program,
+		jobs: 1,
+		keepsTrace: true,
+		ran: ({ tail, violation, events, hash, virtualMs, counts }) => {
+			const lines = values.trace ? tail : violation === undefined ? [] : tail.slice(-TAIL_LINES);
+			if (lines.length > 0) print(`${lines.join('\n')}\n`);
+			print(`seed ${seed}: ${events} events, ${virtualMs} virtual ms, trace ${hash}, ${JSON.stringify(counts)}\n`);
+			if (violation === undefined) print('every promise was kept\n');
+			else {
+				print(`${violation.invariant}: ${violation.message}\nAgain: pnpm sim --seed ${seed} --trace\n`);
+				process.exitCode = 1;
+			}
+			return false;
+		},
+	});
+}
+
+async function mutants(): Promise<void> {
+	const startedMs = performance.now();
+	const outcomes = await tryMutants({
+		root,
+		jobs: count('jobs', values.jobs),
+		seedsMax: count('seeds', values.seeds ?? String(MUTANT_SEEDS_MAX)),
+		isQuick: values.quick,
+		names: values.name,
+		tried: ({ mutant, found, seeds }) => {
+			const by =
+				found === undefined ? 'NOT FOUND' : `${found.violation?.invariant}: ${found.violation?.message.slice(0, 160)}`;
+			print(`${mutant.name}: ${by} (${seeds} seeds, the last one ${found?.seed ?? 'in vain'})\n`);
+		},
+	});
+	print(`\n${mutantTable(outcomes)}\n\n`);
+	const missed = outcomes.filter(({ found }) => found === undefined);
+	print(
+		`${outcomes.length - missed.length} of ${outcomes.length} found, ${((performance.now() - startedMs) / 1000).toFixed(1)} s\n`,
+	);
+	if (missed.length > 0) process.exitCode = 1;
+}
+
+function count(name: string, text: string): number {
+	const value = Number(text);
+	if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`--${name} must be a whole number, not ${text}`);
+	return value;
+}
+
+function print(text: string): void {
+	process.stdout.write(text);
+}

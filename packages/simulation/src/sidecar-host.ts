@@ -1,0 +1,222 @@
+import { BackendSource, Registrations } from '@spock/discovery';
+import { createSidecar, type Sidecar, type SidecarLimits } from '@spock/sidecar';
+
+import { AnswerLog } from './answer-log.ts';
+import type { RegistryLink } from './registry-query.ts';
+import { SimBackend } from './sim-backend.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { WorldContext } from './world-context.ts';
+
+/** After a request to end, a sidecar has ended by its drain deadline and this, in milliseconds. */
+const LAST_MS = 4000;
+
+/** Until every socket was looked at again, in milliseconds. */
+const TURN_MS = 0.05;
+
+/** How the sidecars of one host are set up. */
+export interface HostOptions {
+	readonly emptyHoldMs: number;
+	readonly idleTtlMs: number;
+	readonly limits: SidecarLimits;
+}
+
+/** One process of a sidecar, from its start to its end. */
+interface Running {
+	readonly process: SimProcess;
+	readonly sidecar: Sidecar;
+	readonly source: BackendSource;
+	readonly link: RegistryLink;
+	endsByMs: number;
+	stoppedMsBefore: number;
+}
+
+/** The place of a sidecar: one address, and one process after the other that serves it. */
+export class SidecarHost {
+	readonly address: string;
+	readonly log: AnswerLog;
+	readonly options: HostOptions;
+	readonly #world: WorldContext;
+	readonly #running = new Set<Running>();
+	#current: Running | undefined;
+	#instances = 0;
+
+	readonly #exited: () => void;
+
+	/** `exited`: the process that served the address has ended by itself. */
+	constructor(world: WorldContext, number: number, options: HostOptions, exited: () => void) {
+		this.#exited = exited;
+		this.address = `/sim/sidecar-${number}.sock`;
+		this.options = options;
+		this.#world = world;
+		this.log = new AnswerLog(() => world.nowMs, options.emptyHoldMs);
+	}
+
+	get isUp(): boolean {
+		return this.#current?.process.isAlive === true;
+	}
+
+	/** Processes that have not ended. */
+	get processes(): readonly SimProcess[] {
+		return [...this.#running].map(({ process }) => process);
+	}
+
+	/** Since when none of its processes says a word, in virtual milliseconds; Infinity while one does. */
+	get silentSinceMs(): number {
+		if (this.#running.size === 0) return Number.POSITIVE_INFINITY;
+		return Math.max(...this.processes.map(({ stoppedSinceMs }) => stoppedSinceMs));
+	}
+
+	/** A new process at this address; one that serves it goes on with those it has. */
+	start(): void {
+		const world = this.#world;
+		const process = world.process(`sidecar ${this.address}`);
+		const random = world.random.fork();
+		const link: RegistryLink = {
+			registry: world.registry,
+			scheduler: world.scheduler,
+			process,
+			random,
+			open: new Set(),
+		};
+		const backend = new SimBackend(link, this.log.process(process), (message) =>
+			world.fail('a watch asks anew', message),
+		);
+		const { emptyHoldMs, idleTtlMs, limits } = this.options;
+		const { clock } = process;
+		const source = new BackendSource({ backend, clock, emptyHoldMs, idleTtlMs });
+		const registrations = new Registrations({
+			registrar: backend.registrar,
+			owner: this.address,
+			clock,
+			random: random.unit,
+			reconnectGraceMs: 8000,
+		});
+		const sidecar = createSidecar({
+			source,
+			registrations,
+			listen: [{ address: { path: this.address } }],
+			limits,
+			clock,
+			random: random.unit,
+			instance: `sidecar-${this.address}-${++this.#instances}`,
+			defer: (callback) => void process.schedule(TURN_MS, 'turn of the event loop', callback),
+			listener: (_address, { accept }) => {
+				const close = world.network.listen(this.address, { owner: process, accept });
+				return Promise.resolve({
+					address: this.address,
+					close: () => {
+						close();
+						return Promise.resolve();
+					},
+				});
+			},
+			observer: {
+				fault: (func, cause) =>
+					world.fail('no fault escapes', `${func} failed with ${String((cause as Error)?.stack)}`),
+			},
+		});
+		const running: Running = { process, sidecar, source, link, endsByMs: Number.POSITIVE_INFINITY, stoppedMsBefore: 0 };
+		this.#running.add(running);
+		this.#current = running;
+		void sidecar.start();
+		void sidecar.ended.then((exitCode) => this.#ended(running, exitCode));
+	}
+
+	/** SIGKILL; nothing is at the address until the next start. */
+	kill(): void {
+		for (const running of this.#running) running.process.kill();
+		this.#running.clear();
+		this.#current = undefined;
+	}
+
+	/** SIGTERM. */
+	terminate(): void {
+		const current = this.#current;
+		if (current !== undefined) this.#terminate(current);
+	}
+
+	/** A new process takes the address over, and the old one is asked to end. */
+	handOver(): void {
+		const before = this.#current;
+		this.start();
+		if (before !== undefined) this.#terminate(before);
+	}
+
+	stop(): void {
+		for (const { process } of this.#running) process.stop();
+	}
+
+	resume(): void {
+		for (const { process } of this.#running) process.resume();
+	}
+
+	/** Looks at what must always hold. */
+	audit(): void {
+		const { nowMs } = this.#world;
+		const { drainTimeoutMs = 25_000 } = this.options.limits;
+		for (const { process, sidecar, endsByMs, stoppedMsBefore } of this.#running) {
+			if (nowMs > endsByMs + process.stoppedMs - stoppedMsBefore) {
+				const { phase } = sidecar.status();
+				this.#world.fail(
+					'the life cycle ends',
+					`${process.name} is ${phase} ${drainTimeoutMs} ms after SIGTERM and more`,
+				);
+			}
+		}
+	}
+
+	/** After every client has left, and time for idle questions to end: nobody is known to it any more. */
+	auditIdle(): void {
+		for (const { sidecar, source, process } of this.#running) {
+			const { connections, subscriptions, inFlight } = sidecar.gauges();
+			if (connections + subscriptions + inFlight > 0) {
+				this.#world.fail('nothing leaks', `${process.name}: ${JSON.stringify(sidecar.gauges())} with no client`);
+			}
+			for (const { service, readers } of source.watches()) {
+				if (readers > 0)
+					this.#world.fail('nothing leaks', `${process.name}: ${readers} readers of ${service} are left`);
+			}
+			for (const { key, readers } of source.keyWatches()) {
+				if (readers > 0) this.#world.fail('nothing leaks', `${process.name}: ${readers} readers of ${key} are left`);
+			}
+			const questions = source.watches().length + source.keyWatches().length;
+			if (questions > 0) this.#world.fail('nothing leaks', `${process.name}: ${questions} questions are still watched`);
+		}
+	}
+
+	/** At the very end. */
+	auditEnd(): void {
+		for (const { process, sidecar } of this.#running) {
+			this.#world.fail('the life cycle ends', `${process.name} has not ended: ${sidecar.status().phase}`);
+		}
+	}
+
+	#terminate(running: Running): void {
+		const { graceMs = 1000, drainTimeoutMs = 25_000 } = this.options.limits;
+		running.sidecar.terminate();
+		running.endsByMs = Math.min(running.endsByMs, this.#world.nowMs + graceMs + drainTimeoutMs + LAST_MS);
+		running.stoppedMsBefore = running.process.stoppedMs;
+	}
+
+	#ended(running: Running, exitCode: 0 | 1): void {
+		const { process, link } = running;
+		if (!this.#running.delete(running)) return;
+		if (this.#current === running) {
+			this.#current = undefined;
+			this.#exited();
+		}
+		// Asked twice it goes at once, whatever it holds.
+		const isClean = exitCode === 0;
+		// What the process does in the turn of its end belongs to it still.
+		this.#world.scheduler.schedule(0.001, 'process exits', undefined, () => {
+			if (isClean && process.timers > 0)
+				this.#world.fail(
+					'nothing leaks',
+					`${process.name} has ended with ${process.timers} timers ${process.describeTimers()}`,
+				);
+			if (isClean && link.open.size > 0)
+				this.#world.fail('nothing leaks', `${process.name} has ended with ${link.open.size} queries`);
+			process.kill();
+		});
+	}
+}

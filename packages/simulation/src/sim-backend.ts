@@ -1,0 +1,138 @@
+import { type Backend, type BackendObserver, type BackendWatch, type Registrar, WatchLoop } from '@spock/discovery';
+import {
+	type BackendStatus,
+	type CallOptions,
+	isAskedFor,
+	isServing,
+	type KeyEntry,
+	type KeyQuery,
+	queryKey,
+	type ServiceInstance,
+	type ServiceListEntry,
+	type ServiceQuery,
+} from '@spock/protocol';
+
+import type { ProcessLog } from './answer-log.ts';
+import { type Asked, askRegistry, type RegistryLink } from './registry-query.ts';
+import { simRegistrar } from './sim-registrar.ts';
+
+/** The query of a key in an {@link ProcessLog}; a service's own has no such first character. */
+export function keyName(key: string): string {
+	return `=${key}`;
+}
+
+/** A registry's port as Consul's looks: a blocking watch for each query, by the real loop. */
+export class SimBackend implements Backend {
+	readonly name = 'simulated';
+	readonly registrar: Registrar;
+	readonly #link: RegistryLink;
+	readonly #log: ProcessLog;
+	readonly #loops = new Set<{ stop(): void }>();
+	readonly #broken: (message: string) => void;
+	#error: string | null = null;
+
+	/** `broken`: a watch asks for something that it may not ask for. */
+	constructor(link: RegistryLink, log: ProcessLog, broken: (message: string) => void) {
+		this.#broken = broken;
+		this.#link = link;
+		this.#log = log;
+		this.registrar = simRegistrar(link);
+	}
+
+	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
+		const item = this.#link.registry.services.get(query.service);
+		const name = queryKey(query);
+		let last: { all: readonly ServiceInstance[]; asked: readonly ServiceInstance[] } | undefined;
+		return this.#watch<ServiceInstance>(
+			name,
+			{
+				item,
+				// The same answer is the same object, as the real backend has it.
+				select: (all) => {
+					if (query.tags === undefined) return all;
+					if (last?.all !== all) last = { all, asked: Object.freeze(all.filter((one) => isAskedFor(query, one))) };
+					return last.asked;
+				},
+			},
+			observer,
+			(value, version) => {
+				const healthy = value.filter(isServing).length;
+				this.#log.told(name, { version, count: value.length, healthy, isTrusted: false });
+			},
+		);
+	}
+
+	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
+		const item = this.#link.registry.keys.get(query.key);
+		const name = keyName(query.key);
+		return this.#watch<KeyEntry>(name, { item, select: (all) => all }, observer, (value, version) =>
+			this.#log.told(name, { version, count: value.length, healthy: 1, isTrusted: true }),
+		);
+	}
+
+	async list(_query: object, options: CallOptions = {}): Promise<readonly ServiceListEntry[]> {
+		const { registry } = this.#link;
+		await askRegistry(this.#link, { item: undefined, index: 0, signal: options.signal, select: () => [] });
+		return registry.serviceNames.map((name) => ({ name, tags: [] }));
+	}
+
+	status(): BackendStatus {
+		const state = this.#error === null ? 'up' : 'down';
+		return { name: this.name, state, addresses: [], error: this.#error, lastSuccessAgeMs: null };
+	}
+
+	close(): Promise<void> {
+		for (const loop of this.#loops) loop.stop();
+		this.#loops.clear();
+		for (const close of [...this.#link.open]) close();
+		return Promise.resolve();
+	}
+
+	#watch<T>(
+		name: string,
+		asked: Asked<readonly T[]>,
+		observer: BackendObserver<readonly T[]>,
+		told: (value: readonly T[], version: number) => void,
+	): BackendWatch {
+		const { process, random } = this.#link;
+		this.#log.watchStarted(name);
+		// After an error, and after an index that went back: a larger index than the registry's would block for a whole wait.
+		let mustAskAnew = false;
+		const loop = new WatchLoop<readonly T[]>({
+			fetch: async (index, signal) => {
+				if (mustAskAnew && index !== 0) this.#broken(`${name} is asked for with the index ${index} of before`);
+				mustAskAnew = true;
+				const answer = await askRegistry(this.#link, { ...asked, index, signal }).catch((error: unknown) => {
+					if (!signal.aborted) this.#log.failed(name);
+					throw error;
+				});
+				mustAskAnew = answer.index < index;
+				if (!signal.aborted) told(answer.value, answer.version);
+				return answer;
+			},
+			isSame: (before, after) => before === after,
+			answered: (value, meta) => {
+				this.#error = null;
+				observer.answered(value, meta);
+			},
+			failed: (error) => {
+				this.#error = error.message;
+				observer.failed(error);
+			},
+			clock: process.clock,
+			random: random.unit,
+		});
+		this.#loops.add(loop);
+		loop.start();
+		let isStopped = false;
+		return {
+			stop: () => {
+				if (isStopped) return;
+				isStopped = true;
+				this.#loops.delete(loop);
+				loop.stop();
+				this.#log.watchStopped(name);
+			},
+		};
+	}
+}

@@ -1,0 +1,164 @@
+import { createDiplomat, type Diplomat, type DiplomatOptions, type Registration } from '@spock/client';
+import { queryKey, type ServiceQuery } from '@spock/protocol';
+
+import { AnswerChecks } from './answer-checks.ts';
+import { CallBook } from './call-book.ts';
+import { GoawayWatch } from './goaway-watch.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { SidecarHost } from './sidecar-host.ts';
+import type { SimProcess } from './sim-process.ts';
+import { Watcher } from './watcher.ts';
+import type { WorldContext } from './world-context.ts';
+
+/** A silent peer is found by the second ping that it misses. */
+const HEARTBEATS = 4;
+const HEARD_MS = 1000;
+
+/** How the clients of one place are set up. */
+export interface ClientOptions
+	extends Pick<
+		DiplomatOptions,
+		| 'whileDisconnected'
+		| 'retryDelayMsMax'
+		| 'inFlightMax'
+		| 'waitingMax'
+		| 'pendingOutputBytesMax'
+		| 'timeoutMs'
+		| 'policy'
+		| 'stableMs'
+		| 'subscriptionsMax'
+	> {
+	readonly lookups: 'local' | 'remote';
+	readonly heartbeatMs: number;
+	readonly timeoutMs: number;
+	readonly inFlightMax: number;
+	readonly waitingMax: number;
+}
+
+/** What an app has registered, and what it was told of it. */
+export interface Claimed {
+	readonly id: string;
+	readonly port: number;
+	/** What was reported and acknowledged last; undefined while that is not sure. */
+	status: string | undefined;
+	/** Reports so far. */
+	reports: number;
+	readonly registration: Registration;
+}
+
+/** One app with a real client in it, and what it knows. */
+export class SimClient {
+	readonly world: WorldContext;
+	readonly host: SidecarHost;
+	readonly options: ClientOptions;
+	readonly process: SimProcess;
+	readonly random: SeededRandom;
+	readonly diplomat: Diplomat;
+	readonly checks: AnswerChecks;
+	readonly book: CallBook;
+	readonly wire: GoawayWatch;
+	/** Queries of which a plain lookup has succeeded: they go on succeeding. */
+	readonly known: Map<string, ServiceQuery> = new Map();
+	readonly knownKeys: Set<string> = new Set();
+	readonly watchers: Set<Watcher> = new Set();
+	readonly claimed: Map<string, Claimed> = new Map();
+	isEnding = false;
+	#closingByMs = Number.POSITIVE_INFINITY;
+	#isClosed = false;
+
+	constructor(world: WorldContext, host: SidecarHost, name: string, options: ClientOptions) {
+		this.world = world;
+		this.host = host;
+		this.options = options;
+		this.process = world.process(name);
+		this.random = world.random.fork();
+		this.checks = new AnswerChecks(world, [host.log], options.heartbeatMs);
+		this.book = new CallBook(world, this.process);
+		const { retryDelayMsMax = 1000 } = options;
+		this.wire = new GoawayWatch(world, this.process, retryDelayMsMax, () => this.isEnding || !this.isConnected);
+		this.diplomat = createDiplomat({
+			...options,
+			path: host.address,
+			clock: this.process.clock,
+			random: this.random.unit,
+			transport: (_address, receive) => {
+				this.wire.dialled();
+				return world.network.connect(this.process, host.address, receive);
+			},
+		});
+		void this.diplomat.closed.then(({ reason, error }) => {
+			this.#isClosed = true;
+			this.process.schedule(0.001, 'nothing is left of it', () => {
+				const { timers } = this.process;
+				const where = this.process.describeTimers();
+				if (timers > 0) world.fail('nothing leaks', `${name} has closed with ${timers} timers ${where}`);
+			});
+			if (!this.isEnding) world.fail('no fault escapes', `${name} ended by itself: ${reason} ${String(error)}`);
+		});
+	}
+
+	get isConnected(): boolean {
+		const { state } = this.diplomat.status();
+		return state === 'ready' || state === 'draining';
+	}
+
+	watch(query: ServiceQuery): void {
+		this.watchers.add(new Watcher(this, query));
+	}
+
+	knows(query: ServiceQuery): void {
+		this.known.set(queryKey(query), query);
+	}
+
+	/** Ends as an app does: `drain` waits for calls, `close` does not. */
+	end(how: 'drain' | 'close'): void {
+		this.isEnding = true;
+		const before = this.process.stoppedMs;
+		const boundMs = how === 'close' ? 1000 : this.options.timeoutMs * 2 + 1000;
+		this.#closingByMs = Math.min(this.#closingByMs, this.world.nowMs + boundMs - before);
+		void this.diplomat[how]();
+	}
+
+	/** SIGKILL. */
+	kill(): void {
+		this.isEnding = true;
+		this.process.kill();
+	}
+
+	/** Looks at what must always hold. */
+	audit(): void {
+		if (!this.process.isAlive) return;
+		this.book.audit();
+		const { inFlight, waiting, protocolFaults, lastError } = this.diplomat.status();
+		const { inFlightMax, waitingMax } = this.options;
+		if (inFlight > inFlightMax * 2 || waiting > waitingMax) {
+			this.world.fail(
+				'memory is bounded',
+				`${this.process.name} has ${inFlight} calls in flight and ${waiting} waiting`,
+			);
+		}
+		const silentMs = this.world.nowMs - Math.max(this.host.silentSinceMs, this.process.resumedAtMs, this.wire.tookAtMs);
+		const isRunning = !this.isEnding && !this.process.isStopped;
+		if (isRunning && this.isConnected && silentMs > this.options.heartbeatMs * HEARTBEATS + HEARD_MS) {
+			this.world.fail('silence is noticed', `${this.process.name} has heard nothing for ${silentMs} ms, and is ready`);
+		}
+		if (protocolFaults > 0)
+			this.world.fail('no fault escapes', `${this.process.name} met a protocol fault; ${lastError}`);
+		if (!this.#isClosed && this.world.nowMs > this.#closingByMs + this.process.stoppedMs) {
+			this.world.fail('settles once and in time', `${this.process.name} has not closed`);
+		}
+	}
+
+	/** After its end: nothing is left of it. */
+	auditEnd(): void {
+		if (!this.process.isAlive) return;
+		this.book.auditEnd();
+		const { inFlight, waiting, subscriptions } = this.diplomat.status();
+		if (!this.#isClosed) this.world.fail('settles once and in time', `${this.process.name} has not closed`);
+		if (inFlight + waiting + subscriptions + this.process.timers > 0) {
+			const left = JSON.stringify({ inFlight, waiting, subscriptions, timers: this.process.timers });
+			this.world.fail('nothing leaks', `${this.process.name} has closed and holds ${left}`);
+		}
+		this.process.kill();
+	}
+}

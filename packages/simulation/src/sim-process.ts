@@ -1,0 +1,128 @@
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+import type { EventOwner, Scheduler, SimEvent } from './scheduler.ts';
+
+/** Milliseconds since 1970 at the start of every run. */
+export const WALL_EPOCH_MS = 1_700_000_000_000;
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/**
+ * One simulated operating-system process: its clock, its timers, its life. Dead, nothing that was its own happens any more;
+ * stopped, everything waits until it goes on.
+ */
+export class SimProcess implements EventOwner {
+	readonly id: number;
+	readonly name: string;
+	readonly clock: Clock;
+	readonly #scheduler: Scheduler;
+	readonly #timers = new Set<SimTimer>();
+	readonly #deferred: SimEvent[] = [];
+	readonly #atExit = new Set<() => void>();
+	#isAlive = true;
+	#stoppedAtMs: number | undefined;
+	#stoppedMs = 0;
+	/** When it last went on, in virtual milliseconds. */
+	resumedAtMs = 0;
+
+	constructor(scheduler: Scheduler, id: number, name: string) {
+		this.id = id;
+		this.name = name;
+		this.#scheduler = scheduler;
+		// Of no use between processes, and it looks like it.
+		const epochMs = id * 1000.125;
+		this.clock = Object.freeze({
+			now: () => epochMs + scheduler.nowMs,
+			wallNow: () => WALL_EPOCH_MS + scheduler.nowMs,
+			setTimeout: (callback: () => void, delayMs: number) => this.#setTimeout(callback, delayMs),
+			clearTimeout: (timer: TimerHandle | undefined) => this.#clearTimeout(timer as SimTimer | undefined),
+		});
+	}
+
+	get isAlive(): boolean {
+		return this.#isAlive;
+	}
+
+	get isStopped(): boolean {
+		return this.#stoppedAtMs !== undefined;
+	}
+
+	/** Since when it is stopped, in virtual milliseconds; Infinity while it runs. */
+	get stoppedSinceMs(): number {
+		return this.#stoppedAtMs ?? Number.POSITIVE_INFINITY;
+	}
+
+	/** How long it has been stopped so far, in milliseconds: no deadline can be kept meanwhile. */
+	get stoppedMs(): number {
+		return this.#stoppedMs + (this.#stoppedAtMs === undefined ? 0 : this.#scheduler.nowMs - this.#stoppedAtMs);
+	}
+
+	/** Timers that are armed. */
+	get timers(): number {
+		return this.#timers.size;
+	}
+
+	/** Where they were armed, for people; only while a trace is kept. */
+	describeTimers(): string {
+		return [...this.#timers].map(({ madeAt = '' }) => madeAt).join('\n');
+	}
+
+	/** Something of this process is due. */
+	schedule(delayMs: number, kind: string, run: () => void): SimEvent {
+		return this.#scheduler.schedule(delayMs, kind, this, run);
+	}
+
+	/** Called when it dies, as the kernel closes what a process had open. Gives a function that takes it back. */
+	atExit(callback: () => void): () => void {
+		this.#atExit.add(callback);
+		return () => this.#atExit.delete(callback);
+	}
+
+	/** SIGKILL. */
+	kill(): void {
+		if (!this.#isAlive) return;
+		this.#isAlive = false;
+		this.#deferred.length = 0;
+		this.#timers.clear();
+		for (const callback of [...this.#atExit]) callback();
+		this.#atExit.clear();
+	}
+
+	/** SIGSTOP. */
+	stop(): void {
+		if (this.#isAlive) this.#stoppedAtMs ??= this.#scheduler.nowMs;
+	}
+
+	/** SIGCONT. */
+	resume(): void {
+		if (this.#stoppedAtMs === undefined) return;
+		this.#stoppedMs += this.#scheduler.nowMs - this.#stoppedAtMs;
+		this.#stoppedAtMs = undefined;
+		this.resumedAtMs = this.#scheduler.nowMs;
+		for (const event of this.#deferred.splice(0)) if (!event.isCancelled) this.#scheduler.again(event);
+	}
+
+	defer(event: SimEvent): void {
+		this.#deferred.push(event);
+	}
+
+	#setTimeout(callback: () => void, delayMs: number): TimerHandle {
+		// As Node has it: whole milliseconds, one at least, counted from the last whole one, so that a timer may be early by a part.
+		const isUsual = delayMs >= 1 && delayMs <= TIMER_MS_MAX;
+		const dueMs = Math.floor(this.#scheduler.nowMs) + (isUsual ? Math.trunc(delayMs) : 1);
+		const event: SimTimer = this.#scheduler.at(dueMs, 'timer', this, () => {
+			this.#timers.delete(event);
+			callback();
+		});
+		this.#timers.add(event);
+		if (this.#scheduler.trace.keepsLines) event.madeAt = new Error('made').stack;
+		return event;
+	}
+
+	#clearTimeout(timer: SimTimer | undefined): void {
+		if (timer === undefined) return;
+		this.#timers.delete(timer);
+		this.#scheduler.cancel(timer);
+	}
+}
+
+type SimTimer = SimEvent & TimerHandle & { madeAt?: string | undefined };

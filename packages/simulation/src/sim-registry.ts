@@ -1,0 +1,169 @@
+import type { KeyEntry, ServiceInstance } from '@spock/protocol';
+
+import { type ItemVersion, RegistryItem } from './registry-item.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { SeededRandom } from './seeded-random.ts';
+
+/** How the registry behaves now. `lies empty`: it answers everything with nothing, as without a token under default deny. */
+export type RegistryMode = 'well' | 'hangs' | 'answers 500' | 'refuses' | 'denies' | 'lies empty';
+
+/** An instance that an app registered through a sidecar. */
+export interface RegisteredInstance {
+	readonly service: string;
+	readonly port: number;
+	readonly owner: string;
+	status: string;
+	/** When a report came last. */
+	heardAtMs: number;
+}
+
+/** How services look in a world. */
+export interface RegistryShape {
+	readonly services: number;
+	readonly keys: number;
+	readonly instancesMax: number;
+	/** Characters of metadata of each instance: large ones make pushes that do not fit into a buffer. */
+	readonly metaLength: number;
+}
+
+const TAGS = ['blue', 'green', 'canary'];
+
+/** The registry of one world, and the whole truth about it. */
+export class SimRegistry {
+	mode: RegistryMode = 'well';
+	/** How long a way takes, in milliseconds. */
+	latencyMsMin = 0.2;
+	latencyMsMax = 4;
+	readonly services: Map<string, RegistryItem<readonly ServiceInstance[]>> = new Map();
+	readonly keys: Map<string, RegistryItem<readonly KeyEntry[]>> = new Map();
+	readonly registered: Map<string, RegisteredInstance> = new Map();
+	readonly #scheduler: Scheduler;
+	readonly #random: SeededRandom;
+	readonly #shape: RegistryShape;
+	#numbers = 0;
+	#index = 100;
+	/** Modes that ever were: what a caller may have been told. */
+	readonly modesSeen: Set<RegistryMode> = new Set(['well']);
+
+	constructor(scheduler: Scheduler, random: SeededRandom, shape: RegistryShape) {
+		this.#scheduler = scheduler;
+		this.#random = random;
+		this.#shape = shape;
+		for (let number = 0; number < shape.services; number++) {
+			const name = `svc-${number}`;
+			this.services.set(
+				name,
+				new RegistryItem(
+					name,
+					this.#version((at) => this.#instances(name, at)),
+				),
+			);
+		}
+		for (let number = 0; number < shape.keys; number++) {
+			const key = `config/${number}`;
+			this.keys.set(
+				key,
+				new RegistryItem(
+					key,
+					this.#version((at) => this.#entry(key, at)),
+				),
+			);
+		}
+	}
+
+	get serviceNames(): string[] {
+		return [...this.services.keys()];
+	}
+
+	get keyNames(): string[] {
+		return [...this.keys.keys()];
+	}
+
+	/** Time on the way, to or from it. */
+	latencyMs(): number {
+		return this.latencyMsMin + this.#random.unit() * (this.latencyMsMax - this.latencyMsMin);
+	}
+
+	/** Other instances for a service, or another value for a key. */
+	changeOne(): string {
+		const name = this.#random.pick([...this.serviceNames, ...this.keyNames]);
+		const service = this.services.get(name);
+		service?.change(
+			this.#version((at) => this.#instances(name, at)),
+			++this.#index,
+		);
+		this.keys.get(name)?.change(
+			this.#version((at) => this.#entry(name, at)),
+			++this.#index,
+		);
+		return name;
+	}
+
+	/** Nothing is left of a service, and that is true. */
+	emptyOne(): string {
+		const name = this.#random.pick(this.serviceNames);
+		this.services.get(name)?.change(
+			this.#version(() => Object.freeze([])),
+			++this.#index,
+		);
+		return name;
+	}
+
+	/** A restored server: every index is lower, and a service may be as it was long ago. */
+	moveIndexBack(): void {
+		this.#index = Math.max(1, Math.floor(this.#index * this.#random.unit()));
+		for (const item of [...this.services.values(), ...this.keys.values()]) {
+			item.index = Math.max(1, Math.min(item.index, this.#random.between(1, this.#index)));
+		}
+	}
+
+	setMode(mode: RegistryMode): void {
+		this.mode = mode;
+		this.modesSeen.add(mode);
+		for (const item of [...this.services.values(), ...this.keys.values()]) item.wake();
+	}
+
+	/** Forgets what was registered, as an agent that lost its state does. */
+	forgetRegistered(chance: number): number {
+		let count = 0;
+		for (const id of [...this.registered.keys()]) {
+			if (!this.#random.chance(chance)) continue;
+			this.registered.delete(id);
+			count++;
+		}
+		return count;
+	}
+
+	#version<V>(make: (number: number) => V): ItemVersion<V> {
+		const number = ++this.#numbers;
+		return { number, value: make(number), fromMs: this.#scheduler.nowMs };
+	}
+
+	/** Every instance says whose it is, and of which state: an answer that reaches somebody else is seen by looking at it. */
+	#instances(service: string, version: number): readonly ServiceInstance[] {
+		const { instancesMax, metaLength } = this.#shape;
+		const count = this.#random.between(1, instancesMax);
+		const areAllIll = this.#random.chance(0.04);
+		const instances = Array.from({ length: count }, (_, at): ServiceInstance => {
+			const status = areAllIll || (at > 0 && this.#random.chance(0.2)) ? 'critical' : 'passing';
+			const tags = TAGS.filter(() => this.#random.chance(0.5));
+			return Object.freeze({
+				instance: `node/${service}-${String(at).padStart(2, '0')}`,
+				host: `v${version}.i${at}.${service}`,
+				port: 10_000 + at,
+				weight: this.#random.between(1, 5),
+				status,
+				tags: Object.freeze(tags),
+				meta: Object.freeze({ version: String(version), ...(metaLength > 0 && { fill: 'ü'.repeat(metaLength) }) }),
+				zone: null,
+				datacenter: null,
+			});
+		});
+		return Object.freeze(instances);
+	}
+
+	#entry(key: string, version: number): readonly KeyEntry[] {
+		if (this.#random.chance(0.1)) return Object.freeze([]);
+		return Object.freeze([Object.freeze({ key, value: `${key}@${version}` })]);
+	}
+}

@@ -1,0 +1,218 @@
+import { breakSomething } from './faults.ts';
+import type { SimEvent } from './scheduler.ts';
+import { Scheduler } from './scheduler.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { SidecarHost } from './sidecar-host.ts';
+import { type ClientOptions, SimClient } from './sim-client.ts';
+import { SimNetwork } from './sim-network.ts';
+import { SimRegistry } from './sim-registry.ts';
+import type { Trace } from './trace.ts';
+import { WireMonitor } from './wire-monitor.ts';
+import { Workload } from './workload.ts';
+import { WorldContext } from './world-context.ts';
+import { drawShape, type WorldShape } from './world-shape.ts';
+
+/** What must always hold is looked at this often, in virtual milliseconds. */
+const AUDIT_MS = 250;
+
+/** One world: a registry, sidecars, apps, and what befalls them. */
+export class World {
+	readonly context: WorldContext;
+	readonly shape: WorldShape;
+	readonly hosts: SidecarHost[] = [];
+	readonly clients: SimClient[] = [];
+	readonly #random: SeededRandom;
+	/** Clients that were asked to end, until they have. */
+	readonly #ending = new Set<SimClient>();
+	readonly #workloads = new Map<SimClient, Workload>();
+	/** What ends a fault: done at once when calm is wanted. */
+	readonly #mends = new Map<SimEvent, () => void>();
+	#clientNumber = 0;
+	#isCalm = true;
+	#isOver = false;
+
+	constructor(seed: number, trace: Trace) {
+		this.#random = new SeededRandom(seed);
+		const scheduler = new Scheduler(trace);
+		const context = new WorldContext(scheduler, this.#random.fork());
+		this.context = context;
+		this.shape = drawShape(this.#random.fork());
+		context.network = new SimNetwork(scheduler, this.#random.fork(), (client) => this.#tap(client.id));
+		context.registry = new SimRegistry(scheduler, this.#random.fork(), this.shape.registry);
+		for (let number = 0; number < this.shape.hosts; number++) {
+			const host: SidecarHost = new SidecarHost(context, number, this.shape.host, () => this.#exited(host));
+			this.hosts.push(host);
+			// An app may be there first.
+			this.later(this.#random.chance(0.5) ? 0 : this.#random.between(1, 3000), () => this.ensureUp(host));
+		}
+		for (let number = 0; number < this.shape.clients; number++) this.#addClient();
+		this.#auditLater();
+	}
+
+	/** Ends a fault after a while. */
+	later(delayMs: number, mend: () => void): void {
+		const event = this.context.scheduler.schedule(delayMs, 'mend', undefined, () => {
+			this.#mends.delete(event);
+			mend();
+		});
+		this.#mends.set(event, mend);
+	}
+
+	ensureUp(host: SidecarHost): void {
+		if (!host.isUp) host.start();
+	}
+
+	/** An app ends, and another takes its place. */
+	replace(client: SimClient, how: 'kill' | 'drain' | 'close'): string {
+		const at = this.clients.indexOf(client);
+		if (at >= 0) this.clients.splice(at, 1);
+		this.#workloads.delete(client);
+		if (how === 'kill') client.kill();
+		else {
+			client.end(how);
+			this.#ending.add(client);
+		}
+		this.#addClient();
+		return how;
+	}
+
+	/** A time in which things break. */
+	async storm(durationMs: number): Promise<void> {
+		this.#isCalm = false;
+		this.#breakLater();
+		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
+	}
+
+	/** Everything is mended, and stays so for long enough that everybody must know the truth. */
+	async calm(durationMs: number): Promise<void> {
+		this.#isCalm = true;
+		for (const [event, mend] of [...this.#mends]) {
+			this.context.scheduler.cancel(event);
+			this.#mends.delete(event);
+			mend();
+		}
+		for (const host of this.hosts) {
+			host.resume();
+			this.ensureUp(host);
+		}
+		for (const client of this.clients) client.process.resume();
+		for (const client of this.#ending) client.process.resume();
+		this.context.registry.setMode('well');
+		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
+	}
+
+	/** Looks all services up, and gives the answers time to come. */
+	async lookUpAll(): Promise<void> {
+		for (const workload of this.#workloads.values()) workload.lookUpAll();
+		await this.context.scheduler.runUntil(this.context.nowMs + 1000);
+	}
+
+	/** Ends the apps, then looks at what the sidecars still know of them, then ends those. */
+	async end(): Promise<void> {
+		const { scheduler } = this.context;
+		this.#isOver = true;
+		for (const client of this.clients.splice(0)) {
+			this.#workloads.delete(client);
+			client.end(this.#random.pick(['drain', 'close']));
+			this.#ending.add(client);
+		}
+		await scheduler.runUntil(this.context.nowMs + this.shape.client.timeoutMs * 2 + 5000);
+		for (const client of this.#ending) client.auditEnd();
+		this.#ending.clear();
+		await scheduler.runUntil(this.context.nowMs + this.shape.host.idleTtlMs * 2 + 20_000);
+		for (const host of this.hosts) host.auditIdle();
+		for (const host of this.hosts) host.terminate();
+		await scheduler.runUntil(this.context.nowMs + 30_000);
+		for (const host of this.hosts) host.auditEnd();
+		const { network, registry } = this.context;
+		const held = [...registry.services.values(), ...registry.keys.values()].reduce(
+			(sum, one) => sum + one.heldQueries,
+			0,
+		);
+		if (network.openSockets + held > 0) {
+			this.context.fail('nothing leaks', `at the end ${network.openSockets} sockets and ${held} held queries are left`);
+		}
+		// The audit itself is due for ever.
+		if (scheduler.fault !== undefined) throw scheduler.fault;
+		if (scheduler.pending > 2) {
+			this.context.fail('nothing leaks', `at the end this is still due: ${scheduler.describePending().join(', ')}`);
+			throw scheduler.fault;
+		}
+	}
+
+	/** Registered is what a living app wants, and nothing else. */
+	checkRegistry(): void {
+		const wanted = new Set(this.clients.flatMap(({ process, claimed }) => [`app-${process.id}-`, ...claimed.keys()]));
+		for (const id of this.context.registry.registered.keys()) {
+			const prefix = id.slice(0, id.lastIndexOf('-') + 1);
+			if (!wanted.has(id) && !wanted.has(prefix)) {
+				this.context.fail('nothing leaks', `${id} is still registered, and its app is gone`);
+			}
+		}
+	}
+
+	/** As the kubelet does it. */
+	#exited(host: SidecarHost): void {
+		if (!this.#isOver) this.later(this.context.random.between(10, 3000), () => this.ensureUp(host));
+	}
+
+	#addClient(): void {
+		const host = this.#random.pick(this.hosts);
+		const options: ClientOptions = {
+			...this.shape.client,
+			lookups: this.#random.chance(0.25) ? 'remote' : 'local',
+			...(this.#random.chance(0.15) && { whileDisconnected: 'fail' as const }),
+		};
+		const client = new SimClient(this.context, host, `client ${++this.#clientNumber}`, options);
+		this.clients.push(client);
+		const workload = new Workload(client);
+		this.#workloads.set(client, workload);
+		this.#stepLater(client, workload);
+	}
+
+	#stepLater(client: SimClient, workload: Workload): void {
+		const { stepMs } = this.shape;
+		const paceMs = this.#isCalm ? stepMs * 8 : stepMs;
+		client.process.schedule(client.random.unit() * 2 * paceMs, 'call', () => {
+			if (client.isEnding) return;
+			workload.step();
+			this.#stepLater(client, workload);
+		});
+	}
+
+	#breakLater(): void {
+		const { scheduler, counts, random } = this.context;
+		scheduler.schedule(random.unit() * 2 * this.shape.faultMs, 'fault', undefined, () => {
+			if (this.#isCalm) return;
+			if (random.chance(0.5)) this.context.registry.changeOne();
+			else {
+				counts.faults++;
+				const what = breakSomething(this, random);
+				this.context.say(() => `FAULT ${what}`);
+			}
+			this.#breakLater();
+		});
+	}
+
+	#auditLater(): void {
+		this.context.scheduler.schedule(AUDIT_MS, 'audit', undefined, () => {
+			for (const client of this.clients) client.audit();
+			for (const client of this.#ending) client.audit();
+			for (const host of this.hosts) host.audit();
+			this.#auditLater();
+		});
+	}
+
+	#tap(clientId: number): WireMonitor {
+		const { context } = this;
+		const client = [...this.clients, ...this.#ending].find(({ process }) => process.id === clientId);
+		return new WireMonitor({
+			counts: context.counts,
+			violated: (violation) => context.violated(violation),
+			opened: () => client?.wire.opened(),
+			took: () => client?.wire.took(),
+			goaway: () => client?.wire.goaway(),
+			closed: () => client?.wire.closed(),
+		});
+	}
+}

@@ -1,7 +1,15 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { type RunningProcess, runSidecar, startSidecar, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
+import {
+	makeAuthority,
+	type RunningProcess,
+	runSidecar,
+	startSidecar,
+	type TempSocket,
+	tempSocket,
+	waitFor,
+} from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { RawClient } from './raw-client.ts';
@@ -62,6 +70,29 @@ describe('sidecar start --supervise', () => {
 		expect(await process.stop('SIGTERM')).toMatchObject({ exitCode: 0, stderr: '' });
 		await waitFor('that all are gone', () => !pids.some(isAlive));
 		expect(readdirSync(place.directory)).toEqual(['services.json']);
+	});
+
+	it('TLS and tokens are the worker’s: the supervisor passes on bytes, also to the next worker', async () => {
+		await using place = await tempSocket();
+		const authority = makeAuthority();
+		const { cert, key } = authority.issue();
+		const file = (name: string, text: string): string => {
+			writeFileSync(join(place.directory, name), text);
+			return join(place.directory, name);
+		};
+		const token = file('token', 'a-token-of-some-length');
+		const tls = ['--tls-cert', file('cert.pem', cert), '--tls-key', file('key.pem', key), '--token-file', token];
+		await using process = await supervised(place, '--listen', 'tls://127.0.0.1:0', ...tls);
+		const port = await waitFor('the port', () => /tls:\/\/127\.0\.0\.1:(\d+)/.exec(process.stdout())?.[1]);
+		const target = ['get', 'barista', '--connect', `tls://127.0.0.1:${port}`, '--tls-ca', file('ca.pem', authority.ca)];
+		for (const crashes of [0, 1]) {
+			const pid = await worker(process, crashes);
+			await using admitted = runSidecar([...target, '--token-file', token]);
+			expect((await admitted.finished).stdout).toBe('1.2.3.4:8765\n');
+			await using denied = runSidecar(target);
+			expect((await denied.finished).stderr).toContain('ACL_DENIED');
+			if (crashes === 0) globalThis.process.kill(pid, 'SIGKILL');
+		}
 	});
 
 	it('a client that is served while it ends is served to its end; a second signal is passed on too', async () => {

@@ -5,6 +5,8 @@ import type { ConsulCall } from './consul-call.ts';
 /** A request is sent after this much silence, and up to a fifth later, so that many sidecars do not ask in step. */
 const PULSE_MS = 5000;
 const PULSE_JITTER = 0.2;
+/** A pulse that fails later than this, well after its deadline, says only that this process stood still: it is repeated. */
+const BEAT_MS_MAX = 4000;
 
 /** What an {@link AddressPulse} needs. */
 export interface AddressPulseOptions {
@@ -70,7 +72,9 @@ export class AddressPulse {
 
 	async #ask(): Promise<void> {
 		const beat = new AbortController();
+		const { clock } = this.#options;
 		const silentSinceMs = this.#heardAtMs;
+		const askedAtMs = clock.now();
 		this.#beat = beat;
 		const isThere = await this.#options.beat(beat.signal).then(
 			() => true,
@@ -80,7 +84,7 @@ export class AddressPulse {
 		this.#beat = undefined;
 		if (isThere) this.heard();
 		// An answer to another call while this one was on its way says as much.
-		else if (this.#heardAtMs === silentSinceMs) this.#endAll(silentSinceMs);
+		else if (this.#heardAtMs === silentSinceMs && clock.now() - askedAtMs < BEAT_MS_MAX) this.#endAll(silentSinceMs);
 		this.#arm();
 	}
 

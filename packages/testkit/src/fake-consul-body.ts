@@ -41,6 +41,7 @@ export function fakeBody(path: string, query: URLSearchParams, catalog: FakeCata
 		const there = [...services].filter(([, instances]) => instances.length > 0);
 		return Object.fromEntries(there.map(([name, instances]) => [name, tagsOf(instances)]));
 	}
+	if (path === '/v1/status/leader') return '127.0.0.1:8300';
 	return null;
 }
 

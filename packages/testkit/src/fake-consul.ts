@@ -34,6 +34,7 @@ export interface FakeConsulOptions {
 }
 
 const HEALTH = '/v1/health/service/';
+const PULSE = '/v1/agent/version';
 
 interface Held {
 	readonly index: number;
@@ -58,6 +59,10 @@ export async function startFakeConsul(options: FakeConsulOptions = {}): Promise<
 export class FakeConsul implements AsyncDisposable {
 	/** Every request so far. */
 	readonly requests: FakeConsulRequest[] = [];
+	/** Requests for the agent's version, which are no part of `requests` and meet no fault: they only ask whether it is there. */
+	pulses = 0;
+	/** How these are answered. */
+	pulseStatus = 200;
 	readonly #options: FakeConsulOptions;
 	readonly #clock: Clock;
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
@@ -205,6 +210,10 @@ export class FakeConsul implements AsyncDisposable {
 
 	#handle(request: IncomingMessage, response: ServerResponse): void {
 		const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake');
+		if (pathname === PULSE) {
+			this.#answerPulse(response);
+			return;
+		}
 		const token = request.headers['x-consul-token'];
 		this.requests.push({
 			path: pathname,
@@ -213,6 +222,14 @@ export class FakeConsul implements AsyncDisposable {
 		});
 		if (this.#unanswered === undefined) this.#serve(pathname, searchParams, response);
 		else this.#unanswered.push(() => this.#serve(pathname, searchParams, response));
+	}
+
+	#answerPulse(response: ServerResponse): void {
+		this.pulses++;
+		const answer = (): unknown =>
+			response.writeHead(this.pulseStatus, { 'content-type': 'application/json' }).end('{}');
+		if (this.#unanswered === undefined) answer();
+		else this.#unanswered.push(answer);
 	}
 
 	#serve(pathname: string, searchParams: URLSearchParams, response: ServerResponse): void {

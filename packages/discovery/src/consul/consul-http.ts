@@ -2,11 +2,14 @@ import { type BackendStatus, SpockError } from '@spock/protocol';
 import { type Clock, durationMsOption, integerOption, oneOfOption, systemClock } from '@spock/protocol/internal';
 
 import type { FetchAnswer } from '../watch-loop.ts';
+import { AddressChoice } from './address-choice.ts';
+import { AddressPulse } from './address-pulse.ts';
 import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from './consul-call.ts';
 import { type ConsulEndpoint, createEndpoints } from './consul-endpoints.ts';
 import { consulError, isConsulsAnswer } from './consul-error.ts';
 import { ConsulHealth } from './consul-health.ts';
 import { type ConsulConnectionOptions, DEFAULT_CONSUL_ADDRESS, DEFAULT_CONSUL_WAIT_MS } from './consul-options.ts';
+import { probeLeader, probePresence } from './consul-probe.ts';
 import type { ConsulCallOptions, ConsulQuestion } from './consul-question.ts';
 import { ConsulToken } from './consul-token.ts';
 import { TokenReplacement } from './token-replacement.ts';
@@ -36,12 +39,13 @@ export class ConsulHttp {
 	readonly #waitMs: number;
 	readonly #health: ConsulHealth;
 	readonly #endpoints: readonly ConsulEndpoint[];
+	readonly #pulses: ReadonlyMap<ConsulEndpoint, AddressPulse>;
+	readonly #choice: AddressChoice;
 	readonly #token: ConsulToken;
 	readonly #replacement: TokenReplacement;
 	/** Calls in flight: not more than the watches, and calls that somebody waits for. */
 	readonly #calls = new Set<ConsulCall>();
 	#closing: Promise<void> | undefined;
-	#preferred = 0;
 	#blocking = 0;
 
 	constructor(options: ConsulConnectionOptions = {}) {
@@ -52,10 +56,19 @@ export class ConsulHttp {
 		this.#health = new ConsulHealth(clock, options.onEvent);
 		this.#waitMs = integerOption('waitMs', waitMs, 1000, 600_000);
 		this.#endpoints = createEndpoints(addresses, { ...options, clock });
+		const { random } = options;
+		this.#pulses = new Map(
+			this.#endpoints.map((one) => {
+				const beat = (signal: AbortSignal): Promise<void> => probePresence(one, clock, signal);
+				return [one, new AddressPulse({ clock, random, beat })];
+			}),
+		);
+		const look = (): Promise<void> => probeLeader(this.#endpoints[0] as ConsulEndpoint, clock);
+		this.#choice = new AddressChoice({ clock, random, count: this.#endpoints.length, look });
 		this.#token = new ConsulToken({
 			...options,
 			clock,
-			random: options.random,
+			random,
 			onEvent: options.onEvent,
 			parameters: () => this.placeParameters(),
 			call: (question, callOptions) => this.call(question, callOptions),
@@ -152,6 +165,7 @@ export class ConsulHttp {
 
 	async #close(): Promise<void> {
 		this.#replacement.stop();
+		this.#choice.stop();
 		for (const call of [...this.#calls]) call.close();
 		await this.#token.close();
 		for (const endpoint of this.#endpoints) endpoint.close();
@@ -163,7 +177,7 @@ export class ConsulHttp {
 		signal: AbortSignal | undefined,
 	): Promise<T> {
 		const count = this.#endpoints.length;
-		const first = this.#preferred;
+		const first = this.#choice.number;
 		for (let attempt = 0; ; attempt++) {
 			const number = (first + attempt) % count;
 			const endpoint = this.#endpoints[number] as ConsulEndpoint;
@@ -173,8 +187,7 @@ export class ConsulHttp {
 				const error = reason as SpockError;
 				// Another server may have a leader, room (429), or a working network; none knows a token better.
 				if (error.code !== 'UNAVAILABLE') throw error;
-				// Unless another call has moved on already: two failures at once must not lead back to the bad address.
-				if (this.#preferred === number) this.#preferred = (number + 1) % count;
+				this.#choice.failed(number);
 				if (attempt + 1 >= count) throw error;
 			}
 		}
@@ -192,6 +205,8 @@ export class ConsulHttp {
 		const startedAtMs = this.clock.now();
 		if (isBlocking) this.#blocking++;
 		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
+		const pulse = this.#pulses.get(endpoint);
+		let release: (() => void) | undefined;
 		let token: string | undefined;
 		try {
 			// A question that brings its own token is not refused: that is how a login ends.
@@ -200,10 +215,12 @@ export class ConsulHttp {
 			const client = await endpoint.client();
 			if (question.token === undefined) this.refuseIfClosed();
 			this.#calls.add(call);
+			release = pulse?.hold(call);
 			const common = { ctx: call, ...(token && { token }) };
 			const [response, body] = (await sendWithDeadline({ clock: this.clock, call, timeoutMs, signal }, () =>
 				question.send(client, common),
 			)) as ConsulAnswer;
+			pulse?.heard();
 			const value = question.read(response, body);
 			this.#health.succeeded(startedAtMs, response);
 			return value;
@@ -217,6 +234,7 @@ export class ConsulHttp {
 				throw error;
 			}
 		} finally {
+			release?.();
 			this.#calls.delete(call);
 			if (isBlocking) this.#blocking--;
 		}

@@ -156,15 +156,15 @@ export const MUTANTS: readonly Mutant[] = [
 	{
 		name: 'the revision of a push is not compared',
 		file: 'sidecar/src/server/subscriptions.ts',
-		find: 'if (snapshot.revision > toldRevision) this.#tell(key, snapshot);',
-		replace: 'this.#tell(key, snapshot);',
+		find: 'if (subscription === undefined || snapshot.revision <= subscription.toldRevision) return;',
+		replace: 'if (subscription === undefined) return;',
 		seed: 1,
 	},
 	{
 		name: 'the subscriptions of a connection that is gone stay',
 		file: 'sidecar/src/server/connection.ts',
-		find: '		this.#requests.cancelAll();\n		this.#pushes.clear();\n		this.#alive?.abort();',
-		replace: '		this.#requests.cancelAll();\n		this.#alive?.abort();',
+		find: '		this.#requests.cancelAll();\n		this.#pushes.clear();\n		if (error !== undefined',
+		replace: '		this.#requests.cancelAll();\n		if (error !== undefined',
 		seed: 4,
 	},
 	{

@@ -101,7 +101,7 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'client/src/heartbeat.ts',
 		find: 'if (this.#pinged) this.#missed++;',
 		replace: '',
-		seed: 4,
+		seed: 15,
 	},
 	{
 		name: 'what was registered is not registered again after a reconnect',
@@ -151,13 +151,27 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'sidecar/src/server/subscriptions.ts',
 		find: '			this.#waiting.set(key, snapshot);\n',
 		replace: '',
-		seed: 21,
+		seed: 35,
 	},
 	{
 		name: 'the revision of a push is not compared',
 		file: 'sidecar/src/server/subscriptions.ts',
 		find: 'if (subscription === undefined || snapshot.revision <= subscription.toldRevision) return;',
 		replace: 'if (subscription === undefined) return;',
+		seed: 1,
+	},
+	{
+		name: 'a watch that was cancelled before its answer goes on',
+		file: 'sidecar/src/server/subscriptions.ts',
+		find: '{ signal: call.signal }',
+		replace: '{}',
+		seed: 110,
+	},
+	{
+		name: 'a connection whose turn has come is not read on',
+		file: 'sidecar/src/server/intake.ts',
+		find: '		this.#framesLeft = this.#turnFrames;\n		this.#readOn();',
+		replace: '		this.#framesLeft = this.#turnFrames;',
 		seed: 1,
 	},
 	{

@@ -54,6 +54,32 @@ describe('requests', () => {
 		expect(running.faults).toEqual([]);
 	});
 
+	it('a watch that is cancelled before its answer is none: nothing is pushed, nothing stays subscribed', async () => {
+		await using running = await run();
+		await using client = await running.open();
+		client.request(1, 'watchService', { service: 'slow' });
+		client.send({ func: 'cancel', data: { id: 1 } });
+		expect(await client.ask(2, 'ping', 1)).toEqual({ id: 2, data: 1 });
+		expect(running.source.watchers).toBe(0);
+		running.source.publish('slow', ['5.6.7.8']);
+		running.source.publish('slow', ['5.6.7.9']);
+		expect(await client.ask(3, 'ping', 2)).toEqual({ id: 3, data: 2 });
+		expect(running.sidecar.gauges().subscriptions).toBe(0);
+	});
+
+	it('another watch of the same query that still waits is answered and goes on', async () => {
+		await using running = await run();
+		await using client = await running.open();
+		client.request(1, 'watchService', { service: 'slow' });
+		client.request(2, 'watchService', { service: 'slow' });
+		client.send({ func: 'cancel', data: { id: 1 } });
+		expect(await client.ask(3, 'ping', 1)).toEqual({ id: 3, data: 1 });
+		running.source.publish('slow', ['5.6.7.8']);
+		expect(await client.next()).toMatchObject({ id: 2, data: { revision: 2 } });
+		running.source.publish('slow', ['5.6.7.9']);
+		expect(await client.next()).toMatchObject({ event: 'service', data: { revision: 3 } });
+	});
+
 	it('a handler that throws is INTERNAL to its caller; the cause is told here and not there, and the others go on', async () => {
 		await using running = await run();
 		await using client = await running.open();

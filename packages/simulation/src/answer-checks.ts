@@ -52,16 +52,16 @@ export class AnswerChecks {
 
 	address(query: ServiceQuery, address: ServiceAddress, context: AnswerContext): number | undefined {
 		this.#world.counts.checked++;
-		const text = JSON.stringify(address);
+		const text = (): string => JSON.stringify(address);
 		const [, version, at, service] = /^v(\d+)\.i(\d+)\.(.+)$/.exec(address.host) ?? [];
 		if (service !== query.service || address.port !== 10_000 + Number(at)) {
-			this.#world.fail('answers reach their caller', `who asked for ${query.service} was given ${text}`);
+			this.#world.fail('answers reach their caller', `who asked for ${query.service} was given ${text()}`);
 			return undefined;
 		}
 		const item = this.#world.registry.services.get(service)?.byNumber(Number(version));
 		const instance = item?.value.find(({ host }) => host === address.host);
 		if (instance === undefined || !isServing(instance) || !isAskedFor(query, instance)) {
-			this.#world.fail('answers are what the registry had', `${text} never was an instance to send work to`);
+			this.#world.fail('answers are what the registry had', `${text()} never was an instance to send work to`);
 			return undefined;
 		}
 		const { stale, ageMs = 0, verifiedAt = 0 } = address;
@@ -73,9 +73,9 @@ export class AnswerChecks {
 	snapshot(query: ServiceQuery, snapshot: ServiceSnapshot, context: AnswerContext): number | undefined {
 		this.#world.counts.checked++;
 		const name = queryKey(query);
-		const text = describe(snapshot);
+		const text = (): string => describe(snapshot);
 		if (queryKey(snapshot) !== name) {
-			this.#world.fail('answers reach their caller', `who asked for ${name} was given ${text}`);
+			this.#world.fail('answers reach their caller', `who asked for ${name} was given ${text()}`);
 			return undefined;
 		}
 		const [first] = snapshot.instances;
@@ -93,7 +93,7 @@ export class AnswerChecks {
 				return one.instance === other?.instance && one.host === other.host && one.status === other.status;
 			});
 		if (!isSame) {
-			this.#world.fail('answers are what the registry had', `${text} is not what version ${version} was`);
+			this.#world.fail('answers are what the registry had', `${text()} is not what version ${version} was`);
 			return undefined;
 		}
 		this.#age(name, version, claimOf(snapshot), context, text);
@@ -102,9 +102,9 @@ export class AnswerChecks {
 
 	key(key: string, snapshot: KeySnapshot, context: AnswerContext): number | undefined {
 		this.#world.counts.checked++;
-		const text = JSON.stringify(snapshot);
+		const text = (): string => JSON.stringify(snapshot);
 		if (snapshot.key !== key || snapshot.prefix === true) {
-			this.#world.fail('answers reach their caller', `who asked for the key ${key} was given ${text}`);
+			this.#world.fail('answers reach their caller', `who asked for the key ${key} was given ${text()}`);
 			return undefined;
 		}
 		const name = keyQueryKey({ key });
@@ -114,7 +114,7 @@ export class AnswerChecks {
 		}
 		const [, of, version] = /^(.+)@(\d+)$/.exec(snapshot.value) ?? [];
 		if (of !== key || this.#world.registry.keys.get(key)?.byNumber(Number(version)) === undefined) {
-			this.#world.fail('answers are what the registry had', `${text} never was the value of ${key}`);
+			this.#world.fail('answers are what the registry had', `${text()} never was the value of ${key}`);
 			return undefined;
 		}
 		this.#age(name, Number(version), claimOf(snapshot), context, text);
@@ -122,9 +122,12 @@ export class AnswerChecks {
 	}
 
 	/** "Nothing" was served. */
-	empty(name: string, text: string): void {
+	empty(name: string, text: () => string): void {
 		if (this.#logs.some((log) => log.mayBeEmpty(name))) return;
-		this.#world.fail('an empty answer is held back', `${text}, although the registry has not said so for long enough`);
+		this.#world.fail(
+			'an empty answer is held back',
+			`${text()}, although the registry has not said so for long enough`,
+		);
 	}
 
 	/** Whether a lookup of this query may find that nobody can be sent work. */
@@ -133,7 +136,7 @@ export class AnswerChecks {
 		return this.#logs.some((log) => log.mayBeEmpty(name) || log.mayBeIll(name));
 	}
 
-	#age(name: string, version: number, claim: AgeClaim, context: AnswerContext, text: string): void {
+	#age(name: string, version: number, claim: AgeClaim, context: AnswerContext, text: () => string): void {
 		const { maxAgeMs, isConnected, isFresh = false, lostForMs = 0 } = context;
 		const confirmed = this.#logs.map((log) => log.confirmedMs(name, version) ?? Number.NEGATIVE_INFINITY);
 		const confirmedMs = Math.max(...confirmed);
@@ -141,28 +144,29 @@ export class AnswerChecks {
 		if (confirmedMs === Number.NEGATIVE_INFINITY) {
 			this.#world.fail(
 				'answers are what the registry had',
-				`${text}: no sidecar of this client was told version ${version}`,
+				`${text()}: no sidecar of this client was told version ${version}`,
 			);
 			return;
 		}
 		const trueAgeMs = nowMs - confirmedMs;
 		const transitMs = network.longestTransitMs + ROUNDING_MS;
-		const says = `${text} says ${JSON.stringify(claim)}; the registry confirmed it ${trueAgeMs.toFixed(1)} ms ago`;
-		if (claim.verifiedAt > WALL_EPOCH_MS + confirmedMs + ROUNDING_MS) this.#world.fail('ages are true', says);
+		const says = (): string =>
+			`${text()} says ${JSON.stringify(claim)}; the registry confirmed it ${trueAgeMs.toFixed(1)} ms ago`;
+		if (claim.verifiedAt > WALL_EPOCH_MS + confirmedMs + ROUNDING_MS) this.#world.fail('ages are true', says());
 		// A sidecar vouches for what it was told within a wait: whoever loses it counts from then.
 		const liveMs = WAIT_MS * (17 / 16) + QUERY_MS + this.#silenceMs + transitMs;
 		if (claim.isLive) {
-			if (trueAgeMs > liveMs) this.#world.fail('ages are true', `${says}: it cannot be live`);
+			if (trueAgeMs > liveMs) this.#world.fail('ages are true', `${says()}: it cannot be live`);
 			const failingMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
 			if (isFresh && failingMs > transitMs)
-				this.#world.fail('ages are true', `${says}: the registry fails for ${failingMs} ms`);
-			if (!isConnected) this.#world.fail('ages are true', `${says}: it cannot be live without a connection`);
-		} else if (claim.ageMs < trueAgeMs - (isFresh ? transitMs : liveMs)) this.#world.fail('ages are true', says);
+				this.#world.fail('ages are true', `${says()}: the registry fails for ${failingMs} ms`);
+			if (!isConnected) this.#world.fail('ages are true', `${says()}: it cannot be live without a connection`);
+		} else if (claim.ageMs < trueAgeMs - (isFresh ? transitMs : liveMs)) this.#world.fail('ages are true', says());
 		if (!claim.isLive && claim.ageMs < lostForMs - ROUNDING_MS) {
-			this.#world.fail('ages are true', `${says}, and there is no connection for ${lostForMs} ms`);
+			this.#world.fail('ages are true', `${says()}, and there is no connection for ${lostForMs} ms`);
 		}
 		if (maxAgeMs !== undefined && trueAgeMs > maxAgeMs + transitMs) {
-			this.#world.fail('ages are true', `${says}, and the caller wanted it within ${maxAgeMs} ms`);
+			this.#world.fail('ages are true', `${says()}, and the caller wanted it within ${maxAgeMs} ms`);
 		}
 	}
 }

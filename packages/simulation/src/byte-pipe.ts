@@ -143,12 +143,11 @@ export class BytePipe {
 	}
 
 	#refuseWriter(): void {
-		const waiting = this.#waiting;
+		const { done } = this.#waiting ?? {};
 		this.#waiting = undefined;
-		if (waiting === undefined) return;
 		// A reset is read before the next write fails.
-		const fail = (): void => waiting.done(systemError('EPIPE', 'write'));
-		this.#scheduler.schedule(WRITE_FAILS_MS, 'a write fails', this.writer, fail);
+		const fail = (): void => done?.(systemError('EPIPE', 'write'));
+		if (done !== undefined) this.#scheduler.schedule(WRITE_FAILS_MS, 'a write fails', this.writer, fail);
 	}
 
 	#finish(end: 'FIN' | 'RST'): void {

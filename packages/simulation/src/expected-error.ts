@@ -6,7 +6,7 @@ import type { SimClient } from './sim-client.ts';
 const MENDABLE: ReadonlySet<ErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'OVERLOADED', 'UNAVAILABLE', 'NOT_READY']);
 
 /** Whether a call may end so in this world. */
-export function mayFail(client: SimClient, code: ErrorCode, isAborted: () => boolean): boolean {
+export function mayFail(client: SimClient, code: ErrorCode, isAborted: () => boolean = () => false): boolean {
 	if (MENDABLE.has(code)) return true;
 	if (code === 'CLOSED') return client.isEnding;
 	if (code === 'ABORTED') return isAborted();

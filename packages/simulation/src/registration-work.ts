@@ -68,6 +68,6 @@ export class RegistrationWork {
 	}
 
 	#mayFail(code: ErrorCode): boolean {
-		return mayFail(this.#client, code, () => false);
+		return mayFail(this.#client, code);
 	}
 }

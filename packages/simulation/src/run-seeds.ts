@@ -3,9 +3,6 @@ import { Worker } from 'node:worker_threads';
 import type { SeedResult } from './run-seed.ts';
 import type { SeedWork } from './seed-worker.ts';
 
-/** Seeds that a worker is given at once: few, so that all end at about the same time. */
-const SEEDS_AT_ONCE = 8;
-
 /** Options of {@link runSeeds}. */
 export interface RunSeedsOptions {
 	/** The program that `bundle` made. */
@@ -16,37 +13,36 @@ export interface RunSeedsOptions {
 	readonly ran: (result: SeedResult) => boolean;
 }
 
-/** Runs seeds in threads, as many at once as there are jobs, and each in a thread's own globals. */
+/** Runs seeds in threads, as many at once as there are jobs. Each thread takes the next seed when it has ended one. */
 export async function runSeeds(seeds: readonly number[], options: RunSeedsOptions): Promise<void> {
 	const left = [...seeds];
-	let isOver = false;
-	const work = async (): Promise<void> => {
-		while (left.length > 0 && !isOver) {
-			await runSome(left.splice(0, SEEDS_AT_ONCE), options, (result) => {
-				if (options.ran(result)) isOver = true;
-				return isOver;
-			});
-		}
+	const next = (result?: SeedResult): number | undefined => {
+		if (result !== undefined && options.ran(result)) left.length = 0;
+		return left.shift();
 	};
-	await Promise.all(Array.from({ length: options.jobs }, work));
+	const jobs = Math.min(options.jobs, seeds.length);
+	await Promise.all(Array.from({ length: jobs }, () => runSome(options, next)));
 }
 
 function runSome(
-	seeds: readonly number[],
 	{ program, keepsTrace = false }: RunSeedsOptions,
-	ran: (result: SeedResult) => boolean,
+	next: (result?: SeedResult) => number | undefined,
 ): Promise<void> {
 	return new Promise((resolve, reject) => {
-		const workerData: SeedWork = { seeds, keepsTrace };
+		const workerData: SeedWork = { keepsTrace };
 		const worker = new Worker(program, {
 			workerData,
-			execArgv: ['--enable-source-maps'],
+			// Looking up where each of a million errors was made costs more than the rest of them.
+			execArgv: keepsTrace ? ['--enable-source-maps'] : [],
 			resourceLimits: { maxYoungGenerationSizeMb: 64 },
 		});
-		worker.on('message', (result: SeedResult) => {
-			if (ran(result)) void worker.terminate();
-		});
+		const give = (seed: number | undefined): void => {
+			if (seed === undefined) void worker.terminate();
+			else worker.postMessage(seed);
+		};
+		worker.on('message', (result: SeedResult) => give(next(result)));
 		worker.on('error', reject);
 		worker.on('exit', () => resolve());
+		give(next());
 	});
 }

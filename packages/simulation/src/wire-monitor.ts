@@ -1,6 +1,12 @@
 import type { ConnectionTap } from './sim-network.ts';
 import { Violation } from './violation.ts';
 
+/** How a reply begins. */
+const ID = '{"id":';
+const ID_DIGITS = 10;
+/** Functions whose replies are only counted; the client reads them, and what it was told is compared by its caller. */
+const PLAIN: ReadonlySet<string> = new Set(['ping', 'getService', 'getKey', 'explain', 'status', 'listServices']);
+
 /** What one request is, as far as it can be seen on the wire. */
 interface SeenRequest {
 	readonly func: string;
@@ -98,6 +104,7 @@ export class WireMonitor implements ConnectionTap {
 	}
 
 	#answer(line: string): void {
+		if (this.#isPlain(line)) return;
 		const message = JSON.parse(line) as {
 			id?: number | null;
 			event?: string;
@@ -130,6 +137,17 @@ export class WireMonitor implements ConnectionTap {
 		if (func === 'getInstances' && data['service'] !== undefined && !query.includes(JSON.stringify(data['service']))) {
 			this.#violated('answers reach their caller', `${request.text} was answered with ${line.slice(0, 200)}`);
 		}
+	}
+
+	/** Counts the reply to a request whose answer says nothing that is looked at here: most of them, and not parsed. */
+	#isPlain(line: string): boolean {
+		if (!line.startsWith(ID)) return false;
+		const id = Number.parseInt(line.slice(ID.length, ID.length + ID_DIGITS), 10);
+		const request = this.#inFlight.get(id);
+		if (request === undefined || !PLAIN.has(request.func)) return false;
+		this.#inFlight.delete(id);
+		this.#observer.counts.replies++;
+		return true;
 	}
 
 	#push(event: string, data: Record<string, unknown>): void {

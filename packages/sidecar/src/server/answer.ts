@@ -22,16 +22,23 @@ export interface Caller {
 	readonly frameBytesMax: number;
 	/** Notes what the client says of itself, and which pushes it understands. */
 	greet(hello: HelloData): void;
-	/** Watches a query for this connection; its changes are pushed from now on. Throws OVERLOADED. */
+	/**
+	 * Watches a query for this connection; its changes are pushed from now on, unless `call` is cancelled before the first
+	 * snapshot is there. Throws OVERLOADED.
+	 */
 	subscribe(
 		query: FuncData<'watchService'>,
+		call: Call,
 	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
 	/** Ends a watch; does nothing if there is none. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
 	/** Pushes how a registration of this connection is now, if its client understands pushes. */
 	told(registration: RegistrationReply): void;
 	/** Watches a key or a prefix as `subscribe` does a service. Throws UNKNOWN_FUNC where the registry has no keys. */
-	subscribeKey(query: FuncData<'watchKey'>): Promise<Answer<FuncReply<'watchKey'>>> | Answer<FuncReply<'watchKey'>>;
+	subscribeKey(
+		query: FuncData<'watchKey'>,
+		call: Call,
+	): Promise<Answer<FuncReply<'watchKey'>>> | Answer<FuncReply<'watchKey'>>;
 	/** Ends it; does nothing if there is none. */
 	unsubscribeKey(query: FuncData<'unwatchKey'>): void;
 }

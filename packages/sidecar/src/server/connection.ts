@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { Duplex } from 'node:stream';
 
 import {
@@ -22,7 +21,7 @@ import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../sidecar-observer.ts';
 import type { TokenCheck } from './accepted-tokens.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, Call } from './answer.ts';
 import { Intake, type IntakeContext, NEW_FRAME_COST } from './intake.ts';
 import type { LoadedConnection } from './overload.ts';
 import { Pushes } from './pushes.ts';
@@ -68,8 +67,6 @@ export class Connection implements RequestsPort, LoadedConnection {
 	#accepts: boolean;
 	/** What its hello must pass before anything else is answered; undefined once it has, or needs not. */
 	#tokens: TokenCheck | undefined;
-	// Made when first needed: most connections never wait for anything.
-	#alive: AbortController | undefined;
 
 	/** With `tokens`, nothing is answered before a hello with one of them. */
 	constructor(id: number, socket: Duplex, context: ConnectionContext, tokens: TokenCheck | undefined) {
@@ -185,16 +182,16 @@ export class Connection implements RequestsPort, LoadedConnection {
 		return { connection: this.id, client, pid, ...(oversize && { oversize }) };
 	}
 
-	subscribe(query: ServiceQuery): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
-		return payloadOf(this.#pushes.services.add(query, this.#aliveSignal(), undefined));
+	subscribe(query: ServiceQuery, call: Call): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
+		return payloadOf(this.#pushes.services.add(query, call));
 	}
 
 	unsubscribe(query: ServiceQuery): void {
 		this.#pushes.services.remove(query);
 	}
 
-	subscribeKey(query: KeyQuery): Promise<Answer<KeySnapshot>> | Answer<KeySnapshot> {
-		return payloadOf(this.#pushes.keys.add(query, this.#aliveSignal(), undefined));
+	subscribeKey(query: KeyQuery, call: Call): Promise<Answer<KeySnapshot>> | Answer<KeySnapshot> {
+		return payloadOf(this.#pushes.keys.add(query, call));
 	}
 
 	unsubscribeKey(query: KeyQuery): void {
@@ -374,18 +371,8 @@ export class Connection implements RequestsPort, LoadedConnection {
 		this.#intake.close();
 		this.#requests.cancelAll();
 		this.#pushes.clear();
-		this.#alive?.abort();
 		if (error !== undefined && this.#reason === 'client') this.#reason = 'error';
 		this.#context.closed(this, this.#reason);
-	}
-
-	#aliveSignal(): AbortSignal {
-		if (this.#alive === undefined) {
-			this.#alive = new AbortController();
-			// Every first subscription waits with it: more than ten at once are no leak.
-			setMaxListeners(0, this.#alive.signal);
-		}
-		return this.#alive.signal;
 	}
 }
 

@@ -26,6 +26,8 @@ export interface PushSink<S> {
 
 interface Subscription<S> {
 	readonly watch: SourceWatch;
+	/** Requests to watch it that wait for its first snapshot. */
+	asking: number;
 	/** The revision the client was told last; pushes that are not newer are left out. Infinity until the first reply. */
 	toldRevision: number;
 	/** The last snapshot of the source that it was told, and when. */
@@ -71,19 +73,24 @@ export class Subscriptions<Q, S extends SnapshotState> {
 
 	/**
 	 * Starts to watch; gives the snapshot to reply with, at once if it is known. Watching twice is watching once. Throws or
-	 * rejects with OVERLOADED, FRAME_TOO_LARGE and what the source rejects with: then it does not watch.
+	 * rejects with OVERLOADED, FRAME_TOO_LARGE, ABORTED when `call` is cancelled, and what the source rejects with: then it does
+	 * not watch.
 	 */
-	add(query: Q, signal: AbortSignal, timeoutMs: number | undefined): S | Promise<S> {
+	add(query: Q, call: { readonly signal: AbortSignal }): S | Promise<S> {
 		const { source } = this.#kind;
 		const key = this.#kind.keyOf(query);
 		const asked = this.#kind.normalise(query);
-		if (!this.#subscriptions.has(key)) this.#open(key, asked);
+		const subscription = this.#subscriptions.get(key) ?? this.#open(key, asked);
 		const known = source.peek(asked);
 		if (known !== undefined) return this.#reply(key, known);
-		const wait = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
-		return source.get(asked, wait).then(
-			(first) => this.#reply(key, source.peek(asked) ?? first),
+		subscription.asking++;
+		return source.get(asked, { signal: call.signal }).then(
+			(first) => {
+				subscription.asking--;
+				return this.#reply(key, source.peek(asked) ?? first);
+			},
 			(error: unknown) => {
+				subscription.asking--;
 				this.#removeUntold(key);
 				throw error;
 			},
@@ -112,7 +119,7 @@ export class Subscriptions<Q, S extends SnapshotState> {
 		this.#oversize.clear();
 	}
 
-	#open(key: string, query: Q): void {
+	#open(key: string, query: Q): Subscription<S> {
 		if (this.#subscriptions.size >= this.#countMax) {
 			this.#sink.full();
 			throw new SpockError('OVERLOADED', `this connection has ${this.#countMax} subscriptions, which is the limit`, {
@@ -124,11 +131,13 @@ export class Subscriptions<Q, S extends SnapshotState> {
 				// Held back until the reply is sent: a push must not come before the answer to the question it belongs to.
 				next: (snapshot) => this.#tell(key, snapshot),
 			}),
+			asking: 0,
 			toldRevision: Number.POSITIVE_INFINITY,
 			told: undefined,
 			toldAtMs: 0,
 		};
 		this.#subscriptions.set(key, subscription);
+		return subscription;
 	}
 
 	#reply(key: string, snapshot: S): S {
@@ -190,9 +199,10 @@ export class Subscriptions<Q, S extends SnapshotState> {
 		return true;
 	}
 
-	/** A client that was told that it does not watch must not get pushes. */
+	/** A client that was told that it does not watch, or did not wait to be told, must not get pushes. */
 	#removeUntold(key: string): void {
-		if (this.#subscriptions.get(key)?.told === undefined) this.#remove(key);
+		const subscription = this.#subscriptions.get(key);
+		if (subscription?.told === undefined && subscription?.asking === 0) this.#remove(key);
 	}
 
 	#remove(key: string): void {

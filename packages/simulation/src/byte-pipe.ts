@@ -238,9 +238,8 @@ export class BytePipe {
 
 	#refill(): void {
 		const waiting = this.#waiting;
-		if (waiting === undefined || this.#isClosed) return;
 		const room = this.#capacity - this.#held;
-		if (room === 0) return;
+		if (waiting === undefined || this.#isClosed || room === 0) return;
 		const part = waiting.rest.subarray(0, room);
 		this.#put(part);
 		waiting.rest = waiting.rest.subarray(part.length);

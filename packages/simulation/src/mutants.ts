@@ -111,6 +111,13 @@ export const MUTANTS: readonly Mutant[] = [
 		seed: 2,
 	},
 	{
+		name: 'a claim that is given up lets go of what another of the same connection holds',
+		file: 'discovery/src/registration/registration-holders.ts',
+		find: 'held.claims === 0 && ',
+		replace: '',
+		seed: 905,
+	},
+	{
 		name: 'the index is kept after an error',
 		file: 'discovery/src/watch-loop.ts',
 		find: '				this.#index = 0;\n',

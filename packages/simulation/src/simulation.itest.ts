@@ -66,7 +66,7 @@ describe('planting', () => {
 	it('a bug whose text is not there exactly once is an error', () => {
 		const mutant = { name: 'm', file: 'f.ts', find: 'one', replace: 'two', seed: 1 };
 		expect(plant('just one', mutant)).toBe('just two');
-		expect(() => plant('none', mutant)).toThrow('stands 0 times in packages/f.ts');
+		expect(() => plant('nothing', mutant)).toThrow('stands 0 times in packages/f.ts');
 		expect(() => plant('one and one', mutant)).toThrow('stands 2 times');
 	});
 

@@ -3,6 +3,7 @@ import { step, type TimerHandle } from '@spock/protocol/internal';
 
 import type { InstanceDefinition, InstanceHealth, OwnedInstance } from './registrar.ts';
 import type { RegistrationContext, RegistrationHolder } from './registration-context.ts';
+import { RegistrationHolders } from './registration-holders.ts';
 import {
 	type RegistrationAction,
 	type RegistrationEvent,
@@ -21,7 +22,7 @@ const LOST_HEALTH: InstanceHealth = { status: 'critical', note: 'the app has los
 /** One instance that is kept registered. Decisions are in {@link registrationMachine}. */
 export class Registration {
 	readonly id: string;
-	readonly holders: Set<RegistrationHolder> = new Set();
+	readonly holders: RegistrationHolders = new RegistrationHolders();
 	readonly #context: RegistrationContext;
 	readonly #sync: RegistrationSync;
 	readonly #waiters = new RegistrationWaiters();
@@ -75,14 +76,9 @@ export class Registration {
 		return this.holders.size > (this.holders.has(holder) ? 1 : 0);
 	}
 
-	/** An app wants it, for the first time or again. Settles with the first write, whatever comes of it. */
-	claim(
-		definition: InstanceDefinition,
-		health: InstanceHealth,
-		holder: RegistrationHolder,
-	): Promise<RegistrationReply> {
+	/** A holder wants it, for the first time or again. Settles with the first write, whatever comes of it. */
+	claim(definition: InstanceDefinition, health: InstanceHealth): Promise<RegistrationReply> {
 		const isSame = isEqual(this.#definition, definition) && isEqual(this.#health, health);
-		this.holders.add(holder);
 		if (isSame && this.#phase === 'held' && this.#isSettled) return Promise.resolve(this.reply());
 		// The object that the registry knows is kept where nothing has changed: a reconnect is then one report.
 		if (!isEqual(this.#definition, definition)) this.#definition = definition;
@@ -241,7 +237,7 @@ export class Registration {
 		const news = `${reply.state} ${reply.error ?? ''}`;
 		if (news === this.#told) return;
 		this.#told = news;
-		for (const holder of this.holders) holder.told(reply);
+		this.holders.tell(reply);
 		this.#context.changed(this);
 	}
 }

@@ -348,6 +348,26 @@ describe('the registry', () => {
 		expect(clock.pendingTimers).toBe(0);
 	});
 
+	it('asked twice by one app, which gives up once: the other claim of its goes on', async () => {
+		const { clock, registrar, registrations } = open();
+		registrar.holds = true;
+		const app = holder();
+		const [first, second] = [new AbortController(), new AbortController()];
+		void registrations.claim(barista, app, { signal: first.signal });
+		const claimed = registrations.claim(barista, app, { signal: second.signal });
+		first.abort();
+		registrar.holds = false;
+		registrar.release();
+		expect(await claimed).toMatchObject({ state: 'registered' });
+		await clock.advance(30_000);
+		expect(registrar.known.get('b1')?.health.status).toBe('passing');
+		// Its connection ends all its claims at once.
+		registrations.abandon(app);
+		await clock.advance(10_000);
+		expect(registrar.known.size).toBe(0);
+		registrations.close();
+	});
+
 	it('lost it for ever: no write without a pause', async () => {
 		const { clock, registrar, registrations } = open();
 		registrar.register = async (definition) => {

@@ -70,7 +70,8 @@ export class Registrations {
 
 	/**
 	 * Registers an instance for this holder, or makes it one of the holders of it. Resolves with how it is after the first
-	 * write: `pending` when the registry is out of reach, or slower than the caller waits. Who gives up before that holds nothing.
+	 * write: `pending` when the registry is out of reach, or slower than the caller waits. Who gives up before that holds nothing
+	 * by this claim.
 	 * Throws OVERLOADED, BAD_REQUEST (the id is another service's) and UNAVAILABLE (this sidecar is ending); rejects with what the
 	 * registry refuses it with.
 	 */
@@ -94,8 +95,8 @@ export class Registrations {
 		const registration = known ?? new Registration(definition, health, this.#context);
 		this.#byId.set(definition.id, registration);
 		this.#holders.add(holder);
-		const claimed = registration.claim(definition, health, holder);
-		return this.#inTime(registration, claimed, wait, () => registration.abandon(holder));
+		const gaveUp = registration.holders.add(holder, () => registration.abandon(holder));
+		return this.#inTime(registration, registration.claim(definition, health), wait, gaveUp);
 	}
 
 	/** Says how an instance is. Throws NO_SUCH_SERVICE for an id that is not registered here. */

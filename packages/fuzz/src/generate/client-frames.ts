@@ -1,3 +1,5 @@
+import type { FuncName } from '@spock/protocol';
+
 import type { SeededRandom } from '../random.ts';
 import {
 	dataText,
@@ -52,7 +54,7 @@ const registration: Template = (random) => [
 ];
 
 /** Valid data of every function. */
-const funcs: Readonly<Record<string, Template | undefined>> = {
+const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 	hello: (random) => [
 		['versions', random.pick(['[1]', '[1,2]', '[]'])],
 		...some(random, [
@@ -80,6 +82,7 @@ const funcs: Readonly<Record<string, Template | undefined>> = {
 	deregisterService: () => [['id', '"barista-1"']],
 	status: () => [],
 	explain: query,
+	takeOver: (random) => [['step', random.pick(['"begin"', '"finish"'])]],
 };
 
 /** A frame that a client may send, or nearly. */
@@ -91,7 +94,7 @@ export function clientFrame(random: SeededRandom): string {
 				['data', `{"id":${idText(random)}}`],
 			]),
 		);
-	const func = random.pick(Object.keys(funcs));
+	const func = random.pick(Object.keys(funcs) as FuncName[]);
 	const fields: Fields = [
 		['id', idText(random)],
 		['func', random.oneIn(24) ? stringText(random) : quote(func)],

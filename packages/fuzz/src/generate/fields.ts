@@ -9,9 +9,11 @@ export type Template = (random: SeededRandom) => Fields;
 
 export const services: readonly string[] = ['"barista"', '"waiter"', '"nobody"'];
 export const quote = (text: string): string => JSON.stringify(text);
-/** The text, or one time in 24 one that is as long as a limit of some name, or a character more. */
+/** The text, or one time in 12 one that is as long as a limit of some name, or a character more. */
 export const nameOr = (random: SeededRandom, text: string): string =>
-	random.oneIn(24) ? quote('s'.repeat(random.pick([64, 128, 256, 512, 1024]) + random.below(2))) : text;
+	random.oneIn(12)
+		? quote(random.pick(['s', '€']).repeat(random.pick([64, 128, 256, 512, 512, 1024]) + random.below(2)))
+		: text;
 
 export function objectText(fields: Fields): string {
 	return `{${fields.map(([name, text]) => `${quote(name)}:${text}`).join(',')}}`;

@@ -59,6 +59,8 @@ const ENDS: readonly Buffer[] = ['\n', '\n', '\n', '\n', '\n', '\n', '\r\n', '\r
 );
 
 const LINE_END = Buffer.from('\n');
+/** From a client that reads the shortest frames that there are: whatever it asks, no answer may be longer. */
+const SHORT_HELLO = Buffer.from('{"id":30,"func":"hello","data":{"versions":[1],"frameBytesMax":1024}}');
 
 /** The case of a seed. `corpus` are frames to begin from, besides those that are made. */
 export function makeCase(random: SeededRandom, corpus: readonly Buffer[]): FuzzCase {
@@ -67,10 +69,11 @@ export function makeCase(random: SeededRandom, corpus: readonly Buffer[]): FuzzC
 	const frameBytesMax = limits === 0 ? FRAME_BYTES_MAX_TINY : limits < 8 ? FRAME_BYTES_MAX_SMALL : 1 << 20;
 	const parts: Buffer[] = [];
 	const frames = random.oneIn(16) ? random.between(1, 2) : random.between(4, 40);
+	if (reader === 'sidecar' && random.oneIn(4)) parts.push(SHORT_HELLO, LINE_END);
 	for (let frame = 0; frame < frames; frame++) {
 		// Ends stand between: every other part is a line.
 		const earlier = parts[2 * random.below(frames)];
-		if (reader === 'sidecar' && random.oneIn(16)) parts.push(...makeTwins(random));
+		if (reader === 'sidecar' && random.oneIn(8)) parts.push(...makeTwins(random));
 		const line = random.oneIn(8) && earlier !== undefined ? renumber(random, earlier) : undefined;
 		parts.push(line ?? makeLine(random, reader, corpus, frameBytesMax), random.pick(ENDS));
 	}
@@ -98,14 +101,14 @@ function renumber(random: SeededRandom, line: Buffer): Buffer | undefined {
 }
 
 /** What may follow the digits of an id: the first is no part of it, the others are, whether or not they change it. */
-const ID_TAILS: readonly string[] = ['', '', '.0000000000000001', '.0', 'e0', '0'];
+const ID_TAILS: readonly string[] = ['', '.0000000000000001', '.0000000000000001', '.0', 'e0', '0'];
 
 /** A request twice, with ids that go on in the same way behind other digits: a fast path reads the digits alone. */
 function makeTwins(random: SeededRandom): Buffer[] {
 	const [, rest] = /^\{"id":\d+(,[\s\S]*)$/.exec(clientFrame(random)) ?? [];
 	if (rest === undefined) return [];
 	const tail = random.pick(ID_TAILS);
-	const ids = [random.between(1, 24), random.pick([0, 25, 429496729, 4294967295])];
+	const ids = [random.between(1, 24), random.pick([0, 0, 25, 429496729, 4294967295])];
 	return ids.flatMap((id) => [Buffer.from(`{"id":${id}${tail}${rest}`), LINE_END]);
 }
 

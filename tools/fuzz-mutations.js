@@ -55,6 +55,12 @@ export const mutations = [
 		to: 'id <= ID_MAX + 1 &&',
 	},
 	{
+		name: 'what is held is lost when it is held again',
+		file: decoder,
+		from: '		if (this.#releasing) this.#heldAt -= chunk.length - start;',
+		to: '		if (this.#releasing) this.#heldAt -= (chunk.length - start) >> 1;',
+	},
+	{
 		name: 'minus zero stays minus zero',
 		file: messages,
 		from: '	const requestId = id + 0;',
@@ -97,10 +103,16 @@ export const mutations = [
 		to: "trial.kind === 'request'",
 	},
 	{
+		name: 'a failure may be longer than a frame',
+		file: 'packages/sidecar/src/server/requests.ts',
+		from: '		if (fitsFrame(line, this.#port.frameBytesMax)) this.#port.send(line);',
+		to: '		if (fitsFrame(line, 1 << 20)) this.#port.send(line);',
+	},
+	{
 		name: 'bad frames in a row are not counted',
 		file: 'packages/sidecar/src/server/connection.ts',
-		from: '		if (++this.#badFramesInARow >= this',
-		to: '		if (this.#badFramesInARow >= this',
+		from: '		if (++this.#badFramesInARow < limits',
+		to: '		if (this.#badFramesInARow < limits',
 	},
 	{
 		name: 'an infinite weight is a weight',

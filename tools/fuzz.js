@@ -2,13 +2,17 @@
 //   --frames N     how many frames (default 1,000,000)
 //   --from SEED    where to begin; default: anywhere, and printed
 //   --seed N       exactly this case, with its bytes
-//   --mutations    plants each bug of packages/fuzz/src/mutations.js, and fails unless every one is found
+//   --mutations    plants each bug of tools/fuzz-mutations.js, and fails unless every one is found; with --docs the table in
+//                  docs/TESTING.md is written
 //   --workers N    threads (default: one for each core)
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 
+import { markdownTable, showDocsTable } from './docs-section.js';
 import { ensureInstalled, root, say } from './prepare.js';
 
 ensureInstalled();
@@ -51,10 +55,10 @@ function plant({ file, from, to }) {
 			onLoad({ filter: /\.ts$/ }, async ({ path }) => {
 				if (path !== join(root, file)) return undefined;
 				const { readFile } = await import('node:fs/promises');
-				const text = await readFile(path, 'utf8');
-				if (text.split(from).length !== 2) throw new Error(`${file} must hold exactly once: ${from}`);
+				const source = await readFile(path, 'utf8');
+				if (source.split(from).length !== 2) throw new Error(`${file} must hold exactly once: ${from}`);
 				planted = true;
-				return { contents: text.replace(from, () => to), loader: 'ts' };
+				return { contents: source.replace(from, () => to), loader: 'ts' };
 			});
 			onEnd(() => {
 				if (!planted) throw new Error(`${file} is not part of what is fuzzed`);
@@ -63,12 +67,10 @@ function plant({ file, from, to }) {
 	};
 }
 
-function start(main, more, options = {}) {
-	const places = ['--vectors', join(root, 'packages/protocol/vectors'), '--corpus', join(fuzz, 'corpus')];
-	return spawnSync(process.execPath, ['--enable-source-maps', main, ...places, ...more], {
-		stdio: 'inherit',
-		...options,
-	});
+const places = ['--vectors', join(root, 'packages/protocol/vectors'), '--corpus', join(fuzz, 'corpus')];
+
+function start(main, more) {
+	return spawnSync(process.execPath, ['--enable-source-maps', main, ...places, ...more], { stdio: 'inherit' });
 }
 
 const outdir = join(root, 'node_modules/.cache/spock-fuzz');
@@ -78,16 +80,46 @@ if (!args.includes('--mutations')) {
 	process.exit(start(main, [...workers, ...args]).status ?? 1);
 }
 
-let missed = 0;
-for (const mutation of mutations) {
-	const main = await bundle(join(outdir, 'mutated'), mutation);
-	const options = ['--frames', '300000', '--from', '1', '--workers', '1', '--no-keep', '--quiet'];
-	const { status, stdout } = start(main, options, { stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' });
-	const [, check = '', origin = ''] = /^FAILED: (.*) \((.*)\)$/m.exec(stdout) ?? [];
+const FRAMES_MAX = 100_000;
+
+/** Fuzzes with one thing wrong, or nothing: cases that are made only, because kept ones were kept for such bugs. */
+async function search(mutation, index) {
+	const main = await bundle(join(outdir, `mutated-${index}`), mutation);
+	const options = ['--frames', String(FRAMES_MAX), '--from', '1', '--workers', '1'];
+	const child = spawn(
+		process.execPath,
+		[main, ...places, ...options, '--no-kept', '--no-keep', '--no-shrink', '--quiet'],
+		{
+			stdio: ['ignore', 'pipe', 'inherit'],
+		},
+	);
+	const [stdout, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+	const [, check = ''] = /^FAILED: (.*) \(.*\)$/m.exec(stdout) ?? [];
 	const [, frames = '?'] = /^fuzz: (\d+) frames of/m.exec(stdout) ?? [];
-	const isFound = status === 1 && check !== '';
-	if (!isFound) missed++;
-	say(`${isFound ? 'found ' : 'MISSED'} | ${mutation.name} | ${check} | ${frames} frames | ${origin}`);
+	// A process that dies is no find: it says nothing about what is wrong.
+	return { mutation, check, frames, isFound: status === 1 && check !== '' };
 }
-say(`fuzz: ${mutations.length - missed} of ${mutations.length} planted bugs found`);
-process.exit(missed === 0 ? 0 : 1);
+
+// The first has no bug: what is found in it would be found in every other one.
+const waiting = [undefined, ...mutations].map((mutation, index) => () => search(mutation, index));
+const results = [];
+async function takeTurns() {
+	for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+		const result = await next();
+		results.push(result);
+		const { mutation, check, frames, isFound } = result;
+		say(`${isFound ? 'found' : 'not found'}: ${mutation?.name ?? 'nothing planted'}, ${check}, ${frames} frames`);
+	}
+}
+await Promise.all(Array.from({ length: availableParallelism() }, takeTurns));
+
+const control = results.find(({ mutation }) => mutation === undefined);
+const planted = mutations.map((mutation) => results.find((result) => result.mutation === mutation));
+const found = planted.filter(({ isFound }) => isFound);
+const rows = planted.map(({ mutation, check, frames, isFound }) =>
+	isFound ? [mutation.name, check, Number(frames).toLocaleString('en-US')] : [mutation.name, 'not found', '-'],
+);
+showDocsTable('fuzz-mutations', markdownTable(['planted', 'found by', 'within frames'], rows), args.includes('--docs'));
+say(`fuzz: ${found.length} of ${mutations.length} planted bugs found`);
+if (control.isFound) say('fuzz: a difference was found with nothing planted: see `pnpm fuzz --from 1`');
+process.exit(found.length === mutations.length && !control.isFound ? 0 : 1);

@@ -24,7 +24,7 @@ describe('cases that failed before', () => {
 describe('fuzz', () => {
 	it('20,000 frames: decoder, validators, encoder, client and sidecar do as the reference says', async () => {
 		const { frames, failure } = await work(
-			{ seed: 1, step: 1, framesMax: 20_000, vectors, corpus: '' },
+			{ seed: 1, step: 1, framesMax: 20_000, vectors, corpus: '', isShrunk: true },
 			() => undefined,
 		);
 		expect(failure === undefined ? '' : describeFailure(failure)).toBe('');

@@ -18,6 +18,8 @@ const { values } = parseArgs({
 		vectors: { type: 'string', default: '' },
 		corpus: { type: 'string', default: '' },
 		keep: { type: 'boolean', default: true },
+		kept: { type: 'boolean', default: true },
+		shrink: { type: 'boolean', default: true },
 		quiet: { type: 'boolean', default: false },
 	},
 	allowNegative: true,
@@ -38,6 +40,8 @@ function startWorker(order: Work, progressed: (frames: number) => void): Promise
 	return new Promise((resolve, reject) => {
 		const worker = fork(fileURLToPath(new URL('./worker.mjs', import.meta.url)), [JSON.stringify(order)], {
 			serialization: 'advanced',
+			// Nearly everything is garbage at once: with a larger nursery a tenth of the time is saved.
+			execArgv: [...process.execArgv, '--max-semi-space-size=64'],
 		});
 		worker.on('message', (message: { frames?: number; done?: Done }) => {
 			if (message.frames !== undefined) progressed(message.frames);
@@ -73,7 +77,8 @@ async function main(): Promise<number> {
 				step: workers,
 				framesMax: Math.ceil(frames / workers),
 				vectors,
-				corpus: isReplay ? '' : corpus,
+				corpus: isReplay || !values.kept ? '' : corpus,
+				isShrunk: values.shrink,
 			},
 			progressed,
 		),

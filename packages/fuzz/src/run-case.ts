@@ -15,15 +15,18 @@ export interface Verdict {
 }
 
 /**
- * Every check of a case: the decoder, each frame as both sides read it, and, with `isThrough`, a whole client or a whole
+ * Every check of a case: the decoder, each frame as its reader reads it, and, with `isThrough`, a whole client or a whole
  * sidecar that is told the stream. What is thrown is a problem too.
  */
 export async function runCase(fuzzCase: FuzzCase, isThrough: boolean): Promise<Verdict> {
 	const found = splitStream(fuzzCase.stream, fuzzCase.frameBytesMax);
 	try {
 		let problem = checkDecoder(fuzzCase, found);
+		let before: string | undefined;
 		for (const one of found) {
-			if ('frame' in one) problem ??= checkMessages(one.frame);
+			if (!('frame' in one) || one.frame === before) continue;
+			before = one.frame;
+			problem ??= checkMessages(before, fuzzCase.reader);
 		}
 		if (problem === undefined && isThrough) {
 			problem = await (fuzzCase.reader === 'client' ? checkClient(fuzzCase) : checkSidecar(fuzzCase));

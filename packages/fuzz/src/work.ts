@@ -1,4 +1,3 @@
-import type { Problem } from './check/problem.ts';
 import { keptCases, vectorFrames } from './corpus.ts';
 import { type FuzzCase, makeCase } from './generate/stream.ts';
 import { SeededRandom } from './random.ts';
@@ -6,7 +5,7 @@ import { runCase } from './run-case.ts';
 import { shrink } from './shrink.ts';
 
 /** One case of this many goes through a whole client or sidecar as well: that costs about forty times a decoder. */
-const THROUGH_ONE_IN = 16;
+const THROUGH_ONE_IN = 12;
 /** Streams that one process tells a sidecar at once. */
 const PENDING_MAX = 64;
 
@@ -20,6 +19,8 @@ export interface Work {
 	/** Directories of the vectors and of the kept cases. */
 	readonly vectors: string;
 	readonly corpus: string;
+	/** Whether a case that fails is made smaller. */
+	readonly isShrunk: boolean;
 }
 
 /** What it did. */
@@ -51,7 +52,7 @@ function caseOf(seed: number, corpus: readonly Buffer[]): { fuzzCase: FuzzCase; 
 
 /** Runs cases, the kept ones first, until enough frames were judged or one fails. `tell` hears of the progress. */
 export async function work(order: Work, tell: (frames: number) => void): Promise<Done> {
-	const run = new Run();
+	const run = new Run(order.isShrunk);
 	for (const { fuzzCase } of order.corpus === '' ? [] : keptCases(order.corpus))
 		await run.add(fuzzCase, undefined, true);
 	const corpus = vectorFrames(order.vectors);
@@ -71,6 +72,7 @@ export async function work(order: Work, tell: (frames: number) => void): Promise
 
 /** The cases of one process. */
 class Run {
+	readonly #isShrunk: boolean;
 	frames = 0;
 	cases = 0;
 	throughClient = 0;
@@ -78,6 +80,10 @@ class Run {
 	failure: Failure | undefined;
 	/** Streams told to the sidecar that it has not answered yet: some answers take their time, so others go on meanwhile. */
 	readonly #pending = new Set<Promise<void>>();
+
+	constructor(isShrunk: boolean) {
+		this.#isShrunk = isShrunk;
+	}
 
 	async add(fuzzCase: FuzzCase, seed: number | undefined, isThrough: boolean): Promise<void> {
 		this.cases++;
@@ -87,7 +93,9 @@ class Run {
 		}
 		const judged = runCase(fuzzCase, isThrough).then(async ({ frames, problem }) => {
 			this.frames += frames;
-			if (problem !== undefined) this.failure ??= await shrunk(fuzzCase, seed, problem, isThrough);
+			if (problem === undefined || this.failure !== undefined) return;
+			this.failure = { seed, ...problem, fuzzCase, smallest: fuzzCase };
+			if (this.#isShrunk) this.failure = await shrunk(this.failure, isThrough);
 		});
 		if (!isThrough || fuzzCase.reader === 'client') {
 			await judged;
@@ -103,16 +111,10 @@ class Run {
 	}
 }
 
-async function shrunk(
-	fuzzCase: FuzzCase,
-	seed: number | undefined,
-	problem: Problem,
-	isThrough: boolean,
-): Promise<Failure> {
-	const smallest = await shrink(
-		fuzzCase,
-		async (one) => (await runCase(one, isThrough)).problem?.check === problem.check,
-	);
-	const { found } = (await runCase(smallest, isThrough)).problem ?? problem;
-	return { seed, check: problem.check, found, fuzzCase, smallest };
+/** The failure with its smallest case, and what was found in that. */
+async function shrunk(failure: Failure, isThrough: boolean): Promise<Failure> {
+	const { fuzzCase, check } = failure;
+	const smallest = await shrink(fuzzCase, async (one) => (await runCase(one, isThrough)).problem?.check === check);
+	const { problem } = await runCase(smallest, isThrough);
+	return { ...failure, found: problem?.found ?? failure.found, smallest };
 }

@@ -152,6 +152,8 @@ function lookUp(diplomat: Diplomat, wrong: string[]): void {
 /** Whatever was said: a good sidecar is understood, on this connection or, where it was ended, on the next one. */
 async function askAgain(diplomat: Diplomat, ends: readonly HostileEnd[], wrong: string[]): Promise<void> {
 	if (diplomat.status().state !== 'ready') return;
+	// A stream may have narrowed what may be in flight, and nothing of it is ever answered: a good sidecar says so again.
+	for (const end of ends) end.say(Buffer.from('{"event":"window","data":{"inFlightMax":65536}}\n'));
 	let answer: unknown;
 	const asked = diplomat.request('ping', { again: true }, { timeoutMs: 60_000 }).then(
 		(value) => {

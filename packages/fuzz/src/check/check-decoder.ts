@@ -11,11 +11,19 @@ const NUMBERED = /^\{"id":(0|[1-9][0-9]{0,9})(?![0-9])[\s\S]/;
 /** Chunks are given in this, which is overwritten at once: a decoder must keep nothing of a chunk. */
 let scratch = Buffer.alloc(1 << 16);
 
-/** The decoder beside the splitter: whole, as cut, and cut everywhere; with and without its path for ids. */
+/** One stream of so many is also told to a reader that says hold at every third frame. */
+const HELD_ONE_IN = 2;
+const HELD_FRAMES = 3;
+
+/** The decoder beside the splitter: whole, as cut, and cut everywhere; with and without its path for ids; held at frames. */
 export function checkDecoder(fuzzCase: FuzzCase, expected: readonly Found[]): Problem | undefined {
 	const { stream, cuts } = fuzzCase;
 	for (const withIds of [false, true]) {
 		const problem = checkCuts(fuzzCase, cuts, expected, withIds) ?? checkCuts(fuzzCase, [], expected, withIds);
+		if (problem !== undefined) return problem;
+	}
+	if (stream.length % HELD_ONE_IN === 0) {
+		const problem = checkCuts(fuzzCase, cuts, expected, true, true) ?? checkCuts(fuzzCase, [], expected, true, true);
 		if (problem !== undefined) return problem;
 	}
 	if (stream.length > EXHAUSTIVE_BYTES_MAX) return undefined;
@@ -33,12 +41,18 @@ function checkCuts(
 	cuts: readonly number[],
 	expected: readonly Found[],
 	withIds: boolean,
+	holds = false,
 ): Problem | undefined {
 	let count = 0;
 	let problem: Problem | undefined;
+	let isHeld = false;
+	const release = (): void => {
+		isHeld = false;
+		decoder.release();
+	};
 	const differ = (found: unknown): void => {
 		problem ??= {
-			check: withIds ? 'decoder with ids' : 'decoder',
+			check: holds ? 'decoder held' : withIds ? 'decoder with ids' : 'decoder',
 			found: `cut at ${show(cuts)}, number ${count}: ${show(found)} and not ${show(expected[count])}`,
 		};
 	};
@@ -47,6 +61,10 @@ function checkCuts(
 		if (wanted?.[key] !== value) differ({ [key]: value });
 		else if (withIds && key === 'frame' && numberedAs !== idOf(value)) differ({ numberedAs });
 		count++;
+		if (!holds) return;
+		if (isHeld) differ('a frame although it was held');
+		isHeld = count % HELD_FRAMES === 0;
+		if (isHeld) decoder.hold();
 	};
 	const decoder = new FrameDecoder(
 		{
@@ -61,7 +79,10 @@ function checkCuts(
 		chunk.copy(scratch);
 		decoder.push(scratch.subarray(0, chunk.length));
 		scratch.fill(0x7e, 0, chunk.length);
+		if (holds && chunk.length % 2 === 0) release();
 	}
+	// Each time it goes on it tells so many frames, or all that are left.
+	for (let more = holds ? expected.length : 0; more >= 0; more -= HELD_FRAMES) if (holds) release();
 	if (count !== expected.length) differ('nothing more');
 	return problem;
 }

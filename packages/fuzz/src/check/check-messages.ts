@@ -14,6 +14,7 @@ import {
 	validateFuncData,
 } from '@spock/protocol';
 
+import type { Reader } from '../generate/stream.ts';
 import { isFunc, judgeData } from '../reference/read-data.ts';
 import {
 	type ExpectedMessage,
@@ -28,13 +29,21 @@ import { type Problem, show } from './problem.ts';
 /** One message of so many is written again as well: that costs as much as everything else about a frame. */
 const ENCODED_ONE_IN = 4;
 
-/** One frame as both sides read it, and back through the encoder. */
-export function checkMessages(frame: string): Problem | undefined {
+/** One frame of so many is read by the other side too, which such frames do not go to. */
+const READ_BY_BOTH_ONE_IN = 4;
+
+/** One frame as its reader reads it, and now and then the other side, and back through the encoder. */
+export function checkMessages(frame: string, reader: Reader): Problem | undefined {
 	const { bySidecar, byClient } = expectMessages(frame);
 	const isEncoded = frame.length % ENCODED_ONE_IN === 0;
+	const isReadByBoth = frame.length % READ_BY_BOTH_ONE_IN === 1;
 	return (
-		compare('readClientMessage', () => readClientMessage(frame), bySidecar) ??
-		compare('readSidecarMessage', () => readSidecarMessage(frame), byClient) ??
+		(reader === 'sidecar' || isReadByBoth
+			? compare('readClientMessage', () => readClientMessage(frame), bySidecar)
+			: undefined) ??
+		(reader === 'client' || isReadByBoth
+			? compare('readSidecarMessage', () => readSidecarMessage(frame), byClient)
+			: undefined) ??
 		(bySidecar.kind === 'request' && isFunc(bySidecar.func) ? checkData(bySidecar.func, bySidecar.data) : undefined) ??
 		(isEncoded ? (checkEncoder(bySidecar) ?? checkEncoder(byClient)) : undefined)
 	);

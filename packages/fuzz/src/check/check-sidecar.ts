@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 
 import { BackendSource, createLocalBackend } from '@spock/discovery';
@@ -13,12 +13,28 @@ import { isSame } from './is-same.ts';
 import { type Problem, show } from './problem.ts';
 
 const BAD_FRAMES_MAX = 16;
+/** The shortest limit that either side may set, and what stands about the data of an answer. */
+const FRAME_BYTES_LEAST = 1024;
+const ANSWER_HEAD_BYTES = 32;
 /** Time for a connection to end by itself; only a bug needs it. */
 const END_MS_MAX = 20_000;
 const REGISTRY = {
 	services: { barista: [{ host: '10.0.0.1', port: 8765 }], waiter: [{ host: '10.0.0.2', port: 1 }] },
 	keys: { 'app/limits': '{"max":5}', 'app/a': '1' },
 };
+
+let directory: string | undefined;
+let sockets = 0;
+
+/** Where all sidecars of this process listen, each under a number of its own. */
+function socketDirectory(): string {
+	if (directory === undefined) {
+		const made = mkdtempSync('/tmp/spock-fuzz-');
+		process.once('exit', () => rmSync(made, { recursive: true, force: true }));
+		directory = made;
+	}
+	return directory;
+}
 
 /** What must be answered to one frame: a code, data, or anything that the function may say. */
 interface Expected {
@@ -33,6 +49,8 @@ interface Conversation {
 	readonly cancelled: ReadonlySet<number>;
 	/** The sidecar closed the connection for what it was sent: what was in flight is left unanswered. */
 	readonly isClosed: boolean;
+	/** Greetings in their order: after its answer a hello bounds what the sidecar sends. */
+	readonly hellos: readonly { readonly id: number; readonly frameBytesMax?: number }[];
 }
 interface Answer {
 	readonly id?: number | null;
@@ -47,10 +65,9 @@ interface Answer {
  */
 export async function checkSidecar({ stream, cuts, frameBytesMax }: FuzzCase): Promise<Problem | undefined> {
 	// The shortest limit that there is; the decoder's own check has shorter ones.
-	if (frameBytesMax < 1024) return undefined;
+	if (frameBytesMax < FRAME_BYTES_LEAST) return undefined;
 	const faults: string[] = [];
-	const directory = await mkdtemp('/tmp/spock-fuzz-');
-	const path = `${directory}/s`;
+	const path = `${socketDirectory()}/${++sockets}`;
 	const sidecar = createSidecar({
 		source: new BackendSource({ backend: await createLocalBackend(REGISTRY) }),
 		listen: [{ address: { path } }],
@@ -67,17 +84,28 @@ export async function checkSidecar({ stream, cuts, frameBytesMax }: FuzzCase): P
 	} finally {
 		sidecar.terminate();
 		await sidecar.ended;
-		await rm(directory, { recursive: true, force: true });
 	}
 }
 
 function compareOutput(output: Buffer, stream: Buffer, frameBytesMax: number): Problem | undefined {
 	const answers: Answer[] = [];
+	const conversation = expectAnswers(splitStream(stream, frameBytesMax));
+	const hellos = [...conversation.hellos];
+	let longest = frameBytesMax;
 	for (const found of splitStream(output, frameBytesMax)) {
 		if ('fault' in found) return { check: 'sidecar frames', found: show(found) };
-		answers.push(JSON.parse(found.frame) as Answer);
+		const answer = JSON.parse(found.frame) as Answer;
+		answers.push(answer);
+		const [hello] = hellos;
+		if (hello !== undefined && answer.id === hello.id && isGreeting(answer)) {
+			longest = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
+			hellos.shift();
+		}
+		const frameBytes = Buffer.byteLength(found.frame);
+		if (frameBytes > longest)
+			return { check: 'sidecar frames', found: `${frameBytes} bytes of at most ${longest}: ${found.frame}` };
 	}
-	return compare(expectAnswers(splitStream(stream, frameBytesMax)), answers);
+	return compare(conversation, answers);
 }
 
 async function converse(path: string, chunks: readonly Buffer[]): Promise<Buffer | undefined> {
@@ -99,10 +127,15 @@ async function converse(path: string, chunks: readonly Buffer[]): Promise<Buffer
 	return end === 'late' ? undefined : Buffer.concat(output);
 }
 
+function isGreeting({ data }: Answer): boolean {
+	return (data as { version?: unknown } | null | undefined)?.version === 1;
+}
+
 /** What docs/PROTOCOL.md has a sidecar answer to these frames, in their order; after what closes the connection nothing. */
 function expectAnswers(frames: readonly Found[]): Conversation {
 	const expected: Expected[] = [];
 	const cancelled = new Set<number>();
+	const hellos: { id: number; frameBytesMax?: number }[] = [];
 	let badInARow = 0;
 	let isClosed = false;
 	for (const found of frames) {
@@ -121,15 +154,20 @@ function expectAnswers(frames: readonly Found[]): Conversation {
 			if (typeof id === 'number') cancelled.add(id);
 		} else if (message.kind === 'request') {
 			const { id, func, data } = message;
-			if (!isFunc(func)) expected.push({ id, frame, code: 'UNKNOWN_FUNC' });
-			else if (judgeData(func, data).wrong.length > 0) expected.push({ id, frame, code: 'BAD_REQUEST' });
+			const judged = isFunc(func) ? judgeData(func, data) : undefined;
+			if (judged === undefined) expected.push({ id, frame, code: 'UNKNOWN_FUNC' });
+			else if (judged.wrong.length > 0) expected.push({ id, frame, code: 'BAD_REQUEST' });
 			else if (func === 'ping') expected.push({ id, frame, data: JSON.parse(JSON.stringify(data)) });
 			else expected.push({ id, frame });
+			if (func === 'hello' && judged?.wrong.length === 0) {
+				const { versions, frameBytesMax } = judged.value as { versions: number[]; frameBytesMax?: number };
+				if (versions.includes(1)) hellos.push({ id, ...(frameBytesMax !== undefined && { frameBytesMax }) });
+			}
 		}
 		isClosed = badInARow === BAD_FRAMES_MAX;
 		if (isClosed) break;
 	}
-	return { expected, cancelled, isClosed };
+	return { expected, cancelled, isClosed, hellos };
 }
 
 /** Each expected answer takes the first that fits; what asks for most chooses first. */
@@ -159,6 +197,9 @@ function compare({ expected, cancelled, isClosed }: Conversation, answers: reado
 function fits(expected: Expected, { id, data, error }: Answer): boolean {
 	if (id !== expected.id) return false;
 	if (expected.code !== undefined) return error?.code === expected.code;
-	if ('data' in expected) return error === undefined && isSame(data, expected.data);
+	if ('data' in expected) {
+		const isLong = Buffer.byteLength(JSON.stringify(expected.data)) > FRAME_BYTES_LEAST - ANSWER_HEAD_BYTES;
+		return error === undefined ? isSame(data, expected.data) : isLong && error.code === 'FRAME_TOO_LARGE';
+	}
 	return error?.code !== 'BAD_FRAME' && error?.code !== 'INTERNAL';
 }

@@ -1,6 +1,7 @@
 import type { SeededRandom } from '../random.ts';
+import { clientFrame } from './client-frames.ts';
 import { nestedText } from './json-text.ts';
-import { clientFrame, sidecarFrame } from './messages.ts';
+import { sidecarFrame } from './sidecar-frames.ts';
 
 /** Which side reads the stream. */
 export type Reader = 'sidecar' | 'client';
@@ -57,6 +58,10 @@ const ENDS: readonly Buffer[] = ['\n', '\n', '\n', '\n', '\n', '\n', '\r\n', '\r
 	(text) => Buffer.from(text),
 );
 
+const LINE_END = Buffer.from('\n');
+/** From a client that reads the shortest frames that there are: whatever it asks, no answer may be longer. */
+const SHORT_HELLO = Buffer.from('{"id":30,"func":"hello","data":{"versions":[1],"frameBytesMax":1024}}');
+
 /** The case of a seed. `corpus` are frames to begin from, besides those that are made. */
 export function makeCase(random: SeededRandom, corpus: readonly Buffer[]): FuzzCase {
 	const reader: Reader = random.oneIn(2) ? 'sidecar' : 'client';
@@ -64,9 +69,11 @@ export function makeCase(random: SeededRandom, corpus: readonly Buffer[]): FuzzC
 	const frameBytesMax = limits === 0 ? FRAME_BYTES_MAX_TINY : limits < 8 ? FRAME_BYTES_MAX_SMALL : 1 << 20;
 	const parts: Buffer[] = [];
 	const frames = random.oneIn(16) ? random.between(1, 2) : random.between(4, 40);
+	if (reader === 'sidecar' && random.oneIn(4)) parts.push(SHORT_HELLO, LINE_END);
 	for (let frame = 0; frame < frames; frame++) {
 		// Ends stand between: every other part is a line.
 		const earlier = parts[2 * random.below(frames)];
+		if (reader === 'sidecar' && random.oneIn(8)) parts.push(...makeTwins(random));
 		const line = random.oneIn(8) && earlier !== undefined ? renumber(random, earlier) : undefined;
 		parts.push(line ?? makeLine(random, reader, corpus, frameBytesMax), random.pick(ENDS));
 	}
@@ -91,6 +98,18 @@ function makeLine(random: SeededRandom, reader: Reader, corpus: readonly Buffer[
 function renumber(random: SeededRandom, line: Buffer): Buffer | undefined {
 	const [, head, rest] = /^(\{"id":)\d+([\s\S]*)$/.exec(line.toString('latin1')) ?? [];
 	return rest === undefined ? undefined : Buffer.from(`${head}${random.below(25)}${rest}`, 'latin1');
+}
+
+/** What may follow the digits of an id: the first is no part of it, the others are, whether or not they change it. */
+const ID_TAILS: readonly string[] = ['', '.0000000000000001', '.0000000000000001', '.0', 'e0', '0'];
+
+/** A request twice, with ids that go on in the same way behind other digits: a fast path reads the digits alone. */
+function makeTwins(random: SeededRandom): Buffer[] {
+	const [, rest] = /^\{"id":\d+(,[\s\S]*)$/.exec(clientFrame(random)) ?? [];
+	if (rest === undefined) return [];
+	const tail = random.pick(ID_TAILS);
+	const ids = [random.between(1, 24), random.pick([0, 0, 25, 429496729, 4294967295])];
+	return ids.flatMap((id) => [Buffer.from(`{"id":${id}${tail}${rest}`), LINE_END]);
 }
 
 /** One to three changes of bytes. */

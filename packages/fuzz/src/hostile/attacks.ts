@@ -1,4 +1,4 @@
-import { clientFrame } from '../generate/messages.ts';
+import { clientFrame } from '../generate/client-frames.ts';
 import { SeededRandom } from '../random.ts';
 import type { Crowd } from './crowd.ts';
 

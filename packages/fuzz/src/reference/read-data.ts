@@ -1,3 +1,5 @@
+import type { FuncName } from '@spock/protocol';
+
 import { isWhole } from './read-message.ts';
 
 // What each function accepts, written from the tables of docs/PROTOCOL.md ("Functions", "Registration", "Hello") as a
@@ -115,7 +117,7 @@ const registration: Members = {
 
 const isAnyWhole = (value: unknown): boolean => isWhole(value, -Number.MAX_VALUE, Number.MAX_VALUE);
 
-const accepted: Readonly<Record<string, Rule>> = {
+const accepted: Readonly<Record<FuncName, Rule>> = {
 	hello: object({
 		versions: required(test((value) => isList(value) && value.every(isAnyWhole))),
 		client: optional(name),
@@ -139,6 +141,7 @@ const accepted: Readonly<Record<string, Rule>> = {
 	deregisterService: object({ id: required(id) }),
 	status: () => ({ wrong: [], value: null }),
 	explain: object(query),
+	takeOver: object({ step: required(oneOf('begin', 'finish')) }),
 };
 
 /** True for a function of the protocol. */
@@ -148,5 +151,5 @@ export function isFunc(func: string): boolean {
 
 /** What the data of a function comes to. */
 export function judgeData(func: string, data: unknown): Judged {
-	return (accepted[func] as Rule)(data);
+	return accepted[func as FuncName](data);
 }

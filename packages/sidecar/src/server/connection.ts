@@ -25,6 +25,7 @@ import type { Answer, Call } from './answer.ts';
 import { Intake, type IntakeContext, NEW_FRAME_COST } from './intake.ts';
 import type { LoadedConnection } from './overload.ts';
 import { Pushes } from './pushes.ts';
+import { registrationPush } from './registration-push.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { snapshotPayload } from './snapshot-text.ts';
 import { denial } from './token-gate.ts';
@@ -199,7 +200,9 @@ export class Connection implements RequestsPort, LoadedConnection {
 	}
 
 	told(registration: RegistrationReply): void {
-		if (this.#hello?.features?.includes('push')) this.send(encodePush('registration', encodePayload(registration)));
+		if (!this.#hello?.features?.includes('push')) return;
+		const line = registrationPush(registration, this.frameBytesMax);
+		if (line !== undefined) this.send(line);
 	}
 
 	/** Sends a line with the others of this tick. */

@@ -1,0 +1,107 @@
+import type { FuncName } from '@spock/protocol';
+
+import type { SeededRandom } from '../random.ts';
+import {
+	dataText,
+	type Fields,
+	idText,
+	nameOr,
+	objectText,
+	quote,
+	services,
+	some,
+	spoil,
+	type Template,
+} from './fields.ts';
+import { numberText, stringText } from './json-text.ts';
+
+const query: Template = (random) => [
+	['service', nameOr(random, random.pick(services))],
+	...some(random, [
+		['tags', `["v1",${nameOr(random, '"v2"')}]`],
+		['datacenter', nameOr(random, '"dc1"')],
+		['meta', `{"rack":${nameOr(random, '"b7"')},"zone":""}`],
+		['peer', nameOr(random, '"east"')],
+		['maxAgeMs', String(random.pick([0, 1, 5000, 2147483647]))],
+		['key', '"user-7"'],
+	]),
+];
+const keyQuery: Template = (random) => [
+	['key', random.pick(['"app/limits"', '"app/"'])],
+	...some(random, [
+		['prefix', random.pick(['true', 'false'])],
+		['datacenter', '"dc1"'],
+	]),
+];
+const registration: Template = (random) => [
+	['service', '"barista"'],
+	['port', '8765'],
+	...some(random, [
+		['id', nameOr(random, '"barista-1"')],
+		['host', nameOr(random, '"10.0.0.1"')],
+		['tags', `[${nameOr(random, '"v1"')}]`],
+		['meta', '{"version":"1","x_y-z":""}'],
+		['weights', '{"passing":5,"warning":0}'],
+		['taggedAddresses', '{"wan":{"host":"1.2.3.4","port":80},"lan":{"host":"h"}}'],
+		[
+			'check',
+			random.pick(['{"http":"http://127.0.0.1/","intervalMs":1000}', '{"tcp":"127.0.0.1:80","timeoutMs":100}']),
+		],
+		['bind', random.pick(['"connection"', '"sidecar"'])],
+		['status', '"warning"'],
+		['note', nameOr(random, '"so so"')],
+	]),
+];
+
+/** Valid data of every function. */
+const funcs: Readonly<Record<FuncName, Template | undefined>> = {
+	hello: (random) => [
+		['versions', random.pick(['[1]', '[1,2]', '[]'])],
+		...some(random, [
+			['client', '"a/1"'],
+			['pid', '7'],
+			['features', '["push","goaway"]'],
+			['frameBytesMax', random.pick(['1024', '1025', '2048', '1e9'])],
+		]),
+	],
+	ping: undefined,
+	getService: query,
+	getInstances: query,
+	listServices: (random) => some(random, [['datacenter', '"dc1"']]),
+	watchService: query,
+	unwatchService: query,
+	getKey: keyQuery,
+	watchKey: keyQuery,
+	unwatchKey: keyQuery,
+	registerService: registration,
+	reportService: () => [
+		['id', '"barista-1"'],
+		['status', '"critical"'],
+		['note', '"n"'],
+	],
+	deregisterService: () => [['id', '"barista-1"']],
+	status: () => [],
+	explain: query,
+	takeOver: (random) => [['step', random.pick(['"begin"', '"finish"'])]],
+};
+
+/** A frame that a client may send, or nearly. */
+export function clientFrame(random: SeededRandom): string {
+	if (random.oneIn(16))
+		return objectText(
+			spoil(random, [
+				['func', '"cancel"'],
+				['data', `{"id":${idText(random)}}`],
+			]),
+		);
+	const func = random.pick(Object.keys(funcs) as FuncName[]);
+	const fields: Fields = [
+		['id', idText(random)],
+		['func', random.oneIn(24) ? stringText(random) : quote(func)],
+		...(random.oneIn(8) ? ([['timeoutMs', random.oneIn(3) ? numberText(random) : '250']] as const) : []),
+		...(random.oneIn(16) ? [] : ([['data', dataText(random, funcs[func])]] as const)),
+		// The last of two ids counts: a fast path that reads the first one must notice.
+		...(random.oneIn(12) ? ([['id', idText(random)]] as const) : []),
+	];
+	return objectText(spoil(random, fields));
+}

@@ -70,6 +70,22 @@ describe('registering at the embedded registry', () => {
 		await backend.close();
 	});
 
+	it('is told to watches of its service alone, and of the one that its name stood for before', async () => {
+		const backend = await createLocalBackend({ services });
+		const told: string[] = [];
+		const healthy = { status: 'passing', note: '' } as const;
+		for (const service of ['barista', 'waiter'])
+			backend.watch(
+				{ service },
+				{ answered: (list) => told.push(`${service} ${list.length}`), failed: () => expect.fail() },
+			);
+		await backend.registrar?.register({ ...barista, id: 'x' }, healthy, terms);
+		await backend.registrar?.register({ ...barista, id: 'x', service: 'waiter' }, healthy, terms);
+		await backend.registrar?.deregister('x');
+		expect(told).toEqual(['barista 2', 'waiter 0', 'barista 3', 'barista 2', 'waiter 1', 'waiter 0']);
+		await backend.close();
+	});
+
 	it('makes a service known that stands in no file', async () => {
 		const backend = await createLocalBackend();
 		await backend.registrar?.register({ ...barista, service: 'roaster' }, { status: 'passing', note: '' }, terms);

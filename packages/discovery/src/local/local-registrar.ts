@@ -12,10 +12,10 @@ const LOCAL_HOST = '127.0.0.1';
  */
 export class LocalRegistrar implements Registrar {
 	readonly #registered = new Map<string, Registered>();
-	readonly #changed: () => void;
+	readonly #changed: (services: ReadonlySet<string>) => void;
 
-	/** `changed` is called whenever an instance came, went, or has another health. */
-	constructor(changed: () => void) {
+	/** `changed` is called whenever an instance came, went, or has another health, with the services that it is of. */
+	constructor(changed: (services: ReadonlySet<string>) => void) {
 		this.#changed = changed;
 	}
 
@@ -34,8 +34,10 @@ export class LocalRegistrar implements Registrar {
 	}
 
 	async register(definition: InstanceDefinition, health: InstanceHealth): Promise<string> {
+		// The same name may stand for an instance of another service now.
+		const before = this.#registered.get(definition.id)?.definition.service ?? definition.service;
 		this.#registered.set(definition.id, { definition, instance: instanceOf(definition, health) });
-		this.#changed();
+		this.#changed(new Set([before, definition.service]));
 		return definition.id;
 	}
 
@@ -50,7 +52,10 @@ export class LocalRegistrar implements Registrar {
 	}
 
 	async deregister(id: string): Promise<void> {
-		if (this.#registered.delete(id)) this.#changed();
+		const service = this.#registered.get(id)?.definition.service;
+		if (service === undefined) return;
+		this.#registered.delete(id);
+		this.#changed(new Set([service]));
 	}
 
 	async owned(): Promise<readonly OwnedInstance[]> {

@@ -14,7 +14,7 @@ const TRIES_MAX = 3;
 /** Of the heap after a forced collection. The rest of a process's memory is the allocator's, which gives back late. */
 const HEAP_GROWTH_BYTES_MAX = 4 << 20;
 const RSS_GROWTH_BYTES_MAX = 96 << 20;
-/** What the issue asks for, or what this machine allows one process: the sidecar has a few files open besides. */
+/** What is promised, or what this machine allows one process: the sidecar has a few files open besides. */
 const CONNECTIONS = Math.min(10_000, openFilesMax() - 500);
 
 describe('a running sidecar under attack', () => {

@@ -43,7 +43,7 @@ export interface FrameDecoderOptions {
  */
 export class FrameDecoder {
 	readonly #sink: FrameSink;
-	readonly #frameBytesMax: number;
+	#frameBytesMax: number;
 	// Bytes of a frame whose end has not come yet: carry[0 .. carryBytes).
 	#carry: Buffer = EMPTY;
 	#carryBytes = 0;
@@ -60,6 +60,11 @@ export class FrameDecoder {
 	constructor(sink: FrameSink, options: FrameDecoderOptions = {}) {
 		this.#sink = sink;
 		this.#frameBytesMax = options.frameBytesMax ?? FRAME_BYTES_MAX;
+	}
+
+	/** The limit for every frame that is not complete yet, from now on. */
+	set frameBytesMax(bytes: number) {
+		this.#frameBytesMax = bytes;
 	}
 
 	/** Bytes held back because their frame is not complete; above 0 means a peer is in the middle of a frame. */

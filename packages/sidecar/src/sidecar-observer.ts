@@ -54,6 +54,8 @@ export interface SidecarObserver {
 	limited?(limit: LimitName): void;
 	/** An overload has begun, by these signals; or is over, if there are none. */
 	overload?(signals: readonly OverloadSignal[]): void;
+	/** A connection could not be accepted, for want of open files, say; it is the kernel's error. */
+	acceptFailed?(error: Error): void;
 	/** A TLS handshake failed; the client was not let in. */
 	tlsFailed?(reason: TlsFailure): void;
 	/** A client was told another window. */

@@ -363,7 +363,9 @@ class SpockSidecar implements Sidecar {
 	#placeOf({ address, tokens, tls, ...options }: SidecarListen): ListenPlace {
 		const { backlog } = this.limits;
 		const accept = (socket: Duplex): void => this.#registry.add(socket, tokens);
-		return { address, options: { ...options, ...(tls && { tls: this.#tlsOptions(tls) }), backlog, accept } };
+		const acceptFailed = (error: Error): void => this.#options.observer?.acceptFailed?.(error);
+		const secure = tls && { tls: this.#tlsOptions(tls) };
+		return { address, options: { ...options, ...secure, backlog, accept, acceptFailed } };
 	}
 
 	/** Somebody else has the place: ports are let go of, because no two processes can have one; the path has changed hands. */

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, w
 import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 
-import { tempSocket, waitFor } from '@spock/testkit';
+import { FakeClock, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { listen } from '../src/server/listener.ts';
@@ -161,6 +161,20 @@ describe('TCP', () => {
 		).rejects.toThrow('another process listens there');
 		await listener.close();
 	});
+});
+
+it('a TLS port that is taken leaves no timer behind, however often it is tried', async () => {
+	await using taken = createServer().listen(0, '127.0.0.1');
+	await once(taken, 'listening');
+	const { port } = taken.address() as { readonly port: number };
+	const clock = new FakeClock();
+	const secrets = {};
+	const limits = { handshakeMs: 1000, connectionsMax: 10 };
+	const tls = { tls: { secrets, look: async () => undefined }, clock, ...limits, failed: accept, refused: accept };
+	for (let attempt = 0; attempt < 20; attempt++) {
+		await expect(listen({ host: '127.0.0.1', port }, { accept, tls })).rejects.toThrow('another process listens there');
+	}
+	expect(clock.pendingTimers).toBe(0);
 });
 
 it('a storm of connections, more than the usual backlog of 511, is taken whole while the process is busy', async () => {

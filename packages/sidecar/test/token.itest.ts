@@ -90,6 +90,30 @@ describe('a listener that wants a token', () => {
 		expect(await silent.next()).toBeUndefined();
 	});
 
+	it('holds 4 KiB of a stranger, and whole frames of whom it knows', async () => {
+		await using running = await run();
+		await using stranger = await running.open();
+		// No line end: what is not finished is what has to be held.
+		stranger.socket.write('x'.repeat(5000));
+		expect(await stranger.next()).toMatchObject({
+			id: null,
+			error: { code: 'ACL_DENIED', message: expect.stringContaining('4096 bytes') },
+		});
+		expect(await stranger.next()).toBeUndefined();
+		stranger.socket.end();
+		await waitFor('the end', () => running.reasons.length === 1);
+		expect(running.reasons).toEqual(['denied']);
+		await using client = await running.open();
+		const hello = JSON.stringify({ id: 1, func: 'hello', data: HELLO });
+		const long = 'y'.repeat(100_000);
+		// In one chunk: the limit is another for the very next frame.
+		client.socket.write(
+			`${' '.repeat(4096 - hello.length)}${hello}\n${JSON.stringify({ id: 2, func: 'ping', data: long })}\n`,
+		);
+		expect([await client.next(), await client.next()]).toMatchObject([{ id: 1 }, { id: 2, data: long }]);
+		expect(await client.ask(3, 'ping', long)).toEqual({ id: 3, data: long });
+	});
+
 	it('nobody slips in while it shuts down', async () => {
 		await using running = await run();
 		await using holder = await running.open();

@@ -7,7 +7,7 @@ import { askWorker, bundleWorker, killWorker, startWorker, workerReply } from '.
 import type { AppCommand, AppReply, AppSettings, RoundResult } from './fault-messages.ts';
 import { SERVICES, SidecarPlace } from './sidecar-place.ts';
 
-/** What the issue asks for: so many calls are in flight when the sidecar goes. */
+/** So many calls are in flight when the sidecar goes, and each of them ends. */
 export const IN_FLIGHT = 1024;
 /** For what must come in any case, on a machine however busy. */
 const ANSWER_MS_MAX = 60_000;

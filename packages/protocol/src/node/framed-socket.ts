@@ -66,6 +66,11 @@ export class FramedSocket {
 		socket.on('close', this.#onClose);
 	}
 
+	/** The longest frame to accept from now on: may be set while a frame is told. */
+	set frameBytesMax(bytes: number) {
+		this.#decoder.frameBytesMax = bytes;
+	}
+
 	/** Frames and partial frames that the peer has not taken yet, in bytes (characters, for those not yet written). */
 	get bufferedBytes(): number {
 		return this.#socket.writableLength + this.#pending.length;

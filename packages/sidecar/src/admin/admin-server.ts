@@ -3,12 +3,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { formatAddress } from '@spock/protocol/node';
 import type { Registry } from 'prom-client';
 
+import { bind } from '../server/bind.ts';
+
 /** What the admin port shows. */
 export interface AdminServerOptions {
 	readonly host: string;
 	readonly port: number;
 	readonly registry: Registry;
 	readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
+	/** A connection could not be accepted; later ones may be. Default: nobody is told. */
+	readonly acceptFailed?: (error: Error) => void;
 }
 
 interface Page {
@@ -23,38 +27,38 @@ interface Page {
  */
 export class AdminServer {
 	readonly #options: AdminServerOptions;
-	readonly #server: Server;
+	#server: Server | undefined;
 
 	constructor(options: AdminServerOptions) {
 		this.#options = options;
-		this.#server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
-			void this.#respond(request, response);
-		});
-		this.#server.maxConnections = 256;
 	}
 
-	/** Binds the port; gives the address. Rejects with an Error that names it. */
-	start(): Promise<string> {
-		const { host, port } = this.#options;
-		return new Promise((resolve, reject) => {
-			this.#server.once('error', (cause) => {
-				reject(
-					new Error(`cannot serve the admin port at ${formatAddress({ host, port })}: ${cause.message}`, { cause }),
-				);
-			});
-			this.#server.listen({ host, port }, () => {
-				const bound = this.#server.address();
-				const actual = typeof bound === 'object' && bound !== null ? bound.port : port;
-				resolve(formatAddress({ host, port: actual }));
-			});
+	/** Binds the port; gives the address. Rejects with an Error that names it; it may be tried again then. */
+	async start(): Promise<string> {
+		const { host, port, acceptFailed = () => undefined } = this.#options;
+		// A new one for each try: nothing of a try that failed is left.
+		const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
+			void this.#respond(request, response);
 		});
+		server.maxConnections = 256;
+		this.#server = server;
+		try {
+			await bind(server, { host, port }, acceptFailed);
+		} catch (error) {
+			const cause = (error as Error).cause as Error;
+			throw new Error(`cannot serve the admin port at ${formatAddress({ host, port })}: ${cause.message}`, { cause });
+		}
+		const bound = server.address();
+		return formatAddress({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port });
 	}
 
 	/** Ends every connection; idempotent. */
 	close(): Promise<void> {
+		const server = this.#server;
+		if (server === undefined) return Promise.resolve();
 		return new Promise((resolve) => {
-			this.#server.close(() => resolve());
-			this.#server.closeAllConnections();
+			server.close(() => resolve());
+			server.closeAllConnections();
 		});
 	}
 

@@ -27,3 +27,15 @@ describe('the metrics of what keeps answers honest', () => {
 		expect((await metrics.registry.metrics()).split('\n')).toContain(line);
 	});
 });
+
+it('connections that could not be accepted are counted by the code of the kernel', async () => {
+	const metrics = new SidecarMetrics();
+	for (const code of ['ENFILE', 'ENFILE', 'ENOBUFS']) metrics.acceptFailed(Object.assign(new Error(code), { code }));
+	const lines = (await metrics.registry.metrics())
+		.split('\n')
+		.filter((line) => line.startsWith('spock_accepts_failed'));
+	expect(lines).toEqual([
+		'spock_accepts_failed_total{code="ENFILE"} 2',
+		'spock_accepts_failed_total{code="ENOBUFS"} 1',
+	]);
+});

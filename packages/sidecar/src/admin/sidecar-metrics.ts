@@ -46,6 +46,7 @@ export class SidecarMetrics implements SidecarObserver {
 	readonly #limited = this.#counter('spock_limit_reached_total', 'Times that clients ran into a limit', ['limit']);
 	readonly #overloads = this.#counter('spock_overloads_total', 'Overloads begun, by what showed them', ['signal']);
 	readonly #tlsFailed = this.#counter('spock_tls_handshakes_failed_total', 'TLS handshakes that failed', ['reason']);
+	readonly #acceptFailed = this.#counter('spock_accepts_failed_total', 'Connections not accepted', ['code']);
 	readonly #windows = this.#counter('spock_window_pushes_total', 'Windows told to clients', ['direction']);
 
 	constructor() {
@@ -139,6 +140,10 @@ export class SidecarMetrics implements SidecarObserver {
 
 	overload(signals: readonly OverloadSignal[]): void {
 		for (const signal of signals) this.#overloads.inc({ signal });
+	}
+
+	acceptFailed(error: Error): void {
+		this.#acceptFailed.inc({ code: (error as NodeJS.ErrnoException).code ?? 'other' });
 	}
 
 	tlsFailed(reason: TlsFailure): void {

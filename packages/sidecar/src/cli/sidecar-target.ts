@@ -5,6 +5,7 @@ import { assertSocketPathFits, defaultSocketPath, formatAddress, type SocketAddr
 
 import { CommandError, EXIT } from './exit-codes.ts';
 import { parseTcpAddress } from './tcp-address.ts';
+import { tokensIn } from './token-file.ts';
 
 /** Flags that say where the sidecar is, and how to be let in. */
 export interface TargetFlags {
@@ -81,8 +82,7 @@ function tlsTarget(
 /** The first of the tokens in the file: while they are exchanged the sidecar accepts both. */
 export function tokenOf(path: string | undefined, fromEnvironment: string | undefined): string | undefined {
 	if (path === undefined || path === '') return fromEnvironment || undefined;
-	const lines = readFileSync(path, 'utf8').split('\n');
-	const token = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#'));
+	const [token] = tokensIn(readFileSync(path, 'utf8'));
 	if (token === undefined) throw new Error(`the token file ${path} is empty`);
 	return token;
 }

@@ -158,13 +158,15 @@ async function endAtOnce(sidecar: Sidecar): Promise<void> {
 async function startAdmin(
 	settings: Settings,
 	sidecar: Sidecar,
-	{ registry }: SidecarMetrics,
+	metrics: SidecarMetrics,
 	log: Logger,
 ): Promise<AdminServer | undefined> {
 	const address = text(settings, 'admin');
 	if (address === undefined) return undefined;
 	const { host, port } = await asUsage(() => parseHostPort(address));
-	const admin = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness() });
+	const { registry } = metrics;
+	const acceptFailed = (error: Error): void => metrics.acceptFailed(error);
+	const admin = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness(), acceptFailed });
 	// A sidecar whose place is taken has it until then.
 	const isTakingOver = settings.get('takeOver')?.value === true;
 	const bound = await (isTakingOver ? untilFree(systemClock, () => admin.start()) : admin.start());
@@ -287,6 +289,7 @@ function both(first: SidecarObserver, second: SidecarObserver, phased: (phase: s
 			first.overload?.(signals);
 			second.overload?.(signals);
 		},
+		acceptFailed: (error) => second.acceptFailed?.(error),
 		tlsFailed: (reason) => second.tlsFailed?.(reason),
 		windowTold: (direction) => second.windowTold?.(direction),
 		fault: (...told) => first.fault?.(...told),

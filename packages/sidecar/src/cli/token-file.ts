@@ -17,8 +17,14 @@ export interface TokenFileOptions {
 	readonly onEvent: DiscoveryListener;
 }
 
+/** The tokens in the text of a file: one on each line; lines that begin with # are left out. */
+export function tokensIn(text: string): string[] {
+	const lines = text.split('\n').map((line) => line.trim());
+	return lines.filter((line) => line !== '' && !line.startsWith('#'));
+}
+
 /**
- * The tokens in a file that somebody replaces now and then, one on each line; lines that begin with # are left out. While the
+ * The tokens in a file that somebody replaces now and then, as `tokensIn` reads it. While the
  * file is missing or bad, the last good tokens stay in force, and that is told once for each way of being bad.
  */
 export class TokenFile implements TokenCheck {
@@ -74,9 +80,8 @@ export class TokenFile implements TokenCheck {
 	}
 
 	#parse(text: string): AcceptedTokens {
-		const lines = text.split('\n').map((line) => line.trim());
 		try {
-			return new AcceptedTokens(lines.filter((line) => line !== '' && !line.startsWith('#')));
+			return new AcceptedTokens(tokensIn(text));
 		} catch (cause) {
 			throw new Error(`the token file ${this.#options.path} is bad: ${(cause as Error).message}`, { cause });
 		}

@@ -2,14 +2,29 @@ import type { Server } from 'node:net';
 
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
-/** Starts to listen. Rejects with an Error that says what to do. */
+/**
+ * Starts to listen. Rejects with an Error that says what to do. Once it listens, `acceptFailed` is told each connection that
+ * could not be accepted; the server goes on.
+ */
 export function bind(
 	server: Server,
-	where: { path?: string; host?: string; port?: number; backlog: number },
+	where: { path?: string; host?: string; port?: number; backlog?: number },
+	acceptFailed: (error: Error) => void,
 ): Promise<void> {
 	return new Promise((resolve, reject) => {
-		server.once('error', (error) => reject(explain(error, formatAddress(where as SocketAddress))));
-		server.listen(where, () => resolve());
+		const onError = (error: Error): void => {
+			server.off('listening', onListening);
+			reject(explain(error, formatAddress(where as SocketAddress)));
+		};
+		const onListening = (): void => {
+			server.off('error', onError);
+			// For good: an error that nobody hears ends the process, and one failed accept is no reason for that.
+			server.on('error', acceptFailed);
+			resolve();
+		};
+		server.once('error', onError);
+		server.once('listening', onListening);
+		server.listen(where);
 	});
 }
 

@@ -28,7 +28,7 @@ import { Pushes } from './pushes.ts';
 import { registrationPush } from './registration-push.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { snapshotPayload } from './snapshot-text.ts';
-import { denial } from './token-gate.ts';
+import { denial, TOKEN_HELLO_BYTES_MAX } from './token-gate.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -109,7 +109,9 @@ export class Connection implements RequestsPort, LoadedConnection {
 				ended: () => this.#onPeerEnded(),
 				closed: (error) => this.#onClosed(error),
 			},
-			{ frameBytesMax: context.limits.frameBytesMax },
+			{
+				frameBytesMax: tokens === undefined ? this.frameBytesMax : Math.min(this.frameBytesMax, TOKEN_HELLO_BYTES_MAX),
+			},
 		);
 		this.#intake = new Intake(
 			this.#framed,
@@ -295,6 +297,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 		const error = denial(message, tokens);
 		if (error === undefined) {
 			this.#tokens = undefined;
+			this.#framed.frameBytesMax = this.#context.limits.frameBytesMax;
 			this.#accepts = !this.#ending || this.#reason === 'shutdown';
 			return true;
 		}

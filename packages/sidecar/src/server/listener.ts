@@ -28,6 +28,8 @@ export interface ListenOptions<S extends Duplex = Socket> {
 	/** Leaves what comes unread, for whoever the socket is given to. Default false. */
 	readonly pauseOnConnect?: boolean;
 	readonly accept: (socket: S) => void;
+	/** A connection could not be accepted, for want of open files, say; later ones may be. Default: nobody is told. */
+	readonly acceptFailed?: (error: Error) => void;
 }
 
 /** A bound address. */
@@ -71,12 +73,18 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 				'together with tls:// and --token-file',
 		);
 	}
-	const { accept, tls, pauseOnConnect = false } = options;
+	const { accept, acceptFailed = () => undefined, tls, pauseOnConnect = false } = options;
 	const { server, stop } =
 		tls === undefined
 			? { server: createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect }, accept), stop: () => undefined }
 			: await createTlsServer({ ...tls, accept });
-	await bind(server, { ...address, backlog: options.backlog ?? DEFAULT_BACKLOG });
+	try {
+		await bind(server, { ...address, backlog: options.backlog ?? DEFAULT_BACKLOG }, acceptFailed);
+	} catch (error) {
+		// Whoever waits until the port is free tries often: no timer may be left of each.
+		stop();
+		throw error;
+	}
 	const bound = server.address();
 	const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
 	return {

@@ -74,18 +74,21 @@ async function bindAndPublish(
 	const server = createServer({ allowHalfOpen: true, pauseOnConnect: options.pauseOnConnect ?? false }, options.accept);
 	const socketMode = options.socketMode ?? 0o660;
 	const umask = process.umask(0o777 & ~socketMode);
-	const bound = bind(server, { path: privatePath, backlog: options.backlog ?? DEFAULT_BACKLOG });
+	const where = { path: privatePath, backlog: options.backlog ?? DEFAULT_BACKLOG };
+	const bound = bind(server, where, options.acceptFailed ?? (() => undefined));
 	process.umask(umask);
+	let ino: number;
 	try {
 		await bound;
 		await chmod(privatePath, socketMode);
+		// Not from the public name: somebody else may have that as soon as it is there.
+		({ ino } = await lstat(privatePath));
 		await publish(privatePath, at, at === path ? alreadyListens(path) : takesOverToo(path));
 	} catch (error) {
 		if (server.listening) await closeServer(server);
 		await rm(privatePath, { force: true });
 		throw explain(error, path);
 	}
-	const { ino } = await lstat(at);
 	await rm(privatePath, { force: true });
 	return { server, ino };
 }

@@ -135,6 +135,24 @@ describe('sidecar start --take-over', () => {
 		expect(await asked.finished).toMatchObject({ exitCode: 0 });
 	});
 
+	it('a sidecar with small frames that knows many services is taken over too', async () => {
+		await using place = await tempSocket();
+		const names = Array.from({ length: 60 }, (_, at) => `a-service-with-a-long-name-${at}`);
+		const services = servicesFile(
+			place,
+			'services.json',
+			Object.fromEntries(names.map((name) => [name, BARISTA.barista])),
+		);
+		await using old = await startSidecar(place.path, ['--services', services, '--frame-bytes-max', '1024']);
+		await using client = await RawClient.open(place.path);
+		for (const [at, service] of names.entries()) await client.ask(at + 1, 'getService', { service });
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		expect(next.stdout()).toContain('sends its clients here');
+		await client[Symbol.asyncDispose]();
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
+	});
+
 	it('nobody who may merely connect can make a sidecar leave', async () => {
 		await using place = await tempSocket();
 		await using _old = await startSidecar(place.path, ['--services', servicesFile(place)]);

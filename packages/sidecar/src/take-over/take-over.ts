@@ -33,11 +33,13 @@ export interface TakeOverEvent {
 	/**
 	 * `nobody`: there was no sidecar, and this one starts as any other. `begun`: it was found, and its questions are being
 	 * asked. `ending`: it was leaving anyway. `hung`: it does not answer; its place is taken, and its clients come when their
-	 * heartbeat finds out. `finished`: it leaves now.
+	 * heartbeat finds out. `refused`: its place is taken, and it answers that it does not leave. `finished`: it leaves now.
 	 */
-	readonly step: 'nobody' | 'begun' | 'ending' | 'hung' | 'finished';
+	readonly step: 'nobody' | 'begun' | 'ending' | 'hung' | 'refused' | 'finished';
 	/** Questions that it had answers to, and this one has now. */
 	readonly questions: number;
+	/** Why it does not leave. */
+	readonly error?: SpockError;
 }
 
 /** Options of a take-over. */
@@ -147,8 +149,12 @@ async function tellToLeave({ predecessor, finishMs, questions }: Found, { told }
 	try {
 		await predecessor.request('takeOver', { step: 'finish' }, finishMs);
 		told?.({ step: 'finished', questions: count });
-	} catch {
-		// It has died, or hangs: then it was told already, or is now.
-		if (questions !== undefined) told?.({ step: 'hung', questions: count });
+	} catch (error) {
+		if (!SpockError.is(error, 'TIMEOUT') && !predecessor.isClosed()) {
+			told?.({ step: 'refused', questions: count, error: SpockError.from(error) });
+		} else if (questions !== undefined) {
+			// It has died, or hangs. Without its questions, that was told already.
+			told?.({ step: 'hung', questions: count });
+		}
 	}
 }

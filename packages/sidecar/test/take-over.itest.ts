@@ -135,6 +135,47 @@ describe('sidecar start --take-over', () => {
 		expect(await asked.finished).toMatchObject({ exitCode: 0 });
 	});
 
+	it.each(['--listen', '--admin'])(
+		'a sidecar that hangs and keeps its port of %s is replaced; the port follows',
+		async (flag) => {
+			await using place = await tempSocket();
+			const services = servicesFile(place);
+			await using old = await startSidecar(place.path, ['--services', services, flag, '127.0.0.1:0']);
+			const port = await waitFor('the port', () => /127\.0\.0\.1:(\d+)"/.exec(old.stdout())?.[1]);
+			await listening(old);
+			old.child.kill('SIGSTOP');
+			await using next = takeOver(place.path, '--services', services, flag, `127.0.0.1:${port}`);
+			await waitFor('that it is told', () => next.stdout().includes('a port stays taken'));
+			await listening(next);
+			await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+			expect(await asked.finished).toMatchObject({ exitCode: 0 });
+			old.child.kill('SIGCONT');
+			expect(await old.finished).toMatchObject({ exitCode: 0 });
+			const bound = flag === '--listen' ? 'free at last' : 'admin port: /metrics';
+			await waitFor('the port', () => next.stdout().includes(bound), 20_000);
+			expect(await next.stop()).toMatchObject({ exitCode: 0, stderr: '' });
+			expect(readdirSync(place.directory)).toEqual(['services.json']);
+		},
+	);
+
+	it('a sidecar with small frames that knows many services is taken over too', async () => {
+		await using place = await tempSocket();
+		const names = Array.from({ length: 60 }, (_, at) => `a-service-with-a-long-name-${at}`);
+		const services = servicesFile(
+			place,
+			'services.json',
+			Object.fromEntries(names.map((name) => [name, BARISTA.barista])),
+		);
+		await using old = await startSidecar(place.path, ['--services', services, '--frame-bytes-max', '1024']);
+		await using client = await RawClient.open(place.path);
+		for (const [at, service] of names.entries()) await client.ask(at + 1, 'getService', { service });
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		expect(next.stdout()).toContain('sends its clients here');
+		await client[Symbol.asyncDispose]();
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
+	});
+
 	it('nobody who may merely connect can make a sidecar leave', async () => {
 		await using place = await tempSocket();
 		await using _old = await startSidecar(place.path, ['--services', servicesFile(place)]);

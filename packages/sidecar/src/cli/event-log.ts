@@ -138,8 +138,9 @@ export function connectionLog(log: Logger): SidecarObserver {
 }
 
 /** Writes what becomes of a take-over. */
-export function logTakeOver(log: Logger, { step, questions }: TakeOverEvent): void {
-	log[step === 'hung' ? 'warn' : 'info']({ step, questions }, TAKE_OVERS[step]);
+export function logTakeOver(log: Logger, { step, questions, error }: TakeOverEvent): void {
+	const level = step === 'refused' ? 'error' : step === 'hung' || step === 'port late' ? 'warn' : 'info';
+	log[level]({ step, questions, ...(error && { reason: error.message }) }, TAKE_OVERS[step]);
 }
 
 const TAKE_OVERS: Readonly<Record<TakeOverEvent['step'], string>> = {
@@ -147,6 +148,9 @@ const TAKE_OVERS: Readonly<Record<TakeOverEvent['step'], string>> = {
 	begun: 'take-over: asking the registry what the sidecar in place knows',
 	ending: 'take-over: the sidecar in place was ending already',
 	hung: 'take-over: the sidecar in place does not answer; its clients come when they notice that it hangs',
+	refused: 'take-over: the place is taken, but the sidecar that had it says that it does not leave: stop it',
+	'port late': 'take-over: a port stays taken; this sidecar serves without it, and goes on trying',
+	'port bound': 'take-over: the port that was taken is free at last, and served',
 	finished: 'take-over: the sidecar in place sends its clients here, and leaves',
 };
 

@@ -79,7 +79,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 	const source: BackendSource = await asUsage(
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
-	let admin: AdminServer | undefined;
+	let admin: { close(): Promise<void> } | undefined;
 	const sidecar = await asUsage(() => {
 		const access = accessFrom(settings, onEvent);
 		for (const warning of access.warnings) log.warn(warning);
@@ -160,18 +160,34 @@ async function startAdmin(
 	sidecar: Sidecar,
 	metrics: SidecarMetrics,
 	log: Logger,
-): Promise<AdminServer | undefined> {
+): Promise<{ close(): Promise<void> } | undefined> {
 	const address = text(settings, 'admin');
 	if (address === undefined) return undefined;
 	const { host, port } = await asUsage(() => parseHostPort(address));
 	const { registry } = metrics;
 	const acceptFailed = (error: Error): void => metrics.acceptFailed(error);
-	const admin = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness(), acceptFailed });
-	// A sidecar whose place is taken has it until then.
-	const isTakingOver = settings.get('takeOver')?.value === true;
-	const bound = await (isTakingOver ? untilFree(systemClock, () => admin.start()) : admin.start());
-	log.info({ address: bound }, 'admin port: /metrics, /livez, /readyz');
-	return admin;
+	let admin: AdminServer | undefined;
+	const bind = async (): Promise<{ address: string; close(): Promise<void> }> => {
+		const one = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness(), acceptFailed });
+		const bound = await one.start();
+		admin = one;
+		return { address: bound, close: () => one.close() };
+	};
+	const bound = ({ address }: { address: string }): void =>
+		log.info({ address }, 'admin port: /metrics, /livez, /readyz');
+	const trying = new AbortController();
+	// A sidecar whose place is taken has it until then, and longer if it hangs.
+	if (settings.get('takeOver')?.value !== true) bound(await bind());
+	else {
+		const late = (error: Error): void => logTakeOver(log, { step: 'port late', questions: 0, error });
+		await untilFree({ clock: systemClock, signal: trying.signal, bind, bound, late });
+	}
+	return {
+		close: async () => {
+			trying.abort();
+			await admin?.close();
+		},
+	};
 }
 
 /** Says where it listens, what it knows, and how to try it. */

@@ -1,14 +1,17 @@
 import { type KeyQuery, type ServiceQuery, SpockError, type TakeOverReply } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { Caller } from '../server/answer.ts';
 import type { PublicPlace } from '../server/listener.ts';
 
-/** Most text of questions that a successor is told of: with its frame, well below a frame's limit. */
-const QUESTIONS_LENGTH_MAX = 524_288;
+/** Most bytes of questions that a successor is told of. */
+const QUESTIONS_BYTES_MAX = 524_288;
+
+/** What the frame of a reply has besides the questions, at most. */
+const REPLY_FRAME_BYTES = 128;
 
 /**
- * When the place is looked at after a successor has gone, in milliseconds: the kernel may close its connection some time
+ * When the place is looked at after a successor has gone, in milliseconds after the look before: the kernel may close its connection some time
  * before the socket that it listened on, which until then looks alive.
  */
 const RESTORE_AFTER_MS = [0, 100, 1000, 10_000];
@@ -35,7 +38,11 @@ export interface HandOverPort {
  */
 export class HandOver {
 	readonly #port: HandOverPort;
-	#successor: Caller | undefined;
+	/** Any client may say that it begins: which of them is a successor shows at the path. */
+	readonly #callers = new Set<Caller>();
+	#looks = 0;
+	#timer: TimerHandle | undefined;
+	#isLooking = false;
 
 	constructor(port: HandOverPort) {
 		this.#port = port;
@@ -44,19 +51,18 @@ export class HandOver {
 	/** Somebody is about to take the place. Throws UNAVAILABLE when there is nothing to take any more. */
 	begin(caller: Caller): TakeOverReply {
 		if (!this.#port.isServing()) throw new SpockError('UNAVAILABLE', 'this sidecar is not serving: it ends, or begins');
-		this.#successor = caller;
+		this.#callers.add(caller);
 		const { services, keys } = this.#port.questions();
-		let left = QUESTIONS_LENGTH_MAX;
+		let left = Math.min(QUESTIONS_BYTES_MAX, caller.frameBytesMax - REPLY_FRAME_BYTES);
 		const fits = (question: ServiceQuery | KeyQuery): boolean => {
-			left -= JSON.stringify(question).length + 1;
+			left -= Buffer.byteLength(JSON.stringify(question)) + 1;
 			return left >= 0;
 		};
 		return { services: services.filter(fits), keys: keys.filter(fits) };
 	}
 
-	/** The successor says that it stands at every path. Rejects with BAD_REQUEST, and nothing has changed, if it does not. */
-	async finish(caller: Caller): Promise<null> {
-		if (this.#successor !== caller) throw new SpockError('BAD_REQUEST', 'begin to take over on this connection first');
+	/** Somebody says that another sidecar stands at every path. Rejects with BAD_REQUEST, and nothing has changed, if it does not. */
+	async finish(): Promise<null> {
 		const places = this.#port.places();
 		if (places.length === 0) {
 			throw new SpockError('BAD_REQUEST', 'this sidecar listens at no path, and only a path can be taken over');
@@ -68,23 +74,33 @@ export class HandOver {
 				'the socket of this sidecar still stands at its path: nobody has taken it over',
 			);
 		}
-		this.#successor = undefined;
+		this.#callers.clear();
 		if (this.#port.isServing()) this.#port.leave();
 		return null;
 	}
 
 	/** A connection is gone. A successor that dies half-way may have left its own dead socket at the path. */
 	left(connection: Caller): void {
-		if (this.#successor !== connection) return;
-		this.#successor = undefined;
-		for (const delayMs of RESTORE_AFTER_MS) {
-			this.#port.clock.setTimeout(() => this.#restore(), delayMs).unref?.();
-		}
+		if (!this.#callers.delete(connection)) return;
+		// One schedule at a time, from its beginning: two looks at once would take each other's sockets for somebody else's.
+		this.#looks = 0;
+		if (!this.#isLooking) this.#lookAgain();
 	}
 
-	#restore(): void {
-		// The next successor may be at work, or done.
-		if (this.#successor !== undefined || !this.#port.isServing()) return;
-		for (const place of this.#port.places()) place.restore().catch((error: unknown) => this.#port.failed(error));
+	#lookAgain(): void {
+		this.#port.clock.clearTimeout(this.#timer);
+		const delayMs = RESTORE_AFTER_MS[this.#looks++];
+		if (delayMs === undefined) return;
+		this.#timer = this.#port.clock.setTimeout(() => void this.#restore(), delayMs);
+		this.#timer.unref?.();
+	}
+
+	async #restore(): Promise<void> {
+		if (!this.#port.isServing()) return;
+		this.#isLooking = true;
+		const failed = (error: unknown): void => this.#port.failed(error);
+		await Promise.all(this.#port.places().map((place) => place.restore().catch(failed)));
+		this.#isLooking = false;
+		this.#lookAgain();
 	}
 }

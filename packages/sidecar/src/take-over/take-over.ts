@@ -33,11 +33,14 @@ export interface TakeOverEvent {
 	/**
 	 * `nobody`: there was no sidecar, and this one starts as any other. `begun`: it was found, and its questions are being
 	 * asked. `ending`: it was leaving anyway. `hung`: it does not answer; its place is taken, and its clients come when their
-	 * heartbeat finds out. `finished`: it leaves now.
+	 * heartbeat finds out. `refused`: its place is taken, and it answers that it does not leave. `finished`: it leaves now.
+	 * `port late`: it still has a port, which is tried on in the background; `port bound`: that has come to pass.
 	 */
-	readonly step: 'nobody' | 'begun' | 'ending' | 'hung' | 'finished';
+	readonly step: 'nobody' | 'begun' | 'ending' | 'hung' | 'refused' | 'finished' | 'port late' | 'port bound';
 	/** Questions that it had answers to, and this one has now. */
 	readonly questions: number;
+	/** Why it does not leave, or what the port's last try said. */
+	readonly error?: Error;
 }
 
 /** Options of a take-over. */
@@ -87,7 +90,7 @@ export async function takeOver(context: TakeOverContext): Promise<SnapshotSource
 	const [path] = paths;
 	if (path === undefined) throw new Error('there is no path to take over: --take-over needs --socket');
 	const listeners: Listener[] = [];
-	for (const place of paths) listeners.push(await bindPlace(context, place, true));
+	for (const place of paths) listeners.push(await bindPath(context, place));
 	const found = await find(context, path.address);
 	let answered: SnapshotSource | undefined;
 	try {
@@ -102,15 +105,38 @@ export async function takeOver(context: TakeOverContext): Promise<SnapshotSource
 		found?.predecessor.close();
 	}
 	if (found === undefined) told?.({ step: 'nobody', questions: 0 });
-	const { clock, signal } = context;
-	for (const place of places.filter((one) => !paths.includes(one))) {
-		await untilFree(clock, () => bindPlace(context, place, false), signal);
-	}
+	for (const place of places.filter((one) => !paths.includes(one))) await bindPort(context, place, listeners);
 	return answered;
 }
 
-async function bindPlace(context: TakeOverContext, place: ListenPlace, beside: boolean): Promise<Listener> {
-	const listener = await context.listen(place.address, { ...place.options, beside });
+/** The path is taken, and served: a port that stays taken does not undo that. */
+async function bindPort(context: TakeOverContext, place: ListenPlace, paths: readonly Listener[]): Promise<void> {
+	const { clock, told, listen } = context;
+	const replaced = new AbortController();
+	let isLate = false;
+	await untilFree({
+		clock,
+		signal: AbortSignal.any([context.signal, replaced.signal]),
+		bind: async () => {
+			// The port is for whoever has taken this place meanwhile.
+			const isReplaced = isLate && (await Promise.all(paths.map((one) => one.place?.isReplaced()))).includes(true);
+			if (isReplaced) replaced.abort();
+			replaced.signal.throwIfAborted();
+			return listen(place.address, { ...place.options, beside: false });
+		},
+		bound: (listener) => {
+			context.bound(listener);
+			if (isLate) told?.({ step: 'port bound', questions: 0 });
+		},
+		late: (error) => {
+			isLate = true;
+			told?.({ step: 'port late', questions: 0, error });
+		},
+	});
+}
+
+async function bindPath(context: TakeOverContext, place: ListenPlace): Promise<Listener> {
+	const listener = await context.listen(place.address, { ...place.options, beside: true });
 	context.bound(listener);
 	return listener;
 }
@@ -147,8 +173,12 @@ async function tellToLeave({ predecessor, finishMs, questions }: Found, { told }
 	try {
 		await predecessor.request('takeOver', { step: 'finish' }, finishMs);
 		told?.({ step: 'finished', questions: count });
-	} catch {
-		// It has died, or hangs: then it was told already, or is now.
-		if (questions !== undefined) told?.({ step: 'hung', questions: count });
+	} catch (error) {
+		if (!SpockError.is(error, 'TIMEOUT') && !predecessor.isClosed()) {
+			told?.({ step: 'refused', questions: count, error: SpockError.from(error) });
+		} else if (questions !== undefined) {
+			// It has died, or hangs. Without its questions, that was told already.
+			told?.({ step: 'hung', questions: count });
+		}
 	}
 }

@@ -1,23 +1,69 @@
-import type { Clock } from '@spock/protocol/internal';
+import { Backoff, type Clock, type TimerHandle } from '@spock/protocol/internal';
 
-/** How long a port may stay taken by the sidecar that was asked to leave. */
-const PORT_MS_MAX = 10_000;
+/** How long a start waits for a port of the sidecar that was asked to leave; then it goes on without. */
+const PORT_MS_MAX = 1000;
 const PORT_RETRY_MS = 10;
+const LATE_RETRY_MS_MIN = 100;
+const LATE_RETRY_MS_MAX = 5000;
+
+/** A port that another process is about to let go of. */
+export interface ContestedPort<T> {
+	readonly clock: Clock;
+	readonly bind: () => Promise<T>;
+	/** Ends the trying. What is bound at that moment is closed. */
+	readonly signal: AbortSignal;
+	/** Told when the port is bound, at once or much later. */
+	readonly bound: (bound: T) => void;
+	/** Told once that it stays taken, with the error of the last try; it is tried on in the background. */
+	readonly late: (error: Error) => void;
+}
 
 /**
- * Binds a port that another process is about to let go of: two processes cannot share one. Rejects with the error of the
- * last try when it stays taken, and at once with any other error, or with the signal's reason.
+ * Binds a port that another process lets go of: two processes cannot share one. Resolves when it is bound, or stays taken
+ * for so long that the start goes on without it. Rejects with the signal's reason, and at once with any other error.
  */
-export async function untilFree<T>(clock: Clock, bind: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+export async function untilFree<T extends { close(): Promise<void> }>(port: ContestedPort<T>): Promise<void> {
+	const { clock, signal } = port;
 	const startedMs = clock.now();
 	for (;;) {
-		signal?.throwIfAborted();
+		signal.throwIfAborted();
 		try {
-			return await bind();
+			await bindOne(port);
+			return;
 		} catch (error) {
 			const isTaken = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE';
-			if (!isTaken || clock.now() - startedMs > PORT_MS_MAX) throw error;
+			if (!isTaken) throw error;
+			if (clock.now() - startedMs > PORT_MS_MAX) {
+				port.late(error as Error);
+				break;
+			}
 		}
 		await new Promise<void>((resolve) => clock.setTimeout(resolve, PORT_RETRY_MS));
 	}
+	tryOn(port);
+}
+
+async function bindOne<T extends { close(): Promise<void> }>({ bind, bound, signal }: ContestedPort<T>): Promise<void> {
+	const one = await bind();
+	if (!signal.aborted) return bound(one);
+	await one.close();
+	throw signal.reason;
+}
+
+/** Tries for as long as it takes: one that hangs has its port until it wakes up, or dies. */
+function tryOn<T extends { close(): Promise<void> }>(port: ContestedPort<T>): void {
+	const { clock, signal } = port;
+	const backoff = new Backoff({ delayMsMin: LATE_RETRY_MS_MIN, delayMsMax: LATE_RETRY_MS_MAX });
+	let timer: TimerHandle | undefined;
+	const onAbort = (): void => clock.clearTimeout(timer);
+	const again = (): void => {
+		if (signal.aborted) return;
+		timer = clock.setTimeout(() => {
+			// What goes wrong is known since it was late, and the next try may mend it.
+			bindOne(port).then(() => signal.removeEventListener('abort', onAbort), again);
+		}, backoff.next());
+		timer.unref?.();
+	};
+	signal.addEventListener('abort', onAbort, { once: true });
+	again();
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 
 import {
@@ -54,6 +56,13 @@ function isAlive(pid: number): boolean {
 	}
 	const stat = `/proc/${pid}/stat`;
 	return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
+}
+
+/** Listens at a port of this machine. */
+async function occupy(port: number): Promise<Server> {
+	const server = createServer().listen(port, '127.0.0.1');
+	await once(server, 'listening');
+	return server;
 }
 
 async function get(place: TempSocket): Promise<unknown> {
@@ -145,6 +154,23 @@ describe('sidecar start --supervise', () => {
 		expect(await get(place)).toBe('1.2.3.4:8765\n');
 		expect(lines(process, 'a standby is ready')).toEqual([]);
 		await client[Symbol.asyncDispose]();
+	});
+
+	it('the sockets outlive a worker that leaves by itself: one whose admin port is another’s', async () => {
+		await using place = await tempSocket();
+		const free = await occupy(0);
+		const { port } = free.address() as AddressInfo;
+		free.close();
+		await once(free, 'close');
+		await using process = await supervised(place, '--admin', `127.0.0.1:${port}`);
+		globalThis.process.kill(await worker(process), 'SIGKILL');
+		const other = await waitFor('the port', () => occupy(port).catch(() => undefined));
+		await waitFor('that it has left', () => lines(process, 'the worker has ended').some(({ code }) => code !== null));
+		other.close();
+		await waitFor('the next one', () => lines(process, 'admin port').length === 2);
+		expect(await get(place)).toBe('1.2.3.4:8765\n');
+		expect(await process.stop('SIGTERM')).toMatchObject({ exitCode: 0 });
+		expect(existsSync(place.path)).toBe(false);
 	});
 
 	it('a signal while it is backing off ends it', async () => {

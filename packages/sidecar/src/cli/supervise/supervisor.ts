@@ -17,6 +17,9 @@ const RESTART_DELAY_MS_MAX = 30_000;
 /** Pings without a word from the worker after which it hangs; a machine that slept misses one at most. */
 const MISSED_PINGS_MAX = 3;
 
+/** States in which the sockets end with the worker. In all others they are for the next one. */
+const LETTING_GO: ReadonlySet<SupervisorState> = new Set(['starting', 'replaced', 'ending']);
+
 /** What is told of a worker that has ended unasked. */
 export interface CrashReport extends Exit {
 	readonly pid: number;
@@ -227,7 +230,11 @@ export class Supervisor implements WorkerEvents {
 	}
 
 	#answer(worker: WorkerProcess, { id, question }: Extract<ToSupervisor, { type: 'question' }>): void {
-		this.#options.listeners.answer(question).then(
+		const { listeners, sockets } = this.#options;
+		// It leaves by itself: who connects from now on waits for the next one.
+		const isKept = question.ask === 'close' && !LETTING_GO.has(this.#state);
+		if (isKept) sockets.hold();
+		(isKept ? Promise.resolve() : listeners.answer(question)).then(
 			(value) => worker.send({ type: 'answer', id, value: value ?? null }),
 			({ message, cause }: Error) => {
 				const { code = null } = (cause ?? {}) as { readonly code?: string };

@@ -48,6 +48,7 @@ describe('supervisorMachine', () => {
 class FakeWorker {
 	readonly pid: number;
 	readonly killed: NodeJS.Signals[] = [];
+	readonly told: NodeJS.Signals[] = [];
 	readonly sent: string[] = [];
 	readonly #events: WorkerEvents;
 
@@ -66,6 +67,10 @@ class FakeWorker {
 
 	sendSocket(): void {
 		this.sent.push('socket');
+	}
+
+	forward(signal: NodeJS.Signals): void {
+		this.told.push(signal);
 	}
 
 	kill(signal: NodeJS.Signals): void {
@@ -93,7 +98,7 @@ function supervising(options: { standby?: boolean; hangMs?: number } = {}) {
 	const workers: FakeWorker[] = [];
 	const [reports, hung, exitCodes]: [CrashReport[], number[], number[]] = [[], [], []];
 	const asked: string[] = [];
-	const sockets = new WaitingSockets();
+	const sockets = new WaitingSockets(clock, () => undefined);
 	const supervisor = new Supervisor({
 		clock,
 		random: () => 1,
@@ -179,7 +184,7 @@ describe('Supervisor', () => {
 		worker(0).says('serving');
 		supervisor.signal('SIGTERM');
 		supervisor.signal('SIGTERM');
-		expect(worker(0).killed).toEqual(['SIGTERM', 'SIGTERM']);
+		expect([worker(0).told, worker(0).killed]).toEqual([['SIGTERM', 'SIGTERM'], []]);
 		expect(exitCodes).toEqual([]);
 		worker(0).dies(exit);
 		expect(exitCodes).toEqual([exitCode]);

@@ -3,6 +3,7 @@ import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock
 
 import type { Listeners } from './listeners.ts';
 import {
+	LETTING_GO,
 	type SupervisorAction,
 	type SupervisorEvent,
 	type SupervisorState,
@@ -16,9 +17,6 @@ const RESTART_DELAY_MS_MIN = 100;
 const RESTART_DELAY_MS_MAX = 30_000;
 /** Pings without a word from the worker after which it hangs; a machine that slept misses one at most. */
 const MISSED_PINGS_MAX = 3;
-
-/** States in which the sockets end with the worker. In all others they are for the next one. */
-const LETTING_GO: ReadonlySet<SupervisorState> = new Set(['starting', 'replaced', 'ending']);
 
 /** What is told of a worker that has ended unasked. */
 export interface CrashReport extends Exit {
@@ -181,7 +179,7 @@ export class Supervisor implements WorkerEvents {
 				this.#standby = undefined;
 				return;
 			case 'forward':
-				if (this.#signal !== undefined) this.#worker?.kill(this.#signal);
+				if (this.#signal !== undefined) this.#worker?.forward(this.#signal);
 				return;
 			case 'end':
 				this.#end();

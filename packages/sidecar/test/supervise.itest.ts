@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 
 import {
@@ -56,6 +58,33 @@ function isAlive(pid: number): boolean {
 	return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
 }
 
+/** Files of an authority, and the flags that name those of a listener. */
+function secrets({ directory }: TempSocket) {
+	const authority = makeAuthority();
+	const { cert, key } = authority.issue();
+	const file = (name: string, text: string): string => {
+		writeFileSync(join(directory, name), text);
+		return join(directory, name);
+	};
+	const token = file('token', 'a-token-of-some-length');
+	const files = [
+		'--tls-cert',
+		file('cert.pem', cert),
+		'--tls-key',
+		file('key.pem', key),
+		'--token-file',
+		token,
+	] as const;
+	return { ca: file('ca.pem', authority.ca), files };
+}
+
+/** Listens at a port of this machine. */
+async function occupy(port: number): Promise<Server> {
+	const server = createServer().listen(port, '127.0.0.1');
+	await once(server, 'listening');
+	return server;
+}
+
 async function get(place: TempSocket): Promise<unknown> {
 	await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
 	return (await asked.finished).stdout;
@@ -74,17 +103,11 @@ describe('sidecar start --supervise', () => {
 
 	it('TLS and tokens are the worker’s: the supervisor passes on bytes, also to the next worker', async () => {
 		await using place = await tempSocket();
-		const authority = makeAuthority();
-		const { cert, key } = authority.issue();
-		const file = (name: string, text: string): string => {
-			writeFileSync(join(place.directory, name), text);
-			return join(place.directory, name);
-		};
-		const token = file('token', 'a-token-of-some-length');
-		const tls = ['--tls-cert', file('cert.pem', cert), '--tls-key', file('key.pem', key), '--token-file', token];
-		await using process = await supervised(place, '--listen', 'tls://127.0.0.1:0', ...tls);
+		const { ca, files } = secrets(place);
+		const token = files[5];
+		await using process = await supervised(place, '--listen', 'tls://127.0.0.1:0', ...files);
 		const port = await waitFor('the port', () => /tls:\/\/127\.0\.0\.1:(\d+)/.exec(process.stdout())?.[1]);
-		const target = ['get', 'barista', '--connect', `tls://127.0.0.1:${port}`, '--tls-ca', file('ca.pem', authority.ca)];
+		const target = ['get', 'barista', '--connect', `tls://127.0.0.1:${port}`, '--tls-ca', ca];
 		for (const crashes of [0, 1]) {
 			const pid = await worker(process, crashes);
 			await using admitted = runSidecar([...target, '--token-file', token]);
@@ -93,6 +116,44 @@ describe('sidecar start --supervise', () => {
 			expect((await denied.finished).stderr).toContain('ACL_DENIED');
 			if (crashes === 0) globalThis.process.kill(pid, 'SIGKILL');
 		}
+	});
+
+	it('TLS: connections that shake hands count too, and what is over the limit is refused', async () => {
+		await using place = await tempSocket();
+		const { ca, files } = secrets(place);
+		await using process = await supervised(place, '--listen', 'tls://127.0.0.1:0', '--connections-max', '2', ...files);
+		const port = await waitFor('the port', () => /tls:\/\/127\.0\.0\.1:(\d+)/.exec(process.stdout())?.[1]);
+		const open = () => createConnection({ port: Number(port), host: '127.0.0.1' }).on('error', () => undefined);
+		const silent = [open(), open()];
+		await Promise.all(silent.map((socket) => once(socket, 'connect')));
+		const third = open().resume();
+		await once(third, 'close');
+		expect(silent.map(({ destroyed }) => destroyed)).toEqual([false, false]);
+		for (const socket of silent) socket.destroy();
+		const target = ['get', 'barista', '--connect', `tls://127.0.0.1:${port}`, '--tls-ca', ca, '--token-file', files[5]];
+		await waitFor('an answer', async () => {
+			await using asked = runSidecar(target);
+			return (await asked.finished).stdout === '1.2.3.4:8765\n';
+		});
+	});
+
+	it('SIGTERM to all its processes at once is one signal: a client that is served is served to its end', async () => {
+		await using place = await tempSocket();
+		await using process = await supervised(place);
+		const pid = await worker(process);
+		await using client = await RawClient.open(place.path);
+		await client.ask(1, 'ping');
+		// To the worker alone it is no signal at all.
+		globalThis.process.kill(pid, 'SIGTERM');
+		expect(await client.ask(2, 'ping', 'still')).toMatchObject({ data: 'still' });
+		process.child.kill('SIGTERM');
+		globalThis.process.kill(pid, 'SIGTERM');
+		await waitFor('that it waits', () => lines(process, 'waiting for clients').length > 0);
+		globalThis.process.kill(pid, 'SIGTERM');
+		expect(await client.ask(3, 'ping', 'yet')).toMatchObject({ data: 'yet' });
+		expect(lines(process, 'SIGTERM: ending')).toHaveLength(1);
+		await client[Symbol.asyncDispose]();
+		expect(await process.finished).toMatchObject({ exitCode: 0 });
 	});
 
 	it('a client that is served while it ends is served to its end; a second signal is passed on too', async () => {
@@ -145,6 +206,24 @@ describe('sidecar start --supervise', () => {
 		expect(await get(place)).toBe('1.2.3.4:8765\n');
 		expect(lines(process, 'a standby is ready')).toEqual([]);
 		await client[Symbol.asyncDispose]();
+	});
+
+	it('the sockets outlive a worker that leaves by itself: one whose admin port is another’s', async () => {
+		await using place = await tempSocket();
+		const free = await occupy(0);
+		const { port } = free.address() as AddressInfo;
+		free.close();
+		await once(free, 'close');
+		await using process = await supervised(place, '--admin', `127.0.0.1:${port}`);
+		await waitFor('the first one', () => lines(process, 'admin port').length === 1);
+		globalThis.process.kill(await worker(process), 'SIGKILL');
+		const other = await waitFor('the port', () => occupy(port).catch(() => undefined));
+		await waitFor('that it has left', () => lines(process, 'the worker has ended').some(({ code }) => code !== null));
+		other.close();
+		await waitFor('the next one', () => lines(process, 'admin port').length === 2);
+		expect(await get(place)).toBe('1.2.3.4:8765\n');
+		expect(await process.stop('SIGTERM')).toMatchObject({ exitCode: 0 });
+		expect(existsSync(place.path)).toBe(false);
 	});
 
 	it('a signal while it is backing off ends it', async () => {

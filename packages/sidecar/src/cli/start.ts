@@ -126,8 +126,10 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		log.info({ signal }, `${signal}: ending`);
 		sidecar.terminate();
 	};
-	process.on('SIGTERM', onSignal);
-	process.on('SIGINT', onSignal);
+	if (supervised === undefined) {
+		process.on('SIGTERM', onSignal);
+		process.on('SIGINT', onSignal);
+	} else supervised.signalled = onSignal;
 	try {
 		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
 		const isAdminLast = settings.get('takeOver')?.value === true || supervised !== undefined;

@@ -6,7 +6,8 @@ import type { Listening, ListenRequest, Question } from './worker-messages.ts';
 /** The sockets that outlive workers: bound when the first one asks, given to every later one. */
 export class Listeners {
 	readonly #accept: (socket: Socket, listener: number) => void;
-	readonly #listeners: { readonly key: string; readonly listener: Listener }[] = [];
+	/** `key` is undefined once it is closed: who asks for the same address again gets a new one. */
+	readonly #listeners: { key: string | undefined; readonly listener: Listener }[] = [];
 
 	constructor(accept: (socket: Socket, listener: number) => void) {
 		this.#accept = accept;
@@ -15,9 +16,13 @@ export class Listeners {
 	/** Does what a worker asks. Rejects as `listen` does. */
 	answer(question: Question): Promise<unknown> {
 		if (question.ask === 'listen') return this.#listen(question.options);
-		const listener = this.#listeners[question.listener]?.listener;
-		if (listener === undefined) return Promise.reject(new Error(`there is no listener ${question.listener}`));
-		if (question.ask === 'close') return listener.close();
+		const found = this.#listeners[question.listener];
+		if (found === undefined) return Promise.reject(new Error(`there is no listener ${question.listener}`));
+		const { listener } = found;
+		if (question.ask === 'close') {
+			found.key = undefined;
+			return listener.close();
+		}
 		const { place } = listener;
 		if (place === undefined) return Promise.reject(new Error(`${listener.address} is no path`));
 		return question.ask === 'publish' ? place.publish(question.how) : place[question.ask]();

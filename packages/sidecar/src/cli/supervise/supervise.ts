@@ -25,7 +25,7 @@ export interface SuperviseSettings {
 export async function supervise(settings: SuperviseSettings): Promise<number> {
 	const { standby, stableMs = DEFAULT_STABLE_MS, hangMs = DEFAULT_HANG_MS, logLevel, isPretty } = settings;
 	const log = new SupervisorLog(logLevel, isPretty);
-	const sockets = new WaitingSockets();
+	const sockets = new WaitingSockets(systemClock, (count) => log.dropped(count));
 	const listeners = new Listeners((socket, listener) => sockets.add({ socket, listener }));
 	let supervisor: Supervisor | undefined;
 	const onSignal = (signal: NodeJS.Signals): void => supervisor?.signal(signal);

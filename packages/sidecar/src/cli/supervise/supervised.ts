@@ -5,6 +5,7 @@ import type { SupervisionStatus } from '@spock/protocol';
 import type { Listen, Listener } from '../../server/listener.ts';
 import { createTlsServer } from '../../server/tls-server.ts';
 import { CommandError, EXIT } from '../exit-codes.ts';
+import { tlsIntake } from './tls-intake.ts';
 import type { Listening, Question, ToSupervisor, ToWorker } from './worker-messages.ts';
 
 interface Waiting {
@@ -12,11 +13,15 @@ interface Waiting {
 	reject(error: Error): void;
 }
 
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
 /** The worker's side of a supervisor: sockets come from there. */
 export class Supervised {
 	readonly supervision: SupervisionStatus;
 	/** Told when the supervisor is gone: nobody new can connect. */
 	lost: () => void = () => undefined;
+	/** Told of each SIGTERM and SIGINT: those of the supervisor, and this process's own once the supervisor is gone. */
+	signalled: (signal: NodeJS.Signals) => void = dieOf;
 	readonly #accept = new Map<number, (socket: Socket) => void>();
 	readonly #waiting = new Map<number, Waiting>();
 	/** Came by a listener that this worker has not asked for yet. */
@@ -27,6 +32,7 @@ export class Supervised {
 		this.supervision = supervision;
 		process.on('message', this.#onMessage);
 		process.once('disconnect', this.#onDisconnect);
+		for (const signal of SIGNALS) process.on(signal, this.#onSignal);
 	}
 
 	/** Waits to be activated; undefined when the supervisor has no use for this process any more. */
@@ -38,6 +44,7 @@ export class Supervised {
 			const settle = (supervised: Supervised | undefined): void => {
 				process.off('message', onMessage);
 				process.off('disconnect', onDisconnect);
+				for (const signal of SIGNALS) process.off(signal, ignore);
 				resolve(supervised);
 			};
 			const onDisconnect = (): void => settle(undefined);
@@ -47,6 +54,7 @@ export class Supervised {
 			};
 			process.on('message', onMessage);
 			process.on('disconnect', onDisconnect);
+			for (const signal of SIGNALS) process.on(signal, ignore);
 			process.send?.({ type: 'loaded' } satisfies ToSupervisor, undefined, undefined, () => undefined);
 		});
 	}
@@ -55,16 +63,16 @@ export class Supervised {
 	readonly listen: Listen = async (address, { accept: take, tls, ...options }): Promise<Listener> => {
 		// The supervisor passes on bytes: keys and certificates stay in the worker.
 		const secure = tls && (await createTlsServer({ ...tls, accept: take }));
-		const accept =
-			secure === undefined ? take : (socket: Socket): void => void secure.server.emit('connection', socket);
+		const accept = secure && tls ? tlsIntake(secure.server, tls) : take;
+		const asked = this.#ask({ ask: 'listen', options: { address, ...options } }) as Promise<Listening>;
 		const {
 			listener,
 			address: bound,
 			hasPlace,
-		} = (await this.#ask({
-			ask: 'listen',
-			options: { address, ...options },
-		})) as Listening;
+		} = await asked.catch((error: unknown) => {
+			secure?.stop();
+			throw error;
+		});
 		this.#accept.set(listener, accept);
 		this.#tell({ type: 'accepting' });
 		for (const { socket } of this.#early.filter((one) => one.listener === listener)) accept(socket);
@@ -101,6 +109,7 @@ export class Supervised {
 	close(): void {
 		process.off('message', this.#onMessage);
 		process.off('disconnect', this.#onDisconnect);
+		for (const signal of SIGNALS) process.off(signal, this.#onSignal);
 		if (process.connected) process.disconnect();
 	}
 
@@ -112,6 +121,9 @@ export class Supervised {
 				return;
 			case 'socket':
 				this.#take(told.listener, socket as Socket | undefined);
+				return;
+			case 'signal':
+				this.signalled(told.signal);
 				return;
 			case 'answer':
 				this.#settle(told.id)?.resolve(told.value);
@@ -128,6 +140,11 @@ export class Supervised {
 		for (const { reject } of this.#waiting.values()) reject(new Error('the supervisor is gone'));
 		this.#waiting.clear();
 		this.lost();
+	};
+
+	/** A signal to a whole group comes here too, and then once more from the supervisor. */
+	readonly #onSignal = (signal: NodeJS.Signals): void => {
+		if (!process.connected) this.signalled(signal);
 	};
 
 	#take(listener: number, socket: Socket | undefined): void {
@@ -159,4 +176,14 @@ export class Supervised {
 		// A supervisor that is gone is told by `disconnect`.
 		if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 	}
+}
+
+/** Does what a signal does that nobody handles. */
+function dieOf(signal: NodeJS.Signals): void {
+	process.removeAllListeners(signal);
+	process.kill(process.pid, signal);
+}
+
+function ignore(): void {
+	// The supervisor decides what becomes of a worker that is not activated yet.
 }

@@ -32,6 +32,11 @@ export class SupervisorLog {
 		this.#write('error', { worker: pid }, 'the worker does not answer: it is killed');
 	}
 
+	/** So many connections since the start. */
+	dropped(count: number): void {
+		this.#write('error', { dropped: count }, 'too many connections wait for a worker: the latest are dropped');
+	}
+
 	#write(level: string, facts: object, msg: string): void {
 		if (LEVELS.indexOf(level) < this.#level) return;
 		const time = new Date().toISOString();

@@ -22,6 +22,9 @@ export type SupervisorAction =
 	| 'forward'
 	| 'end';
 
+/** States in which the sockets end with the worker; in all others they are for the next one. */
+export const LETTING_GO: ReadonlySet<SupervisorState> = new Set(['starting', 'replaced', 'ending']);
+
 /**
  * What a supervisor does about its worker. `served`: the worker serves. `held`: it has for a while, so that its next end is
  * no crash at once: it is replaced in the same moment, by a standby that is prepared now. `gone`: its process has ended.

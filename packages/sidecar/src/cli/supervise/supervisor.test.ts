@@ -1,5 +1,7 @@
+import { Socket } from 'node:net';
+
 import { step } from '@spock/protocol/internal';
-import { FakeClock } from '@spock/testkit';
+import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { type CrashReport, Supervisor } from './supervisor.ts';
@@ -46,6 +48,7 @@ describe('supervisorMachine', () => {
 class FakeWorker {
 	readonly pid: number;
 	readonly killed: NodeJS.Signals[] = [];
+	readonly told: NodeJS.Signals[] = [];
 	readonly sent: string[] = [];
 	readonly #events: WorkerEvents;
 
@@ -66,11 +69,21 @@ class FakeWorker {
 		this.sent.push('socket');
 	}
 
+	forward(signal: NodeJS.Signals): void {
+		this.told.push(signal);
+	}
+
 	kill(signal: NodeJS.Signals): void {
 		this.killed.push(signal);
 	}
 
-	says(type: 'serving' | 'loaded' | 'pong' | 'replaced'): void {
+	/** Closes its first listener. */
+	closes(): void {
+		const question = { ask: 'close', listener: 0 } as const;
+		this.#events.message(this.#self, { type: 'question', id: 1, question });
+	}
+
+	says(type: 'serving' | 'loaded' | 'pong' | 'replaced' | 'accepting'): void {
 		this.#events.message(this.#self, { type } as ToSupervisor);
 	}
 
@@ -84,11 +97,13 @@ function supervising(options: { standby?: boolean; hangMs?: number } = {}) {
 	const clock = new FakeClock();
 	const workers: FakeWorker[] = [];
 	const [reports, hung, exitCodes]: [CrashReport[], number[], number[]] = [[], [], []];
+	const asked: string[] = [];
+	const sockets = new WaitingSockets(clock, () => undefined);
 	const supervisor = new Supervisor({
 		clock,
 		random: () => 1,
-		sockets: new WaitingSockets(),
-		listeners: { answer: () => Promise.resolve() },
+		sockets,
+		listeners: { answer: ({ ask }) => Promise.resolve(void asked.push(ask)) },
 		spawn: (events) => {
 			const worker = new FakeWorker(events, workers.length);
 			workers.push(worker);
@@ -105,7 +120,7 @@ function supervising(options: { standby?: boolean; hangMs?: number } = {}) {
 	});
 	supervisor.start();
 	const worker = (index: number): FakeWorker => workers[index] as FakeWorker;
-	return { clock, supervisor, workers, worker, reports, hung, exitCodes };
+	return { clock, supervisor, workers, worker, sockets, asked, reports, hung, exitCodes };
 }
 
 describe('Supervisor', () => {
@@ -169,10 +184,39 @@ describe('Supervisor', () => {
 		worker(0).says('serving');
 		supervisor.signal('SIGTERM');
 		supervisor.signal('SIGTERM');
-		expect(worker(0).killed).toEqual(['SIGTERM', 'SIGTERM']);
+		expect([worker(0).told, worker(0).killed]).toEqual([['SIGTERM', 'SIGTERM'], []]);
 		expect(exitCodes).toEqual([]);
 		worker(0).dies(exit);
 		expect(exitCodes).toEqual([exitCode]);
+	});
+
+	it('keeps the sockets when a worker leaves by itself, and replaces it as one that has crashed', async () => {
+		const { clock, worker, sockets, asked, reports, exitCodes } = supervising();
+		worker(0).says('accepting');
+		worker(0).says('serving');
+		await clock.advance(5000);
+		worker(0).closes();
+		await settle();
+		expect([asked, worker(0).sent]).toEqual([[], ['activate', 'answer']]);
+		// It waits for the next one already.
+		sockets.add({ socket: new Socket(), listener: 0 });
+		worker(0).dies({ code: 0, signal: null });
+		expect([reports.length, exitCodes, worker(1).sent]).toEqual([1, [], ['activate']]);
+		worker(1).says('accepting');
+		expect([worker(0).sent, worker(1).sent]).toEqual([
+			['activate', 'answer'],
+			['activate', 'socket'],
+		]);
+	});
+
+	it.each(['starting', 'replaced', 'ending'] as const)('lets go of a socket with its worker while %s', (state) => {
+		const { worker, supervisor, asked } = supervising();
+		if (state !== 'starting') worker(0).says('serving');
+		if (state === 'replaced') worker(0).says('replaced');
+		if (state === 'ending') supervisor.signal('SIGTERM');
+		expect(supervisor.state).toBe(state);
+		worker(0).closes();
+		expect(asked).toEqual(['close']);
 	});
 
 	it('leaves nothing running when it ends: neither standby nor timer', async () => {

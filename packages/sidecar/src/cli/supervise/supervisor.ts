@@ -3,6 +3,7 @@ import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock
 
 import type { Listeners } from './listeners.ts';
 import {
+	LETTING_GO,
 	type SupervisorAction,
 	type SupervisorEvent,
 	type SupervisorState,
@@ -178,7 +179,7 @@ export class Supervisor implements WorkerEvents {
 				this.#standby = undefined;
 				return;
 			case 'forward':
-				if (this.#signal !== undefined) this.#worker?.kill(this.#signal);
+				if (this.#signal !== undefined) this.#worker?.forward(this.#signal);
 				return;
 			case 'end':
 				this.#end();
@@ -227,7 +228,11 @@ export class Supervisor implements WorkerEvents {
 	}
 
 	#answer(worker: WorkerProcess, { id, question }: Extract<ToSupervisor, { type: 'question' }>): void {
-		this.#options.listeners.answer(question).then(
+		const { listeners, sockets } = this.#options;
+		// It leaves by itself: who connects from now on waits for the next one.
+		const isKept = question.ask === 'close' && !LETTING_GO.has(this.#state);
+		if (isKept) sockets.hold();
+		(isKept ? Promise.resolve() : listeners.answer(question)).then(
 			(value) => worker.send({ type: 'answer', id, value: value ?? null }),
 			({ message, cause }: Error) => {
 				const { code = null } = (cause ?? {}) as { readonly code?: string };

@@ -1,7 +1,11 @@
 import type { Socket } from 'node:net';
 
+import type { Clock } from '@spock/protocol/internal';
+
 /** Connections that wait for a worker at most: as many as the kernel holds before they are accepted. */
 const WAITING_MAX = 4096;
+/** At most one word in this time about those that are dropped. */
+const TELL_EVERY_MS = 10_000;
 
 /** A connection and the listener it came by. */
 export interface Accepted {
@@ -20,13 +24,24 @@ export interface SocketTaker {
  * gets every byte; what was sent to a worker that dies before it has taken it is sent to the next one.
  */
 export class WaitingSockets {
+	readonly #clock: Pick<Clock, 'now'>;
+	readonly #dropped: (count: number) => void;
 	readonly #waiting: Accepted[] = [];
+	#droppedCount = 0;
+	#toldAt = Number.NEGATIVE_INFINITY;
 	#taker: SocketTaker | undefined;
 	#sent: { readonly accepted: Accepted; readonly taker: SocketTaker } | undefined;
+
+	/** `dropped` is told how many were dropped since the start because too many wait: at the first, and then now and then. */
+	constructor(clock: Pick<Clock, 'now'>, dropped: (count: number) => void) {
+		this.#clock = clock;
+		this.#dropped = dropped;
+	}
 
 	add(accepted: Accepted): void {
 		if (this.#waiting.length >= WAITING_MAX) {
 			accepted.socket.destroy();
+			this.#drop();
 			return;
 		}
 		// Nobody reads it here: only an error could be told.
@@ -69,6 +84,14 @@ export class WaitingSockets {
 		this.hold();
 		for (const { socket } of this.#waiting.splice(0)) socket.destroy();
 		this.#sent?.accepted.socket.destroy();
+	}
+
+	#drop(): void {
+		this.#droppedCount++;
+		const now = this.#clock.now();
+		if (now - this.#toldAt < TELL_EVERY_MS) return;
+		this.#toldAt = now;
+		this.#dropped(this.#droppedCount);
 	}
 
 	#next(): void {

@@ -30,6 +30,8 @@ export type ToWorker =
 	| { readonly type: 'answer'; readonly id: number; readonly value: unknown }
 	| { readonly type: 'refusal'; readonly id: number; readonly message: string; readonly code: string | null }
 	| { readonly type: 'socket'; readonly listener: number }
+	/** A signal that the supervisor has got. */
+	| { readonly type: 'signal'; readonly signal: NodeJS.Signals }
 	| { readonly type: 'ping' };
 
 /** From a worker to its supervisor. */

@@ -65,6 +65,16 @@ export class WorkerProcess {
 		if (this.#child.connected) this.#child.send(message, socket, { keepOpen: true }, () => undefined);
 	}
 
+	/**
+	 * Tells it of a signal. Not by a signal: service managers send theirs to all processes of a group, and the worker would
+	 * take the second for one that wants it to hurry.
+	 */
+	forward(signal: NodeJS.Signals): void {
+		const isLate = (error: Error | null): void => void (error !== null && this.kill(signal));
+		if (this.#child.connected) this.#child.send({ type: 'signal', signal } satisfies ToWorker, isLate);
+		else this.kill(signal);
+	}
+
 	kill(signal: NodeJS.Signals): void {
 		this.#child.kill(signal);
 	}

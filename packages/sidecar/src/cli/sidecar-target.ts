@@ -21,6 +21,7 @@ export interface TargetFlags {
 export interface SidecarTarget {
 	/** For messages. */
 	readonly name: string;
+	readonly transport: 'unix' | 'tcp' | 'tls';
 	/** For hello, if it wants one. */
 	readonly token: string | undefined;
 	/** Opens a connection; it is there when `connected` was emitted. */
@@ -35,7 +36,8 @@ export function targetOf(flags: TargetFlags): SidecarTarget {
 		throw new CommandError(EXIT.usage, 'give either --socket or --connect');
 	}
 	try {
-		const token = tokenOf(flags.tokenFile ?? env['SPOCK_TOKEN_FILE'], env['SPOCK_TOKEN']);
+		const tokenFrom = flags.tokenFile === undefined ? 'SPOCK_TOKEN_FILE' : '--token-file';
+		const token = readingFile(tokenFrom, () => tokenOf(flags.tokenFile ?? env['SPOCK_TOKEN_FILE'], env['SPOCK_TOKEN']));
 		if (connect !== undefined) {
 			const { isTls, ...address } = parseTcpAddress(connect);
 			return isTls ? tlsTarget(address, token, flags) : plainTarget(address, token);
@@ -52,6 +54,7 @@ export function targetOf(flags: TargetFlags): SidecarTarget {
 export function plainTarget(address: SocketAddress, token: string | undefined): SidecarTarget {
 	return {
 		name: formatAddress(address),
+		transport: 'path' in address ? 'unix' : 'tcp',
 		token,
 		open: async () => ({ socket: (await import('node:net')).connect(address), connected: 'connect' }),
 	};
@@ -64,19 +67,35 @@ function tlsTarget(
 ): SidecarTarget {
 	// Not the variables of the sidecar's own certificate: these commands run in its container too.
 	const { SPOCK_CONNECT_CA, SPOCK_CONNECT_CERT, SPOCK_CONNECT_KEY } = process.env;
-	const read = (path: string | undefined): string | undefined => (path ? readFileSync(path, 'utf8') : undefined);
-	const ca = read(flags.tlsCa ?? SPOCK_CONNECT_CA);
-	const cert = read(flags.tlsCert ?? SPOCK_CONNECT_CERT);
-	const key = read(flags.tlsKey ?? SPOCK_CONNECT_KEY);
+	const read = (flag: string, given: string | undefined, variable: string, fallback: string | undefined) => {
+		const path = given ?? fallback;
+		const from = given === undefined ? variable : flag;
+		return path ? readingFile(from, () => readFileSync(path, 'utf8')) : undefined;
+	};
+	const ca = read('--tls-ca', flags.tlsCa, 'SPOCK_CONNECT_CA', SPOCK_CONNECT_CA);
+	const cert = read('--tls-cert', flags.tlsCert, 'SPOCK_CONNECT_CERT', SPOCK_CONNECT_CERT);
+	const key = read('--tls-key', flags.tlsKey, 'SPOCK_CONNECT_KEY', SPOCK_CONNECT_KEY);
 	const secrets = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 	return {
 		name: `tls://${formatAddress(address)}`,
+		transport: 'tls',
 		token,
 		open: async () => {
 			const { connect } = await import('node:tls');
 			return { socket: connect({ ...address, ...secrets, minVersion: 'TLSv1.2' }), connected: 'secureConnect' };
 		},
 	};
+}
+
+/** What `read` gives. A file that cannot be read is told with the flag or the variable that names it. */
+function readingFile<T>(from: string, read: () => T): T {
+	try {
+		return read();
+	} catch (cause) {
+		const { code, message } = cause as NodeJS.ErrnoException;
+		if (code === undefined) throw cause;
+		throw new Error(`the file of ${from} cannot be read: ${message}`, { cause });
+	}
 }
 
 /** The first of the tokens in the file: while they are exchanged the sidecar accepts both. */

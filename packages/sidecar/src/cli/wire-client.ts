@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 
 import {
 	encodePayload,
@@ -35,7 +36,7 @@ export class WireClient {
 	readonly sentAway: Promise<void>;
 	#sendAway: () => void = () => undefined;
 
-	private constructor(socket: Socket, address: string) {
+	private constructor(socket: Socket, { name: address, transport }: SidecarTarget) {
 		this.#address = address;
 		let settleClosed: () => void = () => undefined;
 		this.closed = new Promise((resolve) => {
@@ -46,7 +47,10 @@ export class WireClient {
 		});
 		const onClosed = (cause?: Error): void => {
 			const why = cause === undefined ? '' : `: ${cause.message}`;
-			const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection${why}`);
+			// A listener with TLS takes plain bytes for a broken handshake, and says nothing that could be read.
+			const isSilent = transport === 'tcp' && this.#framed.bytesRead === 0;
+			const hint = isSilent ? `. If it speaks TLS: --connect tls://${address}` : '';
+			const error = new CommandError(EXIT.noSidecar, `the sidecar at ${address} closed the connection${why}${hint}`);
 			for (const { reject } of this.#waiting.values()) reject(error);
 			this.#waiting.clear();
 			settleClosed();
@@ -61,9 +65,8 @@ export class WireClient {
 
 	/** Connects, or rejects with exit code 3 and what to do about it. */
 	static async open(target: SidecarTarget, timeoutMs: number): Promise<WireClient> {
-		const { name, token } = target;
-		const { socket, connected } = await target.open();
-		const client = await WireClient.#connected(socket, connected, name, timeoutMs);
+		const { token } = target;
+		const client = await WireClient.#connected(target, timeoutMs);
 		if (token === undefined) return client;
 		try {
 			await client.request('hello', { versions: [1], client: 'sidecar', token }, timeoutMs);
@@ -74,7 +77,9 @@ export class WireClient {
 		}
 	}
 
-	static #connected(socket: Socket, connected: string, name: string, timeoutMs: number): Promise<WireClient> {
+	static async #connected(target: SidecarTarget, timeoutMs: number): Promise<WireClient> {
+		const { name } = target;
+		const { socket, connected } = await target.open();
 		return new Promise((resolve, reject) => {
 			const timer = setTimeout(() => {
 				socket.destroy();
@@ -82,13 +87,13 @@ export class WireClient {
 			}, timeoutMs);
 			const onError = (error: NodeJS.ErrnoException): void => {
 				clearTimeout(timer);
-				reject(noSidecar(name, explain(error), error));
+				reject(isUntrusted(socket) ? untrusted(name, error) : noSidecar(name, explain(error, target), error));
 			};
 			socket.once('error', onError);
 			socket.once(connected, () => {
 				clearTimeout(timer);
 				socket.off('error', onError);
-				resolve(new WireClient(socket, name));
+				resolve(new WireClient(socket, target));
 			});
 		});
 	}
@@ -141,17 +146,30 @@ export class WireClient {
 	}
 }
 
+/** True for a TLS socket whose peer has a certificate that was not accepted. */
+function isUntrusted(socket: Socket): boolean {
+	return Boolean((socket as Partial<TLSSocket>).authorizationError);
+}
+
+function untrusted(address: string, cause: NodeJS.ErrnoException): CommandError {
+	const message = `the certificate of the sidecar at ${address} is not trusted: ${cause.message}`;
+	// Another authority mends neither.
+	const isOwnFault = cause.code === 'CERT_HAS_EXPIRED' || cause.code === 'ERR_TLS_CERT_ALTNAME_INVALID';
+	const hint = isOwnFault ? '' : '. Name the authority that issued it with --tls-ca or SPOCK_CONNECT_CA';
+	return new CommandError(EXIT.noSidecar, `${message}${hint}`, { cause });
+}
+
 function noSidecar(address: string, reason: string, cause?: Error): CommandError {
 	const message = `no sidecar at ${address}: ${reason}. Start one with \`npx --no-install sidecar start\`, or say where it is with --socket or --connect`;
 	return new CommandError(EXIT.noSidecar, message, { cause });
 }
 
-function explain({ code, message }: NodeJS.ErrnoException): string {
+function explain({ code, message }: NodeJS.ErrnoException, { transport }: SidecarTarget): string {
 	switch (code) {
 		case 'ENOENT':
 			return 'there is nothing at that path';
 		case 'ECONNREFUSED':
-			return 'nobody listens there (the socket of a sidecar that has died)';
+			return `nobody listens there${transport === 'unix' ? ' (the socket of a sidecar that has died)' : ''}`;
 		case 'EACCES':
 			return 'this user may not connect to it';
 		case 'ENOTSOCK':

@@ -40,9 +40,17 @@ export async function withClient<T>(
 /** A failure of the sidecar as what a command prints. */
 export function asCommandError(error: unknown): unknown {
 	if (!SpockError.is(error)) return error;
-	return new CommandError(error.code === 'BAD_REQUEST' ? EXIT.usage : EXIT.failure, `${error.code}: ${error.message}`, {
-		cause: error,
-	});
+	const hint = isAboutHello(error) ? '. Give the token with --token-file or SPOCK_TOKEN' : '';
+	return new CommandError(
+		error.code === 'BAD_REQUEST' ? EXIT.usage : EXIT.failure,
+		`${error.code}: ${error.message}${hint}`,
+		{ cause: error },
+	);
+}
+
+/** True for a failure of the sidecar's own token. That of the registry is refused with the same code, and not given here. */
+function isAboutHello({ code, message }: SpockError): boolean {
+	return code === 'ACL_DENIED' && /\bhello\b/.test(message);
 }
 
 /** Prints a line on stdout. */

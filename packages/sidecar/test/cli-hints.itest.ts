@@ -87,6 +87,19 @@ describe('what a command says when it is not let in', () => {
 		expect(stderr).toContain('no sidecar at 127.0.0.1:1: nobody listens there. Start one');
 	});
 
+	it('a service that nobody has is explained with where the names are, and 0', async () => {
+		const { exitCode, stdout } = await command('explain', 'nope', '--socket', place.path, '--token-file', token);
+		expect([exitCode, stdout]).toEqual([
+			0,
+			expect.stringContaining('no instance of nope is registered; `sidecar list`'),
+		]);
+	});
+
+	it('the line to try the sidecar with works when it is pasted', async () => {
+		const line = await waitFor('it', () => /try it: npx --no-install sidecar ([^"]*)/.exec(sidecar.stdout())?.[1]);
+		expect(await command(...line.split(' '))).toMatchObject({ exitCode: 0, stdout: 'a:1\n' });
+	});
+
 	it('a file that cannot be read is told with the flag or the variable that names it', async () => {
 		const nofile = join(place.directory, 'nofile');
 		for (const flag of ['--tls-ca', '--tls-cert', '--tls-key', '--token-file']) {

@@ -94,6 +94,14 @@ describe('the page of explain', () => {
 		]);
 	});
 
+	it('says of a service that nobody has where the names are', () => {
+		const none = { ...reply, instances: [], instanceCount: 0 };
+		const hint = 'no instance of barista [v1] @dc2 is registered; `sidecar list` shows the names';
+		expect(formatExplanation(none, 10_000).split('\n').at(-1)).toBe(hint);
+		expect(formatExplanation({ ...none, source: null }, 10_000)).not.toContain('is registered');
+		expect(formatExplanation(reply, 10_000)).not.toContain('is registered');
+	});
+
 	it('says for which clients the snapshot is too long, and that not all instances are shown', () => {
 		const { watchers } = reply;
 		const page = formatExplanation(

@@ -38,7 +38,15 @@ export function formatExplanation(reply: ExplainReply, wallNowMs: number): strin
 			? []
 			: ['', ...table([['SERVED', 'INSTANCE', 'ADDRESS', 'WEIGHT', 'CHANGED', 'WHY'], ...rows])]),
 		...checksOf(instances),
+		...(isUnknown(reply)
+			? [`no instance of ${printable(nameOf(reply))} is registered; \`sidecar list\` shows the names`]
+			: []),
 	].join('\n');
+}
+
+/** True if the registry has answered, and has none: not while it is unheard. */
+function isUnknown({ instances, instanceCount = instances.length, source, held }: ExplainReply): boolean {
+	return instanceCount === 0 && source !== null && held === null;
 }
 
 function nameOf({ service, tags, datacenter }: ExplainReply): string {

@@ -33,6 +33,7 @@ import type { Resolved } from './resolve-settings.ts';
 import { plainTarget, tokenOf } from './sidecar-target.ts';
 import { sourceOptionsOf } from './source-options.ts';
 import { Supervised } from './supervise/supervised.ts';
+import { tryItCommand } from './try-it.ts';
 
 /** Whoever presses Ctrl-C sits there and waits. */
 const TERMINAL_DRAIN_TIMEOUT_MS = 2000;
@@ -211,10 +212,15 @@ function announce(
 	);
 	const [first] = names;
 	if (first === undefined) return;
-	const [address = ''] = addresses;
-	const isDefault = settings.get('socket')?.origin === 'default' && text(settings, 'listen') === undefined;
-	const where = isDefault ? '' : address.startsWith('/') ? ` --socket ${address}` : ` --connect ${address}`;
-	log.info(`try it: npx --no-install sidecar get ${first}${where}`);
+	const tokenFile = text(settings, 'tokenFile');
+	const command = tryItCommand(first, {
+		addresses,
+		isDefault: settings.get('socket')?.origin === 'default' && text(settings, 'listen') === undefined,
+		hasToken: tokenFile !== undefined || text(settings, 'token') !== undefined,
+		tokenFile,
+		tokenOnSocket: settings.get('tokenOnSocket')?.value === true,
+	});
+	if (command !== undefined) log.info(`try it: ${command}`);
 }
 
 function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Promise<Backend | LocalBackend> {

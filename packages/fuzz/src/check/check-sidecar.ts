@@ -96,10 +96,12 @@ function compareOutput(output: Buffer, stream: Buffer, frameBytesMax: number): P
 		if ('fault' in found) return { check: 'sidecar frames', found: show(found) };
 		const answer = JSON.parse(found.frame) as Answer;
 		answers.push(answer);
-		const [hello] = hellos;
-		if (hello !== undefined && answer.id === hello.id && isGreeting(answer)) {
+		// One before it may have been refused, because its id was in flight.
+		const at = isGreeting(answer) ? hellos.findIndex(({ id }) => id === answer.id) : -1;
+		const [hello] = hellos.slice(at, at + 1);
+		if (at !== -1 && hello !== undefined) {
 			longest = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
-			hellos.shift();
+			hellos.splice(0, at + 1);
 		}
 		const frameBytes = Buffer.byteLength(found.frame);
 		if (frameBytes > longest)

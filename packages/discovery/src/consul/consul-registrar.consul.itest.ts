@@ -126,10 +126,11 @@ describe('with ACL tokens that rotate', () => {
 		});
 		expect(response.ok).toBe(true);
 		await registrations.report({ id: 'b1', status: 'warning' });
-		await waitFor('the warning', async () => (await published()) === 'warning');
+		// An agent whose full synchronisation has failed with the old token tries again after 15 to 30 s.
+		await waitFor('the warning', async () => (await published()) === 'warning', 60_000);
 		registrations.close();
 		await http.close();
-	});
+	}, 90_000);
 });
 
 describe('a source over Consul that registers, without a sidecar', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { TokenBucket } from './token-bucket.ts';
+import { SPINS_MIN, TokenBucket } from './token-bucket.ts';
 
 describe('the pace of a watch', () => {
 	it('lets two through at once, then one a second', () => {
@@ -20,19 +20,28 @@ describe('the pace of a watch', () => {
 		const bucket = new TokenBucket(0);
 		let nowMs = 0;
 		const waits: number[] = [];
-		for (let count = 0; count < 9; count++) {
+		for (let count = 0; count < SPINS_MIN + 8; count++) {
 			const waitMs = bucket.take(nowMs, false);
 			waits.push(waitMs);
 			nowMs += waitMs;
 		}
-		expect(waits).toEqual([0, 0, 2000, 4000, 8000, 15_000, 15_000, 15_000, 15_000]);
+		const atPace = Array.from({ length: SPINS_MIN }, () => 1000);
+		expect(waits).toEqual([0, 0, ...atPace, 2000, 4000, 8000, 15_000, 15_000, 15_000]);
 	});
 
 	it('a change sets the pace back to one a second', () => {
 		const bucket = new TokenBucket(0);
 		let nowMs = 0;
-		for (let count = 0; count < 9; count++) nowMs += bucket.take(nowMs, false);
+		for (let count = 0; count < SPINS_MIN + 8; count++) nowMs += bucket.take(nowMs, false);
 		expect(bucket.take(nowMs, true)).toBeLessThanOrEqual(1000);
+	});
+
+	it('a quiet time sets the pace back to one a second', () => {
+		const bucket = new TokenBucket(0);
+		let nowMs = 0;
+		for (let count = 0; count < SPINS_MIN + 8; count++) nowMs += bucket.take(nowMs, false);
+		nowMs += 60_000;
+		expect([bucket.take(nowMs, false), bucket.take(nowMs, false), bucket.take(nowMs, false)]).toEqual([0, 0, 1000]);
 	});
 
 	it('never lets more through than its burst and one a second, whatever comes', () => {

@@ -2,16 +2,20 @@
 const BURST = 2;
 const INTERVAL_MS_MIN = 1000;
 const INTERVAL_MS_MAX = 15_000;
+/** Answers in a row that change nothing before the pace slows down: as many as there are in the default hold of an empty answer. */
+export const SPINS_MIN = 10;
 
 /**
  * The pace of one watch: two queries at once, then at most one a second. While answers keep coming that change nothing
- * (the registry's index spins because of something else) the interval doubles up to 15 s; a change sets it back.
+ * (the registry's index spins because of something else) the interval doubles up to 15 s; a change or a quiet time sets it back.
+ * It doubles only after {@link SPINS_MIN} of them: what comes and goes fast may be gone each time that it is looked at.
  * Source: https://developer.hashicorp.com/consul/api-docs/features/blocking ("rate limit").
  */
 export class TokenBucket {
 	#tokens = BURST;
 	#intervalMs = INTERVAL_MS_MIN;
 	#refilledAtMs: number;
+	#spins = 0;
 
 	constructor(nowMs: number) {
 		this.#refilledAtMs = nowMs;
@@ -19,21 +23,29 @@ export class TokenBucket {
 
 	/** Takes a token for the next query and says how long to wait before it is sent, in milliseconds. */
 	take(nowMs: number, wasChange: boolean): number {
-		if (wasChange) this.#intervalMs = INTERVAL_MS_MIN;
+		if (wasChange) this.#steady();
 		const refill = Math.floor((nowMs - this.#refilledAtMs) / this.#intervalMs);
 		if (refill > 0) {
 			this.#tokens = Math.min(BURST, this.#tokens + refill);
 			this.#refilledAtMs = this.#tokens === BURST ? nowMs : this.#refilledAtMs + refill * this.#intervalMs;
 		}
 		if (this.#tokens > 0) {
-			if (this.#tokens === BURST) this.#refilledAtMs = nowMs;
+			if (this.#tokens === BURST) {
+				this.#refilledAtMs = nowMs;
+				this.#steady();
+			}
 			this.#tokens--;
 			return 0;
 		}
-		if (!wasChange) this.#intervalMs = Math.min(INTERVAL_MS_MAX, this.#intervalMs * 2);
+		if (!wasChange && ++this.#spins > SPINS_MIN) this.#intervalMs = Math.min(INTERVAL_MS_MAX, this.#intervalMs * 2);
 		// The token of the next interval is spent in advance.
 		const waitMs = Math.max(0, this.#refilledAtMs + this.#intervalMs - nowMs);
 		this.#refilledAtMs = nowMs + waitMs;
 		return waitMs;
+	}
+
+	#steady(): void {
+		this.#spins = 0;
+		this.#intervalMs = INTERVAL_MS_MIN;
 	}
 }

@@ -2,7 +2,8 @@ import { SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { type FetchAnswer, WatchLoop } from './watch-loop.ts';
+import { SPINS_MIN } from './token-bucket.ts';
+import { type FetchAnswer, SPREAD_MS, WatchLoop } from './watch-loop.ts';
 
 interface Query {
 	readonly index: number;
@@ -11,7 +12,7 @@ interface Query {
 	readonly fail: (error: unknown) => Promise<void>;
 }
 
-function createLoop({ onAnswer = (_value: string): void => undefined, random = () => 1 } = {}) {
+function createLoop({ onAnswer = (_value: string): void => undefined, random = (): number => 1 } = {}) {
 	const clock = new FakeClock();
 	const queries: Query[] = [];
 	const told: string[] = [];
@@ -163,7 +164,7 @@ describe('the watch loop', () => {
 		const { clock, loop, queries, last } = createLoop();
 		loop.start();
 		const sentAtMs: number[] = [];
-		for (let index = 1; index < 12; index++) {
+		for (let index = 1; index < 12 + SPINS_MIN; index++) {
 			const count = queries.length;
 			sentAtMs.push(clock.now());
 			await last().answer('a', index);
@@ -172,7 +173,26 @@ describe('the watch loop', () => {
 		}
 		const gapsMs = sentAtMs.slice(1).map((atMs, number) => atMs - (sentAtMs[number] as number));
 		expect(gapsMs.slice(0, 2)).toEqual([0, 0]);
+		expect(gapsMs[2]).toBe(1000 + SPREAD_MS);
+		expect(gapsMs.slice(3, 2 + SPINS_MIN)).toEqual(Array.from({ length: SPINS_MIN - 1 }, () => 1000));
 		expect(gapsMs.slice(-3)).toEqual([15_000, 15_000, 15_000]);
+	});
+
+	it('what comes and goes in step with the pace is not missed at each look', async () => {
+		let seed = 7;
+		const random = (): number => {
+			seed = (seed * 16_807) % 2_147_483_647;
+			return seed / 2_147_483_647;
+		};
+		const { clock, loop, queries, last, told } = createLoop({ random });
+		loop.start();
+		for (let index = 1; index < 12; index++) {
+			const count = queries.length;
+			// Here for 50 ms, gone for 50 ms: a second is ten times both.
+			await last().answer(Math.floor(clock.now() / 50) % 2 === 0 ? 'gone' : 'here', index);
+			if (queries.length === count) await clock.advance((clock.nextDueMs as number) - clock.now());
+		}
+		expect(new Set(told)).toEqual(new Set(['gone', 'here']));
 	});
 
 	it('an observer that throws is heard of, and the watch goes on', async () => {

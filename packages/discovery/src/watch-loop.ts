@@ -9,7 +9,10 @@ import { type WatchAction, type WatchEvent, type WatchState, watchMachine } from
 // An agent that restarts refuses connections for about 0.2 s: the first retry comes within the time that takes.
 export const RETRY_DELAY_MS_MIN = 250;
 export const RETRY_DELAY_MS_MAX = 30_000;
-/** What makes many watches ask at the same moment makes each of them ask at a random point within this time. */
+/**
+ * What makes many watches ask at the same moment makes each of them ask at a random point within this time. So much is also
+ * added to a wait that the pace demands: a service that comes and goes in step with it would be gone at each look.
+ */
 export const SPREAD_MS = 250;
 
 /** The answer to one blocking query. */
@@ -123,6 +126,7 @@ export class WatchLoop<T> {
 				return;
 			case 'pace':
 				this.#paceMs = this.#bucket.take(this.#options.clock.now(), event === 'changed');
+				if (this.#paceMs > 0) this.#paceMs += this.#random() * SPREAD_MS;
 				return;
 			case 'report':
 				this.#options.failed(this.#error as SpockError);

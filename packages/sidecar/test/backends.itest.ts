@@ -137,6 +137,16 @@ describe('sidecar start --backend', () => {
 			[['--backend', 'dns', '--dns-name-template', 'barista.test'], 'it must hold {service}'],
 			[['--backend', 'dns', '--dns-server', 'ns.test'], 'servers[0] must be an IP address'],
 			[['--backend', 'dns', '--dns-protocol', 'tls'], '--dns-protocol'],
+			[['--backend', 'local', '--state-dir', bad], `--state-dir ${bad} is no directory`],
+			[['--backend', 'local', '--listen', '0.0.0.0:1'], '0.0.0.0:1 can be reached from other machines'],
+			[
+				['--backend', 'local', '--services', write(place, 'torn.json', '{"services":\n{"a": [}}')],
+				'torn.json:2:8: no JSON: ',
+			],
+			[
+				['--backend', 'local', '--listen', 'tls://127.0.0.1:0', '--tls-cert', bad, '--tls-key', bad],
+				`the TLS file is bad (${bad})`,
+			],
 		];
 		const env = { SPOCK_BACKEND: 'local,local' };
 		cases.push([[], 'SPOCK_BACKEND names local twice']);
@@ -170,7 +180,10 @@ describe('sidecar start --backend', () => {
 		await using place = await tempSocket();
 		await using run = runSidecar(['start', '--socket', place.path, '--backend', 'local', '--admin', admin]);
 		const { exitCode, stderr } = await run.finished;
-		expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`cannot serve the admin port at ${admin}`)]);
+		expect([exitCode, stderr]).toEqual([
+			1,
+			expect.stringContaining(`cannot serve the admin port at ${admin}: another process listens there`),
+		]);
 		expect(existsSync(place.path)).toBe(false);
 		taken.close();
 	});

@@ -282,6 +282,15 @@ describe('sidecar start --supervise', () => {
 		await using _first = await supervised(place);
 		await using second = runSidecar(['start', '--supervise', '--socket', place.path]);
 		expect(await second.finished).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('already listens') });
+		await using own = await tempSocket();
+		const taken = await occupy(0);
+		const admin = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+		await using third = runSidecar(['start', '--supervise', '--socket', own.path, '--admin', admin]);
+		expect(await third.finished).toMatchObject({
+			exitCode: 1,
+			stderr: expect.stringContaining(`admin port at ${admin}`),
+		});
+		taken.close();
 		await using alone = runSidecar(['start', '--supervised']);
 		expect(await alone.finished).toMatchObject({ exitCode: 2 });
 	});

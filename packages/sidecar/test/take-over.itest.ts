@@ -203,6 +203,8 @@ describe('sidecar start --take-over', () => {
 		await using asked = runSidecar(['get', 'till', '--socket', place.path]);
 		expect(await asked.finished).toMatchObject({ exitCode: 0, stdout: '127.0.0.1:80\n' });
 		expect([watch.stderr(), register.stderr()]).toEqual(['', '']);
+		// What the new sidecar said first was known already.
+		expect(watch.stdout().trim().split('\n')).toHaveLength(2);
 		expect(await register.stop('SIGTERM')).toMatchObject({ exitCode: 0 });
 	});
 

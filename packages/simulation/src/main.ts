@@ -15,6 +15,8 @@ pnpm sim --mutants [--quick]     plants every bug of the list; it must be found 
   --jobs J                       threads at once; default: one for each core
 `;
 const SEEDS = 100;
+/** A thousand seeds and more have so many events each, or they have become too short to prove anything. */
+const [SEEDS_THAT_PROVE, EVENTS_EACH_MIN] = [1000, 10_000];
 /** Seeds that a planted bug may take until it is found. */
 const MUTANT_SEEDS_MAX = 400;
 /** Lines of a trace that are shown with a failure. */
@@ -61,6 +63,10 @@ async function many(): Promise<void> {
 		},
 	});
 	print(`${describeTotals(totals, performance.now() - startedMs)}\n`);
+	if (seeds >= SEEDS_THAT_PROVE && totals.events < seeds * EVENTS_EACH_MIN) {
+		print(`fewer than ${EVENTS_EACH_MIN} events for each seed: the seeds have become too short\n`);
+		process.exitCode = 1;
+	}
 	const [first] = failed;
 	if (first === undefined) return;
 	await show(program, first.seed);

@@ -98,19 +98,31 @@ export class TlsFiles {
 		};
 		const [ca, cert, key] = [text('ca'), text('cert'), text('key')];
 		const secrets: TlsSecrets = { ...(ca !== undefined && { ca }), ...(cert && { cert }), ...(key && { key }) };
+		const { certFile, keyFile } = this.#options.tls;
+		let suspect: string | undefined;
 		try {
 			// Node takes anything as a CA, and trusts nobody then.
-			for (const [number, { name }] of files.entries()) if (name === 'ca') new X509Certificate(texts[number] as string);
+			for (const [number, { name, path }] of files.entries()) {
+				if (name !== 'ca') continue;
+				suspect = path;
+				new X509Certificate(texts[number] as string);
+			}
 			// And an empty key as none, which is seen only when a server asks for the certificate.
+			suspect = keyFile;
 			const privateKey = key === undefined ? undefined : createPrivateKey(key);
+			suspect = certFile;
 			const certificate = cert === undefined ? undefined : new X509Certificate(cert);
+			suspect = undefined;
 			if (privateKey && certificate?.checkPrivateKey(privateKey) === false) {
 				throw new Error('certificate and key do not match');
 			}
 			createSecureContext({ ...secrets });
 		} catch (cause) {
-			const names = files.map(({ path }) => path).join(', ');
-			throw new Error(`the TLS files are bad (${names}): ${(cause as Error).message}`, { cause });
+			const names = suspect ?? files.map(({ path }) => path).join(', ');
+			throw new Error(
+				`the TLS ${suspect === undefined ? 'files are' : 'file is'} bad (${names}): ${(cause as Error).message}`,
+				{ cause },
+			);
 		}
 		return secrets;
 	}

@@ -122,6 +122,12 @@ services:
 		expect(error.message).toBe(`f:${line}:${column}: ${error.reason}`);
 	});
 
+	it('a file that is called .json is told of in the words of JSON', () => {
+		const text = '{ "services": {\n "a": [}\n}';
+		expect(() => parseServicesFile(text, 'a.json')).toThrow(/^a\.json:2:\d+: no JSON: .*JSON$/);
+		expect(() => parseServicesFile(text, 'a.yaml')).toThrow(/^a\.yaml:2:\d+: Flow/);
+	});
+
 	it('aliases that multiply are refused', () => {
 		const levels = Array.from({ length: 9 }, (_, level) => {
 			const before = level === 0 ? 'x' : `*l${level - 1}`;

@@ -129,7 +129,8 @@ function parseWithPlaces(text: string, file: string): LocalContent {
 		throw new ServicesFileError(file, Math.max(1, line), Math.max(1, col), reason);
 	};
 	const [syntax] = document.errors;
-	if (syntax !== undefined) failAt(syntax.pos[0], syntax.message.split('\n')[0] as string);
+	if (syntax !== undefined)
+		failAt(syntax.pos[0], jsonComplaint(text, file) ?? (syntax.message.split('\n')[0] as string));
 	const reader = new Reader(failAt);
 	let value: unknown;
 	try {
@@ -138,6 +139,17 @@ function parseWithPlaces(text: string, file: string): LocalContent {
 		failAt(0, (error as Error).message);
 	}
 	return reader.content(value, document.contents);
+}
+
+/** What is wrong with a file that means to be JSON, in the words of JSON; undefined for any other. */
+function jsonComplaint(text: string, file: string): string | undefined {
+	if (!/\.json$/i.test(file)) return undefined;
+	try {
+		JSON.parse(text);
+		return undefined;
+	} catch (error) {
+		return `no JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`;
+	}
 }
 
 /** Services and keys that are given and not read. Throws a TypeError that names the first thing that is wrong. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { StateFileError } from './state-file.ts';
 
@@ -25,7 +25,7 @@ export class StateDirectory {
 
 	/** Makes the directory if need be, and removes what a process that died left half written. Gives the names of its files. */
 	async prepare(wallNowMs: number): Promise<string[]> {
-		await mkdir(this.path, { recursive: true, mode: 0o700 });
+		await makeDirectory(this.path);
 		const names = await readdir(this.path);
 		for (const name of names.filter((one) => one.endsWith(TEMPORARY))) {
 			const { mtimeMs } = await stat(join(this.path, name));
@@ -108,5 +108,21 @@ export class StateDirectory {
 		const found = await file.stat();
 		if (!found.isFile()) throw new StateFileError('foreign', 'it is no regular file');
 		return found;
+	}
+}
+
+/**
+ * A directory with those above it. Not `recursive` of Node: that tries for ever where the system says ENOENT of a place that
+ * exists, as it does below /proc.
+ */
+async function makeDirectory(path: string): Promise<void> {
+	try {
+		await mkdir(path, { mode: 0o700 });
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === 'EEXIST') return;
+		if (code !== 'ENOENT' || dirname(path) === path) throw error;
+		await makeDirectory(dirname(path));
+		await mkdir(path, { mode: 0o700 });
 	}
 }

@@ -302,6 +302,23 @@ describe('a directory that cannot be used', () => {
 		await next.source.close();
 	});
 
+	it('is made with those above it; one that cannot be made is told, and not tried without end', async () => {
+		await using at = await place();
+		const deep = join(at.stateDir, 'a', 'b');
+		const one = createSource({ stateDir: deep });
+		one.source.watch(query, recorder());
+		one.last().answered(A);
+		await flushed(one);
+		expect((await stat(deep)).mode & 0o777).toBe(0o700);
+		await one.source.close();
+		const nowhere = createSource({ stateDir: '/proc/no/such' });
+		nowhere.source.watch(query, recorder());
+		nowhere.last().answered(A);
+		await flushed(nowhere);
+		expect(writes(nowhere)).toMatchObject([{ outcome: 'failed', error: { code: 'ENOENT' } }]);
+		await nowhere.source.close();
+	});
+
 	it('that others may enter keeps its files private; what a dead process left half written goes', async () => {
 		await using at = await place();
 		const first = await learned(at);

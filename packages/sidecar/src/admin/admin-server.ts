@@ -45,8 +45,9 @@ export class AdminServer {
 		try {
 			await bind(server, { host, port }, acceptFailed);
 		} catch (error) {
-			const cause = (error as Error).cause as Error;
-			throw new Error(`cannot serve the admin port at ${formatAddress({ host, port })}: ${cause.message}`, { cause });
+			const { message, cause } = error as Error;
+			const why = message.replace(/^cannot listen at \S+: /, '');
+			throw new Error(`cannot serve the admin port at ${formatAddress({ host, port })}: ${why}`, { cause });
 		}
 		const bound = server.address();
 		return formatAddress({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port });

@@ -3,6 +3,7 @@ import { systemClock } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { AcceptedTokens, type TokenCheck } from '../server/accepted-tokens.ts';
+import { refuseRemote } from '../server/listener.ts';
 import type { SidecarListen } from '../sidecar.ts';
 import type { Resolved } from './resolve-settings.ts';
 import type { Setting } from './settings.ts';
@@ -87,6 +88,9 @@ export interface Access {
 	readonly warnings: readonly string[];
 }
 
+const UNUSED_TOKEN =
+	'a token is given, and nobody has to show it: the socket wants one with --token-on-socket, and a port is there with --listen';
+
 /** Reads the settings and the files that they name. Throws an Error that names what is wrong with them. */
 export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: DiscoveryListener): Access {
 	const text = (name: string): string | undefined => settings.get(name)?.value as string | undefined;
@@ -105,7 +109,7 @@ export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: Dis
 	const hasFiles = certFile !== undefined || keyFile !== undefined || caFile !== undefined;
 	if (listen === undefined) {
 		if (hasFiles) throw new Error('--tls-cert, --tls-key and --tls-client-ca are for --listen tls://HOST:PORT');
-		return { tcp: undefined, socketTokens, warnings: [] };
+		return { tcp: undefined, socketTokens, warnings: tokens === socketTokens ? [] : [UNUSED_TOKEN] };
 	}
 	const { host, port, isTls } = parseTcpAddress(listen);
 	if (isTls && (certFile === undefined || keyFile === undefined)) {
@@ -115,6 +119,7 @@ export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: Dis
 	const files = { ...(certFile && { certFile }), ...(keyFile && { keyFile }), ...(caFile && { caFile }) };
 	const tls = isTls ? new TlsFiles({ tls: files, clock: systemClock, onEvent }) : undefined;
 	const address = { host, port };
+	if (!is('listenAny')) refuseRemote(address);
 	const tcp = { address, allowRemote: is('listenAny'), ...(tokens && { tokens }), ...(tls && { tls }) };
 	// Without --listen-any the listener refuses what other machines can reach.
 	const warnings = is('listenAny')

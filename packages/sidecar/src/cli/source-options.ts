@@ -1,8 +1,10 @@
+import { statSync } from 'node:fs';
+
 import type { BackendSourceOptions } from '@spock/discovery';
 
 import { givenSettings, type Resolved } from './resolve-settings.ts';
 
-/** The settings of the cache between backend and clients. */
+/** The settings of the cache between backend and clients. Throws an Error if there is a file in the place of the state directory. */
 export function sourceOptionsOf(
 	settings: ReadonlyMap<string, Resolved>,
 	backend: string,
@@ -16,6 +18,8 @@ export function sourceOptionsOf(
 		'keyEntriesMax',
 		'stateDir',
 	]);
+	if (stateDir !== undefined && statSync(stateDir, { throwIfNoEntry: false })?.isDirectory() === false)
+		throw new Error(`--state-dir ${stateDir} is no directory: name one, or a place where one can be made`);
 	return { ...given, ...(stateDir !== undefined && { stateDir, stateScope: stateScope(settings, backend) }) };
 }
 

@@ -133,7 +133,8 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 	} else supervised.signalled = onSignal;
 	try {
 		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
-		const isAdminLast = settings.get('takeOver')?.value === true || supervised !== undefined;
+		// The first worker of a supervisor has nobody before it: what is wrong with its port ends them both.
+		const isAdminLast = settings.get('takeOver')?.value === true || (supervised?.supervision.restarts ?? 0) > 0;
 		if (!isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
 		const addresses = await sidecar.start();
 		if (isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);

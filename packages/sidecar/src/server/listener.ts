@@ -67,12 +67,7 @@ export function listen(address: SocketAddress, options: ListenOptions): Promise<
 }
 
 async function listenTcp(address: { host: string; port: number }, options: ListenOptions): Promise<Listener> {
-	if (!options.allowRemote && !isLoopback(address.host)) {
-		throw new Error(
-			`${formatAddress(address)} can be reached from other machines: listen on 127.0.0.1, or allow it with --listen-any, ` +
-				'together with tls:// and --token-file',
-		);
-	}
+	if (!options.allowRemote) refuseRemote(address);
 	const { accept, acceptFailed = () => undefined, tls, pauseOnConnect = false } = options;
 	const { server, stop } =
 		tls === undefined
@@ -94,6 +89,15 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 			return closeServer(server);
 		},
 	};
+}
+
+/** Throws an Error that says what to do if other machines can reach the address. */
+export function refuseRemote(address: { readonly host: string; readonly port: number }): void {
+	if (isLoopback(address.host)) return;
+	throw new Error(
+		`${formatAddress(address)} can be reached from other machines: listen on 127.0.0.1, or allow it with --listen-any, ` +
+			'together with tls:// and --token-file',
+	);
 }
 
 function isLoopback(host: string): boolean {

@@ -6,11 +6,14 @@ import type { Listening, ListenRequest, Question } from './worker-messages.ts';
 /** The sockets that outlive workers: bound when the first one asks, given to every later one. */
 export class Listeners {
 	readonly #accept: (socket: Socket, listener: number) => void;
+	readonly #acceptFailed: (error: Error) => void;
 	/** `key` is undefined once it is closed: who asks for the same address again gets a new one. */
 	readonly #listeners: { key: string | undefined; readonly listener: Listener }[] = [];
 
-	constructor(accept: (socket: Socket, listener: number) => void) {
+	/** `acceptFailed` is told each connection that could not be accepted; the listener goes on. */
+	constructor(accept: (socket: Socket, listener: number) => void, acceptFailed: (error: Error) => void) {
 		this.#accept = accept;
+		this.#acceptFailed = acceptFailed;
 	}
 
 	/** Does what a worker asks. Rejects as `listen` does. */
@@ -39,7 +42,9 @@ export class Listeners {
 		if (index === -1) {
 			const own = this.#listeners.length;
 			const accept = (socket: Socket): void => this.#accept(socket, own);
-			this.#listeners.push({ key, listener: await listen(address, { ...options, pauseOnConnect: true, accept }) });
+			const acceptFailed = this.#acceptFailed;
+			const listener = await listen(address, { ...options, pauseOnConnect: true, accept, acceptFailed });
+			this.#listeners.push({ key, listener });
 			index = own;
 		}
 		const listener = this.#listeners[index]?.listener as Listener;

@@ -26,7 +26,10 @@ export async function supervise(settings: SuperviseSettings): Promise<number> {
 	const { standby, stableMs = DEFAULT_STABLE_MS, hangMs = DEFAULT_HANG_MS, logLevel, isPretty } = settings;
 	const log = new SupervisorLog(logLevel, isPretty);
 	const sockets = new WaitingSockets(systemClock, (count) => log.dropped(count));
-	const listeners = new Listeners((socket, listener) => sockets.add({ socket, listener }));
+	const listeners = new Listeners(
+		(socket, listener) => sockets.add({ socket, listener }),
+		(error) => log.acceptFailed(error),
+	);
 	let supervisor: Supervisor | undefined;
 	const onSignal = (signal: NodeJS.Signals): void => supervisor?.signal(signal);
 	process.on('SIGTERM', onSignal);

@@ -7,6 +7,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 export class SupervisorLog {
 	readonly #level: number;
 	readonly #isPretty: boolean;
+	#acceptsFailed = 0;
 
 	constructor(level: string, isPretty: boolean) {
 		this.#level = LEVELS.indexOf(level);
@@ -35,6 +36,14 @@ export class SupervisorLog {
 	/** So many connections since the start. */
 	dropped(count: number): void {
 		this.#write('error', { dropped: count }, 'too many connections wait for a worker: the latest are dropped');
+	}
+
+	/** Out of files it may fail a thousand times a second: the 1st, 10th, 100th, … is told. */
+	acceptFailed(error: Error): void {
+		this.#acceptsFailed++;
+		if (!Number.isInteger(Math.log10(this.#acceptsFailed))) return;
+		const facts = { failed: this.#acceptsFailed, error: error.message };
+		this.#write('error', facts, 'a connection could not be accepted');
 	}
 
 	#write(level: string, facts: object, msg: string): void {

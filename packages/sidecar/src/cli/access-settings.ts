@@ -3,7 +3,7 @@ import { systemClock } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { AcceptedTokens, type TokenCheck } from '../server/accepted-tokens.ts';
-import type { SidecarListen } from '../sidecar.ts';
+import type { SidecarListen } from '../sidecar-options.ts';
 import type { Resolved } from './resolve-settings.ts';
 import type { Setting } from './settings.ts';
 import { parseTcpAddress } from './tcp-address.ts';

@@ -183,9 +183,9 @@ export const MUTANTS: readonly Mutant[] = [
 	},
 	{
 		name: 'the subscriptions of a connection that is gone stay',
-		file: 'sidecar/src/server/connection.ts',
-		find: '		this.#requests.cancelAll();\n		this.#pushes.clear();\n		if (error !== undefined',
-		replace: '		this.#requests.cancelAll();\n		if (error !== undefined',
+		file: 'sidecar/src/server/connection-end.ts',
+		find: '		requests.cancelAll();\n		pushes.clear();\n		return error',
+		replace: '		requests.cancelAll();\n		return error',
 		seed: 4,
 	},
 	{

@@ -57,14 +57,14 @@ export const MUTANTS: readonly Mutant[] = [
 	{
 		name: 'the calls of a lost connection are forgotten',
 		file: 'client/src/connection.ts',
-		find: "			else call.reject(this.#state === 'closed' ? this.#closedError() : this.#disconnectedError(call));",
+		find: '			else call.reject(this.#held.lostError(call));',
 		replace: '',
 		seed: 1,
 	},
 	{
 		name: 'goaway is ignored',
 		file: 'client/src/connection.ts',
-		find: "if (session === this.#current) this.#dispatch('goaway');",
+		find: "if (session === this.#sessions.current) this.#dispatch('goaway');",
 		replace: '',
 		seed: 2,
 	},

@@ -14,6 +14,7 @@ export {
 	consulOptionsFromEnvironment,
 } from './consul/consul-options.ts';
 export type { TaggedAddress } from './consul/health-entry.ts';
+export { LastGood, type LastGoodOptions } from './consul/last-good.ts';
 export { TlsFiles, type TlsFilesOptions } from './consul/tls-files.ts';
 export {
 	type ConsulSourceOptions,

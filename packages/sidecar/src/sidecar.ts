@@ -88,7 +88,10 @@ class SpockSidecar implements Sidecar {
 			random,
 			handOver: this.#handOver,
 			status: () => this.status(),
-			watchers: (query) => this.#registry.watchers(query),
+			connections: {
+				count: () => this.#registry.size,
+				watchers: (query) => this.#registry.watchers(query),
+			},
 		});
 		const dispatcher = new Dispatcher(handlers);
 		this.#registry = new ConnectionRegistry(

@@ -1,5 +1,5 @@
 import type { Registrations } from '@spock/discovery';
-import type { ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
+import type { StatusReply } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { ResolvedLimits } from '../options.ts';
@@ -7,7 +7,7 @@ import type { Handlers } from '../server/answer.ts';
 import type { SidecarSource } from '../sidecar-options.ts';
 import type { HandOver } from '../take-over/hand-over.ts';
 import { SIDECAR_VERSION } from '../version.ts';
-import { explainHandler } from './explain.ts';
+import { explainHandler, type Watchers } from './explain.ts';
 import { getInstancesHandler } from './get-instances.ts';
 import { getKeyHandler } from './get-key.ts';
 import { getServiceHandler } from './get-service.ts';
@@ -33,13 +33,12 @@ export interface HandlersContext {
 	readonly random: Random;
 	readonly handOver: HandOver;
 	readonly status: () => StatusReply;
-	/** Who watches a service. */
-	readonly watchers: (query: ServiceQuery) => readonly WatcherStatus[];
+	readonly connections: Watchers;
 }
 
 /** A handler for each function that a client may call. */
 export function createHandlers(context: HandlersContext): Handlers {
-	const { instance, source, registrations, limits, clock, random, handOver, status, watchers } = context;
+	const { instance, source, registrations, limits, clock, random, handOver, status, connections } = context;
 	const { frameBytesMax, inFlightMax, policy } = limits;
 	return {
 		hello: helloHandler(SIDECAR_VERSION, instance, { frameBytesMax, inFlightMax }),
@@ -56,7 +55,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 		watchKey: watchKeyHandler,
 		unwatchKey: unwatchKeyHandler,
 		status: statusHandler(status, clock),
-		explain: explainHandler(source, watchers),
-		takeOver: takeOverHandler(handOver),
+		explain: explainHandler(source, connections, clock),
+		takeOver: takeOverHandler(handOver, clock),
 	};
 }

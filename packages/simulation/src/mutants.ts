@@ -158,7 +158,7 @@ export const MUTANTS: readonly Mutant[] = [
 		file: 'sidecar/src/server/subscriptions.ts',
 		find: '			this.#waiting.set(key, snapshot);\n',
 		replace: '',
-		seed: 35,
+		seed: 45,
 	},
 	{
 		name: 'the revision of a push is not compared',

@@ -10,7 +10,7 @@ export const VERIFIED_FILE = 'verified.json';
 /** Most files that are known to be refused. */
 const REFUSED_MAX = 10_000;
 
-/** What an {@link StateReader} needs. */
+/** What a {@link StateReader} needs. */
 export interface StateReaderOptions {
 	readonly directory: StateDirectory;
 	readonly scope: string;

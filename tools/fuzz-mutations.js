@@ -110,7 +110,7 @@ export const mutations = [
 	},
 	{
 		name: 'bad frames in a row are not counted',
-		file: 'packages/sidecar/src/server/connection.ts',
+		file: 'packages/sidecar/src/server/connection-input.ts',
 		from: '		if (++this.#badFramesInARow < limits',
 		to: '		if (this.#badFramesInARow < limits',
 	},

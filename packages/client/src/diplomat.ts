@@ -21,9 +21,9 @@ import { signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
+import type { Closed } from './closed.ts';
 import { closedError } from './closed-error.ts';
 import type { Config } from './config.ts';
-import type { Closed } from './connection.ts';
 import type { FallbackSource } from './fallback-source.ts';
 import {
 	checkCallOptions,

@@ -24,9 +24,9 @@ export {
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
+export type { Closed } from './closed.ts';
 export type { Config, ConfigListeners } from './config.ts';
 export { type ConnectOptions, type CreateOptions, connect, createDiplomat } from './connect.ts';
-export type { Closed } from './connection.ts';
 export {
 	type ConnectionAction,
 	type ConnectionEvent,

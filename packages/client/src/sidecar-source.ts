@@ -23,7 +23,8 @@ import {
 
 import type { CallTraits } from './call.ts';
 import { KEY_SNAPSHOT, LIST, SNAPSHOT, SUBSCRIBE, SUBSCRIBE_KEY } from './call-traits.ts';
-import { Connection, type ConnectionListener } from './connection.ts';
+import { Connection } from './connection.ts';
+import type { ConnectionListener } from './connection-listener.ts';
 import type { ResolvedOptions } from './options.ts';
 import { readKeySnapshot } from './read-key-snapshot.ts';
 import { readSnapshot } from './read-snapshot.ts';

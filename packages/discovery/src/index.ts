@@ -14,6 +14,7 @@ export {
 	consulOptionsFromEnvironment,
 } from './consul/consul-options.ts';
 export type { TaggedAddress } from './consul/health-entry.ts';
+export { LastGood, type LastGoodOptions } from './consul/last-good.ts';
 export { TlsFiles, type TlsFilesOptions } from './consul/tls-files.ts';
 export {
 	type ConsulSourceOptions,
@@ -27,12 +28,8 @@ export type { DiscoveryEvent, DiscoveryListener } from './discovery-event.ts';
 export { dnsBackend } from './dns/dns-backend.ts';
 export type { DnsBackendOptions } from './dns/dns-options.ts';
 export { createLocalBackend, type LocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
-export {
-	parseServicesFile,
-	type ServicesFileContent,
-	ServicesFileError,
-	type ServicesFileInstance,
-} from './local/services-file.ts';
+export { parseServicesFile, ServicesFileError } from './local/services-file.ts';
+export type { ServicesFileContent, ServicesFileInstance } from './local/services-file-content.ts';
 export { directRegistrar } from './registration/direct-registrar.ts';
 export type {
 	InstanceDefinition,

@@ -10,12 +10,7 @@ export type { ResolvedLimits, SidecarLimits } from './options.ts';
 export { AcceptedTokens, type TokenCheck } from './server/accepted-tokens.ts';
 export type { Listener } from './server/listener.ts';
 export type { TlsFailure, TlsListen, TlsListenSecrets } from './server/tls-server.ts';
-export {
-	createSidecar,
-	type Sidecar,
-	type SidecarListen,
-	type SidecarOptions,
-	type SidecarSource,
-} from './sidecar.ts';
+export { createSidecar, type Sidecar } from './sidecar.ts';
 export type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from './sidecar-observer.ts';
+export type { SidecarListen, SidecarOptions, SidecarSource } from './sidecar-options.ts';
 export { SIDECAR_VERSION } from './version.ts';

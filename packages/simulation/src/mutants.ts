@@ -57,14 +57,14 @@ export const MUTANTS: readonly Mutant[] = [
 	{
 		name: 'the calls of a lost connection are forgotten',
 		file: 'client/src/connection.ts',
-		find: "			else call.reject(this.#state === 'closed' ? this.#closedError() : this.#disconnectedError(call));",
+		find: '			else call.reject(this.#held.lostError(call));',
 		replace: '',
 		seed: 1,
 	},
 	{
 		name: 'goaway is ignored',
 		file: 'client/src/connection.ts',
-		find: "if (session === this.#current) this.#dispatch('goaway');",
+		find: "if (session === this.#sessions.current) this.#dispatch('goaway');",
 		replace: '',
 		seed: 2,
 	},
@@ -183,9 +183,9 @@ export const MUTANTS: readonly Mutant[] = [
 	},
 	{
 		name: 'the subscriptions of a connection that is gone stay',
-		file: 'sidecar/src/server/connection.ts',
-		find: '		this.#requests.cancelAll();\n		this.#pushes.clear();\n		if (error !== undefined',
-		replace: '		this.#requests.cancelAll();\n		if (error !== undefined',
+		file: 'sidecar/src/server/connection-end.ts',
+		find: '		requests.cancelAll();\n		pushes.clear();\n		return error',
+		replace: '		requests.cancelAll();\n		return error',
 		seed: 4,
 	},
 	{

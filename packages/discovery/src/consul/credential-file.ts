@@ -1,6 +1,7 @@
 import { SpockError } from '@spock/protocol';
 
 import type { DiscoveryListener } from '../discovery-event.ts';
+import { LastGood } from './last-good.ts';
 import { readSmallFile } from './small-file.ts';
 
 /** What a token may consist of, because it is sent in a header. */
@@ -22,32 +23,27 @@ export interface CredentialFileOptions {
  */
 export class CredentialFile {
 	readonly #options: CredentialFileOptions;
-	#good: string | undefined;
-	#complaint: string | undefined;
+	readonly #token: LastGood<string | undefined>;
 
 	constructor(options: CredentialFileOptions) {
 		this.#options = options;
+		const { path, what, onEvent } = options;
+		this.#token = new LastGood<string | undefined>({ what, files: [path], onEvent }, undefined);
 	}
 
 	/** The token. Rejects with UNAVAILABLE, naming the file, if there has never been a good one. */
 	async read(): Promise<string> {
-		const { path, what, fallback, onEvent } = this.#options;
+		const { path, what, fallback } = this.#options;
 		try {
 			const text = (await readSmallFile(path)).trim();
 			if (text === '') throw new Error(`${path} is empty`);
 			if (!TOKEN.test(text)) throw new Error(`${path} holds something else than one token`);
-			const isNews = text !== this.#good || this.#complaint !== undefined;
-			this.#good = text;
-			this.#complaint = undefined;
-			if (isNews) onEvent?.({ type: 'credentials-loaded', what, files: [path] });
+			this.#token.accept(text);
 			return text;
 		} catch (reason) {
 			const error = reason as Error;
-			if (error.message !== this.#complaint) {
-				this.#complaint = error.message;
-				onEvent?.({ type: 'credentials-refused', what, files: [path], error });
-			}
-			const last = this.#good ?? fallback;
+			this.#token.refuse(error);
+			const last = this.#token.value ?? fallback;
 			if (last !== undefined) return last;
 			throw new SpockError('UNAVAILABLE', `there is no ${what}: ${error.message}`, { cause: error });
 		}

@@ -7,6 +7,7 @@ import type { Clock } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../discovery-event.ts';
 import type { ConsulTls } from './consul-options.ts';
+import { LastGood } from './last-good.ts';
 import { readSmallFile } from './small-file.ts';
 
 /** Files in a directory of certificates: more is something else than that. */
@@ -35,46 +36,41 @@ export interface TlsFilesOptions {
 export class TlsFiles {
 	readonly #options: TlsFilesOptions;
 	readonly #caPath: string | undefined;
-	#secrets: TlsSecrets;
+	readonly #named: readonly string[];
+	readonly #good: LastGood<TlsSecrets>;
 	#lookedAtMs: number;
-	#complaint: string | undefined;
 
 	/** Throws an Error that names the file if one cannot be read or is bad. */
 	constructor(options: TlsFilesOptions) {
 		this.#options = options;
-		this.#caPath = options.tls.caFile === undefined ? options.tls.caPath : undefined;
+		const { tls, onEvent } = options;
+		this.#named = [tls.caFile ?? tls.caPath, tls.certFile, tls.keyFile].filter((path) => path !== undefined);
+		this.#caPath = tls.caFile === undefined ? tls.caPath : undefined;
 		this.#lookedAtMs = options.clock.now();
 		const files = this.#list();
-		this.#secrets = this.#check(
+		const secrets = this.#check(
 			files,
 			files.map(({ path }) => readFileSync(path, 'utf8')),
 		);
+		this.#good = new LastGood({ what: 'TLS files', files: this.#named, onEvent, isSame }, secrets);
 	}
 
 	/** The secrets in force: the very same object until they change. */
 	get secrets(): TlsSecrets {
-		return this.#secrets;
+		return this.#good.value;
 	}
 
 	/** Looks whether the files have changed, unless that was done a moment ago. */
 	async look(): Promise<void> {
-		const { clock, onEvent, tls } = this.#options;
-		const named = [tls.caFile ?? tls.caPath, tls.certFile, tls.keyFile].filter((path) => path !== undefined);
-		if (named.length === 0 || clock.now() - this.#lookedAtMs < LOOK_MS) return;
+		const { clock } = this.#options;
+		if (this.#named.length === 0 || clock.now() - this.#lookedAtMs < LOOK_MS) return;
 		this.#lookedAtMs = clock.now();
 		try {
 			const files = this.#list();
-			const secrets = this.#check(files, await Promise.all(files.map(({ path }) => readSmallFile(path))));
-			const isSame = (['ca', 'cert', 'key'] as const).every((name) => secrets[name] === this.#secrets[name]);
-			const isNews = !isSame || this.#complaint !== undefined;
-			this.#complaint = undefined;
-			if (!isSame) this.#secrets = secrets;
-			if (isNews) onEvent?.({ type: 'credentials-loaded', what: 'TLS files', files: named });
+			const texts = await Promise.all(files.map(({ path }) => readSmallFile(path)));
+			this.#good.accept(this.#check(files, texts));
 		} catch (reason) {
-			const error = reason as Error;
-			if (error.message === this.#complaint) return;
-			this.#complaint = error.message;
-			onEvent?.({ type: 'credentials-refused', what: 'TLS files', files: named, error });
+			this.#good.refuse(reason as Error);
 		}
 	}
 
@@ -126,6 +122,10 @@ export class TlsFiles {
 		}
 		return secrets;
 	}
+}
+
+function isSame(before: TlsSecrets, now: TlsSecrets): boolean {
+	return (['ca', 'cert', 'key'] as const).every((name) => before[name] === now[name]);
 }
 
 interface TlsFile {

@@ -1,6 +1,4 @@
-import { type FSWatcher, watch } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 import {
 	type BackendStatus,
@@ -14,25 +12,18 @@ import {
 	type ServiceQuery,
 	SpockError,
 } from '@spock/protocol';
-import { type Clock, durationMsOption, systemClock, type TimerHandle } from '@spock/protocol/internal';
+import { type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import type { DiscoveryListener } from '../discovery-event.ts';
 import { LocalKeyWatches } from './local-keys.ts';
 import { LocalRegistrar } from './local-registrar.ts';
-import {
-	type LocalContent,
-	type LocalServices,
-	parseLocalFile,
-	readLocalContent,
-	type ServicesFileContent,
-	ServicesFileError,
-} from './services-file.ts';
+import { parseLocalFile, readLocalContent, ServicesFileError } from './services-file.ts';
+import type { LocalContent, LocalServices, ServicesFileContent } from './services-file-content.ts';
+import { WatchedFile } from './watched-file.ts';
 
 /** How often the file is looked at although nothing was heard of it: not every file system tells of its changes. */
 export const DEFAULT_POLL_MS = 500;
-/** A file that is written in place is empty, then half there, then whole: it is read when it has been quiet for this. */
-const QUIET_MS = 50;
 const LISTS_MAX = 10_000;
 
 /** Options of {@link createLocalBackend}. */
@@ -100,35 +91,40 @@ class FileBackend implements LocalBackend {
 	readonly #options: FileBackendOptions;
 	readonly #watching = new Set<Watching>();
 	readonly #keys: LocalKeyWatches;
+	/** Undefined where the services are given. */
+	readonly #file: WatchedFile | undefined;
 	#services: LocalServices;
 	// The same question gets the very same list until the file changes: readers compare by identity first.
 	#lists = new Map<string, { readonly service: string; readonly list: readonly ServiceInstance[] }>();
 	#text: string | undefined;
 	/** The bad content that was reported last; null for a file that could not be read. */
 	#refusedText: string | null | undefined;
-	#stamp = '';
 	#error: Error | undefined;
 	#loadedAtMs = 0;
-	#watcher: FSWatcher | undefined;
-	#pollTimer: TimerHandle | undefined;
-	#quietTimer: TimerHandle | undefined;
-	#reading: Promise<void> | undefined;
 	#closed = false;
 
 	constructor(options: FileBackendOptions) {
+		const { file } = options;
 		this.#options = options;
 		this.#services = options.given.services;
 		this.#keys = new LocalKeyWatches(options.given.keys);
+		this.#file =
+			file === undefined
+				? undefined
+				: new WatchedFile({
+						...options,
+						file,
+						read: (text) => this.#read(text, file),
+						failed: (text, error) => this.#refuse(file, text, error),
+					});
 	}
 
 	async open(): Promise<void> {
 		const { file, clock } = this.#options;
 		this.#loadedAtMs = clock.now();
-		if (file === undefined) return;
-		this.#stamp = await stampOf(file);
-		this.#load(await readFile(file, 'utf8'), file);
-		this.#listen(file);
-		this.#armPoll();
+		if (file === undefined || this.#file === undefined) return;
+		this.#load(await this.#file.open(), file);
+		this.#file.follow();
 	}
 
 	services(): readonly string[] {
@@ -174,80 +170,27 @@ class FileBackend implements LocalBackend {
 		};
 	}
 
-	/** Reads the file once at a time; a change that comes while it is read is seen by the stamp at the next look. */
 	reload(): Promise<void> {
-		this.#reading ??= this.#readIfChanged().finally(() => {
-			this.#reading = undefined;
-		});
-		return this.#reading;
+		return this.#file?.look() ?? Promise.resolve();
 	}
 
 	async close(): Promise<void> {
 		this.#closed = true;
-		this.#watcher?.close();
-		this.#options.clock.clearTimeout(this.#pollTimer);
-		this.#options.clock.clearTimeout(this.#quietTimer);
 		this.#watching.clear();
 		this.#keys.close();
-		await this.#reading;
+		await this.#file?.close();
 	}
 
 	#refuseIfClosed(): void {
 		if (this.#closed) throw new SpockError('CLOSED', 'the embedded registry was closed');
 	}
 
-	/** Listens to the directory: files that are renamed into place, and links that are turned round, are seen only there. */
-	#listen(file: string): void {
-		try {
-			this.#watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
-				if (name === null || name === basename(file) || name.startsWith('..')) this.#armQuiet();
-			});
-			// The directory is gone or cannot be watched any more: polling alone still sees every change.
-			this.#watcher.on('error', () => this.#watcher?.close());
-		} catch {
-			// No watches left on this machine, or a file system without them: polling alone still sees every change.
-			this.#watcher = undefined;
+	#read(text: string, file: string): void {
+		if (text === this.#text) this.#accept(file);
+		else if (text !== this.#refusedText) {
+			this.#load(text, file);
+			this.#tellAll();
 		}
-	}
-
-	#armQuiet(): void {
-		const { clock } = this.#options;
-		clock.clearTimeout(this.#quietTimer);
-		if (this.#closed) return;
-		this.#quietTimer = clock.setTimeout(() => void this.reload(), QUIET_MS);
-		this.#quietTimer.unref?.();
-	}
-
-	#armPoll(): void {
-		const { clock, pollMs } = this.#options;
-		this.#pollTimer = clock.setTimeout(() => {
-			void this.reload().finally(() => {
-				if (!this.#closed) this.#armPoll();
-			});
-		}, pollMs);
-		this.#pollTimer.unref?.();
-	}
-
-	async #readIfChanged(): Promise<void> {
-		const { file } = this.#options;
-		if (file === undefined || this.#closed) return;
-		let text: string | null = null;
-		try {
-			const stamp = await stampOf(file);
-			if (stamp === this.#stamp) return;
-			text = await readFile(file, 'utf8');
-			if (this.#closed) return;
-			this.#stamp = stamp;
-			if (text === this.#text) this.#accept(file);
-			else if (text !== this.#refusedText) this.#publish(text, file);
-		} catch (error) {
-			this.#refuse(file, text, error as Error);
-		}
-	}
-
-	#publish(text: string, file: string): void {
-		this.#load(text, file);
-		this.#tellAll();
 	}
 
 	/** A registration changes the lists of its service: to make all others again was a third of a sidecar's time under many. */
@@ -281,9 +224,8 @@ class FileBackend implements LocalBackend {
 	}
 
 	#refuse(file: string, text: string | null, error: Error): void {
-		if (this.#closed) return;
 		// A file that is gone has no stamp: when it is back, it is new.
-		if (!(error instanceof ServicesFileError)) this.#stamp = '';
+		if (!(error instanceof ServicesFileError)) this.#file?.forget();
 		if (this.#refusedText === text) return;
 		this.#refusedText = text;
 		this.#error = error;
@@ -307,17 +249,5 @@ class FileBackend implements LocalBackend {
 			this.#lists.set(key, { service, list });
 		}
 		return list;
-	}
-}
-
-/** Tells two states of a file apart; follows links. */
-async function stampOf(file: string): Promise<string> {
-	try {
-		const { ino, size, mtimeMs, ctimeMs } = await stat(file);
-		return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
-	} catch (cause) {
-		const { code } = cause as NodeJS.ErrnoException;
-		const message = code === 'ENOENT' ? `there is no services file at ${file}` : `cannot read ${file}: ${code}`;
-		throw new Error(message, { cause });
 	}
 }

@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-
 import {
 	type KeyEntry,
 	type KeyQuery,
@@ -23,10 +21,10 @@ import {
 	readInstancesBody,
 	readKeysBody,
 	readListBody,
-	readVerifiedBody,
 } from './state-body.ts';
 import { StateDirectory } from './state-directory.ts';
-import { decodeStateFile, encodeStateFile, StateFileError, type StateKind, stateFileName } from './state-file.ts';
+import { encodeStateFile, type StateKind, stateFileName } from './state-file.ts';
+import { StateReader, VERIFIED_FILE } from './state-reader.ts';
 
 export type { KeptInstances, KeptList } from './state-body.ts';
 
@@ -40,7 +38,6 @@ const RETRY_DELAY_MS = 5000;
 const FILES_MAX = 10_000;
 /** A disk that hangs must not hold up the end of the process. */
 const CLOSE_MS_MAX = 2000;
-const VERIFIED_FILE = 'verified.json';
 
 /** Options of {@link StateStore}. */
 export interface StateStoreOptions {
@@ -63,12 +60,16 @@ interface Kept {
 	checksum: string | undefined;
 }
 
+/** What is to be kept. */
+type ToKeep = Omit<Kept, 'content' | 'checksum'> & { readonly content: object };
+
 /**
  * Last known answers that outlive the process: a file for each question, so that a change costs one small write however
  * many questions there are, and a start reads only what is asked for. Written behind, one file at a time.
  */
 export class StateStore {
 	readonly #directory: StateDirectory;
+	readonly #reader: StateReader;
 	readonly #scope: string;
 	readonly #clock: Clock;
 	readonly #onEvent: DiscoveryListener;
@@ -82,9 +83,6 @@ export class StateStore {
 	#isVerifiedNews = false;
 	#verifiedDueMs = 0;
 	#prepared: Promise<void> | undefined;
-	#verifiedBefore: Promise<Map<string, number>> | undefined;
-	/** Files that were refused already, so that each is told once. */
-	readonly #refused = new Set<string>();
 	#flushing: Promise<void> | undefined;
 	#timer: TimerHandle | undefined;
 	#dueMs = 0;
@@ -93,6 +91,7 @@ export class StateStore {
 
 	constructor({ stateDir, stateScope, clock, onEvent }: StateStoreOptions) {
 		this.#directory = new StateDirectory(stringOption('stateDir', stateDir));
+		this.#reader = new StateReader({ directory: this.#directory, scope: stateScope, onEvent });
 		this.#scope = stateScope;
 		this.#clock = clock;
 		this.#onEvent = onEvent;
@@ -101,20 +100,20 @@ export class StateStore {
 	/** What was kept of a question; undefined if nothing usable was, which `onEvent` is told where it is news. */
 	async load(query: ServiceQuery): Promise<KeptInstances | undefined> {
 		const name = stateFileName('instances', queryKey(query));
-		const found = await this.#load(name, 'instances', (body) => readInstancesBody(body, query));
+		const found = await this.#reader.load(name, 'instances', (body) => readInstancesBody(body, query));
 		return found?.instances.length === 0 ? undefined : found;
 	}
 
 	/** What was kept of a key or prefix, as `load` does. */
 	async loadKeys(query: KeyQuery): Promise<KeptValue<readonly KeyEntry[]> | undefined> {
 		const name = stateFileName('keys', keyQueryKey(query));
-		const found = await this.#load(name, 'keys', (body) => readKeysBody(body, query));
+		const found = await this.#reader.load(name, 'keys', (body) => readKeysBody(body, query));
 		return found?.value.length === 0 ? undefined : found;
 	}
 
 	/** What was kept of the services of a datacenter; '' for the registry's own. */
 	loadList(datacenter: string): Promise<KeptList | undefined> {
-		return this.#load(stateFileName('list', datacenter), 'list', (body) => readListBody(body, datacenter));
+		return this.#reader.load(stateFileName('list', datacenter), 'list', (body) => readListBody(body, datacenter));
 	}
 
 	/** Keeps an answer and when it was verified, in milliseconds since 1970. That nothing is left removes what was kept. */
@@ -124,7 +123,7 @@ export class StateStore {
 			this.#forget(name);
 		} else {
 			const body = (at: number): unknown => instancesBody(query, { instances, verifiedAt: at });
-			this.#keep({ name, kind: 'instances', content: new WeakRef(instances), body, verifiedAt, checksum: undefined });
+			this.#keep({ name, kind: 'instances', content: instances, body, verifiedAt });
 		}
 	}
 
@@ -135,21 +134,14 @@ export class StateStore {
 			this.#forget(name);
 		} else {
 			const body = (at: number): unknown => keysBody(query, { value, verifiedAt: at });
-			this.#keep({ name, kind: 'keys', content: new WeakRef(value), body, verifiedAt, checksum: undefined });
+			this.#keep({ name, kind: 'keys', content: value, body, verifiedAt });
 		}
 	}
 
 	/** Keeps the list of services of a datacenter; the very same list again is not written again. */
 	keepList(datacenter: string, services: readonly ServiceListEntry[], verifiedAt: number): void {
 		const body = (at: number): unknown => listBody(datacenter, { services, verifiedAt: at });
-		this.#keep({
-			name: stateFileName('list', datacenter),
-			kind: 'list',
-			content: new WeakRef(services),
-			body,
-			verifiedAt,
-			checksum: undefined,
-		});
+		this.#keep({ name: stateFileName('list', datacenter), kind: 'list', content: services, body, verifiedAt });
 	}
 
 	/** Writes what is not written yet, within a bound; idempotent. */
@@ -160,13 +152,14 @@ export class StateStore {
 		await within(this.#clock, CLOSE_MS_MAX, this.#lastFlush());
 	}
 
-	#keep(kept: Kept): void {
+	#keep({ content, ...kept }: ToKeep): void {
 		if (this.#isClosed) return;
-		const known = this.#kept.get(kept.name);
-		if (known === undefined || known.content.deref() !== kept.content.deref()) {
-			this.#kept.set(kept.name, kept);
-			this.#gone.delete(kept.name);
-			this.#pending.add(kept.name);
+		const { name } = kept;
+		const known = this.#kept.get(name);
+		if (known === undefined || known.content.deref() !== content) {
+			this.#kept.set(name, { ...kept, content: new WeakRef(content), checksum: undefined });
+			this.#gone.delete(name);
+			this.#pending.add(name);
 			this.#arm(WRITE_DELAY_MS);
 			return;
 		}
@@ -254,7 +247,7 @@ export class StateStore {
 		kept.checksum = checksum;
 		kept.body = undefined;
 		this.#files.add(name);
-		this.#refused.delete(name);
+		this.#reader.written(name);
 		this.#onEvent({ type: 'state-write', outcome: 'ok' });
 	}
 
@@ -270,7 +263,7 @@ export class StateStore {
 
 	/** When each content was verified last; contents of an earlier process that are on disk still keep their times. */
 	async #writeVerified(): Promise<void> {
-		const times = new Map(await this.#verifiedOnDisk());
+		const times = new Map(await this.#reader.verified());
 		for (const { checksum, verifiedAt } of this.#kept.values())
 			if (checksum !== undefined) times.set(checksum, verifiedAt);
 		const newest = [...times].sort(([, left], [, right]) => right - left).slice(0, FILES_MAX);
@@ -283,49 +276,7 @@ export class StateStore {
 			this.#isVerifiedNews = true;
 			throw error;
 		}
-		this.#verifiedBefore = Promise.resolve(new Map(newest));
+		this.#reader.verifiedWritten(new Map(newest));
 		this.#onEvent({ type: 'state-write', outcome: 'ok' });
-	}
-
-	#verifiedOnDisk(): Promise<Map<string, number>> {
-		this.#verifiedBefore ??= this.#read(VERIFIED_FILE, 'verified', readVerifiedBody).then(
-			(found) => found ?? new Map(),
-		);
-		return this.#verifiedBefore;
-	}
-
-	async #load<T extends { readonly verifiedAt: number }>(
-		name: string,
-		kind: StateKind,
-		readBody: (body: unknown) => T,
-	): Promise<T | undefined> {
-		const [loaded, times] = await Promise.all([
-			this.#read(name, kind, (body, checksum) => ({ found: readBody(body), checksum })),
-			this.#verifiedOnDisk(),
-		]);
-		if (loaded === undefined) return undefined;
-		const { found, checksum } = loaded;
-		return { ...found, verifiedAt: Math.max(found.verifiedAt, times.get(checksum) ?? 0) };
-	}
-
-	/** Reads one file; what cannot be used is told, and is as if it were not there. */
-	async #read<T>(name: string, kind: StateKind, use: (body: unknown, checksum: string) => T): Promise<T | undefined> {
-		try {
-			const text = await this.#directory.read(name);
-			if (text === undefined) return undefined;
-			const { body, checksum } = decodeStateFile(text, this.#scope, kind);
-			return use(body, checksum);
-		} catch (error) {
-			this.#refuse(name, error as Error);
-			return undefined;
-		}
-	}
-
-	#refuse(name: string, error: Error): void {
-		if (this.#refused.has(name)) return;
-		if (this.#refused.size >= FILES_MAX) this.#refused.clear();
-		this.#refused.add(name);
-		const refusal = error instanceof StateFileError ? error.refusal : 'unreadable';
-		this.#onEvent({ type: 'state-refused', file: join(this.#directory.path, name), refusal, reason: error.message });
 	}
 }

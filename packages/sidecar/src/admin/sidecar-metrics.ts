@@ -4,7 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 import type { ResolvedLimits } from '../options.ts';
 import type { TlsFailure } from '../server/tls-server.ts';
-import type { SidecarGauges } from '../sidecar.ts';
+import type { SidecarGauges } from '../sidecar-gauges.ts';
 import type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from '../sidecar-observer.ts';
 import { RequestMetrics } from './request-metrics.ts';
 

@@ -4,7 +4,7 @@ import { formatAddress } from '@spock/protocol/node';
 
 import { AcceptedTokens, type TokenCheck } from '../server/accepted-tokens.ts';
 import { refuseRemote } from '../server/listener.ts';
-import type { SidecarListen } from '../sidecar.ts';
+import type { SidecarListen } from '../sidecar-options.ts';
 import type { Resolved } from './resolve-settings.ts';
 import type { Setting } from './settings.ts';
 import { parseTcpAddress } from './tcp-address.ts';

@@ -1,6 +1,9 @@
 import type { SidecarLimits } from '../options.ts';
-import type { Resolved } from './resolve-settings.ts';
+import { integerOf, type Settings, textOf } from './setting-values.ts';
 import type { Setting } from './settings.ts';
+
+/** Whoever presses Ctrl-C sits there and waits. */
+const TERMINAL_DRAIN_TIMEOUT_MS = 2000;
 
 /** The limits of `SidecarLimits` that are numbers and have a flag here; each is named as its option. */
 const LIMITS: readonly (readonly [name: keyof SidecarLimits, unit: string, help: string, fallback: string])[] = [
@@ -33,8 +36,21 @@ export const limitSettings: readonly Setting[] = LIMITS.map(([name, unit, help, 
 	};
 });
 
-/** The limits that were set. */
-export function limitsFrom(settings: ReadonlyMap<string, Resolved>): SidecarLimits {
+/** Every limit that was set; at a terminal the end is quicker. */
+export function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
+	const graceMs = integerOf(settings, 'graceMs') ?? (isTerminal ? 0 : undefined);
+	const drainTimeoutMs = integerOf(settings, 'drainTimeoutMs') ?? (isTerminal ? TERMINAL_DRAIN_TIMEOUT_MS : undefined);
+	const policy = textOf(settings, 'policy') as SidecarLimits['policy'];
+	return {
+		...limitsFrom(settings),
+		...(graceMs !== undefined && { graceMs }),
+		...(drainTimeoutMs !== undefined && { drainTimeoutMs }),
+		...(policy && { policy }),
+	};
+}
+
+/** The limits that have a flag and were set. */
+function limitsFrom(settings: Settings): SidecarLimits {
 	const set = LIMITS.flatMap(([name]) => {
 		const value = settings.get(name)?.value;
 		return value === undefined ? [] : [[name, value] as const];

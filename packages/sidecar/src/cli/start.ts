@@ -1,51 +1,32 @@
-import {
-	type Backend,
-	BackendSource,
-	consulBackend,
-	createLocalBackend,
-	type DiscoveryEvent,
-	type LocalBackend,
-} from '@spock/discovery';
-import { systemClock } from '@spock/protocol/internal';
-import { defaultSocketPath, POD_SOCKET_DIRECTORY, parseHostPort } from '@spock/protocol/node';
+import { BackendSource, type DiscoveryEvent } from '@spock/discovery';
 import type { Logger } from 'pino';
 
-import { AdminServer } from '../admin/admin-server.ts';
 import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
-import type { SidecarLimits } from '../options.ts';
-import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
-import type { SidecarObserver } from '../sidecar-observer.ts';
-import type { TakeOverOptions } from '../take-over/take-over.ts';
-import { untilFree } from '../take-over/until-free.ts';
-import { SIDECAR_VERSION } from '../version.ts';
-import { type Access, accessFrom } from './access-settings.ts';
-import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
-import { consulOptionsOf } from './consul-options.ts';
+import { createSidecar, type Sidecar } from '../sidecar.ts';
+import type { SidecarListen } from '../sidecar-options.ts';
+import { accessFrom } from './access-settings.ts';
+import { announce } from './announce.ts';
+import { asUsage } from './as-usage.ts';
+import { createBackend } from './create-backend.ts';
 import { createRegistrations } from './create-registrations.ts';
-import { connectionLog, logDiscovery, logTakeOver } from './event-log.ts';
+import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
-import { findPredecessor } from './find-predecessor.ts';
-import { limitsFrom } from './limit-settings.ts';
+import { limitsOf } from './limit-settings.ts';
+import { listenAddresses } from './listen-addresses.ts';
 import { DEFAULT_LOG_LEVEL, isPretty } from './log-format.ts';
 import { createLogger } from './logger.ts';
+import { observeBoth } from './observe-both.ts';
 import { withinOpenFiles } from './open-files.ts';
-import type { Resolved } from './resolve-settings.ts';
-import { plainTarget, tokenOf } from './sidecar-target.ts';
+import { type Settings, textOf } from './setting-values.ts';
 import { sourceOptionsOf } from './source-options.ts';
+import { startAdmin } from './start-admin.ts';
 import { Supervised } from './supervise/supervised.ts';
-import { tryItCommand } from './try-it.ts';
-
-/** Whoever presses Ctrl-C sits there and waits. */
-const TERMINAL_DRAIN_TIMEOUT_MS = 2000;
-
-const DEFAULT_WARM_UP_MS = 30_000;
-
-type Settings = ReadonlyMap<string, Resolved>;
+import { takeOverOptionsOf } from './take-over-options.ts';
 
 /** `sidecar start` in this process: runs until a signal. Gives the exit code. */
 export async function start(settings: Settings, isTerminal: boolean, isSupervised: boolean): Promise<number> {
 	const log = createLogger(
-		text(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
+		textOf(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
 		isPretty(settings, isTerminal) ? 'pretty' : 'json',
 	);
 	const metrics = new SidecarMetrics();
@@ -88,7 +69,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
 		// A worker that is started again takes nobody's place but that of the one before it.
-		const takeOver = (supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOf(settings, first, log);
+		const takeOver = (supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOptionsOf(settings, first, log);
 		return createSidecar({
 			source,
 			...(takeOver && { takeOver }),
@@ -96,7 +77,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 			...(registrations && { registrations }),
 			listen,
 			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
-			observer: both(connectionLog(log), metrics, (phase) => {
+			observer: observeBoth(connectionLog(log), metrics, (phase) => {
 				// The port is for whoever has taken this place.
 				if (phase === 'handing over') {
 					void admin?.close();
@@ -113,24 +94,9 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		keyWatches: () => source.keyWatches().length,
 		isReady: () => sidecar.readiness().ready,
 	});
-	if (supervised !== undefined) {
-		metrics.supervised(supervised.supervision);
-		// Nobody new can come: who is there is served until the next sidecar stands at the path, or until it is late.
-		supervised.lost = () => {
-			log.error('the supervisor has died: ending');
-			if (sidecar.status().phase === 'serving') sidecar.replaced();
-			else sidecar.terminate();
-		};
-	}
+	if (supervised !== undefined) metrics.supervised(supervised.supervision);
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
-	const onSignal = (signal: NodeJS.Signals): void => {
-		log.info({ signal }, `${signal}: ending`);
-		sidecar.terminate();
-	};
-	if (supervised === undefined) {
-		process.on('SIGTERM', onSignal);
-		process.on('SIGINT', onSignal);
-	} else supervised.signalled = onSignal;
+	const stopListening = endWhenAsked(sidecar, supervised, log);
 	try {
 		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
 		// The first worker of a supervisor has nobody before it: what is wrong with its port ends them both.
@@ -147,9 +113,32 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		throw new CommandError(EXIT.failure, (error as Error).message, { cause: error });
 	} finally {
 		await admin?.close();
+		stopListening();
+	}
+}
+
+/** Ends the sidecar on a signal, or when its supervisor has died. Gives what takes the handlers of signals away again. */
+function endWhenAsked(sidecar: Sidecar, supervised: Supervised | undefined, log: Logger): () => void {
+	const onSignal = (signal: NodeJS.Signals): void => {
+		log.info({ signal }, `${signal}: ending`);
+		sidecar.terminate();
+	};
+	if (supervised !== undefined) {
+		supervised.signalled = onSignal;
+		// Nobody new can come: who is there is served until the next sidecar stands at the path, or until it is late.
+		supervised.lost = () => {
+			log.error('the supervisor has died: ending');
+			if (sidecar.status().phase === 'serving') sidecar.replaced();
+			else sidecar.terminate();
+		};
+		return () => undefined;
+	}
+	process.on('SIGTERM', onSignal);
+	process.on('SIGINT', onSignal);
+	return () => {
 		process.off('SIGTERM', onSignal);
 		process.off('SIGINT', onSignal);
-	}
+	};
 }
 
 /** Whatever it has bound is let go, so that the process can end; clients are not waited for. */
@@ -157,179 +146,4 @@ async function endAtOnce(sidecar: Sidecar): Promise<void> {
 	sidecar.terminate();
 	sidecar.terminate();
 	await sidecar.ended;
-}
-
-async function startAdmin(
-	settings: Settings,
-	sidecar: Sidecar,
-	metrics: SidecarMetrics,
-	log: Logger,
-): Promise<{ close(): Promise<void> } | undefined> {
-	const address = text(settings, 'admin');
-	if (address === undefined) return undefined;
-	const { host, port } = await asUsage(() => parseHostPort(address));
-	const { registry } = metrics;
-	const acceptFailed = (error: Error): void => metrics.acceptFailed(error);
-	let admin: AdminServer | undefined;
-	const bind = async (): Promise<{ address: string; close(): Promise<void> }> => {
-		const one = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness(), acceptFailed });
-		const bound = await one.start();
-		admin = one;
-		return { address: bound, close: () => one.close() };
-	};
-	const bound = ({ address }: { address: string }): void =>
-		log.info({ address }, 'admin port: /metrics, /livez, /readyz');
-	const trying = new AbortController();
-	// A sidecar whose place is taken has it until then, and longer if it hangs.
-	if (settings.get('takeOver')?.value !== true) bound(await bind());
-	else {
-		const late = (error: Error): void => logTakeOver(log, { step: 'port late', questions: 0, error });
-		await untilFree({ clock: systemClock, signal: trying.signal, bind, bound, late });
-	}
-	return {
-		close: async () => {
-			trying.abort();
-			await admin?.close();
-		},
-	};
-}
-
-/** Says where it listens, what it knows, and how to try it. */
-function announce(
-	log: Logger,
-	addresses: readonly string[],
-	settings: Settings,
-	backend: Backend | LocalBackend,
-): void {
-	log.info({ sidecar: SIDECAR_VERSION, addresses, backend: backend.name }, `listening at ${addresses.join(' and ')}`);
-	if (!('services' in backend)) {
-		log.info({ backend: backend.status().addresses }, `services come from ${describeBackend(backend)}`);
-		return;
-	}
-	const names = backend.services();
-	log.info(
-		{ services: names },
-		names.length === 0 ? 'no services: give some with --services FILE' : `services: ${names.join(', ')}`,
-	);
-	const [first] = names;
-	if (first === undefined) return;
-	const tokenFile = text(settings, 'tokenFile');
-	const command = tryItCommand(first, {
-		addresses,
-		isDefault: settings.get('socket')?.origin === 'default' && text(settings, 'listen') === undefined,
-		hasToken: tokenFile !== undefined || text(settings, 'token') !== undefined,
-		tokenFile,
-		tokenOnSocket: settings.get('tokenOnSocket')?.value === true,
-	});
-	if (command !== undefined) log.info(`try it: ${command}`);
-}
-
-function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => void): Promise<Backend | LocalBackend> {
-	const hasConsul = settings.get('consul')?.origin !== 'default';
-	const { value, where = 'the default' } = settings.get('backend') ?? {};
-	const names = (value as readonly string[] | undefined) ?? [hasConsul ? 'consul' : 'local'];
-	const makers = {
-		consul: () => consulBackend({ ...consulOptionsOf(settings, process.env), onEvent }),
-		local: () => {
-			const file = text(settings, 'services');
-			return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
-		},
-		dns: () => createDnsBackend(settings, onEvent),
-	};
-	return createBackends({ names, where }, makers, onEvent);
-}
-
-function listenAddresses(settings: Settings, { tcp, socketTokens }: Access): SidecarListen[] {
-	const named = text(settings, 'socket');
-	const isNamed = settings.get('socket')?.origin !== 'default';
-	const listen: SidecarListen[] = [];
-	if (isNamed || tcp === undefined) {
-		const path = named ?? defaultSocketPath({ env: {}, uid: process.getuid?.() });
-		const socketMode = settings.get('socketMode')?.value as number | undefined;
-		// The private directory of the user is ours to make; a pod's volume and a path somebody named are theirs.
-		const privateDirectory = !isNamed && !path.startsWith(`${POD_SOCKET_DIRECTORY}/`);
-		listen.push({
-			address: { path },
-			privateDirectory,
-			...(socketMode !== undefined && { socketMode }),
-			...(socketTokens && { tokens: socketTokens }),
-		});
-	}
-	return tcp === undefined ? listen : [...listen, tcp];
-}
-
-function takeOverOf(settings: Settings, { address }: SidecarListen, log: Logger): TakeOverOptions | undefined {
-	if (settings.get('takeOver')?.value !== true) return undefined;
-	if (!('path' in address)) throw new Error('there is no path to take over: --take-over needs --socket');
-	const [file, token] = ['tokenFile', 'token'].map((name) => settings.get(name)?.value as string | undefined);
-	const find: TakeOverOptions['find'] = (at, timeoutMs) =>
-		findPredecessor(plainTarget(at, tokenOf(file, token)), timeoutMs);
-	const warmUpMs = integer(settings, 'takeOverWarmUpMs') ?? DEFAULT_WARM_UP_MS;
-	return { find, warmUpMs, told: (event) => logTakeOver(log, event) };
-}
-
-function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
-	const graceMs = integer(settings, 'graceMs') ?? (isTerminal ? 0 : undefined);
-	const drainTimeoutMs = integer(settings, 'drainTimeoutMs') ?? (isTerminal ? TERMINAL_DRAIN_TIMEOUT_MS : undefined);
-	const policy = text(settings, 'policy') as SidecarLimits['policy'];
-	return {
-		...limitsFrom(settings),
-		...(graceMs !== undefined && { graceMs }),
-		...(drainTimeoutMs !== undefined && { drainTimeoutMs }),
-		...(policy && { policy }),
-	};
-}
-
-/** A wrong setting is wrong usage, whoever found it out. */
-async function asUsage<T>(make: () => T | Promise<T>): Promise<T> {
-	try {
-		return await make();
-	} catch (error) {
-		if (error instanceof CommandError) throw error;
-		throw new CommandError(EXIT.usage, (error as Error).message, { cause: error });
-	}
-}
-
-/** Two observers as one. */
-function both(first: SidecarObserver, second: SidecarObserver, phased: (phase: string) => void): SidecarObserver {
-	return {
-		answered: (...told) => second.answered?.(...told),
-		connectionOpened: (...told) => {
-			first.connectionOpened?.(...told);
-			second.connectionOpened?.(...told);
-		},
-		connectionClosed: (...told) => {
-			first.connectionClosed?.(...told);
-			second.connectionClosed?.(...told);
-		},
-		connectionRefused: () => second.connectionRefused?.(),
-		pushed: (kind) => second.pushed?.(kind),
-		oversize: (...told) => first.oversize?.(...told),
-		goaway: (data) => {
-			first.goaway?.(data);
-			second.goaway?.(data);
-		},
-		limited: (limit) => second.limited?.(limit),
-		overload: (signals) => {
-			first.overload?.(signals);
-			second.overload?.(signals);
-		},
-		acceptFailed: (error) => second.acceptFailed?.(error),
-		tlsFailed: (reason) => second.tlsFailed?.(reason),
-		windowTold: (direction) => second.windowTold?.(direction),
-		fault: (...told) => first.fault?.(...told),
-		phase: (phase) => {
-			first.phase?.(phase);
-			phased(phase);
-		},
-		placeLost: (error) => first.placeLost?.(error),
-	};
-}
-
-function text(settings: Settings, name: string): string | undefined {
-	return settings.get(name)?.value as string | undefined;
-}
-
-function integer(settings: Settings, name: string): number | undefined {
-	return settings.get(name)?.value as number | undefined;
 }

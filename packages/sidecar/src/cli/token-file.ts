@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 
-import type { DiscoveryListener } from '@spock/discovery';
+import { type DiscoveryListener, LastGood } from '@spock/discovery';
 import type { Clock } from '@spock/protocol/internal';
 
 import { AcceptedTokens, type TokenCheck } from '../server/accepted-tokens.ts';
@@ -17,6 +17,12 @@ export interface TokenFileOptions {
 	readonly onEvent: DiscoveryListener;
 }
 
+/** What stood in the file. */
+interface ReadTokens {
+	readonly text: string;
+	readonly tokens: AcceptedTokens;
+}
+
 /** The tokens in the text of a file: one on each line; lines that begin with # are left out. */
 export function tokensIn(text: string): string[] {
 	const lines = text.split('\n').map((line) => line.trim());
@@ -29,45 +35,40 @@ export function tokensIn(text: string): string[] {
  */
 export class TokenFile implements TokenCheck {
 	readonly #options: TokenFileOptions;
-	#tokens: AcceptedTokens;
-	#text: string;
+	readonly #good: LastGood<ReadTokens>;
 	#lookedAtMs: number;
-	#complaint: string | undefined;
 
 	/** Throws an Error that names the file if it cannot be read or is bad. */
 	constructor(options: TokenFileOptions) {
+		const { path, clock, onEvent } = options;
 		this.#options = options;
-		this.#lookedAtMs = options.clock.now();
-		this.#text = this.#read();
-		this.#tokens = this.#parse(this.#text);
+		this.#lookedAtMs = clock.now();
+		const isSame = (before: ReadTokens, now: ReadTokens): boolean => before.text === now.text;
+		this.#good = new LastGood({ what: 'the token file', files: [path], onEvent, isSame }, this.#read());
 	}
 
 	accepts(token: string): boolean {
 		this.#look();
-		return this.#tokens.accepts(token);
+		return this.#good.value.tokens.accepts(token);
 	}
 
 	#look(): void {
-		const { clock, onEvent, path } = this.#options;
+		const { clock } = this.#options;
 		if (clock.now() - this.#lookedAtMs < LOOK_MS) return;
 		this.#lookedAtMs = clock.now();
-		const about = { what: 'the token file', files: [path] };
 		try {
-			const text = this.#read();
-			if (text === this.#text && this.#complaint === undefined) return;
-			this.#tokens = this.#parse(text);
-			this.#text = text;
-			this.#complaint = undefined;
-			onEvent({ type: 'credentials-loaded', ...about });
+			this.#good.accept(this.#read());
 		} catch (reason) {
-			const error = reason as Error;
-			if (error.message === this.#complaint) return;
-			this.#complaint = error.message;
-			onEvent({ type: 'credentials-refused', ...about, error });
+			this.#good.refuse(reason as Error);
 		}
 	}
 
-	#read(): string {
+	#read(): ReadTokens {
+		const text = this.#readText();
+		return { text, tokens: this.#parse(text) };
+	}
+
+	#readText(): string {
 		const { path } = this.#options;
 		try {
 			const stats = statSync(path);

@@ -2,30 +2,52 @@ import { explain, inspectionOf } from '@spock/balancer';
 import {
 	type ExplainReply,
 	normaliseQuery,
+	queryKey,
 	type ServiceQuery,
 	type ServiceSource,
 	type WatcherStatus,
 } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
 
 import { type Answer, answer, type Handler } from '../server/answer.ts';
 import { callOptions } from '../server/call-options.ts';
 import { snapshotFrameBytes } from '../server/snapshot-text.ts';
+import { ToldAgain } from './told-again.ts';
 
 /** Watchers shown: so many fit into a frame whatever they call themselves. */
 const WATCHERS_MAX = 256;
 /** What a reply is longer than its payload, at most. */
 const REPLY_HEAD_BYTES = 64;
 
+/** What it costs to look whether a connection watches, in characters of an answer. */
+const CONNECTION_COST = 8;
+
+/** Who watches what, among all connections. */
+export interface Watchers {
+	/** Connections that must be looked at to know. */
+	count(): number;
+	watchers(query: ServiceQuery): readonly WatcherStatus[];
+}
+
 /** For every instance whether it gets work, and why; and who watches. */
 export function explainHandler(
 	source: ServiceSource,
-	watchersOf: (query: ServiceQuery) => readonly WatcherStatus[],
+	connections: Watchers,
+	clock: Pick<Clock, 'now'>,
 ): Handler<'explain'> {
+	const told = new ToldAgain<ExplainReply>(clock);
 	return async (data, call) => {
 		const query = normaliseQuery(data);
+		const { frameBytesMax } = call.caller;
+		const key = `${frameBytesMax} ${queryKey(query)}`;
+		const before = told.find(key);
+		if (before !== undefined) return before;
 		const options = callOptions(call);
 		const inspection = (await source.inspect?.(query, options)) ?? inspectionOf(await source.get(query, options));
-		const watchers = watchersOf(query);
+		// Of many who ask at once, the first makes the answer.
+		const meanwhile = told.find(key);
+		if (meanwhile !== undefined) return meanwhile;
+		const watchers = connections.watchers(query);
 		const { snapshot } = inspection;
 		const reply = {
 			...explain(query, inspection),
@@ -33,14 +55,16 @@ export function explainHandler(
 			watchers: watchers.slice(0, WATCHERS_MAX),
 			watcherCount: watchers.length,
 		};
-		return shorten(reply, call.caller.frameBytesMax - REPLY_HEAD_BYTES);
+		const whole = answer<ExplainReply>(reply);
+		const text = shorten(reply, whole, frameBytesMax - REPLY_HEAD_BYTES);
+		return told.tell(key, text, whole.length + connections.count() * CONNECTION_COST);
 	};
 }
 
 /** The answer with as many instances as fit: a service that is too long for its watchers is the one that must be explained. */
-function shorten(reply: ExplainReply, bytesMax: number): Answer<ExplainReply> {
+function shorten(reply: ExplainReply, whole: Answer<ExplainReply>, bytesMax: number): Answer<ExplainReply> {
 	let shown = reply;
-	let payload = answer(shown);
+	let payload = whole;
 	for (let bytes = Buffer.byteLength(payload); bytes > bytesMax; bytes = Buffer.byteLength(payload)) {
 		const { instances } = shown;
 		// Nothing left to leave out: what is still too long fails as any other reply.

@@ -1,39 +1,35 @@
 import type { Duplex } from 'node:stream';
 
 import {
-	type ClientMessage,
 	encodePayload,
 	encodePush,
-	type Fault,
 	type GoawayData,
 	type HelloData,
 	type KeyQuery,
 	type KeySnapshot,
 	type RegistrationReply,
-	readClientMessage,
 	type ServiceQuery,
 	type ServiceSnapshot,
 	type ServiceSource,
 	type WatcherStatus,
 } from '@spock/protocol';
-import type { TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../sidecar-observer.ts';
 import type { TokenCheck } from './accepted-tokens.ts';
 import type { Answer, Call } from './answer.ts';
-import { Intake, type IntakeContext, NEW_FRAME_COST } from './intake.ts';
+import { ConnectionEnd } from './connection-end.ts';
+import { ConnectionInput } from './connection-input.ts';
+import { Intake, type IntakeContext } from './intake.ts';
 import type { LoadedConnection } from './overload.ts';
 import { Pushes } from './pushes.ts';
 import { registrationPush } from './registration-push.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { snapshotPayload } from './snapshot-text.ts';
-import { denial, TOKEN_HELLO_BYTES_MAX } from './token-gate.ts';
+import { TOKEN_HELLO_BYTES_MAX } from './token-gate.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;
-/** How long a client that is closed for what it sent may take to end its own side. */
-const LINGER_MS = 1000;
 
 /** What every connection shares. */
 export interface ConnectionContext extends RequestsContext, IntakeContext {
@@ -51,32 +47,20 @@ export class Connection implements RequestsPort, LoadedConnection {
 	readonly #requests: Requests;
 	readonly #pushes: Pushes;
 	readonly #intake: Intake;
-	readonly #openedAtMs: number;
+	readonly #input: ConnectionInput;
+	readonly #end: ConnectionEnd;
 	/** The window it was told last. */
 	#window: number;
 	#handledBefore = 0;
-	#reason: CloseReason = 'client';
-	#badFramesInARow = 0;
-	#peerEnded = false;
-	#ending = false;
 	#hello: HelloData | undefined;
 	/** Why the client is to go, also one that says hello only later. */
 	#away: GoawayData | undefined;
-	#endTimer: TimerHandle | undefined;
-	#partialSinceMs: number | undefined;
-	/** True while requests are answered. */
-	#accepts: boolean;
-	/** What its hello must pass before anything else is answered; undefined once it has, or needs not. */
-	#tokens: TokenCheck | undefined;
 
 	/** With `tokens`, nothing is answered before a hello with one of them. */
 	constructor(id: number, socket: Duplex, context: ConnectionContext, tokens: TokenCheck | undefined) {
 		this.id = id;
 		this.frameBytesMax = context.limits.frameBytesMax;
-		this.#tokens = tokens;
-		this.#accepts = tokens === undefined;
 		this.#context = context;
-		this.#openedAtMs = context.clock.now();
 		this.#window = context.limits.inFlightMax;
 		this.#requests = new Requests(context, this);
 		this.#pushes = new Pushes(
@@ -98,16 +82,19 @@ export class Connection implements RequestsPort, LoadedConnection {
 		this.#framed = new FramedSocket(
 			socket,
 			{
-				frame: (text) => this.#onFrame(text, undefined),
-				numbered: (id, rest) => this.#onNumbered(id, rest),
+				frame: (text) => this.#input.frame(text, undefined),
+				numbered: (id, rest) => this.#input.numbered(id, rest),
 				chunkRead: () => {
 					this.#requests.chunkRead();
 					this.#intake.chunkRead();
 				},
-				fault: (code, message) => this.#onFault(code, message),
-				drained: () => this.#onDrained(),
-				ended: () => this.#onPeerEnded(),
-				closed: (error) => this.#onClosed(error),
+				fault: (code, message) => this.#input.fault(code, message),
+				drained: () => {
+					this.#intake.drained();
+					this.#pushes.flush();
+				},
+				ended: () => this.#end.peerEnded(),
+				closed: (error) => context.closed(this, this.#end.closed(error)),
 			},
 			{
 				frameBytesMax: tokens === undefined ? this.frameBytesMax : Math.min(this.frameBytesMax, TOKEN_HELLO_BYTES_MAX),
@@ -117,10 +104,12 @@ export class Connection implements RequestsPort, LoadedConnection {
 			this.#framed,
 			context,
 			() => this.destroy('slow-consumer'),
-			() => {
-				if (this.#ending || this.#peerEnded) this.#endIfIdle();
-			},
+			() => this.#end.settled(),
 		);
+		const { clock, limits, limited } = context;
+		const parts = { framed: this.#framed, requests: this.#requests, intake: this.#intake };
+		this.#end = new ConnectionEnd({ ...parts, pushes: this.#pushes, clock, slowConsumerMs: limits.slowConsumerMs });
+		this.#input = new ConnectionInput({ ...parts, end: this.#end, limits, limited, openedAtMs: clock.now() }, tokens);
 	}
 
 	/** Subscriptions of this client. */
@@ -216,7 +205,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 
 	/** A request that had to wait is answered. */
 	settled(): void {
-		if (this.#ending || this.#peerEnded) this.#endIfIdle();
+		this.#end.settled();
 	}
 
 	/** Asks the client to go elsewhere, if it understands that. */
@@ -232,153 +221,17 @@ export class Connection implements RequestsPort, LoadedConnection {
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */
 	end(reason: CloseReason): void {
-		if (!this.#ending) this.#reason = reason;
-		this.#ending = true;
-		// On a shutdown up to its last byte: a client cannot know yet that it must go elsewhere.
-		this.#accepts = this.#reason === 'shutdown' && this.#tokens === undefined;
-		this.#pushes.clear();
-		this.#endIfIdle();
+		this.#end.begin(reason);
 	}
 
 	/** Drops the connection at once, for this reason unless it was ending anyway. */
 	destroy(reason: CloseReason): void {
-		if (!this.#ending) this.#reason = reason;
-		this.#framed.destroy();
+		this.#end.drop(reason);
 	}
 
 	/** Closes a connection that takes too long to say something; called now and then for all connections. */
 	checkTimes(nowMs: number): void {
-		const { limits, limited } = this.#context;
-		const isSilent = this.#tokens !== undefined || this.#framed.bytesRead === this.#framed.partialBytes;
-		if (isSilent && nowMs - this.#openedAtMs >= limits.handshakeMs) {
-			limited('handshakeMs');
-			this.destroy('handshake');
-			return;
-		}
-		if (this.#framed.partialBytes === 0) {
-			this.#partialSinceMs = undefined;
-		} else {
-			this.#partialSinceMs ??= nowMs;
-			if (nowMs - this.#partialSinceMs < limits.partialFrameMs) return;
-			limited('partialFrameMs');
-			this.destroy('partial-frame');
-		}
-	}
-
-	#onNumbered(id: number, rest: string): void {
-		if (this.#accepts && this.#requests.acceptKnown(id, rest)) {
-			this.#partialSinceMs = undefined;
-			this.#badFramesInARow = 0;
-			this.#intake.frameRead(1);
-		} else this.#onFrame(`{"id":${id}${rest}`, rest);
-	}
-
-	/** Any frame; `rest` is what stands behind its id, if it begins with one. */
-	#onFrame(text: string, rest: string | undefined): void {
-		this.#partialSinceMs = undefined;
-		const message = readClientMessage(text);
-		if (this.#tokens !== undefined && !this.#mayEnter(message, this.#tokens)) return;
-		if (message.kind === 'request') {
-			this.#badFramesInARow = 0;
-			if (this.#accepts) this.#requests.accept(message, rest);
-		} else if (message.kind === 'notice') {
-			this.#badFramesInARow = 0;
-			this.#requests.cancel((message.data as { id?: unknown } | null)?.id);
-		} else {
-			this.#requests.fail(message.id, { ...message, retryable: false });
-			if (message.code !== 'BAD_FRAME') this.#badFramesInARow = 0;
-			else this.#countBadFrame();
-		}
-		this.#intake.frameRead(NEW_FRAME_COST);
-	}
-
-	/** Whether this frame is the hello that lets it in; the connection is closed if not. */
-	#mayEnter(message: ClientMessage | Fault, tokens: TokenCheck): boolean {
-		const error = denial(message, tokens);
-		if (error === undefined) {
-			this.#tokens = undefined;
-			this.#framed.frameBytesMax = this.#context.limits.frameBytesMax;
-			this.#accepts = !this.#ending || this.#reason === 'shutdown';
-			return true;
-		}
-		this.#requests.fail(message.kind === 'request' ? message.id : null, error.toWire());
-		this.#closeForInput('denied');
-		return false;
-	}
-
-	#onFault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void {
-		if (this.#tokens !== undefined) {
-			this.#mayEnter({ kind: 'fault', id: null, code, message, details: {} }, this.#tokens);
-			return;
-		}
-		const { limits, limited } = this.#context;
-		const details = code === 'FRAME_TOO_LARGE' ? { frameBytesMax: limits.frameBytesMax } : {};
-		this.#requests.fail(null, { code, message, retryable: false, details });
-		if (code === 'FRAME_TOO_LARGE') {
-			limited('frameBytesMax');
-			this.#closeForInput('frame-too-large');
-		} else this.#countBadFrame();
-	}
-
-	#countBadFrame(): void {
-		const { limits, limited } = this.#context;
-		if (++this.#badFramesInARow < limits.badFramesInARowMax || this.#ending) return;
-		limited('badFramesInARowMax');
-		this.#closeForInput('bad-frames');
-	}
-
-	/** The client is told why before the end; what else it sends is not looked at. */
-	#closeForInput(reason: CloseReason): void {
-		if (this.#ending) return;
-		this.#reason = reason;
-		this.#ending = true;
-		this.#accepts = false;
-		this.#requests.cancelAll();
-		this.#pushes.clear();
-		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
-		// might never see the failure.
-		this.#framed.discardInput();
-		this.#intake.open();
-		this.#framed.end();
-		this.#armEndTimer(LINGER_MS);
-	}
-
-	#armEndTimer(delayMs: number): void {
-		const { clock } = this.#context;
-		clock.clearTimeout(this.#endTimer);
-		this.#endTimer = clock.setTimeout(() => this.#framed.destroy(), delayMs);
-		this.#endTimer.unref?.();
-	}
-
-	#onDrained(): void {
-		this.#intake.drained();
-		this.#pushes.flush();
-	}
-
-	/** The client has sent its last request: it gets every answer, then we end too. */
-	#onPeerEnded(): void {
-		this.#peerEnded = true;
-		this.#pushes.clear();
-		this.#endIfIdle();
-	}
-
-	#endIfIdle(): void {
-		// Requests that were read before its end and held are answered too.
-		if (this.#endTimer !== undefined || this.#requests.waiting > 0 || this.#intake.isPaused) return;
-		this.#ending = true;
-		if (this.#reason !== 'shutdown') this.#accepts = false;
-		this.#framed.end();
-		// A peer that never ends its own side must not keep the connection for ever.
-		if (!this.#peerEnded) this.#armEndTimer(this.#context.limits.slowConsumerMs);
-	}
-
-	#onClosed(error: Error | undefined): void {
-		this.#context.clock.clearTimeout(this.#endTimer);
-		this.#intake.close();
-		this.#requests.cancelAll();
-		this.#pushes.clear();
-		if (error !== undefined && this.#reason === 'client') this.#reason = 'error';
-		this.#context.closed(this, this.#reason);
+		this.#input.checkTimes(nowMs);
 	}
 }
 

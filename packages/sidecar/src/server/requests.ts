@@ -13,9 +13,10 @@ import { type Clock, FrameHeads } from '@spock/protocol/internal';
 
 import type { ResolvedLimits } from '../options.ts';
 import type { LimitName, SidecarObserver } from '../sidecar-observer.ts';
-import type { Call, Caller } from './answer.ts';
+import type { Caller } from './answer.ts';
 import type { Dispatcher, PreparedRequest } from './dispatcher.ts';
 import type { Overload } from './overload.ts';
+import { RequestCall } from './request-call.ts';
 import type { RequestMemo } from './request-memo.ts';
 
 /** Of a message that would be too long for its frame, so many characters fit into the shortest frame there is. */
@@ -242,26 +243,5 @@ export class Requests {
 		observer.answered?.(this.#answeredFunc, 'ok', clock.now() - this.#chunkStartedMs, this.#answeredCount);
 		this.handled += this.#answeredCount;
 		this.#answeredCount = 0;
-	}
-}
-
-/** A call whose abort signal is made only when its handler asks for it: most are answered before anybody could cancel. */
-class RequestCall implements Call {
-	readonly caller: Caller;
-	readonly timeoutMs: number | undefined;
-	#controller: AbortController | undefined;
-
-	constructor(caller: Caller, timeoutMs: number | undefined) {
-		this.caller = caller;
-		this.timeoutMs = timeoutMs;
-	}
-
-	get controller(): AbortController {
-		this.#controller ??= new AbortController();
-		return this.#controller;
-	}
-
-	get signal(): AbortSignal {
-		return this.controller.signal;
 	}
 }

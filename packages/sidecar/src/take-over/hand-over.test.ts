@@ -45,7 +45,7 @@ describe('HandOver', () => {
 
 	it.each([1024, 4096, 1_048_576])('tells as many questions as a frame of %i bytes holds', (frameBytesMax) => {
 		const names = Array.from({ length: 20_000 }, (_, at) => `kaffee-für-${at}-☕☕☕☕☕☕`);
-		const reply = handOver(names).subject.begin(caller(frameBytesMax));
+		const reply = handOver(names).subject.questions(frameBytesMax);
 		expect(reply.services.length).toBeGreaterThan(5);
 		const frame = JSON.stringify({ id: Number.MAX_SAFE_INTEGER, data: reply });
 		expect(Buffer.byteLength(frame)).toBeLessThanOrEqual(Math.min(frameBytesMax, 524_288 + 128));

@@ -49,11 +49,15 @@ export class HandOver {
 	}
 
 	/** Somebody is about to take the place. Throws UNAVAILABLE when there is nothing to take any more. */
-	begin(caller: Caller): TakeOverReply {
+	begin(caller: Caller): void {
 		if (!this.#port.isServing()) throw new SpockError('UNAVAILABLE', 'this sidecar is not serving: it ends, or begins');
 		this.#callers.add(caller);
+	}
+
+	/** What a successor should ask before it takes the place: as much as a frame of this length tells. */
+	questions(frameBytesMax: number): TakeOverReply {
 		const { services, keys } = this.#port.questions();
-		let left = Math.min(QUESTIONS_BYTES_MAX, caller.frameBytesMax - REPLY_FRAME_BYTES);
+		let left = Math.min(QUESTIONS_BYTES_MAX, frameBytesMax - REPLY_FRAME_BYTES);
 		const fits = (question: ServiceQuery | KeyQuery): boolean => {
 			left -= Buffer.byteLength(JSON.stringify(question)) + 1;
 			return left >= 0;

@@ -12,7 +12,7 @@ import type { Clock } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import type { Listen, Listener, ListenOptions } from '../server/listener.ts';
-import type { SidecarSource } from '../sidecar.ts';
+import type { SidecarSource } from '../sidecar-options.ts';
 import { untilFree } from './until-free.ts';
 import { warmUp } from './warm-up.ts';
 

@@ -1,0 +1,47 @@
+import type { SpockError } from '@spock/protocol';
+import { formatAddress, type SocketAddress } from '@spock/protocol/node';
+
+import { connectChannel, disconnectChannel, type FaultMessage, faultChannel } from './diagnostics.ts';
+
+/** Counts of one connection since it was made, and what it does now. */
+export interface ConnectionCounts {
+	readonly inFlight: number;
+	readonly waiting: number;
+	/** What the sidecar has narrowed its window to, null if it has not. */
+	readonly window: number | null;
+	readonly lateReplies: number;
+	readonly protocolFaults: number;
+	readonly reconnects: number;
+}
+
+/** What a connection tells of itself: its counts, and the diagnostics channels of a process. */
+export class ConnectionReport {
+	lateReplies = 0;
+	protocolFaults = 0;
+	/** Connections that were greeted. */
+	connects = 0;
+	readonly #address: SocketAddress;
+
+	constructor(address: SocketAddress) {
+		this.#address = address;
+	}
+
+	connected(sidecar: string | null): void {
+		this.connects++;
+		if (connectChannel.hasSubscribers) {
+			connectChannel.publish({ address: formatAddress(this.#address), sidecar, again: this.connects > 1 });
+		}
+	}
+
+	disconnected(error: SpockError, wasReady: boolean): void {
+		if (disconnectChannel.hasSubscribers) {
+			disconnectChannel.publish({ address: formatAddress(this.#address), error, wasReady });
+		}
+	}
+
+	fault(kind: FaultMessage['kind'], message: string): void {
+		if (kind === 'late reply') this.lateReplies++;
+		else this.protocolFaults++;
+		if (faultChannel.hasSubscribers) faultChannel.publish({ address: formatAddress(this.#address), kind, message });
+	}
+}

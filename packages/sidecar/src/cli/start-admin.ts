@@ -1,0 +1,47 @@
+import { systemClock } from '@spock/protocol/internal';
+import { parseHostPort } from '@spock/protocol/node';
+import type { Logger } from 'pino';
+
+import { AdminServer } from '../admin/admin-server.ts';
+import type { SidecarMetrics } from '../admin/sidecar-metrics.ts';
+import type { Sidecar } from '../sidecar.ts';
+import { untilFree } from '../take-over/until-free.ts';
+import { asUsage } from './as-usage.ts';
+import { logTakeOver } from './event-log.ts';
+import { type Settings, textOf } from './setting-values.ts';
+
+/** The admin port, if one is asked for. Rejects if it cannot be bound; while a sidecar is replaced it is tried until it is free. */
+export async function startAdmin(
+	settings: Settings,
+	sidecar: Sidecar,
+	metrics: SidecarMetrics,
+	log: Logger,
+): Promise<{ close(): Promise<void> } | undefined> {
+	const address = textOf(settings, 'admin');
+	if (address === undefined) return undefined;
+	const { host, port } = await asUsage(() => parseHostPort(address));
+	const { registry } = metrics;
+	const acceptFailed = (error: Error): void => metrics.acceptFailed(error);
+	let admin: AdminServer | undefined;
+	const bind = async (): Promise<{ address: string; close(): Promise<void> }> => {
+		const one = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness(), acceptFailed });
+		const bound = await one.start();
+		admin = one;
+		return { address: bound, close: () => one.close() };
+	};
+	const bound = ({ address }: { address: string }): void =>
+		log.info({ address }, 'admin port: /metrics, /livez, /readyz');
+	const trying = new AbortController();
+	// A sidecar whose place is taken has it until then, and longer if it hangs.
+	if (settings.get('takeOver')?.value !== true) bound(await bind());
+	else {
+		const late = (error: Error): void => logTakeOver(log, { step: 'port late', questions: 0, error });
+		await untilFree({ clock: systemClock, signal: trying.signal, bind, bound, late });
+	}
+	return {
+		close: async () => {
+			trying.abort();
+			await admin?.close();
+		},
+	};
+}

@@ -1,0 +1,25 @@
+import type { Logger } from 'pino';
+
+import type { SidecarListen } from '../sidecar-options.ts';
+import type { TakeOverOptions } from '../take-over/take-over.ts';
+import { logTakeOver } from './event-log.ts';
+import { findPredecessor } from './find-predecessor.ts';
+import { integerOf, type Settings, textOf } from './setting-values.ts';
+import { plainTarget, tokenOf } from './sidecar-target.ts';
+
+const DEFAULT_WARM_UP_MS = 30_000;
+
+/** How to replace the sidecar at this address; undefined where that is not asked for. Throws an Error where it cannot be. */
+export function takeOverOptionsOf(
+	settings: Settings,
+	{ address }: SidecarListen,
+	log: Logger,
+): TakeOverOptions | undefined {
+	if (settings.get('takeOver')?.value !== true) return undefined;
+	if (!('path' in address)) throw new Error('there is no path to take over: --take-over needs --socket');
+	const [file, token] = [textOf(settings, 'tokenFile'), textOf(settings, 'token')];
+	const find: TakeOverOptions['find'] = (at, timeoutMs) =>
+		findPredecessor(plainTarget(at, tokenOf(file, token)), timeoutMs);
+	const warmUpMs = integerOf(settings, 'takeOverWarmUpMs') ?? DEFAULT_WARM_UP_MS;
+	return { find, warmUpMs, told: (event) => logTakeOver(log, event) };
+}

@@ -1,0 +1,61 @@
+import type { Registrations } from '@spock/discovery';
+import type { StatusReply } from '@spock/protocol';
+import type { Clock, Random } from '@spock/protocol/internal';
+
+import type { ResolvedLimits } from '../options.ts';
+import type { Handlers } from '../server/answer.ts';
+import type { SidecarSource } from '../sidecar-options.ts';
+import type { HandOver } from '../take-over/hand-over.ts';
+import { SIDECAR_VERSION } from '../version.ts';
+import { explainHandler, type Watchers } from './explain.ts';
+import { getInstancesHandler } from './get-instances.ts';
+import { getKeyHandler } from './get-key.ts';
+import { getServiceHandler } from './get-service.ts';
+import { helloHandler } from './hello.ts';
+import { listServicesHandler } from './list-services.ts';
+import { pingHandler } from './ping.ts';
+import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './register-service.ts';
+import { statusHandler } from './status.ts';
+import { takeOverHandler } from './take-over.ts';
+import { unwatchKeyHandler } from './unwatch-key.ts';
+import { unwatchServiceHandler } from './unwatch-service.ts';
+import { watchKeyHandler } from './watch-key.ts';
+import { watchServiceHandler } from './watch-service.ts';
+
+/** What the functions of a sidecar work with. */
+export interface HandlersContext {
+	/** Told in hello; differs for every sidecar. */
+	readonly instance: string;
+	readonly source: SidecarSource;
+	readonly registrations: Registrations | undefined;
+	readonly limits: ResolvedLimits;
+	readonly clock: Clock;
+	readonly random: Random;
+	readonly handOver: HandOver;
+	readonly status: () => StatusReply;
+	readonly connections: Watchers;
+}
+
+/** A handler for each function that a client may call. */
+export function createHandlers(context: HandlersContext): Handlers {
+	const { instance, source, registrations, limits, clock, random, handOver, status, connections } = context;
+	const { frameBytesMax, inFlightMax, policy } = limits;
+	return {
+		hello: helloHandler(SIDECAR_VERSION, instance, { frameBytesMax, inFlightMax }),
+		ping: pingHandler,
+		getService: getServiceHandler(source, policy, random),
+		getInstances: getInstancesHandler(source),
+		listServices: listServicesHandler(source),
+		watchService: watchServiceHandler,
+		unwatchService: unwatchServiceHandler,
+		registerService: registerServiceHandler(registrations),
+		reportService: reportServiceHandler(registrations),
+		deregisterService: deregisterServiceHandler(registrations),
+		getKey: getKeyHandler(source),
+		watchKey: watchKeyHandler,
+		unwatchKey: unwatchKeyHandler,
+		status: statusHandler(status, clock),
+		explain: explainHandler(source, connections, clock),
+		takeOver: takeOverHandler(handOver, clock),
+	};
+}

@@ -1,0 +1,97 @@
+import type { Duplex } from 'node:stream';
+
+import type { SnapshotSource } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { ResolvedLimits } from './options.ts';
+import type { ConnectionRegistry } from './server/connection-registry.ts';
+import { type Listener, listen, type PublicPlace } from './server/listener.ts';
+import type { TlsFailure, TlsListen, TlsServerOptions } from './server/tls-server.ts';
+import type { SidecarListen, SidecarOptions } from './sidecar-options.ts';
+import { type ListenPlace, takeOver } from './take-over/take-over.ts';
+
+/** What a {@link Listening} needs. */
+export interface ListeningContext {
+	readonly options: SidecarOptions;
+	readonly limits: ResolvedLimits;
+	readonly clock: Clock;
+	/** Takes every connection. */
+	readonly registry: ConnectionRegistry;
+	/** Told where the answers come from that a take-over has asked for; undefined if none came. */
+	readonly answered: (from: SnapshotSource | undefined) => void;
+}
+
+/** The addresses of a sidecar: binds them, or takes them over, and lets them go. */
+export class Listening {
+	readonly #context: ListeningContext;
+	readonly #listeners: Listener[] = [];
+	/** Ends the binding, when the process shall end before it is bound. */
+	readonly #abort = new AbortController();
+	#binding: Promise<void> | undefined;
+
+	constructor(context: ListeningContext) {
+		this.#context = context;
+	}
+
+	/** As people write them, with the ports that the kernel gave. */
+	get addresses(): readonly string[] {
+		return this.#listeners.map(({ address }) => address);
+	}
+
+	/** What another process can take from this one. */
+	get places(): readonly PublicPlace[] {
+		return this.#listeners.flatMap(({ place }) => place ?? []);
+	}
+
+	/** Binds every address. Rejects if one cannot be bound: what is bound already is closed by `close`. */
+	bind(): Promise<void> {
+		// A request to end may come while it binds: closing then waits until there is nothing more to be bound.
+		this.#binding = this.#bind();
+		return this.#binding;
+	}
+
+	/** Lets go of ports, because no two processes can have one; the path has changed hands. */
+	closePorts(): void {
+		for (const listener of this.#listeners) if (listener.place === undefined) void listener.close();
+	}
+
+	/** Binds nothing more; what is bound stays until `close`. */
+	async endBinding(): Promise<void> {
+		this.#abort.abort();
+		await this.#binding?.catch(() => undefined);
+	}
+
+	async close(): Promise<void> {
+		await Promise.all(this.#listeners.map((listener) => listener.close()));
+	}
+
+	async #bind(): Promise<void> {
+		const { options, clock, answered } = this.#context;
+		const { takeOver: taking, listener = listen, source } = options;
+		const places = options.listen.map((one) => this.#placeOf(one));
+		if (taking !== undefined) {
+			const bound = (one: Listener): void => void this.#listeners.push(one);
+			const { signal } = this.#abort;
+			answered(await takeOver({ ...taking, places, listen: listener, source, clock, signal, bound }));
+			return;
+		}
+		for (const place of places) this.#listeners.push(await listener(place.address, place.options));
+	}
+
+	#placeOf({ address, tokens, tls, ...options }: SidecarListen): ListenPlace {
+		const { limits, registry, options: given } = this.#context;
+		const { backlog } = limits;
+		const accept = (socket: Duplex): void => registry.add(socket, tokens);
+		const acceptFailed = (error: Error): void => given.observer?.acceptFailed?.(error);
+		const secure = tls && { tls: this.#tlsOptions(tls) };
+		return { address, options: { ...options, ...secure, backlog, accept, acceptFailed } };
+	}
+
+	#tlsOptions(tls: TlsListen): Omit<TlsServerOptions, 'accept'> {
+		const { limits, registry, clock, options } = this.#context;
+		const { handshakeMs, connectionsMax } = limits;
+		const failed = (reason: TlsFailure): void => options.observer?.tlsFailed?.(reason);
+		const refused = (): void => registry.refused();
+		return { tls, clock, handshakeMs, connectionsMax, failed, refused };
+	}
+}

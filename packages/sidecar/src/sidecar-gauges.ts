@@ -1,0 +1,35 @@
+import type { Registrations } from '@spock/discovery';
+
+import type { ConnectionRegistry } from './server/connection-registry.ts';
+
+/** What a sidecar has to do with now. */
+export interface SidecarGauges {
+	readonly connections: number;
+	readonly subscriptions: number;
+	/** Of those, and of those that were refused, how many are too long for the frames of their client. */
+	readonly oversizeSubscriptions: number;
+	readonly inFlight: number;
+	/** Output that clients have not read, in bytes. */
+	readonly outputBytes: number;
+	/** Connections whose window is narrowed. */
+	readonly narrowed: number;
+	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
+	readonly registrations: number;
+	readonly registrationsPending: number;
+}
+
+/** What the connections and the registrations of a sidecar come to. */
+export function gaugesOf(registry: ConnectionRegistry, registrations: Registrations | undefined): SidecarGauges {
+	const { size, subscriptions, oversizeSubscriptions, inFlight, outputBytes, narrowed } = registry;
+	const registered = registrations?.list() ?? [];
+	return {
+		connections: size,
+		subscriptions,
+		oversizeSubscriptions,
+		inFlight,
+		outputBytes,
+		narrowed,
+		registrations: registered.length,
+		registrationsPending: registered.filter(({ state }) => state === 'pending').length,
+	};
+}

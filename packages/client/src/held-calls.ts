@@ -72,6 +72,10 @@ export class HeldCalls {
 
 	#disconnectedError({ func, sent }: Pick<Call, 'func' | 'sent'>): SpockError {
 		const message = sent ? `${func}: the connection was lost before the reply came` : `${func}: ${this.whyNotReady()}`;
-		return new SpockError('DISCONNECTED', message, { details: { func, sent }, cause: this.#connection.lastError });
+		return new SpockError('DISCONNECTED', message, {
+			details: { func, sent },
+			cause: this.#connection.lastError,
+			isStackless: true,
+		});
 	}
 }

@@ -13,6 +13,15 @@ describe('SpockError', () => {
 		expect(Object.isFrozen(error.details)).toBe(true);
 	});
 
+	it('has a stack, unless it is told that there is none worth having; the limit of others stays', () => {
+		const { stackTraceLimit } = Error;
+		expect(new SpockError('UNAVAILABLE', 'no backend').stack).toContain('spock-error.test');
+		const stackless = new SpockError('UNAVAILABLE', 'no backend', { isStackless: true });
+		expect(stackless.stack).toBe('SpockError: no backend');
+		expect(SpockError.fromWire({ code: 'TIMEOUT' }).stack).not.toContain(' at ');
+		expect(Error.stackTraceLimit).toBe(stackTraceLimit);
+	});
+
 	it('goes over the wire and comes back the same', () => {
 		const error = new SpockError('NO_SUCH_SERVICE', 'no instance', { details: { service: 'x' } });
 		const back = SpockError.fromWire(JSON.parse(JSON.stringify(error.toWire())));

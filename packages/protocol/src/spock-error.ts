@@ -18,6 +18,11 @@ export interface SpockErrorOptions {
 	readonly cause?: unknown;
 	/** Overrides what the code table says; used for what came over the wire. */
 	readonly retryable?: boolean;
+	/**
+	 * True for one that is made in answer to what came over a socket: its stack would only tell of the socket, and taking it costs
+	 * more than all the rest. Default false.
+	 */
+	readonly isStackless?: boolean;
 }
 
 // Branded by a registered symbol and not by class identity: two copies of this package in one process still know each
@@ -34,7 +39,11 @@ export class SpockError extends Error {
 	readonly details: Readonly<Record<string, unknown>>;
 
 	constructor(code: ErrorCode, message: string, options: SpockErrorOptions = {}) {
+		const { stackTraceLimit } = Error;
+		// Where a process has frozen Error the stack is taken all the same.
+		const isLimited = options.isStackless === true && Reflect.set(Error, 'stackTraceLimit', 0);
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
+		if (isLimited) Error.stackTraceLimit = stackTraceLimit;
 		this.code = code;
 		this.retryable = options.retryable ?? retryableByCode[code];
 		this.details = Object.freeze({ ...options.details });
@@ -72,6 +81,7 @@ export class SpockError extends Error {
 			{
 				details: isKnown ? facts : { ...facts, code: stringOrNull(code) },
 				retryable: typeof retryable === 'boolean' ? retryable : isKnown && retryableByCode[code],
+				isStackless: true,
 			},
 		);
 	}

@@ -27,7 +27,10 @@ export class Dispatcher {
 	prepare(func: string, data: unknown, timeoutMs: number | undefined): PreparedRequest {
 		const handler = this.#handlers.get(func);
 		if (handler === undefined) {
-			throw new SpockError('UNKNOWN_FUNC', `there is no function ${JSON.stringify(func)}`, { details: { func } });
+			throw new SpockError('UNKNOWN_FUNC', `there is no function ${JSON.stringify(func)}`, {
+				details: { func },
+				isStackless: true,
+			});
 		}
 		return { func: func as FuncName, data: validateFuncData(func as FuncName, data), timeoutMs, handler };
 	}

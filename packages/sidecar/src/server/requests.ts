@@ -130,7 +130,10 @@ export class Requests {
 		if (this.#waiting.size === 0) return true;
 		if (this.#waiting.has(id)) {
 			// Not counted as an answer: the first request with this id goes on, and its end must find its entry.
-			const error = new SpockError('BAD_REQUEST', `the id ${id} is in flight`, { details: { path: 'id' } });
+			const error = new SpockError('BAD_REQUEST', `the id ${id} is in flight`, {
+				details: { path: 'id' },
+				isStackless: true,
+			});
 			this.fail(id, error.toWire());
 			return false;
 		}
@@ -138,13 +141,18 @@ export class Requests {
 		const { inFlightMax } = this;
 		if (this.#waiting.size >= inFlightMax) {
 			const message = `${inFlightMax} requests are in flight on this connection, which is the limit`;
-			this.#refuse(id, func, 'inFlightMax', new SpockError('OVERLOADED', message, { details: { inFlightMax } }));
+			this.#refuse(
+				id,
+				func,
+				'inFlightMax',
+				new SpockError('OVERLOADED', message, { details: { inFlightMax }, isStackless: true }),
+			);
 			return false;
 		}
 		const { inFlightTotalMax } = limits;
 		if (overload.inFlight < inFlightTotalMax) return true;
 		const message = `${inFlightTotalMax} requests are in flight on all connections, which is the limit`;
-		const error = new SpockError('OVERLOADED', message, { details: { inFlightTotalMax } });
+		const error = new SpockError('OVERLOADED', message, { details: { inFlightTotalMax }, isStackless: true });
 		this.#refuse(id, func, 'inFlightTotalMax', error);
 		return false;
 	}

@@ -5,3 +5,5 @@ export interface ManifestTools {
 }
 
 export function ensureManifestTools(kubernetesVersions: readonly string[]): ManifestTools;
+export function ensureInjector(version: string): { readonly injector: string; readonly openApi: string };
+export function runTool(command: string, args: readonly string[], options?: { readonly input?: string }): string;

@@ -11,6 +11,8 @@ import { parse } from 'yaml';
 import { schemasOfApi, schemasOfCustomResource } from './strict-schemas.js';
 
 const KUSTOMIZE = 'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1';
+/** The one in kubectl 1.27, for `kubectl apply -k`. */
+const KUSTOMIZE_OLDEST = 'sigs.k8s.io/kustomize/kustomize/v5@v5.0.1';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
 const PROMETHEUS_OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
 const POD_MONITORS = 'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml';
@@ -33,12 +35,13 @@ export function runTool(command, args, options = {}) {
 /**
  * Makes them if they are not there: half a minute for each version of Kubernetes, once.
  * @param kubernetesVersions versions such as `1.34.4`
- * @returns the paths of both programs, and where the schemas are, in the form that kubeconform takes
+ * @returns the paths of the programs, and where the schemas are, in the form that kubeconform takes
  */
 export function ensureManifestTools(kubernetesVersions) {
 	for (const version of kubernetesVersions) ensureSchemas(version);
 	return {
 		kustomize: ensureProgram('kustomize', KUSTOMIZE),
+		kustomizeOldest: ensureProgram('kustomize', KUSTOMIZE_OLDEST),
 		kubeconform: ensureProgram('kubeconform', KUBECONFORM),
 		schemas: `${schemaDirectory('{{.NormalizedKubernetesVersion}}')}/{{.ResourceKind}}{{.KindSuffix}}.json`,
 	};

@@ -12,7 +12,8 @@ import { KUBERNETES_VERSIONS, render, renderings } from './render-manifests.js';
 
 const tools = ensureManifestTools(KUBERNETES_VERSIONS);
 const directory = fileURLToPath(new URL('../../k8s', import.meta.url));
-const rendered = new Map(renderings(directory).map(({ name, path }) => [name, render(path, tools)]));
+const all = renderings(directory);
+const rendered = new Map(all.map(({ name, path }) => [name, render(path, tools)]));
 
 function manifestsOf(name: string): Manifest[] {
 	const documents = parseAllDocuments(rendered.get(name) ?? '');
@@ -49,6 +50,11 @@ describe('the overlays', () => {
 		expect(overlays.sort()).toEqual(
 			['base', 'consul-agent-on-node', 'consul-servers-tls-acl', 'monitored', 'without-native-sidecars'].sort(),
 		);
+	});
+
+	it('come out the same from the kustomize in old versions of kubectl', () => {
+		const old = { ...tools, kustomize: tools.kustomizeOldest };
+		for (const { name, path } of all) expect(render(path, old), name).toBe(rendered.get(name));
 	});
 
 	it.each(overlays)('%s keeps every rule of a pod', (name) => {

@@ -13,7 +13,8 @@ import { KUBERNETES_VERSIONS, problemsOf, render } from './render-manifests.js';
 
 const tools = ensureManifestTools(KUBERNETES_VERSIONS);
 const scratch = mkdtempSync(join(tmpdir(), 'spock-workloads-'));
-const text = render(fileURLToPath(new URL('fixtures/workloads', import.meta.url)), tools);
+const fixture = fileURLToPath(new URL('fixtures/workloads', import.meta.url));
+const text = render(fixture, tools);
 const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 
 function podOf(name: string): Pod {
@@ -29,6 +30,10 @@ describe('the components, over workloads of somebody else', () => {
 		const file = join(scratch, 'workloads.yaml');
 		writeFileSync(file, text);
 		expect(problemsOf(file, KUBERNETES_VERSIONS[2], tools)).toEqual([]);
+	});
+
+	it('do the same with the kustomize in old versions of kubectl', () => {
+		expect(render(fixture, { ...tools, kustomize: tools.kustomizeOldest })).toBe(text);
 	});
 
 	it.each(['ledger', 'report'])('give %s a sidecar that keeps the rules', (name) => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
@@ -46,10 +46,16 @@ const overlays = [...rendered.keys()].filter((name) => name !== 'injector' && na
 const withConsul = overlays.filter((name) => name !== 'base');
 
 describe('the overlays', () => {
-	it('are those that the documentation tells apart', () => {
-		expect(overlays.sort()).toEqual(
-			['base', 'consul-agent-on-node', 'consul-servers-tls-acl', 'monitored', 'without-native-sidecars'].sort(),
-		);
+	it.each(['k8s/README.md', 'docs/OPERATIONS.md'])('are those that %s tells apart', (page) => {
+		const text = readFileSync(`${directory}/../${page}`, 'utf8');
+		const named = [...text.matchAll(/overlays\/([a-z-]+)/g)].map(([, name]) => name);
+		expect([...new Set(named)].sort()).toEqual([...withConsul].sort());
+	});
+
+	it('and the components are those that k8s/README.md tells apart', () => {
+		const text = readFileSync(`${directory}/README.md`, 'utf8');
+		const named = [...text.matchAll(/components\/([a-z-]+)/g)].map(([, name]) => name);
+		expect([...new Set(named)].sort()).toEqual(readdirSync(`${directory}/components`).sort());
 	});
 
 	it('come out the same from the kustomize in old versions of kubectl', () => {

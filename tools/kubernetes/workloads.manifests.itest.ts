@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 
 import { ensureManifestTools } from './manifest-tools.js';
-import { appOf, type Manifest, type Pod, sidecarOf } from './pod.ts';
+import { appOf, type Manifest, type Pod, sidecarOf, variable } from './pod.ts';
 import { brokenRules } from './pod-rules.ts';
 import { KUBERNETES_VERSIONS, problemsOf, render } from './render-manifests.js';
 
@@ -66,6 +66,13 @@ describe('the components, over workloads of somebody else', () => {
 			spec: { containers: [{ name: 'cache', image: 'cache:1.0.0' }] },
 		});
 		expect(sidecarOf(podOf('cache'))).toBeUndefined();
+	});
+
+	it('let image and settings be changed from outside', () => {
+		const sidecar = sidecarOf(podOf('ledger'));
+		expect(sidecar?.image).toBe('registry.example/spock-sidecar:9.9.9');
+		expect(sidecar && variable(sidecar, 'SPOCK_LOG_LEVEL')).toBe('debug');
+		expect(sidecar && variable(sidecar, 'CONSUL_TLS_SERVER_NAME')).toBe('server.dc2.consul');
 	});
 
 	it('say how annotations are scraped', () => {

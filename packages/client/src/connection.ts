@@ -9,7 +9,16 @@ import {
 	type ConnectionState,
 	connectionMachine,
 } from './connection-machine.ts';
-import { connectChannel, disconnectChannel, type FaultMessage, faultChannel } from './diagnostics.ts';
+import {
+	connectChannel,
+	disconnectChannel,
+	type FaultMessage,
+	faultChannel,
+	goawayChannel,
+	goawayMessage,
+	stateChannel,
+	windowChannel,
+} from './diagnostics.ts';
 import type { Greeting } from './greeting.ts';
 import { notReadyError, whyNotReady } from './not-ready.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -152,7 +161,7 @@ export class Connection implements SessionListener {
 	constructor(options: ResolvedOptions, listener: ConnectionListener) {
 		this.#options = options;
 		this.#listener = listener;
-		this.#clock = new TickClock(options.clock);
+		this.#clock = new TickClock(options.clock, options.address);
 		const { transport, address } = options;
 		const mark = transport.mark && (() => transport.mark?.(address));
 		this.#retry = new RetrySchedule(options, () => this.#dispatch('retry due'), mark);
@@ -257,8 +266,13 @@ export class Connection implements SessionListener {
 
 	push(session: Session, push: Push): void {
 		if (push.event === 'goaway') {
+			if (goawayChannel.hasSubscribers) goawayChannel.publish(goawayMessage(this.#address, push.data));
 			if (session === this.#current) this.#dispatch('goaway');
 		} else this.#listener.push(session, push);
+	}
+
+	windowed(inFlightMax: number, narrowed: boolean): void {
+		if (windowChannel.hasSubscribers) windowChannel.publish({ address: this.#address, inFlightMax, narrowed });
 	}
 
 	fault(kind: FaultMessage['kind'], message: string): void {
@@ -306,7 +320,11 @@ export class Connection implements SessionListener {
 
 	#dispatch(event: ConnectionEvent): void {
 		const { state, actions } = step(connectionMachine, this.#state, event);
+		const from = this.#state;
 		this.#state = state;
+		if (state !== from && stateChannel.hasSubscribers) {
+			stateChannel.publish({ address: this.#address, from, to: state, event });
+		}
 		for (const action of actions) this.#actions[action](event);
 	}
 

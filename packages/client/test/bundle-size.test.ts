@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
 /** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 5 %. */
-const GZIP_BYTES_MAX = 24_900;
+const GZIP_BYTES_MAX = 25_770;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */
 const NODE_MODULES = ['node:buffer', 'node:diagnostics_channel', 'node:fs', 'node:net', 'node:path'];
 const LARGEST_SHOWN = 15;

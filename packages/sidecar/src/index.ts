@@ -17,5 +17,5 @@ export {
 	type SidecarOptions,
 	type SidecarSource,
 } from './sidecar.ts';
-export type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from './sidecar-observer.ts';
+export type { CloseReason, LimitName, OverloadSignal, SidecarObserver, TracedRequest } from './sidecar-observer.ts';
 export { SIDECAR_VERSION } from './version.ts';

@@ -85,6 +85,25 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 	takeOver: (random) => [['step', random.pick(['"begin"', '"finish"'])]],
 };
 
+/** The trace that a request belongs to, or nearly. */
+function trace(random: SeededRandom): Fields {
+	const traceId = random.pick(['0af7651916cd43dd8448eb211c80319c', '0'.repeat(32), '0AF7651916CD43DD8448EB211C80319C']);
+	const spanId = random.pick(['b7ad6b7169203331', 'b7ad6b7169203331', '0'.repeat(16), 'b7ad6b716920333']);
+	const version = random.oneIn(8) ? random.pick(['ff', '01', '0', '']) : '00';
+	const state = random.pick([
+		'"spock=1"',
+		'"a=\\"b\\\\"',
+		'"spock=1,vendor=x y"',
+		'"é=1"',
+		'""',
+		nameOr(random, '"a=1"'),
+	]);
+	return [
+		['traceparent', random.oneIn(12) ? stringText(random) : quote(`${version}-${traceId}-${spanId}-01`)],
+		...(random.oneIn(3) ? ([['tracestate', state]] as const) : []),
+	];
+}
+
 /** A frame that a client may send, or nearly. */
 export function clientFrame(random: SeededRandom): string {
 	if (random.oneIn(16))
@@ -97,6 +116,7 @@ export function clientFrame(random: SeededRandom): string {
 	const func = random.pick(Object.keys(funcs) as FuncName[]);
 	const fields: Fields = [
 		['id', idText(random)],
+		...(random.oneIn(8) ? trace(random) : []),
 		['func', random.oneIn(24) ? stringText(random) : quote(func)],
 		...(random.oneIn(8) ? ([['timeoutMs', random.oneIn(3) ? numberText(random) : '250']] as const) : []),
 		...(random.oneIn(16) ? [] : ([['data', dataText(random, funcs[func])]] as const)),

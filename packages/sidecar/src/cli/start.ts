@@ -96,7 +96,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 			...(registrations && { registrations }),
 			listen,
 			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
-			observer: both(connectionLog(log), metrics, (phase) => {
+			observer: both(connectionLog(log, integer(settings, 'slowRequestMs')), metrics, (phase) => {
 				// The port is for whoever has taken this place.
 				if (phase === 'handing over') {
 					void admin?.close();
@@ -293,6 +293,7 @@ async function asUsage<T>(make: () => T | Promise<T>): Promise<T> {
 function both(first: SidecarObserver, second: SidecarObserver, phased: (phase: string) => void): SidecarObserver {
 	return {
 		answered: (...told) => second.answered?.(...told),
+		traced: (request) => first.traced?.(request),
 		connectionOpened: (...told) => {
 			first.connectionOpened?.(...told);
 			second.connectionOpened?.(...told);

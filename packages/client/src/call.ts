@@ -1,4 +1,4 @@
-import { encodeRequest, encodeTrace, SpockError } from '@spock/protocol';
+import { encodeRequest, encodeTrace, readTraceContext, SpockError } from '@spock/protocol';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import {
@@ -126,7 +126,9 @@ export class Call {
 	#publishStart(): string {
 		const message: RequestStartMessage = { ...this.#message(), trace: undefined };
 		requestStartChannel.publish(message);
-		return message.trace === undefined ? '' : encodeTrace(message.trace);
+		// Whoever sets it may be wrong, which must break no frame.
+		const trace = message.trace && readTraceContext(message.trace.traceparent, message.trace.tracestate);
+		return trace === undefined ? '' : encodeTrace(trace);
 	}
 
 	#publishEnd(error: SpockError | undefined): void {

@@ -131,11 +131,11 @@ export class RequestChannel implements CallOwner {
 		}
 		// There is room: the capacity of the ring is inFlightMax at least.
 		const id = this.#ring.issue(call);
-		const head = this.#heads.head(id);
-		let line = head + call.tail;
+		let line = this.#heads.head(id) + call.tail;
 		if (!fitsFrame(line, this.frameBytesMax)) {
 			// What was asked for matters more than the trace that it belongs to.
-			line = head + (splitTrace(call.tail)?.rest ?? call.tail);
+			const plain = splitTrace(call.tail);
+			if (plain !== undefined) line = this.#heads.head(id) + plain.rest;
 			if (!fitsFrame(line, this.frameBytesMax)) {
 				this.#ring.take(id);
 				call.reject(frameTooLargeError('a frame', Buffer.byteLength(line) - 1, this.frameBytesMax));

@@ -1,4 +1,5 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
 
 import type { TraceContext } from '@spock/protocol';
 import { fakeKey, fakeSnapshot, settle, wireError } from '@spock/testkit';
@@ -26,6 +27,16 @@ function listen<T>(name: string, onMessage: (message: T) => void = () => undefin
 afterEach(() => {
 	for (const stop of stops.splice(0)) stop();
 	expect(channel('spock:client:request:end').hasSubscribers).toBe(false);
+});
+
+it('every channel stands in the documentation, with its message, and no other', () => {
+	const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
+	const channels = [...read('diagnostics.ts').matchAll(/Publisher<(\w+)> = channel\('spock:client:([^']+)'\)/g)];
+	const documented = [...read('../../../docs/DIAGNOSTICS.md').matchAll(/^\| `([a-z:]+)` \| `(\w+Message)`/gm)];
+	expect(channels.length).toBeGreaterThan(10);
+	expect(documented.map(([, name, message]) => [message, name]).sort()).toEqual(
+		channels.map(([, message, name]) => [message, name]).sort(),
+	);
 });
 
 describe('the channels of calls', () => {

@@ -1,12 +1,7 @@
 import { encodeRequest, encodeTrace, readTraceContext, SpockError } from '@spock/protocol';
 import type { SocketAddress } from '@spock/protocol/node';
 
-import {
-	type RequestMessage,
-	type RequestStartMessage,
-	requestEndChannel,
-	requestStartChannel,
-} from './diagnostics.ts';
+import { type RequestStartMessage, requestEndChannel, requestStartChannel } from './diagnostics.ts';
 
 /** What a call needs of the clock of its connection. */
 export interface CallClock {
@@ -124,7 +119,9 @@ export class Call {
 
 	/** Gives the members of the trace that a listener says it belongs to. */
 	#publishStart(): string {
-		const message: RequestStartMessage = { ...this.#message(), trace: undefined };
+		const { func, traits } = this;
+		const { server } = this.#clock;
+		const message: RequestStartMessage = { func, call: this, server, own: traits.own, trace: undefined };
 		requestStartChannel.publish(message);
 		// Whoever sets it may be wrong, which must break no frame.
 		const trace = message.trace && readTraceContext(message.trace.traceparent, message.trace.tracestate);
@@ -132,17 +129,18 @@ export class Call {
 	}
 
 	#publishEnd(error: SpockError | undefined): void {
+		const { func, traits } = this;
+		const { server } = this.#clock;
 		requestEndChannel.publish({
-			...this.#message(),
+			func,
+			call: this,
+			server,
+			own: traits.own,
 			durationMs: Math.max(0, this.#clock.exactNow() - this.#startedMs),
 			code: error?.code ?? 'ok',
 			error,
 			requestBytes: this.sent ? Buffer.byteLength(encodeRequest(this.id, this.tail)) - 1 : 0,
 		});
-	}
-
-	#message(): RequestMessage {
-		return { func: this.func, call: this, server: this.#clock.server, own: this.traits.own };
 	}
 }
 

@@ -16,6 +16,7 @@ import {
 } from '@opentelemetry/api';
 import { funcNames, TRACE_STATE_LENGTH_MAX, type TraceContext } from '@spock/protocol';
 import { booleanOption } from '@spock/protocol/internal';
+import type { SocketAddress } from '@spock/protocol/node';
 
 import type { RequestEndMessage, RequestMessage, RequestStartMessage } from './diagnostics.ts';
 import { CLIENT_VERSION } from './version.ts';
@@ -83,15 +84,13 @@ export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatIns
 
 	const onStart = (told: unknown): void => {
 		const message = told as RequestStartMessage;
-		const { call, own } = message;
+		const { call, func, own } = message;
 		if (own && !ownCalls) return;
 		// What a client asks for itself runs in the context of whoever connected it, long ago: that is not where it belongs.
 		const parent = own ? ROOT_CONTEXT : context.active();
-		const span = tracer.startSpan(
-			spanName(message),
-			{ kind: SpanKind.CLIENT, attributes: spanAttributes(message) },
-			parent,
-		);
+		const kind = kindOf(message);
+		const span = tracer.startSpan(kind.name, { kind: SpanKind.CLIENT, attributes: kind.spanAttributes }, parent);
+		if (!known.has(func)) span.setAttribute('rpc.method_original', func);
 		open.set(call, { span, within: trace.setSpan(parent, span) });
 		if (propagate) message.trace = traceOf(span);
 	};
@@ -106,7 +105,7 @@ export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatIns
 		span.setAttributes(outcome);
 		if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
 		span.end();
-		durations.record(durationMs / MS_PER_SECOND, { ...callAttributes(message), ...outcome }, within);
+		durations.record(durationMs / MS_PER_SECOND, { ...kindOf(message).attributes, ...outcome }, within);
 	};
 	const dispose = (): void => {
 		unsubscribe(START, onStart);
@@ -119,34 +118,41 @@ export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatIns
 	return { dispose, [Symbol.dispose]: dispose };
 }
 
-function methodOf({ func }: RequestMessage): string | undefined {
-	return known.has(func) ? `${SYSTEM}/${func}` : undefined;
+/** What is said of every call of one function to one sidecar; made once. */
+interface CallKind {
+	readonly name: string;
+	/** What spans and metrics have in common from the start. */
+	readonly attributes: Attributes;
+	readonly spanAttributes: Attributes;
 }
 
-function spanName(message: RequestMessage): string {
-	return methodOf(message) ?? SYSTEM;
+const kinds = new WeakMap<SocketAddress, Map<string, CallKind>>();
+
+function kindOf({ func, server }: RequestMessage): CallKind {
+	const method = known.has(func) ? func : OTHER;
+	let ofServer = kinds.get(server);
+	if (ofServer === undefined) {
+		ofServer = new Map();
+		kinds.set(server, ofServer);
+	}
+	let kind = ofServer.get(method);
+	if (kind === undefined) {
+		kind = makeKind(method, server);
+		ofServer.set(method, kind);
+	}
+	return kind;
 }
 
-/** What spans and metrics have in common from the start. */
-function callAttributes(message: RequestMessage): Attributes {
-	const { server } = message;
-	return {
-		'rpc.system.name': SYSTEM,
-		'rpc.method': methodOf(message) ?? OTHER,
-		...('path' in server
+function makeKind(method: string, server: SocketAddress): CallKind {
+	const name = method === OTHER ? SYSTEM : `${SYSTEM}/${method}`;
+	const place: Attributes =
+		'path' in server
 			? { 'server.address': server.path }
-			: { 'server.address': server.host, 'server.port': server.port }),
-	};
-}
-
-function spanAttributes(message: RequestMessage): Attributes {
-	const { func, server } = message;
-	return {
-		...callAttributes(message),
-		...(!known.has(func) && { 'rpc.method_original': func }),
-		// Behind a host name there may be several addresses; at a path there is one.
-		...('path' in server && { 'network.peer.address': server.path }),
-	};
+			: { 'server.address': server.host, 'server.port': server.port };
+	const attributes = { 'rpc.system.name': SYSTEM, 'rpc.method': method === OTHER ? OTHER : name, ...place };
+	// Behind a host name there may be several addresses; at a path there is one.
+	const peer: Attributes = 'path' in server ? { 'network.peer.address': server.path } : {};
+	return { name, attributes: Object.freeze(attributes), spanAttributes: Object.freeze({ ...attributes, ...peer }) };
 }
 
 /** How it ended: every code but `ok` is an error. */

@@ -2,6 +2,7 @@
 // Bugs to plant, each in one place of one source, as it is loaded for the fuzz: no file is ever written with one.
 const decoder = 'packages/protocol/src/frame-decoder.ts';
 const messages = 'packages/protocol/src/validate-message.ts';
+const traces = 'packages/protocol/src/trace-context.ts';
 const data = 'packages/protocol/src/validate-func-data.ts';
 
 /** What is wrong, where, and how. `from` must stand exactly once in the file. */
@@ -89,6 +90,18 @@ export const mutations = [
 		file: data,
 		from: '		if (!isName(tag)) throw badName(`tags[${index}]`);',
 		to: '		if (!isName(String(tag).slice(0, -1) || tag)) throw badName(`tags[${index}]`);',
+	},
+	{
+		name: 'a trace id of zeros is a trace',
+		file: traces,
+		from: '(?!0{32})',
+		to: '',
+	},
+	{
+		name: 'a trace state may be of any length',
+		file: traces,
+		from: 'tracestate.length <= TRACE_STATE_LENGTH_MAX && ',
+		to: '',
 	},
 	{
 		name: 'requests are remembered although their id goes on',

@@ -28,11 +28,13 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
 	fuzz: ['esbuild'],
 };
+/** What whoever uses a package brings. */
+const PEERS: Readonly<Record<string, readonly string[]>> = { client: ['@opentelemetry/api'], testkit: ['vitest'] };
 const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],
 	balancer: ['.', './package.json'],
 	discovery: ['.', './contract', './package.json'],
-	client: ['.', './package.json', './tls'],
+	client: ['.', './otel', './package.json', './tls'],
 	sidecar: ['.', './package.json'],
 	testkit: ['.', './consul-cluster', './real-consul'],
 	bench: [],
@@ -46,6 +48,8 @@ const packages = fileURLToPath(new URL('../packages/', import.meta.url));
 
 interface Manifest {
 	readonly dependencies?: Record<string, string>;
+	readonly peerDependencies?: Record<string, string>;
+	readonly peerDependenciesMeta?: Record<string, { readonly optional?: boolean }>;
 	readonly exports?: Record<string, unknown>;
 }
 
@@ -108,19 +112,21 @@ describe('imports', () => {
 		const sources = sourcesOf(name);
 		const allowed = MAY_IMPORT[name]?.map((other) => `@spock/${other}`) ?? [];
 		const thirdParty = THIRD_PARTY[name] ?? [];
+		const peers = PEERS[name] ?? [];
 
 		it('imports only the packages it may know', () => {
 			expect(sources.length).toBeGreaterThan(0);
 			const strangers = sources.flatMap(importsOf).filter(({ target }) => {
 				if (target.startsWith('.') || target.startsWith('node:')) return false;
-				const known = [...allowed, ...thirdParty, ...(name === 'testkit' ? ['vitest'] : [])];
+				const known = [...allowed, ...thirdParty, ...peers];
 				return !known.some((prefix) => target === prefix || target.startsWith(`${prefix}/`));
 			});
 			expect(strangers).toEqual([]);
 		});
 
 		it('declares exactly these dependencies and export keys', () => {
-			const { dependencies = {}, exports = {} } = manifestOf(name);
+			const { dependencies = {}, peerDependencies = {}, exports = {} } = manifestOf(name);
+			expect(Object.keys(peerDependencies).sort()).toEqual([...peers].sort());
 			expect(Object.keys(dependencies).sort()).toEqual([...allowed, ...thirdParty].sort());
 			expect(Object.keys(exports).sort()).toEqual(EXPORT_KEYS[name]);
 		});
@@ -173,11 +179,16 @@ describe('imports', () => {
 		}
 	});
 
+	it('nobody must bring what only a part of the client needs', () => {
+		expect(manifestOf('client').peerDependenciesMeta).toEqual({ '@opentelemetry/api': { optional: true } });
+	});
+
 	it.each([
-		['consul', 'discovery/src/consul/consul-client.ts'],
-		['dns-packet', 'discovery/src/dns/dns-message.ts'],
-	])('only one file of discovery knows the package %s', (name, path) => {
-		const knowing = sourcesOf('discovery').filter((file) => importsOf(file).some(({ target }) => target === name));
-		expect(knowing.map((file) => relative(packages, file))).toEqual([path]);
+		['consul', 'discovery', 'src/consul/consul-client.ts'],
+		['dns-packet', 'discovery', 'src/dns/dns-message.ts'],
+		['@opentelemetry/api', 'client', 'src/otel.ts'],
+	])('only one file knows the package %s', (name, owner, path) => {
+		const knowing = sourcesOf(owner).filter((file) => importsOf(file).some(({ target }) => target === name));
+		expect(knowing.map((file) => relative(join(packages, owner), file))).toEqual([path]);
 	});
 });

@@ -5,7 +5,7 @@ import { readKeySnapshot } from './read-key-snapshot.ts';
 import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
 
 function makeTraits(traits: Partial<CallTraits>): CallTraits {
-	return { idempotent: false, background: false, memoised: false, read: undefined, ...traits };
+	return { idempotent: false, background: false, own: false, memoised: false, read: undefined, ...traits };
 }
 
 /** A call of `request`: what comes is passed on as it is, and nothing is sent twice. */
@@ -23,8 +23,11 @@ export const SUBSCRIBE: CallTraits = makeTraits({ read: readSnapshot });
 /** As SNAPSHOT and SUBSCRIBE, of keys. */
 export const KEY_SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readKeySnapshot });
 export const SUBSCRIBE_KEY: CallTraits = makeTraits({ read: readKeySnapshot });
+/** A subscription that is made again, on a new connection or because it was refused: for whom, nobody can say. */
+export const RESUBSCRIBE: CallTraits = makeTraits({ own: true, read: readSnapshot });
+export const RESUBSCRIBE_KEY: CallTraits = makeTraits({ own: true, read: readKeySnapshot });
 /** What nobody waits for. */
-export const BACKGROUND: CallTraits = makeTraits({ background: true });
+export const BACKGROUND: CallTraits = makeTraits({ background: true, own: true });
 
 /** How `request` treats a function: lookups are checked as they are elsewhere, so that their types are true. */
 export const REQUEST_TRAITS: Readonly<Partial<Record<FuncName, CallTraits>>> = {

@@ -1,8 +1,12 @@
-import { SpockError } from '@spock/protocol';
-import { requestEndChannel, requestStartChannel } from './diagnostics.ts';
+import { encodeRequest, encodeTrace, readTraceContext, SpockError } from '@spock/protocol';
+import type { SocketAddress } from '@spock/protocol/node';
 
-/** What a call needs of a clock. */
+import { type RequestStartMessage, requestEndChannel, requestStartChannel } from './diagnostics.ts';
+
+/** What a call needs of the clock of its connection. */
 export interface CallClock {
+	/** Where the sidecar is. */
+	readonly server: SocketAddress;
 	/** Monotonic milliseconds, as fine as deadlines need. */
 	now(): number;
 	/** Monotonic milliseconds, as fine as measurements need. */
@@ -15,6 +19,8 @@ export interface CallTraits {
 	readonly idempotent: boolean;
 	/** Nobody outside waits for it: it does not hold up a drain. */
 	readonly background: boolean;
+	/** The client asks it for itself, and in nobody's name. */
+	readonly own: boolean;
 	/** Equal replies may be one value: `read` makes it frozen, and it is remembered by its text. */
 	readonly memoised: boolean;
 	/** Checks the data of the reply and gives the call's value; throws PROTOCOL. Default: the data itself. */
@@ -43,6 +49,7 @@ export interface CallRequest {
  */
 export class Call {
 	readonly func: string;
+	/** Everything of the frame behind the id: the tail of the request, and before it the trace, if it belongs to one. */
 	readonly tail: string;
 	readonly traits: CallTraits;
 	readonly timeoutMs: number;
@@ -53,6 +60,7 @@ export class Call {
 	sent = false;
 	owner: CallOwner | undefined = undefined;
 	readonly #clock: CallClock;
+	/** -1 while nobody listens, which is asked once: the end is told only of calls whose start was timed. */
 	readonly #startedMs: number;
 	readonly #signal: AbortSignal | undefined;
 	readonly #resolve: (value: unknown) => void;
@@ -74,8 +82,8 @@ export class Call {
 		this.#resolve = resolve;
 		this.#reject = reject;
 		this.#signal?.addEventListener('abort', this, { once: true });
-		this.#startedMs = requestEndChannel.hasSubscribers ? clock.exactNow() : this.deadlineMs - this.timeoutMs;
-		if (requestStartChannel.hasSubscribers) requestStartChannel.publish({ func: this.func, call: this });
+		this.#startedMs = requestEndChannel.hasSubscribers ? clock.exactNow() : -1;
+		if (requestStartChannel.hasSubscribers) this.tail = this.#publishStart() + request.tail;
 	}
 
 	resolve(value: unknown): void {
@@ -106,10 +114,33 @@ export class Call {
 	#end(error: SpockError | undefined): void {
 		this.owner = undefined;
 		this.#signal?.removeEventListener('abort', this);
-		if (requestEndChannel.hasSubscribers) {
-			const durationMs = Math.max(0, this.#clock.exactNow() - this.#startedMs);
-			requestEndChannel.publish({ func: this.func, call: this, durationMs, error });
-		}
+		if (this.#startedMs !== -1) this.#publishEnd(error);
+	}
+
+	/** Gives the members of the trace that a listener says it belongs to. */
+	#publishStart(): string {
+		const { func, traits } = this;
+		const { server } = this.#clock;
+		const message: RequestStartMessage = { func, call: this, server, own: traits.own, trace: undefined };
+		requestStartChannel.publish(message);
+		// Whoever sets it may be wrong, which must break no frame.
+		const trace = message.trace && readTraceContext(message.trace.traceparent, message.trace.tracestate);
+		return trace === undefined ? '' : encodeTrace(trace);
+	}
+
+	#publishEnd(error: SpockError | undefined): void {
+		const { func, traits } = this;
+		const { server } = this.#clock;
+		requestEndChannel.publish({
+			func,
+			call: this,
+			server,
+			own: traits.own,
+			durationMs: Math.max(0, this.#clock.exactNow() - this.#startedMs),
+			code: error?.code ?? 'ok',
+			error,
+			requestBytes: this.sent ? Buffer.byteLength(encodeRequest(this.id, this.tail)) - 1 : 0,
+		});
 	}
 }
 

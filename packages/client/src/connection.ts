@@ -1,5 +1,6 @@
 import type { CallOptions, Push, SpockError } from '@spock/protocol';
 import { step } from '@spock/protocol/internal';
+import { formatAddress } from '@spock/protocol/node';
 
 import { abortedError, Call, type CallRequest, throwIfAborted } from './call.ts';
 import { captured, captureSettlers } from './captured-settlers.ts';
@@ -12,7 +13,7 @@ import {
 	connectionMachine,
 } from './connection-machine.ts';
 import { type ConnectionCounts, ConnectionReport } from './connection-report.ts';
-import type { FaultMessage } from './diagnostics.ts';
+import { type FaultMessage, goawayChannel, goawayMessage, stateChannel, windowChannel } from './diagnostics.ts';
 import type { Greeting } from './greeting.ts';
 import { HeldCalls } from './held-calls.ts';
 import { notReadyError } from './not-ready.ts';
@@ -99,7 +100,7 @@ export class Connection implements SessionListener {
 	constructor(options: ResolvedOptions, listener: ConnectionListener) {
 		this.#options = options;
 		this.#listener = listener;
-		this.#clock = new TickClock(options.clock);
+		this.#clock = new TickClock(options.clock, options.address);
 		const { transport, address } = options;
 		const mark = transport.mark && (() => transport.mark?.(address));
 		this.#retry = new RetrySchedule(options, () => this.#dispatch('retry due'), mark);
@@ -199,8 +200,15 @@ export class Connection implements SessionListener {
 
 	push(session: Session, push: Push): void {
 		if (push.event === 'goaway') {
+			if (goawayChannel.hasSubscribers)
+				goawayChannel.publish(goawayMessage(formatAddress(this.#options.address), push.data));
 			if (session === this.#sessions.current) this.#dispatch('goaway');
 		} else this.#listener.push(session, push);
+	}
+
+	windowed(inFlightMax: number, narrowed: boolean): void {
+		if (windowChannel.hasSubscribers)
+			windowChannel.publish({ address: formatAddress(this.#options.address), inFlightMax, narrowed });
 	}
 
 	fault(kind: FaultMessage['kind'], message: string): void {
@@ -235,7 +243,11 @@ export class Connection implements SessionListener {
 
 	#dispatch(event: ConnectionEvent): void {
 		const { state, actions } = step(connectionMachine, this.#state, event);
+		const from = this.#state;
 		this.#state = state;
+		if (state !== from && stateChannel.hasSubscribers) {
+			stateChannel.publish({ address: formatAddress(this.#options.address), from, to: state, event });
+		}
 		for (const action of actions) this.#actions[action](event);
 	}
 

@@ -38,8 +38,16 @@ export type {
 	ConnectMessage,
 	DisconnectMessage,
 	FaultMessage,
+	GoawayMessage,
+	LimitMessage,
+	RegistrationMessage,
 	RequestEndMessage,
+	RequestMessage,
 	RequestStartMessage,
+	SkipMessage,
+	SnapshotMessage,
+	StateMessage,
+	WindowMessage,
 } from './diagnostics.ts';
 export { Diplomat } from './diplomat.ts';
 export type { GetServiceOptions, KeyOrQuery, LookupOptions, PrefixQuery, ServiceOrQuery } from './lookup-options.ts';

@@ -25,9 +25,12 @@ export class NewestOnly<T> implements AsyncIterableIterator<T> {
 		this.#release = release;
 	}
 
-	/** Gives a value to whoever waits for one, or keeps it in the place of the one before. */
-	put(value: T): void {
-		if (this.#state !== 'ended') this.#answer(({ resolve }) => resolve({ value, done: false }));
+	/** Gives a value to whoever waits for one, or keeps it in the place of the one before. True if that was never read. */
+	put(value: T): boolean {
+		if (this.#state === 'ended') return false;
+		const isUnread = this.#kept !== undefined;
+		this.#answer(({ resolve }) => resolve({ value, done: false }));
+		return isUnread;
 	}
 
 	/** Ends the iteration; with an error, the next `next` rejects. A value not yet taken is dropped. */

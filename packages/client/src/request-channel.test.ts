@@ -32,7 +32,7 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 			channel.send(
 				new Call(
 					{ func: 'ping', tail: ',"func":"ping"}\n', traits, timeoutMs, signal },
-					new TickClock(clock),
+					new TickClock(clock, { path: '/nowhere' }),
 					resolve,
 					reject,
 				),

@@ -1,12 +1,14 @@
 import {
-	assertFrameSize,
 	encodeCancel,
 	FRAME_BYTES_MAX,
+	fitsFrame,
+	frameTooLargeError,
 	IN_FLIGHT_MAX,
 	InFlightRing,
 	type Push,
 	readSidecarMessage,
 	SpockError,
+	splitTrace,
 } from '@spock/protocol';
 import { type Clock, FrameHeads, TextMemo } from '@spock/protocol/internal';
 
@@ -129,13 +131,16 @@ export class RequestChannel implements CallOwner {
 		}
 		// There is room: the capacity of the ring is inFlightMax at least.
 		const id = this.#ring.issue(call);
-		const line = this.#heads.head(id) + call.tail;
-		try {
-			assertFrameSize(line, this.frameBytesMax);
-		} catch (error) {
-			this.#ring.take(id);
-			call.reject(SpockError.from(error));
-			return;
+		let line = this.#heads.head(id) + call.tail;
+		if (!fitsFrame(line, this.frameBytesMax)) {
+			// What was asked for matters more than the trace that it belongs to.
+			const plain = splitTrace(call.tail);
+			if (plain !== undefined) line = this.#heads.head(id) + plain.rest;
+			if (!fitsFrame(line, this.frameBytesMax)) {
+				this.#ring.take(id);
+				call.reject(frameTooLargeError('a frame', Buffer.byteLength(line) - 1, this.frameBytesMax));
+				return;
+			}
 		}
 		call.id = id;
 		call.sent = true;

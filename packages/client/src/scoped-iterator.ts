@@ -1,5 +1,6 @@
-import type { SourceWatch, WatchedSource } from '@spock/protocol';
+import type { KeyQuery, ServiceQuery, SourceWatch, WatchedSource } from '@spock/protocol';
 
+import { skipChannel } from './diagnostics.ts';
 import { NewestOnly } from './newest-only.ts';
 import type { Endable, Scope } from './scope.ts';
 
@@ -36,7 +37,7 @@ export function scopedIterator<T>(
 }
 
 /** A watch as an async iterator. Errors that waiting can mend are waited out; the others end it. */
-export function watchIterator<Q, S>(
+export function watchIterator<Q extends ServiceQuery | KeyQuery, S>(
 	scope: Scope,
 	signal: AbortSignal | undefined,
 	source: WatchedSource<Q, S>,
@@ -44,7 +45,9 @@ export function watchIterator<Q, S>(
 ): NewestOnly<S> {
 	return scopedIterator(scope, signal, (iterator) => {
 		const watch: SourceWatch = source.watch(query, {
-			next: (snapshot) => iterator.put(snapshot),
+			next: (snapshot) => {
+				if (iterator.put(snapshot) && skipChannel.hasSubscribers) skipChannel.publish({ query });
+			},
 			error: (error) => {
 				if (!error.retryable) iterator.end(error);
 			},

@@ -21,6 +21,8 @@ export interface SessionListener {
 	/** The sidecar shares no version with this client. The session is being destroyed; `closed` follows. */
 	refused(session: Session, error: SpockError): void;
 	push(session: Session, push: Push): void;
+	/** So many may be in flight on it from now on. */
+	windowed(inFlightMax: number, narrowed: boolean): void;
 	fault(kind: FaultMessage['kind'], message: string): void;
 	/** Nobody waits for anything on it any more; told only after `channel.drain()`. */
 	emptied(session: Session): void;
@@ -51,7 +53,7 @@ export class Session {
 	constructor(options: ResolvedOptions, listener: SessionListener) {
 		const { clock, transport, address, unref, frameBytesMax } = options;
 		this.#options = options;
-		this.#clock = new TickClock(clock);
+		this.#clock = new TickClock(clock, address);
 		this.#listener = listener;
 		this.channel = new RequestChannel(
 			{
@@ -180,8 +182,10 @@ export class Session {
 			return;
 		}
 		const { inFlightMax } = (push.data ?? {}) as { inFlightMax?: unknown };
-		if (isInteger(inFlightMax, 1)) this.channel.setWindow(inFlightMax);
-		else this.#listener.fault('push', 'window without a usable inFlightMax');
+		if (isInteger(inFlightMax, 1)) {
+			this.channel.setWindow(inFlightMax);
+			this.#listener.windowed(inFlightMax, this.channel.window !== null);
+		} else this.#listener.fault('push', 'window without a usable inFlightMax');
 	}
 
 	#dead(silentSinceMs: number): void {

@@ -8,9 +8,11 @@ import {
 	type ServiceRegistrar,
 	SpockError,
 } from '@spock/protocol';
+import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
 import type { CallTraits } from './call.ts';
 import { BACKGROUND, QUESTION } from './call-traits.ts';
+import { registrationChannel } from './diagnostics.ts';
 import type { ResolvedOptions } from './options.ts';
 import { readRegistration } from './read-registration.ts';
 import { RetrySchedule, whileRefused } from './retry-schedule.ts';
@@ -30,6 +32,7 @@ interface Wanted {
 export class SidecarRegistrar implements ServiceRegistrar {
 	readonly #port: RegistrarPort;
 	readonly #timeoutMs: number;
+	readonly #address: SocketAddress;
 	readonly #retry: RetrySchedule;
 	readonly #wanted = new Map<string, Wanted>();
 	#session: Session | undefined;
@@ -39,6 +42,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	constructor(options: ResolvedOptions, port: RegistrarPort) {
 		this.#port = port;
 		this.#timeoutMs = options.timeoutMs;
+		this.#address = options.address;
 		this.#retry = new RetrySchedule(whileRefused(options), () => this.#registerAgain());
 	}
 
@@ -55,6 +59,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			if (last === undefined) throw new SpockError('UNKNOWN_FUNC', 'this sidecar is older: it cannot register');
 			const wanted = { data: { ...data, id: last.id }, last, listener };
 			this.#wanted.set(last.id, wanted);
+			this.#publish(last);
 			// The connection changed while it was being registered: the new one may know nothing of it.
 			if (this.#sessions !== sessions) this.#register(wanted);
 			return last;
@@ -73,8 +78,14 @@ export class SidecarRegistrar implements ServiceRegistrar {
 
 	deregister(which: DeregisterServiceData, options: CallOptions = {}): Promise<null> {
 		// Before it is asked for: a reconnect must not register again what is not wanted any more.
+		const wanted = this.#wanted.get(which.id);
 		this.#wanted.delete(which.id);
-		return this.#port.call('deregisterService', which, QUESTION, options);
+		const ended = this.#port.call('deregisterService', which, QUESTION, options);
+		if (wanted === undefined) return ended;
+		return ended.then((reply) => {
+			this.#publish({ ...wanted.last, state: 'deregistered', error: null });
+			return reply;
+		});
 	}
 
 	/** There is a new connection: everything is registered on it. */
@@ -148,7 +159,14 @@ export class SidecarRegistrar implements ServiceRegistrar {
 
 	#tell(wanted: Wanted, reply: RegistrationReply): void {
 		wanted.last = reply;
+		this.#publish(reply);
 		wanted.listener(reply);
+	}
+
+	#publish(reply: RegistrationReply): void {
+		if (registrationChannel.hasSubscribers) {
+			registrationChannel.publish({ address: formatAddress(this.#address), ...reply });
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ import {
 } from '@spock/protocol';
 
 import type { CallTraits } from './call.ts';
-import { KEY_SNAPSHOT, LIST, SNAPSHOT, SUBSCRIBE, SUBSCRIBE_KEY } from './call-traits.ts';
+import { KEY_SNAPSHOT, LIST, RESUBSCRIBE, RESUBSCRIBE_KEY, SNAPSHOT, SUBSCRIBE, SUBSCRIBE_KEY } from './call-traits.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionListener } from './connection-listener.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -135,6 +135,7 @@ const SERVICES: SubscriptionKind<ServiceQuery, ServiceSnapshot> = {
 	unwatchFunc: 'unwatchService',
 	fetched: SNAPSHOT,
 	subscribed: SUBSCRIBE,
+	subscribedAgain: RESUBSCRIBE,
 	noun: 'service',
 	nameOf: ({ service }) => service,
 	keyOf: queryKey,
@@ -148,6 +149,7 @@ const KEYS: SubscriptionKind<KeyQuery, KeySnapshot> = {
 	unwatchFunc: 'unwatchKey',
 	fetched: KEY_SNAPSHOT,
 	subscribed: SUBSCRIBE_KEY,
+	subscribedAgain: RESUBSCRIBE_KEY,
 	noun: 'key',
 	nameOf: ({ key }) => key,
 	keyOf: keyQueryKey,

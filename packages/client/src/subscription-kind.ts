@@ -9,9 +9,10 @@ export interface SubscriptionKind<Q, S> {
 	readonly getFunc: FuncName;
 	readonly watchFunc: FuncName;
 	readonly unwatchFunc: FuncName;
-	/** How the replies to `getFunc` and to `watchFunc` are read. */
+	/** How the replies to `getFunc` and to `watchFunc` are read, the latter also where it is not the first time. */
 	readonly fetched: CallTraits;
 	readonly subscribed: CallTraits;
+	readonly subscribedAgain: CallTraits;
 	/** What is asked for, as the member of an error's details. */
 	readonly noun: 'service' | 'key';
 	nameOf(query: Q): string;

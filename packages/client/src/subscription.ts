@@ -1,11 +1,27 @@
-import { isStale, type ServiceSnapshot, type SnapshotObserver, type SpockError } from '@spock/protocol';
+import {
+	entriesOf,
+	isStale,
+	type KeyQuery,
+	type KeySnapshot,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type SnapshotObserver,
+	type SnapshotSource,
+	type SpockError,
+} from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
+import { snapshotChannel } from './diagnostics.ts';
+import type { ResolvedOptions } from './options.ts';
 import type { Session } from './session.ts';
 import { Waiters } from './waiters.ts';
 
 /** What every snapshot says of itself. */
 export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt'>;
+
+/** What a subscription needs of the options. */
+export type SubscriptionOptions = Pick<ResolvedOptions, 'clock' | 'unref' | 'address'>;
 
 /** One query that is wanted, whether there is a connection or not: its newest snapshot and who is told of it. */
 export class Subscription<Q, S extends PublishedSnapshot> {
@@ -20,16 +36,18 @@ export class Subscription<Q, S extends PublishedSnapshot> {
 	/** Why there is no snapshot, while there is none. */
 	error: SpockError | undefined = undefined;
 	readonly #clock: Clock;
+	readonly #address: SocketAddress;
 	#snapshot: S | undefined;
 	/** The process whose revisions the snapshot's counts among. */
 	#instance: string | null = null;
 	/** When a snapshot that is not live was last true. */
 	#verifiedAtMs = 0;
 
-	constructor(key: string, query: Q, clock: Clock, unref: boolean) {
+	constructor(key: string, query: Q, { clock, unref, address }: SubscriptionOptions) {
 		this.key = key;
 		this.query = query;
 		this.#clock = clock;
+		this.#address = address;
 		this.waiters = new Waiters(clock, unref);
 		this.usedAtMs = clock.now();
 	}
@@ -77,11 +95,29 @@ export class Subscription<Q, S extends PublishedSnapshot> {
 
 	#publish(snapshot: S, verifiedAtMs: number): void {
 		this.error = undefined;
+		const previousSource = this.#snapshot?.source;
 		this.#snapshot = snapshot;
 		this.#verifiedAtMs = verifiedAtMs;
 		this.waiters.endAll();
 		const now = this.read() as S;
+		if (snapshotChannel.hasSubscribers) this.#tell(now, previousSource);
 		// An observer may stop others, or start new ones that are told by themselves.
 		for (const observer of [...this.observers]) if (this.observers.has(observer)) observer.next(now);
+	}
+
+	#tell(snapshot: S, previousSource: SnapshotSource | undefined): void {
+		const { revision, source, ageMs, verifiedAt } = snapshot;
+		// There are the two kinds, and no more.
+		const known = snapshot as unknown as ServiceSnapshot | KeySnapshot;
+		snapshotChannel.publish({
+			address: formatAddress(this.#address),
+			query: this.query as ServiceQuery | KeyQuery,
+			revision,
+			source,
+			previousSource,
+			ageMs,
+			verifiedAt,
+			count: 'instances' in known ? known.instances.length : entriesOf(known).length,
+		});
 	}
 }

@@ -8,7 +8,7 @@ import {
 	type WatchedSource,
 } from '@spock/protocol';
 
-import { throwIfAborted } from './call.ts';
+import { type CallTraits, throwIfAborted } from './call.ts';
 import { BACKGROUND } from './call-traits.ts';
 import { closedError } from './closed-error.ts';
 import { OneTimer } from './one-timer.ts';
@@ -39,7 +39,9 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		this.#kind = kind;
 		this.#port = port;
 		this.#options = options;
-		this.#refused = new RefusedSubscriptions(options, (subscription) => this.#subscribe(subscription));
+		this.#refused = new RefusedSubscriptions(options, (subscription) =>
+			this.#subscribe(subscription, kind.subscribedAgain),
+		);
 		this.#sweepTimer = new OneTimer(options.clock, () => this.#sweep());
 	}
 
@@ -124,7 +126,7 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 	adopted(session: Session): void {
 		this.#session = session;
 		this.#refused.clear();
-		for (const subscription of [...this.#wanted.values()]) this.#subscribe(subscription);
+		for (const subscription of [...this.#wanted.values()]) this.#subscribe(subscription, this.#kind.subscribedAgain);
 	}
 
 	/** There is no connection; what is known was true at this moment. */
@@ -174,21 +176,21 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 
 	#open(query: Q): Subscription<Q, S> | undefined {
 		const key = this.#kind.keyOf(query);
-		const { clock, subscriptionsMax, unref } = this.#options;
+		const { subscriptionsMax, clock } = this.#options;
 		const known = this.#wanted.get(key);
 		if (known !== undefined) {
 			known.usedAtMs = clock.now();
 			return known;
 		}
 		if (this.#wanted.size >= subscriptionsMax) return undefined;
-		const subscription = new Subscription<Q, S>(key, this.#kind.normalise(query), clock, unref);
+		const subscription = new Subscription<Q, S>(key, this.#kind.normalise(query), this.#options);
 		this.#wanted.set(key, subscription);
 		this.#armSweep();
 		this.#subscribe(subscription);
 		return subscription;
 	}
 
-	#subscribe(subscription: Subscription<Q, S>): void {
+	#subscribe(subscription: Subscription<Q, S>, traits: CallTraits = this.#kind.subscribed): void {
 		const session = this.#session;
 		if (session === undefined || this.#port.connection.state !== 'ready') return;
 		subscription.session = session;
@@ -199,7 +201,7 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		session.send(
 			this.#kind.watchFunc,
 			subscription.query,
-			this.#kind.subscribed,
+			traits,
 			this.#options.timeoutMs,
 			(snapshot) => this.#subscribed(subscription, session, snapshot as S),
 			(error) => this.#subscribeFailed(subscription, session, error),

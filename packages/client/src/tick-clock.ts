@@ -1,4 +1,5 @@
 import type { Clock } from '@spock/protocol/internal';
+import type { SocketAddress } from '@spock/protocol/node';
 
 const RESOLVED: Promise<void> = Promise.resolve();
 
@@ -7,11 +8,14 @@ const RESOLVED: Promise<void> = Promise.resolve();
  * thousand are in flight; a deadline does not need to be finer than the tick in which its call was made.
  */
 export class TickClock {
+	/** Where the sidecar of these calls is. */
+	readonly server: SocketAddress;
 	readonly #clock: Clock;
 	#nowMs = 0;
 	#isCurrent = false;
 
-	constructor(clock: Clock) {
+	constructor(clock: Clock, server: SocketAddress) {
+		this.server = server;
 		this.#clock = clock;
 	}
 

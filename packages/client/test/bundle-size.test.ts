@@ -5,15 +5,18 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
 /** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 5 %. */
-const GZIP_BYTES_MAX = 24_950;
+const GZIP_BYTES_MAX = 25_870;
+/** What the bridge to OpenTelemetry adds, for whoever uses it. */
+const OTEL_GZIP_BYTES_MAX = 4450;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */
 const NODE_MODULES = ['node:buffer', 'node:diagnostics_channel', 'node:fs', 'node:net', 'node:path'];
 const LARGEST_SHOWN = 15;
 
-/** The client as an app bundles it, from source: the tests need no build. */
-async function bundleClient() {
+/** A part of the client as an app bundles it, from source: the tests need no build. */
+async function bundle(entry: string, external: string[] = []) {
 	const { outputFiles, metafile, warnings } = await build({
-		entryPoints: [fileURLToPath(new URL('../src/index.ts', import.meta.url))],
+		entryPoints: [fileURLToPath(new URL(`../src/${entry}`, import.meta.url))],
+		external,
 		conditions: ['@spock/source'],
 		bundle: true,
 		minify: true,
@@ -30,7 +33,7 @@ async function bundleClient() {
 	return { text: file.contents, output, inputs: Object.keys(metafile.inputs), warnings };
 }
 
-const { text, output, inputs, warnings } = await bundleClient();
+const { text, output, inputs, warnings } = await bundle('index.ts');
 
 /** What the bundle is made of, largest first, for the message of a test that fails. */
 function largestInputs(): string {
@@ -60,5 +63,15 @@ describe('the bundle of the client', () => {
 
 	it('is made without a warning', () => {
 		expect(warnings).toEqual([]);
+	});
+
+	it('has nothing of the bridge to OpenTelemetry, which is a part of its own that needs nothing else of the client', async () => {
+		expect(inputs.filter((path) => path.includes('otel'))).toEqual([]);
+		const bridge = await bundle('otel.ts', ['@opentelemetry/api']);
+		const own = bridge.inputs.filter((path) => path.includes('packages/client/'));
+		expect(own.map((path) => path.slice(path.lastIndexOf('/') + 1)).sort()).toEqual(['otel.ts', 'version.ts']);
+		const imports = bridge.output.imports.filter(({ external }) => external === true).map(({ path }) => path);
+		expect([...new Set(imports)].sort()).toEqual(['@opentelemetry/api', 'node:diagnostics_channel']);
+		expect(gzipSync(bridge.text, { level: 9 }).length).toBeLessThanOrEqual(OTEL_GZIP_BYTES_MAX);
 	});
 });

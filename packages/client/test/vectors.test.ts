@@ -45,7 +45,7 @@ function channelWithCall(id: number) {
 		channel.send(
 			new Call(
 				{ func: 'ping', tail: ',"func":"ping"}\n', traits: PLAIN, timeoutMs: 100, signal: undefined },
-				new TickClock(clock),
+				new TickClock(clock, { path: '/nowhere' }),
 				resolve,
 				reject,
 			),

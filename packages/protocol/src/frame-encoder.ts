@@ -24,7 +24,7 @@ export function encodeRequestTail(func: string, payload: PayloadText, timeoutMs?
 	return `,"func":${JSON.stringify(func)}${timeout}${data}}\n`;
 }
 
-/** A request line from an id and a tail of {@link encodeRequestTail}. */
+/** A request line from an id and a tail of {@link encodeRequestTail}, which the members of `encodeTrace` may go before. */
 export function encodeRequest(id: number, tail: string): string {
 	return `{"id":${id}${tail}`;
 }

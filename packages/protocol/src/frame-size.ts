@@ -14,8 +14,3 @@ export function frameTooLargeError(what: string, frameBytes: number, frameBytesM
 	const message = `${what} of ${frameBytes} bytes is over the limit of ${frameBytesMax}: ${remedy}`;
 	return new SpockError('FRAME_TOO_LARGE', message, { details: { frameBytes, frameBytesMax } });
 }
-
-/** Throws FRAME_TOO_LARGE if the line does not fit as {@link fitsFrame} says. */
-export function assertFrameSize(line: string, frameBytesMax: number): void {
-	if (!fitsFrame(line, frameBytesMax)) throw frameTooLargeError('a frame', Buffer.byteLength(line) - 1, frameBytesMax);
-}

@@ -12,7 +12,7 @@ export {
 	encodeRequestTail,
 	type PayloadText,
 } from './frame-encoder.ts';
-export { assertFrameSize, fitsFrame, frameTooLargeError } from './frame-size.ts';
+export { fitsFrame, frameTooLargeError } from './frame-size.ts';
 export type {
 	BackendStatus,
 	EventMap,
@@ -94,5 +94,6 @@ export type {
 } from './service-source.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
 export type { TakeOverData, TakeOverReply } from './take-over.ts';
+export { encodeTrace, readTraceContext, splitTrace, type TraceContext, traceIdOf } from './trace-context.ts';
 export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './validate-func-data.ts';
 export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';

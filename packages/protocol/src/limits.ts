@@ -38,6 +38,8 @@ export const KEY_VALUE_BYTES_MAX: number = 512 * 1024;
 export const KEY_ENTRIES_BYTES_MAX: number = FRAME_BYTES_MAX - 8192;
 /** Most conditions on metadata in one query. */
 export const QUERY_META_MAX = 16;
+/** Longest `tracestate` of a request, in characters: what W3C asks to be passed on at the least. Longer ones are ignored. */
+export const TRACE_STATE_LENGTH_MAX = 512;
 /** Frames that are no JSON object, in a row, after which a connection is closed. */
 export const BAD_FRAMES_IN_A_ROW_MAX = 16;
 /** Written but not yet taken by the peer, for each connection; above it reading from that connection stops. */

@@ -1,4 +1,5 @@
 import type { WireError } from './spock-error.ts';
+import type { TraceContext } from './trace-context.ts';
 
 /** Client to sidecar: answered by exactly one reply or failure with the same id. */
 export interface Request {
@@ -8,6 +9,8 @@ export interface Request {
 	readonly data: unknown;
 	/** The caller stops waiting after this many milliseconds; undefined when it did not say. */
 	readonly timeoutMs: number | undefined;
+	/** The trace that it belongs to; undefined when it has none, or a bad one. */
+	readonly trace: TraceContext | undefined;
 }
 
 /** Client to sidecar, never answered. `cancel` is the only one of version 1. */

@@ -4,6 +4,7 @@ import { isDeeperThan } from './json-depth.ts';
 import { FUNC_LENGTH_MAX, ID_MAX, JSON_DEPTH_MAX, TIMEOUT_MS_MAX } from './limits.ts';
 import type { ClientMessage, Fault, SidecarMessage } from './message.ts';
 import type { WireError } from './spock-error.ts';
+import { readTraceContext } from './trace-context.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -11,7 +12,7 @@ type Members = Readonly<Record<string, unknown>>;
 export function readClientMessage(text: string): ClientMessage | Fault {
 	const members = parseObject(text);
 	if (typeof members === 'string') return badFrame(members);
-	const { id, func, data = null, timeoutMs } = members;
+	const { id, func, data = null, timeoutMs, traceparent, tracestate } = members;
 	if (id === undefined) {
 		if (func === 'cancel') return { kind: 'notice', func, data };
 		return badRequest(null, 'id', 'a request needs an id');
@@ -25,7 +26,8 @@ export function readClientMessage(text: string): ClientMessage | Fault {
 	if (timeoutMs !== undefined && !isTimeoutMs(timeoutMs)) {
 		return badRequest(requestId, 'timeoutMs', `timeoutMs must be an integer from 1 to ${TIMEOUT_MS_MAX}`);
 	}
-	return { kind: 'request', id: requestId, func, data, timeoutMs };
+	const trace = traceparent === undefined ? undefined : readTraceContext(traceparent, tracestate);
+	return { kind: 'request', id: requestId, func, data, timeoutMs, trace };
 }
 
 /**

@@ -6,11 +6,13 @@ import {
 	encodeReply,
 	encodeRequest,
 	encodeRequestTail,
+	encodeTrace,
 	FrameDecoder,
 	type FuncName,
 	readClientMessage,
 	readSidecarMessage,
 	SpockError,
+	type TraceContext,
 	validateFuncData,
 	type WireError,
 } from '@spock/protocol';
@@ -68,7 +70,10 @@ function compare(
 	const { path, ...members } = expected;
 	expect(actual).toMatchObject(members);
 	if (path !== undefined) expect(actual).toMatchObject({ details: { path } });
-	if (actual.kind === 'request') expect(actual.timeoutMs).toBe(expected['timeoutMs']);
+	if (actual.kind === 'request') {
+		expect(actual.timeoutMs).toBe(expected['timeoutMs']);
+		expect(actual.trace).toEqual(expected['trace']);
+	}
 	if ('id' in actual && actual.id === 0) expect(Object.is(actual.id, 0)).toBe(true);
 }
 
@@ -113,7 +118,7 @@ describe('vectors: encoding', () => {
 	interface EncodeCase {
 		readonly rule: string;
 		readonly line: string;
-		readonly request?: { id: number; func: string; data: unknown; timeoutMs?: number };
+		readonly request?: { id: number; func: string; data: unknown; timeoutMs?: number; trace?: TraceContext };
 		readonly reply?: { id: number; data: unknown };
 		readonly failure?: { id: number | null; error: WireError };
 		readonly push?: { event: string; data: unknown };
@@ -121,7 +126,9 @@ describe('vectors: encoding', () => {
 	}
 	function encode({ request, reply, failure, push, cancel }: EncodeCase): string {
 		if (request !== undefined) {
-			return encodeRequest(request.id, encodeRequestTail(request.func, encodePayload(request.data), request.timeoutMs));
+			const trace = request.trace === undefined ? '' : encodeTrace(request.trace);
+			const tail = encodeRequestTail(request.func, encodePayload(request.data), request.timeoutMs);
+			return encodeRequest(request.id, trace + tail);
 		}
 		if (reply !== undefined) return encodeReply(reply.id, encodePayload(reply.data));
 		if (failure !== undefined) return encodeFailure(failure.id, failure.error);

@@ -31,6 +31,20 @@ export type LimitName =
 /** What says that all clients together are too much. */
 export type OverloadSignal = 'loop-delay' | 'in-flight' | 'output';
 
+/** How a request ended whose caller said which trace it belongs to. */
+export interface TracedRequest {
+	readonly connection: number;
+	/** The function, or `other` for one that does not exist. */
+	readonly func: string;
+	/** An error code, `ok`, or `cancelled`: nobody waited for the answer any more. */
+	readonly code: string;
+	readonly durationMs: number;
+	readonly traceId: string;
+	/** As the caller wrote them: https://www.w3.org/TR/trace-context/ */
+	readonly traceparent: string;
+	readonly tracestate: string | undefined;
+}
+
 /** What happens in a sidecar, for whoever counts and logs it. Called often: implementations must be cheap and not throw. */
 export interface SidecarObserver {
 	/**
@@ -38,6 +52,8 @@ export interface SidecarObserver {
 	 * that came together and were answered at once are told together: their duration is that of the chunk they came in.
 	 */
 	answered?(func: string, code: string, durationMs: number, count: number): void;
+	/** A request that carried a trace context has ended; `answered` tells of it too. Of requests without one nothing is told here. */
+	traced?(request: TracedRequest): void;
 	connectionOpened?(id: number): void;
 	connectionClosed?(id: number, reason: CloseReason, bytesRead: number, bytesWritten: number): void;
 	/** Refused because `connectionsMax` are open. */

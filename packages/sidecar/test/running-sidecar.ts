@@ -1,5 +1,12 @@
 import type { Clock } from '@spock/protocol/internal';
-import { type CloseReason, createSidecar, type LimitName, type Sidecar, type SidecarLimits } from '@spock/sidecar';
+import {
+	type CloseReason,
+	createSidecar,
+	type LimitName,
+	type Sidecar,
+	type SidecarLimits,
+	type TracedRequest,
+} from '@spock/sidecar';
 import { FakeClock, type TempSocket, tempSocket } from '@spock/testkit';
 
 import { FakeSource } from './fake-source.ts';
@@ -14,6 +21,7 @@ export interface Running extends AsyncDisposable {
 	readonly faults: unknown[];
 	readonly superseded: number[];
 	readonly limited: LimitName[];
+	readonly traced: TracedRequest[];
 	open(): Promise<RawClient>;
 }
 
@@ -26,6 +34,7 @@ export async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Ru
 	const faults: unknown[] = [];
 	const superseded: number[] = [];
 	const limited: LimitName[] = [];
+	const traced: TracedRequest[] = [];
 	const sidecar = createSidecar({
 		source,
 		listen: [{ address: { path: place.path } }],
@@ -34,6 +43,7 @@ export async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Ru
 			connectionClosed: (_id, reason) => reasons.push(reason),
 			limited: (limit) => limited.push(limit),
 			fault: (_func, cause) => faults.push(cause),
+			traced: (request) => traced.push(request),
 			pushed: (kind) => {
 				if (kind === 'superseded') superseded.push(1);
 			},
@@ -49,6 +59,7 @@ export async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Ru
 		faults,
 		superseded,
 		limited,
+		traced,
 		open: () => RawClient.open(place.path),
 		[Symbol.asyncDispose]: async () => {
 			sidecar.terminate();

@@ -71,7 +71,7 @@ export const MUTANTS: readonly Mutant[] = [
 	{
 		name: 'nothing is subscribed to again after a reconnect',
 		file: 'client/src/subscriptions.ts',
-		find: '		for (const subscription of [...this.#wanted.values()]) this.#subscribe(subscription);\n	}\n\n	/** There is no connection',
+		find: '		for (const subscription of [...this.#wanted.values()]) this.#subscribe(subscription, this.#kind.subscribedAgain);\n	}\n\n	/** There is no connection',
 		replace: '	}\n\n	/** There is no connection',
 		seed: 1,
 	},

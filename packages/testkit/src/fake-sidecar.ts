@@ -17,6 +17,7 @@ import {
 	readClientMessage,
 	type ServiceQuery,
 	type ServiceSnapshot,
+	type TraceContext,
 	type WireError,
 } from '@spock/protocol';
 
@@ -28,6 +29,8 @@ export interface RecordedRequest {
 	readonly data: unknown;
 	/** Number of the connection it came on, from 0. */
 	readonly connection: number;
+	/** The trace that it belongs to, if it says so. */
+	readonly trace?: TraceContext;
 }
 
 /** What a handler gives: the data of the reply, a failure, or nothing (the request is held until `answer`). */
@@ -244,7 +247,9 @@ export class FakeSidecar implements AsyncDisposable {
 			return;
 		}
 		const id = message.kind === 'request' ? message.id : -1;
-		const request = { id, func: message.func, data: message.data, connection: connection.number };
+		const trace = message.kind === 'request' ? message.trace : undefined;
+		const { func, data } = message;
+		const request = { id, func, data, connection: connection.number, ...(trace && { trace }) };
 		this.requests.push(request);
 		if (message.kind === 'notice') return;
 		const answer = this.options.handle?.(request) ?? this.#answer(connection, request);

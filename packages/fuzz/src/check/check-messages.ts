@@ -6,6 +6,7 @@ import {
 	encodeReply,
 	encodeRequest,
 	encodeRequestTail,
+	encodeTrace,
 	type FuncName,
 	ID_MAX,
 	readClientMessage,
@@ -121,7 +122,8 @@ function rewrite(message: ExpectedMessage): { line: string; wanted: unknown } | 
 	if (kind === 'reply') return { line: encodeReply(message.id, payload), wanted };
 	if (kind === 'push') return { line: encodePush(message.event, payload), wanted };
 	const tail = encodeRequestTail(message.func, payload, message.timeoutMs as number | undefined);
-	return { line: encodeRequest(message.id, tail), wanted };
+	const trace = message.trace === undefined ? '' : encodeTrace(message.trace);
+	return { line: encodeRequest(message.id, trace + tail), wanted };
 }
 
 /** JSON writes -0 as 0, and a number past the largest one as null. */

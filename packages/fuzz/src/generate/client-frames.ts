@@ -61,8 +61,8 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 			['client', '"a/1"'],
 			['pid', '7'],
 			['features', '["push","goaway"]'],
-			['frameBytesMax', random.pick(['1024', '1025', '2048', '1e9'])],
 		]),
+		...(random.oneIn(2) ? ([['frameBytesMax', random.pick(['1024', '1024', '1025', '2048', '1e9'])]] as const) : []),
 	],
 	ping: undefined,
 	getService: query,
@@ -85,6 +85,20 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 	takeOver: (random) => [['step', random.pick(['"begin"', '"finish"'])]],
 };
 
+const states = ['"spock=1"', '"a=\\"b\\\\"', '"spock=1,vendor=x y"', '"é=1"', '""'];
+
+/** The trace that a request belongs to, or nearly. */
+function trace(random: SeededRandom): Fields {
+	const traceId = random.oneIn(8) ? random.pick(['0'.repeat(32), 'A'.repeat(32)]) : '0af7651916cd43dd8448eb211c80319c';
+	const spanId = random.oneIn(8) ? random.pick(['0'.repeat(16), 'b7ad6b716920333']) : 'b7ad6b7169203331';
+	const version = random.oneIn(8) ? random.pick(['ff', '01', '0', '']) : '00';
+	const state = random.oneIn(4) ? quote('s'.repeat(512 + random.below(2))) : random.pick(states);
+	return [
+		['traceparent', random.oneIn(12) ? stringText(random) : quote(`${version}-${traceId}-${spanId}-01`)],
+		...(random.oneIn(3) ? ([['tracestate', state]] as const) : []),
+	];
+}
+
 /** A frame that a client may send, or nearly. */
 export function clientFrame(random: SeededRandom): string {
 	if (random.oneIn(16))
@@ -94,9 +108,11 @@ export function clientFrame(random: SeededRandom): string {
 				['data', `{"id":${idText(random)}}`],
 			]),
 		);
-	const func = random.pick(Object.keys(funcs) as FuncName[]);
+	// What apps ask most, and what fails with the most words.
+	const func = random.oneIn(4) ? 'getService' : random.pick(Object.keys(funcs) as FuncName[]);
 	const fields: Fields = [
 		['id', idText(random)],
+		...(random.oneIn(8) ? trace(random) : []),
 		['func', random.oneIn(24) ? stringText(random) : quote(func)],
 		...(random.oneIn(8) ? ([['timeoutMs', random.oneIn(3) ? numberText(random) : '250']] as const) : []),
 		...(random.oneIn(16) ? [] : ([['data', dataText(random, funcs[func])]] as const)),

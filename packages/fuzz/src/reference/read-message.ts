@@ -2,6 +2,12 @@
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** The trace of a request. */
+export interface ExpectedTrace {
+	readonly traceparent: string;
+	readonly tracestate: string | undefined;
+}
+
 /** What one frame means; `path` names the member of a BAD_REQUEST. */
 export type ExpectedMessage =
 	| {
@@ -10,6 +16,7 @@ export type ExpectedMessage =
 			readonly func: string;
 			readonly data: unknown;
 			readonly timeoutMs: unknown;
+			readonly trace: ExpectedTrace | undefined;
 	  }
 	| { readonly kind: 'notice'; readonly func: string; readonly data: unknown }
 	| { readonly kind: 'reply'; readonly id: number; readonly data: unknown }
@@ -37,13 +44,32 @@ export function expectMessages(text: string): { bySidecar: ExpectedMessage; byCl
 
 function expectRequest(members: Members | undefined): ExpectedMessage {
 	if (members === undefined) return { kind: 'fault', id: null, code: 'BAD_FRAME' };
-	const { id, func, data, timeoutMs } = members;
+	const { id, func, data, timeoutMs, traceparent, tracestate } = members;
 	if (id === undefined && func === 'cancel') return { kind: 'notice', func, data: data ?? null };
 	if (!isWhole(id, 0, 4294967295)) return badRequest(null, 'id');
 	const whole = id === 0 ? 0 : id;
 	if (typeof func !== 'string' || func.length < 1 || func.length > 64) return badRequest(whole, 'func');
 	if (timeoutMs !== undefined && !isWhole(timeoutMs, 1, 2147483647)) return badRequest(whole, 'timeoutMs');
-	return { kind: 'request', id: whole, func, data: data ?? null, timeoutMs };
+	const trace = expectTrace(traceparent, tracestate);
+	return { kind: 'request', id: whole, func, data: data ?? null, timeoutMs, trace };
+}
+
+/** `00`, two ids that are not all zeros, and flags, in small hexadecimal digits; whatever is bad is as if it were not there. */
+function expectTrace(traceparent: unknown, tracestate: unknown): ExpectedTrace | undefined {
+	if (typeof traceparent !== 'string') return undefined;
+	const parts = traceparent.split('-');
+	const isHex = (part: string | undefined, length: number): boolean =>
+		part?.length === length && [...part].every((digit) => '0123456789abcdef'.includes(digit));
+	const [version, traceId = '', spanId = '', flags] = parts;
+	if (parts.length !== 4 || version !== '00' || !isHex(flags, 2)) return undefined;
+	if (!isHex(traceId, 32) || !isHex(spanId, 16)) return undefined;
+	if (BigInt(`0x${traceId}`) === 0n || BigInt(`0x${spanId}`) === 0n) return undefined;
+	const isGood =
+		typeof tracestate === 'string' &&
+		tracestate.length >= 1 &&
+		tracestate.length <= 512 &&
+		[...tracestate].every((character) => character >= ' ' && character <= '~');
+	return { traceparent, tracestate: isGood ? tracestate : undefined };
 }
 
 function expectReply(members: Members | undefined): ExpectedMessage {

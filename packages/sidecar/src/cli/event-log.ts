@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import type { TakeOverEvent } from '../take-over/take-over.ts';
+import { traceLog } from './trace-log.ts';
 
 /** Writes what discovery tells: outages and their ends loudly, changes for whoever wants to see them. */
 export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
@@ -112,9 +113,10 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 	}
 }
 
-/** Writes what happens to connections and to the process. */
-export function connectionLog(log: Logger): SidecarObserver {
+/** Writes what happens to connections and to the process, and which traced requests failed or took `slowRequestMs`. */
+export function connectionLog(log: Logger, slowRequestMs?: number): SidecarObserver {
 	return {
+		traced: traceLog(log, { slowRequestMs }),
 		connectionOpened: (connection) => log.debug({ connection }, 'a client has connected'),
 		connectionClosed: (connection, reason, bytesRead, bytesWritten) => {
 			const level = reason === 'client' || reason === 'shutdown' ? 'debug' : 'warn';

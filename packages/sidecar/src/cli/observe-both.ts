@@ -18,6 +18,7 @@ export function observeBoth(
 		},
 		connectionRefused: () => metrics.connectionRefused?.(),
 		pushed: (kind) => metrics.pushed?.(kind),
+		traced: (request) => log.traced?.(request),
 		oversize: (...told) => log.oversize?.(...told),
 		goaway: (data) => {
 			log.goaway?.(data);

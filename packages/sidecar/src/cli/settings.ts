@@ -118,6 +118,14 @@ export const settings: readonly Setting[] = [
 		fallback: 'info',
 	},
 	{
+		name: 'slowRequestMs',
+		flag: '--slow-request-ms <ms>',
+		env: 'SPOCK_SLOW_REQUEST_MS',
+		help: 'time from which on a request that carries a trace is logged with the id of its trace, as one that fails is',
+		kind: 'integer',
+		fallback: '500',
+	},
+	{
 		name: 'logFormat',
 		flag: '--log-format <format>',
 		env: 'SPOCK_LOG_FORMAT',

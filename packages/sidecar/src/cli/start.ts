@@ -17,7 +17,7 @@ import { DEFAULT_LOG_LEVEL, isPretty } from './log-format.ts';
 import { createLogger } from './logger.ts';
 import { observeBoth } from './observe-both.ts';
 import { withinOpenFiles } from './open-files.ts';
-import { type Settings, textOf } from './setting-values.ts';
+import { integerOf, type Settings, textOf } from './setting-values.ts';
 import { sourceOptionsOf } from './source-options.ts';
 import { startAdmin } from './start-admin.ts';
 import { Supervised } from './supervise/supervised.ts';
@@ -77,7 +77,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 			...(registrations && { registrations }),
 			listen,
 			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
-			observer: observeBoth(connectionLog(log), metrics, (phase) => {
+			observer: observeBoth(connectionLog(log, integerOf(settings, 'slowRequestMs')), metrics, (phase) => {
 				// The port is for whoever has taken this place.
 				if (phase === 'handing over') {
 					void admin?.close();

@@ -24,6 +24,12 @@ describe('the memo of requests', () => {
 		expect(remembers('e0,"func":"ping"}')).toBe(false);
 	});
 
+	it('does not remember a rest with a trace, which comes once', () => {
+		const trace = '"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"';
+		expect(remembers(`,${trace},"func":"ping"}`)).toBe(false);
+		expect(remembers(`,"func":"ping",${trace}}`)).toBe(false);
+	});
+
 	it('does not remember a rest with an id of its own', () => {
 		expect(remembers(',"func":"ping","id":7}')).toBe(false);
 	});

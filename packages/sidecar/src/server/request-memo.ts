@@ -33,6 +33,8 @@ export class RequestMemo {
 		// A second "id" further on would win over the first one. Then another first id makes no difference.
 		const trialId = request.id === TRIAL_ID ? TRIAL_ID + 1 : TRIAL_ID;
 		const trial = readClientMessage(`{"id":${trialId}${rest}`);
-		if (trial.kind === 'request' && trial.id === trialId) this.#memo.remember(rest, prepared);
+		// Each trace comes once.
+		if (trial.kind === 'request' && trial.id === trialId && trial.trace === undefined)
+			this.#memo.remember(rest, prepared);
 	}
 }

@@ -7,6 +7,8 @@ import {
 	type PayloadText,
 	type Request,
 	SpockError,
+	splitTrace,
+	type TraceContext,
 	type WireError,
 } from '@spock/protocol';
 import { type Clock, FrameHeads } from '@spock/protocol/internal';
@@ -18,6 +20,7 @@ import type { Dispatcher, PreparedRequest } from './dispatcher.ts';
 import type { Overload } from './overload.ts';
 import { RequestCall } from './request-call.ts';
 import type { RequestMemo } from './request-memo.ts';
+import { TracedRequests } from './traced-requests.ts';
 
 /** Of a message that would be too long for its frame, so many characters fit into the shortest frame there is. */
 const FAILURE_LENGTH_MAX = 128;
@@ -36,6 +39,7 @@ export interface RequestsContext {
 
 /** The connection that the answers leave by. */
 export interface RequestsPort extends Caller {
+	readonly id: number;
 	send(line: string): void;
 	/** A request that had to wait is answered. */
 	settled(): void;
@@ -50,6 +54,8 @@ export class Requests {
 	readonly #port: RequestsPort;
 	readonly #heads = new FrameHeads();
 	readonly #waiting = new Map<number, AbortController>();
+	/** Those that carried a trace context; made for the first. */
+	#traced: TracedRequests | undefined;
 	// Answered at once within the chunk that is being read: counted together, with one look at the clock.
 	#answeredFunc = '';
 	#answeredCount = 0;
@@ -73,25 +79,40 @@ export class Requests {
 	/** The common request: an id, and a rest of the frame that was seen before. False for any other. */
 	acceptKnown(id: number, rest: string): boolean {
 		const prepared = this.#context.memo.find(rest);
-		if (prepared === undefined) return false;
+		if (prepared === undefined) return this.#acceptTraced(id, rest);
 		if (this.#mayStart(id, prepared.func)) this.#handle(prepared, id);
+		return true;
+	}
+
+	/** The same of a request that carries a trace, which makes its frame one of a kind: what is behind that was seen before. */
+	#acceptTraced(id: number, rest: string): boolean {
+		const split = splitTrace(rest);
+		const prepared = split && this.#context.memo.find(split.rest);
+		if (prepared === undefined) return false;
+		this.#beginTraced(id, prepared.func, split?.trace);
+		if (this.#mayStart(id, prepared.func)) this.#handle(prepared, id);
+		this.#endTraced(id);
 		return true;
 	}
 
 	/** Any request; `rest` is what stands behind its id, if its frame begins with that. */
 	accept(request: Request, rest: string | undefined): void {
-		const { id, func, data, timeoutMs } = request;
+		const { id, func, data, timeoutMs, trace } = request;
 		const { dispatcher, memo } = this.#context;
-		if (!this.#mayStart(id, dispatcher.knows(func) ? func : 'other')) return;
+		const known = dispatcher.knows(func) ? func : 'other';
+		this.#beginTraced(id, known, trace);
+		if (!this.#mayStart(id, known)) return;
 		let prepared: PreparedRequest;
 		try {
 			prepared = dispatcher.prepare(func, data, timeoutMs);
 		} catch (error) {
-			this.#answerFailure(id, dispatcher.knows(func) ? func : 'other', error, this.#startedMs());
+			this.#answerFailure(id, known, error, this.#startedMs());
 			return;
 		}
-		if (rest !== undefined) memo.remember(rest, request, prepared);
+		const plain = trace !== undefined && rest !== undefined ? splitTrace(rest)?.rest : rest;
+		if (plain !== undefined) memo.remember(plain, request, prepared);
 		this.#handle(prepared, id);
+		this.#endTraced(id);
 	}
 
 	/** The caller does not wait for this request any more; does nothing if it is answered. */
@@ -99,6 +120,7 @@ export class Requests {
 		if (!isId(id)) return;
 		const controller = this.#waiting.get(id);
 		if (this.#waiting.delete(id)) this.#context.overload.inFlight--;
+		this.#traced?.end(id, 'cancelled');
 		controller?.abort();
 	}
 
@@ -107,6 +129,7 @@ export class Requests {
 		for (const controller of this.#waiting.values()) controller.abort();
 		this.#context.overload.inFlight -= this.#waiting.size;
 		this.#waiting.clear();
+		this.#traced?.endAll();
 	}
 
 	/** A chunk of input is read: tells the observer what was answered meanwhile. */
@@ -124,6 +147,19 @@ export class Requests {
 			const words = message.slice(0, FAILURE_LENGTH_MAX);
 			this.#port.send(encodeFailure(id, { code, message: words, retryable, details: {} }));
 		}
+	}
+
+	#beginTraced(id: number, func: string, trace: TraceContext | undefined): void {
+		// With an id that is in flight it is none, and the first one's end must find its own.
+		if (trace === undefined || this.#waiting.has(id)) return;
+		const { observer, clock } = this.#context;
+		this.#traced ??= new TracedRequests({ observer, clock, connection: this.#port.id });
+		this.#traced.begin(id, func, trace);
+	}
+
+	/** It was handled: if it does not wait, it is answered, and a failure has told its own end. */
+	#endTraced(id: number): void {
+		if (this.#traced !== undefined && !this.#waiting.has(id)) this.#traced.end(id, 'ok');
 	}
 
 	#mayStart(id: number, func: string): boolean {
@@ -197,7 +233,9 @@ export class Requests {
 		payload.then(
 			(text) =>
 				settle(() => {
-					if (this.#answer(func, id, text, startedMs)) observer.answered?.(func, 'ok', clock.now() - startedMs, 1);
+					if (!this.#answer(func, id, text, startedMs)) return;
+					observer.answered?.(func, 'ok', clock.now() - startedMs, 1);
+					this.#traced?.end(id, 'ok');
 				}),
 			(error: unknown) => settle(() => this.#answerFailure(id, func, error, startedMs)),
 		);
@@ -227,6 +265,7 @@ export class Requests {
 		const wire = answered.toWire();
 		this.fail(id, wire);
 		observer.answered?.(func, wire.code, clock.now() - startedMs, 1);
+		this.#traced?.end(id, wire.code);
 	}
 
 	/** When the chunk began that is being read: two looks at the clock for each request were a tenth of its cost. */

@@ -133,7 +133,7 @@ describe('a token', () => {
 describe('a sidecar that other machines can reach', () => {
 	it('is refused without --listen-any, and with it warns of what is missing', async () => {
 		const refused = await runSidecar(['start', '--listen', '0.0.0.0:0', '--backend', 'local']).finished;
-		expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--listen-any') });
+		expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--listen-any') });
 		const args = ['start', '--listen', '0.0.0.0:0', '--listen-any', '--backend', 'local', '--log-format', 'json'];
 		await using open = runSidecar(args);
 		await waitFor('its address', () => open.stdout().includes('listening at'));

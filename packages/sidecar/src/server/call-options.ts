@@ -2,9 +2,12 @@ import type { CallOptions } from '@spock/protocol';
 
 import type { Call } from './answer.ts';
 
-/** A caller that waits as long as we do would never hear why there is no answer: this part of its time is for the way back. */
+/**
+ * A caller that waits as long as we do would never hear why there is no answer: this part of its time is for the way back. On a
+ * node with more work than cores a process may stand still for some 100 ms.
+ */
 const WAY_BACK_SHARE = 0.1;
-const WAY_BACK_MS_MAX = 100;
+const WAY_BACK_MS_MAX = 500;
 
 /** How a source waits for the sake of a request. */
 export function callOptions({ signal, timeoutMs }: Call): CallOptions {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 
 import { fail, root } from './prepare.js';
 
-/** Takes `--name N` and `--flag` out of the arguments; `rest` is for vitest. Ends the process for a count that is none. */
-export function takeOptions(args, { counts = [], flags = [] }) {
+/** Takes `--name N`, `--name TEXT` and `--flag` out of the arguments; `rest` is for vitest. Ends the process for a count that is none. */
+export function takeOptions(args, { counts = [], texts = [], flags = [] }) {
 	const values = {};
 	const rest = [];
 	for (let at = 0; at < args.length; at++) {
@@ -16,6 +16,8 @@ export function takeOptions(args, { counts = [], flags = [] }) {
 			const count = Number(args[++at]);
 			if (!Number.isSafeInteger(count) || count < 1) fail(`--${name} needs a whole number of at least 1`, 2);
 			values[name] = count;
+		} else if (args[at] === `--${name}` && texts.includes(name)) {
+			values[name] = args[++at] ?? fail(`--${name} needs a value`, 2);
 		} else rest.push(args[at]);
 	}
 	return { values, rest };

@@ -1,0 +1,121 @@
+// What renders and checks the manifests: kustomize and kubeconform, built once from the Go module proxy, and the schemas of every
+// version of Kubernetes that is promised. All of it is kept outside the checkout, in $SPOCK_CACHE_DIR or ~/.cache/spock.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+
+import { schemasOfApi, schemasOfCustomResource } from './strict-schemas.js';
+
+const KUSTOMIZE = 'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1';
+const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
+const PROMETHEUS_OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
+const POD_MONITORS = 'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml';
+const SWAGGER = 'api/openapi-spec/swagger.json';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const cache = process.env.SPOCK_CACHE_DIR || join(homedir(), '.cache/spock');
+
+/** Runs a command to its end and gives what it printed. Throws what it said if it fails. */
+export function runTool(command, args, options = {}) {
+	const result = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, ...options });
+	if (result.error !== undefined) throw new Error(`could not run ${command}: ${result.error.message}`);
+	if (result.status !== 0) throw new Error(`${[command, ...args].join(' ')} failed:\n${result.stdout}${result.stderr}`);
+	return result.stdout;
+}
+
+/**
+ * Makes them if they are not there: half a minute for each version of Kubernetes, once.
+ * @param kubernetesVersions versions such as `1.34.4`
+ * @returns the paths of both programs, and where the schemas are, in the form that kubeconform takes
+ */
+export function ensureManifestTools(kubernetesVersions) {
+	for (const version of kubernetesVersions) ensureSchemas(version);
+	return {
+		kustomize: ensureProgram('kustomize', KUSTOMIZE),
+		kubeconform: ensureProgram('kubeconform', KUBECONFORM),
+		schemas: `${schemaDirectory('{{.NormalizedKubernetesVersion}}')}/{{.ResourceKind}}{{.KindSuffix}}.json`,
+	};
+}
+
+/** Another one when the rules change by which they are made, or where they come from. */
+function schemaDirectory(version) {
+	const hash = createHash('sha256').update(PROMETHEUS_OPERATOR);
+	const rules = hash
+		.update(readFileSync(join(here, 'strict-schemas.js')))
+		.digest('hex')
+		.slice(0, 12);
+	return join(cache, `kubernetes-schemas-${rules}`, version.replace(/^(?=\d)/, 'v'));
+}
+
+function ensureProgram(name, module) {
+	const path = join(cache, `${name}-${module.split('@v')[1]}`, name);
+	if (!existsSync(path)) {
+		note(`building ${module} (once) …`);
+		inScratch((scratch) => {
+			go(['install', module], { GOBIN: scratch, CGO_ENABLED: '0' });
+			moveIntoPlace(join(scratch, name), path);
+		});
+	}
+	return path;
+}
+
+function ensureSchemas(version) {
+	const target = schemaDirectory(version);
+	if (existsSync(target)) return;
+	note(`fetching what Kubernetes ${version} says of its API (once) …`);
+	inScratch((scratch) => {
+		const swagger = JSON.parse(readFromModule(`k8s.io/kubernetes@v${version}`, SWAGGER, scratch));
+		const podMonitors = parse(readFromModule(PROMETHEUS_OPERATOR, POD_MONITORS, scratch));
+		const made = join(scratch, 'schemas');
+		mkdirSync(made);
+		for (const [name, schema] of [...schemasOfApi(swagger), ...schemasOfCustomResource(podMonitors)]) {
+			writeFileSync(join(made, `${name}.json`), JSON.stringify(schema));
+		}
+		moveIntoPlace(made, target);
+	});
+}
+
+/** A file of a Go module. The module is unpacked into the scratch directory: whole, it is a hundred megabytes. */
+function readFromModule(module, path, scratch) {
+	const env = { GOMODCACHE: join(scratch, 'modules'), GOFLAGS: '-modcacherw' };
+	const { Dir } = JSON.parse(go(['mod', 'download', '-json', module], env, scratch));
+	return readFileSync(join(Dir, path), 'utf8');
+}
+
+function go(args, env, cwd = here) {
+	const toolchain = runTool('bash', [join(here, '../go-toolchain.sh')])
+		.trim()
+		.split('\n')
+		.at(-1);
+	const path = [toolchain, process.env.PATH].join(delimiter);
+	return runTool('go', args, { cwd, env: { ...process.env, PATH: path, ...env } });
+}
+
+/** In one step, from the same file system: an interrupted run leaves nothing half, and two at once do not disturb each other. */
+function moveIntoPlace(made, target) {
+	mkdirSync(dirname(target), { recursive: true });
+	try {
+		renameSync(made, target);
+	} catch (error) {
+		// Somebody else was faster with the same.
+		if (!existsSync(target)) throw error;
+	}
+}
+
+function inScratch(work) {
+	mkdirSync(cache, { recursive: true });
+	const scratch = mkdtempSync(join(cache, '.making-'));
+	try {
+		work(scratch);
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}
+
+function note(line) {
+	process.stderr.write(`${line}\n`);
+}

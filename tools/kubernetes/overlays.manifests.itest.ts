@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+
+import { injectionPolicy } from './injection-policy.js';
+import { ensureManifestTools } from './manifest-tools.js';
+import { type Manifest, type Pod, sidecarOf, variable } from './pod.ts';
+import { brokenRules } from './pod-rules.ts';
+import { KUBERNETES_VERSIONS, render, renderings } from './render-manifests.js';
+
+const tools = ensureManifestTools(KUBERNETES_VERSIONS);
+const directory = fileURLToPath(new URL('../../k8s', import.meta.url));
+const rendered = new Map(renderings(directory).map(({ name, path }) => [name, render(path, tools)]));
+
+function manifestsOf(name: string): Manifest[] {
+	const documents = parseAllDocuments(rendered.get(name) ?? '');
+	return documents.map((document) => document.toJS() as Manifest);
+}
+
+function podOf(name: string): Pod {
+	const deployment = manifestsOf(name).find(({ kind }) => kind === 'Deployment');
+	return deployment?.spec.template as Pod;
+}
+
+/** A part of a manifest that the types of pod.ts do not know. */
+function part<T>(name: string, kind: string, field: string): T {
+	return manifestsOf(name).find((manifest) => manifest.kind === kind)?.spec[field] as T;
+}
+
+interface Rule {
+	readonly to?: readonly unknown[];
+	readonly from?: readonly unknown[];
+	readonly ports?: readonly { readonly port: number; readonly endPort?: number; readonly protocol: string }[];
+}
+
+function lets(rules: readonly Rule[], port: number, protocol: string): Rule[] {
+	return rules.filter(({ ports }) =>
+		ports?.some((one) => one.protocol === protocol && one.port <= port && port <= (one.endPort ?? one.port)),
+	);
+}
+
+const overlays = [...rendered.keys()].filter((name) => name !== 'injector' && name !== 'pod.yaml');
+const withConsul = overlays.filter((name) => name !== 'base');
+
+describe('the overlays', () => {
+	it('are those that the documentation tells apart', () => {
+		expect(overlays.sort()).toEqual(
+			['base', 'consul-agent-on-node', 'consul-servers-tls-acl', 'monitored', 'without-native-sidecars'].sort(),
+		);
+	});
+
+	it.each(overlays)('%s keeps every rule of a pod', (name) => {
+		expect(brokenRules(podOf(name), { isNative: name !== 'without-native-sidecars', isAppOurs: true })).toEqual([]);
+	});
+
+	it.each(overlays)('%s runs the sidecar of this version', (name) => {
+		const { version } = JSON.parse(readFileSync(`${directory}/../packages/sidecar/package.json`, 'utf8'));
+		expect(sidecarOf(podOf(name))?.image).toBe(`spock-sidecar:${version}`);
+	});
+
+	it.each(overlays)('%s: the budget and the deployment speak of the same pods', (name) => {
+		const selector = { matchLabels: { 'app.kubernetes.io/name': 'barista-app' } };
+		expect(podOf(name).metadata.labels).toMatchObject(selector.matchLabels);
+		expect(part(name, 'Deployment', 'selector')).toEqual(selector);
+		expect(part(name, 'PodDisruptionBudget', 'selector')).toEqual(selector);
+	});
+
+	it.each(withConsul)('%s lets the sidecar reach each address of Consul, and DNS', (name) => {
+		const pod = podOf(name);
+		const sidecar = sidecarOf(pod);
+		const addresses = (sidecar && variable(sidecar, 'CONSUL_HTTP_ADDR'))?.split(',') ?? [];
+		const egress = part<Rule[]>(name, 'NetworkPolicy', 'egress');
+		expect(addresses.length).toBeGreaterThan(0);
+		for (const address of addresses) expect(lets(egress, Number(address.split(':').at(-1)), 'TCP')).toHaveLength(1);
+		for (const protocol of ['UDP', 'TCP']) expect(lets(egress, 53, protocol)).toHaveLength(1);
+		expect(pod.metadata.labels).toMatchObject(
+			part<Pod['metadata']>(name, 'NetworkPolicy', 'podSelector')['matchLabels' as never],
+		);
+	});
+
+	it.each(withConsul)('%s opens the admin port to Prometheus alone, and every other port to all', (name) => {
+		const ingress = part<Rule[]>(name, 'NetworkPolicy', 'ingress');
+		expect(lets(ingress, 9464, 'TCP').map(({ from }) => from?.length)).toEqual([1]);
+		for (const port of [1, 80, 9463, 9465, 65535]) {
+			expect(lets(ingress, port, 'TCP').map(({ from }) => from)).toEqual([undefined]);
+		}
+	});
+
+	it('asks an agent on the node at its address, and servers one by one over TLS', () => {
+		const addressOf = (name: string) => variable(sidecarOf(podOf(name)) as never, 'CONSUL_HTTP_ADDR');
+		expect(addressOf('consul-agent-on-node')).toBe('http://$(HOST_IP):8500');
+		const servers = addressOf('consul-servers-tls-acl')?.split(',') ?? [];
+		expect(servers).toHaveLength(3);
+		for (const server of servers) expect(server).toMatch(/^https:.*:8501$/);
+	});
+
+	it('scrapes the port that the sidecar has, of the pods that have one', () => {
+		const [endpoint] = part<{ port: string; path: string }[]>('monitored', 'PodMonitor', 'podMetricsEndpoints');
+		const pod = podOf('monitored');
+		expect(sidecarOf(pod)?.ports).toEqual([{ name: endpoint?.port, containerPort: 9464 }]);
+		expect(endpoint?.path).toBe('/metrics');
+		const { matchLabels } = part<{ matchLabels: object }>('monitored', 'PodMonitor', 'selector');
+		expect(pod.metadata.labels).toMatchObject(matchLabels);
+	});
+
+	it('keeps answers in a volume of their own where it says so', () => {
+		const pod = podOf('monitored');
+		const sidecar = sidecarOf(pod);
+		const mount = sidecar?.volumeMounts?.find(({ name }) => name === 'spock-state');
+		expect(sidecar && variable(sidecar, 'SPOCK_STATE_DIR')).toBe(`${mount?.mountPath}/state`);
+		expect(pod.spec.volumes?.find(({ name }) => name === 'spock-state')?.emptyDir?.sizeLimit).toBe('64Mi');
+	});
+});
+
+describe('what is written twice', () => {
+	it('the pod to read is that of the overlay for an agent on the node', () => {
+		const pod = parse(rendered.get('pod.yaml') ?? '') as Pod;
+		const { spec, metadata } = podOf('consul-agent-on-node');
+		expect(pod.spec).toEqual(spec);
+		expect(pod.metadata.labels).toEqual(metadata.labels);
+	});
+
+	it('the policy of the injector is made of it: if not, `pnpm manifests --write`', () => {
+		const policy = readFileSync(`${directory}/injector/policy.yaml`, 'utf8');
+		expect(policy).toBe(injectionPolicy(rendered.get('consul-agent-on-node') ?? ''));
+	});
+});

@@ -1,0 +1,166 @@
+import { settings } from '../../packages/sidecar/src/cli/settings.ts';
+import { appOf, bytesOf, type Container, type Pod, type SecurityContext, sidecarOf, variable } from './pod.ts';
+
+const SOCKET_DIRECTORY = '/uds';
+/** What the process takes at most beside unread output; at rest it is 72 MB. */
+const MEMORY_BYTES = 128 * 2 ** 20;
+const GRACE_SECONDS_DEFAULT = 30;
+/** Variables that the sidecar knows beside those of its table of settings. */
+const CONSUL_VARIABLES = ['CONSUL_CACERT', 'CONSUL_CAPATH', 'CONSUL_CLIENT_CERT', 'CONSUL_CLIENT_KEY'].concat([
+	'CONSUL_TLS_SERVER_NAME',
+	'CONSUL_HTTP_SSL',
+	'CONSUL_HTTP_SSL_VERIFY',
+]);
+
+/** What a pod is checked against. */
+export interface PodExpectation {
+	/** Whether the sidecar is a native one. */
+	readonly isNative: boolean;
+	/** Whether the app is ours to write: then it keeps the rules of Pod Security "restricted" too. */
+	readonly isAppOurs: boolean;
+}
+
+/** The rules that a pod with a sidecar breaks, each in a sentence; empty if it keeps them all. */
+export function brokenRules(pod: Pod, expected: PodExpectation): string[] {
+	const [sidecar, app] = [sidecarOf(pod), appOf(pod)];
+	if (sidecar === undefined || app === undefined) return ['there is no sidecar, or no app'];
+	return [
+		...placeRules(pod, sidecar, expected),
+		...containerRules(pod, sidecar),
+		...(expected.isAppOurs ? containerRules(pod, app) : []),
+		...shareRules(pod, sidecar, app),
+		...probeRules(sidecar),
+		...endRules(pod, sidecar, app),
+		...tokenRules(pod, sidecar, expected),
+		...environmentRules(sidecar),
+		...memoryRules(pod, sidecar),
+	];
+}
+
+/** The sentences whose rule is broken. */
+function broken(rules: Readonly<Record<string, boolean>>): string[] {
+	return Object.entries(rules).flatMap(([sentence, isKept]) => (isKept ? [] : [sentence]));
+}
+
+function placeRules({ spec }: Pod, sidecar: Container, { isNative }: PodExpectation): string[] {
+	return isNative
+		? broken({
+				'a native sidecar is the first init container': spec.initContainers?.[0] === sidecar,
+				'a native sidecar has restartPolicy Always': sidecar.restartPolicy === 'Always',
+			})
+		: broken({
+				'without native sidecars it is an ordinary container': spec.containers.includes(sidecar),
+				'an ordinary container has no restartPolicy': sidecar.restartPolicy === undefined,
+			});
+}
+
+/** https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted, and a root file system that cannot be written. */
+function containerRules({ spec }: Pod, container: Container): string[] {
+	// What a container does not say, it has from its pod.
+	const context: SecurityContext = { ...spec.securityContext, ...container.securityContext };
+	const { capabilities } = context;
+	return broken({
+		[`${container.name} is not root`]: context.runAsNonRoot === true && (context.runAsUser ?? 0) > 0,
+		[`${container.name} cannot write to its root`]: context.readOnlyRootFilesystem === true,
+		[`${container.name} gains no privileges`]: context.allowPrivilegeEscalation === false,
+		[`${container.name} has no capabilities`]:
+			capabilities?.drop?.includes('ALL') === true && capabilities.add === undefined,
+		[`${container.name} has the seccomp profile`]: context.seccompProfile?.type === 'RuntimeDefault',
+		[`${container.name} has requests and a limit of memory`]:
+			container.resources?.requests?.['cpu'] !== undefined &&
+			container.resources.requests['memory'] !== undefined &&
+			container.resources.limits?.['memory'] !== undefined,
+	});
+}
+
+function socketOf(container: Container): string {
+	return variable(container, 'SPOCK_SOCKET') ?? `${SOCKET_DIRECTORY}/sidecar.sock`;
+}
+
+function shareRules({ spec }: Pod, sidecar: Container, app: Container): string[] {
+	const directory = socketOf(sidecar).replace(/\/[^/]*$/, '');
+	const mounts = [sidecar, app].map(({ volumeMounts }) =>
+		volumeMounts?.find(({ mountPath }) => mountPath === directory),
+	);
+	const [own, ofApp] = mounts;
+	const volume = spec.volumes?.find(({ name }) => name === own?.name);
+	const users = [sidecar, app].map(({ securityContext }) => securityContext?.runAsUser);
+	return broken({
+		'both look for the socket at one path': socketOf(sidecar) === socketOf(app),
+		'both mount one volume where the socket is': own !== undefined && own.name === ofApp?.name,
+		'the volume is in memory and bounded':
+			volume?.emptyDir?.medium === 'Memory' && bytesOf(volume.emptyDir.sizeLimit) <= 16 * 2 ** 20,
+		'the sidecar can write to the volume': own?.readOnly !== true,
+		'the app cannot replace the socket': ofApp?.readOnly === true,
+		'app and sidecar are different users': users[0] !== users[1],
+		'app and sidecar share a group': (spec.securityContext?.fsGroup ?? 0) > 0,
+	});
+}
+
+function probeRules(sidecar: Container): string[] {
+	const { startupProbe, livenessProbe, readinessProbe } = sidecar;
+	const [host, port] = (variable(sidecar, 'SPOCK_ADMIN') ?? '').split(/:(?=\d+$)/);
+	const admin = sidecar.ports?.find(({ name }) => name === 'admin');
+	return broken({
+		'the app waits for `sidecar health`': startupProbe?.exec?.command.join(' ') === 'sidecar health',
+		'liveness asks /livez, which never depends on Consul':
+			livenessProbe?.httpGet?.path === '/livez' && livenessProbe.httpGet.port === 'admin',
+		'readiness asks /readyz': readinessProbe?.httpGet?.path === '/readyz' && readinessProbe.httpGet.port === 'admin',
+		'the port admin is that of SPOCK_ADMIN': admin !== undefined && String(admin.containerPort) === port,
+		'the kubelet reaches the admin port': host !== undefined && !/^(127\.|localhost$|\[?::1)/.test(host) && host !== '',
+	});
+}
+
+function endRules({ spec }: Pod, sidecar: Container, app: Container): string[] {
+	const graceSeconds = spec.terminationGracePeriodSeconds ?? GRACE_SECONDS_DEFAULT;
+	const drainSeconds = Number(variable(sidecar, 'SPOCK_DRAIN_TIMEOUT_MS')) / 1000;
+	const preStopSeconds = app.lifecycle?.preStop?.sleep?.seconds ?? 0;
+	return broken({
+		'the grace period is preStop, the longest drain, and 5 s': graceSeconds >= preStopSeconds + drainSeconds + 5,
+		'the sidecar has no preStop: it would run when the pod begins to end': sidecar.lifecycle?.preStop === undefined,
+	});
+}
+
+function tokenRules({ spec }: Pod, sidecar: Container, { isAppOurs }: PodExpectation): string[] {
+	const hasLogin = variable(sidecar, 'SPOCK_CONSUL_LOGIN_METHOD') !== undefined;
+	const tokens = (spec.volumes ?? []).filter(({ projected }) =>
+		projected?.sources.some(({ serviceAccountToken }) => serviceAccountToken !== undefined),
+	);
+	const mounting = (name: string | undefined): Container[] =>
+		[...(spec.initContainers ?? []), ...spec.containers].filter((container) =>
+			container.volumeMounts?.some((mount) => mount.name === name),
+		);
+	const tokenFile = variable(sidecar, 'SPOCK_CONSUL_LOGIN_TOKEN_FILE') ?? '';
+	const mount = sidecar.volumeMounts?.find(({ name }) => name === tokens[0]?.name);
+	return broken({
+		'no token of the service account is mounted unasked': !isAppOurs || spec.automountServiceAccountToken === false,
+		'a token of the service account is there for a login, and only for one': tokens.length === (hasLogin ? 1 : 0),
+		'the token is read-only, where the sidecar reads it':
+			!hasLogin || (mount?.readOnly === true && tokenFile.startsWith(`${mount.mountPath}/`)),
+		'the sidecar alone has the token': !hasLogin || mounting(tokens[0]?.name).every((one) => one === sidecar),
+	});
+}
+
+function environmentRules(sidecar: Container): string[] {
+	const known = new Set([...settings.map(({ env }) => env), ...CONSUL_VARIABLES]);
+	const env = sidecar.env ?? [];
+	const used = (name: string): boolean => env.some(({ value }) => value?.includes(`$(${name})`) === true);
+	return env.flatMap(({ name, value }, index) => {
+		const before = env.slice(0, index).map((other) => other.name);
+		const references = [...(value ?? '').matchAll(/\$\(([^)]+)\)/g)].map(([, reference]) => reference ?? '');
+		return broken({
+			[`${name} is given once`]: !before.includes(name),
+			[`${name} is a setting, or part of one`]: known.has(name) || used(name),
+			[`${name} is made of what stands before it`]: references.every((reference) => before.includes(reference)),
+		});
+	});
+}
+
+function memoryRules({ spec }: Pod, sidecar: Container): string[] {
+	const socketBytes = bytesOf(spec.volumes?.find(({ name }) => name === 'uds')?.emptyDir?.sizeLimit);
+	const unreadBytes = Number(variable(sidecar, 'SPOCK_OUTPUT_TOTAL_BYTES_MAX'));
+	return broken({
+		'unread output and the volume fit into the limit of memory':
+			bytesOf(sidecar.resources?.limits?.['memory']) >= MEMORY_BYTES + socketBytes + unreadBytes,
+	});
+}

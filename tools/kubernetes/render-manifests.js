@@ -1,0 +1,61 @@
+// What of k8s/ is rendered, and for which versions of Kubernetes it is promised.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { runTool } from './manifest-tools.js';
+
+const OLDEST = '1.27.16';
+const OLDEST_WITH_NATIVE_SIDECARS = '1.29.15';
+const NEWEST = '1.34.4';
+
+/** Every version that some manifest is checked against. */
+export const KUBERNETES_VERSIONS = [OLDEST, OLDEST_WITH_NATIVE_SIDECARS, NEWEST];
+
+/** The overlay that is for clusters older than the others need. */
+const VERSIONS_OF = {
+	'without-native-sidecars': [OLDEST, NEWEST],
+	injector: [NEWEST],
+};
+
+/** Everything in a directory such as k8s/ that can be applied: each overlay, what can be taken alone, and the pod to read. */
+export function renderings(directory) {
+	const overlays = readdirSync(join(directory, 'overlays')).map((name) => ({
+		name,
+		path: join(directory, 'overlays', name),
+	}));
+	const alone = ['base', 'injector', 'pod.yaml'].map((name) => ({ name, path: join(directory, name) }));
+	return [...alone, ...overlays].map((rendering) => ({
+		...rendering,
+		versions: VERSIONS_OF[rendering.name] ?? [OLDEST_WITH_NATIVE_SIDECARS, NEWEST],
+	}));
+}
+
+/** The manifests of a file, or of a directory with a kustomization, as YAML. Throws what kustomize says is wrong. */
+export function render(path, tools) {
+	if (path.endsWith('.yaml')) return readFileSync(path, 'utf8');
+	return runTool(tools.kustomize, ['build', path]);
+}
+
+/**
+ * What is wrong with the manifests of a file by the API of one version of Kubernetes; empty if nothing is. Strict: what the API
+ * does not know, or what stands there twice, is wrong.
+ */
+export function problemsOf(file, version, tools) {
+	const location = ['-schema-location', tools.schemas, '-kubernetes-version', version];
+	const { status, stdout, stderr } = spawnSync(tools.kubeconform, ['-strict', '-output', 'json', ...location, file], {
+		encoding: 'utf8',
+	});
+	// It ends with 1 for a manifest that is wrong, and for its own failures too.
+	if (stdout === '') throw new Error(`${tools.kubeconform} ended with ${status}: ${stderr}`);
+	const { resources = [] } = JSON.parse(stdout);
+	if (status !== 0 && resources.length === 0) throw new Error(`${tools.kubeconform} ended with ${status}: ${stdout}`);
+	return resources.map(({ kind, name, msg }) => `${kind} ${name}: ${placesIn(msg)}`);
+}
+
+/** `at '/spec': additional properties 'replica' not allowed; …` out of a message; the whole of it where it names no place. */
+function placesIn(message) {
+	const [, ...places] = message.split(/\s+- (?=at ')/);
+	const telling = places.filter((place) => !place.endsWith(': validation failed'));
+	return telling.length === 0 ? message : telling.map((place) => place.trim()).join('; ');
+}

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { afterAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+
+import { ensureManifestTools } from './manifest-tools.js';
+import { appOf, type Manifest, type Pod, sidecarOf } from './pod.ts';
+import { brokenRules } from './pod-rules.ts';
+import { KUBERNETES_VERSIONS, problemsOf, render } from './render-manifests.js';
+
+const tools = ensureManifestTools(KUBERNETES_VERSIONS);
+const scratch = mkdtempSync(join(tmpdir(), 'spock-workloads-'));
+const text = render(fileURLToPath(new URL('fixtures/workloads', import.meta.url)), tools);
+const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+
+function podOf(name: string): Pod {
+	return manifests.find(({ metadata }) => metadata.name === name)?.spec.template as Pod;
+}
+
+afterAll(() => {
+	rmSync(scratch, { recursive: true, force: true });
+});
+
+describe('the components, over workloads of somebody else', () => {
+	it('give what the API accepts', () => {
+		const file = join(scratch, 'workloads.yaml');
+		writeFileSync(file, text);
+		expect(problemsOf(file, KUBERNETES_VERSIONS[2], tools)).toEqual([]);
+	});
+
+	it.each(['ledger', 'report'])('give %s a sidecar that keeps the rules', (name) => {
+		expect(brokenRules(podOf(name), { isNative: true, isAppOurs: false })).toEqual([]);
+	});
+
+	it('put the sidecar before the init containers that are there, which may look services up already', () => {
+		expect(podOf('ledger').spec.initContainers?.map(({ name }) => name)).toEqual(['sidecar', 'migrate']);
+	});
+
+	it('leave what the workload says of itself as it is', () => {
+		const { spec } = podOf('ledger');
+		expect(spec.terminationGracePeriodSeconds).toBe(120);
+		expect(spec.volumes).toContainEqual({ name: 'data', emptyDir: {} });
+		expect(appOf(podOf('ledger'))).toEqual({
+			name: 'ledger',
+			image: 'ledger:1.0.0',
+			env: [{ name: 'DATA', value: '/data' }],
+			volumeMounts: [
+				{ name: 'data', mountPath: '/data' },
+				{ name: 'uds', mountPath: '/uds', readOnly: true },
+			],
+		});
+		expect(spec.containers[1]).toEqual({ name: 'log-shipper', image: 'log-shipper:1.0.0' });
+	});
+
+	it('leave out who says `spock-sidecar: none`', () => {
+		expect(podOf('cache')).toEqual({
+			metadata: { labels: { app: 'cache' } },
+			spec: { containers: [{ name: 'cache', image: 'cache:1.0.0' }] },
+		});
+		expect(sidecarOf(podOf('cache'))).toBeUndefined();
+	});
+
+	it('say how annotations are scraped', () => {
+		expect(podOf('report').metadata).toMatchObject({
+			annotations: { 'prometheus.io/port': '9464', 'prometheus.io/path': '/metrics' },
+		});
+	});
+});

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,12 +21,11 @@ const RESTRICTED = {
 };
 const DRY_RUN = ['--dry-run=server', '--validate=strict'];
 
+const k8s = fileURLToPath(new URL('../../../k8s/', import.meta.url));
 const directory = renderedDirectory(process.env);
 const overlays = readdirSync(directory).map((name) => name.replace('.yaml', ''));
 /** The app as its owner has it, with no sidecar and with no version of its image yet. */
-const [ownPod] = podsOfWorkloads(
-	parseManifests(readFileSync(fileURLToPath(new URL('../../../k8s/base/deployment.yaml', import.meta.url)), 'utf8')),
-);
+const [ownPod] = podsOfWorkloads(parseManifests(readFileSync(join(k8s, 'base/deployment.yaml'), 'utf8')));
 let server: ApiServer;
 
 beforeAll(async () => {
@@ -53,6 +52,14 @@ describe.each(overlays)('the overlay %s', (overlay) => {
 		]);
 		expect(applied.trim().split('\n')).toHaveLength(manifests.length);
 	});
+
+	// `kubectl apply -k` has an older kustomize than the one that is called by that name.
+	const path = [join(k8s, 'overlays', overlay), join(k8s, overlay)].find(existsSync);
+	if (path !== undefined) {
+		it('is the same as kubectl renders it', async () => {
+			expect(parseManifests(await server.kubectlOk(['kustomize', path]))).toEqual(manifests);
+		});
+	}
 
 	it('makes pods that Pod Security "restricted" lets in', async () => {
 		// A pod is refused whose account is not there, and what is only tried makes none.

@@ -1,6 +1,6 @@
 // `pnpm image`: builds the images of the sidecar and of the example app into dist-images/, for `podman load -i`, `docker load -i` or
 // `ctr images import`. The base is made on this machine, with no registry; BASE=docker.io/library/node:24-bookworm-slim@sha256:…
-// names another one, BUILD_BASE and NODE are explained in the Containerfile. It needs buildah and podman (Debian packages).
+// names another one; BUILD_BASE and BASE_NODE are BUILD_BASE and NODE of the Containerfile. It needs buildah and podman (Debian packages).
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,7 +17,8 @@ if (missing.length > 0)
 ensureInstalled();
 
 const engine = createEngine(join(cache, 'containers'));
-const { BASE, BUILD_BASE = BASE, NODE } = process.env;
+// Not NODE: npm and pnpm set that to their own for every script.
+const { BASE, BUILD_BASE = BASE, BASE_NODE } = process.env;
 const isLocal = BASE === undefined || BASE === '';
 const { base, buildBase } = isLocal ? localBases(engine) : { base: BASE, buildBase: BUILD_BASE };
 
@@ -30,7 +31,7 @@ const buildArguments = {
 	VERSION: version,
 	REVISION: git(['rev-parse', 'HEAD']) || 'unknown',
 	CREATED: new Date(committedAt * 1000).toISOString(),
-	...(NODE && { NODE }),
+	...(BASE_NODE && { NODE: BASE_NODE }),
 };
 
 /** With a local base the build stage reaches no registry of packages either: it is given the store of this machine. */

@@ -4,8 +4,6 @@ import { fileURLToPath } from 'node:url';
 
 import { markdownTable, readReport, showDocsTable } from './docs-section.js';
 
-const HEADINGS = ['pod', 'seconds', 'event'];
-
 /** Prints the table; with `writesDocs` puts it into the page too. Ends the process if there is no report. */
 export function showKubeletTable(writesDocs) {
 	const stories = readReport('kubelet.json', 'pnpm test:kubelet');
@@ -14,10 +12,11 @@ export function showKubeletTable(writesDocs) {
 }
 
 function eventsTable(stories) {
-	const rows = stories.flatMap(({ title, events }) =>
-		events.map(({ afterMs, what }, index) => [index === 0 ? title : '', (afterMs / 1000).toFixed(2), what]),
-	);
-	return markdownTable(HEADINGS, rows);
+	const rows = stories.flatMap(({ title, events }) => [
+		[`**${title}**`, ''],
+		...events.map(({ afterMs, what }) => [what, (afterMs / 1000).toFixed(2)]),
+	]);
+	return markdownTable(['', 'seconds'], rows);
 }
 
 function lookupsTable(stories) {

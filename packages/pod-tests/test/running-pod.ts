@@ -49,7 +49,11 @@ export class RunningPod {
 		const running = new RunningPod(machine, options);
 		running.note('the pod is placed', Date.now());
 		await machine.kubelet.place(pod);
-		await running.appSays('first lookup');
+		await running.#wait(`the first lookup in ${name}`, () => {
+			const early = running.record.containers.find(({ kind }) => kind === 'exit');
+			if (early !== undefined) throw new Error(`${early.container} of ${name} ended, exit code ${early.exitCode}`);
+			return running.record.app.some(({ event }) => event === 'first lookup');
+		});
 		return running;
 	}
 
@@ -141,7 +145,11 @@ export class RunningPod {
 		try {
 			return await waitFor(what, probe, WAIT_MS);
 		} catch (error) {
-			const known = JSON.stringify({ record: this.record, status: (await this.pod())?.status }, null, 1);
+			const { containers, sidecar } = this.record;
+			const app = this.record.app.filter(({ event }) => event !== 'tally');
+			const { status } = (await this.pod()) ?? {};
+			const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+			const known = JSON.stringify({ phase: status?.phase, statuses, containers, app, sidecar }, null, 1);
 			throw new Error(`${(error as Error).message}; of the pod is known: ${known}`, { cause: error });
 		}
 	}

@@ -18,8 +18,7 @@ beforeAll(async () => {
 		{ archive: sidecar, name: 'spock-sidecar:0.1.0' },
 		{ archive: app, name: 'spock-example-app:0.1.0' },
 	]);
-	const [Address, port] = ADDRESS.split(':');
-	await machine.consul.put('/v1/agent/service/register', { Name: SERVICE, Address, Port: Number(port) });
+	await register();
 });
 
 describe('a pod with a native sidecar', () => {
@@ -103,6 +102,28 @@ describe('a pod with a native sidecar', () => {
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 	});
 
+	it('does not start the app before the registry has answered', async () => {
+		await machine.consul.kill();
+		const pod = await RunningPod.place(machine, native, {
+			title: 'start while Consul is away',
+			name: 'early',
+			manner: 'leaves',
+			leavesAfterMs: 0,
+		});
+		await pod.startupProbesFail(3);
+		expect(pod.record.containers).toMatchObject([{ container: 'sidecar', kind: 'start' }]);
+		const awayUntilMs = Date.now();
+		await machine.consul.restart();
+		await register();
+		pod.note('Consul is there', Date.now());
+		await pod.firstLookup();
+		expect((await pod.container('app', 'start')).atMs).toBeGreaterThan(awayUntilMs);
+		await pod.remove();
+		expect((await pod.container('app', 'exit')).exitCode).toBe(0);
+		expect((await pod.container('sidecar', 'exit')).exitCode).toBe(0);
+		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
+	});
+
 	it('is done when the app of a Job is', async () => {
 		const pod = await RunningPod.start(machine, native, {
 			title: 'a pod of a Job',
@@ -142,6 +163,11 @@ describe('a pod with two ordinary containers', () => {
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 	});
 });
+
+async function register(): Promise<void> {
+	const [Address, port] = ADDRESS.split(':');
+	await machine.consul.put('/v1/agent/service/register', { Name: SERVICE, Address, Port: Number(port) });
+}
 
 /** Until the app has live answers. */
 async function waitForLive(pod: RunningPod): Promise<void> {

@@ -43,18 +43,45 @@ export class RunningPod {
 		manifests: readonly Manifest[],
 		options: RunningPodOptions,
 	): Promise<RunningPod> {
+		const running = await RunningPod.place(machine, manifests, options);
+		await running.firstLookup();
+		return running;
+	}
+
+	/** Has the kubelet take it. */
+	static async place(
+		machine: PodMachine,
+		manifests: readonly Manifest[],
+		options: RunningPodOptions,
+	): Promise<RunningPod> {
 		const { name, manner, leavesAfterMs, isJob = false } = options;
 		const app = { service: SERVICE, manner, leavesAfterMs };
 		const pod = staticPod(workloadTemplate(manifests), { name, app, appPlace: machine.appPlace, isJob });
 		const running = new RunningPod(machine, options);
 		running.note('the pod is placed', Date.now());
 		await machine.kubelet.place(pod);
-		await running.#wait(`the first lookup in ${name}`, () => {
-			const early = running.record.containers.find(({ kind }) => kind === 'exit');
-			if (early !== undefined) throw new Error(`${early.container} of ${name} ended, exit code ${early.exitCode}`);
-			return running.record.app.some(({ event }) => event === 'first lookup');
-		});
 		return running;
+	}
+
+	/** Waits for the app's first answer. Rejects at once when a container has ended before. */
+	firstLookup(): Promise<LookupAppLine> {
+		const { name } = this.#options;
+		return this.#wait(`the first lookup in ${name}`, () => {
+			const early = this.record.containers.find(({ kind }) => kind === 'exit');
+			if (early !== undefined) throw new Error(`${early.container} of ${name} ended, exit code ${early.exitCode}`);
+			return this.record.app.find(({ event }) => event === 'first lookup');
+		});
+	}
+
+	/** Waits until the kubelet has found the sidecar not started so many times. */
+	async startupProbesFail(times: number): Promise<void> {
+		const { name } = this.#options;
+		const failed = (line: string): boolean =>
+			line.includes('Probe failed') && line.includes('probeType="Startup"') && line.includes(`/${name}-`);
+		await this.#wait(
+			`startup probes of ${name} to fail`,
+			() => this.#machine.kubelet.log().split('\n').filter(failed).length >= times,
+		);
 	}
 
 	/** Has it end. */
@@ -168,7 +195,7 @@ const APP_EVENTS: Readonly<Record<LookupAppLine['event'], string>> = {
 };
 
 const SIDECAR_EVENTS: Readonly<Record<string, string>> = {
-	serving: 'serves',
+	serving: 'listens',
 	'SIGTERM: ending': 'gets SIGTERM',
 	stopping: 'stops',
 };

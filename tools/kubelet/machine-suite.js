@@ -1,7 +1,6 @@
 // A suite on a machine of its own, with what it needs of Kubernetes and with the manifests of k8s/ as kustomize renders them.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ensureManifestTools } from '../kubernetes/manifest-tools.js';
@@ -22,18 +21,15 @@ export function runOnMachine(project, args, variables = {}) {
 			fail(`${program} is missing: install ${debianPackage}`, 2);
 	}
 	const kubernetes = lastLine('bash', [join(root, 'tools/kubelet/build.sh')]);
-	const rendered = mkdtempSync(join(tmpdir(), 'spock-rendered-'));
-	try {
-		const tools = ensureManifestTools([]);
-		for (const { name, path } of renderings(join(root, 'k8s'))) {
-			writeFileSync(join(rendered, `${name.replace('.yaml', '')}.yaml`), render(path, tools));
-		}
-		mkdirSync(join(root, 'reports'), { recursive: true });
-		const within = [join(root, 'tools/kubelet/machine.sh')];
-		return runSuite(project, args, { ...variables, SPOCK_KUBERNETES: kubernetes, SPOCK_RENDERED: rendered }, within);
-	} finally {
-		rmSync(rendered, { recursive: true, force: true });
+	const rendered = join(root, 'reports/rendered');
+	rmSync(rendered, { recursive: true, force: true });
+	mkdirSync(rendered, { recursive: true });
+	const tools = ensureManifestTools([]);
+	for (const { name, path } of renderings(join(root, 'k8s'))) {
+		writeFileSync(join(rendered, `${name.replace('.yaml', '')}.yaml`), render(path, tools));
 	}
+	const within = [join(root, 'tools/kubelet/machine.sh')];
+	return runSuite(project, args, { ...variables, SPOCK_KUBERNETES: kubernetes, SPOCK_RENDERED: rendered }, within);
 }
 
 /** What a command prints last; the rest of what it says is shown while it runs. */

@@ -14,18 +14,23 @@ if [ "${1:-}" != --inside ]; then
 	# Groups of processes are the kernel's own and belong to no namespace: what is left of them is taken away here, at the end
 	# of the machine and of all processes in it. A group may be gone only a moment after its last process.
 	tidy() {
-		local place attempt
+		local attempt place
 		for attempt in {1..50}; do
-			for place in /sys/fs/cgroup"$cgroup" /sys/fs/cgroup/*"$cgroup"; do
+			for place in /sys/fs/cgroup"$1" /sys/fs/cgroup/*"$1"; do
 				[ ! -d "$place" ] || find "$place" -depth -type d -exec rmdir {} + 2>/dev/null || true
 			done
-			compgen -G "/sys/fs/cgroup$cgroup" >/dev/null || compgen -G "/sys/fs/cgroup/*$cgroup" >/dev/null || return 0
+			compgen -G "/sys/fs/cgroup$1" >/dev/null || compgen -G "/sys/fs/cgroup/*$1" >/dev/null || return 0
 			sleep 0.1
 		done
-		echo "machine.sh: groups of processes are left over: /sys/fs/cgroup/*$cgroup" >&2
+		echo "machine.sh: groups of processes are left over: /sys/fs/cgroup/*$1" >&2
 		return 1
 	}
-	trap tidy EXIT
+	# Of a machine whose shell was killed by SIGKILL, if its processes have ended since.
+	for place in /sys/fs/cgroup/spock-machine-* /sys/fs/cgroup/*/spock-machine-*; do
+		[ -d "$place" ] && [ ! -d "/proc/${place##*-}" ] && [ -z "$(find "$place" -name cgroup.procs -exec cat {} +)" ] || continue
+		tidy "/${place##*/}"
+	done
+	trap 'tidy "$cgroup"' EXIT
 	# One in each hierarchy (version 1), or the only one (version 2). A new one of version 1 may use no processor until it is told which.
 	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 		mkdir "/sys/fs/cgroup$cgroup"
@@ -39,7 +44,11 @@ if [ "${1:-}" != --inside ]; then
 		done
 	fi
 	export SPOCK_MACHINE_CGROUP=$cgroup SPOCK_MACHINE_ADDRESS=$address
-	unshare --net --mount --pid --uts --ipc --fork --kill-child --mount-proc --propagation private "${BASH_SOURCE[0]}" --inside "$@"
+	unshare --net --mount --pid --uts --ipc --fork --kill-child --mount-proc --propagation private "${BASH_SOURCE[0]}" --inside "$@" &
+	machine=$!
+	# All at once: process 1 of the machine dies with unshare, and with it every other one in there.
+	trap 'kill -KILL $machine' TERM INT HUP
+	wait $machine
 	exit
 fi
 shift
@@ -63,6 +72,4 @@ mount --make-rshared /
 
 # As a child: this shell is process 1 in here, and takes in what containers leave behind.
 "$@" &
-child=$!
-trap 'kill -TERM $child' TERM INT
-wait $child
+wait $!

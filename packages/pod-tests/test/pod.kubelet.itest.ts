@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { PodMachine } from '../src/machine/pod-machine.ts';
 import { readRendered, renderedDirectory } from '../src/manifests.ts';
@@ -20,6 +20,7 @@ beforeAll(async () => {
 	]);
 	await register();
 });
+afterAll(() => machine?.[Symbol.asyncDispose]());
 
 describe('a pod with a native sidecar', () => {
 	it('starts the app when the sidecar can answer it, and ends the sidecar when the app has left', async () => {

@@ -34,20 +34,25 @@ export interface PodRecord {
 	readonly sidecar: string[];
 }
 
-/** The machine of tools/kubelet/machine.sh as a node: containerd, a kubelet, a Consul agent at the node's address. */
-export class PodMachine {
+/**
+ * The machine of tools/kubelet/machine.sh as a node: containerd, a kubelet, a Consul agent at the node's address. Disposing it ends
+ * what leaves something outside; the rest ends with the machine.
+ */
+export class PodMachine implements AsyncDisposable {
 	readonly kubelet: Kubelet;
 	readonly consul: RealConsul;
 	/** Where the app of the pods is. */
 	readonly appPlace: AppPlace = APP;
 	readonly #records = new Map<string, PodRecord>();
+	readonly #logs: ContainerLogs;
 
 	private constructor(kubelet: Kubelet, consul: RealConsul) {
 		this.kubelet = kubelet;
 		this.consul = consul;
+		this.#logs = new ContainerLogs(({ pod, container, text }) => this.#note(pod, container, text));
 	}
 
-	/** Starts everything; it ends with the machine. Throws outside of such a machine: there it would change the real one. */
+	/** Starts everything. Throws outside of such a machine: there it would change the real one. */
 	static async start(env: Environment, images: readonly ImageArchive[]): Promise<PodMachine> {
 		const { SPOCK_MACHINE_ADDRESS: address, SPOCK_MACHINE_CGROUP: cgroup } = env;
 		if (!address || !cgroup) throw new Error('run this by `pnpm test:kubelet`: it needs a machine of its own');
@@ -60,10 +65,13 @@ export class PodMachine {
 		]);
 		for (const { archive, name } of [await pauseImage(tools), ...images]) await containerd.importImage(archive, name);
 		const machine = new PodMachine(await Kubelet.start(tools, { address, cgroup }), consul);
-		// They read until the machine ends.
 		new ContainerEvents(tools, containerd, (event) => machine.record(event.pod).containers.push(event));
-		new ContainerLogs(({ pod, container, text }) => machine.#note(pod, container, text));
 		return machine;
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#logs[Symbol.dispose]();
+		await this.consul[Symbol.asyncDispose]();
 	}
 
 	/** What has happened in a pod of this name. */

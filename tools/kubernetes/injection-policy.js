@@ -92,7 +92,11 @@ spec:
       expression: >-
         has(object.spec.securityContext) && has(object.spec.securityContext.fsGroup)
         ? object.spec.securityContext.fsGroup : ${spec.securityContext.fsGroup}
-  mutations:
+${mutations({ container, volume, mount, label: metadata.labels['spock-sidecar'] })}`;
+}
+
+function mutations({ container, volume, mount, label }) {
+	return `  mutations:
     # A list such as capabilities.drop cannot be applied, only patched: so the container comes by a patch, and before all others.
     - patchType: JSONPatch
       jsonPatch:
@@ -107,7 +111,7 @@ spec:
       applyConfiguration:
         expression: |
           Object{
-            metadata: Object.metadata{labels: {"spock-sidecar": "${metadata.labels['spock-sidecar']}"}},
+            metadata: Object.metadata{labels: {"spock-sidecar": "${label}"}},
             spec: Object.spec{
               securityContext: Object.spec.securityContext{fsGroup: variables.group},
               volumes: [${indented(cel(volume, 'Object.spec.volumes', '    '))}],

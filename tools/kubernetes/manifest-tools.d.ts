@@ -1,7 +1,10 @@
 export interface ManifestTools {
 	readonly kustomize: string;
+	readonly kustomizeOldest: string;
 	readonly kubeconform: string;
 	readonly schemas: string;
 }
 
 export function ensureManifestTools(kubernetesVersions: readonly string[]): ManifestTools;
+export function ensureInjector(version: string): { readonly injector: string; readonly openApi: string };
+export function runTool(command: string, args: readonly string[], options?: { readonly input?: string }): string;

@@ -4,16 +4,21 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 
 import { schemasOfApi, schemasOfCustomResource } from './strict-schemas.js';
 
 const KUSTOMIZE = 'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1';
+/** The one in kubectl 1.27, for `kubectl apply -k`. */
+const KUSTOMIZE_OLDEST = 'sigs.k8s.io/kustomize/kustomize/v5@v5.0.1';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
 const PROMETHEUS_OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
 const POD_MONITORS = 'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml';
+/** What server-side apply goes by, which the injector's test does too. */
+const OPEN_API_PODS = 'api/openapi-spec/v3/api__v1_openapi.json';
+const OPEN_API = 'openapi-v3';
 const SWAGGER = 'api/openapi-spec/swagger.json';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -30,12 +35,13 @@ export function runTool(command, args, options = {}) {
 /**
  * Makes them if they are not there: half a minute for each version of Kubernetes, once.
  * @param kubernetesVersions versions such as `1.34.4`
- * @returns the paths of both programs, and where the schemas are, in the form that kubeconform takes
+ * @returns the paths of the programs, and where the schemas are, in the form that kubeconform takes
  */
 export function ensureManifestTools(kubernetesVersions) {
 	for (const version of kubernetesVersions) ensureSchemas(version);
 	return {
 		kustomize: ensureProgram('kustomize', KUSTOMIZE),
+		kustomizeOldest: ensureProgram('kustomize', KUSTOMIZE_OLDEST),
 		kubeconform: ensureProgram('kubeconform', KUBECONFORM),
 		schemas: `${schemaDirectory('{{.NormalizedKubernetesVersion}}')}/{{.ResourceKind}}{{.KindSuffix}}.json`,
 	};
@@ -43,7 +49,7 @@ export function ensureManifestTools(kubernetesVersions) {
 
 /** Another one when the rules change by which they are made, or where they come from. */
 function schemaDirectory(version) {
-	const hash = createHash('sha256').update(PROMETHEUS_OPERATOR);
+	const hash = createHash('sha256').update(PROMETHEUS_OPERATOR).update(OPEN_API_PODS);
 	const rules = hash
 		.update(readFileSync(join(here, 'strict-schemas.js')))
 		.digest('hex')
@@ -53,11 +59,30 @@ function schemaDirectory(version) {
 
 function ensureProgram(name, module) {
 	const path = join(cache, `${name}-${module.split('@v')[1]}`, name);
+	return ensureBuiltAt(path, module, (scratch) => go(['install', module], { GOBIN: scratch, CGO_ENABLED: '0' }));
+}
+
+/**
+ * Makes what applies the injector's policy to pods as an API server does, if it is not there: two minutes, once.
+ * @returns its path, and the directory that it wants, for a version whose schemas are there
+ */
+export function ensureInjector(version) {
+	const source = join(here, 'injector');
+	const hash = createHash('sha256');
+	for (const name of ['go.mod', 'go.sum', 'main.go']) hash.update(readFileSync(join(source, name)));
+	const path = join(cache, `injector-${hash.digest('hex').slice(0, 12)}`, 'injector');
+	ensureBuiltAt(path, 'the code of the API server that applies the policy of the injector', (scratch) =>
+		go(['build', '-buildvcs=false', '-o', join(scratch, 'injector'), '.'], { CGO_ENABLED: '0' }, source),
+	);
+	return { injector: path, openApi: join(schemaDirectory(version), OPEN_API) };
+}
+
+function ensureBuiltAt(path, what, build) {
 	if (!existsSync(path)) {
-		note(`building ${module} (once) …`);
+		note(`building ${what} (once) …`);
 		inScratch((scratch) => {
-			go(['install', module], { GOBIN: scratch, CGO_ENABLED: '0' });
-			moveIntoPlace(join(scratch, name), path);
+			build(scratch);
+			moveIntoPlace(join(scratch, basename(path)), path);
 		});
 	}
 	return path;
@@ -68,10 +93,12 @@ function ensureSchemas(version) {
 	if (existsSync(target)) return;
 	note(`fetching what Kubernetes ${version} says of its API (once) …`);
 	inScratch((scratch) => {
-		const swagger = JSON.parse(readFromModule(`k8s.io/kubernetes@v${version}`, SWAGGER, scratch));
+		const kubernetes = `k8s.io/kubernetes@v${version}`;
+		const swagger = JSON.parse(readFromModule(kubernetes, SWAGGER, scratch));
 		const podMonitors = parse(readFromModule(PROMETHEUS_OPERATOR, POD_MONITORS, scratch));
 		const made = join(scratch, 'schemas');
-		mkdirSync(made);
+		mkdirSync(join(made, OPEN_API), { recursive: true });
+		writeFileSync(join(made, OPEN_API, basename(OPEN_API_PODS)), readFromModule(kubernetes, OPEN_API_PODS, scratch));
 		for (const [name, schema] of [...schemasOfApi(swagger), ...schemasOfCustomResource(podMonitors)]) {
 			writeFileSync(join(made, `${name}.json`), JSON.stringify(schema));
 		}

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,8 @@ import { KUBERNETES_VERSIONS, render, renderings } from './render-manifests.js';
 
 const tools = ensureManifestTools(KUBERNETES_VERSIONS);
 const directory = fileURLToPath(new URL('../../k8s', import.meta.url));
-const rendered = new Map(renderings(directory).map(({ name, path }) => [name, render(path, tools)]));
+const all = renderings(directory);
+const rendered = new Map(all.map(({ name, path }) => [name, render(path, tools)]));
 
 function manifestsOf(name: string): Manifest[] {
 	const documents = parseAllDocuments(rendered.get(name) ?? '');
@@ -45,10 +46,21 @@ const overlays = [...rendered.keys()].filter((name) => name !== 'injector' && na
 const withConsul = overlays.filter((name) => name !== 'base');
 
 describe('the overlays', () => {
-	it('are those that the documentation tells apart', () => {
-		expect(overlays.sort()).toEqual(
-			['base', 'consul-agent-on-node', 'consul-servers-tls-acl', 'monitored', 'without-native-sidecars'].sort(),
-		);
+	it.each(['k8s/README.md', 'docs/OPERATIONS.md'])('are those that %s tells apart', (page) => {
+		const text = readFileSync(`${directory}/../${page}`, 'utf8');
+		const named = [...text.matchAll(/overlays\/([a-z-]+)/g)].map(([, name]) => name);
+		expect([...new Set(named)].sort()).toEqual([...withConsul].sort());
+	});
+
+	it('and the components are those that k8s/README.md tells apart', () => {
+		const text = readFileSync(`${directory}/README.md`, 'utf8');
+		const named = [...text.matchAll(/components\/([a-z-]+)/g)].map(([, name]) => name);
+		expect([...new Set(named)].sort()).toEqual(readdirSync(`${directory}/components`).sort());
+	});
+
+	it('come out the same from the kustomize in old versions of kubectl', () => {
+		const old = { ...tools, kustomize: tools.kustomizeOldest };
+		for (const { name, path } of all) expect(render(path, old), name).toBe(rendered.get(name));
 	});
 
 	it.each(overlays)('%s keeps every rule of a pod', (name) => {

@@ -52,6 +52,7 @@ describe('the rules of a pod', () => {
 		['no start-up probe', 'command: ["sidecar", "health"]', 'command: ["true"]', 0, 'waits for `sidecar health`'],
 		['another admin port', '0.0.0.0:9464', '0.0.0.0:9465', 0, 'that of SPOCK_ADMIN'],
 		['an admin port on loopback', '0.0.0.0:9464', '127.0.0.1:9464', 0, 'the kubelet reaches'],
+		['an admin port for this machine alone', 'SPOCK_ADMIN_ANY', 'SPOCK_LISTEN_ANY', 0, 'the kubelet may reach'],
 		['a short grace', 'PeriodSeconds: 35', 'PeriodSeconds: 29', 0, 'the grace period'],
 		['a long drain', '"25000"', '"31000"', 0, 'the grace period'],
 		[

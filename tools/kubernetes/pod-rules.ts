@@ -5,6 +5,8 @@ const SOCKET_DIRECTORY = '/uds';
 /** What the process takes at most beside unread output; at rest it is 72 MB. */
 const MEMORY_BYTES = 128 * 2 ** 20;
 const GRACE_SECONDS_DEFAULT = 30;
+/** Leave to serve the admin port to other machines. Older sidecars serve it without, and do not know it. */
+const ADMIN_ANY = 'SPOCK_ADMIN_ANY';
 /** Variables that the sidecar knows beside those of its table of settings. */
 const CONSUL_VARIABLES = ['CONSUL_CACERT', 'CONSUL_CAPATH', 'CONSUL_CLIENT_CERT', 'CONSUL_CLIENT_KEY'].concat([
 	'CONSUL_TLS_SERVER_NAME',
@@ -107,6 +109,7 @@ function probeRules(sidecar: Container): string[] {
 			livenessProbe?.httpGet?.path === '/livez' && livenessProbe.httpGet.port === 'admin',
 		'readiness asks /readyz': readinessProbe?.httpGet?.path === '/readyz' && readinessProbe.httpGet.port === 'admin',
 		'the port admin is that of SPOCK_ADMIN': admin !== undefined && String(admin.containerPort) === port,
+		'the kubelet may reach the admin port': variable(sidecar, ADMIN_ANY) === 'true',
 		'the kubelet reaches the admin port': host !== undefined && !/^(127\.|localhost$|\[?::1)/.test(host) && host !== '',
 	});
 }
@@ -142,7 +145,7 @@ function tokenRules({ spec }: Pod, sidecar: Container, { isAppOurs }: PodExpecta
 }
 
 function environmentRules(sidecar: Container): string[] {
-	const known = new Set([...settings.map(({ env }) => env), ...CONSUL_VARIABLES]);
+	const known = new Set([...settings.map(({ env }) => env), ...CONSUL_VARIABLES, ADMIN_ANY]);
 	const env = sidecar.env ?? [];
 	const used = (name: string): boolean => env.some(({ value }) => value?.includes(`$(${name})`) === true);
 	return env.flatMap(({ name, value }, index) => {

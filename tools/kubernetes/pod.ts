@@ -19,6 +19,7 @@ export interface Probe {
 export interface EnvironmentVariable {
 	readonly name: string;
 	readonly value?: string;
+	readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } };
 }
 
 export interface VolumeMount {

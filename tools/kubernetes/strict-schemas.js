@@ -62,7 +62,7 @@ function schemaName(group, version, kind) {
 /** Schemas by name for every kind of a `swagger.json`, each with all that it refers to, except the lists. */
 export function schemasOfApi(swagger) {
 	const references = new Map();
-	const definitions = mapValues(swagger.definitions, (definition) => definition);
+	const definitions = {};
 	for (const [name, definition] of Object.entries(swagger.definitions)) {
 		const found = new Set();
 		definitions[name] = STRING_OR_NUMBER[name] ?? strict(definition, (reference) => found.add(reference));

@@ -7,13 +7,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 
 import { ensureManifestTools } from './manifest-tools.js';
-import { appOf, type Manifest, type Pod, sidecarOf } from './pod.ts';
+import { appOf, type Manifest, type Pod, sidecarOf, variable } from './pod.ts';
 import { brokenRules } from './pod-rules.ts';
 import { KUBERNETES_VERSIONS, problemsOf, render } from './render-manifests.js';
 
 const tools = ensureManifestTools(KUBERNETES_VERSIONS);
 const scratch = mkdtempSync(join(tmpdir(), 'spock-workloads-'));
-const text = render(fileURLToPath(new URL('fixtures/workloads', import.meta.url)), tools);
+const fixture = fileURLToPath(new URL('fixtures/workloads', import.meta.url));
+const text = render(fixture, tools);
 const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 
 function podOf(name: string): Pod {
@@ -29,6 +30,10 @@ describe('the components, over workloads of somebody else', () => {
 		const file = join(scratch, 'workloads.yaml');
 		writeFileSync(file, text);
 		expect(problemsOf(file, KUBERNETES_VERSIONS[2], tools)).toEqual([]);
+	});
+
+	it('do the same with the kustomize in old versions of kubectl', () => {
+		expect(render(fixture, { ...tools, kustomize: tools.kustomizeOldest })).toBe(text);
 	});
 
 	it.each(['ledger', 'report'])('give %s a sidecar that keeps the rules', (name) => {
@@ -61,6 +66,13 @@ describe('the components, over workloads of somebody else', () => {
 			spec: { containers: [{ name: 'cache', image: 'cache:1.0.0' }] },
 		});
 		expect(sidecarOf(podOf('cache'))).toBeUndefined();
+	});
+
+	it('let image and settings be changed from outside', () => {
+		const sidecar = sidecarOf(podOf('ledger'));
+		expect(sidecar?.image).toBe('registry.example/spock-sidecar:9.9.9');
+		expect(sidecar && variable(sidecar, 'SPOCK_LOG_LEVEL')).toBe('debug');
+		expect(sidecar && variable(sidecar, 'CONSUL_TLS_SERVER_NAME')).toBe('server.dc2.consul');
 	});
 
 	it('say how annotations are scraped', () => {

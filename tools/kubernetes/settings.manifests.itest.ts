@@ -1,0 +1,68 @@
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+
+import { consulOptionsOf } from '../../packages/sidecar/src/cli/consul-options.ts';
+import { resolveSettings } from '../../packages/sidecar/src/cli/resolve-settings.ts';
+import { ensureManifestTools } from './manifest-tools.js';
+import { type Manifest, type Pod, sidecarOf } from './pod.ts';
+import { KUBERNETES_VERSIONS, render } from './render-manifests.js';
+
+const tools = ensureManifestTools(KUBERNETES_VERSIONS);
+
+/** What a cluster fills in. */
+const FIELDS: Readonly<Record<string, string>> = {
+	'status.hostIP': '192.0.2.1',
+	'status.podIP': '198.51.100.7',
+	'metadata.name': 'barista-app-1',
+	'metadata.namespace': 'cafe',
+	'metadata.uid': 'a-b-c',
+};
+
+/** The environment of the sidecar's process, as the kubelet makes it. */
+function environmentOf(overlay: string): Record<string, string> {
+	const path = fileURLToPath(new URL(`../../k8s/overlays/${overlay}`, import.meta.url));
+	const documents = parseAllDocuments(render(path, tools)).map((document) => document.toJS() as Manifest);
+	const pod = documents.find(({ kind }) => kind === 'Deployment')?.spec.template as Pod;
+	const made: Record<string, string> = {};
+	for (const { name, value, valueFrom } of sidecarOf(pod)?.env ?? []) {
+		const given = value ?? FIELDS[valueFrom?.fieldRef?.fieldPath ?? ''] ?? '';
+		// What is not known stays as it stands there: https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/
+		made[name] = given.replace(/\$\((\w+)\)/g, (whole, reference) => made[reference] ?? whole);
+	}
+	return made;
+}
+
+function read(overlay: string) {
+	const env = environmentOf(overlay);
+	const settings = resolveSettings({ flags: {}, env });
+	const setting = (name: string): unknown => settings.get(name)?.value;
+	return { consul: consulOptionsOf(settings, env), setting };
+}
+
+describe('what the sidecar reads of an overlay', () => {
+	it.each(['consul-agent-on-node', 'monitored', 'without-native-sidecars'])('%s: the agent of its node', (overlay) => {
+		const { consul, setting } = read(overlay);
+		expect(consul).toEqual({ addresses: ['http://192.0.2.1:8500'] });
+		expect(setting('advertise')).toBe('198.51.100.7');
+		expect(setting('owner')).toBe('a-b-c');
+		expect(setting('admin')).toBe('0.0.0.0:9464');
+		expect(setting('drainTimeoutMs')).toBe(25_000);
+		expect(setting('outputTotalBytesMax')).toBe(64 * 2 ** 20);
+		expect(setting('stateDir')).toBe(overlay === 'monitored' ? '/var/lib/spock/state' : undefined);
+	});
+
+	it('consul-servers-tls-acl: three servers, TLS, and a login', () => {
+		const server = (index: number) => `https://consul-server-${index}.consul-server.consul.svc:8501`;
+		expect(read('consul-servers-tls-acl').consul).toEqual({
+			addresses: [server(0), server(1), server(2)],
+			tls: { caFile: '/etc/consul/ca/tls.crt', serverName: 'server.dc1.consul' },
+			login: {
+				method: 'spock',
+				tokenFile: '/var/run/secrets/consul-login/token',
+				meta: { pod: 'cafe/barista-app-1' },
+			},
+		});
+	});
+});

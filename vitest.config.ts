@@ -31,7 +31,7 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.{consul,cluster,faults,soak,hostile,go,shell}.itest.ts', '**/node_modules/**'],
+					exclude: ['**/*.{consul,cluster,faults,soak,hostile,pod,go,shell}.itest.ts', '**/node_modules/**'],
 				},
 			},
 			{
@@ -79,6 +79,17 @@ export default defineConfig({
 					fileParallelism: false,
 					testTimeout: 180_000,
 					hookTimeout: 180_000,
+				},
+			},
+			// The pod with its real images, played by podman: `pnpm test:pod`.
+			{
+				extends: true,
+				test: {
+					name: 'pod',
+					include: ['packages/*/{src,test}/**/*.pod.itest.ts'],
+					fileParallelism: false,
+					testTimeout: 120_000,
+					hookTimeout: 120_000,
 				},
 			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.

@@ -1,10 +1,12 @@
 // The pod of k8s/ with its real images, played by podman: run it by `pnpm test:pod`.
 import { mkdir, writeFile } from 'node:fs/promises';
 
-import { findConsul, type RealConsul, startConsul, waitFor } from '@spock/testkit';
+import { type RealConsul, waitFor } from '@spock/testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { startBaristaConsul } from './barista-consul.ts';
 import { type PlayablePodOptions, POD_GROUP, playablePod } from './playable-pod.ts';
+import { kernelStatus, podEngine } from './podman.ts';
 import { type AppLine, PodmanPod } from './podman-pod.ts';
 
 /** What the app does after SIGTERM: a sidecar that left at its own SIGTERM would be missed. */
@@ -22,17 +24,7 @@ const events: { readonly at: number; readonly event: string }[] = [];
 let consul: RealConsul;
 
 beforeAll(async () => {
-	consul = await startConsul({ binary: findConsul(process.env) });
-	const check = { Status: 'passing', TTL: '1h' };
-	for (const id of ['barista-1', 'barista-2']) {
-		await consul.put('/v1/agent/service/register', {
-			ID: id,
-			Name: 'barista',
-			Address: '127.0.0.1',
-			Port: 8765,
-			Check: check,
-		});
-	}
+	consul = await startBaristaConsul();
 });
 
 afterAll(async () => {
@@ -46,11 +38,11 @@ async function play(
 	name: string,
 	change: Partial<Pick<PlayablePodOptions, 'appEnv' | 'sidecarEnv'>> = {},
 ): Promise<PodmanPod> {
-	const { SPOCK_POD_SIDECAR_IMAGE = '', SPOCK_POD_APP_IMAGE = '' } = process.env;
+	const { sidecar, app } = podEngine().images;
 	const manifest = playablePod({
 		name,
-		sidecarImage: SPOCK_POD_SIDECAR_IMAGE,
-		appImage: SPOCK_POD_APP_IMAGE,
+		sidecarImage: sidecar.name,
+		appImage: app.name,
 		sidecarEnv: {
 			CONSUL_HTTP_ADDR: consul.url,
 			HOST_IP: '127.0.0.1',
@@ -88,7 +80,7 @@ it('both run as users of their own, with no right but to their socket', async ()
 		['sidecar', 10001],
 		['app', 10002],
 	] as const) {
-		const status = await pod.kernelStatus(container);
+		const status = await kernelStatus((await pod.state(container)).pid);
 		expect(status['Uid']?.split('\t')).toEqual(Array(4).fill(String(user)));
 		expect(status['Groups']?.split(' ')).toContain(String(POD_GROUP));
 		expect(status).toMatchObject({

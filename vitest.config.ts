@@ -32,7 +32,7 @@ export default defineConfig({
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
 					exclude: [
-						'**/*.{consul,cluster,faults,soak,hostile,manifests,kubelet,apiserver,go,shell}.itest.ts',
+						'**/*.{consul,cluster,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell}.itest.ts',
 						'**/node_modules/**',
 					],
 				},
@@ -97,6 +97,17 @@ export default defineConfig({
 			})),
 			// The manifests of k8s/ as kustomize renders them: `pnpm manifests`.
 			{ extends: true, test: { name: 'manifests', include: ['tools/kubernetes/**/*.manifests.itest.ts'] } },
+			// The pod with its real images, played by podman: `pnpm test:pod`.
+			{
+				extends: true,
+				test: {
+					name: 'pod',
+					include: ['packages/*/{src,test}/**/*.pod.itest.ts'],
+					fileParallelism: false,
+					testTimeout: 120_000,
+					hookTimeout: 120_000,
+				},
+			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
 			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },

@@ -28,6 +28,23 @@ if (out === undefined) {
 const REQUIRE =
 	"import { createRequire as createRequireOfBundle } from 'node:module';const require = createRequireOfBundle(import.meta.url);";
 
+/**
+ * Node's modules by `require`, also where the source has an import: an import asks a module for each of its exports, and
+ * `node:http` loads a whole WebSocket client for one of them, which costs 4 MB of memory.
+ */
+const builtinsByRequire = {
+	name: 'builtins-by-require',
+	setup({ onResolve, onLoad }) {
+		onResolve({ filter: /^node:https?$/ }, ({ path, kind }) =>
+			kind === 'import-statement' ? { path, namespace: 'builtin' } : { path, external: true },
+		);
+		onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
+			contents: `module.exports = require('${path}')`,
+			loader: 'js',
+		}));
+	},
+};
+
 /** The licences of the packages that are in the bundle, under `licenses/`. */
 function copyLicences(inputs, target) {
 	const packages = new Set(
@@ -64,6 +81,7 @@ async function program({ name, entry, home, chunks, executable, stub, flags }) {
 		legalComments: 'none',
 		metafile: true,
 		banner: { js: REQUIRE },
+		plugins: [builtinsByRequire],
 		logLevel: 'warning',
 		logLimit: 5,
 	});
@@ -97,7 +115,8 @@ await program({
 	chunks: 'dist/cli',
 	executable: 'bin/sidecar.js',
 	stub: 'packages/sidecar/bin/sidecar.js',
-	flags: [],
+	// A young generation of 1 MB: 1.5 MB less at rest and 5 MB less under load, for no CPU that could be measured.
+	flags: ['--max-semi-space-size=1'],
 });
 await program({
 	name: 'app',

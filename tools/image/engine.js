@@ -28,6 +28,8 @@ default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+# Its locks in memory are shared by all storages of the machine.
+lock_type = "file"
 `;
 
 /** An engine whose images and containers are below `directory`. */
@@ -46,8 +48,10 @@ export function engine(directory) {
 	mkdirSync(env.TMPDIR, { recursive: true });
 	const places = ['--root', join(directory, 'storage'), '--runroot', join(directory, 'run')];
 
+	const podmanPlaces = [...places, '--tmpdir', join(directory, 'libpod')];
+
 	/** What the command has printed; ends the process with its output when it fails, unless `mayFail`. */
-	function run(program, args, { quiet = true, mayFail = false } = {}) {
+	function run(program, places, args, { quiet = true, mayFail = false } = {}) {
 		const result = spawnSync(program, [...places, ...args], {
 			env,
 			encoding: 'utf8',
@@ -62,8 +66,8 @@ export function engine(directory) {
 	}
 	return {
 		env,
-		places,
-		buildah: (args, options) => run('buildah', args, options),
-		podman: (args, options) => run('podman', args, options),
+		podmanPlaces,
+		buildah: (args, options) => run('buildah', places, args, options),
+		podman: (args, options) => run('podman', podmanPlaces, args, options),
 	};
 }

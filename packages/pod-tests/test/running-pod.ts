@@ -121,9 +121,9 @@ export class RunningPod {
 	async sidecarLogs(message: string, others = 0): Promise<number> {
 		const line = await this.#wait(
 			`the sidecar to log "${message}"`,
-			() => this.record.sidecar.filter((one) => (JSON.parse(one) as { readonly msg: string }).msg === message)[others],
+			() => this.#sidecarLines().filter(({ msg }) => msg === message)[others],
 		);
-		return Date.parse((JSON.parse(line) as { readonly time: string }).time);
+		return Date.parse(line.time);
 	}
 
 	/** Waits until the kubelet says so of the pod. */
@@ -141,15 +141,14 @@ export class RunningPod {
 
 	/** Writes down what happened. */
 	tell(): PodStory {
-		const { containers, app, sidecar } = this.record;
+		const { containers, app } = this.record;
 		for (const { atMs, container, kind, exitCode } of containers) {
 			this.note(`${container}: ${kind === 'start' ? 'started' : `ended, exit code ${exitCode}`}`, atMs);
 		}
 		for (const { atMs, event } of app) {
 			if (event !== 'tally' && event !== 'started') this.note(`app: ${APP_EVENTS[event]}`, atMs);
 		}
-		for (const line of sidecar) {
-			const { time, msg } = JSON.parse(line) as { readonly time: string; readonly msg: string };
+		for (const { time, msg } of this.#sidecarLines()) {
 			const what = SIDECAR_EVENTS[msg];
 			if (what !== undefined) this.note(`sidecar: ${what}`, Date.parse(time));
 		}
@@ -165,6 +164,13 @@ export class RunningPod {
 		};
 		reportStory(story);
 		return story;
+	}
+
+	/** The sidecar's own, without what others may say in its container: Node, or the runtime when it cannot start it. */
+	#sidecarLines(): { readonly time: string; readonly msg: string }[] {
+		return this.record.sidecar
+			.filter((line) => line.startsWith('{'))
+			.map((line) => JSON.parse(line) as { readonly time: string; readonly msg: string });
 	}
 
 	/** With what the kubelet knows of the pod where it is in vain. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import type { ContainerEvent } from '../src/machine/container-events.ts';
 import { PodMachine } from '../src/machine/pod-machine.ts';
 import { readRendered, renderedDirectory } from '../src/manifests.ts';
 import { ADDRESS, RunningPod, SERVICE } from './running-pod.ts';
@@ -43,11 +44,8 @@ describe('a pod with a native sidecar', () => {
 		);
 
 		await pod.remove();
-		const appExit = await pod.container('app', 'exit');
-		const sidecarExit = await pod.container('sidecar', 'exit');
-		expect([appExit.exitCode, sidecarExit.exitCode]).toEqual([0, 0]);
+		const appExit = await expectEnds(pod);
 		expect(await pod.sidecarLogs('SIGTERM: ending')).toBeGreaterThanOrEqual(appExit.atMs - SLACK_MS);
-		expect(sidecarExit.atMs).toBeGreaterThan(appExit.atMs);
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 	});
 
@@ -80,8 +78,7 @@ describe('a pod with a native sidecar', () => {
 		await waitForLive(pod);
 		expect(pod.record.containers.filter(({ container }) => container === 'app')).toHaveLength(1);
 		await pod.remove();
-		expect((await pod.container('app', 'exit')).exitCode).toBe(0);
-		expect((await pod.container('sidecar', 'exit', 2)).exitCode).toBe(0);
+		await expectEnds(pod, { sidecarRestarts: 2 });
 		expect(pod.tell().failed).toBe(0);
 	});
 
@@ -94,13 +91,9 @@ describe('a pod with a native sidecar', () => {
 		});
 		await pod.remove();
 		const told = await pod.appSays('SIGTERM');
-		const appExit = await pod.container('app', 'exit');
-		const sidecarExit = await pod.container('sidecar', 'exit');
+		const appExit = await expectEnds(pod, { appExitCode: 137 });
 		// The grace period of the manifest, 35 s, less what the kubelet needs to begin.
-		expect(appExit.exitCode).toBe(137);
 		expect(appExit.atMs - told.atMs).toBeGreaterThan(30_000);
-		expect(sidecarExit.exitCode).toBe(0);
-		expect(sidecarExit.atMs).toBeGreaterThan(appExit.atMs);
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 	});
 
@@ -121,8 +114,7 @@ describe('a pod with a native sidecar', () => {
 		await pod.firstLookup();
 		expect((await pod.container('app', 'start')).atMs).toBeGreaterThan(awayUntilMs);
 		await pod.remove();
-		expect((await pod.container('app', 'exit')).exitCode).toBe(0);
-		expect((await pod.container('sidecar', 'exit')).exitCode).toBe(0);
+		await expectEnds(pod);
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 	});
 
@@ -134,11 +126,9 @@ describe('a pod with a native sidecar', () => {
 			leavesAfterMs: 1000,
 			isJob: true,
 		});
-		const appExit = await pod.container('app', 'exit');
-		const sidecarExit = await pod.container('sidecar', 'exit');
+		const appExit = await expectEnds(pod);
 		await pod.is('the pod has succeeded', ({ status }) => status?.phase === 'Succeeded');
 		pod.note('the pod has succeeded', Date.now());
-		expect([appExit.exitCode, sidecarExit.exitCode]).toEqual([0, 0]);
 		expect(await pod.sidecarLogs('SIGTERM: ending')).toBeGreaterThanOrEqual(appExit.atMs - SLACK_MS);
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 		await pod.remove();
@@ -156,15 +146,24 @@ describe('a pod with two ordinary containers', () => {
 		await pod.remove();
 		const { atMs: appTold } = await pod.appSays('SIGTERM');
 		const sidecarTold = await pod.sidecarLogs('SIGTERM: ending');
-		const appExit = await pod.container('app', 'exit');
-		const sidecarExit = await pod.container('sidecar', 'exit');
 		// Well before the app leaves: it really is told beside the app, and not after it.
 		expect(sidecarTold).toBeLessThan(appTold + 2500);
-		expect([appExit.exitCode, sidecarExit.exitCode]).toEqual([0, 0]);
-		expect(sidecarExit.atMs).toBeGreaterThan(appExit.atMs);
+		await expectEnds(pod);
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 	});
 });
+
+/** Both containers end, the sidecar after the app and by itself. Gives the app's end. */
+async function expectEnds(
+	pod: RunningPod,
+	{ appExitCode = 0, sidecarRestarts = 0 }: { readonly appExitCode?: number; readonly sidecarRestarts?: number } = {},
+): Promise<ContainerEvent> {
+	const app = await pod.container('app', 'exit');
+	const sidecar = await pod.container('sidecar', 'exit', sidecarRestarts);
+	expect([app.exitCode, sidecar.exitCode]).toEqual([appExitCode, 0]);
+	expect(sidecar.atMs).toBeGreaterThan(app.atMs);
+	return app;
+}
 
 async function register(): Promise<void> {
 	const [Address, port] = ADDRESS.split(':');

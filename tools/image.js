@@ -33,9 +33,8 @@ const buildArguments = {
 	...(NODE && { NODE }),
 };
 
-/** With a local base the build stage reaches no registry of packages either: it is given the store of this machine. */
+/** The packages that this machine has already: every one is known by its checksum, and only what is missing is fetched. */
 function storeVolume() {
-	if (!isLocal) return [];
 	const { stdout } = pnpm(['store', 'path'], { quiet: true });
 	return ['--volume', `${dirname(stdout.trim())}:/pnpm/store:O`];
 }
@@ -65,3 +64,5 @@ for (const [target, { name, archive }] of Object.entries(IMAGES)) {
 	engine.buildah(['push', '--quiet', id, `docker-archive:${join(root, archive)}:${name}`]);
 	say(`${archive}: ${name}`);
 }
+// What is left of builds of a week ago would fill the disk one day.
+engine.podman(['image', 'prune', '--force', '--filter', 'until=168h'], { mayFail: true });

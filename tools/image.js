@@ -9,6 +9,9 @@ import { cache, engine as createEngine, IMAGES, missingPrograms } from './image/
 import { localBases } from './image/local-base.js';
 import { ensureInstalled, fail, pnpm, root, say } from './prepare.js';
 
+/** A build makes some twenty, one for each step. */
+const IMAGES_KEPT_MAX = 200;
+
 const missing = missingPrograms(['buildah', 'podman']);
 if (missing.length > 0)
 	fail(
@@ -25,37 +28,29 @@ const { base, buildBase } = isLocal ? localBases(engine) : { base: BASE, buildBa
 const git = (args) => spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim() ?? '';
 const committedAt = Number(process.env.SOURCE_DATE_EPOCH || git(['log', '-1', '--format=%ct']) || 0);
 const { version } = JSON.parse(readFileSync(join(root, 'packages/sidecar/package.json'), 'utf8'));
-const buildArguments = {
-	BASE: base,
-	BUILD_BASE: buildBase,
-	VERSION: version,
-	REVISION: git(['rev-parse', 'HEAD']) || 'unknown',
-	CREATED: new Date(committedAt * 1000).toISOString(),
-	...(BASE_NODE && { NODE: BASE_NODE }),
+const buildArguments = { BASE: base, BUILD_BASE: buildBase, ...(BASE_NODE && { NODE: BASE_NODE }) };
+// Given here and not by arguments of the Containerfile: buildah's cache would not see those change.
+const labels = {
+	version,
+	revision: git(['rev-parse', 'HEAD']) || 'unknown',
+	created: new Date(committedAt * 1000).toISOString(),
 };
 
-/** With a local base the build stage reaches no registry of packages either: it is given the store of this machine. */
+/** The packages that this machine has already: every one is known by its checksum, and only what is missing is fetched. */
 function storeVolume() {
-	if (!isLocal) return [];
 	const { stdout } = pnpm(['store', 'path'], { quiet: true });
 	return ['--volume', `${dirname(stdout.trim())}:/pnpm/store:O`];
 }
 
 /** Builds one of the images; gives its id. */
 function build(target) {
-	const args = Object.entries(buildArguments).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
-	const { stdout } = engine.buildah(
-		// HEALTHCHECK is known in Docker's format alone. The layers' times are those of the commit, so that equal sources make equal layers.
-		['bud', '--format', 'docker', '--layers', '--timestamp', String(committedAt), ...storeVolume(), ...args].concat([
-			'--target',
-			target,
-			'--tag',
-			IMAGES[target].name,
-			'--file',
-			join(root, 'Containerfile'),
-			root,
-		]),
-	);
+	const pairs = (flag, values) => Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
+	const named = Object.entries(labels).map(([name, value]) => [`org.opencontainers.image.${name}`, value]);
+	// HEALTHCHECK is known in Docker's format alone. All times are the same, so that the same files make the same layer.
+	const format = ['--format', 'docker', '--layers', '--timestamp', '0'];
+	const given = [...pairs('--build-arg', buildArguments), ...pairs('--label', Object.fromEntries(named))];
+	const what = ['--target', target, '--tag', IMAGES[target].name, '--file', join(root, 'Containerfile'), root];
+	const { stdout } = engine.buildah(['bud', ...format, ...storeVolume(), ...given, ...what]);
 	return stdout.split('\n').at(-1);
 }
 
@@ -66,3 +61,6 @@ for (const [target, { name, archive }] of Object.entries(IMAGES)) {
 	engine.buildah(['push', '--quiet', id, `docker-archive:${join(root, archive)}:${name}`]);
 	say(`${archive}: ${name}`);
 }
+// Each build leaves the steps of the one before it, which would fill the disk one day. The next build takes longer then.
+const { stdout: kept } = engine.podman(['images', '--all', '--quiet']);
+if (kept.split('\n').length > IMAGES_KEPT_MAX) engine.podman(['image', 'prune', '--force'], { mayFail: true });

@@ -84,6 +84,17 @@ function imageFrom(engine, name, fill) {
 			'FROM scratch\nCOPY rootfs/ /\nENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n',
 		);
 		engine.buildah(['bud', '--format', 'docker', '--timestamp', '0', '--tag', name, directory]);
+		// Those of another Node or pnpm are not needed any more.
+		const [repository] = name.split(':');
+		const older = engine.podman([
+			'images',
+			'--filter',
+			`reference=${repository}`,
+			'--format',
+			'{{.Repository}}:{{.Tag}}',
+		]);
+		const others = older.stdout.split('\n').filter((other) => other !== name && other.startsWith(repository));
+		if (others.length > 0) engine.podman(['rmi', ...others], { mayFail: true });
 	} finally {
 		rmSync(directory, { recursive: true, force: true });
 	}

@@ -31,7 +31,10 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.{consul,cluster,faults,soak,hostile,manifests,go,shell}.itest.ts', '**/node_modules/**'],
+					exclude: [
+						'**/*.{consul,cluster,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell}.itest.ts',
+						'**/node_modules/**',
+					],
 				},
 			},
 			{
@@ -81,8 +84,30 @@ export default defineConfig({
 					hookTimeout: 180_000,
 				},
 			},
+			// Pods under a real kubelet, and manifests before a real API server: `pnpm test:kubelet`, `pnpm test:apiserver`.
+			...['kubelet', 'apiserver'].map((name) => ({
+				extends: true as const,
+				test: {
+					name,
+					include: [`packages/pod-tests/test/*.${name}.itest.ts`],
+					fileParallelism: false,
+					testTimeout: 180_000,
+					hookTimeout: 180_000,
+				},
+			})),
 			// The manifests of k8s/ as kustomize renders them: `pnpm manifests`.
 			{ extends: true, test: { name: 'manifests', include: ['tools/kubernetes/**/*.manifests.itest.ts'] } },
+			// The pod with its real images, played by podman: `pnpm test:pod`.
+			{
+				extends: true,
+				test: {
+					name: 'pod',
+					include: ['packages/*/{src,test}/**/*.pod.itest.ts'],
+					fileParallelism: false,
+					testTimeout: 120_000,
+					hookTimeout: 120_000,
+				},
+			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
 			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },

@@ -16,6 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	bench: ['protocol', 'balancer', 'discovery', 'client', 'sidecar', 'testkit'],
 	fuzz: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
 	simulation: ['protocol', 'discovery', 'client', 'sidecar'],
+	'pod-tests': ['client', 'testkit'],
 };
 const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
@@ -27,6 +28,7 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	simulation: ['esbuild'],
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
 	fuzz: ['esbuild'],
+	'pod-tests': ['esbuild', 'yaml'],
 };
 /** What whoever uses a package brings. */
 const PEERS: Readonly<Record<string, readonly string[]>> = { client: ['@opentelemetry/api'], testkit: ['vitest'] };
@@ -40,6 +42,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	bench: [],
 	fuzz: [],
 	simulation: [],
+	'pod-tests': [],
 };
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
 const IMPURE = /^node:(?!buffer$)/;

@@ -23,8 +23,11 @@ export function takeOptions(args, { counts = [], texts = [], flags = [] }) {
 	return { values, rest };
 }
 
-/** Runs one project of vitest, with variables for its tests where they have a value. Gives the exit code. */
-export function runSuite(project, args, variables = {}) {
+/**
+ * Runs one project of vitest, with variables for its tests where they have a value; `within` is a command that runs another
+ * one. Gives the exit code.
+ */
+export function runSuite(project, args, variables = {}, within = []) {
 	const reports = join(root, 'reports');
 	mkdirSync(reports, { recursive: true });
 	const report = process.env.SPOCK_TEST_REPORT || join(reports, `${project}-tests.json`);
@@ -32,7 +35,8 @@ export function runSuite(project, args, variables = {}) {
 	const given = Object.entries(variables).filter(([, value]) => value !== undefined);
 	const env = { ...process.env, ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])) };
 	const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-	const { status } = spawnSync(process.execPath, [vitest, 'run', '--project', project, ...reporters, ...args], {
+	const [program, ...before] = [...within, process.execPath];
+	const { status } = spawnSync(program, [...before, vitest, 'run', '--project', project, ...reporters, ...args], {
 		cwd: root,
 		stdio: 'inherit',
 		env,

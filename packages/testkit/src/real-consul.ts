@@ -43,9 +43,13 @@ export interface RealConsulOptions {
 	readonly hcl?: readonly string[];
 	/** The token that `put` sends and that the start needs to see a leader. Default: none. */
 	readonly token?: string;
+	/** Where it listens. Default 127.0.0.1. */
+	readonly address?: string;
+	/** Default: one that is free. */
+	readonly httpPort?: number;
 }
 
-/** A Consul agent of this test, bound to 127.0.0.1. Disposing it ends it and removes its data. */
+/** A Consul agent of this test. Disposing it ends it and removes its data. */
 export interface RealConsul extends AsyncDisposable {
 	readonly url: string;
 	/** Of the agent that runs now. */
@@ -62,7 +66,8 @@ export interface RealConsul extends AsyncDisposable {
 export async function startConsul(options: RealConsulOptions): Promise<RealConsul> {
 	for (let attempt = 1; ; attempt++) {
 		const dataDirectory = await mkdtemp('/tmp/spock-consul-');
-		const consul = new ConsulProcess(options, dataDirectory, await freePorts());
+		const free = await freePorts();
+		const consul = new ConsulProcess(options, dataDirectory, { ...free, http: options.httpPort ?? free.http });
 		try {
 			await consul.restart();
 			return consul;
@@ -84,13 +89,15 @@ class ConsulProcess implements RealConsul {
 	readonly #options: RealConsulOptions;
 	readonly #dataDirectory: string;
 	readonly #ports: Ports;
+	readonly #address: string;
 	#process: RunningProcess | undefined;
 
 	constructor(options: RealConsulOptions, dataDirectory: string, ports: Ports) {
 		this.#options = options;
 		this.#dataDirectory = dataDirectory;
 		this.#ports = ports;
-		this.url = `http://${HOST}:${ports.http}`;
+		this.#address = options.address ?? HOST;
+		this.url = `http://${this.#address}:${ports.http}`;
 	}
 
 	get pid(): number {
@@ -161,8 +168,8 @@ class ConsulProcess implements RealConsul {
 			'agent',
 			...kind,
 			'-node=test',
-			`-bind=${HOST}`,
-			`-client=${HOST}`,
+			`-bind=${this.#address}`,
+			`-client=${this.#address}`,
 			'-log-level=warn',
 			...settings.flatMap((setting) => ['-hcl', setting]),
 		];

@@ -2,7 +2,7 @@
 // `ctr images import`. The base is made on this machine, with no registry; BASE=docker.io/library/node:24-bookworm-slim@sha256:…
 // names another one; BUILD_BASE and BASE_NODE are BUILD_BASE and NODE of the Containerfile. It needs buildah and podman (Debian packages).
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { cache, engine as createEngine, IMAGES, missingPrograms } from './image/engine.js';
@@ -36,25 +36,36 @@ const labels = {
 	created: new Date(committedAt * 1000).toISOString(),
 };
 
+/**
+ * The Containerfile with the labels of this build in its last stages. By value: buildah takes a step from its cache although an
+ * argument in it, or a label of the command line, has changed.
+ */
+function labelled() {
+	const pairs = Object.entries(labels).map(([name, value]) => `org.opencontainers.image.${name}="${value}"`);
+	const text = readFileSync(join(root, 'Containerfile'), 'utf8');
+	return text.replace(/^FROM \S+ AS (?:sidecar|app)$/gm, (stage) => `${stage}\nLABEL ${pairs.join(' ')}`);
+}
+
 /** The packages that this machine has already: every one is known by its checksum, and only what is missing is fetched. */
 function storeVolume() {
 	const { stdout } = pnpm(['store', 'path'], { quiet: true });
 	return ['--volume', `${dirname(stdout.trim())}:/pnpm/store:O`];
 }
 
+const containerfile = join(root, 'dist-images/Containerfile');
+
 /** Builds one of the images; gives its id. */
 function build(target) {
-	const pairs = (flag, values) => Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
-	const named = Object.entries(labels).map(([name, value]) => [`org.opencontainers.image.${name}`, value]);
 	// HEALTHCHECK is known in Docker's format alone. All times are the same, so that the same files make the same layer.
 	const format = ['--format', 'docker', '--layers', '--timestamp', '0'];
-	const given = [...pairs('--build-arg', buildArguments), ...pairs('--label', Object.fromEntries(named))];
-	const what = ['--target', target, '--tag', IMAGES[target].name, '--file', join(root, 'Containerfile'), root];
+	const given = Object.entries(buildArguments).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+	const what = ['--target', target, '--tag', IMAGES[target].name, '--file', containerfile, root];
 	const { stdout } = engine.buildah(['bud', ...format, ...storeVolume(), ...given, ...what]);
 	return stdout.split('\n').at(-1);
 }
 
 mkdirSync(join(root, 'dist-images'), { recursive: true });
+writeFileSync(containerfile, labelled());
 for (const [target, { name, archive }] of Object.entries(IMAGES)) {
 	const id = build(target);
 	rmSync(join(root, archive), { force: true });

@@ -32,22 +32,19 @@ if (!values.inside) {
 run('ip', ['link', 'set', 'lo', 'up']);
 const directory = mkdtempSync('/tmp/spock-pod-');
 const engine = createEngine(directory);
-let status = 1;
-try {
-	for (const { archive } of Object.values(IMAGES)) engine.podman(['load', '--quiet', '--input', join(root, archive)]);
-	const { CONTAINERS_CONF, DISABLE_HC_SYSTEMD, TMPDIR } = engine.env;
-	const images = Object.entries(IMAGES).map(([of, { name, archive }]) => [of, { name, archive: join(root, archive) }]);
-	const given = {
-		args: engine.podmanPlaces,
-		env: { CONTAINERS_CONF, DISABLE_HC_SYSTEMD, TMPDIR },
-		directory,
-		images: Object.fromEntries(images),
-	};
-	status = runSuite('pod', rest, { SPOCK_POD_ENGINE: JSON.stringify(given) });
-} finally {
-	// Whatever is there is of this run.
+process.on('exit', () => {
+	// Also where a step ends the process. Whatever is there is of this run.
 	engine.podman(['pod', 'rm', '--all', '--force', '--time', '0'], { mayFail: true });
 	engine.podman(['volume', 'rm', '--all', '--force'], { mayFail: true });
 	rmSync(directory, { recursive: true, force: true });
-}
-process.exit(status);
+});
+for (const { archive } of Object.values(IMAGES)) engine.podman(['load', '--quiet', '--input', join(root, archive)]);
+const { CONTAINERS_CONF, DISABLE_HC_SYSTEMD, TMPDIR } = engine.env;
+const images = Object.entries(IMAGES).map(([of, { name, archive }]) => [of, { name, archive: join(root, archive) }]);
+const given = {
+	args: engine.podmanPlaces,
+	env: { CONTAINERS_CONF, DISABLE_HC_SYSTEMD, TMPDIR },
+	directory,
+	images: Object.fromEntries(images),
+};
+process.exitCode = runSuite('pod', rest, { SPOCK_POD_ENGINE: JSON.stringify(given) });

@@ -137,6 +137,11 @@ export interface SidecarGauges {
 	readonly outputBytes: number;
 	/** Connections whose window is narrowed. */
 	readonly narrowed: number;
+	/** Clients that are not read, because they leave too much unread. */
+	readonly slowConsumers: number;
+	/** Of the connections that are open, since each was opened. */
+	readonly bytesRead: number;
+	readonly bytesWritten: number;
 	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
 	readonly registrations: number;
 	readonly registrationsPending: number;
@@ -312,6 +317,7 @@ class SpockSidecar implements Sidecar {
 
 	gauges(): SidecarGauges {
 		const { size, subscriptions, oversizeSubscriptions, inFlight, outputBytes, narrowed } = this.#registry;
+		const { slowConsumers, bytesRead, bytesWritten } = this.#registry;
 		const registrations = this.#options.registrations?.list() ?? [];
 		const registrationsPending = registrations.filter(({ state }) => state === 'pending').length;
 		return {
@@ -321,6 +327,9 @@ class SpockSidecar implements Sidecar {
 			inFlight,
 			outputBytes,
 			narrowed,
+			slowConsumers,
+			bytesRead,
+			bytesWritten,
 			registrations: registrations.length,
 			registrationsPending,
 		};

@@ -15,7 +15,7 @@ import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
 import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
 import type { SidecarObserver } from '../sidecar-observer.ts';
-import type { TakeOverOptions } from '../take-over/take-over.ts';
+import type { TakeOverEvent, TakeOverOptions } from '../take-over/take-over.ts';
 import { untilFree } from '../take-over/until-free.ts';
 import { SIDECAR_VERSION } from '../version.ts';
 import { type Access, accessFrom } from './access-settings.ts';
@@ -88,7 +88,8 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
 		// A worker that is started again takes nobody's place but that of the one before it.
-		const takeOver = (supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOf(settings, first, log);
+		const takeOver =
+			(supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOf(settings, first, log, metrics);
 		return createSidecar({
 			source,
 			...(takeOver && { takeOver }),
@@ -109,8 +110,10 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
 		limits: sidecar.limits,
-		watches: () => source.watches().length,
-		keyWatches: () => source.keyWatches().length,
+		watches: () => source.watches(),
+		keyWatches: () => source.keyWatches(),
+		backend: () => source.status(),
+		servicesMax: integer(settings, 'metricsServicesMax'),
 		isReady: () => sidecar.readiness().ready,
 	});
 	if (supervised !== undefined) {
@@ -146,6 +149,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		throw new CommandError(EXIT.failure, (error as Error).message, { cause: error });
 	} finally {
 		await admin?.close();
+		metrics.close();
 		process.off('SIGTERM', onSignal);
 		process.off('SIGINT', onSignal);
 	}
@@ -257,14 +261,23 @@ function listenAddresses(settings: Settings, { tcp, socketTokens }: Access): Sid
 	return tcp === undefined ? listen : [...listen, tcp];
 }
 
-function takeOverOf(settings: Settings, { address }: SidecarListen, log: Logger): TakeOverOptions | undefined {
+function takeOverOf(
+	settings: Settings,
+	{ address }: SidecarListen,
+	log: Logger,
+	metrics: SidecarMetrics,
+): TakeOverOptions | undefined {
 	if (settings.get('takeOver')?.value !== true) return undefined;
 	if (!('path' in address)) throw new Error('there is no path to take over: --take-over needs --socket');
 	const [file, token] = ['tokenFile', 'token'].map((name) => settings.get(name)?.value as string | undefined);
 	const find: TakeOverOptions['find'] = (at, timeoutMs) =>
 		findPredecessor(plainTarget(at, tokenOf(file, token)), timeoutMs);
 	const warmUpMs = integer(settings, 'takeOverWarmUpMs') ?? DEFAULT_WARM_UP_MS;
-	return { find, warmUpMs, told: (event) => logTakeOver(log, event) };
+	const told = (event: TakeOverEvent): void => {
+		logTakeOver(log, event);
+		metrics.tookOver(event);
+	};
+	return { find, warmUpMs, told };
 }
 
 function limitsOf(settings: Settings, isTerminal: boolean): SidecarLimits {
@@ -316,12 +329,19 @@ function both(first: SidecarObserver, second: SidecarObserver, phased: (phase: s
 		acceptFailed: (error) => second.acceptFailed?.(error),
 		tlsFailed: (reason) => second.tlsFailed?.(reason),
 		windowTold: (direction) => second.windowTold?.(direction),
-		fault: (...told) => first.fault?.(...told),
+		fault: (...told) => {
+			first.fault?.(...told);
+			second.fault?.(...told);
+		},
 		phase: (phase) => {
 			first.phase?.(phase);
+			second.phase?.(phase);
 			phased(phase);
 		},
-		placeLost: (error) => first.placeLost?.(error),
+		placeLost: (error) => {
+			first.placeLost?.(error);
+			second.placeLost?.(error);
+		},
 	};
 }
 

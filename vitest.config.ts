@@ -31,7 +31,7 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.{consul,cluster,faults,soak,hostile,go,shell}.itest.ts', '**/node_modules/**'],
+					exclude: ['**/*.{consul,cluster,faults,soak,hostile,go,shell,promtool}.itest.ts', '**/node_modules/**'],
 				},
 			},
 			{
@@ -84,6 +84,7 @@ export default defineConfig({
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
 			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },
+			{ extends: true, test: { name: 'promtool', include: ['packages/*/test/**/*.promtool.itest.ts'] } },
 		],
 	},
 });

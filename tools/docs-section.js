@@ -1,4 +1,4 @@
-// A part of docs/TESTING.md that a test run writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
+// A part of a page, docs/TESTING.md if nothing else is said, that a program writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -29,15 +29,15 @@ export function writeDocsSection(name, text) {
 }
 
 /** Puts the text into the page as it is. Ends the process if the page has no such place. */
-export function replaceInDocs(name, text) {
+export function replaceInDocs(name, text, path = PAGE) {
 	const place = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
-	const page = readFileSync(PAGE, 'utf8');
-	if (!place.test(page)) fail(`${PAGE} has no place for ${name}`);
+	const page = readFileSync(path, 'utf8');
+	if (!place.test(page)) fail(`${path} has no place for ${name}`);
 	writeFileSync(
-		PAGE,
+		path,
 		page.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`),
 	);
-	say(`wrote ${PAGE}`);
+	say(`wrote ${path}`);
 }
 
 /** A table of Markdown; the first column is text, the others are figures. */

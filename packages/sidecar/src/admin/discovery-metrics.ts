@@ -66,7 +66,7 @@ const QUERY_OUTCOMES = {
 export const discoveryMetrics: Readonly<Record<string, MetricFacts>> = {
 	spock_backend_up: {
 		type: 'gauge',
-		help: '1 while the last answer of the registry was good, 0 while it fails or has not answered yet',
+		help: '1 if the last request to the registry went well, whichever it was; 0 if it failed, or none has ended yet',
 		labels: { backend: 'the names of --backend' },
 	},
 	spock_backend_last_success_age_seconds: {
@@ -134,7 +134,7 @@ export const discoveryMetrics: Readonly<Record<string, MetricFacts>> = {
 	spock_registrations: { type: 'gauge', help: 'Instances kept registered for apps' },
 	spock_registrations_pending: {
 		type: 'gauge',
-		help: 'Of those, the ones that the registry does not know yet, or any more',
+		help: 'Instances kept registered that the registry does not know yet, or any more',
 	},
 	spock_faults_total: {
 		type: 'counter',

@@ -1,7 +1,7 @@
 import { discoveryMetrics } from './discovery-metrics.ts';
 import { loadMetrics } from './load-metrics.ts';
 import type { MetricFacts } from './metric-facts.ts';
-import { processMetrics } from './process-metrics.ts';
+import { processMetrics } from './process-metric-facts.ts';
 
 /** Every metric of the sidecar itself, by name. */
 const sidecarMetrics: Readonly<Record<string, MetricFacts>> = { ...loadMetrics, ...discoveryMetrics };

@@ -155,6 +155,9 @@ describe('the services that are named', () => {
 			watch('e', { readers: 1 }),
 		];
 		expect(oldestServices(watches, 4).map(({ service }) => service)).toEqual(['d', 'c', 'b', 'a']);
+		expect(oldestServices(watches.toReversed(), 4).map(({ service }) => service)).toEqual(['d', 'c', 'b', 'a']);
+		expect(oldestServices(watches, 9)).toHaveLength(5);
+		expect(oldestServices(watches, 0)).toEqual([]);
 	});
 });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
 import { metricsTable, prometheusRule } from '../../../tools/metrics-table.js';
@@ -46,4 +46,56 @@ it('every alert says what it is, how bad, and where to read on; the page has a p
 			runbook_url: `docs/OPERATIONS.md#${alert.toLowerCase()}`,
 		});
 	}
+});
+
+interface Panel {
+	readonly id: number;
+	readonly type: string;
+	readonly title: string;
+	readonly datasource?: { readonly uid: string };
+	readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number };
+	readonly targets?: readonly { readonly expr: string; readonly datasource: { readonly uid: string } }[];
+}
+
+describe('the dashboard', () => {
+	const text = readText('k8s/grafana/spock.json');
+	const dashboard = JSON.parse(text) as {
+		readonly templating: { readonly list: readonly { readonly name: string; readonly type: string }[] };
+		readonly panels: readonly Panel[];
+	};
+	const { panels } = dashboard;
+
+	it('takes its data from where the reader chooses', () => {
+		expect(dashboard.templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource' });
+		for (const { type, title, datasource, targets = [] } of panels) {
+			if (type === 'row') continue;
+			expect(targets.length, title).toBeGreaterThan(0);
+			for (const { uid } of [datasource ?? { uid: '' }, ...targets.map((target) => target.datasource)]) {
+				expect(uid, title).toBe('$' + '{datasource}');
+			}
+		}
+	});
+
+	it('has its rows, and no panel over another', () => {
+		const rows = panels.filter(({ type }) => type === 'row').map(({ title }) => title);
+		expect(rows).toEqual(['Overview', 'Requests', 'Connections', 'Consul', 'Freshness', 'Process']);
+		expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+		const taken = new Map<string, string>();
+		for (const { title, gridPos } of panels) {
+			expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24);
+			for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+				for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+					expect(taken.get(`${x} ${y}`), title).toBeUndefined();
+					taken.set(`${x} ${y}`, title);
+				}
+			}
+		}
+	});
+
+	it('or an alert shows every metric of the sidecar', () => {
+		const unseen = Object.keys(metricTable).filter(
+			(name) => name.startsWith('spock_') && !`${text}${alerts}`.includes(name),
+		);
+		expect(unseen).toEqual([]);
+	});
 });

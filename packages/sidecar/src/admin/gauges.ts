@@ -25,11 +25,14 @@ export class Gauges {
 	readonly #registry: Registry;
 	readonly #source: MetricsSource;
 	readonly #byName = new Map<string, Gauge>();
+	/** As it was read last. */
+	load: SidecarGauges;
 
 	/** Registers them. */
 	constructor(registry: Registry, source: MetricsSource) {
 		this.#registry = registry;
 		this.#source = source;
+		this.load = source.gauges();
 		// A registry asks in the order of registration, each for its values at once: the first one reads for all of them.
 		this.#register('spock_ready', () => this.#read());
 		const names = [
@@ -78,6 +81,7 @@ export class Gauges {
 		const source = this.#source;
 		this.#set('spock_ready', source.isReady() ? 1 : 0);
 		const load = source.gauges();
+		this.load = load;
 		this.#set('spock_connections', load.connections);
 		this.#set('spock_subscriptions', load.subscriptions);
 		this.#set('spock_subscriptions_oversize', load.oversizeSubscriptions);

@@ -56,10 +56,11 @@ export class SidecarMetrics implements SidecarObserver {
 
 	/** Adds what is read at each scrape, and measures the event loop from now on until `close`. */
 	observe(source: MetricsSource): void {
-		new Gauges(this.registry, source);
+		const gauges = new Gauges(this.registry, source);
 		const closed = this.#closedBytes;
+		// Behind the gauges, which have just been read.
 		new PlainCounts(this.registry, 'spock_connection_bytes_total', () => {
-			const { bytesRead, bytesWritten } = source.gauges();
+			const { bytesRead, bytesWritten } = gauges.load;
 			return { read: closed.read + bytesRead, written: closed.written + bytesWritten };
 		});
 		this.#eventLoop.start();

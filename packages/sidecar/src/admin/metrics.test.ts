@@ -57,9 +57,11 @@ function observed(source: MetricsSource): SidecarMetrics {
 describe('the table of metrics', () => {
 	it('has every metric that is registered, with its type, and no other', async () => {
 		const metrics = observed(sourceOf([]));
-		const inTable = Object.entries(metricTable).map(([name, { type }]) => [name, type]);
-		const registered = await metrics.registry.getMetricsAsJSON();
-		expect(registered.map(({ name, type }) => [name, type]).sort()).toEqual(inTable.sort());
+		const registered = (await metrics.registry.getMetricsAsJSON()).map(({ name, type }) => `${name} ${type}`);
+		const inTable = Object.entries(metricTable).map(([name, { type }]) => `${name} ${type}`);
+		expect(inTable).toEqual(expect.arrayContaining(registered));
+		// Of the process, Linux tells more than other systems.
+		expect(registered).toEqual(expect.arrayContaining(inTable.filter((line) => line.startsWith('spock_'))));
 	});
 
 	it('refuses a counter that is not in it', () => {

@@ -1,11 +1,11 @@
-// A part of a page, docs/TESTING.md if nothing else is said, that a program writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
+// A part of a page of docs/ that a test run writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 import { fail, root, say } from './prepare.js';
 
-const PAGE = join(root, 'docs/TESTING.md');
+const PAGE = 'docs/TESTING.md';
 
 /** The rows of a report. Ends the process if there is none; `command` makes it. */
 export function readReport(name, command) {
@@ -15,27 +15,28 @@ export function readReport(name, command) {
 }
 
 /** Prints a table; with `writesDocs` puts it into the page too. */
-export function showDocsTable(name, table, writesDocs) {
+export function showDocsTable(name, table, writesDocs, page = PAGE) {
 	say(table);
-	if (writesDocs) writeDocsSection(name, table);
+	if (writesDocs) writeDocsSection(name, table, page);
 }
 
 /** Puts the text into the page, with the date and the machine under it. Ends the process if the page has no such place. */
-export function writeDocsSection(name, text) {
+export function writeDocsSection(name, text, page = PAGE) {
 	const [processor] = cpus();
 	const date = new Date().toISOString().slice(0, 10);
 	const origin = `Taken on ${date}, on ${cpus().length} cores (${processor?.model.trim()}), Node ${process.versions.node}.`;
-	replaceInDocs(name, `${text}\n\n${origin}`);
+	replaceInDocs(name, `${text}\n\n${origin}`, page);
 }
 
 /** Puts the text into the page as it is. Ends the process if the page has no such place. */
-export function replaceInDocs(name, text, path = PAGE) {
+export function replaceInDocs(name, text, page = PAGE) {
 	const place = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
-	const page = readFileSync(path, 'utf8');
-	if (!place.test(page)) fail(`${path} has no place for ${name}`);
+	const path = join(root, page);
+	const before = readFileSync(path, 'utf8');
+	if (!place.test(before)) fail(`${path} has no place for ${name}`);
 	writeFileSync(
 		path,
-		page.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`),
+		before.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`),
 	);
 	say(`wrote ${path}`);
 }

@@ -18,7 +18,7 @@ const bundled = await build({
 });
 const text = Buffer.from(bundled.outputFiles[0].contents).toString('base64');
 const { metricTable } = await import(`data:text/javascript;base64,${text}`);
-replaceInDocs('metrics', metricsTable(metricTable), join(root, 'docs/OPERATIONS.md'));
+replaceInDocs('metrics', metricsTable(metricTable), 'docs/OPERATIONS.md');
 
 const rule = join(root, 'k8s/prometheus/prometheus-rule.yaml');
 writeFileSync(rule, prometheusRule(readFileSync(join(root, 'k8s/prometheus/alerts.yaml'), 'utf8')));

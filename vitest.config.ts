@@ -32,7 +32,7 @@ export default defineConfig({
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
 					exclude: [
-						'**/*.{consul,cluster,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell}.itest.ts',
+						'**/*.{consul,cluster,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell,promtool}.itest.ts',
 						'**/node_modules/**',
 					],
 				},
@@ -111,6 +111,7 @@ export default defineConfig({
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
 			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },
+			{ extends: true, test: { name: 'promtool', include: ['packages/*/test/**/*.promtool.itest.ts'] } },
 		],
 	},
 });

@@ -1,4 +1,4 @@
-// `npm test`: every test. Suites that need a program which is not on every machine (a Consul server, Go, socat) are left
+// `npm test`: every test. Suites that need a program which is not on every machine (a Consul server, Go, socat, promtool) are left
 // out without it, in plain words, and with CI set that is a failure. Arguments go to vitest: npm test -- packages/client
 // With SPOCK_COVERAGE=1 the same run measures coverage as well, and fails where it is too small (tools/coverage.js).
 import { spawnSync } from 'node:child_process';
@@ -54,6 +54,8 @@ if (isOnPath('go')) projects.push('go');
 else leftOut.push('the test of the Go example, because `go` is not on PATH.');
 if (isOnPath('socat') && isOnPath('nc')) projects.push('shell');
 else leftOut.push('the test of the shell example, because it needs `socat` and `nc` (Debian: socat, netcat-openbsd).');
+if (isOnPath('promtool')) projects.push('promtool');
+else leftOut.push("promtool's checks of metrics and alerts, because there is no `promtool` (Debian: prometheus).");
 
 const leftOutText = leftOut.map((sentence) => `LEFT OUT: ${sentence}`).join('\n');
 if (leftOut.length > 0 && process.env.CI) fail(`${leftOutText}\nWith CI set this is a failure.`);

@@ -13,6 +13,11 @@ export interface SidecarGauges {
 	readonly outputBytes: number;
 	/** Connections whose window is narrowed. */
 	readonly narrowed: number;
+	/** Clients that are not read, because they leave too much unread. */
+	readonly slowConsumers: number;
+	/** Of the connections that are open, since each was opened. */
+	readonly bytesRead: number;
+	readonly bytesWritten: number;
 	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
 	readonly registrations: number;
 	readonly registrationsPending: number;
@@ -21,6 +26,7 @@ export interface SidecarGauges {
 /** What the connections and the registrations of a sidecar come to. */
 export function gaugesOf(registry: ConnectionRegistry, registrations: Registrations | undefined): SidecarGauges {
 	const { size, subscriptions, oversizeSubscriptions, inFlight, outputBytes, narrowed } = registry;
+	const { slowConsumers, bytesRead, bytesWritten } = registry;
 	const registered = registrations?.list() ?? [];
 	return {
 		connections: size,
@@ -29,6 +35,9 @@ export function gaugesOf(registry: ConnectionRegistry, registrations: Registrati
 		inFlight,
 		outputBytes,
 		narrowed,
+		slowConsumers,
+		bytesRead,
+		bytesWritten,
 		registrations: registered.length,
 		registrationsPending: registered.filter(({ state }) => state === 'pending').length,
 	};

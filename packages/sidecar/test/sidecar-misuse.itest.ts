@@ -16,9 +16,12 @@ describe('clients that misbehave', () => {
 		// Each of these takes a turn of the event loop, in which the sidecar could read on.
 		for (let id = 1; id <= 50; id++) expect(await other.ask(id, 'ping', id)).toEqual({ id, data: id });
 		// What it asked for after that is neither answered nor kept: it stays with the client.
-		expect(running.sidecar.gauges().outputBytes).toBeLessThan(2 * 65_536 + 2 * big.length);
+		const { outputBytes, slowConsumers, bytesRead } = running.sidecar.gauges();
+		expect(outputBytes).toBeLessThan(2 * 65_536 + 2 * big.length);
+		expect([slowConsumers, bytesRead >= big.length]).toEqual([1, true]);
 		await clock.advance(5000);
 		await waitFor('the end', () => running.reasons.includes('slow-consumer'));
+		expect(running.sidecar.gauges().slowConsumers).toBe(0);
 		expect(await other.ask(51, 'ping', 51)).toEqual({ id: 51, data: 51 });
 	});
 

@@ -67,9 +67,13 @@ describe('sidecar start --take-over', () => {
 		const services = servicesFile(place);
 		await using old = await startSidecar(place.path, ['--services', services, '--listen', '127.0.0.1:0']);
 		const port = await waitFor('the port', () => /"127\.0\.0\.1:(\d+)"/.exec(old.stdout())?.[1]);
-		await using next = takeOver(place.path, '--services', services, '--listen', `127.0.0.1:${port}`);
+		const ports = ['--listen', `127.0.0.1:${port}`, '--admin', '127.0.0.1:0'];
+		await using next = takeOver(place.path, '--services', services, ...ports);
 		await listening(next);
 		expect(await old.finished).toMatchObject({ exitCode: 0 });
+		const admin = await waitFor('its other port', () => /"address":"([^"]+)"/.exec(next.stdout())?.[1]);
+		const metrics = await (await fetch(`http://${admin}/metrics`)).text();
+		expect(metrics).toContain('spock_take_overs_total{step="finished"} 1');
 		await using asked = runSidecar(['get', 'barista', '--connect', `127.0.0.1:${port}`]);
 		expect(await asked.finished).toMatchObject({ exitCode: 0, stdout: '1.2.3.4:8765\n' });
 	});

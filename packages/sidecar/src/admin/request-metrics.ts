@@ -1,4 +1,7 @@
-import { Counter, type Histogram, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+
+import { factsOf } from './metric-table.ts';
+import { DurationTally, registerHistogram } from './plain-histogram.ts';
 
 /** From 10 µs, which is a cached answer, to 1 s. */
 const DURATION_BUCKETS_SECONDS: readonly number[] = [
@@ -8,9 +11,7 @@ const DURATION_BUCKETS_SECONDS: readonly number[] = [
 /** Requests of one function. */
 class FuncTally {
 	readonly countByCode = new Map<string, number>();
-	/** By the first bucket that holds a duration; one more for what is above all. */
-	readonly bucketCounts = new Float64Array(DURATION_BUCKETS_SECONDS.length + 1);
-	durationSum = 0;
+	readonly duration: DurationTally = new DurationTally(DURATION_BUCKETS_SECONDS);
 }
 
 /**
@@ -23,9 +24,10 @@ export class RequestMetrics {
 	/** Registers both metrics. */
 	constructor(registry: Registry) {
 		const tallies = this.#tallies;
+		const name = 'spock_requests_total';
 		new Counter({
-			name: 'spock_requests_total',
-			help: 'Requests by function and outcome',
+			name,
+			help: factsOf(name).help,
 			labelNames: ['func', 'code'],
 			registers: [registry],
 			collect() {
@@ -35,8 +37,9 @@ export class RequestMetrics {
 				}
 			},
 		});
-		// The registry asks for these members and no others; its type wants the whole class.
-		registry.registerMetric(new DurationHistogram(tallies) as unknown as Histogram);
+		registerHistogram(registry, 'spock_request_duration_seconds', DURATION_BUCKETS_SECONDS, () =>
+			[...tallies].map(([func, { duration }]) => ({ labels: { func }, tally: duration })),
+		);
 	}
 
 	/** `count` requests that took `durationMs` each. */
@@ -47,44 +50,6 @@ export class RequestMetrics {
 			this.#tallies.set(func, tally);
 		}
 		tally.countByCode.set(code, (tally.countByCode.get(code) ?? 0) + count);
-		const seconds = durationMs / 1000;
-		let bucket = 0;
-		while (bucket < DURATION_BUCKETS_SECONDS.length && seconds > (DURATION_BUCKETS_SECONDS[bucket] as number)) bucket++;
-		tally.bucketCounts[bucket] = (tally.bucketCounts[bucket] as number) + count;
-		tally.durationSum += seconds * count;
-	}
-}
-
-/** What a registry asks of a metric, as a histogram whose values are read from the tallies. */
-class DurationHistogram {
-	readonly name = 'spock_request_duration_seconds';
-	readonly help = 'Time from the reading of a request to its answer, in the sidecar';
-	readonly type = 'histogram';
-	readonly aggregator = 'sum';
-	readonly #tallies: Map<string, FuncTally>;
-
-	constructor(tallies: Map<string, FuncTally>) {
-		this.#tallies = tallies;
-	}
-
-	async get(): Promise<object> {
-		const { name, help, type, aggregator } = this;
-		const values = [...this.#tallies].flatMap(([func, { bucketCounts, durationSum }]) => {
-			let count = 0;
-			const buckets = [...DURATION_BUCKETS_SECONDS, '+Inf'].map((le, index) => {
-				count += bucketCounts[index] as number;
-				return { metricName: `${name}_bucket`, labels: { le, func }, value: count };
-			});
-			return [
-				...buckets,
-				{ metricName: `${name}_sum`, labels: { func }, value: durationSum },
-				{ metricName: `${name}_count`, labels: { func }, value: count },
-			];
-		});
-		return { name, help, type, aggregator, values };
-	}
-
-	reset(): void {
-		this.#tallies.clear();
+		tally.duration.add(durationMs / 1000, count);
 	}
 }

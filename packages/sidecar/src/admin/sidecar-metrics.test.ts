@@ -31,11 +31,15 @@ describe('the metrics of what keeps answers honest', () => {
 it('connections that could not be accepted are counted by the code of the kernel', async () => {
 	const metrics = new SidecarMetrics();
 	for (const code of ['ENFILE', 'ENFILE', 'ENOBUFS']) metrics.acceptFailed(Object.assign(new Error(code), { code }));
+	metrics.acceptFailed(Object.assign(new Error('EWHATEVER'), { code: 'EWHATEVER' }));
 	const lines = (await metrics.registry.metrics())
 		.split('\n')
 		.filter((line) => line.startsWith('spock_accepts_failed'));
 	expect(lines).toEqual([
+		'spock_accepts_failed_total{code="EMFILE"} 0',
 		'spock_accepts_failed_total{code="ENFILE"} 2',
 		'spock_accepts_failed_total{code="ENOBUFS"} 1',
+		'spock_accepts_failed_total{code="ENOMEM"} 0',
+		'spock_accepts_failed_total{code="other"} 1',
 	]);
 });

@@ -32,11 +32,18 @@ export function observeBoth(
 		acceptFailed: (error) => metrics.acceptFailed?.(error),
 		tlsFailed: (reason) => metrics.tlsFailed?.(reason),
 		windowTold: (direction) => metrics.windowTold?.(direction),
-		fault: (...told) => log.fault?.(...told),
+		fault: (...told) => {
+			log.fault?.(...told);
+			metrics.fault?.(...told);
+		},
 		phase: (phase) => {
 			log.phase?.(phase);
+			metrics.phase?.(phase);
 			phased(phase);
 		},
-		placeLost: (error) => log.placeLost?.(error),
+		placeLost: (error) => {
+			log.placeLost?.(error);
+			metrics.placeLost?.(error);
+		},
 	};
 }

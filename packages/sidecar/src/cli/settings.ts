@@ -5,6 +5,7 @@ import { consulSettings } from './consul-settings.ts';
 import { dnsSettings } from './dns-settings.ts';
 import { handOverSettings } from './hand-over-settings.ts';
 import { limitSettings } from './limit-settings.ts';
+import { metricsSettings } from './metrics-settings.ts';
 import { registrationSettings } from './registration-settings.ts';
 
 /** What one setting of `sidecar start` may be, and where it may come from. */
@@ -108,6 +109,7 @@ export const settings: readonly Setting[] = [
 		kind: 'text',
 		fallback: 'none',
 	},
+	...metricsSettings,
 	...handOverSettings,
 	{
 		name: 'logLevel',

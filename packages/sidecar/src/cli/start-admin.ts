@@ -35,7 +35,11 @@ export async function startAdmin(
 	// A sidecar whose place is taken has it until then, and longer if it hangs.
 	if (settings.get('takeOver')?.value !== true) bound(await bind());
 	else {
-		const late = (error: Error): void => logTakeOver(log, { step: 'port late', questions: 0, error });
+		const late = (error: Error): void => {
+			const event = { step: 'port late', questions: 0, error } as const;
+			logTakeOver(log, event);
+			metrics.tookOver(event);
+		};
 		await untilFree({ clock: systemClock, signal: trying.signal, bind, bound, late });
 	}
 	return {

@@ -69,7 +69,8 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
 		// A worker that is started again takes nobody's place but that of the one before it.
-		const takeOver = (supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOptionsOf(settings, first, log);
+		const takeOver =
+			(supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOptionsOf(settings, first, log, metrics);
 		return createSidecar({
 			source,
 			...(takeOver && { takeOver }),
@@ -90,8 +91,10 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
 		limits: sidecar.limits,
-		watches: () => source.watches().length,
-		keyWatches: () => source.keyWatches().length,
+		watches: () => source.watches(),
+		keyWatches: () => source.keyWatches(),
+		backend: () => source.status(),
+		servicesMax: integerOf(settings, 'metricsServicesMax'),
 		isReady: () => sidecar.readiness().ready,
 	});
 	if (supervised !== undefined) metrics.supervised(supervised.supervision);
@@ -113,6 +116,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		throw new CommandError(EXIT.failure, (error as Error).message, { cause: error });
 	} finally {
 		await admin?.close();
+		metrics.close();
 		stopListening();
 	}
 }

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 
+import type { SidecarMetrics } from '../admin/sidecar-metrics.ts';
 import type { SidecarListen } from '../sidecar-options.ts';
-import type { TakeOverOptions } from '../take-over/take-over.ts';
+import type { TakeOverEvent, TakeOverOptions } from '../take-over/take-over.ts';
 import { logTakeOver } from './event-log.ts';
 import { findPredecessor } from './find-predecessor.ts';
 import { integerOf, type Settings, textOf } from './setting-values.ts';
@@ -14,6 +15,7 @@ export function takeOverOptionsOf(
 	settings: Settings,
 	{ address }: SidecarListen,
 	log: Logger,
+	metrics: SidecarMetrics,
 ): TakeOverOptions | undefined {
 	if (settings.get('takeOver')?.value !== true) return undefined;
 	if (!('path' in address)) throw new Error('there is no path to take over: --take-over needs --socket');
@@ -21,5 +23,9 @@ export function takeOverOptionsOf(
 	const find: TakeOverOptions['find'] = (at, timeoutMs) =>
 		findPredecessor(plainTarget(at, tokenOf(file, token)), timeoutMs);
 	const warmUpMs = integerOf(settings, 'takeOverWarmUpMs') ?? DEFAULT_WARM_UP_MS;
-	return { find, warmUpMs, told: (event) => logTakeOver(log, event) };
+	const told = (event: TakeOverEvent): void => {
+		logTakeOver(log, event);
+		metrics.tookOver(event);
+	};
+	return { find, warmUpMs, told };
 }

@@ -81,6 +81,20 @@ export class ConnectionRegistry {
 		return this.#sum((connection) => connection.outputBytes);
 	}
 
+	/** Clients that are not read now, because they leave too much unread. */
+	get slowConsumers(): number {
+		return this.#sum((connection) => (connection.isSlow ? 1 : 0));
+	}
+
+	/** What the connections that are open have read and written. */
+	get bytesRead(): number {
+		return this.#sum((connection) => connection.bytesRead);
+	}
+
+	get bytesWritten(): number {
+		return this.#sum((connection) => connection.bytesWritten);
+	}
+
 	/** The clients that subscribe to just this query. */
 	watchers(query: ServiceQuery): WatcherStatus[] {
 		const key = queryKey(query);

@@ -139,6 +139,11 @@ export class Connection implements RequestsPort, LoadedConnection {
 		return this.#framed.bufferedBytes;
 	}
 
+	/** True while it is not read, because its client leaves too much unread. */
+	get isSlow(): boolean {
+		return this.#intake.isSlow;
+	}
+
 	get window(): number | undefined {
 		return this.#hello?.features?.includes('window') ? this.#window : undefined;
 	}

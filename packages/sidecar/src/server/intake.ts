@@ -66,6 +66,11 @@ export class Intake implements TurnTaker {
 		return this.#framed.paused;
 	}
 
+	/** True while the client leaves more unread than it may: it is not read either, and closed if that lasts. */
+	get isSlow(): boolean {
+		return this.#slowTimer !== undefined;
+	}
+
 	/** A frame was handled, which cost as much as this many of those that were seen before. */
 	frameRead(cost: number): void {
 		this.#framesLeft -= cost;

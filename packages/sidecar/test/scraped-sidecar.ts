@@ -1,0 +1,93 @@
+import {
+	type FakeConsul,
+	type RunningProcess,
+	startFakeConsul,
+	startSidecar,
+	type TempSocket,
+	tempSocket,
+	waitFor,
+} from '@spock/testkit';
+
+import { RawClient } from './raw-client.ts';
+
+const REQUESTS = 20_000;
+const BATCH = 500;
+
+/** One metric of a scrape. */
+export interface ScrapedMetric {
+	readonly type: string;
+	/** Without `le`. */
+	readonly labels: ReadonlySet<string>;
+	readonly series: number;
+}
+
+/** A scrape of a real sidecar that has had work, and whose first worker has crashed. */
+export interface Scrape {
+	readonly text: string;
+	readonly metrics: ReadonlyMap<string, ScrapedMetric>;
+}
+
+/** Starts a sidecar with a worker and a registry, lets it work, and scrapes it while requests are on their way. */
+export async function scrapeUnderLoad(): Promise<Scrape> {
+	await using consul = await startFakeConsul();
+	await using place = await tempSocket();
+	consul.set('barista', [{ id: 'barista-1' }]);
+	await using process = await startSupervised(place, consul);
+	const worker = await waitFor('a worker', () => pidOf(process, 0));
+	await waitFor('a standby', () => process.stdout().includes('a standby is ready'));
+	globalThis.process.kill(worker, 'SIGKILL');
+	await waitFor('the next worker', () => pidOf(process, 1));
+	const address = await waitFor('its port', () => portsOf(process)[1]);
+	await using client = await RawClient.open(place.path);
+	await client.ask(1, 'watchService', { service: 'barista' });
+	await client.ask(2, 'nothing');
+	await client.ask(3, 'getService', { service: 'nobody' });
+	await askMuch(client);
+	const text = await (await fetch(`http://${address}/metrics`)).text();
+	return { text, metrics: readScrape(text) };
+}
+
+function startSupervised(place: TempSocket, consul: FakeConsul): Promise<RunningProcess> {
+	const flags = ['--supervise', '--supervise-stable-ms', '1', '--admin', '127.0.0.1:0', '--log-level', 'debug'];
+	// With little room for what is new, garbage is collected early.
+	const env = { CONSUL_HTTP_ADDR: consul.url, NODE_OPTIONS: '--max-semi-space-size=1' };
+	return startSidecar(place.path, ['--backend', 'consul', ...flags], { env });
+}
+
+function pidOf(process: RunningProcess, crashes: number): number | undefined {
+	const lines = process
+		.stdout()
+		.split('\n')
+		.filter((line) => line.includes('"msg":"serving"'));
+	const line = lines[crashes];
+	return line === undefined ? undefined : (JSON.parse(line) as { readonly pid: number }).pid;
+}
+
+function portsOf(process: RunningProcess): string[] {
+	return [...process.stdout().matchAll(/"address":"([^"]+)","msg":"admin port/g)].map(
+		([, address]) => address as string,
+	);
+}
+
+async function askMuch(client: RawClient): Promise<void> {
+	for (let first = 10; first < REQUESTS; first += BATCH) {
+		for (let id = first; id < first + BATCH; id++) client.request(id, 'getService', { service: 'barista' });
+		for (let count = 0; count < BATCH; count++) await client.next();
+	}
+	for (let id = REQUESTS * 2; id < REQUESTS * 2 + BATCH; id++) client.request(id, 'getService', { service: 'barista' });
+}
+
+/** The metrics of a scrape by name. Those of a histogram are one. */
+export function readScrape(text: string): Map<string, ScrapedMetric> {
+	const metrics = new Map<string, { type: string; labels: Set<string>; series: number }>();
+	for (const [, name = '', type = ''] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+		metrics.set(name, { type, labels: new Set(), series: 0 });
+	}
+	for (const [, sample = '', labels = ''] of text.matchAll(/^([a-z_0-9]+)(?:\{(.*)\})? \S+$/gm)) {
+		const metric = metrics.get(sample) ?? metrics.get(sample.replace(/_(bucket|sum|count)$/, ''));
+		if (metric === undefined) throw new Error(`${sample} has no type`);
+		metric.series++;
+		for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) if (label !== 'le') metric.labels.add(label);
+	}
+	return metrics;
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+
+import { expect, it } from 'vitest';
+
+import { logLines } from './log-lines.js';
+
+const page = readFileSync(new URL('../docs/OPERATIONS.md', import.meta.url), 'utf8');
+
+it('docs/OPERATIONS.md says what each line of the log means, with its level; and of no line that there is not', () => {
+	const [, table = ''] = /<!-- log lines -->\n([\s\S]*?)<!-- end -->/.exec(page) ?? [];
+	const rows = [...table.matchAll(/^\| ([a-z, ]+) \| `(.+?)` \| (\S.*) \|$/gm)];
+	const documented = rows.map(([, levels, line]) => `| ${levels} | \`${line}\` |`);
+	const logged = [...logLines()].map(([line, levels]) => `| ${levels.join(', ')} | \`${line}\` |`);
+	expect(documented.toSorted()).toEqual(logged.toSorted());
+});
+
+it('finds the lines of the log: a text, one of two, one of a table, and one with a level of its own', () => {
+	const lines = logLines();
+	expect(lines.get('a watch is well again')).toEqual(['info']);
+	expect(lines.get('enough instances are healthy again')).toEqual(['warn']);
+	expect(lines.get('the instances of a service are back')).toEqual(['warn']);
+	expect(lines.get('a connection has ended')).toEqual(['debug', 'warn']);
+	expect(lines.get('the worker has ended (…); …')).toEqual(['error']);
+});

@@ -13,6 +13,7 @@ import {
 	type SnapshotSource,
 	type StatusReply,
 	type SupervisionStatus,
+	type WatcherStatus,
 	type WatchStatus,
 } from '@spock/protocol';
 import { Backoff, type Clock, type Random, systemClock, type TimerHandle } from '@spock/protocol/internal';
@@ -35,6 +36,7 @@ import { watchServiceHandler } from './handlers/watch-service.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './options.ts';
 import type { TokenCheck } from './server/accepted-tokens.ts';
+import type { ConnectionFacts } from './server/connection-facts.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
 import { type Listen, type Listener, listen } from './server/listener.ts';
@@ -124,6 +126,10 @@ export interface Sidecar {
 	readonly limits: ResolvedLimits;
 	/** For metrics. */
 	gauges(): SidecarGauges;
+	/** Every connection, for the status page. */
+	connections(): readonly ConnectionFacts[];
+	/** The clients that subscribe to just this query. */
+	watchers(query: ServiceQuery): readonly WatcherStatus[];
 }
 
 /** What a sidecar has to do with now. */
@@ -308,6 +314,14 @@ class SpockSidecar implements Sidecar {
 			ready: true,
 			reasons: this.#answered === 'last-known-good' ? [`${why}; what was last known is served`] : [],
 		};
+	}
+
+	connections(): readonly ConnectionFacts[] {
+		return this.#registry.facts();
+	}
+
+	watchers(query: ServiceQuery): readonly WatcherStatus[] {
+		return this.#registry.watchers(query);
 	}
 
 	gauges(): SidecarGauges {

@@ -39,6 +39,15 @@ export class RequestMetrics {
 		registry.registerMetric(new DurationHistogram(tallies) as unknown as Histogram);
 	}
 
+	/** The durations of all functions together. */
+	durations(): Durations {
+		const counts = DURATION_BUCKETS_SECONDS.map(() => 0).concat(0);
+		for (const { bucketCounts } of this.#tallies.values()) {
+			for (const [index, count] of bucketCounts.entries()) counts[index] = (counts[index] as number) + count;
+		}
+		return { boundsMs: DURATION_BUCKETS_SECONDS.map((seconds) => seconds * 1000), counts };
+	}
+
 	/** `count` requests that took `durationMs` each. */
 	add(func: string, code: string, durationMs: number, count: number): void {
 		let tally = this.#tallies.get(func);
@@ -53,6 +62,14 @@ export class RequestMetrics {
 		tally.bucketCounts[bucket] = (tally.bucketCounts[bucket] as number) + count;
 		tally.durationSum += seconds * count;
 	}
+}
+
+/** Requests by how long they took. */
+export interface Durations {
+	/** Upper bounds of the buckets; of the last one there is none. */
+	readonly boundsMs: readonly number[];
+	/** Requests in each bucket, since the start; one more than there are bounds. */
+	readonly counts: readonly number[];
 }
 
 /** What a registry asks of a metric, as a histogram whose values are read from the tallies. */

@@ -6,7 +6,7 @@ import type { ResolvedLimits } from '../options.ts';
 import type { TlsFailure } from '../server/tls-server.ts';
 import type { SidecarGauges } from '../sidecar.ts';
 import type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from '../sidecar-observer.ts';
-import { RequestMetrics } from './request-metrics.ts';
+import { type Durations, RequestMetrics } from './request-metrics.ts';
 
 /** What is read at each scrape. */
 export interface MetricsSource {
@@ -106,6 +106,11 @@ export class SidecarMetrics implements SidecarObserver {
 		for (const [limit, value] of Object.entries(source.limits)) {
 			if (typeof value === 'number') limits.set({ limit }, value);
 		}
+	}
+
+	/** Requests by how long they took. */
+	durations(): Durations {
+		return this.#requests.durations();
 	}
 
 	answered(func: string, code: string, durationMs: number, count: number): void {

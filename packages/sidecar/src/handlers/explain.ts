@@ -1,6 +1,7 @@
 import { explain, inspectionOf } from '@spock/balancer';
 import {
 	type ExplainReply,
+	type Inspection,
 	normaliseQuery,
 	type ServiceQuery,
 	type ServiceSource,
@@ -25,15 +26,22 @@ export function explainHandler(
 		const query = normaliseQuery(data);
 		const options = callOptions(call);
 		const inspection = (await source.inspect?.(query, options)) ?? inspectionOf(await source.get(query, options));
-		const watchers = watchersOf(query);
-		const { snapshot } = inspection;
-		const reply = {
-			...explain(query, inspection),
-			frameBytes: snapshot === undefined ? 0 : snapshotFrameBytes('service', snapshot),
-			watchers: watchers.slice(0, WATCHERS_MAX),
-			watcherCount: watchers.length,
-		};
-		return shorten(reply, call.caller.frameBytesMax - REPLY_HEAD_BYTES);
+		return shorten(explained(query, inspection, watchersOf(query)), call.caller.frameBytesMax - REPLY_HEAD_BYTES);
+	};
+}
+
+/** For every instance whether it gets work, and why; and of those who watch, as many as a frame holds. */
+export function explained(
+	query: ServiceQuery,
+	inspection: Inspection,
+	watchers: readonly WatcherStatus[],
+): ExplainReply {
+	const { snapshot } = inspection;
+	return {
+		...explain(query, inspection),
+		frameBytes: snapshot === undefined ? 0 : snapshotFrameBytes('service', snapshot),
+		watchers: watchers.slice(0, WATCHERS_MAX),
+		watcherCount: watchers.length,
 	};
 }
 

@@ -6,6 +6,7 @@ import type { TimerHandle } from '@spock/protocol/internal';
 import type { CloseReason, LimitName } from '../sidecar-observer.ts';
 import type { TokenCheck } from './accepted-tokens.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import { Overload } from './overload.ts';
 import { type Defer, Turns } from './turns.ts';
 
@@ -79,6 +80,11 @@ export class ConnectionRegistry {
 	/** Output of all connections that their clients have not read. */
 	get outputBytes(): number {
 		return this.#sum((connection) => connection.outputBytes);
+	}
+
+	/** Every connection, in the order in which they were opened. */
+	facts(): ConnectionFacts[] {
+		return Array.from(this.#connections.values(), (connection) => connection.facts());
 	}
 
 	/** The clients that subscribe to just this query. */

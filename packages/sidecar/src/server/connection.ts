@@ -22,6 +22,7 @@ import { FramedSocket } from '@spock/protocol/node';
 import type { CloseReason } from '../sidecar-observer.ts';
 import type { TokenCheck } from './accepted-tokens.ts';
 import type { Answer, Call } from './answer.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import { Intake, type IntakeContext, NEW_FRAME_COST } from './intake.ts';
 import type { LoadedConnection } from './overload.ts';
 import { Pushes } from './pushes.ts';
@@ -152,6 +153,14 @@ export class Connection implements RequestsPort, LoadedConnection {
 
 	get window(): number | undefined {
 		return this.#hello?.features?.includes('window') ? this.#window : undefined;
+	}
+
+	facts(): ConnectionFacts {
+		const { id, subscriptions, inFlight, outputBytes, bytesRead, bytesWritten } = this;
+		const { client = null, pid = null } = this.#hello ?? {};
+		const requests = this.#requests.handled;
+		const openedAtMs = this.#openedAtMs;
+		return { id, client, pid, openedAtMs, subscriptions, inFlight, outputBytes, requests, bytesRead, bytesWritten };
 	}
 
 	sample(): number {

@@ -5,6 +5,7 @@ import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
 import { DEFAULT_BACKLOG } from '../options.ts';
 import { bind, closeServer } from './bind.ts';
+import { isLoopback } from './is-loopback.ts';
 import { createTlsServer, type TlsServerOptions } from './tls-server.ts';
 import { listenUnix } from './unix-listener.ts';
 
@@ -94,8 +95,4 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 			return closeServer(server);
 		},
 	};
-}
-
-function isLoopback(host: string): boolean {
-	return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

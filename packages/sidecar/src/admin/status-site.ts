@@ -1,0 +1,55 @@
+import type { ServerResponse } from 'node:http';
+
+import type { Clock } from '@spock/protocol/internal';
+
+import { type AdminPage, type AdminSite, jsonPage } from './admin-page.ts';
+import type { StatusModel } from './status-model.ts';
+import { StatusStreams } from './status-streams.ts';
+
+/** A file of the page: its path, type and text. */
+export interface PageFile {
+	readonly type: string;
+	readonly body: string;
+}
+
+/** What a {@link StatusSite} is made of. */
+export interface StatusSiteOptions {
+	readonly model: Pick<StatusModel, 'current' | 'view' | 'detail'>;
+	/** By path. */
+	readonly files: ReadonlyMap<string, PageFile>;
+	readonly clock: Clock;
+}
+
+/** The status page, the JSON it is made of, and its events. */
+export class StatusSite implements AdminSite {
+	readonly streamPath = '/events';
+	readonly #options: StatusSiteOptions;
+	readonly #streams: StatusStreams;
+
+	constructor(options: StatusSiteOptions) {
+		this.#options = options;
+		this.#streams = new StatusStreams(options.model, options.clock);
+	}
+
+	page(path: string, query: URLSearchParams): AdminPage | undefined {
+		const { model, files } = this.#options;
+		if (path === '/status.json') return jsonPage(200, model.view());
+		if (path === '/service.json') {
+			const detail = model.detail(query.get('key') ?? '');
+			return detail === undefined
+				? jsonPage(404, { error: 'nobody watches this service: /status.json names those that are, by their key' })
+				: jsonPage(200, detail);
+		}
+		if (path === this.streamPath) return { status: 200, type: 'text/event-stream', body: '' };
+		const file = files.get(path);
+		return file && { status: 200, ...file };
+	}
+
+	stream(response: ServerResponse): AdminPage | undefined {
+		return this.#streams.open(response);
+	}
+
+	close(): void {
+		this.#streams.close();
+	}
+}

@@ -90,7 +90,9 @@ export class AdminServer {
 			this.#options.failed?.(error);
 			page = textPage(500, 'internal fault; the log of the sidecar has more\n');
 		}
-		if (page !== undefined) sendPage(request, response, page);
+		// A stream that failed after it had begun: its reader comes again.
+		if (response.headersSent && page !== undefined) response.destroy();
+		else if (page !== undefined) sendPage(request, response, page);
 	}
 
 	/** Undefined where the answer is a stream, which has begun. */

@@ -62,11 +62,6 @@ export class StatusModel {
 		return this.#last.sample;
 	}
 
-	view(): StatusView {
-		const { overview, services, connections, changes } = this.current();
-		return { overview, services: Array.from(services.values(), ({ view }) => view), connections, changes };
-	}
-
 	/** One service, its instances and who watches; undefined if it is not watched. */
 	detail(key: string): ServiceDetail | undefined {
 		const { known, sidecar } = this.#options;
@@ -106,4 +101,9 @@ export class StatusModel {
 			...measured,
 		};
 	}
+}
+
+/** A sample as a whole, as it is told. */
+export function viewOf({ overview, services, connections, changes }: StatusSample): StatusView {
+	return { overview, services: Array.from(services.values(), ({ view }) => view), connections, changes };
 }

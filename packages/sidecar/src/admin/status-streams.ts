@@ -15,8 +15,8 @@ const RETRY_MS = 1000;
 /** What one reader was told. */
 interface Stream {
 	readonly response: ServerResponse;
-	/** The text of each service by its key. */
-	services: ReadonlyMap<string, string>;
+	/** The text of each service by its key; undefined before it was told anything. */
+	services: ReadonlyMap<string, string> | undefined;
 	connections: string;
 	/** The newest change, by its sequence. */
 	change: number;
@@ -24,7 +24,7 @@ interface Stream {
 }
 
 /**
- * Server-sent events: `overview` every second, which is the heartbeat too; `services` with the rows that are new or different
+ * Server-sent events, everything at first: `overview` every second, which is the heartbeat too; `services` with the rows that are new or different
  * and the keys of those that are gone; `connections`; `changes`, those that are new; and `end`. A reader is compared with what
  * it was told last: one that reads slowly is left out until it has read, and then gets the newest state alone.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
@@ -32,12 +32,15 @@ interface Stream {
 export class StatusStreams {
 	readonly #model: Pick<StatusModel, 'current'>;
 	readonly #clock: Clock;
+	readonly #failed: (error: unknown) => void;
 	readonly #streams = new Set<Stream>();
 	#timer: TimerHandle | undefined;
 
-	constructor(model: Pick<StatusModel, 'current'>, clock: Clock) {
+	/** `failed` is told of a sample that could not be taken, which ends every stream: a fault of ours. */
+	constructor(model: Pick<StatusModel, 'current'>, clock: Clock, failed: (error: unknown) => void) {
 		this.#model = model;
 		this.#clock = clock;
+		this.#failed = failed;
 	}
 
 	get size(): number {
@@ -51,14 +54,15 @@ export class StatusStreams {
 		}
 		const stream: Stream = {
 			response,
-			services: new Map(),
+			services: undefined,
 			connections: '',
 			change: 0,
 			blockedSinceMs: undefined,
 		};
+		const sample = this.#model.current();
 		response.on('close', () => this.#remove(stream));
 		response.writeHead(200, { ...ADMIN_HEADERS, 'content-type': 'text/event-stream' });
-		response.write(`retry: ${RETRY_MS}\n\n${news(stream, this.#model.current())}`);
+		response.write(`retry: ${RETRY_MS}\n\n${news(stream, sample)}`);
 		this.#streams.add(stream);
 		this.#arm();
 		return undefined;
@@ -75,7 +79,13 @@ export class StatusStreams {
 	#arm(): void {
 		this.#timer ??= this.#clock.setTimeout(() => {
 			this.#timer = undefined;
-			this.#tell();
+			try {
+				this.#tell();
+			} catch (error) {
+				// Nothing that only shows the sidecar may end it.
+				this.close();
+				this.#failed(error);
+			}
 			if (this.#streams.size > 0) this.#arm();
 		}, SAMPLE_MS);
 		this.#timer.unref?.();
@@ -107,10 +117,12 @@ export class StatusStreams {
 function news(stream: Stream, sample: StatusSample): string {
 	const { overview, services, changes } = sample;
 	let text = event('overview', JSON.stringify(overview));
+	const isFirst = stream.services === undefined;
+	const told = stream.services ?? new Map<string, string>();
 	const rows: string[] = [];
-	for (const [key, row] of services) if (stream.services.get(key) !== row.text) rows.push(row.text);
-	const gone = [...stream.services.keys()].filter((key) => !services.has(key));
-	if (rows.length > 0 || gone.length > 0) {
+	for (const [key, row] of services) if (told.get(key) !== row.text) rows.push(row.text);
+	const gone = [...told.keys()].filter((key) => !services.has(key));
+	if (isFirst || rows.length > 0 || gone.length > 0) {
 		text += event('services', `{"rows":[${rows.join(',')}],"gone":${JSON.stringify(gone)}}`);
 		stream.services = new Map(Array.from(services, ([key, row]) => [key, row.text]));
 	}
@@ -118,7 +130,7 @@ function news(stream: Stream, sample: StatusSample): string {
 	if (connections !== stream.connections) text += event('connections', connections);
 	stream.connections = connections;
 	const fresh = changes.filter(({ sequence }) => sequence > stream.change);
-	if (fresh.length > 0) text += event('changes', JSON.stringify(fresh));
+	if (isFirst || fresh.length > 0) text += event('changes', JSON.stringify(fresh));
 	stream.change = changes.at(-1)?.sequence ?? 0;
 	return text;
 }

@@ -11,6 +11,7 @@ import { defaultSocketPath, POD_SOCKET_DIRECTORY, parseHostPort } from '@spock/p
 import type { Logger } from 'pino';
 
 import { AdminServer } from '../admin/admin-server.ts';
+import { ChangeLog } from '../admin/change-log.ts';
 import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
 import type { SidecarLimits } from '../options.ts';
 import { createSidecar, type Sidecar, type SidecarListen } from '../sidecar.ts';
@@ -32,6 +33,7 @@ import { withinOpenFiles } from './open-files.ts';
 import type { Resolved } from './resolve-settings.ts';
 import { plainTarget, tokenOf } from './sidecar-target.ts';
 import { sourceOptionsOf } from './source-options.ts';
+import { type StatusSiteParts, statusSiteOf } from './status-site.ts';
 import { Supervised } from './supervise/supervised.ts';
 import { tryItCommand } from './try-it.ts';
 
@@ -70,9 +72,11 @@ interface Prepared {
 }
 
 async function run(settings: Settings, { log, metrics, isTerminal, supervised }: Prepared): Promise<number> {
+	const changes = new ChangeLog(systemClock);
 	const onEvent = (event: DiscoveryEvent): void => {
 		logDiscovery(log, event);
 		metrics.discovered(event);
+		changes.discovered(event);
 		// What this sidecar takes out itself is no loss of the registry's: that nothing is left is believed at once.
 		if (event.type === 'registration' && event.phase === 'leaving') source.trustEmpty(event.service);
 	};
@@ -134,9 +138,9 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 	try {
 		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
 		const isAdminLast = settings.get('takeOver')?.value === true || supervised !== undefined;
-		if (!isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
+		if (!isAdminLast) admin = await startAdmin(settings, { sidecar, source, metrics, changes }, log);
 		const addresses = await sidecar.start();
-		if (isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
+		if (isAdminLast) admin = await startAdmin(settings, { sidecar, source, metrics, changes }, log);
 		// A signal may have come while it was binding: then there is nothing to announce.
 		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
 		return await sidecar.ended;
@@ -160,24 +164,33 @@ async function endAtOnce(sidecar: Sidecar): Promise<void> {
 
 async function startAdmin(
 	settings: Settings,
-	sidecar: Sidecar,
-	metrics: SidecarMetrics,
+	parts: Omit<StatusSiteParts, 'failed'>,
 	log: Logger,
 ): Promise<{ close(): Promise<void> } | undefined> {
 	const address = text(settings, 'admin');
 	if (address === undefined) return undefined;
 	const { host, port } = await asUsage(() => parseHostPort(address));
-	const { registry } = metrics;
-	const acceptFailed = (error: Error): void => metrics.acceptFailed(error);
+	const { sidecar, metrics } = parts;
+	const failed = (err: unknown): void => log.error({ err }, 'a page of the admin port could not be made');
+	const options = {
+		host,
+		port,
+		allowRemote: settings.get('adminAny')?.value === true,
+		allowedHosts: (settings.get('adminAllowedHosts')?.value as readonly string[] | undefined) ?? [],
+		registry: metrics.registry,
+		readiness: () => sidecar.readiness(),
+		acceptFailed: (error: Error) => metrics.acceptFailed(error),
+		failed,
+	};
 	let admin: AdminServer | undefined;
 	const bind = async (): Promise<{ address: string; close(): Promise<void> }> => {
-		const one = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness(), acceptFailed });
+		const one = new AdminServer({ ...options, site: statusSiteOf({ ...parts, failed }) });
 		const bound = await one.start();
 		admin = one;
 		return { address: bound, close: () => one.close() };
 	};
 	const bound = ({ address }: { address: string }): void =>
-		log.info({ address }, 'admin port: /metrics, /livez, /readyz');
+		log.info({ address }, 'admin port: /, /metrics, /livez, /readyz');
 	const trying = new AbortController();
 	// A sidecar whose place is taken has it until then, and longer if it hangs.
 	if (settings.get('takeOver')?.value !== true) bound(await bind());

@@ -31,7 +31,7 @@ export default defineConfig({
 				test: {
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: ['**/*.{consul,cluster,faults,soak,hostile,go,shell}.itest.ts', '**/node_modules/**'],
+					exclude: ['**/*.{browser,consul,cluster,faults,soak,hostile,go,shell}.itest.ts', '**/node_modules/**'],
 				},
 			},
 			{
@@ -81,6 +81,8 @@ export default defineConfig({
 					hookTimeout: 180_000,
 				},
 			},
+			// The status page in a real Chromium: `pnpm test:browser`.
+			{ extends: true, test: { name: 'browser', include: ['packages/*/test/**/*.browser.itest.ts'] } },
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
 			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },

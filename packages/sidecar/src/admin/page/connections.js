@@ -1,4 +1,4 @@
-import { arrange, byId, element, MoreButton, setText } from './dom.js';
+import { arrange, byId, element, MoreButton, scrollable, setText } from './dom.js';
 import { age, bytes, clientName, plural, whole } from './format.js';
 
 const STEP = 10;
@@ -11,6 +11,8 @@ const more = new MoreButton(byId('connections-more'), {
 	noun: 'connections',
 	changed: () => showConnections(connections),
 });
+
+scrollable(byId('connections-table').parentElement, 'Connections, scrollable');
 
 /** Shows who is connected. The order stays the same while rates change. */
 export function showConnections(told) {

@@ -38,6 +38,26 @@ export function arrange(parent, nodes) {
 	if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true });
 }
 
+const scrollers = new Map();
+const scrolled = new ResizeObserver(() => {
+	for (const [node, label] of scrollers) {
+		if (!node.isConnected) scrollers.delete(node);
+		else if (node.scrollWidth > node.clientWidth) {
+			setAttribute(node, 'tabindex', '0');
+			setAttribute(node, 'role', 'region');
+			setAttribute(node, 'aria-label', label);
+		} else for (const name of ['tabindex', 'role', 'aria-label']) node.removeAttribute(name);
+	}
+});
+
+/** What is too wide can be scrolled, by the keyboard too: it takes the focus while it is too wide. */
+export function scrollable(node, label) {
+	scrollers.set(node, label);
+	scrolled.observe(node);
+	scrolled.observe(node.firstElementChild);
+	return node;
+}
+
 /** Shows the first `limit` things of a list, and a button for more of them below. */
 export class MoreButton {
 	constructor(button, { step, noun, changed }) {

@@ -1,4 +1,4 @@
-import { arrange, element, MoreButton, setText } from './dom.js';
+import { arrange, element, MoreButton, scrollable, setText } from './dom.js';
 import { age, clientName, moment, plural, whole } from './format.js';
 
 const STEP = 50;
@@ -60,7 +60,9 @@ export class ServiceDetail {
 		const caption = element('caption', { class: 'hidden' }, `Instances of ${this.#told.service}`);
 		const table = element('table', {}, caption, element('thead', {}, element('tr', {}, ...head)), this.#instances);
 		const isEmpty = instances.length === 0;
-		const list = isEmpty ? element('p', { class: 'quiet' }, 'No instances.') : element('div', { class: 'wide' }, table);
+		const list = isEmpty
+			? element('p', { class: 'quiet' }, 'No instances.')
+			: scrollable(element('div', { class: 'wide' }, table), 'Instances, scrollable');
 		const size = frameBytes === 0 ? '' : `, ${whole(frameBytes)} bytes a push`;
 		const title = `${watcherCount === 0 ? 'Nobody subscribes' : plural(watcherCount, 'subscriber')}${size}`;
 		const parts = [...notes, list, this.#more.button, element('h3', {}, title), watcherList(watchers, watcherCount)];

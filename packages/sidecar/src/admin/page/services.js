@@ -1,4 +1,4 @@
-import { arrange, byId, element, MoreButton, setText } from './dom.js';
+import { arrange, byId, element, MoreButton, scrollable, setText } from './dom.js';
 import { plural, whole } from './format.js';
 import { ServiceRow } from './service-row.js';
 
@@ -132,3 +132,4 @@ for (const column of COLUMNS) {
 	table.tHead.rows[0].append(element('th', { scope: 'col', class: words || undefined }, button));
 }
 showSort();
+scrollable(table.parentElement, 'Services, scrollable');

@@ -99,10 +99,7 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 		const active = snapshot.panic === true;
 		if (active === (before?.snapshot.panic === true)) return [published];
 		const counts = { healthy: countHealthy(value), instances: value.length };
-		return [
-			published,
-			{ type: 'panic', query, active, ...counts },
-		];
+		return [published, { type: 'panic', query, active, ...counts }];
 	}
 
 	load(query: ServiceQuery): Promise<KeptValue<Instances> | undefined> | undefined {

@@ -190,7 +190,7 @@ async function startAdmin(
 		return { address: bound, close: () => one.close() };
 	};
 	const bound = ({ address }: { address: string }): void =>
-		log.info({ address }, 'admin port: /, /metrics, /livez, /readyz');
+		log.info({ address }, 'admin port: /metrics, /livez, /readyz, and the status page at /');
 	const trying = new AbortController();
 	// A sidecar whose place is taken has it until then, and longer if it hangs.
 	if (settings.get('takeOver')?.value !== true) bound(await bind());

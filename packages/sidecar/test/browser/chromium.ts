@@ -1,29 +1,13 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
-
+import { findProgram } from '@spock/testkit';
 import { type Browser, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /** The browser of this machine: `CHROMIUM_BIN`, or the first on the PATH. Throws if there is none: the suite is not skipped. */
 export function findChromium(env: Readonly<Record<string, string | undefined>>): string {
-	const { CHROMIUM_BIN, PATH = '' } = env;
-	if (CHROMIUM_BIN) return CHROMIUM_BIN;
-	const places = PATH.split(delimiter).flatMap((directory) => NAMES.map((name) => join(directory, name)));
-	const found = places.find(isProgram);
-	if (found === undefined) {
-		throw new Error('there is no Chromium: apt-get install chromium, or name one with CHROMIUM_BIN');
-	}
-	return found;
-}
-
-function isProgram(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
-	}
+	const found = env['CHROMIUM_BIN'] || findProgram(NAMES, env);
+	if (found !== undefined) return found;
+	throw new Error('there is no Chromium: apt-get install chromium, or name one with CHROMIUM_BIN');
 }
 
 /** Starts it without a network: nothing but this machine has a name or an address. */

@@ -96,8 +96,12 @@ it('an edit of the registry shows without a reload, in the row, in its instances
 it('the keyboard does everything: filter, clear, expand, sort', async () => {
 	await using sidecar = await ShownSidecar.start(SERVICES);
 	await sidecar.client(Object.keys(SERVICES));
-	const { page } = await open(sidecar.url);
+	const { page } = await open(sidecar.url, { reducedMotion: 'reduce' });
 	await rowOf(page, 'inventory').waitFor();
+	// Nothing moves for who does not want that.
+	expect(
+		await page.evaluate("getComputedStyle(document.querySelector('.expander'), '::before').transitionDuration"),
+	).toBe('0s');
 	const focused = () =>
 		page.evaluate('document.activeElement.textContent || document.activeElement.id') as Promise<string>;
 	await page.keyboard.press('Tab');

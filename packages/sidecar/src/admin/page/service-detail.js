@@ -27,7 +27,7 @@ export class ServiceDetail {
 		const asked = ++this.#asked;
 		let told;
 		try {
-			const response = await fetch(`/service.json?key=${encodeURIComponent(this.#key)}`);
+			const response = await fetch(`service.json?key=${encodeURIComponent(this.#key)}`);
 			told = response.ok ? await response.json() : { error: `the sidecar says ${response.status}` };
 		} catch {
 			// The stream tells of the outage, and the next row that comes asks again.

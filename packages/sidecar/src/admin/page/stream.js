@@ -33,7 +33,7 @@ export function follow({ began, told, state }) {
 	};
 	const open = () => {
 		close();
-		source = new EventSource('/events');
+		source = new EventSource('events');
 		let isFirst = true;
 		for (const part of PARTS) {
 			source.addEventListener(part, ({ data }) => {

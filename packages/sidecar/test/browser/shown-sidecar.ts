@@ -16,18 +16,24 @@ export class ShownSidecar implements AsyncDisposable {
 	readonly #place: TempSocket;
 	readonly #file: string;
 	readonly #port: number;
+	readonly #args: readonly string[];
 	#process: RunningProcess | undefined;
 	readonly #clients: RunningProcess[] = [];
 
-	private constructor(place: TempSocket, port: number) {
+	private constructor(place: TempSocket, port: number, args: readonly string[]) {
+		this.#args = args;
 		this.#place = place;
 		this.#port = port;
 		this.#file = join(place.directory, 'services.json');
 		this.url = `http://127.0.0.1:${port}/`;
 	}
 
-	static async start(services: Readonly<Record<string, Instances>>): Promise<ShownSidecar> {
-		const shown = new ShownSidecar(await tempSocket(), await freePort());
+	/** `args` are more of its settings. */
+	static async start(
+		services: Readonly<Record<string, Instances>>,
+		args: readonly string[] = [],
+	): Promise<ShownSidecar> {
+		const shown = new ShownSidecar(await tempSocket(), await freePort(), args);
 		shown.write(services);
 		await shown.restart();
 		return shown;
@@ -53,7 +59,7 @@ export class ShownSidecar implements AsyncDisposable {
 
 	async restart(): Promise<void> {
 		await this.kill();
-		const args = ['--services', this.#file, '--admin', `127.0.0.1:${this.#port}`];
+		const args = ['--services', this.#file, '--admin', `127.0.0.1:${this.#port}`, ...this.#args];
 		this.#process = await startSidecar(this.path, args);
 		const { stdout } = this.#process;
 		await waitFor('the admin port', () => stdout().includes('admin port'));

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
+import { startFakeConsul } from '@spock/testkit';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -185,6 +186,37 @@ it('comes back by itself when the sidecar does', async () => {
 	// What only the old one knew is gone.
 	await expect.poll(() => namesOf(page)).toEqual(['employee', 'inventory']);
 	expect(await page.locator('#filter').inputValue()).toBe('o');
+});
+
+it('an outage of the registry shows: since when each answer is the last known one, and why', async () => {
+	await using consul = await startFakeConsul();
+	consul.set('barista', [{ id: 'b1', address: '10.0.0.1', port: 80 }]);
+	consul.set('employee', [{ id: 'e1', address: '10.0.0.2', port: 80 }]);
+	await using sidecar = await ShownSidecar.start({}, ['--backend', 'consul', '--consul', consul.url]);
+	await sidecar.client(['barista', 'employee']);
+	const { page, faults } = await open(sidecar.url);
+	await rowOf(page, 'barista').getByText('live', { exact: true }).waitFor();
+	await consul.stop();
+	await rowOf(page, 'barista')
+		.getByText(/^last known, \d+ s$/)
+		.waitFor();
+	await rowOf(page, 'employee')
+		.getByText(/^last known, \d+ s$/)
+		.waitFor();
+	await page
+		.locator('#notices')
+		.getByText(/consul: .*ECONNREFUSED/)
+		.waitFor();
+	await page.locator('#figures', { hasText: 'down' }).waitFor();
+	// One change for all services.
+	await expect
+		.poll(() => page.locator('#changes > li').first().textContent())
+		.toMatch(/2 services.*live → last known good/);
+	await page.screenshot({ path: `${reports}status-page-outage.png` });
+	await consul.listen();
+	await rowOf(page, 'barista').getByText('live', { exact: true }).waitFor();
+	await expect.poll(() => page.locator('#notices').textContent()).toBe('');
+	expect(faults).toEqual([]);
 });
 
 it('what clients and registries call themselves is text, and never markup', async () => {

@@ -82,7 +82,14 @@ export default defineConfig({
 				},
 			},
 			// The status page in a real Chromium: `pnpm test:browser`.
-			{ extends: true, test: { name: 'browser', include: ['packages/*/test/**/*.browser.itest.ts'] } },
+			{
+				extends: true,
+				test: {
+					name: 'browser',
+					include: ['packages/*/test/**/*.browser.itest.ts'],
+					expect: { poll: { timeout: 20_000 } },
+				},
+			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
 			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },

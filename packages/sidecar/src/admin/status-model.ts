@@ -1,7 +1,7 @@
 import { type Inspection, normaliseQuery, type ServiceQuery, type StatusReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { explained } from '../handlers/explain.ts';
+import { explained } from '../handlers/explained.ts';
 import type { Sidecar } from '../sidecar.ts';
 import type { ChangeLog } from './change-log.ts';
 import { ConnectionRates, ratesBetween } from './connection-rates.ts';

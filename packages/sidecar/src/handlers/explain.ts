@@ -1,7 +1,6 @@
-import { explain, inspectionOf } from '@spock/balancer';
+import { inspectionOf } from '@spock/balancer';
 import {
 	type ExplainReply,
-	type Inspection,
 	normaliseQuery,
 	type ServiceQuery,
 	type ServiceSource,
@@ -10,10 +9,8 @@ import {
 
 import { type Answer, answer, type Handler } from '../server/answer.ts';
 import { callOptions } from '../server/call-options.ts';
-import { snapshotFrameBytes } from '../server/snapshot-text.ts';
+import { explained } from './explained.ts';
 
-/** Watchers shown: so many fit into a frame whatever they call themselves. */
-const WATCHERS_MAX = 256;
 /** What a reply is longer than its payload, at most. */
 const REPLY_HEAD_BYTES = 64;
 
@@ -26,22 +23,8 @@ export function explainHandler(
 		const query = normaliseQuery(data);
 		const options = callOptions(call);
 		const inspection = (await source.inspect?.(query, options)) ?? inspectionOf(await source.get(query, options));
-		return shorten(explained(query, inspection, watchersOf(query)), call.caller.frameBytesMax - REPLY_HEAD_BYTES);
-	};
-}
-
-/** For every instance whether it gets work, and why; and of those who watch, as many as a frame holds. */
-export function explained(
-	query: ServiceQuery,
-	inspection: Inspection,
-	watchers: readonly WatcherStatus[],
-): ExplainReply {
-	const { snapshot } = inspection;
-	return {
-		...explain(query, inspection),
-		frameBytes: snapshot === undefined ? 0 : snapshotFrameBytes('service', snapshot),
-		watchers: watchers.slice(0, WATCHERS_MAX),
-		watcherCount: watchers.length,
+		const reply = explained(query, inspection, watchersOf(query));
+		return shorten(reply, call.caller.frameBytesMax - REPLY_HEAD_BYTES);
 	};
 }
 

@@ -13,6 +13,7 @@ const withoutBareImports: NonNullable<Options['plugins']>[number] = {
 /** How every package of the workspace is built: ESM for Node 20.19 and later, with its types. */
 export function packageConfig(
 	entry: Record<string, string> = { index: 'src/index.ts' },
+	esbuildPlugins: NonNullable<Options['esbuildPlugins']> = [],
 ): ReturnType<typeof defineConfig> {
 	return defineConfig({
 		entry,
@@ -24,6 +25,7 @@ export function packageConfig(
 		splitting: true,
 		treeshake: false,
 		plugins: [withoutBareImports],
+		esbuildPlugins,
 		// TypeScript 6 deprecates the baseUrl that tsup's declaration build sets by itself.
 		dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
 	} satisfies Options);

@@ -32,7 +32,7 @@ export default defineConfig({
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
 					exclude: [
-						'**/*.{consul,cluster,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell,promtool}.itest.ts',
+						'**/*.{browser,consul,cluster,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell,promtool}.itest.ts',
 						'**/node_modules/**',
 					],
 				},
@@ -106,6 +106,15 @@ export default defineConfig({
 					fileParallelism: false,
 					testTimeout: 120_000,
 					hookTimeout: 120_000,
+				},
+			},
+			// The status page in a real Chromium: `pnpm test:browser`.
+			{
+				extends: true,
+				test: {
+					name: 'browser',
+					include: ['packages/*/test/**/*.browser.itest.ts'],
+					expect: { poll: { timeout: 20_000 } },
 				},
 			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.

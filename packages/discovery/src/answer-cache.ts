@@ -86,6 +86,11 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return this.#entry(query).inspect();
 	}
 
+	/** What is known of a question that is watched, else undefined; to look is no use of it, and evicts it no later. */
+	known(query: Q): EntryInspection<Q, V, S> | undefined {
+		return this.#entries.get(this.#options.kind.keyOf(query))?.inspect();
+	}
+
 	/** Something of this name was taken out on purpose: see `CacheEntry.trustEmpty`. */
 	trustEmpty(name: string): void {
 		const { kind } = this.#options;

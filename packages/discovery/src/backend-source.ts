@@ -155,6 +155,12 @@ export class BackendSource implements ServiceSource {
 		return this.#kind.inspection(await this.#cache.inspect(query, options));
 	}
 
+	/** What is known of a question that is watched, else undefined; to look keeps nothing alive. */
+	known(query: ServiceQuery): Inspection | undefined {
+		const found = this.#cache.known(query);
+		return found && this.#kind.inspection(found);
+	}
+
 	/**
 	 * An instance of this service was deregistered on purpose, by this process: that none is left is believed at once for
 	 * as long as it would be held back.

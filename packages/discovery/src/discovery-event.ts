@@ -16,8 +16,13 @@ export type WatchedQuery = ServiceQuery | KeyQuery;
 
 /** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
 export type DiscoveryEvent =
-	/** A snapshot went out to the readers: its instances or its source changed. */
-	| { readonly type: 'published'; readonly snapshot: ServiceSnapshot; readonly diff: SnapshotDiff }
+	/** A snapshot went out to the readers: its instances or its source changed. `before`: the one in whose place it is. */
+	| {
+			readonly type: 'published';
+			readonly snapshot: ServiceSnapshot;
+			readonly diff: SnapshotDiff;
+			readonly before?: ServiceSnapshot;
+	  }
 	/** An answer about keys went out to the readers. Without the values: they may be secrets. */
 	| {
 			readonly type: 'key-published';

@@ -90,3 +90,29 @@ describe('inspect', () => {
 		});
 	});
 });
+
+describe('known', () => {
+	it('tells what inspect does, starts no watch, and keeps none alive', async () => {
+		const { source, last, clock } = createSource({ idleTtlMs: 1000 });
+		expect(source.known(query)).toBeUndefined();
+		expect(source.watches()).toEqual([]);
+		const watch = source.watch(query, recorder());
+		last().answered([withChecks('a', ['one', 'passing'])]);
+		expect(source.known(query)).toEqual(await source.inspect(query));
+		watch.stop();
+		for (let count = 0; count < 30; count++) {
+			source.known(query);
+			await clock.advance(100);
+		}
+		expect(source.known(query)).toBeUndefined();
+	});
+});
+
+it('a change is told with what it took the place of; the first one with nothing', () => {
+	const { source, last, events } = createSource();
+	source.watch(query, recorder());
+	last().answered([instance('a')]);
+	last().answered([instance('b')]);
+	const told = events.filter((event) => event.type === 'published');
+	expect(told.map(({ before }) => before)).toEqual([undefined, told[0]?.snapshot]);
+});

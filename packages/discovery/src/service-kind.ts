@@ -95,13 +95,11 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 			this.#changes.set(query, changes);
 		}
 		changes.note(diff, at);
+		const published = { type: 'published', snapshot, diff, ...(before && { before: before.snapshot }) } as const;
 		const active = snapshot.panic === true;
-		if (active === (before?.snapshot.panic === true)) return [{ type: 'published', snapshot, diff }];
+		if (active === (before?.snapshot.panic === true)) return [published];
 		const counts = { healthy: countHealthy(value), instances: value.length };
-		return [
-			{ type: 'published', snapshot, diff },
-			{ type: 'panic', query, active, ...counts },
-		];
+		return [published, { type: 'panic', query, active, ...counts }];
 	}
 
 	load(query: ServiceQuery): Promise<KeptValue<Instances> | undefined> | undefined {

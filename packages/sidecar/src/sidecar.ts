@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { StatusReply } from '@spock/protocol';
+import type { ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
 import { createHandlers } from './handlers/handlers.ts';
@@ -8,6 +8,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { Listening } from './listening.ts';
 import { type ResolvedLimits, resolveLimits } from './options.ts';
 import { Readiness } from './readiness.ts';
+import type { ConnectionFacts } from './server/connection-facts.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
 import { RequestMemo } from './server/request-memo.ts';
@@ -40,6 +41,10 @@ export interface Sidecar {
 	readonly limits: ResolvedLimits;
 	/** For metrics. */
 	gauges(): SidecarGauges;
+	/** Every connection, for the status page. */
+	connections(): readonly ConnectionFacts[];
+	/** The clients that subscribe to just this query. */
+	watchers(query: ServiceQuery): readonly WatcherStatus[];
 }
 
 /** Puts a sidecar together. Throws a RangeError or TypeError naming an option that is wrong. Nothing is bound before `start`. */
@@ -170,6 +175,14 @@ class SpockSidecar implements Sidecar {
 
 	readiness(): { ready: boolean; reasons: string[] } {
 		return this.#readiness.in(this.#lifecycle.state);
+	}
+
+	connections(): readonly ConnectionFacts[] {
+		return this.#registry.facts();
+	}
+
+	watchers(query: ServiceQuery): readonly WatcherStatus[] {
+		return this.#registry.watchers(query);
 	}
 
 	gauges(): SidecarGauges {

@@ -43,7 +43,8 @@ async function everythingOf(sidecar: RunningProcess, path: string, admin: string
 		const { stdout, stderr } = await runSidecar([...args, '--socket', path, '--timeout', '2000']).finished;
 		said.push(stdout, stderr);
 	}
-	for (const page of ['/metrics', '/readyz', '/livez', '/']) said.push(await (await fetch(`${admin}${page}`)).text());
+	const pages = ['/metrics', '/readyz', '/livez', '/', '/status.json', '/service.json?key=barista'];
+	for (const page of pages) said.push(await (await fetch(`${admin}${page}`)).text());
 	return [...said, sidecar.stdout(), sidecar.stderr()].join('\n');
 }
 

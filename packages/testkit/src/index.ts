@@ -20,6 +20,7 @@ export {
 	type RecordedRequest,
 	wireError,
 } from './fake-sidecar.ts';
+export { findProgram } from './find-program.ts';
 export { describeKeyContract, type KeyFixture } from './key-contract.ts';
 export { type MemoryPair, memoryPair } from './memory-transport.ts';
 export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';

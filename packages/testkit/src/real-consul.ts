@@ -1,9 +1,9 @@
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 
+import { findProgram, isExecutable } from './find-program.ts';
 import { type RunningProcess, spawnProcess } from './spawn-sidecar.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -26,10 +26,8 @@ export function findConsul(env: Environment): string {
 		return named;
 	}
 	const cache = env['SPOCK_CACHE_DIR'] || join(homedir(), '.cache/spock');
-	const places = (env['PATH'] ?? '').split(delimiter).filter((place) => place !== '');
-	const found = [...places.map((place) => join(place, 'consul')), join(cache, `consul-${CONSUL_VERSION}`, 'consul')];
-	const consul = found.find(isExecutable);
-	if (consul !== undefined) return consul;
+	const consul = findProgram(['consul'], env) ?? join(cache, `consul-${CONSUL_VERSION}`, 'consul');
+	if (isExecutable(consul)) return consul;
 	throw new Error('no Consul server: put `consul` on PATH, set CONSUL_BIN, or run `npm run consul:build` (needs Go)');
 }
 
@@ -191,14 +189,4 @@ async function freePorts(): Promise<Ports> {
 	await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
 	const [http = 0, server = 0, serfLan = 0] = ports;
 	return { http, server, serfLan };
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		// Not there, or not to be run: the next place is tried.
-		return false;
-	}
 }

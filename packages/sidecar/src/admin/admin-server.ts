@@ -4,43 +4,62 @@ import { formatAddress } from '@spock/protocol/node';
 import type { Registry } from 'prom-client';
 
 import { bind } from '../server/bind.ts';
+import { isLoopback } from '../server/is-loopback.ts';
+import { type AdminPage, type AdminSite, jsonPage, sendPage, textPage } from './admin-page.ts';
+import { RequestGuard } from './request-guard.ts';
+
+/** Connections at once; the next one is closed at once. */
+const CONNECTIONS_MAX = 256;
 
 /** What the admin port shows. */
 export interface AdminServerOptions {
 	readonly host: string;
 	readonly port: number;
+	/** Allows addresses that other machines can reach, such as that of a pod. Default false. */
+	readonly allowRemote?: boolean;
+	/** Names that it answers to beside its own addresses and `localhost`. Default: none. */
+	readonly allowedHosts?: readonly string[];
 	readonly registry: Registry;
 	readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
+	/** Further pages, closed with the port. Default: none. */
+	readonly site?: AdminSite;
 	/** A connection could not be accepted; later ones may be. Default: nobody is told. */
 	readonly acceptFailed?: (error: Error) => void;
-}
-
-interface Page {
-	readonly status: number;
-	readonly type: string;
-	readonly body: string;
+	/** A page could not be made: a fault of ours. Default: nobody is told. */
+	readonly failed?: (error: unknown) => void;
 }
 
 /**
- * HTTP for machines: /livez says that the process turns, and never depends on the registry; /readyz says with reasons
- * whether lookups should be sent here; /metrics is for Prometheus.
+ * HTTP for machines and people, to read and not to change anything: /livez says that the process turns, and never depends on
+ * the registry; /readyz says with reasons whether lookups should be sent here; /metrics is for Prometheus.
  */
 export class AdminServer {
 	readonly #options: AdminServerOptions;
+	readonly #guard: RequestGuard;
 	#server: Server | undefined;
 
 	constructor(options: AdminServerOptions) {
 		this.#options = options;
+		this.#guard = new RequestGuard({ host: options.host, allowedHosts: options.allowedHosts ?? [] });
 	}
 
 	/** Binds the port; gives the address. Rejects with an Error that names it; it may be tried again then. */
 	async start(): Promise<string> {
-		const { host, port, acceptFailed = () => undefined } = this.#options;
+		const { host, port, allowRemote = false, acceptFailed = () => undefined } = this.#options;
+		if (!allowRemote && !isLoopback(host)) {
+			throw new Error(
+				`the admin port at ${formatAddress({ host, port })} can be reached from other machines: use 127.0.0.1, or allow ` +
+					'it with --admin-any',
+			);
+		}
 		// A new one for each try: nothing of a try that failed is left.
-		const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
-			void this.#respond(request, response);
-		});
-		server.maxConnections = 256;
+		const server = createServer(
+			{ requestTimeout: 10_000, headersTimeout: 5000, connectionsCheckingInterval: 1000, maxHeaderSize: 8192 },
+			(request, response) => {
+				void this.#respond(request, response);
+			},
+		);
+		server.maxConnections = CONNECTIONS_MAX;
 		this.#server = server;
 		try {
 			await bind(server, { host, port }, acceptFailed);
@@ -55,6 +74,7 @@ export class AdminServer {
 
 	/** Ends every connection; idempotent. */
 	close(): Promise<void> {
+		this.#options.site?.close();
 		const server = this.#server;
 		if (server === undefined) return Promise.resolve();
 		return new Promise((resolve) => {
@@ -64,41 +84,38 @@ export class AdminServer {
 	}
 
 	async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		let page: Page;
+		let page: AdminPage | undefined;
 		try {
-			page = await this.#page(request);
+			page = this.#guard.refusal(request) ?? (await this.#page(request, response));
 		} catch (error) {
-			page = text(500, `internal fault: ${error instanceof Error ? error.message : 'unknown'}\n`);
+			this.#options.failed?.(error);
+			page = textPage(500, 'internal fault; the log of the sidecar has more\n');
 		}
-		response.writeHead(page.status, {
-			'content-type': page.type,
-			'content-length': Buffer.byteLength(page.body),
-			'cache-control': 'no-store',
-			...(page.status === 405 && { allow: 'GET, HEAD' }),
-		});
-		response.end(request.method === 'HEAD' ? undefined : page.body);
+		// A stream that failed after it had begun: its reader comes again.
+		if (response.headersSent && page !== undefined) response.destroy();
+		else if (page !== undefined) sendPage(request, response, page);
 	}
 
-	async #page({ method, url = '/' }: IncomingMessage): Promise<Page> {
-		if (method !== 'GET' && method !== 'HEAD') return text(405, 'only GET and HEAD\n');
-		const { registry, readiness } = this.#options;
-		switch (url.split('?')[0]) {
+	/** Undefined where the answer is a stream, which has begun. */
+	async #page({ method, url = '/' }: IncomingMessage, response: ServerResponse): Promise<AdminPage | undefined> {
+		const { registry, readiness, site } = this.#options;
+		const [path = '/', query = ''] = url.split('?', 2);
+		switch (path) {
 			case '/livez':
-				return text(200, 'ok\n');
+				return textPage(200, 'ok\n');
 			case '/readyz': {
 				const state = readiness();
-				return { status: state.ready ? 200 : 503, type: 'application/json', body: `${JSON.stringify(state)}\n` };
+				return jsonPage(state.ready ? 200 : 503, state);
 			}
 			case '/metrics':
 				return { status: 200, type: registry.contentType, body: await registry.metrics() };
-			case '/':
-				return text(200, 'Spock\n\n/livez    alive\n/readyz   ready, with reasons\n/metrics  for Prometheus\n');
-			default:
-				return text(404, 'there are /livez, /readyz and /metrics\n');
 		}
+		if (path === site?.streamPath && method === 'GET') return site.stream(response);
+		const page = site?.page(path, new URLSearchParams(query));
+		if (page !== undefined) return page;
+		if (path === '/') {
+			return textPage(200, 'Spock\n\n/livez    alive\n/readyz   ready, with reasons\n/metrics  for Prometheus\n');
+		}
+		return textPage(404, 'there are /livez, /readyz and /metrics\n');
 	}
-}
-
-function text(status: number, body: string): Page {
-	return { status, type: 'text/plain; charset=utf-8', body };
 }

@@ -42,6 +42,15 @@ export class RequestMetrics {
 		);
 	}
 
+	/** The durations of all functions together. */
+	durations(): Durations {
+		const counts = DURATION_BUCKETS_SECONDS.map(() => 0).concat(0);
+		for (const { duration } of this.#tallies.values()) {
+			for (const [index, count] of duration.counts.entries()) counts[index] = (counts[index] as number) + count;
+		}
+		return { boundsMs: DURATION_BUCKETS_SECONDS.map((seconds) => seconds * 1000), counts };
+	}
+
 	/** `count` requests that took `durationMs` each. */
 	add(func: string, code: string, durationMs: number, count: number): void {
 		let tally = this.#tallies.get(func);
@@ -52,4 +61,12 @@ export class RequestMetrics {
 		tally.countByCode.set(code, (tally.countByCode.get(code) ?? 0) + count);
 		tally.duration.add(durationMs / 1000, count);
 	}
+}
+
+/** Requests by how long they took. */
+export interface Durations {
+	/** Upper bounds of the buckets; of the last one there is none. */
+	readonly boundsMs: readonly number[];
+	/** Requests in each bucket, since the start; one more than there are bounds. */
+	readonly counts: readonly number[];
 }

@@ -12,7 +12,7 @@ import { Gauges, type MetricsSource } from './gauges.ts';
 import { factsOf } from './metric-table.ts';
 import { PlainCounts } from './plain-counts.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
-import { RequestMetrics } from './request-metrics.ts';
+import { type Durations, RequestMetrics } from './request-metrics.ts';
 
 /**
  * The metrics of one sidecar, in a registry of their own. Labels are bounded: functions and error codes come from closed
@@ -69,6 +69,11 @@ export class SidecarMetrics implements SidecarObserver {
 	/** Ends its timer. What it has counted stays. */
 	close(): void {
 		this.#eventLoop.close();
+	}
+
+	/** Requests by how long they took. */
+	durations(): Durations {
+		return this.#requests.durations();
 	}
 
 	answered(func: string, code: string, durationMs: number, count: number): void {

@@ -1,5 +1,6 @@
 import { balancingPolicies } from '@spock/balancer';
 import { accessSettings } from './access-settings.ts';
+import { adminSettings } from './admin-settings.ts';
 import { answerSettings } from './answer-settings.ts';
 import { consulSettings } from './consul-settings.ts';
 import { dnsSettings } from './dns-settings.ts';
@@ -101,14 +102,7 @@ export const settings: readonly Setting[] = [
 		fallback: '0660',
 	},
 	...accessSettings,
-	{
-		name: 'admin',
-		flag: '--admin <host:port>',
-		env: 'SPOCK_ADMIN',
-		help: 'HTTP for /metrics, /livez and /readyz',
-		kind: 'text',
-		fallback: 'none',
-	},
+	...adminSettings,
 	...metricsSettings,
 	...handOverSettings,
 	{

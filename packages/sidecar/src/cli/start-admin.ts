@@ -3,34 +3,42 @@ import { parseHostPort } from '@spock/protocol/node';
 import type { Logger } from 'pino';
 
 import { AdminServer } from '../admin/admin-server.ts';
-import type { SidecarMetrics } from '../admin/sidecar-metrics.ts';
-import type { Sidecar } from '../sidecar.ts';
 import { untilFree } from '../take-over/until-free.ts';
 import { asUsage } from './as-usage.ts';
 import { logTakeOver } from './event-log.ts';
 import { type Settings, textOf } from './setting-values.ts';
+import { type StatusSiteParts, statusSiteOf } from './status-site.ts';
 
 /** The admin port, if one is asked for. Rejects if it cannot be bound; while a sidecar is replaced it is tried until it is free. */
 export async function startAdmin(
 	settings: Settings,
-	sidecar: Sidecar,
-	metrics: SidecarMetrics,
+	parts: Omit<StatusSiteParts, 'failed'>,
 	log: Logger,
 ): Promise<{ close(): Promise<void> } | undefined> {
 	const address = textOf(settings, 'admin');
 	if (address === undefined) return undefined;
 	const { host, port } = await asUsage(() => parseHostPort(address));
-	const { registry } = metrics;
-	const acceptFailed = (error: Error): void => metrics.acceptFailed(error);
+	const { sidecar, metrics } = parts;
+	const failed = (err: unknown): void => log.error({ err }, 'a page of the admin port could not be made');
+	const options = {
+		host,
+		port,
+		allowRemote: settings.get('adminAny')?.value === true,
+		allowedHosts: (settings.get('adminAllowedHosts')?.value as readonly string[] | undefined) ?? [],
+		registry: metrics.registry,
+		readiness: () => sidecar.readiness(),
+		acceptFailed: (error: Error) => metrics.acceptFailed(error),
+		failed,
+	};
 	let admin: AdminServer | undefined;
 	const bind = async (): Promise<{ address: string; close(): Promise<void> }> => {
-		const one = new AdminServer({ host, port, registry, readiness: () => sidecar.readiness(), acceptFailed });
+		const one = new AdminServer({ ...options, site: statusSiteOf({ ...parts, failed }) });
 		const bound = await one.start();
 		admin = one;
 		return { address: bound, close: () => one.close() };
 	};
 	const bound = ({ address }: { address: string }): void =>
-		log.info({ address }, 'admin port: /metrics, /livez, /readyz');
+		log.info({ address }, 'admin port: /metrics, /livez, /readyz, and the status page at /');
 	const trying = new AbortController();
 	// A sidecar whose place is taken has it until then, and longer if it hangs.
 	if (settings.get('takeOver')?.value !== true) bound(await bind());

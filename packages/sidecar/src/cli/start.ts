@@ -1,6 +1,8 @@
 import { BackendSource, type DiscoveryEvent } from '@spock/discovery';
+import { systemClock } from '@spock/protocol/internal';
 import type { Logger } from 'pino';
 
+import { ChangeLog } from '../admin/change-log.ts';
 import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
 import { createSidecar, type Sidecar } from '../sidecar.ts';
 import type { SidecarListen } from '../sidecar-options.ts';
@@ -51,9 +53,11 @@ interface Prepared {
 }
 
 async function run(settings: Settings, { log, metrics, isTerminal, supervised }: Prepared): Promise<number> {
+	const changes = new ChangeLog(systemClock);
 	const onEvent = (event: DiscoveryEvent): void => {
 		logDiscovery(log, event);
 		metrics.discovered(event);
+		changes.discovered(event);
 		// What this sidecar takes out itself is no loss of the registry's: that nothing is left is believed at once.
 		if (event.type === 'registration' && event.phase === 'leaving') source.trustEmpty(event.service);
 	};
@@ -104,9 +108,9 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
 		// The first worker of a supervisor has nobody before it: what is wrong with its port ends them both.
 		const isAdminLast = settings.get('takeOver')?.value === true || (supervised?.supervision.restarts ?? 0) > 0;
-		if (!isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
+		if (!isAdminLast) admin = await startAdmin(settings, { sidecar, source, metrics, changes }, log);
 		const addresses = await sidecar.start();
-		if (isAdminLast) admin = await startAdmin(settings, sidecar, metrics, log);
+		if (isAdminLast) admin = await startAdmin(settings, { sidecar, source, metrics, changes }, log);
 		// A signal may have come while it was binding: then there is nothing to announce.
 		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
 		return await sidecar.ended;

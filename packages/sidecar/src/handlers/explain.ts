@@ -1,4 +1,4 @@
-import { explain, inspectionOf } from '@spock/balancer';
+import { inspectionOf } from '@spock/balancer';
 import {
 	type ExplainReply,
 	normaliseQuery,
@@ -11,11 +11,9 @@ import type { Clock } from '@spock/protocol/internal';
 
 import { type Answer, answer, type Handler } from '../server/answer.ts';
 import { callOptions } from '../server/call-options.ts';
-import { snapshotFrameBytes } from '../server/snapshot-text.ts';
+import { explained } from './explained.ts';
 import { ToldAgain } from './told-again.ts';
 
-/** Watchers shown: so many fit into a frame whatever they call themselves. */
-const WATCHERS_MAX = 256;
 /** What a reply is longer than its payload, at most. */
 const REPLY_HEAD_BYTES = 64;
 
@@ -47,14 +45,7 @@ export function explainHandler(
 		// Of many who ask at once, the first makes the answer.
 		const meanwhile = told.find(key);
 		if (meanwhile !== undefined) return meanwhile;
-		const watchers = connections.watchers(query);
-		const { snapshot } = inspection;
-		const reply = {
-			...explain(query, inspection),
-			frameBytes: snapshot === undefined ? 0 : snapshotFrameBytes('service', snapshot),
-			watchers: watchers.slice(0, WATCHERS_MAX),
-			watcherCount: watchers.length,
-		};
+		const reply = explained(query, inspection, connections.watchers(query));
 		const whole = answer<ExplainReply>(reply);
 		const text = shorten(reply, whole, frameBytesMax - REPLY_HEAD_BYTES);
 		return told.tell(key, text, whole.length + connections.count() * CONNECTION_COST);

@@ -6,6 +6,7 @@ import type { TimerHandle } from '@spock/protocol/internal';
 import type { CloseReason, LimitName } from '../sidecar-observer.ts';
 import type { TokenCheck } from './accepted-tokens.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import { Overload } from './overload.ts';
 import { type Defer, Turns } from './turns.ts';
 
@@ -93,6 +94,11 @@ export class ConnectionRegistry {
 
 	get bytesWritten(): number {
 		return this.#sum((connection) => connection.bytesWritten);
+	}
+
+	/** Every connection, in the order in which they were opened. */
+	facts(): ConnectionFacts[] {
+		return Array.from(this.#connections.values(), (connection) => connection.facts());
 	}
 
 	/** The clients that subscribe to just this query. */

@@ -19,6 +19,7 @@ import type { CloseReason } from '../sidecar-observer.ts';
 import type { TokenCheck } from './accepted-tokens.ts';
 import type { Answer, Call } from './answer.ts';
 import { ConnectionEnd } from './connection-end.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import { ConnectionInput } from './connection-input.ts';
 import { Intake, type IntakeContext } from './intake.ts';
 import type { LoadedConnection } from './overload.ts';
@@ -43,6 +44,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 	readonly id: number;
 	frameBytesMax: number;
 	readonly #context: ConnectionContext;
+	readonly #openedAtMs: number;
 	readonly #framed: FramedSocket;
 	readonly #requests: Requests;
 	readonly #pushes: Pushes;
@@ -59,6 +61,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 	/** With `tokens`, nothing is answered before a hello with one of them. */
 	constructor(id: number, socket: Duplex, context: ConnectionContext, tokens: TokenCheck | undefined) {
 		this.id = id;
+		this.#openedAtMs = context.clock.now();
 		this.frameBytesMax = context.limits.frameBytesMax;
 		this.#context = context;
 		this.#window = context.limits.inFlightMax;
@@ -109,7 +112,10 @@ export class Connection implements RequestsPort, LoadedConnection {
 		const { clock, limits, limited } = context;
 		const parts = { framed: this.#framed, requests: this.#requests, intake: this.#intake };
 		this.#end = new ConnectionEnd({ ...parts, pushes: this.#pushes, clock, slowConsumerMs: limits.slowConsumerMs });
-		this.#input = new ConnectionInput({ ...parts, end: this.#end, limits, limited, openedAtMs: clock.now() }, tokens);
+		this.#input = new ConnectionInput(
+			{ ...parts, end: this.#end, limits, limited, openedAtMs: this.#openedAtMs },
+			tokens,
+		);
 	}
 
 	/** Subscriptions of this client. */
@@ -146,6 +152,14 @@ export class Connection implements RequestsPort, LoadedConnection {
 
 	get window(): number | undefined {
 		return this.#hello?.features?.includes('window') ? this.#window : undefined;
+	}
+
+	facts(): ConnectionFacts {
+		const { id, subscriptions, inFlight, outputBytes, bytesRead, bytesWritten } = this;
+		const { client = null, pid = null } = this.#hello ?? {};
+		const requests = this.#requests.handled;
+		const openedAtMs = this.#openedAtMs;
+		return { id, client, pid, openedAtMs, subscriptions, inFlight, outputBytes, requests, bytesRead, bytesWritten };
 	}
 
 	sample(): number {

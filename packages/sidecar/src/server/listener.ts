@@ -5,6 +5,7 @@ import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
 import { DEFAULT_BACKLOG } from '../options.ts';
 import { bind, closeServer } from './bind.ts';
+import { isLoopback } from './is-loopback.ts';
 import { createTlsServer, type TlsServerOptions } from './tls-server.ts';
 import { listenUnix } from './unix-listener.ts';
 
@@ -98,8 +99,4 @@ export function refuseRemote(address: { readonly host: string; readonly port: nu
 		`${formatAddress(address)} can be reached from other machines: listen on 127.0.0.1, or allow it with --listen-any, ` +
 			'together with tls:// and --token-file',
 	);
-}
-
-function isLoopback(host: string): boolean {
-	return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

@@ -1,0 +1,69 @@
+import { type Inspection, queryKey, type ServiceQuery, type WatchStatus } from '@spock/protocol';
+
+import type { ServiceView } from './status-view.ts';
+
+/** One service and its JSON. The text is the same object for as long as it says the same. */
+export interface ServiceRow {
+	readonly view: ServiceView;
+	readonly text: string;
+}
+
+interface KnownRow extends ServiceRow {
+	/** What the row was made from. */
+	readonly watch: WatchStatus;
+}
+
+/** A clock that jumps, or a rounding, is no news. */
+const STALE_SINCE_SLACK_MS = 1000;
+
+/** The services that are watched. A row is made again only when it says something else. */
+export class ServiceRows {
+	readonly #known: (query: ServiceQuery) => Inspection | undefined;
+	#rows: ReadonlyMap<string, KnownRow> = new Map();
+
+	constructor(known: (query: ServiceQuery) => Inspection | undefined) {
+		this.#known = known;
+	}
+
+	/** By key, in the order of names. */
+	get rows(): ReadonlyMap<string, ServiceRow> {
+		return this.#rows;
+	}
+
+	/** Takes what is watched now, at a moment in milliseconds since 1970. */
+	sample(watches: readonly WatchStatus[], at: number): void {
+		const keyed = watches.map((watch) => [queryKey(watch), watch] as const);
+		keyed.sort(([, left], [, right]) => compareText(left.service, right.service));
+		this.#rows = new Map(keyed.map(([key, watch]) => [key, this.#row(key, watch, at)]));
+	}
+
+	#row(key: string, watch: WatchStatus, at: number): KnownRow {
+		const before = this.#rows.get(key);
+		const staleSince = staleSinceOf(watch, before?.view.staleSince ?? null, at);
+		if (before !== undefined && isSame(before.watch, watch) && before.view.staleSince === staleSince) return before;
+		const { ageMs: _ageMs, healthyInstances: healthy, ...rest } = watch;
+		const isNews = before === undefined || before.watch.revision !== watch.revision;
+		const changedAt = isNews ? (this.#known(watch)?.changedAt ?? null) : before.view.changedAt;
+		const view: ServiceView = { key, ...rest, healthy, changedAt, staleSince };
+		return { view, text: JSON.stringify(view), watch };
+	}
+}
+
+function isSame(before: WatchStatus, after: WatchStatus): boolean {
+	return (
+		before.state === after.state &&
+		before.revision === after.revision &&
+		before.readers === after.readers &&
+		before.error === after.error
+	);
+}
+
+function staleSinceOf({ state, ageMs }: WatchStatus, before: number | null, at: number): number | null {
+	if (state !== 'stale' && state !== 'held') return null;
+	const since = Math.round(at - ageMs);
+	return before !== null && Math.abs(since - before) < STALE_SINCE_SLACK_MS ? before : since;
+}
+
+function compareText(left: string, right: string): number {
+	return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,109 @@
+import { type Inspection, normaliseQuery, type ServiceQuery, type StatusReply } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import { explained } from '../handlers/explained.ts';
+import type { Sidecar } from '../sidecar.ts';
+import type { ChangeLog } from './change-log.ts';
+import { ConnectionRates, ratesBetween } from './connection-rates.ts';
+import { LatencyWindow } from './latency-window.ts';
+import type { Durations } from './request-metrics.ts';
+import { type ServiceRow, ServiceRows } from './service-rows.ts';
+import type { ChangeView, ConnectionsView, OverviewView, Rates, ServiceDetail, StatusView } from './status-view.ts';
+
+/** How often samples are taken while somebody looks, at most. */
+export const SAMPLE_MS = 1000;
+/** Instances of one service that are shown. */
+const INSTANCES_MAX = 1000;
+
+/** What a {@link StatusModel} shows. */
+export interface StatusModelOptions {
+	readonly sidecar: Pick<Sidecar, 'status' | 'gauges' | 'connections' | 'watchers'>;
+	/** What is known of a service that is watched; to look must not start or keep a watch. */
+	readonly known: (query: ServiceQuery) => Inspection | undefined;
+	readonly durations: () => Durations;
+	readonly changes: Pick<ChangeLog, 'changes'>;
+	readonly clock: Pick<Clock, 'now' | 'wallNow'>;
+}
+
+/** One sample: the parts of a {@link StatusView}, each made once however many look. */
+export interface StatusSample {
+	readonly overview: OverviewView;
+	/** By key, in the order of names. */
+	readonly services: ReadonlyMap<string, ServiceRow>;
+	readonly connections: ConnectionsView;
+	readonly changes: readonly ChangeView[];
+}
+
+/**
+ * What the sidecar shows of itself. Nothing is done before somebody looks, and at most one sample is taken in a second,
+ * however many look: what they ask for costs the clients of the sidecar little.
+ */
+export class StatusModel {
+	readonly #options: StatusModelOptions;
+	readonly #services: ServiceRows;
+	readonly #connections = new ConnectionRates();
+	readonly #latency = new LatencyWindow();
+	#startedAt: number | undefined;
+	#total: ({ readonly atMs: number } & Rates) | undefined;
+	#last: { readonly sample: StatusSample; readonly atMs: number } | undefined;
+
+	constructor(options: StatusModelOptions) {
+		this.#options = options;
+		this.#services = new ServiceRows(options.known);
+	}
+
+	/** The last sample, or a new one if that is a second old. */
+	current(): StatusSample {
+		const nowMs = this.#options.clock.now();
+		// A timer may be a little early.
+		if (this.#last === undefined || nowMs - this.#last.atMs >= SAMPLE_MS * 0.9) {
+			this.#last = { sample: this.#sample(nowMs), atMs: nowMs };
+		}
+		return this.#last.sample;
+	}
+
+	/** One service, its instances and who watches; undefined if it is not watched. */
+	detail(key: string): ServiceDetail | undefined {
+		const { known, sidecar } = this.#options;
+		const row = this.current().services.get(key);
+		if (row === undefined) return undefined;
+		const query = normaliseQuery(row.view);
+		const inspection = known(query);
+		if (inspection === undefined) return undefined;
+		const reply = explained(query, inspection, sidecar.watchers(query));
+		return { key, ...reply, instances: reply.instances.slice(0, INSTANCES_MAX) };
+	}
+
+	#sample(nowMs: number): StatusSample {
+		const { sidecar, durations, changes, clock } = this.#options;
+		const at = Math.round(clock.wallNow());
+		const status = sidecar.status();
+		this.#services.sample(status.watches, at);
+		const latency = this.#latency.sample(durations(), nowMs);
+		const connections = this.#connections.sample(sidecar.connections(), nowMs, at);
+		const { bytesRead, bytesWritten } = this.#connections;
+		const requests = latency.total.reduce((total, count) => total + count, 0);
+		const total = { atMs: nowMs, requests, bytesRead, bytesWritten };
+		const rates = ratesBetween(this.#total, total);
+		this.#total = total;
+		const overview = this.#overview(status, at, { rates, latency });
+		return { overview, services: this.#services.rows, connections, changes: changes.changes };
+	}
+
+	#overview(status: StatusReply, at: number, measured: Pick<OverviewView, 'rates' | 'latency'>): OverviewView {
+		const { sidecar, instance, pid, uptimeMs, phase, ready, reasons, backend, connections, subscriptions } = status;
+		this.#startedAt ??= at - uptimeMs;
+		return {
+			...{ at, sidecar, instance, pid, startedAt: this.#startedAt, phase, ready, reasons, backend },
+			...{ services: status.watches.length, connections, subscriptions, keys: status.keyWatches.length },
+			registrations: status.registrations.length,
+			inFlight: this.#options.sidecar.gauges().inFlight,
+			...measured,
+		};
+	}
+}
+
+/** A sample as a whole, as it is told. */
+export function viewOf({ overview, services, connections, changes }: StatusSample): StatusView {
+	return { overview, services: Array.from(services.values(), ({ view }) => view), connections, changes };
+}

@@ -1,11 +1,11 @@
-// A part of docs/TESTING.md that a test run writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
+// A part of a page in docs/ that a program writes, of docs/TESTING.md unless another is named: what stands between `<!-- name -->` and the next `<!-- end -->`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 import { fail, root, say } from './prepare.js';
 
-const PAGE = join(root, 'docs/TESTING.md');
+const TESTING = join(root, 'docs/TESTING.md');
 
 /** The rows of a report. Ends the process if there is none; `command` makes it. */
 export function readReport(name, command) {
@@ -29,15 +29,24 @@ export function writeDocsSection(name, text) {
 }
 
 /** Puts the text into the page as it is. Ends the process if the page has no such place. */
-export function replaceInDocs(name, text) {
+export function replaceInDocs(name, text, page = TESTING) {
+	writeFileSync(page, withSection(name, text, page));
+	say(`wrote ${page}`);
+}
+
+/** Ends the process if the page does not say this text there already; `command` brings it up to date. */
+export function checkDocsSection(name, text, page, command) {
+	if (withSection(name, text, page) !== readFileSync(page, 'utf8')) {
+		fail(`${page} is not what the code says: run \`${command}\``);
+	}
+	say(`${page} says what the code says`);
+}
+
+function withSection(name, text, page) {
 	const place = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
-	const page = readFileSync(PAGE, 'utf8');
-	if (!place.test(page)) fail(`${PAGE} has no place for ${name}`);
-	writeFileSync(
-		PAGE,
-		page.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`),
-	);
-	say(`wrote ${PAGE}`);
+	const before = readFileSync(page, 'utf8');
+	if (!place.test(before)) fail(`${page} has no place for ${name}`);
+	return before.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`);
 }
 
 /** A table of Markdown; the first column is text, the others are figures. */

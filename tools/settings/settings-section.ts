@@ -46,6 +46,7 @@ const LOGGING = ['logLevel', 'logFormat', 'admin'];
 const ENDING = ['graceMs', 'drainTimeoutMs'];
 const LISTENING = ['socket', 'socketMode'];
 const PICKING = ['policy'];
+const BACKENDS = ['backend', 'services'];
 
 function named(names: readonly string[]): readonly Setting[] {
 	return settings.filter(({ name }) => names.includes(name));
@@ -55,13 +56,14 @@ function named(names: readonly string[]): readonly Setting[] {
 export function settingAreas(): readonly (readonly [heading: string, settings: readonly Setting[]])[] {
 	const grouped = [accessSettings, answerSettings, consulSettings, dnsSettings, handOverSettings, limitSettings];
 	const elsewhere = [...grouped, registrationSettings].flat().map(({ name }) => name);
-	const others = [...LOGGING, ...ENDING, ...LISTENING, ...PICKING];
-	// What settings.ts itself holds beside these says where services come from; Consul's have that word in their names.
-	const backends = settings.filter(({ name }) => !elsewhere.includes(name) && !others.includes(name));
+	const here = [...LOGGING, ...ENDING, ...LISTENING, ...PICKING, ...BACKENDS];
+	const rest = settings.filter(({ name }) => !elsewhere.includes(name) && !here.includes(name));
 	const isConsul = ({ name }: Setting): boolean => name.startsWith('consul');
+	// Whatever has no place above yet.
+	const others = rest.filter((setting) => !isConsul(setting));
 	return [
-		['Where services come from', backends.filter((setting) => !isConsul(setting))],
-		['Consul', [...backends.filter(isConsul), ...consulSettings]],
+		['Where services come from', named(BACKENDS)],
+		['Consul', [...rest.filter(isConsul), ...consulSettings]],
 		['DNS', dnsSettings],
 		['The answers that are kept', [...answerSettings, ...named(PICKING)]],
 		['What apps register', registrationSettings],
@@ -69,6 +71,7 @@ export function settingAreas(): readonly (readonly [heading: string, settings: r
 		['Limits on clients', limitSettings],
 		['End, take-over and supervisor', [...named(ENDING), ...handOverSettings]],
 		['Logs and the admin port', named(LOGGING)],
+		...(others.length === 0 ? [] : [['Others', others] as const]),
 	];
 }
 

@@ -1,7 +1,7 @@
 // A part of a page of docs/ that a test run writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 import { fail, root, say } from './prepare.js';
 
@@ -30,15 +30,25 @@ export function writeDocsSection(name, text, page = PAGE) {
 
 /** Puts the text into the page as it is. Ends the process if the page has no such place. */
 export function replaceInDocs(name, text, page = PAGE) {
-	const place = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
-	const path = join(root, page);
-	const before = readFileSync(path, 'utf8');
-	if (!place.test(before)) fail(`${path} has no place for ${name}`);
-	writeFileSync(
-		path,
-		before.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`),
-	);
+	const path = resolve(root, page);
+	writeFileSync(path, withSection(name, text, path));
 	say(`wrote ${path}`);
+}
+
+/** Ends the process if the page does not say this text there already; `command` brings it up to date. */
+export function checkDocsSection(name, text, page, command) {
+	const path = resolve(root, page);
+	if (withSection(name, text, path) !== readFileSync(path, 'utf8')) {
+		fail(`${page} is not what the code says: run \`${command}\``);
+	}
+	say(`${page} says what the code says`);
+}
+
+function withSection(name, text, page) {
+	const place = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
+	const before = readFileSync(page, 'utf8');
+	if (!place.test(before)) fail(`${page} has no place for ${name}`);
+	return before.replace(place, (_, start, end) => `${start}\n${text}\n\n${end}`);
 }
 
 /** A table of Markdown; the first column is text, the others are figures. */

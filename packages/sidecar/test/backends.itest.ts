@@ -84,6 +84,16 @@ describe('sidecar start --backend', () => {
 		expect(sidecar.stdout()).toContain('services come from consul (http://127.0.0.1:1), then local (');
 	});
 
+	it('without any service list says what an empty answer may mean, on stderr alone', async () => {
+		await using place = await tempSocket();
+		await using _sidecar = await startSidecar(place.path, ['--backend', 'local']);
+		await using run = runSidecar(['list', '--socket', place.path]);
+		expect(await run.finished).toMatchObject({
+			stdout: '',
+			stderr: expect.stringContaining('its token may read none'),
+		});
+	});
+
 	it('a module is loaded by its path and given what it needs', async () => {
 		await using place = await tempSocket();
 		const module = write(

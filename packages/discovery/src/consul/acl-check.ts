@@ -44,7 +44,7 @@ export async function refuseIfDenied(
 	if (isAllowed) return;
 	throw new SpockError(
 		'ACL_DENIED',
-		`Consul does not let this token, or anybody without one, read ${JSON.stringify(service)}`,
+		`Consul does not let this token, or anybody without one, read ${JSON.stringify(service)}: give one with service:read for it and node:read for its nodes`,
 		{
 			details: { service },
 		},

@@ -20,6 +20,13 @@ describe('an error of Consul', () => {
 		});
 	});
 
+	it('of a datacenter that is not there says what to check', () => {
+		const error = consulError(failure('consul: x: No path to datacenter', { statusCode: 500 }), URL, []);
+		expect(error.message).toContain(
+			'answered 500: No path to datacenter: no servers of that name are known there, check',
+		);
+	});
+
 	it.each([
 		[failure('', { code: 'ETIMEDOUT' }), 'ETIMEDOUT'],
 		[failure(''), 'no reason given'],

@@ -47,7 +47,10 @@ export function consulError(reason: unknown, url: string, secrets: readonly stri
 	}
 	const text = plainBody(response) || error.message.replace(/^consul: [\w./-]+: /, '') || code || 'no reason given';
 	const said = statusCode === undefined ? `failed: ${text}` : `answered ${statusCode}: ${text}`;
-	return new SpockError('UNAVAILABLE', `Consul at ${url} ${redact(said, secrets)}`, {
+	const hint = /No path to datacenter/.test(text)
+		? ': no servers of that name are known there, check the datacenter of the lookup and that of the sidecar'
+		: '';
+	return new SpockError('UNAVAILABLE', `Consul at ${url} ${redact(said, secrets)}${hint}`, {
 		details,
 		...(response === undefined && { cause: reason }),
 	});

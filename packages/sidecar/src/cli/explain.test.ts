@@ -96,7 +96,7 @@ describe('the page of explain', () => {
 
 	it('says of a service that nobody has where the names are', () => {
 		const none = { ...reply, instances: [], instanceCount: 0 };
-		const hint = 'no instance of barista [v1] @dc2 is registered; `sidecar list` shows the names';
+		const hint = 'no instance of barista [v1] @dc2 is registered; `sidecar list` shows the names and their tags';
 		expect(formatExplanation(none, 10_000).split('\n').at(-1)).toBe(hint);
 		expect(formatExplanation({ ...none, source: null }, 10_000)).not.toContain('is registered');
 		expect(formatExplanation(reply, 10_000)).not.toContain('is registered');

@@ -39,7 +39,9 @@ export function formatExplanation(reply: ExplainReply, wallNowMs: number): strin
 			: ['', ...table([['SERVED', 'INSTANCE', 'ADDRESS', 'WEIGHT', 'CHANGED', 'WHY'], ...rows])]),
 		...checksOf(instances),
 		...(isUnknown(reply)
-			? [`no instance of ${printable(nameOf(reply))} is registered; \`sidecar list\` shows the names`]
+			? [
+					`no instance of ${printable(nameOf(reply))} is registered; \`sidecar list\` shows the names${reply.tags === undefined ? '' : ' and their tags'}`,
+				]
 			: []),
 	].join('\n');
 }

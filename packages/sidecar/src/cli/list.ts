@@ -1,5 +1,8 @@
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
+const NOTHING =
+	'no names: nothing is registered there, or its token may read none; `sidecar status` shows where the sidecar asks\n';
+
 /** `sidecar list` */
 export async function list(flags: ClientFlags & { readonly datacenter?: string }): Promise<void> {
 	await withClient(flags, async (client, timeoutMs) => {
@@ -9,6 +12,7 @@ export async function list(flags: ClientFlags & { readonly datacenter?: string }
 			print(JSON.stringify(reply));
 			return;
 		}
+		if (reply.services.length === 0) process.stderr.write(NOTHING);
 		for (const { name, tags } of reply.services) print(tags.length === 0 ? name : `${name}  ${tags.join(',')}`);
 	});
 }

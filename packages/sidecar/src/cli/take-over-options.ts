@@ -8,7 +8,7 @@ import { findPredecessor } from './find-predecessor.ts';
 import { integerOf, type Settings, textOf } from './setting-values.ts';
 import { plainTarget, tokenOf } from './sidecar-target.ts';
 
-const DEFAULT_WARM_UP_MS = 30_000;
+export const DEFAULT_WARM_UP_MS = 30_000;
 
 /** How to replace the sidecar at this address; undefined where that is not asked for. Throws an Error where it cannot be. */
 export function takeOverOptionsOf(

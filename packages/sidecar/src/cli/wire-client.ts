@@ -171,7 +171,7 @@ function explain({ code, message }: NodeJS.ErrnoException, { transport }: Sideca
 		case 'ECONNREFUSED':
 			return `nobody listens there${transport === 'unix' ? ' (the socket of a sidecar that has died)' : ''}`;
 		case 'EACCES':
-			return 'this user may not connect to it';
+			return 'this user may not connect to it (let it run in the group of the socket)';
 		case 'ENOTSOCK':
 			return 'what is at that path is no socket';
 		default:

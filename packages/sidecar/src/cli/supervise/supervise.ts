@@ -6,8 +6,8 @@ import { SupervisorLog } from './supervisor-log.ts';
 import { WaitingSockets } from './waiting-sockets.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-const DEFAULT_STABLE_MS = 5000;
-const DEFAULT_HANG_MS = 30_000;
+export const DEFAULT_STABLE_MS = 5000;
+export const DEFAULT_HANG_MS = 30_000;
 
 /** Settings of a supervisor, each with its default. */
 export interface SuperviseSettings {

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { resolveOptions } from '../../packages/client/src/options.ts';
+import { accessSettings } from '../../packages/sidecar/src/cli/access-settings.ts';
+import { answerSettings } from '../../packages/sidecar/src/cli/answer-settings.ts';
+import { consulSettings } from '../../packages/sidecar/src/cli/consul-settings.ts';
+import { dnsSettings } from '../../packages/sidecar/src/cli/dns-settings.ts';
+import { handOverSettings } from '../../packages/sidecar/src/cli/hand-over-settings.ts';
+import { limitSettings } from '../../packages/sidecar/src/cli/limit-settings.ts';
+import { registrationSettings } from '../../packages/sidecar/src/cli/registration-settings.ts';
+import { type Setting, settings } from '../../packages/sidecar/src/cli/settings.ts';
+
+/** Consul's own variables that are no setting of the sidecar: they are read as they are. */
+export const CONSUL_VARIABLES: Readonly<Record<string, string>> = {
+	CONSUL_HTTP_SSL: '`true`: an address without a scheme is https',
+	CONSUL_HTTP_SSL_VERIFY: "`false`: the server's certificate is not verified",
+	CONSUL_CACERT: 'file with the authorities to trust, in PEM',
+	CONSUL_CAPATH: 'directory of such files; not used where `CONSUL_CACERT` is given',
+	CONSUL_CLIENT_CERT: 'certificate of the sidecar for agents and servers that want one, in PEM',
+	CONSUL_CLIENT_KEY: 'private key of that certificate',
+	CONSUL_TLS_SERVER_NAME: "the name to expect in the server's certificate",
+};
+
+/** Flags of `sidecar start` that are no settings. */
+const START_FLAGS: readonly (readonly [flag: string, variable: string, meaning: string])[] = [
+	['--config FILE', 'SPOCK_CONFIG', 'settings in JSON or YAML, under the names of the column "in the file"'],
+	['--print-config', '', 'shows the settings in force and where each comes from, then ends'],
+	['--json', '', 'with `--print-config`: as JSON'],
+];
+
+/** Flags of the commands that talk to a sidecar. */
+const COMMAND_FLAGS: readonly (readonly [flag: string, variable: string, meaning: string])[] = [
+	['--socket PATH', 'SPOCK_SOCKET', 'socket of the sidecar; default `/uds/sidecar.sock` in a pod, else per user'],
+	['--connect ADDRESS', '', '`HOST:PORT` or `tls://HOST:PORT`, in place of the socket'],
+	['--token-file FILE', 'SPOCK_TOKEN_FILE', 'file with the token that the sidecar wants'],
+	['', 'SPOCK_TOKEN', 'that token itself; the file wins'],
+	['--tls-ca FILE', 'SPOCK_CONNECT_CA', 'authorities to trust for `tls://`, in PEM'],
+	['--tls-cert FILE', 'SPOCK_CONNECT_CERT', 'certificate of this client, in PEM'],
+	['--tls-key FILE', 'SPOCK_CONNECT_KEY', 'private key of that certificate, in PEM'],
+	['--timeout MS', '', 'how long to wait for an answer; default 5000'],
+	['--json', '', 'data as JSON'],
+];
+
+const LOGGING = ['logLevel', 'logFormat', 'admin'];
+const ENDING = ['graceMs', 'drainTimeoutMs'];
+const LISTENING = ['socket', 'socketMode'];
+const PICKING = ['policy'];
+const BACKENDS = ['backend', 'services'];
+
+function named(names: readonly string[]): readonly Setting[] {
+	return settings.filter(({ name }) => names.includes(name));
+}
+
+/** Every setting once, by area. */
+export function settingAreas(): readonly (readonly [heading: string, settings: readonly Setting[]])[] {
+	const grouped = [accessSettings, answerSettings, consulSettings, dnsSettings, handOverSettings, limitSettings];
+	const elsewhere = [...grouped, registrationSettings].flat().map(({ name }) => name);
+	const here = [...LOGGING, ...ENDING, ...LISTENING, ...PICKING, ...BACKENDS];
+	const rest = settings.filter(({ name }) => !elsewhere.includes(name) && !here.includes(name));
+	const isConsul = ({ name }: Setting): boolean => name.startsWith('consul');
+	// Whatever has no place above yet.
+	const others = rest.filter((setting) => !isConsul(setting));
+	return [
+		['Where services come from', named(BACKENDS)],
+		['Consul', [...rest.filter(isConsul), ...consulSettings]],
+		['DNS', dnsSettings],
+		['The answers that are kept', [...answerSettings, ...named(PICKING)]],
+		['What apps register', registrationSettings],
+		['Where it listens, and for whom', [...named(LISTENING), ...accessSettings]],
+		['Limits on clients', limitSettings],
+		['End, take-over and supervisor', [...named(ENDING), ...handOverSettings]],
+		['Logs and the admin port', named(LOGGING)],
+		...(others.length === 0 ? [] : [['Others', others] as const]),
+	];
+}
+
+/** The section of docs/OPERATIONS.md that says every setting, as Markdown. `root` is the directory of the repository. */
+export function settingsSection(root: string): string {
+	const parts = settingAreas().map(([heading, group]) => part(heading, settingsTable(group)));
+	const consul = Object.entries(CONSUL_VARIABLES).map(([name, meaning]) => [code(name), meaning]);
+	return [
+		...parts,
+		part("Consul's variables without a flag", table(['variable', 'meaning'], consul)),
+		part('Flags of `start` that are no settings', flagsTable(START_FLAGS)),
+		part('Flags of the commands that ask a sidecar', flagsTable(COMMAND_FLAGS)),
+		part('Options of the client', table(['option', 'default', 'meaning'], clientOptions(root))),
+	].join('\n\n');
+}
+
+function part(heading: string, text: string): string {
+	return `### ${heading}\n\n${text}`;
+}
+
+function settingsTable(group: readonly Setting[]): string {
+	const rows = group.map((setting) => {
+		const [flag = 'none'] = setting.flag?.split(' ') ?? [];
+		const shownFlag = setting.flag === undefined ? 'none: it is secret' : code(flag);
+		return [
+			shownFlag,
+			code(setting.env),
+			code(setting.name),
+			shownValue(setting),
+			cell(setting.fallback),
+			cell(setting.help),
+		];
+	});
+	return table(['flag', 'variable', 'in the file', 'value', 'default', 'meaning'], rows);
+}
+
+/** What may be given: the words to choose from, the unit that the flag names, or the kind. */
+function shownValue({ kind, flag }: Setting): string {
+	if (typeof kind !== 'string') return kind.map(code).join(', ');
+	const [, unit] = /<(ms|bytes|count)>/.exec(flag ?? '') ?? [];
+	return unit ?? { text: 'text', list: 'list', mode: 'octal', integer: 'whole number', ...OTHER_KINDS }[kind];
+}
+
+const OTHER_KINDS = { fraction: '0 to 1', boolean: 'true or false' } as const;
+
+function flagsTable(flags: readonly (readonly [string, string, string])[]): string {
+	const rows = flags.map(([flag, variable, meaning]) => [code(flag), code(variable), meaning]);
+	return table(['flag', 'variable', 'meaning'], rows);
+}
+
+/** Name, default and docstring of every option, from the source of their interface. */
+function clientOptions(root: string): string[][] {
+	const source = readFileSync(join(root, 'packages/client/src/options.ts'), 'utf8');
+	const [, body = ''] = /export interface DiplomatOptions \{\n([\s\S]*?)\n\}/.exec(source) ?? [];
+	const defaults = new Map<string, unknown>(Object.entries(resolveOptions({ path: '/' })));
+	return [...body.matchAll(/\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s+readonly (\w+)\?:/g)].map(([, doc = '', name = '']) => {
+		const value = defaults.get(name);
+		const isPlain = ['number', 'boolean', 'string'].includes(typeof value);
+		const meaning = doc.replaceAll(/\s*\n\s*\* ?/g, ' ').trim();
+		return [code(name), isPlain ? String(value) : '–', cell(meaning)];
+	});
+}
+
+function code(text: string): string {
+	return text === '' ? '' : `\`${text}\``;
+}
+
+/** A bar would end the cell. */
+function cell(text: string): string {
+	return text.replaceAll('|', '\\|');
+}
+
+function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+	return [headings, headings.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

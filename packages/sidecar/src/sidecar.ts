@@ -34,6 +34,7 @@ import { watchKeyHandler } from './handlers/watch-key.ts';
 import { watchServiceHandler } from './handlers/watch-service.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type ResolvedLimits, resolveLimits, type SidecarLimits } from './options.ts';
+import { type Readiness, ReadyChecks } from './ready-checks.ts';
 import type { TokenCheck } from './server/accepted-tokens.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
@@ -119,7 +120,7 @@ export interface Sidecar {
 	/** What `sidecar status` prints. */
 	status(): StatusReply;
 	/** Whether lookups should be sent here, and why not; or why only what was last known can be told. */
-	readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
+	readiness(): Readiness;
 	/** The limits in force. */
 	readonly limits: ResolvedLimits;
 	/** For metrics. */
@@ -164,6 +165,8 @@ class SpockSidecar implements Sidecar {
 	readonly #listeners: Listener[] = [];
 	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
 	#answered: SnapshotSource | undefined;
+	/** Looked at after each change, so that it knows since when. */
+	readonly #readyChecks: ReadyChecks;
 	#binding: Promise<void> | undefined;
 	#probeTimer: TimerHandle | undefined;
 	#closing: Promise<void> | undefined;
@@ -177,6 +180,7 @@ class SpockSidecar implements Sidecar {
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
+		this.#readyChecks = new ReadyChecks(() => clock.wallNow());
 		this.#handOver = new HandOver({
 			clock,
 			isServing: () => this.#lifecycle.state === 'serving',
@@ -232,6 +236,7 @@ class SpockSidecar implements Sidecar {
 			},
 			sendAway: () => this.#sendAway(limits),
 			phase: (state) => {
+				this.readiness();
 				observer.phase?.(state);
 				// At once, and long before the end: new work must go elsewhere while the apps finish what they have.
 				if (state === 'grace') void registrations?.drain();
@@ -244,6 +249,7 @@ class SpockSidecar implements Sidecar {
 	}
 
 	async start(): Promise<readonly string[]> {
+		this.readiness();
 		// A request to end may come while it binds: closing then waits until there is nothing more to be bound.
 		this.#binding = this.#bind();
 		try {
@@ -275,13 +281,15 @@ class SpockSidecar implements Sidecar {
 
 	status(): StatusReply {
 		const { source, supervision } = this.#options;
+		const { ready, reasons } = this.readiness();
 		return {
 			sidecar: SIDECAR_VERSION,
 			instance: this.instance,
 			pid: process.pid,
 			uptimeMs: Math.round(this.#clock.now() - this.#startedAtMs),
 			phase: this.#lifecycle.state,
-			...this.readiness(),
+			ready,
+			reasons,
 			backend: source.status(),
 			connections: this.#registry.size,
 			subscriptions: this.#registry.subscriptions,
@@ -294,20 +302,9 @@ class SpockSidecar implements Sidecar {
 		};
 	}
 
-	readiness(): { ready: boolean; reasons: string[] } {
-		const reasons: string[] = [];
+	readiness(): Readiness {
 		const { state } = this.#lifecycle;
-		if (state !== 'serving') reasons.push(state === 'starting' ? 'still starting' : `shutting down: ${state}`);
-		// Once the registry has answered, its last known answers are served: only the first one is waited for.
-		const { name, error } = this.#options.source.status();
-		const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
-		if (this.#answered === undefined) reasons.push(why);
-		if (reasons.length > 0) return { ready: false, reasons };
-		// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.
-		return {
-			ready: true,
-			reasons: this.#answered === 'last-known-good' ? [`${why}; what was last known is served`] : [],
-		};
+		return this.#readyChecks.look({ state, answered: this.#answered, backend: this.#options.source.status() });
 	}
 
 	gauges(): SidecarGauges {
@@ -333,6 +330,7 @@ class SpockSidecar implements Sidecar {
 		answered.then(
 			(answered) => {
 				this.#answered = answered;
+				this.readiness();
 				if (answered === 'last-known-good') this.#probeAgain();
 			},
 			// The reason is in the backend's status, which readiness shows.

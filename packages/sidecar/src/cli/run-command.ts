@@ -40,10 +40,12 @@ export async function runCommand([file = '', ...args]: readonly string[], signal
 	const path = process.pid === 1 && execve !== undefined ? await findProgram(file) : undefined;
 	if (path !== undefined) execve?.(path, [file, ...args], process.env);
 	const { spawn } = await import('node:child_process');
+	// Not `process.stdin`, whose stream would read what is for the command.
+	const isTerminal = (await import('node:tty')).isatty(0);
 	const options: SpawnOptions = { stdio: 'inherit' };
 	const child = spawn(file, args, options);
 	signals.receiver = (signal) => {
-		if (!(process.stdin.isTTY && FROM_TERMINAL.has(signal))) child.kill(signal);
+		if (!(isTerminal && FROM_TERMINAL.has(signal))) child.kill(signal);
 	};
 	return new Promise<number>((resolve, reject) => {
 		child.once('error', (error) => reject(cannotRun(file, error)));

@@ -47,7 +47,13 @@ export { registrationSyncMachine } from './registration/registration-sync-machin
 export { Registrations } from './registration/registrations.ts';
 export type { RegistrationsOptions } from './registration/registrations-options.ts';
 export { RecordFileError, type Recording, readRecording } from './replay/read-recording.ts';
-export type { MarkRecord, RecordHeader, RecordLine, SnapshotRecord } from './replay/record-format.ts';
+export {
+	type MarkRecord,
+	RECORD_BYTES_MAX,
+	type RecordHeader,
+	type RecordLine,
+	type SnapshotRecord,
+} from './replay/record-format.ts';
 export { createReplayBackend, type ReplayBackendOptions } from './replay/replay-backend.ts';
 export type { SnapshotDiff } from './snapshot-diff.ts';
 export { type FetchAnswer, WatchLoop, type WatchLoopOptions } from './watch-loop.ts';

@@ -100,6 +100,14 @@ async function main(): Promise<number> {
 	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(
 		async (flags) => (await import('./health.ts')).health(flags),
 	);
+	clientCommand(
+		'record',
+		'write every change of services into a file, until Ctrl-C, to be replayed with --backend replay',
+	)
+		.argument('<file>', 'a new file')
+		.option('--service <name>', 'record this service; may be given again (default: every service there is)', collect)
+		.option('--max-bytes <bytes>', 'end when the file would be longer (default: 268435456)')
+		.action(async (file, flags) => (await import('./record/record.ts')).record(file, flags));
 	targetCommand('wait', 'wait until the sidecar is ready, then run a command in its place: sidecar wait -- node app.js')
 		.argument('[command...]', 'behind --; signals go to it, and its exit code is the exit code')
 		.option('--timeout <duration>', 'how long to wait, as 90s or 500ms; 0 for no end (default: 60s)')

@@ -22,6 +22,7 @@ import { type Access, accessFrom } from './access-settings.ts';
 import { createBackends, createDnsBackend, describeBackend } from './backend-list.ts';
 import { consulOptionsOf } from './consul-options.ts';
 import { createRegistrations } from './create-registrations.ts';
+import { createReplay } from './create-replay.ts';
 import { connectionLog, logDiscovery, logTakeOver } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
 import { findPredecessor } from './find-predecessor.ts';
@@ -234,6 +235,7 @@ function createBackend(settings: Settings, onEvent: (event: DiscoveryEvent) => v
 			return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
 		},
 		dns: () => createDnsBackend(settings, onEvent),
+		replay: () => createReplay(settings),
 	};
 	return createBackends({ names, where }, makers, onEvent);
 }

@@ -18,6 +18,7 @@ import {
 import { Backoff, type Clock, type Random, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
+import type { StatusView } from './admin/status-view.ts';
 import { explainHandler } from './handlers/explain.ts';
 import { getInstancesHandler } from './handlers/get-instances.ts';
 import { getKeyHandler } from './handlers/get-key.ts';
@@ -93,6 +94,8 @@ export interface SidecarOptions {
 	readonly supervision?: SupervisionStatus;
 	/** Binds an address. Default: a socket of this process. */
 	readonly listener?: Listen;
+	/** What the status page shows, for `sidecar top`. Default: nothing, and it shows what `status` tells. */
+	readonly view?: () => StatusView;
 	/** Told what happens, to count and log it. */
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
@@ -204,7 +207,7 @@ class SpockSidecar implements Sidecar {
 			getKey: getKeyHandler(source),
 			watchKey: watchKeyHandler,
 			unwatchKey: unwatchKeyHandler,
-			status: statusHandler(() => this.status(), clock),
+			status: statusHandler(() => this.status(), clock, options.view),
 			explain: explainHandler(source, (query) => this.#registry.watchers(query)),
 			takeOver: takeOverHandler(this.#handOver),
 		});

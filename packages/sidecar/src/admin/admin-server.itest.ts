@@ -29,7 +29,7 @@ it('may be started until its port is free: no try leaves a listener behind', asy
 	const taken = createServer().listen(0, '127.0.0.1');
 	await once(taken, 'listening');
 	const { port } = taken.address() as { readonly port: number };
-	const readiness = () => ({ ready: true, reasons: [], checks: [] });
+	const readiness = () => ({ ready: true, reasons: [] });
 	const admin = new AdminServer({ host: '127.0.0.1', port, registry: new Registry(), readiness });
 	const warnings: string[] = [];
 	const onWarning = ({ name }: Error): void => void warnings.push(name);

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { formatAddress } from '@spock/protocol/node';
 import type { Registry } from 'prom-client';
 
-import type { Readiness } from '../ready-checks.ts';
 import { bind } from '../server/bind.ts';
 
 /** What the admin port shows. */
@@ -11,7 +10,7 @@ export interface AdminServerOptions {
 	readonly host: string;
 	readonly port: number;
 	readonly registry: Registry;
-	readonly readiness: () => Readiness;
+	readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
 	/** A connection could not be accepted; later ones may be. Default: nobody is told. */
 	readonly acceptFailed?: (error: Error) => void;
 }

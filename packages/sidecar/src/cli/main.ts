@@ -100,6 +100,9 @@ async function main(): Promise<number> {
 	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(
 		async (flags) => (await import('./health.ts')).health(flags),
 	);
+	clientCommand('top', 'show services, connections and changes on the whole terminal, each second, until q')
+		.option('--once', 'print it once, as where the output is no terminal')
+		.action(async (flags) => (await import('./top/top.ts')).top(flags));
 	clientCommand(
 		'record',
 		'write every change of services into a file, until Ctrl-C, to be replayed with --backend replay',

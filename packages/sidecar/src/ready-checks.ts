@@ -28,43 +28,48 @@ export interface ReadyFacts {
 	readonly backend: BackendStatus;
 }
 
-type Verdict = Pick<ReadyCheck, 'name' | 'ok' | 'reason'>;
+type CheckName = ReadyCheck['name'];
 
-/** Remembers since when each check is as it is: it is to be looked at whenever one may have changed. */
+/** Remembers since when each check is as it is: it is to be told whenever one may have changed. */
 export class ReadyChecks {
 	readonly #wallNow: () => number;
-	#checks: readonly ReadyCheck[] = [];
+	readonly #since = new Map<CheckName, Pick<ReadyCheck, 'ok' | 'since'>>();
 
 	constructor(wallNow: () => number) {
 		this.#wallNow = wallNow;
 	}
 
+	/** What they follow from may have changed. */
+	note({ state, answered }: Pick<ReadyFacts, 'state' | 'answered'>): void {
+		this.#noteOne('phase', state === 'serving');
+		// Once the registry has answered, its last known answers are served: only the first one is waited for.
+		this.#noteOne('registry', answered !== undefined);
+	}
+
 	look(facts: ReadyFacts): Readiness {
-		const at = this.#wallNow();
-		this.#checks = [phaseOf(facts), registryOf(facts)].map((verdict, index) => {
-			const before = this.#checks[index];
-			return { ...verdict, since: before?.ok === verdict.ok ? before.since : at };
-		});
-		const checks = this.#checks;
+		this.note(facts);
+		const reasons: Readonly<Record<CheckName, string | null>> = { phase: phaseOf(facts), registry: registryOf(facts) };
+		const checks = [...this.#since].map(([name, { ok, since }]) => ({ name, ok, reason: reasons[name], since }));
 		return {
 			ready: checks.every(({ ok }) => ok),
 			reasons: checks.flatMap(({ reason }) => reason ?? []),
 			checks,
 		};
 	}
+
+	#noteOne(name: CheckName, ok: boolean): void {
+		if (this.#since.get(name)?.ok !== ok) this.#since.set(name, { ok, since: this.#wallNow() });
+	}
 }
 
-function phaseOf({ state }: ReadyFacts): Verdict {
-	const ok = state === 'serving';
-	const reason = ok ? null : state === 'starting' ? 'still starting' : `shutting down: ${state}`;
-	return { name: 'phase', ok, reason };
+function phaseOf({ state }: ReadyFacts): string | null {
+	if (state === 'serving') return null;
+	return state === 'starting' ? 'still starting' : `shutting down: ${state}`;
 }
 
-/** Once the registry has answered, its last known answers are served: only the first one is waited for. */
-function registryOf({ answered, backend: { name, error } }: ReadyFacts): Verdict {
+function registryOf({ answered, backend: { name, error } }: ReadyFacts): string | null {
 	const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
-	if (answered === undefined) return { name: 'registry', ok: false, reason: why };
+	if (answered === undefined) return why;
 	// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.
-	const reason = answered === 'last-known-good' ? `${why}; what was last known is served` : null;
-	return { name: 'registry', ok: true, reason };
+	return answered === 'last-known-good' ? `${why}; what was last known is served` : null;
 }

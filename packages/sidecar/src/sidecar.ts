@@ -168,7 +168,7 @@ class SpockSidecar implements Sidecar {
 	readonly #listeners: Listener[] = [];
 	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
 	#answered: SnapshotSource | undefined;
-	/** Looked at after each change, so that it knows since when. */
+	/** Told after each change, so that it knows since when. */
 	readonly #readyChecks: ReadyChecks;
 	#binding: Promise<void> | undefined;
 	#probeTimer: TimerHandle | undefined;
@@ -239,7 +239,7 @@ class SpockSidecar implements Sidecar {
 			},
 			sendAway: () => this.#sendAway(limits),
 			phase: (state) => {
-				this.readiness();
+				this.#noteReadiness();
 				observer.phase?.(state);
 				// At once, and long before the end: new work must go elsewhere while the apps finish what they have.
 				if (state === 'grace') void registrations?.drain();
@@ -252,7 +252,7 @@ class SpockSidecar implements Sidecar {
 	}
 
 	async start(): Promise<readonly string[]> {
-		this.readiness();
+		this.#noteReadiness();
 		// A request to end may come while it binds: closing then waits until there is nothing more to be bound.
 		this.#binding = this.#bind();
 		try {
@@ -326,6 +326,11 @@ class SpockSidecar implements Sidecar {
 		};
 	}
 
+	/** Since when it is as it is; without the backend's status, which is somebody else's code. */
+	#noteReadiness(): void {
+		this.#readyChecks.note({ state: this.#lifecycle.state, answered: this.#answered });
+	}
+
 	/** Asks the registry for something until it answers once: that makes the sidecar ready. */
 	#probe(): void {
 		const { source } = this.#options;
@@ -333,7 +338,7 @@ class SpockSidecar implements Sidecar {
 		answered.then(
 			(answered) => {
 				this.#answered = answered;
-				this.readiness();
+				this.#noteReadiness();
 				if (answered === 'last-known-good') this.#probeAgain();
 			},
 			// The reason is in the backend's status, which readiness shows.

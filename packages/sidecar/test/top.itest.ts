@@ -74,7 +74,7 @@ describe('sidecar top', () => {
 		await using here = await site();
 		await using top = atTerminal(here.place, { NO_COLOR: '1' });
 		await waitFor('the services', () => top.stdout().includes('barista'));
-		await here.sidecar.stop('SIGTERM');
+		await here.sidecar.stop('SIGKILL');
 		await waitFor('the trouble', () => top.stdout().includes('no sidecar at'));
 		const before = top.stdout().length;
 		await using _next = await startSidecar(here.place.path, ['--backend', 'local']);

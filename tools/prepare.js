@@ -89,10 +89,12 @@ export function ensureBuilt() {
 	const published = packageDirectories().filter((directory) => existsSync(join(directory, 'tsup.config.ts')));
 	const sources = published.flatMap((directory) => [
 		join(directory, 'package.json'),
+		join(directory, 'tsup.config.ts'),
 		...filesBelow(join(directory, 'src')).filter((path) => !/\.i?test\.ts$/.test(path)),
 	]);
 	const wanted = digest([...sources.sort(), join(root, 'tsup.base.ts'), join(root, 'tsconfig.base.json')]);
 	const outputs = published.map((directory) => join(directory, 'dist/index.js'));
+	outputs.push(join(root, 'packages/sidecar/dist/lean/lean.js'));
 	if (isCurrent(BUILD_STAMP, wanted) && outputs.every(existsSync)) return;
 	say('building the packages (once, some seconds) …');
 	pnpm(['--recursive', '--filter', './packages/*', 'run', 'build'], { quiet: true });

@@ -43,6 +43,15 @@ export { type RegistrationPhase, registrationMachine } from './registration/regi
 export { registrationSyncMachine } from './registration/registration-sync-machine.ts';
 export { Registrations } from './registration/registrations.ts';
 export type { RegistrationsOptions } from './registration/registrations-options.ts';
+export { RecordFileError, type Recording, readRecording } from './replay/read-recording.ts';
+export {
+	type MarkRecord,
+	RECORD_BYTES_MAX,
+	type RecordHeader,
+	type RecordLine,
+	type SnapshotRecord,
+} from './replay/record-format.ts';
+export { createReplayBackend, type ReplayBackendOptions } from './replay/replay-backend.ts';
 export type { SnapshotDiff } from './snapshot-diff.ts';
 export { type FetchAnswer, WatchLoop, type WatchLoopOptions } from './watch-loop.ts';
 export { watchMachine } from './watch-machine.ts';

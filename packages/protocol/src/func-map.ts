@@ -142,6 +142,11 @@ export interface StatusReply {
 	readonly supervision?: SupervisionStatus;
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
+	/**
+	 * What the status page shows, if it was asked for with `view`; `watches` and `keyWatches` are empty then. For the tools of the same
+	 * version: its members may change with any. A sidecar of an earlier version leaves it out.
+	 */
+	readonly view?: unknown;
 }
 
 /** Why an instance is, or is not, among those that get work. */
@@ -215,7 +220,8 @@ export interface FuncMap {
 	getKey: { data: GetKeyData; reply: KeySnapshot };
 	watchKey: { data: KeyQuery; reply: KeySnapshot };
 	unwatchKey: { data: KeyQuery; reply: null };
-	status: { data: null; reply: StatusReply };
+	/** `view`: with all that the status page shows. */
+	status: { data: { readonly view: true } | null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
 	/** Null is the answer to `finish`. */
 	takeOver: { data: TakeOverData; reply: TakeOverReply | null };

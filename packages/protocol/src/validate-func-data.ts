@@ -37,7 +37,8 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	},
 	watchKey: validateKeyQuery,
 	unwatchKey: validateKeyQuery,
-	status: () => null,
+	// It took nothing in earlier versions, and ignored what it was given.
+	status: (data) => (isObject(data) && data['view'] === true ? { view: true } : null),
 	explain: validateQuery,
 	takeOver: validateTakeOver,
 };

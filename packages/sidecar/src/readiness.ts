@@ -2,6 +2,7 @@ import type { SnapshotSource } from '@spock/protocol';
 import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
 
 import type { LifecycleState } from './lifecycle-machine.ts';
+import { ReadyChecks, type ReadyState } from './ready-checks.ts';
 import type { SidecarSource } from './sidecar-options.ts';
 
 const PROBE_DELAY_MS_MIN = 250;
@@ -23,16 +24,20 @@ export class Readiness {
 	#answered: SnapshotSource | undefined;
 	#timer: TimerHandle | undefined;
 	#isStopped = false;
+	readonly #checks: ReadyChecks;
+	#state: LifecycleState = 'starting';
 
 	constructor({ source, clock, random }: ReadinessOptions) {
 		this.#source = source;
 		this.#clock = clock;
+		this.#checks = new ReadyChecks(() => clock.wallNow());
 		this.#backoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX, random });
 	}
 
 	/** Something was asked already, and this is where the answers came from; undefined if none came. */
 	answered(from: SnapshotSource | undefined): void {
 		this.#answered = from;
+		this.note(this.#state);
 	}
 
 	/** Asks, and again until the registry answers. */
@@ -41,7 +46,7 @@ export class Readiness {
 		const answered = source.probe === undefined ? source.list({}).then((list) => list.source) : source.probe();
 		answered.then(
 			(from) => {
-				this.#answered = from;
+				this.answered(from);
 				if (from === 'last-known-good') this.#probeAgain();
 			},
 			// The reason is in the backend's status, which readiness shows.
@@ -55,20 +60,16 @@ export class Readiness {
 		this.#clock.clearTimeout(this.#timer);
 	}
 
+	/** The life cycle has come to this state: since when it is ready, or not, is counted from here. */
+	note(state: LifecycleState): void {
+		this.#state = state;
+		// Without the backend's status, which is somebody else's code.
+		this.#checks.note({ state, answered: this.#answered });
+	}
+
 	/** In this state of the life cycle: whether it is ready, and why not; or why only what was last known can be told. */
-	in(state: LifecycleState): { ready: boolean; reasons: string[] } {
-		const reasons: string[] = [];
-		if (state !== 'serving') reasons.push(state === 'starting' ? 'still starting' : `shutting down: ${state}`);
-		// Once the registry has answered, its last known answers are served: only the first one is waited for.
-		const { name, error } = this.#source.status();
-		const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
-		if (this.#answered === undefined) reasons.push(why);
-		if (reasons.length > 0) return { ready: false, reasons };
-		// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.
-		return {
-			ready: true,
-			reasons: this.#answered === 'last-known-good' ? [`${why}; what was last known is served`] : [],
-		};
+	in(state: LifecycleState): ReadyState {
+		return this.#checks.look({ state, answered: this.#answered, backend: this.#source.status() });
 	}
 
 	#probeAgain(): void {

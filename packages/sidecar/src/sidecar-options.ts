@@ -10,6 +10,7 @@ import type {
 import type { Clock, Random } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
+import type { StatusView } from './admin/status-view.ts';
 import type { SidecarLimits } from './options.ts';
 import type { TokenCheck } from './server/accepted-tokens.ts';
 import type { Listen } from './server/listener.ts';
@@ -59,6 +60,8 @@ export interface SidecarOptions {
 	readonly supervision?: SupervisionStatus;
 	/** Binds an address. Default: a socket of this process. */
 	readonly listener?: Listen;
+	/** What the status page shows, for `sidecar top`. Default: nothing, and it shows what `status` tells. */
+	readonly view?: () => StatusView;
 	/** Told what happens, to count and log it. */
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */

@@ -8,6 +8,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { Listening } from './listening.ts';
 import { type ResolvedLimits, resolveLimits } from './options.ts';
 import { Readiness } from './readiness.ts';
+import type { ReadyState } from './ready-checks.ts';
 import type { ConnectionFacts } from './server/connection-facts.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
@@ -36,7 +37,7 @@ export interface Sidecar {
 	/** What `sidecar status` prints. */
 	status(): StatusReply;
 	/** Whether lookups should be sent here, and why not; or why only what was last known can be told. */
-	readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
+	readiness(): ReadyState;
 	/** The limits in force. */
 	readonly limits: ResolvedLimits;
 	/** For metrics. */
@@ -93,6 +94,7 @@ class SpockSidecar implements Sidecar {
 			random,
 			handOver: this.#handOver,
 			status: () => this.status(),
+			view: options.view,
 			connections: {
 				count: () => this.#registry.size,
 				watchers: (query) => this.#registry.watchers(query),
@@ -125,6 +127,7 @@ class SpockSidecar implements Sidecar {
 	}
 
 	async start(): Promise<readonly string[]> {
+		this.#readiness.note(this.#lifecycle.state);
 		try {
 			await this.#listening.bind();
 		} catch (error) {
@@ -154,13 +157,15 @@ class SpockSidecar implements Sidecar {
 
 	status(): StatusReply {
 		const { source, supervision } = this.#options;
+		const { ready, reasons } = this.readiness();
 		return {
 			sidecar: SIDECAR_VERSION,
 			instance: this.instance,
 			pid: process.pid,
 			uptimeMs: Math.round(this.#clock.now() - this.#startedAtMs),
 			phase: this.#lifecycle.state,
-			...this.readiness(),
+			ready,
+			reasons,
 			backend: source.status(),
 			connections: this.#registry.size,
 			subscriptions: this.#registry.subscriptions,
@@ -173,7 +178,7 @@ class SpockSidecar implements Sidecar {
 		};
 	}
 
-	readiness(): { ready: boolean; reasons: string[] } {
+	readiness(): ReadyState {
 		return this.#readiness.in(this.#lifecycle.state);
 	}
 
@@ -205,6 +210,7 @@ class SpockSidecar implements Sidecar {
 			},
 			sendAway: () => this.#sendAway(),
 			phase: (state) => {
+				this.#readiness.note(state);
 				observer?.phase?.(state);
 				// At once, and long before the end: new work must go elsewhere while the apps finish what they have.
 				if (state === 'grace') void registrations?.drain();

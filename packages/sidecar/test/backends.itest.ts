@@ -133,7 +133,7 @@ describe('sidecar start --backend', () => {
 		const cases: [string[], string][] = [
 			[
 				['--backend', 'etcd'],
-				'must be of consul, local, dns or the path of a module, as in ./my-backend.js; not "etcd"',
+				'must be of consul, local, dns, replay or the path of a module, as in ./my-backend.js; not "etcd"',
 			],
 			[['--backend', 'consul,etcd'], '"etcd"'],
 			[['--backend', 'consul,local,consul'], 'names consul twice'],

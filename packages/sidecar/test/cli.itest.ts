@@ -249,7 +249,8 @@ describe('sidecar start', () => {
 		await asked.finished;
 		expect((await fetch(`http://${address}/livez`)).status).toBe(200);
 		const ready = await fetch(`http://${address}/readyz`);
-		expect([ready.status, await ready.json()]).toEqual([200, { ready: true, reasons: [] }]);
+		const checks = ['phase', 'registry'].map((name) => ({ name, ok: true, reason: null, since: expect.any(Number) }));
+		expect([ready.status, await ready.json()]).toEqual([200, { ready: true, reasons: [], checks }]);
 		const metrics = await (await fetch(`http://${address}/metrics`)).text();
 		expect(metrics).toContain('spock_requests_total{func="getService",code="ok"} 1');
 		expect(metrics).toContain('spock_request_duration_seconds_bucket');

@@ -8,7 +8,7 @@ const [sidecar] = pod.spec.initContainers;
 const [app] = pod.spec.containers;
 
 describe('the pod of k8s/', () => {
-	it('asks by a program only once, at the start: that costs 70 ms of CPU each time', () => {
+	it('asks by a program only once, at the start: that costs 50 ms of CPU each time', () => {
 		expect(sidecar.startupProbe.exec.command).toEqual(['sidecar', 'health']);
 		expect(sidecar.livenessProbe.httpGet.path).toBe('/livez');
 		expect(sidecar.readinessProbe.httpGet.path).toBe('/readyz');

@@ -38,7 +38,7 @@ describe('the end', () => {
 		await using running = await run();
 		const client = await running.open();
 		await client.ask(1, 'ping');
-		expect(running.sidecar.readiness()).toEqual({ ready: true, reasons: [] });
+		expect(running.sidecar.readiness()).toMatchObject({ ready: true, reasons: [] });
 		running.sidecar.terminate();
 		await waitFor('the wait', () => running.sidecar.status().phase === 'waiting for clients');
 		expect(running.sidecar.readiness().ready).toBe(false);

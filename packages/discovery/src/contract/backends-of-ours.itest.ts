@@ -3,11 +3,14 @@ import { rm } from 'node:fs/promises';
 
 import { FakeDns, startFakeConsul, TcpGate, tempSocket } from '@spock/testkit';
 
+import { instance } from '../../test/fake-backend-source.ts';
 import { describeBackendContract } from '../../test/run-contract.ts';
 import { chainBackend } from '../chain/chain-backend.ts';
 import { consulBackend } from '../consul/consul-backend.ts';
 import { dnsBackend } from '../dns/dns-backend.ts';
 import { createLocalBackend } from '../local/local-backend.ts';
+import { ReplayBackend } from '../replay/replay-backend.ts';
+import { sortInstances } from '../snapshot-diff.ts';
 import type { BackendFixture, ContractInstance } from './backend-contract.ts';
 
 /** Retries come at once, because the random number is 0: nothing here waits for a back-off. */
@@ -76,7 +79,23 @@ async function fileFixture(): Promise<BackendFixture> {
 	};
 }
 
+/** A record whose lines are given by hand. */
+function replayFixture(): BackendFixture {
+	const backend = new ReplayBackend('by hand');
+	const times = { t: 0, at: 0, revision: 1, ageMs: 0 };
+	return {
+		backend,
+		setService: (service, instances) => {
+			const whole = instances.map(({ host, port }) => ({ ...instance(`${host}:${port}`, port), host }));
+			backend.apply({ type: 'snapshot', ...times, service, source: 'live', instances: sortInstances(whole) });
+		},
+		close: () => backend.close(),
+	};
+}
+
 describeBackendContract('Consul', consulFixture);
 describeBackendContract('a services file', fileFixture, { canBeAway: false });
 describeBackendContract('Consul before an empty DNS', () => chainFixture(true));
 describeBackendContract('Consul after an empty DNS', () => chainFixture(false));
+// Where the record has an outage, the instances from before it are there.
+describeBackendContract('a record', replayFixture, { canBeAway: false });

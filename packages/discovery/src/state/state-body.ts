@@ -1,5 +1,4 @@
 import {
-	type InstanceStatus,
 	type KeyEntry,
 	type KeyQuery,
 	keyQueryKey,
@@ -11,6 +10,7 @@ import {
 import { isInteger, isObject } from '@spock/protocol/internal';
 
 import type { KeptValue } from '../answer-kind.ts';
+import { instanceFrom, isStrings } from '../instance-from.ts';
 import { sortInstances } from '../snapshot-diff.ts';
 import { StateFileError } from './state-file.ts';
 
@@ -26,8 +26,6 @@ export interface KeptList {
 	readonly services: readonly ServiceListEntry[];
 	readonly verifiedAt: number;
 }
-
-const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warning', 'critical', 'maintenance']);
 
 /** The body of a question's file. */
 export function instancesBody(query: ServiceQuery, { instances, verifiedAt }: KeptInstances): unknown {
@@ -83,31 +81,9 @@ export function readVerifiedBody(body: unknown): Map<string, number> {
 }
 
 function readInstance(value: unknown): ServiceInstance {
-	if (!isObject(value)) throw wrongShape();
-	const { instance, host, port, weight, status, tags, meta, zone, datacenter } = value;
-	const isWhole =
-		typeof instance === 'string' &&
-		typeof host === 'string' &&
-		isInteger(port, 0, 65_535) &&
-		typeof weight === 'number' &&
-		weight >= 0 &&
-		STATUSES.has(status) &&
-		isStrings(tags) &&
-		isTexts(meta) &&
-		isTextOrNull(zone) &&
-		isTextOrNull(datacenter);
-	if (!isWhole) throw wrongShape();
-	return Object.freeze({
-		instance,
-		host,
-		port,
-		weight,
-		status: status as InstanceStatus,
-		tags: Object.freeze(tags),
-		meta: Object.freeze(meta),
-		zone,
-		datacenter,
-	});
+	const instance = instanceFrom(value);
+	if (instance === undefined) throw wrongShape();
+	return instance;
 }
 
 function readKeyEntry(entry: unknown): KeyEntry {
@@ -116,18 +92,6 @@ function readKeyEntry(entry: unknown): KeyEntry {
 	if (typeof key !== 'string' || typeof value !== 'string') throw wrongShape();
 	if (encoding !== undefined && encoding !== 'base64') throw wrongShape();
 	return Object.freeze({ key, value, ...(encoding && { encoding }) });
-}
-
-function isStrings(value: unknown): value is string[] {
-	return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function isTexts(value: unknown): value is Record<string, string> {
-	return isObject(value) && Object.values(value).every((item) => typeof item === 'string');
-}
-
-function isTextOrNull(value: unknown): value is string | null {
-	return value === null || typeof value === 'string';
 }
 
 function wrongShape(): StateFileError {

@@ -7,12 +7,17 @@ import { expect, it } from 'vitest';
 import { AdminServer } from './admin-server.ts';
 
 it('is alive whatever its registry does, and ready only if it is', async () => {
-	const state = { ready: false, reasons: ['the backend consul has not answered yet'] };
+	const reason = 'the backend consul has not answered yet';
+	const checks = [{ name: 'registry' as const, ok: false, reason, since: 1 }];
+	const state = { ready: false, reasons: [reason], checks };
 	const admin = new AdminServer({ host: '127.0.0.1', port: 0, registry: new Registry(), readiness: () => state });
 	const address = await admin.start();
 	try {
 		const statusOf = async (path: string): Promise<number> => (await fetch(`http://${address}${path}`)).status;
 		expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([200, 503]);
+		const response = await fetch(`http://${address}/readyz`);
+		expect(response.headers.get('content-type')).toBe('application/json');
+		expect(await response.json()).toEqual(state);
 		state.ready = true;
 		expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([200, 200]);
 	} finally {

@@ -8,6 +8,7 @@ import {
 
 import { createBackends, createDnsBackend } from './backend-list.ts';
 import { consulOptionsOf } from './consul-options.ts';
+import { createReplay } from './create-replay.ts';
 import { type Settings, textOf } from './setting-values.ts';
 
 /** Where the services come from, as the settings say. Rejects with an Error that names what is wrong with them. */
@@ -25,6 +26,7 @@ export function createBackend(
 			return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
 		},
 		dns: () => createDnsBackend(settings, onEvent),
+		replay: () => createReplay(settings),
 	};
 	return createBackends({ names, where }, makers, onEvent);
 }

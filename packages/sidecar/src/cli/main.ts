@@ -1,11 +1,17 @@
 import { Command, CommanderError, Option } from 'commander';
 
 import { SIDECAR_VERSION } from '../version.ts';
-import { CommandError, EXIT } from './exit-codes.ts';
+import { EXIT } from './exit-codes.ts';
+import { DEFAULT_TIMEOUT } from './lean-arguments.ts';
 import { handleLostOutput } from './lost-output.ts';
+import { reportFailure } from './report-failure.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.`;
+
+const WAIT_EXIT_CODES = `
+Exit codes: that of the command, or 128 and the number of the signal that ended it. 124 not ready in time, 126 the command
+cannot be started, 127 there is none, 2 wrong usage, 1 refused by the sidecar.`;
 
 // Each command's module is loaded when it runs: `sidecar health` is started every second by a probe, and must not pay for
 // what only `start` needs.
@@ -16,8 +22,8 @@ const program = new Command('sidecar')
 	.addHelpText('after', EXIT_CODES)
 	.exitOverride();
 
-/** A command that talks to a running sidecar. */
-function clientCommand(name: string, description: string, parent: Command = program): Command {
+/** A command that finds a running sidecar. */
+function targetCommand(name: string, description: string, parent: Command = program): Command {
 	return parent
 		.command(name)
 		.description(description)
@@ -30,10 +36,15 @@ function clientCommand(name: string, description: string, parent: Command = prog
 		.option('--tls-ca <file>', 'authorities to trust for tls://, in PEM (or SPOCK_CONNECT_CA)')
 		.option('--tls-cert <file>', 'certificate of this client, in PEM (or SPOCK_CONNECT_CERT)')
 		.option('--tls-key <file>', 'private key of that certificate, in PEM (or SPOCK_CONNECT_KEY)')
-		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', '5000')
-		.option('--json', 'print data as JSON')
-		.addHelpText('after', EXIT_CODES)
 		.exitOverride();
+}
+
+/** A command that asks a running sidecar. */
+function clientCommand(name: string, description: string, parent: Command = program): Command {
+	return targetCommand(name, description, parent)
+		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', DEFAULT_TIMEOUT)
+		.option('--json', 'print data as JSON')
+		.addHelpText('after', EXIT_CODES);
 }
 
 /** A client command that asks for one service. */
@@ -52,6 +63,9 @@ function collect(value: string, before: readonly string[] = []): readonly string
 
 async function main(): Promise<number> {
 	let exitCode: number = EXIT.ok;
+	const setExitCode = (code: number): void => {
+		exitCode = code;
+	};
 	queryCommand('get', 'print one healthy instance of a service as host:port')
 		.option('--key <key>', 'equal keys get the same instance')
 		.option('--max-age-ms <ms>', 'the registry must have confirmed it within this time, or be asked now')
@@ -86,9 +100,23 @@ async function main(): Promise<number> {
 	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(
 		async (flags) => (await import('./health.ts')).health(flags),
 	);
-	await addStart((code) => {
-		exitCode = code;
-	});
+	clientCommand('top', 'show services, connections and changes on the whole terminal, each second, until q')
+		.option('--once', 'print it once, as where the output is no terminal')
+		.action(async (flags) => (await import('./top/top.ts')).top(flags));
+	clientCommand(
+		'record',
+		'write every change of services into a file, until Ctrl-C, to be replayed with --backend replay',
+	)
+		.argument('<file>', 'a new file')
+		.option('--service <name>', 'record this service; may be given again (default: every service there is)', collect)
+		.option('--max-bytes <bytes>', 'end when the file would be longer (default: 268435456)')
+		.action(async (file, flags) => (await import('./record/record.ts')).record(file, flags));
+	targetCommand('wait', 'wait until the sidecar is ready, then run a command in its place: sidecar wait -- node app.js')
+		.argument('[command...]', 'behind --; signals go to it, and its exit code is the exit code')
+		.option('--timeout <duration>', 'how long to wait, as 90s or 500ms; 0 for no end (default: 60s)')
+		.addHelpText('after', WAIT_EXIT_CODES)
+		.action(async (command, flags) => setExitCode(await (await import('./wait.ts')).wait(command, flags)));
+	await addStart(setExitCode);
 	await program.parseAsync();
 	return exitCode;
 }
@@ -138,12 +166,7 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 
 function report(error: unknown): number {
 	if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-	if (error instanceof CommandError) {
-		process.stderr.write(`sidecar: ${error.message}\n`);
-		return error.exitCode;
-	}
-	process.stderr.write(`sidecar: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-	return EXIT.failure;
+	return reportFailure(error);
 }
 
 handleLostOutput();

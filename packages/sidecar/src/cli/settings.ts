@@ -8,6 +8,7 @@ import { handOverSettings } from './hand-over-settings.ts';
 import { limitSettings } from './limit-settings.ts';
 import { metricsSettings } from './metrics-settings.ts';
 import { registrationSettings } from './registration-settings.ts';
+import { replaySettings } from './replay-settings.ts';
 
 /** What one setting of `sidecar start` may be, and where it may come from. */
 export interface Setting {
@@ -30,7 +31,7 @@ export const settings: readonly Setting[] = [
 		name: 'backend',
 		flag: '--backend <names>',
 		env: 'SPOCK_BACKEND',
-		help: 'where services come from: consul, local, dns or the path of a module; of several, separated by commas, the first that knows a service',
+		help: 'where services come from: consul, local, dns, replay or the path of a module; of several, separated by commas, the first that knows a service',
 		kind: 'list',
 		fallback: 'consul when CONSUL_HTTP_ADDR is set, else local',
 	},
@@ -84,6 +85,7 @@ export const settings: readonly Setting[] = [
 	},
 	...consulSettings,
 	...dnsSettings,
+	...replaySettings,
 	...registrationSettings,
 	{
 		name: 'socket',

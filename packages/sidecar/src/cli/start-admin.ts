@@ -3,22 +3,31 @@ import { parseHostPort } from '@spock/protocol/node';
 import type { Logger } from 'pino';
 
 import { AdminServer } from '../admin/admin-server.ts';
+import type { SidecarMetrics } from '../admin/sidecar-metrics.ts';
+import type { StatusModel } from '../admin/status-model.ts';
+import type { Sidecar } from '../sidecar.ts';
 import { untilFree } from '../take-over/until-free.ts';
 import { asUsage } from './as-usage.ts';
 import { logTakeOver } from './event-log.ts';
 import { type Settings, textOf } from './setting-values.ts';
-import { type StatusSiteParts, statusSiteOf } from './status-site.ts';
+import { statusSiteOf } from './status-site.ts';
+
+/** What the admin port shows. */
+export interface AdminParts {
+	readonly sidecar: Sidecar;
+	readonly metrics: SidecarMetrics;
+	readonly model: StatusModel;
+}
 
 /** The admin port, if one is asked for. Rejects if it cannot be bound; while a sidecar is replaced it is tried until it is free. */
 export async function startAdmin(
 	settings: Settings,
-	parts: Omit<StatusSiteParts, 'failed'>,
+	{ sidecar, metrics, model }: AdminParts,
 	log: Logger,
 ): Promise<{ close(): Promise<void> } | undefined> {
 	const address = textOf(settings, 'admin');
 	if (address === undefined) return undefined;
 	const { host, port } = await asUsage(() => parseHostPort(address));
-	const { sidecar, metrics } = parts;
 	const failed = (err: unknown): void => log.error({ err }, 'a page of the admin port could not be made');
 	const options = {
 		host,
@@ -32,7 +41,7 @@ export async function startAdmin(
 	};
 	let admin: AdminServer | undefined;
 	const bind = async (): Promise<{ address: string; close(): Promise<void> }> => {
-		const one = new AdminServer({ ...options, site: statusSiteOf({ ...parts, failed }) });
+		const one = new AdminServer({ ...options, site: statusSiteOf(model, failed) });
 		const bound = await one.start();
 		admin = one;
 		return { address: bound, close: () => one.close() };

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 
 import { ChangeLog } from '../admin/change-log.ts';
 import { SidecarMetrics } from '../admin/sidecar-metrics.ts';
+import { StatusModel, viewOf } from '../admin/status-model.ts';
 import { createSidecar, type Sidecar } from '../sidecar.ts';
 import type { SidecarListen } from '../sidecar-options.ts';
 import { accessFrom } from './access-settings.ts';
@@ -66,7 +67,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
 	let admin: { close(): Promise<void> } | undefined;
-	const sidecar = await asUsage(() => {
+	const sidecar: Sidecar = await asUsage(() => {
 		const access = accessFrom(settings, onEvent);
 		for (const warning of access.warnings) log.warn(warning);
 		const listen = listenAddresses(settings, access);
@@ -81,6 +82,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 			...(supervised && { listener: supervised.listen, supervision: supervised.supervision }),
 			...(registrations && { registrations }),
 			listen,
+			view: () => viewOf(model.current()),
 			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
 			observer: observeBoth(connectionLog(log, integerOf(settings, 'slowRequestMs')), metrics, (phase) => {
 				// The port is for whoever has taken this place.
@@ -91,6 +93,13 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 				if (phase === 'serving') supervised?.serving();
 			}),
 		});
+	});
+	const model: StatusModel = new StatusModel({
+		sidecar,
+		known: (query) => source.known(query),
+		durations: () => metrics.durations(),
+		changes,
+		clock: systemClock,
 	});
 	metrics.observe({
 		gauges: () => sidecar.gauges(),
@@ -108,9 +117,9 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
 		// The first worker of a supervisor has nobody before it: what is wrong with its port ends them both.
 		const isAdminLast = settings.get('takeOver')?.value === true || (supervised?.supervision.restarts ?? 0) > 0;
-		if (!isAdminLast) admin = await startAdmin(settings, { sidecar, source, metrics, changes }, log);
+		if (!isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
 		const addresses = await sidecar.start();
-		if (isAdminLast) admin = await startAdmin(settings, { sidecar, source, metrics, changes }, log);
+		if (isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
 		// A signal may have come while it was binding: then there is nothing to announce.
 		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
 		return await sidecar.ended;

@@ -15,13 +15,15 @@ export interface Stay {
 	begin(client: WireClient, timeoutMs: number, held: () => void): Promise<void>;
 	/** Somebody ended the command while it was connected: what the sidecar is still to be told. */
 	end?(client: WireClient, timeoutMs: number): Promise<void>;
+	/** Rejects when the command cannot go on, which ends it with that error. Default: it never does. */
+	readonly failed?: Promise<never>;
 }
 
 /**
  * Holds a connection until Ctrl-C, SIGTERM, or until nobody reads the output any more, which are clean ends. What it wants must
  * be given the first time; after that it waits for a sidecar that restarts, and asks for it again.
  */
-export async function stayConnected(flags: ClientFlags, { client: name, begin, end }: Stay): Promise<void> {
+export async function stayConnected(flags: ClientFlags, { client: name, begin, end, failed }: Stay): Promise<void> {
 	const stopped = new Promise<'stopped'>((resolve) => {
 		process.once('SIGINT', () => resolve('stopped'));
 		process.once('SIGTERM', () => resolve('stopped'));
@@ -42,7 +44,8 @@ export async function stayConnected(flags: ClientFlags, { client: name, begin, e
 				// Only now: what `begin` was answered has told what the first push would.
 				await client.request('hello', { versions: [1], client: name, features: ['push', 'goaway'] }, timeoutMs);
 				backoff.reset();
-				const why = await Promise.race([stopped, client.closed, client.sentAway.then(() => 'sent away')]);
+				const ends = [stopped, client.closed, client.sentAway.then(() => 'sent away')];
+				const why = await Promise.race(failed === undefined ? ends : [...ends, failed]);
 				// Another sidecar stands there now, and leaves what it finds registered in peace until somebody comes for it.
 				if (why === 'sent away') continue;
 				if (why === 'stopped') {

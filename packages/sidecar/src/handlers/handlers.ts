@@ -2,6 +2,7 @@ import type { Registrations } from '@spock/discovery';
 import type { StatusReply } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
+import type { StatusView } from '../admin/status-view.ts';
 import type { ResolvedLimits } from '../options.ts';
 import type { Handlers } from '../server/answer.ts';
 import type { SidecarSource } from '../sidecar-options.ts';
@@ -33,6 +34,8 @@ export interface HandlersContext {
 	readonly random: Random;
 	readonly handOver: HandOver;
 	readonly status: () => StatusReply;
+	/** What the status page shows. */
+	readonly view: (() => StatusView) | undefined;
 	readonly connections: Watchers;
 }
 
@@ -54,7 +57,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 		getKey: getKeyHandler(source),
 		watchKey: watchKeyHandler,
 		unwatchKey: unwatchKeyHandler,
-		status: statusHandler(status, clock),
+		status: statusHandler(status, clock, context.view),
 		explain: explainHandler(source, connections, clock),
 		takeOver: takeOverHandler(handOver, clock),
 	};

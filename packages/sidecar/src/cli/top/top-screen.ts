@@ -1,0 +1,191 @@
+import type { LatencyView, OverviewView, ServiceDetail, StatusView } from '../../admin/status-view.ts';
+import { bars, fit, printable, quantile, shortDuration, shortNumber } from './top-format.ts';
+import { type Column, type Row, type Table, tableOf } from './top-rows.ts';
+import { type Shown, TOP_ORDERS, TOP_TABS, type TopState } from './top-state.ts';
+
+/** What a screen is made from. */
+export interface ScreenInput {
+	/** Undefined before the first answer. */
+	readonly view: StatusView | undefined;
+	/** The service that is open, once it was answered. */
+	readonly detail: ServiceDetail | undefined;
+	readonly state: TopState;
+	readonly width: number;
+	readonly height: number;
+	readonly isColoured: boolean;
+	/** What is wrong now, such as a sidecar that is away; what is shown is then from before. */
+	readonly trouble: string | undefined;
+}
+
+/** A screen, and what keys on it are about. */
+export interface Screen {
+	/** As many as the screen is high, none longer than it is wide. */
+	readonly lines: readonly string[];
+	readonly shown: Shown;
+}
+
+const HEAD_LINES = 6;
+const KEYS = 'q quit  ↑↓ jk move  tab next  enter open  esc back  / filter  s sort';
+/** SGR: https://man7.org/linux/man-pages/man4/console_codes.4.html */
+const STYLES = { bold: '1', dim: '2', inverse: '7', good: '32', warning: '33', bad: '31', plain: '' } as const;
+type Style = keyof typeof STYLES;
+const COLOURS: ReadonlySet<Style> = new Set(['good', 'warning', 'bad']);
+
+/** Draws the whole screen. Pure. */
+export function drawTop(input: ScreenInput): Screen {
+	const { view, detail, state, width, height, isColoured, trouble } = input;
+	const paint = painter(isColoured);
+	const head = view === undefined ? ['', '', '', ''] : overviewLines(view.overview, width, paint);
+	const table: Table = view === undefined ? { columns: [], rows: [], empty: 'asking …' } : tableOf(view, detail, state);
+	const page = Math.max(0, height - HEAD_LINES - 1);
+	const selected = Math.max(0, Math.min(state.selected, table.rows.length - 1));
+	const first = Math.max(0, Math.min(selected - Math.floor(page / 2), table.rows.length - page));
+	const widths = columnWidths(table.columns, width);
+	const rows = table.rows.slice(first, first + page).map((row, index) => {
+		return rowLine(row, { columns: table.columns, widths, width, isSelected: first + index === selected, paint });
+	});
+	const body = table.rows.length === 0 ? [fit(`  ${table.empty}`, width)].slice(0, page) : rows;
+	const titles = table.columns.map(({ title, align }, index) => fit(title, widths[index] as number, align));
+	const lines = [
+		...head,
+		tabLine(input, paint),
+		paint('bold', fit(titles.join(' '), width)),
+		...body,
+		...Array.from({ length: Math.max(0, page - body.length) }, () => ''),
+		trouble === undefined ? paint('dim', fit(KEYS, width)) : paint('bad', fit(printable(trouble), width)),
+	];
+	const service = table.rows[selected]?.service;
+	return { lines: lines.slice(0, height), shown: { rows: table.rows.length, page, service } };
+}
+
+/** The same once, for a file or a pipe: every row, as wide as it needs to be. */
+export function printTop(view: StatusView, state: TopState): string {
+	const parts = TOP_TABS.map((tab) => {
+		const table = tableOf(view, undefined, { ...state, tab });
+		const widths = table.columns.map(({ title }, index) =>
+			Math.max(title.length, ...table.rows.map(({ cells }) => [...(cells[index] as string)].length)),
+		);
+		const line = (cells: readonly string[]): string =>
+			cells
+				.map((cell, index) => fit(cell, widths[index] as number, table.columns[index]?.align))
+				.join('  ')
+				.trimEnd();
+		const rows = table.rows.length === 0 ? [table.empty] : table.rows.map(({ cells }) => line(cells));
+		return [tab, line(table.columns.map(({ title }) => title)), ...rows].join('\n');
+	});
+	const head = overviewTexts(view.overview).filter((text) => text !== '');
+	return [head.join('\n'), ...parts].join('\n\n');
+}
+
+type Paint = (style: Style, text: string) => string;
+
+function painter(isColoured: boolean): Paint {
+	return (style, text) => {
+		if (text === '' || STYLES[style] === '' || (!isColoured && COLOURS.has(style))) return text;
+		return `\u001b[${STYLES[style]}m${text}\u001b[0m`;
+	};
+}
+
+const cut = (text: string, width: number, style: Style, paint: Paint): string =>
+	paint(style, [...text].length > width ? fit(text, width) : text);
+
+function overviewLines(overview: OverviewView, width: number, paint: Paint): string[] {
+	const { ready, reasons, backend } = overview;
+	const [first = '', ...others] = overviewTexts(overview);
+	const tone = !ready ? 'bad' : reasons.length > 0 || backend.state !== 'up' ? 'warning' : 'good';
+	const styles: readonly Style[] = ['plain', 'plain', tone];
+	return [
+		cut(first, width, tone === 'good' ? 'bold' : tone, paint),
+		...others.map((text, index) => cut(text, width, styles[index] as Style, paint)),
+	];
+}
+
+/** Four lines: who it is; what it does; how quick it is; what is wrong. */
+function overviewTexts(overview: OverviewView): string[] {
+	const { sidecar, pid, phase, ready, reasons, backend, rates, at, startedAt, latency } = overview;
+	const heard =
+		backend.lastSuccessAgeMs === null ? 'never heard' : `heard ${shortDuration(backend.lastSuccessAgeMs)} ago`;
+	const who = `${sidecar}  pid ${pid}  up ${shortDuration(at - startedAt)}  ${phase}, ${ready ? 'ready' : 'not ready'}`;
+	const perSecond =
+		rates === null
+			? 'req/s -'
+			: `req/s ${shortNumber(rates.requests)}  in B/s ${shortNumber(rates.bytesRead)}  out B/s ${shortNumber(rates.bytesWritten)}`;
+	const { connections, subscriptions, inFlight, keys, registrations } = overview;
+	const counts = `waiting ${inFlight}  conns ${connections}  subs ${subscriptions}  keys ${keys}  regs ${registrations}`;
+	const trouble = [...reasons, ...(backend.error === null ? [] : [backend.error])];
+	return [
+		`${who}  ${backend.name} ${backend.state}, ${heard}`,
+		`${perSecond}  ${counts}`,
+		latencyText(latency),
+		trouble.join('; '),
+	].map(printable);
+}
+
+function latencyText({ boundsMs, total, recent, recentMs }: LatencyView): string {
+	const [firstBound] = boundsMs;
+	if (firstBound === undefined) return '';
+	const isRecent = recent.some((count) => count > 0);
+	const counts = isRecent ? recent : total;
+	const when = isRecent ? `last ${shortDuration(recentMs)}` : 'since the start';
+	const share = (part: number): string => {
+		const bound = quantile(boundsMs, counts, part);
+		return bound === undefined ? '-' : `≤${latencyOf(bound)}`;
+	};
+	const ends = `${latencyOf(firstBound)} ${bars(counts)} >${latencyOf(boundsMs.at(-1) as number)}`;
+	return `latency ${when}  ${ends}  p50 ${share(0.5)}  p99 ${share(0.99)}`;
+}
+
+function latencyOf(ms: number): string {
+	return ms < 1 ? `${Math.round(ms * 1000)}µs` : ms < 1000 ? `${ms}ms` : `${ms / 1000}s`;
+}
+
+function tabLine({ view, detail, state, width }: ScreenInput, paint: Paint): string {
+	const { tab, filter, isTyping, orders } = state;
+	const order = TOP_ORDERS[tab][orders[tab]] as string;
+	const search = isTyping ? `/${filter}_` : filter === '' ? '' : `/${filter}`;
+	if (state.detail !== undefined) {
+		const watchers = (detail?.watchers ?? []).map(({ client, pid, connection }) =>
+			`${client ?? `#${connection}`} ${pid ?? ''}`.trim(),
+		);
+		const who =
+			detail === undefined
+				? ''
+				: `watched by ${detail.watcherCount}${watchers.length > 0 ? `: ${watchers.join(', ')}` : ''}`;
+		return cut(`${printable(state.detail)}  ${printable(who)}  ${search}`, width, 'bold', paint);
+	}
+	const counts = {
+		services: view?.overview.services ?? 0,
+		connections: view?.connections.count ?? 0,
+		changes: view?.changes.length ?? 0,
+	};
+	let room = width;
+	const parts: string[] = [];
+	const add = (style: Style, text: string): void => {
+		const shown = [...text].slice(0, Math.max(0, room)).join('');
+		room -= text.length + 1;
+		parts.push(paint(style, shown));
+	};
+	for (const name of TOP_TABS) add(name === tab ? 'inverse' : 'dim', ` ${name} ${counts[name]} `);
+	add('plain', `by ${order}  ${search}`);
+	return parts.filter((part) => part !== '').join(' ');
+}
+
+function columnWidths(columns: readonly Column[], width: number): number[] {
+	const taken = columns.reduce((sum, column) => sum + column.width + 1, -1);
+	return columns.map((column) => (column.width === 0 ? Math.max(8, width - taken) : column.width));
+}
+
+/** How a row is drawn. */
+interface RowStyle {
+	readonly columns: readonly Column[];
+	readonly widths: readonly number[];
+	readonly width: number;
+	readonly isSelected: boolean;
+	readonly paint: Paint;
+}
+
+function rowLine(row: Row, { columns, widths, width, isSelected, paint }: RowStyle): string {
+	const cells = row.cells.map((cell, index) => fit(cell, widths[index] as number, columns[index]?.align));
+	const text = fit(cells.join(' '), width);
+	return isSelected ? paint('inverse', text) : paint(row.tone, text);
+}

@@ -1,0 +1,75 @@
+import type { BackendStatus, SnapshotSource } from '@spock/protocol';
+
+import type { LifecycleState } from './lifecycle-machine.ts';
+
+/** One condition of being ready, as `/readyz` shows it. */
+export interface ReadyCheck {
+	/** `phase`: the process takes work. `registry`: there are answers to give. */
+	readonly name: 'phase' | 'registry';
+	readonly ok: boolean;
+	/** Why it is not; or, if it is, why it is less than it should be; else null. */
+	readonly reason: string | null;
+	/** Since when `ok` is what it is, in milliseconds since 1970. */
+	readonly since: number;
+}
+
+/** Whether lookups should be sent to a sidecar, and why not; or why only what was last known can be told. */
+export interface ReadyState {
+	readonly ready: boolean;
+	readonly reasons: readonly string[];
+	readonly checks: readonly ReadyCheck[];
+}
+
+/** What readiness is decided by. */
+export interface ReadyFacts {
+	readonly state: LifecycleState;
+	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
+	readonly answered: SnapshotSource | undefined;
+	readonly backend: BackendStatus;
+}
+
+type CheckName = ReadyCheck['name'];
+
+/** Remembers since when each check is as it is: it is to be told whenever one may have changed. */
+export class ReadyChecks {
+	readonly #wallNow: () => number;
+	readonly #since = new Map<CheckName, Pick<ReadyCheck, 'ok' | 'since'>>();
+
+	constructor(wallNow: () => number) {
+		this.#wallNow = wallNow;
+	}
+
+	/** What they follow from may have changed. */
+	note({ state, answered }: Pick<ReadyFacts, 'state' | 'answered'>): void {
+		this.#noteOne('phase', state === 'serving');
+		// Once the registry has answered, its last known answers are served: only the first one is waited for.
+		this.#noteOne('registry', answered !== undefined);
+	}
+
+	look(facts: ReadyFacts): ReadyState {
+		this.note(facts);
+		const reasons: Readonly<Record<CheckName, string | null>> = { phase: phaseOf(facts), registry: registryOf(facts) };
+		const checks = [...this.#since].map(([name, { ok, since }]) => ({ name, ok, reason: reasons[name], since }));
+		return {
+			ready: checks.every(({ ok }) => ok),
+			reasons: checks.flatMap(({ reason }) => reason ?? []),
+			checks,
+		};
+	}
+
+	#noteOne(name: CheckName, ok: boolean): void {
+		if (this.#since.get(name)?.ok !== ok) this.#since.set(name, { ok, since: this.#wallNow() });
+	}
+}
+
+function phaseOf({ state }: ReadyFacts): string | null {
+	if (state === 'serving') return null;
+	return state === 'starting' ? 'still starting' : `shutting down: ${state}`;
+}
+
+function registryOf({ answered, backend: { name, error } }: ReadyFacts): string | null {
+	const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
+	if (answered === undefined) return why;
+	// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.
+	return answered === 'last-known-good' ? `${why}; what was last known is served` : null;
+}

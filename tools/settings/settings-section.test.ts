@@ -23,12 +23,14 @@ import {
 	DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
 	DEFAULT_TTL_MS,
 } from '../../packages/discovery/src/registration/registrations-options.ts';
+import { DEFAULT_METRICS_SERVICES_MAX } from '../../packages/sidecar/src/admin/oldest-services.ts';
 import { limitSettings, limitsOf } from '../../packages/sidecar/src/cli/limit-settings.ts';
 import { DEFAULT_LOG_LEVEL } from '../../packages/sidecar/src/cli/log-format.ts';
 import { resolveSettings } from '../../packages/sidecar/src/cli/resolve-settings.ts';
 import { settings } from '../../packages/sidecar/src/cli/settings.ts';
 import { DEFAULT_HANG_MS, DEFAULT_STABLE_MS } from '../../packages/sidecar/src/cli/supervise/supervise.ts';
 import { DEFAULT_WARM_UP_MS } from '../../packages/sidecar/src/cli/take-over-options.ts';
+import { DEFAULT_SLOW_REQUEST_MS } from '../../packages/sidecar/src/cli/trace-log.ts';
 import { resolveLimits } from '../../packages/sidecar/src/options.ts';
 import { CONSUL_VARIABLES, settingAreas, settingsSection } from './settings-section.ts';
 
@@ -62,6 +64,8 @@ const DEFAULTS: Readonly<Record<string, string | number>> = {
 	superviseStableMs: DEFAULT_STABLE_MS,
 	superviseHangMs: DEFAULT_HANG_MS,
 	logLevel: DEFAULT_LOG_LEVEL,
+	slowRequestMs: DEFAULT_SLOW_REQUEST_MS,
+	metricsServicesMax: DEFAULT_METRICS_SERVICES_MAX,
 };
 
 describe('the settings in docs/OPERATIONS.md', () => {
@@ -94,7 +98,7 @@ describe('the settings in docs/OPERATIONS.md', () => {
 
 	it('have every variable that any source names, and every flag of the command that is for people', () => {
 		const flags = readFileSync(join(root, 'packages/sidecar/src/cli/main.ts'), 'utf8');
-		const [, shared = ''] = /function clientCommand\(([\s\S]*?)\n\}/.exec(flags) ?? [];
+		const [, shared = ''] = /function targetCommand\(([\s\S]*?)\n\}\n[\s\S]*?\n\}/.exec(flags) ?? [];
 		const names = [...shared.matchAll(/'--[a-z-]+/g)].map(([flag]) => flag.slice(1));
 		expect(names.length).toBeGreaterThan(5);
 		for (const name of names) expect(section).toMatch(new RegExp(`\`${name}[ \`]`));

@@ -3,12 +3,14 @@ import { join } from 'node:path';
 
 import { resolveOptions } from '../../packages/client/src/options.ts';
 import { accessSettings } from '../../packages/sidecar/src/cli/access-settings.ts';
+import { adminSettings } from '../../packages/sidecar/src/cli/admin-settings.ts';
 import { answerSettings } from '../../packages/sidecar/src/cli/answer-settings.ts';
 import { consulSettings } from '../../packages/sidecar/src/cli/consul-settings.ts';
 import { dnsSettings } from '../../packages/sidecar/src/cli/dns-settings.ts';
 import { handOverSettings } from '../../packages/sidecar/src/cli/hand-over-settings.ts';
 import { limitSettings } from '../../packages/sidecar/src/cli/limit-settings.ts';
 import { registrationSettings } from '../../packages/sidecar/src/cli/registration-settings.ts';
+import { replaySettings } from '../../packages/sidecar/src/cli/replay-settings.ts';
 import { type Setting, settings } from '../../packages/sidecar/src/cli/settings.ts';
 
 /** Consul's own variables that are no setting of the sidecar: they are read as they are. */
@@ -42,11 +44,17 @@ const COMMAND_FLAGS: readonly (readonly [flag: string, variable: string, meaning
 	['--json', '', 'data as JSON'],
 ];
 
-const LOGGING = ['logLevel', 'logFormat', 'admin'];
+const LOGGING = [
+	'logLevel',
+	'logFormat',
+	'slowRequestMs',
+	...adminSettings.map(({ name }) => name),
+	'metricsServicesMax',
+];
 const ENDING = ['graceMs', 'drainTimeoutMs'];
 const LISTENING = ['socket', 'socketMode'];
 const PICKING = ['policy'];
-const BACKENDS = ['backend', 'services'];
+const BACKENDS = ['backend', 'services', ...replaySettings.map(({ name }) => name)];
 
 function named(names: readonly string[]): readonly Setting[] {
 	return settings.filter(({ name }) => names.includes(name));

@@ -22,8 +22,8 @@ export const replaySettings: readonly Setting[] = [
 		name: 'replayLoop',
 		flag: '--replay-loop',
 		env: 'SPOCK_REPLAY_LOOP',
-		help: 'begin again when the record is over',
+		help: 'begin again when the record is over; otherwise what it told last stays',
 		kind: 'boolean',
-		fallback: 'false: what it told last stays',
+		fallback: 'false',
 	},
 ];

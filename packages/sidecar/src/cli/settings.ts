@@ -9,6 +9,7 @@ import { limitSettings } from './limit-settings.ts';
 import { metricsSettings } from './metrics-settings.ts';
 import { registrationSettings } from './registration-settings.ts';
 import { replaySettings } from './replay-settings.ts';
+import { DEFAULT_SLOW_REQUEST_MS } from './trace-log.ts';
 
 /** What one setting of `sidecar start` may be, and where it may come from. */
 export interface Setting {
@@ -121,7 +122,7 @@ export const settings: readonly Setting[] = [
 		env: 'SPOCK_SLOW_REQUEST_MS',
 		help: 'time from which on a request that carries a trace is logged with the id of its trace, as one that fails is',
 		kind: 'integer',
-		fallback: '500',
+		fallback: String(DEFAULT_SLOW_REQUEST_MS),
 	},
 	{
 		name: 'logFormat',

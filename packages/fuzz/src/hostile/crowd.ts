@@ -88,15 +88,24 @@ export class Crowd {
 
 	async #openOne(options: { readonly reads?: boolean; readonly reopens?: boolean }): Promise<void> {
 		const socket = connect({ path: this.#path });
+		let isQueueFull = false;
 		// Refused, reset, ended: whatever becomes of a hostile connection is no concern of its own.
-		socket.on('error', () => undefined);
+		socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+			isQueueFull ||= code === 'EAGAIN';
+		});
 		socket.on('close', () => {
 			this.#sockets.delete(socket);
 			if (options.reopens && !this.#isOver) setTimeout(() => this.#isOver || void this.#openOne(options), REOPEN_MS);
 		});
 		if (options.reads === false) socket.pause();
 		else socket.resume();
-		await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close')]);
+		// Both reject with an error of the socket, and either may be the first to.
+		await Promise.race(['connect', 'close'].map((event) => once(socket, event).catch(() => undefined)));
+		// As many wait to be accepted as may: one of them will have been in a moment.
+		if (isQueueFull && !options.reopens && !this.#isOver) {
+			await delay(REOPEN_MS);
+			return this.#openOne(options);
+		}
 		// It was let go of meanwhile.
 		if (this.#isOver) socket.destroy();
 		if (socket.destroyed) return;

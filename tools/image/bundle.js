@@ -17,6 +17,8 @@ import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
 
+import { rawFiles } from '../raw-files.js';
+
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const [out, node = '/usr/local/bin/node'] = process.argv.slice(2);
 if (out === undefined) {
@@ -62,16 +64,11 @@ function copyLicences(inputs, target) {
 	copyFileSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }
 
-/** Bundles `entry` into `home`, and links `command` to `executable`, which starts it. */
-async function program({ name, entry, home, chunks, executable, stub, flags }) {
-	const base = join(out, name);
-	const directory = join(base, home);
-	const { metafile } = await build({
+/** Bundles entries with all that they load. */
+function bundle(entries) {
+	return build({
 		absWorkingDir: root,
-		entryPoints: [entry],
-		outdir: join(directory, chunks),
 		bundle: true,
-		splitting: true,
 		platform: 'node',
 		target: 'node20.19',
 		format: 'esm',
@@ -81,10 +78,20 @@ async function program({ name, entry, home, chunks, executable, stub, flags }) {
 		legalComments: 'none',
 		metafile: true,
 		banner: { js: REQUIRE },
-		plugins: [builtinsByRequire],
+		plugins: [builtinsByRequire, rawFiles],
 		logLevel: 'warning',
 		logLimit: 5,
+		...entries,
 	});
+}
+
+/** Bundles `entry` into `home`, and links `command` to `executable`, which starts it. */
+async function program({ name, entry, lean, home, chunks, executable, stub, flags }) {
+	const base = join(out, name);
+	const directory = join(base, home);
+	const { metafile } = await bundle({ entryPoints: [entry], outdir: join(directory, chunks), splitting: true });
+	// One file, as in the package: finding modules is most of what a probe costs.
+	if (lean !== undefined) await bundle({ entryPoints: { lean }, outdir: join(directory, 'dist/lean') });
 	const { version } = JSON.parse(readFileSync(join(root, 'packages/sidecar/package.json'), 'utf8'));
 	writeFileSync(
 		join(directory, 'package.json'),
@@ -111,6 +118,7 @@ if (existsSync(join(out, 'sidecar'))) {
 await program({
 	name: 'sidecar',
 	entry: 'packages/sidecar/src/cli/main.ts',
+	lean: 'packages/sidecar/src/cli/lean.ts',
 	home: 'opt/spock',
 	chunks: 'dist/cli',
 	executable: 'bin/sidecar.js',

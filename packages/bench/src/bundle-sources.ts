@@ -4,6 +4,8 @@ import { pathToFileURL } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
 
+import { rawFiles } from '../../../tools/raw-files.js';
+
 /**
  * Bundles modules of the workspace from their sources, whatever is built, into a directory. Gives the path of a built
  * entry. Needs a checkout.
@@ -24,7 +26,7 @@ export async function bundleSources<Entry extends string>(
 		target: 'node20.19',
 		conditions: ['@spock/source'],
 		logLevel: 'error',
-		plugins: [thirdPartyStaysOutside, ...plugins],
+		plugins: [rawFiles, thirdPartyStaysOutside, ...plugins],
 	});
 	return (entry) => join(outdir, `${entry}.mjs`);
 }

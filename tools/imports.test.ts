@@ -38,7 +38,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	discovery: ['.', './contract', './package.json'],
 	client: ['.', './otel', './package.json', './tls'],
 	sidecar: ['.', './package.json'],
-	testkit: ['.', './consul-cluster', './real-consul'],
+	testkit: ['.', './consul-cluster', './raw-files', './real-consul'],
 	bench: [],
 	fuzz: [],
 	simulation: [],

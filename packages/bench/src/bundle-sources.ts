@@ -2,9 +2,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+import { rawFiles } from '@spock/testkit/raw-files';
 import { build, type Plugin } from 'esbuild';
-
-import { rawFiles } from '../../../tools/raw-files.js';
 
 /**
  * Bundles modules of the workspace from their sources, whatever is built, into a directory. Gives the path of a built

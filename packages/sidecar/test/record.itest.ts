@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { readRecording } from '@spock/discovery';
@@ -116,6 +116,14 @@ describe('sidecar record', () => {
 		]);
 		const { header } = await readRecording(here.record);
 		expect(header).toMatchObject({ record: 'spock', version: 1, services: ['barista'] });
+	});
+
+	it('leaves no file where nothing can be recorded', async () => {
+		await using at = await site();
+		await using _sidecar = await startSidecar(at.place.path, ['--backend', 'dns', '--dns-server', '127.0.0.1:9']);
+		await using recorder = runSidecar(['record', at.record, '--socket', at.place.path]);
+		expect(await recorder.finished).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('list services') });
+		expect(existsSync(at.record)).toBe(false);
 	});
 
 	it('ends when the file is full, writes none over, and leaves none where no sidecar is', async () => {

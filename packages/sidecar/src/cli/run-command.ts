@@ -66,15 +66,20 @@ export function dieOf(signal: NodeJS.Signals): number {
 
 /** Where the program is, as a shell looks for it; undefined if it is nowhere, which starting it then explains. */
 async function findProgram(file: string): Promise<string | undefined> {
-	if (file.includes('/')) return file;
-	const { access, constants: modes } = await import('node:fs/promises');
+	const { access, stat, constants: modes } = await import('node:fs/promises');
+	/** Node ends the process where the kernel refuses, so what can be told before is. */
+	const isProgram = async (path: string): Promise<boolean> => {
+		try {
+			await access(path, modes.X_OK);
+			return (await stat(path)).isFile();
+		} catch {
+			return false;
+		}
+	};
+	if (file.includes('/')) return (await isProgram(file)) ? file : undefined;
 	for (const directory of (process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin').split(':')) {
 		const path = `${directory || '.'}/${file}`;
-		const isThere = await access(path, modes.X_OK).then(
-			() => true,
-			() => false,
-		);
-		if (isThere) return path;
+		if (await isProgram(path)) return path;
 	}
 	return undefined;
 }

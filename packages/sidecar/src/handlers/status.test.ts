@@ -6,6 +6,8 @@ import type { StatusView } from '../admin/status-view.ts';
 import type { Call } from '../server/answer.ts';
 import { statusHandler } from './status.ts';
 
+const callOf = (frameBytesMax: number) => ({ caller: { frameBytesMax } }) as Call;
+
 /** How often a status of this size is made, for two requests at once and one a second later. */
 async function timesMade(reason: string): Promise<number> {
 	let made = 0;
@@ -14,7 +16,7 @@ async function timesMade(reason: string): Promise<number> {
 		made++;
 		return { reasons: [reason] } as unknown as StatusReply;
 	}, clock);
-	const call = {} as Call;
+	const call = callOf(1_048_576);
 	const first = handle(null, call);
 	expect(handle(null, call)).toBe(first);
 	await clock.advance(1000);
@@ -36,16 +38,34 @@ describe('status', () => {
 		const handle = statusHandler(
 			status,
 			new FakeClock(),
-			() => ({ services: Array(3000).fill(2) }) as unknown as StatusView,
+			() => ({ services: Array(3000).fill(2), changes: [] }) as unknown as StatusView,
 		);
-		const call = {} as Call;
+		const call = callOf(1_048_576);
 		const parse = (data: { view: true } | null): unknown => JSON.parse(handle(data, call) as string);
 		expect(parse(null)).toEqual({ reasons: [], watches: [1], keyWatches: [1] });
 		expect(parse({ view: true })).toEqual({
 			reasons: [],
 			watches: [],
 			keyWatches: [],
-			view: { services: Array(2000).fill(2) },
+			view: { services: Array(2000).fill(2), changes: [] },
 		});
+	});
+
+	it('has as much of the view as fits into a frame: the newest changes, and services', () => {
+		const view = (): StatusView =>
+			({
+				services: Array(100).fill('service'),
+				changes: Array.from({ length: 200 }, (_, number) => number),
+			}) as unknown as StatusView;
+		const handle = statusHandler(() => ({ reasons: [] }) as unknown as StatusReply, new FakeClock(), view);
+		const lengths = (frameBytesMax: number): unknown => {
+			const text = handle({ view: true }, callOf(frameBytesMax)) as string;
+			expect(text.length).toBeLessThanOrEqual(frameBytesMax);
+			const { services, changes } = JSON.parse(text).view;
+			return [services.length, changes.length, changes.at(-1)];
+		};
+		expect(lengths(10_000)).toEqual([100, 200, 199]);
+		expect(lengths(1600)).toEqual([100, 100, 199]);
+		expect(lengths(600)).toEqual([25, 0, undefined]);
 	});
 });

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
 
 import type { MarkRecord, RecordHeader, SnapshotRecord } from '@spock/discovery';
 import type { ServiceSnapshot } from '@spock/protocol';
@@ -81,6 +81,14 @@ export class RecordWriter {
 		} finally {
 			closeSync(this.#descriptor);
 		}
+	}
+
+	/** Ends it without a trace. */
+	discard(): void {
+		if (!this.#isOpen) return;
+		this.#isOpen = false;
+		closeSync(this.#descriptor);
+		unlinkSync(this.#options.file);
 	}
 
 	#times(): { t: number; at: number } {

@@ -47,7 +47,14 @@ export async function record(file: string, flags: RecordFlags): Promise<void> {
 		const into = writer;
 		if (!isFirst) into.mark('back');
 		const services = new RecordedServices(client, into, timeoutMs);
-		const without = await services.look(named);
+		const without = await services.look(named).catch((error: unknown) => {
+			// Nothing was recorded: what is left of it must not be in the way of the next try.
+			if (isFirst) {
+				into.discard();
+				writer = undefined;
+			}
+			throw error;
+		});
 		if (isFirst) into.mark('begun');
 		if (isFirst) print(`recording into ${file}${without > 0 ? `; ${without} services have no answer yet` : ''}`);
 		held();

@@ -1,4 +1,5 @@
 import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
+import { CommandError, EXIT } from '../exit-codes.ts';
 import { type SidecarTarget, targetOf } from '../sidecar-target.ts';
 import { WireClient } from '../wire-client.ts';
 import { asCommandError, type ClientFlags, timeoutOf } from '../with-client.ts';
@@ -9,6 +10,7 @@ export class TopFeed {
 	readonly #target: SidecarTarget;
 	readonly #timeoutMs: number;
 	#client: WireClient | undefined;
+	#isClosed = false;
 
 	/** Throws a CommandError for flags that are wrong. */
 	constructor(flags: ClientFlags) {
@@ -32,7 +34,13 @@ export class TopFeed {
 		});
 	}
 
+	/** Final; also for a connection that is still being opened. */
 	close(): void {
+		this.#isClosed = true;
+		this.#drop();
+	}
+
+	#drop(): void {
 		this.#client?.close();
 		this.#client = undefined;
 	}
@@ -42,14 +50,21 @@ export class TopFeed {
 			this.#client ??= await this.#open();
 			return await ask(this.#client);
 		} catch (error) {
-			this.close();
+			this.#drop();
 			throw asCommandError(error);
 		}
 	}
 
 	async #open(): Promise<WireClient> {
 		const client = await WireClient.open(this.#target, this.#timeoutMs);
-		await client.request('hello', { versions: [1], client: 'sidecar top', pid: process.pid }, this.#timeoutMs);
+		try {
+			await client.request('hello', { versions: [1], client: 'sidecar top', pid: process.pid }, this.#timeoutMs);
+			if (this.#isClosed) throw new CommandError(EXIT.failure, 'top has ended');
+		} catch (error) {
+			// Nobody else knows of it: it would hold the process.
+			client.close();
+			throw error;
+		}
 		void client.closed.then(() => {
 			if (this.#client === client) this.#client = undefined;
 		});

@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** @type {import('esbuild').Plugin} */
 export const rawFiles = {
 	name: 'raw-files',
 	setup({ onResolve, onLoad }) {

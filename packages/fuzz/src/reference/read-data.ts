@@ -139,10 +139,18 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 	registerService: object(registration),
 	reportService: object({ id: required(id), status: required(status), note: optional(text(1024)) }),
 	deregisterService: object({ id: required(id) }),
-	status: () => ({ wrong: [], value: null }),
+	// It took nothing in earlier versions: whatever is not `view: true` is as nothing.
+	status: (data) => ({ wrong: [], value: isViewAsked(data) ? { view: true } : null }),
 	explain: object(query),
 	takeOver: object({ step: required(oneOf('begin', 'finish')) }),
 };
+
+/** What `sidecar top` asks for. */
+function isViewAsked(data: unknown): boolean {
+	return (
+		typeof data === 'object' && data !== null && !Array.isArray(data) && (data as { view?: unknown }).view === true
+	);
+}
 
 /** True for a function of the protocol. */
 export function isFunc(func: string): boolean {

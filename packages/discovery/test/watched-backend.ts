@@ -1,7 +1,7 @@
 import type { ServiceInstance, ServiceQuery, SpockError } from '@spock/protocol';
 import { type FakeConsul, waitFor } from '@spock/testkit';
 
-import type { Backend } from '../src/backend.ts';
+import type { Backend, BackendWatch } from '../src/backend.ts';
 import { consulBackend } from '../src/consul/consul-backend.ts';
 import type { ConsulBackendOptions } from '../src/consul/consul-options.ts';
 import type { DiscoveryEvent } from '../src/discovery-event.ts';
@@ -12,6 +12,7 @@ export const barista: ServiceQuery = { service: 'barista' };
 /** A backend with one watch, and what it told. */
 export interface Watched extends AsyncDisposable {
 	readonly backend: Backend;
+	readonly watch: BackendWatch;
 	readonly answers: (readonly ServiceInstance[])[];
 	readonly errors: SpockError[];
 	readonly events: DiscoveryEvent[];
@@ -32,11 +33,11 @@ export function watched(
 	});
 	const answers: (readonly ServiceInstance[])[] = [];
 	const errors: SpockError[] = [];
-	backend.watch(query, {
+	const watch = backend.watch(query, {
 		answered: (instances) => answers.push(instances),
 		failed: (error) => errors.push(error),
 	});
-	return { backend, answers, errors, events, [Symbol.asyncDispose]: () => backend.close() };
+	return { backend, watch, answers, errors, events, [Symbol.asyncDispose]: () => backend.close() };
 }
 
 /** Waits until one query blocks at the fake. */

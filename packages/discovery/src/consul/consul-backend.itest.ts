@@ -187,6 +187,21 @@ describe('a watch at Consul never ends by itself', () => {
 		expect(one.backend.status().state).toBe('up');
 	});
 
+	it('a question that Consul refuses makes it not down while it answers another, nor after it is asked no more', async () => {
+		await using fake = await startFakeConsul();
+		fake.set('barista', [{ id: 'a' }]);
+		await using one = watched([fake], { random: () => 0.2 });
+		await blocked(fake);
+		fake.fail({ status: 500, text: 'No path to datacenter' });
+		await expect(one.backend.list({ datacenter: 'nowhere' })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(one.backend.status()).toMatchObject({ state: 'up', error: null });
+		one.watch.stop();
+		expect(one.backend.status()).toMatchObject({ state: 'up', error: null });
+		fake.fail({ status: 500, text: 'No path to datacenter' });
+		await expect(one.backend.list({ datacenter: 'nowhere' })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(one.backend.status()).toMatchObject({ state: 'down' });
+	});
+
 	it('a token file that has never been there is reported by its name, and nobody is asked without it', async () => {
 		await using fake = await startFakeConsul();
 		await using one = watched([fake], { tokenFile: '/nowhere/token' });

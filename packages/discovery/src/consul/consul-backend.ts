@@ -55,7 +55,7 @@ class ConsulBackend implements Backend {
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
 		this.registrar = new ConsulRegistrar(this.#http);
-		this.#recovery = new WatchRecovery(this.#http.clock, options.random);
+		this.#recovery = new WatchRecovery(this.#http.clock, options.random, () => this.#http.forgetFailure());
 		this.#endReplacements = this.#http.onTokenReplaced(() => this.#recovery.retry());
 		this.#watches = new ServiceWatches({
 			...options,
@@ -96,8 +96,10 @@ class ConsulBackend implements Backend {
 		);
 	}
 
+	/** A question that Consul refuses, such as one for a datacenter that is not there, makes it not `down` while it answers others. */
 	status(): BackendStatus {
-		return this.#http.status();
+		const status = this.#http.status();
+		return status.state === 'down' && this.#recovery.isSomeWell ? { ...status, state: 'up', error: null } : status;
 	}
 
 	async close(): Promise<void> {

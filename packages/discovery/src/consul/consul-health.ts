@@ -44,6 +44,11 @@ export class ConsulHealth {
 		});
 	}
 
+	/** Nobody asks any more for what failed; only where something else was answered before. */
+	forget(): void {
+		if (this.#lastSuccessAtMs !== undefined) this.#error = undefined;
+	}
+
 	/** Not called for what is not Consul's fault. */
 	failed(startedAtMs: number, error: SpockError): void {
 		this.#error = error;

@@ -152,6 +152,11 @@ export class ConsulHttp {
 		return { name: 'consul', addresses, ...this.#health.status() };
 	}
 
+	/** What failed is not asked for any more: see {@link ConsulHealth.forget}. */
+	forgetFailure(): void {
+		this.#health.forget();
+	}
+
 	/** Ends every call with CLOSED, logs out if it had logged in, and ends every connection; idempotent. */
 	close(): Promise<void> {
 		this.#closing ??= this.#close();

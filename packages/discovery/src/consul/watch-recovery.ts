@@ -19,6 +19,8 @@ interface Member {
 	readonly loop: Pick<WatchLoop<unknown>, 'retry'>;
 	/** Why its last query failed; undefined if it did not. */
 	error: SpockError | undefined;
+	/** Some query of it has been answered. */
+	isKnown: boolean;
 }
 
 /**
@@ -29,12 +31,15 @@ interface Member {
 export class WatchRecovery {
 	readonly #clock: Clock;
 	readonly #random: Random | undefined;
+	readonly #emptied: () => void;
 	/** In the order in which they are tried. */
 	readonly #members = new Set<Member>();
 	#timer: TimerHandle | undefined;
 	#wokenAtMs = Number.NEGATIVE_INFINITY;
 
-	constructor(clock: Clock, random: Random | undefined) {
+	/** `emptied` is told when the last watch was stopped. */
+	constructor(clock: Clock, random: Random | undefined, emptied: () => void = () => undefined) {
+		this.#emptied = emptied;
 		this.#clock = clock;
 		this.#random = random;
 	}
@@ -46,6 +51,7 @@ export class WatchRecovery {
 			answered: (value, meta) => {
 				const wasFailing = member.error !== undefined;
 				member.error = undefined;
+				member.isKnown = true;
 				options.answered(value, meta);
 				this.#answered(wasFailing);
 			},
@@ -57,7 +63,7 @@ export class WatchRecovery {
 			clock: this.#clock,
 			...(this.#random && { random: this.#random }),
 		});
-		const member: Member = { loop, error: undefined };
+		const member: Member = { loop, error: undefined, isKnown: false };
 		this.#members.add(member);
 		loop.start();
 		return {
@@ -65,9 +71,16 @@ export class WatchRecovery {
 			stop: () => {
 				loop.stop();
 				this.#members.delete(member);
-				if (this.#members.size === 0) this.stop();
+				if (this.#members.size > 0) return;
+				this.stop();
+				this.#emptied();
 			},
 		};
+	}
+
+	/** True while some watch was answered and has not failed since: what Consul refuses to another is no word about Consul. */
+	get isSomeWell(): boolean {
+		return [...this.#members].some(({ error, isKnown }) => isKnown && error === undefined);
 	}
 
 	/** Every watch that fails tries again within a moment. */

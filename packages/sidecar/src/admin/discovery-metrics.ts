@@ -66,7 +66,7 @@ const QUERY_OUTCOMES = {
 export const discoveryMetrics: Readonly<Record<string, MetricFacts>> = {
 	spock_backend_up: {
 		type: 'gauge',
-		help: '1 if the last request to the registry went well, whichever it was; 0 if it failed, or none has ended yet',
+		help: '1 while the registry answers some watch, or answered the last request; 0 if that failed, or none has ended yet',
 		labels: { backend: 'the names of --backend' },
 	},
 	spock_backend_last_success_age_seconds: {

@@ -2,17 +2,13 @@ import type { SpockError } from '@spock/protocol';
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
 import { connectChannel, disconnectChannel, type FaultMessage, faultChannel } from './diagnostics.ts';
+import type { DiplomatStatus } from './status.ts';
 
-/** Counts of one connection since it was made, and what it does now. */
-export interface ConnectionCounts {
-	readonly inFlight: number;
-	readonly waiting: number;
-	/** What the sidecar has narrowed its window to, null if it has not. */
-	readonly window: number | null;
-	readonly lateReplies: number;
-	readonly protocolFaults: number;
-	readonly reconnects: number;
-}
+/** Counts of one connection since it was made, and what it does now, as the client's status tells them. */
+export type ConnectionCounts = Pick<
+	DiplomatStatus,
+	'inFlight' | 'waiting' | 'window' | 'lateReplies' | 'protocolFaults' | 'reconnects'
+>;
 
 /** What a connection tells of itself: its counts, and the diagnostics channels of a process. */
 export class ConnectionReport {

@@ -11,6 +11,7 @@ import {
 } from '@spock/protocol';
 import { durationMsOption, integerOption, type TimerHandle } from '@spock/protocol/internal';
 
+import { abortedError, throwIfAborted } from './aborted.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
 import { CacheEntry, type CacheEntryContext, type Waiter } from './cache-entry.ts';
 
@@ -53,7 +54,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		const { signal, maxAgeMs, timeoutMs = this.#options.firstAnswerMs } = options;
 		const waitMs = durationMsOption('timeoutMs', timeoutMs);
 		if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
-		if (signal?.aborted) throw aborted(signal);
+		throwIfAborted(signal);
 		const entry = this.#entry(query);
 		const known = entry.read();
 		if (known === undefined) {
@@ -189,7 +190,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 					reject(error);
 				},
 			};
-			const onAbort = (): void => waiter.reject(aborted(signal as AbortSignal));
+			const onAbort = (): void => waiter.reject(abortedError(signal as AbortSignal));
 			const timer = clock.setTimeout(() => waiter.reject(this.#notReady(entry.query, waitMs)), waitMs);
 			signal?.addEventListener('abort', onAbort, { once: true });
 			entry.waiters.add(waiter);
@@ -238,8 +239,4 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		const message = `the registry has not answered for ${JSON.stringify(name)} within ${waitedMs} ms yet`;
 		return new SpockError('NOT_READY', message, { details: { [kind.noun]: name, waitedMs } });
 	}
-}
-
-function aborted(signal: AbortSignal): SpockError {
-	return new SpockError('ABORTED', 'the caller aborted the call', { cause: signal.reason });
 }

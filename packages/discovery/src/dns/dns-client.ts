@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
+import { throwIfAborted } from '../aborted.ts';
 import { type DnsServer, DnsTimeoutError, exchangeOverTcp, exchangeOverUdp } from './dns-exchange.ts';
 import { type DnsQuestion, type DnsReply, encodeQuery, readReply } from './dns-message.ts';
 
@@ -82,7 +83,7 @@ export class DnsClient {
 				}
 				failures.set(server, `answered ${reply.rcode}`);
 			} catch (error) {
-				if (signal?.aborted) throw new SpockError('ABORTED', 'the caller aborted the call', { cause: signal.reason });
+				throwIfAborted(signal);
 				cause = error;
 				failures.set(server, (error as Error).message);
 			}

@@ -14,6 +14,7 @@ import {
 } from '@spock/protocol';
 import { type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
 
+import { throwIfAborted } from '../aborted.ts';
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import type { DiscoveryListener } from '../discovery-event.ts';
 import { LocalKeyWatches } from './local-keys.ts';
@@ -149,7 +150,7 @@ class FileBackend implements LocalBackend {
 		{ signal }: CallOptions = {},
 	): Promise<readonly ServiceListEntry[]> {
 		this.#refuseIfClosed();
-		if (signal?.aborted) throw new SpockError('ABORTED', 'the caller aborted the call', { cause: signal.reason });
+		throwIfAborted(signal);
 		const entries: ServiceListEntry[] = [];
 		for (const name of this.services()) {
 			const instances = this.#instances({ service: name, ...query });

@@ -9,6 +9,7 @@ import {
 } from '@spock/protocol';
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
+import { throwIfAborted } from '../aborted.ts';
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import { type Recording, readRecording } from './read-recording.ts';
 import type { RecordLine, SnapshotRecord } from './record-format.ts';
@@ -117,7 +118,7 @@ export class ReplayBackend implements Backend {
 		{ signal }: CallOptions = {},
 	): Promise<readonly ServiceListEntry[]> {
 		this.#refuseIfClosed();
-		if (signal?.aborted) throw new SpockError('ABORTED', 'the caller aborted the call', { cause: signal.reason });
+		throwIfAborted(signal);
 		return [...this.#known.keys()].sort().flatMap((name) => {
 			const instances = this.#instances({ service: name, ...query });
 			if (instances.length === 0) return [];

@@ -9,8 +9,8 @@ import { openFilesMax } from './open-files.ts';
 import { type Facts, SidecarUnderAttack } from './sidecar-under-attack.ts';
 
 const RATIO_MAX = 3;
-/** A machine that is busy with other things may spoil a comparison, and not three of them. */
-const TRIES_MAX = 3;
+/** A machine that is busy with other things may spoil a comparison, and not five of them. */
+const TRIES_MAX = 5;
 /** Of the heap after a forced collection. The rest of a process's memory is the allocator's, which gives back late. */
 const HEAP_GROWTH_BYTES_MAX = 4 << 20;
 const RSS_GROWTH_BYTES_MAX = 96 << 20;

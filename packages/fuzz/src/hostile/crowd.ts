@@ -57,6 +57,19 @@ export class Crowd {
 		this.#timers.add(timer);
 	}
 
+	/** Acts on one connection after the other: what a burst would make others wait for is not what is measured. */
+	oneEachMs(delayMs: number, act: (socket: Socket) => void): void {
+		const timer = setInterval(() => {
+			const [socket] = this.#sockets;
+			if (socket === undefined) return;
+			// To the end of the row.
+			this.#sockets.delete(socket);
+			this.#sockets.add(socket);
+			act(socket);
+		}, delayMs);
+		this.#timers.add(timer);
+	}
+
 	/** Writes to every connection without end, as fast as it takes it. */
 	always(data: string): void {
 		const go = (socket: Socket): void => {

@@ -17,6 +17,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	fuzz: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
 	simulation: ['protocol', 'discovery', 'client', 'sidecar'],
 	'pod-tests': ['client', 'testkit'],
+	undici: ['client'],
+	http: ['client'],
+	pg: ['client'],
+	ioredis: ['client'],
+	grpc: ['client'],
 };
 const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
@@ -29,20 +34,38 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
 	fuzz: ['esbuild'],
 	'pod-tests': ['esbuild', 'yaml'],
+	undici: [],
+	http: [],
+	pg: [],
+	ioredis: [],
+	grpc: [],
 };
 /** What whoever uses a package brings. */
-const PEERS: Readonly<Record<string, readonly string[]>> = { client: ['@opentelemetry/api'], testkit: ['vitest'] };
+const PEERS: Readonly<Record<string, readonly string[]>> = {
+	client: ['@opentelemetry/api'],
+	testkit: ['vitest'],
+	undici: [],
+	http: [],
+	pg: [],
+	ioredis: [],
+	grpc: [],
+};
 const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],
 	balancer: ['.', './package.json'],
 	discovery: ['.', './contract', './package.json'],
-	client: ['.', './otel', './package.json', './tls'],
+	client: ['.', './integrations', './otel', './package.json', './tls'],
 	sidecar: ['.', './package.json'],
 	testkit: ['.', './consul-cluster', './raw-files', './real-consul'],
 	bench: [],
 	fuzz: [],
 	simulation: [],
 	'pod-tests': [],
+	undici: ['.', './package.json'],
+	http: ['.', './package.json'],
+	pg: ['.', './package.json'],
+	ioredis: ['.', './package.json'],
+	grpc: ['.', './package.json'],
 };
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
 const IMPURE = /^node:(?!buffer$)/;

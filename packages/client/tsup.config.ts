@@ -1,3 +1,8 @@
 import { packageConfig } from '../../tsup.base.ts';
 
-export default packageConfig({ index: 'src/index.ts', otel: 'src/otel.ts', tls: 'src/tls.ts' });
+export default packageConfig({
+	index: 'src/index.ts',
+	integrations: 'src/integrations.ts',
+	otel: 'src/otel.ts',
+	tls: 'src/tls.ts',
+});

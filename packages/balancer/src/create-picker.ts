@@ -1,10 +1,12 @@
-import type { ServiceSnapshot } from '@spock/protocol';
+import type { ServiceInstance, ServiceSnapshot } from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
 
+import { InstanceRecord } from './instance-record.ts';
 import type { BalancingPolicy, Picker } from './picker.ts';
 import { RandomPicker } from './random.ts';
 import { RoundRobinPicker } from './round-robin.ts';
 import { servedInstances } from './served-instances.ts';
+import { TwoChoicesPicker } from './two-choices.ts';
 import { WeightedPicker } from './weighted.ts';
 
 /** The policy where none is named. */
@@ -16,12 +18,23 @@ export const balancingPolicies: readonly BalancingPolicy[] = Object.freeze([
 	'random',
 	'weighted',
 	'consistent-hash',
+	'least-in-flight',
+	'least-latency',
 ]);
+
+/** True for a policy that lives on what is known of calls: where nobody tells of any it is no better than `random`. */
+export function needsRecords(policy: BalancingPolicy): boolean {
+	return policy === 'least-in-flight' || policy === 'least-latency';
+}
 
 /** Options of {@link createPicker}. */
 export interface PickerOptions {
 	/** Default `Math.random`. */
 	readonly random?: Random;
+	/** What is known of the calls to an instance, for the policies that need it. Default: nothing. */
+	readonly recordOf?: (instance: string) => InstanceRecord;
+	/** The clock of the records, in milliseconds. Default: stands still. */
+	readonly now?: () => number;
 }
 
 /**
@@ -29,8 +42,15 @@ export interface PickerOptions {
  * without a key go round.
  */
 export function createPicker(policy: BalancingPolicy, snapshot: ServiceSnapshot, options: PickerOptions = {}): Picker {
-	const random = options.random ?? Math.random;
-	const serving = servedInstances(snapshot);
+	return pickerOver(policy, servedInstances(snapshot), options);
+}
+
+/** A picker over these instances, whatever their status: as `createPicker` else. */
+export function pickerOver(
+	policy: BalancingPolicy,
+	serving: readonly ServiceInstance[],
+	{ random = Math.random, recordOf = () => new InstanceRecord(), now = () => 0 }: PickerOptions = {},
+): Picker {
 	switch (policy) {
 		case 'round-robin':
 		case 'consistent-hash':
@@ -39,5 +59,8 @@ export function createPicker(policy: BalancingPolicy, snapshot: ServiceSnapshot,
 			return new RandomPicker(serving, random);
 		case 'weighted':
 			return new WeightedPicker(serving, random);
+		case 'least-in-flight':
+		case 'least-latency':
+			return new TwoChoicesPicker(policy, serving, recordOf, random, now);
 	}
 }

@@ -1,7 +1,13 @@
 import type { ServiceInstance } from '@spock/protocol';
 
 /** How work is shared out among the serving instances of a snapshot. */
-export type BalancingPolicy = 'round-robin' | 'random' | 'weighted' | 'consistent-hash';
+export type BalancingPolicy =
+	| 'round-robin'
+	| 'random'
+	| 'weighted'
+	| 'consistent-hash'
+	| 'least-in-flight'
+	| 'least-latency';
 
 /** What one pick may depend on. */
 export interface PickOptions {

@@ -13,6 +13,7 @@ import { isObject, stringOrNull } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import type { ConnectionEvent, ConnectionState } from './connection-machine.ts';
+import type { EjectedInstance } from './status.ts';
 
 // Applications subscribe with node:diagnostics_channel by the names below; docs/DIAGNOSTICS.md has them for readers. Nothing
 // is built or published while nobody has subscribed. https://nodejs.org/api/diagnostics_channel.html
@@ -131,6 +132,18 @@ export interface FaultMessage {
 	readonly message: string;
 }
 
+/** `spock:client:ejection`: calls to an instance failed in a row, and it gets no more of this client's for a while. */
+export type EjectionMessage = EjectedInstance;
+
+/**
+ * `spock:client:unwatched`: a service whose connections an integration holds is not watched any more, and why: until the
+ * next new connection nobody tells when an instance has left.
+ */
+export interface UnwatchedMessage {
+	readonly query: ServiceQuery;
+	readonly error: SpockError;
+}
+
 /** `spock:client:config:error`: a configuration is not what the registry says; `error` says why. Never with a value. */
 export interface ConfigErrorMessage extends KeyQuery {
 	readonly error: SpockError;
@@ -154,6 +167,8 @@ export const snapshotChannel: Publisher<SnapshotMessage> = channel('spock:client
 export const skipChannel: Publisher<SkipMessage> = channel('spock:client:skip');
 export const registrationChannel: Publisher<RegistrationMessage> = channel('spock:client:registration');
 export const faultChannel: Publisher<FaultMessage> = channel('spock:client:fault');
+export const ejectionChannel: Publisher<EjectionMessage> = channel('spock:client:ejection');
+export const unwatchedChannel: Publisher<UnwatchedMessage> = channel('spock:client:unwatched');
 export const configErrorChannel: Publisher<ConfigErrorMessage> = channel('spock:client:config:error');
 
 /** What a goaway says: whatever is no reason and no time is null. */

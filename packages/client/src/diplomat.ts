@@ -1,4 +1,4 @@
-import { explain, inspectionOf } from '@spock/balancer';
+import { type CallOutcome, callOutcomes, explain, inspectionOf } from '@spock/balancer';
 import {
 	type CallOptions,
 	type ExplainReply,
@@ -17,7 +17,7 @@ import {
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
-import { signalOption } from '@spock/protocol/internal';
+import { oneOfOption, signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
@@ -25,11 +25,15 @@ import type { Closed } from './closed.ts';
 import { closedError } from './closed-error.ts';
 import type { Config } from './config.ts';
 import type { FallbackSource } from './fallback-source.ts';
+import { InstanceRecords } from './instance-records.ts';
+import { type Lease, RecordedLease } from './lease.ts';
 import {
+	type AcquireOptions,
 	checkCallOptions,
 	type GetServiceOptions,
 	type KeyOrQuery,
 	type LookupOptions,
+	type PickNowOptions,
 	type PrefixQuery,
 	type ServiceOrQuery,
 	sourceOptions,
@@ -63,6 +67,7 @@ export class Diplomat implements AsyncDisposable {
 	readonly #sidecar: SidecarSource | undefined;
 	/** The source, when it is a sidecar with another one to stand in for it. */
 	readonly #fallback: FallbackSource | undefined;
+	readonly #records: InstanceRecords;
 	readonly #views: ServiceViews;
 	readonly #lookups: Lookups;
 	readonly #registrations: Registrations;
@@ -78,7 +83,9 @@ export class Diplomat implements AsyncDisposable {
 		this.#source = source;
 		this.#sidecar = sidecar;
 		this.#fallback = fallback;
-		this.#views = new ServiceViews(source, options);
+		// Where the sidecar picks there is nobody to leave out.
+		this.#records = new InstanceRecords(options.lookups === 'local' ? options : { ...options, ejectAfterFailures: 0 });
+		this.#views = new ServiceViews(source, options, this.#records);
 		this.#lookups = new Lookups({ options, scope: this.#scope, views: this.#views, source, sidecar, fallback });
 		this.#registrations = new Registrations(source);
 		this.closed = new Promise((resolve) => {
@@ -120,16 +127,50 @@ export class Diplomat implements AsyncDisposable {
 	 * As `getService`, but in this tick and only from the snapshot in this process: undefined when there is none yet (the
 	 * first call subscribes), no instance serves, or the registry has not confirmed it within `maxAgeMs`.
 	 */
-	pick(
-		service: ServiceOrQuery,
-		options?: { readonly key?: string; readonly maxAgeMs?: number },
-	): ServiceAddress | undefined {
+	pick(service: ServiceOrQuery, options?: PickNowOptions): ServiceAddress | undefined {
 		const view = this.#views.find(service) ?? (this.#scope.isOpen ? this.#views.open(toQuery(service)) : undefined);
 		if (options?.maxAgeMs !== undefined) {
 			checkCallOptions(options);
 			if (view?.isWithin(options.maxAgeMs) !== true) return undefined;
 		}
+		if (options?.exclude !== undefined) return view?.pickOther(options.exclude, options.key);
 		return view?.pick(options?.key);
+	}
+
+	/**
+	 * As `getService`, for one call: the instance counts as busy until the lease is released, and how the call ended then
+	 * counts for or against it. Release every lease.
+	 */
+	async acquire(service: ServiceOrQuery, options: AcquireOptions = {}): Promise<Lease> {
+		const { exclude, ...lookup } = options;
+		if (lookup.fresh !== true) {
+			const lease = this.tryAcquire(service, options);
+			if (lease !== undefined) return lease;
+		}
+		const address = await this.getService(service, lookup);
+		const isOther = exclude?.has(address.instance) !== true;
+		return this.#lease(service, isOther ? address : (this.#views.find(service)?.pickOther(exclude) ?? address));
+	}
+
+	/** As `acquire`, but in this tick and only from the snapshot in this process: undefined where `pick` is. */
+	tryAcquire(service: ServiceOrQuery, options: PickNowOptions = {}): Lease | undefined {
+		if (!this.#scope.isOpen || this.#lookups.isRemote) return undefined;
+		const address = this.pick(service, options);
+		return address && this.#lease(service, address);
+	}
+
+	/**
+	 * Tells how a call to an instance ended, for those who looked it up by `getService` or `pick`; a lease does so by itself.
+	 * An instance whose calls fail `ejectAfterFailures` times in a row gets no more of this client's for `ejectionMsMin`, and
+	 * longer each time that it fails again right after. Where the sidecar picks (`lookups: 'remote'`) nothing comes of it.
+	 *
+	 * @param instance `address.instance`.
+	 * @param durationMs How long the instance took to answer, in milliseconds.
+	 */
+	report(instance: string, outcome: CallOutcome, durationMs: number): void {
+		oneOfOption('outcome', outcome, callOutcomes);
+		if (!(durationMs >= 0)) throw new RangeError(`durationMs must be a number of at least 0: got ${durationMs}`);
+		this.#records.report(instance, outcome, durationMs);
 	}
 
 	/** All instances of a service, healthy or not. An unknown service is a snapshot without instances. */
@@ -217,9 +258,9 @@ export class Diplomat implements AsyncDisposable {
 		return this.#whileOpen(options, async (complete) => {
 			const query = toQuery(service);
 			const sidecar = this.#fallback?.isAway === true ? undefined : this.#sidecar;
-			if (sidecar !== undefined) return sidecar.call('explain', query, QUESTION, options);
+			if (sidecar !== undefined) return this.#views.explain(await sidecar.call('explain', query, QUESTION, options));
 			const known = await this.#source.inspect?.(query, complete);
-			return explain(query, known ?? inspectionOf(await this.#source.get(query, complete)));
+			return this.#views.explain(explain(query, known ?? inspectionOf(await this.#source.get(query, complete))));
 		});
 	}
 
@@ -249,8 +290,9 @@ export class Diplomat implements AsyncDisposable {
 	/** What this client knows of itself. No I/O. */
 	status(): DiplomatStatus {
 		const sidecar = this.#sidecar;
-		if (sidecar !== undefined) return sidecarStatus(sidecar, formatAddress(this.#options.address), this.#fallback);
-		return directStatus(this.#source.name, this.#scope.isOpen, this.#views.count);
+		const ejected = this.#records.ejected();
+		if (sidecar === undefined) return directStatus(this.#source.name, this.#scope.isOpen, this.#views.count, ejected);
+		return sidecarStatus(sidecar, formatAddress(this.#options.address), this.#fallback, ejected);
 	}
 
 	/**
@@ -273,6 +315,11 @@ export class Diplomat implements AsyncDisposable {
 	/** As `drain`. */
 	[Symbol.asyncDispose](): Promise<void> {
 		return this.drain();
+	}
+
+	#lease(service: ServiceOrQuery, address: ServiceAddress): Lease {
+		const query = typeof service === 'string' ? { service } : service;
+		return new RecordedLease(query, address, this.#records, this.#options.clock);
 	}
 
 	/** Throws UNKNOWN_FUNC for a source without keys. */

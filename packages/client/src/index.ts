@@ -1,4 +1,4 @@
-export { type BalancingPolicy, balancingPolicies } from '@spock/balancer';
+export { type BalancingPolicy, balancingPolicies, type CallOutcome } from '@spock/balancer';
 export {
 	type CallOptions,
 	type ErrorCode,
@@ -37,6 +37,7 @@ export type {
 	ConfigErrorMessage,
 	ConnectMessage,
 	DisconnectMessage,
+	EjectionMessage,
 	FaultMessage,
 	GoawayMessage,
 	LimitMessage,
@@ -47,13 +48,27 @@ export type {
 	SkipMessage,
 	SnapshotMessage,
 	StateMessage,
+	UnwatchedMessage,
 	WindowMessage,
 } from './diagnostics.ts';
 export { Diplomat } from './diplomat.ts';
-export type { GetServiceOptions, KeyOrQuery, LookupOptions, PrefixQuery, ServiceOrQuery } from './lookup-options.ts';
+export type { Lease } from './lease.ts';
+export type {
+	AcquireOptions,
+	GetServiceOptions,
+	KeyOrQuery,
+	LookupOptions,
+	PickNowOptions,
+	PrefixQuery,
+	ServiceOrQuery,
+} from './lookup-options.ts';
 export type { ConfigOptions, PrefixConfigOptions } from './open-config.ts';
 export {
 	DEFAULT_DIAL_TIMEOUT_MS,
+	DEFAULT_EJECT_AFTER_FAILURES,
+	DEFAULT_EJECTED_PERCENT_MAX,
+	DEFAULT_EJECTION_MS_MAX,
+	DEFAULT_EJECTION_MS_MIN,
 	DEFAULT_FALLBACK_AFTER_MS,
 	DEFAULT_HEARTBEAT_MS,
 	DEFAULT_IDLE_SUBSCRIPTION_MS,
@@ -67,5 +82,5 @@ export {
 } from './options.ts';
 export type { ConfigParser, StandardSchemaLike } from './parsed-keys.ts';
 export type { Registration } from './registration.ts';
-export type { DiplomatStatus, FallbackStatus } from './status.ts';
+export type { DiplomatStatus, EjectedInstance, FallbackStatus } from './status.ts';
 export { socketTransport, type Transport } from './transport.ts';

@@ -1,1 +1,5 @@
-export {};
+export { instanceError, isConnectionError, outcomeOf } from './integrations/call-errors.ts';
+export type { HttpTargetOptions } from './integrations/http-target.ts';
+export { InstanceResources, type InstanceResourcesOptions } from './integrations/instance-resources.ts';
+export { DEFAULT_NAME_SUFFIX, NameRule, type NameRuleOptions } from './integrations/name-rule.ts';
+export { DEFAULT_RETRIES_MAX, failedInstances, type RetryOptions, retry } from './integrations/retry.ts';

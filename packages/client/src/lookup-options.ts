@@ -24,6 +24,15 @@ export interface GetServiceOptions extends LookupOptions {
 	readonly key?: string;
 }
 
+/** Options of `acquire`. */
+export interface AcquireOptions extends GetServiceOptions {
+	/** Instances, by `address.instance`, that are not picked unless no other serves. Default: none. */
+	readonly exclude?: ReadonlySet<string> | undefined;
+}
+
+/** Options of `pick` and `tryAcquire`. */
+export type PickNowOptions = Pick<AcquireOptions, 'key' | 'maxAgeMs' | 'exclude'>;
+
 /** A service by its name, or with tags and datacenter. */
 export type ServiceOrQuery = string | ServiceQuery;
 

@@ -34,8 +34,11 @@ describe('options', () => {
 		[{ lookups: 'both' as 'local' }, 'lookups must be one of local, remote, not "both"'],
 		[
 			{ policy: 'best' as 'random' },
-			'policy must be one of round-robin, random, weighted, consistent-hash, not "best"',
+			'policy must be one of round-robin, random, weighted, consistent-hash, least-in-flight, least-latency, not "best"',
 		],
+		[{ ejectAfterFailures: -1 }, 'ejectAfterFailures must be an integer from 0 to 16777216, not -1'],
+		[{ ejectedPercentMax: 101 }, 'ejectedPercentMax must be an integer from 0 to 100, not 101'],
+		[{ ejectionMsMin: 20, ejectionMsMax: 10 }, 'ejectionMsMax must be an integer from 20 to 2147483647, not 10'],
 		[{ inFlightMax: 0 }, 'inFlightMax must be an integer from 1 to 16777216, not 0'],
 		[{ retryDelayMsMin: 20, retryDelayMsMax: 10 }, 'retryDelayMsMax must be an integer from 20 to 2147483647, not 10'],
 		[{ unref: 1 as unknown as boolean }, 'unref must be true or false, not 1'],

@@ -32,6 +32,10 @@ export const DEFAULT_RETRY_DELAY_MS_MIN = 10;
 export const DEFAULT_RETRY_DELAY_MS_MAX = 1000;
 export const DEFAULT_STABLE_MS = 5000;
 export const DEFAULT_FALLBACK_AFTER_MS = 250;
+export const DEFAULT_EJECT_AFTER_FAILURES = 5;
+export const DEFAULT_EJECTION_MS_MIN = 10_000;
+export const DEFAULT_EJECTION_MS_MAX = 300_000;
+export const DEFAULT_EJECTED_PERCENT_MAX = 50;
 
 /** Largest count that an option may ask for; past it a process has other limits. */
 const COUNT_MAX = 2 ** 24;
@@ -63,8 +67,19 @@ export interface DiplomatOptions {
 	 * I/O. `remote`: the sidecar is asked every time.
 	 */
 	readonly lookups?: 'local' | 'remote';
-	/** How local lookups share the work out. Default `round-robin`. */
+	/**
+	 * How local lookups share the work out. Default `round-robin`. `least-in-flight` and `least-latency` live on what leases
+	 * and reports tell.
+	 */
 	readonly policy?: BalancingPolicy;
+	/** Calls to an instance that fail in a row before it gets no more for a while. Default 5; 0: never, 3 to 20 is sensible. */
+	readonly ejectAfterFailures?: number;
+	/** How long an instance is ejected the first time, in milliseconds; it doubles, and grows by up to a tenth. Default 10000. */
+	readonly ejectionMsMin?: number;
+	/** What the doubling stops at, in milliseconds. Default 300000. At least `ejectionMsMin`. */
+	readonly ejectionMsMax?: number;
+	/** Most of a service's instances that are left out because they are ejected, in per cent, rounded down. Default 50. */
+	readonly ejectedPercentMax?: number;
 	/** A subscription that nobody has read for this long is ended, in milliseconds. Default 300000. */
 	readonly idleSubscriptionMs?: number;
 	/** Most services subscribed to at once; past it lookups go over the wire. Default 4096, 0 to 16777216. */
@@ -128,6 +143,8 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 	// Either end of the range may be given alone: the default of the other gives way.
 	const { retryDelayMsMax: ceilingMs = DEFAULT_RETRY_DELAY_MS_MIN } = options;
 	const retryDelayMsMin = durationMs(options, 'retryDelayMsMin', Math.min(DEFAULT_RETRY_DELAY_MS_MIN, ceilingMs));
+	const { ejectionMsMax: longestMs = DEFAULT_EJECTION_MS_MIN } = options;
+	const ejectionMsMin = durationMs(options, 'ejectionMsMin', Math.min(DEFAULT_EJECTION_MS_MIN, longestMs));
 	const resolved: ResolvedOptions = {
 		address: Object.freeze(resolveAddress(options)),
 		...(options.token !== undefined && { token: tokenOption(options.token) }),
@@ -136,6 +153,15 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 		dialTimeoutMs: durationMs(options, 'dialTimeoutMs', DEFAULT_DIAL_TIMEOUT_MS),
 		lookups: oneOf(options, 'lookups', 'local', ['local', 'remote']),
 		policy: oneOf(options, 'policy', DEFAULT_POLICY, balancingPolicies),
+		ejectAfterFailures: integer(options, 'ejectAfterFailures', DEFAULT_EJECT_AFTER_FAILURES, 0, COUNT_MAX),
+		ejectionMsMin,
+		ejectionMsMax: durationMs(
+			options,
+			'ejectionMsMax',
+			Math.max(DEFAULT_EJECTION_MS_MAX, ejectionMsMin),
+			ejectionMsMin,
+		),
+		ejectedPercentMax: integer(options, 'ejectedPercentMax', DEFAULT_EJECTED_PERCENT_MAX, 0, 100),
 		idleSubscriptionMs: durationMs(options, 'idleSubscriptionMs', DEFAULT_IDLE_SUBSCRIPTION_MS),
 		subscriptionsMax: integer(options, 'subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 0, COUNT_MAX),
 		inFlightMax: integer(options, 'inFlightMax', IN_FLIGHT_MAX, 1, COUNT_MAX),

@@ -1,5 +1,14 @@
-import { createPicker, noInstanceError, type Picker, toAddress } from '@spock/balancer';
 import {
+	noInstanceError,
+	type Picker,
+	type PickerOptions,
+	pickerOver,
+	servedInstances,
+	spareEjected,
+	toAddress,
+} from '@spock/balancer';
+import {
+	isServing,
 	isStale,
 	knownAgeMs,
 	type ServiceAddress,
@@ -11,10 +20,11 @@ import {
 	type SpockError,
 } from '@spock/protocol';
 
+import type { InstanceRecords } from './instance-records.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /** What a view needs of the options. */
-export type ViewOptions = Pick<ResolvedOptions, 'policy' | 'random' | 'clock'>;
+export type ViewOptions = Pick<ResolvedOptions, 'policy' | 'random' | 'clock' | 'ejectedPercentMax'>;
 
 /** An answer that is the same until the snapshot changes: a lookup then makes neither an object nor a promise. */
 interface Answer {
@@ -27,16 +37,26 @@ export class ServiceView {
 	/** Counted up by the sweep and set back by every lookup: a mark costs less than reading the clock. */
 	unusedSweeps = 0;
 	readonly #options: ViewOptions;
+	readonly #records: InstanceRecords;
+	readonly #pickerOptions: PickerOptions;
 	readonly #watch: SourceWatch;
 	#snapshot: ServiceSnapshot | undefined;
 	#picker: Picker | undefined;
+	/** Those that the picker picks from. */
+	#serving: readonly ServiceInstance[] = [];
+	/** What the picker knows of ejections: of this revision of the records, and until then. */
+	#recordsRevision = 0;
+	#ejectedUntilMs = Number.POSITIVE_INFINITY;
 	#answers = new Map<ServiceInstance, Answer>();
 	#stale = false;
 	#verifiedAtMs = 0;
 
 	/** Starts to watch; throws what `source.watch` throws. */
-	constructor(source: ServiceSource, query: ServiceQuery, options: ViewOptions) {
+	constructor(source: ServiceSource, query: ServiceQuery, options: ViewOptions, records: InstanceRecords) {
+		const { random, clock } = options;
 		this.#options = options;
+		this.#records = records;
+		this.#pickerOptions = { random, recordOf: (instance) => records.of(instance), now: () => clock.now() };
 		this.#watch = source.watch(query, { next: (snapshot) => this.accept(snapshot) });
 	}
 
@@ -47,14 +67,14 @@ export class ServiceView {
 
 	/** Takes a newer snapshot. The picker stays if the instances are the same: its turn is not lost when the age changes. */
 	accept(snapshot: ServiceSnapshot): void {
-		const { policy, random, clock } = this.#options;
 		if (this.#picker === undefined || this.#snapshot?.instances !== snapshot.instances) {
-			this.#picker = createPicker(policy, snapshot, { random });
+			if (this.#records.size > 0 && this.#snapshot !== undefined) this.#forgive(this.#snapshot, snapshot);
+			this.#arrange(snapshot);
 			this.#answers = new Map();
 		}
 		this.#snapshot = snapshot;
 		this.#stale = isStale(snapshot);
-		this.#verifiedAtMs = clock.now() - snapshot.ageMs;
+		this.#verifiedAtMs = this.#options.clock.now() - snapshot.ageMs;
 	}
 
 	/** True if the registry confirmed what is known within this time, as far as this process can know. */
@@ -75,7 +95,7 @@ export class ServiceView {
 		this.unusedSweeps = 0;
 		const chosen = this.#choose(key);
 		if (chosen === undefined) return undefined;
-		return this.#stale ? this.#staleAddress(chosen) : this.#answer(chosen).address;
+		return this.#addressOf(chosen);
 	}
 
 	/** As `pick`, in a promise that is already resolved. */
@@ -84,6 +104,27 @@ export class ServiceView {
 		const chosen = this.#choose(key);
 		if (chosen === undefined) return undefined;
 		return this.#stale ? Promise.resolve(this.#staleAddress(chosen)) : this.#answer(chosen).promise;
+	}
+
+	/** As `pick`, but another one than these, if any other serves. */
+	pickOther(exclude: ReadonlySet<string> | undefined, key?: string): ServiceAddress | undefined {
+		const address = this.pick(key);
+		if (address === undefined || exclude?.has(address.instance) !== true) return address;
+		const others = this.#serving.filter(({ instance }) => !exclude.has(instance));
+		const chosen = pickerOver(this.#options.policy, others, this.#pickerOptions).pick({ key });
+		return chosen === undefined ? address : this.#addressOf(chosen);
+	}
+
+	/** True for an instance that would get work, but for the failures of calls. */
+	isSpared(instance: string): boolean {
+		this.#lookAgain();
+		const isIt = (other: ServiceInstance): boolean => other.instance === instance;
+		return this.#snapshot !== undefined && servedInstances(this.#snapshot).some(isIt) && !this.#serving.some(isIt);
+	}
+
+	/** Every instance, healthy or not. */
+	get instances(): readonly ServiceInstance[] {
+		return this.#snapshot?.instances ?? [];
 	}
 
 	/** Why nothing can be picked; only when `known`. */
@@ -97,7 +138,44 @@ export class ServiceView {
 	}
 
 	#choose(key: string | undefined): ServiceInstance | undefined {
+		this.#lookAgain();
 		return this.#picker?.pick(key === undefined ? undefined : { key });
+	}
+
+	/** Somebody was ejected since, or may come back. */
+	#lookAgain(): void {
+		const isSame =
+			this.#recordsRevision === this.#records.revision &&
+			(this.#ejectedUntilMs === Number.POSITIVE_INFINITY || this.#options.clock.now() < this.#ejectedUntilMs);
+		if (!isSame && this.#snapshot !== undefined) this.#arrange(this.#snapshot);
+	}
+
+	/** The picker of this snapshot, without those that are ejected. */
+	#arrange(snapshot: ServiceSnapshot): void {
+		const { policy, clock, ejectedPercentMax } = this.#options;
+		const records = this.#records;
+		this.#recordsRevision = records.revision;
+		const served = servedInstances(snapshot);
+		const find = (instance: string): ReturnType<InstanceRecords['find']> => records.find(instance);
+		const { serving, untilMs } = spareEjected(served, find, clock.now(), ejectedPercentMax);
+		this.#serving = serving;
+		this.#ejectedUntilMs = untilMs;
+		this.#picker = pickerOver(policy, serving, this.#pickerOptions);
+	}
+
+	/** What failed before is forgotten of an instance that has moved, or that the registry calls well again. */
+	#forgive(before: ServiceSnapshot, now: ServiceSnapshot): void {
+		const failing = before.instances.filter(({ instance }) => (this.#records.find(instance)?.failures ?? 0) > 0);
+		for (const old of failing) {
+			const next = now.instances.find(({ instance }) => instance === old.instance);
+			if (next === undefined) continue;
+			const hasMoved = next.host !== old.host || next.port !== old.port;
+			if (hasMoved || (!isServing(old) && isServing(next))) this.#records.forgive(old.instance);
+		}
+	}
+
+	#addressOf(chosen: ServiceInstance): ServiceAddress {
+		return this.#stale ? this.#staleAddress(chosen) : this.#answer(chosen).address;
 	}
 
 	#answer(chosen: ServiceInstance): Answer {

@@ -1,5 +1,13 @@
-import { normaliseQuery, queryKey, type ServiceQuery, type ServiceSource, SpockError } from '@spock/protocol';
+import {
+	type ExplainReply,
+	normaliseQuery,
+	queryKey,
+	type ServiceQuery,
+	type ServiceSource,
+	SpockError,
+} from '@spock/protocol';
 
+import type { InstanceRecords } from './instance-records.ts';
 import { OneTimer } from './one-timer.ts';
 import type { ResolvedOptions } from './options.ts';
 import { ServiceView } from './service-view.ts';
@@ -11,12 +19,14 @@ const UNUSED_SWEEPS_MAX = 2;
 export class ServiceViews {
 	readonly #source: ServiceSource;
 	readonly #options: ResolvedOptions;
+	readonly #records: InstanceRecords;
 	readonly #views = new Map<string, ServiceView>();
 	readonly #sweepTimer: OneTimer;
 
-	constructor(source: ServiceSource, options: ResolvedOptions) {
+	constructor(source: ServiceSource, options: ResolvedOptions, records: InstanceRecords) {
 		this.#source = source;
 		this.#options = options;
+		this.#records = records;
 		this.#sweepTimer = new OneTimer(options.clock, () => this.#sweep());
 	}
 
@@ -36,7 +46,7 @@ export class ServiceViews {
 		if (known !== undefined) return known;
 		if (this.#views.size >= this.#options.subscriptionsMax) return undefined;
 		try {
-			const view = new ServiceView(this.#source, normaliseQuery(query), this.#options);
+			const view = new ServiceView(this.#source, normaliseQuery(query), this.#options, this.#records);
 			this.#views.set(key, view);
 			this.#armSweep();
 			return view;
@@ -44,6 +54,20 @@ export class ServiceViews {
 			if (SpockError.is(error, 'OVERLOADED')) return undefined;
 			throw error;
 		}
+	}
+
+	/** The answer of a sidecar or source that knows nothing of ejections, with those of this client. */
+	explain(reply: ExplainReply): ExplainReply {
+		const view = this.find(reply);
+		if (view === undefined) return reply;
+		const instances = reply.instances.map((told) => {
+			if (!told.included || !view.isSpared(told.instance)) return told;
+			const record = this.#records.find(told.instance);
+			const leftMs = Math.round((record?.ejectedUntilMs ?? 0) - this.#options.clock.now());
+			const reason = `${told.reason}; ejected by this client: ${record?.failures} calls in a row failed, back in ${leftMs} ms`;
+			return { ...told, included: false, reason };
+		});
+		return { ...reply, instances };
 	}
 
 	close(): void {
@@ -62,6 +86,15 @@ export class ServiceViews {
 			this.#views.delete(key);
 			view.stop();
 		}
+		this.#forgetGone();
 		if (this.#views.size > 0) this.#armSweep();
+	}
+
+	/** What calls told of an instance is kept for as long as a view has it. */
+	#forgetGone(): void {
+		if (this.#records.size === 0) return;
+		const known = new Set<string>();
+		for (const { instances } of this.#views.values()) for (const { instance } of instances) known.add(instance);
+		this.#records.keepOnly(known);
 	}
 }

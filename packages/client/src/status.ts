@@ -34,6 +34,19 @@ export interface DiplomatStatus {
 	readonly lastError: string | null;
 	/** The source that stands in while the sidecar is away; null if there is none, as by default. */
 	readonly fallback: FallbackStatus | null;
+	/** Instances that get no calls of this client for a while, because calls to them failed in a row. */
+	readonly ejected: readonly EjectedInstance[];
+}
+
+/** An instance to which calls failed in a row. No more than `ejectedPercentMax` of a service are left out for it. */
+export interface EjectedInstance {
+	readonly instance: string;
+	/** How much longer it is out, in milliseconds. */
+	readonly leftMs: number;
+	/** Failures in a row. */
+	readonly failures: number;
+	/** How often it was ejected, each time soon after the time before. */
+	readonly ejections: number;
 }
 
 /** What a fallback does now. */
@@ -52,6 +65,7 @@ export function sidecarStatus(
 	{ name, connection, subscriptionCount }: SidecarSource,
 	address: string,
 	fallback: FallbackSource | undefined,
+	ejected: readonly EjectedInstance[],
 ): DiplomatStatus {
 	const { state, greeting, lastError } = connection;
 	const { sidecar, instance, baseline } = greeting ?? NO_SIDECAR;
@@ -66,11 +80,17 @@ export function sidecarStatus(
 		...connection.counts(),
 		lastError: lastError?.message ?? null,
 		fallback: fallback?.status() ?? null,
+		ejected,
 	};
 }
 
 /** The status of a client over a source of its own. */
-export function directStatus(source: string, isOpen: boolean, subscriptions: number): DiplomatStatus {
+export function directStatus(
+	source: string,
+	isOpen: boolean,
+	subscriptions: number,
+	ejected: readonly EjectedInstance[],
+): DiplomatStatus {
 	return {
 		source,
 		state: isOpen ? 'ready' : 'closed',
@@ -85,5 +105,6 @@ export function directStatus(source: string, isOpen: boolean, subscriptions: num
 		reconnects: 0,
 		lastError: null,
 		fallback: null,
+		ejected,
 	};
 }

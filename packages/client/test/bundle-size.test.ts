@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
 /** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 5 %. */
-const GZIP_BYTES_MAX = 25_870;
+const GZIP_BYTES_MAX = 29_200;
 /** What the bridge to OpenTelemetry adds, for whoever uses it. */
 const OTEL_GZIP_BYTES_MAX = 4450;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */

@@ -1,4 +1,4 @@
-import { type BalancingPolicy, balancingPolicies, DEFAULT_POLICY } from '@spock/balancer';
+import { type BalancingPolicy, balancingPolicies, DEFAULT_POLICY, needsRecords } from '@spock/balancer';
 import {
 	BAD_FRAMES_IN_A_ROW_MAX,
 	FRAME_BYTES_MAX,
@@ -44,7 +44,9 @@ export interface SidecarLimits {
 	readonly graceMs?: number;
 	/** After a request to end: when clients that have not left are cut off. Default 25000, below a pod's 30 s. */
 	readonly drainTimeoutMs?: number;
-	/** How getService shares out the work. Default `round-robin`. */
+	/**
+	 * How getService shares out the work. Default `round-robin`. Not those that live on how calls end: a sidecar is not told.
+	 */
 	readonly policy?: BalancingPolicy;
 }
 
@@ -63,6 +65,9 @@ export const DEFAULT_HANDSHAKE_MS = 30_000;
 export const DEFAULT_BACKLOG = 4096;
 export const DEFAULT_GRACE_MS = 1000;
 export const DEFAULT_DRAIN_TIMEOUT_MS = 25_000;
+
+/** Policies that a sidecar can follow: it is not told how calls end. */
+export const sidecarPolicies: readonly BalancingPolicy[] = balancingPolicies.filter((policy) => !needsRecords(policy));
 
 /** Fills in the defaults. Throws a RangeError or TypeError that names the option and its value. */
 export function resolveLimits(limits: SidecarLimits = {}): ResolvedLimits {
@@ -85,6 +90,6 @@ export function resolveLimits(limits: SidecarLimits = {}): ResolvedLimits {
 		backlog: whole('backlog', DEFAULT_BACKLOG, 1, 65_535),
 		graceMs: durationMsOption('graceMs', limits.graceMs ?? DEFAULT_GRACE_MS, 0),
 		drainTimeoutMs: durationMsOption('drainTimeoutMs', limits.drainTimeoutMs ?? DEFAULT_DRAIN_TIMEOUT_MS, 0),
-		policy: oneOfOption('policy', limits.policy ?? DEFAULT_POLICY, balancingPolicies),
+		policy: oneOfOption('policy', limits.policy ?? DEFAULT_POLICY, sidecarPolicies),
 	});
 }

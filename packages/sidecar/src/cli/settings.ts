@@ -1,4 +1,4 @@
-import { balancingPolicies } from '@spock/balancer';
+import { sidecarPolicies } from '../options.ts';
 import { accessSettings } from './access-settings.ts';
 import { adminSettings } from './admin-settings.ts';
 import { answerSettings } from './answer-settings.ts';
@@ -136,8 +136,8 @@ export const settings: readonly Setting[] = [
 		name: 'policy',
 		flag: '--policy <name>',
 		env: 'SPOCK_POLICY',
-		help: `how getService shares out work: ${balancingPolicies.join(', ')}`,
-		kind: balancingPolicies,
+		help: `how getService shares out work: ${sidecarPolicies.join(', ')}`,
+		kind: sidecarPolicies,
 		fallback: 'round-robin',
 	},
 	{

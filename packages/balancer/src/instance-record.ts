@@ -1,0 +1,103 @@
+import type { Random } from '@spock/protocol/internal';
+
+import type { CallOutcome } from './call-outcome.ts';
+
+/** When an instance is ejected, and for how long. */
+export interface EjectionRules {
+	/** So many failures in a row eject; 0: none ever do. */
+	readonly ejectAfterFailures: number;
+	/** The first time out, in milliseconds; it doubles each time that the instance fails again right after. */
+	readonly ejectionMsMin: number;
+	/** What the doubling stops at. */
+	readonly ejectionMsMax: number;
+}
+
+/** In this time the memory of a slow call fades to 1/e: as in Finagle's peak EWMA, https://twitter.github.io/finagle/guide/Clients.html */
+export const LATENCY_DECAY_MS = 10_000;
+/** Times out are up to this share longer: clients that ejected an instance together do not come back together. */
+const JITTER_SHARE = 0.1;
+/** What a call costs at an instance that has not answered yet and is tried already: others are asked meanwhile. */
+const UNKNOWN_COST_MS = 1000;
+
+/**
+ * What the calls to one instance have told: how many are under way, how long they take, and whether they fail. Pure: the
+ * time is given. An instance that comes back from an ejection is on trial: its first failure ejects it again.
+ */
+export class InstanceRecord {
+	/** Calls under way. */
+	inFlight = 0;
+	#latencyMs = 0;
+	#latencyAtMs = 0;
+	#failures = 0;
+	#ejections = 0;
+	#ejectedAtMs = 0;
+	#ejectedUntilMs = Number.NEGATIVE_INFINITY;
+
+	/** Until when it is out, on the clock of `report`; in the past if it is not. */
+	get ejectedUntilMs(): number {
+		return this.#ejectedUntilMs;
+	}
+
+	/** Failures in a row. */
+	get failures(): number {
+		return this.#failures;
+	}
+
+	/** How often it was ejected, each time soon after the time before. */
+	get ejections(): number {
+		return this.#ejections;
+	}
+
+	/** True if nothing is known that another record would not say. */
+	get isBlank(): boolean {
+		return this.inFlight === 0 && this.#failures === 0 && this.#ejections === 0 && this.#latencyMs === 0;
+	}
+
+	/** Takes the end of a call into account; true if that ejects the instance. */
+	report(outcome: CallOutcome, durationMs: number, nowMs: number, rules: EjectionRules, random: Random): boolean {
+		if (outcome === 'cancelled') return false;
+		const isSuccess = outcome === 'success';
+		// A connection that is refused at once is not a fast answer.
+		if (isSuccess || durationMs > this.#latencyMs) this.#learn(durationMs, nowMs);
+		if (isSuccess) {
+			this.#failures = 0;
+			return false;
+		}
+		// Calls that were under way when it was ejected still end.
+		if (rules.ejectAfterFailures === 0 || nowMs < this.#ejectedUntilMs) return false;
+		this.#failures++;
+		if (this.#failures < rules.ejectAfterFailures) return false;
+		this.#eject(nowMs, rules, random);
+		return true;
+	}
+
+	/** Forgets failures and ejections: the registry says that the instance is another one now, or well again. */
+	forgive(): void {
+		this.#failures = 0;
+		this.#ejections = 0;
+		this.#ejectedUntilMs = Number.NEGATIVE_INFINITY;
+	}
+
+	/** What one call more would cost, in milliseconds: the latency, which fades, for it and each that is under way. */
+	cost(nowMs: number): number {
+		if (this.#latencyMs === 0) return this.inFlight === 0 ? 0 : UNKNOWN_COST_MS + this.inFlight;
+		const faded = this.#latencyMs * Math.exp((this.#latencyAtMs - nowMs) / LATENCY_DECAY_MS);
+		return faded * (this.inFlight + 1);
+	}
+
+	/** A slower call counts at once, faster ones by and by. */
+	#learn(durationMs: number, nowMs: number): void {
+		const kept = Math.exp((this.#latencyAtMs - nowMs) / LATENCY_DECAY_MS);
+		this.#latencyMs = Math.max(durationMs, this.#latencyMs * kept + durationMs * (1 - kept));
+		this.#latencyAtMs = nowMs;
+	}
+
+	#eject(nowMs: number, { ejectionMsMin, ejectionMsMax }: EjectionRules, random: Random): void {
+		// Since it came back it has done well for as long as it had been out.
+		if (nowMs - this.#ejectedUntilMs > this.#ejectedUntilMs - this.#ejectedAtMs) this.#ejections = 0;
+		const plainMs = Math.min(ejectionMsMax, ejectionMsMin * 2 ** this.#ejections);
+		this.#ejections++;
+		this.#ejectedAtMs = nowMs;
+		this.#ejectedUntilMs = nowMs + Math.round(plainMs * (1 + random() * JITTER_SHARE));
+	}
+}

@@ -1,0 +1,35 @@
+import type { ServiceInstance } from '@spock/protocol';
+
+import type { InstanceRecord } from './instance-record.ts';
+
+/** Who gets work while some are ejected. */
+export interface Spared {
+	readonly serving: readonly ServiceInstance[];
+	/** When to look again, on the clock of the records: somebody may come back then. Infinity if nobody is ejected. */
+	readonly untilMs: number;
+}
+
+/**
+ * The instances without those that are ejected; at most `percentMax` of them are left out, those that come back last: a
+ * service whose every instance fails is still called.
+ */
+export function spareEjected(
+	instances: readonly ServiceInstance[],
+	recordOf: (instance: string) => InstanceRecord | undefined,
+	nowMs: number,
+	percentMax: number,
+): Spared {
+	const ejected: { instance: ServiceInstance; untilMs: number }[] = [];
+	for (const instance of instances) {
+		const untilMs = recordOf(instance.instance)?.ejectedUntilMs ?? Number.NEGATIVE_INFINITY;
+		if (untilMs > nowMs) ejected.push({ instance, untilMs });
+	}
+	if (ejected.length === 0) return { serving: instances, untilMs: Number.POSITIVE_INFINITY };
+	ejected.sort((left, right) => right.untilMs - left.untilMs);
+	const outMax = Math.floor((instances.length * percentMax) / 100);
+	const out = new Set(ejected.slice(0, outMax).map(({ instance }) => instance));
+	return {
+		serving: instances.filter((instance) => !out.has(instance)),
+		untilMs: Math.min(...ejected.map(({ untilMs }) => untilMs)),
+	};
+}

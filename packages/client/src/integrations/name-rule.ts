@@ -1,0 +1,71 @@
+import { normaliseQuery, type ServiceQuery, SpockError, validateQuery } from '@spock/protocol';
+import { stringOption } from '@spock/protocol/internal';
+
+/** What host names of services end with where nothing else is said. */
+export const DEFAULT_NAME_SUFFIX = '.spock';
+
+/** Which host names are services, and what is asked for them. */
+export interface NameRuleOptions {
+	/** What the host names of services end with. Default `.spock`. */
+	readonly suffix?: string;
+	/** Tags, datacenter, metadata or peer of every question. Default: none. */
+	readonly query?: Omit<ServiceQuery, 'service'>;
+	/**
+	 * By host label: another name of the service (host names have no capitals), tags, a datacenter, and so on, which go before
+	 * those of `query`: `{ barista: { tags: ['v1'] } }`. Default: none.
+	 */
+	readonly services?: Readonly<Record<string, Partial<ServiceQuery>>>;
+}
+
+/**
+ * The rule by which a URL names a service: in `http://barista.spock/menu` the host's one label before the suffix is the
+ * service. Everything else about the URL is left alone, and so are hosts with another end.
+ */
+export class NameRule {
+	readonly #suffix: string;
+	readonly #common: Omit<ServiceQuery, 'service'>;
+	readonly #services: ReadonlyMap<string, Partial<ServiceQuery>>;
+	/** By label; a program talks to few services, and to these again and again. */
+	readonly #known = new Map<string, ServiceQuery>();
+
+	/** Throws a TypeError, or BAD_REQUEST for what no service can be asked for by. */
+	constructor({ suffix = DEFAULT_NAME_SUFFIX, query = {}, services = {} }: NameRuleOptions = {}) {
+		const lower = stringOption('suffix', suffix).toLowerCase();
+		if (!/^\.[^.].*[^.]$|^\.[^.]$/.test(lower)) {
+			throw new TypeError(`suffix must begin with a dot, and not end with one: got ${JSON.stringify(suffix)}`);
+		}
+		this.#suffix = lower;
+		this.#common = query;
+		this.#services = new Map(Object.entries(services).map(([label, member]) => [label.toLowerCase(), member]));
+		validateQuery({ ...query, service: 'any' });
+		for (const label of this.#services.keys()) this.#queryOf(label);
+	}
+
+	/**
+	 * The question that a host name asks; undefined if it is no service's. Throws BAD_REQUEST for a name with the suffix that
+	 * has not exactly one label before it.
+	 */
+	query(hostname: string): ServiceQuery | undefined {
+		const host = hostname.toLowerCase();
+		if (!host.endsWith(this.#suffix)) return undefined;
+		const label = host.slice(0, -this.#suffix.length);
+		const known = this.#known.get(label);
+		if (known !== undefined) return known;
+		if (label === '' || label.includes('.')) {
+			const wanted = `one name before ${this.#suffix}, such as barista${this.#suffix}`;
+			const message = `the host ${JSON.stringify(hostname)} names no service: give ${wanted}; tags go into an option`;
+			throw new SpockError('BAD_REQUEST', message, { details: { host: hostname } });
+		}
+		const query = this.#queryOf(label);
+		if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+		this.#known.set(label, query);
+		return query;
+	}
+
+	#queryOf(label: string): ServiceQuery {
+		return normaliseQuery(validateQuery({ service: label, ...this.#common, ...this.#services.get(label) }));
+	}
+}
+
+/** Questions that are remembered; host names may come from outside. */
+const KNOWN_MAX = 1024;

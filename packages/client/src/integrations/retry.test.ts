@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+
+import { failedInstances, retry } from './retry.ts';
+
+const refused = (): Error => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+
+describe('retry', () => {
+	it('calls again until it succeeds, and says which instances failed', async () => {
+		const seen: string[][] = [];
+		const answer = await retry(async (attempt) => {
+			const failed = failedInstances();
+			seen.push([...(failed ?? [])]);
+			failed?.add(`node/${attempt}`);
+			if (attempt < 2) throw refused();
+			return attempt;
+		});
+		expect(answer).toBe(2);
+		expect(seen).toEqual([[], ['node/0'], ['node/0', 'node/1']]);
+		expect(failedInstances()).toBeUndefined();
+	});
+
+	it('gives up after its last try, with the last error', async () => {
+		let calls = 0;
+		const call = async (): Promise<never> => {
+			throw Object.assign(refused(), { turn: ++calls });
+		};
+		await expect(retry(call)).rejects.toMatchObject({ turn: 3 });
+		await expect(retry(call, { retriesMax: 0 })).rejects.toMatchObject({ turn: 4 });
+	});
+
+	it('does not try again what another instance would not mend, or what is wanted no more', async () => {
+		let calls = 0;
+		const call = async (): Promise<never> => {
+			calls++;
+			throw new Error('a defect');
+		};
+		await expect(retry(call)).rejects.toThrow('a defect');
+		expect(calls).toBe(1);
+		await expect(retry(call, { isRetryable: () => true })).rejects.toThrow('a defect');
+		expect(calls).toBe(4);
+		await expect(retry(call, { isRetryable: () => true, signal: AbortSignal.abort() })).rejects.toThrow('a defect');
+		expect(calls).toBe(5);
+	});
+
+	it('calls that run beside each other do not share what failed', async () => {
+		const run = (name: string) =>
+			retry(async (attempt) => {
+				failedInstances()?.add(name);
+				if (attempt === 0) throw refused();
+				return [...(failedInstances() ?? [])];
+			});
+		expect(await Promise.all([run('a'), run('b')])).toEqual([['a'], ['b']]);
+	});
+
+	it('wrong options are refused by name', async () => {
+		await expect(retry(async () => 1, { retriesMax: -1 })).rejects.toThrow(
+			'retriesMax must be an integer from 0 to 100',
+		);
+	});
+});

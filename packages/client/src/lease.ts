@@ -1,0 +1,50 @@
+import type { CallOutcome, InstanceRecord } from '@spock/balancer';
+import type { ServiceAddress, ServiceQuery } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { InstanceRecords } from './instance-records.ts';
+
+/**
+ * An instance that was picked for one call. The call counts as in flight at that instance until it is released: whoever
+ * acquires a lease releases it, however the call ends.
+ */
+export interface Lease {
+	/** What was asked for; `query.service` is the service's name. */
+	readonly query: ServiceQuery;
+	/** Where the instance is. */
+	readonly address: ServiceAddress;
+	/**
+	 * Ends the call, and tells how it ended: see `diplomat.report`. Only the first time counts.
+	 *
+	 * @param durationMs How long the instance took, in milliseconds. Default: since the lease was made.
+	 */
+	release(outcome: CallOutcome, durationMs?: number): void;
+}
+
+/** A lease that is remembered in the records of a client. */
+export class RecordedLease implements Lease {
+	readonly query: ServiceQuery;
+	readonly address: ServiceAddress;
+	readonly #records: InstanceRecords;
+	readonly #record: InstanceRecord;
+	readonly #clock: Clock;
+	readonly #startedMs: number;
+	#isReleased = false;
+
+	constructor(query: ServiceQuery, address: ServiceAddress, records: InstanceRecords, clock: Clock) {
+		this.query = query;
+		this.address = address;
+		this.#records = records;
+		this.#record = records.of(address.instance);
+		this.#record.inFlight++;
+		this.#clock = clock;
+		this.#startedMs = clock.now();
+	}
+
+	release(outcome: CallOutcome, durationMs: number = this.#clock.now() - this.#startedMs): void {
+		if (this.#isReleased) return;
+		this.#isReleased = true;
+		this.#record.inFlight--;
+		this.#records.report(this.address.instance, outcome, durationMs, this.#record);
+	}
+}

@@ -71,7 +71,7 @@ export function isConnectionError(error: unknown): boolean {
 export function instanceError({ service }: ServiceQuery, address: ServiceAddress, cause: unknown): SpockError {
 	const { instance, host, port } = address;
 	// `fetch failed` is what fetch says; why stands in the innermost cause.
-	const innermost = causes(cause).at(-1);
+	const innermost = causes(cause).findLast((one) => one instanceof Error && one.message !== '');
 	const why = innermost instanceof Error ? innermost.message : String(cause);
 	const place = `the instance ${JSON.stringify(instance)} (${formatAddress({ host, port })}) of ${JSON.stringify(service)}`;
 	return new SpockError('UNAVAILABLE', `${place}: ${why}`, { cause, details: { service, instance, host, port } });

@@ -84,6 +84,8 @@ export interface Access {
 	readonly tcp: SidecarListen | undefined;
 	/** For the unix domain socket. */
 	readonly socketTokens: TokenCheck | undefined;
+	/** For every TCP address. */
+	readonly tokens: TokenCheck | undefined;
 	/** What is dangerous about it, for the log; empty if nothing is. */
 	readonly warnings: readonly string[];
 }
@@ -109,7 +111,8 @@ export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: Dis
 	const hasFiles = certFile !== undefined || keyFile !== undefined || caFile !== undefined;
 	if (listen === undefined) {
 		if (hasFiles) throw new Error('--tls-cert, --tls-key and --tls-client-ca are for --listen tls://HOST:PORT');
-		return { tcp: undefined, socketTokens, warnings: tokens === socketTokens ? [] : [UNUSED_TOKEN] };
+		const isUsed = tokens === socketTokens || settings.get('grpc')?.value !== undefined;
+		return { tcp: undefined, socketTokens, tokens, warnings: isUsed ? [] : [UNUSED_TOKEN] };
 	}
 	const { host, port, isTls } = parseTcpAddress(listen);
 	if (isTls && (certFile === undefined || keyFile === undefined)) {
@@ -125,7 +128,7 @@ export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: Dis
 	const warnings = is('listenAny')
 		? warningsOf(formatAddress(address), isTls, tokens !== undefined || caFile !== undefined)
 		: [];
-	return { tcp, socketTokens, warnings };
+	return { tcp, socketTokens, tokens, warnings };
 }
 
 function warningsOf(address: string, isTls: boolean, isGuarded: boolean): string[] {

@@ -26,12 +26,8 @@ import { UnaryCalls } from './unary.ts';
 /** The bytes that every HTTP/2 connection of a client begins with: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const PREFACE_BYTES = 24;
 
-/** Phases in which clients are sent away: elsewhere, or to where the app has its end. What still comes is answered. */
-const LEAVING: Partial<Readonly<Record<LifecycleState, string>>> = {
-	'handing over': 'another sidecar has taken this place: connect again',
-	'waiting for clients': 'draining: this sidecar is shutting down',
-	stopping: 'draining: this sidecar is shutting down',
-};
+const MOVED = 'another sidecar has taken this place: connect again';
+const DRAINING = 'draining: this sidecar is shutting down';
 
 /** A front for gRPC: see docs/GRPC.md. */
 export class GrpcFront implements Front {
@@ -41,7 +37,6 @@ export class GrpcFront implements Front {
 	readonly #services: readonly (readonly [name: string, implementation: UntypedServiceImplementation])[];
 	readonly #injectors: ConnectionInjector[] = [];
 	readonly #sockets = new Set<Duplex>();
-	#isLeaving = false;
 	#closed: (() => void) | undefined;
 	#closing: Promise<void> | undefined;
 
@@ -90,10 +85,9 @@ export class GrpcFront implements Front {
 	phase(state: LifecycleState): void {
 		// Before anybody is sent away: who watches health hears of it first.
 		this.#health.look();
-		const why = LEAVING[state];
-		if (why === undefined || this.#isLeaving) return;
-		this.#isLeaving = true;
-		this.#drain(why, this.#context.limits.drainTimeoutMs);
+		// A connection is the sign that an app is still there: at an end of this process it is kept until `close`, as those of the
+		// sidecar's own protocol are.
+		if (state === 'handing over') this.#drain(MOVED, this.#context.limits.drainTimeoutMs);
 	}
 
 	close(graceMs: number): Promise<void> {
@@ -106,7 +100,7 @@ export class GrpcFront implements Front {
 	}
 
 	async #close(graceMs: number): Promise<void> {
-		this.#drain(LEAVING.stopping as string, graceMs);
+		this.#drain(DRAINING, graceMs);
 		if (this.#sockets.size === 0) return;
 		const timer = this.#context.clock.setTimeout(() => this.destroy(), graceMs);
 		await new Promise<void>((resolve) => {

@@ -30,7 +30,11 @@ function descriptorSet() {
 	execFileSync(join(tools, 'grpcurl'), ['-import-path', PROTO, ...protos, '-protoset-out', out, 'describe']);
 	const set = readFileSync(out);
 	rmSync(directory, { recursive: true });
-	return set;
+	// In an order of its own: grpcurl has another one each time.
+	const nameOf = (file) => new Map(fieldsOf(file)).get(1).toString();
+	const files = [...fieldsOf(set)].map(([, file]) => file);
+	files.sort((left, right) => FILES.indexOf(nameOf(left)) - FILES.indexOf(nameOf(right)));
+	return Buffer.concat(files.map((file) => field(1, file)));
 }
 
 /** The fields of a message: number, and bytes or number. */

@@ -15,8 +15,11 @@ const FILES = [
 	'grpc/reflection/v1alpha/reflection.proto',
 ];
 const [CONTRACT] = FILES;
-const GO = join(root, 'examples/grpc-go-client');
-const GO_MODULE = 'spock.example/grpc-go-client';
+/** Modules in Go that have the code of the contract in them. */
+const GO_MODULES = {
+	'examples/grpc-go-client': 'spock.example/grpc-go-client',
+	'packages/bench/go': 'spock.example/bench',
+};
 
 const bash = (script) => execFileSync('bash', [join(root, 'tools', script)], { encoding: 'utf8' }).trim();
 process.env.PATH = `${bash('go-toolchain.sh')}${delimiter}${process.env.PATH}`;
@@ -64,19 +67,20 @@ function field(number, bytes) {
 	return Buffer.concat([Buffer.from([...varint((number << 3) | 2), ...varint(bytes.length)]), bytes]);
 }
 
-/** What a plugin of protoc makes of some of the files: a CodeGeneratorRequest on its input, the response on its output. */
-function* generated(plugin, set, files) {
-	const parameter = FILES.map((file) => `M${file}=${GO_MODULE}/${dirname(file).replace(/\//g, '')}pb`).join(',');
+/** What a plugin of protoc makes of the contract for a module: a CodeGeneratorRequest on its input, the response on its output. */
+function* generated(plugin, set, [directory, module]) {
+	const files = [CONTRACT];
+	const parameter = FILES.map((file) => `M${file}=${module}/${dirname(file).replace(/\//g, '')}pb`).join(',');
 	const request = Buffer.concat([
 		...files.map((file) => field(1, Buffer.from(file))),
-		field(2, Buffer.from(`module=${GO_MODULE},${parameter}`)),
+		field(2, Buffer.from(`module=${module},${parameter}`)),
 		...[...fieldsOf(set)].map(([, file]) => field(15, file)),
 	]);
 	for (const [number, value] of fieldsOf(execFileSync(join(tools, plugin), { input: request }))) {
 		if (number === 1) fail(value.toString());
 		if (number !== 15) continue;
 		const parts = new Map(fieldsOf(value));
-		yield [join(GO, parts.get(1).toString()), parts.get(15).toString()];
+		yield [join(root, directory, parts.get(1).toString()), parts.get(15).toString()];
 	}
 }
 
@@ -86,8 +90,9 @@ const outputs = new Map([
 		join(root, 'packages/sidecar/src/grpc/descriptors.ts'),
 		`/** The FileDescriptorSet of ../../proto in base64, written by \`npm run grpc-descriptors\`. */\nexport const DESCRIPTORS: string =\n\t'${set.toString('base64')}';\n`,
 	],
-	...generated('protoc-gen-go', set, [CONTRACT]),
-	...generated('protoc-gen-go-grpc', set, [CONTRACT]),
+	...Object.entries(GO_MODULES).flatMap((one) =>
+		['protoc-gen-go', 'protoc-gen-go-grpc'].flatMap((plugin) => [...generated(plugin, set, one)]),
+	),
 ]);
 const stale = [...outputs].filter(([path, text]) => {
 	try {

@@ -1,6 +1,6 @@
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { inspectionOf } from '@spock/balancer';
-import { queryKey, SpockError, validateFuncData } from '@spock/protocol';
+import { queryKey, type ServiceSnapshot, type SourceWatch, SpockError, validateFuncData } from '@spock/protocol';
 
 import type { FrontContext } from '../front.ts';
 import { explained } from '../handlers/explained.ts';
@@ -27,7 +27,7 @@ const listBytes = encoderOf(DISCOVERY, 'List');
 
 /** The service spock.v1.Discovery, over the same answers as the sidecar's own protocol. */
 export function discoveryService(
-	{ source, choose, observer, watchers }: FrontContext,
+	{ source, choose, watchers }: FrontContext,
 	calls: UnaryCalls,
 	streams: OpenStreams,
 ): UntypedServiceImplementation {
@@ -63,33 +63,38 @@ export function discoveryService(
 		return bytes;
 	};
 
-	const watch = (call: WatchCall): void => {
-		const refuse = (thrown: unknown): void => {
-			const status = statusOf(calls.errorOf('Watch', thrown));
-			observer.grpcAnswered?.('Watch', statusName(status.code));
-			call.emit('error', status);
+	const begin = (call: WatchCall): void => {
+		const query = validateFuncData('watchService', questionOf(call.request));
+		let watching: SourceWatch | undefined;
+		let isEnded = false;
+		const ended = (): void => {
+			isEnded = true;
+			watching?.stop();
 		};
+		const stream = streams.open(call, { method: 'Watch', key: queryKey(query), ended });
+		const orFail = (tell: () => void): void => {
+			try {
+				tell();
+			} catch (thrown) {
+				stream.fail(calls.errorOf('Watch', thrown));
+			}
+		};
+		const next = (snapshot: ServiceSnapshot): void =>
+			orFail(() => stream.tell(withinLimit(watchResponse(snapshot), `the service ${snapshot.service}`)));
+		orFail(() => {
+			watching = source.watch(query, { next, error: (error) => stream.fail(error) });
+			// It may have told an error before it returned.
+			if (isEnded) watching.stop();
+		});
+	};
+
+	const watch = (call: WatchCall): void => {
 		try {
-			const query = validateFuncData('watchService', questionOf(call.request));
-			let stop = (): void => {
-				isEnded = true;
-			};
-			let isEnded = false;
-			const stream = streams.open(call, { method: 'Watch', key: queryKey(query), ended: () => stop() });
-			const watching = source.watch(query, {
-				next: (snapshot) => {
-					try {
-						stream.tell(withinLimit(watchResponse(snapshot), `the service ${snapshot.service}`));
-					} catch (thrown) {
-						stream.fail(calls.errorOf('Watch', thrown));
-					}
-				},
-				error: (error) => stream.fail(error),
-			});
-			stop = () => watching.stop();
-			if (isEnded) stop();
+			begin(call);
 		} catch (thrown) {
-			refuse(thrown);
+			const status = statusOf(calls.errorOf('Watch', thrown));
+			calls.answered('Watch', statusName(status.code));
+			call.emit('error', status);
 		}
 	};
 

@@ -48,7 +48,7 @@ describe('sidecar start --grpc', () => {
 			expect(portOf(await client.ask('Get', { service: 'barista' })), address).toBe(8765);
 		}
 		expect(await sidecar.stop()).toMatchObject({ exitCode: 0 });
-		const isGrpc = (url: string): boolean => /@grpc|protobufjs|grpc-front-|node:http2/.test(url);
+		const isGrpc = (url: string): boolean => /@grpc|protobufjs|grpc-front-/.test(url);
 		expect(scriptsIn(without).length).toBeGreaterThan(50);
 		expect(scriptsIn(without).filter(isGrpc)).toEqual([]);
 		expect(scriptsIn(with_).filter(isGrpc).length).toBeGreaterThan(10);

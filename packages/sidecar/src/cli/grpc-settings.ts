@@ -6,7 +6,7 @@ export const grpcSettings: readonly Setting[] = [
 		name: 'grpc',
 		flag: '--grpc <address>',
 		env: 'SPOCK_GRPC',
-		help: 'where to speak gRPC too: unix:PATH or HOST:PORT; may be given again, or several separated by commas (docs/GRPC.md)',
+		help: 'where to speak gRPC too: unix:PATH, HOST:PORT or tls://HOST:PORT; may be given again, or several separated by commas (docs/GRPC.md)',
 		kind: 'list',
 		fallback: 'none',
 	},

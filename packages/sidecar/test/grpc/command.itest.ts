@@ -57,7 +57,7 @@ describe('sidecar start --grpc', () => {
 
 	it.each([
 		['0.0.0.0:1', '--grpc-any'],
-		['tls://127.0.0.1:1', 'a proxy'],
+		['tls://127.0.0.1:1', '--tls-cert'],
 		['nonsense', 'nonsense'],
 	])('refuses %s, and says what to do', async (address, hint) => {
 		await using place = await tempSocket();

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import {
+	makeAuthority,
 	type ProcessResult,
 	type RunningProcess,
 	spawnProcess,
@@ -13,6 +15,8 @@ import {
 import { beforeAll, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const proto = join(root, 'packages/sidecar/proto');
+const contract = 'spock/v1/discovery.proto';
 let tools: string;
 
 // Built once, from the Go module proxy; a minute when they are not there yet.
@@ -95,6 +99,27 @@ it('grpc_health_probe says by its exit code whether the sidecar is ready', async
 	expect(await probe(`-addr=${tcp}`, '-service=liveness')).toMatchObject({ exitCode: 0 });
 	expect(await sidecar.finished).toMatchObject({ exitCode: 0 });
 	expect(await probe(`-addr=${tcp}`, '-connect-timeout=200ms')).toMatchObject({ exitCode: 2 });
+});
+
+it('speaks TLS to those who trust it, and wants the token of the others too', async () => {
+	await using place = await tempSocket();
+	const authority = makeAuthority();
+	const files = { ca: authority.ca, ...authority.issue(), token: 'a-token-of-sixteen-letters\n' };
+	const path = (name: string): string => join(place.directory, name);
+	for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text, { mode: 0o600 });
+	const tls = ['--tls-cert', path('cert'), '--tls-key', path('key'), '--token-file', path('token')];
+	const services = ['--services', join(root, 'examples/services.json')];
+	await using sidecar = await startSidecar(place.path, [...services, '--grpc', 'tls://127.0.0.1:0', ...tls]);
+	await waitFor('the front', () => sidecar.stdout().includes('gRPC at'));
+	const [, address = ''] = /gRPC at tls:\/\/(127\.0\.0\.1:\d+)/.exec(sidecar.stdout()) ?? [];
+	const get = ['-d', '{"service":"barista"}', address, 'spock.v1.Discovery/Get'];
+	const trusting = ['-cacert', path('ca'), '-H', 'authorization: Bearer a-token-of-sixteen-letters'];
+	const got = await run('grpcurl', ...trusting, ...get);
+	expect(JSON.parse(got.stdout)).toMatchObject({ instance: { host: '1.2.3.4' } });
+	const nameless = await run('grpcurl', '-cacert', path('ca'), '-import-path', proto, '-proto', contract, ...get);
+	expect(nameless.stderr).toContain('Code: Unauthenticated');
+	const probe = ['-tls', '-tls-ca-cert', path('ca'), '-tls-server-name', '127.0.0.1', `-addr=${address}`];
+	expect(await run('grpc_health_probe', ...probe)).toMatchObject({ exitCode: 0 });
 });
 
 it('what is made of the contract is up to date: otherwise run `npm run grpc-descriptors`', async () => {

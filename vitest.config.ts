@@ -118,7 +118,10 @@ export default defineConfig({
 				},
 			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.
-			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
+			{
+				extends: true,
+				test: { name: 'go', include: ['examples/**/*.go.itest.ts', 'packages/*/test/**/*.go.itest.ts'] },
+			},
 			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },
 			{ extends: true, test: { name: 'promtool', include: ['packages/*/test/**/*.promtool.itest.ts'] } },
 		],

@@ -28,7 +28,7 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	balancer: [],
 	discovery: ['consul', 'dns-packet', 'yaml'],
 	client: [],
-	sidecar: ['commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
+	sidecar: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
 	testkit: ['dns-packet'],
 	simulation: ['esbuild'],
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],

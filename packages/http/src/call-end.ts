@@ -1,5 +1,5 @@
 import type { CallOutcome } from '@spock/client';
-import { outcomeOf } from '@spock/client/integrations';
+import { isConnectionError, outcomeOf } from '@spock/client/integrations';
 
 /** How a request ended, as Node tells it. */
 export interface CallEnd {
@@ -21,15 +21,11 @@ export interface CallEnd {
 export function outcomeOfEnd(end: CallEnd): CallOutcome {
 	if (end.head === 'failure' || (end.head === 'success' && end.isComplete)) return end.head;
 	if (end.destroyed !== undefined) return outcomeOfReason(end.destroyed.reason, end.hasTimedOut);
-	if (end.head === 'success') return outcomeOfReason(end.responseError, end.hasTimedOut);
+	if (end.head === 'success' && end.error === undefined) return outcomeOfReason(end.responseError, end.hasTimedOut);
 	return outcomeOf(end.error);
 }
 
-/** Of a caller that gave up: because it had waited long enough, or for a reason of its own. */
+/** Of a caller that gave up: because it had waited long enough, or for a reason of its own, which says nothing of the instance. */
 function outcomeOfReason(reason: unknown, hasTimedOut: boolean): CallOutcome {
-	if (hasTimedOut) return 'failure';
-	if (reason === undefined || reason === null) return 'cancelled';
-	// This is how axios (CanceledError) and got (CancelError) say it.
-	if ((reason as { readonly code?: unknown }).code === 'ERR_CANCELED') return 'cancelled';
-	return outcomeOf(reason);
+	return hasTimedOut || isConnectionError(reason) ? 'failure' : 'cancelled';
 }

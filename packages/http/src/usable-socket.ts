@@ -14,8 +14,8 @@ export interface UsableSocketOptions {
 
 /**
  * Calls back when a request can be written to a socket, or with what is wrong with it: nothing was written then. A new socket
- * is waited for until it is connected, TLS included. A reused one is used in the next turn of the event loop: what the kernel
- * has of it by now, such as its end, is read before that. Gives what stops the waiting.
+ * is waited for until it is connected, TLS included. A reused one is used when the event loop has polled once more: what the
+ * kernel has of it by now, such as its end, is read before that. Gives what stops the waiting.
  */
 export function whenUsable(
 	socket: Socket,
@@ -40,7 +40,12 @@ export function whenUsable(
 		const message = `no connection within ${connectTimeoutMs} ms`;
 		socket.destroy(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
 	};
-	const turn = isConnecting ? undefined : setImmediate(onUsable);
+	// The first comes before the loop polls, where this runs in an answer to a poll; the second comes after it.
+	let turn = isConnecting
+		? undefined
+		: setImmediate(() => {
+				turn = setImmediate(onUsable);
+			});
 	const timer = isConnecting ? clock.setTimeout(onLate, connectTimeoutMs) : undefined;
 	if (isConnecting) socket.once(connected, onUsable);
 	socket.once('error', settle).once('end', onEnd).once('close', onEnd).on('timeout', onTimeout);

@@ -1,5 +1,15 @@
-import { type CreateOptions, createDiplomat, type Diplomat, type Lease } from '@spock/client';
-import type { CallOutcome, ServiceInstance, ServiceSnapshot, ServiceSource, SnapshotObserver } from '@spock/protocol';
+import {
+	type CallOutcome,
+	type CreateOptions,
+	createDiplomat,
+	type Diplomat,
+	type Lease,
+	type ServiceInstance,
+	type ServiceSnapshot,
+	type ServiceSource,
+	SpockError,
+} from '@spock/client';
+import type { SnapshotObserver } from '@spock/protocol';
 
 /** Where an instance is said to be. */
 export interface Place {
@@ -43,8 +53,14 @@ export function scriptedService(name: string, options: CreateOptions = {}): Scri
 			if (service !== name) return Promise.resolve(empty(service));
 			if (current !== undefined) return Promise.resolve(current);
 			return new Promise((resolve, reject) => {
+				const end = AbortSignal.any([
+					readOptions?.signal ?? new AbortController().signal,
+					AbortSignal.timeout(readOptions?.timeoutMs ?? 5000),
+				]);
+				const onEnd = (): void => reject(new SpockError('TIMEOUT', `nothing is known of ${JSON.stringify(service)}`));
+				if (end.aborted) onEnd();
+				else end.addEventListener('abort', onEnd, { once: true });
 				waiting.push(resolve);
-				readOptions?.signal?.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
 			});
 		},
 		watch: ({ service }, observer) => {

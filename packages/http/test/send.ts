@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
@@ -34,7 +33,7 @@ export function begin(
 export async function errorsOf(request: ClientRequest): Promise<Error[]> {
 	const errors: Error[] = [];
 	request.on('error', (error) => errors.push(error));
-	if (!request.closed) await once(request, 'close').catch(() => once(request, 'close'));
+	if (!request.closed) await new Promise<void>((resolve) => request.once('close', resolve));
 	// An error more would come within these.
 	for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 	return errors;

@@ -99,6 +99,8 @@ export class BalancedRequest {
 		const { host, port } = lease.address;
 		this.#phase = { name: 'placed' };
 		this.#lease = lease;
+		// Node says only when it is so, and this may have been given a closed one before.
+		this.#request.reusedSocket = false;
 		this.#sockets = this.#balancer.socketsOf(this.#query, lease.address);
 		this.#outcome.begin(lease, this.#sockets);
 		try {

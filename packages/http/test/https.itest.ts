@@ -33,7 +33,7 @@ describe('https', () => {
 		await using web = await startInstance('web-1', { certificate: authority.issue({ names: ['web.example'] }) });
 		await using service = scriptedService('web');
 		service.set([web]);
-		const named: (string | false)[] = [];
+		const named: unknown[] = [];
 		web.server.on('secureConnection', (socket: TLSSocket) => named.push(socket.servername));
 		for (const servername of ['web.example', ({ service: name }: { service: string }) => `${name}.example`] as const) {
 			const agent = new DiscoveryHttpsAgent({ diplomat: service.diplomat, ca, servername });
@@ -41,7 +41,7 @@ describe('https', () => {
 			agent.destroy();
 		}
 		const agent = new DiscoveryHttpsAgent({ diplomat: service.diplomat, ca });
-		expect((await send('https://web.spock/', { agent, servername: 'web.example' })).status).toBe(200);
+		expect((await send('https://web.spock/', { agent, ...{ servername: 'web.example' } })).status).toBe(200);
 		expect(named).toEqual(['web.example', 'web.example', 'web.example']);
 		agent.destroy();
 	});
@@ -50,7 +50,7 @@ describe('https', () => {
 		await using web = await startInstance('web-1', { certificate: authority.issue() });
 		await using service = scriptedService('web');
 		service.set([{ ...web, host: 'localhost' }]);
-		const named: (string | false)[] = [];
+		const named: unknown[] = [];
 		web.server.on('secureConnection', (socket: TLSSocket) => named.push(socket.servername));
 		const agent = new DiscoveryHttpsAgent({ diplomat: service.diplomat, ca, keepHost: true });
 		const { body } = await send('https://web.spock/', { agent });

@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
-import type { ServiceInstance, ServiceSnapshot, ServiceSource } from '@spock/client';
+import type { CallOptions, ServiceInstance, ServiceQuery, ServiceSnapshot, ServiceSource } from '@spock/client';
 import type { IssuedCertificate } from '@spock/testkit';
 
 /** What was asked of an instance. */
@@ -116,7 +116,7 @@ export class ScriptedSource implements ServiceSource {
 		return undefined;
 	}
 
-	async get({ service }: { readonly service: string }): ReturnType<ServiceSource['get']> {
+	async get({ service }: ServiceQuery, _options?: CallOptions): Promise<ServiceSnapshot> {
 		return this.#snapshot(service);
 	}
 

@@ -3,6 +3,7 @@ import { failedInstances, type HttpTargetOptions } from '@spock/client/integrati
 
 import { withHost } from './host-header.ts';
 import type { Origin, Origins } from './origins.ts';
+import { nameService } from './request-errors.ts';
 import { type RequestSettings, ServiceRequest } from './service-request.ts';
 import type { Dispatch, DispatchHandler, DispatchOptions } from './undici-types.ts';
 
@@ -86,13 +87,20 @@ export class ServiceDispatch {
 		if (signal?.aborted === true) onAbort();
 		signal?.addEventListener('abort', onAbort, { once: true });
 		try {
-			const exclude = this.#excluded(handler);
-			const lease = await this.#options.diplomat.acquire(origin.query, { exclude, signal: waiting.signal });
-			this.#send(lease, origin, options, handler);
+			this.#send(await this.#acquire(waiting.signal, origin, handler), origin, options, handler);
 		} catch (error) {
-			tell(handler, waiting.signal.aborted ? waiting.signal.reason : error);
+			tell(handler, error);
 		} finally {
 			signal?.removeEventListener('abort', onAbort);
+		}
+	}
+
+	async #acquire(signal: AbortSignal, { query }: Origin, handler: DispatchHandler): Promise<Lease> {
+		try {
+			return await this.#options.diplomat.acquire(query, { exclude: this.#excluded(handler), signal });
+		} catch (error) {
+			// As undici does it: who aborted is given back his own reason.
+			throw signal.aborted ? signal.reason : nameService(error, query);
 		}
 	}
 

@@ -1,6 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { spawnProcess, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
 import { findRedis, type RealRedis, startRedis } from '@spock/testkit/real-databases';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 const app = fileURLToPath(new URL('./counter.js', import.meta.url));

@@ -1,12 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import { spawnProcess, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
 import { findPostgres, type RealPostgres, startPostgres } from '@spock/testkit/real-databases';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 const app = fileURLToPath(new URL('./orders.js', import.meta.url));
 const binaries = findPostgres(process.env);
 
-it('the example app takes orders at the primary, and at the new one after a fail-over', { timeout: 120_000 }, async () => {
+it('the example app takes orders at the primary, and at the new one after a fail-over', {
+	timeout: 120_000,
+}, async () => {
 	await using services = await TempServices.make();
 	const say = ({ host, port }: RealPostgres): Promise<void> =>
 		services.set('orders-db', [{ id: `pg-${port}`, host, port, tags: ['primary'] }]);

@@ -1,10 +1,10 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createDiplomat, type Diplomat } from '@spock/client';
 import { localSource } from '@spock/discovery';
 import { makeAuthority, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
 import { findRedis, type RealRedis, startRedis } from '@spock/testkit/real-databases';
 import { Redis, type RedisOptions } from 'ioredis';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type SpockRedisOptions, spockRedis } from './index.ts';

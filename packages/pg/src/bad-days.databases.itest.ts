@@ -6,6 +6,7 @@ import { localSource } from '@spock/discovery';
 import { makeAuthority, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
 import { findPostgres, type RealPostgres, startPostgres } from '@spock/testkit/real-databases';
 import pg from 'pg';
+import oldestPg from 'pg-oldest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { spockPg } from './index.ts';
@@ -35,9 +36,14 @@ async function diplomatTo(...places: readonly Place[]): Promise<Diplomat> {
 	return createDiplomat({ source: await localSource({ services: { [SERVICE]: instances } }) });
 }
 
-async function connect(diplomat: Diplomat, config: pg.ClientConfig = {}, servername?: string): Promise<pg.Client> {
+async function connect(
+	diplomat: Diplomat,
+	config: pg.ClientConfig = {},
+	servername?: string,
+	Client: typeof pg.Client = pg.Client,
+): Promise<pg.Client> {
 	const options = { diplomat, service: SERVICE, ...(servername !== undefined && { servername }) };
-	const client = new pg.Client({ ...spockPg(options), ...login, ...config });
+	const client = new Client({ ...spockPg(options), ...login, ...config });
 	client.on('error', () => undefined);
 	await client.connect();
 	return client;
@@ -182,13 +188,16 @@ describe('an instance that', () => {
 	});
 });
 
-describe('TLS', () => {
+describe.each([
+	['pg 8.23', pg],
+	['pg 8.11', oldestPg as typeof pg],
+])('TLS, %s', (_version, { Client }) => {
 	const to = (host: string): Promise<Diplomat> => diplomatTo({ host, port: server.port });
 
 	it.each(['127.0.0.1', 'localhost'])('the certificate is checked against the instance’s host, %s', async (host) => {
 		await using diplomat = await to(host);
 		for (const ssl of [{ ca: authority.ca }, { ca: authority.ca, servername: 'localhost' }]) {
-			const client = await connect(diplomat, { ssl });
+			const client = await connect(diplomat, { ssl }, undefined, Client);
 			expect((await client.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')).rows).toEqual([
 				{ ssl: true },
 			]);
@@ -199,7 +208,7 @@ describe('TLS', () => {
 	it('a connection string with another host changes nothing of that', async () => {
 		await using diplomat = await to('127.0.0.1');
 		const connectionString = 'postgres://postgres@elsewhere.example/postgres';
-		const client = await connect(diplomat, { connectionString, ssl: { ca: authority.ca } });
+		const client = await connect(diplomat, { connectionString, ssl: { ca: authority.ca } }, undefined, Client);
 		await client.end();
 	});
 
@@ -209,7 +218,7 @@ describe('TLS', () => {
 		['for another name, in ssl', { ssl: { ca: authority.ca, servername: 'db.example' } }, undefined, /altnames/],
 	])('a certificate %s: an error that names the service', async (_what, config, servername, message) => {
 		await using diplomat = await to('127.0.0.1');
-		const error = await connect(diplomat, config, servername).catch((reason: unknown) => reason);
+		const error = await connect(diplomat, config, servername, Client).catch((reason: unknown) => reason);
 		expect(error).toMatchObject({
 			code: 'UNAVAILABLE',
 			details: { service: SERVICE, instance: 'db-0' },
@@ -220,7 +229,7 @@ describe('TLS', () => {
 	it('a server without TLS: an error that names the service', async () => {
 		const plain = await listener((socket) => socket.once('data', () => socket.write('N')));
 		await using diplomat = await diplomatTo(plain);
-		await expect(connect(diplomat, { ssl: true })).rejects.toMatchObject({
+		await expect(connect(diplomat, { ssl: true }, undefined, Client)).rejects.toMatchObject({
 			code: 'UNAVAILABLE',
 			details: { service: SERVICE },
 			message: expect.stringContaining('does not support SSL'),

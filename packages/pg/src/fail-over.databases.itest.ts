@@ -3,6 +3,7 @@ import { localSource } from '@spock/discovery';
 import { SteadyCalls, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
 import { findPostgres, type RealPostgres, startPostgres } from '@spock/testkit/real-databases';
 import pg from 'pg';
+import oldestPg from 'pg-oldest';
 import { describe, expect, it } from 'vitest';
 
 import { followPool, type SpockPgOptions, spockPg } from './index.ts';
@@ -25,26 +26,31 @@ async function say(services: TempServices, primary: RealPostgres, standby?: Real
 	]);
 }
 
-/** A pool of the service's instances of a role, and what its idle connections ended with. */
-function poolOf(options: Omit<SpockPgOptions, 'service'>, more: pg.PoolConfig = {}) {
-	const pool = new pg.Pool({
-		...spockPg({ service: SERVICE, ...options }),
-		user: 'postgres',
-		database: 'postgres',
-		...more,
-	});
-	const errors: Error[] = [];
-	pool.on('error', (error) => errors.push(error));
-	return { pool, errors };
-}
-
 const WHERE = 'SELECT inet_server_port() AS port';
 
 async function where(pool: { query(text: string): Promise<pg.QueryResult> }): Promise<number> {
 	return (await pool.query(WHERE)).rows[0].port as number;
 }
 
-describe('a fail-over of PostgreSQL', { timeout: TIMEOUT_MS }, () => {
+const versions = [
+	['pg 8.23', pg],
+	['pg 8.11', oldestPg as typeof pg],
+] as const;
+
+describe.each(versions)('a fail-over of PostgreSQL, %s', { timeout: TIMEOUT_MS }, (version, { Pool }) => {
+	/** A pool of the service's instances of a role, and what its idle connections ended with. */
+	function poolOf(options: Omit<SpockPgOptions, 'service'>, more: pg.PoolConfig = {}) {
+		const pool = new Pool({
+			...spockPg({ service: SERVICE, ...options }),
+			user: 'postgres',
+			database: 'postgres',
+			...more,
+		});
+		const errors: Error[] = [];
+		pool.on('error', (error) => errors.push(error));
+		return { pool, errors };
+	}
+
 	it('the primary crashes, the standby is promoted, the registry moves: queries go on at the new primary', async () => {
 		await using services = await TempServices.make();
 		await using primary = await startPostgres({ binaries });
@@ -79,7 +85,7 @@ describe('a fail-over of PostgreSQL', { timeout: TIMEOUT_MS }, () => {
 		expect(failed).toBeGreaterThan(0);
 		const after = (ms: number): string => (first.endedMs - ms).toFixed(0);
 		process.stdout.write(
-			`PostgreSQL crash: ${failed} of ${load.calls.length} queries failed; first answer of the new primary ` +
+			`${version} crash: ${failed} of ${load.calls.length} queries failed; first answer of the new primary ` +
 				`${after(killedMs)} ms after the crash, ${after(movedMs)} ms after the registry moved\n`,
 		);
 		await Promise.all([writers.pool.end(), readers.pool.end()]);
@@ -107,7 +113,7 @@ describe('a fail-over of PostgreSQL', { timeout: TIMEOUT_MS }, () => {
 		const last = load.calls.findLast(({ value }) => value === left.port);
 		const after = (ms = movedMs): string => (ms - movedMs).toFixed(0);
 		process.stdout.write(
-			`PostgreSQL switch-over: 0 of ${load.calls.length} queries failed; first answer of the new primary ` +
+			`${version} switch-over: 0 of ${load.calls.length} queries failed; first answer of the new primary ` +
 				`${after(first.endedMs)} ms, last of the old one ${after(last?.endedMs)} ms after the registry moved\n`,
 		);
 		await pool.end();

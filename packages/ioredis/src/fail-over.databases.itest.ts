@@ -126,6 +126,28 @@ describe.each(versions)('a fail-over of Redis, %s', (version, RedisClass) => {
 		redis.disconnect();
 	});
 
+	it('a blocking command goes on at the new primary, and a duplicate finds it by itself', async () => {
+		await using services = await TempServices.make();
+		await using left = await startRedis({ binary });
+		await using right = await startRedis({ binary });
+		await say(services, left);
+		await using diplomat = createDiplomat({ source: await localSource({ file: services.file, pollMs: 50 }) });
+		const { redis } = redisOf({ diplomat, tags: ['primary'] });
+		const other = redis.duplicate();
+		expect(await portOf(other)).toBe(left.port);
+		const taken = redis.blpop('jobs', 0);
+		await waitFor('the wait', async () => (await left.command('INFO clients')).includes('blocked_clients:1'));
+		await say(services, right);
+		await waitFor('the wait at the new one', async () =>
+			(await right.command('INFO clients')).includes('blocked_clients:1'),
+		);
+		expect(await portOf(other)).toBe(right.port);
+		await right.command('RPUSH jobs one');
+		expect(await taken).toEqual(['jobs', 'one']);
+		redis.disconnect();
+		other.disconnect();
+	});
+
 	it('a subscription goes on at the new primary', async () => {
 		await using services = await TempServices.make();
 		await using left = await startRedis({ binary });

@@ -1,6 +1,6 @@
 import { createDiplomat } from '@spock/client';
 import { localSource } from '@spock/discovery';
-import { SteadyCalls, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
+import { makeAuthority, SteadyCalls, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
 import { findPostgres, type RealPostgres, startPostgres } from '@spock/testkit/real-databases';
 import pg from 'pg';
 import oldestPg from 'pg-oldest';
@@ -91,33 +91,39 @@ describe.each(versions)('a fail-over of PostgreSQL, %s', { timeout: TIMEOUT_MS }
 		await Promise.all([writers.pool.end(), readers.pool.end()]);
 	});
 
-	it('the registry moves while both serve, through a sidecar: no query fails, and no idle connection is an error', async () => {
-		await using services = await TempServices.make();
-		await using left = await startPostgres({ binaries });
-		await using right = await startPostgres({ binaries });
-		await say(services, left);
-		await using place = await tempSocket();
-		await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services.file]);
-		await using diplomat = createDiplomat({ path: place.path });
-		const { pool, errors } = poolOf({ diplomat, tags: ['primary'] });
-		followPool(pool);
-		await using load = new SteadyCalls(() => where(pool), { callers: 4 });
-		await waitFor('a working app', () => load.calls.length > 20);
-		const movedMs = performance.now();
-		await say(services, right);
-		const first = await waitFor('the new primary', () => load.calls.find(({ value }) => value === right.port));
-		await waitFor('only the new primary', () => load.calls.slice(-20).every(({ value }) => value === right.port));
-		await load.stop();
-		expect(load.failed).toEqual([]);
-		expect(errors).toEqual([]);
-		const last = load.calls.findLast(({ value }) => value === left.port);
-		const after = (ms = movedMs): string => (ms - movedMs).toFixed(0);
-		process.stdout.write(
-			`${version} switch-over: 0 of ${load.calls.length} queries failed; first answer of the new primary ` +
-				`${after(first.endedMs)} ms, last of the old one ${after(last?.endedMs)} ms after the registry moved\n`,
-		);
-		await pool.end();
-	});
+	it.each(['plain', 'TLS'])(
+		'the registry moves while both serve, through a sidecar (%s): no query fails, and no idle connection is an error',
+		async (kind) => {
+			const authority = makeAuthority();
+			const tls = kind === 'TLS' && { tls: authority.issue() };
+			await using services = await TempServices.make();
+			await using left = await startPostgres({ binaries, ...tls });
+			await using right = await startPostgres({ binaries, ...tls });
+			await say(services, left);
+			await using place = await tempSocket();
+			await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services.file]);
+			await using diplomat = createDiplomat({ path: place.path });
+			const ssl = kind === 'TLS' && { ca: authority.ca };
+			const { pool, errors } = poolOf({ diplomat, tags: ['primary'] }, { ssl });
+			followPool(pool);
+			await using load = new SteadyCalls(() => where(pool), { callers: 4 });
+			await waitFor('a working app', () => load.calls.length > 20);
+			const movedMs = performance.now();
+			await say(services, right);
+			const first = await waitFor('the new primary', () => load.calls.find(({ value }) => value === right.port));
+			await waitFor('only the new primary', () => load.calls.slice(-20).every(({ value }) => value === right.port));
+			await load.stop();
+			expect(load.failed).toEqual([]);
+			expect(errors).toEqual([]);
+			const last = load.calls.findLast(({ value }) => value === left.port);
+			const after = (ms = movedMs): string => (ms - movedMs).toFixed(0);
+			process.stdout.write(
+				`${version} switch-over, ${kind}: 0 of ${load.calls.length} queries failed; first answer of the new primary ` +
+					`${after(first.endedMs)} ms, last of the old one ${after(last?.endedMs)} ms after the registry moved\n`,
+			);
+			await pool.end();
+		},
+	);
 
 	it('without followPool an idle connection ends with an error that says why, and a transaction is finished first', async () => {
 		await using services = await TempServices.make();

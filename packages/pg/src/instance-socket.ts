@@ -96,7 +96,7 @@ export class InstanceSocket extends Socket {
 	leave(): void {
 		this.#isLeaving = true;
 		if (this.retire !== undefined) this.retire();
-		else if (this.isIdle) this.#endIdle();
+		else this.#endIfIdle();
 		clearTimeout(this.#leaveTimer);
 		this.#leaveTimer = setTimeout(() => this.#cut(), this.#options.leaveTimeoutMs).unref();
 	}
@@ -154,8 +154,7 @@ export class InstanceSocket extends Socket {
 		this.#lease?.opened();
 		this.#idleBytes = status === 'I' ? this.#pg.stream.bytesWritten : undefined;
 		// pg may write its next query in this tick; a pool hands the connection on in it.
-		if (this.#isLeaving && this.retire === undefined)
-			setImmediate(() => this.isIdle && !this.destroyed && this.#endIdle());
+		if (this.#isLeaving) setImmediate(() => this.#endIfIdle());
 	}
 
 	/** What a server says before it is ready shows that it is there, unless it says that it cannot serve. */
@@ -187,8 +186,9 @@ export class InstanceSocket extends Socket {
 		this.destroy(this.#cutError);
 	}
 
-	/** pg's client learns why, before it learns that the connection has ended. */
-	#endIdle(): void {
+	/** Without a pool that retires it; pg's client learns why, before it learns that the connection has ended. */
+	#endIfIdle(): void {
+		if (this.retire !== undefined || !this.isIdle || this.#pg.stream.writableEnded || this.destroyed) return;
 		this.#pg.emit('error', this.#leftError('was idle and has ended'));
 		this.#pg.end();
 	}

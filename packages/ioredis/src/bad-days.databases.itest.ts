@@ -139,7 +139,7 @@ describe('an instance that', () => {
 		const tls = kind === 'TLS' ? { tls: { ca: authority.ca } } : {};
 		// Each alone: a Redis by itself goes to another instance after a failure.
 		for (let turn = 0; turn < 20 && diplomat.status().ejected.length === 0; turn++) {
-			using app = redisOf(diplomat, { connectTimeout: 100, ...tls });
+			using app = redisOf(diplomat, { connectTimeout: 500, ...tls });
 			expect(await app.redis.ping()).toBe('PONG');
 			if (app.errors.length > 0) {
 				expect(app.errors[0]).toMatchObject({ code: 'UNAVAILABLE', details: { instance: 'redis-0' } });

@@ -6,7 +6,7 @@ import pg from 'pg';
 import oldestPg from 'pg-oldest';
 import { describe, expect, it } from 'vitest';
 
-import { followPool, type SpockPgOptions, spockPg } from './index.ts';
+import { followPool, type SpockPgOptions, spockPg } from '../src/index.ts';
 
 const SERVICE = 'orders-db';
 const TIMEOUT_MS = 120_000;

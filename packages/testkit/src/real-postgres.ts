@@ -1,12 +1,11 @@
 import { readdirSync } from 'node:fs';
-import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { IssuedCertificate } from './certificates.ts';
 import { findProgram, isExecutable } from './find-program.ts';
-import { freePorts } from './free-ports.ts';
 import { type RunningProcess, spawnProcess } from './spawn-sidecar.ts';
-import { waitFor } from './wait-for.ts';
+import { startServer, untilUp } from './start-server.ts';
 
 /** Debian keeps the server's programs off the PATH, by version. */
 const DEBIAN_HOME = '/usr/lib/postgresql';
@@ -14,7 +13,6 @@ const DEBIAN_HOME = '/usr/lib/postgresql';
 const USER = 'postgres';
 /** Not every directory with a server has them all. */
 const PROGRAMS = ['postgres', 'initdb', 'pg_isready', 'pg_ctl', 'pg_basebackup'];
-const STARTS_MAX = 3;
 
 /**
  * The directory of PostgreSQL's programs: POSTGRES_BIN, else that of `postgres` on PATH, else Debian's newest. Throws an
@@ -68,19 +66,8 @@ export interface RealPostgres extends AsyncDisposable {
 }
 
 /** Starts a server with an empty database, or a standby with the data of its primary; resolves when it takes connections. */
-export async function startPostgres(options: RealPostgresOptions): Promise<RealPostgres> {
-	for (let attempt = 1; ; attempt++) {
-		const home = await mkdtemp('/tmp/spock-postgres-');
-		const [port = 0] = await freePorts(1, options.host);
-		const server = new PostgresProcess(options, home, port);
-		try {
-			await server.start();
-			return server;
-		} catch (error) {
-			await server[Symbol.asyncDispose]();
-			if (attempt >= STARTS_MAX) throw error;
-		}
-	}
+export function startPostgres(options: RealPostgresOptions): Promise<RealPostgres> {
+	return startServer('/tmp/spock-postgres-', options.host, (home, [port]) => new PostgresProcess(options, home, port));
 }
 
 class PostgresProcess implements RealPostgres {
@@ -113,13 +100,7 @@ class PostgresProcess implements RealPostgres {
 		];
 		const server = this.#program('postgres', ['-D', this.#data, ...settings.flatMap((setting) => ['-c', setting])]);
 		this.#process = server;
-		let ended = false;
-		const end = (): void => {
-			ended = true;
-		};
-		server.finished.then(end, end);
-		await waitFor('a PostgreSQL server', async () => ended || (await this.#isReady()), 60_000);
-		if (ended) throw new Error(`PostgreSQL ended: ${server.stderr().slice(-2000)}`);
+		await untilUp('a PostgreSQL server', server, () => this.#isReady());
 	}
 
 	async kill(): Promise<void> {

@@ -1,14 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 
 import type { IssuedCertificate } from './certificates.ts';
 import { findProgram } from './find-program.ts';
-import { freePorts } from './free-ports.ts';
 import { type RunningProcess, spawnProcess } from './spawn-sidecar.ts';
-import { waitFor } from './wait-for.ts';
+import { startServer, untilUp } from './start-server.ts';
 
-const STARTS_MAX = 3;
 const ANSWER_TIMEOUT_MS = 5000;
 
 /** The path of `redis-server`. Throws an Error that says what to do when it is not on the PATH. */
@@ -47,19 +45,10 @@ export interface RealRedis extends AsyncDisposable {
 }
 
 /** Starts an empty server, or a replica; resolves when it answers, and a replica when it has its primary's data. */
-export async function startRedis(options: RealRedisOptions): Promise<RealRedis> {
-	for (let attempt = 1; ; attempt++) {
-		const home = await mkdtemp('/tmp/spock-redis-');
-		const [port = 0, tlsPort = 0] = await freePorts(2, options.host);
-		const server = new RedisProcess(options, home, port, options.tls === undefined ? 0 : tlsPort);
-		try {
-			await server.start();
-			return server;
-		} catch (error) {
-			await server[Symbol.asyncDispose]();
-			if (attempt >= STARTS_MAX) throw error;
-		}
-	}
+export function startRedis(options: RealRedisOptions): Promise<RealRedis> {
+	return startServer('/tmp/spock-redis-', options.host, (home, [port, tlsPort]) => {
+		return new RedisProcess(options, home, port, options.tls === undefined ? 0 : tlsPort);
+	});
 }
 
 class RedisProcess implements RealRedis {
@@ -82,15 +71,9 @@ class RedisProcess implements RealRedis {
 		const { replicaOf } = this.#options;
 		const server = spawnProcess(this.#options.binary, await this.#arguments());
 		this.#process = server;
-		let ended = false;
-		const end = (): void => {
-			ended = true;
-		};
-		server.finished.then(end, end);
 		const isUp = replicaOf === undefined ? /^\+PONG/ : /master_link_status:up/;
 		const ask = replicaOf === undefined ? 'PING' : 'INFO replication';
-		await waitFor('a Redis server', async () => ended || isUp.test(await this.command(ask).catch(() => '')), 30_000);
-		if (ended) throw new Error(`Redis ended: ${server.stdout().slice(-2000)}`);
+		await untilUp('a Redis server', server, async () => isUp.test(await this.command(ask).catch(() => '')));
 	}
 
 	command(text: string): Promise<string> {

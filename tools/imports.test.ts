@@ -19,8 +19,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	'pod-tests': ['client', 'testkit'],
 	undici: ['client'],
 	http: ['protocol', 'client'],
-	pg: ['client'],
-	ioredis: ['client'],
+	pg: ['protocol', 'client'],
+	ioredis: ['protocol', 'client'],
 	grpc: ['client'],
 };
 const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
@@ -46,8 +46,8 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
 	testkit: ['vitest'],
 	undici: ['undici'],
 	http: [],
-	pg: [],
-	ioredis: [],
+	pg: ['pg'],
+	ioredis: ['ioredis'],
 	grpc: [],
 };
 const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
@@ -56,7 +56,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	discovery: ['.', './contract', './package.json'],
 	client: ['.', './integrations', './otel', './package.json', './tls'],
 	sidecar: ['.', './package.json'],
-	testkit: ['.', './consul-cluster', './raw-files', './real-consul'],
+	testkit: ['.', './consul-cluster', './raw-files', './real-consul', './real-databases'],
 	bench: [],
 	fuzz: [],
 	simulation: [],

@@ -1,24 +1,20 @@
-import { createServer } from 'node:net';
-
 import { connect } from '@spock/client';
 import { makeAuthority, startSidecar, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it, vi } from 'vitest';
 
-import { callEmployee, type Employee, employeeClass, employeeClient, startEmployee } from '../test/employee.ts';
+import {
+	callEmployee,
+	type Employee,
+	employeeClass,
+	employeeClient,
+	refusingPort,
+	startEmployee,
+} from '../test/employee.ts';
 import { grpcCopies } from '../test/grpc-copies.ts';
 import { at, hire, openPlace, settlesOn } from '../test/place.ts';
 import { makeServicesFile } from '../test/services-file.ts';
 import { registerSpockResolver } from './register-spock-resolver.ts';
 import { SpockResolver } from './spock-resolver.ts';
-
-/** A port that refuses: it was free a moment ago. */
-async function refusingPort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const { port } = server.address() as { readonly port: number };
-	await new Promise((resolve) => server.close(resolve));
-	return port;
-}
 
 const turns = async (count: number): Promise<void> => {
 	for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,6 @@
 export type { GrpcModule } from './grpc-module.ts';
 export { type ClientClass, GrpcPool, type GrpcPoolOptions, type PoolCallOptions } from './grpc-pool.ts';
+export { nameService } from './name-service.ts';
 export {
 	DEFAULT_SCHEME,
 	registerSpockResolver,

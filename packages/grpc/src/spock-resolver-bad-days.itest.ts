@@ -13,8 +13,10 @@ import {
 import { grpcCopies } from '../test/grpc-copies.ts';
 import { at, hire, openPlace, settlesOn } from '../test/place.ts';
 import { makeServicesFile } from '../test/services-file.ts';
+import { nameService } from './name-service.ts';
 import { registerSpockResolver } from './register-spock-resolver.ts';
 import { SpockResolver } from './spock-resolver.ts';
+import { unary } from './unary.ts';
 
 const turns = async (count: number): Promise<void> => {
 	for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -78,6 +80,45 @@ describe.each(grpcCopies)('bad days of the resolver under grpc-js %s', (_version
 		const { count } = ann;
 		for (let turn = 0; turn < 20; turn++) await callEmployee(client);
 		expect(ann.count).toBe(count);
+	});
+
+	it('a deadline names the service where the client has the interceptor for it; what a service says is left alone', async () => {
+		const { file } = await openPlace(grpc);
+		const [ann] = (await hire(grpc, 'ann')) as [Employee];
+		await file.set({ employee: [at(ann)] });
+		using client = employeeClient(grpc, 'spock:///employee', { interceptors: [nameService('employee')] });
+		await settlesOn(client, 'ann');
+		await expect(callEmployee(client, { hang: true }, 100)).rejects.toMatchObject({
+			code: grpc.status.DEADLINE_EXCEEDED,
+			details: expect.stringMatching(/^the service "employee": Deadline exceeded/),
+		});
+		const code = grpc.status.NOT_FOUND;
+		await expect(callEmployee(client, { code })).rejects.toMatchObject({ code, details: `ann says ${code}` });
+		await file.set({});
+		await settlesOn(client, 'NO_SUCH_SERVICE: no instance of "employee" is registered');
+	});
+
+	it('a channel that went idle watches nothing, and finds everybody again with its next call', async () => {
+		const { file } = await openPlace(grpc);
+		const [ann] = (await hire(grpc, 'ann')) as [Employee];
+		await file.set({ employee: [at(ann)] });
+		using client = employeeClient(grpc, 'spock:///employee', { 'grpc.client_idle_timeout_ms': 1000 });
+		await settlesOn(client, 'ann');
+		const ended = vi.spyOn(SpockResolver.prototype, 'destroy');
+		await waitFor('idleness', () => ended.mock.calls.length > 0);
+		ended.mockRestore();
+		expect(await callEmployee(client)).toBe('ann');
+	});
+
+	it('a call that waits for readiness is answered by the first instance that comes', async () => {
+		const { file } = await openPlace(grpc);
+		const [ann] = (await hire(grpc, 'ann')) as [Employee];
+		using client = employeeClient(grpc, 'spock:///employee');
+		await settlesOn(client, 'NO_SUCH_SERVICE: no instance of "employee" is registered');
+		const metadata = new grpc.Metadata({ waitForReady: true });
+		const done = unary(client, 'Work', {}, { metadata, timeoutMs: 20_000 });
+		await file.set({ employee: [at(ann)] });
+		expect(await done).toEqual({ worker: 'ann' });
 	});
 
 	it('what a healthy instance refuses, and what the caller cancels, says nothing against it', async () => {

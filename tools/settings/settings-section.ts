@@ -44,6 +44,13 @@ const COMMAND_FLAGS: readonly (readonly [flag: string, variable: string, meaning
 	['--json', '', 'data as JSON'],
 ];
 
+/** Flags of `sidecar typegen` alone. */
+const TYPEGEN_FLAGS: readonly (readonly [flag: string, variable: string, meaning: string])[] = [
+	['--services FILE', '', 'a services file in JSON or YAML; no sidecar is asked then'],
+	['--out FILE', '', 'the module to write; default stdout'],
+	['--check', '', 'writes nothing; ends with 1 if the module is not current'],
+];
+
 const LOGGING = [
 	'logLevel',
 	'logFormat',
@@ -92,6 +99,7 @@ export function settingsSection(root: string): string {
 		part("Consul's variables without a flag", table(['variable', 'meaning'], consul)),
 		part('Flags of `start` that are no settings', flagsTable(START_FLAGS)),
 		part('Flags of the commands that ask a sidecar', flagsTable(COMMAND_FLAGS)),
+		part('Flags of `typegen`, besides those', flagsTable(TYPEGEN_FLAGS)),
 		part('Options of the client', table(['option', 'default', 'meaning'], clientOptions(root))),
 	].join('\n\n');
 }

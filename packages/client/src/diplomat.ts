@@ -258,9 +258,10 @@ export class Diplomat implements AsyncDisposable {
 		return this.#whileOpen(options, async (complete) => {
 			const query = toQuery(service);
 			const sidecar = this.#fallback?.isAway === true ? undefined : this.#sidecar;
-			if (sidecar !== undefined) return this.#views.explain(await sidecar.call('explain', query, QUESTION, options));
+			if (sidecar !== undefined)
+				return this.#views.explain(query, await sidecar.call('explain', query, QUESTION, options));
 			const known = await this.#source.inspect?.(query, complete);
-			return this.#views.explain(explain(query, known ?? inspectionOf(await this.#source.get(query, complete))));
+			return this.#views.explain(query, explain(query, known ?? inspectionOf(await this.#source.get(query, complete))));
 		});
 	}
 

@@ -52,6 +52,7 @@ export type {
 	WindowMessage,
 } from './diagnostics.ts';
 export { Diplomat } from './diplomat.ts';
+export type { KnownServiceQuery, KnownServices, ServiceName } from './known-services.ts';
 export type { Lease } from './lease.ts';
 export type {
 	AcquireOptions,

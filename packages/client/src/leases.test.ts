@@ -227,6 +227,16 @@ describe('ejection', () => {
 		await diplomat.close();
 	});
 
+	it.each([[null], [{}], [{ instances: 7 }], [{ instances: [null, 7] }]])('explain passes on %j', async (data) => {
+		const handle = ({ func }: { func: string }) => (func === 'explain' ? { data } : undefined);
+		const { diplomat, sidecar } = await simulate({ ejectAfterFailures: 1 }, { handle });
+		sidecar.publish(fakeSnapshot('barista', 1, HOSTS));
+		await diplomat.getService('barista');
+		fail(diplomat, '10.0.0.3', 1);
+		expect(await diplomat.explain('barista')).toEqual(data);
+		await diplomat.close();
+	});
+
 	it('what was reported of instances that nobody sees any more is forgotten', async () => {
 		const { diplomat, clock } = direct({ ejectAfterFailures: 1, idleSubscriptionMs: 1000, ejectionMsMin: 100_000 });
 		await diplomat.getService('barista');

@@ -10,6 +10,7 @@ import {
 } from '@spock/protocol';
 import { durationMsOption, integerOption, signalOption } from '@spock/protocol/internal';
 
+import type { KnownServiceQuery, ServiceName } from './known-services.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /** Options of one lookup. */
@@ -34,10 +35,10 @@ export interface AcquireOptions extends GetServiceOptions {
 export type PickNowOptions = Pick<AcquireOptions, 'key' | 'maxAgeMs' | 'exclude'>;
 
 /** A service by its name, or with tags and datacenter. */
-export type ServiceOrQuery = string | ServiceQuery;
+export type ServiceOrQuery = ServiceName | KnownServiceQuery;
 
 /** The query of a service, normalised. Throws BAD_REQUEST, whose `details.path` names the wrong member. */
-export function toQuery(service: ServiceOrQuery): ServiceQuery {
+export function toQuery(service: string | ServiceQuery): ServiceQuery {
 	return normaliseQuery(validateQuery(typeof service === 'string' ? { service } : service));
 }
 

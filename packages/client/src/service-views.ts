@@ -57,11 +57,12 @@ export class ServiceViews {
 	}
 
 	/** The answer of a sidecar or source that knows nothing of ejections, with those of this client. */
-	explain(reply: ExplainReply): ExplainReply {
-		const view = this.find(reply);
-		if (view === undefined) return reply;
+	explain(query: ServiceQuery, reply: ExplainReply): ExplainReply {
+		const view = this.find(query);
+		// What a sidecar answers is not looked at before: it may be anything.
+		if (view === undefined || this.#records.size === 0 || !Array.isArray(reply?.instances)) return reply;
 		const instances = reply.instances.map((told) => {
-			if (!told.included || !view.isSpared(told.instance)) return told;
+			if (told?.included !== true || !view.isSpared(told.instance)) return told;
 			const record = this.#records.find(told.instance);
 			const leftMs = Math.round((record?.ejectedUntilMs ?? 0) - this.#options.clock.now());
 			const reason = `${told.reason}; ejected by this client: ${record?.failures} calls in a row failed, back in ${leftMs} ms`;

@@ -137,7 +137,7 @@ describe('commands that ask a running sidecar', () => {
 	});
 
 	it('every command has --help, on stdout and with 0', async () => {
-		for (const name of ['start', 'get', 'list', 'watch', 'kv', 'status', 'call', 'health']) {
+		for (const name of ['start', 'get', 'list', 'watch', 'kv', 'status', 'call', 'health', 'typegen']) {
 			const { exitCode, stdout } = await command(name, '--help');
 			expect([name, exitCode]).toEqual([name, 0]);
 			expect(stdout).toContain(`Usage: sidecar ${name}`);

@@ -32,6 +32,13 @@ describe('the errors of calls', () => {
 		expect(outcomeOf(Object.assign(named('AbortError'), { cause: named('TimeoutError') }))).toBe('failure');
 	});
 
+	it('that of an instance says what the innermost cause says', () => {
+		const cause = new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 10.0.0.1:80') });
+		const error = instanceError({ service: 'barista' }, { host: '10.0.0.1', port: 80, instance: 'n/1' }, cause);
+		expect(error.message).toBe('the instance "n/1" (10.0.0.1:80) of "barista": connect ECONNREFUSED 10.0.0.1:80');
+		expect(error.cause).toBe(cause);
+	});
+
 	it('that of an instance names the service, the instance and where it is', () => {
 		const cause = coded('ECONNREFUSED');
 		const error = instanceError({ service: 'barista' }, { host: '::1', port: 80, instance: 'n/1' }, cause);

@@ -70,7 +70,9 @@ export function isConnectionError(error: unknown): boolean {
 /** UNAVAILABLE: an instance that could not be called. The details have the service, the instance, its host and port. */
 export function instanceError({ service }: ServiceQuery, address: ServiceAddress, cause: unknown): SpockError {
 	const { instance, host, port } = address;
-	const why = cause instanceof Error ? cause.message : String(cause);
+	// `fetch failed` is what fetch says; why stands in the innermost cause.
+	const innermost = causes(cause).findLast((one) => one instanceof Error && one.message !== '');
+	const why = innermost instanceof Error ? innermost.message : String(cause);
 	const place = `the instance ${JSON.stringify(instance)} (${formatAddress({ host, port })}) of ${JSON.stringify(service)}`;
 	return new SpockError('UNAVAILABLE', `${place}: ${why}`, { cause, details: { service, instance, host, port } });
 }

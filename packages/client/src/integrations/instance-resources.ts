@@ -2,6 +2,7 @@ import { queryKey, type ServiceAddress, type ServiceQuery, type ServiceSnapshot,
 
 import { unwatchedChannel } from '../diagnostics.ts';
 import type { Diplomat } from '../diplomat.ts';
+import type { KnownServiceQuery } from '../known-services.ts';
 
 /** What a resource is, and how it ends. */
 export interface InstanceResourcesOptions<R> {
@@ -90,7 +91,8 @@ export class InstanceResources<R> implements AsyncDisposable {
 	}
 
 	async #watch(followed: Followed<R>): Promise<void> {
-		const { query } = followed;
+		// Whoever asks by a name that is none of typegen's has said so already.
+		const query = followed.query as KnownServiceQuery;
 		const watch = new AbortController();
 		followed.watch = watch;
 		try {

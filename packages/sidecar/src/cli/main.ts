@@ -13,6 +13,9 @@ const WAIT_EXIT_CODES = `
 Exit codes: that of the command, or 128 and the number of the signal that ended it. 124 not ready in time, 126 the command
 cannot be started, 127 there is none, 2 wrong usage, 1 refused by the sidecar.`;
 
+const TYPEGEN_EXIT_CODES = `
+Exit codes: 0 written, or current, 1 not current (with --check), 2 wrong usage or a bad services file, 3 no sidecar there.`;
+
 // Each command's module is loaded when it runs: `sidecar health` is started every second by a probe, and must not pay for
 // what only `start` needs.
 const program = new Command('sidecar')
@@ -111,6 +114,7 @@ async function main(): Promise<number> {
 		.option('--service <name>', 'record this service; may be given again (default: every service there is)', collect)
 		.option('--max-bytes <bytes>', 'end when the file would be longer (default: 268435456)')
 		.action(async (file, flags) => (await import('./record/record.ts')).record(file, flags));
+	addTypegen();
 	targetCommand('wait', 'wait until the sidecar is ready, then run a command in its place: sidecar wait -- node app.js')
 		.argument('[command...]', 'behind --; signals go to it, and its exit code is the exit code')
 		.option('--timeout <duration>', 'how long to wait, as 90s or 500ms; 0 for no end (default: 60s)')
@@ -134,6 +138,17 @@ function addKeyCommands(): void {
 		.option('--prefix', 'follow every key that begins with it')
 		.option('--datacenter <name>', 'look in this datacenter')
 		.action(async (key, flags) => (await import('./kv.ts')).watchKey(key, flags));
+}
+
+/** `sidecar typegen`: asks a sidecar only where it is given no file. */
+function addTypegen(): void {
+	targetCommand('typegen', 'write a TypeScript module by which the name of a service that is misspelt does not compile')
+		.option('--services <file>', 'a services file in JSON or YAML; no sidecar is asked then')
+		.option('--out <file>', 'the module to write (default: stdout)')
+		.option('--check', 'write nothing; 1 if the module is not what would be written')
+		.option('--timeout <ms>', 'how long to wait for a sidecar, in milliseconds', DEFAULT_TIMEOUT)
+		.addHelpText('after', TYPEGEN_EXIT_CODES)
+		.action(async (flags) => (await import('./typegen/typegen.ts')).typegen(flags));
 }
 
 /** `start` has a flag for each setting; the table is loaded only when it is asked for, or for help. */

@@ -141,7 +141,8 @@ describe('a connection that becomes the caller’s', () => {
 		'by %s counts until it closes, and is not closed with its instance',
 		async (kind) => {
 			await using web = await startInstance('web-1');
-			web.server.on(kind, (_request: unknown, socket: Socket) => {
+			web.server.on(kind, async (_request: unknown, socket: Socket) => {
+				await waitFor('the watch', () => service.watchers === 2);
 				const head = kind === 'upgrade' ? '101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x' : '200 OK';
 				socket.write(`HTTP/1.1 ${head}\r\n\r\n`);
 				socket.pipe(socket);

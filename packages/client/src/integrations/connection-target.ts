@@ -4,6 +4,7 @@ import { normaliseQuery, type ServiceAddress, type ServiceQuery, SpockError, val
 import { durationMsOption } from '@spock/protocol/internal';
 
 import type { Diplomat } from '../diplomat.ts';
+import type { KnownServiceQuery } from '../known-services.ts';
 import type { Lease } from '../lease.ts';
 
 /** How long a new connection waits for an instance where nothing else is said, in milliseconds. */
@@ -56,7 +57,8 @@ export class ConnectionTarget {
 	/** The instance for a new connection. Rejects as `diplomat.acquire` does, with errors that all name the service. */
 	async acquire(signal: AbortSignal, exclude: ReadonlySet<string> | undefined): Promise<Lease> {
 		try {
-			return await this.diplomat.acquire(this.query, {
+			// Names are checked where they are written, and not here.
+			return await this.diplomat.acquire(this.query as KnownServiceQuery, {
 				timeoutMs: this.#lookupTimeoutMs,
 				signal,
 				exclude,

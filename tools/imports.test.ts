@@ -44,7 +44,7 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 const PEERS: Readonly<Record<string, readonly string[]>> = {
 	client: ['@opentelemetry/api'],
 	testkit: ['vitest'],
-	undici: [],
+	undici: ['undici'],
 	http: [],
 	pg: [],
 	ioredis: [],

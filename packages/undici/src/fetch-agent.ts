@@ -1,0 +1,30 @@
+import type { AnyAgentClass, AnyDispatcher } from './undici-types.ts';
+
+/** Undici 8 and later keep the dispatcher of `fetch` here (https://github.com/nodejs/undici/blob/main/lib/global.js). */
+const CURRENT = Symbol.for('undici.globalDispatcher.2');
+/** Earlier ones keep it here; where an 8 was loaded first, it is one that takes their handlers. */
+const LEGACY = Symbol.for('undici.globalDispatcher.1');
+
+/**
+ * Makes an agent for the fetch that is built into Node. Its class is nowhere exported, but is that of the dispatcher which
+ * fetch uses by itself; that one is only looked at. Throws a TypeError where the app has put another kind in its place.
+ */
+export function fetchAgent(agentOptions: unknown): AnyDispatcher {
+	// Node loads its undici when something of it is touched first.
+	void globalThis.Response;
+	const { [CURRENT]: current, [LEGACY]: legacy } = globalThis as unknown as Record<symbol, object | undefined>;
+	const isLegacy = Number.parseInt(process.versions['undici'] ?? '', 10) < 8;
+	const used = classOf(isLegacy ? legacy : current);
+	if (used?.name === 'Agent') return new used(agentOptions);
+	// An undici 8 of npm was loaded before Node's own, and put a class here that takes the handlers of Node's older fetch.
+	const newer = classOf(current);
+	if (used?.name === 'Dispatcher1Wrapper' && newer?.name === 'Agent') return new used(new newer(agentOptions));
+	throw new TypeError(
+		`the global dispatcher of fetch is of the class ${used?.name}, so that the Agent of Node is out of reach: ` +
+			'create the dispatcher before the global one is replaced, or give the option Agent',
+	);
+}
+
+function classOf(dispatcher: object | undefined): AnyAgentClass | undefined {
+	return dispatcher?.constructor as AnyAgentClass | undefined;
+}

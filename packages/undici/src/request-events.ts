@@ -1,0 +1,59 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+
+import type { ServiceRequest } from './service-request.ts';
+
+// What undici publishes of each request, that of npm and that of Node alike, so that no handler has to be wrapped:
+// https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
+interface RequestMessage {
+	readonly request: object;
+	readonly response?: { readonly statusCode: number };
+	readonly error?: unknown;
+}
+
+/** By undici's own request. It is forgotten with it. */
+const requests = new WeakMap<object, ServiceRequest>();
+/** Whose request undici is making now: see `announce`. */
+let announced: ServiceRequest | undefined;
+/** Interceptors and dispatchers that are in use, and requests with a lease. */
+let users = 0;
+
+const listeners: ReadonlyArray<readonly [string, (message: RequestMessage) => void]> = [
+	['undici:request:create', onCreate],
+	['undici:request:headers', ({ request, response }) => requests.get(request)?.answered(response?.statusCode ?? 0)],
+	['undici:request:trailers', ({ request }) => requests.get(request)?.completed()],
+	['undici:request:error', ({ request, error }) => requests.get(request)?.failed(error)],
+];
+
+/**
+ * Listens to what undici publishes until the function that it gives is called; that listens no more when it was the last.
+ */
+export function listen(): () => void {
+	if (users++ === 0) for (const [name, listener] of listeners) subscribe(name, listener as (message: unknown) => void);
+	let isListening = true;
+	return () => {
+		if (!isListening) return;
+		isListening = false;
+		if (--users > 0) return;
+		for (const [name, listener] of listeners) unsubscribe(name, listener as (message: unknown) => void);
+	};
+}
+
+/**
+ * Says whose request undici makes next. Called when undici reads the options, which it does once, within the tick in which
+ * it publishes the request, also where a pool had queued them for a while.
+ */
+export function announce(request: ServiceRequest): void {
+	announced = request;
+}
+
+/** Ends what `announce` began: who reads the options and makes no request must not be taken for the next that does. */
+export function withdraw(request: ServiceRequest): void {
+	if (announced === request) announced = undefined;
+}
+
+function onCreate({ request }: RequestMessage): void {
+	if (announced === undefined) return;
+	requests.set(request, announced);
+	announced.made();
+	announced = undefined;
+}

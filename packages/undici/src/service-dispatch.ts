@@ -1,0 +1,169 @@
+import type { Diplomat, Lease } from '@spock/client';
+import { failedInstances, type HttpTargetOptions } from '@spock/client/integrations';
+
+import { withHost } from './host-header.ts';
+import type { Origin, Origins } from './origins.ts';
+import { nameService } from './request-errors.ts';
+import { type RequestSettings, ServiceRequest } from './service-request.ts';
+import type { Dispatch, DispatchHandler, DispatchOptions } from './undici-types.ts';
+
+/** What a request to a service is made with, by the interceptor and by the dispatcher. */
+export interface ServiceOptions extends HttpTargetOptions {
+	/** Finds the services, and is told how each request ended. It stays the caller's: nothing here closes it. */
+	readonly diplomat: Diplomat;
+	/**
+	 * Whether an answer with this status says that the instance is in trouble; it must not throw. Default: 502, 503 and 504,
+	 * which are a proxy's or a service's words for that. Other statuses are answers.
+	 */
+	readonly isFailure?: (statusCode: number) => boolean;
+}
+
+/** Where requests go on to. */
+export interface Route {
+	/** To the instance of the lease. */
+	readonly toInstance: (lease: Lease) => Dispatch;
+	/** To what is no service. */
+	readonly elsewhere: Dispatch;
+}
+
+/** Requests to services: each is given an instance, in the same tick where one is known. */
+export class ServiceDispatch {
+	readonly #options: ServiceOptions;
+	readonly #origins: Origins;
+	readonly #settings: RequestSettings;
+	readonly #route: Route;
+	/**
+	 * Where a request failed before, by its handler: undici's retry dispatches again with the handler it had, and is to get
+	 * another instance then.
+	 */
+	readonly #failed = new WeakMap<DispatchHandler, Set<string>>();
+	/** Requests that wait for an instance, by what ends their waiting. */
+	readonly #waiting = new Map<AbortController, Promise<void>>();
+
+	constructor(options: ServiceOptions, origins: Origins, route: Route) {
+		const { diplomat, isFailure = isGatewayError } = options;
+		this.#options = options;
+		this.#origins = origins;
+		this.#settings = { diplomat, isFailure };
+		this.#route = route;
+	}
+
+	/** The `dispatch` of undici: the handler goes on as it is. */
+	dispatch(options: DispatchOptions, handler: DispatchHandler): boolean {
+		let origin: Origin | undefined;
+		try {
+			origin = this.#origins.find(options.origin);
+		} catch (error) {
+			tell(handler, error);
+			return false;
+		}
+		if (origin === undefined) return this.#route.elsewhere(options, handler);
+		const lease = this.#options.diplomat.tryAcquire(origin.query, { exclude: this.#excluded(handler) });
+		if (lease !== undefined) return this.#send(lease, origin, options, handler);
+		const waiting = new AbortController();
+		const sent = this.#sendLater(waiting, origin, options, handler).finally(() => this.#waiting.delete(waiting));
+		this.#waiting.set(waiting, sent);
+		return true;
+	}
+
+	/** Resolves when no request waits for an instance. Each waits as long as the Diplomat lets it, at most. */
+	async settled(): Promise<void> {
+		await Promise.allSettled(this.#waiting.values());
+	}
+
+	/** Fails the requests that wait for an instance. */
+	cancel(error: Error): void {
+		for (const waiting of this.#waiting.keys()) waiting.abort(error);
+	}
+
+	async #sendLater(
+		waiting: AbortController,
+		origin: Origin,
+		options: DispatchOptions,
+		handler: DispatchHandler,
+	): Promise<void> {
+		const signal = options.signal instanceof AbortSignal ? options.signal : undefined;
+		const onAbort = (): void => waiting.abort(signal?.reason);
+		if (signal?.aborted === true) onAbort();
+		signal?.addEventListener('abort', onAbort, { once: true });
+		try {
+			this.#send(await this.#acquire(waiting.signal, origin, handler), origin, options, handler);
+		} catch (error) {
+			tell(handler, error);
+		} finally {
+			signal?.removeEventListener('abort', onAbort);
+		}
+	}
+
+	async #acquire(signal: AbortSignal, { query }: Origin, handler: DispatchHandler): Promise<Lease> {
+		try {
+			return await this.#options.diplomat.acquire(query, { exclude: this.#excluded(handler), signal });
+		} catch (error) {
+			// As undici does it: who aborted is given back his own reason.
+			throw signal.aborted ? signal.reason : nameService(error, query);
+		}
+	}
+
+	#send(lease: Lease, origin: Origin, options: DispatchOptions, handler: DispatchHandler): boolean {
+		const failed = failedInstances();
+		const request = new ServiceRequest(lease, this.#settings, (instance) => {
+			failed?.add(instance);
+			this.#remember(handler, instance);
+		});
+		try {
+			const dispatched = this.#route.toInstance(lease)(this.#addressed(request, origin, options), handler);
+			// Undici says no more of these after their beginning, which then may last for days.
+			if (options.method === 'CONNECT' || options.upgrade) request.letGo();
+			return dispatched;
+		} finally {
+			request.dispatched();
+		}
+	}
+
+	/** The options with the instance in the place of the service. */
+	#addressed(request: ServiceRequest, { protocol, host }: Origin, options: DispatchOptions): DispatchOptions {
+		const { query, address } = request.lease;
+		const { keepHost = false, servername } = this.#options;
+		const { path } = options;
+		const at = address.host.includes(':') ? `[${address.host}]` : address.host;
+		const changed: { headers?: unknown; servername?: string } = {};
+		if (keepHost) changed.headers = withHost(options.headers, host);
+		if (protocol === 'https:' && servername !== undefined && !options.servername) {
+			changed.servername = typeof servername === 'string' ? servername : servername(query, address);
+		}
+		return {
+			...options,
+			...changed,
+			origin: `${protocol}//${at}:${address.port}`,
+			// Undici has no other place that says, of a request it makes, whose it is: see `announce`.
+			get path(): string {
+				request.read();
+				return path;
+			},
+		};
+	}
+
+	/** Instances that this call has tried in vain: within undici's retry, and within `retry` of Spock. */
+	#excluded(handler: DispatchHandler): ReadonlySet<string> | undefined {
+		const here = this.#failed.get(handler);
+		const around = failedInstances();
+		return here === undefined || around === undefined ? (here ?? around) : new Set([...here, ...around]);
+	}
+
+	#remember(handler: DispatchHandler, instance: string): void {
+		const known = this.#failed.get(handler);
+		if (known === undefined) this.#failed.set(handler, new Set([instance]));
+		else known.add(instance);
+	}
+}
+
+function isGatewayError(statusCode: number): boolean {
+	return statusCode >= 502 && statusCode <= 504;
+}
+
+/** A request ends before undici has seen it: its handler is told as undici would, by the name it has for that. */
+function tell(handler: DispatchHandler, error: unknown): void {
+	if (typeof handler.onResponseError === 'function') handler.onResponseError(null, error);
+	else if (typeof handler.onError === 'function') handler.onError(error);
+	else throw error;
+}

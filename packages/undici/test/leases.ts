@@ -1,0 +1,49 @@
+import type { CallOutcome, Diplomat, Lease } from '@spock/client';
+
+/** What became of the leases of a Diplomat. */
+export class LeaseLedger {
+	readonly outcomes: CallOutcome[] = [];
+	/** By `report`, without a lease. */
+	readonly reported: string[] = [];
+	#open = 0;
+	readonly #seen = new WeakSet<Lease>();
+
+	constructor(diplomat: Diplomat) {
+		const tryAcquire = diplomat.tryAcquire.bind(diplomat);
+		const acquire = diplomat.acquire.bind(diplomat);
+		const report = diplomat.report.bind(diplomat);
+		diplomat.tryAcquire = (...args) => {
+			const lease = tryAcquire(...args);
+			return lease && this.#entered(lease);
+		};
+		diplomat.acquire = async (...args) => this.#entered(await acquire(...args));
+		diplomat.report = (instance, outcome, durationMs) => {
+			this.reported.push(`${instance} ${outcome}`);
+			report(instance, outcome, durationMs);
+		};
+	}
+
+	/** Leases that nobody has given back: calls in flight. */
+	get open(): number {
+		return this.#open;
+	}
+
+	#entered(lease: Lease): Lease {
+		if (this.#seen.has(lease)) return lease;
+		this.#open++;
+		let isReleased = false;
+		const watched: Lease = {
+			query: lease.query,
+			address: lease.address,
+			release: (outcome, durationMs) => {
+				if (isReleased) return;
+				isReleased = true;
+				this.#open--;
+				this.outcomes.push(outcome);
+				lease.release(outcome, durationMs);
+			},
+		};
+		this.#seen.add(watched);
+		return watched;
+	}
+}

@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	simulation: ['protocol', 'discovery', 'client', 'sidecar'],
 	'pod-tests': ['client', 'testkit'],
 	undici: ['client'],
-	http: ['client'],
+	http: ['protocol', 'client'],
 	pg: ['client'],
 	ioredis: ['client'],
 	grpc: ['client'],

@@ -1,1 +1,11 @@
-export {};
+export {
+	DEFAULT_CONNECT_RETRIES_MAX,
+	DEFAULT_CONNECT_TIMEOUT_MS,
+	DEFAULT_IDLE_TIMEOUT_MS,
+	type DiscoveryAgentOptions,
+	type DiscoveryHttpsAgentOptions,
+	type DiscoveryOptions,
+} from './agent-options.ts';
+export { DiscoveryAgent } from './discovery-agent.ts';
+export { DiscoveryHttpsAgent } from './discovery-https-agent.ts';
+export { type DiscoveryLookup, type DiscoveryLookupOptions, discoveryLookup } from './discovery-lookup.ts';

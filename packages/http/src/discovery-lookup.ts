@@ -1,0 +1,134 @@
+import { type LookupAddress, type LookupOptions, lookup as lookUpDns, V4MAPPED } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+
+import { type Diplomat, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/client';
+import { NameRule, type NameRuleOptions } from '@spock/client/integrations';
+
+import { checkDiplomat } from './agent-options.ts';
+
+/** Most addresses of one service that are given for `all: true`. */
+const ADDRESSES_MAX = 16;
+
+/** Options of {@link discoveryLookup}. */
+export interface DiscoveryLookupOptions extends NameRuleOptions {
+	/** Where instances come from. It is not closed by the function. */
+	readonly diplomat: Diplomat;
+}
+
+type Family = 0 | 4 | 6;
+type Callback = (error: Error | null, address?: string | LookupAddress[], family?: number) => void;
+type AllCallback = (error: Error | null, addresses: LookupAddress[]) => void;
+
+/** `dns.lookup` in its three forms; what takes a `lookup` option calls the last one. */
+export interface DiscoveryLookup extends LookupFunction {
+	(hostname: string, callback: (error: Error | null, address: string, family: number) => void): void;
+	(hostname: string, family: number, callback: (error: Error | null, address: string, family: number) => void): void;
+	(hostname: string, options: LookupOptions, callback: Parameters<LookupFunction>[2]): void;
+}
+
+/**
+ * A function for whatever takes a `lookup` as of `dns.lookup`: `net.connect`, `http.request`, and so on. `barista.spock` is
+ * an instance of `barista`, and with `all: true` that one first and then the others that serve; other hosts go to `dns.lookup`.
+ *
+ * A lookup gives an address and no port: the caller must know the port, and every instance must have the same. It is asked
+ * once for each connection and not for each request, so kept connections stay with their instance; and nobody reports how
+ * the calls went. For HTTP take `DiscoveryAgent`.
+ *
+ * Calls back with the SpockError that `diplomat.getService` rejects with, or with UNAVAILABLE if no instance has an address
+ * of the family that is asked for.
+ */
+export function discoveryLookup(options: DiscoveryLookupOptions): DiscoveryLookup {
+	const { diplomat } = options;
+	checkDiplomat(diplomat);
+	const rule = new NameRule(options);
+	function lookup(hostname: string, given: LookupOptions | number | Callback, last?: unknown): void {
+		const callback = (typeof given === 'function' ? given : last) as Callback;
+		const wanted = typeof given === 'number' ? { family: given } : typeof given === 'function' ? {} : (given ?? {});
+		if (typeof callback !== 'function') throw new TypeError('lookup needs a callback');
+		answer(diplomat, rule, hostname, wanted).then(
+			(found) => callUnhandled(() => tell(found, wanted, callback)),
+			(error: Error) => callUnhandled(() => callback(error)),
+		);
+	}
+	return lookup as DiscoveryLookup;
+}
+
+/** What the callback throws is its own, as it is from `dns.lookup`, and no rejection. */
+function callUnhandled(call: () => void): void {
+	process.nextTick(call);
+}
+
+function tell(found: readonly LookupAddress[], { all }: LookupOptions, callback: Callback): void {
+	const [first] = found as [LookupAddress, ...LookupAddress[]];
+	if (all === true) (callback as AllCallback)(null, [...found]);
+	else callback(null, first.address, first.family);
+}
+
+/** At least one address. */
+async function answer(
+	diplomat: Diplomat,
+	rule: NameRule,
+	hostname: string,
+	options: LookupOptions,
+): Promise<readonly LookupAddress[]> {
+	const query = rule.query(hostname);
+	if (query === undefined) return lookUpHost(hostname, options);
+	const { instance: picked, host } = await diplomat.getService(query);
+	const hosts = [host];
+	if (options.all === true || familyOf(options) !== 0) {
+		const { instances } = await diplomat.getInstances(query);
+		const others = instances.filter((one) => one.instance !== picked && isServing(one)).map((one) => one.host);
+		hosts.push(...others);
+	}
+	return lookUpHosts(query, hosts.slice(0, ADDRESSES_MAX), options);
+}
+
+/** Those that the family allows, in their order; only as many as are asked for. */
+async function lookUpHosts(
+	query: ServiceQuery,
+	hosts: readonly string[],
+	options: LookupOptions,
+): Promise<readonly LookupAddress[]> {
+	const found: LookupAddress[] = [];
+	let cause: unknown;
+	for (const host of hosts) {
+		try {
+			found.push(...(await lookUpHost(host, options)));
+		} catch (error) {
+			cause = error;
+		}
+		if (options.all !== true && found.length > 0) break;
+	}
+	if (found.length > 0) return found;
+	const family = familyOf(options);
+	const kind = family === 0 ? 'an address' : `an IPv${family} address`;
+	const message = `no instance of ${JSON.stringify(query.service)} has ${kind}: ${hosts.join(', ')}`;
+	throw new SpockError('UNAVAILABLE', message, { cause, details: { service: query.service, hosts } });
+}
+
+/** `dns.lookup`, and for IP addresses what it would say if it heeded the family. */
+function lookUpHost(host: string, options: LookupOptions): Promise<readonly LookupAddress[]> {
+	const is = isIP(host);
+	const family = familyOf(options);
+	if (is !== 0 && family !== 0 && is !== family) {
+		const isMapped = family === 6 && ((options.hints ?? 0) & V4MAPPED) !== 0;
+		return isMapped
+			? Promise.resolve([{ address: `::ffff:${host}`, family: 6 }])
+			: Promise.reject(new Error(`${host} is an IPv${is} address`));
+	}
+	return new Promise((resolve, reject) => {
+		lookUpDns(host, { ...options, all: true }, (error, addresses) => {
+			if (error === null) resolve(addresses);
+			else reject(error);
+		});
+	});
+}
+
+function familyOf({ family = 0 }: LookupOptions): Family {
+	if (family === 'IPv4' || family === 4) return 4;
+	return family === 'IPv6' || family === 6 ? 6 : 0;
+}
+
+function isServing({ status, weight }: ServiceInstance): boolean {
+	return (status === 'passing' || status === 'warning') && weight > 0;
+}

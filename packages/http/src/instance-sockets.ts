@@ -1,0 +1,76 @@
+import type { Duplex } from 'node:stream';
+
+interface SocketUse {
+	isIdle: boolean;
+	/** The header Keep-Alive of its last response. */
+	keepAlive: string | undefined;
+}
+
+/** The kept connections to one instance. Drained, its idle ones are closed at once and the others after their response. */
+export class InstanceSockets {
+	readonly #sockets = new Map<Duplex, SocketUse>();
+	readonly #onUnused: (self: InstanceSockets) => void;
+	/** Requests that are to be given a connection. */
+	#requests = 0;
+	#isDrained = false;
+
+	/** `onUnused` is told when there is neither a connection nor a request left. */
+	constructor(onUnused: (self: InstanceSockets) => void) {
+		this.#onUnused = onUnused;
+	}
+
+	/** True once the instance has left: no connection to it is to be kept. */
+	get isDrained(): boolean {
+		return this.#isDrained;
+	}
+
+	/** A request goes to this instance. */
+	enter(): void {
+		this.#requests++;
+	}
+
+	/** That request has ended, or goes elsewhere. */
+	leave(): void {
+		this.#requests--;
+		this.#tellIfUnused();
+	}
+
+	use(socket: Duplex): void {
+		const known = this.#sockets.get(socket);
+		if (known !== undefined) {
+			known.isIdle = false;
+			return;
+		}
+		this.#sockets.set(socket, { isIdle: false, keepAlive: undefined });
+		socket.once('close', () => this.forget(socket));
+	}
+
+	/** What the server said of this connection. */
+	answered(socket: Duplex, keepAlive: string | undefined): void {
+		const known = this.#sockets.get(socket);
+		if (known !== undefined) known.keepAlive = keepAlive;
+	}
+
+	keepAliveOf(socket: Duplex): string | undefined {
+		return this.#sockets.get(socket)?.keepAlive;
+	}
+
+	idle(socket: Duplex): void {
+		const known = this.#sockets.get(socket);
+		if (known !== undefined) known.isIdle = true;
+	}
+
+	/** The connection has ended, or belongs to somebody else now. */
+	forget(socket: Duplex): void {
+		if (this.#sockets.delete(socket)) this.#tellIfUnused();
+	}
+
+	drain(): void {
+		this.#isDrained = true;
+		for (const [socket, { isIdle }] of this.#sockets) if (isIdle) socket.destroy();
+	}
+
+	#tellIfUnused(): void {
+		if (this.#requests === 0 && this.#sockets.size === 0 && !this.#isDrained) this.#onUnused(this);
+	}
+}

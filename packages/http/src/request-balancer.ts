@@ -1,0 +1,80 @@
+import type { ClientRequest, Agent as HttpAgent } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import type { ServiceAddress, ServiceQuery } from '@spock/client';
+import { InstanceResources } from '@spock/client/integrations';
+
+import type { Settings } from './agent-options.ts';
+import { BalancedRequest } from './balanced-request.ts';
+import { idleTimeMs } from './idle-time.ts';
+import { InstanceSockets } from './instance-sockets.ts';
+import { internalsOf, placeByNode, type RequestTarget } from './node-internals.ts';
+
+/** What makes an agent of Node one that discovers: it is told of every request, and of every connection that is kept. */
+export class RequestBalancer {
+	readonly settings: Settings;
+	readonly agent: HttpAgent;
+	/** Counted up by `close`: what was begun before it is not begun again. */
+	generation = 0;
+	/** Undefined where connections are not kept: each ends with its request. */
+	readonly #resources: InstanceResources<InstanceSockets> | undefined;
+	/** Whose a connection is; connections to other hosts have none. */
+	readonly #owners = new WeakMap<Duplex, InstanceSockets>();
+
+	constructor(agent: HttpAgent, settings: Settings) {
+		this.agent = agent;
+		this.settings = settings;
+		if (!settings.keepAlive) return;
+		this.#resources = new InstanceResources({
+			diplomat: settings.diplomat,
+			create: () => new InstanceSockets((unused) => this.#resources?.delete(unused)),
+			drain: (sockets) => sockets.drain(),
+		});
+	}
+
+	addRequest(request: ClientRequest, options: RequestTarget): void {
+		const { host, socketPath } = options;
+		let query: ServiceQuery | undefined;
+		try {
+			// A path of a socket goes before every host.
+			query = typeof host === 'string' && !socketPath ? this.settings.rule.query(host) : undefined;
+		} catch (error) {
+			internalsOf(request).onSocket(null, error);
+			return;
+		}
+		if (query === undefined) placeByNode(this.agent, request, options);
+		else new BalancedRequest(this, request, options, query).start();
+	}
+
+	/** The connections to an instance, to which one is about to be added. */
+	socketsOf(query: ServiceQuery, address: ServiceAddress): InstanceSockets | undefined {
+		return this.#resources?.get(query, address);
+	}
+
+	/** A connection is used by a request. */
+	use(socket: Duplex, owner: InstanceSockets): void {
+		this.#owners.set(socket, owner);
+		owner.use(socket);
+	}
+
+	/** Whether a connection whose response has ended is kept for the next one; `isKept` is what Node says. */
+	keeps(socket: Duplex, isKept: unknown): boolean {
+		const owner = this.#owners.get(socket);
+		if (owner === undefined || isKept === false) return isKept !== false;
+		if (owner.isDrained) return false;
+		const { idleTimeoutMs, socketTimeoutMs, keepAliveBufferMs } = this.settings;
+		const limitMs = socketTimeoutMs > 0 ? Math.min(socketTimeoutMs, idleTimeoutMs) : idleTimeoutMs;
+		const idleMs = idleTimeMs(limitMs, owner.keepAliveOf(socket), keepAliveBufferMs);
+		if (idleMs <= 0) return false;
+		owner.idle(socket);
+		// Node's agent closes an idle socket at its `timeout`. It is set back when the socket is used again.
+		(socket as Duplex & { setTimeout(timeoutMs: number): void }).setTimeout(idleMs);
+		return true;
+	}
+
+	/** Ends the watches of services; Node closes the sockets. */
+	close(): void {
+		this.generation++;
+		void this.#resources?.close();
+	}
+}

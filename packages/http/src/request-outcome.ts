@@ -1,0 +1,125 @@
+import { errorMonitor } from 'node:events';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+import type { Lease, ServiceQuery } from '@spock/client';
+import { failedInstances, instanceError } from '@spock/client/integrations';
+
+import type { Settings } from './agent-options.ts';
+import { type CallEnd, outcomeOfEnd } from './call-end.ts';
+import type { InstanceSockets } from './instance-sockets.ts';
+import { internalsOf } from './node-internals.ts';
+
+/** What becomes of one request, as its instance is to hear of it: it holds the lease, and releases it when the request closes. */
+export class RequestOutcome {
+	/** The instances that failed in the `retry` that this request is made in. */
+	readonly failed: Set<string> | undefined = failedInstances();
+	readonly #request: ClientRequest;
+	readonly #query: ServiceQuery;
+	readonly #settings: Settings;
+	#lease: Lease | undefined;
+	#sockets: InstanceSockets | undefined;
+	#startedMs = 0;
+	/** From the pick to the head of the response. */
+	#durationMs: number | undefined;
+	#head: CallEnd['head'];
+	#destroyed: CallEnd['destroyed'];
+	#hasTimedOut = false;
+	#error: unknown;
+
+	constructor(request: ClientRequest, query: ServiceQuery, settings: Settings) {
+		this.#request = request;
+		this.#query = query;
+		this.#settings = settings;
+		request
+			.on(errorMonitor, (error) => this.#failedWith(error))
+			.on('timeout', () => {
+				this.#hasTimedOut = true;
+			})
+			.once('socket', (socket) => this.#watchAnswer(socket))
+			.once('close', () => this.#closed());
+	}
+
+	/** The request goes to this instance now; what it was before has been released. */
+	begin(lease: Lease, sockets: InstanceSockets | undefined): void {
+		this.#lease = lease;
+		this.#startedMs = this.#settings.clock.now();
+		// In this order: the connections of an instance are forgotten when nobody wants any.
+		sockets?.enter();
+		this.#sockets?.leave();
+		this.#sockets = sockets;
+	}
+
+	/** The caller has given up, with its reason if it has one. Only the first time counts. */
+	destroyedByCaller(reason: unknown): void {
+		this.#destroyed ??= { reason };
+	}
+
+	/** The call counts no more at its instance. */
+	release(): void {
+		const { res, upgradeOrConnect } = internalsOf(this.#request);
+		const outcome = outcomeOfEnd({
+			head: this.#head,
+			isComplete: upgradeOrConnect || res?.complete === true,
+			responseError: res?.errored,
+			destroyed: this.#destroyed,
+			hasTimedOut: this.#hasTimedOut,
+			error: this.#error,
+		});
+		if (outcome === 'failure') this.blame();
+		this.#lease?.release(outcome, this.#durationMs);
+	}
+
+	/** The `retry` around this request takes another instance next. */
+	blame(): void {
+		if (this.#lease !== undefined) this.failed?.add(this.#lease.address.instance);
+	}
+
+	/** Looks for the head of the response without a listener of `response`: with one, Node would not discard what nobody reads. */
+	#watchAnswer(socket: Socket): void {
+		const request = this.#request;
+		const onData = (): void => {
+			const { res } = internalsOf(request);
+			if (res === null) return;
+			socket.off('data', onData);
+			this.#answered(res, socket);
+		};
+		socket.on('data', onData);
+		request.once('close', () => socket.off('data', onData));
+	}
+
+	#answered(response: IncomingMessage, socket: Socket): void {
+		const { clock, isFailure } = this.#settings;
+		this.#durationMs = clock.now() - this.#startedMs;
+		this.#sockets?.answered(socket, response.headers['keep-alive']?.toString());
+		this.#head = isFailure(response) ? 'failure' : 'success';
+		// Now, and not at the end: the caller may make its next attempt while the rest still comes.
+		if (this.#head === 'failure') this.blame();
+	}
+
+	#failedWith(error: unknown): void {
+		this.#error = error;
+		const lease = this.#lease;
+		if (lease === undefined || this.#destroyed !== undefined) return;
+		this.blame();
+		if (!(error instanceof Error) || error.cause !== undefined || !Object.isExtensible(error)) return;
+		const { code } = error as NodeJS.ErrnoException;
+		// A copy, because an error that is the cause of its cause is a trap for whoever follows causes.
+		const copy = Object.assign(new Error(error.message), { code });
+		const cause = instanceError(this.#query, lease.address, copy);
+		Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true });
+	}
+
+	#closed(): void {
+		const { socket } = this.#request;
+		this.#sockets?.leave();
+		if (internalsOf(this.#request).upgradeOrConnect && socket !== null && !socket.destroyed) {
+			// The connection is the caller's now: it is in use until it closes, and no business of the pool.
+			this.#sockets?.forget(socket);
+			socket.once('close', () => this.release());
+		} else {
+			this.release();
+		}
+		this.#sockets = undefined;
+	}
+}

@@ -1,0 +1,282 @@
+import { once } from 'node:events';
+import { request as requestHttp } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+
+import { SpockError } from '@spock/client';
+import { retry } from '@spock/client/integrations';
+import { DiscoveryAgent } from '@spock/http';
+import { waitFor } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { startInstance } from './http-instance.ts';
+import { scriptedService } from './scripted-service.ts';
+import { begin, errorsOf, send } from './send.ts';
+
+/** A port of 127.0.0.1 at which nobody listens. */
+async function closedPort(): Promise<number> {
+	const server = createServer().listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const { port } = server.address() as AddressInfo;
+	server.close();
+	await once(server, 'close');
+	return port;
+}
+
+describe('errors that are emitted once, and say which service', () => {
+	it('an unknown service', async () => {
+		await using service = scriptedService('web');
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const errors = await errorsOf(requestHttp('http://nobody.spock/', { agent }).end());
+		expect(errors).toMatchObject([{ code: 'NO_SUCH_SERVICE', message: expect.stringContaining('"nobody"') }]);
+		expect(SpockError.is(errors[0])).toBe(true);
+	});
+
+	it('no healthy instance', async () => {
+		await using service = scriptedService('web');
+		service.set([{ id: 'web-1', host: '127.0.0.1', port: 1, status: 'critical' }]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
+		expect(errors).toMatchObject([{ code: 'NO_HEALTHY_INSTANCE', message: expect.stringContaining('web') }]);
+	});
+
+	it('a host name that cannot be a service', async () => {
+		await using service = scriptedService('web');
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const errors = await errorsOf(requestHttp('http://v1.web.spock/', { agent }).end('a body'));
+		expect(errors).toMatchObject([{ code: 'BAD_REQUEST', message: expect.stringContaining('v1.web.spock') }]);
+	});
+
+	it('nothing known within the time-out of the request', async () => {
+		await using service = scriptedService('web');
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const errors = await errorsOf(requestHttp('http://web.spock/', { agent, timeout: 20 }).end());
+		expect(errors).toHaveLength(1);
+		expect(SpockError.is(errors[0])).toBe(true);
+	});
+
+	it('a client that has ended', async () => {
+		await using service = scriptedService('web');
+		await service.diplomat.close();
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
+		expect(errors).toMatchObject([{ code: 'CLOSED' }]);
+	});
+
+	it('no instance to be connected to: the last one is named, and how it failed', async () => {
+		await using service = scriptedService('web');
+		const ports = [await closedPort(), await closedPort(), await closedPort(), await closedPort()];
+		service.set(ports.map((port, index) => ({ id: `web-${index + 1}`, host: '127.0.0.1', port })));
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const errors = await errorsOf(requestHttp('http://web.spock/', { agent, method: 'POST' }).end('a body'));
+		expect(errors).toMatchObject([
+			{
+				code: 'UNAVAILABLE',
+				message: expect.stringMatching(/^the instance "web-\d" \(127\.0\.0\.1:\d+\) of "web": connect ECONNREFUSED/),
+				cause: { code: 'ECONNREFUSED' },
+			},
+		]);
+		expect(service.outcomes()).toEqual(['failure', 'failure', 'failure']);
+	});
+
+	it('an instance that hangs up without an answer: the error of Node, and the instance as its cause', async () => {
+		await using web = await startInstance('web-1', { handle: (request) => request.socket.destroy() });
+		await using service = scriptedService('web');
+		service.set([web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
+		expect(errors).toMatchObject([
+			{ code: 'ECONNRESET', cause: { code: 'UNAVAILABLE', details: { service: 'web', instance: 'web-1' } } },
+		]);
+		expect(service.outcomes()).toEqual(['failure']);
+		agent.destroy();
+	});
+});
+
+describe('an instance that cannot be connected to', () => {
+	it('is passed over, whatever the method, for nothing was sent; the Host header is that of the next', async () => {
+		await using web = await startInstance('web-2');
+		await using service = scriptedService('web');
+		service.set([{ id: 'web-1', host: '127.0.0.1', port: await closedPort() }, web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		for (let turn = 0; turn < 4; turn++) {
+			const { body } = await send('http://web.spock/', { agent, method: 'POST' }, 'a body');
+			expect(JSON.parse(body)).toEqual({
+				id: 'web-2',
+				method: 'POST',
+				host: `127.0.0.1:${web.port}`,
+				body: 'a body',
+			});
+		}
+		const failed = service.calls.filter(({ outcome }) => outcome === 'failure').map(({ instance }) => instance);
+		expect(new Set(failed)).toEqual(new Set(['web-1']));
+		expect(service.open()).toBe(0);
+		agent.destroy();
+	});
+
+	it('ends the request at once where connectRetriesMax is 0', async () => {
+		await using service = scriptedService('web');
+		const ports = [await closedPort(), await closedPort()];
+		service.set(ports.map((port) => ({ id: `web-${port}`, host: '127.0.0.1', port })));
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat, connectRetriesMax: 0 });
+		await expect(send('http://web.spock/', { agent })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(service.outcomes()).toEqual(['failure']);
+	});
+
+	it('is not asked twice by one request', async () => {
+		await using service = scriptedService('web');
+		service.set([{ id: 'web-1', host: '127.0.0.1', port: await closedPort() }]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat, connectRetriesMax: 50 });
+		await expect(send('http://web.spock/', { agent })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(service.outcomes()).toEqual(['failure', 'cancelled']);
+	});
+});
+
+describe('an instance that hangs', () => {
+	it('fails by the time-out of the caller, and is ejected when that has happened often enough', async () => {
+		await using slow = await startInstance('web-1', { handle: () => undefined });
+		await using web = await startInstance('web-2');
+		await using service = scriptedService('web', { ejectAfterFailures: 2 });
+		service.set([slow, web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		for (let turn = 0; turn < 12; turn++) {
+			const { request, answer } = begin('http://web.spock/', { agent, timeout: 200 });
+			request.on('timeout', () => request.destroy()).end();
+			await answer.catch(() => undefined);
+		}
+		expect(service.diplomat.status().ejected).toMatchObject([{ instance: 'web-1' }]);
+		expect(slow.requests).toBe(2);
+		expect(service.calls.filter(({ outcome }) => outcome === 'failure')).toHaveLength(2);
+		agent.destroy();
+	});
+
+	it('says nothing of it when the caller gives up for a reason of its own', async () => {
+		await using slow = await startInstance('web-1', { handle: () => undefined });
+		await using service = scriptedService('web');
+		service.set([slow]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const stop = new AbortController();
+		const { request, answer } = begin('http://web.spock/', { agent, signal: stop.signal });
+		request.end();
+		await waitFor('the request', () => slow.requests === 1);
+		stop.abort();
+		await expect(answer).rejects.toMatchObject({ name: 'AbortError' });
+		await waitFor('the release', () => service.open() === 0);
+		expect(service.outcomes()).toEqual(['cancelled']);
+		agent.destroy();
+	});
+
+	it('counts against it when the caller gave it so much time', async () => {
+		await using slow = await startInstance('web-1', { handle: () => undefined });
+		await using service = scriptedService('web');
+		service.set([slow]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		await expect(send('http://web.spock/', { agent, signal: AbortSignal.timeout(20) })).rejects.toThrow();
+		await waitFor('the release', () => service.open() === 0);
+		expect(service.outcomes()).toEqual(['failure']);
+		agent.destroy();
+	});
+});
+
+describe('retry', () => {
+	it('asks another instance after an error, and after a status that says so', async () => {
+		await using hangsUp = await startInstance('web-1', { handle: (request) => request.socket.destroy() });
+		await using busy = await startInstance('web-2', {
+			handle: (_request, response) => {
+				response.statusCode = 503;
+				response.end();
+			},
+		});
+		await using web = await startInstance('web-3');
+		await using service = scriptedService('web');
+		service.set([hangsUp, busy, web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		for (let turn = 0; turn < 9; turn++) {
+			const { status } = await retry(
+				async () => {
+					const answer = await send('http://web.spock/', { agent });
+					if (answer.status === 503) throw new Error('busy');
+					return answer;
+				},
+				{ isRetryable: () => true },
+			);
+			expect(status).toBe(200);
+		}
+		expect(web.requests).toBe(9);
+		expect(service.open()).toBe(0);
+		agent.destroy();
+	});
+
+	it('a status of failure is one of the instance, and its own isFailure goes before', async () => {
+		await using web = await startInstance('web-1', {
+			handle: (request, response) => {
+				response.statusCode = Number(request.url?.slice(1));
+				response.end();
+			},
+		});
+		await using service = scriptedService('web', { ejectAfterFailures: 0 });
+		service.set([web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		for (const status of [200, 404, 500, 502, 503, 504]) await send(`http://web.spock/${status}`, { agent });
+		await waitFor('the releases', () => service.open() === 0);
+		expect(service.outcomes()).toEqual(['success', 'success', 'success', 'failure', 'failure', 'failure']);
+		const strict = new DiscoveryAgent({
+			diplomat: service.diplomat,
+			isFailure: ({ statusCode }) => statusCode === 500,
+		});
+		for (const status of [500, 503]) await send(`http://web.spock/${status}`, { agent: strict });
+		expect(service.outcomes().slice(6)).toEqual(['failure', 'success']);
+		agent.destroy();
+		strict.destroy();
+	});
+});
+
+describe('a caller that gives up before there is an instance or a connection', () => {
+	it('while the service is not known', async () => {
+		await using service = scriptedService('web');
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const request = requestHttp('http://web.spock/', { agent });
+		request.end();
+		const errors = errorsOf(request);
+		request.destroy(new Error('enough'));
+		expect(await errors).toMatchObject([{ message: 'enough' }]);
+		expect(service.open()).toBe(0);
+	});
+
+	it('while it is being connected, or waits in the queue of Node', async () => {
+		await using web = await startInstance('web-1', { handle: () => undefined });
+		await using service = scriptedService('web');
+		service.set([web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat, maxSockets: 1 });
+		const first = requestHttp('http://web.spock/', { agent });
+		const queued = requestHttp('http://web.spock/', { agent });
+		first.end();
+		queued.end();
+		const errors = [errorsOf(first), errorsOf(queued)];
+		queued.destroy();
+		expect(service.outcomes()).toEqual([undefined, 'cancelled']);
+		first.destroy(new Error('enough'));
+		expect(await errors[0]).toMatchObject([{ message: 'enough' }]);
+		expect(await errors[1]).toMatchObject([{ code: 'ECONNRESET' }]);
+		expect(service.outcomes()).toEqual(['cancelled', 'cancelled']);
+		agent.destroy();
+	});
+
+	it('in the middle of the answer', async () => {
+		await using web = await startInstance('web-1', { handle: (_request, response) => response.write('a part') });
+		await using service = scriptedService('web');
+		service.set([web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		for (const end of ['request', 'response', 'server'] as const) {
+			const request = requestHttp('http://web.spock/', { agent });
+			request.on('error', () => undefined).end();
+			const [response] = await once(request, 'response');
+			response.on('error', () => undefined).resume();
+			if (end === 'request') request.destroy();
+			if (end === 'response') response.destroy();
+			if (end === 'server') for (const socket of web.sockets) socket.destroy();
+			await once(request, 'close');
+		}
+		expect(service.outcomes()).toEqual(['cancelled', 'cancelled', 'failure']);
+		agent.destroy();
+	});
+});

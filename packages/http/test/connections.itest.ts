@@ -1,0 +1,194 @@
+import { once } from 'node:events';
+import { request as requestHttp } from 'node:http';
+import type { Socket } from 'node:net';
+
+import { DiscoveryAgent } from '@spock/http';
+import { waitFor } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { type HttpInstance, startInstance, startInstances } from './http-instance.ts';
+import { scriptedService } from './scripted-service.ts';
+import { send } from './send.ts';
+
+/** An instance whose answers wait until the test lets them go. */
+async function held(id: string): Promise<HttpInstance & { readonly go: () => void }> {
+	const answers: (() => void)[] = [];
+	const instance = await startInstance(id, { handle: (_request, response) => answers.push(() => response.end(id)) });
+	return Object.assign(instance, {
+		go: () => {
+			for (const answer of answers.splice(0)) answer();
+		},
+	});
+}
+
+describe('connections to an instance that has left', () => {
+	it('are closed at once when idle, and after their response when busy', async () => {
+		await using web = await held('web-1');
+		await using service = scriptedService('web');
+		service.set([web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const first = send('http://web.spock/', { agent });
+		const second = send('http://web.spock/', { agent });
+		await waitFor('both', () => web.requests === 2);
+		web.go();
+		await Promise.all([first, second]);
+		const busy = send('http://web.spock/', { agent });
+		await waitFor('the third', () => web.requests === 3);
+		expect(web.connections).toBe(2);
+		service.set([]);
+		await waitFor('the end of the idle one', () => web.sockets.size === 1);
+		web.go();
+		expect((await busy).body).toBe('web-1');
+		await waitFor('the end of the other', () => web.sockets.size === 0);
+		await waitFor('the end of the watch', () => service.watchers === 1);
+	});
+
+	it('are not waited for by requests in the queue of Node', async () => {
+		await using old = await held('web-1');
+		await using web = await startInstance('web-2');
+		await using service = scriptedService('web');
+		service.set([old]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat, maxSockets: 1 });
+		const first = send('http://web.spock/', { agent });
+		await waitFor('the first', () => old.requests === 1);
+		const queued = Array.from({ length: 5 }, () => send('http://web.spock/', { agent, method: 'POST' }, 'a body'));
+		service.set([web]);
+		await waitFor('the change to be known', () => service.diplomat.pick('web')?.instance === 'web-2');
+		old.go();
+		expect((await first).body).toBe('web-1');
+		for (const { body } of await Promise.all(queued))
+			expect(JSON.parse(body)).toMatchObject({ id: 'web-2', body: 'a body' });
+		expect(old.requests).toBe(1);
+		expect(service.open()).toBe(0);
+		agent.destroy();
+	});
+});
+
+describe('idle connections', () => {
+	it('that were closed a moment ago are found out before anything is sent', async () => {
+		await using web = await startInstance('web-1');
+		await using service = scriptedService('web');
+		service.set([web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		for (let turn = 0; turn < 20; turn++) {
+			await Promise.all([send('http://web.spock/', { agent }), send('http://web.spock/', { agent })]);
+			// The kernel has their end now, and this process has not read it.
+			for (const socket of web.sockets) socket.destroy();
+			expect((await send('http://web.spock/', { agent, method: 'POST' }, 'a body')).status).toBe(200);
+		}
+		expect(service.outcomes()).not.toContain('failure');
+		expect(service.open()).toBe(0);
+		agent.destroy();
+	});
+
+	it('are closed before the server closes them, which it tells', async () => {
+		await using web = await startInstance('web-1');
+		await using service = scriptedService('web');
+		service.set([web]);
+		for (const [seconds, options] of [
+			[2, { agentKeepAliveTimeoutBuffer: 1950 }],
+			[60, { idleTimeoutMs: 50 }],
+		] as const) {
+			web.server.keepAliveTimeout = seconds * 1000;
+			const agent = new DiscoveryAgent({ diplomat: service.diplomat, ...options });
+			let ended: boolean | undefined;
+			web.server.once('connection', (socket: Socket) => socket.once('end', () => (ended = true)));
+			await send('http://web.spock/', { agent });
+			await waitFor('the client to close it', () => ended);
+			agent.destroy();
+		}
+	});
+
+	it('have no time-out of being idle while they are used', async () => {
+		await using web = await startInstance('web-1', {
+			handle: (_request, response) => setTimeout(() => response.end('late'), 150),
+		});
+		await using service = scriptedService('web');
+		service.set([web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat, idleTimeoutMs: 50 });
+		let timeouts = 0;
+		for (let turn = 0; turn < 2; turn++) {
+			const request = requestHttp('http://web.spock/', { agent }).end();
+			request.on('timeout', () => timeouts++);
+			const [response] = await once(request, 'response');
+			response.on('timeout', () => timeouts++).resume();
+			await once(request, 'close');
+		}
+		expect(web.connections).toBe(1);
+		expect(timeouts).toBe(0);
+		agent.destroy();
+	});
+});
+
+describe('a connection that becomes the caller’s', () => {
+	it.each(['upgrade', 'connect'] as const)(
+		'by %s counts until it closes, and is not closed with its instance',
+		async (kind) => {
+			await using web = await startInstance('web-1');
+			web.server.on(kind, (_request: unknown, socket: Socket) => {
+				const head = kind === 'upgrade' ? '101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x' : '200 OK';
+				socket.write(`HTTP/1.1 ${head}\r\n\r\n`);
+				socket.pipe(socket);
+			});
+			await using service = scriptedService('web');
+			service.set([web]);
+			const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+			const options = kind === 'upgrade' ? { headers: { connection: 'upgrade', upgrade: 'x' } } : { method: 'CONNECT' };
+			const request = requestHttp('http://web.spock/', { agent, ...options }).end();
+			const [, socket] = (await once(request, kind)) as [unknown, Socket];
+			expect(service.outcomes()).toEqual([undefined]);
+			service.set([]);
+			socket.write('ping');
+			expect(String((await once(socket, 'data'))[0])).toBe('ping');
+			socket.destroy();
+			await waitFor('the release', () => service.open() === 0);
+			expect(service.outcomes()).toEqual(['success']);
+			agent.destroy();
+		},
+	);
+});
+
+it('maxSockets holds for each instance while connections are made', async () => {
+	await using web = await startInstances(2);
+	await using service = scriptedService('web');
+	service.set(web);
+	const agent = new DiscoveryAgent({ diplomat: service.diplomat, maxSockets: 3 });
+	await Promise.all(Array.from({ length: 60 }, () => send('http://web.spock/', { agent })));
+	expect(web.map(({ requests }) => requests)).toEqual([30, 30]);
+	for (const { connections } of web) expect(connections).toBeLessThanOrEqual(3);
+	agent.destroy();
+});
+
+it('without keepAlive each request has a connection of its own, and nothing is watched', async () => {
+	await using web = await startInstances(2);
+	await using service = scriptedService('web');
+	service.set(web);
+	const agent = new DiscoveryAgent({ diplomat: service.diplomat, keepAlive: false });
+	for (let turn = 0; turn < 6; turn++) await send('http://web.spock/', { agent });
+	expect(web.map(({ connections }) => connections)).toEqual([3, 3]);
+	expect(service.watchers).toBe(1);
+	await waitFor('the releases', () => service.open() === 0);
+});
+
+it('an agent that is destroyed begins nothing again that it has cut', async () => {
+	await using web = await held('web-1');
+	await using service = scriptedService('web');
+	service.set([web]);
+	const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+	const sent = send('http://web.spock/', { agent });
+	await waitFor('the request', () => web.requests === 1);
+	const connecting = send('http://web.spock/', { agent });
+	agent.destroy();
+	expect(await Promise.allSettled([sent, connecting])).toMatchObject([
+		{ reason: { code: 'ECONNRESET' } },
+		{ reason: { code: 'UNAVAILABLE' } },
+	]);
+	expect(web.requests).toBe(1);
+	await waitFor('the releases', () => service.open() === 0);
+	// It can be used again, as Node's own.
+	const again = send('http://web.spock/', { agent });
+	await waitFor('the next request', () => web.requests === 2);
+	web.go();
+	expect((await again).status).toBe(200);
+	agent.destroy();
+});

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { retry } from '@spock/client/integrations';
+import { DiscoveryAgent } from '@spock/http';
+import { expect, it } from 'vitest';
+
+import { type HttpInstance, startInstance } from './http-instance.ts';
+import { scriptedService } from './scripted-service.ts';
+import { send } from './send.ts';
+
+const INSTANCES = 5;
+/** Requests under way at once, one after the other each. */
+const CALLERS = 20;
+
+/** Callers that ask until they are told to stop; what they met. */
+async function underLoad(
+	call: () => Promise<{ readonly status: number }>,
+	during: () => Promise<void>,
+): Promise<{ readonly done: number; readonly errors: readonly unknown[] }> {
+	let isOver = false;
+	let done = 0;
+	const errors: unknown[] = [];
+	const callers = Array.from({ length: CALLERS }, async () => {
+		while (!isOver) {
+			await call().then(
+				({ status }) => (status === 200 ? done++ : errors.push(status)),
+				(error: unknown) => errors.push(error),
+			);
+			await sleep(2);
+		}
+	});
+	await during();
+	isOver = true;
+	await Promise.all(callers);
+	return { done, errors };
+}
+
+/** Ends each instance and starts it anew somewhere else, one after the other; the registry hears of it before, or after. */
+async function restartEach(
+	list: HttpInstance[],
+	publish: (list: readonly HttpInstance[]) => void,
+	isAnnounced: boolean,
+	hasServed: () => Promise<void>,
+): Promise<void> {
+	for (let index = 0; index < list.length; index++) {
+		const old = list[index] as HttpInstance;
+		if (isAnnounced) {
+			publish(list.filter((one) => one !== old));
+			// What was on its way is there now. Then as servers end: no new connections, and idle ones closed.
+			await hasServed();
+			old.server.close();
+		} else {
+			await old.stop();
+			await hasServed();
+		}
+		list[index] = await startInstance(old.id);
+		publish(list);
+		await hasServed();
+		await old.stop();
+	}
+}
+
+it.each([
+	['an instance leaves the registry before it ends: no failure even without a retry, whatever the method', true],
+	['instances are killed and leave the registry late: no failure with retry', false],
+] as const)('a rolling restart under load: %s', async (_what, isAnnounced) => {
+	const list = await Promise.all(Array.from({ length: INSTANCES }, (_, index) => startInstance(`web-${index}`)));
+	await using service = scriptedService('web');
+	service.set(list);
+	const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+	const once = () => send('http://web.spock/', { agent, method: 'POST' }, 'a body');
+	let done = 0;
+	const call = async () => {
+		const answer = isAnnounced ? await once() : await retry(once);
+		done++;
+		return answer;
+	};
+	const hasServed = async (): Promise<void> => {
+		const enough = done + 200;
+		while (done < enough) await sleep(1);
+	};
+	const result = await underLoad(call, () => restartEach(list, (now) => service.set(now), isAnnounced, hasServed));
+	expect(result.errors).toEqual([]);
+	expect(result.done).toBeGreaterThan(INSTANCES * 300);
+	expect(service.open()).toBe(0);
+	agent.destroy();
+	await Promise.all(list.map((one) => one.stop()));
+});

@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	http: ['protocol', 'client'],
 	pg: ['client'],
 	ioredis: ['client'],
-	grpc: ['client'],
+	grpc: ['client', 'protocol'],
 };
 const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
@@ -48,7 +48,7 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
 	http: [],
 	pg: [],
 	ioredis: [],
-	grpc: [],
+	grpc: ['@grpc/grpc-js'],
 };
 const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],

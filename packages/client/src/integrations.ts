@@ -1,3 +1,4 @@
+export { noInstanceError, servedInstances } from '@spock/balancer';
 export { instanceError, isConnectionError, outcomeOf } from './integrations/call-errors.ts';
 export type { HttpTargetOptions } from './integrations/http-target.ts';
 export { InstanceResources, type InstanceResourcesOptions } from './integrations/instance-resources.ts';

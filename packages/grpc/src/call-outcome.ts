@@ -1,0 +1,22 @@
+import { status } from '@grpc/grpc-js';
+import type { CallOutcome } from '@spock/client';
+
+/**
+ * With these the instance did not do its work: it, or the way to it, is at fault. Every other status is an answer that a
+ * healthy instance gives to a bad question.
+ * Source: https://grpc.io/docs/guides/status-codes/
+ */
+const FAILURES: ReadonlySet<number> = new Set([
+	status.UNKNOWN,
+	status.DEADLINE_EXCEEDED,
+	status.RESOURCE_EXHAUSTED,
+	status.INTERNAL,
+	status.UNAVAILABLE,
+	status.DATA_LOSS,
+]);
+
+/** What the status of a call says of the instance that it went to. */
+export function callOutcome(code: number): CallOutcome {
+	if (code === status.CANCELLED) return 'cancelled';
+	return FAILURES.has(code) ? 'failure' : 'success';
+}

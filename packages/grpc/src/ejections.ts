@@ -1,0 +1,51 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+
+import type { Diplomat } from '@spock/client';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+/** The Diplomat tells on it that an instance is ejected. */
+const EJECTION_CHANNEL = 'spock:client:ejection';
+
+/** At most this share of a service's instances is left out: a service whose every instance fails is still called. */
+const EJECTED_SHARE_MAX = 0.5;
+
+/** What {@link Ejections} needs and tells. */
+export interface EjectionsOptions {
+	readonly diplomat: Diplomat;
+	readonly clock: Clock;
+	/** An instance was ejected, or may come back. */
+	changed(): void;
+}
+
+/** Which instances the Diplomat has ejected because calls to them failed, and when one may come back. */
+export class Ejections {
+	readonly #options: EjectionsOptions;
+	#timer: TimerHandle | undefined;
+
+	constructor(options: EjectionsOptions) {
+		this.#options = options;
+		subscribe(EJECTION_CHANNEL, options.changed);
+	}
+
+	/** Those of these instances that get no calls now. It is asked again when one of them may come back. */
+	among(instances: readonly string[]): ReadonlySet<string> {
+		const { diplomat, clock, changed } = this.#options;
+		const known = new Set(instances);
+		const out = diplomat.status().ejected.filter(({ instance }) => known.has(instance));
+		clock.clearTimeout(this.#timer);
+		this.#timer = undefined;
+		if (out.length === 0) return new Set();
+		const backMs = Math.min(...out.map(({ leftMs }) => leftMs));
+		this.#timer = clock.setTimeout(changed, Math.max(1, Math.ceil(backMs)));
+		this.#timer.unref?.();
+		// Those that come back last are out.
+		const sorted = out.toSorted((left, right) => right.leftMs - left.leftMs);
+		const outMax = Math.floor(known.size * EJECTED_SHARE_MAX);
+		return new Set(sorted.slice(0, outMax).map(({ instance }) => instance));
+	}
+
+	stop(): void {
+		unsubscribe(EJECTION_CHANNEL, this.#options.changed);
+		this.#options.clock.clearTimeout(this.#timer);
+	}
+}

@@ -1,0 +1,70 @@
+import * as installed from '@grpc/grpc-js';
+import type { Diplomat } from '@spock/client';
+import type { NameRuleOptions } from '@spock/client/integrations';
+
+import type { GrpcModule } from './grpc-module.ts';
+import { TargetReader } from './parse-target.ts';
+import { type Registered, registryOf } from './resolver-registry.ts';
+
+/** The scheme of targets unless another one is asked for. */
+export const DEFAULT_SCHEME = 'spock';
+
+/** Schemes that grpc-js resolves by itself. */
+const TAKEN_SCHEMES: readonly string[] = ['dns', 'ipv4', 'ipv6', 'unix', 'xds'];
+
+/** Options of {@link registerSpockResolver}. */
+export interface SpockResolverOptions extends NameRuleOptions {
+	/** Whom to ask for instances, and whom each call is reported to. It stays its owner's: nothing here closes it. */
+	readonly diplomat: Diplomat;
+	/** What targets begin with, in lower case. Default `spock`. */
+	readonly scheme?: string;
+	/**
+	 * The copy of grpc-js to register with: the one that the app's clients are made with. Default: the one that this package
+	 * finds. `npm ls @grpc/grpc-js` shows whether an app has several.
+	 */
+	readonly grpc?: GrpcModule;
+}
+
+/** What one call of {@link registerSpockResolver} did. */
+export interface SpockResolverRegistration extends Disposable {
+	readonly scheme: string;
+	/** Asks another Diplomat from now on, for the channels that exist too: their addresses stay until it has answered. */
+	repoint(diplomat: Diplomat): void;
+	/**
+	 * Undoes it: calls on channels to this scheme end with UNAVAILABLE. Idempotent, and without effect after the scheme was
+	 * registered again by somebody else.
+	 */
+	unregister(): void;
+}
+
+/**
+ * Makes channels to `spock:///employee` find the instances of a service. grpc-js keeps resolvers by scheme for the whole
+ * process, so this is a change to the process, and registering a scheme again takes it over. Throws a TypeError or RangeError
+ * for wrong options.
+ */
+export function registerSpockResolver(options: SpockResolverOptions): SpockResolverRegistration {
+	const { scheme = DEFAULT_SCHEME, grpc = installed } = options;
+	if (!/^[a-z][a-z0-9+.-]*$/.test(scheme) || TAKEN_SCHEMES.includes(scheme)) {
+		throw new RangeError(
+			`scheme must be a URI scheme in lower case that grpc-js has not itself, not ${JSON.stringify(scheme)}`,
+		);
+	}
+	const reader = new TargetReader(options);
+	const registry = registryOf(grpc, scheme);
+	let registered: Registered | undefined;
+	const set = (diplomat: Diplomat): void => {
+		registered = { diplomat: diplomatOption(diplomat), reader };
+		registry.set(registered);
+	};
+	const unregister = (): void => {
+		if (registered !== undefined && registry.registered === registered) registry.set(undefined);
+	};
+	set(options.diplomat);
+	return { scheme, repoint: set, unregister, [Symbol.dispose]: unregister };
+}
+
+/** Duck-typed, because an app may have two copies of the client too. */
+function diplomatOption(value: Diplomat): Diplomat {
+	if (typeof value?.watchService === 'function') return value;
+	throw new TypeError(`diplomat must be a Diplomat, not ${String(value)}`);
+}

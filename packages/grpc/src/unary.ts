@@ -1,0 +1,46 @@
+import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
+import { durationMsOption, signalOption } from '@spock/protocol/internal';
+
+/** Options of {@link unary}. */
+export interface UnaryOptions extends Omit<CallOptions, 'deadline'> {
+	/** Ends the call with DEADLINE_EXCEEDED, in milliseconds. Default: never. */
+	readonly timeoutMs?: number;
+	/** Cancels the call: CANCELLED. Default: none. */
+	readonly signal?: AbortSignal;
+	readonly metadata?: Metadata;
+}
+
+type UnaryMethod<Reply> = (
+	request: unknown,
+	...rest: [...([Metadata] | []), CallOptions, (error: ServiceError | null, reply: Reply) => void]
+) => ClientUnaryCall;
+
+/** Calls a unary method of a client: a promise for its reply. Rejects with a ServiceError. */
+export function unary<Reply>(
+	client: Client,
+	method: string,
+	request: unknown,
+	options: UnaryOptions = {},
+): Promise<Reply> {
+	const { timeoutMs, signal, metadata, ...callOptions } = options;
+	const call = (client as unknown as Record<string, UnaryMethod<Reply> | undefined>)[method];
+	if (typeof call !== 'function') throw new TypeError(`the client has no method ${JSON.stringify(method)}`);
+	const deadline = timeoutMs === undefined ? undefined : Date.now() + durationMsOption('timeoutMs', timeoutMs);
+	signalOption('signal', signal);
+	return new Promise((resolve, reject) => {
+		const cancel = (): void => started.cancel();
+		const started = call.call(
+			client,
+			request,
+			...(metadata === undefined ? ([] as []) : ([metadata] as [Metadata])),
+			{ ...callOptions, ...(deadline !== undefined && { deadline }) },
+			(error, reply) => {
+				signal?.removeEventListener('abort', cancel);
+				if (error === null) resolve(reply);
+				else reject(error);
+			},
+		);
+		if (signal?.aborted) cancel();
+		else signal?.addEventListener('abort', cancel, { once: true });
+	});
+}

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { LoadClient, startServer } from '../processes.ts';
 import type { OwnTools } from '../toolbox.ts';
-import type { ClientCommand, ClientSettings, Tally } from './rolling-messages.ts';
+import type { ClientCommand, ClientReport, ClientSettings } from './rolling-messages.ts';
 import type { Scenario, ScenarioResult, WayResult } from './rolling-results.ts';
 import { placeOf, ServiceGroup } from './service-group.ts';
 import type { WayName } from './ways/ways.ts';
@@ -48,13 +48,13 @@ export async function measureScenario(
 		await restartAll(run, group, scenario);
 		await delay(CALM_MS + dnsTtlMs);
 		const seconds = (performance.now() - startedMs) / 1000;
-		const tallies = await Promise.all(
+		const reports = await Promise.all(
 			clients.map((client) => client.ask({ kind: 'end' } satisfies ClientCommand, LAST_ANSWERS_MS)),
 		);
 		return {
 			...scenario,
 			seconds,
-			ways: ways.map((way, index) => resultOf(way, tallies[index] as Tally, instances)),
+			ways: ways.map((way, index) => resultOf(way, reports[index] as ClientReport, instances)),
 		};
 	} finally {
 		await Promise.all(clients.map((client) => client.close()));
@@ -73,7 +73,7 @@ async function restartAll(run: RollingRun, group: ServiceGroup, { restarts, orde
 	}
 }
 
-function resultOf(way: WayName, { answered, ...tally }: Tally, size: number): WayResult {
+function resultOf(way: WayName, { answered, ...report }: ClientReport, size: number): WayResult {
 	const counts = new Array<number>(size).fill(0);
 	for (const [instance, count] of Object.entries(answered)) {
 		const place = placeOf(instance);
@@ -82,7 +82,7 @@ function resultOf(way: WayName, { answered, ...tally }: Tally, size: number): Wa
 	const total = counts.reduce((sum, count) => sum + count, 0);
 	return {
 		way,
-		...tally,
+		...report,
 		shares: counts.map((count) => count / Math.max(1, total)),
 		instancesSeen: Object.keys(answered).length,
 	};

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { systemClock } from '@spock/protocol/internal';
 
-import type { ClientCommand, ClientSettings } from './rolling-messages.ts';
+import type { ClientCommand, ClientReport, ClientSettings } from './rolling-messages.ts';
 import { TalliedLoad } from './tallied-load.ts';
 import type { Way } from './ways/way.ts';
 import { loadWay } from './ways/ways.ts';
@@ -18,8 +18,14 @@ async function main(settings: ClientSettings): Promise<void> {
 	const way = await open(settings);
 	await warmUp(way);
 	const load = new TalliedLoad(way, settings.rate, systemClock);
+	let before: NodeJS.CpuUsage | undefined;
 	const obey = async ({ kind }: ClientCommand): Promise<unknown> => {
-		if (kind === 'end') return load.end();
+		if (kind === 'end') {
+			const tally = await load.end();
+			const { user, system } = process.cpuUsage(before);
+			return { ...tally, processorUs: (user + system) / tally.requests } satisfies ClientReport;
+		}
+		before = process.cpuUsage();
 		load.begin();
 		return { begun: true };
 	};

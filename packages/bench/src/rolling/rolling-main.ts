@@ -6,11 +6,11 @@ import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 
 import { type OwnTools, openOwnTools, packageVersions } from '../toolbox.ts';
-import { brokenPromises } from './broken-promises.ts';
+import { brokenPromises, fallenBehind } from './broken-promises.ts';
 import { measureScenario } from './measure-scenario.ts';
 import { renderRollingMarkdown } from './rolling-md.ts';
 import type { RollingResults, Scenario, ScenarioResult } from './rolling-results.ts';
-import { WAY_NAMES, type WayName } from './ways/ways.ts';
+import { MEASURED_WAYS, WAY_NAMES, type WayName } from './ways/ways.ts';
 
 interface Options extends Omit<Scenario, 'order' | 'preStopMs'> {
 	readonly ways: readonly WayName[];
@@ -32,7 +32,7 @@ program
 	.command('run', { isDefault: true })
 	.description('measure, and write the result file; fails if a way of Spock fails a request')
 	.option('--quick', 'say that the figures are rough', false)
-	.option('--ways <names>', `some of: ${WAY_NAMES.join(', ')}`, toWays, WAY_NAMES)
+	.option('--ways <names>', `some of: ${WAY_NAMES.join(', ')}`, toWays, MEASURED_WAYS)
 	.option('--instances <count>', 'instances of the service', toCount, 5)
 	.option('--restarts <count>', 'how often all of them are replaced', toCount, 2)
 	.option('--rate <count>', 'requests a second of each client', toCount, 500)
@@ -70,8 +70,13 @@ async function run(options: Options): Promise<void> {
 		mkdirSync(dirname(out), { recursive: true });
 		writeFileSync(out, `${JSON.stringify(results, roundFigures, '\t')}\n`);
 		say(renderRollingMarkdown(results));
-		if (docs !== undefined) render(results, docs);
-		tellBroken(brokenPromises(scenarios));
+		const wrong = [...fallenBehind(scenarios), ...brokenPromises(scenarios)];
+		if (wrong.length > 0) {
+			process.stderr.write(`${wrong.join('\n')}\n`);
+			process.exitCode = 1;
+		} else if (docs !== undefined) {
+			render(results, docs);
+		}
 	} finally {
 		tools.close();
 	}
@@ -98,12 +103,6 @@ function resultsOf({ nodeVersion }: OwnTools, quick: boolean, scenarios: readonl
 		versions: packageVersions(['@grpc/grpc-js', 'undici']),
 		scenarios,
 	};
-}
-
-function tellBroken(sentences: readonly string[]): void {
-	if (sentences.length === 0) return;
-	process.stderr.write(`${sentences.join('\n')}\n`);
-	process.exitCode = 1;
 }
 
 function render(results: RollingResults, docs: string): void {

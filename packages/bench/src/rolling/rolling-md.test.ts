@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
-import { brokenPromises } from './broken-promises.ts';
+import { brokenPromises, fallenBehind } from './broken-promises.ts';
 import { renderRollingMarkdown } from './rolling-md.ts';
 import type { RollingResults, ScenarioResult, WayResult } from './rolling-results.ts';
 
 const way: Omit<WayResult, 'way'> = {
 	requests: 12_345,
+	turnedAway: 0,
+	processorUs: 321,
 	failures: {},
 	examples: [],
 	retries: 7,
@@ -48,7 +50,7 @@ describe('the page on rolling restarts', () => {
 	it('says of each way what failed, and what was tried again', () => {
 		expect(page).toMatch(/\| `@spock\/undici`, undici retries \| HTTP \| +12,345 \| +\*\*0\*\* \| +7 \| +1\.25 \|/);
 		expect(page).toMatch(
-			/\| DNS round robin, no retry +\| HTTP \| +12,345 \| +1,203 \| +never \|.*\| +49\.0 to 51\.0 \|/,
+			/\| DNS round robin, no retry +\| HTTP \| +12,345 \| +1,203 \| +never \|.*\| +49\.0 to 51\.0 \| +321 \|/,
 		);
 		expect(page).toContain('- DNS round robin, no retry: 1,200 ECONNREFUSED, 3 ECONNRESET');
 	});
@@ -61,6 +63,13 @@ describe('the page on rolling restarts', () => {
 			'## What it does not show',
 		]);
 	});
+});
+
+it('a client that could not keep the pace is told of', () => {
+	expect(fallenBehind([scenario])).toEqual([]);
+	expect(fallenBehind([{ ...scenario, ways: [{ ...way, way: 'http', turnedAway: 9 }] }])).toEqual([
+		'too busy a machine for 500 requests a second: http left out 9',
+	]);
 });
 
 describe('the promise', () => {

@@ -76,6 +76,7 @@ function renderWays({ ways }: ScenarioResult): string {
 		'p99 (ms)',
 		'max (ms)',
 		'share of each place (%)',
+		'client (µs of processor a request)',
 	]);
 	const rows = ways.map((result) => [
 		WAYS[result.way].title,
@@ -85,6 +86,7 @@ function renderWays({ ways }: ScenarioResult): string {
 		result.way === 'dns-http-once' ? 'never' : formatCount(result.retries),
 		...[result.p50Ms, result.p99Ms, result.maxMs].map(formatNumber),
 		sharesOf(result),
+		formatNumber(result.processorUs),
 	]);
 	const failures = ways.filter((result) => failed(result) > 0).map((result) => `- ${renderFailures(result)}`);
 	const table = markdownTable(columns, rows);

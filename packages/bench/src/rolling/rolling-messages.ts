@@ -36,9 +36,17 @@ export interface ClientSettings {
 /** What the process of a client is told on its standard input, one line of JSON each; both are answered by one. */
 export type ClientCommand = { readonly kind: 'begin' } | { readonly kind: 'end' };
 
+/** What the process of a client found. */
+export interface ClientReport extends Tally {
+	/** Time on a processor for each request, in microseconds. */
+	readonly processorUs: number;
+}
+
 /** What became of the requests of a client. */
 export interface Tally {
 	readonly requests: number;
+	/** Of these, never made, because too many waited for their answers: the machine is too slow for the measurement. */
+	readonly turnedAway: number;
 	/** Requests that failed, by error. */
 	readonly failures: Readonly<Record<string, number>>;
 	/** Some of their messages. */

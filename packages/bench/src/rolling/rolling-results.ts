@@ -1,4 +1,4 @@
-import type { Tally } from './rolling-messages.ts';
+import type { ClientReport } from './rolling-messages.ts';
 import type { RestartOrder } from './service-group.ts';
 import type { WayName } from './ways/ways.ts';
 
@@ -39,7 +39,7 @@ export interface ScenarioResult extends Scenario {
 	readonly ways: readonly WayResult[];
 }
 
-export interface WayResult extends Omit<Tally, 'answered'> {
+export interface WayResult extends Omit<ClientReport, 'answered'> {
 	readonly way: WayName;
 	/** Share of the answered requests that each place of the group had, over all its instances, from 0 to 1. */
 	readonly shares: readonly number[];

@@ -6,8 +6,6 @@ import { errorLabel } from './error-label.ts';
 import type { Tally } from './rolling-messages.ts';
 import type { Way } from './ways/way.ts';
 
-/** The timers of Node step in milliseconds. */
-const STEP_MS = 1;
 const EXAMPLES_MAX = 5;
 
 /**
@@ -24,6 +22,7 @@ export class TalliedLoad {
 	readonly #examples: string[] = [];
 	readonly #outstanding = new Set<Promise<void>>();
 	#requests = 0;
+	#turnedAway = 0;
 	/** When the next request is due. */
 	#dueMs = 0;
 	#timer: TimerHandle | undefined;
@@ -46,6 +45,7 @@ export class TalliedLoad {
 		this.#latencies.sort();
 		return {
 			requests: this.#requests,
+			turnedAway: this.#turnedAway,
 			failures: Object.fromEntries(this.#failures),
 			examples: this.#examples,
 			retries: this.#way.retries(),
@@ -59,13 +59,13 @@ export class TalliedLoad {
 	#step(): void {
 		const nowMs = this.#clock.now();
 		for (; this.#dueMs <= nowMs; this.#dueMs += this.#periodMs) this.#make(this.#dueMs);
-		this.#timer = this.#clock.setTimeout(() => this.#step(), STEP_MS);
+		this.#timer = this.#clock.setTimeout(() => this.#step(), this.#dueMs - nowMs);
 	}
 
 	#make(dueMs: number): void {
 		this.#requests++;
 		if (this.#outstanding.size >= OUTSTANDING_MAX) {
-			this.#fail(new Error(`${OUTSTANDING_MAX} requests are waiting for their answers`));
+			this.#turnedAway++;
 			return;
 		}
 		const settled = this.#way.call().then(

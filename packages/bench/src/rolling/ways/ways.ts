@@ -25,6 +25,9 @@ export const WAYS: Readonly<Record<WayName, WayTraits>> = {
 
 export const WAY_NAMES: readonly WayName[] = Object.keys(WAYS) as WayName[];
 
+/** Those of a run unless others are asked for: what one does by hand is what `http` does for one. */
+export const MEASURED_WAYS: readonly WayName[] = WAY_NAMES.filter((name) => name !== 'acquire');
+
 /** Loads only what the way needs: a process is one client, and not all of them. */
 export async function loadWay(name: WayName): Promise<OpenWay> {
 	switch (name) {

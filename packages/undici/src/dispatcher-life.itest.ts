@@ -4,7 +4,7 @@ import { createDiplomat } from '@spock/client';
 import { waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { clients, ready } from '../test/clients.ts';
+import { clients, ready, undicis } from '../test/clients.ts';
 import { ScriptedSource, startInstances } from '../test/instances.ts';
 import { LeaseLedger } from '../test/leases.ts';
 import { createDispatcher, spockInterceptor } from './index.ts';
@@ -141,6 +141,24 @@ describe('the dispatcher', () => {
 			if (name !== 'Agent') expect(() => spockInterceptor(all)).toThrow(name);
 		}
 		expect(isListening()).toBe(false);
+	});
+
+	it('has the class of Node’s agents from when it was made, and says where it finds none', async () => {
+		const symbols = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.${version}`));
+		const own = symbols.map((symbol) => Reflect.get(globalThis, symbol));
+		await using instances = await startInstances(1);
+		const source = new ScriptedSource({ barista: instances.map((one) => one.record()) });
+		await using diplomat = createDiplomat({ source });
+		await using dispatcher = createDispatcher({ diplomat });
+		for (const [, { MockAgent, setGlobalDispatcher }] of undicis) {
+			setGlobalDispatcher(new MockAgent());
+			try {
+				expect(() => createDispatcher({ diplomat })).toThrow(/MockAgent|Dispatcher1Wrapper/);
+				expect(await (await fetch(URL, { dispatcher })).text()).toBe('web-1');
+			} finally {
+				for (const [index, symbol] of symbols.entries()) Reflect.set(globalThis, symbol, own[index]);
+			}
+		}
 	});
 
 	it('is also ended by `await using`', async () => {

@@ -4,7 +4,7 @@ import { type Lease, SpockError } from '@spock/client';
 import { InstanceResources } from '@spock/client/integrations';
 
 import { dispatchOf, newBase, withCallback } from './dispatcher-base.ts';
-import { fetchAgent } from './fetch-agent.ts';
+import { fetchAgents } from './fetch-agent.ts';
 import { checkOptions } from './interceptor.ts';
 import { Origins } from './origins.ts';
 import { listen } from './request-events.ts';
@@ -70,7 +70,7 @@ class Agents {
 	/** The dispatcher itself, which emits what its agents do. */
 	readonly events: EventEmitter;
 	readonly dispatch: Dispatch;
-	readonly #options: DispatcherOptions;
+	readonly #make: () => AnyDispatcher;
 	readonly #elsewhere: AnyDispatcher;
 	readonly #instances: InstanceResources<AnyDispatcher>;
 	/** Those of instances that have left, while their last requests end. */
@@ -83,13 +83,14 @@ class Agents {
 	constructor(options: DispatcherOptions) {
 		const { diplomat } = options;
 		const origins = new Origins(options);
-		this.#options = options;
+		const { Agent, agentOptions } = options;
+		const make = Agent === undefined ? fetchAgents() : (given: unknown) => new Agent(given);
+		this.#make = () => this.#forward(make(agentOptions));
 		this.#elsewhere = this.#make();
 		this.events = newBase(this.#elsewhere);
-		this.#forward(this.#elsewhere);
 		this.#instances = new InstanceResources({
 			diplomat,
-			create: () => this.#forward(this.#make()),
+			create: this.#make,
 			drain: (agent) => this.#close(agent),
 		});
 		const elsewhere = dispatchOf(this.#elsewhere);
@@ -126,11 +127,6 @@ class Agents {
 		await this.#instances.close();
 		await elsewhere;
 		this.#unlisten();
-	}
-
-	#make(): AnyDispatcher {
-		const { Agent, agentOptions } = this.#options;
-		return Agent === undefined ? fetchAgent(agentOptions) : new Agent(agentOptions);
 	}
 
 	#forward(agent: AnyDispatcher): AnyDispatcher {

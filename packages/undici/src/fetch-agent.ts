@@ -6,21 +6,23 @@ const CURRENT = Symbol.for('undici.globalDispatcher.2');
 const LEGACY = Symbol.for('undici.globalDispatcher.1');
 
 /**
- * Makes an agent for the fetch that is built into Node. Its class is nowhere exported, but is that of the dispatcher which
- * fetch uses by itself; that one is only looked at. Throws a TypeError where the app has put another kind in its place.
+ * What makes agents for the fetch that is built into Node. Their class is nowhere exported, but is that of the dispatcher
+ * which fetch uses by itself; that one is only looked at, now. Throws a TypeError where the app has put another kind there.
  */
-export function fetchAgent(agentOptions: unknown): AnyDispatcher {
+export function fetchAgents(): (agentOptions: unknown) => AnyDispatcher {
 	// Node loads its undici when something of it is touched first.
 	void globalThis.Response;
 	const { [CURRENT]: current, [LEGACY]: legacy } = globalThis as unknown as Record<symbol, object | undefined>;
 	const isLegacy = Number.parseInt(process.versions['undici'] ?? '', 10) < 8;
-	const used = classOf(isLegacy ? legacy : current);
-	if (used?.name === 'Agent') return new used(agentOptions);
+	const Used = classOf(isLegacy ? legacy : current);
+	if (Used?.name === 'Agent') return (agentOptions) => new Used(agentOptions);
 	// An undici 8 of npm was loaded before Node's own, and put a class here that takes the handlers of Node's older fetch.
-	const newer = classOf(current);
-	if (used?.name === 'Dispatcher1Wrapper' && newer?.name === 'Agent') return new used(new newer(agentOptions));
+	const Newer = classOf(current);
+	if (Used?.name === 'Dispatcher1Wrapper' && Newer?.name === 'Agent') {
+		return (agentOptions) => new Used(new Newer(agentOptions));
+	}
 	throw new TypeError(
-		`the global dispatcher of fetch is of the class ${used?.name}, so that the Agent of Node is out of reach: ` +
+		`the global dispatcher of fetch is of the class ${Used?.name}, so that the Agent of Node is out of reach: ` +
 			'create the dispatcher before the global one is replaced, or give the option Agent',
 	);
 }

@@ -2,16 +2,17 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import type { ServiceRequest } from './service-request.ts';
 
+/** Where undici's own request keeps ours: a WeakMap of short-lived keys costs the garbage collector more than the request. */
+const OURS = Symbol('@spock/undici');
+
 // What undici publishes of each request, that of npm and that of Node alike, so that no handler has to be wrapped:
 // https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
 interface RequestMessage {
-	readonly request: object;
+	readonly request: { [OURS]?: ServiceRequest };
 	readonly response?: { readonly statusCode: number };
 	readonly error?: unknown;
 }
 
-/** By undici's own request. It is forgotten with it. */
-const requests = new WeakMap<object, ServiceRequest>();
 /** Whose request undici is making now: see `announce`. */
 let announced: ServiceRequest | undefined;
 /** Interceptors and dispatchers that are in use, and requests with a lease. */
@@ -19,9 +20,9 @@ let users = 0;
 
 const listeners: ReadonlyArray<readonly [string, (message: RequestMessage) => void]> = [
 	['undici:request:create', onCreate],
-	['undici:request:headers', ({ request, response }) => requests.get(request)?.answered(response?.statusCode ?? 0)],
-	['undici:request:trailers', ({ request }) => requests.get(request)?.completed()],
-	['undici:request:error', ({ request, error }) => requests.get(request)?.failed(error)],
+	['undici:request:headers', ({ request, response }) => request[OURS]?.answered(response?.statusCode ?? 0)],
+	['undici:request:trailers', ({ request }) => request[OURS]?.completed()],
+	['undici:request:error', ({ request, error }) => request[OURS]?.failed(error)],
 ];
 
 /**
@@ -53,7 +54,7 @@ export function withdraw(request: ServiceRequest): void {
 
 function onCreate({ request }: RequestMessage): void {
 	if (announced === undefined) return;
-	requests.set(request, announced);
+	request[OURS] = announced;
 	announced.made();
 	announced = undefined;
 }

@@ -47,6 +47,7 @@ export interface Undici {
 	fetch(url: string, init: object): Promise<Response>;
 	upgrade(url: string, init: object): Promise<{ readonly socket: { destroy(): void } }>;
 	connect(url: string, init: object): Promise<unknown>;
+	setGlobalDispatcher(dispatcher: unknown): void;
 	/** By its `request`. */
 	get(url: string, init: RequestInit): Promise<Reply>;
 }

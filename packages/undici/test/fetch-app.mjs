@@ -83,4 +83,4 @@ for (const server of servers) {
 	server.closeAllConnections();
 	server.close();
 }
-console.log(JSON.stringify(report));
+process.stdout.write(JSON.stringify(report));

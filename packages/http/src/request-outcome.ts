@@ -108,6 +108,8 @@ export class RequestOutcome {
 		const copy = Object.assign(new Error(error.message), { code });
 		const cause = instanceError(this.#query, lease.address, copy);
 		Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true });
+		// What is logged is mostly the message alone. Its class and code stay, by which libraries know it.
+		error.message = cause.message;
 	}
 
 	#closed(): void {

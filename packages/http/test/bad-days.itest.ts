@@ -85,7 +85,11 @@ describe('errors that are emitted once, and say which service', () => {
 		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
 		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
 		expect(errors).toMatchObject([
-			{ code: 'ECONNRESET', cause: { code: 'UNAVAILABLE', details: { service: 'web', instance: 'web-1' } } },
+			{
+				code: 'ECONNRESET',
+				message: expect.stringMatching(/^the instance "web-1" \(127\.0\.0\.1:\d+\) of "web": socket hang up$/),
+				cause: { code: 'UNAVAILABLE', details: { service: 'web', instance: 'web-1' } },
+			},
 		]);
 		expect(service.outcomes()).toEqual(['failure']);
 		agent.destroy();

@@ -1,0 +1,21 @@
+import { fileURLToPath } from 'node:url';
+
+import { spawnProcess } from '@spock/testkit';
+import { expect, it } from 'vitest';
+
+const app = fileURLToPath(new URL('./call.js', import.meta.url));
+
+it('the example calls each instance in turn, and another one where one is stopped', async () => {
+	await using run = spawnProcess(process.execPath, [app]);
+	const { exitCode, stdout, stderr } = await run.finished;
+	expect(stderr).toBe('');
+	expect(stdout.split('\n')).toEqual([
+		'each request another one: barista-1 2, barista-2 2, barista-3 2',
+		'one instance stopped: barista-N 6',
+		'with retry: barista-N 6',
+		'NO_SUCH_SERVICE: no instance of "nobody" is registered',
+		'by lookup: barista-2',
+		'',
+	]);
+	expect(exitCode).toBe(0);
+});

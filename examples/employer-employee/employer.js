@@ -1,0 +1,34 @@
+// An HTTP service that has its work done by the employees: GET / answers with who did it.
+//   node examples/employer-employee/employer.js [--port 8080] [--way resolver|pool|single|per-request]
+import { createServer } from 'node:http';
+import { parseArgs } from 'node:util';
+
+import { connect } from '@spock/client';
+
+import { ways } from './ways.js';
+
+const { values } = parseArgs({
+	options: { port: { type: 'string', default: '0' }, way: { type: 'string', default: 'resolver' } },
+});
+const diplomat = await connect();
+const { call, close } = await ways[values.way](diplomat);
+
+const server = createServer(async (_request, response) => {
+	try {
+		const { employee } = await call();
+		response.end(employee);
+	} catch (error) {
+		response.statusCode = 503;
+		response.end(error.message);
+	}
+});
+server.listen(Number(values.port), '127.0.0.1', () => {
+	console.log(`the employer listens at 127.0.0.1:${server.address().port}`);
+});
+process.once('SIGTERM', () => {
+	server.close(async () => {
+		await close();
+		await diplomat.drain();
+	});
+	server.closeIdleConnections();
+});

@@ -1,13 +1,17 @@
 import { failed, type ScenarioResult } from './rolling-results.ts';
 import { WAYS } from './ways/ways.ts';
 
+/** A median beyond this, and the work, in milliseconds, is that of a machine on which requests wait for a processor. */
+const MEDIAN_MS_MAX = 50;
+
 /** A machine that cannot keep the pace tells nothing of a restart: a sentence for each client that fell behind. */
-export function fallenBehind(scenarios: readonly ScenarioResult[]): readonly string[] {
-	return scenarios.flatMap(({ rate, ways }) =>
-		ways
-			.filter(({ turnedAway }) => turnedAway > 0)
-			.map(({ way, turnedAway }) => `too busy a machine for ${rate} requests a second: ${way} left out ${turnedAway}`),
-	);
+export function fallenBehind({ rate, workMs, ways }: ScenarioResult): readonly string[] {
+	return ways
+		.filter(({ turnedAway, p50Ms }) => turnedAway > 0 || p50Ms > MEDIAN_MS_MAX + workMs)
+		.map(({ way, turnedAway, p50Ms }) => {
+			const how = `${turnedAway} requests left out, median ${Math.round(p50Ms)} ms`;
+			return `the machine is too busy for ${rate} requests a second by ${way}: ${how}`;
+		});
 }
 
 /** That no way of Spock fails a request is what is measured for: a sentence for each that did. */

@@ -65,11 +65,17 @@ describe('the page on rolling restarts', () => {
 	});
 });
 
-it('a client that could not keep the pace is told of', () => {
-	expect(fallenBehind([scenario])).toEqual([]);
-	expect(fallenBehind([{ ...scenario, ways: [{ ...way, way: 'http', turnedAway: 9 }] }])).toEqual([
-		'too busy a machine for 500 requests a second: http left out 9',
-	]);
+describe('a client that could not keep the pace', () => {
+	it.each<[string, Partial<WayResult>]>([
+		['left requests out', { turnedAway: 9 }],
+		['was always late', { p50Ms: 60 }],
+	])('is told of: it %s', (_what, late) => {
+		expect(fallenBehind(scenario)).toEqual([]);
+		expect(fallenBehind({ ...scenario, ways: [{ ...way, way: 'http', ...late }] })).toEqual([
+			expect.stringContaining('too busy for 500 requests a second by http'),
+		]);
+		expect(fallenBehind({ ...scenario, workMs: 20, ways: [{ ...way, way: 'http', p50Ms: 60 }] })).toEqual([]);
+	});
 });
 
 describe('the promise', () => {

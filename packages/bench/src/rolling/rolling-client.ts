@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { systemClock } from '@spock/protocol/internal';
 
@@ -8,15 +7,15 @@ import { TalliedLoad } from './tallied-load.ts';
 import type { Way } from './ways/way.ts';
 import { loadWay } from './ways/ways.ts';
 
-/** Requests before the measurement: connections to all instances are made, and the code is warm. */
-const WARM_UP_REQUESTS = 200;
-const WARM_UP_GAP_MS = 2;
+/** Seconds of the load that are made before it, as fast as it goes: connections to all instances are there, and code is compiled. */
+const WARM_UP_S = 4;
+const WARM_UP_IN_FLIGHT = 8;
 
 /** The process that calls the service in one way. Ends with its standard input. */
 async function main(settings: ClientSettings): Promise<void> {
 	const open = await loadWay(settings.way);
 	const way = await open(settings);
-	await warmUp(way);
+	await warmUp(way, settings.rate * WARM_UP_S);
 	const load = new TalliedLoad(way, settings.rate, systemClock);
 	let before: NodeJS.CpuUsage | undefined;
 	const obey = async ({ kind }: ClientCommand): Promise<unknown> => {
@@ -36,13 +35,12 @@ async function main(settings: ClientSettings): Promise<void> {
 	await way.close();
 }
 
-async function warmUp(way: Way): Promise<void> {
-	const calls: Promise<string>[] = [];
-	for (let request = 0; request < WARM_UP_REQUESTS; request++) {
-		calls.push(way.call());
-		await delay(WARM_UP_GAP_MS);
-	}
-	await Promise.all(calls);
+async function warmUp(way: Way, requests: number): Promise<void> {
+	let made = 0;
+	const makeInTurn = async (): Promise<void> => {
+		while (made++ < requests) await way.call();
+	};
+	await Promise.all(Array.from({ length: WARM_UP_IN_FLIGHT }, makeInTurn));
 }
 
 await main(JSON.parse(process.argv[2] ?? '') as ClientSettings);

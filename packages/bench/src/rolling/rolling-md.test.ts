@@ -55,8 +55,14 @@ describe('the page on rolling restarts', () => {
 		expect(page).toContain('- DNS round robin, no retry: 1,200 ECONNREFUSED, 3 ECONNRESET');
 	});
 
+	it('adds up what became of the requests in all of them', () => {
+		expect(page).toMatch(/\| `@spock\/undici`, undici retries \| HTTP \| +37,035 \| +\*\*0\*\* \| +21 \|\n/);
+		expect(page).toMatch(/\| DNS round robin, no retry +\| HTTP \| +37,035 \| +3,609 \| +never \|\n/);
+	});
+
 	it('names the scenarios by what is different in them', () => {
 		expect(page.match(/^## .*/gm)).toEqual([
+			'## All restarts together',
 			'## PreStop of 1 s',
 			'## PreStop of 6 s, longer than the time to live',
 			'## In place at the same port, no preStop',

@@ -1,7 +1,7 @@
 import { formatCount, formatNumber } from '../report/format-number.ts';
 import { columnsOf, markdownTable } from '../report/markdown.ts';
 import { failed, type RollingResults, type ScenarioResult, type WayResult } from './rolling-results.ts';
-import { WAYS } from './ways/ways.ts';
+import { WAYS, type WayName } from './ways/ways.ts';
 
 /** The whole of docs/integrations/rolling-restart.md. The same results give the same bytes. */
 export function renderRollingMarkdown(results: RollingResults): string {
@@ -16,6 +16,8 @@ export function renderRollingMarkdown(results: RollingResults): string {
 			'`pnpm bench:rolling` takes about four minutes and writes this page; it fails if a way of Spock fails a request.',
 		].join('\n'),
 		...HOW,
+		'## All restarts together',
+		renderTotals(scenarios),
 		...scenarios.flatMap((scenario) => [`## ${titleOf(scenario)}`, renderSettings(scenario), renderWays(scenario)]),
 		...LIMITS,
 	];
@@ -24,17 +26,18 @@ export function renderRollingMarkdown(results: RollingResults): string {
 
 const HOW: readonly string[] = [
 	[
-		'Every instance of the service is a process of its own that serves HTTP (`node:http`) and gRPC (grpc-js) and registers both through one',
-		'sidecar with the built-in registry. Each is replaced in turn, as Kubernetes does it: a new one is started, at a port of its own, and is',
+		'Every instance of the service is a process of its own that serves HTTP (`node:http`) and gRPC (grpc-js), and registers both through a',
+		'sidecar with the built-in registry. They are replaced in turn, as Kubernetes does it: a new one is started at ports of its own and is',
 		'registered; the old one gets SIGTERM, deregisters (`diplomat.drain()`), goes on serving for the time of its preStop hook, takes no more',
 		'connections, ends what is under way, and exits. Nobody but the registry is told.',
 	].join('\n'),
 	[
-		'Every client is a process of its own, too, and all go through the same restarts. They make requests at a fixed rate, whatever became of those before; latency',
-		`counts from when a request was due. Ways that try again do so ${'at most twice'}, and at once. *DNS round robin* is what one has without a registry: the addresses`,
-		'come from a name server that knows of every change at once, and are used until their time to live is over (5 s is what CoreDNS says of',
-		'services in Kubernetes); requests go to them in turn, over `node:http` with connections kept. For gRPC it is a resolver that asks when grpc-js does',
-		'(at the start and when a connection is lost), and as often as the time to live allows; `dns:` of grpc-js itself waits 30 s.',
+		'Every client is a process of its own, too, and all go through the same restarts, each with requests at a fixed rate whatever became of',
+		'those before; latency counts from when a request was due. Those that try again do so at most twice. *DNS round robin* is what one has',
+		'without a registry: addresses come from a name server that knows of every change at once, and are used until their time to live is over',
+		'(5 s is what CoreDNS gives services of Kubernetes); requests go to them in turn over `node:http`, connections kept. For gRPC it is a',
+		'resolver that asks when grpc-js does (at the start, and when a connection is lost), but not again within the time to live; the `dns:` of',
+		'grpc-js itself waits for 30 s. That a gRPC call was tried again is known where it was answered in the end.',
 	].join('\n'),
 ];
 
@@ -45,9 +48,39 @@ const LIMITS: readonly string[] = [
 		'  connection: worse for DNS, and the same for Spock, which does not try.',
 		'- A preStop time beyond the time to live hides what DNS does not know, at the price of a slower restart, and only from clients that keep to it.',
 		'- Requests fail as well when an instance dies without a word. Then Spock needs its retries: [Integrations](README.md).',
-		'- All processes share one machine: latencies are for comparison within a table.',
+		'- All processes share one machine, and that with other guests: latencies wait for a processor first of all, and are for comparison within',
+		'  a table.',
 	].join('\n'),
 ];
+
+/** Of each way, over all scenarios. */
+function renderTotals(scenarios: readonly ScenarioResult[]): string {
+	const columns = columnsOf(2, ['way', '', 'requests', 'failed', 'tried again']);
+	const names = new Set(scenarios.flatMap(({ ways }) => ways.map(({ way }) => way)));
+	const rows = [...names].map((name) => {
+		const results = scenarios.flatMap(({ ways }) => ways.filter(({ way }) => way === name));
+		const sum = (figure: (result: WayResult) => number): number =>
+			results.reduce((total, result) => total + figure(result), 0);
+		return nameCells(name).concat(
+			outcomeCells(
+				name,
+				sum((result) => result.requests),
+				sum(failed),
+				sum((result) => result.retries),
+			),
+		);
+	});
+	return markdownTable(columns, rows);
+}
+
+function nameCells(way: WayName): string[] {
+	return [WAYS[way].title, WAYS[way].protocol];
+}
+
+function outcomeCells(way: WayName, requests: number, failures: number, retries: number): string[] {
+	const triedAgain = way === 'dns-http-once' ? 'never' : formatCount(retries);
+	return [formatCount(requests), failures === 0 ? '**0**' : formatCount(failures), triedAgain];
+}
 
 function titleOf({ order, preStopMs, dnsTtlMs }: ScenarioResult): string {
 	const preStop = preStopMs === 0 ? 'no preStop' : `preStop of ${seconds(preStopMs)} s`;
@@ -59,7 +92,7 @@ function renderSettings(scenario: ScenarioResult): string {
 	const { instances, restarts, rate, workMs, pauseMs, dnsTtlMs } = scenario;
 	const work = workMs === 0 ? '' : `, ${workMs} ms of work each`;
 	return [
-		`${instances} instances, all of them replaced ${restarts === 1 ? 'once' : `${restarts} times`} in ${formatNumber(scenario.seconds)} s,`,
+		`${instances} instances, all of them replaced ${timesOf(restarts)} in ${formatNumber(scenario.seconds)} s,`,
 		`${seconds(pauseMs)} s between one and the next; ${formatCount(rate)} requests a second by each client${work};`,
 		`time to live of DNS ${seconds(dnsTtlMs)} s.`,
 	].join(' ');
@@ -79,11 +112,8 @@ function renderWays({ ways }: ScenarioResult): string {
 		'client (µs of processor a request)',
 	]);
 	const rows = ways.map((result) => [
-		WAYS[result.way].title,
-		WAYS[result.way].protocol,
-		formatCount(result.requests),
-		failed(result) === 0 ? '**0**' : formatCount(failed(result)),
-		result.way === 'dns-http-once' ? 'never' : formatCount(result.retries),
+		...nameCells(result.way),
+		...outcomeCells(result.way, result.requests, failed(result), result.retries),
 		...[result.p50Ms, result.p99Ms, result.maxMs].map(formatNumber),
 		sharesOf(result),
 		formatNumber(result.processorUs),
@@ -101,6 +131,10 @@ function sharesOf({ shares }: WayResult): string {
 function renderFailures({ way, failures }: WayResult): string {
 	const errors = Object.entries(failures).map(([error, count]) => `${formatCount(count)} ${error}`);
 	return `${WAYS[way].title}: ${errors.join(', ')}`;
+}
+
+function timesOf(count: number): string {
+	return ['never', 'once', 'twice'][count] ?? `${count} times`;
 }
 
 function seconds(ms: number): string {

@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 // Tests run on source, with no build: the packages' exports have a condition for it.
-const conditions = ['@spock/source', 'node', 'import', 'default'];
+// Without `import`: it would go to what is required too, and packages that have a form for each would get the wrong one.
+const conditions = ['@spock/source', 'node', 'default'];
 
 export default defineConfig({
 	ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -32,7 +33,7 @@ export default defineConfig({
 					name: 'socket',
 					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
 					exclude: [
-						'**/*.{browser,consul,cluster,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell,promtool}.itest.ts',
+						'**/*.{browser,consul,cluster,databases,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell,promtool}.itest.ts',
 						'**/node_modules/**',
 					],
 				},
@@ -118,8 +119,19 @@ export default defineConfig({
 				},
 			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.
-			{ extends: true, test: { name: 'go', include: ['examples/**/*.go.itest.ts'] } },
+			{
+				extends: true,
+				test: { name: 'go', include: ['examples/**/*.go.itest.ts', 'packages/*/test/**/*.go.itest.ts'] },
+			},
 			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },
+			// Real PostgreSQL and Redis servers.
+			{
+				extends: true,
+				test: {
+					name: 'databases',
+					include: ['packages/*/{src,test}/**/*.databases.itest.ts', 'examples/**/*.databases.itest.ts'],
+				},
+			},
 			{ extends: true, test: { name: 'promtool', include: ['packages/*/test/**/*.promtool.itest.ts'] } },
 		],
 	},

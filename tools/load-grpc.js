@@ -1,4 +1,4 @@
-// `npm run load:grpc`: five gRPC workers called in four ways, and one of them killed amid the load; about three minutes. Prints the
+// `npm run load:grpc`: five gRPC workers called in four ways, and one of them killed amid the load; about two minutes. Prints the
 // tables; `--docs` puts them into docs/integrations/grpc.md, with the figures and plots beside it. `render` makes these again from the
 // figures. Everything else goes to examples/employer-employee/load.js: `--requests`, `--in-flight`, `--work-ms`, `--notice-ms`.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
-// `npm test`: every test. Suites that need a program which is not on every machine (a Consul server, Go, socat, promtool) are left
+// `npm test`: every test. Suites that need a program which is not on every machine (a Consul server, Go, socat, databases, promtool) are left
 // out without it, in plain words, and with CI set that is a failure. Arguments go to vitest: npm test -- packages/client
 // With SPOCK_COVERAGE=1 the same run measures coverage as well, and fails where it is too small (tools/coverage.js).
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
@@ -37,6 +37,17 @@ function isOnPath(name) {
 	return (process.env.PATH ?? '').split(delimiter).some((place) => place !== '' && isExecutable(join(place, name)));
 }
 
+/** As the tests find it: POSTGRES_BIN, else PATH, else where Debian has it. */
+function hasPostgres() {
+	const places = [process.env.POSTGRES_BIN ?? '', ...(process.env.PATH ?? '').split(delimiter), ...debianPostgres()];
+	return places.some((place) => place !== '' && isExecutable(join(place, 'pg_basebackup')));
+}
+
+function debianPostgres() {
+	const home = '/usr/lib/postgresql';
+	return existsSync(home) ? readdirSync(home).map((version) => join(home, version, 'bin')) : [];
+}
+
 ensureInstalled();
 ensureBuilt();
 
@@ -54,6 +65,11 @@ if (isOnPath('go')) projects.push('go');
 else leftOut.push('the test of the Go example, because `go` is not on PATH.');
 if (isOnPath('socat') && isOnPath('nc')) projects.push('shell');
 else leftOut.push('the test of the shell example, because it needs `socat` and `nc` (Debian: socat, netcat-openbsd).');
+if (hasPostgres() && isOnPath('redis-server')) projects.push('databases');
+else
+	leftOut.push(
+		'the tests on real PostgreSQL and Redis servers, because one is missing (Debian: postgresql, redis-server).',
+	);
 if (isOnPath('promtool')) projects.push('promtool');
 else leftOut.push("promtool's checks of metrics and alerts, because there is no `promtool` (Debian: prometheus).");
 

@@ -75,6 +75,11 @@ describe('the components, over workloads of somebody else', () => {
 		expect(sidecar && variable(sidecar, 'CONSUL_TLS_SERVER_NAME')).toBe('server.dc2.consul');
 	});
 
+	it('speak gRPC at a socket in the volume that the app has', () => {
+		const sidecar = sidecarOf(podOf('ledger'));
+		expect(sidecar && variable(sidecar, 'SPOCK_GRPC')).toBe('unix:/uds/grpc.sock');
+	});
+
 	it('say how annotations are scraped', () => {
 		expect(podOf('report').metadata).toMatchObject({
 			annotations: { 'prometheus.io/port': '9464', 'prometheus.io/path': '/metrics' },

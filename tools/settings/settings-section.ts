@@ -7,6 +7,7 @@ import { adminSettings } from '../../packages/sidecar/src/cli/admin-settings.ts'
 import { answerSettings } from '../../packages/sidecar/src/cli/answer-settings.ts';
 import { consulSettings } from '../../packages/sidecar/src/cli/consul-settings.ts';
 import { dnsSettings } from '../../packages/sidecar/src/cli/dns-settings.ts';
+import { grpcSettings } from '../../packages/sidecar/src/cli/grpc-settings.ts';
 import { handOverSettings } from '../../packages/sidecar/src/cli/hand-over-settings.ts';
 import { limitSettings } from '../../packages/sidecar/src/cli/limit-settings.ts';
 import { registrationSettings } from '../../packages/sidecar/src/cli/registration-settings.ts';
@@ -69,8 +70,8 @@ function named(names: readonly string[]): readonly Setting[] {
 
 /** Every setting once, by area. */
 export function settingAreas(): readonly (readonly [heading: string, settings: readonly Setting[]])[] {
-	const grouped = [accessSettings, answerSettings, consulSettings, dnsSettings, handOverSettings, limitSettings];
-	const elsewhere = [...grouped, registrationSettings].flat().map(({ name }) => name);
+	const grouped = [accessSettings, answerSettings, consulSettings, dnsSettings, grpcSettings, handOverSettings];
+	const elsewhere = [...grouped, limitSettings, registrationSettings].flat().map(({ name }) => name);
 	const here = [...LOGGING, ...ENDING, ...LISTENING, ...PICKING, ...BACKENDS];
 	const rest = settings.filter(({ name }) => !elsewhere.includes(name) && !here.includes(name));
 	const isConsul = ({ name }: Setting): boolean => name.startsWith('consul');
@@ -82,7 +83,7 @@ export function settingAreas(): readonly (readonly [heading: string, settings: r
 		['DNS', dnsSettings],
 		['The answers that are kept', [...answerSettings, ...named(PICKING)]],
 		['What apps register', registrationSettings],
-		['Where it listens, and for whom', [...named(LISTENING), ...accessSettings]],
+		['Where it listens, and for whom', [...named(LISTENING), ...accessSettings, ...grpcSettings]],
 		['Limits on clients', limitSettings],
 		['End, take-over and supervisor', [...named(ENDING), ...handOverSettings]],
 		['Logs and the admin port', named(LOGGING)],

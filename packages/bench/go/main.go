@@ -11,7 +11,7 @@ import (
 
 //go:generate protoc --proto_path=../proto --go_out=. --go_opt=module=spock.example/bench,Mdiscovery.proto=spock.example/bench/discoverypb --go-grpc_out=. --go-grpc_opt=module=spock.example/bench,Mdiscovery.proto=spock.example/bench/discoverypb discovery.proto
 
-const usage = "usage: peers readline PATH | peers grpc unix:PATH | peers grpc tcp:HOST:PORT"
+const usage = "usage: peers readline PATH | peers grpc unix:PATH | peers grpc tcp:HOST:PORT | peers load ADDRESS SERVER_PID"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -21,6 +21,9 @@ func main() {
 }
 
 func run(arguments []string) error {
+	if len(arguments) == 3 && arguments[0] == "load" {
+		return load(arguments[1], arguments[2])
+	}
 	if len(arguments) != 2 {
 		return errors.New(usage)
 	}

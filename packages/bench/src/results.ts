@@ -23,6 +23,8 @@ export interface BenchResults {
 	readonly nodeVersions: readonly (CallFigure & { readonly node: string })[];
 	/** The experiment with length-prefixed frames: both framings with the same payloads. */
 	readonly framing: readonly CallFigure[];
+	/** The sidecar's gRPC front beside its own protocol; left out by runs before there was one. */
+	readonly grpcFront?: readonly CallFigure[];
 	readonly connections: readonly ConnectionsFigure[];
 	readonly inFlight: readonly InFlightFigure[];
 	readonly registry: readonly RegistryFigure[];

@@ -6,6 +6,7 @@ import { measureCalls } from './sections/calls.ts';
 import { measureConnectPerCall } from './sections/connect-per-call.ts';
 import { measureConnections } from './sections/connections.ts';
 import { measureFraming } from './sections/framing.ts';
+import { measureGrpcFront } from './sections/grpc-front.ts';
 import { measureInFlight } from './sections/in-flight.ts';
 import { measureNodeVersions } from './sections/node-versions.ts';
 import { measureLookups, measureMicro } from './sections/probes.ts';
@@ -24,6 +25,7 @@ export type SectionName =
 	| 'node-versions'
 	| 'framing'
 	| 'connections'
+	| 'grpc-front'
 	| 'in-flight'
 	| 'registry'
 	| 'watchers'
@@ -52,6 +54,7 @@ export const SECTIONS: Readonly<Record<SectionName, Section>> = {
 	}),
 	'node-versions': async (run, nodes) => ({ nodeVersions: await measureNodeVersions(run, nodes) }),
 	framing: async (run) => ({ framing: await measureFraming(run) }),
+	'grpc-front': async (run) => ({ grpcFront: await measureGrpcFront(run) }),
 	connections: async (run) => ({ connections: await measureConnections(run) }),
 	'in-flight': async (run) => ({ inFlight: await measureInFlight(run) }),
 	registry: async (run) => ({ registry: await measureRegistry(run) }),

@@ -1,64 +1,14 @@
 import { channel } from 'node:diagnostics_channel';
 
 import * as grpc from '@grpc/grpc-js';
-import { type Diplomat, type ServiceInstance, type ServiceSnapshot, SpockError } from '@spock/client';
+import { type Diplomat, type ServiceInstance, SpockError } from '@spock/client';
 import { FakeClock, fakeSnapshot, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
+import { scriptedDiplomat } from '../test/scripted-diplomat.ts';
 import type { PlanConfig } from './balancing-plan.ts';
 import type { AnyListener, Resolution } from './resolver-listener.ts';
 import { SpockResolver } from './spock-resolver.ts';
-
-type Push = (what: ServiceSnapshot | Error) => void;
-
-interface Deferred<T> {
-	readonly promise: Promise<T>;
-	resolve(value: T): void;
-	reject(error: Error): void;
-}
-
-function deferred<T>(): Deferred<T> {
-	let settle: Omit<Deferred<T>, 'promise'> | undefined;
-	const promise = new Promise<T>((resolve, reject) => {
-		settle = { resolve, reject };
-	});
-	return { promise, ...(settle as Omit<Deferred<T>, 'promise'>) };
-}
-
-/** A Diplomat of which only what a resolver uses is there: the test pushes snapshots into its watches. */
-function scriptedDiplomat() {
-	const watches = new Set<Push>();
-	const diplomat = {
-		opened: 0,
-		ejected: [] as { instance: string; leftMs: number }[],
-		questions: deferred<never>(),
-		watches,
-		push: (what: ServiceSnapshot | Error) => {
-			for (const watch of watches) watch(what);
-		},
-		status: () => ({ ejected: diplomat.ejected }),
-		getService: () => diplomat.questions.promise,
-		async *watchService(_query: unknown, { signal }: { readonly signal: AbortSignal }) {
-			diplomat.opened++;
-			let arrived = deferred<ServiceSnapshot | Error | undefined>();
-			const push: Push = (what) => arrived.resolve(what);
-			signal.addEventListener('abort', () => arrived.resolve(undefined));
-			watches.add(push);
-			try {
-				for (;;) {
-					const what = await arrived.promise;
-					arrived = deferred();
-					if (what === undefined) return;
-					if (what instanceof Error) throw what;
-					yield what;
-				}
-			} finally {
-				watches.delete(push);
-			}
-		},
-	};
-	return diplomat;
-}
 
 /** A listener of each shape that writes down what it is told. */
 function listeners(told: Resolution[]): Record<string, AnyListener> {

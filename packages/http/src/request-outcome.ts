@@ -2,7 +2,7 @@ import { errorMonitor } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-import type { Lease, ServiceQuery } from '@spock/client';
+import type { CallOutcome, Lease, ServiceQuery } from '@spock/client';
 import { failedInstances, instanceError } from '@spock/client/integrations';
 
 import type { Settings } from './agent-options.ts';
@@ -53,12 +53,28 @@ export class RequestOutcome {
 	/** The caller has given up, with its reason if it has one. Only the first time counts. */
 	destroyedByCaller(reason: unknown): void {
 		this.#destroyed ??= { reason };
+		this.#blameIfFailed();
 	}
 
 	/** The call counts no more at its instance. */
 	release(): void {
+		this.#blameIfFailed();
+		this.#lease?.release(this.#outcome(), this.#durationMs);
+	}
+
+	/** The `retry` around this request takes another instance next. */
+	blame(): void {
+		if (this.#lease !== undefined) this.failed?.add(this.#lease.address.instance);
+	}
+
+	/** As soon as it is known, and not when the request closes: the caller may make its next attempt before that. */
+	#blameIfFailed(): void {
+		if (this.#outcome() === 'failure') this.blame();
+	}
+
+	#outcome(): CallOutcome {
 		const { res, upgradeOrConnect } = internalsOf(this.#request);
-		const outcome = outcomeOfEnd({
+		return outcomeOfEnd({
 			head: this.#head,
 			isComplete: upgradeOrConnect || res?.complete === true,
 			responseError: res?.errored,
@@ -66,13 +82,6 @@ export class RequestOutcome {
 			hasTimedOut: this.#hasTimedOut,
 			error: this.#error,
 		});
-		if (outcome === 'failure') this.blame();
-		this.#lease?.release(outcome, this.#durationMs);
-	}
-
-	/** The `retry` around this request takes another instance next. */
-	blame(): void {
-		if (this.#lease !== undefined) this.failed?.add(this.#lease.address.instance);
 	}
 
 	/** Looks for the head of the response without a listener of `response`: with one, Node would not discard what nobody reads. */
@@ -93,15 +102,14 @@ export class RequestOutcome {
 		this.#durationMs = clock.now() - this.#startedMs;
 		this.#sockets?.answered(socket, response.headers['keep-alive']?.toString());
 		this.#head = isFailure(response) ? 'failure' : 'success';
-		// Now, and not at the end: the caller may make its next attempt while the rest still comes.
 		if (this.#head === 'failure') this.blame();
 	}
 
 	#failedWith(error: unknown): void {
 		this.#error = error;
+		this.#blameIfFailed();
 		const lease = this.#lease;
 		if (lease === undefined || this.#destroyed !== undefined) return;
-		this.blame();
 		if (!(error instanceof Error) || error.cause !== undefined || !Object.isExtensible(error)) return;
 		const { code } = error as NodeJS.ErrnoException;
 		// A copy, because an error that is the cause of its cause is a trap for whoever follows causes.

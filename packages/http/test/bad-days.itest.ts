@@ -210,6 +210,21 @@ describe('retry', () => {
 		agent.destroy();
 	});
 
+	it('leaves out an instance that took the caller too long', async () => {
+		await using slow = await startInstance('web-1', { handle: () => undefined });
+		await using web = await startInstance('web-2');
+		// By itself it takes the first every time.
+		await using service = scriptedService('web', { policy: 'random', random: () => 0, ejectAfterFailures: 0 });
+		service.set([slow, web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		const { body } = await retry(
+			(attempt) => send('http://web.spock/', { agent, ...(attempt === 0 && { signal: AbortSignal.timeout(200) }) }),
+			{ isRetryable: () => true },
+		);
+		expect(JSON.parse(body)).toMatchObject({ id: 'web-2' });
+		agent.destroy();
+	});
+
 	it('a status of failure is one of the instance, and its own isFailure goes before', async () => {
 		await using web = await startInstance('web-1', {
 			handle: (request, response) => {

@@ -26,7 +26,9 @@ describe('connections to an instance that has left', () => {
 		await using web = await held('web-1');
 		await using service = scriptedService('web');
 		service.set([web]);
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
+		// Neither side would close them by itself.
+		web.server.keepAliveTimeout = 120_000;
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat, idleTimeoutMs: 120_000 });
 		const first = send('http://web.spock/', { agent });
 		const second = send('http://web.spock/', { agent });
 		await waitFor('both', () => web.requests === 2);
@@ -99,9 +101,23 @@ describe('idle connections', () => {
 		}
 	});
 
+	it('that have all ended by themselves leave nothing to be watched', async () => {
+		await using web = await startInstance('web-1');
+		await using service = scriptedService('web');
+		service.set([web]);
+		const agent = new DiscoveryAgent({ diplomat: service.diplomat, idleTimeoutMs: 50 });
+		await send('http://web.spock/', { agent });
+		await waitFor('the end of the connection', () => web.sockets.size === 0);
+		await waitFor('the end of the watch', () => service.watchers === 1);
+		agent.destroy();
+	});
+
 	it('have no time-out of being idle while they are used', async () => {
 		await using web = await startInstance('web-1', {
-			handle: (_request, response) => setTimeout(() => response.end('late'), 150),
+			handle: (_request, response) => {
+				response.write('early');
+				setTimeout(() => response.end('late'), 150);
+			},
 		});
 		await using service = scriptedService('web');
 		service.set([web]);
@@ -125,7 +141,8 @@ describe('a connection that becomes the caller’s', () => {
 		'by %s counts until it closes, and is not closed with its instance',
 		async (kind) => {
 			await using web = await startInstance('web-1');
-			web.server.on(kind, (_request: unknown, socket: Socket) => {
+			web.server.on(kind, async (_request: unknown, socket: Socket) => {
+				await waitFor('the watch', () => service.watchers === 2);
 				const head = kind === 'upgrade' ? '101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x' : '200 OK';
 				socket.write(`HTTP/1.1 ${head}\r\n\r\n`);
 				socket.pipe(socket);

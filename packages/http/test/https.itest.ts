@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { request as requestHttps } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
@@ -8,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 
 import { startInstance, startInstances } from './http-instance.ts';
 import { scriptedService } from './scripted-service.ts';
-import { send } from './send.ts';
+import { errorsOf, send } from './send.ts';
 
 const authority = makeAuthority();
 const { ca } = authority;
@@ -91,6 +92,20 @@ describe('https', () => {
 		}
 		const failed = service.calls.filter(({ outcome }) => outcome === 'failure').map(({ instance }) => instance);
 		expect(new Set(failed)).toEqual(new Set(['web-1', 'web-2']));
+		agent.destroy();
+		mute.close();
+	});
+
+	it('a caller whose time is up while it is connected to ends it then, and that counts against the instance', async () => {
+		const mute = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+		await once(mute, 'listening');
+		await using service = scriptedService('web');
+		service.set([{ id: 'web-1', host: '127.0.0.1', port: (mute.address() as AddressInfo).port }]);
+		const agent = new DiscoveryHttpsAgent({ diplomat: service.diplomat, ca, connectTimeoutMs: 120_000 });
+		const request = requestHttps('https://web.spock/', { agent, timeout: 100 }).end();
+		request.on('timeout', () => request.destroy(new Error('enough')));
+		expect(await errorsOf(request)).toMatchObject([{ message: 'enough' }]);
+		expect(service.outcomes()).toEqual(['failure']);
 		agent.destroy();
 		mute.close();
 	});

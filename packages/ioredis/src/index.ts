@@ -1,1 +1,1 @@
-export {};
+export { type SpockRedisConfig, type SpockRedisOptions, spockRedis } from './spock-redis.ts';

@@ -3,9 +3,10 @@ import type { Duplex } from 'node:stream';
 import type { SnapshotSource } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
+import type { Front } from './front.ts';
 import type { ResolvedLimits } from './options.ts';
 import type { ConnectionRegistry } from './server/connection-registry.ts';
-import { type Listener, listen, type PublicPlace } from './server/listener.ts';
+import { type Listen, type Listener, listen, type PublicPlace } from './server/listener.ts';
 import type { TlsFailure, TlsListen, TlsServerOptions } from './server/tls-server.ts';
 import type { SidecarListen, SidecarOptions } from './sidecar-options.ts';
 import { type ListenPlace, takeOver } from './take-over/take-over.ts';
@@ -17,6 +18,8 @@ export interface ListeningContext {
 	readonly clock: Clock;
 	/** Takes every connection. */
 	readonly registry: ConnectionRegistry;
+	/** Takes those of its own addresses. */
+	readonly front: Front | undefined;
 	/** Told where the answers come from that a take-over has asked for; undefined if none came. */
 	readonly answered: (from: SnapshotSource | undefined) => void;
 }
@@ -25,6 +28,8 @@ export interface ListeningContext {
 export class Listening {
 	readonly #context: ListeningContext;
 	readonly #listeners: Listener[] = [];
+	/** Those of the front, which are in `#listeners` too. */
+	readonly #frontListeners = new Set<Listener>();
 	/** Ends the binding, when the process shall end before it is bound. */
 	readonly #abort = new AbortController();
 	#binding: Promise<void> | undefined;
@@ -35,12 +40,26 @@ export class Listening {
 
 	/** As people write them, with the ports that the kernel gave. */
 	get addresses(): readonly string[] {
-		return this.#listeners.map(({ address }) => address);
+		return this.#own.map(({ address }) => address);
+	}
+
+	/** Those of the front. */
+	get frontAddresses(): readonly string[] {
+		return [...this.#frontListeners].map(({ address }) => address);
 	}
 
 	/** What another process can take from this one. */
 	get places(): readonly PublicPlace[] {
-		return this.#listeners.flatMap(({ place }) => place ?? []);
+		return this.#own.flatMap(({ place }) => place ?? []);
+	}
+
+	/** Those of the front: whoever takes the others need not have a front. */
+	get frontPlaces(): readonly PublicPlace[] {
+		return [...this.#frontListeners].flatMap(({ place }) => place ?? []);
+	}
+
+	get #own(): readonly Listener[] {
+		return this.#listeners.filter((listener) => !this.#frontListeners.has(listener));
 	}
 
 	/** Binds every address. Rejects if one cannot be bound: what is bound already is closed by `close`. */
@@ -67,8 +86,10 @@ export class Listening {
 
 	async #bind(): Promise<void> {
 		const { options, clock, answered } = this.#context;
-		const { takeOver: taking, listener = listen, source } = options;
-		const places = options.listen.map((one) => this.#placeOf(one));
+		const { takeOver: taking, source } = options;
+		const front = this.#placesOfFront();
+		const places = [...options.listen.map((one) => this.#placeOf(one)), ...front];
+		const listener = this.#noting(new Set(front.map((place) => place.options.accept)));
 		if (taking !== undefined) {
 			const bound = (one: Listener): void => void this.#listeners.push(one);
 			const { signal } = this.#abort;
@@ -78,10 +99,28 @@ export class Listening {
 		for (const place of places) this.#listeners.push(await listener(place.address, place.options));
 	}
 
-	#placeOf({ address, tokens, tls, ...options }: SidecarListen): ListenPlace {
-		const { limits, registry, options: given } = this.#context;
+	#placesOfFront(): ListenPlace[] {
+		const { front, options } = this.#context;
+		if (front === undefined) return [];
+		return (options.front?.listen ?? []).map((one) => this.#placeOf(one, front.acceptor(one.tokens)));
+	}
+
+	/** Binds, and notes which of the listeners are the front's. */
+	#noting(accepts: ReadonlySet<(socket: Duplex) => void>): Listen {
+		const { listener = listen } = this.#context.options;
+		return async (address, options) => {
+			const bound = await listener(address, options);
+			if (accepts.has(options.accept)) this.#frontListeners.add(bound);
+			return bound;
+		};
+	}
+
+	#placeOf(
+		{ address, tokens, tls, ...options }: SidecarListen,
+		accept = (socket: Duplex): void => this.#context.registry.add(socket, tokens),
+	): ListenPlace {
+		const { limits, options: given } = this.#context;
 		const { backlog } = limits;
-		const accept = (socket: Duplex): void => registry.add(socket, tokens);
 		const acceptFailed = (error: Error): void => given.observer?.acceptFailed?.(error);
 		const secure = tls && { tls: this.#tlsOptions(tls) };
 		return { address, options: { ...options, ...secure, backlog, accept, acceptFailed } };

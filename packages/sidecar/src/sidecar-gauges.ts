@@ -1,5 +1,6 @@
 import type { Registrations } from '@spock/discovery';
 
+import type { Front } from './front.ts';
 import type { ConnectionRegistry } from './server/connection-registry.ts';
 
 /** What a sidecar has to do with now. */
@@ -21,10 +22,17 @@ export interface SidecarGauges {
 	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
 	readonly registrations: number;
 	readonly registrationsPending: number;
+	/** Of the gRPC front. */
+	readonly grpcConnections: number;
+	readonly grpcStreams: number;
 }
 
 /** What the connections and the registrations of a sidecar come to. */
-export function gaugesOf(registry: ConnectionRegistry, registrations: Registrations | undefined): SidecarGauges {
+export function gaugesOf(
+	registry: ConnectionRegistry,
+	registrations: Registrations | undefined,
+	front: Front | undefined,
+): SidecarGauges {
 	const { size, subscriptions, oversizeSubscriptions, inFlight, outputBytes, narrowed } = registry;
 	const { slowConsumers, bytesRead, bytesWritten } = registry;
 	const registered = registrations?.list() ?? [];
@@ -40,5 +48,7 @@ export function gaugesOf(registry: ConnectionRegistry, registrations: Registrati
 		bytesWritten,
 		registrations: registered.length,
 		registrationsPending: registered.filter(({ state }) => state === 'pending').length,
+		grpcConnections: front?.connections ?? 0,
+		grpcStreams: front?.streams ?? 0,
 	};
 }

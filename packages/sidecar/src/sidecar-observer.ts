@@ -54,6 +54,8 @@ export interface SidecarObserver {
 	answered?(func: string, code: string, durationMs: number, count: number): void;
 	/** A request that carried a trace context has ended; `answered` tells of it too. Of requests without one nothing is told here. */
 	traced?(request: TracedRequest): void;
+	/** A call of the gRPC front has ended; both names as gRPC has them. */
+	grpcAnswered?(method: string, code: string): void;
 	connectionOpened?(id: number): void;
 	connectionClosed?(id: number, reason: CloseReason, bytesRead: number, bytesWritten: number): void;
 	/** Refused because `connectionsMax` are open. */

@@ -11,6 +11,7 @@ import type { Clock, Random } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import type { StatusView } from './admin/status-view.ts';
+import type { FrontOptions } from './front.ts';
 import type { SidecarLimits } from './options.ts';
 import type { TokenCheck } from './server/accepted-tokens.ts';
 import type { Listen } from './server/listener.ts';
@@ -53,6 +54,8 @@ export interface SidecarOptions {
 	readonly registrations?: Registrations;
 	/** At least one. */
 	readonly listen: readonly SidecarListen[];
+	/** Another protocol beside the sidecar's own. Default: none. */
+	readonly front?: FrontOptions;
 	readonly limits?: SidecarLimits;
 	/** Takes the place of the sidecar that listens at the first path, if there is one. Default: refuses to start there. */
 	readonly takeOver?: TakeOverOptions;

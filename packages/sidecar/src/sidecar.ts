@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
+import type { Front } from './front.ts';
+import { instanceChooser } from './handlers/choose-instance.ts';
 import { createHandlers } from './handlers/handlers.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { Listening } from './listening.ts';
@@ -40,6 +42,8 @@ export interface Sidecar {
 	readiness(): ReadyState;
 	/** The limits in force. */
 	readonly limits: ResolvedLimits;
+	/** Where another protocol than the sidecar's own is spoken. */
+	readonly frontAddresses: readonly string[];
 	/** For metrics. */
 	gauges(): SidecarGauges;
 	/** Every connection, for the status page. */
@@ -61,6 +65,7 @@ class SpockSidecar implements Sidecar {
 	readonly #options: SidecarOptions;
 	readonly #clock: Clock;
 	readonly #registry: ConnectionRegistry;
+	readonly #front: Front | undefined;
 	readonly #lifecycle: Lifecycle;
 	readonly #handOver: HandOver;
 	readonly #readiness: Readiness;
@@ -81,17 +86,19 @@ class SpockSidecar implements Sidecar {
 			clock,
 			isServing: () => this.#lifecycle.state === 'serving',
 			places: () => this.#listening.places,
+			otherPlaces: () => this.#listening.frontPlaces,
 			questions: () => questionsOf(source),
 			leave: () => this.replaced(),
 			failed: (error) => observer.placeLost?.(error),
 		});
+		const choose = instanceChooser(limits.policy, random);
 		const handlers = createHandlers({
 			instance: this.instance,
 			source,
 			registrations,
 			limits,
 			clock,
-			random,
+			choose,
 			handOver: this.#handOver,
 			status: () => this.status(),
 			view: options.view,
@@ -105,18 +112,30 @@ class SpockSidecar implements Sidecar {
 			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer, ...(defer && { defer }) },
 			() => {
 				this.#emptied?.();
-				this.#lifecycle.handle('last client left');
+				this.#leftByOne();
 			},
 			(connection) => {
 				registrations?.abandon(connection);
 				this.#handOver.left(connection);
 			},
 		);
+		this.#front = options.front?.create({
+			source,
+			choose,
+			limits,
+			clock,
+			observer,
+			isReady: () => this.readiness().ready,
+			connections: () => this.#registry.size,
+			watchers: (query) => this.#registry.watchers(query),
+			emptied: () => this.#leftByOne(),
+		});
 		this.#listening = new Listening({
 			options,
 			limits,
 			clock,
 			registry: this.#registry,
+			front: this.#front,
 			answered: (from) => this.#readiness.answered(from),
 		});
 		let end: (exitCode: 0 | 1) => void = () => undefined;
@@ -191,7 +210,11 @@ class SpockSidecar implements Sidecar {
 	}
 
 	gauges(): SidecarGauges {
-		return gaugesOf(this.#registry, this.#options.registrations);
+		return gaugesOf(this.#registry, this.#options.registrations, this.#front);
+	}
+
+	get frontAddresses(): readonly string[] {
+		return this.#listening.frontAddresses;
 	}
 
 	#createLifecycle(end: (exitCode: 0 | 1) => void): Lifecycle {
@@ -201,17 +224,19 @@ class SpockSidecar implements Sidecar {
 			clock: this.#clock,
 			graceMs,
 			drainTimeoutMs,
-			clients: () => this.#registry.size,
+			clients: () => this.#clients,
 			closeAll: () => this.#closeAll(),
 			destroyAll: () => {
 				// Nobody waits for the registry any more: it takes out by itself what it still knows.
 				registrations?.close();
 				this.#registry.destroyAll();
+				this.#front?.destroy();
 			},
 			sendAway: () => this.#sendAway(),
 			phase: (state) => {
 				this.#readiness.note(state);
 				observer?.phase?.(state);
+				this.#front?.phase(state);
 				// At once, and long before the end: new work must go elsewhere while the apps finish what they have.
 				if (state === 'grace') void registrations?.drain();
 			},
@@ -220,6 +245,15 @@ class SpockSidecar implements Sidecar {
 				end(exitCode);
 			},
 		});
+	}
+
+	get #clients(): number {
+		return this.#registry.size + (this.#front?.connections ?? 0);
+	}
+
+	/** The last connection of one of the protocols is gone. */
+	#leftByOne(): void {
+		if (this.#clients === 0) this.#lifecycle.handle('last client left');
 	}
 
 	/** Somebody else has the place. */
@@ -242,6 +276,7 @@ class SpockSidecar implements Sidecar {
 		// Deregister first, then stop. The life cycle bounds it: past its last deadline `destroyAll` ends the wait.
 		await this.#options.registrations?.drain();
 		await this.#listening.close();
+		const frontClosed = this.#front?.close(GOAWAY_GRACE_MS);
 		if (this.#registry.size > 0) {
 			const emptied = new Promise<void>((resolve) => {
 				this.#emptied = resolve;
@@ -249,6 +284,7 @@ class SpockSidecar implements Sidecar {
 			this.#registry.endAll({ reason: 'shutdown', graceMs: GOAWAY_GRACE_MS });
 			await emptied;
 		}
+		await frontClosed;
 		this.#registry.close();
 		this.#options.registrations?.close();
 		await this.#options.source.close();

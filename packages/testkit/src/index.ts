@@ -33,6 +33,8 @@ export {
 	spawnProcess,
 	startSidecar,
 } from './spawn-sidecar.ts';
+export { type SteadyCall, SteadyCalls } from './steady-calls.ts';
 export { TcpGate } from './tcp-gate.ts';
+export { type TempInstance, TempServices } from './temp-services.ts';
 export { type TempSocket, tempSocket } from './temp-socket.ts';
 export { waitFor } from './wait-for.ts';

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import { findProgram, isExecutable } from './find-program.ts';
+import { freePorts } from './free-ports.ts';
 import { type RunningProcess, spawnProcess } from './spawn-sidecar.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -64,8 +64,8 @@ export interface RealConsul extends AsyncDisposable {
 export async function startConsul(options: RealConsulOptions): Promise<RealConsul> {
 	for (let attempt = 1; ; attempt++) {
 		const dataDirectory = await mkdtemp('/tmp/spock-consul-');
-		const free = await freePorts();
-		const consul = new ConsulProcess(options, dataDirectory, { ...free, http: options.httpPort ?? free.http });
+		const [http = 0, server = 0, serfLan = 0] = await freePorts(3, HOST);
+		const consul = new ConsulProcess(options, dataDirectory, { http: options.httpPort ?? http, server, serfLan });
 		try {
 			await consul.restart();
 			return consul;
@@ -172,21 +172,4 @@ class ConsulProcess implements RealConsul {
 			...settings.flatMap((setting) => ['-hcl', setting]),
 		];
 	}
-}
-
-async function freePorts(): Promise<Ports> {
-	// Held all at once, so that they differ.
-	const servers = [createServer(), createServer(), createServer()];
-	const ports = await Promise.all(
-		servers.map(
-			(server) =>
-				new Promise<number>((resolve, reject) => {
-					server.once('error', reject);
-					server.listen(0, HOST, () => resolve((server.address() as { readonly port: number }).port));
-				}),
-		),
-	);
-	await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-	const [http = 0, server = 0, serfLan = 0] = ports;
-	return { http, server, serfLan };
 }

@@ -56,8 +56,10 @@ export function spawnProcess(command: string, args: readonly string[], options: 
 	child.stderr?.setEncoding('utf8').on('data', (text: string) => {
 		stderr += text;
 	});
+	// A program may end without having read it.
+	child.stdin?.on('error', () => undefined);
 	if (options.keepInput) child.stdin?.write(options.input ?? '');
-	else child.stdin?.end(options.input ?? '');
+	else child.stdin?.end(options.input);
 	const finished = new Promise<ProcessResult>((resolve, reject) => {
 		child.on('error', reject);
 		child.on('close', (exitCode, signal) => resolve({ exitCode, signal, stdout, stderr }));

@@ -69,6 +69,24 @@ describe.each(clients)('the dispatcher for $name', (client) => {
 		await dispatcher.destroy();
 	});
 
+	it('destroy fails the requests to an instance that has left, too', async () => {
+		await using instances = await startInstances(2);
+		const [leaving = expect.unreachable(), staying = expect.unreachable()] = instances;
+		leaving.answer = () => undefined;
+		const source = new ScriptedSource({ barista: [leaving.record()] });
+		await using diplomat = createDiplomat({ source });
+		const ledger = new LeaseLedger(diplomat);
+		const dispatcher = ready(client, diplomat);
+		const failed = client.get(URL, { dispatcher });
+		failed.catch(() => undefined);
+		await waitFor('the request', () => leaving.received.length === 1);
+		source.set('barista', [staying.record()]);
+		expect((await client.get(URL, { dispatcher })).text).toBe(staying.name);
+		await dispatcher.destroy();
+		await expect(failed).rejects.toThrow();
+		expect(ledger.open).toBe(0);
+	});
+
 	it('destroy fails the requests under way and those that wait for an instance; twice is once', async () => {
 		await using instances = await startInstances(1);
 		const [instance = expect.unreachable()] = instances;
@@ -120,6 +138,7 @@ describe('the dispatcher', () => {
 		await dispatcher.close();
 		expect(isListening()).toBe(false);
 		spockInterceptor({ diplomat });
+		createDispatcher({ diplomat });
 		expect(isListening()).toBe(true);
 		await diplomat.close();
 		expect(isListening()).toBe(false);

@@ -73,8 +73,8 @@ class Agents {
 	readonly #make: () => AnyDispatcher;
 	readonly #elsewhere: AnyDispatcher;
 	readonly #instances: InstanceResources<AnyDispatcher>;
-	/** Those of instances that have left, while their last requests end. */
-	readonly #closing = new Set<AnyDispatcher>();
+	/** Undici's clients that have a connection. An agent that is being closed no longer knows its own. */
+	readonly #connected = new Set<AnyDispatcher>();
 	readonly #services: ServiceDispatch;
 	readonly #unlisten: () => void;
 	#ended: Promise<void> | undefined;
@@ -115,8 +115,8 @@ class Agents {
 		if (!this.#isDestroyed) {
 			this.#isDestroyed = true;
 			this.#services.cancel(error ?? new SpockError('CLOSED', 'the dispatcher was destroyed'));
-			const agents = new Set([this.#elsewhere, ...this.#instances, ...this.#closing]);
-			await Promise.all([...agents].map((agent) => agent.destroy(error)));
+			const all = [this.#elsewhere, ...this.#instances, ...this.#connected];
+			await Promise.all(all.map((one) => one.destroy(error)));
 		}
 		await ended;
 	}
@@ -130,20 +130,20 @@ class Agents {
 	}
 
 	#forward(agent: AnyDispatcher): AnyDispatcher {
-		if (agent instanceof EventEmitter) {
-			for (const name of EVENTS) agent.on(name, (...args: unknown[]) => this.events.emit(name, ...args));
-		}
+		if (!(agent instanceof EventEmitter)) return agent;
+		for (const name of EVENTS) agent.on(name, (...args: unknown[]) => this.events.emit(name, ...args));
+		// Told with all that the connection belongs to, the client last.
+		agent.on('connect', (_origin, targets: AnyDispatcher[]) => {
+			for (const client of targets.slice(-1)) this.#connected.add(client);
+		});
+		agent.on('disconnect', (_origin, targets: AnyDispatcher[]) => {
+			for (const client of targets.slice(-1)) this.#connected.delete(client);
+		});
 		return agent;
 	}
 
 	/** Gracefully, if it has not been destroyed. */
 	async #close(agent: AnyDispatcher): Promise<void> {
-		if (this.#isDestroyed) return;
-		this.#closing.add(agent);
-		try {
-			await agent.close();
-		} finally {
-			this.#closing.delete(agent);
-		}
+		if (!this.#isDestroyed) await agent.close();
 	}
 }

@@ -188,6 +188,21 @@ describe.each(undicis)('leases of %s', (name, undici) => {
 		await dispatcher.destroy();
 	});
 
+	it('an answer that says that the instance is in trouble counts, also where its caller gives up on its body', async () => {
+		await using setting = await set(1);
+		const { diplomat, ledger, instances } = setting;
+		const [instance = expect.unreachable()] = instances;
+		const given = new AbortController();
+		instance.answer = (_request, response) => response.writeHead(503).write('wait');
+		const dispatcher = ready(client, diplomat);
+		const { body } = await undici.request(URL, { dispatcher, signal: given.signal });
+		given.abort();
+		await expect(body.text()).rejects.toThrow();
+		await waitFor('the end of the lease', () => ledger.open === 0);
+		expect(ledger.outcomes).toEqual(['failure']);
+		await dispatcher.destroy();
+	});
+
 	it('an error of the connection names the instance once, however many requests it ends', async () => {
 		const refusing = await refusingInstance('web-9');
 		await using diplomat = createDiplomat({ source: new ScriptedSource({ barista: [refusing] }) });

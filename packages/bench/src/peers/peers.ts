@@ -10,6 +10,7 @@ const PEERS: Readonly<Record<string, (address: string) => Promise<LoadTarget>>> 
 	'echo-per-call': async (address) => (await import('./echo-peer.ts')).connectEchoPerCall(address),
 	readline: async (address) => (await import('./readline-peer.ts')).connectReadline(address),
 	grpc: async (address) => (await import('./grpc-peer.ts')).connectGrpc(address),
+	'grpc-front': async (address) => (await import('./grpc-front-peer.ts')).connectGrpcFront(address),
 	undici: async (address) => (await import('./undici-peer.ts')).connectUndici(address),
 	ioredis: async (address) => (await import('./ioredis-peer.ts')).connectRedis(address),
 	'consul-http': async (address) => (await import('./consul-http-peer.ts')).connectConsul(address, '?passing'),

@@ -47,6 +47,14 @@ export function renderFramingTable(results: BenchResults): string {
 	return [table, ...failureNotes(results.framing)].join('\n\n');
 }
 
+/** The sidecar's gRPC front, beside its own protocol. */
+export function renderGrpcFrontTable({ grpcFront = [] }: BenchResults): string {
+	if (grpcFront.length === 0) return `This was ${NOT_MEASURED}.`;
+	const rows = grpcFront.map((figure) => [loadOf(figure), labelOf(figure), ...figureCells(figure)]);
+	const table = markdownTable(columnsOf(2, ['Load', 'Contender', ...FIGURE_HEADINGS]), rows);
+	return [table, ...failureNotes(grpcFront)].join('\n\n');
+}
+
 function renderShapeTable(results: BenchResults, shape: ShapeId, figures: readonly CallFigure[]): string {
 	const { heading, pick } = comparisonOf(shape);
 	const rows = figures.map((figure) => {

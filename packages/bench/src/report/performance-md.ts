@@ -1,5 +1,5 @@
 import { type BenchResults, SHAPES } from '../results.ts';
-import { renderCallTables, renderFramingTable, renderNodeVersionTable } from './call-tables.ts';
+import { renderCallTables, renderFramingTable, renderGrpcFrontTable, renderNodeVersionTable } from './call-tables.ts';
 import { contendersOf } from './contenders.ts';
 import { formatCount, NOT_MEASURED } from './format-number.ts';
 import { formatGoalBound, formatGoalValue, judgeGoals } from './goals.ts';
@@ -133,6 +133,9 @@ function renderGrowth(results: BenchResults): string[] {
 		'## Length-prefixed frames',
 		'An experiment: the same payloads in length-prefixed frames, beside the lines of the protocol.',
 		renderFramingTable(results),
+		'## The gRPC front',
+		'`Get` of `spock.v1.Discovery` by grpc-js and by grpc-go, beside the same question in the protocol of the sidecar and beside gRPC servers that know one answer.',
+		renderGrpcFrontTable(results),
 		'## Many connections',
 		'The same total rate of calls, spread over all connections to one sidecar.',
 		plot('connections.svg'),

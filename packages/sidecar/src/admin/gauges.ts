@@ -44,6 +44,8 @@ export class Gauges {
 			'spock_slow_consumers',
 			'spock_windows_narrowed',
 			'spock_registrations',
+			'spock_grpc_connections',
+			'spock_grpc_streams',
 			'spock_registrations_pending',
 			'spock_watches',
 			'spock_key_watches',
@@ -91,6 +93,8 @@ export class Gauges {
 		this.#set('spock_windows_narrowed', load.narrowed);
 		this.#set('spock_registrations', load.registrations);
 		this.#set('spock_registrations_pending', load.registrationsPending);
+		this.#set('spock_grpc_connections', load.grpcConnections);
+		this.#set('spock_grpc_streams', load.grpcStreams);
 		const watches = source.watches();
 		const keyWatches = source.keyWatches();
 		this.#readStates('spock_watches', watches);

@@ -50,6 +50,16 @@ const TLS_FAILURES: Readonly<Record<TlsFailure, string>> = {
 /** Of those the kernel has for accept(2), the ones that a listener survives. */
 const ACCEPT_ERRORS = { EMFILE: '', ENFILE: 'the machine has no more open files', ENOBUFS: '', ENOMEM: '', other: '' };
 
+const GRPC_METHODS = {
+	Get: '',
+	Watch: '',
+	List: '',
+	Explain: '',
+	Check: 'of health',
+	HealthWatch: '',
+	ServerReflectionInfo: 'refused alone',
+};
+
 const DIRECTIONS = { read: 'from clients', written: 'to clients' };
 
 /** Metrics of what clients do, and how the sidecar bears it. */
@@ -132,6 +142,16 @@ export const loadMetrics: Readonly<Record<string, MetricFacts>> = {
 		labels: { direction: { narrowed: 'less', widened: 'more again' } },
 	},
 	spock_windows_narrowed: { type: 'gauge', help: 'Connections that are asked for less now' },
+	spock_grpc_requests_total: {
+		type: 'counter',
+		help: 'Calls of the gRPC front that have ended, by method and status',
+		labels: { method: GRPC_METHODS, code: 'a status of gRPC: `OK`, `NOT_FOUND`, …' },
+	},
+	spock_grpc_connections: { type: 'gauge', help: 'Connections of the gRPC front now' },
+	spock_grpc_streams: {
+		type: 'gauge',
+		help: 'Streams of the gRPC front now that tell changes, of services or of health',
+	},
 	spock_event_loop_delay_seconds: {
 		type: 'histogram',
 		help: 'How late a timer was that is due five times a second: what a request waits before it is read',

@@ -27,6 +27,8 @@ const gauges = {
 	bytesWritten: 200,
 	registrations: 0,
 	registrationsPending: 0,
+	grpcConnections: 0,
+	grpcStreams: 0,
 };
 
 function sourceOf(watches: readonly WatchStatus[], more: Partial<MetricsSource> = {}): MetricsSource {

@@ -9,6 +9,7 @@ import type { TakeOverEvent } from '../take-over/take-over.ts';
 import { DiscoveryCounts } from './discovery-counts.ts';
 import { EventLoopMetrics } from './event-loop-metrics.ts';
 import { Gauges, type MetricsSource } from './gauges.ts';
+import { GrpcCounts } from './grpc-counts.ts';
 import { factsOf } from './metric-table.ts';
 import { PlainCounts } from './plain-counts.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
@@ -22,6 +23,7 @@ export class SidecarMetrics implements SidecarObserver {
 	readonly registry: Registry = new Registry();
 	readonly #requests = new RequestMetrics(this.registry);
 	readonly #discovery = new DiscoveryCounts(this.registry);
+	readonly #grpc = new GrpcCounts(this.registry);
 	readonly #opened = this.#counts('spock_connections_opened_total');
 	readonly #closed = this.#counts('spock_connections_closed_total');
 	readonly #refused = this.#counts('spock_connections_refused_total');
@@ -78,6 +80,10 @@ export class SidecarMetrics implements SidecarObserver {
 
 	answered(func: string, code: string, durationMs: number, count: number): void {
 		this.#requests.add(func, code, durationMs, count);
+	}
+
+	grpcAnswered(method: string, code: string): void {
+		this.#grpc.add(method, code);
 	}
 
 	connectionOpened(): void {

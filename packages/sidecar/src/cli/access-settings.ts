@@ -84,6 +84,10 @@ export interface Access {
 	readonly tcp: SidecarListen | undefined;
 	/** For the unix domain socket. */
 	readonly socketTokens: TokenCheck | undefined;
+	/** For every TCP address. */
+	readonly tokens: TokenCheck | undefined;
+	/** For the addresses with tls://, of which there is one if this is here. */
+	readonly tls: TlsFiles | undefined;
 	/** What is dangerous about it, for the log; empty if nothing is. */
 	readonly warnings: readonly string[];
 }
@@ -107,25 +111,35 @@ export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: Dis
 	const socketTokens = is('tokenOnSocket') ? tokens : undefined;
 	const [certFile, keyFile, caFile] = [text('tlsCert'), text('tlsKey'), text('tlsClientCa')];
 	const hasFiles = certFile !== undefined || keyFile !== undefined || caFile !== undefined;
+	const files = { ...(certFile && { certFile }), ...(keyFile && { keyFile }), ...(caFile && { caFile }) };
+	const grpc = (settings.get('grpc')?.value ?? []) as readonly string[];
+	const tlsAddress = [
+		...(listen === undefined ? [] : [`--listen ${listen}`]),
+		...grpc.map((one) => `--grpc ${one}`),
+	].find((one) => one.includes(' tls://'));
+	if (tlsAddress !== undefined && (certFile === undefined || keyFile === undefined)) {
+		throw new Error(`${tlsAddress} needs --tls-cert and --tls-key`);
+	}
+	const tls = tlsAddress === undefined ? undefined : new TlsFiles({ tls: files, clock: systemClock, onEvent });
 	if (listen === undefined) {
-		if (hasFiles) throw new Error('--tls-cert, --tls-key and --tls-client-ca are for --listen tls://HOST:PORT');
-		return { tcp: undefined, socketTokens, warnings: tokens === socketTokens ? [] : [UNUSED_TOKEN] };
+		if (hasFiles && tls === undefined) {
+			throw new Error(
+				'--tls-cert, --tls-key and --tls-client-ca are for --listen tls://HOST:PORT and --grpc tls://HOST:PORT',
+			);
+		}
+		const isUsed = tokens === socketTokens || grpc.length > 0;
+		return { tcp: undefined, socketTokens, tokens, tls, warnings: isUsed ? [] : [UNUSED_TOKEN] };
 	}
 	const { host, port, isTls } = parseTcpAddress(listen);
-	if (isTls && (certFile === undefined || keyFile === undefined)) {
-		throw new Error(`--listen ${listen} needs --tls-cert and --tls-key`);
-	}
-	if (!isTls && hasFiles) throw new Error(`the TLS files are given, and --listen ${listen} is not tls://`);
-	const files = { ...(certFile && { certFile }), ...(keyFile && { keyFile }), ...(caFile && { caFile }) };
-	const tls = isTls ? new TlsFiles({ tls: files, clock: systemClock, onEvent }) : undefined;
+	if (hasFiles && tls === undefined) throw new Error(`the TLS files are given, and --listen ${listen} is not tls://`);
 	const address = { host, port };
 	if (!is('listenAny')) refuseRemote(address);
-	const tcp = { address, allowRemote: is('listenAny'), ...(tokens && { tokens }), ...(tls && { tls }) };
+	const tcp = { address, allowRemote: is('listenAny'), ...(tokens && { tokens }), ...(isTls && tls && { tls }) };
 	// Without --listen-any the listener refuses what other machines can reach.
 	const warnings = is('listenAny')
 		? warningsOf(formatAddress(address), isTls, tokens !== undefined || caFile !== undefined)
 		: [];
-	return { tcp, socketTokens, warnings };
+	return { tcp, socketTokens, tokens, tls, warnings };
 }
 
 function warningsOf(address: string, isTls: boolean, isGuarded: boolean): string[] {

@@ -168,6 +168,9 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 			const option = new Option(flag, `${help} [${env}] (default: ${fallback})`);
 			// Flags are named as people read them (--socket-mode); settings as programs do (socketMode): commander's camelCase.
 			if (typeof kind !== 'string') option.choices([...kind]);
+			// A list may be given at once, with commas, or by and by.
+			if (kind === 'list')
+				option.argParser((value, before?: string) => (before === undefined ? value : `${before},${value}`));
 			command.addOption(option);
 		}
 		command.addHelpText(

@@ -8,6 +8,7 @@ export function observeBoth(
 ): SidecarObserver {
 	return {
 		answered: (...told) => metrics.answered?.(...told),
+		grpcAnswered: (...told) => metrics.grpcAnswered?.(...told),
 		connectionOpened: (...told) => {
 			log.connectionOpened?.(...told);
 			metrics.connectionOpened?.(...told);

@@ -4,6 +4,7 @@ import { adminSettings } from './admin-settings.ts';
 import { answerSettings } from './answer-settings.ts';
 import { consulSettings } from './consul-settings.ts';
 import { dnsSettings } from './dns-settings.ts';
+import { grpcSettings } from './grpc-settings.ts';
 import { handOverSettings } from './hand-over-settings.ts';
 import { limitSettings } from './limit-settings.ts';
 import { metricsSettings } from './metrics-settings.ts';
@@ -105,6 +106,7 @@ export const settings: readonly Setting[] = [
 		fallback: '0660',
 	},
 	...accessSettings,
+	...grpcSettings,
 	...adminSettings,
 	...metricsSettings,
 	...handOverSettings,

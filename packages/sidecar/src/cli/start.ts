@@ -14,6 +14,7 @@ import { createBackend } from './create-backend.ts';
 import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
 import { CommandError, EXIT } from './exit-codes.ts';
+import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
 import { limitsOf } from './limit-settings.ts';
 import { listenAddresses } from './listen-addresses.ts';
 import { DEFAULT_LOG_LEVEL, isPretty } from './log-format.ts';
@@ -67,10 +68,11 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
 	let admin: { close(): Promise<void> } | undefined;
-	const sidecar: Sidecar = await asUsage(() => {
+	const sidecar: Sidecar = await asUsage(async () => {
 		const access = accessFrom(settings, onEvent);
 		for (const warning of access.warnings) log.warn(warning);
 		const listen = listenAddresses(settings, access);
+		const front = await grpcFrontOf(settings, access, log);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
 		// A worker that is started again takes nobody's place but that of the one before it.
@@ -82,6 +84,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 			...(supervised && { listener: supervised.listen, supervision: supervised.supervision }),
 			...(registrations && { registrations }),
 			listen,
+			...(front && { front }),
 			view: () => viewOf(model.current()),
 			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
 			observer: observeBoth(connectionLog(log, integerOf(settings, 'slowRequestMs')), metrics, (phase) => {
@@ -121,7 +124,10 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		const addresses = await sidecar.start();
 		if (isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
 		// A signal may have come while it was binding: then there is nothing to announce.
-		if (sidecar.status().phase === 'serving') announce(log, addresses, settings, backend);
+		if (sidecar.status().phase === 'serving') {
+			announce(log, addresses, settings, backend);
+			announceGrpc(log, sidecar.frontAddresses);
+		}
 		return await sidecar.ended;
 	} catch (error) {
 		await endAtOnce(sidecar);

@@ -1,6 +1,6 @@
 import type { Registrations } from '@spock/discovery';
 import type { StatusReply } from '@spock/protocol';
-import type { Clock, Random } from '@spock/protocol/internal';
+import type { Clock } from '@spock/protocol/internal';
 
 import type { StatusView } from '../admin/status-view.ts';
 import type { ResolvedLimits } from '../options.ts';
@@ -8,6 +8,7 @@ import type { Handlers } from '../server/answer.ts';
 import type { SidecarSource } from '../sidecar-options.ts';
 import type { HandOver } from '../take-over/hand-over.ts';
 import { SIDECAR_VERSION } from '../version.ts';
+import type { ChooseInstance } from './choose-instance.ts';
 import { explainHandler, type Watchers } from './explain.ts';
 import { getInstancesHandler } from './get-instances.ts';
 import { getKeyHandler } from './get-key.ts';
@@ -31,7 +32,8 @@ export interface HandlersContext {
 	readonly registrations: Registrations | undefined;
 	readonly limits: ResolvedLimits;
 	readonly clock: Clock;
-	readonly random: Random;
+	/** Picks an instance for getService. */
+	readonly choose: ChooseInstance;
 	readonly handOver: HandOver;
 	readonly status: () => StatusReply;
 	/** What the status page shows. */
@@ -41,12 +43,12 @@ export interface HandlersContext {
 
 /** A handler for each function that a client may call. */
 export function createHandlers(context: HandlersContext): Handlers {
-	const { instance, source, registrations, limits, clock, random, handOver, status, connections } = context;
-	const { frameBytesMax, inFlightMax, policy } = limits;
+	const { instance, source, registrations, limits, clock, choose, handOver, status, connections } = context;
+	const { frameBytesMax, inFlightMax } = limits;
 	return {
 		hello: helloHandler(SIDECAR_VERSION, instance, { frameBytesMax, inFlightMax }),
 		ping: pingHandler,
-		getService: getServiceHandler(source, policy, random),
+		getService: getServiceHandler(source, choose),
 		getInstances: getInstancesHandler(source),
 		listServices: listServicesHandler(source),
 		watchService: watchServiceHandler,

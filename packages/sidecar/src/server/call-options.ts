@@ -10,7 +10,7 @@ const WAY_BACK_SHARE = 0.1;
 const WAY_BACK_MS_MAX = 500;
 
 /** How a source waits for the sake of a request. */
-export function callOptions({ signal, timeoutMs }: Call): CallOptions {
+export function callOptions({ signal, timeoutMs }: Pick<Call, 'signal' | 'timeoutMs'>): CallOptions {
 	if (timeoutMs === undefined) return { signal };
 	return {
 		signal,

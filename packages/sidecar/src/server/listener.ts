@@ -93,10 +93,10 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 }
 
 /** Throws an Error that says what to do if other machines can reach the address. */
-export function refuseRemote(address: { readonly host: string; readonly port: number }): void {
+export function refuseRemote(
+	address: { readonly host: string; readonly port: number },
+	hint: string = 'listen on 127.0.0.1, or allow it with --listen-any, together with tls:// and --token-file',
+): void {
 	if (isLoopback(address.host)) return;
-	throw new Error(
-		`${formatAddress(address)} can be reached from other machines: listen on 127.0.0.1, or allow it with --listen-any, ` +
-			'together with tls:// and --token-file',
-	);
+	throw new Error(`${formatAddress(address)} can be reached from other machines: ${hint}`);
 }

@@ -16,6 +16,8 @@ export interface TlsListenSecrets {
 export interface TlsListen {
 	/** The secrets in force: the very same object until they change. */
 	readonly secrets: TlsListenSecrets;
+	/** Protocols to agree on in the handshake (ALPN): clients of HTTP/2 want that. Default: none is spoken of. */
+	readonly protocols?: readonly string[];
 	/** Looks whether they have changed. Never rejects. */
 	look?(): Promise<void>;
 }
@@ -60,6 +62,7 @@ export async function createTlsServer(options: TlsServerOptions): Promise<{ serv
 			rejectUnauthorized: wantsCertificate,
 			handshakeTimeout: options.handshakeMs,
 			noDelay: true,
+			...(tls.protocols && { ALPNProtocols: [...tls.protocols] }),
 		},
 		(socket) => {
 			// Not from the start: a client that ends its side within the handshake would be waited for in vain.

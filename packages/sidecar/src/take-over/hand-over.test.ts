@@ -25,6 +25,7 @@ function handOver(services: string[] = []) {
 		clock,
 		isServing: () => seen.left === 0,
 		places: () => [place],
+		otherPlaces: () => [],
 		questions: () => ({ services: services.map((service) => ({ service })), keys: [] }),
 		leave: () => void seen.left++,
 		failed: () => undefined,

@@ -23,6 +23,8 @@ export interface HandOverPort {
 	isServing(): boolean;
 	/** The names that it can be reached by, of its unix domain sockets. */
 	places(): readonly PublicPlace[];
+	/** Those besides, which a successor need not take. */
+	otherPlaces(): readonly PublicPlace[];
 	/** Every question that has an answer. */
 	questions(): { readonly services: readonly ServiceQuery[]; readonly keys: readonly KeyQuery[] };
 	/** Somebody else has the place: sends the clients there, and leaves when they have gone. */
@@ -103,7 +105,8 @@ export class HandOver {
 		if (!this.#port.isServing()) return;
 		this.#isLooking = true;
 		const failed = (error: unknown): void => this.#port.failed(error);
-		await Promise.all(this.#port.places().map((place) => place.restore().catch(failed)));
+		const places = [...this.#port.places(), ...this.#port.otherPlaces()];
+		await Promise.all(places.map((place) => place.restore().catch(failed)));
 		this.#isLooking = false;
 		this.#lookAgain();
 	}

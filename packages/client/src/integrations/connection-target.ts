@@ -1,0 +1,90 @@
+import { isIP } from 'node:net';
+
+import { normaliseQuery, type ServiceAddress, type ServiceQuery, SpockError, validateQuery } from '@spock/protocol';
+import { durationMsOption } from '@spock/protocol/internal';
+
+import type { Diplomat } from '../diplomat.ts';
+import type { KnownServiceQuery } from '../known-services.ts';
+import type { Lease } from '../lease.ts';
+
+/** How long a new connection waits for an instance where nothing else is said, in milliseconds. */
+export const DEFAULT_LOOKUP_TIMEOUT_MS = 5_000;
+
+/** Which service connections go to: its name, tags and so on, as `diplomat.getService` takes them. */
+export interface ConnectionTargetOptions extends ServiceQuery {
+	/** Whom to ask. It stays the caller's: end it after the connections. */
+	readonly diplomat: Diplomat;
+	/** What a policy of consistent hashing chooses by. Default: none. */
+	readonly key?: string;
+	/**
+	 * With TLS: the server's name, which is what its certificate must be for, and what it is asked for (SNI) unless that is
+	 * an address. Default: that of the connection's own TLS options, else the instance's host.
+	 */
+	readonly servername?: string | ((query: ServiceQuery, address: ServiceAddress) => string);
+	/** How long a new connection waits for an instance, in milliseconds. Default 5,000. */
+	readonly lookupTimeoutMs?: number;
+}
+
+/** Where new connections go. */
+export class ConnectionTarget {
+	readonly diplomat: Diplomat;
+	readonly query: ServiceQuery;
+	readonly #key: string | undefined;
+	readonly #servername: ConnectionTargetOptions['servername'];
+	readonly #lookupTimeoutMs: number;
+
+	/** Throws a TypeError or RangeError naming the option that is wrong, or BAD_REQUEST for a wrong name or tag. */
+	constructor(options: ConnectionTargetOptions) {
+		const { diplomat, key, servername, lookupTimeoutMs = DEFAULT_LOOKUP_TIMEOUT_MS } = options;
+		const { service, tags, datacenter, meta, peer } = options;
+		if (typeof diplomat?.acquire !== 'function')
+			throw new TypeError('diplomat must be a Diplomat, as createDiplomat makes');
+		this.diplomat = diplomat;
+		this.query = normaliseQuery(
+			validateQuery({
+				service,
+				...(tags !== undefined && { tags }),
+				...(datacenter !== undefined && { datacenter }),
+				...(meta !== undefined && { meta }),
+				...(peer !== undefined && { peer }),
+			}),
+		);
+		this.#key = key;
+		this.#servername = servername;
+		this.#lookupTimeoutMs = durationMsOption('lookupTimeoutMs', lookupTimeoutMs);
+	}
+
+	/** The instance for a new connection. Rejects as `diplomat.acquire` does, with errors that all name the service. */
+	async acquire(signal: AbortSignal, exclude: ReadonlySet<string> | undefined): Promise<Lease> {
+		try {
+			// Names are checked where they are written, and not here.
+			return await this.diplomat.acquire(this.query as KnownServiceQuery, {
+				timeoutMs: this.#lookupTimeoutMs,
+				signal,
+				exclude,
+				...(this.#key !== undefined && { key: this.#key }),
+			});
+		} catch (error) {
+			throw this.#named(SpockError.from(error));
+		}
+	}
+
+	/** What the certificate of an instance must be for; `fallback` is what the connection's own TLS options say. */
+	servername(address: ServiceAddress, fallback: string | undefined): string {
+		const asked = this.#servername;
+		return (typeof asked === 'function' ? asked(this.query, address) : asked) ?? fallback ?? address.host;
+	}
+
+	/** Whoever asks for a query, and not for a look-up, does not know which service an absent sidecar is in the way of. */
+	#named(error: SpockError): SpockError {
+		const { service } = this.query;
+		if (error.message.includes(service)) return error;
+		const details = { ...error.details, service };
+		return new SpockError(error.code, `${JSON.stringify(service)}: ${error.message}`, { cause: error, details });
+	}
+}
+
+/** The part of a server's name that may be asked for in TLS: an address may not (RFC 6066, section 3). */
+export function sniOf(servername: string): string | undefined {
+	return isIP(servername) === 0 ? servername : undefined;
+}

@@ -1,0 +1,50 @@
+import {
+	type Metadata,
+	status as Status,
+	type UntypedHandleCall,
+	type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { SpockError } from '@spock/protocol';
+
+import type { TokenCheck } from '../server/accepted-tokens.ts';
+import { type FailedStatus, statusOf } from './status.ts';
+
+interface Call {
+	readonly metadata: Metadata;
+	emit(event: 'error', status: FailedStatus): unknown;
+}
+type Callback = (status: FailedStatus) => void;
+
+/** The methods of a service for those alone who give one of these tokens, in `authorization: Bearer TOKEN`. `refused` counts the others. */
+export function guarded(
+	implementation: UntypedServiceImplementation,
+	tokens: TokenCheck,
+	refused: (method: string) => void,
+): UntypedServiceImplementation {
+	const methods = Object.entries(implementation).map(([method, handle]) => {
+		const guard = (call: Call, callback?: Callback): void => {
+			const refusal = refusalOf(call.metadata, tokens);
+			if (refusal === undefined) {
+				(handle as (...given: unknown[]) => void)(call, callback);
+				return;
+			}
+			refused(method);
+			if (callback === undefined) call.emit('error', refusal);
+			else callback(refusal);
+		};
+		return [method, guard as unknown as UntypedHandleCall] as const;
+	});
+	return Object.fromEntries(methods);
+}
+
+/** Why a caller is not let in. No part of what it gave is in it. */
+function refusalOf(metadata: Metadata, tokens: TokenCheck): FailedStatus | undefined {
+	const [given] = metadata.get('authorization');
+	const [, token] = /^bearer +(\S+)$/i.exec(typeof given === 'string' ? given : '') ?? [];
+	if (token !== undefined && tokens.accepts(token)) return undefined;
+	const message =
+		given === undefined
+			? 'this listener wants a token in the metadata: authorization: Bearer TOKEN'
+			: 'the token in the metadata is not one that this sidecar accepts: authorization: Bearer TOKEN';
+	return { ...statusOf(new SpockError('ACL_DENIED', message)), code: Status.UNAUTHENTICATED };
+}

@@ -1,0 +1,149 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import { type ConnectionInjector, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { TimerHandle } from '@spock/protocol/internal';
+
+import type { Front, FrontContext } from '../front.ts';
+import type { LifecycleState } from '../lifecycle-machine.ts';
+import type { TokenCheck } from '../server/accepted-tokens.ts';
+import { guarded } from './bearer.ts';
+import { serviceDefinition } from './definitions.ts';
+import { discoveryService } from './discovery-service.ts';
+import { HEALTH, HealthService } from './health-service.ts';
+import {
+	KEEPALIVE_MS,
+	KEEPALIVE_TIMEOUT_MS,
+	REQUEST_BYTES_MAX,
+	RESPONSE_BYTES_MAX,
+	STREAMS_PER_CONNECTION_MAX,
+} from './limits.ts';
+import { DISCOVERY } from './messages.ts';
+import { OpenStreams } from './open-streams.ts';
+import { REFLECTION, reflectionService } from './reflection-service.ts';
+import { UnaryCalls } from './unary.ts';
+
+/** The bytes that every HTTP/2 connection of a client begins with: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
+const PREFACE_BYTES = 24;
+
+const MOVED = 'another sidecar has taken this place: connect again';
+const DRAINING = 'draining: this sidecar is shutting down';
+
+/** A front for gRPC: see docs/GRPC.md. */
+export class GrpcFront implements Front {
+	readonly #context: FrontContext;
+	readonly #health: HealthService;
+	readonly #streams: OpenStreams;
+	readonly #services: readonly (readonly [name: string, implementation: UntypedServiceImplementation])[];
+	readonly #injectors: ConnectionInjector[] = [];
+	readonly #sockets = new Set<Duplex>();
+	#closed: (() => void) | undefined;
+	#closing: Promise<void> | undefined;
+
+	constructor(context: FrontContext) {
+		const { clock, observer, limits, isReady } = context;
+		this.#context = context;
+		const calls = new UnaryCalls({ clock, observer, waitingMax: limits.inFlightMax });
+		const answered = (method: string, code: string): void => calls.answered(method, code);
+		this.#streams = new OpenStreams({ clock, slowConsumerMs: limits.slowConsumerMs, answered });
+		this.#health = new HealthService(isReady, clock);
+		this.#services = [
+			[DISCOVERY, discoveryService(context, calls, this.#streams)],
+			[HEALTH, this.#health.implementation(calls, this.#streams)],
+			...REFLECTION.map((name) => [name, reflectionService()] as const),
+		];
+	}
+
+	get connections(): number {
+		return this.#sockets.size;
+	}
+
+	get streams(): number {
+		return this.#streams.size;
+	}
+
+	acceptor(tokens: TokenCheck | undefined): (socket: Duplex) => void {
+		const refused = (method: string): void => this.#context.observer.grpcAnswered?.(method, 'UNAUTHENTICATED');
+		const server = new Server({
+			'grpc.enable_channelz': 0,
+			'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX,
+			'grpc.max_receive_message_length': REQUEST_BYTES_MAX,
+			'grpc.max_send_message_length': RESPONSE_BYTES_MAX,
+			'grpc.keepalive_time_ms': KEEPALIVE_MS,
+			'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+		});
+		for (const [name, implementation] of this.#services) {
+			// Probes have no token to give, and the health of this process is no secret.
+			const isOpen = tokens === undefined || name === HEALTH;
+			server.addService(serviceDefinition(name), isOpen ? implementation : guarded(implementation, tokens, refused));
+		}
+		const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+		this.#injectors.push(injector);
+		return (socket) => this.#accept(socket, injector);
+	}
+
+	phase(state: LifecycleState): void {
+		// Before anybody is sent away: who watches health hears of it first.
+		this.#health.look();
+		// A connection is the sign that an app is still there: at an end of this process it is kept until `close`, as those of the
+		// sidecar's own protocol are.
+		if (state === 'handing over') this.#drain(MOVED, this.#context.limits.drainTimeoutMs);
+	}
+
+	close(graceMs: number): Promise<void> {
+		this.#closing ??= this.#close(graceMs);
+		return this.#closing;
+	}
+
+	destroy(): void {
+		for (const socket of this.#sockets) socket.destroy();
+	}
+
+	async #close(graceMs: number): Promise<void> {
+		this.#drain(DRAINING, graceMs);
+		if (this.#sockets.size === 0) return;
+		const timer = this.#context.clock.setTimeout(() => this.destroy(), graceMs);
+		await new Promise<void>((resolve) => {
+			this.#closed = resolve;
+		});
+		this.#context.clock.clearTimeout(timer);
+	}
+
+	/** GOAWAY to every connection, each of which ends with its last call. */
+	#drain(why: string, graceMs: number): void {
+		this.#streams.close(why);
+		for (const injector of this.#injectors) injector.drain(graceMs);
+	}
+
+	#accept(socket: Duplex, injector: ConnectionInjector): void {
+		const { limits, connections, observer } = this.#context;
+		if (this.#closing !== undefined || connections() + this.#sockets.size >= limits.connectionsMax) {
+			socket.on('error', () => undefined);
+			socket.destroy();
+			if (this.#closing === undefined) observer.connectionRefused?.();
+			return;
+		}
+		this.#sockets.add(socket);
+		const timer = this.#expectPreface(socket as Socket);
+		socket.once('close', () => {
+			this.#context.clock.clearTimeout(timer);
+			this.#sockets.delete(socket);
+			if (this.#sockets.size > 0) return;
+			this.#closed?.();
+			this.#context.emptied();
+		});
+		// HTTP/2 ends a connection whose client has ended its side.
+		(socket as Socket).allowHalfOpen = false;
+		injector.injectConnection(socket);
+	}
+
+	/** Who connects and says nothing holds a connection that somebody else needs. */
+	#expectPreface(socket: Socket): TimerHandle {
+		const { clock, limits } = this.#context;
+		const timer = clock.setTimeout(() => {
+			if (socket.bytesRead < PREFACE_BYTES) socket.destroy();
+		}, limits.handshakeMs);
+		timer.unref?.();
+		return timer;
+	}
+}

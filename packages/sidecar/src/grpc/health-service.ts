@@ -1,0 +1,95 @@
+import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { SpockError } from '@spock/protocol';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+import { DISCOVERY } from './messages.ts';
+import type { OpenStream, OpenStreams } from './open-streams.ts';
+import { statusName, statusOf } from './status.ts';
+import type { UnaryCalls } from './unary.ts';
+
+/** The service of proto/grpc/health/v1/health.proto. */
+export const HEALTH = 'grpc.health.v1.Health';
+
+/** SERVING for as long as this process answers, whatever the registry does: for a liveness probe. */
+export const LIVENESS = 'liveness';
+
+/** How often readiness is looked at while somebody watches it: what the registry does is told by nobody. */
+const LOOK_MS = 500;
+
+interface Request {
+	readonly service: string;
+}
+type ServingStatus = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
+
+/** The health of the sidecar, as its readiness says. */
+export class HealthService {
+	readonly #isReady: () => boolean;
+	readonly #clock: Clock;
+	readonly #watching = new Map<OpenStream, { readonly service: string; told: ServingStatus }>();
+	#timer: TimerHandle | undefined;
+
+	constructor(isReady: () => boolean, clock: Clock) {
+		this.#isReady = isReady;
+		this.#clock = clock;
+	}
+
+	/** For grpc-js. */
+	implementation(calls: UnaryCalls, streams: OpenStreams): UntypedServiceImplementation {
+		return {
+			Check: calls.handler('Check', ({ service }: Request) => {
+				const status = this.#statusOf(service);
+				if (status !== 'SERVICE_UNKNOWN') return { status };
+				throw new SpockError('NO_SUCH_SERVICE', `this server has no service ${JSON.stringify(service.slice(0, 512))}`);
+			}),
+			Watch: (call: ServerWritableStream<Request, unknown>): void => {
+				try {
+					this.#watch(call, streams);
+				} catch (thrown) {
+					const status = statusOf(calls.errorOf('HealthWatch', thrown));
+					calls.answered('HealthWatch', statusName(status.code));
+					call.emit('error', status);
+				}
+			},
+		};
+	}
+
+	/** It may have changed: whoever watches is told. */
+	look(): void {
+		for (const [stream, watched] of this.#watching) {
+			const status = this.#statusOf(watched.service);
+			if (status === watched.told) continue;
+			watched.told = status;
+			stream.tell({ status });
+		}
+	}
+
+	#watch(call: ServerWritableStream<Request, unknown>, streams: OpenStreams): void {
+		const { service } = call.request;
+		const status = this.#statusOf(service);
+		const stream: OpenStream = streams.open(call, {
+			method: 'HealthWatch',
+			key: '',
+			ended: () => {
+				this.#watching.delete(stream);
+				if (this.#watching.size === 0) this.#clock.clearTimeout(this.#timer);
+			},
+		});
+		this.#watching.set(stream, { service, told: status });
+		stream.tell({ status });
+		if (this.#watching.size === 1) this.#arm();
+	}
+
+	#arm(): void {
+		this.#timer = this.#clock.setTimeout(() => {
+			this.look();
+			if (this.#watching.size > 0) this.#arm();
+		}, LOOK_MS);
+		this.#timer.unref?.();
+	}
+
+	#statusOf(service: string): ServingStatus {
+		if (service === LIVENESS) return 'SERVING';
+		if (service !== '' && service !== DISCOVERY && service !== HEALTH) return 'SERVICE_UNKNOWN';
+		return this.#isReady() ? 'SERVING' : 'NOT_SERVING';
+	}
+}

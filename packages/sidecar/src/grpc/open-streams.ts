@@ -1,0 +1,134 @@
+import type { ServerWritableStream } from '@grpc/grpc-js';
+import { SpockError } from '@spock/protocol';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+import { STREAMS_MAX } from './limits.ts';
+import { type FailedStatus, statusName, statusOf } from './status.ts';
+
+/** What {@link OpenStreams} needs. */
+export interface OpenStreamsOptions {
+	readonly clock: Clock;
+	/** How long a client may leave a message unread, in milliseconds. */
+	readonly slowConsumerMs: number;
+	readonly answered: (method: string, code: string) => void;
+}
+
+/** One stream that tells states: the client is sent the newest, one at a time, however slowly it reads. */
+export interface OpenStream {
+	/** Sends it as soon as the one before has left; a newer one takes its place until then. */
+	tell(message: Buffer | object): void;
+	/** Ends the stream with this error. */
+	fail(error: SpockError): void;
+}
+
+/** What a stream that begins says of itself. */
+export interface StreamFacts {
+	readonly method: string;
+	/** What it asks for, for `count`. */
+	readonly key: string;
+	/** It has ended, whoever ended it. Not called within `open`. */
+	readonly ended: () => void;
+}
+
+/** The streams of a front that are open now. */
+export class OpenStreams {
+	readonly #options: OpenStreamsOptions;
+	readonly #open = new Map<Stream, string>();
+	#closing: string | undefined;
+
+	constructor(options: OpenStreamsOptions) {
+		this.#options = options;
+	}
+
+	get size(): number {
+		return this.#open.size;
+	}
+
+	/** Those that ask for this. */
+	count(key: string): number {
+		let count = 0;
+		for (const one of this.#open.values()) if (one === key) count++;
+		return count;
+	}
+
+	/** Takes a call. Throws OVERLOADED, or UNAVAILABLE when no more may begin. */
+	open(call: ServerWritableStream<unknown, unknown>, { method, key, ended }: StreamFacts): OpenStream {
+		if (this.#closing !== undefined) throw new SpockError('UNAVAILABLE', this.#closing);
+		if (this.#open.size >= STREAMS_MAX) {
+			throw new SpockError('OVERLOADED', `${STREAMS_MAX} streams are open at this sidecar: share one, or end some`);
+		}
+		const stream = new Stream(call, this.#options, (code) => {
+			this.#open.delete(stream);
+			this.#options.answered(method, code);
+			ended();
+		});
+		this.#open.set(stream, key);
+		return stream;
+	}
+
+	/** Ends every stream, and begins none any more. `why` is for the clients. */
+	close(why: string): void {
+		this.#closing = why;
+		for (const stream of [...this.#open.keys()]) stream.fail(new SpockError('UNAVAILABLE', why));
+	}
+}
+
+class Stream implements OpenStream {
+	readonly #call: ServerWritableStream<unknown, unknown>;
+	readonly #options: OpenStreamsOptions;
+	readonly #ended: (code: string) => void;
+	#isWriting = false;
+	#isEnded = false;
+	#newest: Buffer | object | undefined;
+	#slowTimer: TimerHandle | undefined;
+
+	constructor(
+		call: ServerWritableStream<unknown, unknown>,
+		options: OpenStreamsOptions,
+		ended: (code: string) => void,
+	) {
+		this.#call = call;
+		this.#options = options;
+		this.#ended = ended;
+		call.on('cancelled', () => this.#end('CANCELLED'));
+	}
+
+	tell(message: Buffer | object): void {
+		if (this.#isEnded) return;
+		if (this.#isWriting) {
+			this.#newest = message;
+			return;
+		}
+		this.#isWriting = true;
+		const { clock, slowConsumerMs } = this.#options;
+		this.#slowTimer = clock.setTimeout(() => {
+			this.fail(new SpockError('OVERLOADED', `this client has left a message unread for ${slowConsumerMs} ms`));
+		}, slowConsumerMs);
+		this.#slowTimer.unref?.();
+		// Called when the message has left, as fast as the flow control of the client lets it.
+		this.#call.write(message, () => this.#written());
+	}
+
+	fail(error: SpockError): void {
+		if (this.#isEnded) return;
+		const status: FailedStatus = statusOf(error);
+		this.#end(statusName(status.code));
+		this.#call.emit('error', status);
+	}
+
+	#written(): void {
+		this.#options.clock.clearTimeout(this.#slowTimer);
+		this.#isWriting = false;
+		const newest = this.#newest;
+		this.#newest = undefined;
+		if (newest !== undefined) this.tell(newest);
+	}
+
+	#end(code: string): void {
+		if (this.#isEnded) return;
+		this.#isEnded = true;
+		this.#newest = undefined;
+		this.#options.clock.clearTimeout(this.#slowTimer);
+		this.#ended(code);
+	}
+}

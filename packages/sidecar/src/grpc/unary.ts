@@ -1,0 +1,77 @@
+import type { handleUnaryCall, ServerUnaryCall } from '@grpc/grpc-js';
+import { type CallOptions, SpockError } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import { callOptions } from '../server/call-options.ts';
+import type { SidecarObserver } from '../sidecar-observer.ts';
+import { statusName, statusOf } from './status.ts';
+
+/** What calls need. */
+export interface CallsContext {
+	readonly clock: Clock;
+	readonly observer: SidecarObserver;
+	/** Calls that may wait at once. */
+	readonly waitingMax: number;
+}
+
+/** A call that waits for its answer: how long, and until when. Asked for only where there is something to wait for. */
+export type Waiting = () => CallOptions;
+
+/** The calls with one answer. */
+export class UnaryCalls {
+	readonly #context: CallsContext;
+	#waiting = 0;
+
+	constructor(context: CallsContext) {
+		this.#context = context;
+	}
+
+	/** What grpc-js calls for a method. `handle` answers at once where it can; it throws or rejects with a SpockError. */
+	handler<Q, R>(
+		method: string,
+		handle: (request: Q, waiting: Waiting, call: ServerUnaryCall<Q, R>) => R | Promise<R>,
+	): handleUnaryCall<Q, R> {
+		const { observer } = this.#context;
+		return (call, callback) => {
+			const succeed = (value: R): void => {
+				observer.grpcAnswered?.(method, 'OK');
+				callback(null, value);
+			};
+			const fail = (thrown: unknown): void => {
+				const status = statusOf(this.errorOf(method, thrown));
+				observer.grpcAnswered?.(method, statusName(status.code));
+				callback(status);
+			};
+			try {
+				const answer = handle(call.request, () => this.#wait(call), call);
+				if (!(answer instanceof Promise)) return succeed(answer);
+				this.#waiting++;
+				answer.finally(() => this.#waiting--).then(succeed, fail);
+			} catch (thrown) {
+				fail(thrown);
+			}
+		};
+	}
+
+	/** What a handler has thrown, as the caller may see it; a fault of ours is told. */
+	errorOf(method: string, thrown: unknown): SpockError {
+		if (!SpockError.is(thrown)) this.#context.observer.fault?.(`grpc ${method}`, thrown);
+		return SpockError.from(thrown);
+	}
+
+	/** Counts a call that has ended. */
+	answered(method: string, code: string): void {
+		this.#context.observer.grpcAnswered?.(method, code);
+	}
+
+	#wait(call: ServerUnaryCall<unknown, unknown>): CallOptions {
+		const { clock, waitingMax } = this.#context;
+		if (this.#waiting >= waitingMax)
+			throw new SpockError('OVERLOADED', `${waitingMax} calls wait for an answer already`);
+		const controller = new AbortController();
+		call.on('cancelled', () => controller.abort());
+		const deadlineMs = Number(call.getDeadline());
+		const timeoutMs = Number.isFinite(deadlineMs) ? Math.max(1, deadlineMs - clock.wallNow()) : undefined;
+		return callOptions({ signal: controller.signal, timeoutMs: timeoutMs && Math.min(timeoutMs, 2 ** 31 - 1) });
+	}
+}

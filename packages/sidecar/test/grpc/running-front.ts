@@ -1,0 +1,68 @@
+import type { Clock } from '@spock/protocol/internal';
+import { createSidecar, type Sidecar, type SidecarLimits } from '@spock/sidecar';
+import { type TempSocket, tempSocket } from '@spock/testkit';
+
+import { GrpcFront } from '../../src/grpc/grpc-front.ts';
+import { AcceptedTokens } from '../../src/server/accepted-tokens.ts';
+import { FakeSource } from '../fake-source.ts';
+
+/** A sidecar with a gRPC front over a source whose answers the test gives. */
+export interface RunningFront extends AsyncDisposable {
+	readonly place: TempSocket;
+	/** As clients of gRPC write them. */
+	readonly unix: string;
+	readonly path: string;
+	readonly tcp: string;
+	readonly source: FakeSource;
+	readonly sidecar: Sidecar;
+	/** Calls that have ended: method and code. */
+	readonly answered: string[];
+	readonly faults: unknown[];
+}
+
+/** Starts one. Disposing it ends it at once. `token`: the port wants it. */
+export async function runFront({
+	clock,
+	token,
+	...limits
+}: SidecarLimits & { readonly clock?: Clock; readonly token?: string } = {}): Promise<RunningFront> {
+	const place = await tempSocket();
+	const source = new FakeSource();
+	source.publish('barista', ['1.2.3.4']);
+	const path = `${place.directory}/grpc.sock`;
+	const tokens = token === undefined ? {} : { tokens: new AcceptedTokens([token]) };
+	const answered: string[] = [];
+	const faults: unknown[] = [];
+	const sidecar = createSidecar({
+		source,
+		listen: [{ address: { path: place.path } }],
+		front: {
+			listen: [{ address: { path } }, { address: { host: '127.0.0.1', port: 0 }, ...tokens }],
+			create: (context) => new GrpcFront(context),
+		},
+		limits: { graceMs: 0, ...limits },
+		observer: {
+			grpcAnswered: (method, code) => answered.push(`${method} ${code}`),
+			fault: (_func, cause) => faults.push(cause),
+		},
+		...(clock && { clock }),
+	});
+	await sidecar.start();
+	const [, tcp = ''] = sidecar.frontAddresses;
+	return {
+		place,
+		unix: `unix:${path}`,
+		path,
+		tcp,
+		source,
+		sidecar,
+		answered,
+		faults,
+		[Symbol.asyncDispose]: async () => {
+			sidecar.terminate();
+			sidecar.terminate();
+			await sidecar.ended;
+			await place[Symbol.asyncDispose]();
+		},
+	};
+}

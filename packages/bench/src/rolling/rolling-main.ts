@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { Command, InvalidArgumentError } from 'commander';
 
-import { type OwnTools, openOwnTools, packageVersions } from '../toolbox.ts';
+import { resultOrigin, writeResults } from '../result-file.ts';
+import { openOwnTools, packageVersions } from '../toolbox.ts';
 import { brokenPromises, fallenBehind } from './broken-promises.ts';
 import { measureScenario } from './measure-scenario.ts';
 import { renderRollingMarkdown } from './rolling-md.ts';
@@ -75,9 +74,9 @@ async function run(options: Options): Promise<void> {
 			}
 			scenarios.push(result);
 		}
-		const results = resultsOf(tools, quick, scenarios);
-		mkdirSync(dirname(out), { recursive: true });
-		writeFileSync(out, `${JSON.stringify(results, roundFigures, '\t')}\n`);
+		const versions = packageVersions(['@grpc/grpc-js', 'undici']);
+		const results: RollingResults = { ...resultOrigin(tools.nodeVersion, quick), versions, scenarios };
+		writeResults(out, results);
 		say(renderRollingMarkdown(results));
 		const wrong = [...scenarios.flatMap(fallenBehind), ...brokenPromises(scenarios)];
 		if (wrong.length > 0) {
@@ -100,29 +99,11 @@ function scenariosOf({ prestopMs, samePort, ...options }: Options): Scenario[] {
 	return scenarios;
 }
 
-function resultsOf({ nodeVersion }: OwnTools, quick: boolean, scenarios: readonly ScenarioResult[]): RollingResults {
-	const [processor] = cpus();
-	return {
-		schema: 1,
-		takenAt: new Date().toISOString(),
-		quick,
-		commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
-		machine: { processor: processor?.model.trim() ?? 'unknown', cores: cpus().length },
-		node: nodeVersion,
-		versions: packageVersions(['@grpc/grpc-js', 'undici']),
-		scenarios,
-	};
-}
-
 function render(results: RollingResults, docs: string): void {
 	const page = join(docs, PAGE);
 	mkdirSync(dirname(page), { recursive: true });
 	writeFileSync(page, renderRollingMarkdown(results));
 	say(`wrote ${page}`);
-}
-
-function roundFigures(_name: string, value: unknown): unknown {
-	return typeof value === 'number' ? Number(value.toPrecision(6)) : value;
 }
 
 function toWays(text: string): readonly WayName[] {

@@ -1,17 +1,10 @@
+import type { ResultOrigin } from '../result-file.ts';
 import type { ClientReport } from './rolling-messages.ts';
 import type { RestartOrder } from './service-group.ts';
 import type { WayName } from './ways/ways.ts';
 
 /** What `pnpm bench:rolling` found: the only thing that docs/integrations/rolling-restart.md is made from. */
-export interface RollingResults {
-	/** Version of this shape. */
-	readonly schema: 1;
-	/** When the run ended, ISO 8601. */
-	readonly takenAt: string;
-	readonly quick: boolean;
-	readonly commit: string;
-	readonly machine: { readonly processor: string; readonly cores: number };
-	readonly node: string;
+export interface RollingResults extends ResultOrigin {
 	readonly versions: Readonly<Record<string, string>>;
 	readonly scenarios: readonly ScenarioResult[];
 }

@@ -13,7 +13,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	client: ['protocol', 'balancer'],
 	sidecar: ['protocol', 'balancer', 'discovery'],
 	testkit: ['protocol'],
-	bench: ['protocol', 'balancer', 'discovery', 'client', 'sidecar', 'testkit'],
+	bench: ['protocol', 'balancer', 'discovery', 'client', 'sidecar', 'testkit', 'undici', 'http', 'grpc'],
 	fuzz: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
 	simulation: ['protocol', 'discovery', 'client', 'sidecar'],
 	'pod-tests': ['client', 'testkit'],

@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import { Command, InvalidArgumentError } from 'commander';
 
@@ -10,6 +9,7 @@ import { CONTENDERS } from './contenders.ts';
 import { renderPerformanceMarkdown } from './report/performance-md.ts';
 import { renderPlots } from './report/plots.ts';
 import { renderSummary } from './report/summary.ts';
+import { commit, writeResults } from './result-file.ts';
 import type { BenchResults } from './results.ts';
 import type { Run } from './run.ts';
 import { measureCalls } from './sections/calls.ts';
@@ -139,14 +139,6 @@ function blankResults({ quick }: Options, tools: Toolbox): BenchResults {
 	};
 }
 
-function commit(): string {
-	try {
-		return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8', stdio: 'pipe' }).trim();
-	} catch {
-		return 'unknown: not a git checkout';
-	}
-}
-
 function pick<T, K extends keyof T>(value: T, keys: readonly K[]): Pick<T, K> {
 	return Object.fromEntries(keys.map((key) => [key, value[key]])) as Pick<T, K>;
 }
@@ -155,16 +147,6 @@ function readResults(file: string): BenchResults {
 	const results = JSON.parse(readFileSync(file, 'utf8')) as BenchResults;
 	if (results.schema !== 1) throw new Error(`${file} is of another version of the bench: remove it`);
 	return results;
-}
-
-function writeResults(file: string, results: BenchResults): void {
-	mkdirSync(dirname(file), { recursive: true });
-	writeFileSync(file, `${JSON.stringify(results, roundFigures, '\t')}\n`);
-}
-
-/** Six digits are more than any figure here is good for, and keep the file small. */
-function roundFigures(_name: string, value: unknown): unknown {
-	return typeof value === 'number' ? Number(value.toPrecision(6)) : value;
 }
 
 function render(results: BenchResults, docs: string): void {

@@ -80,6 +80,24 @@ export function startServer(
 	return { pid: child.pid, address, close: () => end(child, 'SIGTERM') };
 }
 
+/** Starts a server that writes `ready ADDRESS` and leaves in its own time at SIGTERM; `close` rejects if it does not leave well. */
+export async function startLeavingServer(command: readonly string[], leaveMsMax: number): Promise<ServerProcess> {
+	const child = start(command);
+	const line = await firstLine(child, createInterface({ input: child.stdout }), command.join(' '));
+	const exited = once(child, 'exit');
+	return {
+		pid: child.pid,
+		address: line.replace(/^ready /, ''),
+		close: async () => {
+			child.kill('SIGTERM');
+			const timer = setTimeout(() => child.kill('SIGKILL'), leaveMsMax);
+			const [code, signal] = await exited;
+			clearTimeout(timer);
+			if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code ?? signal}`);
+		},
+	};
+}
+
 /** A process that makes calls, and is told how many and for how long. */
 export class LoadClient {
 	readonly pid: number;

@@ -11,34 +11,48 @@ import { findConsul } from '@spock/testkit/real-consul';
 /** A program of the machine, or why it is not there. */
 export type Tool = { readonly path: string } | { readonly missing: string };
 
-/** What the contenders are run with. */
-export interface Toolbox {
+/** What there is without anything but this repository. */
+export interface OwnTools {
 	/** The Node that clients and servers run on. */
 	readonly node: string;
 	readonly nodeVersion: string;
 	/** For sockets and data; removed by `close`. */
 	readonly directory: string;
+	/** The command line of the product. */
+	readonly sidecar: string;
+	/** A built entry point of this package. */
+	entry(name: 'load-client' | 'serve' | 'probe' | 'rolling-client' | 'rolling-instance'): string;
+	close(): void;
+}
+
+/** What the contenders are run with. */
+export interface Toolbox extends OwnTools {
 	/** The programs of native/, of go/, and servers that others make. */
 	readonly native: Tool;
 	readonly go: Tool;
 	readonly redis: Tool;
 	readonly consul: Tool;
-	/** The command line of the product. */
-	readonly sidecar: string;
-	/** A built entry point of this package. */
-	entry(name: 'load-client' | 'serve' | 'probe'): string;
-	close(): void;
 }
 
 const packageDirectory = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Finds and builds what the run needs. `node` is a path. */
-export function openToolbox(node: string): Toolbox {
+/** Finds what is built already. `node` is a path. */
+export function openOwnTools(node: string): OwnTools {
 	const directory = mkdtempSync(join(tmpdir(), 'spock-bench-'));
 	return {
 		node,
 		nodeVersion: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(),
 		directory,
+		sidecar: sidecarBin(),
+		entry: (name) => join(packageDirectory, 'dist', `${name}.js`),
+		close: () => rmSync(directory, { recursive: true, force: true }),
+	};
+}
+
+/** Finds and builds what the run needs. `node` is a path. */
+export function openToolbox(node: string): Toolbox {
+	return {
+		...openOwnTools(node),
 		native: built('native', ['.c', '.h'], 'gcc', (target) => [
 			'-O2',
 			'-o',
@@ -55,9 +69,6 @@ export function openToolbox(node: string): Toolbox {
 		]),
 		redis: onPath('redis-server'),
 		consul: consulTool(),
-		sidecar: sidecarBin(),
-		entry: (name) => join(packageDirectory, 'dist', `${name}.js`),
-		close: () => rmSync(directory, { recursive: true, force: true }),
 	};
 }
 
@@ -107,13 +118,16 @@ function built(
 	return { path: target };
 }
 
+/** The versions of packages that this one depends on, by name. */
+export function packageVersions(names: readonly string[]): Record<string, string> {
+	const require = createRequire(import.meta.url);
+	const version = (name: string): string => (require(`${name}/package.json`) as { version: string }).version;
+	return Object.fromEntries(names.map((name) => [name, version(name)]));
+}
+
 /** The versions of what takes part in a run, by name. */
 export function toolVersions(tools: Toolbox): Readonly<Record<string, string>> {
-	const versions: Record<string, string> = {};
-	const require = createRequire(import.meta.url);
-	for (const name of ['@grpc/grpc-js', 'undici', 'ioredis']) {
-		versions[name] = (require(`${name}/package.json`) as { version: string }).version;
-	}
+	const versions = packageVersions(['@grpc/grpc-js', 'undici', 'ioredis']);
 	const ask = (name: string, tool: Tool, args: readonly string[], pattern: RegExp): void => {
 		if ('missing' in tool) return;
 		const { stdout } = spawnSync(tool.path, args, { encoding: 'utf8' });

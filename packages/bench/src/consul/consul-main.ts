@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { startConsul } from '@spock/testkit/real-consul';
 import { Command } from 'commander';
 
+import { resultOrigin, writeResults } from '../result-file.ts';
 import { openToolbox, toolVersions } from '../toolbox.ts';
 import { renderConsulMarkdown } from './consul-md.ts';
 import type { ConsulResults } from './consul-results.ts';
@@ -61,20 +60,13 @@ async function run({ quick, node, out, docs }: Options): Promise<void> {
 		};
 		const changes = await measureChanges(session);
 		const cost = await measureCost(session);
-		const [processor] = cpus();
 		const results: ConsulResults = {
-			schema: 1,
-			takenAt: new Date().toISOString(),
-			quick,
-			commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
-			machine: { processor: processor?.model.trim() ?? 'unknown', cores: cpus().length },
-			node: tools.nodeVersion,
+			...resultOrigin(tools.nodeVersion, quick),
 			consul: toolVersions(tools)['consul'] ?? 'unknown',
 			changes,
 			cost,
 		};
-		mkdirSync(dirname(out), { recursive: true });
-		writeFileSync(out, `${JSON.stringify(results, roundFigures, '\t')}\n`);
+		writeResults(out, results);
 		say(renderConsulMarkdown(results));
 		if (docs !== undefined) render(results, docs);
 	} finally {
@@ -87,10 +79,6 @@ function render(results: ConsulResults, docs: string): void {
 	mkdirSync(dirname(page), { recursive: true });
 	writeFileSync(page, renderConsulMarkdown(results));
 	say(`wrote ${page}`);
-}
-
-function roundFigures(_name: string, value: unknown): unknown {
-	return typeof value === 'number' ? Number(value.toPrecision(6)) : value;
 }
 
 function say(line: string): void {

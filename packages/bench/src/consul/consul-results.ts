@@ -1,13 +1,7 @@
+import type { ResultOrigin } from '../result-file.ts';
+
 /** What `pnpm bench:consul` found: the only thing that docs/performance/consul.md is made from. */
-export interface ConsulResults {
-	/** Version of this shape. */
-	readonly schema: 1;
-	/** When the run ended, ISO 8601. */
-	readonly takenAt: string;
-	readonly quick: boolean;
-	readonly commit: string;
-	readonly machine: { readonly processor: string; readonly cores: number };
-	readonly node: string;
+export interface ConsulResults extends ResultOrigin {
 	readonly consul: string;
 	readonly changes: readonly ChangeFigure[];
 	readonly cost: readonly CostFigure[];

@@ -149,6 +149,20 @@ describe('an instance that', () => {
 		silent.tcp.close();
 	});
 
+	it('does not take the password: ioredis’ own error, and nothing counts against it', async () => {
+		expect(await server.command('ACL SETUSER guest on >right ~* +@all')).toMatch(/^\+OK/);
+		const { host, port } = server;
+		await using diplomat = await diplomatTo({ host, port }, { host: 'localhost', port });
+		for (let turn = 0; turn < 12; turn++) {
+			using app = redisOf(diplomat, { username: 'guest', password: 'wrong' });
+			const error = await app.redis.ping().catch((reason: unknown) => reason);
+			expect(error).toMatchObject({ name: 'ReplyError', message: expect.stringMatching(/^WRONGPASS/) });
+		}
+		expect(diplomat.status().ejected).toEqual([]);
+		using known = redisOf(diplomat, { username: 'guest', password: 'right' });
+		expect(await known.redis.ping()).toBe('PONG');
+	});
+
 	it('is silent because nobody asks stays', async () => {
 		await using diplomat = await diplomatTo(server);
 		using app = redisOf(diplomat, { connectTimeout: 30, enableReadyCheck: false, disableClientInfo: true });
@@ -209,6 +223,7 @@ it('a host that is a name, or an IPv6 address, or no name at all', async () => {
 	expect(await waitFor('an error', () => app.errors[0])).toMatchObject({
 		code: 'UNAVAILABLE',
 		details: { host: 'nobody.invalid' },
+		cause: { code: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) },
 	});
 });
 

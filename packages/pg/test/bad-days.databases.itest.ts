@@ -44,7 +44,7 @@ describe('no instance', () => {
 		await using diplomat = createDiplomat({ path: place.path });
 		const client = new pg.Client({ ...spockPg({ diplomat, service: SERVICE, lookupTimeoutMs: 100 }), ...login });
 		const error = await client.connect().catch((reason: unknown) => reason);
-		expect(error).toMatchObject({ name: 'SpockError', message: expect.stringContaining(SERVICE) });
+		expect(error).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining(SERVICE) });
 	});
 
 	it('is known when the pool’s own time is over', async () => {
@@ -113,6 +113,16 @@ describe('an instance that', () => {
 		},
 	);
 
+	it('takes the connection and never answers a Client: an error that names it', async () => {
+		const mute = await listener();
+		await using diplomat = await diplomatTo(mute);
+		await expect(connect(diplomat, { connectionTimeoutMillis: 50 })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			details: { service: SERVICE, instance: 'db-0' },
+		});
+		mute.close();
+	});
+
 	it('hangs up before it says anything', async () => {
 		const rude = await listener((socket) => socket.end());
 		await using diplomat = await diplomatTo(rude);
@@ -147,6 +157,43 @@ describe('an instance that', () => {
 		}
 		expect(diplomat.status().ejected).toEqual([]);
 	});
+
+	it('does not take the password is there all the same', async () => {
+		const right = { user: 'guest', password: 'right' };
+		const wrong = { user: 'guest', password: 'wrong' };
+		await using diplomat = await diplomatTo(
+			{ host: server.host, port: server.port },
+			{ host: 'localhost', port: server.port },
+		);
+		const owner = await connect(diplomat);
+		await owner.query(`CREATE ROLE guest LOGIN PASSWORD 'right'`);
+		const [{ hba_file: rules }] = (await owner.query('SHOW hba_file')).rows;
+		const lines = `('host all guest all scram-sha-256'), ('host all all all trust')`;
+		await owner.query(`COPY (VALUES ${lines}) TO ${pg.escapeLiteral(rules)}`);
+		await owner.query('SELECT pg_reload_conf()');
+		await owner.end();
+		await waitFor('the new rules', async () => {
+			const client = await connect(diplomat, wrong).catch(() => undefined);
+			await client?.end();
+			return client === undefined;
+		});
+		for (let turn = 0; turn < 12; turn++)
+			await expect(connect(diplomat, wrong)).rejects.toMatchObject({ code: '28P01' });
+		expect(diplomat.status().ejected).toEqual([]);
+		await (await connect(diplomat, right)).end();
+	});
+});
+
+it('all connections of a pool are in use: pg’s own error, and the instance has nothing to do with it', async () => {
+	await using diplomat = await diplomatTo({ host: server.host, port: server.port });
+	const spock = spockPg({ diplomat, service: SERVICE });
+	const pool = new pg.Pool({ ...spock, ...login, max: 1, connectionTimeoutMillis: 1000 });
+	const client = await pool.connect();
+	const error = await pool.connect().catch((reason: unknown) => reason);
+	expect(error).toEqual(new Error('timeout exceeded when trying to connect'));
+	client.release();
+	expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+	await pool.end();
 });
 
 it('a host that is a name, or an IPv6 address, or no name at all', async () => {
@@ -161,7 +208,11 @@ it('a host that is a name, or an IPv6 address, or no name at all', async () => {
 		await client.end();
 	}
 	await using diplomat = await diplomatTo({ host: 'nobody.invalid', port: 5432 });
-	await expect(connect(diplomat)).rejects.toMatchObject({ code: 'UNAVAILABLE', details: { host: 'nobody.invalid' } });
+	await expect(connect(diplomat)).rejects.toMatchObject({
+		code: 'UNAVAILABLE',
+		details: { host: 'nobody.invalid' },
+		cause: { code: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) },
+	});
 });
 
 it('a new connection goes where fewer are open: a lease lasts as long as its connection', async () => {

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 
 import { SpockError } from '@spock/client';
 import { retry } from '@spock/client/integrations';
-import { DiscoveryAgent } from '@spock/http';
+import { DiscoveryAgent, discoveryLookup } from '@spock/http';
 import { waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -59,7 +59,9 @@ describe('errors that are emitted once, and say which service', () => {
 		await service.diplomat.close();
 		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
 		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
-		expect(errors).toMatchObject([{ code: 'CLOSED' }]);
+		expect(errors).toMatchObject([{ code: 'CLOSED', message: expect.stringContaining('"web"') }]);
+		const lookedUp = new Promise((resolve) => discoveryLookup({ diplomat: service.diplomat })('web.spock', resolve));
+		expect(await lookedUp).toMatchObject({ code: 'CLOSED', message: expect.stringContaining('"web"') });
 	});
 
 	it('no instance to be connected to: the last one is named, and how it failed', async () => {

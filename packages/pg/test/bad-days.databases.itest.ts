@@ -1,13 +1,13 @@
 import { createDiplomat } from '@spock/client';
 import { retry } from '@spock/client/integrations';
 import { localSource } from '@spock/discovery';
-import { makeAuthority, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
+import { freePort, makeAuthority, startSidecar, TempServices, tcpListener, tempSocket, waitFor } from '@spock/testkit';
 import { findPostgres, type RealPostgres, startPostgres } from '@spock/testkit/real-databases';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { spockPg } from '../src/index.ts';
-import { connect, diplomatTo, listener, login, type Place, SERVICE } from './instances.ts';
+import { connect, diplomatTo, login, SERVICE } from './instances.ts';
 
 const authority = makeAuthority();
 
@@ -17,12 +17,6 @@ beforeAll(async () => {
 	server = await startPostgres({ binaries: findPostgres(process.env), tls });
 });
 afterAll(() => server[Symbol.asyncDispose]());
-
-async function closedPort(): Promise<Place> {
-	const { port, close } = await listener().then((tcp) => ({ port: tcp.port, close: () => tcp.close() }));
-	close();
-	return { host: '127.0.0.1', port };
-}
 
 describe('no instance', () => {
 	it('of an unknown service', async () => {
@@ -73,7 +67,7 @@ it('a sidecar that goes away after the first answer takes nothing with it', asyn
 
 describe('an instance that', () => {
 	it('refuses: an error that names it, and the next one within retry()', async () => {
-		const refusing = await closedPort();
+		const refusing = { host: '127.0.0.1', port: await freePort() };
 		await using diplomat = await diplomatTo(refusing, { host: server.host, port: server.port });
 		const outcomes = await Promise.allSettled(Array.from({ length: 2 }, () => connect(diplomat)));
 		const [failed] = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
@@ -94,11 +88,8 @@ describe('an instance that', () => {
 	it.each(['plain', 'TLS'])(
 		'takes the connection and never answers (%s): the time-out counts, and it is ejected',
 		async (kind) => {
-			const mute = await listener();
-			await using diplomat = await diplomatTo(
-				{ host: mute.host, port: mute.port },
-				{ host: server.host, port: server.port },
-			);
+			const mute = await tcpListener();
+			await using diplomat = await diplomatTo(mute, { host: server.host, port: server.port });
 			const config = { connectionTimeoutMillis: 500, ...(kind === 'TLS' && { ssl: { ca: authority.ca } }) };
 			const pool = new pg.Pool({ ...spockPg({ diplomat, service: SERVICE }), ...login, ...config, maxUses: 1 });
 			const errors: unknown[] = [];
@@ -114,7 +105,7 @@ describe('an instance that', () => {
 	);
 
 	it('takes the connection and never answers a Client: an error that names it', async () => {
-		const mute = await listener();
+		const mute = await tcpListener();
 		await using diplomat = await diplomatTo(mute);
 		await expect(connect(diplomat, { connectionTimeoutMillis: 50 })).rejects.toMatchObject({
 			code: 'UNAVAILABLE',
@@ -124,7 +115,7 @@ describe('an instance that', () => {
 	});
 
 	it('hangs up before it says anything', async () => {
-		const rude = await listener((socket) => socket.end());
+		const rude = await tcpListener((socket) => socket.end());
 		await using diplomat = await diplomatTo(rude);
 		await expect(connect(diplomat)).rejects.toMatchObject({ code: 'UNAVAILABLE', details: { instance: 'db-0' } });
 		rude.close();
@@ -135,7 +126,7 @@ describe('an instance that', () => {
 		const head = Buffer.alloc(5);
 		head.write('E');
 		head.writeInt32BE(text.length + 4, 1);
-		const full = await listener((socket) => socket.once('data', () => socket.end(Buffer.concat([head, text]))));
+		const full = await tcpListener((socket) => socket.once('data', () => socket.end(Buffer.concat([head, text]))));
 		await using diplomat = await diplomatTo(full, { host: server.host, port: server.port });
 		const codes = new Set<unknown>();
 		for (let turn = 0; turn < 10; turn++) {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
-import { makeAuthority } from '@spock/testkit';
+import { makeAuthority, tcpListener } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import { connect, diplomatTo, listener, type Place, SERVICE } from './instances.ts';
+import { connect, diplomatTo, type Place, SERVICE } from './instances.ts';
 
 const authority = makeAuthority();
 const direct = { sslnegotiation: 'direct' as const, ssl: { ca: authority.ca } };
@@ -68,7 +68,7 @@ it('direct TLS with a certificate for another name: an error that names the serv
 
 it('direct TLS to a server that does not know it, which hangs up: an error that names the service', async () => {
 	const first: Buffer[] = [];
-	const before17 = await listener((socket) => {
+	const before17 = await tcpListener((socket) => {
 		socket.once('data', (data) => {
 			first.push(data);
 			socket.end();

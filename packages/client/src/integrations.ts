@@ -1,5 +1,5 @@
 export { noInstanceError, servedInstances } from '@spock/balancer';
-export { instanceError, isConnectionError, outcomeOf } from './integrations/call-errors.ts';
+export { instanceError, isConnectionError, outcomeOf, serviceError } from './integrations/call-errors.ts';
 export {
 	ConnectionTarget,
 	type ConnectionTargetOptions,

@@ -1,10 +1,10 @@
 import type { Client } from '@grpc/grpc-js';
 import type { ServiceAddress } from '@spock/client';
 import { connect, type Diplomat } from '@spock/client';
-import { makeAuthority, startSidecar, tempSocket, waitFor } from '@spock/testkit';
+import { freePort, makeAuthority, startSidecar, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { type Employee, employeeClass, refusingPort, startEmployee, type Work } from '../test/employee.ts';
+import { type Employee, employeeClass, startEmployee, type Work } from '../test/employee.ts';
 import { grpcCopies } from '../test/grpc-copies.ts';
 import { at, hire, openPlace } from '../test/place.ts';
 import { makeServicesFile } from '../test/services-file.ts';
@@ -86,7 +86,7 @@ describe.each(grpcCopies)('the pool under grpc-js %s', (_version, grpc) => {
 	it('an idempotent call goes on to another instance after UNAVAILABLE; another call fails by name', async () => {
 		const { file, diplomat } = await openPlace(grpc, { ejectAfterFailures: 0 });
 		const [ann] = (await hire(grpc, 'ann')) as [Employee];
-		const port = await refusingPort();
+		const port = await freePort();
 		await file.set({ employee: [at(ann), { id: 'gone', host: '127.0.0.1', port }] });
 		const { work } = openPool(grpc, diplomat);
 		await waitFor('the services', () => work().catch(() => undefined));

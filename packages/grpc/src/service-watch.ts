@@ -1,4 +1,5 @@
 import { type Diplomat, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/client';
+import { serviceError } from '@spock/client/integrations';
 import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
 
 /** A watch that ended by an error is begun again after a random time up to this one, which doubles. */
@@ -69,14 +70,6 @@ export class ServiceWatch {
 
 	#fail(error: unknown): void {
 		if (this.#stopped.signal.aborted) return;
-		this.#options.failed(namingService(error, this.#options.query.service));
+		this.#options.failed(serviceError(this.#options.query, error));
 	}
-}
-
-/** The error with the name of the service in its message. */
-function namingService(error: unknown, service: string): SpockError {
-	const { message } = error as Error;
-	const text = message.includes(service) ? message : `the service ${JSON.stringify(service)}: ${message}`;
-	if (!(error instanceof SpockError)) return new SpockError('INTERNAL', text, { cause: error });
-	return text === message ? error : new SpockError(error.code, text, { cause: error, details: error.details });
 }

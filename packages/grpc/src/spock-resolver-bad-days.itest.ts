@@ -1,15 +1,8 @@
 import { connect } from '@spock/client';
-import { makeAuthority, startSidecar, tempSocket, waitFor } from '@spock/testkit';
+import { freePort, makeAuthority, startSidecar, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it, vi } from 'vitest';
 
-import {
-	callEmployee,
-	type Employee,
-	employeeClass,
-	employeeClient,
-	refusingPort,
-	startEmployee,
-} from '../test/employee.ts';
+import { callEmployee, type Employee, employeeClass, employeeClient, startEmployee } from '../test/employee.ts';
 import { grpcCopies } from '../test/grpc-copies.ts';
 import { at, hire, openPlace, settlesOn } from '../test/place.ts';
 import { makeServicesFile } from '../test/services-file.ts';
@@ -44,7 +37,7 @@ describe.each(grpcCopies)('bad days of the resolver under grpc-js %s', (_version
 	it('an instance that refuses gets no calls, and nobody notices', async () => {
 		const { file } = await openPlace(grpc);
 		const [ann] = (await hire(grpc, 'ann')) as [Employee];
-		await file.set({ employee: [at(ann), { id: 'gone', host: '127.0.0.1', port: await refusingPort() }] });
+		await file.set({ employee: [at(ann), { id: 'gone', host: '127.0.0.1', port: await freePort() }] });
 		using client = employeeClient(grpc, 'spock:///employee');
 		await settlesOn(client, 'ann');
 		for (let turn = 0; turn < 20; turn++) expect(await callEmployee(client)).toBe('ann');
@@ -52,7 +45,7 @@ describe.each(grpcCopies)('bad days of the resolver under grpc-js %s', (_version
 
 	it('every instance refuses: UNAVAILABLE names the service and says why', async () => {
 		const { file } = await openPlace(grpc);
-		await file.set({ employee: [{ id: 'gone', host: '127.0.0.1', port: await refusingPort() }] });
+		await file.set({ employee: [{ id: 'gone', host: '127.0.0.1', port: await freePort() }] });
 		using client = employeeClient(grpc, 'spock:///employee');
 		const error = await waitFor('a refused connection', async () => {
 			const thrown = await callEmployee(client).catch((caught) => caught);

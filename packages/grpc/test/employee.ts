@@ -1,5 +1,3 @@
-import { createServer } from 'node:net';
-
 import type {
 	Client,
 	ClientOptions,
@@ -107,13 +105,4 @@ export function callEmployee(client: Client, work: Work = {}, timeoutMs = 20_000
 export function employeeClient(grpc: GrpcModule, target: string, options: ClientOptions = {}): Client & Disposable {
 	const client = new (employeeClass(grpc))(target, grpc.credentials.createInsecure(), options);
 	return Object.assign(client, { [Symbol.dispose]: () => client.close() });
-}
-
-/** A port that refuses: it was free a moment ago. */
-export async function refusingPort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const { port } = server.address() as { readonly port: number };
-	await new Promise((resolve) => server.close(resolve));
-	return port;
 }

@@ -2,7 +2,7 @@ import type { ClientRequest } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 
 import type { Lease, ServiceAddress, ServiceQuery } from '@spock/client';
-import { instanceError } from '@spock/client/integrations';
+import { instanceError, serviceError } from '@spock/client/integrations';
 import { TIMEOUT_MS_MAX } from '@spock/protocol';
 
 import { hostHeader, setHostHeader } from './host-header.ts';
@@ -89,7 +89,7 @@ export class BalancedRequest {
 			});
 			this.#place(lease);
 		} catch (error) {
-			this.#fail(error);
+			this.#fail(serviceError(this.#query, error));
 		}
 	}
 

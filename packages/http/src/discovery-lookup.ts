@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupOptions, lookup as lookUpDns, V4MAPPED }
 import { isIP, type LookupFunction } from 'node:net';
 
 import { type Diplomat, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/client';
-import { NameRule, type NameRuleOptions } from '@spock/client/integrations';
+import { NameRule, type NameRuleOptions, serviceError } from '@spock/client/integrations';
 
 import { checkDiplomat } from './agent-options.ts';
 
@@ -35,7 +35,7 @@ export interface DiscoveryLookup extends LookupFunction {
  * the calls went. For HTTP take `DiscoveryAgent`.
  *
  * Calls back with the SpockError that `diplomat.getService` rejects with, or with UNAVAILABLE if no instance has an address
- * of the family that is asked for.
+ * of the family that is asked for; both name the service.
  */
 export function discoveryLookup(options: DiscoveryLookupOptions): DiscoveryLookup {
 	const { diplomat } = options;
@@ -73,7 +73,9 @@ async function answer(
 ): Promise<readonly LookupAddress[]> {
 	const query = rule.query(hostname);
 	if (query === undefined) return lookUpHost(hostname, options);
-	const { instance: picked, host } = await diplomat.getService(query);
+	const { instance: picked, host } = await diplomat.getService(query).catch((error: unknown) => {
+		throw serviceError(query, error);
+	});
 	const hosts = [host];
 	if (options.all === true || familyOf(options) !== 0) {
 		const { instances } = await diplomat.getInstances(query);

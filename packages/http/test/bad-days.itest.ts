@@ -1,26 +1,15 @@
 import { once } from 'node:events';
 import { request as requestHttp } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 
 import { SpockError } from '@spock/client';
 import { retry } from '@spock/client/integrations';
-import { DiscoveryAgent } from '@spock/http';
-import { waitFor } from '@spock/testkit';
+import { DiscoveryAgent, discoveryLookup } from '@spock/http';
+import { freePort, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { startInstance } from './http-instance.ts';
 import { scriptedService } from './scripted-service.ts';
 import { begin, errorsOf, send } from './send.ts';
-
-/** A port of 127.0.0.1 at which nobody listens. */
-async function closedPort(): Promise<number> {
-	const server = createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, 'close');
-	return port;
-}
 
 describe('errors that are emitted once, and say which service', () => {
 	it('an unknown service', async () => {
@@ -59,12 +48,14 @@ describe('errors that are emitted once, and say which service', () => {
 		await service.diplomat.close();
 		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
 		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
-		expect(errors).toMatchObject([{ code: 'CLOSED' }]);
+		expect(errors).toMatchObject([{ code: 'CLOSED', message: expect.stringContaining('"web"') }]);
+		const lookedUp = new Promise((resolve) => discoveryLookup({ diplomat: service.diplomat })('web.spock', resolve));
+		expect(await lookedUp).toMatchObject({ code: 'CLOSED', message: expect.stringContaining('"web"') });
 	});
 
 	it('no instance to be connected to: the last one is named, and how it failed', async () => {
 		await using service = scriptedService('web');
-		const ports = [await closedPort(), await closedPort(), await closedPort(), await closedPort()];
+		const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
 		service.set(ports.map((port, index) => ({ id: `web-${index + 1}`, host: '127.0.0.1', port })));
 		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
 		const errors = await errorsOf(requestHttp('http://web.spock/', { agent, method: 'POST' }).end('a body'));
@@ -100,7 +91,7 @@ describe('an instance that cannot be connected to', () => {
 	it('is passed over, whatever the method, for nothing was sent; the Host header is that of the next', async () => {
 		await using web = await startInstance('web-2');
 		await using service = scriptedService('web');
-		service.set([{ id: 'web-1', host: '127.0.0.1', port: await closedPort() }, web]);
+		service.set([{ id: 'web-1', host: '127.0.0.1', port: await freePort() }, web]);
 		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
 		for (let turn = 0; turn < 4; turn++) {
 			const { body } = await send('http://web.spock/', { agent, method: 'POST' }, 'a body');
@@ -119,7 +110,7 @@ describe('an instance that cannot be connected to', () => {
 
 	it('ends the request at once where connectRetriesMax is 0', async () => {
 		await using service = scriptedService('web');
-		const ports = [await closedPort(), await closedPort()];
+		const ports = [await freePort(), await freePort()];
 		service.set(ports.map((port) => ({ id: `web-${port}`, host: '127.0.0.1', port })));
 		const agent = new DiscoveryAgent({ diplomat: service.diplomat, connectRetriesMax: 0 });
 		await expect(send('http://web.spock/', { agent })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -128,7 +119,7 @@ describe('an instance that cannot be connected to', () => {
 
 	it('is not asked twice by one request', async () => {
 		await using service = scriptedService('web');
-		service.set([{ id: 'web-1', host: '127.0.0.1', port: await closedPort() }]);
+		service.set([{ id: 'web-1', host: '127.0.0.1', port: await freePort() }]);
 		const agent = new DiscoveryAgent({ diplomat: service.diplomat, connectRetriesMax: 50 });
 		await expect(send('http://web.spock/', { agent })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 		expect(service.outcomes()).toEqual(['failure', 'cancelled']);

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createDiplomat, type Diplomat } from '@spock/client';
 import { localSource } from '@spock/discovery';
-import { makeAuthority, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
+import { freePort, makeAuthority, startSidecar, TempServices, tcpListener, tempSocket, waitFor } from '@spock/testkit';
 import { findRedis, type RealRedis, startRedis } from '@spock/testkit/real-databases';
 import { Redis, type RedisOptions } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -47,19 +46,6 @@ function redisOf(diplomat: Diplomat, more: Options = {}, options: Partial<SpockR
 	const errors: Error[] = [];
 	redis.on('error', (error) => errors.push(error));
 	return { redis, errors, [Symbol.dispose]: () => redis.disconnect() };
-}
-
-/** Takes connections and says nothing. */
-async function mute(): Promise<Place & { readonly tcp: Server }> {
-	const tcp = createServer(() => undefined).listen(0, '127.0.0.1');
-	await once(tcp, 'listening');
-	return { host: '127.0.0.1', port: (tcp.address() as AddressInfo).port, tcp };
-}
-
-async function closedPort(): Promise<Place> {
-	const { host, port, tcp } = await mute();
-	tcp.close();
-	return { host, port };
 }
 
 describe('no instance', () => {
@@ -117,7 +103,7 @@ it('a sidecar that goes away after the first answer takes nothing with it', asyn
 
 describe('an instance that', () => {
 	it('refuses: an error event that names it, and the next one', async () => {
-		const refusing = await closedPort();
+		const refusing = { host: '127.0.0.1', port: await freePort() };
 		await using diplomat = await diplomatTo(refusing, { host: server.host, port: server.port });
 		using app = redisOf(diplomat);
 		for (let turn = 0; turn < 4; turn++) {
@@ -133,7 +119,7 @@ describe('an instance that', () => {
 	});
 
 	it.each(['plain', 'TLS'])('takes the connection and never answers (%s): the time-out counts', async (kind) => {
-		const silent = await mute();
+		const silent = await tcpListener();
 		const port = kind === 'TLS' ? server.tlsPort : server.port;
 		await using diplomat = await diplomatTo(silent, { host: server.host, port });
 		const tls = kind === 'TLS' ? { tls: { ca: authority.ca } } : {};
@@ -146,7 +132,21 @@ describe('an instance that', () => {
 			}
 		}
 		expect(diplomat.status().ejected).toMatchObject([{ instance: 'redis-0', failures: 5 }]);
-		silent.tcp.close();
+		silent.close();
+	});
+
+	it('does not take the password: ioredis’ own error, and nothing counts against it', async () => {
+		expect(await server.command('ACL SETUSER guest on >right ~* +@all')).toMatch(/^\+OK/);
+		const { host, port } = server;
+		await using diplomat = await diplomatTo({ host, port }, { host: 'localhost', port });
+		for (let turn = 0; turn < 12; turn++) {
+			using app = redisOf(diplomat, { username: 'guest', password: 'wrong' });
+			const error = await app.redis.ping().catch((reason: unknown) => reason);
+			expect(error).toMatchObject({ name: 'ReplyError', message: expect.stringMatching(/^WRONGPASS/) });
+		}
+		expect(diplomat.status().ejected).toEqual([]);
+		using known = redisOf(diplomat, { username: 'guest', password: 'right' });
+		expect(await known.redis.ping()).toBe('PONG');
 	});
 
 	it('is silent because nobody asks stays', async () => {
@@ -209,13 +209,14 @@ it('a host that is a name, or an IPv6 address, or no name at all', async () => {
 	expect(await waitFor('an error', () => app.errors[0])).toMatchObject({
 		code: 'UNAVAILABLE',
 		details: { host: 'nobody.invalid' },
+		cause: { code: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) },
 	});
 });
 
 it('a Redis that is disconnected while it looks for an instance, or connects, stays disconnected', async () => {
 	await using place = await tempSocket();
 	await using away = createDiplomat({ path: place.path });
-	const silent = await mute();
+	const silent = await tcpListener();
 	await using there = await diplomatTo(silent);
 	for (const [diplomat, tls] of [
 		[away, undefined],
@@ -228,5 +229,5 @@ it('a Redis that is disconnected while it looks for an instance, or connects, st
 		expect(errors.filter((error) => error.message !== 'Connection is closed.')).toEqual([]);
 	}
 	expect(there.status().ejected).toEqual([]);
-	silent.tcp.close();
+	silent.close();
 });

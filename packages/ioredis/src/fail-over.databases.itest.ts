@@ -126,6 +126,32 @@ describe.each(versions)('a fail-over of Redis, %s', (version, RedisClass) => {
 		redis.disconnect();
 	});
 
+	it('a demoted primary answers READONLY: with `reconnectOnError` the command is sent again until the new one has it', async () => {
+		await using services = await TempServices.make();
+		await using left = await startRedis({ binary });
+		await using right = await startRedis({ binary, replicaOf: left });
+		await say(services, left, right);
+		await using diplomat = createDiplomat({ source: await localSource({ file: services.file, pollMs: 50 }) });
+		const refused: string[] = [];
+		const reconnectOnError = (error: Error): 2 | false => {
+			refused.push(error.message);
+			return error.message.startsWith('READONLY') ? 2 : false;
+		};
+		const { redis, errors } = redisOf({ diplomat, tags: ['primary'] }, { reconnectOnError });
+		expect(await portOf(redis)).toBe(left.port);
+		await right.promote();
+		await left.command(`REPLICAOF ${right.host} ${right.port}`);
+		const counted = redis.incr('orders');
+		// The registry does not know yet: it comes back to the one that was demoted.
+		await waitFor('refusals', () => refused.length > 1);
+		await say(services, right, left);
+		expect(await counted).toBe(1);
+		expect(await portOf(redis)).toBe(right.port);
+		expect(refused.every((message) => message.startsWith('READONLY'))).toBe(true);
+		expect(errors).toEqual([]);
+		redis.disconnect();
+	});
+
 	it('a blocking command goes on at the new primary, and a duplicate finds it by itself', async () => {
 		await using services = await TempServices.make();
 		await using left = await startRedis({ binary });

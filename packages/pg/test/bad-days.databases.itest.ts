@@ -1,13 +1,13 @@
 import { createDiplomat } from '@spock/client';
 import { retry } from '@spock/client/integrations';
 import { localSource } from '@spock/discovery';
-import { makeAuthority, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
+import { freePort, makeAuthority, startSidecar, TempServices, tcpListener, tempSocket, waitFor } from '@spock/testkit';
 import { findPostgres, type RealPostgres, startPostgres } from '@spock/testkit/real-databases';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { spockPg } from '../src/index.ts';
-import { connect, diplomatTo, listener, login, type Place, SERVICE } from './instances.ts';
+import { connect, diplomatTo, login, SERVICE } from './instances.ts';
 
 const authority = makeAuthority();
 
@@ -17,12 +17,6 @@ beforeAll(async () => {
 	server = await startPostgres({ binaries: findPostgres(process.env), tls });
 });
 afterAll(() => server[Symbol.asyncDispose]());
-
-async function closedPort(): Promise<Place> {
-	const { port, close } = await listener().then((tcp) => ({ port: tcp.port, close: () => tcp.close() }));
-	close();
-	return { host: '127.0.0.1', port };
-}
 
 describe('no instance', () => {
 	it('of an unknown service', async () => {
@@ -44,7 +38,7 @@ describe('no instance', () => {
 		await using diplomat = createDiplomat({ path: place.path });
 		const client = new pg.Client({ ...spockPg({ diplomat, service: SERVICE, lookupTimeoutMs: 100 }), ...login });
 		const error = await client.connect().catch((reason: unknown) => reason);
-		expect(error).toMatchObject({ name: 'SpockError', message: expect.stringContaining(SERVICE) });
+		expect(error).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining(SERVICE) });
 	});
 
 	it('is known when the pool’s own time is over', async () => {
@@ -73,7 +67,7 @@ it('a sidecar that goes away after the first answer takes nothing with it', asyn
 
 describe('an instance that', () => {
 	it('refuses: an error that names it, and the next one within retry()', async () => {
-		const refusing = await closedPort();
+		const refusing = { host: '127.0.0.1', port: await freePort() };
 		await using diplomat = await diplomatTo(refusing, { host: server.host, port: server.port });
 		const outcomes = await Promise.allSettled(Array.from({ length: 2 }, () => connect(diplomat)));
 		const [failed] = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
@@ -94,11 +88,8 @@ describe('an instance that', () => {
 	it.each(['plain', 'TLS'])(
 		'takes the connection and never answers (%s): the time-out counts, and it is ejected',
 		async (kind) => {
-			const mute = await listener();
-			await using diplomat = await diplomatTo(
-				{ host: mute.host, port: mute.port },
-				{ host: server.host, port: server.port },
-			);
+			const mute = await tcpListener();
+			await using diplomat = await diplomatTo(mute, { host: server.host, port: server.port });
 			const config = { connectionTimeoutMillis: 500, ...(kind === 'TLS' && { ssl: { ca: authority.ca } }) };
 			const pool = new pg.Pool({ ...spockPg({ diplomat, service: SERVICE }), ...login, ...config, maxUses: 1 });
 			const errors: unknown[] = [];
@@ -113,8 +104,18 @@ describe('an instance that', () => {
 		},
 	);
 
+	it('takes the connection and never answers a Client: an error that names it', async () => {
+		const mute = await tcpListener();
+		await using diplomat = await diplomatTo(mute);
+		await expect(connect(diplomat, { connectionTimeoutMillis: 50 })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			details: { service: SERVICE, instance: 'db-0' },
+		});
+		mute.close();
+	});
+
 	it('hangs up before it says anything', async () => {
-		const rude = await listener((socket) => socket.end());
+		const rude = await tcpListener((socket) => socket.end());
 		await using diplomat = await diplomatTo(rude);
 		await expect(connect(diplomat)).rejects.toMatchObject({ code: 'UNAVAILABLE', details: { instance: 'db-0' } });
 		rude.close();
@@ -125,7 +126,7 @@ describe('an instance that', () => {
 		const head = Buffer.alloc(5);
 		head.write('E');
 		head.writeInt32BE(text.length + 4, 1);
-		const full = await listener((socket) => socket.once('data', () => socket.end(Buffer.concat([head, text]))));
+		const full = await tcpListener((socket) => socket.once('data', () => socket.end(Buffer.concat([head, text]))));
 		await using diplomat = await diplomatTo(full, { host: server.host, port: server.port });
 		const codes = new Set<unknown>();
 		for (let turn = 0; turn < 10; turn++) {
@@ -147,6 +148,43 @@ describe('an instance that', () => {
 		}
 		expect(diplomat.status().ejected).toEqual([]);
 	});
+
+	it('does not take the password is there all the same', async () => {
+		const right = { user: 'guest', password: 'right' };
+		const wrong = { user: 'guest', password: 'wrong' };
+		await using diplomat = await diplomatTo(
+			{ host: server.host, port: server.port },
+			{ host: 'localhost', port: server.port },
+		);
+		const owner = await connect(diplomat);
+		await owner.query(`CREATE ROLE guest LOGIN PASSWORD 'right'`);
+		const [{ hba_file: rules }] = (await owner.query('SHOW hba_file')).rows;
+		const lines = `('host all guest all scram-sha-256'), ('host all all all trust')`;
+		await owner.query(`COPY (VALUES ${lines}) TO ${pg.escapeLiteral(rules)}`);
+		await owner.query('SELECT pg_reload_conf()');
+		await owner.end();
+		await waitFor('the new rules', async () => {
+			const client = await connect(diplomat, wrong).catch(() => undefined);
+			await client?.end();
+			return client === undefined;
+		});
+		for (let turn = 0; turn < 12; turn++)
+			await expect(connect(diplomat, wrong)).rejects.toMatchObject({ code: '28P01' });
+		expect(diplomat.status().ejected).toEqual([]);
+		await (await connect(diplomat, right)).end();
+	});
+});
+
+it('all connections of a pool are in use: pg’s own error, and the instance has nothing to do with it', async () => {
+	await using diplomat = await diplomatTo({ host: server.host, port: server.port });
+	const spock = spockPg({ diplomat, service: SERVICE });
+	const pool = new pg.Pool({ ...spock, ...login, max: 1, connectionTimeoutMillis: 1000 });
+	const client = await pool.connect();
+	const error = await pool.connect().catch((reason: unknown) => reason);
+	expect(error).toEqual(new Error('timeout exceeded when trying to connect'));
+	client.release();
+	expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+	await pool.end();
 });
 
 it('a host that is a name, or an IPv6 address, or no name at all', async () => {
@@ -161,7 +199,11 @@ it('a host that is a name, or an IPv6 address, or no name at all', async () => {
 		await client.end();
 	}
 	await using diplomat = await diplomatTo({ host: 'nobody.invalid', port: 5432 });
-	await expect(connect(diplomat)).rejects.toMatchObject({ code: 'UNAVAILABLE', details: { host: 'nobody.invalid' } });
+	await expect(connect(diplomat)).rejects.toMatchObject({
+		code: 'UNAVAILABLE',
+		details: { host: 'nobody.invalid' },
+		cause: { code: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) },
+	});
 });
 
 it('a new connection goes where fewer are open: a lease lasts as long as its connection', async () => {

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createDiplomat, type Diplomat } from '@spock/client';
 import { localSource } from '@spock/discovery';
 import pg from 'pg';
@@ -37,11 +35,4 @@ export async function connect(
 	client.on('error', () => undefined);
 	await client.connect();
 	return client;
-}
-
-/** Takes connections; what it does with each is given. */
-export async function listener(onConnection: (socket: Socket) => unknown = () => undefined): Promise<Server & Place> {
-	const tcp = createServer(onConnection).listen(0, '127.0.0.1');
-	await once(tcp, 'listening');
-	return Object.assign(tcp, { host: '127.0.0.1', port: (tcp.address() as AddressInfo).port });
 }

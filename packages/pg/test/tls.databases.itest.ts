@@ -1,11 +1,11 @@
 import type { Diplomat } from '@spock/client';
-import { makeAuthority } from '@spock/testkit';
+import { makeAuthority, tcpListener } from '@spock/testkit';
 import { findPostgres, type RealPostgres, startPostgres } from '@spock/testkit/real-databases';
 import pg from 'pg';
 import oldestPg from 'pg-oldest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { connect, diplomatTo, listener, SERVICE } from './instances.ts';
+import { connect, diplomatTo, SERVICE } from './instances.ts';
 
 const authority = makeAuthority();
 const stranger = makeAuthority('a stranger');
@@ -56,7 +56,7 @@ describe.each([
 	});
 
 	it('a server without TLS: an error that names the service', async () => {
-		const plain = await listener((socket) => socket.once('data', () => socket.write('N')));
+		const plain = await tcpListener((socket) => socket.once('data', () => socket.write('N')));
 		await using diplomat = await diplomatTo(plain);
 		await expect(connect(diplomat, { ssl: true }, undefined, Client)).rejects.toMatchObject({
 			code: 'UNAVAILABLE',

@@ -16,3 +16,9 @@ export async function freePorts(count: number, host = '127.0.0.1'): Promise<numb
 	await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
 	return ports;
 }
+
+/** A port of 127.0.0.1 that nobody listens at: who connects there is refused. */
+export async function freePort(): Promise<number> {
+	const [port = 0] = await freePorts(1);
+	return port;
+}

@@ -21,6 +21,7 @@ export {
 	wireError,
 } from './fake-sidecar.ts';
 export { findProgram } from './find-program.ts';
+export { freePort } from './free-ports.ts';
 export { describeKeyContract, type KeyFixture } from './key-contract.ts';
 export { type MemoryPair, memoryPair } from './memory-transport.ts';
 export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';
@@ -35,6 +36,7 @@ export {
 } from './spawn-sidecar.ts';
 export { type SteadyCall, SteadyCalls } from './steady-calls.ts';
 export { TcpGate } from './tcp-gate.ts';
+export { type TcpListener, tcpListener } from './tcp-listener.ts';
 export { type TempInstance, TempServices } from './temp-services.ts';
 export { type TempSocket, tempSocket } from './temp-socket.ts';
 export { waitFor } from './wait-for.ts';

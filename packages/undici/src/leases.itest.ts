@@ -1,5 +1,5 @@
 import { createDiplomat, type Diplomat } from '@spock/client';
-import { waitFor } from '@spock/testkit';
+import { tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { composed, type Dispatcher, ready, undicis } from '../test/clients.ts';
@@ -128,6 +128,17 @@ describe.each(undicis)('leases of %s', (name, undici) => {
 		const aborted = undici.get(URL, { dispatcher, signal: AbortSignal.abort() });
 		await expect(aborted).rejects.toMatchObject({ name: 'AbortError' });
 		expect([ledger.open, ledger.outcomes]).toEqual([0, ['cancelled']]);
+		await dispatcher.close();
+	});
+
+	it('a request that was aborted before it is made does not wait for its service to be known', async () => {
+		await using place = await tempSocket();
+		await using diplomat = createDiplomat({ path: place.path });
+		const ledger = new LeaseLedger(diplomat);
+		const dispatcher = ready(client, diplomat);
+		const own = new Error('my reason');
+		await expect(undici.get(URL, { dispatcher, signal: AbortSignal.abort(own) })).rejects.toBe(own);
+		expect([ledger.open, ledger.outcomes, ledger.reported]).toEqual([0, [], []]);
 		await dispatcher.close();
 	});
 

@@ -1,7 +1,7 @@
-import { type CallOutcome, SpockError } from '@spock/client';
+import type { CallOutcome } from '@spock/client';
 import { describe, expect, it } from 'vitest';
 
-import { nameInstance, nameService, outcomeOfRequest } from './request-errors.ts';
+import { nameInstance, outcomeOfRequest } from './request-errors.ts';
 
 const QUERY = { service: 'barista' };
 const ADDRESS = { host: '::1', port: 80, instance: 'web-1' };
@@ -62,17 +62,5 @@ describe('an error', () => {
 		nameInstance(error, QUERY, ADDRESS);
 		expect(error).toMatchObject({ message: 'mine' });
 		expect(Object.hasOwn(error, 'service')).toBe(false);
-	});
-
-	it('of a look-up names the service, unless it does already', () => {
-		const silent = new SpockError('TIMEOUT', 'no sidecar answered', { details: { timeoutMs: 5 } });
-		expect(nameService(silent, QUERY)).toMatchObject({
-			code: 'TIMEOUT',
-			message: '"barista": no sidecar answered',
-			details: { timeoutMs: 5, service: 'barista' },
-			cause: silent,
-		});
-		const saying = new SpockError('NO_SUCH_SERVICE', 'no instance of "barista" is registered');
-		expect(nameService(saying, QUERY)).toBe(saying);
 	});
 });

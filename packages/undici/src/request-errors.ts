@@ -1,4 +1,4 @@
-import { type CallOutcome, type ServiceAddress, type ServiceQuery, SpockError } from '@spock/client';
+import type { CallOutcome, ServiceAddress, ServiceQuery } from '@spock/client';
 import { instanceError, outcomeOf } from '@spock/client/integrations';
 
 /** Errors of undici that the caller has brought about (https://undici.nodejs.org/#/docs/api/Errors). */
@@ -48,14 +48,6 @@ export function nameInstance(error: unknown, query: ServiceQuery, address: Servi
 			false,
 		);
 	}
-}
-
-/** An error of `acquire` that says for which service: who asks for a sidecar that is away does not know. */
-export function nameService(error: unknown, { service }: ServiceQuery): SpockError {
-	const known = SpockError.from(error);
-	if (known.message.includes(service)) return known;
-	const details = { ...known.details, service };
-	return new SpockError(known.code, `${JSON.stringify(service)}: ${known.message}`, { cause: known, details });
 }
 
 function define(error: Error, key: string, value: unknown, enumerable: boolean): void {

@@ -1,9 +1,8 @@
 import type { Diplomat, Lease } from '@spock/client';
-import { failedInstances, type HttpTargetOptions } from '@spock/client/integrations';
+import { failedInstances, type HttpTargetOptions, serviceError } from '@spock/client/integrations';
 
 import { withHost } from './host-header.ts';
 import type { Origin, Origins } from './origins.ts';
-import { nameService } from './request-errors.ts';
 import { type RequestSettings, ServiceRequest } from './service-request.ts';
 import type { Dispatch, DispatchHandler, DispatchOptions } from './undici-types.ts';
 
@@ -100,7 +99,7 @@ export class ServiceDispatch {
 			return await this.#options.diplomat.acquire(query, { exclude: this.#excluded(handler), signal });
 		} catch (error) {
 			// As undici does it: who aborted is given back his own reason.
-			throw signal.aborted ? signal.reason : nameService(error, query);
+			throw signal.aborted ? signal.reason : serviceError(query, error);
 		}
 	}
 

@@ -23,6 +23,8 @@ export interface RequestInit {
 	readonly headers?: Record<string, string>;
 	readonly body?: string;
 	readonly signal?: AbortSignal;
+	/** The server's name in TLS; `fetch` has no such option. */
+	readonly servername?: string;
 }
 
 /** One of undici's ways to make a request. */

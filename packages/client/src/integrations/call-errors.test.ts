@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
-import { instanceError, isConnectionError, outcomeOf } from './call-errors.ts';
+import { instanceError, isConnectionError, outcomeOf, serviceError } from './call-errors.ts';
 
 const coded = (code: string, cause?: unknown): Error => Object.assign(new Error(code, { cause }), { code });
 const named = (name: string): DOMException => new DOMException('x', name);
@@ -48,5 +48,21 @@ describe('the errors of calls', () => {
 			details: { service: 'barista', instance: 'n/1', host: '::1', port: 80 },
 			cause,
 		});
+	});
+
+	it('that of a look-up names the service, unless it does already', () => {
+		const query = { service: 'barista' };
+		const silent = new SpockError('TIMEOUT', 'no sidecar answered', { details: { timeoutMs: 5 }, retryable: false });
+		expect(serviceError(query, silent)).toMatchObject({
+			code: 'TIMEOUT',
+			message: 'the service "barista": no sidecar answered',
+			details: { timeoutMs: 5, service: 'barista' },
+			retryable: false,
+			cause: silent,
+		});
+		const saying = new SpockError('NO_SUCH_SERVICE', 'no instance of "barista" is registered');
+		expect(serviceError(query, saying)).toBe(saying);
+		const fault = new TypeError('x');
+		expect(serviceError(query, fault)).toMatchObject({ code: 'INTERNAL', cause: { cause: fault } });
 	});
 });

@@ -67,6 +67,19 @@ export function isConnectionError(error: unknown): boolean {
 	});
 }
 
+/** The error of a look-up, which names the service: whoever asks for a sidecar that is away does not know which. */
+export function serviceError({ service }: ServiceQuery, error: unknown): SpockError {
+	const known = SpockError.from(error);
+	if (known.message.includes(service)) return known;
+	const { code, retryable } = known;
+	const details = { ...known.details, service };
+	return new SpockError(code, `the service ${JSON.stringify(service)}: ${known.message}`, {
+		cause: known,
+		details,
+		retryable,
+	});
+}
+
 /** UNAVAILABLE: an instance that could not be called. The details have the service, the instance, its host and port. */
 export function instanceError({ service }: ServiceQuery, address: ServiceAddress, cause: unknown): SpockError {
 	const { instance, host, port } = address;

@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
 
-import { normaliseQuery, type ServiceAddress, type ServiceQuery, SpockError, validateQuery } from '@spock/protocol';
+import { normaliseQuery, type ServiceAddress, type ServiceQuery, validateQuery } from '@spock/protocol';
 import { durationMsOption } from '@spock/protocol/internal';
 
 import type { Diplomat } from '../diplomat.ts';
 import type { KnownServiceQuery } from '../known-services.ts';
 import type { Lease } from '../lease.ts';
+import { serviceError } from './call-errors.ts';
 
 /** How long a new connection waits for an instance where nothing else is said, in milliseconds. */
 export const DEFAULT_LOOKUP_TIMEOUT_MS = 5_000;
@@ -65,7 +66,7 @@ export class ConnectionTarget {
 				...(this.#key !== undefined && { key: this.#key }),
 			});
 		} catch (error) {
-			throw this.#named(SpockError.from(error));
+			throw serviceError(this.query, error);
 		}
 	}
 
@@ -73,14 +74,6 @@ export class ConnectionTarget {
 	servername(address: ServiceAddress, fallback: string | undefined): string {
 		const asked = this.#servername;
 		return (typeof asked === 'function' ? asked(this.query, address) : asked) ?? fallback ?? address.host;
-	}
-
-	/** Whoever asks for a query, and not for a look-up, does not know which service an absent sidecar is in the way of. */
-	#named(error: SpockError): SpockError {
-		const { service } = this.query;
-		if (error.message.includes(service)) return error;
-		const details = { ...error.details, service };
-		return new SpockError(error.code, `${JSON.stringify(service)}: ${error.message}`, { cause: error, details });
 	}
 }
 

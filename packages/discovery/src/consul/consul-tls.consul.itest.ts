@@ -1,8 +1,16 @@
 import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-import { FakeClock, findConsul, type RealConsul, spawnProcess, startConsul, tempSocket, waitFor } from '@spock/testkit';
+import {
+	FakeClock,
+	findConsul,
+	freePort,
+	type RealConsul,
+	spawnProcess,
+	startConsul,
+	tempSocket,
+	waitFor,
+} from '@spock/testkit';
 import { expect, it } from 'vitest';
 
 import { watchedMany } from '../../test/watched-many.ts';
@@ -22,14 +30,6 @@ async function authority(directory: string): Promise<string> {
 		expect(await spawnProcess(binary, ['tls', ...args], { cwd: directory }).finished).toMatchObject({ exitCode: 0 });
 	}
 	return directory;
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const { port } = server.address() as { readonly port: number };
-	await new Promise((resolve) => server.close(resolve));
-	return port;
 }
 
 /** Puts files of an authority where they are looked for, each at once and whole, as a mounted secret changes. */

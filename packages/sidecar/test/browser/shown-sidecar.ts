@@ -1,10 +1,16 @@
 import { writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { type RunningProcess, spawnProcess, startSidecar, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
+import {
+	freePort,
+	type RunningProcess,
+	spawnProcess,
+	startSidecar,
+	type TempSocket,
+	tempSocket,
+	waitFor,
+} from '@spock/testkit';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -87,12 +93,4 @@ export class ShownSidecar implements AsyncDisposable {
 		await this.#process?.[Symbol.asyncDispose]();
 		await this.#place[Symbol.asyncDispose]();
 	}
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, '127.0.0.1');
-	await new Promise((resolve) => server.once('listening', resolve));
-	const { port } = server.address() as AddressInfo;
-	await new Promise((resolve) => server.close(resolve));
-	return port;
 }

@@ -69,6 +69,15 @@ describe('ejection', () => {
 		expect(record.ejectedUntilMs).toBe(1000);
 	});
 
+	it('a call that was under way and succeeded does not end the trial, nor does it spare what comes', () => {
+		const record = new InstanceRecord();
+		fail(record, 3, 0);
+		record.report('success', 1, 500, rules, noJitter);
+		expect(record.failures).toBe(3);
+		expect(fail(record, 1, 1000)).toBe(true);
+		expect(record.ejectedUntilMs).toBe(3000);
+	});
+
 	it('is up to a tenth longer, so that clients do not come back together', () => {
 		const record = new InstanceRecord();
 		fail(record, 3, 0, () => 0.999);

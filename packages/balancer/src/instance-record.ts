@@ -59,12 +59,10 @@ export class InstanceRecord {
 		const isSuccess = outcome === 'success';
 		// A connection that is refused at once is not a fast answer.
 		if (isSuccess || durationMs > this.#latencyMs) this.#learn(durationMs, nowMs);
-		if (isSuccess) {
-			this.#failures = 0;
-			return false;
-		}
-		// Calls that were under way when it was ejected still end.
-		if (rules.ejectAfterFailures === 0 || nowMs < this.#ejectedUntilMs) return false;
+		// Calls that were under way when it was ejected still end, one way or the other: it stays on trial.
+		if (nowMs < this.#ejectedUntilMs) return false;
+		if (isSuccess) this.#failures = 0;
+		if (isSuccess || rules.ejectAfterFailures === 0) return false;
 		this.#failures++;
 		if (this.#failures < rules.ejectAfterFailures) return false;
 		this.#eject(nowMs, rules, random);

@@ -1,4 +1,4 @@
-import { type CallOutcome, callOutcomes, explain, inspectionOf } from '@spock/balancer';
+import { type CallOutcome, explain, inspectionOf } from '@spock/balancer';
 import {
 	type CallOptions,
 	type ExplainReply,
@@ -17,7 +17,7 @@ import {
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
-import { oneOfOption, signalOption } from '@spock/protocol/internal';
+import { signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
@@ -149,7 +149,10 @@ export class Diplomat implements AsyncDisposable {
 		}
 		const address = await this.getService(service, lookup);
 		const isOther = exclude?.has(address.instance) !== true;
-		return this.#lease(service, isOther ? address : (this.#views.find(service)?.pickOther(exclude) ?? address));
+		return this.#lease(
+			service,
+			isOther ? address : (this.#views.find(service)?.pickOther(exclude, lookup.key) ?? address),
+		);
 	}
 
 	/** As `acquire`, but in this tick and only from the snapshot in this process: undefined where `pick` is. */
@@ -168,7 +171,6 @@ export class Diplomat implements AsyncDisposable {
 	 * @param durationMs How long the instance took to answer, in milliseconds.
 	 */
 	report(instance: string, outcome: CallOutcome, durationMs: number): void {
-		oneOfOption('outcome', outcome, callOutcomes);
 		if (!(durationMs >= 0)) throw new RangeError(`durationMs must be a number of at least 0: got ${durationMs}`);
 		this.#records.report(instance, outcome, durationMs);
 	}
@@ -291,7 +293,8 @@ export class Diplomat implements AsyncDisposable {
 	/** What this client knows of itself. No I/O. */
 	status(): DiplomatStatus {
 		const sidecar = this.#sidecar;
-		const ejected = this.#records.ejected();
+		const { ejectedPercentMax } = this.#options;
+		const ejected = { ejected: this.#records.ejected(), ejectedPercentMax };
 		if (sidecar === undefined) return directStatus(this.#source.name, this.#scope.isOpen, this.#views.count, ejected);
 		return sidecarStatus(sidecar, formatAddress(this.#options.address), this.#fallback, ejected);
 	}

@@ -1,4 +1,5 @@
-import { type CallOutcome, type EjectionRules, InstanceRecord } from '@spock/balancer';
+import { type CallOutcome, callOutcomes, type EjectionRules, InstanceRecord } from '@spock/balancer';
+import { oneOfOption } from '@spock/protocol/internal';
 
 import { ejectionChannel } from './diagnostics.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -41,6 +42,7 @@ export class InstanceRecords {
 
 	/** Takes the end of a call into account. */
 	report(instance: string, outcome: CallOutcome, durationMs: number, record: InstanceRecord = this.of(instance)): void {
+		oneOfOption('outcome', outcome, callOutcomes);
 		const { clock, random } = this.#options;
 		const nowMs = clock.now();
 		if (!record.report(outcome, durationMs, nowMs, this.#options, random)) return;
@@ -75,5 +77,10 @@ export class InstanceRecords {
 }
 
 function ejected(instance: string, record: InstanceRecord, nowMs: number): EjectedInstance {
-	return { instance, leftMs: record.ejectedUntilMs - nowMs, failures: record.failures, ejections: record.ejections };
+	return {
+		instance,
+		leftMs: Math.round(record.ejectedUntilMs - nowMs),
+		failures: record.failures,
+		ejections: record.ejections,
+	};
 }

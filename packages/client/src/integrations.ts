@@ -1,11 +1,13 @@
 export { noInstanceError, servedInstances } from '@spock/balancer';
 export { instanceError, isConnectionError, outcomeOf, serviceError } from './integrations/call-errors.ts';
 export {
+	CONNECTION_TARGET_OPTIONS,
 	ConnectionTarget,
 	type ConnectionTargetOptions,
 	DEFAULT_LOOKUP_TIMEOUT_MS,
 	sniOf,
 } from './integrations/connection-target.ts';
+export { diplomatOption } from './integrations/diplomat-option.ts';
 export type { HttpTargetOptions } from './integrations/http-target.ts';
 export {
 	type ConnectionLease,

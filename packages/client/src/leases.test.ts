@@ -163,6 +163,7 @@ describe('ejection', () => {
 			const seen = picks(diplomat, 8);
 			seen.delete(undefined);
 			expect(seen.size).toBe(left);
+			expect(diplomat.status().ejectedPercentMax).toBe(ejectedPercentMax);
 		}
 	});
 
@@ -247,6 +248,18 @@ describe('ejection', () => {
 		await clock.advance(500);
 		await settle();
 		expect(diplomat.status().ejected.map(({ instance }) => instance)).toEqual(['node/10.0.0.1:80']);
+	});
+
+	it('what is misspelt is refused, and not left out', async () => {
+		const { diplomat } = direct();
+		const misspelt = { service: 'barista', tag: 'v2' };
+		const message = 'unknown member "tag": did you mean "tags"?';
+		await expect(diplomat.acquire(misspelt)).rejects.toThrow(message);
+		expect(() => diplomat.pick(misspelt)).toThrow(message);
+		expect(() => diplomat.watchService(misspelt)).toThrow(message);
+		await expect(diplomat.acquire('barista', { maxAge: 5 } as object)).rejects.toThrow('did you mean "maxAgeMs"?');
+		const lease = await diplomat.acquire('barista');
+		expect(() => lease.release('fail' as 'failure')).toThrow('outcome must be one of');
 	});
 
 	it('wrong reports throw, naming what is wrong', () => {

@@ -8,7 +8,7 @@ import {
 	validateKeyQuery,
 	validateQuery,
 } from '@spock/protocol';
-import { durationMsOption, integerOption, signalOption } from '@spock/protocol/internal';
+import { durationMsOption, integerOption, knownMembers, signalOption } from '@spock/protocol/internal';
 
 import type { KnownServiceQuery, ServiceName } from './known-services.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -39,7 +39,10 @@ export type ServiceOrQuery = ServiceName | KnownServiceQuery;
 
 /** The query of a service, normalised. Throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function toQuery(service: string | ServiceQuery): ServiceQuery {
-	return normaliseQuery(validateQuery(typeof service === 'string' ? { service } : service));
+	if (typeof service === 'string') return normaliseQuery(validateQuery({ service }));
+	const query = validateQuery(service);
+	checkMembers(service);
+	return normaliseQuery(query);
 }
 
 /** A key by its name, or with a datacenter. */
@@ -53,8 +56,20 @@ export function toKeyQuery(key: KeyOrQuery | PrefixQuery): KeyQuery {
 	return normaliseKeyQuery(validateKeyQuery(typeof key === 'string' ? { key } : key));
 }
 
+/** What a question for a service may say. */
+export const QUERY_MEMBERS: readonly string[] = ['service', 'tags', 'datacenter', 'meta', 'peer'];
+
+/** Throws a TypeError for a member of a question that there is not: without it another question would be answered. */
+export function checkMembers(query: ServiceQuery): void {
+	for (const name in query) if (!QUERY_MEMBERS.includes(name)) knownMembers('member', query, QUERY_MEMBERS);
+}
+
+const CALL_OPTIONS: readonly string[] = ['timeoutMs', 'signal', 'maxAgeMs', 'fresh', 'key', 'exclude'];
+
 /** Throws a RangeError or a TypeError naming the option and its value. */
-export function checkCallOptions({ timeoutMs, signal, maxAgeMs }: ReadOptions): void {
+export function checkCallOptions(options: ReadOptions): void {
+	for (const name in options) if (!CALL_OPTIONS.includes(name)) knownMembers('option', options, CALL_OPTIONS);
+	const { timeoutMs, signal, maxAgeMs } = options;
 	if (timeoutMs !== undefined) durationMsOption('timeoutMs', timeoutMs);
 	if (signal !== undefined) signalOption('signal', signal);
 	if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);

@@ -12,6 +12,7 @@ import {
 	booleanOption,
 	type Clock,
 	integerOption,
+	knownMembers,
 	oneOfOption,
 	type Random,
 	stringOption,
@@ -131,6 +132,43 @@ export interface DiplomatOptions {
 	readonly transport?: Transport;
 }
 
+/** Every option there is, those of `connect` and `createDiplomat` among them. */
+const OPTION_NAMES: readonly string[] = Object.keys({
+	path: 0,
+	host: 0,
+	port: 0,
+	token: 0,
+	readyTimeoutMs: 0,
+	timeoutMs: 0,
+	dialTimeoutMs: 0,
+	lookups: 0,
+	policy: 0,
+	ejectAfterFailures: 0,
+	ejectionMsMin: 0,
+	ejectionMsMax: 0,
+	ejectedPercentMax: 0,
+	idleSubscriptionMs: 0,
+	subscriptionsMax: 0,
+	inFlightMax: 0,
+	whileNarrowed: 0,
+	waitingMax: 0,
+	whileDisconnected: 0,
+	pendingOutputBytesMax: 0,
+	frameBytesMax: 0,
+	heartbeatMs: 0,
+	retryDelayMsMin: 0,
+	retryDelayMsMax: 0,
+	stableMs: 0,
+	fallback: 0,
+	fallbackAfterMs: 0,
+	unref: 0,
+	clock: 0,
+	random: 0,
+	transport: 0,
+	signal: 0,
+	source: 0,
+} satisfies Record<keyof DiplomatOptions | 'signal' | 'source', 0>);
+
 /** Every option with its value; frozen. */
 export interface ResolvedOptions
 	extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port' | 'fallback' | 'token'>> {
@@ -140,6 +178,7 @@ export interface ResolvedOptions
 
 /** Checks the options once and fills in the defaults. Throws a RangeError or a TypeError naming option and value. */
 export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
+	knownMembers('option', options, OPTION_NAMES);
 	// Either end of the range may be given alone: the default of the other gives way.
 	const { retryDelayMsMax: ceilingMs = DEFAULT_RETRY_DELAY_MS_MIN } = options;
 	const retryDelayMsMin = durationMs(options, 'retryDelayMsMin', Math.min(DEFAULT_RETRY_DELAY_MS_MIN, ceilingMs));

@@ -8,6 +8,7 @@ import {
 } from '@spock/protocol';
 
 import type { InstanceRecords } from './instance-records.ts';
+import { checkMembers } from './lookup-options.ts';
 import { OneTimer } from './one-timer.ts';
 import type { ResolvedOptions } from './options.ts';
 import { ServiceView } from './service-view.ts';
@@ -36,7 +37,9 @@ export class ServiceViews {
 
 	/** The view of a query, if there is one. */
 	find(query: string | ServiceQuery): ServiceView | undefined {
-		return this.#views.get(typeof query === 'string' ? query : queryKey(query));
+		if (typeof query === 'string') return this.#views.get(query);
+		checkMembers(query);
+		return this.#views.get(queryKey(query));
 	}
 
 	/** The view of a query, made if need be; undefined when there are as many as there may be. */

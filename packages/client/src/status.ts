@@ -36,6 +36,8 @@ export interface DiplomatStatus {
 	readonly fallback: FallbackStatus | null;
 	/** Instances that get no calls of this client for a while, because calls to them failed in a row. */
 	readonly ejected: readonly EjectedInstance[];
+	/** The option: most of a service's instances that are left out, in per cent, rounded down. */
+	readonly ejectedPercentMax: number;
 }
 
 /** An instance to which calls failed in a row. No more than `ejectedPercentMax` of a service are left out for it. */
@@ -60,12 +62,14 @@ export interface FallbackStatus {
 /** What is known of a sidecar before the first has answered, and in direct mode. */
 const NO_SIDECAR = { sidecar: null, instance: null, baseline: false };
 
+type Ejections = Pick<DiplomatStatus, 'ejected' | 'ejectedPercentMax'>;
+
 /** The status of a client of a sidecar. */
 export function sidecarStatus(
 	{ name, connection, subscriptionCount }: SidecarSource,
 	address: string,
 	fallback: FallbackSource | undefined,
-	ejected: readonly EjectedInstance[],
+	ejections: Ejections,
 ): DiplomatStatus {
 	const { state, greeting, lastError } = connection;
 	const { sidecar, instance, baseline } = greeting ?? NO_SIDECAR;
@@ -80,7 +84,7 @@ export function sidecarStatus(
 		...connection.counts(),
 		lastError: lastError?.message ?? null,
 		fallback: fallback?.status() ?? null,
-		ejected,
+		...ejections,
 	};
 }
 
@@ -89,7 +93,7 @@ export function directStatus(
 	source: string,
 	isOpen: boolean,
 	subscriptions: number,
-	ejected: readonly EjectedInstance[],
+	ejections: Ejections,
 ): DiplomatStatus {
 	return {
 		source,
@@ -105,6 +109,6 @@ export function directStatus(
 		reconnects: 0,
 		lastError: null,
 		fallback: null,
-		ejected,
+		...ejections,
 	};
 }

@@ -6,9 +6,6 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 /** The Diplomat tells on it that an instance is ejected. */
 const EJECTION_CHANNEL = 'spock:client:ejection';
 
-/** At most this share of a service's instances is left out: a service whose every instance fails is still called. */
-const EJECTED_SHARE_MAX = 0.5;
-
 /** What {@link Ejections} needs and tells. */
 export interface EjectionsOptions {
 	readonly diplomat: Diplomat;
@@ -31,16 +28,17 @@ export class Ejections {
 	among(instances: readonly string[]): ReadonlySet<string> {
 		const { diplomat, clock, changed } = this.#options;
 		const known = new Set(instances);
-		const out = diplomat.status().ejected.filter(({ instance }) => known.has(instance));
+		const { ejected, ejectedPercentMax } = diplomat.status();
+		const out = ejected.filter(({ instance }) => known.has(instance));
 		clock.clearTimeout(this.#timer);
 		this.#timer = undefined;
 		if (out.length === 0) return new Set();
 		const backMs = Math.min(...out.map(({ leftMs }) => leftMs));
 		this.#timer = clock.setTimeout(changed, Math.max(1, Math.ceil(backMs)));
 		this.#timer.unref?.();
-		// Those that come back last are out.
+		// Those that come back last are out, and never more than a share: a service whose every instance fails is still called.
 		const sorted = out.toSorted((left, right) => right.leftMs - left.leftMs);
-		const outMax = Math.floor(known.size * EJECTED_SHARE_MAX);
+		const outMax = Math.floor((known.size * ejectedPercentMax) / 100);
 		return new Set(sorted.slice(0, outMax).map(({ instance }) => instance));
 	}
 

@@ -168,7 +168,7 @@ describe('a resolver', () => {
 		expect(plan()?.unavailable).toMatchObject({ code: 'CLOSED', message: expect.stringContaining('"employee"') });
 	});
 
-	it('leaves out what the Diplomat has ejected, at most half, until it may come back', async () => {
+	it('leaves out what the Diplomat has ejected, at most its share, until it may come back', async () => {
 		const { resolver, diplomat, clock, hosts, told } = open();
 		resolver.updateResolution();
 		diplomat.push(two);
@@ -187,6 +187,9 @@ describe('a resolver', () => {
 		await clock.advance(500);
 		expect(hosts()).toEqual(['10.0.0.1:80', '10.0.0.2:80']);
 		expect([told.length, clock.pendingTimers]).toEqual([4, 0]);
+		diplomat.ejectedPercentMax = 49;
+		await eject({ instance: 'node/10.0.0.1:80', leftMs: 10_000 });
+		expect(hosts()).toEqual(['10.0.0.1:80', '10.0.0.2:80']);
 		resolver.destroy();
 		await eject({ instance: 'node/10.0.0.1:80', leftMs: 10_000 });
 		expect(told.length).toBe(4);

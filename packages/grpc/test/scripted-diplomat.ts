@@ -21,6 +21,7 @@ export interface ScriptedDiplomat {
 	/** Watches that were begun. */
 	opened: number;
 	ejected: readonly { readonly instance: string; readonly leftMs: number }[];
+	ejectedPercentMax: number;
 	/** What `getService` answers with. */
 	readonly questions: Deferred<never>;
 	readonly watches: Set<Push>;
@@ -32,12 +33,13 @@ export function scriptedDiplomat(): ScriptedDiplomat {
 	const diplomat = {
 		opened: 0,
 		ejected: [] as ScriptedDiplomat['ejected'],
+		ejectedPercentMax: 50,
 		questions: deferred<never>(),
 		watches,
 		push: (what: ServiceSnapshot | Error) => {
 			for (const watch of watches) watch(what);
 		},
-		status: () => ({ ejected: diplomat.ejected }),
+		status: () => ({ ejected: diplomat.ejected, ejectedPercentMax: diplomat.ejectedPercentMax }),
 		getService: () => diplomat.questions.promise,
 		async *watchService(_query: unknown, { signal }: { readonly signal: AbortSignal }) {
 			diplomat.opened++;

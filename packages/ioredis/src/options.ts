@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
-import { ConnectionTarget, type ConnectionTargetOptions } from '@spock/client/integrations';
-import { oneOfOption } from '@spock/protocol/internal';
+import { CONNECTION_TARGET_OPTIONS, ConnectionTarget, type ConnectionTargetOptions } from '@spock/client/integrations';
+import { knownMembers, oneOfOption } from '@spock/protocol/internal';
 
 /** What a Redis server calls its roles. */
 const ROLES = ['master', 'slave'] as const;
@@ -22,6 +22,7 @@ export interface RedisTarget {
 
 /** Throws a TypeError or RangeError naming the option that is wrong, or BAD_REQUEST. */
 export function resolveRedisOptions(options: SpockRedisOptions): RedisTarget {
+	knownMembers('option', options, [...CONNECTION_TARGET_OPTIONS, 'role']);
 	const { role } = options;
 	if (role !== undefined) oneOfOption('role', role, ROLES);
 	return { target: new ConnectionTarget(options), role };

@@ -1,5 +1,5 @@
-import { ConnectionTarget, type ConnectionTargetOptions } from '@spock/client/integrations';
-import { durationMsOption } from '@spock/protocol/internal';
+import { CONNECTION_TARGET_OPTIONS, ConnectionTarget, type ConnectionTargetOptions } from '@spock/client/integrations';
+import { durationMsOption, knownMembers } from '@spock/protocol/internal';
 
 /** How long a connection may go on with its query or transaction once its instance has left, in milliseconds. */
 export const DEFAULT_LEAVE_TIMEOUT_MS = 10_000;
@@ -21,6 +21,7 @@ export interface PgTarget {
 
 /** Throws a TypeError or RangeError naming the option that is wrong, or BAD_REQUEST. */
 export function resolvePgOptions(options: SpockPgOptions): PgTarget {
+	knownMembers('option', options, [...CONNECTION_TARGET_OPTIONS, 'leaveTimeoutMs']);
 	const { leaveTimeoutMs = DEFAULT_LEAVE_TIMEOUT_MS } = options;
 	return {
 		target: new ConnectionTarget(options),

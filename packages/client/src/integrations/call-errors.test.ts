@@ -60,8 +60,10 @@ describe('the errors of calls', () => {
 			retryable: false,
 			cause: silent,
 		});
-		const saying = new SpockError('NO_SUCH_SERVICE', 'no instance of "barista" is registered');
+		const saying = new SpockError('NO_SUCH_SERVICE', 'no instance of "barista" is registered', { details: query });
 		expect(serviceError(query, saying)).toBe(saying);
+		// `a` stands in many a word.
+		expect(serviceError({ service: 'a' }, silent).message).toBe('the service "a": no sidecar answered');
 		const fault = new TypeError('x');
 		expect(serviceError(query, fault)).toMatchObject({ code: 'INTERNAL', cause: { cause: fault } });
 	});

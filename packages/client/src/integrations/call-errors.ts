@@ -70,7 +70,8 @@ export function isConnectionError(error: unknown): boolean {
 /** The error of a look-up, which names the service: whoever asks for a sidecar that is away does not know which. */
 export function serviceError({ service }: ServiceQuery, error: unknown): SpockError {
 	const known = SpockError.from(error);
-	if (known.message.includes(service)) return known;
+	// Every message of ours that names a service has it in quotes; `sidecar` alone may be the name of one, or not.
+	if (known.details['service'] === service && known.message.includes(JSON.stringify(service))) return known;
 	const { code, retryable } = known;
 	const details = { ...known.details, service };
 	return new SpockError(code, `the service ${JSON.stringify(service)}: ${known.message}`, {

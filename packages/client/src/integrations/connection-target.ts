@@ -6,7 +6,9 @@ import { durationMsOption } from '@spock/protocol/internal';
 import type { Diplomat } from '../diplomat.ts';
 import type { KnownServiceQuery } from '../known-services.ts';
 import type { Lease } from '../lease.ts';
+import { QUERY_MEMBERS } from '../lookup-options.ts';
 import { serviceError } from './call-errors.ts';
+import { diplomatOption } from './diplomat-option.ts';
 
 /** How long a new connection waits for an instance where nothing else is said, in milliseconds. */
 export const DEFAULT_LOOKUP_TIMEOUT_MS = 5_000;
@@ -26,6 +28,15 @@ export interface ConnectionTargetOptions extends ServiceQuery {
 	readonly lookupTimeoutMs?: number;
 }
 
+/** The names of these options, for who has others besides. */
+export const CONNECTION_TARGET_OPTIONS: readonly string[] = [
+	'diplomat',
+	...QUERY_MEMBERS,
+	'key',
+	'servername',
+	'lookupTimeoutMs',
+];
+
 /** Where new connections go. */
 export class ConnectionTarget {
 	readonly diplomat: Diplomat;
@@ -38,9 +49,7 @@ export class ConnectionTarget {
 	constructor(options: ConnectionTargetOptions) {
 		const { diplomat, key, servername, lookupTimeoutMs = DEFAULT_LOOKUP_TIMEOUT_MS } = options;
 		const { service, tags, datacenter, meta, peer } = options;
-		if (typeof diplomat?.acquire !== 'function')
-			throw new TypeError('diplomat must be a Diplomat, as createDiplomat makes');
-		this.diplomat = diplomat;
+		this.diplomat = diplomatOption(diplomat);
 		this.query = normaliseQuery(
 			validateQuery({
 				service,

@@ -88,8 +88,10 @@ export class ConnectionLease {
 	 */
 	end(outcome: Exclude<CallOutcome, 'success'>): void {
 		if (this.#state === 'ended') return;
+		const wasOpen = this.#state === 'open';
 		this.#state = 'ended';
-		this.#lease.release(outcome);
+		// How long a connection lived says nothing of how fast its server answers.
+		this.#lease.release(outcome, wasOpen ? 0 : undefined);
 		this.#forget();
 	}
 }

@@ -7,6 +7,8 @@ describe('the name rule', () => {
 		const rule = new NameRule();
 		expect(rule.query('barista.spock')).toEqual({ service: 'barista' });
 		expect(rule.query('BARISTA.Spock')).toEqual({ service: 'barista' });
+		expect(rule.query('barista.spock.')).toEqual({ service: 'barista' });
+		expect(new NameRule({ services: { Db: 'Orders_DB' } }).query('db.spock')).toEqual({ service: 'Orders_DB' });
 		expect(rule.query('barista.spock')).toBe(rule.query('barista.spock'));
 		for (const host of ['barista', 'spock', 'barista.spock.example', 'example.com', '10.0.0.1', '[::1]', ''])
 			expect(rule.query(host)).toBeUndefined();
@@ -35,6 +37,10 @@ describe('the name rule', () => {
 		[{ suffix: '.spock.' }, 'suffix must begin with a dot, and not end with one: got ".spock."'],
 		[{ suffix: '.' }, 'suffix must begin with a dot, and not end with one: got "."'],
 		[{ suffix: 7 as unknown as string }, 'suffix must be'],
+		[{ query: { tag: 'v1' } as object }, 'unknown member of query "tag": did you mean "tags"?'],
+		[{ query: { service: 'x' } as object }, 'unknown member of query "service"'],
+		[{ services: { 'a.b': 'x' } }, 'services: "a.b" is no label of a host: it is empty, or has a dot'],
+		[{ services: { a: { tag: 'x' } as object } }, 'unknown member of services.a "tag": did you mean "tags"?'],
 		[{ query: { tags: 'v1' as unknown as string[] } }, 'tags'],
 		[{ services: { barista: { datacenter: 7 as unknown as string } } }, 'datacenter'],
 	])('%j is refused at once', (options, message) => {

@@ -1,5 +1,7 @@
 import { normaliseQuery, type ServiceQuery, SpockError, validateQuery } from '@spock/protocol';
-import { stringOption } from '@spock/protocol/internal';
+import { knownMembers, stringOption } from '@spock/protocol/internal';
+
+import { QUERY_MEMBERS } from '../lookup-options.ts';
 
 /** What host names of services end with where nothing else is said. */
 export const DEFAULT_NAME_SUFFIX = '.spock';
@@ -11,10 +13,10 @@ export interface NameRuleOptions {
 	/** Tags, datacenter, metadata or peer of every question. Default: none. */
 	readonly query?: Omit<ServiceQuery, 'service'>;
 	/**
-	 * By host label: another name of the service (host names have no capitals), tags, a datacenter, and so on, which go before
-	 * those of `query`: `{ barista: { tags: ['v1'] } }`. Default: none.
+	 * By host label: another name of the service (host names have no capitals), or what is asked for as well, which goes before
+	 * that of `query`: `{ db: 'Orders_DB', barista: { tags: ['v1'] } }`. Default: none.
 	 */
-	readonly services?: Readonly<Record<string, Partial<ServiceQuery>>>;
+	readonly services?: Readonly<Record<string, string | Partial<ServiceQuery>>>;
 }
 
 /**
@@ -36,8 +38,9 @@ export class NameRule {
 		}
 		this.#suffix = lower;
 		this.#common = query;
-		this.#services = new Map(Object.entries(services).map(([label, member]) => [label.toLowerCase(), member]));
+		knownMembers('member of query', query, QUERY_MEMBERS.slice(1));
 		validateQuery({ ...query, service: 'any' });
+		this.#services = new Map(Object.entries(services).map(([label, told]) => serviceOf(label, told)));
 		for (const label of this.#services.keys()) this.#queryOf(label);
 	}
 
@@ -46,7 +49,8 @@ export class NameRule {
 	 * has not exactly one label before it.
 	 */
 	query(hostname: string): ServiceQuery | undefined {
-		const host = hostname.toLowerCase();
+		// A name may end with the dot of the root.
+		const host = hostname.toLowerCase().replace(/\.$/, '');
 		if (!host.endsWith(this.#suffix)) return undefined;
 		const label = host.slice(0, -this.#suffix.length);
 		const known = this.#known.get(label);
@@ -65,6 +69,16 @@ export class NameRule {
 	#queryOf(label: string): ServiceQuery {
 		return normaliseQuery(validateQuery({ service: label, ...this.#common, ...this.#services.get(label) }));
 	}
+}
+
+/** What is asked for by a label. Throws a TypeError naming the label. */
+function serviceOf(label: string, told: string | Partial<ServiceQuery>): [label: string, query: Partial<ServiceQuery>] {
+	if (label === '' || label.includes('.')) {
+		throw new TypeError(`services: ${JSON.stringify(label)} is no label of a host: it is empty, or has a dot`);
+	}
+	const query = typeof told === 'string' ? { service: told } : told;
+	knownMembers(`member of services.${label}`, query, QUERY_MEMBERS);
+	return [label.toLowerCase(), query];
 }
 
 /** Questions that are remembered; host names may come from outside. */

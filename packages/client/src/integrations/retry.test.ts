@@ -53,6 +53,7 @@ describe('retry', () => {
 	});
 
 	it('wrong options are refused by name', async () => {
+		await expect(retry(async () => 1, { retries: 9 } as object)).rejects.toThrow('did you mean "retriesMax"?');
 		await expect(retry(async () => 1, { retriesMax: -1 })).rejects.toThrow(
 			'retriesMax must be an integer from 0 to 100',
 		);

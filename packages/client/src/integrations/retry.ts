@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import { integerOption, signalOption } from '@spock/protocol/internal';
+import { integerOption, knownMembers, signalOption } from '@spock/protocol/internal';
 
 import { isConnectionError } from './call-errors.ts';
 
@@ -24,6 +24,7 @@ const failed = new AsyncLocalStorage<Set<string>>();
  * delay: another instance is not asked sooner by waiting. Rejects with what the last call rejected with.
  */
 export async function retry<T>(call: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
+	knownMembers('option', options, ['retriesMax', 'signal', 'isRetryable']);
 	const { retriesMax = DEFAULT_RETRIES_MAX, isRetryable = isConnectionError } = options;
 	integerOption('retriesMax', retriesMax, 0, 100);
 	const signal = signalOption('signal', options.signal);

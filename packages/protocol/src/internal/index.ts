@@ -12,6 +12,7 @@ export {
 	durationMsOption,
 	fractionOption,
 	integerOption,
+	knownMembers,
 	oneOfOption,
 	signalOption,
 	stringOption,

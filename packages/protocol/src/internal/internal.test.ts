@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 
 import { Backoff } from './backoff.ts';
 import { type MachineTable, printMachine, step } from './machine.ts';
-import { booleanOption, durationMsOption, oneOfOption, signalOption, stringOption } from './option-validators.ts';
+import {
+	booleanOption,
+	durationMsOption,
+	knownMembers,
+	oneOfOption,
+	signalOption,
+	stringOption,
+} from './option-validators.ts';
 
 const door: MachineTable<'open' | 'shut', 'push' | 'lock', 'creak' | 'click'> = {
 	open: { push: ['shut', 'creak', 'click'], lock: null },
@@ -69,5 +76,26 @@ describe('option validators', () => {
 		expect(() => booleanOption('unref', 1)).toThrow('unref must be true or false, not 1');
 		expect(() => signalOption('signal', {})).toThrow('signal must be an AbortSignal, not an object');
 		expect(signalOption('signal', undefined)).toBeUndefined();
+	});
+});
+
+describe('the members of an object', () => {
+	it.each([
+		[{ tag: ['v1'] }, 'unknown option "tag": did you mean "tags"?'],
+		[{ lookupTimeout: 5 }, 'unknown option "lookupTimeout": did you mean "lookupTimeoutMs"?'],
+		[{ datacentre: 'dc1' }, 'unknown option "datacentre": did you mean "datacenter"?'],
+		[{ socket: '/x' }, 'unknown option "socket": there are tags, datacenter, lookupTimeoutMs'],
+		[5, 'expected an object with tags, datacenter, lookupTimeoutMs, not 5'],
+		[undefined, 'expected an object with tags, datacenter, lookupTimeoutMs, not undefined'],
+		[['v1'], 'expected an object with tags, datacenter, lookupTimeoutMs, not an array'],
+	])('%j is refused with what was meant', (value, message) => {
+		expect(() => knownMembers('option', value, ['tags', 'datacenter', 'lookupTimeoutMs'])).toThrow(
+			new TypeError(message),
+		);
+	});
+
+	it('are all known, or none is there', () => {
+		for (const value of [{}, { tags: undefined }, { datacenter: 'dc1', tags: [] }])
+			expect(() => knownMembers('option', value, ['tags', 'datacenter'])).not.toThrow();
 	});
 });

@@ -1,4 +1,4 @@
-import { createDiplomat } from '@spock/client';
+import { createDiplomat, type Diplomat } from '@spock/client';
 import { localSource } from '@spock/discovery';
 import { SteadyCalls, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
 import { findRedis, type RealRedis, startRedis } from '@spock/testkit/real-databases';
@@ -25,6 +25,24 @@ async function say(services: TempServices, primary: RealRedis, replica?: RealRed
 		instance(primary, 'primary'),
 		...(replica === undefined ? [] : [instance(replica, 'replica')]),
 	]);
+}
+
+interface TwoPrimaries {
+	readonly left: RealRedis;
+	readonly right: RealRedis;
+	readonly diplomat: Diplomat;
+	/** The registry moves to the right one. */
+	move(): Promise<void>;
+}
+
+/** Two servers that both serve, of which the registry has the left one. */
+async function betweenTwo(test: (place: TwoPrimaries) => Promise<void>): Promise<void> {
+	await using services = await TempServices.make();
+	await using left = await startRedis({ binary });
+	await using right = await startRedis({ binary });
+	await say(services, left);
+	await using diplomat = createDiplomat({ source: await localSource({ file: services.file, pollMs: 50 }) });
+	await test({ left, right, diplomat, move: () => say(services, right) });
 }
 
 const versions = [
@@ -152,40 +170,32 @@ describe.each(versions)('a fail-over of Redis, %s', (version, RedisClass) => {
 		redis.disconnect();
 	});
 
-	it('a blocking command goes on at the new primary, and a duplicate finds it by itself', async () => {
-		await using services = await TempServices.make();
-		await using left = await startRedis({ binary });
-		await using right = await startRedis({ binary });
-		await say(services, left);
-		await using diplomat = createDiplomat({ source: await localSource({ file: services.file, pollMs: 50 }) });
-		const { redis } = redisOf({ diplomat, tags: ['primary'] });
-		const other = redis.duplicate();
-		expect(await portOf(other)).toBe(left.port);
-		const taken = redis.blpop('jobs', 0);
-		await waitFor('the wait', async () => (await left.command('INFO clients')).includes('blocked_clients:1'));
-		await say(services, right);
-		await waitFor('the wait at the new one', async () =>
-			(await right.command('INFO clients')).includes('blocked_clients:1'),
-		);
-		expect(await portOf(other)).toBe(right.port);
-		await right.command('RPUSH jobs one');
-		expect(await taken).toEqual(['jobs', 'one']);
-		redis.disconnect();
-		other.disconnect();
-	});
+	it('a blocking command goes on at the new primary, and a duplicate finds it by itself', () =>
+		betweenTwo(async ({ left, right, diplomat, move }) => {
+			const { redis } = redisOf({ diplomat, tags: ['primary'] });
+			const other = redis.duplicate();
+			expect(await portOf(other)).toBe(left.port);
+			const taken = redis.blpop('jobs', 0);
+			await waitFor('the wait', async () => (await left.command('INFO clients')).includes('blocked_clients:1'));
+			await move();
+			await waitFor('the wait at the new one', async () =>
+				(await right.command('INFO clients')).includes('blocked_clients:1'),
+			);
+			expect(await portOf(other)).toBe(right.port);
+			await right.command('RPUSH jobs one');
+			expect(await taken).toEqual(['jobs', 'one']);
+			redis.disconnect();
+			other.disconnect();
+		}));
 
-	it('a subscription goes on at the new primary', async () => {
-		await using services = await TempServices.make();
-		await using left = await startRedis({ binary });
-		await using right = await startRedis({ binary });
-		await say(services, left);
-		await using diplomat = createDiplomat({ source: await localSource({ file: services.file, pollMs: 50 }) });
-		const { redis } = redisOf({ diplomat, tags: ['primary'] });
-		await redis.subscribe('orders');
-		const heard = new Promise((resolve) => redis.once('message', (_channel, text) => resolve(text)));
-		await say(services, right);
-		await waitFor('the subscription', async () => (await right.command('PUBLISH orders hello')).startsWith(':1'));
-		expect(await heard).toBe('hello');
-		redis.disconnect();
-	});
+	it('a subscription goes on at the new primary', () =>
+		betweenTwo(async ({ right, diplomat, move }) => {
+			const { redis } = redisOf({ diplomat, tags: ['primary'] });
+			await redis.subscribe('orders');
+			const heard = new Promise((resolve) => redis.once('message', (_channel, text) => resolve(text)));
+			await move();
+			await waitFor('the subscription', async () => (await right.command('PUBLISH orders hello')).startsWith(':1'));
+			expect(await heard).toBe('hello');
+			redis.disconnect();
+		}));
 });

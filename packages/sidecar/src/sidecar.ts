@@ -15,14 +15,12 @@ import type { ConnectionFacts } from './server/connection-facts.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
 import { RequestMemo } from './server/request-memo.ts';
+import { SidecarEnd } from './sidecar-end.ts';
 import { gaugesOf, type SidecarGauges } from './sidecar-gauges.ts';
 import type { SidecarOptions } from './sidecar-options.ts';
+import { statusOf } from './sidecar-status.ts';
 import { HandOver } from './take-over/hand-over.ts';
 import { questionsOf } from './take-over/questions-of.ts';
-import { SIDECAR_VERSION } from './version.ts';
-
-/** What a sidecar tells clients to give it before it cuts them off, in milliseconds. */
-const GOAWAY_GRACE_MS = 1000;
 
 /** A sidecar in this process. */
 export interface Sidecar {
@@ -71,8 +69,7 @@ class SpockSidecar implements Sidecar {
 	readonly #readiness: Readiness;
 	readonly #listening: Listening;
 	readonly #startedAtMs: number;
-	#closing: Promise<void> | undefined;
-	#emptied: (() => void) | undefined;
+	readonly #end: SidecarEnd;
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
 		const { source, registrations, observer = {}, clock = systemClock, defer, random = Math.random } = options;
@@ -82,15 +79,7 @@ class SpockSidecar implements Sidecar {
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
 		this.#readiness = new Readiness({ source, clock, random });
-		this.#handOver = new HandOver({
-			clock,
-			isServing: () => this.#lifecycle.state === 'serving',
-			places: () => this.#listening.places,
-			otherPlaces: () => this.#listening.frontPlaces,
-			questions: () => questionsOf(source),
-			leave: () => this.replaced(),
-			failed: (error) => observer.placeLost?.(error),
-		});
+		this.#handOver = this.#createHandOver();
 		const choose = instanceChooser(limits.policy, random);
 		const handlers = createHandlers({
 			instance: this.instance,
@@ -111,7 +100,7 @@ class SpockSidecar implements Sidecar {
 		this.#registry = new ConnectionRegistry(
 			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer, ...(defer && { defer }) },
 			() => {
-				this.#emptied?.();
+				this.#end.emptied();
 				this.#leftByOne();
 			},
 			(connection) => {
@@ -138,6 +127,8 @@ class SpockSidecar implements Sidecar {
 			front: this.#front,
 			answered: (from) => this.#readiness.answered(from),
 		});
+		const listeners = { listening: this.#listening, registry: this.#registry, front: this.#front };
+		this.#end = new SidecarEnd({ options, limits, readiness: this.#readiness, ...listeners });
 		let end: (exitCode: 0 | 1) => void = () => undefined;
 		this.ended = new Promise((resolve) => {
 			end = resolve;
@@ -152,7 +143,7 @@ class SpockSidecar implements Sidecar {
 		} catch (error) {
 			// Asked to end meanwhile: that it is not bound then is no failure.
 			const isAsked = this.#lifecycle.state !== 'starting';
-			await this.#closeAll();
+			await this.#end.closeAll();
 			this.#lifecycle.handle('bind failed');
 			if (isAsked) return [];
 			throw error;
@@ -175,26 +166,14 @@ class SpockSidecar implements Sidecar {
 	}
 
 	status(): StatusReply {
-		const { source, supervision } = this.#options;
 		const { ready, reasons } = this.readiness();
-		return {
-			sidecar: SIDECAR_VERSION,
+		return statusOf(this.#options, this.#registry, {
 			instance: this.instance,
-			pid: process.pid,
 			uptimeMs: Math.round(this.#clock.now() - this.#startedAtMs),
 			phase: this.#lifecycle.state,
 			ready,
 			reasons,
-			backend: source.status(),
-			connections: this.#registry.size,
-			subscriptions: this.#registry.subscriptions,
-			oversizeSubscriptions: this.#registry.oversizeSubscriptions,
-			watches: source.watches(),
-			registrations: this.#options.registrations?.list() ?? [],
-			keyWatches: source.keyWatches?.() ?? [],
-			...(supervision && { supervision }),
-			counters: this.#registry.counters(),
-		};
+		});
 	}
 
 	readiness(): ReadyState {
@@ -217,6 +196,19 @@ class SpockSidecar implements Sidecar {
 		return this.#listening.frontAddresses;
 	}
 
+	#createHandOver(): HandOver {
+		const { source, observer } = this.#options;
+		return new HandOver({
+			clock: this.#clock,
+			isServing: () => this.#lifecycle.state === 'serving',
+			places: () => this.#listening.places,
+			otherPlaces: () => this.#listening.frontPlaces,
+			questions: () => questionsOf(source),
+			leave: () => this.replaced(),
+			failed: (error) => observer?.placeLost?.(error),
+		});
+	}
+
 	#createLifecycle(end: (exitCode: 0 | 1) => void): Lifecycle {
 		const { registrations, observer } = this.#options;
 		const { graceMs, drainTimeoutMs } = this.limits;
@@ -225,14 +217,9 @@ class SpockSidecar implements Sidecar {
 			graceMs,
 			drainTimeoutMs,
 			clients: () => this.#clients,
-			closeAll: () => this.#closeAll(),
-			destroyAll: () => {
-				// Nobody waits for the registry any more: it takes out by itself what it still knows.
-				registrations?.close();
-				this.#registry.destroyAll();
-				this.#front?.destroy();
-			},
-			sendAway: () => this.#sendAway(),
+			closeAll: () => this.#end.closeAll(),
+			destroyAll: () => this.#end.destroyAll(),
+			sendAway: () => this.#end.sendAway(),
 			phase: (state) => {
 				this.#readiness.note(state);
 				observer?.phase?.(state);
@@ -254,39 +241,5 @@ class SpockSidecar implements Sidecar {
 	/** The last connection of one of the protocols is gone. */
 	#leftByOne(): void {
 		if (this.#clients === 0) this.#lifecycle.handle('last client left');
-	}
-
-	/** Somebody else has the place. */
-	#sendAway(): void {
-		const { registrations, source } = this.#options;
-		registrations?.release();
-		void source.release?.();
-		this.#listening.closePorts();
-		this.#registry.sendAway({ reason: 'upgrade', graceMs: this.limits.drainTimeoutMs });
-	}
-
-	#closeAll(): Promise<void> {
-		this.#closing ??= this.#close();
-		return this.#closing;
-	}
-
-	async #close(): Promise<void> {
-		this.#readiness.stop();
-		await this.#listening.endBinding();
-		// Deregister first, then stop. The life cycle bounds it: past its last deadline `destroyAll` ends the wait.
-		await this.#options.registrations?.drain();
-		await this.#listening.close();
-		const frontClosed = this.#front?.close(GOAWAY_GRACE_MS);
-		if (this.#registry.size > 0) {
-			const emptied = new Promise<void>((resolve) => {
-				this.#emptied = resolve;
-			});
-			this.#registry.endAll({ reason: 'shutdown', graceMs: GOAWAY_GRACE_MS });
-			await emptied;
-		}
-		await frontClosed;
-		this.#registry.close();
-		this.#options.registrations?.close();
-		await this.#options.source.close();
 	}
 }

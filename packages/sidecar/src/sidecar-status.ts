@@ -1,0 +1,34 @@
+import type { StatusReply } from '@spock/protocol';
+
+import type { ConnectionRegistry } from './server/connection-registry.ts';
+import type { SidecarOptions } from './sidecar-options.ts';
+import { SIDECAR_VERSION } from './version.ts';
+
+/** What a sidecar says of itself. */
+export type OwnStatus = Pick<StatusReply, 'instance' | 'uptimeMs' | 'phase' | 'ready' | 'reasons'>;
+
+/** What `sidecar status` prints, put together from what knows it. */
+export function statusOf(
+	{ source, registrations, supervision }: SidecarOptions,
+	registry: ConnectionRegistry,
+	{ instance, uptimeMs, phase, ready, reasons }: OwnStatus,
+): StatusReply {
+	return {
+		sidecar: SIDECAR_VERSION,
+		instance,
+		pid: process.pid,
+		uptimeMs,
+		phase,
+		ready,
+		reasons,
+		backend: source.status(),
+		connections: registry.size,
+		subscriptions: registry.subscriptions,
+		oversizeSubscriptions: registry.oversizeSubscriptions,
+		watches: source.watches(),
+		registrations: registrations?.list() ?? [],
+		keyWatches: source.keyWatches?.() ?? [],
+		...(supervision && { supervision }),
+		counters: registry.counters(),
+	};
+}

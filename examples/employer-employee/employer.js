@@ -22,6 +22,10 @@ const server = createServer(async (_request, response) => {
 		response.end(error.message);
 	}
 });
+// A client that keeps its connection would hold the end up until it lets go of it.
+server.on('request', (_request, response) => {
+	response.once('finish', () => server.listening || server.closeIdleConnections());
+});
 server.listen(Number(values.port), '127.0.0.1', () => {
 	console.log(`the employer listens at 127.0.0.1:${server.address().port}`);
 });
@@ -30,5 +34,4 @@ process.once('SIGTERM', () => {
 		await close();
 		await diplomat.drain();
 	});
-	server.closeIdleConnections();
 });

@@ -7,11 +7,16 @@ import { connect } from '@spock/client';
 
 const [service = 'espresso'] = process.argv.slice(2);
 const BUSY_FROM = 10;
+/** Longer than a client keeps a connection that it does not use: a server that lets go of one first may lose the next request. */
+const KEEP_ALIVE_MS = 65_000;
 let brewing = 0;
-const server = createServer((_request, response) => {
+const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
 	brewing++;
 	response.on('close', () => brewing--);
-	response.end('a cup of coffee\n');
+	// At the end that would be waited for, wherever a client keeps its connection.
+	response.once('finish', () => server.listening || server.closeIdleConnections());
+	// When the whole order is there, whatever it says.
+	request.resume().once('end', () => response.end('a cup of coffee\n'));
 });
 server.listen(Number(process.env['PORT'] ?? 0), '127.0.0.1');
 await once(server, 'listening');
@@ -38,6 +43,8 @@ async function stop() {
 	await registration.drain().catch((error) => console.error(`could not deregister: ${error.message}`));
 	console.log(`${registration.service} is ${registration.state}`);
 	server.close();
+	await once(server, 'close');
+	console.log('every cup is served');
 	await diplomat.drain();
 }
 process.once('SIGINT', stop);

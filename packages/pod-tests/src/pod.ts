@@ -39,6 +39,7 @@ export interface Volume {
 
 export interface PodStatus {
 	readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+	readonly conditions?: readonly { readonly type: string; readonly status: 'True' | 'False' | 'Unknown' }[];
 	readonly initContainerStatuses?: readonly ContainerStatus[];
 	readonly containerStatuses?: readonly ContainerStatus[];
 }
@@ -54,4 +55,9 @@ export interface ContainerStatus {
 		readonly running?: { readonly startedAt: string };
 		readonly terminated?: { readonly exitCode: number; readonly reason: string };
 	};
+}
+
+/** Whether it is sent work: all its containers are ready, native sidecars among them. */
+export function isReady({ status }: Pod): boolean {
+	return status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') ?? false;
 }

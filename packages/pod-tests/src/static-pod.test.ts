@@ -64,6 +64,16 @@ describe('a static pod of a workload', () => {
 		expect(pod.spec.restartPolicy).toBeUndefined();
 	});
 
+	it('may have a sidecar with other probes and more settings', () => {
+		const sidecar = { startupProbe: { grpc: { port: 50061 } }, env: [{ name: 'SPOCK_GRPC_ANY', value: 'true' }] };
+		const changed = staticPod(workloadTemplate([deployment]), { name: 'x', app, appPlace, sidecar });
+		expect(changed.spec.initContainers).toEqual([
+			{ name: 'sidecar', image: 'sidecar:1', restartPolicy: 'Always', ...sidecar },
+		]);
+		const { initContainers: _, ...without } = pod.spec;
+		expect(() => staticPod({ spec: without }, { name: 'x', app, appPlace, sidecar })).toThrow('no native sidecar');
+	});
+
 	it('is refused where it is not clear of what to make it', () => {
 		expect(() => workloadTemplate([])).toThrow('0 workloads');
 		expect(() => workloadTemplate([deployment, deployment])).toThrow('2 workloads');

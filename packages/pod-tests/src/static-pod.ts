@@ -23,6 +23,8 @@ export interface StaticPodOptions {
 	readonly isJob?: boolean;
 	/** Default: that of the manifest. */
 	readonly gracePeriodSeconds?: number;
+	/** Goes in the place of what the sidecar's container has; its `env` comes in addition. Default: as in the manifest. */
+	readonly sidecar?: Partial<Container>;
 }
 
 const APP_MOUNT = '/lookup-app';
@@ -40,7 +42,7 @@ export function workloadTemplate(manifests: readonly Manifest[]): Pick<Pod, 'spe
  * settings are those of the manifest. Only the app's own program is replaced, by one that counts.
  */
 export function staticPod(template: Pick<Pod, 'spec'> & Partial<Pod>, options: StaticPodOptions): Pod {
-	const { name, app, appPlace, isJob = false, gracePeriodSeconds } = options;
+	const { name, app, appPlace, isJob = false, gracePeriodSeconds, sidecar } = options;
 	const { spec, metadata } = template;
 	const [own, ...others] = spec.containers.toSorted(
 		(one, two) => Number(two.name === 'app') - Number(one.name === 'app'),
@@ -55,6 +57,7 @@ export function staticPod(template: Pick<Pod, 'spec'> & Partial<Pod>, options: S
 		],
 		...(isJob && { restartPolicy: 'Never' }),
 		...(gracePeriodSeconds !== undefined && { terminationGracePeriodSeconds: gracePeriodSeconds }),
+		...(sidecar !== undefined && { initContainers: withSidecar(spec.initContainers ?? [], sidecar) }),
 	};
 	return {
 		apiVersion: 'v1',
@@ -62,6 +65,14 @@ export function staticPod(template: Pick<Pod, 'spec'> & Partial<Pod>, options: S
 		metadata: { name, namespace: 'default', labels: metadata?.labels ?? {} },
 		spec: changed,
 	};
+}
+
+/** Throws an Error where there is no native sidecar: a test must not pass without what it asks for. */
+function withSidecar(containers: readonly Container[], sidecar: Partial<Container>): readonly Container[] {
+	if (!containers.some(({ name }) => name === 'sidecar')) throw new Error('the template has no native sidecar');
+	return containers.map((one) =>
+		one.name === 'sidecar' ? { ...one, ...sidecar, env: [...(one.env ?? []), ...(sidecar.env ?? [])] } : one,
+	);
 }
 
 function lookupApp(container: Container, app: LookupAppSettings, { file }: AppPlace): Container {

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ContainerEvent } from '../src/machine/container-events.ts';
 import { PodMachine } from '../src/machine/pod-machine.ts';
 import { readRendered, renderedDirectory } from '../src/manifests.ts';
+import { isReady } from '../src/pod.ts';
+import { documentedProbes } from './grpc-probes.ts';
 import { ADDRESS, RunningPod, SERVICE } from './running-pod.ts';
 
 /** A tally is some milliseconds late on a busy machine, and the kubelet's and the app's clocks are read one after the other. */
@@ -105,7 +107,7 @@ describe('a pod with a native sidecar', () => {
 			manner: 'leaves',
 			leavesAfterMs: 0,
 		});
-		await pod.startupProbesFail(3);
+		await pod.probesFail(3, 'Startup');
 		expect(pod.record.containers).toMatchObject([{ container: 'sidecar', kind: 'start' }]);
 		const awayUntilMs = Date.now();
 		await machine.consul.restart();
@@ -132,6 +134,68 @@ describe('a pod with a native sidecar', () => {
 		expect(await pod.sidecarLogs('SIGTERM: ending')).toBeGreaterThanOrEqual(appExit.atMs - SLACK_MS);
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 		await pod.remove();
+	});
+});
+
+describe('a pod whose sidecar is probed over gRPC alone, by the settings that docs/GRPC.md has', () => {
+	const asked = { periodSeconds: 1, timeoutSeconds: 1 };
+
+	it('is started and ready when the registry has answered, and not before', async () => {
+		await machine.consul.kill();
+		const pod = await RunningPod.place(machine, native, {
+			title: 'probes over gRPC',
+			name: 'grpc',
+			manner: 'leaves',
+			leavesAfterMs: 0,
+			sidecar: documentedProbes(),
+		});
+		await pod.probesFail(3, 'Startup', 'NOT_SERVING');
+		expect(pod.record.containers).toMatchObject([{ container: 'sidecar', kind: 'start' }]);
+		expect(await pod.pod()).not.toSatisfy(isReady);
+		await machine.consul.restart();
+		await register();
+		await pod.firstLookup();
+		await pod.is('ready', isReady);
+		await pod.remove();
+		await expectEnds(pod);
+	});
+
+	it('is not ready while the sidecar is not, which liveness takes no notice of; one that hangs is killed', async () => {
+		await machine.consul.kill();
+		const { startupProbe: _, readinessProbe, livenessProbe, ...documented } = documentedProbes();
+		const pod = await RunningPod.place(machine, native, {
+			title: 'readiness and liveness over gRPC',
+			name: 'grpc-asked',
+			manner: 'leaves',
+			leavesAfterMs: 0,
+			sidecar: {
+				...documented,
+				// Without one readiness is asked from the start.
+				startupProbe: undefined,
+				readinessProbe: { ...readinessProbe, ...asked, failureThreshold: 1 },
+				// As late as the process needs to listen, on a busy machine too; and what hangs need not be waited for.
+				livenessProbe: { ...livenessProbe, ...asked, initialDelaySeconds: 5, terminationGracePeriodSeconds: 1 },
+			},
+		});
+		await pod.probesFail(8, 'Readiness', 'NOT_SERVING');
+		const sidecar = await pod.container('sidecar', 'start');
+		await pod.is('the sidecar is running and not ready', ({ status }) =>
+			(status?.initContainerStatuses ?? []).some(({ state, ready }) => state.running !== undefined && !ready),
+		);
+		expect(await pod.pod()).not.toSatisfy(isReady);
+		expect(pod.probesFailed('Liveness')).toBe(0);
+		await machine.consul.restart();
+		await register();
+		await pod.is('ready', isReady);
+
+		process.kill(sidecar.pid, 'SIGSTOP');
+		await pod.is('not ready', (found) => !isReady(found));
+		await pod.probesFail(3, 'Liveness');
+		expect((await pod.container('sidecar', 'exit')).pid).toBe(sidecar.pid);
+		await pod.container('sidecar', 'start', 1);
+		await pod.is('ready again', isReady);
+		await pod.remove();
+		await pod.container('sidecar', 'exit', 1);
 	});
 });
 

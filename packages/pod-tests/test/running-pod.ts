@@ -3,7 +3,7 @@ import { waitFor } from '@spock/testkit';
 import type { LookupAppLine, LookupAppSettings, LookupTally } from '../src/lookup-app-messages.ts';
 import type { ContainerEvent } from '../src/machine/container-events.ts';
 import type { PodMachine, PodRecord } from '../src/machine/pod-machine.ts';
-import type { Pod } from '../src/pod.ts';
+import type { Container, Pod } from '../src/pod.ts';
 import { type PodStory, reportStory } from '../src/pod-report.ts';
 import { type Manifest, staticPod, workloadTemplate } from '../src/static-pod.ts';
 
@@ -21,7 +21,12 @@ export interface RunningPodOptions {
 	readonly manner: LookupAppSettings['manner'];
 	readonly leavesAfterMs: number;
 	readonly isJob?: boolean;
+	/** What its sidecar's container has otherwise, and more environment for it. */
+	readonly sidecar?: Partial<Container>;
 }
+
+/** As the kubelet's log has it. */
+export type ProbeKind = 'Startup' | 'Readiness' | 'Liveness';
 
 /** A pod of the manifests under the kubelet, and what has happened in it. */
 export class RunningPod {
@@ -54,9 +59,15 @@ export class RunningPod {
 		manifests: readonly Manifest[],
 		options: RunningPodOptions,
 	): Promise<RunningPod> {
-		const { name, manner, leavesAfterMs, isJob = false } = options;
+		const { name, manner, leavesAfterMs, isJob = false, sidecar } = options;
 		const app = { service: SERVICE, manner, leavesAfterMs };
-		const pod = staticPod(workloadTemplate(manifests), { name, app, appPlace: machine.appPlace, isJob });
+		const pod = staticPod(workloadTemplate(manifests), {
+			name,
+			app,
+			appPlace: machine.appPlace,
+			isJob,
+			...(sidecar !== undefined && { sidecar }),
+		});
 		const running = new RunningPod(machine, options);
 		running.note('the pod is placed', Date.now());
 		await machine.kubelet.place(pod);
@@ -73,15 +84,23 @@ export class RunningPod {
 		});
 	}
 
-	/** Waits until the kubelet has found the sidecar not started so many times. */
-	async startupProbesFail(times: number): Promise<void> {
+	/** How many probes of its kind have failed, by the kubelet's log, with this in what they found. */
+	probesFailed(kind: ProbeKind, finding = ''): number {
 		const { name } = this.#options;
-		const failed = (line: string): boolean =>
-			line.includes('Probe failed') && line.includes('probeType="Startup"') && line.includes(`/${name}-`);
-		await this.#wait(
-			`startup probes of ${name} to fail`,
-			() => this.#machine.kubelet.log().split('\n').filter(failed).length >= times,
-		);
+		const lines = this.#machine.kubelet.log().split('\n');
+		return lines.filter(
+			(line) =>
+				line.includes('Probe failed') &&
+				line.includes(`probeType="${kind}"`) &&
+				line.includes(`/${name}-`) &&
+				line.includes(finding),
+		).length;
+	}
+
+	/** Waits until so many have. */
+	async probesFail(times: number, kind: ProbeKind, finding = ''): Promise<void> {
+		const what = `${kind} probes of ${this.#options.name} to fail ${times} times`;
+		await this.#wait(what, () => this.probesFailed(kind, finding) >= times);
 	}
 
 	/** Has it end. */

@@ -1,5 +1,5 @@
 // A Fastify app that starts when its sidecar is there, and at Ctrl-C or SIGTERM finishes its requests before it ends.
-//   pnpm --filter @spock/example-fastify run build && node examples/fastify/dist/main.js
+//   npx --no-install pnpm --filter @spock/example-fastify run build && node examples/fastify/dist/main.js
 // From Node 22.18 on, which reads TypeScript, `node examples/fastify/main.ts` does as well.
 import { waiter } from './app.ts';
 

@@ -1,5 +1,7 @@
 // Counts five times a second at whichever Redis server the registry calls the primary, until Ctrl-C.
 //   node examples/ioredis/counter.js [SERVICE]
+// Beside `npm start`, tell examples/services.json where your servers are, and swap the tags to move:
+//   "cache": [{ "id": "a", "host": "127.0.0.1", "port": 6379, "tags": ["primary"] }]
 import { connect } from '@spock/client';
 import { spockRedis } from '@spock/ioredis';
 import { Redis } from 'ioredis';

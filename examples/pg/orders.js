@@ -1,6 +1,8 @@
 // Takes an order five times a second at whichever PostgreSQL server the registry calls the primary, until Ctrl-C.
 //   node examples/pg/orders.js [SERVICE]
-// pg reads PGUSER, PGDATABASE and PGPASSWORD. Instances with the tag `primary` are asked for: see examples/services.json.
+// pg reads PGUSER, PGDATABASE and PGPASSWORD. Beside `npm start`, tell examples/services.json where your servers are, and swap
+// the tags to move:
+//   "orders-db": [{ "id": "a", "host": "127.0.0.1", "port": 5432, "tags": ["primary"] }]
 import { connect } from '@spock/client';
 import { followPool, spockPg } from '@spock/pg';
 import pg from 'pg';

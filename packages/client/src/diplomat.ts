@@ -129,8 +129,8 @@ export class Diplomat implements AsyncDisposable {
 	 */
 	pick(service: ServiceOrQuery, options?: PickNowOptions): ServiceAddress | undefined {
 		const view = this.#views.find(service) ?? (this.#scope.isOpen ? this.#views.open(toQuery(service)) : undefined);
+		if (options !== undefined) checkCallOptions(options);
 		if (options?.maxAgeMs !== undefined) {
-			checkCallOptions(options);
 			if (view?.isWithin(options.maxAgeMs) !== true) return undefined;
 		}
 		if (options?.exclude !== undefined) return view?.pickOther(options.exclude, options.key);

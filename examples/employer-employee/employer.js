@@ -5,13 +5,14 @@ import { parseArgs } from 'node:util';
 
 import { connect } from '@spock/client';
 
-import { ways } from './ways.js';
+import { checkWay, ways } from './ways.js';
 
 const { values } = parseArgs({
 	options: { port: { type: 'string', default: '0' }, way: { type: 'string', default: 'resolver' } },
 });
+const way = checkWay(values.way);
 const diplomat = await connect();
-const { call, close } = await ways[values.way](diplomat);
+const { call, close } = await ways[way](diplomat);
 
 const server = createServer(async (_request, response) => {
 	try {

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { GrpcPool } from './grpc-pool.ts';
 import type { GrpcPoolOptions, PoolCallOptions } from './pool-options.ts';
+import { type UnaryOptions, unary } from './unary.ts';
 
 const insecure = credentials.createInsecure();
 const closed = expect.objectContaining({ code: 'CLOSED', message: expect.stringContaining('"employee"') });
@@ -66,6 +67,15 @@ describe('the options of a pool', () => {
 		const pool = new GrpcPool(good);
 		expect(() => pool.call(async () => 1, wrong as PoolCallOptions)).toThrow(message);
 		expect(() => pool.call(undefined as never)).toThrow(/call must be a function/);
+	});
+});
+
+describe('unary', () => {
+	it('a misspelt option throws, because the call would have no deadline', () => {
+		const client = Object.assign(new Client('127.0.0.1:1', insecure), { work: () => undefined });
+		const misspelt = { timeout: 500 } as UnaryOptions;
+		expect(() => unary(client, 'work', {}, misspelt)).toThrow(/unknown option "timeout": did you mean "timeoutMs"/);
+		client.close();
 	});
 });
 

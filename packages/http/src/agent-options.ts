@@ -2,7 +2,7 @@ import type { AgentOptions, IncomingMessage } from 'node:http';
 import type { AgentOptions as HttpsAgentOptions } from 'node:https';
 
 import type { Diplomat } from '@spock/client';
-import { type HttpTargetOptions, NameRule } from '@spock/client/integrations';
+import { diplomatOption, type HttpTargetOptions, NameRule } from '@spock/client/integrations';
 import { booleanOption, type Clock, durationMsOption, integerOption, systemClock } from '@spock/protocol/internal';
 
 export const DEFAULT_CONNECT_RETRIES_MAX = 2;
@@ -59,12 +59,15 @@ export interface Settings {
 	readonly socketTimeoutMs: number;
 }
 
+const EXAMPLE = '{ diplomat }, with what connect or createDiplomat of @spock/client gave';
 const FAILURE_STATUSES: ReadonlySet<unknown> = new Set([502, 503, 504]);
 
 /** Checks the options, and tells ours from those of Node's agent. Throws what names the wrong one. */
 export function splitOptions<A extends AgentOptions>(
 	options: DiscoveryOptions & A,
 ): { readonly settings: Settings; readonly agentOptions: AgentOptions } {
+	// Which members there are cannot be checked: what is none of ours is for Node's agent, and grows with Node.
+	if (typeof options !== 'object' || options === null) throw new TypeError(`options must be given: ${EXAMPLE}`);
 	const {
 		diplomat,
 		suffix: _suffix,
@@ -80,13 +83,12 @@ export function splitOptions<A extends AgentOptions>(
 		...rest
 	} = options;
 	const agentOptions = { keepAlive: true, ...rest, agentKeepAliveTimeoutBuffer };
-	checkDiplomat(diplomat);
 	if (typeof isFailure !== 'function') throw new TypeError('isFailure must be a function');
 	if (servername !== undefined && typeof servername !== 'string' && typeof servername !== 'function') {
 		throw new TypeError('servername must be a string or a function');
 	}
 	const settings: Settings = {
-		diplomat,
+		diplomat: diplomatOption(diplomat),
 		rule: new NameRule(options),
 		keepHost: booleanOption('keepHost', keepHost),
 		servername,
@@ -100,11 +102,4 @@ export function splitOptions<A extends AgentOptions>(
 		socketTimeoutMs: agentOptions.timeout ?? 0,
 	};
 	return { settings, agentOptions };
-}
-
-/** Throws a TypeError for what is no client of Spock. */
-export function checkDiplomat(diplomat: Diplomat): void {
-	if (typeof diplomat?.acquire !== 'function') {
-		throw new TypeError('diplomat must be what connect or createDiplomat of @spock/client gave');
-	}
 }

@@ -10,7 +10,8 @@ import type { InstanceSockets } from './instance-sockets.ts';
 import { internalsOf, placeByNode, type RequestTarget } from './node-internals.ts';
 import type { RequestBalancer } from './request-balancer.ts';
 import { RequestOutcome } from './request-outcome.ts';
-import { whenUsable } from './usable-socket.ts';
+import { nameMissingTls } from './tls-hint.ts';
+import { discard, isConnecting, passOn, whenUsable } from './usable-socket.ts';
 
 /**
  * Where a request is: waiting for an instance to be known (`acquiring`), with Node's agent (`placed`), waiting for its socket to
@@ -66,8 +67,13 @@ export class BalancedRequest {
 		else this.#place(lease);
 	}
 
+	/** Undefined also where the source of the services throws: `acquire` then says why, where nothing else is to be said. */
 	#tryAcquire(): Lease | undefined {
-		return this.#balancer.settings.diplomat.tryAcquire(this.#query, { exclude: this.#excluded() });
+		try {
+			return this.#balancer.settings.diplomat.tryAcquire(this.#query, { exclude: this.#excluded() });
+		} catch {
+			return undefined;
+		}
 	}
 
 	#excluded(): ReadonlySet<string> {
@@ -103,13 +109,14 @@ export class BalancedRequest {
 		this.#request.reusedSocket = false;
 		this.#sockets = this.#balancer.socketsOf(this.#query, lease.address);
 		this.#outcome.begin(lease, this.#sockets);
+		if (this.#outcome.needsNewConnection) this.#sockets?.closeIdle();
 		try {
 			const { defaultPort } = agent as typeof agent & { readonly defaultPort: number };
 			if (this.#setsHost) setHostHeader(this.#request, hostHeader(host, port, defaultPort));
 			const servername = this.#servername(lease.address);
 			placeByNode(agent, this.#request, { ...this.#options, host, hostname: host, port, servername });
 		} catch (error) {
-			// A wrong option, of TLS for example: it would be as wrong for the next instance.
+			// A wrong option, of TLS for example, or a `servername` that throws: it would be as wrong for the next instance.
 			this.#fail(error);
 		}
 	}
@@ -134,7 +141,9 @@ export class BalancedRequest {
 		// While it was idle it had a time of its own.
 		if (isReused) socket.setTimeout(socketTimeoutMs);
 		if (request.destroyed) {
-			this.#handOver(socket);
+			// Node gives it to the next in the queue, which is safe with one that is connected.
+			if (isConnecting(socket)) this.#isUnusable(socket, undefined, false);
+			else this.#handOver(socket);
 			return;
 		}
 		if (this.#sockets?.isDrained === true && this.#movesOn(socket)) return;
@@ -154,8 +163,8 @@ export class BalancedRequest {
 		const lease = this.#tryAcquire();
 		if (lease === undefined) return false;
 		this.#lease?.release('cancelled');
-		// The next one in the queue, or its end.
-		process.nextTick(() => socket.emit('free'));
+		if (isConnecting(socket)) discard(socket);
+		else passOn(socket);
 		this.#place(lease);
 		return true;
 	}
@@ -164,7 +173,7 @@ export class BalancedRequest {
 	#isUnusable(socket: Socket | null, problem: unknown, isReused: boolean): void {
 		const lease = this.#lease;
 		// It has told what is wrong with it.
-		socket?.on('error', () => undefined).destroy();
+		if (socket !== null) discard(socket);
 		if (lease === undefined || this.#request.destroyed) {
 			this.#fail(problem);
 			return;
@@ -183,7 +192,7 @@ export class BalancedRequest {
 			return;
 		}
 		next?.release('cancelled');
-		this.#fail(instanceError(this.#query, lease.address, problem));
+		this.#fail(instanceError(this.#query, lease.address, nameMissingTls(problem)));
 	}
 
 	/** Lets Node write the request. */

@@ -1,13 +1,20 @@
 import { type LookupAddress, type LookupOptions, lookup as lookUpDns, V4MAPPED } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 
-import { type Diplomat, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/client';
-import { NameRule, type NameRuleOptions, serviceError } from '@spock/client/integrations';
-
-import { checkDiplomat } from './agent-options.ts';
+import { type Diplomat, type ServiceQuery, SpockError } from '@spock/client';
+import {
+	diplomatOption,
+	NameRule,
+	type NameRuleOptions,
+	servedInstances,
+	serviceError,
+} from '@spock/client/integrations';
+import { knownMembers } from '@spock/protocol/internal';
 
 /** Most addresses of one service that are given for `all: true`. */
 const ADDRESSES_MAX = 16;
+
+const OPTIONS: readonly string[] = ['diplomat', 'suffix', 'query', 'services'];
 
 /** Options of {@link discoveryLookup}. */
 export interface DiscoveryLookupOptions extends NameRuleOptions {
@@ -38,8 +45,8 @@ export interface DiscoveryLookup extends LookupFunction {
  * of the family that is asked for; both name the service.
  */
 export function discoveryLookup(options: DiscoveryLookupOptions): DiscoveryLookup {
-	const { diplomat } = options;
-	checkDiplomat(diplomat);
+	knownMembers('option', options, OPTIONS);
+	const diplomat = diplomatOption(options.diplomat);
 	const rule = new NameRule(options);
 	function lookup(hostname: string, given: LookupOptions | number | Callback, last?: unknown): void {
 		const callback = (typeof given === 'function' ? given : last) as Callback;
@@ -73,35 +80,31 @@ async function answer(
 ): Promise<readonly LookupAddress[]> {
 	const query = rule.query(hostname);
 	if (query === undefined) return lookUpHost(hostname, options);
-	const { instance: picked, host } = await diplomat.getService(query).catch((error: unknown) => {
+	const hosts = await hostsOf(diplomat, query, options).catch((error: unknown) => {
 		throw serviceError(query, error);
 	});
-	const hosts = [host];
-	if (options.all === true || familyOf(options) !== 0) {
-		const { instances } = await diplomat.getInstances(query);
-		const others = instances.filter((one) => one.instance !== picked && isServing(one)).map((one) => one.host);
-		hosts.push(...others);
-	}
 	return lookUpHosts(query, hosts.slice(0, ADDRESSES_MAX), options);
 }
 
-/** Those that the family allows, in their order; only as many as are asked for. */
+/** The hosts of instances, that of the picked one first; of the others only where they may be needed. */
+async function hostsOf(diplomat: Diplomat, query: ServiceQuery, options: LookupOptions): Promise<readonly string[]> {
+	const { host } = await diplomat.getService(query);
+	if (options.all !== true && familyOf(options) === 0) return [host];
+	const others = servedInstances(await diplomat.getInstances(query)).map((one) => one.host);
+	// Instances may share a host: they differ in their port, of which a look-up knows nothing.
+	return [...new Set([host, ...others])];
+}
+
+/** Those that the family allows, in their order. Names are looked up together: one that hangs holds up none after it. */
 async function lookUpHosts(
 	query: ServiceQuery,
 	hosts: readonly string[],
 	options: LookupOptions,
 ): Promise<readonly LookupAddress[]> {
-	const found: LookupAddress[] = [];
-	let cause: unknown;
-	for (const host of hosts) {
-		try {
-			found.push(...(await lookUpHost(host, options)));
-		} catch (error) {
-			cause = error;
-		}
-		if (options.all !== true && found.length > 0) break;
-	}
+	const looked = await Promise.allSettled(hosts.map((host) => lookUpHost(host, options)));
+	const found = looked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
 	if (found.length > 0) return found;
+	const cause: unknown = looked.findLast((one) => one.status === 'rejected')?.reason;
 	const family = familyOf(options);
 	const kind = family === 0 ? 'an address' : `an IPv${family} address`;
 	const message = `no instance of ${JSON.stringify(query.service)} has ${kind}: ${hosts.join(', ')}`;
@@ -129,8 +132,4 @@ function lookUpHost(host: string, options: LookupOptions): Promise<readonly Look
 function familyOf({ family = 0 }: LookupOptions): Family {
 	if (family === 'IPv4' || family === 4) return 4;
 	return family === 'IPv6' || family === 6 ? 6 : 0;
-}
-
-function isServing({ status, weight }: ServiceInstance): boolean {
-	return (status === 'passing' || status === 'warning') && weight > 0;
 }

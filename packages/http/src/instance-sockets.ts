@@ -67,6 +67,11 @@ export class InstanceSockets {
 
 	drain(): void {
 		this.#isDrained = true;
+		this.closeIdle();
+	}
+
+	/** Node's agent passes over idle connections that are closed. */
+	closeIdle(): void {
 		for (const [socket, { isIdle }] of this.#sockets) if (isIdle) socket.destroy();
 	}
 

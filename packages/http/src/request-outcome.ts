@@ -10,6 +10,14 @@ import { type CallEnd, outcomeOfEnd } from './call-end.ts';
 import type { InstanceSockets } from './instance-sockets.ts';
 import { internalsOf } from './node-internals.ts';
 
+/** By `retry`, how many of its requests were reset on a connection that had been idle before. */
+const resets = new WeakMap<ReadonlySet<string>, number>();
+/**
+ * After so many, the next request takes a new connection: servers seem to close idle ones just now. Not after the first: an
+ * instance that dies resets all that it has, and those who retry use the connections to the others.
+ */
+const RESETS_MAX = 2;
+
 /** What becomes of one request, as its instance is to hear of it: it holds the lease, and releases it when the request closes. */
 export class RequestOutcome {
 	/** The instances that failed in the `retry` that this request is made in. */
@@ -38,6 +46,11 @@ export class RequestOutcome {
 			})
 			.once('socket', (socket) => this.#watchAnswer(socket))
 			.once('close', () => this.#closed());
+	}
+
+	/** True where an idle connection is not to be used. */
+	get needsNewConnection(): boolean {
+		return this.failed !== undefined && (resets.get(this.failed) ?? 0) >= RESETS_MAX;
 	}
 
 	/** The request goes to this instance now; what it was before has been released. */
@@ -112,6 +125,8 @@ export class RequestOutcome {
 		if (lease === undefined || this.#destroyed !== undefined) return;
 		if (!(error instanceof Error) || error.cause !== undefined || !Object.isExtensible(error)) return;
 		const { code } = error as NodeJS.ErrnoException;
+		const { failed } = this;
+		if (failed !== undefined && this.#request.reusedSocket) resets.set(failed, (resets.get(failed) ?? 0) + 1);
 		// A copy, because an error that is the cause of its cause is a trap for whoever follows causes.
 		const copy = Object.assign(new Error(error.message), { code });
 		const cause = instanceError(this.#query, lease.address, copy);

@@ -22,14 +22,12 @@ export function whenUsable(
 	{ isReused, connectTimeoutMs, clock, onTimeout }: UsableSocketOptions,
 	done: (problem?: Error) => void,
 ): () => void {
-	const isEncrypted = 'encrypted' in socket;
-	const isConnecting =
-		socket.connecting || (socket as Socket & { readonly secureConnecting?: boolean }).secureConnecting === true;
-	if (!isConnecting && !isReused) {
+	const isNew = isConnecting(socket);
+	if (!isNew && !isReused) {
 		done();
 		return () => undefined;
 	}
-	const connected = isEncrypted ? 'secureConnect' : 'connect';
+	const connected = 'encrypted' in socket ? 'secureConnect' : 'connect';
 	const settle = (problem?: Error): void => {
 		stop();
 		done(problem);
@@ -41,13 +39,13 @@ export function whenUsable(
 		socket.destroy(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
 	};
 	// The first comes before the loop polls, where this runs in an answer to a poll; the second comes after it.
-	let turn = isConnecting
+	let turn = isNew
 		? undefined
 		: setImmediate(() => {
 				turn = setImmediate(onUsable);
 			});
-	const timer = isConnecting ? clock.setTimeout(onLate, connectTimeoutMs) : undefined;
-	if (isConnecting) socket.once(connected, onUsable);
+	const timer = isNew ? clock.setTimeout(onLate, connectTimeoutMs) : undefined;
+	if (isNew) socket.once(connected, onUsable);
 	socket.once('error', settle).once('end', onEnd).once('close', onEnd).on('timeout', onTimeout);
 	const stop = (): void => {
 		clearImmediate(turn);
@@ -60,6 +58,27 @@ export function whenUsable(
 			.off('timeout', onTimeout);
 	};
 	return stop;
+}
+
+/** True until a new socket is connected, TLS included. */
+export function isConnecting(socket: Socket): boolean {
+	return socket.connecting || (socket as Socket & { readonly secureConnecting?: boolean }).secureConnecting === true;
+}
+
+/** Ends a socket that nobody listens to: what it fails with, now or later, would be an uncaught exception. */
+export function discard(socket: Socket): void {
+	socket.on('error', () => undefined).destroy();
+}
+
+/** Lets Node give a connected socket that nobody uses to the next in its queue, or keep or end it, in the next tick. */
+export function passOn(socket: Socket): void {
+	const onError = (): void => undefined;
+	// Nobody else listens until then; Node sees then that it is closed.
+	socket.on('error', onError);
+	process.nextTick(() => {
+		socket.emit('free');
+		socket.off('error', onError);
+	});
 }
 
 function closedError(): Error {

@@ -1,13 +1,24 @@
-import { V4MAPPED } from 'node:dns';
+import { type LookupAddress, V4MAPPED } from 'node:dns';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
 import { DiscoveryAgent, type DiscoveryLookup, discoveryLookup } from '@spock/http';
-import { describe, expect, it } from 'vitest';
+import { waitFor } from '@spock/testkit';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { startInstance } from './http-instance.ts';
 import { scriptedService } from './scripted-service.ts';
 import { send } from './send.ts';
+
+type LookUp = (host: string, options: object, done: (error: null, found: readonly LookupAddress[]) => void) => void;
+const dns = vi.hoisted(() => ({ lookup: vi.fn<LookUp>() }));
+vi.mock('node:dns', async (original) => {
+	const actual = await original<typeof import('node:dns')>();
+	beforeEach(() => {
+		dns.lookup.mockReset().mockImplementation(actual.lookup as unknown as LookUp);
+	});
+	return { ...actual, lookup: dns.lookup };
+});
 
 describe('hosts of instances', () => {
 	it('an IPv6 address has brackets in the Host header, and none where it is connected to', async () => {
@@ -99,6 +110,35 @@ describe('discoveryLookup', () => {
 			code: 'UNAVAILABLE',
 			message: 'no instance of "web" has an IPv6 address: 127.0.0.1',
 		});
+	});
+
+	it('gives all in a panic, where none is healthy and each gets work', async () => {
+		await using service = scriptedService('web');
+		const hosts = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+		const places = hosts.map((host, index) => ({ id: `web-${index}`, host, port: 1, status: 'critical' as const }));
+		service.set(places, { panic: true });
+		const lookup = discoveryLookup({ diplomat: service.diplomat });
+		const { address: all } = (await call(lookup, 'web.spock', { all: true })) as { address: { address: string }[] };
+		expect(all.map(({ address }) => address).sort()).toEqual(hosts);
+	});
+
+	it('looks names up together, each once, and keeps their order', async () => {
+		await using service = scriptedService('web');
+		const names = ['a.test', 'b.test', 'c.test', 'a.test'];
+		service.set(names.map((host, index) => ({ id: `web-${index}`, host, port: index + 1 })));
+		const asked = new Map<string, () => void>();
+		dns.lookup.mockImplementation((host, _options, done) => {
+			const address = `127.0.0.${host.charCodeAt(0)}`;
+			asked.set(host, () => done(null, [{ address, family: 4 }]));
+		});
+		const looked = call(discoveryLookup({ diplomat: service.diplomat }), 'web.spock', { all: true });
+		await waitFor('all three questions', () => asked.size === 3);
+		// The answers come in another order than the questions.
+		const order = [...asked.keys()].map((host) => `127.0.0.${host.charCodeAt(0)}`);
+		for (const answer of [...asked.values()].reverse()) answer();
+		const { address: all } = (await looked) as { address: { address: string }[] };
+		expect(all.map(({ address }) => address)).toEqual(order);
+		expect(dns.lookup).toHaveBeenCalledTimes(3);
 	});
 
 	it('leaves other hosts to dns.lookup, and looks names of instances up there', async () => {

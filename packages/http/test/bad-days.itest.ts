@@ -1,91 +1,13 @@
 import { once } from 'node:events';
 import { request as requestHttp } from 'node:http';
 
-import { SpockError } from '@spock/client';
-import { retry } from '@spock/client/integrations';
-import { DiscoveryAgent, discoveryLookup } from '@spock/http';
+import { DiscoveryAgent } from '@spock/http';
 import { freePort, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { startInstance } from './http-instance.ts';
 import { scriptedService } from './scripted-service.ts';
 import { begin, errorsOf, send } from './send.ts';
-
-describe('errors that are emitted once, and say which service', () => {
-	it('an unknown service', async () => {
-		await using service = scriptedService('web');
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		const errors = await errorsOf(requestHttp('http://nobody.spock/', { agent }).end());
-		expect(errors).toMatchObject([{ code: 'NO_SUCH_SERVICE', message: expect.stringContaining('"nobody"') }]);
-		expect(SpockError.is(errors[0])).toBe(true);
-	});
-
-	it('no healthy instance', async () => {
-		await using service = scriptedService('web');
-		service.set([{ id: 'web-1', host: '127.0.0.1', port: 1, status: 'critical' }]);
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
-		expect(errors).toMatchObject([{ code: 'NO_HEALTHY_INSTANCE', message: expect.stringContaining('web') }]);
-	});
-
-	it('a host name that cannot be a service', async () => {
-		await using service = scriptedService('web');
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		const errors = await errorsOf(requestHttp('http://v1.web.spock/', { agent }).end('a body'));
-		expect(errors).toMatchObject([{ code: 'BAD_REQUEST', message: expect.stringContaining('v1.web.spock') }]);
-	});
-
-	it('nothing known within the time-out of the request', async () => {
-		await using service = scriptedService('web');
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		const errors = await errorsOf(requestHttp('http://web.spock/', { agent, timeout: 20 }).end());
-		expect(errors).toHaveLength(1);
-		expect(SpockError.is(errors[0])).toBe(true);
-	});
-
-	it('a client that has ended', async () => {
-		await using service = scriptedService('web');
-		await service.diplomat.close();
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
-		expect(errors).toMatchObject([{ code: 'CLOSED', message: expect.stringContaining('"web"') }]);
-		const lookedUp = new Promise((resolve) => discoveryLookup({ diplomat: service.diplomat })('web.spock', resolve));
-		expect(await lookedUp).toMatchObject({ code: 'CLOSED', message: expect.stringContaining('"web"') });
-	});
-
-	it('no instance to be connected to: the last one is named, and how it failed', async () => {
-		await using service = scriptedService('web');
-		const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
-		service.set(ports.map((port, index) => ({ id: `web-${index + 1}`, host: '127.0.0.1', port })));
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		const errors = await errorsOf(requestHttp('http://web.spock/', { agent, method: 'POST' }).end('a body'));
-		expect(errors).toMatchObject([
-			{
-				code: 'UNAVAILABLE',
-				message: expect.stringMatching(/^the instance "web-\d" \(127\.0\.0\.1:\d+\) of "web": connect ECONNREFUSED/),
-				cause: { code: 'ECONNREFUSED' },
-			},
-		]);
-		expect(service.outcomes()).toEqual(['failure', 'failure', 'failure']);
-	});
-
-	it('an instance that hangs up without an answer: the error of Node, and the instance as its cause', async () => {
-		await using web = await startInstance('web-1', { handle: (request) => request.socket.destroy() });
-		await using service = scriptedService('web');
-		service.set([web]);
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		const errors = await errorsOf(requestHttp('http://web.spock/', { agent }).end());
-		expect(errors).toMatchObject([
-			{
-				code: 'ECONNRESET',
-				message: expect.stringMatching(/^the instance "web-1" \(127\.0\.0\.1:\d+\) of "web": socket hang up$/),
-				cause: { code: 'UNAVAILABLE', details: { service: 'web', instance: 'web-1' } },
-			},
-		]);
-		expect(service.outcomes()).toEqual(['failure']);
-		agent.destroy();
-	});
-});
 
 describe('an instance that cannot be connected to', () => {
 	it('is passed over, whatever the method, for nothing was sent; the Host header is that of the next', async () => {
@@ -169,74 +91,6 @@ describe('an instance that hangs', () => {
 		await waitFor('the release', () => service.open() === 0);
 		expect(service.outcomes()).toEqual(['failure']);
 		agent.destroy();
-	});
-});
-
-describe('retry', () => {
-	it('asks another instance after an error, and after a status that says so', async () => {
-		await using hangsUp = await startInstance('web-1', { handle: (request) => request.socket.destroy() });
-		await using busy = await startInstance('web-2', {
-			handle: (_request, response) => {
-				response.statusCode = 503;
-				response.end();
-			},
-		});
-		await using web = await startInstance('web-3');
-		await using service = scriptedService('web');
-		service.set([hangsUp, busy, web]);
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		for (let turn = 0; turn < 9; turn++) {
-			const { status } = await retry(
-				async () => {
-					const answer = await send('http://web.spock/', { agent });
-					if (answer.status === 503) throw new Error('busy');
-					return answer;
-				},
-				{ isRetryable: () => true },
-			);
-			expect(status).toBe(200);
-		}
-		expect(web.requests).toBe(9);
-		expect(service.open()).toBe(0);
-		agent.destroy();
-	});
-
-	it('leaves out an instance that took the caller too long', async () => {
-		await using slow = await startInstance('web-1', { handle: () => undefined });
-		await using web = await startInstance('web-2');
-		// By itself it takes the first every time.
-		await using service = scriptedService('web', { policy: 'random', random: () => 0, ejectAfterFailures: 0 });
-		service.set([slow, web]);
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		const { body } = await retry(
-			(attempt) => send('http://web.spock/', { agent, ...(attempt === 0 && { signal: AbortSignal.timeout(200) }) }),
-			{ isRetryable: () => true },
-		);
-		expect(JSON.parse(body)).toMatchObject({ id: 'web-2' });
-		agent.destroy();
-	});
-
-	it('a status of failure is one of the instance, and its own isFailure goes before', async () => {
-		await using web = await startInstance('web-1', {
-			handle: (request, response) => {
-				response.statusCode = Number(request.url?.slice(1));
-				response.end();
-			},
-		});
-		await using service = scriptedService('web', { ejectAfterFailures: 0 });
-		service.set([web]);
-		const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-		for (const status of [200, 404, 500, 502, 503, 504]) await send(`http://web.spock/${status}`, { agent });
-		await waitFor('the releases', () => service.open() === 0);
-		expect(service.outcomes()).toEqual(['success', 'success', 'success', 'failure', 'failure', 'failure']);
-		const strict = new DiscoveryAgent({
-			diplomat: service.diplomat,
-			isFailure: ({ statusCode }) => statusCode === 500,
-		});
-		for (const status of [500, 503]) await send(`http://web.spock/${status}`, { agent: strict });
-		expect(service.outcomes().slice(6)).toEqual(['failure', 'success']);
-		agent.destroy();
-		strict.destroy();
 	});
 });
 

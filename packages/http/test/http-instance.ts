@@ -93,6 +93,17 @@ export async function startInstance(id: string, options: InstanceOptions = {}): 
 	};
 }
 
+/** An instance whose answers wait until the test lets them go. */
+export async function startHeldInstance(id: string): Promise<HttpInstance & { readonly go: () => void }> {
+	const answers: (() => void)[] = [];
+	const instance = await startInstance(id, { handle: (_request, response) => answers.push(() => response.end(id)) });
+	return Object.assign(instance, {
+		go: () => {
+			for (const answer of answers.splice(0)) answer();
+		},
+	});
+}
+
 /** Starts several, ended together. */
 export async function startInstances(count: number, options: InstanceOptions = {}): Promise<Instances> {
 	const list = await Promise.all(

@@ -78,6 +78,18 @@ describe('https', () => {
 		expect(service.open()).toBe(0);
 	});
 
+	it('an instance that speaks no TLS is an error that says so', async () => {
+		await using plain = await startInstance('web-1');
+		await using service = scriptedService('web');
+		service.set([plain]);
+		const agent = new DiscoveryHttpsAgent({ diplomat: service.diplomat, ca });
+		await expect(send('https://web.spock/', { agent })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			message: expect.stringMatching(/^the instance "web-1" \(.*\) of "web": it does not speak TLS on this port/),
+			cause: { code: 'ERR_SSL_WRONG_VERSION_NUMBER' },
+		});
+	});
+
 	it('an instance that speaks no TLS, or never answers the handshake, is passed over', async () => {
 		await using plain = await startInstance('web-1');
 		const mute = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { EventEmitter, once } from 'node:events';
 
 import { retry } from '@spock/client/integrations';
 import { DiscoveryAgent } from '@spock/http';
@@ -12,24 +12,31 @@ const INSTANCES = 5;
 /** Requests under way at once, one after the other each. */
 const CALLERS = 20;
 
-/** Callers that ask until they are told to stop; what they met. */
+/** Callers that ask until `during` has ended, which can wait until each has ended some calls more; what they met. */
 async function underLoad(
 	call: () => Promise<{ readonly status: number }>,
-	during: () => Promise<void>,
+	during: (more: (calls: number) => Promise<void>) => Promise<void>,
 ): Promise<{ readonly done: number; readonly errors: readonly unknown[] }> {
 	let isOver = false;
 	let done = 0;
 	const errors: unknown[] = [];
-	const callers = Array.from({ length: CALLERS }, async () => {
+	const ended = new Array<number>(CALLERS).fill(0);
+	const progress = new EventEmitter();
+	const more = async (calls: number): Promise<void> => {
+		const enough = ended.map((count) => count + calls);
+		while (ended.some((count, index) => count < (enough[index] as number))) await once(progress, 'call');
+	};
+	const callers = ended.map(async (_, index) => {
 		while (!isOver) {
 			await call().then(
 				({ status }) => (status === 200 ? done++ : errors.push(status)),
 				(error: unknown) => errors.push(error),
 			);
-			await sleep(2);
+			ended[index] = (ended[index] as number) + 1;
+			progress.emit('call');
 		}
 	});
-	await during();
+	await during(more);
 	isOver = true;
 	await Promise.all(callers);
 	return { done, errors };
@@ -68,20 +75,18 @@ it.each([
 	await using service = scriptedService('web');
 	service.set(list);
 	const agent = new DiscoveryAgent({ diplomat: service.diplomat });
-	const once = () => send('http://web.spock/', { agent, method: 'POST' }, 'a body');
-	let done = 0;
-	const call = async () => {
-		const answer = isAnnounced ? await once() : await retry(once);
-		done++;
-		return answer;
-	};
-	const hasServed = async (): Promise<void> => {
-		const enough = done + 100;
-		while (done < enough) await sleep(1);
-	};
-	const result = await underLoad(call, () => restartEach(list, (now) => service.set(now), isAnnounced, hasServed));
+	const sendOnce = () => send('http://web.spock/', { agent, method: 'POST' }, 'a body');
+	const call = () => (isAnnounced ? sendOnce() : retry(sendOnce));
+	const result = await underLoad(call, (more) =>
+		restartEach(
+			list,
+			(now) => service.set(now),
+			isAnnounced,
+			() => more(5),
+		),
+	);
 	expect(result.errors).toEqual([]);
-	expect(result.done).toBeGreaterThan(INSTANCES * 200);
+	expect(result.done).toBeGreaterThanOrEqual(INSTANCES * 2 * 5 * CALLERS);
 	expect(service.open()).toBe(0);
 	agent.destroy();
 	await Promise.all(list.map((one) => one.stop()));

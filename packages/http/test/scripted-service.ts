@@ -32,7 +32,7 @@ export interface ScriptedService extends AsyncDisposable {
 	readonly calls: readonly Call[];
 	/** Who watches the service now. */
 	readonly watchers: number;
-	set(places: readonly Place[]): void;
+	set(places: readonly Place[], more?: Pick<ServiceSnapshot, 'panic'>): void;
 	/** Leases that were not released. */
 	open(): number;
 	/** By instance, how many leases were taken. */
@@ -85,8 +85,8 @@ export function scriptedService(name: string, options: CreateOptions = {}): Scri
 		get watchers() {
 			return observers.size;
 		},
-		set: (places) => {
-			current = snapshotOf(name, (current?.revision ?? 0) + 1, places);
+		set: (places, more) => {
+			current = { ...snapshotOf(name, (current?.revision ?? 0) + 1, places), ...more };
 			for (const observer of [...observers]) observer.next(current);
 			for (const answer of waiting.splice(0)) answer(current);
 		},

@@ -14,6 +14,15 @@ export function newBase(agent: AnyDispatcher): EventEmitter {
 	return base;
 }
 
+/** What undici's agents emit, and so do dispatchers over them. */
+const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain'] as const;
+
+/** What one emits, the other does too. */
+export function forwardEvents(from: AnyDispatcher, to: EventEmitter): void {
+	if (!(from instanceof EventEmitter)) return;
+	for (const name of EVENTS) from.on(name, (...args: unknown[]) => to.emit(name, ...args));
+}
+
 /** The agent's `dispatch`, bound. */
 export function dispatchOf(agent: AnyDispatcher): Dispatch {
 	const dispatch = agent.dispatch as Dispatch;

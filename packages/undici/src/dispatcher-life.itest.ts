@@ -152,13 +152,24 @@ describe('the dispatcher', () => {
 			servername: { servername: 1 },
 			isFailure: { isFailure: 503 },
 			suffix: { suffix: 'spock' },
-			Agent: { Agent: Map },
+			'unknown option "keephost": did you mean "keepHost"?': { keephost: true },
+			'got a promise: await it first': { diplomat: Promise.resolve(diplomat) },
 		};
-		for (const [name, options] of Object.entries(wrong)) {
+		const wrongAgents: Record<string, object> = {
+			'Agent must be the class Agent of undici 6, 7 or 8': { Agent: Map },
+			'give the class, not an instance': { Agent: {} },
+			agentOptions: { agentOptions: 'fast' },
+			'unknown option "agent": did you mean "Agent"?': { agent: Map },
+		};
+		for (const [name, options] of Object.entries({ ...wrong, ...wrongAgents })) {
 			const all = { diplomat, ...options } as Parameters<typeof createDispatcher>[0];
-			expect(() => createDispatcher(all)).toThrow(name);
-			if (name !== 'Agent') expect(() => spockInterceptor(all)).toThrow(name);
+			expect(() => createDispatcher(all), name).toThrow(name);
+			if (!(name in wrongAgents)) expect(() => spockInterceptor(all), name).toThrow(name);
 		}
+		for (const make of [createDispatcher, spockInterceptor]) {
+			expect(() => Reflect.apply(make, undefined, [])).toThrow(`${make.name} must be given its options: { diplomat }`);
+		}
+		expect(() => spockInterceptor({ diplomat, agentOptions: {} } as never)).toThrow('unknown option "agentOptions"');
 		expect(isListening()).toBe(false);
 	});
 

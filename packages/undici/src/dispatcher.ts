@@ -1,15 +1,10 @@
-import { EventEmitter } from 'node:events';
+import { type Clock, systemClock } from '@spock/protocol/internal';
 
-import { type Lease, SpockError } from '@spock/client';
-import { InstanceResources } from '@spock/client/integrations';
-
-import { dispatchOf, newBase, withCallback } from './dispatcher-base.ts';
-import { fetchAgents } from './fetch-agent.ts';
-import { checkOptions } from './interceptor.ts';
-import { Origins } from './origins.ts';
-import { listen } from './request-events.ts';
-import { ServiceDispatch, type ServiceOptions } from './service-dispatch.ts';
-import type { AnyAgentClass, AnyDispatcher, Dispatch } from './undici-types.ts';
+import { Agents } from './agents.ts';
+import { checkOptions } from './check-options.ts';
+import { withCallback } from './dispatcher-base.ts';
+import type { ServiceOptions } from './service-dispatch.ts';
+import type { AnyAgentClass, AnyDispatcher } from './undici-types.ts';
 
 /** Options of {@link createDispatcher}. */
 export interface DispatcherOptions<A extends AnyAgentClass = AnyAgentClass> extends ServiceOptions {
@@ -51,8 +46,13 @@ export function createDispatcher<A extends AnyAgentClass>(
 	options: DispatcherOptions<A> & { readonly Agent: A },
 ): DispatcherOf<InstanceType<A>> & ServiceDispatcher;
 export function createDispatcher(options: DispatcherOptions): AnyDispatcher & ServiceDispatcher {
-	checkOptions(options);
-	const agents = new Agents(options);
+	return dispatcherWith(options, systemClock);
+}
+
+/** As `createDispatcher`, by a clock. */
+export function dispatcherWith(options: DispatcherOptions, clock: Clock): AnyDispatcher & ServiceDispatcher {
+	checkOptions('createDispatcher', options, ['Agent', 'agentOptions']);
+	const agents = new Agents(options, clock);
 	// Undici's base class has `compose` and, with npm's, `request` and `stream`; nothing of it is changed.
 	return Object.assign(agents.events, {
 		dispatch: agents.dispatch,
@@ -60,90 +60,4 @@ export function createDispatcher(options: DispatcherOptions): AnyDispatcher & Se
 		destroy: withCallback((error) => agents.destroy(error)),
 		[Symbol.asyncDispose]: () => agents.close(),
 	}) as unknown as AnyDispatcher & ServiceDispatcher;
-}
-
-/** What undici's agents emit, and so do dispatchers over them. */
-const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain'] as const;
-
-/** An agent for each instance, and one for what is no service. */
-class Agents {
-	/** The dispatcher itself, which emits what its agents do. */
-	readonly events: EventEmitter;
-	readonly dispatch: Dispatch;
-	readonly #make: () => AnyDispatcher;
-	readonly #elsewhere: AnyDispatcher;
-	readonly #instances: InstanceResources<AnyDispatcher>;
-	/** Undici's clients that have a connection. An agent that is being closed no longer knows its own. */
-	readonly #connected = new Set<AnyDispatcher>();
-	readonly #services: ServiceDispatch;
-	readonly #unlisten: () => void;
-	#ended: Promise<void> | undefined;
-	#isDestroyed = false;
-
-	constructor(options: DispatcherOptions) {
-		const { diplomat } = options;
-		const origins = new Origins(options);
-		const { Agent, agentOptions } = options;
-		const make = Agent === undefined ? fetchAgents() : (given: unknown) => new Agent(given);
-		this.#make = () => this.#forward(make(agentOptions));
-		this.#elsewhere = this.#make();
-		this.events = newBase(this.#elsewhere);
-		this.#instances = new InstanceResources({
-			diplomat,
-			create: this.#make,
-			drain: (agent) => this.#close(agent),
-		});
-		const elsewhere = dispatchOf(this.#elsewhere);
-		this.#services = new ServiceDispatch(options, origins, {
-			toInstance: ({ query, address }: Lease) => dispatchOf(this.#instances.get(query, address)),
-			elsewhere,
-		});
-		// After the end it is undici that refuses, with its own errors.
-		this.dispatch = (request, handler) =>
-			this.#ended === undefined ? this.#services.dispatch(request, handler) : elsewhere(request, handler);
-		this.#unlisten = listen();
-		void diplomat.closed.then(this.#unlisten);
-	}
-
-	close(): Promise<void> {
-		this.#ended ??= this.#end();
-		return this.#ended;
-	}
-
-	async destroy(error: Error | null): Promise<void> {
-		const ended = this.close();
-		if (!this.#isDestroyed) {
-			this.#isDestroyed = true;
-			this.#services.cancel(error ?? new SpockError('CLOSED', 'the dispatcher was destroyed'));
-			const all = [this.#elsewhere, ...this.#instances, ...this.#connected];
-			await Promise.all(all.map((one) => one.destroy(error)));
-		}
-		await ended;
-	}
-
-	async #end(): Promise<void> {
-		const elsewhere = this.#close(this.#elsewhere);
-		await this.#services.settled();
-		await this.#instances.close();
-		await elsewhere;
-		this.#unlisten();
-	}
-
-	#forward(agent: AnyDispatcher): AnyDispatcher {
-		if (!(agent instanceof EventEmitter)) return agent;
-		for (const name of EVENTS) agent.on(name, (...args: unknown[]) => this.events.emit(name, ...args));
-		// Told with all that the connection belongs to, the client last.
-		agent.on('connect', (_origin, targets: AnyDispatcher[]) => {
-			for (const client of targets.slice(-1)) this.#connected.add(client);
-		});
-		agent.on('disconnect', (_origin, targets: AnyDispatcher[]) => {
-			for (const client of targets.slice(-1)) this.#connected.delete(client);
-		});
-		return agent;
-	}
-
-	/** Gracefully, if it has not been destroyed. */
-	async #close(agent: AnyDispatcher): Promise<void> {
-		if (!this.#isDestroyed) await agent.close();
-	}
 }

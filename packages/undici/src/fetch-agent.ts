@@ -1,3 +1,6 @@
+import { EventEmitter } from 'node:events';
+
+import { forwardEvents } from './dispatcher-base.ts';
 import type { AnyAgentClass, AnyDispatcher } from './undici-types.ts';
 
 /** Undici 8 and later keep the dispatcher of `fetch` here (https://github.com/nodejs/undici/blob/main/lib/global.js). */
@@ -19,7 +22,13 @@ export function fetchAgents(): (agentOptions: unknown) => AnyDispatcher {
 	// An undici 8 of npm was loaded before Node's own, and put a class here that takes the handlers of Node's older fetch.
 	const Newer = classOf(current);
 	if (Used?.name === 'Dispatcher1Wrapper' && Newer?.name === 'Agent') {
-		return (agentOptions) => new Used(new Newer(agentOptions));
+		return (agentOptions) => {
+			const newer = new Newer(agentOptions);
+			const agent = new Used(newer);
+			// What stands around it does not emit what it does.
+			if (agent instanceof EventEmitter) forwardEvents(newer, agent);
+			return agent;
+		};
 	}
 	throw new TypeError(
 		`the global dispatcher of fetch is of the class ${Used?.name}, so that the Agent of Node is out of reach: ` +

@@ -117,6 +117,16 @@ describe.each(ways)('$client.name by the $way', ({ client, make }) => {
 		expect([ledger.open, ledger.outcomes]).toEqual([0, ['failure', 'failure']]);
 	});
 
+	it('TLS to an instance that speaks none is a failure that says so', async () => {
+		await using instance = await TestInstance.start('web-1');
+		await using diplomat = createDiplomat({ source: new ScriptedSource({ barista: [instance.record()] }) });
+		const dispatcher = make(client, diplomat);
+		const failed = client.get('https://barista.spock/', { dispatcher });
+		const error = (await failed.catch((one: unknown) => causeOf(client, one))) as Error;
+		expect(error.message).toMatch(/^the instance "web-1" .* of "barista": it does not speak TLS: /);
+		await dispatcher.close();
+	});
+
 	it('a server name function that throws fails the request, and leaves no lease behind', async () => {
 		await using instance = await TestInstance.start('web-1');
 		await using diplomat = createDiplomat({ source: new ScriptedSource({ barista: [instance.record()] }) });

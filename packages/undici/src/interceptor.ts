@@ -1,5 +1,6 @@
+import { checkOptions } from './check-options.ts';
 import { Origins } from './origins.ts';
-import { listen } from './request-events.ts';
+import { listenFor } from './request-events.ts';
 import { ServiceDispatch, type ServiceOptions } from './service-dispatch.ts';
 import type { AnyDispatch, Dispatch } from './undici-types.ts';
 
@@ -27,27 +28,12 @@ export interface SpockInterceptor extends Disposable {
  * Throws a TypeError or BAD_REQUEST for wrong options.
  */
 export function spockInterceptor(options: ServiceOptions): SpockInterceptor {
-	checkOptions(options);
+	checkOptions('spockInterceptor', options);
 	const origins = new Origins(options);
-	const unlisten = listen();
-	void options.diplomat.closed.then(unlisten);
+	const unlisten = listenFor(options.diplomat);
 	const intercept = (dispatch: Dispatch): Dispatch => {
 		const services = new ServiceDispatch(options, origins, { toInstance: () => dispatch, elsewhere: dispatch });
 		return (request, handler) => services.dispatch(request, handler);
 	};
 	return Object.assign(intercept as unknown as SpockInterceptor, { close: unlisten, [Symbol.dispose]: unlisten });
-}
-
-/** Throws a TypeError that names what is missing or wrong. */
-export function checkOptions({ diplomat, keepHost, servername, isFailure }: ServiceOptions): void {
-	if (typeof diplomat?.acquire !== 'function') throw new TypeError('diplomat must be a Diplomat');
-	if (keepHost !== undefined && typeof keepHost !== 'boolean') {
-		throw new TypeError(`keepHost must be true or false: got ${String(keepHost)}`);
-	}
-	if (servername !== undefined && typeof servername !== 'string' && typeof servername !== 'function') {
-		throw new TypeError(`servername must be a string or a function: got ${typeof servername}`);
-	}
-	if (isFailure !== undefined && typeof isFailure !== 'function') {
-		throw new TypeError(`isFailure must be a function: got ${typeof isFailure}`);
-	}
 }

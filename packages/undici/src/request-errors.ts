@@ -11,6 +11,9 @@ const CALLERS_CODES: ReadonlySet<unknown> = new Set([
 	'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
 ]);
 
+/** What OpenSSL says of an answer in plain text, with one code or another (ERR_SSL_WRONG_VERSION_NUMBER, EPROTO). */
+const NO_TLS = /wrong version number|packet length too long/i;
+
 /**
  * What the error of a request says of the instance. An error that has no code is none of undici or Node: it is a reason to
  * abort that the caller made, or came out of the caller's own handler or body. A caller's time-out is a failure.
@@ -33,7 +36,8 @@ export function nameInstance(error: unknown, query: ServiceQuery, address: Servi
 	if (Object.hasOwn(error, 'service')) return;
 	const { message, stack } = error;
 	// Where every address of a name failed, Node's message is empty.
-	const why = message === '' ? String((error as { readonly code?: unknown }).code) : message;
+	const told = message === '' ? String((error as { readonly code?: unknown }).code) : message;
+	const why = NO_TLS.test(told) ? `it does not speak TLS: ${told}` : told;
 	const named = instanceError(query, address, why);
 	define(error, 'service', query.service, true);
 	define(error, 'instance', address.instance, true);

@@ -1,11 +1,11 @@
 import { channel } from 'node:diagnostics_channel';
 
 import { createDiplomat } from '@spock/client';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { ScriptedSource } from '../test/instances.ts';
 import { LeaseLedger } from '../test/leases.ts';
-import { spockInterceptor } from './index.ts';
+import { createDispatcher, spockInterceptor } from './index.ts';
 
 const OPTIONS = { origin: 'http://barista.spock', path: '/menu', method: 'GET' };
 const place = { instance: 'web-1', host: '10.0.0.1', port: 80, weight: 1, status: 'passing' as const };
@@ -44,4 +44,16 @@ it('a request that is read late, as a queue does, is told apart from those of ot
 	ours.complete();
 	ours.complete();
 	expect(ledger.reported).toEqual(['web-1 success']);
+});
+
+it('those that ended before their Diplomat leave nothing behind in it', async () => {
+	const diplomat = createDiplomat({ source: new ScriptedSource() });
+	const reactions = vi.spyOn(diplomat.closed, 'then');
+	for (let turn = 0; turn < 10; turn++) {
+		spockInterceptor({ diplomat }).close();
+		await createDispatcher({ diplomat }).close();
+	}
+	expect(reactions.mock.calls.length).toBeLessThanOrEqual(1);
+	reactions.mockRestore();
+	await diplomat.close();
 });

@@ -1,5 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
+import type { Diplomat } from '@spock/client';
+
 import type { ServiceRequest } from './service-request.ts';
 
 /** Where undici's own request keeps ours: a WeakMap of short-lived keys costs the garbage collector more than the request. */
@@ -37,6 +39,29 @@ export function listen(): () => void {
 		if (--users > 0) return;
 		for (const [name, listener] of listeners) unsubscribe(name, listener as (message: unknown) => void);
 	};
+}
+
+/** What listens until its Diplomat has ended, by the Diplomat: whoever ends before it leaves nothing behind in it. */
+const untilClosed = new WeakMap<Diplomat, Set<() => void>>();
+
+/** As `listen`, and by itself no longer than the Diplomat is open. */
+export function listenFor(diplomat: Diplomat): () => void {
+	let open = untilClosed.get(diplomat);
+	if (open === undefined) {
+		open = new Set();
+		untilClosed.set(diplomat, open);
+		void diplomat.closed.then(() => {
+			for (const end of untilClosed.get(diplomat) ?? []) end();
+		});
+	}
+	const all = open;
+	const unlisten = listen();
+	const end = (): void => {
+		all.delete(end);
+		unlisten();
+	};
+	all.add(end);
+	return end;
 }
 
 /**

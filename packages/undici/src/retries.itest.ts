@@ -74,11 +74,17 @@ describe.each(ways)('undici’s own retry over the $way, $name', ({ name, undici
 		const refusing = await refusingInstance('web-9');
 		const source = new ScriptedSource({ barista: [refusing, ...instances.map((one) => one.record())] });
 		await using diplomat = createDiplomat({ source, ejectAfterFailures: 0 });
+		const ledger = new LeaseLedger(diplomat);
 		const { spockInterceptor } = await import('./index.ts');
 		const agent = new undici.Agent() as unknown as Dispatcher;
 		const wrong = agent.compose(undici.interceptors.retry(RETRIES), spockInterceptor({ diplomat }));
 		const replies = await Promise.allSettled([1, 2].map(() => undici.get(URL, { dispatcher: wrong })));
 		expect(replies.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+		// The documents say how one sees it: nobody names the instance of what is not the first try.
+		const rejected = replies.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
+		expect(rejected.reason).toMatchObject({ code: 'ECONNREFUSED' });
+		expect(rejected.reason).not.toHaveProperty('service');
+		expect(ledger.outcomes.sort()).toEqual(['failure', 'success']);
 		await agent.close();
 	});
 });

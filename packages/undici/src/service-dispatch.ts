@@ -50,14 +50,15 @@ export class ServiceDispatch {
 	/** The `dispatch` of undici: the handler goes on as it is. */
 	dispatch(options: DispatchOptions, handler: DispatchHandler): boolean {
 		let origin: Origin | undefined;
+		let lease: Lease | undefined;
 		try {
 			origin = this.#origins.find(options.origin);
+			if (origin !== undefined) lease = this.#tryAcquire(origin, handler);
 		} catch (error) {
 			tell(handler, error);
 			return false;
 		}
 		if (origin === undefined) return this.#route.elsewhere(options, handler);
-		const lease = this.#options.diplomat.tryAcquire(origin.query, { exclude: this.#excluded(handler) });
 		if (lease !== undefined) return this.#send(lease, origin, options, handler);
 		const waiting = new AbortController();
 		const sent = this.#sendLater(waiting, origin, options, handler).finally(() => this.#waiting.delete(waiting));
@@ -94,6 +95,14 @@ export class ServiceDispatch {
 		}
 	}
 
+	#tryAcquire({ query }: Origin, handler: DispatchHandler): Lease | undefined {
+		try {
+			return this.#options.diplomat.tryAcquire(query, { exclude: this.#excluded(handler) });
+		} catch (error) {
+			throw serviceError(query, error);
+		}
+	}
+
 	async #acquire(signal: AbortSignal, { query }: Origin, handler: DispatchHandler): Promise<Lease> {
 		try {
 			return await this.#options.diplomat.acquire(query, { exclude: this.#excluded(handler), signal });
@@ -110,7 +119,14 @@ export class ServiceDispatch {
 			this.#remember(handler, instance);
 		});
 		try {
-			const dispatched = this.#route.toInstance(lease)(this.#addressed(request, origin, options), handler);
+			let addressed: DispatchOptions;
+			try {
+				addressed = this.#addressed(request, origin, options);
+			} catch (error) {
+				tell(handler, error);
+				return false;
+			}
+			const dispatched = this.#route.toInstance(lease)(addressed, handler);
 			// Undici says no more of these after their beginning, which then may last for days.
 			if (options.method === 'CONNECT' || options.upgrade) request.letGo();
 			return dispatched;

@@ -28,7 +28,9 @@ export class ServiceRequest {
 	/** What it listens by, while it has its lease. */
 	#unlisten: () => void = () => undefined;
 	#hasFailed = false;
-	#startedMs = 0;
+	#startedMs: number = performance.now();
+	/** How long the instance took to answer; undefined until it has. How long the body takes is no matter of its latency. */
+	#answeredAfterMs: number | undefined;
 
 	constructor(lease: Lease, settings: RequestSettings, onFailure: (instance: string) => void) {
 		this.lease = lease;
@@ -71,7 +73,9 @@ export class ServiceRequest {
 
 	/** The instance has answered; 1xx are no answers yet. */
 	answered(statusCode: number): void {
-		this.#hasFailed = statusCode >= 200 && this.#settings.isFailure(statusCode);
+		if (statusCode < 200) return;
+		this.#answeredAfterMs = performance.now() - this.#startedMs;
+		this.#hasFailed = this.#settings.isFailure(statusCode);
 	}
 
 	completed(): void {
@@ -96,12 +100,13 @@ export class ServiceRequest {
 		if (state === 'ended') return;
 		this.#state = 'ended';
 		const { instance } = this.lease.address;
+		const durationMs = this.#answeredAfterMs ?? performance.now() - this.#startedMs;
 		if (outcome === 'failure') this.#onFailure(instance);
 		if (state === 'followed') {
-			this.#settings.diplomat.report(instance, outcome, performance.now() - this.#startedMs);
+			this.#settings.diplomat.report(instance, outcome, durationMs);
 		} else {
 			this.#unlisten();
-			this.lease.release(outcome);
+			this.lease.release(outcome, durationMs);
 		}
 	}
 }

@@ -3,6 +3,8 @@ import type { CallOutcome, Diplomat, Lease } from '@spock/client';
 /** What became of the leases of a Diplomat. */
 export class LeaseLedger {
 	readonly outcomes: CallOutcome[] = [];
+	/** How long each took, in milliseconds; undefined where nobody said. */
+	readonly durationsMs: Array<number | undefined> = [];
 	/** By `report`, without a lease. */
 	readonly reported: string[] = [];
 	#open = 0;
@@ -40,6 +42,7 @@ export class LeaseLedger {
 				isReleased = true;
 				this.#open--;
 				this.outcomes.push(outcome);
+				this.durationsMs.push(durationMs);
 				lease.release(outcome, durationMs);
 			},
 		};

@@ -1,0 +1,139 @@
+import { EventEmitter } from 'node:events';
+
+import { type Lease, SpockError } from '@spock/client';
+import { InstanceResources } from '@spock/client/integrations';
+import type { Clock } from '@spock/protocol/internal';
+
+import { checkAgentOptions } from './check-options.ts';
+import type { DispatcherOptions } from './dispatcher.ts';
+import { dispatchOf, forwardEvents, newBase } from './dispatcher-base.ts';
+import { fetchAgents } from './fetch-agent.ts';
+import { IdleAgents } from './idle-agents.ts';
+import { Origins } from './origins.ts';
+import { listenFor } from './request-events.ts';
+import { ServiceDispatch } from './service-dispatch.ts';
+import type { AnyDispatcher, Dispatch } from './undici-types.ts';
+
+/** An agent for each instance, and one for what is no service. */
+export class Agents {
+	/** The dispatcher itself, which emits what its agents do. */
+	readonly events: EventEmitter;
+	readonly dispatch: Dispatch;
+	readonly #elsewhere: AnyDispatcher;
+	readonly #instances: InstanceResources<AnyDispatcher>;
+	readonly #idle: IdleAgents;
+	/** Undici's clients that have a connection. An agent that is being closed no longer knows its own. */
+	readonly #connected = new Set<AnyDispatcher>();
+	/** Agents of instances that take requests. */
+	readonly #kept = new Set<AnyDispatcher>();
+	/** Ends of agents that nobody needed. */
+	readonly #dropped = new Set<Promise<void>>();
+	readonly #services: ServiceDispatch;
+	readonly #unlisten: () => void;
+	#ended: Promise<void> | undefined;
+	#isDestroyed = false;
+
+	/** Throws a TypeError or BAD_REQUEST for wrong options. */
+	constructor(options: DispatcherOptions, clock: Clock) {
+		const { diplomat } = options;
+		const origins = new Origins(options);
+		const { Agent, agentOptions } = options;
+		checkAgentOptions(Agent, agentOptions);
+		const make = Agent === undefined ? fetchAgents() : (given: unknown) => new Agent(given);
+		this.#elsewhere = make(agentOptions);
+		this.events = newBase(this.#elsewhere);
+		this.#forward(this.#elsewhere);
+		this.#instances = new InstanceResources({
+			diplomat,
+			create: () => this.#watched(this.#forward(make(agentOptions))),
+			drain: (agent) => this.#drain(agent),
+		});
+		this.#idle = new IdleAgents((agent) => this.#drop(agent), clock);
+		const elsewhere = dispatchOf(this.#elsewhere);
+		this.#services = new ServiceDispatch(options, origins, {
+			toInstance: ({ query, address }: Lease) => {
+				const agent = this.#instances.get(query, address);
+				this.#idle.use(agent);
+				return dispatchOf(agent);
+			},
+			elsewhere,
+		});
+		// After the end it is undici that refuses, with its own errors.
+		this.dispatch = (request, handler) =>
+			this.#ended === undefined ? this.#services.dispatch(request, handler) : elsewhere(request, handler);
+		this.#unlisten = listenFor(diplomat);
+	}
+
+	close(): Promise<void> {
+		this.#ended ??= this.#end();
+		return this.#ended;
+	}
+
+	async destroy(error: Error | null): Promise<void> {
+		const ended = this.close();
+		if (!this.#isDestroyed) {
+			this.#isDestroyed = true;
+			this.#services.cancel(error ?? new SpockError('CLOSED', 'the dispatcher was destroyed'));
+			const all = [this.#elsewhere, ...this.#instances, ...this.#connected];
+			await Promise.all(all.map((one) => one.destroy(error)));
+		}
+		await ended;
+	}
+
+	async #end(): Promise<void> {
+		const elsewhere = this.#close(this.#elsewhere);
+		await this.#services.settled();
+		await this.#instances.close();
+		await Promise.all(this.#dropped);
+		await elsewhere;
+		this.#unlisten();
+	}
+
+	#forward(agent: AnyDispatcher): AnyDispatcher {
+		if (!(agent instanceof EventEmitter)) return agent;
+		forwardEvents(agent, this.events);
+		// Told with all that the connection belongs to, the client last.
+		agent.on('connect', (_origin, targets: AnyDispatcher[]) => {
+			for (const client of targets.slice(-1)) this.#connected.add(client);
+		});
+		agent.on('disconnect', (_origin, targets: AnyDispatcher[]) => {
+			for (const client of targets.slice(-1)) this.#connected.delete(client);
+		});
+		return agent;
+	}
+
+	/** Knows when it has no connection: at first, and whenever the last one has ended. */
+	#watched(agent: AnyDispatcher): AnyDispatcher {
+		this.#idle.add(agent);
+		if (!(agent instanceof EventEmitter)) return agent;
+		let connections = 0;
+		agent.on('connect', () => {
+			connections++;
+			this.#idle.delete(agent);
+		});
+		agent.on('disconnect', () => {
+			connections--;
+			if (connections === 0 && this.#kept.has(agent)) this.#idle.add(agent);
+		});
+		this.#kept.add(agent);
+		return agent;
+	}
+
+	async #drain(agent: AnyDispatcher): Promise<void> {
+		this.#kept.delete(agent);
+		this.#idle.delete(agent);
+		await this.#close(agent);
+	}
+
+	/** One that nobody seems to need: gracefully, because a request may still wait for its connection. */
+	#drop(agent: AnyDispatcher): void {
+		this.#instances.delete(agent);
+		const dropped = this.#drain(agent).finally(() => this.#dropped.delete(dropped));
+		this.#dropped.add(dropped);
+	}
+
+	/** Gracefully, if it has not been destroyed. */
+	async #close(agent: AnyDispatcher): Promise<void> {
+		if (!this.#isDestroyed) await agent.close();
+	}
+}

@@ -11,7 +11,7 @@ import {
 } from '@spock/client/integrations';
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
-import { callOutcome } from './call-outcome.ts';
+import { callOutcome, isServiceError } from './call-outcome.ts';
 import type { FirstAnswer } from './channel-calls.ts';
 import {
 	checkPoolCall,
@@ -226,11 +226,6 @@ export class GrpcPool<C extends Client> implements AsyncDisposable {
 		}, this.#options.channelIdleMs);
 		this.#sweepTimer.unref?.();
 	}
-}
-
-/** An error of grpc-js, of whichever copy. */
-function isServiceError(error: unknown): error is Error & { readonly code: number; readonly details: string } {
-	return error instanceof Error && typeof (error as { code?: unknown }).code === 'number';
 }
 
 /** What is no error of a connection is the caller's own, and says nothing of the instance. */

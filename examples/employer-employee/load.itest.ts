@@ -39,3 +39,10 @@ it('one connection sends all work to one of five; the pool and the resolver shar
 	for (const { change } of [perRequest, pool, resolver]) expect(change.evenAfterMs).not.toBe(null);
 	for (const { latencyMs } of ways) expect(Object.keys(latencyMs)).toEqual(['p10', 'p25', 'p50', 'p75', 'p90', 'p99']);
 }, 120_000);
+
+it.each(['load.js', 'employer.js'])('%s says which ways there are', async (file) => {
+	const path = fileURLToPath(new URL(file, import.meta.url));
+	await using run = spawnProcess(process.execPath, [path, '--way', 'foo']);
+	const stderr = '--way must be one of single, per-request, pool, resolver, not "foo"\n';
+	expect(await run.finished).toMatchObject({ exitCode: 2, stderr });
+});

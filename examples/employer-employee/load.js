@@ -1,6 +1,6 @@
 // Four ways to call five employees, in one run: whom the requests reach and how long they take; then one employee is killed and
 // one added amid the load. `npm run load:grpc` makes tables and plots of it.
-//   node examples/employer-employee/load.js [--requests 5000] [--in-flight 100] [--work-ms 5] [--notice-ms 200] [--json FILE]
+//   node examples/employer-employee/load.js [--requests 5000] [--in-flight 100] [--work-ms 5] [--notice-ms 200] [--json FILE] [--way resolver …]
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { changeOf, figuresOf } from './figures.js';
 import { load } from './http-load.js';
 import { Staff } from './staff.js';
-import { ways } from './ways.js';
+import { checkWay, ways } from './ways.js';
 
 const { values } = parseArgs({
 	options: {
@@ -20,6 +20,8 @@ const { values } = parseArgs({
 		'notice-ms': { type: 'string', default: '200' },
 		employees: { type: 'string', default: '5' },
 		json: { type: 'string' },
+		/** One way alone; may be given again. Default: all. */
+		way: { type: 'string', multiple: true, default: Object.keys(ways) },
 	},
 });
 const number = (name) => Number(values[name]);
@@ -27,6 +29,7 @@ const [requests, inFlight, workMs, noticeMs] = ['requests', 'in-flight', 'work-m
 /** Replies that come after a change, at least: enough to judge the shares by. */
 const afterChange = Math.max(300, requests / 5);
 
+const chosen = values.way.map(checkWay);
 const staff = new Staff();
 await staff.open();
 let hired = 0;
@@ -80,7 +83,7 @@ const ms = (value) => (value === null ? 'never' : `${value.toFixed(value < 100 ?
 
 const results = [];
 try {
-	for (const way of Object.keys(ways)) {
+	for (const way of chosen) {
 		const result = await measure(way);
 		results.push(result);
 		const { shares, latencyMs, failed, requestsPerSecond, change } = result;

@@ -21,6 +21,13 @@ const withRetries = {
 
 const work = (client) => unary(client, 'Work', {}, { timeoutMs: TIMEOUT_MS });
 
+/** The way of this name. If there is none, says which there are, and ends the process. */
+export function checkWay(name) {
+	if (Object.hasOwn(ways, name)) return name;
+	console.error(`--way must be one of ${Object.keys(ways).join(', ')}, not ${JSON.stringify(name)}`);
+	process.exit(2);
+}
+
 export const ways = {
 	/** As with a DNS name that has an address for each instance: grpc-js connects to the first that answers. */
 	single: async (diplomat) => {
@@ -45,7 +52,7 @@ export const ways = {
 	/** A channel for each instance, one of which the Diplomat picks for each call. */
 	pool: async (diplomat) => {
 		const pool = new GrpcPool({ diplomat, service: 'employee', Client: Employee, credentials: insecure });
-		return { call: () => pool.call(work, { idempotent: true }), close: () => pool.close() };
+		return { call: () => pool.call(work, { idempotent: true }), close: () => pool.drain() };
 	},
 	/** One channel, in which grpc-js shares the calls out among all instances. */
 	resolver: async (diplomat) => {

@@ -20,3 +20,8 @@ export function callOutcome(code: number): CallOutcome {
 	if (code === status.CANCELLED) return 'cancelled';
 	return FAILURES.has(code) ? 'failure' : 'success';
 }
+
+/** An error of grpc-js, of whichever copy. */
+export function isServiceError(error: unknown): error is Error & { readonly code: number; readonly details: string } {
+	return error instanceof Error && typeof (error as { code?: unknown }).code === 'number';
+}

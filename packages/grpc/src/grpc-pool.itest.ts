@@ -1,7 +1,7 @@
 import type { Client } from '@grpc/grpc-js';
 import type { ServiceAddress } from '@spock/client';
 import { connect, type Diplomat } from '@spock/client';
-import { freePort, makeAuthority, startSidecar, tempSocket, waitFor } from '@spock/testkit';
+import { FakeClock, freePort, makeAuthority, startSidecar, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { type Employee, employeeClass, startEmployee, type Work } from '../test/employee.ts';
@@ -9,7 +9,8 @@ import { grpcCopies } from '../test/grpc-copies.ts';
 import { at, hire, openPlace } from '../test/place.ts';
 import { makeServicesFile } from '../test/services-file.ts';
 import type { GrpcModule } from './grpc-module.ts';
-import { GrpcPool, type GrpcPoolOptions, type PoolCallOptions } from './grpc-pool.ts';
+import { GrpcPool } from './grpc-pool.ts';
+import type { GrpcPoolOptions, PoolCallOptions } from './pool-options.ts';
 import { type UnaryOptions, unary } from './unary.ts';
 
 /** A pool that ends with the test, and a call through it. */
@@ -125,6 +126,47 @@ describe.each(grpcCopies)('the pool under grpc-js %s', (_version, grpc) => {
 		});
 		expect(codes.filter((code) => code === grpc.status.DEADLINE_EXCEEDED).length).toBe(5);
 		for (let turn = 0; turn < 10; turn++) expect(await work()).toBe('bob');
+	});
+
+	it('close cancels what hangs; what comes after the first answer is no latency of the instance', async () => {
+		const { file, diplomat } = await openPlace(grpc);
+		const [ann] = (await hire(grpc, 'ann')) as [Employee];
+		await file.set({ employee: [at(ann)] });
+		const clock = new FakeClock();
+		const durations: (number | undefined)[] = [];
+		const acquire = diplomat.acquire.bind(diplomat);
+		vi.spyOn(diplomat, 'acquire').mockImplementation(async (...args) => {
+			const { query, address } = await acquire(...args);
+			return {
+				query,
+				address,
+				release: (_outcome, durationMs) => void durations.push(durationMs),
+			};
+		});
+		const credentials = grpc.credentials.createInsecure();
+		const options = { diplomat, service: 'employee', Client: employeeClass(grpc), credentials };
+		const pool = new GrpcPool(options, { clock });
+		const long = async (client: Client): Promise<void> => {
+			await unary(client, 'Work', {});
+			await clock.advance(60_000);
+		};
+		await waitFor('the services', () =>
+			pool.call(long).then(
+				() => true,
+				() => false,
+			),
+		);
+		expect(durations).toEqual([0]);
+		ann.hangs = true;
+		const { count } = ann;
+		const hanging = pool.call((client) => unary(client, 'Work', {}));
+		const isClosed = expect(hanging).rejects.toMatchObject({
+			code: 'CLOSED',
+			cause: { code: grpc.status.CANCELLED },
+		});
+		await waitFor('ann to be busy', () => ann.count > count);
+		await pool.close();
+		await isClosed;
 	});
 
 	it('says which service there is not, or has nobody', async () => {

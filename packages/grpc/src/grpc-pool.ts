@@ -1,62 +1,70 @@
-import { type ChannelCredentials, type ChannelOptions, type Client, type ClientOptions, status } from '@grpc/grpc-js';
-import type { AcquireOptions, CallOutcome, Diplomat, Lease, ServiceAddress, ServiceQuery } from '@spock/client';
-import { failedInstances, InstanceResources, instanceError, outcomeOf, retry } from '@spock/client/integrations';
+import { type Client, status } from '@grpc/grpc-js';
+import { type AcquireOptions, type CallOutcome, type Lease, type ServiceAddress, SpockError } from '@spock/client';
+import {
+	failedInstances,
+	InstanceResources,
+	instanceError,
+	isConnectionError,
+	outcomeOf,
+	retry,
+	serviceError,
+} from '@spock/client/integrations';
+import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
-
-import { callOutcome } from './call-outcome.ts';
+import { callOutcome, isServiceError } from './call-outcome.ts';
+import type { FirstAnswer } from './channel-calls.ts';
+import {
+	checkPoolCall,
+	type GrpcPoolOptions,
+	type PoolCallOptions,
+	poolOptions,
+	type ResolvedPoolOptions,
+} from './pool-options.ts';
 import { PooledClient } from './pooled-client.ts';
 
-/** A class of clients: what `loadPackageDefinition` gives, what is generated, or `grpc.Client` itself. */
-export type ClientClass<C extends Client> = new (
-	target: string,
-	credentials: ChannelCredentials,
-	options?: ClientOptions,
-) => C;
-
-/** Options of {@link GrpcPool}. */
-export interface GrpcPoolOptions<C extends Client> {
-	/** Finds an instance for each call, by its own policy. It stays its owner's: the pool does not close it. */
-	readonly diplomat: Diplomat;
-	/** The service, or its name. */
-	readonly service: string | ServiceQuery;
-	/** What the clients are made of. Its copy of grpc-js is the one that calls. */
-	readonly Client: ClientClass<C>;
-	readonly credentials: ChannelCredentials;
-	/**
-	 * Options of each channel, or what gives them. A certificate is checked against the instance's host unless
-	 * `grpc.ssl_target_name_override` is among them. Default: none.
-	 */
-	readonly channelOptions?: ChannelOptions | ((address: ServiceAddress, query: ServiceQuery) => ChannelOptions);
+/** What tests replace. */
+export interface PoolTools {
+	readonly clock: Clock;
 }
 
-/** Options of one call through a {@link GrpcPool}: how its instance is found, and whether it may be repeated. */
-export interface PoolCallOptions extends Omit<AcquireOptions, 'exclude'> {
-	/** True: it may be made twice, and is made again, through another instance, after UNAVAILABLE. Default false. */
-	readonly idempotent?: boolean;
-	/** Most calls after the first, if it is idempotent. Default 2. */
-	readonly retriesMax?: number;
-}
+/** What is called: the whole call, so that when it settles, the call has ended. */
+export type PoolCall<C extends Client, T> = (client: C, address: ServiceAddress) => Promise<T>;
 
 /**
  * Clients of one service, a channel for each instance. Each call finds its instance by the Diplomat's policy (least-in-flight
- * too) and is reported to it. The channel of an instance that has left is closed once its calls have ended.
+ * too) and is reported to it. The channel of an instance that has left is closed once its calls have ended, and one that has
+ * had no call for `channelIdleMs`. End a pool with `drain` or `close`, before its Diplomat.
  */
 export class GrpcPool<C extends Client> implements AsyncDisposable {
-	readonly #diplomat: Diplomat;
-	readonly #query: ServiceQuery;
+	readonly #options: ResolvedPoolOptions<C>;
+	readonly #clock: Clock;
 	readonly #clients: InstanceResources<PooledClient<C>>;
+	/** Every client that is not closed, those of instances that have left among them. */
+	readonly #open = new Set<PooledClient<C>>();
+	readonly #closing = new AbortController();
+	#state: 'open' | 'draining' | 'closed' = 'open';
+	/** Calls, from the first lookup to the end of the last attempt. */
+	#calls = 0;
+	#onIdle: (() => void) | undefined;
+	#drained: Promise<void> | undefined;
+	#sweepTimer: TimerHandle | undefined;
 
-	constructor(options: GrpcPoolOptions<C>) {
-		const { diplomat, service, Client, credentials, channelOptions = {} } = options;
-		this.#diplomat = diplomat;
-		this.#query = typeof service === 'string' ? { service } : service;
+	/** Throws a TypeError or RangeError naming the option that is wrong, or BAD_REQUEST for what is no service. */
+	constructor(options: GrpcPoolOptions<C>, { clock }: PoolTools = { clock: systemClock }) {
+		this.#options = poolOptions(options);
+		this.#clock = clock;
+		const { diplomat, Client, credentials, channelOptions } = this.#options;
 		this.#clients = new InstanceResources({
 			diplomat,
 			create: (address, query) => {
 				const own = typeof channelOptions === 'function' ? channelOptions(address, query) : channelOptions;
 				// What the instance is comes from the registry; there is nothing to ask DNS but its address.
 				const settings = { 'grpc.service_config_disable_resolution': 1, ...own };
-				return new PooledClient(new Client(`dns:${formatAddress(address)}`, credentials, settings));
+				const client = new Client(`dns:${formatAddress(address)}`, credentials, settings);
+				const pooled = new PooledClient(client, clock, (closed) => this.#open.delete(closed));
+				this.#open.add(pooled);
+				this.#armSweep();
+				return pooled;
 			},
 			drain: (pooled) => pooled.drain(),
 		});
@@ -69,65 +77,161 @@ export class GrpcPool<C extends Client> implements AsyncDisposable {
 
 	/**
 	 * Makes a call with the client of one instance. Rejects as `diplomat.acquire` does when there is no instance, and with what
-	 * `call` rejects with; a ServiceError then has a SpockError that names the service and the instance as its cause. A call
-	 * that ran into its deadline counts against the instance; one that was cancelled does not.
+	 * `call` rejects with; a ServiceError then has a SpockError that names the service and the instance as its cause. Rejects
+	 * with CLOSED once the pool is ended. A call that ran into its deadline counts against the instance; one that was cancelled
+	 * does not, nor does an error of the function's own. The policy least-latency learns the time to the first headers of what
+	 * the function begins at once, so that a long stream is no slow answer. Throws a TypeError or RangeError for wrong options.
 	 *
 	 * @param call The whole call: when it settles, it has ended. See `unary`.
 	 */
-	call<T>(call: (client: C, address: ServiceAddress) => Promise<T>, options: PoolCallOptions = {}): Promise<T> {
-		const { idempotent = false, retriesMax, ...lookup } = options;
-		if (!idempotent) return this.#once(call, lookup);
-		const { signal } = lookup;
-		return retry(() => this.#once(call, lookup), {
-			isRetryable: isUnavailable,
-			...(retriesMax !== undefined && { retriesMax }),
-			...(signal && { signal }),
-		});
+	call<T>(call: PoolCall<C, T>, options: PoolCallOptions = {}): Promise<T> {
+		checkPoolCall(call, options);
+		return this.#call(call, options);
 	}
 
-	/** Closes every channel once its calls have ended. */
-	close(): Promise<void> {
-		return this.#clients.close();
+	/** Refuses new calls, and closes every channel once those under way have ended: one without a deadline is waited for. Idempotent. */
+	drain(): Promise<void> {
+		this.#drained ??= this.#drain();
+		return this.#drained;
 	}
 
-	/** As `close`. */
+	/** Refuses new calls, cancels those under way, which reject with CLOSED, and closes every channel. Idempotent. */
+	async close(): Promise<void> {
+		if (!this.#isClosed) {
+			this.#state = 'closed';
+			this.#clock.clearTimeout(this.#sweepTimer);
+			this.#closing.abort();
+			for (const pooled of [...this.#open]) pooled.close();
+			this.#onIdle?.();
+		}
+		await this.#clients.close();
+	}
+
+	/** As `drain`. */
 	[Symbol.asyncDispose](): Promise<void> {
-		return this.close();
+		return this.drain();
 	}
 
-	async #once<T>(call: (client: C, address: ServiceAddress) => Promise<T>, lookup: AcquireOptions): Promise<T> {
+	get #isClosed(): boolean {
+		return this.#state === 'closed';
+	}
+
+	async #drain(): Promise<void> {
+		if (this.#state === 'open') this.#state = 'draining';
+		if (this.#calls > 0 && this.#state === 'draining') {
+			await new Promise<void>((resolve) => {
+				this.#onIdle = resolve;
+			});
+		}
+		await this.close();
+	}
+
+	async #call<T>(call: PoolCall<C, T>, options: PoolCallOptions): Promise<T> {
+		if (this.#state !== 'open') throw this.#closedError();
+		const { idempotent = false, retriesMax, ...lookup } = options;
+		const { signal } = lookup;
+		this.#calls++;
+		try {
+			if (!idempotent) return await this.#once(call, lookup);
+			return await retry(() => this.#once(call, lookup), {
+				isRetryable: isUnavailable,
+				...(signal && { signal }),
+				...(retriesMax !== undefined && { retriesMax }),
+			});
+		} catch (error) {
+			throw this.#isClosed ? this.#closedError(error) : error;
+		} finally {
+			this.#calls--;
+			if (this.#calls === 0) this.#onIdle?.();
+		}
+	}
+
+	async #once<T>(call: PoolCall<C, T>, lookup: AcquireOptions): Promise<T> {
 		const failed = failedInstances();
-		const lease = await this.#diplomat.acquire(this.#query, { ...lookup, ...(failed && { exclude: failed }) });
+		const lease = await this.#acquire({ ...lookup, ...(failed && { exclude: failed }) });
 		const { address } = lease;
-		let outcome: CallOutcome = 'success';
 		const pooled = this.#clientOf(lease);
+		const startedMs = this.#clock.now();
+		const answer: FirstAnswer = { atMs: undefined };
+		let outcome: CallOutcome = 'success';
 		pooled.begin();
 		try {
-			return await call(pooled.client, address);
+			return await pooled.calls.during(answer, () => call(pooled.client, address));
 		} catch (error) {
-			outcome = isServiceError(error) ? callOutcome(error.code) : outcomeOf(error);
+			outcome = this.#isClosed ? 'cancelled' : outcomeOfCall(error);
 			if (outcome === 'failure') failed?.add(address.instance);
 			throw named(error, lease);
 		} finally {
 			pooled.end();
-			lease.release(outcome);
+			lease.release(outcome, (answer.atMs ?? this.#clock.now()) - startedMs);
+		}
+	}
+
+	async #acquire(lookup: AcquireOptions): Promise<Lease> {
+		const { diplomat, query } = this.#options;
+		const closing = this.#closing.signal;
+		const { signal = closing } = lookup;
+		// AbortSignal.any would be remembered by the pool's own signal for as long as that lives.
+		const either = new AbortController();
+		const abort = (): void => either.abort(signal.reason);
+		if (signal !== closing) {
+			if (signal.aborted) abort();
+			for (const one of [signal, closing]) one.addEventListener('abort', abort, { once: true });
+		}
+		try {
+			return await diplomat.acquire(query, { ...lookup, signal: signal === closing ? closing : either.signal });
+		} catch (error) {
+			throw SpockError.is(error) ? serviceError(query, error) : error;
+		} finally {
+			for (const one of [signal, closing]) one.removeEventListener('abort', abort);
 		}
 	}
 
 	#clientOf(lease: Lease): PooledClient<C> {
 		try {
-			return this.#clients.get(this.#query, lease.address);
+			// It may have been closed while an instance was looked for.
+			if (this.#isClosed) throw this.#closedError();
+			return this.#clients.get(this.#options.query, lease.address);
 		} catch (error) {
 			// Options or a host that no channel can be made of: that is not what the instance did.
 			lease.release('cancelled');
 			throw error;
 		}
 	}
+
+	#closedError(cause?: unknown): SpockError {
+		if (cause instanceof Error && SpockError.is(cause) && cause.code === 'CLOSED') return cause;
+		const { service } = this.#options.query;
+		const message = `the pool of ${JSON.stringify(service)} was closed: make another one`;
+		return new SpockError('CLOSED', message, { cause, details: { service } });
+	}
+
+	/** Closes what has had no call for so long: where no watch tells which instances have left, nothing else would. */
+	#sweep(): void {
+		const nowMs = this.#clock.now();
+		for (const pooled of [...this.#open]) {
+			const { idleSinceMs } = pooled;
+			if (idleSinceMs === undefined || nowMs - idleSinceMs < this.#options.channelIdleMs) continue;
+			this.#clients.delete(pooled);
+			pooled.close();
+		}
+		if (this.#open.size > 0) this.#armSweep();
+	}
+
+	#armSweep(): void {
+		if (this.#sweepTimer !== undefined) return;
+		this.#sweepTimer = this.#clock.setTimeout(() => {
+			this.#sweepTimer = undefined;
+			this.#sweep();
+		}, this.#options.channelIdleMs);
+		this.#sweepTimer.unref?.();
+	}
 }
 
-/** An error of grpc-js, of whichever copy. */
-function isServiceError(error: unknown): error is Error & { readonly code: number; readonly details: string } {
-	return error instanceof Error && typeof (error as { code?: unknown }).code === 'number';
+/** What is no error of a connection is the caller's own, and says nothing of the instance. */
+function outcomeOfCall(error: unknown): CallOutcome {
+	if (isServiceError(error)) return callOutcome(error.code);
+	return isConnectionError(error) ? outcomeOf(error) : 'cancelled';
 }
 
 /** Nobody has done the work, so another instance may: unless the call is one that may not be made twice. */

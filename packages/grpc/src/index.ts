@@ -1,6 +1,12 @@
 export type { GrpcModule } from './grpc-module.ts';
-export { type ClientClass, GrpcPool, type GrpcPoolOptions, type PoolCallOptions } from './grpc-pool.ts';
+export { GrpcPool, type PoolCall, type PoolTools } from './grpc-pool.ts';
 export { nameService } from './name-service.ts';
+export {
+	type ClientClass,
+	DEFAULT_CHANNEL_IDLE_MS,
+	type GrpcPoolOptions,
+	type PoolCallOptions,
+} from './pool-options.ts';
 export {
 	DEFAULT_SCHEME,
 	registerSpockResolver,

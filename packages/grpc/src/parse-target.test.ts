@@ -14,11 +14,12 @@ describe('targets', () => {
 		['spock:employee', { service: 'employee' }],
 		['spock://employee', { service: 'employee' }],
 		['spock:///employee.spock', { service: 'employee' }],
+		['spock:///employee.Spock', { service: 'employee' }],
 		['spock:///employee?tag=v2&tag=eu&datacenter=dc1', { service: 'employee', tags: ['eu', 'v2'], datacenter: 'dc1' }],
 		['spock:///employee?peer=cluster-02', { service: 'employee', peer: 'cluster-02' }],
 	])('%s', (text, query) => {
 		expect(new TargetReader().query(target(text))).toEqual(query);
-		expect(authorityOf(target(text))).toMatch(/^employee(\.spock)?$/);
+		expect(authorityOf(target(text))).toMatch(/^employee(\.spock)?$/i);
 	});
 
 	it('what the options say holds where the target says nothing', () => {
@@ -40,6 +41,7 @@ describe('targets', () => {
 		['spock:///a/b', 'a name has letters'],
 		['spock:///employee%20of', 'a name has letters'],
 		['spock:///?tag=v1', 'a name has letters'],
+		['spock:///employee:50051', 'leave the port out'],
 		['spock:///a.b', 'one name before .spock'],
 		['spock:///employee?zone=eu', 'tag, datacenter and peer, not for "zone"'],
 		['spock:///employee?tag=', 'tag is empty'],

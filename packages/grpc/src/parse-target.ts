@@ -20,7 +20,7 @@ export class TargetReader {
 	/** Throws on wrong options, as NameRule does. */
 	constructor(options: NameRuleOptions = {}) {
 		this.#rule = new NameRule(options);
-		this.#suffix = options.suffix ?? DEFAULT_NAME_SUFFIX;
+		this.#suffix = (options.suffix ?? DEFAULT_NAME_SUFFIX).toLowerCase();
 	}
 
 	/**
@@ -29,7 +29,7 @@ export class TargetReader {
 	 */
 	query(target: TargetParts): ServiceQuery {
 		const { name, parameters } = partsOf(target);
-		const hostname = name.endsWith(this.#suffix) ? name : name + this.#suffix;
+		const hostname = name.toLowerCase().endsWith(this.#suffix) ? name : name + this.#suffix;
 		const query = this.#rule.query(hostname);
 		// The name was given the suffix above, so the rule has an answer.
 		if (query === undefined) throw badTarget(target, 'it names no service');
@@ -48,6 +48,8 @@ function partsOf(target: TargetParts): { readonly name: string; readonly paramet
 	}
 	const [path = '', search = ''] = target.path.split('?', 2);
 	const name = path.replace(/^\/+/, '');
+	if (/^[\w.-]+:\d*$/.test(name))
+		throw badTarget(target, 'leave the port out: each instance has its own, which the registry knows');
 	// It becomes the host of a URL inside of grpc-js, where a bad one would fail each connection and not the caller.
 	if (!/^[\w.-]+$/.test(name)) throw badTarget(target, 'a name has letters, digits, hyphens and underscores');
 	return { name, parameters: new URLSearchParams(search) };

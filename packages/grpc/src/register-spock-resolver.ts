@@ -1,6 +1,7 @@
 import * as installed from '@grpc/grpc-js';
 import type { Diplomat } from '@spock/client';
-import type { NameRuleOptions } from '@spock/client/integrations';
+import { diplomatOption, type NameRuleOptions } from '@spock/client/integrations';
+import { knownMembers } from '@spock/protocol/internal';
 
 import type { GrpcModule } from './grpc-module.ts';
 import { TargetReader } from './parse-target.ts';
@@ -11,6 +12,8 @@ export const DEFAULT_SCHEME = 'spock';
 
 /** Schemes that grpc-js resolves by itself. */
 const TAKEN_SCHEMES: readonly string[] = ['dns', 'ipv4', 'ipv6', 'unix', 'xds'];
+
+const OPTIONS: readonly string[] = ['diplomat', 'scheme', 'grpc', 'suffix', 'query', 'services'];
 
 /** Options of {@link registerSpockResolver}. */
 export interface SpockResolverOptions extends NameRuleOptions {
@@ -43,28 +46,31 @@ export interface SpockResolverRegistration extends Disposable {
  * for wrong options.
  */
 export function registerSpockResolver(options: SpockResolverOptions): SpockResolverRegistration {
+	knownMembers('option', options, OPTIONS);
 	const { scheme = DEFAULT_SCHEME, grpc = installed } = options;
-	if (!/^[a-z][a-z0-9+.-]*$/.test(scheme) || TAKEN_SCHEMES.includes(scheme)) {
+	if (typeof scheme !== 'string' || !/^[a-z][a-z0-9+.-]*$/.test(scheme) || TAKEN_SCHEMES.includes(scheme)) {
 		throw new RangeError(
 			`scheme must be a URI scheme in lower case that grpc-js has not itself, not ${JSON.stringify(scheme)}`,
 		);
 	}
+	const diplomat = diplomatOption(options.diplomat);
 	const reader = new TargetReader(options);
-	const registry = registryOf(grpc, scheme);
+	const registry = registryOf(grpcOption(grpc), scheme);
 	let registered: Registered | undefined;
-	const set = (diplomat: Diplomat): void => {
-		registered = { diplomat: diplomatOption(diplomat), reader };
+	const set = (next: Diplomat): void => {
+		registered = { diplomat: diplomatOption(next), reader };
 		registry.set(registered);
 	};
 	const unregister = (): void => {
 		if (registered !== undefined && registry.registered === registered) registry.set(undefined);
 	};
-	set(options.diplomat);
+	set(diplomat);
 	return { scheme, repoint: set, unregister, [Symbol.dispose]: unregister };
 }
 
-/** Duck-typed, because an app may have two copies of the client too. */
-function diplomatOption(value: Diplomat): Diplomat {
-	if (typeof value?.watchService === 'function') return value;
-	throw new TypeError(`diplomat must be a Diplomat, not ${String(value)}`);
+/** Throws for what has not the functions that this package calls: the namespace of a package that is not grpc-js, say. */
+function grpcOption(grpc: GrpcModule): GrpcModule {
+	const { registerResolver, registerLoadBalancerType } = grpc?.experimental ?? {};
+	if (typeof registerResolver === 'function' && typeof registerLoadBalancerType === 'function') return grpc;
+	throw new TypeError("grpc must be the module @grpc/grpc-js, from 1.13: import * as grpc from '@grpc/grpc-js'");
 }

@@ -231,6 +231,13 @@ describe('registering', () => {
 	it('refuses what is no Diplomat, and a channel to a bad target is not made', async () => {
 		const [[, grpc]] = grpcCopies as [(typeof grpcCopies)[number]];
 		expect(() => registerSpockResolver({ diplomat: {} as never, scheme: 'other' })).toThrow(TypeError);
+		const forgotten = Promise.resolve() as never;
+		expect(() => registerSpockResolver({ diplomat: forgotten })).toThrow(/diplomat must be a Diplomat.*promise.*await/);
+		const diplomat = { acquire: () => undefined } as never;
+		const wrong = { diplomat, grpc: {} as never, scheme: 'other' };
+		expect(() => registerSpockResolver(wrong)).toThrow(/grpc must be the module @grpc\/grpc-js/);
+		const misspelt = { diplomat, sufix: '.x' };
+		expect(() => registerSpockResolver(misspelt)).toThrow(/unknown option "sufix": did you mean "suffix"/);
 		await openPlace(grpc);
 		expect(() => employeeClient(grpc, 'spock:///a.b')).toThrow(/one name before/);
 	});

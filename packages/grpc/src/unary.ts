@@ -1,5 +1,5 @@
 import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
-import { durationMsOption, signalOption } from '@spock/protocol/internal';
+import { durationMsOption, knownMembers, signalOption } from '@spock/protocol/internal';
 
 /** Options of {@link unary}. */
 export interface UnaryOptions extends Omit<CallOptions, 'deadline'> {
@@ -15,13 +15,29 @@ type UnaryMethod<Reply> = (
 	...rest: [...([Metadata] | []), CallOptions, (error: ServiceError | null, reply: Reply) => void]
 ) => ClientUnaryCall;
 
-/** Calls a unary method of a client: a promise for its reply. Rejects with a ServiceError. */
+const OPTIONS: readonly string[] = [
+	'timeoutMs',
+	'signal',
+	'metadata',
+	'host',
+	'parent',
+	'propagate_flags',
+	'credentials',
+	'interceptors',
+	'interceptor_providers',
+];
+
+/**
+ * Calls a unary method of a client: a promise for its reply. Rejects with a ServiceError. Throws a TypeError or RangeError for a
+ * method or an option that there is not.
+ */
 export function unary<Reply>(
 	client: Client,
 	method: string,
 	request: unknown,
 	options: UnaryOptions = {},
 ): Promise<Reply> {
+	for (const name in options) if (!OPTIONS.includes(name)) knownMembers('option', options, OPTIONS);
 	const { timeoutMs, signal, metadata, ...callOptions } = options;
 	const call = (client as unknown as Record<string, UnaryMethod<Reply> | undefined>)[method];
 	if (typeof call !== 'function') throw new TypeError(`the client has no method ${JSON.stringify(method)}`);

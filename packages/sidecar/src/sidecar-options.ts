@@ -38,6 +38,8 @@ export interface SidecarListen {
 	readonly socketMode?: number;
 	/** Makes the socket's directory for this user alone. Default false. */
 	readonly privateDirectory?: boolean;
+	/** The flag that the address is from, for what errors say. Default `--socket`. */
+	readonly flag?: string;
 	/** Allows a TCP address that other machines can reach. Default false. */
 	readonly allowRemote?: boolean;
 	/** Speaks TLS; for TCP. Default: none. */

@@ -98,7 +98,16 @@ class SpockSidecar implements Sidecar {
 		});
 		const dispatcher = new Dispatcher(handlers);
 		this.#registry = new ConnectionRegistry(
-			{ source, dispatcher, memo: new RequestMemo(), limits, clock, observer, ...(defer && { defer }) },
+			{
+				source,
+				dispatcher,
+				memo: new RequestMemo(),
+				limits,
+				clock,
+				observer,
+				...(defer && { defer }),
+				others: () => this.#front?.connections ?? 0,
+			},
 			() => {
 				this.#end.emptied();
 				this.#leftByOne();

@@ -8,7 +8,7 @@ import type { TlsListen } from '../server/tls-server.ts';
 import type { SidecarListen } from '../sidecar-options.ts';
 import type { Access } from './access-settings.ts';
 import { integerOf, type Settings } from './setting-values.ts';
-import { parseTcpAddress } from './tcp-address.ts';
+import { parseTcpAddress, type TcpAddress } from './tcp-address.ts';
 
 /**
  * The gRPC front that is asked for; undefined if none is, and then nothing of gRPC is loaded. Throws an Error that names what is wrong
@@ -28,11 +28,12 @@ function listenAt(text: string, settings: Settings, { tokens, tls, socketTokens 
 		const socketMode = integerOf(settings, 'socketMode');
 		return {
 			address: { path },
+			flag: '--grpc',
 			...(socketMode !== undefined && { socketMode }),
 			...(socketTokens && { tokens: socketTokens }),
 		};
 	}
-	const { host, port, isTls } = parseTcpAddress(text);
+	const { host, port, isTls } = tcpAddressOf(text);
 	const address = { host, port };
 	const allowRemote = settings.get('grpcAny')?.value === true;
 	if (!allowRemote)
@@ -41,6 +42,15 @@ function listenAt(text: string, settings: Settings, { tokens, tls, socketTokens 
 	// Clients of gRPC insist on being asked for HTTP/2 in the handshake.
 	const secure = isTls && tls ? { tls: speakingHttp2(tls) } : {};
 	return { address, allowRemote, ...(tokens && { tokens }), ...secure };
+}
+
+function tcpAddressOf(text: string): TcpAddress {
+	try {
+		return parseTcpAddress(text);
+	} catch (error) {
+		const { message } = error as Error;
+		throw new Error(`--grpc: ${message}; or unix:PATH for a socket, tls://HOST:PORT for TLS`, { cause: error });
+	}
 }
 
 function speakingHttp2(tls: TlsListen): TlsListen {

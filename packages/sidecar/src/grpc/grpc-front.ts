@@ -20,7 +20,7 @@ import {
 } from './limits.ts';
 import { DISCOVERY } from './messages.ts';
 import { OpenStreams } from './open-streams.ts';
-import { REFLECTION, reflectionService } from './reflection-service.ts';
+import { REFLECTION, reflectionService, SERVED } from './reflection-service.ts';
 import { UnaryCalls } from './unary.ts';
 
 /** The bytes that every HTTP/2 connection of a client begins with: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
@@ -46,7 +46,7 @@ export class GrpcFront implements Front {
 		const calls = new UnaryCalls({ clock, observer, waitingMax: limits.inFlightMax });
 		const answered = (method: string, code: string): void => calls.answered(method, code);
 		this.#streams = new OpenStreams({ clock, slowConsumerMs: limits.slowConsumerMs, answered });
-		this.#health = new HealthService(isReady, clock);
+		this.#health = new HealthService(isReady, SERVED, clock);
 		this.#services = [
 			[DISCOVERY, discoveryService(context, calls, this.#streams)],
 			[HEALTH, this.#health.implementation(calls, this.#streams)],

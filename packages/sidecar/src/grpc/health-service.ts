@@ -2,7 +2,6 @@ import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/g
 import { SpockError } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import { DISCOVERY } from './messages.ts';
 import type { OpenStream, OpenStreams } from './open-streams.ts';
 import { statusName, statusOf } from './status.ts';
 import type { UnaryCalls } from './unary.ts';
@@ -24,11 +23,14 @@ type ServingStatus = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
 /** The health of the sidecar, as its readiness says. */
 export class HealthService {
 	readonly #isReady: () => boolean;
+	readonly #served: ReadonlySet<string>;
 	readonly #clock: Clock;
 	readonly #watching = new Map<OpenStream, { readonly service: string; told: ServingStatus }>();
 	#timer: TimerHandle | undefined;
 
-	constructor(isReady: () => boolean, clock: Clock) {
+	/** `served` are the services that this server has: each is as healthy as the whole. */
+	constructor(isReady: () => boolean, served: readonly string[], clock: Clock) {
+		this.#served = new Set(served);
 		this.#isReady = isReady;
 		this.#clock = clock;
 	}
@@ -89,7 +91,7 @@ export class HealthService {
 
 	#statusOf(service: string): ServingStatus {
 		if (service === LIVENESS) return 'SERVING';
-		if (service !== '' && service !== DISCOVERY && service !== HEALTH) return 'SERVICE_UNKNOWN';
+		if (service !== '' && !this.#served.has(service)) return 'SERVICE_UNKNOWN';
 		return this.#isReady() ? 'SERVING' : 'NOT_SERVING';
 	}
 }

@@ -10,6 +10,9 @@ export const REFLECTION: readonly string[] = [
 	'grpc.reflection.v1alpha.ServerReflection',
 ];
 
+/** Every service of this server. */
+export const SERVED: readonly string[] = [DISCOVERY, HEALTH, ...REFLECTION];
+
 interface Request {
 	readonly message_request?: string;
 	readonly file_by_filename?: string;
@@ -37,7 +40,7 @@ export function reflectionService(): UntypedServiceImplementation {
 function answerTo(request: Request): object {
 	switch (request.message_request) {
 		case 'list_services':
-			return { list_services_response: { service: [DISCOVERY, HEALTH, ...REFLECTION].map((name) => ({ name })) } };
+			return { list_services_response: { service: SERVED.map((name) => ({ name })) } };
 		case 'file_by_filename':
 			return fileNamed(request.file_by_filename);
 		case 'file_containing_symbol':

@@ -37,14 +37,17 @@ export function closeServer(server: Server): Promise<void> {
 	});
 }
 
+/** The flag that most paths are from. */
+export const DEFAULT_FLAG = '--socket';
+
 /** A system error of listening as people need it: what is wrong at the address, and what to do. */
-export function explain(error: unknown, address: string): Error {
+export function explain(error: unknown, address: string, flag: string = DEFAULT_FLAG): Error {
 	const { code, message } = error as NodeJS.ErrnoException;
 	const hints: Readonly<Record<string, string>> = {
 		EADDRINUSE: 'another process listens there: stop it, or choose another address',
-		EACCES: 'this user may not listen there: choose a path in a directory it may write to, with --socket',
-		ENOENT: 'its directory does not exist: make it, or choose another path with --socket',
-		EROFS: 'the file system is read-only: choose another path with --socket',
+		EACCES: `this user may not listen there: choose a path in a directory it may write to, with ${flag}`,
+		ENOENT: `its directory does not exist: make it, or choose another path with ${flag}`,
+		EROFS: `the file system is read-only: choose another path with ${flag}`,
 		EADDRNOTAVAIL: 'this machine does not have that address',
 	};
 	const hint = code === undefined ? undefined : hints[code];

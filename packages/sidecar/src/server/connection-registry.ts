@@ -18,6 +18,8 @@ export interface RegistryContext
 	extends Pick<ConnectionContext, 'source' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
 	/** Default: `setImmediate`. */
 	readonly defer?: Defer;
+	/** Connections that are not of this registry, and count against `connectionsMax` too. Default: none. */
+	readonly others?: () => number;
 }
 
 /** The live connections, and why each of the others was closed. */
@@ -25,6 +27,7 @@ export class ConnectionRegistry {
 	readonly #context: ConnectionContext;
 	readonly #connections = new Map<number, Connection>();
 	readonly #closedByReason = new Map<CloseReason, number>();
+	readonly #others: () => number;
 	readonly #emptied: () => void;
 	readonly #left: (connection: Connection) => void;
 	#nextId = 1;
@@ -39,7 +42,8 @@ export class ConnectionRegistry {
 	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
 	constructor(context: RegistryContext, emptied: () => void, left: (connection: Connection) => void = () => undefined) {
 		this.#left = left;
-		const { limits, clock, observer, defer = setImmediate } = context;
+		const { limits, clock, observer, defer = setImmediate, others = () => 0 } = context;
+		this.#others = others;
 		this.#overload = new Overload({ limits, clock, observer, connections: () => this.#connections.values() });
 		this.#context = {
 			...context,
@@ -122,7 +126,7 @@ export class ConnectionRegistry {
 	/** Takes a new connection, or closes it at once when there are too many. With `tokens` it must say hello with one. */
 	add(socket: Duplex, tokens?: TokenCheck): void {
 		const { limits, observer } = this.#context;
-		if (this.#connections.size >= limits.connectionsMax) {
+		if (this.#connections.size + this.#others() >= limits.connectionsMax) {
 			this.refused();
 			socket.on('error', () => undefined);
 			socket.destroy();

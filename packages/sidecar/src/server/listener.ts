@@ -15,6 +15,8 @@ export interface ListenOptions<S extends Duplex = Socket> {
 	readonly socketMode?: number;
 	/** Makes the socket's directory, for this user alone, and refuses one that others may change. Default false. */
 	readonly privateDirectory?: boolean;
+	/** The flag that the address is from, for what errors say. Default `--socket`. */
+	readonly flag?: string;
 	/** Allows TCP addresses that other machines can reach. Default false. */
 	readonly allowRemote?: boolean;
 	/** Connections that the kernel may hold before they are accepted. Default 4096. */

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { assertSocketPathFits } from '@spock/protocol/node';
 
 import { DEFAULT_BACKLOG } from '../options.ts';
-import { bind, closeServer, explain } from './bind.ts';
+import { bind, closeServer, DEFAULT_FLAG, explain } from './bind.ts';
 import type { Listener, ListenOptions, PublicPlace } from './listener.ts';
 
 /** How long a probe of somebody else's socket may take. */
@@ -20,7 +20,7 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 	if (options.privateDirectory) await makePrivateDirectory(dirname(path));
 	// Asked first, because binding in a directory that does not exist fails with EACCES.
 	await lstat(dirname(path)).catch((error: unknown) => {
-		throw explain(error, path);
+		throw explain(error, path, options.flag);
 	});
 	const next = `${path}.next`;
 	let at = options.beside ? next : path;
@@ -34,7 +34,7 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 		publish: async (how) => {
 			if (how === 'replace') await rename(next, path);
 			else {
-				await publish(next, path, alreadyListens(path));
+				await publish(next, path, alreadyListens(path, options.flag));
 				await rm(next, { force: true });
 			}
 			at = path;
@@ -83,11 +83,11 @@ async function bindAndPublish(
 		await chmod(privatePath, socketMode);
 		// Not from the public name: somebody else may have that as soon as it is there.
 		({ ino } = await lstat(privatePath));
-		await publish(privatePath, at, at === path ? alreadyListens(path) : takesOverToo(path));
+		await publish(privatePath, at, at === path ? alreadyListens(path, options.flag) : takesOverToo(path));
 	} catch (error) {
 		if (server.listening) await closeServer(server);
 		await rm(privatePath, { force: true });
-		throw explain(error, path);
+		throw explain(error, path, options.flag);
 	}
 	await rm(privatePath, { force: true });
 	return { server, ino };
@@ -181,9 +181,11 @@ async function lstatIfThere(path: string): Promise<Stats | undefined> {
 	}
 }
 
-function alreadyListens(path: string): string {
+function alreadyListens(path: string, flag: string = DEFAULT_FLAG): string {
+	const taken = `a process already listens at ${path}: stop it`;
+	if (flag !== DEFAULT_FLAG) return `${taken}, or choose another path with ${flag}`;
 	return (
-		`a process already listens at ${path}: stop it, take its place with --take-over, or choose another path with --socket ` +
+		`${taken}, take its place with --take-over, or choose another path with --socket ` +
 		`(\`sidecar status --socket ${path}\` tells what it is)`
 	);
 }

@@ -58,12 +58,22 @@ describe('sidecar start --grpc', () => {
 	it.each([
 		['0.0.0.0:1', '--grpc-any'],
 		['tls://127.0.0.1:1', '--tls-cert'],
-		['nonsense', 'nonsense'],
+		['50061', /--grpc: expected HOST:PORT.*got "50061"; or unix:PATH/],
 	])('refuses %s, and says what to do', async (address, hint) => {
 		await using place = await tempSocket();
 		await using sidecar = runSidecar(['start', '--socket', place.path, '--backend', 'local', '--grpc', address]);
 		const { exitCode, stderr } = await sidecar.finished;
-		expect([exitCode, stderr]).toEqual([2, expect.stringContaining(hint)]);
+		expect([exitCode, stderr]).toEqual([2, expect.stringMatching(hint)]);
+	});
+
+	it('what is wrong with its path is mended with --grpc, and not with --socket', async () => {
+		await using place = await tempSocket();
+		const grpc = `unix:${join(place.directory, 'no', 'dir', 'g.sock')}`;
+		const flags = ['--services', servicesFile(place, 8765), '--grpc', grpc];
+		await using sidecar = runSidecar(['start', '--socket', place.path, '--backend', 'local', ...flags]);
+		const { exitCode, stderr } = await sidecar.finished;
+		expect(exitCode).toBe(1);
+		expect(stderr).toContain('choose another path with --grpc');
 	});
 
 	it('a socket that a killed sidecar left is taken over, and one that is in use is not', async () => {
@@ -79,7 +89,7 @@ describe('sidecar start --grpc', () => {
 		await using other = runSidecar(['start', '--socket', `${place.path}2`, ...flags]);
 		expect(await other.finished).toMatchObject({
 			exitCode: 1,
-			stderr: expect.stringContaining('a process already listens at'),
+			stderr: expect.stringMatching(/a process already listens at .* or choose another path with --grpc/),
 		});
 	});
 

@@ -12,7 +12,8 @@ describe('health', () => {
 	it('follows the readiness of the sidecar, as a whole and for the service', async () => {
 		await using front = await runFront();
 		using client = new GrpcClient(front.tcp, 'health');
-		for (const service of ['', 'spock.v1.Discovery', 'grpc.health.v1.Health', 'liveness']) {
+		const reflection = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
+		for (const service of ['', 'spock.v1.Discovery', 'grpc.health.v1.Health', ...reflection, 'liveness']) {
 			await waitFor(service, async () => (await client.ask('Check', { service }))['status'] === 'SERVING');
 		}
 		await expect(client.ask('Check', { service: 'nobody' })).rejects.toMatchObject({ code: status.NOT_FOUND });
@@ -143,5 +144,15 @@ describe('strangers', () => {
 		using second = new GrpcClient(front.unix);
 		await expect(second.ask('Get', { service: 'barista' }, { timeoutMs: 1000 })).rejects.toBeDefined();
 		expect(await first.ask('Get', { service: 'barista' })).toBeDefined();
+	});
+
+	it('the limit is for both protocols together', async () => {
+		await using front = await runFront({ connectionsMax: 1 });
+		using client = new GrpcClient(front.unix);
+		await client.ask('Get', { service: 'barista' });
+		const refused = connect(front.place.path);
+		refused.on('error', () => undefined);
+		await once(refused.resume(), 'close');
+		expect(front.sidecar.status().connections).toBe(0);
 	});
 });

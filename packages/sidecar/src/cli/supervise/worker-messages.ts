@@ -6,6 +6,7 @@ export interface ListenRequest {
 	readonly address: SocketAddress;
 	readonly socketMode?: number;
 	readonly privateDirectory?: boolean;
+	readonly flag?: string;
 	readonly allowRemote?: boolean;
 	readonly beside?: boolean;
 	readonly backlog?: number;

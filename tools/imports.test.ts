@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	fuzz: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
 	simulation: ['protocol', 'discovery', 'client', 'sidecar'],
 	'pod-tests': ['client', 'testkit'],
-	undici: ['client'],
+	undici: ['protocol', 'client'],
 	http: ['protocol', 'client'],
 	pg: ['protocol', 'client'],
 	ioredis: ['protocol', 'client'],

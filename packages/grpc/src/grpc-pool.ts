@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Client, status } from '@grpc/grpc-js';
 import { type AcquireOptions, type CallOutcome, type Lease, type ServiceAddress, SpockError } from '@spock/client';
 import {
@@ -53,6 +54,8 @@ export class GrpcPool<C extends Client> implements AsyncDisposable {
 	constructor(options: GrpcPoolOptions<C>, { clock }: PoolTools = { clock: systemClock }) {
 		this.#options = poolOptions(options);
 		this.#clock = clock;
+		// Every call that waits for an instance listens to it, and there may be many.
+		setMaxListeners(0, this.#closing.signal);
 		const { diplomat, Client, credentials, channelOptions } = this.#options;
 		this.#clients = new InstanceResources({
 			diplomat,

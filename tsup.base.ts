@@ -10,17 +10,22 @@ const withoutBareImports: NonNullable<Options['plugins']>[number] = {
 	renderChunk: (code) => ({ code: code.replace(/^import "\.[^"]*\/chunk-[^"]+";$/gm, '') }),
 };
 
-/** How every package of the workspace is built: ESM for Node 20.19 and later, with its types. */
+/**
+ * How every package of the workspace is built, with its types, for Node 20.19 and later: as ESM, and as CommonJS for Jest and
+ * for TypeScript that resolves modules in the older ways. Node itself takes the ESM for `import` and for `require` (the
+ * condition `module-sync` in `exports`), so that a process never has two copies of a class.
+ */
 export function packageConfig(
 	entry: Record<string, string> = { index: 'src/index.ts' },
-	esbuildPlugins: NonNullable<Options['esbuildPlugins']> = [],
+	{ format = ['esm', 'cjs'], esbuildPlugins = [] }: Pick<Options, 'format' | 'esbuildPlugins'> = {},
 ): ReturnType<typeof defineConfig> {
 	return defineConfig({
 		entry,
-		format: ['esm'],
+		format,
 		target: 'node20.19',
 		platform: 'node',
 		clean: true,
+		silent: true,
 		sourcemap: true,
 		splitting: true,
 		treeshake: false,

@@ -1,14 +1,39 @@
-import { defineConfig } from 'vitest/config';
+import { availableParallelism } from 'node:os';
+
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 // Tests run on source, with no build: the packages' exports have a condition for it.
 // Without `import`: it would go to what is required too, and packages that have a form for each would get the wrong one.
 const conditions = ['@spock/source', 'node', 'default'];
 
+const cores = availableParallelism();
+/** Most of a test over sockets waits for a process or a peer; too many at once only make each of them late. */
+const SOCKET_WORKERS_MAX = 16;
+
+/** A suite, by the name for `--project`. Suites run one behind the other, each with as many workers as suit it. */
+function suites(
+	all: Record<string, NonNullable<TestProjectInlineConfiguration['test']>>,
+): TestProjectInlineConfiguration[] {
+	return Object.entries(all).map(([name, test], groupOrder) => ({
+		extends: true as const,
+		test: { name, ...test, sequence: { groupOrder } },
+	}));
+}
+
+/** Such tests measure times, or are as much as a small machine bears: one file after the other. */
+const oneAtATime = {
+	fileParallelism: false,
+	setupFiles: ['tools/share-setup.ts'],
+	testTimeout: 180_000,
+	hookTimeout: 180_000,
+};
+const packages = 'packages/*/{src,test}/**';
+
 export default defineConfig({
 	ssr: { resolve: { conditions, externalConditions: conditions } },
 	test: {
 		// Generous, because a busy machine is slow and not wrong; nothing waits for it to pass.
-		testTimeout: 30_000,
+		testTimeout: 60_000,
 		hookTimeout: 60_000,
 		allowOnly: false,
 		// Off unless `pnpm coverage` turns it on. It sees the code that runs in the tests' own processes; tools/coverage-report.js
@@ -22,117 +47,58 @@ export default defineConfig({
 			reportsDirectory: 'reports/coverage',
 			reportOnFailure: true,
 		},
-		projects: [
-			{
-				extends: true,
-				test: { name: 'unit', include: ['packages/*/{src,test}/**/*.test.ts', 'tools/**/*.test.ts'] },
+		projects: suites({
+			// Loading the modules of a file anew costs more than most tests: a worker keeps them for its next file. So a test puts back
+			// what it changes for the whole process, and mocks by `vi.spyOn`: `vi.mock` comes too late for what is loaded already.
+			unit: {
+				include: ['packages/*/{src,test}/**/*.test.ts', 'tools/**/*.test.ts'],
+				pool: 'threads',
+				isolate: false,
+				maxWorkers: cores,
 			},
-			{
-				extends: true,
-				test: {
-					name: 'socket',
-					include: ['packages/*/{src,test}/**/*.itest.ts', 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
-					exclude: [
-						'**/*.{browser,consul,cluster,databases,faults,soak,hostile,manifests,pod,kubelet,apiserver,go,shell,promtool}.itest.ts',
-						'**/node_modules/**',
-					],
-				},
-			},
-			{
-				extends: true,
-				test: {
-					name: 'consul',
-					include: ['packages/*/{src,test}/**/*.consul.itest.ts'],
-					testTimeout: 120_000,
-					hookTimeout: 120_000,
-				},
-			},
-			// A cluster of real Consul servers and what befalls them, minutes long: `pnpm test:cluster`.
-			{
-				extends: true,
-				test: {
-					name: 'cluster',
-					include: ['packages/*/{src,test}/**/*.cluster.itest.ts'],
-					// One cluster is as much as a small machine bears.
-					fileParallelism: false,
-					testTimeout: 180_000,
-					hookTimeout: 180_000,
-				},
-			},
-			// Faults of real processes under load, and a soak, minutes long: `pnpm test:faults`, `pnpm test:soak`.
-			{
-				extends: true,
-				test: {
-					name: 'faults',
-					include: ['packages/*/{src,test}/**/*.faults.itest.ts'],
-					// They measure times: one after the other.
-					fileParallelism: false,
-				},
-			},
-			{
-				extends: true,
-				test: { name: 'soak', include: ['packages/*/{src,test}/**/*.soak.itest.ts'], fileParallelism: false },
-			},
-			// Hostile clients beside a good one, two minutes: `pnpm test:hostile`.
-			{
-				extends: true,
-				test: {
-					name: 'hostile',
-					include: ['packages/*/{src,test}/**/*.hostile.itest.ts'],
-					// What is measured must have the machine to itself.
-					fileParallelism: false,
-					testTimeout: 180_000,
-					hookTimeout: 180_000,
-				},
-			},
-			// Pods under a real kubelet, and manifests before a real API server: `pnpm test:kubelet`, `pnpm test:apiserver`.
-			...['kubelet', 'apiserver'].map((name) => ({
-				extends: true as const,
-				test: {
-					name,
-					include: [`packages/pod-tests/test/*.${name}.itest.ts`],
-					fileParallelism: false,
-					testTimeout: 180_000,
-					hookTimeout: 180_000,
-				},
-			})),
-			// The manifests of k8s/ as kustomize renders them: `pnpm manifests`.
-			{ extends: true, test: { name: 'manifests', include: ['tools/kubernetes/**/*.manifests.itest.ts'] } },
-			// The pod with its real images, played by podman: `pnpm test:pod`.
-			{
-				extends: true,
-				test: {
-					name: 'pod',
-					include: ['packages/*/{src,test}/**/*.pod.itest.ts'],
-					fileParallelism: false,
-					testTimeout: 120_000,
-					hookTimeout: 120_000,
-				},
-			},
-			// The status page in a real Chromium: `pnpm test:browser`.
-			{
-				extends: true,
-				test: {
-					name: 'browser',
-					include: ['packages/*/test/**/*.browser.itest.ts'],
-					expect: { poll: { timeout: 20_000 } },
-				},
+			socket: {
+				include: [`${packages}/*.itest.ts`, 'examples/**/*.itest.ts', 'tools/**/*.itest.ts'],
+				// Those of the suites below.
+				exclude: ['**/*.*.itest.ts', '**/node_modules/**'],
+				setupFiles: ['tools/socket-setup.ts'],
+				isolate: false,
+				maxWorkers: Math.min(2 * cores, SOCKET_WORKERS_MAX),
 			},
 			// These need a program that is not on every machine; tools/test.js says which were left out.
-			{
-				extends: true,
-				test: { name: 'go', include: ['examples/**/*.go.itest.ts', 'packages/*/test/**/*.go.itest.ts'] },
+			go: { include: ['examples/**/*.go.itest.ts', 'packages/*/test/**/*.go.itest.ts'] },
+			shell: { include: ['examples/**/*.shell.itest.ts'] },
+			promtool: { include: ['packages/*/test/**/*.promtool.itest.ts'] },
+			// Real servers: `pnpm test:servers`.
+			consul: {
+				include: [`${packages}/*.consul.itest.ts`],
+				maxWorkers: cores,
+				testTimeout: 120_000,
+				hookTimeout: 120_000,
 			},
-			{ extends: true, test: { name: 'shell', include: ['examples/**/*.shell.itest.ts'] } },
-			// Real PostgreSQL and Redis servers.
-			{
-				extends: true,
-				test: {
-					name: 'databases',
-					include: ['packages/*/{src,test}/**/*.databases.itest.ts', 'examples/**/*.databases.itest.ts'],
-				},
+			databases: {
+				include: [`${packages}/*.databases.itest.ts`, 'examples/**/*.databases.itest.ts'],
+				maxWorkers: cores,
 			},
-			{ extends: true, test: { name: 'promtool', include: ['packages/*/test/**/*.promtool.itest.ts'] } },
-		],
+			// Processes under load that must not fail a call, and take-overs: `pnpm test:load`, `pnpm test:handover`.
+			load: { include: [`${packages}/*.load.itest.ts`, 'examples/**/*.load.itest.ts'], ...oneAtATime },
+			// A cluster of real Consul servers and what befalls them, minutes long: `pnpm test:cluster`.
+			cluster: { include: [`${packages}/*.cluster.itest.ts`], ...oneAtATime },
+			// A random workload on a real Consul, every view compared with its own answers: `pnpm test:oracle`.
+			oracle: { include: [`${packages}/*.oracle.itest.ts`], ...oneAtATime },
+			// Faults of real processes under load, and a soak, minutes long: `pnpm test:faults`, `pnpm test:soak`.
+			faults: { include: [`${packages}/*.faults.itest.ts`], ...oneAtATime },
+			soak: { include: [`${packages}/*.soak.itest.ts`], ...oneAtATime },
+			// Hostile clients beside a good one, two minutes: `pnpm test:hostile`.
+			hostile: { include: [`${packages}/*.hostile.itest.ts`], ...oneAtATime },
+			// Pods under a real kubelet, and manifests before a real API server: `pnpm test:kubelet`, `pnpm test:apiserver`.
+			kubelet: { include: ['packages/pod-tests/test/*.kubelet.itest.ts'], ...oneAtATime },
+			apiserver: { include: ['packages/pod-tests/test/*.apiserver.itest.ts'], ...oneAtATime },
+			// The manifests of k8s/ as kustomize renders them: `pnpm manifests`.
+			manifests: { include: ['tools/kubernetes/**/*.manifests.itest.ts'] },
+			// The pod with its real images, played by podman: `pnpm test:pod`.
+			pod: { include: [`${packages}/*.pod.itest.ts`], ...oneAtATime },
+			// The status page in a real Chromium: `pnpm test:browser`.
+			browser: { include: ['packages/*/test/**/*.browser.itest.ts'], expect: { poll: { timeout: 20_000 } } },
+		}),
 	},
 });

@@ -1,5 +1,6 @@
 // `pnpm bench:consul`: installs and builds what is missing, and measures the way from a change in Consul to the client, and
-// what a pod costs Consul; about four minutes. `--quick` is rough and leaves the docs alone. `render` writes the page again.
+// what a pod costs Consul; about fourteen minutes. `--quick` is rough and leaves the docs alone. `scale` renews the part on
+// few and many services alone; `render` writes the page again.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -16,5 +17,5 @@ const docs = join(root, 'docs');
 const results = join(docs, 'performance/consul.json');
 mkdirSync(join(root, 'reports'), { recursive: true });
 const outputs = isQuick ? ['--out', join(root, 'reports/bench-consul-quick.json')] : ['--out', results, '--docs', docs];
-const [command, ...rest] = args[0] === 'render' ? args : ['run', ...args];
+const [command, ...rest] = ['render', 'scale'].includes(args[0]) ? args : ['run', ...args];
 run(process.execPath, [bench, command, ...outputs, ...rest]);

@@ -1,16 +1,41 @@
-// What a publisher checks before a release: each package is packed as it would be published, and publint and
-// are-the-types-wrong look at the archive.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+// What a publisher checks before a release: each package is packed as it would be published; publint and are-the-types-wrong
+// look at the archive; then all archives are installed into an app outside of the workspace (tools/consumer), which is
+// compiled in each way that TypeScript finds packages and tested by Jest as CommonJS.
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { ensureBuilt, ensureInstalled, pnpm, root, run, say } from './prepare.js';
 
+const JESTS = { jest29: 'npm:jest@29.7.0', jest30: 'npm:jest@30.5.2' };
+// The oldest that can read the declarations, and the newest.
+const TYPESCRIPTS = { 'typescript-5.4': 'npm:typescript@5.4.5', 'typescript-6': 'npm:typescript@6.0.3' };
+const LIBRARIES = {
+	'@grpc/grpc-js': '1.14.7',
+	'@opentelemetry/api': '1.9.1',
+	'@types/node': '20.19.43',
+	'@types/pg': '8.23.1',
+	ioredis: '6.0.0',
+	pg: '8.23.1',
+	undici: '7.30.2',
+};
+/** How an app in CommonJS is compiled, and one in ES modules. */
+const RESOLUTIONS = [
+	['typescript-5.4', 'commonjs', '--module commonjs --moduleResolution node10'],
+	['typescript-5.4', 'commonjs', '--module node16'],
+	['typescript-6', 'commonjs', '--module node16'],
+	['typescript-6', 'commonjs', '--module nodenext'],
+	['typescript-5.4', 'module', '--module node16'],
+	['typescript-6', 'module', '--module nodenext'],
+	['typescript-6', 'module', '--module esnext --moduleResolution bundler'],
+];
+
 ensureInstalled();
 ensureBuilt();
 
-const archives = mkdtempSync(join(tmpdir(), 'spock-pack-'));
+const place = mkdtempSync(join(tmpdir(), 'spock-pack-'));
 try {
+	const archives = join(place, 'archives');
 	for (const name of readdirSync(join(root, 'packages'))) {
 		const directory = join(root, 'packages', name);
 		if (JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')).private) continue;
@@ -20,8 +45,43 @@ try {
 		const archive = join(archives, file);
 		say(`checking ${file}`);
 		run('node_modules/.bin/publint', ['run', archive, '--strict']);
-		run('node_modules/.bin/attw', [archive, '--profile', 'esm-only', '--no-emoji', '--quiet']);
+		// The sidecar is a program with a library for ESM; all others are for every way of resolving modules.
+		const profile = file.startsWith('spock-sidecar-') ? 'esm-only' : 'strict';
+		run('node_modules/.bin/attw', [archive, '--profile', profile, '--no-emoji', '--quiet']);
 	}
+	checkConsumer(archives);
 } finally {
-	rmSync(archives, { recursive: true, force: true });
+	rmSync(place, { recursive: true, force: true });
+}
+
+function checkConsumer(archives) {
+	const app = join(place, 'app');
+	cpSync(join(root, 'tools/consumer'), app, { recursive: true });
+	const ours = Object.fromEntries(
+		readdirSync(archives).map((file) => [
+			file.replace(/^spock-(.*)-\d.*$/, '@spock/$1'),
+			`file:${join(archives, file)}`,
+		]),
+	);
+	const manifest = {
+		private: true,
+		dependencies: { ...ours, ...JESTS, ...TYPESCRIPTS, ...LIBRARIES },
+		overrides: ours,
+	};
+	const write = (type) => writeFileSync(join(app, 'package.json'), JSON.stringify({ ...manifest, type }));
+	write('commonjs');
+	say('installing the packages into an app');
+	run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: app });
+	for (const jest of Object.keys(JESTS)) {
+		say(`testing the app with ${jest}`);
+		run(process.execPath, [join('node_modules', jest, 'bin/jest.js'), '--ci'], { cwd: app });
+	}
+	for (const [typescript, type, flags] of RESOLUTIONS) {
+		say(`compiling the app with ${typescript} as ${type}: ${flags}`);
+		write(type);
+		// Beside `strict` what `tsc --init` switches on.
+		const strict = '--strict --esModuleInterop --skipLibCheck --noEmit --target es2022 --types node';
+		const compiler = join('node_modules', typescript, 'bin/tsc');
+		run(process.execPath, [compiler, ...`${strict} ${flags}`.split(' '), 'app.ts'], { cwd: app });
+	}
 }

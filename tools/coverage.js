@@ -1,4 +1,4 @@
-// `pnpm coverage`: `npm test` with coverage, then the share of branches by package, and a failure where it is too small.
+// `pnpm coverage`: `npm test` and `npm run test:servers` with coverage, then the share of branches by package, and a failure where it is too small.
 // `pnpm coverage --report` prints that of the last run again. Other arguments go to vitest: with a part of the tests the
 // figures are of that part.
 import { spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ const results = join(root, 'reports/coverage/coverage-final.json');
 const args = process.argv.slice(2);
 
 if (!args.includes('--report')) {
-	const result = spawnSync(process.execPath, [join(root, 'tools/test.js'), ...args], {
+	const result = spawnSync(process.execPath, [join(root, 'tools/test.js'), '--all', ...args], {
 		cwd: root,
 		stdio: 'inherit',
 		env: { ...process.env, SPOCK_COVERAGE: '1' },

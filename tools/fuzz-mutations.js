@@ -136,8 +136,8 @@ export const mutations = [
 	{
 		name: 'the answer to a report is not looked at',
 		file: 'packages/client/src/sidecar-registrar.ts',
-		from: 'report, REPORTED, options)',
-		to: 'report, QUESTION, options)',
+		from: 'const traits = { ...REPORTED, again };',
+		to: 'const traits = { ...QUESTION, again };',
 	},
 	{
 		name: 'a payload that is no JSON is a reply on the fast path',

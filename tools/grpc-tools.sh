@@ -22,7 +22,7 @@ if [ ! -e "$target/complete" ]; then
 		printf 'module spock.example/tools\n\ngo 1.24\n\nrequire %s %s\n' "$module" "$version" >go.mod
 		path=$module
 		[ "$package" = . ] || path=$module/$package
-		GOFLAGS=-mod=mod go build -trimpath -o "$work/bin/$name" "$path" >&2
+		GOFLAGS=-mod=mod go build -v -trimpath -o "$work/bin/$name" "$path" >&2
 	done
 	touch "$work/bin/complete"
 	mkdir -p "$(dirname "$target")"

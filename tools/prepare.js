@@ -2,7 +2,7 @@
 // Both are skipped when nothing has changed since the last time.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -78,8 +78,8 @@ export function ensureInstalled() {
 	const manifests = packageDirectories().map((directory) => join(directory, 'package.json'));
 	const wanted = digest([join(root, 'pnpm-lock.yaml'), join(root, 'package.json'), ...manifests.filter(existsSync)]);
 	if (isCurrent(INSTALL_STAMP, wanted)) return;
-	say('installing dependencies (once, some seconds) …');
-	pnpm(['install', '--frozen-lockfile', '--reporter=silent']);
+	say('installing dependencies (once, half a minute and more) …');
+	pnpm(['install', '--frozen-lockfile', `--reporter=${process.stdout.isTTY ? 'default' : 'append-only'}`]);
 	mkdirSync(dirname(INSTALL_STAMP), { recursive: true });
 	writeFileSync(INSTALL_STAMP, wanted);
 }
@@ -96,7 +96,15 @@ export function ensureBuilt() {
 	const outputs = published.map((directory) => join(directory, 'dist/index.js'));
 	outputs.push(join(root, 'packages/sidecar/dist/lean/lean.js'));
 	if (isCurrent(BUILD_STAMP, wanted) && outputs.every(existsSync)) return;
-	say('building the packages (once, some seconds) …');
-	pnpm(['--recursive', '--filter', './packages/*', 'run', 'build'], { quiet: true });
+	say('building the packages (once, half a minute) …');
+	pnpm(['--recursive', '--filter', './packages/*', '--reporter=append-only', 'run', 'build']);
 	writeFileSync(BUILD_STAMP, wanted);
+}
+
+/** Makes the bundle of the sidecar that the images have, and gives the path of its command. It starts in half the time. */
+export function ensureBundled() {
+	const directory = join(root, 'node_modules/.cache/spock-bundle');
+	rmSync(directory, { recursive: true, force: true });
+	run(process.execPath, [join(root, 'tools/image/bundle.js'), directory, process.execPath]);
+	return join(directory, 'sidecar/opt/spock/bin/sidecar.js');
 }

@@ -15,7 +15,6 @@ const MACHINES = {
 	'watch-loop': ['packages/discovery/src/watch-machine.ts', 'watchMachine'],
 	registration: ['packages/discovery/src/registration/registration-machine.ts', 'registrationMachine'],
 	'registration-sync': ['packages/discovery/src/registration/registration-sync-machine.ts', 'registrationSyncMachine'],
-	'consul-reread': ['packages/discovery/src/consul/reread-machine.ts', 'rereadMachine'],
 	'cache-entry': ['packages/discovery/src/cache-entry-machine.ts', 'cacheEntryMachine'],
 };
 

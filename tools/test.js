@@ -1,12 +1,14 @@
-// `npm test`: every test. Suites that need a program which is not on every machine (a Consul server, Go, socat, databases, promtool) are left
-// out without it, in plain words, and with CI set that is a failure. Arguments go to vitest: npm test -- packages/client
+// `npm test`: the tests that need nothing but Node, and those whose program is on this machine. `npm run test:servers` (`--servers`) runs those
+// against real servers and with other people's clients, `--all` both. What is left out is said in plain words, and with CI set
+// that is a failure. Arguments go to vitest: npm test -- packages/client
 // With SPOCK_COVERAGE=1 the same run measures coverage as well, and fails where it is too small (tools/coverage.js).
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-import { ensureBuilt, ensureInstalled, fail, root, run, say } from './prepare.js';
+import { ensureBuilt, ensureBundled, ensureInstalled, fail, root, run, say } from './prepare.js';
+import { takeOptions } from './run-suite.js';
 
 const CONSUL_VERSION = '1.20.2';
 
@@ -48,37 +50,64 @@ function debianPostgres() {
 	return existsSync(home) ? readdirSync(home).map((version) => join(home, version, 'bin')) : [];
 }
 
+/** Whatever Go has to download and compile, before the tests and not in the time of one. */
+function prepareGo() {
+	say('compiling the clients in Go (the first time some minutes: their modules are downloaded) …');
+	for (const name of ['go-client', 'grpc-go-client']) {
+		const binary = join(root, 'node_modules/.cache/spock-go', name);
+		run('go', ['build', '-v', '-o', binary, '.'], { cwd: join(root, 'examples', name) });
+	}
+	run('bash', [join(root, 'tools/grpc-tools.sh')]);
+}
+
+const { values, rest } = takeOptions(process.argv.slice(2), { flags: ['servers', 'all'] });
+const withOwn = !values.servers || values.all;
+const withServers = values.servers || values.all;
+
 ensureInstalled();
 ensureBuilt();
 
 const consul = findConsul();
-const projects = ['unit', 'socket'];
+const projects = [];
 const leftOut = [];
-if (consul !== undefined) projects.push('consul');
-else {
-	leftOut.push(
-		'the suite against a real Consul server, because none was found. To run it, put `consul` on PATH, name it with ' +
-			'CONSUL_BIN, or build one with Go 1.26 and `npm run consul:build` (about 5 minutes, once).',
-	);
+if (withOwn) {
+	projects.push('unit', 'socket');
+	if (isOnPath('socat') && isOnPath('nc')) projects.push('shell');
+	else
+		leftOut.push('the test of the shell example, because it needs `socat` and `nc` (Debian: socat, netcat-openbsd).');
+	if (isOnPath('promtool')) projects.push('promtool');
+	else leftOut.push("promtool's checks of metrics and alerts, because there is no `promtool` (Debian: prometheus).");
 }
-if (isOnPath('go')) projects.push('go');
-else leftOut.push('the test of the Go example, because `go` is not on PATH.');
-if (isOnPath('socat') && isOnPath('nc')) projects.push('shell');
-else leftOut.push('the test of the shell example, because it needs `socat` and `nc` (Debian: socat, netcat-openbsd).');
-if (hasPostgres() && isOnPath('redis-server')) projects.push('databases');
-else
-	leftOut.push(
-		'the tests on real PostgreSQL and Redis servers, because one is missing (Debian: postgresql, redis-server).',
-	);
-if (isOnPath('promtool')) projects.push('promtool');
-else leftOut.push("promtool's checks of metrics and alerts, because there is no `promtool` (Debian: prometheus).");
+if (withServers) {
+	if (consul !== undefined) projects.push('consul');
+	else {
+		leftOut.push(
+			'the suite against a real Consul server, because none was found. To run it, put `consul` on PATH, name it with ' +
+				'CONSUL_BIN, or build one with Go 1.26 and `npm run consul:build` (about 5 minutes, once).',
+		);
+	}
+	if (isOnPath('go')) projects.push('go');
+	else leftOut.push("the tests with Go's clients, because `go` is not on PATH.");
+	if (hasPostgres() && isOnPath('redis-server')) projects.push('databases');
+	else
+		leftOut.push(
+			'the tests on real PostgreSQL and Redis servers, because one is missing (Debian: postgresql, redis-server).',
+		);
+}
 
 const leftOutText = leftOut.map((sentence) => `LEFT OUT: ${sentence}`).join('\n');
 if (leftOut.length > 0 && process.env.CI) fail(`${leftOutText}\nWith CI set this is a failure.`);
+if (projects.length === 0) fail(`${leftOutText}\nThat is all there is.`);
+if (projects.includes('go')) prepareGo();
 
 const isCovered = process.env.SPOCK_COVERAGE === '1';
 const reports = join(root, 'reports');
 mkdirSync(reports, { recursive: true });
+const variables = {
+	SPOCK_SIDECAR_BIN: process.env.SPOCK_SIDECAR_BIN || ensureBundled(),
+	...(consul !== undefined && { CONSUL_BIN: consul }),
+};
+say(`running the suites ${projects.join(', ')} …`);
 const result = spawnSync(
 	process.execPath,
 	[
@@ -89,10 +118,15 @@ const result = spawnSync(
 		'--reporter=json',
 		`--outputFile.json=${process.env.SPOCK_TEST_REPORT || join(reports, 'test.json')}`,
 		...(isCovered ? ['--coverage.enabled'] : []),
-		...process.argv.slice(2),
+		...rest,
 	],
-	{ cwd: root, stdio: 'inherit', env: { ...process.env, ...(consul === undefined ? {} : { CONSUL_BIN: consul }) } },
+	{ cwd: root, stdio: 'inherit', env: { ...process.env, ...variables } },
 );
 if (leftOut.length > 0) say(leftOutText);
+if (!withServers) {
+	say(
+		'NOT PART OF THIS: real Consul, PostgreSQL and Redis servers and clients in Go (`npm run test:servers`), and the longer suites of docs/TESTING.md.',
+	);
+}
 if (result.status !== 0) process.exit(result.status ?? 1);
 if (isCovered) run(process.execPath, [join(root, 'tools/coverage.js'), '--report']);

@@ -15,6 +15,7 @@ export default defineConfig({
 	target: 'node20.19',
 	platform: 'node',
 	clean: true,
+	silent: true,
 	splitting: true,
 	treeshake: false,
 	// It is there as source only.

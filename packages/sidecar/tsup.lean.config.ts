@@ -16,5 +16,6 @@ export default defineConfig({
 	minifySyntax: true,
 	sourcemap: true,
 	clean: false,
+	silent: true,
 	dts: false,
 });

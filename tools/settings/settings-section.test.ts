@@ -14,7 +14,8 @@ import {
 	consulOptionsFromEnvironment,
 	DEFAULT_CONSUL_ADDRESS,
 } from '../../packages/discovery/src/consul/consul-options.ts';
-import { DEFAULT_SHARED_WATCH_ABOVE } from '../../packages/discovery/src/consul/service-watches.ts';
+import { DEFAULT_HELD_MAX } from '../../packages/discovery/src/consul/held-room.ts';
+import { DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX } from '../../packages/discovery/src/consul/service-watches.ts';
 import { DEFAULT_DNS_TTL_MS_MAX, DEFAULT_DNS_TTL_MS_MIN } from '../../packages/discovery/src/dns/dns-options.ts';
 import { DEFAULT_NAME_TEMPLATE } from '../../packages/discovery/src/dns/name-template.ts';
 import {
@@ -47,7 +48,8 @@ const DEFAULTS: Readonly<Record<string, string | number>> = {
 	connectionsMax: `${limits.connectionsMax}, less where the process may open fewer files`,
 	policy: DEFAULT_POLICY,
 	consul: DEFAULT_CONSUL_ADDRESS,
-	consulSharedWatchAbove: DEFAULT_SHARED_WATCH_ABOVE,
+	consulHeldMax: DEFAULT_HELD_MAX,
+	consulSharedQueriesMax: DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX,
 	dnsNameTemplate: `Consul's, ${DEFAULT_NAME_TEMPLATE}`,
 	dnsTtlMsMin: DEFAULT_DNS_TTL_MS_MIN,
 	dnsTtlMsMax: DEFAULT_DNS_TTL_MS_MAX,
@@ -55,7 +57,9 @@ const DEFAULTS: Readonly<Record<string, string | number>> = {
 	staleMaxMs: 'no limit',
 	emptyHoldMs: DEFAULT_EMPTY_HOLD_MS,
 	entriesMax: DEFAULT_ENTRIES_MAX,
+	entriesPerClientMax: 'half of them',
 	keyEntriesMax: DEFAULT_KEY_ENTRIES_MAX,
+	keyEntriesPerClientMax: 'half of them',
 	reconnectGraceMs: DEFAULT_RECONNECT_GRACE_MS,
 	registrationTtlMs: DEFAULT_TTL_MS,
 	registrationsMax: DEFAULT_REGISTRATIONS_MAX,

@@ -32,7 +32,7 @@ export interface PickerOptions {
 	/** Default `Math.random`. */
 	readonly random?: Random;
 	/** What is known of the calls to an instance, for the policies that need it. Default: nothing. */
-	readonly recordOf?: (instance: string) => InstanceRecord;
+	readonly recordOf?: (instance: ServiceInstance) => InstanceRecord;
 	/** The clock of the records, in milliseconds. Default: stands still. */
 	readonly now?: () => number;
 }

@@ -22,6 +22,7 @@ export function inspectionOf(snapshot: ServiceSnapshot): Inspection {
  */
 export function explain(query: ServiceQuery, inspection: Inspection): ExplainReply {
 	const { snapshot, state, error, held, changedAt, instances: facts } = inspection;
+	const { refused = [], refusedCount = refused.length } = inspection;
 	const instances = snapshot?.instances ?? [];
 	const panic = snapshot?.panic === true;
 	const served = new Set(snapshot === undefined ? [] : servedInstances(snapshot));
@@ -44,6 +45,7 @@ export function explain(query: ServiceQuery, inspection: Inspection): ExplainRep
 			return { instance: instance.instance, host, port, weight, status, included, reason, changedAt, checks };
 		}),
 		instanceCount: instances.length,
+		...(refusedCount > 0 && { refused, refusedCount }),
 		frameBytes: 0,
 		watchers: [],
 		watcherCount: 0,

@@ -43,11 +43,16 @@ describe('who is spared', () => {
 				[3, 200],
 			]),
 		);
-		const { serving, untilMs } = spareEjected(all, (name) => records.get(name), 300, 50);
+		const { serving, untilMs } = spareEjected(all, ({ instance }) => records.get(instance), 300, 50);
 		expect(serving).toEqual([all[0], all[2], all[4]]);
 		expect(untilMs).toBe(1000);
-		expect(spareEjected(all, (name) => records.get(name), 1000, 50).serving).toEqual([all[0], all[1], all[2], all[4]]);
-		expect(spareEjected(all, (name) => records.get(name), 1200, 50).serving).toBe(all);
+		expect(spareEjected(all, ({ instance }) => records.get(instance), 1000, 50).serving).toEqual([
+			all[0],
+			all[1],
+			all[2],
+			all[4],
+		]);
+		expect(spareEjected(all, ({ instance }) => records.get(instance), 1200, 50).serving).toBe(all);
 	});
 
 	it('never more than the share, and of them those that come back last; a lone instance never', () => {
@@ -60,7 +65,7 @@ describe('who is spared', () => {
 					const all = instances(count);
 					const ejectedAtMs = new Map(times.slice(0, count).map((atMs, index) => [index, atMs]));
 					const records = recordsOf(all, ejectedAtMs);
-					const { serving } = spareEjected(all, (name) => records.get(name), 999, percentMax);
+					const { serving } = spareEjected(all, ({ instance }) => records.get(instance), 999, percentMax);
 					const out = all.filter((instance) => !serving.includes(instance));
 					expect(out.length).toBe(Math.min(ejectedAtMs.size, Math.floor((count * percentMax) / 100)));
 					const untilOf = ({ instance }: ServiceInstance): number => records.get(instance)?.ejectedUntilMs ?? 0;
@@ -79,7 +84,7 @@ describe('two choices', () => {
 		const of = (index: number): InstanceRecord => records.get(all[index]?.instance ?? '') as InstanceRecord;
 		const made = pickerOver(policy, all, {
 			random: () => draws.shift() ?? 0,
-			recordOf: (name) => records.get(name) as InstanceRecord,
+			recordOf: ({ instance }) => records.get(instance) as InstanceRecord,
 			now: () => 0,
 		});
 		return { made, of };
@@ -122,7 +127,7 @@ describe('two choices', () => {
 				seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
 				return seed / 2 ** 32;
 			},
-			recordOf: (name) => records.get(name) as InstanceRecord,
+			recordOf: ({ instance }) => records.get(instance) as InstanceRecord,
 			now: () => nowMs,
 		});
 		let nowMs = 0;

@@ -15,13 +15,13 @@ export interface Spared {
  */
 export function spareEjected(
 	instances: readonly ServiceInstance[],
-	recordOf: (instance: string) => InstanceRecord | undefined,
+	recordOf: (instance: ServiceInstance) => InstanceRecord | undefined,
 	nowMs: number,
 	percentMax: number,
 ): Spared {
 	const ejected: { instance: ServiceInstance; untilMs: number }[] = [];
 	for (const instance of instances) {
-		const untilMs = recordOf(instance.instance)?.ejectedUntilMs ?? Number.NEGATIVE_INFINITY;
+		const untilMs = recordOf(instance)?.ejectedUntilMs ?? Number.NEGATIVE_INFINITY;
 		if (untilMs > nowMs) ejected.push({ instance, untilMs });
 	}
 	if (ejected.length === 0) return { serving: instances, untilMs: Number.POSITIVE_INFINITY };

@@ -20,13 +20,13 @@ export class TwoChoicesPicker implements Picker {
 	constructor(
 		policy: TwoChoicesPicker['policy'],
 		serving: readonly ServiceInstance[],
-		recordOf: (instance: string) => InstanceRecord,
+		recordOf: (instance: ServiceInstance) => InstanceRecord,
 		random: Random,
 		now: () => number,
 	) {
 		this.policy = policy;
 		this.#serving = serving;
-		this.#records = serving.map(({ instance }) => recordOf(instance));
+		this.#records = serving.map(recordOf);
 		this.#random = random;
 		this.#now = now;
 	}

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { SpockError } from '@spock/protocol';
-import { formatAddress, type SocketAddress } from '@spock/protocol/node';
+import { formatAddress, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
 
 /** What is at a path, as far as this process can see. */
 export type PathFinding = 'nothing' | 'no directory' | 'no permission' | 'not a socket' | 'socket';
@@ -24,8 +24,15 @@ export function lookAtPath(path: string): PathFinding {
 /** What was found at an address, and what to do about it; for people. */
 export interface AddressReport {
 	readonly address: string;
-	/** One word or two for programs: a {@link PathFinding}, `nobody listens`, `no answer`, `denied`, `tls`, or `unreachable`. */
-	readonly found: PathFinding | 'nobody listens' | 'no answer' | 'denied' | 'tls' | 'unreachable';
+	/** One word or two for programs: a {@link PathFinding}, `nobody listens`, `no answer`, `denied`, `tls`, `untrusted directory`, or `unreachable`. */
+	readonly found:
+		| PathFinding
+		| 'nobody listens'
+		| 'no answer'
+		| 'denied'
+		| 'tls'
+		| 'untrusted directory'
+		| 'unreachable';
 	/** A sentence without its full stop. */
 	readonly sentence: string;
 }
@@ -57,6 +64,7 @@ function explain(
 	const isPath = 'path' in address;
 	const start = `start it with \`npx --no-install sidecar start --${isPath ? 'socket' : 'listen'} ${name}\``;
 	const found = isPath ? look(name) : undefined;
+	if (code === UNTRUSTED_DIRECTORY) return ['untrusted directory', messageOf(lastError)];
 	if (found === 'no directory') {
 		return [found, `its directory ${dirname(name)} does not exist: mount or create it, then ${start}`];
 	}
@@ -72,13 +80,17 @@ function explain(
 			: 'nobody listens there';
 		return ['nobody listens', `${nobody}: ${start}`];
 	}
-	const message = lastError instanceof Error ? lastError.message : String(lastError);
+	const message = messageOf(lastError);
 	const tlsCode = tlsCodeOf(lastError);
 	if (tlsCode !== undefined) return ['tls', `the TLS connection fails with ${tlsCode}: ${message}`];
 	if (code !== undefined) return ['unreachable', `connecting fails with ${message}`];
 	const detail = lastError === undefined ? '' : ` (${message})`;
 	const sentence = `somebody accepts connections there but does not answer hello${detail}: check that it is a sidecar${isPath ? '' : ', whether it wants TLS'}, and its log`;
 	return ['no answer', sentence];
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
 }
 
 /** The code of a failed TLS handshake, or of a certificate that is not trusted. */

@@ -5,7 +5,15 @@ import { readKeySnapshot } from './read-key-snapshot.ts';
 import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
 
 function makeTraits(traits: Partial<CallTraits>): CallTraits {
-	return { idempotent: false, background: false, own: false, memoised: false, read: undefined, ...traits };
+	return {
+		idempotent: false,
+		background: false,
+		own: false,
+		memoised: false,
+		again: undefined,
+		read: undefined,
+		...traits,
+	};
 }
 
 /** A call of `request`: what comes is passed on as it is, and nothing is sent twice. */

@@ -1,16 +1,24 @@
-import { encodeRequest, encodeTrace, readTraceContext, SpockError } from '@spock/protocol';
+import { encodeRequest, encodeTrace, readTraceContext, SpockError, splitTrace } from '@spock/protocol';
+import { offAbort, onAbort } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import { type RequestStartMessage, requestEndChannel, requestStartChannel } from './diagnostics.ts';
+import type { ResolvedOptions } from './options.ts';
 
 /** What a call needs of the clock of its connection. */
 export interface CallClock {
 	/** Where the sidecar is. */
 	readonly server: SocketAddress;
-	/** Monotonic milliseconds, as fine as deadlines need. */
+	/** Monotonic milliseconds. */
 	now(): number;
-	/** Monotonic milliseconds, as fine as measurements need. */
-	exactNow(): number;
+}
+
+/** Calls made so far in this process. */
+let callCount = 0;
+
+/** The clock of calls to this sidecar. */
+export function callClock({ clock, address }: Pick<ResolvedOptions, 'clock' | 'address'>): CallClock {
+	return { server: address, now: () => clock.now() };
 }
 
 /** What is common to all calls of one kind: shared, so that a call itself is small. */
@@ -23,8 +31,13 @@ export interface CallTraits {
 	readonly own: boolean;
 	/** Equal replies may be one value: `read` makes it frozen, and it is remembered by its text. */
 	readonly memoised: boolean;
-	/** Checks the data of the reply and gives the call's value; throws PROTOCOL. Default: the data itself. */
-	readonly read: ((data: unknown) => unknown) | undefined;
+	/** Gives the tail to send when the call is sent again: a newer call may have changed what is wanted. Default: the same as before. */
+	readonly again: (() => string) | undefined;
+	/**
+	 * Checks the data of the reply and gives the call's value; throws PROTOCOL, and tells of what it leaves out. Default: the data
+	 * itself.
+	 */
+	readonly read: ((data: unknown, leftOut: (why: string) => void) => unknown) | undefined;
 }
 
 /** Who holds a call that is not settled: the calls that wait, or the channel of a socket. One at a time. */
@@ -49,8 +62,10 @@ export interface CallRequest {
  */
 export class Call {
 	readonly func: string;
+	/** Calls of one process in the order in which they were made. */
+	readonly order: number = callCount++;
 	/** Everything of the frame behind the id: the tail of the request, and before it the trace, if it belongs to one. */
-	readonly tail: string;
+	tail: string;
 	readonly traits: CallTraits;
 	readonly timeoutMs: number;
 	readonly deadlineMs: number;
@@ -81,9 +96,17 @@ export class Call {
 		this.#signal = request.signal;
 		this.#resolve = resolve;
 		this.#reject = reject;
-		this.#signal?.addEventListener('abort', this, { once: true });
-		this.#startedMs = requestEndChannel.hasSubscribers ? clock.exactNow() : -1;
+		if (request.signal !== undefined) onAbort(request.signal, this);
+		this.#startedMs = requestEndChannel.hasSubscribers ? clock.now() : -1;
 		if (requestStartChannel.hasSubscribers) this.tail = this.#publishStart() + request.tail;
+	}
+
+	/** Sees to it that, sent again, it asks for what is wanted now. */
+	renew(): void {
+		const { again } = this.traits;
+		if (again === undefined || !this.sent) return;
+		const plain = splitTrace(this.tail);
+		this.tail = plain === undefined ? again() : this.tail.slice(0, this.tail.length - plain.rest.length) + again();
 	}
 
 	resolve(value: unknown): void {
@@ -113,7 +136,7 @@ export class Call {
 
 	#end(error: SpockError | undefined): void {
 		this.owner = undefined;
-		this.#signal?.removeEventListener('abort', this);
+		offAbort(this.#signal, this);
 		if (this.#startedMs !== -1) this.#publishEnd(error);
 	}
 
@@ -136,7 +159,7 @@ export class Call {
 			call: this,
 			server,
 			own: traits.own,
-			durationMs: Math.max(0, this.#clock.exactNow() - this.#startedMs),
+			durationMs: Math.max(0, this.#clock.now() - this.#startedMs),
 			code: error?.code ?? 'ok',
 			error,
 			requestBytes: this.sent ? Buffer.byteLength(encodeRequest(this.id, this.tail)) - 1 : 0,

@@ -1,12 +1,37 @@
+import { getEventListeners } from 'node:events';
 import type { Duplex } from 'node:stream';
 
-import { memoryPair, settle, wireError } from '@spock/testkit';
+import { fakeSnapshot, memoryPair, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../test/simulated-client.ts';
 import { createDiplomat } from './connect.ts';
 
 const HOLD_PING = { handle: ({ func }: { func: string }) => (func === 'ping' ? ('hold' as const) : undefined) };
+
+describe('one signal', () => {
+	it('for many calls and watches is no leak that Node warns of, and none is left on it', async () => {
+		const warnings: Error[] = [];
+		const warn = (warning: Error): void => void warnings.push(warning);
+		process.on('warning', warn);
+		const { diplomat, sidecar } = await simulate({}, HOLD_PING);
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const controller = new AbortController();
+		const { signal } = controller;
+		const calls = Array.from({ length: 20 }, () => diplomat.request('ping', null, { signal }));
+		const watches = Array.from({ length: 20 }, () => diplomat.watchService('barista', { signal }));
+		await Promise.all(watches.map((watch) => watch.next()));
+		expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+		controller.abort('enough');
+		for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'ABORTED', cause: 'enough' });
+		for (const watch of watches) expect(await watch.next()).toMatchObject({ done: true });
+		expect(getEventListeners(signal, 'abort')).toEqual([]);
+		await settle();
+		process.off('warning', warn);
+		expect(warnings).toEqual([]);
+		await diplomat.close();
+	});
+});
 
 describe('a call', () => {
 	it('whose signal was aborted before is ABORTED, and nothing is sent', async () => {

@@ -50,6 +50,16 @@ describe('a configuration', () => {
 		await diplomat.close();
 	});
 
+	it('takes JSON.parse as it is, for one key and for many', async () => {
+		const { diplomat, sidecar } = await simulate();
+		sidecar.publishKey(fakeKey('app/limits', 1, '{"max":5}'));
+		const one = diplomat.config('app/limits', { parse: JSON.parse, default: { max: 1 } });
+		const many = diplomat.config('app/', { prefix: true, parse: JSON.parse });
+		expect((await one.ready()).value.max).toBe(5);
+		await expect(many.ready()).resolves.toBe(many);
+		await diplomat.close();
+	});
+
 	it('without parse is the text of the key', async () => {
 		const { diplomat, sidecar } = await simulate();
 		sidecar.publishKey(fakeKey('app/motd', 1, 'höflich'));

@@ -8,7 +8,7 @@ import {
 	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
-import { callOut, signalOption } from '@spock/protocol/internal';
+import { callOut, showAs, signalOption } from '@spock/protocol/internal';
 
 import { throwIfAborted } from './call.ts';
 import { closedError } from './closed-error.ts';
@@ -54,6 +54,14 @@ type ConfigOptionsOfClient = Pick<ResolvedOptions, 'clock' | 'unref' | 'timeoutM
  * each new one. Ends with `close`, or with its client; the last value can be read after that.
  */
 export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
+	static {
+		// Neither the value nor the words of an error, which may quote it.
+		showAs<Config<unknown>>(Config, 'Config', (config) => {
+			const { source, ageMs, revision, error } = config;
+			return { ...config.#setup.query, source, ageMs, revision, error: error?.code };
+		});
+	}
+
 	readonly #setup: ConfigSetup<V>;
 	readonly #options: ConfigOptionsOfClient;
 	readonly #waiters: Waiters;

@@ -1,9 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
 import { FakeSidecar, fakeSnapshot, tempSocket, waitFor, wireError } from '@spock/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { connect, createDiplomat } from './connect.ts';
 
@@ -37,6 +37,29 @@ describe('connect', () => {
 			details: { found: 'nothing', address: place.path },
 			cause: { code: 'DISCONNECTED', cause: { code: 'ENOENT' } },
 		});
+	});
+
+	it('does not talk to a sidecar in a default directory that another user made', async () => {
+		// This process is another user than the one whose directory it is.
+		const uid = 3_000_000 + process.pid;
+		const directory = `/tmp/spock-${uid}`;
+		vi.stubEnv('SPOCK_SOCKET', '');
+		const getuid = vi.spyOn(process, 'getuid').mockReturnValue(uid);
+		await mkdir(directory, { mode: 0o700 });
+		try {
+			await using squatter = await FakeSidecar.listen(join(directory, 'sidecar.sock'));
+			squatter.publish(fakeSnapshot('barista', 1, ['6.6.6.6:666']));
+			await expect(connect({ ...QUICK, token: 'secret' })).rejects.toMatchObject({
+				code: 'TIMEOUT',
+				message: expect.stringContaining(`${directory} is not a directory that only this user may change`),
+				details: { found: 'untrusted directory' },
+			});
+			expect(squatter.connections).toHaveLength(0);
+		} finally {
+			getuid.mockRestore();
+			vi.unstubAllEnvs();
+			await rm(directory, { recursive: true });
+		}
 	});
 
 	it('says that the directory is missing', async () => {

@@ -1,8 +1,8 @@
 import type { CallOptions, Push, SpockError } from '@spock/protocol';
-import { step } from '@spock/protocol/internal';
+import { inNeutralContext, step } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import { abortedError, Call, type CallRequest, throwIfAborted } from './call.ts';
+import { abortedError, Call, type CallClock, type CallRequest, callClock, throwIfAborted } from './call.ts';
 import { captured, captureSettlers } from './captured-settlers.ts';
 import type { Closed } from './closed.ts';
 import type { ConnectionListener } from './connection-listener.ts';
@@ -22,7 +22,6 @@ import { overloadedError } from './overloaded-error.ts';
 import { RetrySchedule } from './retry-schedule.ts';
 import { Session, type SessionListener } from './session.ts';
 import { Sessions } from './sessions.ts';
-import { TickClock } from './tick-clock.ts';
 import { Waiters } from './waiters.ts';
 
 /** The connection to a sidecar: the owner of socket, back-off and phase. Decisions are in {@link connectionMachine}. */
@@ -30,9 +29,10 @@ export class Connection implements SessionListener {
 	/** Settles, never rejecting, when the connection is closed and its last socket is gone. */
 	readonly closedPromise: Promise<Closed>;
 	readonly #options: ResolvedOptions;
+	/** By it a sidecar knows this client again, whichever of its connections it comes on. */
+	readonly #secret = crypto.randomUUID();
 	readonly #listener: ConnectionListener;
-	/** For deadlines of calls; what happens seldom reads the clock itself. */
-	readonly #clock: TickClock;
+	readonly #clock: CallClock;
 	readonly #retry: RetrySchedule;
 	readonly #held: HeldCalls;
 	readonly #report: ConnectionReport;
@@ -100,7 +100,7 @@ export class Connection implements SessionListener {
 	constructor(options: ResolvedOptions, listener: ConnectionListener) {
 		this.#options = options;
 		this.#listener = listener;
-		this.#clock = new TickClock(options.clock, options.address);
+		this.#clock = callClock(options);
 		const { transport, address } = options;
 		const mark = transport.mark && (() => transport.mark?.(address));
 		this.#retry = new RetrySchedule(options, () => this.#dispatch('retry due'), mark);
@@ -253,7 +253,8 @@ export class Connection implements SessionListener {
 
 	#dial(): void {
 		this.#retry.attempt();
-		this.#sessions.dial(new Session(this.#options, this));
+		// The first call may begin it; it outlives that.
+		this.#sessions.dial(inNeutralContext(() => new Session(this.#options, this.#secret, this)));
 	}
 
 	/** A drain ends when nobody waits for anything any more. */
@@ -269,8 +270,10 @@ export class Connection implements SessionListener {
 	#release(session: Session): void {
 		const { retries } = this.#held;
 		for (const call of session.channel.takeAll()) {
-			if (retries && (call.traits.idempotent || !call.sent)) this.#place(call);
-			else call.reject(this.#held.lostError(call));
+			if (retries && (call.traits.idempotent || !call.sent)) {
+				call.renew();
+				this.#place(call);
+			} else call.reject(this.#held.lostError(call));
 		}
 	}
 

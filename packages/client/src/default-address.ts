@@ -1,9 +1,14 @@
-import { defaultSocketPath, type SocketAddress } from '@spock/protocol/node';
+import { assertTrustedAddress, defaultSocketAddress, type SocketAddress } from '@spock/protocol/node';
 
 /**
  * Where the sidecar is when the caller does not say. The one place of this package that looks at the process: the app and
- * its sidecar must find each other by SPOCK_SOCKET, or by the same rule without it (see `defaultSocketPath`).
+ * its sidecar must find each other by SPOCK_SOCKET, or by the same rule without it (see `defaultSocketAddress`).
  */
 export function defaultAddress(): SocketAddress {
-	return { path: defaultSocketPath({ env: process.env, uid: process.getuid?.() }) };
+	return defaultSocketAddress({ env: process.env, uid: process.getuid?.() });
+}
+
+/** Throws if what is at the default address may be another user's. */
+export function assertTrusted(address: SocketAddress): void {
+	assertTrustedAddress(address, process.getuid?.());
 }

@@ -17,7 +17,7 @@ import {
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
-import { signalOption } from '@spock/protocol/internal';
+import { inNeutralContext, isObject, showAs, signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
@@ -25,7 +25,7 @@ import type { Closed } from './closed.ts';
 import { closedError } from './closed-error.ts';
 import type { Config } from './config.ts';
 import type { FallbackSource } from './fallback-source.ts';
-import { InstanceRecords } from './instance-records.ts';
+import { checkReport, InstanceRecords, type Place, type ServiceScope } from './instance-records.ts';
 import { type Lease, RecordedLease } from './lease.ts';
 import {
 	type AcquireOptions,
@@ -50,6 +50,10 @@ import { watchIterator } from './scoped-iterator.ts';
 import { ServiceViews } from './service-views.ts';
 import type { SidecarSource } from './sidecar-source.ts';
 import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
+import { CLIENT_VERSION } from './version.ts';
+
+/** Where a call went: an address of a client, or any other with the query that it was found by. */
+export type ReportedAddress = Place & { readonly query?: ServiceScope };
 
 /**
  * The client of a Spock sidecar, or, in direct mode, of any source of services. Made by `connect` or `createDiplomat`.
@@ -86,7 +90,15 @@ export class Diplomat implements AsyncDisposable {
 		// Where the sidecar picks there is nobody to leave out.
 		this.#records = new InstanceRecords(options.lookups === 'local' ? options : { ...options, ejectAfterFailures: 0 });
 		this.#views = new ServiceViews(source, options, this.#records);
-		this.#lookups = new Lookups({ options, scope: this.#scope, views: this.#views, source, sidecar, fallback });
+		this.#lookups = new Lookups({
+			options,
+			scope: this.#scope,
+			views: this.#views,
+			records: this.#records,
+			source,
+			sidecar,
+			fallback,
+		});
 		this.#registrations = new Registrations(source);
 		this.closed = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
@@ -142,6 +154,7 @@ export class Diplomat implements AsyncDisposable {
 	 * counts for or against it. Release every lease.
 	 */
 	async acquire(service: ServiceOrQuery, options: AcquireOptions = {}): Promise<Lease> {
+		checkCallOptions(options);
 		const { exclude, ...lookup } = options;
 		if (lookup.fresh !== true) {
 			const lease = this.tryAcquire(service, options);
@@ -167,12 +180,16 @@ export class Diplomat implements AsyncDisposable {
 	 * An instance whose calls fail `ejectAfterFailures` times in a row gets no more of this client's for `ejectionMsMin`, and
 	 * longer each time that it fails again right after. Where the sidecar picks (`lookups: 'remote'`) nothing comes of it.
 	 *
-	 * @param instance `address.instance`.
+	 * @param address As this client has given it. Of any other, such as an instance of a snapshot or a copy, `query` must say what it
+	 * was found by: names and places are not unique among services.
 	 * @param durationMs How long the instance took to answer, in milliseconds.
 	 */
-	report(instance: string, outcome: CallOutcome, durationMs: number): void {
-		if (!(durationMs >= 0)) throw new RangeError(`durationMs must be a number of at least 0: got ${durationMs}`);
-		this.#records.report(instance, outcome, durationMs);
+	report(address: ReportedAddress, outcome: CallOutcome, durationMs: number): void {
+		checkReport(outcome, durationMs);
+		const scope = isObject(address) ? this.#records.scopeOf(address) : undefined;
+		if (scope !== undefined) this.#records.report(scope, address, outcome, durationMs);
+		// Nobody is ejected there: addresses that come over the wire are not remembered.
+		else if (this.#options.lookups === 'local' || !isObject(address)) throw strangeAddress(address);
 	}
 
 	/** All instances of a service, healthy or not. An unknown service is a snapshot without instances. */
@@ -249,7 +266,8 @@ export class Diplomat implements AsyncDisposable {
 		options: ConfigOptions<T> | PrefixConfigOptions<T> = {},
 	): Config<T> | Config<ReadonlyMap<string, T>> {
 		if (!this.#scope.isOpen) throw closedError();
-		return openConfig(key, options, this.#keys, this.#options, this.#scope);
+		const keys = this.#keys;
+		return inNeutralContext(() => openConfig(key, options, keys, this.#options, this.#scope));
 	}
 
 	/**
@@ -367,4 +385,16 @@ export class Diplomat implements AsyncDisposable {
 		void this.#fallback?.close();
 		this.#resolveClosed(closed);
 	}
+}
+
+showAs(Diplomat, 'Diplomat', (diplomat) => {
+	const { ejected, ejectedPercentMax: _, ...status } = diplomat.status();
+	return { version: CLIENT_VERSION, ...status, ejected: ejected.length };
+});
+
+function strangeAddress(address: unknown): TypeError {
+	const got = typeof address === 'string' ? JSON.stringify(address) : 'another one';
+	return new TypeError(
+		`address must be one that this client has given, or have the \`query\` that it was found by; got ${got}`,
+	);
 }

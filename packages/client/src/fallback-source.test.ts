@@ -69,6 +69,55 @@ describe('a fallback', () => {
 		await diplomat.close();
 	});
 
+	it('is held to maxAgeMs: what it has cached is asked for anew, and refused where that is as old', async () => {
+		const { source, observers } = scriptedSource();
+		const asked: unknown[] = [];
+		let verifiedAt = 0;
+		const aged: ServiceSource = {
+			...source,
+			get: async (query, options) => {
+				asked.push(options?.maxAgeMs);
+				return { ...fakeSnapshot(query.service, 2, ['10.9.9.2:80']), verifiedAt };
+			},
+		};
+		const { diplomat, clock } = await simulate({ fallback: aged }, {}, 'ECONNREFUSED');
+		for (const [ageMs, outcome] of [
+			[500, '10.9.9.2'],
+			[5000, 'UNAVAILABLE'],
+		] as const) {
+			const answers = Promise.allSettled([
+				diplomat.getService('barista', { maxAgeMs: 1000 }),
+				diplomat.getInstances('barista', { maxAgeMs: 1000 }),
+			]);
+			await clock.advance(DEFAULT_FALLBACK_AFTER_MS);
+			verifiedAt = clock.wallNow() - ageMs;
+			const old = { ...fakeSnapshot('barista', 1, ['10.9.9.1:80']), verifiedAt: clock.wallNow() - 60_000 };
+			for (const observer of [...observers]) observer.next(old);
+			const said = (await answers).map((one) =>
+				one.status === 'rejected'
+					? (one.reason as SpockError).code
+					: 'host' in one.value
+						? one.value.host
+						: one.value.instances[0]?.host,
+			);
+			expect(said).toEqual([outcome, outcome]);
+		}
+		expect(new Set(asked)).toEqual(new Set([1000]));
+		await diplomat.close();
+	});
+
+	it('answers where there are as many subscriptions as may be: the sidecar that is away is not waited for', async () => {
+		const { source, observers } = scriptedSource();
+		const { diplomat, clock } = await simulate({ fallback: source, subscriptionsMax: 1 }, {}, 'ECONNREFUSED');
+		diplomat.pick('roaster');
+		const waiting = diplomat.getService('barista', { timeoutMs: 30_000 });
+		await clock.advance(DEFAULT_FALLBACK_AFTER_MS);
+		for (const observer of [...observers]) observer.next(fakeSnapshot('barista', 1, ['10.9.9.9:80']));
+		expect(await waiting).toMatchObject({ host: '10.9.9.9' });
+		await diplomat.close();
+		expect([observers.size, clock.pendingTimers]).toEqual([0, 0]);
+	});
+
 	it('may end a watch with the answer that it gives at once', async () => {
 		const { source, observers } = scriptedSource();
 		const atOnce: ServiceSource = {

@@ -1,7 +1,9 @@
 import {
 	type CallOptions,
 	type KeySource,
+	knownAgeMs,
 	queryKey,
+	type ReadOptions,
 	type ServiceList,
 	type ServiceQuery,
 	type ServiceRegistrar,
@@ -10,7 +12,9 @@ import {
 	type SnapshotObserver,
 	type SourceWatch,
 	SpockError,
+	tooOldError,
 } from '@spock/protocol';
+import { withAnySignal } from '@spock/protocol/internal';
 
 import { closedError } from './closed-error.ts';
 import { OneTimer } from './one-timer.ts';
@@ -76,14 +80,12 @@ export class FallbackSource implements ServiceSource {
 		return this.#sidecar.peek(query) ?? (this.isAway ? this.#fallback?.peek(query) : undefined);
 	}
 
-	async get(query: ServiceQuery, options: CallOptions = {}): Promise<ServiceSnapshot> {
-		const { signal } = options;
+	async get(query: ServiceQuery, options: ReadOptions = {}): Promise<ServiceSnapshot> {
 		const left = timeLeft(options, this.#options);
 		const won = new AbortController();
-		const own = this.#sidecar.get(query, {
-			...left(),
-			signal: signal === undefined ? won.signal : AbortSignal.any([signal, won.signal]),
-		});
+		const own = withAnySignal([options.signal, won.signal], (signal) =>
+			this.#sidecar.get(query, { ...left(), signal }),
+		);
 		// Whoever comes second is not heard.
 		own.catch(() => undefined);
 		let orphan: Orphan | undefined;
@@ -92,7 +94,7 @@ export class FallbackSource implements ServiceSource {
 			reason = error;
 		};
 		const other = new Promise<ServiceSnapshot>((resolve) => {
-			orphan = this.#wait(query, { next: resolve, error: keep });
+			orphan = this.#wait(query, { next: (snapshot) => resolve(this.#within(snapshot, query, left)), error: keep });
 		});
 		try {
 			return await Promise.race([own, other]);
@@ -103,12 +105,34 @@ export class FallbackSource implements ServiceSource {
 			}
 			// Without a connection it may be an option to fail at once: then the fallback is asked at once.
 			if (!this.isAway || !SpockError.is(error, 'DISCONNECTED')) throw error;
-			const fallback = this.#open();
-			return await fallback.get(query, left());
+			return await this.#ask(query, left());
 		} finally {
 			won.abort();
 			this.#end(orphan as Orphan);
 		}
+	}
+
+	/** What the fallback tells, if it is young enough for the caller; else what it says when it is asked for that. */
+	#within(
+		snapshot: ServiceSnapshot,
+		query: ServiceQuery,
+		left: () => ReadOptions,
+	): ServiceSnapshot | Promise<ServiceSnapshot> {
+		const { maxAgeMs } = left();
+		const isYoung = maxAgeMs === undefined || knownAgeMs(snapshot, this.#options.clock.wallNow()) <= maxAgeMs;
+		return isYoung ? snapshot : this.#ask(query, left());
+	}
+
+	/** Asks the fallback, which may know nothing of `maxAgeMs`. Rejects with UNAVAILABLE where its answer is too old. */
+	async #ask(query: ServiceQuery, options: ReadOptions): Promise<ServiceSnapshot> {
+		const { maxAgeMs } = options;
+		const snapshot = await this.#open().get(query, options);
+		if (maxAgeMs === undefined) return snapshot;
+		// Of a list that nobody verifies there is no time to go by.
+		const { verifiedAt } = snapshot;
+		const ageMs = verifiedAt === 0 ? snapshot.ageMs : knownAgeMs(snapshot, this.#options.clock.wallNow());
+		if (ageMs > maxAgeMs) throw tooOldError('service', query.service, ageMs, maxAgeMs);
+		return snapshot;
 	}
 
 	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch {

@@ -47,6 +47,27 @@ describe('a sidecar that answers hello with a failure', () => {
 	});
 });
 
+describe('a sidecar that refuses hello as a bad request', () => {
+	it('for a member of it is dialled again, and its reason is told: it is not a baseline one', async () => {
+		const error = { ...wireError('BAD_REQUEST'), details: { path: 'client' } };
+		const { diplomat, sidecar, clock } = await simulate({}, hello({ error }));
+		await clock.advance(1000);
+		expect(sidecar.connections.length).toBeGreaterThan(1);
+		expect(diplomat.status()).toMatchObject({ baseline: false, lastError: expect.stringContaining('BAD_REQUEST') });
+		expect(diplomat.status().state).not.toBe('ready');
+		sidecar.options = {};
+		await clock.advance(3000);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+
+	it('and names no member is a baseline one', async () => {
+		const { diplomat } = await simulate({}, hello({ error: wireError('BAD_REQUEST') }));
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+});
+
 describe('pushes of a connection', () => {
 	it('a second goaway on a connection that is left already changes nothing', async () => {
 		const { diplomat, sidecar, clock } = await simulate(

@@ -1,8 +1,6 @@
 import { FRAME_BYTES_MAX, type HelloData, PROTOCOL_VERSIONS, SpockError } from '@spock/protocol';
 import { isInteger, isObject, stringOrNull } from '@spock/protocol/internal';
 
-import { CLIENT_VERSION } from './version.ts';
-
 /** What the answer to hello said of the other side. */
 export interface Greeting {
 	/** True for a sidecar that knows requests and replies only. */
@@ -21,10 +19,14 @@ export interface Greeting {
 
 const BASELINE: Greeting = greetingFrom({}, true);
 
+/** What a client says of itself first. */
+export type Introduction = Pick<HelloData, 'client' | 'frameBytesMax' | 'heartbeatMs' | 'token' | 'secret'>;
+
 /** What this client says first. */
-export function helloData(pid: number, frameBytesMax: number, token: string | undefined): HelloData {
+export function helloData(introduction: Introduction): HelloData {
+	const { pid } = process;
 	const features = ['push', 'goaway', 'window'];
-	return { versions: PROTOCOL_VERSIONS, client: CLIENT_VERSION, pid, features, frameBytesMax, ...(token && { token }) };
+	return { versions: PROTOCOL_VERSIONS, pid, features, ...introduction };
 }
 
 /**
@@ -40,10 +42,12 @@ export function readGreeting(data: unknown): Greeting {
 
 /**
  * Reads a failure of hello: a sidecar that does not know the function is a baseline one. Throws PROTOCOL when the two
- * have no version in common, and the failure itself when it says nothing about that (OVERLOADED, say).
+ * have no version in common, and the failure itself when it says nothing about that (OVERLOADED, say, or BAD_REQUEST for a
+ * member of this hello: whoever names one knows the function).
  */
 export function readGreetingFailure(error: SpockError): Greeting {
-	if (error.code === 'UNKNOWN_FUNC' || error.code === 'BAD_REQUEST') return BASELINE;
+	if (error.code === 'UNKNOWN_FUNC') return BASELINE;
+	if (error.code === 'BAD_REQUEST' && error.details['path'] === undefined) return BASELINE;
 	if (error.code === 'UNSUPPORTED_VERSION') throw unsupported(error.details['versions'], error);
 	throw error;
 }

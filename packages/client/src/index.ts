@@ -51,7 +51,7 @@ export type {
 	UnwatchedMessage,
 	WindowMessage,
 } from './diagnostics.ts';
-export { Diplomat } from './diplomat.ts';
+export { Diplomat, type ReportedAddress } from './diplomat.ts';
 export type { KnownServiceQuery, KnownServices, ServiceName } from './known-services.ts';
 export type { Lease } from './lease.ts';
 export type {
@@ -81,7 +81,7 @@ export {
 	DEFAULT_TIMEOUT_MS,
 	type DiplomatOptions,
 } from './options.ts';
-export type { ConfigParser, StandardSchemaLike } from './parsed-keys.ts';
+export type { ConfigParser, KeyName, StandardSchemaLike } from './parsed-keys.ts';
 export type { Registration } from './registration.ts';
 export type { DiplomatStatus, EjectedInstance, FallbackStatus } from './status.ts';
 export { socketTransport, type Transport } from './transport.ts';

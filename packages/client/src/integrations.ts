@@ -16,4 +16,10 @@ export {
 } from './integrations/instance-connections.ts';
 export { InstanceResources, type InstanceResourcesOptions } from './integrations/instance-resources.ts';
 export { DEFAULT_NAME_SUFFIX, NameRule, type NameRuleOptions } from './integrations/name-rule.ts';
-export { DEFAULT_RETRIES_MAX, failedInstances, type RetryOptions, retry } from './integrations/retry.ts';
+export {
+	DEFAULT_RETRIES_MAX,
+	FailedInstances,
+	failedInstances,
+	type RetryOptions,
+	retry,
+} from './integrations/retry.ts';

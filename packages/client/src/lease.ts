@@ -1,8 +1,8 @@
 import type { CallOutcome, InstanceRecord } from '@spock/balancer';
 import type { ServiceAddress, ServiceQuery } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, showAs } from '@spock/protocol/internal';
 
-import type { InstanceRecords } from './instance-records.ts';
+import { checkReport, type InstanceRecords } from './instance-records.ts';
 
 /**
  * An instance that was picked for one call. The call counts as in flight at that instance until it is released: whoever
@@ -35,7 +35,7 @@ export class RecordedLease implements Lease {
 		this.query = query;
 		this.address = address;
 		this.#records = records;
-		this.#record = records.of(address.instance);
+		this.#record = records.of(query, address);
 		this.#record.inFlight++;
 		this.#clock = clock;
 		this.#startedMs = clock.now();
@@ -43,8 +43,11 @@ export class RecordedLease implements Lease {
 
 	release(outcome: CallOutcome, durationMs: number = this.#clock.now() - this.#startedMs): void {
 		if (this.#isReleased) return;
+		checkReport(outcome, durationMs);
 		this.#isReleased = true;
 		this.#record.inFlight--;
-		this.#records.report(this.address.instance, outcome, durationMs, this.#record);
+		this.#records.report(this.query, this.address, outcome, durationMs, this.#record);
 	}
 }
+
+showAs(RecordedLease, 'Lease', ({ query, address }) => ({ query, address }));

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import type { ServiceSnapshot, ServiceSource, SnapshotObserver } from '@spock/protocol';
+import type { ServiceAddress, ServiceSnapshot, ServiceSource, SnapshotObserver } from '@spock/protocol';
 import { FakeClock, fakeSnapshot, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -40,8 +40,14 @@ function picks(diplomat: Diplomat, count: number): Set<string | undefined> {
 	return new Set(Array.from({ length: count }, () => diplomat.pick('barista')?.host));
 }
 
+/** An instance of the fake snapshots, as whoever has it from there reports it. */
+function at(text: string) {
+	const [host = '', port = ''] = text.split(':');
+	return { instance: `node/${text}`, host, port: Number(port), query: { service: 'barista' } };
+}
+
 function fail(diplomat: Diplomat, host: string, times: number): void {
-	for (let turn = 0; turn < times; turn++) diplomat.report(`node/${host}:80`, 'failure', 1);
+	for (let turn = 0; turn < times; turn++) diplomat.report(at(`${host}:80`), 'failure', 1);
 }
 
 describe('a lease', () => {
@@ -67,6 +73,24 @@ describe('a lease', () => {
 		expect(told.address.host).toBe('10.0.0.2');
 		told.release('success', 900);
 		expect(diplomat.tryAcquire('barista')?.address.host).toBe('10.0.0.1');
+	});
+
+	it.each([
+		['success', Number.NaN, RangeError],
+		['success', Number.POSITIVE_INFINITY, RangeError],
+		['success', -1, RangeError],
+		['success', '5' as never, RangeError],
+		['succes' as never, 5, TypeError],
+	] as const)('released with %j and %j it throws, and is not released', async (outcome, durationMs, error) => {
+		const { diplomat } = direct({ policy: 'least-in-flight' }, HOSTS.slice(0, 2));
+		const lease = await diplomat.acquire('barista');
+		expect(() => lease.release(outcome, durationMs)).toThrow(error);
+		expect(() => diplomat.report(lease.address, outcome, durationMs)).toThrow(error);
+		// It still counts as busy.
+		const others = [1, 2, 3].map(() => diplomat.tryAcquire('barista')?.address.host);
+		expect(others.filter((host) => host === lease.address.host)).toHaveLength(1);
+		lease.release('success', 5);
+		lease.release('success', Number.NaN);
 	});
 
 	it('is never of an excluded instance while another serves', async () => {
@@ -128,7 +152,15 @@ describe('ejection', () => {
 		fail(diplomat, '10.0.0.2', 1);
 		expect(picks(diplomat, 8)).toEqual(new Set(['10.0.0.1', '10.0.0.3', '10.0.0.4']));
 		expect(diplomat.status().ejected).toEqual([
-			{ instance: 'node/10.0.0.2:80', leftMs: 10_000, failures: 5, ejections: 1 },
+			{
+				service: 'barista',
+				instance: 'node/10.0.0.2:80',
+				host: '10.0.0.2',
+				port: 80,
+				leftMs: 10_000,
+				failures: 5,
+				ejections: 1,
+			},
 		]);
 		await clock.advance(10_000);
 		expect(diplomat.status().ejected).toEqual([]);
@@ -159,7 +191,7 @@ describe('ejection', () => {
 			[100, 0],
 		] as const) {
 			const { diplomat } = direct({ ejectAfterFailures: 1, ejectedPercentMax });
-			for (const host of HOSTS) diplomat.report(`node/${host}`, 'failure', 1);
+			for (const host of HOSTS) diplomat.report(at(host), 'failure', 1);
 			const seen = picks(diplomat, 8);
 			seen.delete(undefined);
 			expect(seen.size).toBe(left);
@@ -170,10 +202,62 @@ describe('ejection', () => {
 	it('is of the instance, whatever question found it', () => {
 		const { diplomat } = direct({ ejectAfterFailures: 1 });
 		const hosts = (): Set<string | undefined> =>
-			new Set(Array.from({ length: 8 }, () => diplomat.pick({ service: 'barista', datacenter: 'dc1' })?.host));
+			new Set(Array.from({ length: 8 }, () => diplomat.pick({ service: 'barista', tags: ['v1'] })?.host));
 		expect(hosts().size).toBe(4);
 		fail(diplomat, '10.0.0.1', 1);
 		expect(hosts().size).toBe(3);
+	});
+
+	it('is of one service at one place: an instance of the same name of another service, datacenter or peer gets its work', () => {
+		const { diplomat } = direct({ ejectAfterFailures: 1 });
+		const failing = diplomat.pick('barista');
+		if (failing === undefined) throw new Error('nobody serves');
+		diplomat.report(failing, 'failure', 1);
+		expect(picks(diplomat, 8)).not.toContain(failing.host);
+		for (const other of [
+			{ service: 'orders' },
+			{ service: 'barista', datacenter: 'dc2' },
+			{ service: 'barista', peer: 'east' },
+		]) {
+			const seen = new Set(Array.from({ length: 8 }, () => diplomat.pick(other)?.host));
+			expect(seen).toContain(failing.host);
+		}
+		expect(diplomat.status().ejected).toMatchObject([{ service: 'barista', host: failing.host, port: 80 }]);
+	});
+
+	it('is not needed for an instance without a usable place: a source of anybody’s that tells of one blames no caller', () => {
+		const { diplomat, publish } = direct();
+		const snapshot = fakeSnapshot('barista', 2, HOSTS);
+		const [first, ...others] = snapshot.instances;
+		if (first === undefined) throw new Error('no instance');
+		for (const place of [{ host: '10.0.0.1\r\nX: 1' }, { host: '' }, { port: 70_000 }]) {
+			publish({ ...snapshot, revision: snapshot.revision + 1, instances: [{ ...first, ...place }, ...others] });
+			expect(picks(diplomat, 8)).toEqual(new Set(['10.0.0.2', '10.0.0.3', '10.0.0.4']));
+		}
+	});
+
+	it('goes by calls of its own service: those in flight to another do not count', async () => {
+		const { diplomat } = direct({ policy: 'least-in-flight' });
+		const lease = await diplomat.acquire('orders');
+		expect(lease.address.host).toBe('10.0.0.1');
+		expect(diplomat.tryAcquire('barista')?.address.host).toBe('10.0.0.1');
+	});
+
+	it('an address is reported by itself where this client has given it, whatever way; any other must say whose it is', async () => {
+		const { diplomat } = direct({ ejectAfterFailures: 1 });
+		const given = [
+			await diplomat.getService('barista'),
+			diplomat.pick('barista'),
+			(await diplomat.acquire('barista')).address,
+		];
+		for (const address of given) diplomat.report(address as ServiceAddress, 'success', 1);
+		const [first] = given;
+		const strange = 'address must be one that this client has given';
+		expect(() => diplomat.report({ ...(first as ServiceAddress) }, 'failure', 1)).toThrow(strange);
+		expect(() => diplomat.report('node/1' as never, 'failure', 1)).toThrow(strange);
+		expect(() => diplomat.report(null as never, 'failure', 1)).toThrow(strange);
+		diplomat.report({ ...(first as ServiceAddress), query: { service: 'barista' } }, 'failure', 1);
+		expect(diplomat.status().ejected).toHaveLength(1);
 	});
 
 	it.each([
@@ -186,10 +270,9 @@ describe('ejection', () => {
 		if (one === undefined) throw new Error('no instance');
 		publish({ ...snapshot, instances: [{ ...one, ...first }, ...others] });
 		diplomat.pick('barista');
-		diplomat.report(one.instance, 'failure', 1);
+		diplomat.report({ ...one, ...first, query: { service: 'barista' } }, 'failure', 1);
 		expect(diplomat.status().ejected).toHaveLength(1);
 		publish({ ...snapshot, revision: 3, instances: [{ ...one, ...then }, ...others] });
-		expect(diplomat.status().ejected).toHaveLength(0);
 		expect(picks(diplomat, 8).size).toBe(4);
 	});
 
@@ -201,7 +284,17 @@ describe('ejection', () => {
 			const { diplomat } = direct();
 			await diplomat.getService('barista');
 			fail(diplomat, '10.0.0.3', 6);
-			expect(messages).toEqual([{ instance: 'node/10.0.0.3:80', leftMs: 10_000, failures: 5, ejections: 1 }]);
+			expect(messages).toEqual([
+				{
+					service: 'barista',
+					instance: 'node/10.0.0.3:80',
+					host: '10.0.0.3',
+					port: 80,
+					leftMs: 10_000,
+					failures: 5,
+					ejections: 1,
+				},
+			]);
 			const { instances } = await diplomat.explain('barista');
 			expect(instances.map(({ included }) => included)).toEqual([true, true, false, true]);
 			expect(instances[2]?.reason).toBe(
@@ -241,7 +334,7 @@ describe('ejection', () => {
 	it('what was reported of instances that nobody sees any more is forgotten', async () => {
 		const { diplomat, clock } = direct({ ejectAfterFailures: 1, idleSubscriptionMs: 1000, ejectionMsMin: 100_000 });
 		await diplomat.getService('barista');
-		diplomat.report('long gone', 'failure', 1);
+		diplomat.report(at('10.0.0.99:80'), 'failure', 1);
 		fail(diplomat, '10.0.0.1', 1);
 		expect(diplomat.status().ejected).toHaveLength(2);
 		diplomat.pick('barista');
@@ -264,12 +357,12 @@ describe('ejection', () => {
 
 	it('wrong reports throw, naming what is wrong', () => {
 		const { diplomat } = direct();
-		expect(() => diplomat.report('node/1', 'good' as 'success', 1)).toThrow(
+		expect(() => diplomat.report(at('10.0.0.1:80'), 'good' as 'success', 1)).toThrow(
 			'outcome must be one of success, failure, cancelled, not "good"',
 		);
 		for (const durationMs of [-1, Number.NaN])
-			expect(() => diplomat.report('node/1', 'success', durationMs)).toThrow(
-				`durationMs must be a number of at least 0: got ${durationMs}`,
+			expect(() => diplomat.report(at('10.0.0.1:80'), 'success', durationMs)).toThrow(
+				`durationMs must be a finite number of at least 0: got ${durationMs}`,
 			);
 	});
 });

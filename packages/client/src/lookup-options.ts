@@ -8,7 +8,14 @@ import {
 	validateKeyQuery,
 	validateQuery,
 } from '@spock/protocol';
-import { durationMsOption, integerOption, knownMembers, signalOption } from '@spock/protocol/internal';
+import {
+	durationMsOption,
+	integerOption,
+	knownMembers,
+	signalOption,
+	stringOption,
+	wrongType,
+} from '@spock/protocol/internal';
 
 import type { KnownServiceQuery, ServiceName } from './known-services.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -40,8 +47,8 @@ export type ServiceOrQuery = ServiceName | KnownServiceQuery;
 /** The query of a service, normalised. Throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function toQuery(service: string | ServiceQuery): ServiceQuery {
 	if (typeof service === 'string') return normaliseQuery(validateQuery({ service }));
-	const query = validateQuery(service);
 	checkMembers(service);
+	const query = validateQuery(service);
 	return normaliseQuery(query);
 }
 
@@ -59,20 +66,25 @@ export function toKeyQuery(key: KeyOrQuery | PrefixQuery): KeyQuery {
 /** What a question for a service may say. */
 export const QUERY_MEMBERS: readonly string[] = ['service', 'tags', 'datacenter', 'meta', 'peer'];
 
-/** Throws a TypeError for a member of a question that there is not: without it another question would be answered. */
+/** Throws a TypeError for what is no query, and for an unknown member: ignoring it would answer a different query. */
 export function checkMembers(query: ServiceQuery): void {
+	if (typeof query !== 'object' || query === null || Array.isArray(query)) {
+		throw wrongType('service', `a name, or an object with ${QUERY_MEMBERS.join(', ')}`, query);
+	}
 	for (const name in query) if (!QUERY_MEMBERS.includes(name)) knownMembers('member', query, QUERY_MEMBERS);
 }
 
 const CALL_OPTIONS: readonly string[] = ['timeoutMs', 'signal', 'maxAgeMs', 'fresh', 'key', 'exclude'];
 
 /** Throws a RangeError or a TypeError naming the option and its value. */
-export function checkCallOptions(options: ReadOptions): void {
+export function checkCallOptions(options: ReadOptions & Pick<GetServiceOptions, 'key'>): void {
+	if (options === null) knownMembers('option', options, CALL_OPTIONS);
 	for (const name in options) if (!CALL_OPTIONS.includes(name)) knownMembers('option', options, CALL_OPTIONS);
-	const { timeoutMs, signal, maxAgeMs } = options;
+	const { timeoutMs, signal, maxAgeMs, key } = options;
 	if (timeoutMs !== undefined) durationMsOption('timeoutMs', timeoutMs);
 	if (signal !== undefined) signalOption('signal', signal);
 	if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
+	if (key !== undefined) stringOption('key', key);
 }
 
 /** The options that every source understands, the deadline always among them. */

@@ -3,6 +3,13 @@ import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../test/simulated-client.ts';
 
+/** A value as messages name it. */
+function shown(value: unknown): string {
+	if (typeof value === 'string') return JSON.stringify(value);
+	if (Array.isArray(value)) return 'an array';
+	return typeof value === 'object' && value !== null ? 'an object' : String(value);
+}
+
 describe('lookups', () => {
 	it('the first subscribes, later ones are picked here with no I/O', async () => {
 		const { diplomat, sidecar } = await simulate();
@@ -53,6 +60,50 @@ describe('lookups', () => {
 		await settle();
 		expect(diplomat.pick('barista')?.host).toBe('10.0.0.5');
 		expect(diplomat.status().protocolFaults).toBe(3);
+		await diplomat.close();
+	});
+
+	it.each([7, '', {}, null, true])('the key %j is no key: all lookups would be of one instance', async (wrong) => {
+		for (const lookups of ['local', 'remote'] as const) {
+			const { diplomat, sidecar } = await simulate({ lookups });
+			sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80', '10.0.0.2:80']));
+			await diplomat.getService('barista');
+			const key = wrong as string;
+			const refusal = new TypeError(`key must be a string that is not empty, not ${shown(wrong)}`);
+			expect(() => diplomat.pick('barista', { key })).toThrow(refusal);
+			expect(() => diplomat.getService('barista', { key })).toThrow(refusal);
+			await expect(diplomat.acquire('barista', { key })).rejects.toThrow(refusal);
+			await expect(diplomat.acquire('barista', { key, fresh: true })).rejects.toThrow(refusal);
+			if (lookups === 'local') expect(() => diplomat.tryAcquire('barista', { key })).toThrow(refusal);
+			await diplomat.close();
+		}
+	});
+
+	it.each([undefined, null, 7, ['barista']])('of %j is told what a service is', async (wrong) => {
+		const message = `service must be a name, or an object with service, tags, datacenter, meta, peer, not ${shown(wrong)}`;
+		for (const lookups of ['local', 'remote'] as const) {
+			const { diplomat } = await simulate({ lookups });
+			const service = wrong as unknown as string;
+			await expect((async () => diplomat.getService(service))()).rejects.toThrow(new TypeError(message));
+			await expect(diplomat.getInstances(service)).rejects.toThrow(new TypeError(message));
+			expect(() => diplomat.pick(service)).toThrow(new TypeError(message));
+			expect(() => diplomat.watchService(service)).toThrow(new TypeError(message));
+			await diplomat.close();
+		}
+	});
+
+	it('a name with a control character is BAD_REQUEST, also where it is spelt as the key of a known query', async () => {
+		const { diplomat, sidecar } = await simulate();
+		sidecar.publish({ ...fakeSnapshot('payments', 1, ['10.0.0.1:80']), tags: ['v1'] });
+		await diplomat.getService({ service: 'payments', tags: ['v1'] });
+		const refusal = { code: 'BAD_REQUEST', details: { path: 'service' } };
+		for (const name of ['payments\n[["v1"],null,null,null]', 'a\tb', 'a\ud800']) {
+			await expect(diplomat.getService(name)).rejects.toMatchObject(refusal);
+			await expect(diplomat.getInstances({ service: name })).rejects.toMatchObject(refusal);
+			expect(() => diplomat.pick(name)).toThrow(expect.objectContaining(refusal));
+			expect(() => diplomat.watchService(name)).toThrow(expect.objectContaining(refusal));
+		}
+		expect(sidecar.requestsOf('watchService')).toHaveLength(1);
 		await diplomat.close();
 	});
 

@@ -14,6 +14,7 @@ import { throwIfAborted } from './call.ts';
 import { ADDRESS } from './call-traits.ts';
 import { closedError } from './closed-error.ts';
 import type { FallbackSource } from './fallback-source.ts';
+import type { InstanceRecords } from './instance-records.ts';
 import {
 	checkCallOptions,
 	type GetServiceOptions,
@@ -37,6 +38,7 @@ export interface LookupsSetup {
 	/** Lookups are refused when it has ended. */
 	readonly scope: Scope;
 	readonly views: ServiceViews;
+	readonly records: InstanceRecords;
 	readonly source: ServiceSource;
 	/** The source when it is a sidecar; undefined in direct mode. */
 	readonly sidecar: SidecarSource | undefined;
@@ -97,14 +99,16 @@ export class Lookups {
 		if (answerKnown !== undefined) return answerKnown;
 		const left = await this.#whenGreeted(options);
 		const view = this.isRemote ? undefined : this.#setup.views.open(query);
-		if (view === undefined && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left);
+		// At `subscriptionsMax`, or where it cannot push. One that is away is no better asked than where a view waits for it.
+		const isAsked = view === undefined && !this.#isStoodInFor;
+		if (isAsked && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left);
 		if (view === undefined || !view.known || (maxAgeMs !== undefined && !view.isWithin(maxAgeMs))) {
 			const snapshot = await this.#setup.source.get(query, sourceOptions(left, this.#setup.options));
-			if (view === undefined) return this.#pickOnce(snapshot, key);
+			if (view === undefined) return this.#pickOnce(query, snapshot, key);
 			if (!view.known) view.accept(snapshot);
 			view.renew(snapshot);
 			// What was asked for may say something else than what is known here, which a push is about to replace.
-			if (maxAgeMs !== undefined && !view.isWithin(maxAgeMs)) return this.#pickOnce(snapshot, key);
+			if (maxAgeMs !== undefined && !view.isWithin(maxAgeMs)) return this.#pickOnce(query, snapshot, key);
 		}
 		const answer = view.lookUp(key);
 		if (answer === undefined) throw view.noInstanceError();
@@ -129,7 +133,7 @@ export class Lookups {
 			...(key !== undefined && { key }),
 			...(maxAgeMs !== undefined && { maxAgeMs }),
 		};
-		const answer = sidecar.call('getService', data, ADDRESS, options);
+		const answer = this.#given(query, sidecar.call('getService', data, ADDRESS, options));
 		if (maxAgeMs === undefined) return answer;
 		// A sidecar that knows nothing of maxAgeMs has looked at no age.
 		return answer.then((address) => {
@@ -139,11 +143,17 @@ export class Lookups {
 		});
 	}
 
-	#pickOnce(snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress {
+	#pickOnce(query: ServiceQuery, snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress {
 		const { policy, random } = this.#setup.options;
 		const chosen = createPicker(policy, snapshot, { random }).pick({ key });
 		if (chosen === undefined) throw noInstanceError(snapshot);
-		return toAddress(chosen, snapshot);
+		return this.#setup.records.given(query, Object.freeze(toAddress(chosen, snapshot)));
+	}
+
+	/** Equal replies are one object, whatever service they are about: of what may be reported there is a copy for each. */
+	#given(query: ServiceQuery, answer: Promise<ServiceAddress>): Promise<ServiceAddress> {
+		if (this.#asksAlways) return answer;
+		return answer.then((address) => this.#setup.records.given(query, Object.freeze({ ...address })));
 	}
 
 	/** The common lookup over the wire: its frame is made once for each service. */
@@ -160,7 +170,7 @@ export class Lookups {
 		}
 		const { timeoutMs } = this.#setup.options;
 		const request = { func: 'getService', tail, traits: ADDRESS, timeoutMs, signal };
-		return sidecar.connection.call(request) as Promise<ServiceAddress>;
+		return this.#given({ service }, sidecar.connection.call(request) as Promise<ServiceAddress>);
 	}
 }
 

@@ -43,6 +43,8 @@ describe('options', () => {
 		[{ ejectionMsMin: 20, ejectionMsMax: 10 }, 'ejectionMsMax must be an integer from 20 to 2147483647, not 10'],
 		[{ inFlightMax: 0 }, 'inFlightMax must be an integer from 1 to 16777216, not 0'],
 		[{ retryDelayMsMin: 20, retryDelayMsMax: 10 }, 'retryDelayMsMax must be an integer from 20 to 2147483647, not 10'],
+		[{ name: 'x\ud800' }, 'name must be without lone surrogates, not "x\\ud800"'],
+		[{ name: 'x'.repeat(215) }, 'name must be of at most 214 characters, not of 215'],
 		[{ unref: 1 as unknown as boolean }, 'unref must be true or false, not 1'],
 		[{ transport: {} as NonNullable<DiplomatOptions['transport']> }, 'transport must be a function, not object'],
 	])('%o is refused by name and value', (options, message) => {

@@ -12,6 +12,7 @@ import {
 	booleanOption,
 	type Clock,
 	integerOption,
+	isText,
 	knownMembers,
 	oneOfOption,
 	type Random,
@@ -21,6 +22,7 @@ import {
 import { assertSocketPathFits, type SocketAddress } from '@spock/protocol/node';
 
 import { defaultAddress } from './default-address.ts';
+import { NAME_LENGTH_MAX } from './default-name.ts';
 import { socketTransport, type Transport } from './transport.ts';
 
 export const DEFAULT_READY_TIMEOUT_MS = 10_000;
@@ -57,6 +59,11 @@ export interface DiplomatOptions {
 	 * file). Never shown anywhere. Default: none.
 	 */
 	readonly token?: string | (() => string | Promise<string>);
+	/**
+	 * What the app is called in the log, the status and the status page of its sidecar, 1 to 214 characters. Default: the name in the
+	 * nearest package.json of the process's main module; else that of this library.
+	 */
+	readonly name?: string;
 	/** How long `connect` and `ready` wait for the sidecar, in milliseconds. Default 10000; 1000 to 60000 is sensible. */
 	readonly readyTimeoutMs?: number;
 	/** Deadline of a call that gives none, in milliseconds. Default 5000; 100 to 30000 is sensible. */
@@ -138,6 +145,7 @@ const OPTION_NAMES: readonly string[] = Object.keys({
 	host: 0,
 	port: 0,
 	token: 0,
+	name: 0,
 	readyTimeoutMs: 0,
 	timeoutMs: 0,
 	dialTimeoutMs: 0,
@@ -171,8 +179,9 @@ const OPTION_NAMES: readonly string[] = Object.keys({
 
 /** Every option with its value; frozen. */
 export interface ResolvedOptions
-	extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port' | 'fallback' | 'token'>> {
+	extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port' | 'fallback' | 'token' | 'name'>> {
 	readonly address: SocketAddress;
+	readonly name?: string;
 	readonly token?: DiplomatOptions['token'];
 }
 
@@ -187,6 +196,7 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 	const resolved: ResolvedOptions = {
 		address: Object.freeze(resolveAddress(options)),
 		...(options.token !== undefined && { token: tokenOption(options.token) }),
+		...(options.name !== undefined && { name: nameOption(options.name) }),
 		readyTimeoutMs: durationMs(options, 'readyTimeoutMs', DEFAULT_READY_TIMEOUT_MS),
 		timeoutMs: durationMs(options, 'timeoutMs', DEFAULT_TIMEOUT_MS),
 		dialTimeoutMs: durationMs(options, 'dialTimeoutMs', DEFAULT_DIAL_TIMEOUT_MS),
@@ -238,6 +248,15 @@ function resolveAddress({ path, host, port }: DiplomatOptions): SocketAddress {
 	}
 	if (host !== undefined) throw new TypeError(`host needs a port: got host ${JSON.stringify(host)} alone`);
 	return defaultAddress();
+}
+
+function nameOption(name: string): string {
+	const { length } = stringOption('name', name);
+	if (length > NAME_LENGTH_MAX) {
+		throw new RangeError(`name must be of at most ${NAME_LENGTH_MAX} characters, not of ${length}`);
+	}
+	if (!isText(name)) throw new RangeError(`name must be without lone surrogates, not ${JSON.stringify(name)}`);
+	return name;
 }
 
 /** The message does not show what was given: it may be half a secret. */

@@ -15,8 +15,11 @@ export interface StandardSchemaLike<T> {
 	};
 }
 
-/** Makes a value of a key's text; throws, or answers with issues, where it is not what was agreed. */
-export type ConfigParser<T> = ((text: string, key: string) => T) | StandardSchemaLike<T>;
+/** The name of a key. Declared so that `JSON.parse`, whose second parameter is a function, is a {@link ConfigParser}. */
+export type KeyName = string & NonNullable<Parameters<typeof JSON.parse>[1]>;
+
+/** Makes a value of a key's text; throws, or returns issues, when the text is not what was agreed. */
+export type ConfigParser<T> = ((text: string, key: KeyName) => T) | StandardSchemaLike<T>;
 
 /** What one key says. */
 interface Parsed<T> {
@@ -107,7 +110,7 @@ export class ParsedKeys<T> {
 	#apply(text: string, key: string): T {
 		const parse = this.#parse;
 		// Asked first, because some libraries make schemas that are functions.
-		if (!('~standard' in parse)) return parse(text, key);
+		if (!('~standard' in parse)) return parse(text, key as KeyName);
 		const result = parse['~standard'].validate(text);
 		if (result instanceof Promise) throw new TypeError('the schema answers with a promise: it must answer at once');
 		if (result.issues !== undefined) throw new Error(result.issues.map(({ message }) => message).join('; '));

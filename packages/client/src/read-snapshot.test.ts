@@ -1,3 +1,5 @@
+import { HOSTILE_VALUES } from '@spock/testkit';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { readKeySnapshot } from './read-key-snapshot.ts';
@@ -54,6 +56,34 @@ describe('a snapshot from the wire', () => {
 	});
 });
 
+describe('a snapshot with entries that are bad', () => {
+	it('has the good ones, and tells of the others', () => {
+		const told: string[] = [];
+		const instances = [{ ...place, instance: 'a' }, { ...place, port: 70_000 }, null, { ...place, host: 'a\r\nb' }];
+		const read = readSnapshot({ ...snapshot, instances }, (why) => told.push(why));
+		expect(read.instances.map(({ instance }) => instance)).toEqual(['a']);
+		expect(told).toEqual([
+			expect.stringContaining('instances[1].port'),
+			expect.stringContaining('instances[2]'),
+			expect.stringContaining('instances[3].host'),
+		]);
+	});
+
+	it('of any kind has every good one', () => {
+		const odd = fc.constantFrom(...HOSTILE_VALUES);
+		const members = { instance: odd, host: odd, port: odd, weight: odd, status: odd, tags: odd, meta: odd, zone: odd };
+		const entry = fc.oneof(odd, fc.record(members, { requiredKeys: [] }));
+		fc.assert(
+			fc.property(fc.array(entry, { maxLength: 5 }), fc.nat(5), (entries, at) => {
+				const instances = entries.toSpliced(at, 0, { ...place, instance: 'good' });
+				const read = readSnapshot({ ...snapshot, instances });
+				expect(read.instances.map(({ instance }) => instance)).toContain('good');
+				for (const { host, port } of read.instances) expect(new URL(`http://${host}:${port}`).pathname).toBe('/');
+			}),
+		);
+	});
+});
+
 describe('an address from the wire', () => {
 	it('has its age only while it is stale', () => {
 		expect(readAddress({ ...place, ageMs: 5 })).toEqual({ ...place, instance: '10.0.0.1:80' });
@@ -73,7 +103,8 @@ describe('a list from the wire', () => {
 			verifiedAt: 0,
 		});
 		for (const entry of ['a', { tags: [] }]) {
-			expect(() => readList({ services: [{ name: 'a' }, entry] })).toThrow(/services\[1\]/);
+			expect(readList({ services: [{ name: 'a' }, entry] }).services).toEqual([{ name: 'a', tags: [] }]);
+			expect(() => readList({ services: [entry] })).toThrow(/services\[0\]/);
 		}
 	});
 });

@@ -3,11 +3,12 @@ import {
 	type ServiceAddress,
 	type ServiceInstance,
 	type ServiceList,
+	type ServiceListEntry,
 	type ServiceSnapshot,
 	type SnapshotSource,
 	SpockError,
 } from '@spock/protocol';
-import { isInteger, isObject, stringOrNull } from '@spock/protocol/internal';
+import { isHost, isInteger, isObject, stringOrNull } from '@spock/protocol/internal';
 
 // What comes over the wire is another process's word: it is checked once, here, and frozen. Members this version does
 // not know are left out, and those that may be missing get the protocol's defaults.
@@ -16,8 +17,14 @@ type Members = Readonly<Record<string, unknown>>;
 
 const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warning', 'critical', 'maintenance']);
 
-/** A snapshot from the data of a reply or a push; frozen. Throws PROTOCOL, whose `details.path` names the member. */
-export function readSnapshot(data: unknown): ServiceSnapshot {
+/** Told what is wrong with an entry that is left out, because the others are good. */
+export type LeftOut = (why: string) => void;
+
+/**
+ * A snapshot from the data of a reply or a push, without instances that are bad; frozen. Throws PROTOCOL, whose `details.path`
+ * names the member.
+ */
+export function readSnapshot(data: unknown, leftOut: LeftOut = ignore): ServiceSnapshot {
 	const members = expectObject(data, '');
 	const { service, tags, datacenter, meta, peer, revision, instances, source, ageMs } = members;
 	const { verifiedAt, held, panic, oversize } = members;
@@ -30,7 +37,7 @@ export function readSnapshot(data: unknown): ServiceSnapshot {
 		...(isObject(meta) && { meta: readMeta(meta) }),
 		...(typeof peer === 'string' && { peer }),
 		revision: revision as number,
-		instances: Object.freeze(expectArray(instances, 'instances').map(readInstance)),
+		instances: readGood(expectArray(instances, 'instances'), readInstance, leftOut),
 		source: readSource(source),
 		ageMs: readMs(ageMs),
 		verifiedAt: readMs(verifiedAt),
@@ -50,21 +57,43 @@ export function readAddress(data: unknown): ServiceAddress {
 	);
 }
 
-/** The answer to listServices; frozen. Throws PROTOCOL, whose `details.path` names the member. */
-export function readList(data: unknown): ServiceList {
+/** The answer to listServices, without entries that are bad; frozen. Throws PROTOCOL, whose `details.path` names the member. */
+export function readList(data: unknown, leftOut: LeftOut = ignore): ServiceList {
 	const { services, source, ageMs, verifiedAt } = expectObject(data, '');
-	const entries = expectArray(services, 'services').map((entry, index) => {
-		if (!isObject(entry) || typeof entry['name'] !== 'string')
-			throw wrong(`services[${index}]`, 'an object with a name');
-		const { name, tags } = entry as { name: string; tags?: unknown };
-		return Object.freeze({ name, tags: readTags(tags) });
-	});
+	const entries = readGood(expectArray(services, 'services'), readListEntry, leftOut);
 	return Object.freeze({
-		services: Object.freeze(entries),
+		services: entries,
 		source: readSource(source),
 		ageMs: readMs(ageMs),
 		verifiedAt: readMs(verifiedAt),
 	});
+}
+
+/** What each of the entries is; those for which `read` throws are left out. Throws where that is every one: nothing was understood. */
+function readGood<T>(
+	entries: readonly unknown[],
+	read: (entry: unknown, index: number) => T,
+	leftOut: LeftOut,
+): readonly T[] {
+	const good: T[] = [];
+	const faults: SpockError[] = [];
+	for (const [index, entry] of entries.entries()) {
+		try {
+			good.push(read(entry, index));
+		} catch (error) {
+			faults.push(SpockError.from(error));
+		}
+	}
+	const [first] = faults;
+	if (first !== undefined && good.length === 0) throw first;
+	for (const { message } of faults) leftOut(message);
+	return Object.freeze(good);
+}
+
+function readListEntry(entry: unknown, index: number): ServiceListEntry {
+	if (!isObject(entry) || typeof entry['name'] !== 'string') throw wrong(`services[${index}]`, 'an object with a name');
+	const { name, tags } = entry as { name: string; tags?: unknown };
+	return Object.freeze({ name, tags: readTags(tags) });
 }
 
 /** Where an instance is and what it is called; `prefix` stands before the names of the members in an error. */
@@ -72,7 +101,7 @@ function readPlace(
 	{ host, port, instance }: Members,
 	prefix: string,
 ): Pick<ServiceInstance, 'host' | 'port' | 'instance'> {
-	if (typeof host !== 'string' || host === '') throw wrong(`${prefix}host`, 'a string that is not empty');
+	if (!isHost(host)) throw wrong(`${prefix}host`, 'an IP address or a name');
 	if (!isInteger(port, 0, 65_535)) throw wrong(`${prefix}port`, 'a port');
 	// A baseline sidecar may tell no more than host and port.
 	return { host, port, instance: stringOrNull(instance) ?? `${host}:${port}` };
@@ -131,6 +160,10 @@ export function expectArray(value: unknown, path: string): unknown[] {
 
 function isStrings(value: unknown): value is string[] {
 	return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function ignore(): void {
+	// Whoever wants to know gives a function.
 }
 
 export function wrong(path: string, expected: string): SpockError {

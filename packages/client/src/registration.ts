@@ -5,6 +5,7 @@ import type {
 	ReportedStatus,
 	ServiceRegistrar,
 } from '@spock/protocol';
+import { showAs } from '@spock/protocol/internal';
 
 /**
  * An instance of this app in the registry, made by `diplomat.register`. It survives reconnects and restarts of the sidecar:
@@ -54,7 +55,8 @@ export class Registration implements AsyncDisposable {
 	/**
 	 * Says how the app is, and why: `warning` still gets work, `critical` does not. Kept until the next report, over
 	 * reconnects too. Resolves when the registry knows, or could not be told yet (`state` is then `pending`). Rejects with
-	 * BAD_REQUEST, NO_SUCH_SERVICE (it was deregistered), TIMEOUT, ABORTED, DISCONNECTED or CLOSED.
+	 * BAD_REQUEST (nothing was sent, and the report before it counts), NO_SUCH_SERVICE (it was deregistered), OVERLOADED, TIMEOUT,
+	 * ABORTED, DISCONNECTED or CLOSED: after the last five it is said again in the background, because it is the app's last word.
 	 */
 	async report(status: ReportedStatus, note?: string, options: CallOptions = {}): Promise<void> {
 		const report = { id: this.id, status, ...(note !== undefined && note !== '' && { note }) };
@@ -63,8 +65,9 @@ export class Registration implements AsyncDisposable {
 
 	/**
 	 * Deregisters it; resolves when the registry does not know it any more. Call it before the app stops serving, so that
-	 * nobody is sent to it. Rejects with TIMEOUT, ACL_DENIED, ABORTED, DISCONNECTED or CLOSED: then it can be called again,
-	 * and the sidecar goes on trying if it was asked. Idempotent.
+	 * nobody is sent to it. Rejects with TIMEOUT, ACL_DENIED, OVERLOADED, ABORTED, DISCONNECTED or CLOSED: then it can be called
+	 * again. If the sidecar was asked it goes on trying, and the `state` is `pending` until a sidecar has confirmed it; if not,
+	 * the registration stays. Idempotent.
 	 */
 	drain(options: CallOptions = {}): Promise<void> {
 		if (this.#reply.state === 'deregistered') return Promise.resolve();
@@ -91,3 +94,11 @@ export class Registration implements AsyncDisposable {
 		this.told({ ...this.#reply, state: 'deregistered', error: null });
 	}
 }
+
+showAs(Registration, 'Registration', ({ id, service, instance, state, error }) => ({
+	id,
+	service,
+	instance,
+	state,
+	error,
+}));

@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { barista, registering, reply } from '../test/registering-sidecar.ts';
 import { simulate } from '../test/simulated-client.ts';
 import { createDiplomat } from './connect.ts';
+import type { Diplomat } from './diplomat.ts';
+import type { Registration } from './registration.ts';
 
 describe('register', () => {
 	it('gives a handle that reports and drains', async () => {
@@ -72,6 +74,58 @@ describe('register', () => {
 		await clock.advance(100);
 		expect(sidecar.requestsOf('registerService').map(({ connection }) => connection)).toEqual([0, 1]);
 		expect(registration.state).toBe('registered');
+		await diplomat.close();
+	});
+
+	it('what is sent again after a loss is sent in the order in which it was said, wherever its ids are', async () => {
+		const { diplomat, sidecar, clock } = await simulate({}, { handle: registering });
+		const registration = await diplomat.register(barista);
+		for (let turn = 0; (sidecar.requests.at(-1)?.id ?? 0) % 64 !== 62; turn++) await diplomat.request('ping', turn);
+		sidecar.options = { handle: (request) => (request.func === 'reportService' ? 'hold' : registering(request)) };
+		const reports = [registration.report('critical'), registration.report('warning'), registration.report('passing')];
+		await settle();
+		sidecar.options = { handle: registering };
+		const sent = sidecar.requests.length;
+		sidecar.connection.drop();
+		reports.push(registration.report('warning', 'said meanwhile'));
+		await clock.advance(1000);
+		await Promise.all(reports);
+		const again = sidecar.requests.slice(sent).filter(({ func }) => func === 'reportService');
+		expect(again).toHaveLength(4);
+		expect(again.at(-1)?.data).toEqual({ id: 'b1', status: 'warning', note: 'said meanwhile' });
+		await diplomat.close();
+	});
+
+	it.each([
+		[
+			'a report',
+			['reportService', { id: 'b1', status: 'passing' }],
+			(first: Registration) => first.report('critical'),
+			(first: Registration) => first.report('passing'),
+		],
+		[
+			'the end of a registration that was made again',
+			['registerService', { ...barista, id: 'b1' }],
+			(first: Registration) => first.drain(),
+			(_: Registration, diplomat: Diplomat) => diplomat.register({ ...barista, id: 'b1' }),
+		],
+	])('%s that is lost after a goaway undoes nothing that was said since', async (_what, expected, older, newer) => {
+		const { diplomat, sidecar, clock } = await simulate({}, { handle: registering });
+		const registration = await diplomat.register(barista);
+		sidecar.options = { handle: (request) => (request.connection === 0 ? 'hold' : registering(request)) };
+		const held = older(registration);
+		await settle();
+		const first = sidecar.connection;
+		await clock.advance(5000 - 100);
+		first.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await clock.advance(90);
+		expect(sidecar.connections).toHaveLength(2);
+		await newer(registration, diplomat);
+		first.drop();
+		await settle();
+		await held;
+		const { func, data } = sidecar.requests.at(-1) as RecordedRequest;
+		expect([func, data]).toEqual(expected);
 		await diplomat.close();
 	});
 

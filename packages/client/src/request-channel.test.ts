@@ -3,10 +3,9 @@ import { getEventListeners } from 'node:events';
 import { FrameDecoder, readClientMessage, SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-import { Call } from './call.ts';
-import { ADDRESS, PLAIN } from './call-traits.ts';
+import { Call, callClock } from './call.ts';
+import { ADDRESS, BACKGROUND, PLAIN } from './call-traits.ts';
 import { type ChannelLimits, RequestChannel } from './request-channel.ts';
-import { TickClock } from './tick-clock.ts';
 
 function makeChannel(limits: Partial<ChannelLimits> = {}) {
 	const clock = new FakeClock();
@@ -32,7 +31,7 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 			channel.send(
 				new Call(
 					{ func: 'ping', tail: ',"func":"ping"}\n', traits, timeoutMs, signal },
-					new TickClock(clock, { path: '/nowhere' }),
+					callClock({ clock, address: { path: '/nowhere' } }),
 					resolve,
 					reject,
 				),
@@ -119,6 +118,65 @@ describe('RequestChannel', () => {
 		expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
 	});
 
+	it.each([false, true])(
+		'a ping goes out although the window is full (narrowed: %s), and a drain waits for the calls',
+		async (isNarrowed) => {
+			const { channel, call, clock, written, emptied, idOf } = makeChannel();
+			const calls = Array.from({ length: 4 }, (_, turn) => call(1000 + turn));
+			if (isNarrowed) channel.setWindow(2);
+			for (let turn = 0; turn < 12; turn++) void call(50, undefined, BACKGROUND);
+			expect(written).toHaveLength(16);
+			expect(Math.min(...written.map((line) => (JSON.parse(line) as { id: number }).id))).toBeGreaterThan(0);
+			expect(channel.inFlight).toBe(4);
+			channel.drain();
+			await clock.advance(60);
+			expect([channel.inFlight, emptied()]).toEqual([4, 0]);
+			for (let turn = 0; turn < 4; turn++) receive(channel, `{"id":${idOf(turn)},"data":${turn}}`);
+			expect(await Promise.all(calls)).toEqual([0, 1, 2, 3]);
+			expect([channel.inFlight, emptied()]).toEqual([0, 1]);
+		},
+	);
+
+	it('what this client sends for itself has a bound too', async () => {
+		const { channel, call, written } = makeChannel();
+		const calls = Array.from({ length: 40 }, () => call(1000, undefined, BACKGROUND));
+		await expect(calls.at(-1)).rejects.toMatchObject({ code: 'OVERLOADED', details: { inFlightMax: 4 } });
+		expect(written).toHaveLength(32);
+		expect(channel.inFlight).toBe(0);
+	});
+
+	it('a deadline counts from its own call, however long the tick has lasted', async () => {
+		const { call, clock } = makeChannel();
+		const codes: string[] = [];
+		const note = (what: string, settled: Promise<unknown>) =>
+			settled.catch(({ code }) => codes.push(`${what} ${code}`));
+		void note('first', call(1000));
+		clock.work(198);
+		void note('second', call(200));
+		await clock.advance(199);
+		expect(codes).toEqual([]);
+		await clock.advance(10);
+		expect(codes).toEqual(['second TIMEOUT']);
+		await clock.advance(1000);
+		expect(codes).toEqual(['second TIMEOUT', 'first TIMEOUT']);
+	});
+
+	it.each([1, 60, 0xffff_ffd0])(
+		'lets its calls go in the order in which they were made, from id %d on',
+		async (firstId) => {
+			const { channel, call, idOf } = makeChannel({ inFlightMax: 128, firstId });
+			for (let turn = 0; turn < 100; turn++) void call();
+			// An early one is answered, and its slot is taken again.
+			receive(channel, `{"id":${idOf(10)}}`);
+			void call();
+			channel.setWindow(1);
+			void call();
+			const orders = channel.takeAll().map(({ order }) => order);
+			expect(orders).toHaveLength(101);
+			expect(orders).toEqual([...orders].sort((left, right) => left - right));
+		},
+	);
+
 	it('a sidecar may narrow the window, and widen it again up to the option', async () => {
 		const { channel, call } = makeChannel();
 		channel.narrow(1);
@@ -194,7 +252,7 @@ describe('RequestChannel', () => {
 		const { channel, clock, call } = makeChannel();
 		const { signal } = new AbortController();
 		const ends = [call(100, signal), call(100, signal), call(100, signal)];
-		expect(getEventListeners(signal, 'abort')).toHaveLength(3);
+		expect(getEventListeners(signal, 'abort')).toHaveLength(1);
 		receive(channel, '{"id":1,"data":1}');
 		receive(channel, '{"id":2,"error":{"code":"INTERNAL","message":"no","retryable":true}}');
 		await clock.advance(200);

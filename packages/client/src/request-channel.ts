@@ -17,11 +17,14 @@ import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
 import type { FaultMessage } from './diagnostics.ts';
 import { overloadedError } from './overloaded-error.ts';
 import { readReply, UNREADABLE } from './read-reply.ts';
-import { WaitingCalls } from './waiting-calls.ts';
+import { inOrder, WaitingCalls } from './waiting-calls.ts';
 
 /** Values of replies that are remembered by their text, for each connection, and the longest such text. */
 const MEMO_COUNT_MAX = 1024;
 const MEMO_LENGTH_MAX = 512;
+
+/** Slots at least for what the client sends for itself while callers have all of the window. */
+const SPARE_SLOTS_MIN = 16;
 
 /** What a channel writes to and tells. */
 export interface ChannelPort {
@@ -82,7 +85,7 @@ export class RequestChannel implements CallOwner {
 		this.#inFlightMax = limits.inFlightMax;
 		this.#fullWindow = limits.inFlightMax;
 		const { firstId = 1 } = limits;
-		this.#ring = new InFlightRing({ capacity: powerOfTwoFrom(limits.inFlightMax), firstId });
+		this.#ring = new InFlightRing({ capacity: powerOfTwoFrom(limits.inFlightMax + SPARE_SLOTS_MIN), firstId });
 		this.#deadlines = new DeadlineTimer(clock, this.#sweep);
 	}
 
@@ -119,17 +122,21 @@ export class RequestChannel implements CallOwner {
 
 	/** Sends a call, or rejects it: OVERLOADED, FRAME_TOO_LARGE. The channel owns it from now on. */
 	send(call: Call): void {
-		if (this.#ring.size >= this.#inFlightMax && !this.#passes(call)) {
-			if (this.#waits()) this.#wait(call);
-			else call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
-			return;
-		}
+		// None goes before those that wait already.
+		const isFull = this.#ring.size >= this.#inFlightMax || this.waiting > 0;
+		if (!isFull || this.#passes(call)) this.#transmit(call);
+		// What the client sends for itself is tried again by who sends it.
+		else if (this.#waits() && !call.traits.background) this.#wait(call);
+		else call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
+	}
+
+	#transmit(call: Call): void {
 		const { pendingOutputBytesMax } = this.#limits;
 		if (this.#port.bufferedBytes() > pendingOutputBytesMax) {
 			call.reject(overloadedError(call.func, 'pendingOutputBytesMax', pendingOutputBytesMax));
 			return;
 		}
-		// There is room: the capacity of the ring is inFlightMax at least.
+		// There is room: the capacity of the ring is more than inFlightMax, and what passes the window has looked at it.
 		const id = this.#ring.issue(call);
 		let line = this.#heads.head(id) + call.tail;
 		if (!fitsFrame(line, this.frameBytesMax)) {
@@ -205,19 +212,22 @@ export class RequestChannel implements CallOwner {
 		return this.#waiting?.takeAll() ?? [];
 	}
 
-	/** Ends the channel: lets every call go, unsettled, and forgets the deadlines. */
+	/** Ends the channel: lets every call go, unsettled, in the order in which they were made, and forgets the deadlines. */
 	takeAll(): Call[] {
 		this.#deadlines.clear();
 		this.#memo.clear();
 		this.#background = 0;
 		this.#draining = false;
 		this.#isWatched = false;
-		return [...this.#ring.takeAll(), ...this.takeWaiting()];
+		return inOrder([...this.#ring.takeAll(), ...this.takeWaiting()]);
 	}
 
-	/** A ping or a hello: the window is for what callers ask, and a heartbeat that waits would find the sidecar dead. */
+	/**
+	 * What the client sends for itself: the window is for what callers ask, a heartbeat that waits would find the sidecar dead, and a
+	 * registration that waits is not there.
+	 */
 	#passes({ traits }: Call): boolean {
-		return traits.background && this.#inFlightMax < this.#fullWindow;
+		return traits.background && this.#ring.size < this.#ring.capacity;
 	}
 
 	#waits(): boolean {
@@ -234,7 +244,7 @@ export class RequestChannel implements CallOwner {
 		const waiting = this.#waiting;
 		while (waiting !== undefined && waiting.count > 0 && this.#ring.size < this.#inFlightMax) {
 			const call = waiting.takeFirst();
-			if (call !== undefined) this.send(call);
+			if (call !== undefined) this.#transmit(call);
 		}
 		this.#isWatched = this.#draining || this.waiting > 0;
 		if (!this.#draining || this.inFlight > 0 || this.waiting > 0) return;
@@ -251,7 +261,7 @@ export class RequestChannel implements CallOwner {
 		}
 		let value: unknown;
 		try {
-			value = call.traits.read === undefined ? data : call.traits.read(data);
+			value = call.traits.read === undefined ? data : call.traits.read(data, this.#leftOut);
 			call.resolve(value);
 		} catch (error) {
 			this.#port.fault('frame', `the reply to ${call.func} has the wrong shape`);
@@ -260,6 +270,8 @@ export class RequestChannel implements CallOwner {
 		this.#tellEmptied();
 		return value;
 	}
+
+	readonly #leftOut = (why: string): void => this.#port.fault('frame', why);
 
 	#fail(id: number | null, wire: unknown): void {
 		const error = SpockError.fromWire(wire);

@@ -1,4 +1,5 @@
 import type { KeyQuery, ServiceQuery, SourceWatch, WatchedSource } from '@spock/protocol';
+import { offAbort, onAbort } from '@spock/protocol/internal';
 
 import { skipChannel } from './diagnostics.ts';
 import { NewestOnly } from './newest-only.ts';
@@ -17,19 +18,19 @@ export function scopedIterator<T>(
 	start: (iterator: NewestOnly<T>) => () => void,
 ): NewestOnly<T> {
 	let stop: (() => void) | undefined;
-	const onAbort = (): void => iterator.end();
+	const abort = (): void => iterator.end();
 	const iterator = new NewestOnly<T>(
 		() => {
 			if (signal?.aborted || !scope.isOpen) return iterator.end();
 			scope.add(iterator);
-			signal?.addEventListener('abort', onAbort, { once: true });
+			if (signal !== undefined) onAbort(signal, abort);
 			stop = start(iterator);
 			// What it was told before `start` returned may have ended it already.
 			if (!scope.has(iterator)) stop();
 		},
 		() => {
 			scope.delete(iterator);
-			signal?.removeEventListener('abort', onAbort);
+			offAbort(signal, abort);
 			stop?.();
 		},
 	);

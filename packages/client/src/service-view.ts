@@ -19,8 +19,9 @@ import {
 	type SourceWatch,
 	type SpockError,
 } from '@spock/protocol';
+import { inNeutralContext, isHost, isInteger, showAs } from '@spock/protocol/internal';
 
-import type { InstanceRecords } from './instance-records.ts';
+import type { InstanceRecords, Place } from './instance-records.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /** What a view needs of the options. */
@@ -36,6 +37,7 @@ interface Answer {
 export class ServiceView {
 	/** Counted up by the sweep and set back by every lookup: a mark costs less than reading the clock. */
 	unusedSweeps = 0;
+	readonly query: ServiceQuery;
 	readonly #options: ViewOptions;
 	readonly #records: InstanceRecords;
 	readonly #pickerOptions: PickerOptions;
@@ -54,9 +56,10 @@ export class ServiceView {
 	/** Starts to watch; throws what `source.watch` throws. */
 	constructor(source: ServiceSource, query: ServiceQuery, options: ViewOptions, records: InstanceRecords) {
 		const { random, clock } = options;
+		this.query = query;
 		this.#options = options;
 		this.#records = records;
-		this.#pickerOptions = { random, recordOf: (instance) => records.of(instance), now: () => clock.now() };
+		this.#pickerOptions = { random, recordOf: (instance) => records.of(query, instance), now: () => clock.now() };
 		this.#watch = source.watch(query, { next: (snapshot) => this.accept(snapshot) });
 	}
 
@@ -115,11 +118,14 @@ export class ServiceView {
 		return chosen === undefined ? address : this.#addressOf(chosen);
 	}
 
-	/** True for an instance that would get work, but for the failures of calls. */
-	isSpared(instance: string): boolean {
+	/** The instance of this name, and at this place if that is known, that would get work, but for the failures of calls. */
+	findSpared({ instance, host, port }: Pick<Place, 'instance'> & Partial<Place>): ServiceInstance | undefined {
 		this.#lookAgain();
-		const isIt = (other: ServiceInstance): boolean => other.instance === instance;
-		return this.#snapshot !== undefined && servedInstances(this.#snapshot).some(isIt) && !this.#serving.some(isIt);
+		if (this.#snapshot === undefined) return undefined;
+		return servedInstances(this.#snapshot).find((one) => {
+			const isIt = one.instance === instance && one.host === (host ?? one.host) && one.port === (port ?? one.port);
+			return isIt && !this.#serving.includes(one);
+		});
 	}
 
 	/** Every instance, healthy or not. */
@@ -155,22 +161,23 @@ export class ServiceView {
 		const { policy, clock, ejectedPercentMax } = this.#options;
 		const records = this.#records;
 		this.#recordsRevision = records.revision;
-		const served = servedInstances(snapshot);
-		const find = (instance: string): ReturnType<InstanceRecords['find']> => records.find(instance);
+		// A source of anybody's may tell of an instance that nobody can be sent to: its caller would be blamed for that.
+		const served = servedInstances(snapshot).filter(isCallable);
+		const find = (one: ServiceInstance): ReturnType<InstanceRecords['find']> => records.find(this.query, one);
 		const { serving, untilMs } = spareEjected(served, find, clock.now(), ejectedPercentMax);
 		this.#serving = serving;
 		this.#ejectedUntilMs = untilMs;
 		this.#picker = pickerOver(policy, serving, this.#pickerOptions);
 	}
 
-	/** What failed before is forgotten of an instance that has moved, or that the registry calls well again. */
+	/** What failed before is forgotten of an instance that the registry calls well again. */
 	#forgive(before: ServiceSnapshot, now: ServiceSnapshot): void {
-		const failing = before.instances.filter(({ instance }) => (this.#records.find(instance)?.failures ?? 0) > 0);
+		const failing = before.instances.filter((one) => (this.#records.find(this.query, one)?.failures ?? 0) > 0);
 		for (const old of failing) {
-			const next = now.instances.find(({ instance }) => instance === old.instance);
-			if (next === undefined) continue;
-			const hasMoved = next.host !== old.host || next.port !== old.port;
-			if (hasMoved || (!isServing(old) && isServing(next))) this.#records.forgive(old.instance);
+			if (isServing(old)) continue;
+			const { instance, host, port } = old;
+			const next = now.instances.find((one) => one.instance === instance && one.host === host && one.port === port);
+			if (next !== undefined && isServing(next)) this.#records.forgive(this.query, old);
 		}
 	}
 
@@ -181,19 +188,34 @@ export class ServiceView {
 	#answer(chosen: ServiceInstance): Answer {
 		let answer = this.#answers.get(chosen);
 		if (answer === undefined) {
-			const address = Object.freeze(toAddress(chosen, this.#snapshot as ServiceSnapshot));
-			answer = { address, promise: Promise.resolve(address) };
+			// It outlives the lookup that it is made for.
+			const address = this.#given(toAddress(chosen, this.#snapshot as ServiceSnapshot));
+			answer = { address, promise: inNeutralContext(() => Promise.resolve(address)) };
 			this.#answers.set(chosen, answer);
 		}
 		return answer;
 	}
 
 	#staleAddress(chosen: ServiceInstance): ServiceAddress {
-		return Object.freeze(toAddress(chosen, this.#aged(this.#snapshot as ServiceSnapshot)));
+		return this.#given(toAddress(chosen, this.#aged(this.#snapshot as ServiceSnapshot)));
+	}
+
+	#given(address: ServiceAddress): ServiceAddress {
+		return this.#records.given(this.query, Object.freeze(address));
 	}
 
 	/** The snapshot with its age, which grows while it is stale. */
 	#aged(snapshot: ServiceSnapshot): ServiceSnapshot {
 		return this.#stale ? { ...snapshot, ageMs: this.#options.clock.now() - this.#verifiedAtMs } : snapshot;
 	}
+}
+
+showAs(ServiceView, 'ServiceView', ({ query, known, instances }) => ({
+	...query,
+	known,
+	instances: instances.length,
+}));
+
+function isCallable({ host, port }: ServiceInstance): boolean {
+	return isHost(host) && isInteger(port, 0, 65_535);
 }

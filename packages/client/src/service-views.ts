@@ -37,7 +37,11 @@ export class ServiceViews {
 
 	/** The view of a query, if there is one. */
 	find(query: string | ServiceQuery): ServiceView | undefined {
-		if (typeof query === 'string') return this.#views.get(query);
+		if (typeof query === 'string') {
+			// What is asked may be spelt as the key of a longer query: it is not valid then, and has no view.
+			const view = this.#views.get(query);
+			return view?.query.service === query ? view : undefined;
+		}
 		checkMembers(query);
 		return this.#views.get(queryKey(query));
 	}
@@ -65,8 +69,9 @@ export class ServiceViews {
 		// What a sidecar answers is not looked at before: it may be anything.
 		if (view === undefined || this.#records.size === 0 || !Array.isArray(reply?.instances)) return reply;
 		const instances = reply.instances.map((told) => {
-			if (told?.included !== true || !view.isSpared(told.instance)) return told;
-			const record = this.#records.find(told.instance);
+			const spared = told?.included === true ? view.findSpared(told) : undefined;
+			if (spared === undefined) return told;
+			const record = this.#records.find(view.query, spared);
 			const leftMs = Math.round((record?.ejectedUntilMs ?? 0) - this.#options.clock.now());
 			const reason = `${told.reason}; ejected by this client: ${record?.failures} calls in a row failed, back in ${leftMs} ms`;
 			return { ...told, included: false, reason };
@@ -97,8 +102,6 @@ export class ServiceViews {
 	/** What calls told of an instance is kept for as long as a view has it. */
 	#forgetGone(): void {
 		if (this.#records.size === 0) return;
-		const known = new Set<string>();
-		for (const { instances } of this.#views.values()) for (const { instance } of instances) known.add(instance);
-		this.#records.keepOnly(known);
+		this.#records.keepOnly(this.#views.values());
 	}
 }

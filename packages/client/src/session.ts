@@ -4,14 +4,14 @@ import { encodePayload, encodeRequestTail, type FuncName, type Push, SpockError 
 import { isInteger, type TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 
-import { Call, type CallTraits } from './call.ts';
+import { Call, type CallClock, type CallTraits, callClock } from './call.ts';
 import { BACKGROUND } from './call-traits.ts';
+import { defaultName } from './default-name.ts';
 import type { FaultMessage } from './diagnostics.ts';
 import { type Greeting, helloData, readGreeting, readGreetingFailure } from './greeting.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { ResolvedOptions } from './options.ts';
 import { RequestChannel } from './request-channel.ts';
-import { TickClock } from './tick-clock.ts';
 import { failedTransport } from './transport.ts';
 
 /** Told by a session. After `closed` nothing is told. */
@@ -38,9 +38,9 @@ export class Session {
 	/** Since when nothing was heard, if the heartbeat found the peer dead. */
 	silentSinceMs: number | undefined = undefined;
 	readonly #options: ResolvedOptions;
-	/** For the deadlines of its calls. */
-	readonly #clock: TickClock;
+	readonly #clock: CallClock;
 	readonly #listener: SessionListener;
+	readonly #secret: string;
 	readonly #socket: Duplex;
 	readonly #framed: FramedSocket;
 	readonly #heartbeat: Heartbeat;
@@ -50,10 +50,12 @@ export class Session {
 	/** True once this side has ended it. */
 	#endedHere = false;
 
-	constructor(options: ResolvedOptions, listener: SessionListener) {
+	/** `secret` is that of its client, and known to the sidecar alone. */
+	constructor(options: ResolvedOptions, secret: string, listener: SessionListener) {
 		const { clock, transport, address, unref, frameBytesMax } = options;
 		this.#options = options;
-		this.#clock = new TickClock(clock, address);
+		this.#clock = callClock(options);
+		this.#secret = secret;
 		this.#listener = listener;
 		this.channel = new RequestChannel(
 			{
@@ -146,12 +148,13 @@ export class Session {
 	}
 
 	#sayHello(token: string | undefined): void {
+		const { name: client = defaultName(), frameBytesMax, heartbeatMs, dialTimeoutMs } = this.#options;
 		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
 		this.send(
 			'hello',
-			helloData(process.pid, this.#options.frameBytesMax, token),
+			helloData({ client, frameBytesMax, heartbeatMs, secret: this.#secret, ...(token && { token }) }),
 			BACKGROUND,
-			this.#options.dialTimeoutMs,
+			dialTimeoutMs,
 			(data) => this.#greet(() => readGreeting(data)),
 			(error) => this.#greet(() => readGreetingFailure(error)),
 		);

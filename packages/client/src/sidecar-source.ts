@@ -19,6 +19,8 @@ import {
 	type ServiceSource,
 	type SnapshotObserver,
 	type SourceWatch,
+	validateKeyQuery,
+	validateQuery,
 } from '@spock/protocol';
 
 import type { CallTraits } from './call.ts';
@@ -141,6 +143,7 @@ const SERVICES: SubscriptionKind<ServiceQuery, ServiceSnapshot> = {
 	keyOf: queryKey,
 	normalise: normaliseQuery,
 	read: readSnapshot,
+	queryOf: validateQuery,
 };
 
 const KEYS: SubscriptionKind<KeyQuery, KeySnapshot> = {
@@ -155,4 +158,5 @@ const KEYS: SubscriptionKind<KeyQuery, KeySnapshot> = {
 	keyOf: keyQueryKey,
 	normalise: normaliseKeyQuery,
 	read: readKeySnapshot,
+	queryOf: validateKeyQuery,
 };

@@ -1,3 +1,4 @@
+import type { ServiceQuery } from '@spock/protocol';
 import type { ConnectionState } from './connection-machine.ts';
 import type { FallbackSource } from './fallback-source.ts';
 import type { SidecarSource } from './sidecar-source.ts';
@@ -41,8 +42,10 @@ export interface DiplomatStatus {
 }
 
 /** An instance to which calls failed in a row. No more than `ejectedPercentMax` of a service are left out for it. */
-export interface EjectedInstance {
+export interface EjectedInstance extends Pick<ServiceQuery, 'service' | 'datacenter' | 'peer'> {
 	readonly instance: string;
+	readonly host: string;
+	readonly port: number;
 	/** How much longer it is out, in milliseconds. */
 	readonly leftMs: number;
 	/** Failures in a row. */

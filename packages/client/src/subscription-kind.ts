@@ -19,8 +19,10 @@ export interface SubscriptionKind<Q, S> {
 	/** Equal queries have equal names; a snapshot has that of its query. */
 	keyOf(query: Q | S): string;
 	normalise(query: Q): Q;
-	/** The snapshot in a push; throws PROTOCOL. */
-	read(data: unknown): S;
+	/** The snapshot in a push; throws PROTOCOL, and tells of what it leaves out. */
+	read(data: unknown, leftOut: (why: string) => void): S;
+	/** The query that a push which cannot be read is about; throws where that cannot be read either. */
+	queryOf(data: unknown): Q;
 }
 
 /** The way to the sidecar, which all subscriptions of a client share. */

@@ -85,6 +85,13 @@ export class Subscription<Q, S extends PublishedSnapshot> {
 		this.#publish({ ...snapshot, source: 'last-known-good' }, verifiedAtMs);
 	}
 
+	/** News came that nobody can read: what is known may be outdated, and is told anew by whatever comes next. */
+	doubt(): void {
+		const snapshot = this.#snapshot;
+		if (snapshot === undefined || isStale(snapshot)) return;
+		this.#publish({ ...snapshot, source: 'last-known-good' }, this.#clock.now());
+	}
+
 	/** There is no snapshot to give. Whoever has one keeps it. */
 	fail(error: SpockError): void {
 		if (this.#snapshot !== undefined) return;

@@ -1,4 +1,4 @@
-import { type FakeAnswer, fakeSnapshot, type RecordedRequest, settle, wireError } from '@spock/testkit';
+import { type FakeAnswer, fakeKey, fakeSnapshot, type RecordedRequest, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../test/simulated-client.ts';
@@ -108,6 +108,78 @@ describe('a subscription', () => {
 		expect(diplomat.status().state).toBe('ready');
 		expect(sidecar.requestsOf('watchService')).toHaveLength(1);
 		expect(sidecar.requestsOf('unwatchService')).toHaveLength(0);
+		await diplomat.close();
+	});
+});
+
+describe('a push that cannot be read', () => {
+	it('makes what is known last known, and asks anew: what is true now is live again', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		sidecar.publish(fakeSnapshot('roaster', 1, ['10.0.0.9:80']));
+		expect(await diplomat.getService('barista')).not.toHaveProperty('stale');
+		await diplomat.getService('roaster');
+		sidecar.connection.push('service', { ...fakeSnapshot('barista', 2, []), instances: 'none' });
+		await settle();
+		expect(await diplomat.getService('barista')).toMatchObject({ host: '10.0.0.1', stale: true });
+		expect(await diplomat.getService('roaster')).not.toHaveProperty('stale');
+		expect(diplomat.status().protocolFaults).toBe(1);
+		await clock.advance(200);
+		expect(sidecar.requestsOf('watchService')).toHaveLength(3);
+		expect(await diplomat.getService('barista')).toEqual(expect.not.objectContaining({ stale: true }));
+		await diplomat.close();
+	});
+
+	it('and does not say what it is about concerns all of its kind', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		for (const name of ['barista', 'roaster']) sidecar.publish(fakeSnapshot(name, 1, ['10.0.0.1:80']));
+		for (const name of ['barista', 'roaster']) await diplomat.getService(name);
+		sidecar.connection.push('service', null);
+		await settle();
+		for (const name of ['barista', 'roaster']) expect(await diplomat.getService(name)).toMatchObject({ stale: true });
+		await clock.advance(200);
+		for (const name of ['barista', 'roaster']) expect(await diplomat.getService(name)).not.toHaveProperty('stale');
+		await diplomat.close();
+	});
+
+	it('about what nobody wants concerns nobody', async () => {
+		const { diplomat, sidecar } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		await diplomat.getService('barista');
+		sidecar.connection.push('service', { service: 'roaster' });
+		await settle();
+		expect(await diplomat.getService('barista')).not.toHaveProperty('stale');
+		await diplomat.close();
+	});
+
+	it('of a sidecar that sends nothing else is no hot loop: it is asked ever less often', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		await diplomat.getService('barista');
+		for (let step = 0; step < 600; step++) {
+			sidecar.connection.push('service', { service: 'barista', revision: 'none' });
+			await clock.advance(100);
+		}
+		expect(sidecar.requestsOf('watchService').length).toBeLessThan(25);
+		// One that can be read ends it.
+		sidecar.publish(fakeSnapshot('barista', 2, ['10.0.0.2:80']));
+		await settle();
+		expect(await diplomat.getService('barista')).toEqual(expect.not.objectContaining({ stale: true }));
+		const asked = sidecar.requestsOf('watchService').length;
+		await clock.advance(30_000);
+		expect(sidecar.requestsOf('watchService')).toHaveLength(asked);
+		await diplomat.close();
+	});
+
+	it('of keys does the same', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		sidecar.publishKey(fakeKey('app/limits', 1, '5'));
+		expect(await diplomat.getKey('app/limits')).toMatchObject({ value: '5', source: 'live' });
+		sidecar.connection.push('key', { ...fakeKey('app/limits', 2, '6'), value: 6 });
+		await settle();
+		expect(await diplomat.getKey('app/limits')).toMatchObject({ value: '5', source: 'last-known-good' });
+		await clock.advance(200);
+		expect(await diplomat.getKey('app/limits')).toMatchObject({ value: '5', source: 'live' });
 		await diplomat.close();
 	});
 });

@@ -31,6 +31,10 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 	readonly #options: ResolvedOptions;
 	readonly #wanted = new Map<string, Subscription<Q, S>>();
 	readonly #refused: RefusedSubscriptions<Subscription<Q, S>>;
+	/** Those of which a push could not be read, asked for again at a pace of their own. */
+	readonly #unread: RefusedSubscriptions<Subscription<Q, S>>;
+	/** Those that no push which could be read has mended since. */
+	readonly #doubted = new Set<Subscription<Q, S>>();
 	readonly #sweepTimer: OneTimer;
 	#session: Session | undefined;
 	#closed = false;
@@ -39,9 +43,9 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		this.#kind = kind;
 		this.#port = port;
 		this.#options = options;
-		this.#refused = new RefusedSubscriptions(options, (subscription) =>
-			this.#subscribe(subscription, kind.subscribedAgain),
-		);
+		const again = (subscription: Subscription<Q, S>): void => this.#subscribe(subscription, kind.subscribedAgain);
+		this.#refused = new RefusedSubscriptions(options, again);
+		this.#unread = new RefusedSubscriptions(options, again);
 		this.#sweepTimer = new OneTimer(options.clock, () => this.#sweep());
 	}
 
@@ -125,14 +129,14 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 	/** New calls go to this session from now on. */
 	adopted(session: Session): void {
 		this.#session = session;
-		this.#refused.clear();
+		this.#forgetFailures();
 		for (const subscription of [...this.#wanted.values()]) this.#subscribe(subscription, this.#kind.subscribedAgain);
 	}
 
 	/** There is no connection; what is known was true at this moment. */
 	lost(verifiedAtMs: number): void {
 		this.#session = undefined;
-		this.#refused.clear();
+		this.#forgetFailures();
 		for (const subscription of [...this.#wanted.values()]) subscription.lost(verifiedAtMs);
 	}
 
@@ -140,13 +144,20 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 	push(session: Session, data: unknown): void {
 		let snapshot: S;
 		try {
-			snapshot = this.#kind.read(data);
-		} catch (error) {
-			this.#port.connection.fault('push', SpockError.from(error).message);
+			snapshot = this.#kind.read(data, (why) => this.#port.connection.fault('push', why));
+		} catch (reason) {
+			const error = SpockError.from(reason);
+			this.#port.connection.fault('push', error.message);
+			for (const subscription of this.#concernedBy(data)) this.#doubt(subscription, session, error);
 			return;
 		}
 		const subscription = this.#wanted.get(this.#kind.keyOf(snapshot));
-		if (subscription?.session === session) subscription.accept(snapshot, session.greeting?.instance ?? null);
+		if (subscription?.session !== session) return;
+		if (this.#doubted.delete(subscription)) {
+			this.#unread.delete(subscription);
+			this.#unread.accepted();
+		}
+		subscription.accept(snapshot, session.greeting?.instance ?? null);
 	}
 
 	/** Rejects who waits with CLOSED and tells nobody anything any more; idempotent. */
@@ -154,13 +165,39 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		if (this.#closed) return;
 		this.#closed = true;
 		this.#session = undefined;
-		this.#refused.clear();
+		this.#forgetFailures();
 		this.#sweepTimer.cancel();
 		for (const subscription of this.#wanted.values()) {
 			subscription.observers.clear();
 			subscription.waiters.endAll(closedError());
 		}
 		this.#wanted.clear();
+	}
+
+	/** Those that a push which cannot be read may be about: all, where it does not say whose it is. */
+	#concernedBy(data: unknown): readonly Subscription<Q, S>[] {
+		let query: Q;
+		try {
+			query = this.#kind.queryOf(data);
+		} catch {
+			return [...this.#wanted.values()];
+		}
+		const subscription = this.#wanted.get(this.#kind.keyOf(query));
+		return subscription === undefined ? [] : [subscription];
+	}
+
+	/** What is known of it is last known from now on, and it is subscribed to anew: a first time soon, then with back-off. */
+	#doubt(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
+		if (subscription.session !== session || session !== this.#session) return;
+		this.#doubted.add(subscription);
+		this.#unread.add(subscription, error);
+		subscription.doubt();
+	}
+
+	#forgetFailures(): void {
+		this.#refused.clear();
+		this.#unread.clear();
+		this.#doubted.clear();
 	}
 
 	/** What is known, if it is young enough for the caller; else what the sidecar says, which may verify it. */
@@ -238,6 +275,8 @@ export class Subscriptions<Q, S extends PublishedSnapshot> implements WatchedSou
 		if (this.#wanted.get(subscription.key) !== subscription) return;
 		this.#wanted.delete(subscription.key);
 		this.#refused.delete(subscription);
+		this.#unread.delete(subscription);
+		this.#doubted.delete(subscription);
 		const { session } = subscription;
 		subscription.session = undefined;
 		if (session !== undefined && session === this.#session && this.#port.pushes === true) {

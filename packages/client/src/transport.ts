@@ -4,6 +4,8 @@ import type { Duplex } from 'node:stream';
 
 import type { SocketAddress } from '@spock/protocol/node';
 
+import { assertTrusted } from './default-address.ts';
+
 /**
  * Opens a byte stream to a sidecar, at once and without waiting: what is written before it is connected must be kept, and
  * a failure to connect must come as `error` and `close`. Bytes that arrive are given to `receive`, or come as `data`
@@ -40,6 +42,7 @@ function markOf(address: SocketAddress): string | undefined {
 }
 
 const openSocket = (address: SocketAddress, receive: (chunk: Buffer) => void): Duplex => {
+	assertTrusted(address);
 	// One buffer for all sockets of the thread: a read and its callback are one step of the event loop, and the decoder
 	// copies what it keeps. Measured in design: 1.17x the calls of `data` events with 1024 in flight.
 	readBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES);

@@ -1,5 +1,5 @@
 import type { SpockError } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
 import { abortedError } from './call.ts';
 import { OneTimer } from './one-timer.ts';
@@ -32,14 +32,14 @@ export class Waiters {
 			const end = (error?: SpockError): void => {
 				this.#waiters.delete(end);
 				timer.cancel();
-				signal?.removeEventListener('abort', onAbort);
+				offAbort(signal, abort);
 				if (error === undefined) resolve();
 				else reject(error);
 			};
-			const onAbort = (): void => end(abortedError(signal as AbortSignal, what));
+			const abort = (): void => end(abortedError(signal as AbortSignal, what));
 			const timer = new OneTimer(this.#clock, () => end(timeoutError()), this.#unref);
 			timer.arm(timeoutMs);
-			signal?.addEventListener('abort', onAbort, { once: true });
+			if (signal !== undefined) onAbort(signal, abort);
 			this.#waiters.add(end);
 		});
 	}

@@ -4,6 +4,11 @@ import type { Call, CallOwner } from './call.ts';
 import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
 import { overloadedError } from './overloaded-error.ts';
 
+/** Sorts calls in place by when they were made: what an app says last is what the sidecar must hear last. */
+export function inOrder(calls: Call[]): Call[] {
+	return calls.sort((left, right) => left.order - right.order);
+}
+
 /** Calls that cannot be sent yet, because there is no connection or its window is full, in their order. Their deadlines run; their number is bounded. */
 export class WaitingCalls implements CallOwner {
 	readonly #countMax: number;
@@ -45,9 +50,9 @@ export class WaitingCalls implements CallOwner {
 		return first;
 	}
 
-	/** Lets every call go, unsettled, in order. */
+	/** Lets every call go, unsettled, in the order in which they were made: those of a lost connection are older than others here. */
 	takeAll(): Call[] {
-		const calls = [...this.#calls];
+		const calls = inOrder([...this.#calls]);
 		this.#calls.clear();
 		this.#deadlines.clear();
 		return calls;

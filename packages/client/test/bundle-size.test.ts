@@ -5,11 +5,14 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
 /** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 5 %. */
-const GZIP_BYTES_MAX = 29_200;
+const GZIP_BYTES_MAX = 33_000;
 /** What the bridge to OpenTelemetry adds, for whoever uses it. */
-const OTEL_GZIP_BYTES_MAX = 4450;
+const OTEL_GZIP_BYTES_MAX = 5200;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */
-const NODE_MODULES = ['node:buffer', 'node:diagnostics_channel', 'node:fs', 'node:net', 'node:path'];
+const NODE_MODULES = [
+	...['node:async_hooks', 'node:buffer', 'node:diagnostics_channel', 'node:fs', 'node:net', 'node:path'],
+	...['node:perf_hooks', 'node:timers'],
+];
 const LARGEST_SHOWN = 15;
 
 /** A part of the client as an app bundles it, from source: the tests need no build. */

@@ -111,7 +111,10 @@ describe('Diplomat, a real sidecar and a real Consul', () => {
 			const result = await asked.finished;
 			return result.stderr.includes('127.0.0.1:1') ? result : undefined;
 		});
-		expect(health).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('consul is down') });
+		expect(health).toMatchObject({
+			exitCode: 1,
+			stderr: expect.stringContaining('the backend consul has not answered yet: Consul at'),
+		});
 		await using get = runSidecar(['get', 'barista', '--socket', place.path]);
 		expect(await get.finished).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('UNAVAILABLE') });
 		const { stdout, stderr } = await sidecar.stop();

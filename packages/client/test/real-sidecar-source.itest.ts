@@ -7,7 +7,7 @@ describeSourceContract('SidecarSource, over a real sidecar,', async () => {
 	const fake = await startFakeConsul();
 	const gate = await TcpGate.open(Number(new URL(fake.url).port));
 	const place = await tempSocket();
-	const start = () => startSidecar(place.path, ['--backend', 'consul', '--consul', gate.url]);
+	const start = () => startSidecar(place.path, ['--backend', 'consul', '--consul', gate.url, '--empty-hold-ms', '0']);
 	let sidecar = await start();
 	const source = new SidecarSource(resolveOptions({ path: place.path }));
 	source.connection.start();

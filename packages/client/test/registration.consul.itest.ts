@@ -171,23 +171,36 @@ describe('a sidecar at a real Consul', () => {
 		await waitFor('the deregistration', () => health.now?.map(({ id }) => id).join() === 'b2');
 	});
 
-	it('ended by SIGTERM it deregisters first, although its app stays', async () => {
+	it('ended by SIGTERM alone, its app still there, it leaves it to the next sidecar: nobody ever sees the app as ill', async () => {
+		await using consul = await startConsul({ binary });
+		await using health = new ConsulHealth(consul, 'barista');
+		await using place = await tempSocket();
+		const args = ['--consul', consul.url, '--drain-timeout-ms', '100'];
+		await using sidecar = await startSidecar(place.path, args);
+		await using app = await startApp(place.path);
+		await waitFor('the registration', () => health.now?.[0]?.status === 'passing');
+		expect((await sidecar.stop('SIGTERM')).exitCode).toBe(0);
+		await using next = await startSidecar(place.path, args);
+		await waitFor('the app to be back', () => next.stdout().includes('"phase":"held","state":"registered"'));
+		expect(await command(app, 'report warning ')).toBe('registered');
+		await waitFor('the report', () => health.now?.[0]?.status === 'warning');
+		expect(health.statesOf('b1').join(' ')).toMatch(/^(gone )?passing warning$/);
+	});
+
+	it.each(['drains', 'is killed'])('ended by SIGTERM together with its app, which %s, it is out', async (how) => {
 		await using consul = await startConsul({ binary });
 		await using health = new ConsulHealth(consul, 'barista');
 		await using place = await tempSocket();
 		await using sidecar = await startSidecar(place.path, ['--consul', consul.url]);
-		await using _app = await startApp(place.path);
-		await waitFor('the registration', () => health.now?.length === 1);
+		await using app = await startApp(place.path);
+		await waitFor('the registration', () => health.now?.[0]?.status === 'passing');
 		sidecar.child.kill('SIGTERM');
+		await waitFor('the wait', () => sidecar.stdout().includes('waiting for the clients to leave'));
+		expect(health.now).toHaveLength(1);
+		if (how === 'drains') await command(app, 'drain');
+		else await app.stop('SIGKILL');
+		expect((await sidecar.finished).exitCode).toBe(0);
 		await waitFor('the deregistration', () => health.now?.length === 0);
-		// The app is still connected, and served: only its registration has gone before.
-		expect(sidecar.child.exitCode).toBe(null);
-		expect((await sidecar.stop('SIGTERM')).exitCode).toBe(0);
-		expect(health.statesOf('b1').at(-1)).toBe('gone');
-		expect(health.statesOf('b1')).not.toContain('critical');
-		// The next sidecar gets it back from the app, which registers again by itself.
-		await using _next = await startSidecar(place.path, ['--consul', consul.url]);
-		await waitFor('the app', () => health.now?.[0]?.status === 'passing');
 	});
 
 	it('registers again what an agent has lost', async () => {

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { Call } from '../src/call.ts';
+import { Call, callClock } from '../src/call.ts';
 import { PLAIN } from '../src/call-traits.ts';
 import { RequestChannel } from '../src/request-channel.ts';
-import { TickClock } from '../src/tick-clock.ts';
 
 interface Vector {
 	readonly rule: string;
@@ -45,7 +44,7 @@ function channelWithCall(id: number) {
 		channel.send(
 			new Call(
 				{ func: 'ping', tail: ',"func":"ping"}\n', traits: PLAIN, timeoutMs: 100, signal: undefined },
-				new TickClock(clock, { path: '/nowhere' }),
+				callClock({ clock, address: { path: '/nowhere' } }),
 				resolve,
 				reject,
 			),

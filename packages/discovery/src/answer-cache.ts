@@ -1,4 +1,5 @@
 import {
+	type AskedBy,
 	type CallOptions,
 	type ReadOptions,
 	type SnapshotObserver,
@@ -9,7 +10,14 @@ import {
 	tooOldError,
 	type WatchedSource,
 } from '@spock/protocol';
-import { durationMsOption, integerOption, type TimerHandle } from '@spock/protocol/internal';
+import {
+	durationMsOption,
+	inNeutralContext,
+	integerOption,
+	offAbort,
+	onAbort,
+	type TimerHandle,
+} from '@spock/protocol/internal';
 
 import { abortedError, throwIfAborted } from './aborted.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
@@ -20,24 +28,41 @@ const EXPLAINED: ReadonlySet<string> = new Set(['NOT_READY', 'UNAVAILABLE', 'ACL
 
 /** What an {@link AnswerCache} needs; all resolved. */
 export interface AnswerCacheOptions<Q, V extends readonly unknown[], S extends SnapshotState>
-	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision'> {
+	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision' | 'endIfUnread'> {
 	readonly idleTtlMs: number;
 	readonly entriesMax: number;
+	/** Of those, how many may be there for one asker alone. */
+	readonly entriesPerClientMax: number;
 	readonly firstAnswerMs: number;
 }
+
+/** What is not in the registry is forgotten sooner than what is: made-up names are asked once. */
+const EMPTY_IDLE_TTL_MS = 5000;
+/** Room is made for so many at once, as a fraction of a limit: to find out who must go takes a look at all. */
+const ROOM_SHARE = 1 / 16;
+
+type Asker = AskedBy['asker'];
 
 /** One watch for each question, however many ask it; the last good answer of each; and an end for those nobody reads. */
 export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotState> implements WatchedSource<Q, S> {
 	readonly #options: AnswerCacheOptions<Q, V, S>;
 	readonly #context: CacheEntryContext<Q, V, S>;
 	readonly #entries = new Map<string, CacheEntry<Q, V, S>>();
+	/** Entries that are there for one asker alone. */
+	readonly #shares = new Map<Asker, number>();
+	/** Its watch is being started: whoever asks for it is not among its readers yet. */
+	#opening: CacheEntry<Q, V, S> | undefined;
 	#revision = 0;
 	#sweepTimer: TimerHandle | undefined;
 	#closed = false;
 
 	constructor(options: AnswerCacheOptions<Q, V, S>) {
 		this.#options = options;
-		this.#context = { ...options, nextRevision: () => ++this.#revision };
+		this.#context = {
+			...options,
+			nextRevision: () => ++this.#revision,
+			endIfUnread: (query) => this.#endIfUnread(query),
+		};
 	}
 
 	/** The snapshot known now, in this tick; undefined when there is none. Counts as a use of the entry. */
@@ -51,11 +76,11 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 
 	/** The current snapshot, or the first one when it comes; verified first if it is older than the caller wants. */
 	async get(query: Q, options: ReadOptions = {}): Promise<S> {
-		const { signal, maxAgeMs, timeoutMs = this.#options.firstAnswerMs } = options;
+		const { signal, maxAgeMs, timeoutMs = this.#options.firstAnswerMs, asker } = options;
 		const waitMs = durationMsOption('timeoutMs', timeoutMs);
 		if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
 		throwIfAborted(signal);
-		const entry = this.#entry(query);
+		const entry = this.#entry(query, asker);
 		const known = entry.read();
 		if (known === undefined) {
 			const refusal = entry.refusal();
@@ -74,7 +99,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 	}
 
 	/** What is known of a question beyond its snapshot; waits for a first answer, and says why there is none. */
-	async inspect(query: Q, options: CallOptions = {}): Promise<EntryInspection<Q, V, S>> {
+	async inspect(query: Q, options: CallOptions & AskedBy = {}): Promise<EntryInspection<Q, V, S>> {
 		try {
 			await this.get(query, options);
 		} catch (error) {
@@ -84,7 +109,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 			if (inspection === undefined) throw error;
 			return { ...inspection, error: inspection.error ?? error.message };
 		}
-		return this.#entry(query).inspect();
+		return this.#entry(query, options.asker).inspect();
 	}
 
 	/** What is known of a question that is watched, else undefined; to look is no use of it, and evicts it no later. */
@@ -92,15 +117,15 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return this.#entries.get(this.#options.kind.keyOf(query))?.inspect();
 	}
 
-	/** Something of this name was taken out on purpose: see `CacheEntry.trustEmpty`. */
-	trustEmpty(name: string): void {
+	/** A part of what has this name is being taken out on purpose: see `CacheEntry.expectGone`. */
+	expectGone(name: string, part: string): void {
 		const { kind } = this.#options;
-		for (const entry of this.#entries.values()) if (kind.nameOf(entry.query) === name) entry.trustEmpty();
+		for (const entry of this.#entries.values()) if (kind.nameOf(entry.query) === name) entry.expectGone(part);
 	}
 
 	/** Tells the observer what is known, then every change. */
-	watch(query: Q, observer: SnapshotObserver<S>): SourceWatch {
-		const entry = this.#entry(query);
+	watch(query: Q, observer: SnapshotObserver<S>, { asker }: AskedBy = {}): SourceWatch {
+		const entry = this.#entry(query, asker);
 		// An observer of its own for each call: the same object may watch twice.
 		const own: SnapshotObserver<S> = {
 			next: (snapshot) => observer.next(snapshot),
@@ -128,28 +153,104 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		this.#options.clock.clearTimeout(this.#sweepTimer);
 		for (const entry of this.#entries.values()) entry.close();
 		this.#entries.clear();
+		this.#shares.clear();
 	}
 
-	#entry(query: Q): CacheEntry<Q, V, S> {
+	#entry(query: Q, asker: Asker): CacheEntry<Q, V, S> {
 		if (this.#closed) throw new SpockError('CLOSED', 'the source of services was closed');
-		const { entriesMax, kind } = this.#options;
+		const { kind } = this.#options;
 		const key = kind.keyOf(query);
 		const known = this.#entries.get(key);
 		if (known !== undefined) {
-			known.usedAtMs = this.#options.clock.now();
+			known.used();
+			if (known.asker !== asker) this.#count(known, undefined);
 			return known;
 		}
-		if (this.#entries.size >= entriesMax) this.#sweep(true);
+		this.#makeRoom(asker);
+		const entry = new CacheEntry(kind.normalise(query), this.#context);
+		this.#entries.set(key, entry);
+		this.#count(entry, asker);
+		this.#armSweep();
+		this.#opening = entry;
+		try {
+			// The first who asks begins it; it outlives that.
+			inNeutralContext(() => entry.open());
+		} catch (error) {
+			// Nothing watches it: without this its readers would wait for an answer that cannot come.
+			this.#evict(key, entry);
+			throw SpockError.from(error);
+		} finally {
+			this.#opening = undefined;
+		}
+		return entry;
+	}
+
+	/** Counts an entry against the share of this asker, and of no other. */
+	#count(entry: CacheEntry<Q, V, S>, asker: Asker): void {
+		const before = entry.asker;
+		entry.asker = asker;
+		if (before !== undefined) {
+			const count = (this.#shares.get(before) ?? 0) - 1;
+			if (count > 0) this.#shares.set(before, count);
+			else this.#shares.delete(before);
+		}
+		if (asker !== undefined) this.#shares.set(asker, (this.#shares.get(asker) ?? 0) + 1);
+	}
+
+	/** For one more entry. Throws OVERLOADED where all that could go have readers. */
+	#makeRoom(asker: Asker): void {
+		const { entriesMax, entriesPerClientMax, kind } = this.#options;
+		const isShareFull = (): boolean => asker !== undefined && (this.#shares.get(asker) ?? 0) >= entriesPerClientMax;
+		if (isShareFull()) this.#evictIdle(entriesPerClientMax, asker);
+		if (isShareFull()) {
+			const message = `this client watches ${entriesPerClientMax} different ${kind.noun}s, which is its share`;
+			throw new SpockError('OVERLOADED', message, { details: { entriesPerClientMax } });
+		}
+		if (this.#entries.size >= entriesMax) this.#evictIdle(entriesMax, undefined);
 		if (this.#entries.size >= entriesMax) {
 			throw new SpockError('OVERLOADED', `${entriesMax} different ${kind.noun}s are watched, which is the limit`, {
 				details: { entriesMax },
 			});
 		}
-		const entry = new CacheEntry(kind.normalise(query), this.#context);
-		this.#entries.set(key, entry);
-		this.#armSweep();
-		entry.open();
-		return entry;
+	}
+
+	/**
+	 * Evicts a part of `limit` of the entries without readers, of this asker or of all: first what is not in the registry, last
+	 * what cannot be had again while the registry is away, and of equals what was not used for longest.
+	 */
+	#evictIdle(limit: number, asker: Asker): void {
+		const idle: { key: string; entry: CacheEntry<Q, V, S>; rank: number }[] = [];
+		for (const [key, entry] of this.#entries) {
+			if (isRead(entry) || (asker !== undefined && entry.asker !== asker)) continue;
+			this.#noteUse(entry);
+			idle.push({ key, entry, rank: entry.isEmpty ? 0 : entry.isLastKnown ? 2 : 1 });
+		}
+		idle.sort((left, right) => left.rank - right.rank || left.entry.usedAtMs - right.entry.usedAtMs);
+		for (const { key, entry } of idle.slice(0, Math.ceil(limit * ROOM_SHARE))) this.#evict(key, entry);
+	}
+
+	/** A mark of `peek` becomes a time. */
+	#noteUse(entry: CacheEntry<Q, V, S>): void {
+		if (!entry.peeked) return;
+		entry.peeked = false;
+		entry.used();
+	}
+
+	#evict(key: string, entry: CacheEntry<Q, V, S>): void {
+		this.#entries.delete(key);
+		this.#count(entry, undefined);
+		entry.evict();
+	}
+
+	/** The registry would be asked again for this: not if nobody reads it. */
+	#endIfUnread(query: Q): boolean {
+		const key = this.#options.kind.keyOf(query);
+		const entry = this.#entries.get(key);
+		if (entry === undefined) return true;
+		if (isRead(entry) || entry === this.#opening || entry.isLastKnown) return false;
+		if (entry.isInUse && !entry.isEmpty) return false;
+		this.#evict(key, entry);
+		return true;
 	}
 
 	/** Has the registry asked out of turn. Rejects with UNAVAILABLE when it does not answer. */
@@ -176,7 +277,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return new Promise((resolve, reject) => {
 			const end = (): void => {
 				clock.clearTimeout(timer);
-				signal?.removeEventListener('abort', onAbort);
+				offAbort(signal, abort);
 				entry.waiters.delete(waiter);
 				entry.usedAtMs = clock.now();
 			};
@@ -190,9 +291,9 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 					reject(error);
 				},
 			};
-			const onAbort = (): void => waiter.reject(abortedError(signal as AbortSignal));
+			const abort = (): void => waiter.reject(abortedError(signal as AbortSignal));
 			const timer = clock.setTimeout(() => waiter.reject(this.#notReady(entry.query, waitMs)), waitMs);
-			signal?.addEventListener('abort', onAbort, { once: true });
+			if (signal !== undefined) onAbort(signal, abort);
 			entry.waiters.add(waiter);
 		});
 	}
@@ -203,28 +304,30 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		this.#sweepTimer = clock.setTimeout(
 			() => {
 				this.#sweepTimer = undefined;
-				this.#sweep(false);
+				this.#sweep();
 				if (this.#entries.size > 0) this.#armSweep();
 			},
-			Math.max(1, Math.ceil(idleTtlMs / 2)),
+			Math.max(1, Math.min(EMPTY_IDLE_TTL_MS, Math.ceil(idleTtlMs / 2))),
 		);
 		this.#sweepTimer.unref?.();
 	}
 
-	/** Evicts the entries that nobody has read for `idleTtlMs`. */
-	#sweep(makesRoom: boolean): void {
+	/** Evicts the entries that nobody has read for `idleTtlMs`, and sooner what is not in the registry. */
+	#sweep(): void {
 		const { clock, idleTtlMs } = this.#options;
-		const unusedSinceMs = clock.now() - idleTtlMs;
+		const nowMs = clock.now();
 		for (const [key, entry] of this.#entries) {
-			if (entry.peeked) {
-				entry.peeked = false;
-				entry.usedAtMs = clock.now();
+			this.#noteUse(entry);
+			if (isRead(entry)) {
+				// Who reads uses it all the time: a question that was asked once is not preferred to it.
+				entry.used();
+				continue;
 			}
-			if (entry.observers.size > 0 || entry.waiters.size > 0 || entry.usedAtMs > unusedSinceMs) continue;
+			// What was never answered is no better known than what is not there.
+			const ttlMs = entry.isEmpty && !entry.isLastKnown ? Math.min(EMPTY_IDLE_TTL_MS, idleTtlMs) : idleTtlMs;
 			// What is last known cannot be had again while the registry is away: it goes only to make room.
-			if (entry.isLastKnown && !makesRoom) continue;
-			this.#entries.delete(key);
-			entry.evict();
+			if (entry.isLastKnown || entry.usedAtMs > nowMs - ttlMs) continue;
+			this.#evict(key, entry);
 		}
 	}
 
@@ -239,4 +342,9 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		const message = `the registry has not answered for ${JSON.stringify(name)} within ${waitedMs} ms yet`;
 		return new SpockError('NOT_READY', message, { details: { [kind.noun]: name, waitedMs } });
 	}
+}
+
+/** Somebody is told of its changes, or waits for an answer. */
+function isRead({ observers, waiters }: { observers: { size: number }; waiters: { size: number } }): boolean {
+	return observers.size > 0 || waiters.size > 0;
 }

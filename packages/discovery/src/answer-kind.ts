@@ -30,6 +30,13 @@ export interface AnswerKind<Q, V extends readonly unknown[], S extends SnapshotS
 	isSame(served: V, answered: V): boolean;
 	/** True where an empty answer is always meant, and not held back. */
 	trustsEmpty(query: Q): boolean;
+	/** True if every part of a value has one of these names. */
+	consistsOf(value: V, names: ReadonlySet<string>): boolean;
+	/**
+	 * Asks the registry whether there is nothing that a query with conditions asks for although the same without them has something.
+	 * `explained` is called if so. Gives what ends the asking; undefined for a query without conditions.
+	 */
+	explainEmpty(query: Q, explained: () => void): (() => void) | undefined;
 	/** What readers are given; frozen. */
 	makeSnapshot(query: Q, value: V, state: SnapshotState): S;
 	/** The events that tell of a snapshot which was made at this moment of the wall clock. */

@@ -79,7 +79,14 @@ describeSourceContract(
 	async () => {
 		const dns = await FakeDns.listen();
 		const nameTemplate = '[{tag}.]{service}.test';
-		const source = dnsSource({ servers: [dns.address], nameTemplate, ttlMsMin: 20, attemptTimeoutMs: 50, random });
+		const source = dnsSource({
+			servers: [dns.address],
+			nameTemplate,
+			ttlMsMin: 20,
+			attemptTimeoutMs: 50,
+			emptyHoldMs: 0,
+			random,
+		});
 		return {
 			source,
 			setService: (service, hosts, tags = []) => {

@@ -1,23 +1,25 @@
-import type {
-	BackendStatus,
-	CallOptions,
-	Inspection,
-	KeyEntry,
-	KeyQuery,
-	KeySnapshot,
-	KeySource,
-	KeyWatchStatus,
-	ReadOptions,
-	ServiceInstance,
-	ServiceList,
-	ServiceQuery,
-	ServiceRegistrar,
-	ServiceSnapshot,
-	ServiceSource,
-	SnapshotObserver,
-	SnapshotSource,
-	SourceWatch,
-	WatchStatus,
+import {
+	type AskedBy,
+	type BackendStatus,
+	type CallOptions,
+	type Inspection,
+	type KeyEntry,
+	type KeyQuery,
+	type KeySnapshot,
+	type KeySource,
+	type KeyWatchStatus,
+	type ReadOptions,
+	type ServiceInstance,
+	type ServiceList,
+	type ServiceQuery,
+	type ServiceRegistrar,
+	type ServiceSnapshot,
+	type ServiceSource,
+	type SnapshotObserver,
+	type SnapshotSource,
+	type SourceWatch,
+	SpockError,
+	type WatchStatus,
 } from '@spock/protocol';
 import { type Clock, durationMsOption, fractionOption, integerOption, systemClock } from '@spock/protocol/internal';
 
@@ -37,12 +39,16 @@ export const DEFAULT_IDLE_TTL_MS = 60_000;
 export const DEFAULT_ENTRIES_MAX = 10_000;
 /** Most different questions about keys at once. An answer may take a megabyte: this bounds them to one gigabyte. */
 export const DEFAULT_KEY_ENTRIES_MAX = 1000;
+/** Of these, how many may be there for one client alone. */
+export const DEFAULT_CLIENT_SHARE = 0.5;
 /** How long a read waits for the first answer of a registry: less than a client's own deadline, so that it hears why. */
 export const DEFAULT_FIRST_ANSWER_MS = 4000;
 /** How long an empty answer after another one is held back. */
 export const DEFAULT_EMPTY_HOLD_MS = 10_000;
 /** How long a source that is closed waits for the registry to take out what was registered through it. */
 const DEREGISTER_MS = 1000;
+
+type CountOption = 'entriesMax' | 'entriesPerClientMax' | 'keyEntriesMax' | 'keyEntriesPerClientMax';
 
 /** Options of {@link BackendSource}. */
 export interface BackendSourceOptions {
@@ -52,10 +58,14 @@ export interface BackendSourceOptions {
 	readonly clock?: Clock;
 	/** How long a question that nobody asks any more is still watched, in milliseconds. Default 60000. */
 	readonly idleTtlMs?: number;
-	/** Most different questions at once; the next one is OVERLOADED. Default 10000. */
+	/** Most different questions at once; the next one is OVERLOADED if all of them have readers. Default 10000. */
 	readonly entriesMax?: number;
-	/** Most different questions about keys at once; the next one is OVERLOADED. Default 1000. */
+	/** Of those, how many may be there for one client alone. Default: half of them. */
+	readonly entriesPerClientMax?: number;
+	/** Most different questions about keys at once; the next one is OVERLOADED if all of them have readers. Default 1000. */
 	readonly keyEntriesMax?: number;
+	/** Of those, how many may be there for one client alone. Default: half of them. */
+	readonly keyEntriesPerClientMax?: number;
 	/** Age past which a last known snapshot is UNAVAILABLE, in milliseconds. Default: no limit. */
 	readonly staleMaxMs?: number;
 	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 4000. */
@@ -90,6 +100,7 @@ export class BackendSource implements ServiceSource {
 	readonly #backend: Backend;
 	readonly #registrations: Registrations | undefined;
 	readonly #clock: Clock;
+	readonly #onEvent: DiscoveryListener;
 	readonly #kind: ServiceKind;
 	readonly #cache: AnswerCache<ServiceQuery, readonly ServiceInstance[], ServiceSnapshot>;
 	/** Undefined where the registry has no keys. */
@@ -104,6 +115,7 @@ export class BackendSource implements ServiceSource {
 		this.#registrations = registrations;
 		this.#backend = backend;
 		this.#clock = clock;
+		this.#onEvent = onEvent;
 		const { stateDir, stateScope = backend.name } = options;
 		const state = stateDir === undefined ? undefined : new StateStore({ stateDir, stateScope, clock, onEvent });
 		this.#state = state;
@@ -119,15 +131,19 @@ export class BackendSource implements ServiceSource {
 					? Number.POSITIVE_INFINITY
 					: durationMsOption('staleMaxMs', options.staleMaxMs),
 		};
-		const countOption = (name: 'entriesMax' | 'keyEntriesMax', fallback: number): number =>
-			integerOption(name, options[name] ?? fallback, 1, 10_000_000);
+		const countOption = (name: CountOption, fallback: number, max = 10_000_000): number =>
+			integerOption(name, options[name] ?? fallback, 1, max);
+		const half = (count: number): number => Math.ceil(count * DEFAULT_CLIENT_SHARE);
 		const panicThreshold = fractionOption('panicThreshold', options.panicThreshold ?? 0);
-		this.#kind = new ServiceKind({ backend, panicThreshold, state });
+		this.#kind = new ServiceKind({ backend, panicThreshold, state, onEvent });
 		const entriesMax = countOption('entriesMax', DEFAULT_ENTRIES_MAX);
-		this.#cache = new AnswerCache({ ...common, entriesMax, kind: this.#kind });
+		const entriesPerClientMax = countOption('entriesPerClientMax', half(entriesMax), entriesMax);
+		this.#cache = new AnswerCache({ ...common, entriesMax, entriesPerClientMax, kind: this.#kind });
 		const keys = keyKind(backend, state);
 		const keyEntriesMax = countOption('keyEntriesMax', DEFAULT_KEY_ENTRIES_MAX);
-		this.#keys = keys && new AnswerCache({ ...common, entriesMax: keyEntriesMax, kind: keys });
+		const keysPerClientMax = countOption('keyEntriesPerClientMax', half(keyEntriesMax), keyEntriesMax);
+		const ofKeys = { entriesMax: keyEntriesMax, entriesPerClientMax: keysPerClientMax };
+		this.#keys = keys && new AnswerCache({ ...common, ...ofKeys, kind: keys });
 	}
 
 	get keys(): KeySource | undefined {
@@ -142,8 +158,8 @@ export class BackendSource implements ServiceSource {
 		return this.#cache.get(query, options);
 	}
 
-	watch(query: ServiceQuery, observer: SnapshotObserver): SourceWatch {
-		return this.#cache.watch(query, observer);
+	watch(query: ServiceQuery, observer: SnapshotObserver, by?: AskedBy): SourceWatch {
+		return this.#cache.watch(query, observer, by);
 	}
 
 	/** The names of all services; the last list with its age when the registry does not answer. */
@@ -151,7 +167,7 @@ export class BackendSource implements ServiceSource {
 		return this.#lists.list(query, options);
 	}
 
-	async inspect(query: ServiceQuery, options?: CallOptions): Promise<Inspection> {
+	async inspect(query: ServiceQuery, options?: CallOptions & AskedBy): Promise<Inspection> {
 		return this.#kind.inspection(await this.#cache.inspect(query, options));
 	}
 
@@ -162,18 +178,33 @@ export class BackendSource implements ServiceSource {
 	}
 
 	/**
-	 * An instance of this service was deregistered on purpose, by this process: that none is left is believed at once for
-	 * as long as it would be held back.
+	 * This process is deregistering an instance of this service, by its name in snapshots: for as long as it would be held back, the
+	 * registry's word that none is left is believed at once where no other instance was served.
 	 */
-	trustEmpty(service: string): void {
-		this.#cache.trustEmpty(service);
+	expectGone(service: string, instance: string): void {
+		this.#cache.expectGone(service, instance);
 	}
 
 	/**
 	 * Whether there is something to serve: `live` when the registry answers, or where a list comes from that is known while
-	 * it does not. Rejects as `list` does when there is neither.
+	 * it does not. Who may list nothing is answered when it was told something else, or may be. Rejects as `list` does when there is neither.
 	 */
 	async probe(options: CallOptions = {}): Promise<SnapshotSource> {
+		try {
+			return await this.#probe(options);
+		} catch (error) {
+			if (!SpockError.is(error, 'ACL_DENIED')) throw error;
+			if (!this.#isSomeFresh && !(await this.#backend.mayRead?.(options))) throw error;
+			this.#onEvent({ type: 'list-denied', error });
+			return 'live';
+		}
+	}
+
+	get #isSomeFresh(): boolean {
+		return [...this.watches(), ...this.keyWatches()].some(({ state }) => state === 'fresh');
+	}
+
+	async #probe(options: CallOptions): Promise<SnapshotSource> {
 		if (this.#backend.probe === undefined) return (await this.list({}, options)).source;
 		try {
 			await this.#backend.probe(options);

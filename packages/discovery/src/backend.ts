@@ -21,6 +21,8 @@ export interface AnswerMeta {
 	readonly knownLeader?: boolean;
 	/** Whether an agent answered from its cache. */
 	readonly cache?: 'hit' | 'miss';
+	/** It came too late, or was confirmed too long ago, to be called live: it is served as the last that is known, with its age. */
+	readonly isUnconfirmed?: boolean;
 }
 
 /** Told by a backend of every answer and every failure of one watch. */
@@ -32,12 +34,23 @@ export interface BackendObserver<V = readonly ServiceInstance[]> {
 	answered(value: V, meta?: AnswerMeta): void;
 	/** The registry could not answer. The watch goes on by itself. */
 	failed(error: SpockError): void;
+	/**
+	 * For a backend that would have to ask the registry again, because what it answered may be outdated: if nobody reads this
+	 * question any more, ends the watch at once (`stop` is called within this call) and gives true, and there is nothing to ask.
+	 * Left out where there is always a reader.
+	 */
+	endIfUnread?(): boolean;
 }
 
 /** A running watch of a backend. It never ends by itself. */
 export interface BackendWatch {
 	/** Ends the watch; idempotent. The observer is not called after it. */
 	stop(): void;
+	/**
+	 * Somebody has asked this question again. A registry that cannot watch all questions with the same care prefers those that
+	 * were asked last. Left out where it makes no difference.
+	 */
+	readonly used?: (() => void) | undefined;
 }
 
 /** The port that a registry implements. Whoever creates a backend closes it. */
@@ -55,6 +68,11 @@ export interface Backend {
 	 */
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch;
 	/**
+	 * The instances of a query as they are now, asked of the registry and never remembered. Rejects as `list` does. Left out: a watch
+	 * is started for it, and ended with its first answer.
+	 */
+	read?(query: ServiceQuery, options?: CallOptions): Promise<readonly ServiceInstance[]>;
+	/**
 	 * Starts a watch of a key, or of all keys that begin with it: an answer is what was found, sorted by key, frozen. The
 	 * observer may be called before this returns. Left out by a registry that has no keys.
 	 */
@@ -66,6 +84,11 @@ export interface Backend {
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]>;
 	/** Resolves when the registry answers, rejects as `list` does: for readiness. Left out: `list` is asked. */
 	probe?(options?: CallOptions): Promise<void>;
+	/**
+	 * Whether who asks was granted something, although it may list nothing: `list` was refused with ACL_DENIED. Rejects as that does.
+	 * Left out: nothing but an answer shows it.
+	 */
+	mayRead?(options?: CallOptions): Promise<boolean>;
 	/** The registry's health as seen from here; never a secret in it. */
 	status(): BackendStatus;
 	/** For registries that can be written to; absent from the others. Usable until `close`. */

@@ -7,20 +7,68 @@ const NOTHING = 'nothing';
 const FIRST = 'fresh: verify, publish, settle waiters';
 const HELD = 'held: start the hold, publish, settle waiters';
 const BACK = 'fresh: end the hold, verify, publish, settle waiters';
+const LATE = 'stale: verify, publish, settle waiters';
+const LATE_BACK = 'stale: end the hold, verify, publish, settle waiters';
 const EVICTED = 'evicted: stop the watch';
 const CLOSED = 'evicted: stop the watch, reject waiters';
 type Cells = Readonly<Record<CacheEntryEvent, Readonly<Record<CacheEntryState, string>>>>;
 
 // Written out by hand: a cell that is changed by accident is seen here.
 const cells: Cells = {
-	'answered, same': { cold: FIRST, fresh: 'fresh: verify, settle waiters', held: BACK, stale: FIRST, evicted: NOTHING },
-	'answered, different': { cold: FIRST, fresh: FIRST, held: BACK, stale: FIRST, evicted: NOTHING },
-	emptied: { cold: FIRST, fresh: HELD, held: NOTHING, stale: HELD, evicted: NOTHING },
-	'hold over': { cold: NOTHING, fresh: NOTHING, held: BACK, stale: NOTHING, evicted: NOTHING },
+	'answered, same': {
+		cold: FIRST,
+		fresh: 'fresh: verify, settle waiters',
+		held: BACK,
+		confirming: BACK,
+		stale: FIRST,
+		evicted: NOTHING,
+	},
+	'answered, different': {
+		cold: FIRST,
+		fresh: FIRST,
+		held: BACK,
+		confirming: BACK,
+		stale: FIRST,
+		evicted: NOTHING,
+	},
+	'late, same': {
+		cold: LATE,
+		fresh: LATE,
+		held: LATE_BACK,
+		confirming: LATE_BACK,
+		stale: 'stale: verify, settle waiters',
+		evicted: NOTHING,
+	},
+	'late, different': {
+		cold: LATE,
+		fresh: LATE,
+		held: LATE_BACK,
+		confirming: LATE_BACK,
+		stale: LATE,
+		evicted: NOTHING,
+	},
+	emptied: { cold: FIRST, fresh: HELD, held: NOTHING, confirming: BACK, stale: HELD, evicted: NOTHING },
+	'hold due': {
+		cold: NOTHING,
+		fresh: NOTHING,
+		held: 'confirming: ask anew',
+		confirming: NOTHING,
+		stale: NOTHING,
+		evicted: NOTHING,
+	},
+	'hold over': {
+		cold: NOTHING,
+		fresh: NOTHING,
+		held: BACK,
+		confirming: BACK,
+		stale: NOTHING,
+		evicted: NOTHING,
+	},
 	failed: {
 		cold: 'cold: reject waiters',
 		fresh: 'stale: publish, reject waiters',
 		held: 'stale: end the hold, publish, reject waiters',
+		confirming: 'stale: end the hold, publish, reject waiters',
 		stale: 'stale: reject waiters',
 		evicted: NOTHING,
 	},
@@ -28,6 +76,7 @@ const cells: Cells = {
 		cold: 'stale: publish, settle waiters',
 		fresh: NOTHING,
 		held: NOTHING,
+		confirming: NOTHING,
 		stale: NOTHING,
 		evicted: NOTHING,
 	},
@@ -35,6 +84,7 @@ const cells: Cells = {
 		cold: EVICTED,
 		fresh: EVICTED,
 		held: 'evicted: end the hold, stop the watch',
+		confirming: 'evicted: end the hold, stop the watch',
 		stale: EVICTED,
 		evicted: NOTHING,
 	},
@@ -42,6 +92,7 @@ const cells: Cells = {
 		cold: CLOSED,
 		fresh: CLOSED,
 		held: 'evicted: end the hold, stop the watch, reject waiters',
+		confirming: 'evicted: end the hold, stop the watch, reject waiters',
 		stale: CLOSED,
 		evicted: NOTHING,
 	},

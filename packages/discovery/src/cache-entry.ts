@@ -1,8 +1,8 @@
-import { type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
+import { type QuestionState, type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
 import { step } from '@spock/protocol/internal';
 
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
-import type { BackendWatch } from './backend.ts';
+import type { AnswerMeta, BackendWatch } from './backend.ts';
 import {
 	type CacheEntryAction,
 	type CacheEntryEvent,
@@ -10,12 +10,24 @@ import {
 	cacheEntryMachine,
 } from './cache-entry-machine.ts';
 import { EmptyHold } from './empty-hold.ts';
+import { EmptyRecheck } from './empty-recheck.ts';
 import { KeptAnswer } from './kept-answer.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
 import { Verifier } from './verifier.ts';
 
 /** How each event that may end a hold ends it. */
-const HOLD_OUTCOMES = { 'hold over': 'emptied', failed: 'failed', idle: 'dropped', close: 'dropped' } as const;
+const HOLD_OUTCOMES = {
+	emptied: 'emptied',
+	'hold over': 'emptied',
+	failed: 'failed',
+	idle: 'dropped',
+	close: 'dropped',
+} as const;
+
+/** Nobody reads a question any more that was last asked for so long ago: a registry is not asked again for it. */
+const UNREAD_MS = 10_000;
+/** Parts of one answer that this process is taking out at once and remembers. */
+const LEAVING_MAX = 256;
 
 /** Somebody who waits for an answer. */
 export interface Waiter {
@@ -28,6 +40,8 @@ export interface CacheEntryContext<Q, V extends readonly unknown[], S extends Sn
 	extends ServedSnapshotContext<Q, V, S> {
 	/** How long an empty answer after another one is held back, in milliseconds; 0 for not at all. */
 	readonly emptyHoldMs: number;
+	/** Evicts the entry of a question if nobody reads it; true if it is gone. */
+	readonly endIfUnread: (query: Q) => boolean;
 }
 
 /** One question, its watch, its last answer and its readers. */
@@ -38,9 +52,12 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	usedAtMs: number;
 	/** Read since the last sweep, which turns this into a time. */
 	peeked = false;
+	/** Whose share it counts against: that of the only one who has asked so far; undefined once there are others. */
+	asker: string | number | undefined;
 	readonly #context: CacheEntryContext<Q, V, S>;
 	readonly #served: ServedSnapshot<Q, V, S>;
 	readonly #hold: EmptyHold;
+	readonly #recheck: EmptyRecheck;
 	readonly #verifier: Verifier;
 	readonly #kept: KeptAnswer<V>;
 	#watch: BackendWatch | undefined;
@@ -48,8 +65,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	#answeredAtMs = 0;
 	#failingSinceMs: number | undefined;
 	#error: SpockError | undefined;
-	/** Until when an empty answer is believed at once. */
-	#trustsEmptyUntilMs = Number.NEGATIVE_INFINITY;
+	/** What this process is taking out, and until when it is believed that nothing else is left. */
+	readonly #leaving = new Map<string, number>();
 
 	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
 		const { clock, emptyHoldMs } = context;
@@ -57,6 +74,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		this.#context = context;
 		this.#served = new ServedSnapshot(query, context);
 		this.#hold = new EmptyHold(clock, emptyHoldMs);
+		this.#recheck = new EmptyRecheck(clock, emptyHoldMs, () => this.#askAgain());
 		this.#verifier = new Verifier(clock, () => this.#restartWatch());
 		this.#kept = new KeptAnswer(clock, () => this.#restore());
 		this.usedAtMs = clock.now();
@@ -76,9 +94,19 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return this.#state === 'fresh';
 	}
 
+	/** True while there is nothing to serve, or a list with nothing in it: what a misspelt or made-up name has. */
+	get isEmpty(): boolean {
+		return (this.#served.value?.length ?? 0) === 0;
+	}
+
 	/** True while something is served that the registry does not confirm: this is no time to forget it. */
 	get isLastKnown(): boolean {
-		return this.#state === 'stale' || this.#state === 'held';
+		return this.#state === 'stale' || this.#state === 'held' || this.#state === 'confirming';
+	}
+
+	/** True if somebody has just asked, whether or not anybody is told of its changes. */
+	get isInUse(): boolean {
+		return this.peeked || this.usedAtMs > this.#context.clock.now() - UNREAD_MS;
 	}
 
 	/** Since the registry confirmed what is served, in milliseconds. */
@@ -119,7 +147,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		const { value, revision } = this.#served;
 		return {
 			value,
-			state: this.#state === 'evicted' ? 'cold' : this.#state,
+			state: this.#questionState,
 			revision,
 			readers: this.observers.size,
 			ageMs: this.isLastKnown ? this.ageMs : 0,
@@ -133,7 +161,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			query: this.query,
 			value: this.#served.value,
 			snapshot: this.readVerified(),
-			state: this.#state === 'evicted' ? 'cold' : this.#state,
+			state: this.#questionState,
 			error: (this.refusal() ?? this.#error)?.message ?? null,
 			held: this.#hold.status(),
 			changedAt: this.#served.changedAt,
@@ -146,10 +174,25 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.isFresh) this.#verifier.request();
 	}
 
-	/** Something was taken out on purpose, by this process: that nothing is left is believed for the time of a hold. */
-	trustEmpty(): void {
-		this.#trustsEmptyUntilMs = this.#context.clock.now() + this.#context.emptyHoldMs;
-		if (this.#state === 'held') this.#handle('hold over', this.#context.kind.nothing);
+	/**
+	 * This process is taking out a part of what is served: for the time of a hold, an answer that nothing is left is believed where
+	 * nothing else was served. Whatever else is missing is held.
+	 */
+	expectGone(part: string): void {
+		const { clock, emptyHoldMs, kind } = this.#context;
+		const served = this.#served.value;
+		if (served === undefined) return;
+		const nowMs = clock.now();
+		for (const [name, untilMs] of this.#leaving) if (untilMs <= nowMs) this.#leaving.delete(name);
+		if (this.#leaving.size < LEAVING_MAX) this.#leaving.set(part, nowMs + emptyHoldMs);
+		const isHeld = this.#state === 'held' || this.#state === 'confirming';
+		if (isHeld && this.#isExpected(served)) this.#handle('hold over', kind.nothing);
+	}
+
+	/** Somebody has asked. */
+	used(): void {
+		this.usedAtMs = this.#context.clock.now();
+		this.#watch?.used?.();
 	}
 
 	/** Ends the watch because nobody reads any more. */
@@ -164,11 +207,17 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		this.observers.clear();
 	}
 
+	get #questionState(): QuestionState {
+		if (this.#state === 'evicted') return 'cold';
+		return this.#state === 'confirming' ? 'held' : this.#state;
+	}
+
 	#startWatch(): void {
 		const before = this.#watch;
 		this.#watch = this.#context.kind.watch(this.query, {
-			answered: (value, meta) => this.#answered(value, meta?.ageMs ?? 0),
+			answered: (value, meta = { ageMs: 0 }) => this.#answered(value, meta),
 			failed: (error) => this.#failed(error),
+			endIfUnread: () => this.#context.endIfUnread(this.query),
 		});
 		before?.stop();
 		// Whoever was told before this returned may have ended the entry.
@@ -187,9 +236,23 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	#answered(value: V, ageMs: number): void {
+	/** That nothing is left was said by one answer, after which a watch waits for a change: a new watch asks what there is. */
+	#confirmEmpty(): void {
+		try {
+			this.#startWatch();
+		} catch (reason) {
+			this.#failed(SpockError.from(reason));
+		}
+	}
+
+	/** As `#confirmEmpty`, of an answer that is believed: only for those who read it. */
+	#askAgain(): void {
+		if (this.observers.size > 0 || this.isInUse) this.#restartWatch();
+	}
+
+	#answered(value: V, meta: AnswerMeta): void {
 		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
-		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, ageMs))) return;
+		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta))) return;
 		if (this.#state === 'evicted') return;
 		const { clock, kind, onEvent } = this.#context;
 		if (this.#isHoldable(this.#kept.value ?? kind.nothing, value)) this.#restore();
@@ -202,21 +265,39 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			this.#failingSinceMs = undefined;
 		}
 		this.#error = undefined;
-		this.#answeredAtMs = clock.now() - ageMs;
+		this.#answeredAtMs = clock.now() - meta.ageMs;
+		const how = meta.isUnconfirmed ? 'late' : 'answered';
 		const served = this.#served.value;
 		if (served !== undefined && kind.isSame(served, value)) {
 			// An unchanged list keeps its old objects: what readers memoised for each part stays good.
-			this.#handle('answered, same', served);
+			this.#handle(`${how}, same`, served);
 		} else {
 			const isHeld = served !== undefined && this.#isHoldable(served, value);
-			this.#handle(isHeld ? 'emptied' : 'answered, different', isHeld ? served : value);
+			const isConfirming = this.#state === 'confirming';
+			const isLateAgain = isHeld && isConfirming && how === 'late';
+			// Who is asked anew must know it for sure: the next answer may. An address that is always late never does.
+			if (isLateAgain && !this.#hold.isLong) {
+				this.#hold.onLong(() => this.#confirmEmpty());
+				return;
+			}
+			const isEmptied = isHeld && !isLateAgain;
+			this.#handle(isEmptied ? 'emptied' : `${how}, different`, isHeld && !isConfirming ? served : value);
 		}
 	}
 
 	#isHoldable(served: V, answered: V): boolean {
-		const { kind, clock, emptyHoldMs } = this.#context;
+		const { kind, emptyHoldMs } = this.#context;
 		if (answered.length > 0 || served.length === 0 || emptyHoldMs === 0) return false;
-		return !kind.trustsEmpty(this.query) && clock.now() >= this.#trustsEmptyUntilMs;
+		return !kind.trustsEmpty(this.query) && !this.#isExpected(served);
+	}
+
+	/** True if this process has just taken out all that is served. */
+	#isExpected(served: V): boolean {
+		if (this.#leaving.size === 0) return false;
+		const { clock, kind } = this.#context;
+		const names = new Set<string>();
+		for (const [name, untilMs] of this.#leaving) if (clock.now() < untilMs) names.add(name);
+		return kind.consistsOf(served, names);
 	}
 
 	#failed(error: SpockError): void {
@@ -225,7 +306,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.#failingSinceMs === undefined) {
 			this.#failingSinceMs = this.#context.clock.now();
 			const { kind, onEvent } = this.#context;
-			onEvent({ type: 'watch-failed', query: kind.describe(this.query), error });
+			const isServed = this.#served.value !== undefined || this.#kept.value !== undefined;
+			onEvent({ type: 'watch-failed', query: kind.describe(this.query), error, isServed });
 		}
 		if (!this.#restore()) this.#handle('failed', this.#served.value);
 	}
@@ -245,9 +327,16 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	#handle(event: CacheEntryEvent, value: V | undefined): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
-		if (event !== 'hold over' && event !== 'restored') this.#verifier.done();
+		if (event !== 'hold over' && event !== 'hold due' && event !== 'restored') this.#verifier.done();
 		if (state !== 'cold') this.#kept.drop();
 		for (const action of actions) this.#act(action, event, value);
+		if (this.#state === 'fresh') this.#recheck.answered(this.#isDoubtful);
+		else this.#recheck.stop();
+	}
+
+	/** Nothing is served, and that is no list which somebody keeps by hand. */
+	get #isDoubtful(): boolean {
+		return this.#served.value?.length === 0 && !this.#context.kind.trustsEmpty(this.query);
 	}
 
 	#act(action: CacheEntryAction, event: CacheEntryEvent, value: V | undefined): void {
@@ -257,7 +346,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				if (event === 'answered, same') this.#served.keep();
 				return;
 			case 'publish':
-				if (this.#state !== 'cold' && this.#state !== 'evicted')
+				if (this.#state === 'fresh' || this.#state === 'held' || this.#state === 'stale')
 					this.#served.publish(value ?? this.#context.kind.nothing, this.#state);
 				return;
 			case 'settle waiters':
@@ -269,8 +358,11 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			case 'start the hold':
 				this.#startHold(value?.length ?? 0);
 				return;
+			case 'ask anew':
+				this.#confirmEmpty();
+				return;
 			case 'end the hold':
-				this.#endHold(event);
+				this.#endHold(event, value);
 				return;
 			case 'stop the watch':
 				this.#watch?.stop();
@@ -280,12 +372,21 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 
 	#startHold(count: number): void {
 		const { emptyHoldMs, kind, onEvent } = this.#context;
-		this.#hold.start(() => this.#handle('hold over', this.#context.kind.nothing));
 		onEvent({ type: 'held', query: kind.describe(this.query), count, holdMs: emptyHoldMs });
+		this.#hold.start(
+			() => this.#handle('hold due', undefined),
+			() => kind.explainEmpty(this.query, () => this.#explained()),
+		);
 	}
 
-	#endHold(event: CacheEntryEvent): void {
-		const outcome = HOLD_OUTCOMES[event as keyof typeof HOLD_OUTCOMES] ?? 'returned';
+	/** It is not the registry that has lost what it knew. */
+	#explained(): void {
+		if (this.#state === 'held' || this.#state === 'confirming') this.#handle('hold over', this.#context.kind.nothing);
+	}
+
+	#endHold(event: CacheEntryEvent, value: V | undefined): void {
+		const told = value?.length === 0 ? 'emptied' : 'returned';
+		const outcome = HOLD_OUTCOMES[event as keyof typeof HOLD_OUTCOMES] ?? told;
 		const { kind, onEvent } = this.#context;
 		onEvent({ type: 'hold-ended', query: kind.describe(this.query), outcome, heldMs: this.#hold.end() });
 	}

@@ -1,5 +1,6 @@
 import type {
 	KeyQuery,
+	RefusedInstance,
 	RegistrationState,
 	ServiceQuery,
 	ServiceSnapshot,
@@ -33,7 +34,13 @@ export type DiscoveryEvent =
 			readonly entries: number;
 	  }
 	/** A watch that was well, or new, has failed. Told once for each outage of a query. */
-	| { readonly type: 'watch-failed'; readonly query: WatchedQuery; readonly error: SpockError }
+	| {
+			readonly type: 'watch-failed';
+			readonly query: WatchedQuery;
+			readonly error: SpockError;
+			/** There is a last known answer, which is served meanwhile. */
+			readonly isServed: boolean;
+	  }
 	/** The first good answer after `watch-failed`. */
 	| { readonly type: 'watch-recovered'; readonly query: WatchedQuery; readonly outageMs: number }
 	/**
@@ -58,17 +65,26 @@ export type DiscoveryEvent =
 			readonly type: 'registration';
 			readonly id: string;
 			readonly service: string;
+			/** Its name in snapshots; null before the registry has told it. */
+			readonly instance: string | null;
 			readonly phase: RegistrationPhase;
 			readonly state: RegistrationState;
 			readonly reason?: string;
 	  }
-	/** What was registered before a restart could not be asked for; it is tried again. */
-	| { readonly type: 'registrations-unknown'; readonly error: SpockError }
+	/** What was registered before a restart could not be asked for; it is tried again. Told of every try, `isNews` of the first. */
+	| { readonly type: 'registrations-unknown'; readonly error: SpockError; readonly isNews: boolean }
+	/** Who asks may list no service, but may read something: the registry counts as heard. */
+	| { readonly type: 'list-denied'; readonly error: SpockError }
 	/**
-	 * How the registry is watched from now on: `each`, one query for every question; `shared`, one for all of them, because there
-	 * are many. `watches`: how many there are.
+	 * How the registry is watched from now on: `each`, one query for every question; `shared`, one for those for which there is no
+	 * room. `watches`: how many there are; `sharing`: how many of them share.
 	 */
-	| { readonly type: 'watch-mode'; readonly mode: 'each' | 'shared'; readonly watches: number }
+	| {
+			readonly type: 'watch-mode';
+			readonly mode: 'each' | 'shared';
+			readonly watches: number;
+			readonly sharing: number;
+	  }
 	/** A token or the files of TLS have been read and are in force: at first, changed, or good again. `what` says which. */
 	| { readonly type: 'credentials-loaded'; readonly what: string; readonly files: readonly string[] }
 	/** They are missing or bad; what was good last stays in force. Told once for each way of being bad. */
@@ -93,6 +109,17 @@ export type DiscoveryEvent =
 			readonly query: WatchedQuery;
 			readonly outcome: 'returned' | 'emptied' | 'failed' | 'dropped';
 			readonly heldMs: number;
+	  }
+	/**
+	 * The registry's answer has bad entries, which are left out: `count` of them, of which the first are told. Told when they are
+	 * others than before; 0 when the last one is gone or good. `added`: how many were not left out before.
+	 */
+	| {
+			readonly type: 'instances-refused';
+			readonly query: ServiceQuery;
+			readonly count: number;
+			readonly added: number;
+			readonly instances: readonly RefusedInstance[];
 	  }
 	/** Too few instances are healthy: all are served from now on, or no longer. Told at each change. */
 	| {

@@ -33,6 +33,8 @@ export function keyKind(
 		isSame: isSameEntries,
 		// A registry says of a single key whether it is there or denied; what a token may not see of a prefix looks like nothing.
 		trustsEmpty: ({ prefix }) => prefix !== true || backend.trustsEmpty === true,
+		consistsOf: () => false,
+		explainEmpty: () => undefined,
 		makeSnapshot: makeKeySnapshot,
 		published: ({ snapshot: { key, prefix, revision, source }, value }) => [
 			{ type: 'key-published', key, prefix: prefix === true, revision, source, entries: value.length },

@@ -1,9 +1,11 @@
+import { getEventListeners } from 'node:events';
+
 import { type ServiceListEntry, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import type { Backend } from './backend.ts';
-import { ListCache } from './list-cache.ts';
+import { LIST_REUSED_MS, ListCache } from './list-cache.ts';
 import type { StateStore } from './state/state-store.ts';
 
 const down = new SpockError('UNAVAILABLE', 'refused');
@@ -24,11 +26,28 @@ function listing() {
 		loadList: async () => undefined,
 	} as unknown as StateStore;
 	const cache = new ListCache({ backend, clock, onEvent: () => undefined, state });
-	const ask = (said: readonly ServiceListEntry[] | SpockError, datacenter?: string) => {
+	const ask = async (said: readonly ServiceListEntry[] | SpockError, datacenter?: string) => {
 		answer = said;
+		await clock.advance(LIST_REUSED_MS);
 		return cache.list(datacenter === undefined ? {} : { datacenter }, {});
 	};
 	return { clock, kept, ask };
+}
+
+/** A list over a registry that answers when the test says so. */
+function waiting() {
+	const clock = new FakeClock();
+	const asked: {
+		readonly datacenter: string | undefined;
+		readonly signal: AbortSignal | undefined;
+		resolve(services: readonly ServiceListEntry[]): void;
+		reject(error: SpockError): void;
+	}[] = [];
+	const backend = {
+		list: ({ datacenter }: { datacenter?: string }, { signal }: { signal?: AbortSignal }) =>
+			new Promise((resolve, reject) => asked.push({ datacenter, signal, resolve, reject })),
+	} as unknown as Backend;
+	return { clock, asked, cache: new ListCache({ backend, clock, onEvent: () => undefined, state: undefined }) };
 }
 
 const barista = (...tags: string[]): ServiceListEntry => ({ name: 'barista', tags });
@@ -55,8 +74,60 @@ describe('the list of services', () => {
 		await expect(ask(down)).rejects.toBe(down);
 		await ask([barista('a')]);
 		await clock.advance(700);
-		expect(await ask(down)).toMatchObject({ services: [barista('a')], source: 'last-known-good', ageMs: 700 });
+		expect(await ask(down)).toMatchObject({ services: [barista('a')], source: 'last-known-good', ageMs: 1700 });
 		await expect(ask(new SpockError('ACL_DENIED', 'no'))).rejects.toMatchObject({ code: 'ACL_DENIED' });
+	});
+
+	it('is asked for once by all who wait, and answers whoever asks within a second after', async () => {
+		const { cache, asked, clock } = waiting();
+		const lists = Array.from({ length: 4000 }, () => cache.list({}, {}));
+		await clock.advance(0);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual([undefined]);
+		asked[0]?.resolve([barista('a')]);
+		for (const list of await Promise.all(lists))
+			expect(list).toMatchObject({ services: [barista('a')], source: 'live' });
+		await clock.advance(LIST_REUSED_MS - 1);
+		await cache.list({}, {});
+		expect(asked).toHaveLength(1);
+		await clock.advance(1);
+		void cache.list({}, {});
+		await clock.advance(0);
+		expect(asked).toHaveLength(2);
+	});
+
+	it('is asked for until the last one who waits has given up; the others have their own deadlines', async () => {
+		const { cache, asked, clock } = waiting();
+		const end = new AbortController();
+		const aborted = cache.list({}, { signal: end.signal });
+		const late = cache.list({}, { timeoutMs: 300 });
+		aborted.catch(() => undefined);
+		late.catch(() => undefined);
+		await clock.advance(0);
+		end.abort();
+		await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
+		expect(asked[0]?.signal?.aborted).toBe(false);
+		await clock.advance(300);
+		await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect([asked[0]?.signal?.aborted, clock.pendingTimers]).toEqual([true, 0]);
+		// Whoever asks now is not given the one that was ended.
+		void cache.list({}, {});
+		await clock.advance(0);
+		expect(asked).toHaveLength(2);
+	});
+
+	it("of many datacenters is asked for a few at a time, the registry's own first, and not of any number", async () => {
+		const { cache, asked, clock } = waiting();
+		const others = Array.from({ length: 4 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
+		for (const other of others) other.catch(() => undefined);
+		await expect(cache.list({ datacenter: 'one-more' }, {})).rejects.toMatchObject({ code: 'OVERLOADED' });
+		const own = cache.list({}, {});
+		await clock.advance(0);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual(['dc0', 'dc1', 'dc2', 'dc3']);
+		asked[0]?.reject(down);
+		await clock.advance(0);
+		expect(asked.at(-1)?.datacenter).toBeUndefined();
+		asked.at(-1)?.resolve([barista('a')]);
+		expect(await own).toMatchObject({ source: 'live' });
 	});
 
 	it('is remembered for so many datacenters and no more: whoever asks for ever new ones fills no memory', async () => {
@@ -69,4 +140,15 @@ describe('the list of services', () => {
 		await expect(ask(down, 'dc0')).rejects.toBe(down);
 		expect(await ask(down, 'dc64')).toMatchObject({ services: [barista('one more')] });
 	});
+});
+
+it('any number of callers with one signal put one listener on it, and none when they have gone', async () => {
+	const { asked, cache } = waiting();
+	const { signal } = new AbortController();
+	const lists = Array.from({ length: 20 }, () => cache.list({}, { signal }));
+	expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+	while (asked.length === 0) await Promise.resolve();
+	asked[0]?.resolve([]);
+	await Promise.all(lists);
+	expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });

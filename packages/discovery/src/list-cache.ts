@@ -1,6 +1,13 @@
-import { type CallOptions, type ServiceList, type ServiceListEntry, SpockError } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import {
+	type CallOptions,
+	type ServiceList,
+	type ServiceListEntry,
+	type SnapshotSource,
+	SpockError,
+} from '@spock/protocol';
+import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
+import { abortedError, throwIfAborted } from './aborted.ts';
 import type { Backend } from './backend.ts';
 import type { DiscoveryListener } from './discovery-event.ts';
 import type { StateStore } from './state/state-store.ts';
@@ -11,6 +18,13 @@ const LISTS_MAX = 64;
 
 /** A disk that hangs must not hold up the answer that there is none. */
 const LOAD_MS_MAX = 2000;
+
+/** A list answers whoever asks within this time. */
+export const LIST_REUSED_MS = 1000;
+/** Queries for lists at once, each for another datacenter: watches and lookups share the connections with them. */
+const QUERIES_MAX = 4;
+/** Datacenters that wait for their turn. */
+const WAITING_MAX = 64;
 
 /** What a {@link ListCache} needs. */
 export interface ListCacheOptions {
@@ -26,32 +40,116 @@ interface KnownList {
 	readonly verifiedAtMs: number;
 }
 
+/** One query, for all who wait for it. */
+interface Asked {
+	readonly list: Promise<KnownList>;
+	readonly end: AbortController;
+	waiting: number;
+}
+
 /** The names of all services, and the last ones known for when the registry does not answer. */
 export class ListCache {
 	readonly #options: ListCacheOptions;
 	readonly #lists = new Map<string, KnownList>();
+	readonly #asked = new Map<string, Asked>();
+	readonly #queue: (() => void)[] = [];
+	#queries = 0;
 
 	constructor(options: ListCacheOptions) {
 		this.#options = options;
 	}
 
-	/** Asks the registry. Only an unreachable one is bridged: a caller that gave up, or is denied, is told so. */
+	/** Asks the registry, once for all who ask now. Only an unreachable one is bridged: a caller that gave up, or is denied, is told so. */
 	async list(query: { readonly datacenter?: string }, options: CallOptions): Promise<ServiceList> {
-		const { backend, clock, state } = this.#options;
+		const { clock } = this.#options;
+		throwIfAborted(options.signal);
 		const key = query.datacenter ?? '';
+		const before = this.#lists.get(key);
+		if (before !== undefined && clock.now() - before.verifiedAtMs < LIST_REUSED_MS) return this.#told(before, 'live');
 		try {
-			const services = this.#sameOr(key, await backend.list(query, options));
-			const verifiedAt = Math.round(clock.wallNow());
-			this.#remember(key, { services, verifiedAtMs: clock.now() });
-			state?.keepList(key, services, verifiedAt);
-			return { services, source: 'live', ageMs: 0, verifiedAt };
+			return this.#told(await this.#wait(this.#ask(key, query), options), 'live');
 		} catch (error) {
 			if (!SpockError.is(error, 'UNAVAILABLE')) throw error;
 			const known = this.#lists.get(key) ?? (await this.#restore(key));
 			if (known === undefined) throw error;
-			const ageMs = clock.now() - known.verifiedAtMs;
-			const verifiedAt = Math.round(clock.wallNow() - ageMs);
-			return { services: known.services, source: 'last-known-good', ageMs, verifiedAt };
+			return this.#told(known, 'last-known-good');
+		}
+	}
+
+	#told({ services, verifiedAtMs }: KnownList, source: SnapshotSource): ServiceList {
+		const { clock } = this.#options;
+		const ageMs = clock.now() - verifiedAtMs;
+		const verifiedAt = Math.round(clock.wallNow() - ageMs);
+		return { services, source, ageMs: source === 'live' ? 0 : ageMs, verifiedAt };
+	}
+
+	/** The query that is under way, or a new one. Throws OVERLOADED where too many datacenters wait. */
+	#ask(key: string, query: { readonly datacenter?: string }): Asked {
+		const known = this.#asked.get(key);
+		if (known !== undefined) return known;
+		// The registry's own datacenter stands before all others: that is the one which people ask for.
+		if (key !== '' && this.#queue.length >= WAITING_MAX) {
+			throw new SpockError('OVERLOADED', `the lists of ${WAITING_MAX} datacenters are waited for, which is the limit`);
+		}
+		const end = new AbortController();
+		const list = this.#inTurn(key === '', () => this.#query(key, query, end.signal)).finally(() => {
+			if (this.#asked.get(key) === asked) this.#asked.delete(key);
+		});
+		// Whoever waits hears of it; perhaps nobody does any more.
+		list.catch(() => undefined);
+		const asked: Asked = { list, end, waiting: 0 };
+		this.#asked.set(key, asked);
+		return asked;
+	}
+
+	async #inTurn<T>(isFirst: boolean, ask: () => Promise<T>): Promise<T> {
+		if (this.#queries >= QUERIES_MAX) {
+			await new Promise<void>((resolve) => {
+				if (isFirst) this.#queue.unshift(resolve);
+				else this.#queue.push(resolve);
+			});
+		} else this.#queries++;
+		try {
+			return await ask();
+		} finally {
+			const next = this.#queue.shift();
+			if (next === undefined) this.#queries--;
+			else next();
+		}
+	}
+
+	async #query(key: string, query: { readonly datacenter?: string }, signal: AbortSignal): Promise<KnownList> {
+		throwIfAborted(signal);
+		const { backend, clock, state } = this.#options;
+		const services = this.#sameOr(key, await backend.list(query, { signal }));
+		const list = { services, verifiedAtMs: clock.now() };
+		this.#remember(key, list);
+		state?.keepList(key, services, Math.round(clock.wallNow()));
+		return list;
+	}
+
+	/** Waits for as long as this caller does. The query ends when nobody waits for it any more. */
+	async #wait(asked: Asked, { signal, timeoutMs }: CallOptions): Promise<KnownList> {
+		const { clock } = this.#options;
+		asked.waiting++;
+		let giveUp: (error: SpockError) => void = () => undefined;
+		const givenUp = new Promise<never>((_resolve, reject) => {
+			giveUp = reject;
+		});
+		const abort = (): void => giveUp(abortedError(signal as AbortSignal));
+		const late = (): void =>
+			giveUp(new SpockError('UNAVAILABLE', `the registry has not listed its services within ${timeoutMs} ms`));
+		const timer = timeoutMs === undefined ? undefined : clock.setTimeout(late, timeoutMs);
+		if (signal !== undefined) onAbort(signal, abort);
+		try {
+			return await Promise.race([asked.list, givenUp]);
+		} finally {
+			clock.clearTimeout(timer);
+			offAbort(signal, abort);
+			if (--asked.waiting === 0) {
+				for (const [key, one] of this.#asked) if (one === asked) this.#asked.delete(key);
+				asked.end.abort();
+			}
 		}
 	}
 

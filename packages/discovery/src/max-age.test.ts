@@ -172,7 +172,37 @@ describe('an outage', () => {
 		expect(source.peek({ service: 'two' })).toMatchObject({ instances: A, source: 'last-known-good' });
 		await clock.advance(600_000);
 		source.get({ service: 'three' }).catch(() => undefined);
-		expect(watching.map(({ stopped }) => stopped)).toEqual([true, true, false]);
+		expect(watching.map(({ stopped }) => stopped)).toEqual([true, false, false]);
 		await source.close();
+	});
+});
+
+describe('an answer that came too late', () => {
+	it('is served as the last that is known, with its age, and is live again with one that is in time', async () => {
+		const { source, last, clock } = await quietFor(1000);
+		last().answered([instance('a')], { ageMs: 12_000, isUnconfirmed: true });
+		expect(source.peek(query)).toMatchObject({ source: 'last-known-good', ageMs: 12_000, instances: A });
+		await clock.advance(3000);
+		expect(source.peek(query)).toMatchObject({ source: 'last-known-good', ageMs: 15_000 });
+		expect((await source.inspect(query)).error).toBeNull();
+		last().answered(B, { ageMs: 11_000, isUnconfirmed: true });
+		expect(source.peek(query)).toMatchObject({ source: 'last-known-good', ageMs: 11_000, instances: B });
+		last().answered(B);
+		expect(source.peek(query)).toMatchObject({ source: 'live', ageMs: 0, instances: B });
+	});
+
+	it('is told once, however often it is late', async () => {
+		const { source, last } = await quietFor(1000);
+		const seen: unknown[] = [];
+		source.watch(query, { next: (snapshot) => seen.push(snapshot.source) });
+		for (const ageMs of [11_000, 12_000, 13_000]) last().answered([instance('a')], { ageMs, isUnconfirmed: true });
+		expect(seen).toEqual(['live', 'last-known-good']);
+	});
+
+	it('is the first answer too, where there is no other', async () => {
+		const { source, last } = createSource();
+		const asked = source.get(query);
+		last().answered(A, { ageMs: 12_000, isUnconfirmed: true });
+		expect(await asked).toMatchObject({ source: 'last-known-good', ageMs: 12_000 });
 	});
 });

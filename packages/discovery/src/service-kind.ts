@@ -1,6 +1,7 @@
 import {
 	type Inspection,
 	type InstanceFacts,
+	isAskedFor,
 	normaliseQuery,
 	queryKey,
 	type ServiceInstance,
@@ -12,10 +13,13 @@ import {
 
 import type { AnswerKind, EntryInspection, EntryStatus, KeptValue, PublishedChange } from './answer-kind.ts';
 import type { Backend, BackendObserver, BackendWatch } from './backend.ts';
-import type { DiscoveryEvent } from './discovery-event.ts';
+import type { DiscoveryEvent, DiscoveryListener } from './discovery-event.ts';
+import { whileGood } from './good-instances.ts';
 import { InstanceChanges } from './instance-changes.ts';
 import { checksOf, takeChecks } from './instance-checks.ts';
 import { countHealthy, isPanic } from './panic.ts';
+import { readOnce } from './read-once.ts';
+import { isSameRefused, type Refused, refusedOf } from './refused-instances.ts';
 import { diffInstances, isSameList } from './snapshot-diff.ts';
 import type { StateStore } from './state/state-store.ts';
 
@@ -28,6 +32,7 @@ export interface ServiceKindOptions {
 	readonly panicThreshold: number;
 	/** Where answers outlive the process; undefined if nowhere. */
 	readonly state: StateStore | undefined;
+	readonly onEvent: DiscoveryListener;
 }
 
 /** Questions for the instances of a service. */
@@ -37,6 +42,8 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 	readonly #options: ServiceKindOptions;
 	/** By the question as it was normalised, which is an object of its own for each entry. */
 	readonly #changes = new WeakMap<ServiceQuery, InstanceChanges>();
+	/** What the last answer to a question was without. */
+	readonly #refused = new WeakMap<ServiceQuery, Refused>();
 
 	constructor(options: ServiceKindOptions) {
 		this.#options = options;
@@ -59,7 +66,16 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
-		return this.#options.backend.watch(query, observer);
+		const { backend } = this.#options;
+		const noting: BackendObserver = {
+			answered: (instances, meta) => {
+				this.#noteRefused(query, refusedOf(instances));
+				observer.answered(instances, meta);
+			},
+			failed: (error) => observer.failed(error),
+			endIfUnread: () => observer.endIfUnread?.() ?? false,
+		};
+		return backend.watch(query, whileGood(backend.name, noting));
 	}
 
 	isSame(served: Instances, answered: Instances): boolean {
@@ -70,6 +86,26 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 
 	trustsEmpty(): boolean {
 		return this.#options.backend.trustsEmpty === true;
+	}
+
+	consistsOf(instances: Instances, names: ReadonlySet<string>): boolean {
+		return instances.every(({ instance }) => names.has(instance));
+	}
+
+	explainEmpty(query: ServiceQuery, explained: () => void): (() => void) | undefined {
+		const { tags, meta, ...all } = query;
+		if (tags === undefined && meta === undefined) return undefined;
+		// Of a service that is there, and of which nothing has what is asked for: that is no registry without its data.
+		const ended = new AbortController();
+		readOnce(this.#options.backend, all, ended.signal).then(
+			(instances) => {
+				const isThere = instances.length > 0 && !instances.some((one) => isAskedFor(query, one));
+				if (isThere && !ended.signal.aborted) explained();
+			},
+			// Nothing more is known than before: it is held.
+			() => undefined,
+		);
+		return () => ended.abort();
 	}
 
 	makeSnapshot(query: ServiceQuery, instances: Instances, state: SnapshotState): ServiceSnapshot {
@@ -115,11 +151,28 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 	/** Everything that is known of a service, for explain. */
 	inspection(of: EntryInspection<ServiceQuery, Instances, ServiceSnapshot>): Inspection {
 		const { query, value = [], ...rest } = of;
+		const refused = this.#refused.get(query);
 		const changes = this.#changes.get(query);
 		const facts = value.map((one): readonly [string, InstanceFacts] => {
 			return [one.instance, { changedAt: changes?.changedAt(one.instance) ?? null, checks: checksOf(one) }];
 		});
-		return { ...rest, instances: new Map(facts) };
+		return {
+			...rest,
+			instances: new Map(facts),
+			...(refused !== undefined && { refused: refused.instances, refusedCount: refused.count }),
+		};
+	}
+
+	/** Tells of bad entries once, and not with each answer that has them. */
+	#noteRefused(query: ServiceQuery, refused: Refused): void {
+		const before = this.#refused.get(query);
+		if (before === undefined ? refused.count === 0 : isSameRefused(before, refused)) return;
+		if (refused.count === 0) this.#refused.delete(query);
+		else this.#refused.set(query, refused);
+		const { count, instances } = refused;
+		const known = new Set(before?.instances.map(({ instance }) => instance));
+		const added = before === undefined ? count : instances.filter(({ instance }) => !known.has(instance)).length;
+		this.#options.onEvent({ type: 'instances-refused', query, count, added, instances });
 	}
 }
 

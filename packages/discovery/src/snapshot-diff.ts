@@ -1,6 +1,7 @@
 import type { ServiceInstance } from '@spock/protocol';
 
 import { isSameChecks } from './instance-checks.ts';
+import { isSameRefused, refusedOf } from './refused-instances.ts';
 
 /** What changed between two lists of instances, by instance name. */
 export interface SnapshotDiff {
@@ -41,9 +42,13 @@ export function isSameList(before: readonly ServiceInstance[], after: readonly S
 	return before.every((instance, index) => isSameInstance(instance, after[index] as ServiceInstance));
 }
 
-/** As `isSameList`, and their checks say the same too, which explain shows. A backend tells answers apart by this. */
+/** As `isSameList`, and their checks and what was left out say the same too, which explain shows. A backend tells answers apart by this. */
 export function isSameAnswer(before: readonly ServiceInstance[], after: readonly ServiceInstance[]): boolean {
-	return isSameList(before, after) && before.every((one, index) => isSameChecks(one, after[index] as ServiceInstance));
+	return (
+		isSameList(before, after) &&
+		isSameRefused(refusedOf(before), refusedOf(after)) &&
+		before.every((one, index) => isSameChecks(one, after[index] as ServiceInstance))
+	);
 }
 
 /** Sorts by `instance` in the order of UTF-16 units, which every process agrees on, and freezes the list. */

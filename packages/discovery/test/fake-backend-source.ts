@@ -10,6 +10,8 @@ export interface Watching<Q = ServiceQuery, V = readonly ServiceInstance[]> {
 	readonly query: Q;
 	readonly observer: BackendObserver<V>;
 	stopped: boolean;
+	/** How often it was told that somebody has asked again. */
+	uses: number;
 }
 
 /** The watches of a backend whose answers the test gives. */
@@ -27,9 +29,12 @@ export function scriptedWatches<Q, V>(): ScriptedWatches<Q, V> {
 	return {
 		watching,
 		watch: (query, observer) => {
-			const one: Watching<Q, V> = { query, observer, stopped: false };
+			const one: Watching<Q, V> = { query, observer, stopped: false, uses: 0 };
 			watching.push(one);
 			return {
+				used: () => {
+					one.uses++;
+				},
 				stop: () => {
 					one.stopped = true;
 				},

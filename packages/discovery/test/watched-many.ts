@@ -10,6 +10,7 @@ export interface WatchedQuestion {
 	readonly answers: (readonly ServiceInstance[])[];
 	readonly metas: (AnswerMeta | undefined)[];
 	readonly errors: SpockError[];
+	used(): void;
 	stop(): void;
 }
 
@@ -17,8 +18,8 @@ export interface WatchedQuestion {
 export interface WatchedMany extends AsyncDisposable {
 	readonly backend: Backend;
 	readonly events: DiscoveryEvent[];
-	/** `each` until an event says otherwise. */
-	readonly mode: () => 'each' | 'shared';
+	/** How many of them share a watch, as was told last. */
+	readonly sharing: () => number;
 	watch(query: string | ServiceQuery): WatchedQuestion;
 }
 
@@ -29,9 +30,9 @@ export function watchedMany(addresses: readonly string[], options: ConsulBackend
 	return {
 		backend,
 		events,
-		mode: () => events.findLast((event) => event.type === 'watch-mode')?.mode ?? 'each',
+		sharing: () => events.findLast((event) => event.type === 'watch-mode')?.sharing ?? 0,
 		watch: (query) => {
-			const told: Omit<WatchedQuestion, 'stop'> = { answers: [], metas: [], errors: [] };
+			const told: Omit<WatchedQuestion, 'stop' | 'used'> = { answers: [], metas: [], errors: [] };
 			const watch = backend.watch(typeof query === 'string' ? { service: query } : query, {
 				answered: (instances, meta) => {
 					told.answers.push(instances);
@@ -39,7 +40,7 @@ export function watchedMany(addresses: readonly string[], options: ConsulBackend
 				},
 				failed: (error) => told.errors.push(error),
 			});
-			return { ...told, stop: () => watch.stop() };
+			return { ...told, used: () => watch.used?.(), stop: () => watch.stop() };
 		},
 		[Symbol.asyncDispose]: () => backend.close(),
 	};

@@ -18,6 +18,9 @@ export class SeededRandom {
 		return (mixed ^ (mixed >>> 15)) >>> 0;
 	}
 
+	/** Uniform in [0, 1). */
+	readonly unit = (): number => this.bits() / 2 ** 32;
+
 	/** A whole number from 0 to `count` - 1. */
 	below(count: number): number {
 		return Math.floor((this.bits() / 2 ** 32) * count);

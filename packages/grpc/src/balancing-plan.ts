@@ -1,10 +1,13 @@
 import type { experimental } from '@grpc/grpc-js';
-import type { CallOutcome, SpockError } from '@spock/client';
+import type { CallOutcome, ServiceAddress, SpockError } from '@spock/client';
 
 import type { GrpcModule } from './grpc-module.ts';
 
 /** The name under which the policy of this package is known to grpc-js. */
 export const SPOCK_POLICY = 'spock';
+
+/** One instance and where it is. */
+export type InstancePlace = Pick<ServiceAddress, 'instance' | 'host' | 'port'>;
 
 /** What a resolution tells the load-balancing policy. Immutable; replaced whole when the instances change. */
 export interface BalancingPlan {
@@ -12,13 +15,13 @@ export interface BalancingPlan {
 	readonly service: string;
 	/** How calls are shared out among the instances. */
 	readonly childPolicy: experimental.TypedLoadBalancingConfig;
-	/** The name of each instance by its address, as grpc-js writes addresses. */
-	readonly instances: ReadonlyMap<string, string>;
+	/** Each instance by its address, as grpc-js writes addresses. */
+	readonly instances: ReadonlyMap<string, InstancePlace>;
 	/** Why there are no addresses, if there are none. */
 	readonly unavailable: SpockError | undefined;
 	now(): number;
 	/** How a call ended. */
-	report(instance: string, outcome: CallOutcome, durationMs: number): void;
+	report(instance: InstancePlace, outcome: CallOutcome, durationMs: number): void;
 }
 
 /** A plan as grpc-js hands it from the resolver to the policy. */

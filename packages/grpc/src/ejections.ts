@@ -1,7 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import type { Diplomat } from '@spock/client';
+import type { Diplomat, ServiceQuery } from '@spock/client';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+import type { InstancePlace } from './balancing-plan.ts';
 
 /** The Diplomat tells on it that an instance is ejected. */
 const EJECTION_CHANNEL = 'spock:client:ejection';
@@ -9,6 +11,8 @@ const EJECTION_CHANNEL = 'spock:client:ejection';
 /** What {@link Ejections} needs and tells. */
 export interface EjectionsOptions {
 	readonly diplomat: Diplomat;
+	/** Of its instances; another service may have some of the same names, or at the same addresses. */
+	readonly query: ServiceQuery;
 	readonly clock: Clock;
 	/** An instance was ejected, or may come back. */
 	changed(): void;
@@ -25,11 +29,14 @@ export class Ejections {
 	}
 
 	/** Those of these instances that get no calls now. It is asked again when one of them may come back. */
-	among(instances: readonly string[]): ReadonlySet<string> {
-		const { diplomat, clock, changed } = this.#options;
-		const known = new Set(instances);
+	among(instances: readonly InstancePlace[]): ReadonlySet<InstancePlace> {
+		const { diplomat, query, clock, changed } = this.#options;
 		const { ejected, ejectedPercentMax } = diplomat.status();
-		const out = ejected.filter(({ instance }) => known.has(instance));
+		const leftMsOf = new Map(ejected.map((one) => [keyOf(one, one), one.leftMs]));
+		const out = instances.flatMap((one) => {
+			const leftMs = leftMsOf.get(keyOf(query, one));
+			return leftMs === undefined ? [] : [{ one, leftMs }];
+		});
 		clock.clearTimeout(this.#timer);
 		this.#timer = undefined;
 		if (out.length === 0) return new Set();
@@ -38,12 +45,16 @@ export class Ejections {
 		this.#timer.unref?.();
 		// Those that come back last are out, and never more than a share: a service whose every instance fails is still called.
 		const sorted = out.toSorted((left, right) => right.leftMs - left.leftMs);
-		const outMax = Math.floor((known.size * ejectedPercentMax) / 100);
-		return new Set(sorted.slice(0, outMax).map(({ instance }) => instance));
+		const outMax = Math.floor((instances.length * ejectedPercentMax) / 100);
+		return new Set(sorted.slice(0, outMax).map(({ one }) => one));
 	}
 
 	stop(): void {
 		unsubscribe(EJECTION_CHANNEL, this.#options.changed);
 		this.#options.clock.clearTimeout(this.#timer);
 	}
+}
+
+function keyOf({ service, datacenter, peer }: ServiceQuery, { instance, host, port }: InstancePlace): string {
+	return JSON.stringify([service, datacenter ?? null, peer ?? null, instance, host, port]);
 }

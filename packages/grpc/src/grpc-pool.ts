@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { type Client, status } from '@grpc/grpc-js';
 import { type AcquireOptions, type CallOutcome, type Lease, type ServiceAddress, SpockError } from '@spock/client';
 import {
@@ -10,7 +9,7 @@ import {
 	retry,
 	serviceError,
 } from '@spock/client/integrations';
-import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
+import { type Clock, systemClock, type TimerHandle, withAnySignal } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 import { callOutcome, isServiceError } from './call-outcome.ts';
 import type { FirstAnswer } from './channel-calls.ts';
@@ -54,8 +53,6 @@ export class GrpcPool<C extends Client> implements AsyncDisposable {
 	constructor(options: GrpcPoolOptions<C>, { clock }: PoolTools = { clock: systemClock }) {
 		this.#options = poolOptions(options);
 		this.#clock = clock;
-		// Every call that waits for an instance listens to it, and there may be many.
-		setMaxListeners(0, this.#closing.signal);
 		const { diplomat, Client, credentials, channelOptions } = this.#options;
 		this.#clients = new InstanceResources({
 			diplomat,
@@ -150,7 +147,7 @@ export class GrpcPool<C extends Client> implements AsyncDisposable {
 	}
 
 	async #once<T>(call: PoolCall<C, T>, lookup: AcquireOptions): Promise<T> {
-		const failed = failedInstances();
+		const failed = failedInstances(this.#options.query);
 		const lease = await this.#acquire({ ...lookup, ...(failed && { exclude: failed }) });
 		const { address } = lease;
 		const pooled = this.#clientOf(lease);
@@ -173,20 +170,10 @@ export class GrpcPool<C extends Client> implements AsyncDisposable {
 	async #acquire(lookup: AcquireOptions): Promise<Lease> {
 		const { diplomat, query } = this.#options;
 		const closing = this.#closing.signal;
-		const { signal = closing } = lookup;
-		// AbortSignal.any would be remembered by the pool's own signal for as long as that lives.
-		const either = new AbortController();
-		const abort = (): void => either.abort(signal.reason);
-		if (signal !== closing) {
-			if (signal.aborted) abort();
-			for (const one of [signal, closing]) one.addEventListener('abort', abort, { once: true });
-		}
 		try {
-			return await diplomat.acquire(query, { ...lookup, signal: signal === closing ? closing : either.signal });
+			return await withAnySignal([lookup.signal, closing], (signal) => diplomat.acquire(query, { ...lookup, signal }));
 		} catch (error) {
 			throw SpockError.is(error) ? serviceError(query, error) : error;
-		} finally {
-			for (const one of [signal, closing]) one.removeEventListener('abort', abort);
 		}
 	}
 

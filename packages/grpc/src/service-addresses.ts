@@ -1,14 +1,15 @@
 import { type ServiceSnapshot, SpockError } from '@spock/client';
 import { noInstanceError, servedInstances } from '@spock/client/integrations';
 
+import type { InstancePlace } from './balancing-plan.ts';
 import type { GrpcModule } from './grpc-module.ts';
 
 /** Where the instances of a service are, or why there are none to call. */
 export interface ServiceAddresses {
 	/** Equal for what is the same to a channel. */
 	readonly key: string;
-	/** The name of each instance by its address, as grpc-js writes addresses. */
-	readonly instances: ReadonlyMap<string, string>;
+	/** Each instance by its address, as grpc-js writes addresses. */
+	readonly instances: ReadonlyMap<string, InstancePlace>;
 	readonly endpoints: { addresses: { host: string; port: number }[] }[];
 	readonly unavailable: SpockError | undefined;
 }
@@ -21,25 +22,26 @@ export interface ServiceAddresses {
 export function addressesOf(
 	grpc: GrpcModule,
 	snapshot: ServiceSnapshot,
-	ejectedAmong: (instances: readonly string[]) => ReadonlySet<string>,
+	ejectedAmong: (instances: readonly InstancePlace[]) => ReadonlySet<InstancePlace>,
 ): ServiceAddresses {
 	// A channel cannot call what has no port.
 	const served = servedInstances(snapshot).filter(({ port }) => port > 0);
-	const ejected = ejectedAmong(served.map(({ instance }) => instance));
-	const instances = new Map<string, string>();
+	const ejected = ejectedAmong(served);
+	const instances = new Map<string, InstancePlace>();
 	const endpoints: ServiceAddresses['endpoints'] = [];
-	for (const { host, port, instance } of served) {
-		if (ejected.has(instance)) continue;
+	for (const one of served) {
+		if (ejected.has(one)) continue;
+		const { host, port } = one;
 		const address = { host, port };
 		const name = grpc.experimental.subchannelAddressToString(address);
 		if (instances.has(name)) continue;
-		instances.set(name, instance);
+		instances.set(name, one);
 		endpoints.push({ addresses: [address] });
 	}
 	if (endpoints.length === 0) return noAddresses(reasonFor(snapshot));
 	// An instance that was replaced by another at its address is to be reported under its new name.
 	const key = [...instances]
-		.map((entry) => entry.join('='))
+		.map(([name, { instance }]) => `${name}=${instance}`)
 		.sort()
 		.join(',');
 	return { key, instances, endpoints, unavailable: undefined };

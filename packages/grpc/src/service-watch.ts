@@ -1,6 +1,6 @@
 import { type Diplomat, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/client';
 import { serviceError } from '@spock/client/integrations';
-import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
+import { Backoff, type Clock, inNeutralContext, type Random, type TimerHandle } from '@spock/protocol/internal';
 
 /** A watch that ended by an error is begun again after a random time up to this one, which doubles. */
 const RETRY_DELAY_MS_MIN = 1000;
@@ -28,8 +28,11 @@ export class ServiceWatch {
 		this.#options = options;
 		const { random } = options;
 		this.#backoff = new Backoff({ delayMsMin: RETRY_DELAY_MS_MIN, delayMsMax: RETRY_DELAY_MS_MAX, random });
-		void this.#ask();
-		void this.#follow();
+		// The first call may begin it; it outlives that.
+		inNeutralContext(() => {
+			void this.#ask();
+			void this.#follow();
+		});
 	}
 
 	/** Nothing is told after it. */

@@ -174,7 +174,10 @@ describe('a resolver', () => {
 		diplomat.push(two);
 		await settle();
 		const eject = async (...ejected: { instance: string; leftMs: number }[]) => {
-			diplomat.ejected = ejected;
+			diplomat.ejected = ejected.map(({ instance, leftMs }) => {
+				const [, host = '', port = ''] = /(\S+):(\d+)$/.exec(instance.replace('node/', '')) ?? [];
+				return { service: 'employee', instance, host, port: Number(port), leftMs };
+			});
 			channel('spock:client:ejection').publish({});
 			await settle();
 		};
@@ -183,7 +186,9 @@ describe('a resolver', () => {
 		await eject({ instance: 'node/10.0.0.1:80', leftMs: 9000 }, { instance: 'node/10.0.0.2:80', leftMs: 10_000 });
 		expect(hosts()).toEqual(['10.0.0.1:80']);
 		await eject({ instance: 'of another service', leftMs: 10_000 }, { instance: 'node/10.0.0.2:80', leftMs: 500 });
-		diplomat.ejected = [];
+		diplomat.ejected = [
+			{ service: 'another', instance: 'node/10.0.0.1:80', host: '10.0.0.1', port: 80, leftMs: 10_000 },
+		];
 		await clock.advance(500);
 		expect(hosts()).toEqual(['10.0.0.1:80', '10.0.0.2:80']);
 		expect([told.length, clock.pendingTimers]).toEqual([4, 0]);

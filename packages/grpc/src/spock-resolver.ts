@@ -2,7 +2,7 @@ import type { ChannelOptions, experimental } from '@grpc/grpc-js';
 import { type CallOutcome, type Diplomat, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/client';
 import { type Clock, type Random, systemClock } from '@spock/protocol/internal';
 
-import { PlanConfig } from './balancing-plan.ts';
+import { type InstancePlace, PlanConfig } from './balancing-plan.ts';
 import { Ejections } from './ejections.ts';
 import type { GrpcModule } from './grpc-module.ts';
 import { type AnyListener, tellListener } from './resolver-listener.ts';
@@ -85,7 +85,7 @@ export class SpockResolver implements experimental.Resolver {
 		if (diplomat === undefined) {
 			const message = `no resolver is registered any more for the service ${JSON.stringify(this.#query.service)}`;
 			// A listener must not be called within updateResolution.
-			queueMicrotask(() => {
+			void Promise.resolve().then(() => {
 				if (!this.#isActive || this.#place.diplomat !== undefined) return;
 				this.#snapshot = undefined;
 				this.#tell(noAddresses(new SpockError('CLOSED', message)));
@@ -94,7 +94,12 @@ export class SpockResolver implements experimental.Resolver {
 		}
 		const { clock } = this.#tools;
 		// Later in this tick: an instance is ejected by the end of a call, amid which grpc-js is not given another list.
-		this.#ejections = new Ejections({ diplomat, clock, changed: () => queueMicrotask(() => this.#arrange()) });
+		this.#ejections = new Ejections({
+			diplomat,
+			query: this.#query,
+			clock,
+			changed: () => void Promise.resolve().then(() => this.#arrange()),
+		});
 		this.#watch = new ServiceWatch({
 			...this.#tools,
 			diplomat,
@@ -124,10 +129,11 @@ export class SpockResolver implements experimental.Resolver {
 		this.#tell(addressesOf(this.#place.grpc, snapshot, (instances) => ejections.among(instances)));
 	}
 
-	#report(instance: string, outcome: CallOutcome, durationMs: number): void {
+	#report(instance: InstancePlace, outcome: CallOutcome, durationMs: number): void {
 		const { diplomat } = this.#place;
 		if (diplomat === undefined) return;
-		diplomat.report(instance, outcome, durationMs);
+		const { instance: name, host, port } = instance;
+		diplomat.report({ query: this.#query, instance: name, host, port }, outcome, durationMs);
 		// What a Diplomat remembers of instances it forgets when nobody looks their service up any more. The watch tells errors.
 		if (outcome === 'failure') diplomat.getService(this.#query).catch(() => undefined);
 	}

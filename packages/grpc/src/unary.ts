@@ -1,5 +1,5 @@
 import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
-import { durationMsOption, knownMembers, signalOption } from '@spock/protocol/internal';
+import { durationMsOption, knownMembers, offAbort, onAbort, signalOption } from '@spock/protocol/internal';
 
 /** Options of {@link unary}. */
 export interface UnaryOptions extends Omit<CallOptions, 'deadline'> {
@@ -41,6 +41,7 @@ export function unary<Reply>(
 	const { timeoutMs, signal, metadata, ...callOptions } = options;
 	const call = (client as unknown as Record<string, UnaryMethod<Reply> | undefined>)[method];
 	if (typeof call !== 'function') throw new TypeError(`the client has no method ${JSON.stringify(method)}`);
+	// Not of the clock: grpc-js compares it with this one, which may be a fake.
 	const deadline = timeoutMs === undefined ? undefined : Date.now() + durationMsOption('timeoutMs', timeoutMs);
 	signalOption('signal', signal);
 	return new Promise((resolve, reject) => {
@@ -51,12 +52,12 @@ export function unary<Reply>(
 			...(metadata === undefined ? ([] as []) : ([metadata] as [Metadata])),
 			{ ...callOptions, ...(deadline !== undefined && { deadline }) },
 			(error, reply) => {
-				signal?.removeEventListener('abort', cancel);
+				offAbort(signal, cancel);
 				if (error === null) resolve(reply);
 				else reject(error);
 			},
 		);
 		if (signal?.aborted) cancel();
-		else signal?.addEventListener('abort', cancel, { once: true });
+		else if (signal !== undefined) onAbort(signal, cancel);
 	});
 }

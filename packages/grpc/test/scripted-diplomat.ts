@@ -20,7 +20,7 @@ function deferred<T>(): Deferred<T> {
 export interface ScriptedDiplomat {
 	/** Watches that were begun. */
 	opened: number;
-	ejected: readonly { readonly instance: string; readonly leftMs: number }[];
+	ejected: readonly { service: string; instance: string; host: string; port: number; leftMs: number }[];
 	ejectedPercentMax: number;
 	/** What `getService` answers with. */
 	readonly questions: Deferred<never>;

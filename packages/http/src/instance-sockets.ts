@@ -4,6 +4,7 @@ interface SocketUse {
 	isIdle: boolean;
 	/** The header Keep-Alive of its last response. */
 	keepAlive: string | undefined;
+	readonly onClose: () => void;
 }
 
 /** The kept connections to one instance. Drained, its idle ones are closed at once and the others after their response. */
@@ -41,8 +42,9 @@ export class InstanceSockets {
 			known.isIdle = false;
 			return;
 		}
-		this.#sockets.set(socket, { isIdle: false, keepAlive: undefined });
-		socket.once('close', () => this.forget(socket));
+		const onClose = (): void => this.forget(socket);
+		this.#sockets.set(socket, { isIdle: false, keepAlive: undefined, onClose });
+		socket.once('close', onClose);
 	}
 
 	/** What the server said of this connection. */
@@ -62,7 +64,11 @@ export class InstanceSockets {
 
 	/** The connection has ended, or belongs to somebody else now. */
 	forget(socket: Duplex): void {
-		if (this.#sockets.delete(socket)) this.#tellIfUnused();
+		const known = this.#sockets.get(socket);
+		if (known === undefined) return;
+		socket.off('close', known.onClose);
+		this.#sockets.delete(socket);
+		this.#tellIfUnused();
 	}
 
 	drain(): void {

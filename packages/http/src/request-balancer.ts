@@ -51,8 +51,13 @@ export class RequestBalancer {
 		return this.#resources?.get(query, address);
 	}
 
-	/** A connection is used by a request. */
+	/**
+	 * A connection is used by a request. Node keeps one for any request to the same host and port, of whatever question: it is the
+	 * newest's alone, and an instance that leaves another question cuts it no more.
+	 */
 	use(socket: Duplex, owner: InstanceSockets): void {
+		const before = this.#owners.get(socket);
+		if (before !== owner) before?.forget(socket);
 		this.#owners.set(socket, owner);
 		owner.use(socket);
 	}

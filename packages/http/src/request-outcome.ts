@@ -21,7 +21,7 @@ const RESETS_MAX = 2;
 /** What becomes of one request, as its instance is to hear of it: it holds the lease, and releases it when the request closes. */
 export class RequestOutcome {
 	/** The instances that failed in the `retry` that this request is made in. */
-	readonly failed: Set<string> | undefined = failedInstances();
+	readonly failed: Set<string> | undefined;
 	readonly #request: ClientRequest;
 	readonly #query: ServiceQuery;
 	readonly #settings: Settings;
@@ -38,6 +38,7 @@ export class RequestOutcome {
 	constructor(request: ClientRequest, query: ServiceQuery, settings: Settings) {
 		this.#request = request;
 		this.#query = query;
+		this.failed = failedInstances(query);
 		this.#settings = settings;
 		request
 			.on(errorMonitor, (error) => this.#failedWith(error))

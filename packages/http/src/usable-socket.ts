@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { clearImmediate, setImmediate } from 'node:timers';
 
 import type { Clock } from '@spock/protocol/internal';
 

@@ -1,23 +1,27 @@
-import { type LookupAddress, V4MAPPED } from 'node:dns';
+import dns, { type LookupAddress, V4MAPPED } from 'node:dns';
 import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
 
 import { DiscoveryAgent, type DiscoveryLookup, discoveryLookup } from '@spock/http';
 import { waitFor } from '@spock/testkit';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { startInstance } from './http-instance.ts';
 import { scriptedService } from './scripted-service.ts';
 import { send } from './send.ts';
 
 type LookUp = (host: string, options: object, done: (error: null, found: readonly LookupAddress[]) => void) => void;
-const dns = vi.hoisted(() => ({ lookup: vi.fn<LookUp>() }));
-vi.mock('node:dns', async (original) => {
-	const actual = await original<typeof import('node:dns')>();
-	beforeEach(() => {
-		dns.lookup.mockReset().mockImplementation(actual.lookup as unknown as LookUp);
-	});
-	return { ...actual, lookup: dns.lookup };
+// On the module itself: other files of this process have loaded what imports it.
+const lookup = dns.lookup as unknown as LookUp;
+const lookedUp = vi.spyOn(dns as unknown as { lookup: LookUp }, 'lookup');
+syncBuiltinESMExports();
+beforeEach(() => {
+	lookedUp.mockReset().mockImplementation(lookup);
+});
+afterAll(() => {
+	lookedUp.mockRestore();
+	syncBuiltinESMExports();
 });
 
 describe('hosts of instances', () => {
@@ -127,7 +131,7 @@ describe('discoveryLookup', () => {
 		const names = ['a.test', 'b.test', 'c.test', 'a.test'];
 		service.set(names.map((host, index) => ({ id: `web-${index}`, host, port: index + 1 })));
 		const asked = new Map<string, () => void>();
-		dns.lookup.mockImplementation((host, _options, done) => {
+		lookedUp.mockImplementation((host, _options, done) => {
 			const address = `127.0.0.${host.charCodeAt(0)}`;
 			asked.set(host, () => done(null, [{ address, family: 4 }]));
 		});
@@ -138,7 +142,7 @@ describe('discoveryLookup', () => {
 		for (const answer of [...asked.values()].reverse()) answer();
 		const { address: all } = (await looked) as { address: { address: string }[] };
 		expect(all.map(({ address }) => address)).toEqual(order);
-		expect(dns.lookup).toHaveBeenCalledTimes(3);
+		expect(lookedUp).toHaveBeenCalledTimes(3);
 	});
 
 	it('leaves other hosts to dns.lookup, and looks names of instances up there', async () => {

@@ -1,12 +1,14 @@
 import type { LookupOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 
+import { createDiplomat, type ServiceQuery } from '@spock/client';
 import { DiscoveryAgent } from '@spock/http';
+import type { SnapshotObserver } from '@spock/protocol';
 import { waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { startHeldInstance, startInstance } from './http-instance.ts';
-import { scriptedService } from './scripted-service.ts';
+import { type Place, scriptedService, snapshotOf } from './scripted-service.ts';
 import { begin, send } from './send.ts';
 
 describe('connections to an instance that has left', () => {
@@ -31,6 +33,44 @@ describe('connections to an instance that has left', () => {
 		expect((await busy).body).toBe('web-1');
 		await waitFor('the end of the other', () => web.sockets.size === 0);
 		await waitFor('the end of the watch', () => service.watchers === 1);
+	});
+
+	it('that another question uses now are not cut: the request in flight there ends well', async () => {
+		await using web = await startHeldInstance('web-1');
+		// Its instances are those of every question; what each is told of them is its own.
+		const questions = new Map<string, SnapshotObserver>();
+		const snapshot = (query: ServiceQuery, revision: number, places: readonly Place[]) => ({
+			...snapshotOf(query.service, revision, places),
+			...query,
+		});
+		const diplomat = createDiplomat({
+			source: {
+				name: 'scripted',
+				peek: (query) => snapshot(query, 1, [web]),
+				get: async (query) => snapshot(query, 1, [web]),
+				watch: (query, observer) => {
+					questions.set(query.service, observer);
+					observer.next(snapshot(query, 1, [web]));
+					return { stop: () => undefined };
+				},
+				list: async () => ({ services: [], source: 'live', ageMs: 0, verifiedAt: 0 }),
+				close: async () => undefined,
+			},
+		});
+		const agent = new DiscoveryAgent({ diplomat, keepAlive: true });
+		const first = send('http://canary.spock/', { agent });
+		await waitFor('the first', () => web.requests === 1);
+		web.go();
+		await first;
+		const payment = send('http://web.spock/', { agent, method: 'POST' }, 'a payment');
+		await waitFor('the payment', () => web.requests === 2);
+		expect(web.connections).toBe(1);
+		questions.get('canary')?.next(snapshot({ service: 'canary' }, 2, []));
+		await new Promise((resolve) => setImmediate(resolve));
+		web.go();
+		expect((await payment).body).toBe('web-1');
+		agent.destroy();
+		await diplomat.close();
 	});
 
 	it('are not waited for by requests in the queue of Node', async () => {

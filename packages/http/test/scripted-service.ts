@@ -127,7 +127,7 @@ export function recordLeases(diplomat: Diplomat): Call[] {
 	return calls;
 }
 
-function snapshotOf(service: string, revision: number, places: readonly Place[]): ServiceSnapshot {
+export function snapshotOf(service: string, revision: number, places: readonly Place[]): ServiceSnapshot {
 	const instances = places.map(({ id, host, port, status = 'passing' }) => ({
 		instance: id,
 		host,

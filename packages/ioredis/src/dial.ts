@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { checkServerIdentity, connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { ServiceAddress } from '@spock/client';
 import { type ConnectionTarget, sniOf } from '@spock/client/integrations';

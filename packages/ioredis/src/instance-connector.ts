@@ -1,4 +1,6 @@
 import { Socket } from 'node:net';
+import { clearTimeout, setTimeout } from 'node:timers';
+
 import { SpockError } from '@spock/client';
 import { type ConnectionLease, type InstanceConnections, instanceError, outcomeOf } from '@spock/client/integrations';
 import { AbstractConnector } from 'ioredis';

@@ -24,7 +24,7 @@ export function followPool<P extends PoolLike>(pool: P): P {
 	const sweep = (): void => {
 		if (isSweeping) return;
 		isSweeping = true;
-		queueMicrotask(() => {
+		void Promise.resolve().then(() => {
 			isSweeping = false;
 			// To take the idle ones out and give them back is the only way to each that a pool offers.
 			for (let left = pool.idleCount; left > 0; left--) {

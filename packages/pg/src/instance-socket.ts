@@ -1,4 +1,6 @@
 import { Socket } from 'node:net';
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
+
 import { type ServiceAddress, SpockError } from '@spock/client';
 import {
 	type ConnectionLease,
@@ -31,7 +33,7 @@ export class InstanceSocket extends Socket {
 	readonly #pg: PgConnection;
 	readonly #lookup = new AbortController();
 	/** Instances that a surrounding `retry` has seen fail. */
-	readonly #failed = failedInstances();
+	readonly #failed: Set<string> | undefined;
 	#lease: ConnectionLease | undefined;
 	#isInTls = false;
 	/** The server has spoken as one of PostgreSQL: from now on a mistake may be the app's. */
@@ -47,6 +49,7 @@ export class InstanceSocket extends Socket {
 	constructor(pg: PgConnection, options: InstanceSocketOptions) {
 		super();
 		this.#options = options;
+		this.#failed = failedInstances(options.target.query);
 		this.#pg = pg;
 		// They come before pg's own listeners: nothing of the next query has been written yet.
 		pg.on('readyForQuery', ({ status }: { readonly status: string }) => this.#ready(status));

@@ -1,4 +1,4 @@
-import type { CheckStatus, HoldStatus, QuestionState } from './inspection.ts';
+import type { CheckStatus, HoldStatus, QuestionState, RefusedInstance } from './inspection.ts';
 import type { GetKeyData, KeyQuery, KeySnapshot } from './key-model.ts';
 import type { WireLimits } from './limits.ts';
 import type { InstanceStatus, ServiceAddress, ServiceList, ServiceQuery, ServiceSnapshot } from './model.ts';
@@ -14,7 +14,7 @@ import type { TakeOverData, TakeOverReply } from './take-over.ts';
 export interface HelloData {
 	/** Protocol versions the client speaks. */
 	readonly versions: readonly number[];
-	/** Name and version, `@spock/client/1.0.0`; for people. */
+	/** What the app is called, or its client and version, `@spock/client/1.0.0`; for people. */
 	readonly client?: string;
 	readonly pid?: number;
 	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`. */
@@ -23,6 +23,16 @@ export interface HelloData {
 	readonly frameBytesMax?: number;
 	/** Lets it in where the sidecar wants one, 1 to 512 characters. Never told to anybody. */
 	readonly token?: string;
+	/**
+	 * Made by the client at random and the same on all its connections, 16 to 512 characters: by it, what it registered stays its
+	 * own when it comes back on another one. Never told to anybody.
+	 */
+	readonly secret?: string;
+	/**
+	 * The client lets itself be heard at least this often, in milliseconds: by a ping where it has nothing else to say. Without
+	 * it, silence means nothing.
+	 */
+	readonly heartbeatMs?: number;
 }
 
 /** What a sidecar says of itself. */
@@ -130,6 +140,8 @@ export interface StatusReply {
 	readonly reasons: readonly string[];
 	readonly backend: BackendStatus;
 	readonly connections: number;
+	/** The first 64 of them. A sidecar of an earlier version does not tell. */
+	readonly clients?: readonly ClientStatus[];
 	readonly subscriptions: number;
 	/** Of those, and of those that were refused, how many are too long for the frames of their client. */
 	readonly oversizeSubscriptions: number;
@@ -163,13 +175,17 @@ export interface InstanceExplanation {
 	readonly checks: readonly CheckStatus[];
 }
 
-/** A client that watches a service. */
-export interface WatcherStatus {
+/** A client of a sidecar. */
+export interface ClientStatus {
 	/** Number of its connection, as in the log. */
 	readonly connection: number;
 	/** What the client says that it is, null if it said nothing. */
 	readonly client: string | null;
 	readonly pid: number | null;
+}
+
+/** A client that watches a service. */
+export interface WatcherStatus extends ClientStatus {
 	/** Present, and true, while the newest snapshot does not fit into its frames: it has an older one, and knows. */
 	readonly oversize?: true;
 }
@@ -194,6 +210,10 @@ export interface ExplainReply extends ServiceQuery {
 	readonly instances: readonly InstanceExplanation[];
 	/** How many there are. */
 	readonly instanceCount: number;
+	/** Bad entries of the registry's last answer, which are left out: the first 64. Absent where there is none. */
+	readonly refused?: readonly RefusedInstance[];
+	/** How many there are. Absent where there is none. */
+	readonly refusedCount?: number;
 	/** Bytes of the frame that tells a client all instances; a client whose `frameBytesMax` is less cannot watch them. 0: not known. */
 	readonly frameBytes: number;
 	/** The first 256 clients that subscribe to just this question. */

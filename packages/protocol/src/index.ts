@@ -15,6 +15,7 @@ export {
 export { fitsFrame, frameTooLargeError } from './frame-size.ts';
 export type {
 	BackendStatus,
+	ClientStatus,
 	EventMap,
 	EventName,
 	ExplainReply,
@@ -36,7 +37,14 @@ export type {
 	WatchStatus,
 } from './func-map.ts';
 export { InFlightRing, type InFlightRingOptions } from './in-flight-ring.ts';
-export type { CheckStatus, HoldStatus, Inspection, InstanceFacts, QuestionState } from './inspection.ts';
+export type {
+	CheckStatus,
+	HoldStatus,
+	Inspection,
+	InstanceFacts,
+	QuestionState,
+	RefusedInstance,
+} from './inspection.ts';
 export { isDeeperThan } from './json-depth.ts';
 export {
 	entriesOf,
@@ -84,6 +92,7 @@ export type {
 	TaggedAddress,
 } from './registration.ts';
 export type {
+	AskedBy,
 	CallOptions,
 	KeySource,
 	ReadOptions,

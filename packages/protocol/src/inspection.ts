@@ -25,6 +25,14 @@ export interface InstanceFacts {
 	readonly checks: readonly CheckStatus[];
 }
 
+/** An instance that the registry tells of and that is left out, because nobody could be sent to it. */
+export interface RefusedInstance {
+	/** Its name; empty where it has none that is a string. */
+	readonly instance: string;
+	/** What is wrong with it, as a sentence without its subject and full stop. */
+	readonly reason: string;
+}
+
 /** What a source knows of one question beyond its snapshot. */
 export interface Inspection {
 	/** What is served; undefined when there is nothing to serve. */
@@ -39,4 +47,8 @@ export interface Inspection {
 	readonly readers: number;
 	/** By the name of the instance. */
 	readonly instances: ReadonlyMap<string, InstanceFacts>;
+	/** Bad entries of the registry's last answer that were left out, at most 64. Default: none. */
+	readonly refused?: readonly RefusedInstance[];
+	/** How many there are. Default: as many as in `refused`. */
+	readonly refusedCount?: number;
 }

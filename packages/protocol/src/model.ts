@@ -106,17 +106,20 @@ export function isStale({ source }: Pick<ServiceSnapshot, 'source'>): boolean {
 
 /**
  * The key under which a query is cached and subscribed: equal queries have equal keys, whatever the order or repetition
- * of their tags. A query with a name alone is its name, because that is nearly every query there is.
+ * of their tags, and different queries have different keys. A query with a name alone is its name, because that is nearly every query.
  */
 export function queryKey(query: ServiceQuery): string {
 	const { service, tags, datacenter, meta, peer } = query;
 	const conditions = sortMeta(meta);
 	const hasTags = tags !== undefined && tags.length > 0;
-	if (!hasTags && datacenter === undefined && conditions === undefined && peer === undefined) return service;
-	// A newline cannot be typed into a registry's name, and JSON escapes it: no two queries can share a key.
+	const isName = !hasTags && datacenter === undefined && conditions === undefined && peer === undefined;
+	if (isName && !NEWLINE.test(service)) return service;
+	// JSON holds no raw newline, so the last newline of a key ends the name: no two queries share a key, whatever their names are.
 	const rest = [[...new Set(tags ?? [])].sort(), datacenter ?? null, conditions ?? null, peer ?? null];
 	return `${service}\n${JSON.stringify(rest)}`;
 }
+
+const NEWLINE = /\n/;
 
 /** The query with only the members that count, tags sorted and each once; frozen. */
 export function normaliseQuery(query: ServiceQuery): ServiceQuery {

@@ -12,8 +12,17 @@ export interface CallOptions {
 	readonly signal?: AbortSignal | undefined;
 }
 
+/** Who asks. */
+export interface AskedBy {
+	/**
+	 * Names one of those who ask, such as a connection, for a source that keeps answers: each has a share of what it keeps.
+	 * Default: nobody in particular, who has no share to keep to.
+	 */
+	readonly asker?: string | number | undefined;
+}
+
 /** What a read of a snapshot may ask for. */
-export interface ReadOptions extends CallOptions {
+export interface ReadOptions extends CallOptions, AskedBy {
 	/**
 	 * The registry must have confirmed the answer within this many milliseconds, 0 to 2147483647; 0 asks it now. What is
 	 * older is verified first; where that cannot be done the call rejects with UNAVAILABLE, whose details have `ageMs` and
@@ -49,7 +58,7 @@ export interface WatchedSource<Q, S> {
 	 */
 	get(query: Q, options?: ReadOptions): Promise<S>;
 	/** Tells `observer` the current snapshot, if there is one, before it returns; and then every change. */
-	watch(query: Q, observer: SnapshotObserver<S>): SourceWatch;
+	watch(query: Q, observer: SnapshotObserver<S>, by?: AskedBy): SourceWatch;
 }
 
 /** The keys of a registry. FRAME_TOO_LARGE besides the errors of services: a value or prefix is over the limit. */
@@ -67,7 +76,7 @@ export interface ServiceSource extends WatchedSource<ServiceQuery, ServiceSnapsh
 	/** The names of all services. Rejects as `get` does. */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
 	/** What is known of a question beyond its snapshot, for explain. A source that knows no more leaves this out. */
-	inspect?(query: ServiceQuery, options?: CallOptions): Promise<Inspection>;
+	inspect?(query: ServiceQuery, options?: CallOptions & AskedBy): Promise<Inspection>;
 	/** For sources that can register instances as well as find them; absent from those that cannot. */
 	readonly registrar?: ServiceRegistrar | undefined;
 	/** Ends every watch and rejects every waiting call with CLOSED; idempotent. */

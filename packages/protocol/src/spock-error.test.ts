@@ -22,6 +22,14 @@ describe('SpockError', () => {
 		expect(Error.stackTraceLimit).toBe(stackTraceLimit);
 	});
 
+	it('may be given another name, as any error', () => {
+		const error = new SpockError('CLOSED', 'm');
+		expect(Object.keys(error)).not.toContain('name');
+		error.name = 'LookupError';
+		expect([error.name, new SpockError('CLOSED', 'm').name]).toEqual(['LookupError', 'SpockError']);
+		expect(String(error)).toBe('LookupError: m');
+	});
+
 	it('goes over the wire and comes back the same', () => {
 		const error = new SpockError('NO_SUCH_SERVICE', 'no instance', { details: { service: 'x' } });
 		const back = SpockError.fromWire(JSON.parse(JSON.stringify(error.toWire())));

@@ -34,6 +34,11 @@ const BRAND = Symbol.for('@spock/error');
  * whether the same call may succeed later; `details` holds facts for programs; `cause` is kept.
  */
 export class SpockError extends Error {
+	static {
+		// Bundlers rename classes that speak of themselves (`_SpockError`), and minifiers all.
+		Object.defineProperty(SpockError, 'name', { value: 'SpockError' });
+	}
+
 	readonly code: ErrorCode;
 	readonly retryable: boolean;
 	readonly details: Readonly<Record<string, unknown>>;
@@ -47,10 +52,6 @@ export class SpockError extends Error {
 		this.code = code;
 		this.retryable = options.retryable ?? retryableByCode[code];
 		this.details = Object.freeze({ ...options.details });
-	}
-
-	override get name(): string {
-		return 'SpockError';
 	}
 
 	/** True for a SpockError of any copy of this package; with `code`, only for that code. */
@@ -93,4 +94,8 @@ export class SpockError extends Error {
 	}
 }
 
-Object.defineProperty(SpockError.prototype, BRAND, { value: true });
+Object.defineProperties(SpockError.prototype, {
+	[BRAND]: { value: true },
+	// As in the errors of JavaScript: apps and libraries may set one of their own.
+	name: { value: 'SpockError', writable: true, configurable: true },
+});

@@ -3,18 +3,22 @@ import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
 import type { KeyQuery } from './key-model.ts';
 import { FRAME_BYTES_MAX_FLOOR, NAME_LENGTH_MAX, QUERY_META_MAX, QUERY_TAGS_MAX, TIMEOUT_MS_MAX } from './limits.ts';
+import { isName, isText, NAME_RULE } from './name-text.ts';
 import { SpockError } from './spock-error.ts';
 import { validateTakeOver } from './take-over.ts';
 import { validateDeregistration, validateRegistration, validateReport } from './validate-registration.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** What is shorter could be guessed. */
+const SECRET_LENGTH_MIN = 16;
+
 const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } = {
 	hello: validateHello,
 	ping: (data) => data,
 	getService: (data) => {
 		const members = expectObject(data);
-		const key = optionalString(members, 'key');
+		const key = optionalText(members, 'key');
 		return { ...queryFrom(members), ...(key === undefined ? {} : { key }), ...maxAgeFrom(members) };
 	},
 	getInstances: (data) => {
@@ -23,7 +27,7 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	},
 	listServices: (data) => {
 		// Absent data is null on the wire: "all services here" needs no members.
-		const datacenter = data === null ? undefined : optionalString(expectObject(data), 'datacenter');
+		const datacenter = data === null ? undefined : optionalName(expectObject(data), 'datacenter');
 		return datacenter === undefined ? {} : { datacenter };
 	},
 	watchService: validateQuery,
@@ -71,18 +75,19 @@ export function validateKeyQuery(data: unknown): KeyQuery {
 
 function keyQueryFrom(members: Members): KeyQuery {
 	const { key, prefix } = members;
-	if (!isName(key)) throw badName('key');
+	// Not a name: stores have keys of any characters.
+	if (!isText(key)) throw badText('key');
 	const isPrefix = prefix === undefined || prefix === null ? false : prefix;
 	if (typeof isPrefix !== 'boolean') throw bad('prefix', 'must be true or false');
-	const datacenter = optionalString(members, 'datacenter');
+	const datacenter = optionalName(members, 'datacenter');
 	return { key, ...(isPrefix && { prefix: true }), ...(datacenter === undefined ? {} : { datacenter }) };
 }
 
 function queryFrom(members: Members): FuncData<'watchService'> {
 	const { service } = members;
 	if (!isName(service)) throw badName('service');
-	const datacenter = optionalString(members, 'datacenter');
-	const peer = optionalString(members, 'peer');
+	const datacenter = optionalName(members, 'datacenter');
+	const peer = optionalName(members, 'peer');
 	const tags = optionalTags(members);
 	const meta = optionalMeta(members);
 	return {
@@ -111,10 +116,8 @@ function optionalMeta({ meta }: Members): Readonly<Record<string, string>> | und
 		throw bad('meta', `must be an object of at most ${QUERY_META_MAX} strings`);
 	}
 	for (const [name, value] of Object.entries(meta)) {
-		if (!isName(name)) throw bad('meta', `must have names of 1 to ${NAME_LENGTH_MAX} characters`);
-		if (typeof value !== 'string' || value.length > NAME_LENGTH_MAX) {
-			throw bad(`meta.${name}`, `must be a string of at most ${NAME_LENGTH_MAX} characters`);
-		}
+		if (!isName(name)) throw bad('meta', `must have names that are ${NAME_RULE}`);
+		if (value !== '' && !isName(value)) throw bad(`meta.${name}`, `must be '' or ${NAME_RULE}`);
 	}
 	return meta as Record<string, string>;
 }
@@ -143,15 +146,25 @@ function validateHello(data: unknown): FuncData<'hello'> {
 			throw bad('frameBytesMax', `must be an integer from ${FRAME_BYTES_MAX_FLOOR}`);
 		}
 	}
-	const client = optionalString(members, 'client');
+	const client = optionalText(members, 'client');
 	// Checked and left out: by now it has been looked at, and nobody shall keep it.
-	optionalString(members, 'token');
+	optionalText(members, 'token');
+	const secret = optionalText(members, 'secret');
+	if (secret !== undefined && secret.length < SECRET_LENGTH_MIN) {
+		throw bad('secret', `must be a string of ${SECRET_LENGTH_MIN} to ${NAME_LENGTH_MAX} characters`);
+	}
+	const { heartbeatMs } = members;
+	if (heartbeatMs !== undefined && heartbeatMs !== null && !isInteger(heartbeatMs, 1, TIMEOUT_MS_MAX)) {
+		throw bad('heartbeatMs', `must be an integer from 1 to ${TIMEOUT_MS_MAX}`);
+	}
 	return {
 		versions: versions as number[],
 		...(client === undefined ? {} : { client }),
 		...(typeof pid === 'number' ? { pid } : {}),
 		...(Array.isArray(features) ? { features: features as string[] } : {}),
 		...(typeof frameBytesMax === 'number' ? { frameBytesMax } : {}),
+		...(secret === undefined ? {} : { secret }),
+		...(typeof heartbeatMs === 'number' ? { heartbeatMs } : {}),
 	};
 }
 
@@ -160,18 +173,25 @@ function expectObject(data: unknown): Members {
 	return data;
 }
 
-function optionalString(members: Members, name: string): string | undefined {
+function optionalName(members: Members, name: string): string | undefined {
 	const value = members[name];
 	if (value === undefined || value === null) return undefined;
 	if (!isName(value)) throw badName(name);
 	return value;
 }
 
-function isName(value: unknown): value is string {
-	return typeof value === 'string' && value.length > 0 && value.length <= NAME_LENGTH_MAX;
+function optionalText(members: Members, name: string): string | undefined {
+	const value = members[name];
+	if (value === undefined || value === null) return undefined;
+	if (!isText(value)) throw badText(name);
+	return value;
 }
 
 function badName(path: string): SpockError {
+	return bad(path, `must be ${NAME_RULE}`);
+}
+
+function badText(path: string): SpockError {
 	return bad(path, `must be a string of 1 to ${NAME_LENGTH_MAX} characters`);
 }
 

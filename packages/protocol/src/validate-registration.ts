@@ -1,3 +1,4 @@
+import { isHost } from './host.ts';
 import { isInteger } from './is-integer.ts';
 import { isObject } from './is-object.ts';
 import {
@@ -10,6 +11,7 @@ import {
 	REGISTRATION_ID_LENGTH_MAX,
 	TAGGED_ADDRESSES_MAX,
 } from './limits.ts';
+import { isName, isText, NAME_RULE } from './name-text.ts';
 import type {
 	DeregisterServiceData,
 	RegisterServiceData,
@@ -30,21 +32,23 @@ const META_NAME = /^[\w-]+$/;
 /** Ours say whose a registration is; Consul keeps its own. */
 const META_RESERVED = /^(?:spock|consul)-/;
 const STATUSES: readonly unknown[] = ['passing', 'warning', 'critical'] satisfies ReportedStatus[];
+const LONE_SURROGATE = /\p{Cs}/u;
 const PORT_MAX = 65_535;
 const WEIGHT_MAX = 65_535;
 
 /** Checks a registration; throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function validateRegistration(data: unknown): RegisterServiceData {
 	const members = expectObject(data, '');
-	const { service, port, bind } = members;
-	if (!isText(service, NAME_LENGTH_MAX)) throw badText('service', NAME_LENGTH_MAX);
+	const { service, port, host, bind } = members;
+	if (!isName(service)) throw badName('service');
 	if (!isInteger(port, 1, PORT_MAX)) throw bad('port', `must be a port from 1 to ${PORT_MAX}`);
+	if (isGiven(host) && !isHost(host)) throw badHost('host');
 	if (isGiven(bind) && bind !== 'connection' && bind !== 'sidecar') throw bad('bind', 'must be connection or sidecar');
 	return {
 		service,
 		port,
 		...(isGiven(members['id']) && { id: readId(members['id']) }),
-		...optionalText(members, 'host', NAME_LENGTH_MAX),
+		...(isGiven(host) && { host: host as string }),
 		...(isGiven(members['tags']) && { tags: readTags(members['tags']) }),
 		...(isGiven(members['meta']) && { meta: readMeta(members['meta']) }),
 		...(isGiven(members['weights']) && { weights: readWeights(members['weights']) }),
@@ -87,7 +91,7 @@ function readTags(tags: unknown): readonly string[] {
 		throw bad('tags', `must be an array of at most ${QUERY_TAGS_MAX} strings`);
 	}
 	tags.forEach((tag, index) => {
-		if (!isText(tag, NAME_LENGTH_MAX)) throw badText(`tags[${index}]`, NAME_LENGTH_MAX);
+		if (!isName(tag)) throw badName(`tags[${index}]`);
 	});
 	return tags as string[];
 }
@@ -101,8 +105,12 @@ function readMeta(meta: unknown): Readonly<Record<string, string>> {
 			throw bad('meta', `must have names of 1 to ${META_NAME_LENGTH_MAX} letters, digits, _ and -`);
 		}
 		if (META_RESERVED.test(name)) throw bad(`meta.${name}`, 'has a name that is reserved: spock-… and consul-… are');
-		if (typeof value !== 'string' || value.length > META_VALUE_LENGTH_MAX) {
-			throw bad(`meta.${name}`, `must be a string of at most ${META_VALUE_LENGTH_MAX} characters`);
+		// Lines and tabs are what Consul keeps; what is no UTF-8 it would keep as something else.
+		if (typeof value !== 'string' || value.length > META_VALUE_LENGTH_MAX || LONE_SURROGATE.test(value)) {
+			throw bad(
+				`meta.${name}`,
+				`must be a string of at most ${META_VALUE_LENGTH_MAX} characters without lone surrogates`,
+			);
 		}
 	}
 	return Object.fromEntries(entries) as Record<string, string>;
@@ -129,7 +137,7 @@ function readTagged(addresses: unknown): Readonly<Record<string, TaggedAddress>>
 			const path = `taggedAddresses.${tag}`;
 			const members = expectObject(address, path);
 			const { host } = members;
-			if (!isText(host, NAME_LENGTH_MAX)) throw badText(`${path}.host`, NAME_LENGTH_MAX);
+			if (!isHost(host)) throw badHost(`${path}.host`);
 			return [tag, { host, ...optionalInteger(members, 'port', 1, PORT_MAX, `${path}.`) }];
 		}),
 	);
@@ -139,10 +147,10 @@ function readCheck(check: unknown): RegistrationCheck {
 	const members = expectObject(check, 'check');
 	const { http, tcp } = members;
 	if (isGiven(http) === isGiven(tcp)) throw bad('check', 'must have either http or tcp');
-	if (isGiven(http) && !(isText(http, NAME_LENGTH_MAX) && /^https?:\/\/./.test(http))) {
+	if (isGiven(http) && !(isName(http) && /^https?:\/\/./.test(http))) {
 		throw bad('check.http', `must be an http:// or https:// URL of at most ${NAME_LENGTH_MAX} characters`);
 	}
-	if (isGiven(tcp) && !(isText(tcp, NAME_LENGTH_MAX) && /^.+:\d{1,5}$/.test(tcp))) {
+	if (isGiven(tcp) && !(isName(tcp) && /^.+:\d{1,5}$/.test(tcp))) {
 		throw bad('check.tcp', 'must be host:port');
 	}
 	return {
@@ -177,13 +185,17 @@ function optionalInteger<N extends string>(
 	return { [name]: value } as { readonly [P in N]?: number };
 }
 
-function isText(value: unknown, lengthMax: number): value is string {
-	return typeof value === 'string' && value.length > 0 && value.length <= lengthMax;
-}
-
 function expectObject(data: unknown, path: string): Members {
 	if (!isObject(data)) throw bad(path, 'must be an object');
 	return data;
+}
+
+function badName(path: string): SpockError {
+	return bad(path, `must be ${NAME_RULE}`);
+}
+
+function badHost(path: string): SpockError {
+	return bad(path, 'must be an IP address or a name');
 }
 
 function badText(path: string, lengthMax: number): SpockError {

@@ -5,7 +5,8 @@ import type { Clock } from '@spock/protocol/internal';
 import type { ChooseInstance } from './handlers/choose-instance.ts';
 import type { LifecycleState } from './lifecycle-machine.ts';
 import type { ResolvedLimits } from './options.ts';
-import type { TokenCheck } from './server/accepted-tokens.ts';
+import type { Admission, Strangers } from './server/admission.ts';
+import type { ConnectionOrigin } from './server/connection-registry.ts';
 import type { SidecarObserver } from './sidecar-observer.ts';
 import type { SidecarListen } from './sidecar-options.ts';
 
@@ -19,8 +20,10 @@ export interface FrontContext {
 	readonly observer: SidecarObserver;
 	/** Whether lookups should be sent to this sidecar. */
 	isReady(): boolean;
-	/** Connections of the sidecar's own protocol. */
-	connections(): number;
+	/** Counts the connections of all protocols. */
+	readonly admission: Admission;
+	/** Those of all protocols that are not counted there yet. */
+	readonly strangers: Strangers;
 	/** Those of them that subscribe to just this query. */
 	watchers(query: ServiceQuery): readonly WatcherStatus[];
 	/** The last connection of this front has gone. */
@@ -30,7 +33,7 @@ export interface FrontContext {
 /** Another protocol over the same answers, at addresses of its own. It lives as the sidecar does, which tells it each phase. */
 export interface Front {
 	/** What takes the connections of a listener. With `tokens`, whoever calls must give one of them. */
-	acceptor(tokens: TokenCheck | undefined): (socket: Duplex) => void;
+	acceptor(origin: ConnectionOrigin): (socket: Duplex) => void;
 	/** Open now. */
 	readonly connections: number;
 	/** Streams open now that tell changes. */

@@ -102,7 +102,9 @@ export class Listening {
 	#placesOfFront(): ListenPlace[] {
 		const { front, options } = this.#context;
 		if (front === undefined) return [];
-		return (options.front?.listen ?? []).map((one) => this.#placeOf(one, front.acceptor(one.tokens)));
+		return (options.front?.listen ?? []).map((one) =>
+			this.#placeOf(one, front.acceptor({ tokens: one.tokens, isLocal: 'path' in one.address })),
+		);
 	}
 
 	/** Binds, and notes which of the listeners are the front's. */
@@ -117,7 +119,7 @@ export class Listening {
 
 	#placeOf(
 		{ address, tokens, tls, ...options }: SidecarListen,
-		accept = (socket: Duplex): void => this.#context.registry.add(socket, tokens),
+		accept = (socket: Duplex): void => this.#context.registry.add(socket, { tokens, isLocal: 'path' in address }),
 	): ListenPlace {
 		const { limits, options: given } = this.#context;
 		const { backlog } = limits;
@@ -129,8 +131,9 @@ export class Listening {
 	#tlsOptions(tls: TlsListen): Omit<TlsServerOptions, 'accept'> {
 		const { limits, registry, clock, options } = this.#context;
 		const { handshakeMs, connectionsMax } = limits;
+		const { strangers } = registry;
 		const failed = (reason: TlsFailure): void => options.observer?.tlsFailed?.(reason);
 		const refused = (): void => registry.refused();
-		return { tls, clock, handshakeMs, connectionsMax, failed, refused };
+		return { tls, clock, handshakeMs, connectionsMax, strangers, failed, refused };
 	}
 }

@@ -16,8 +16,13 @@ export interface SidecarLimits {
 	readonly frameBytesMax?: number;
 	/** Requests that one connection may have waiting for an answer. Default 65536. Told in hello. */
 	readonly inFlightMax?: number;
-	/** Connections at once; the next one is closed at once and counted. Default 10000. */
+	/** Connections at once; the next one is closed at once and counted. A tenth is kept for unix domain sockets. Default 10000. */
 	readonly connectionsMax?: number;
+	/**
+	 * Connections by TCP that have not shown the token which their listener wants; they count against no other limit. The next one
+	 * takes the place of the oldest. Default 1024.
+	 */
+	readonly strangersMax?: number;
 	/** Subscriptions of one connection; the next one is OVERLOADED. Default 4096. */
 	readonly subscriptionsMax?: number;
 	/** Output that one client may leave unread before reading from it stops. Default 8 MiB. */
@@ -54,6 +59,7 @@ export interface SidecarLimits {
 export type ResolvedLimits = Readonly<Required<SidecarLimits>>;
 
 export const DEFAULT_CONNECTIONS_MAX = 10_000;
+export const DEFAULT_STRANGERS_MAX = 1024;
 export const DEFAULT_SUBSCRIPTIONS_MAX = 4096;
 export const DEFAULT_PARTIAL_FRAME_MS = 30_000;
 export const DEFAULT_IN_FLIGHT_TOTAL_MAX = 262_144;
@@ -77,6 +83,7 @@ export function resolveLimits(limits: SidecarLimits = {}): ResolvedLimits {
 		frameBytesMax: whole('frameBytesMax', FRAME_BYTES_MAX, FRAME_BYTES_MAX_FLOOR, FRAME_BYTES_MAX_CEILING),
 		inFlightMax: whole('inFlightMax', IN_FLIGHT_MAX, 1, 1_048_576),
 		connectionsMax: whole('connectionsMax', DEFAULT_CONNECTIONS_MAX, 1, 1_000_000),
+		strangersMax: whole('strangersMax', DEFAULT_STRANGERS_MAX, 1, 1_000_000),
 		subscriptionsMax: whole('subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 1, 1_000_000),
 		outputBytesMax: whole('outputBytesMax', OUTPUT_BYTES_MAX, 65_536, 1_073_741_824),
 		slowConsumerMs: durationMsOption('slowConsumerMs', limits.slowConsumerMs ?? SLOW_CONSUMER_MS),

@@ -1,4 +1,4 @@
-import type { SnapshotSource } from '@spock/protocol';
+import { type SnapshotSource, SpockError } from '@spock/protocol';
 import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
 
 import type { LifecycleState } from './lifecycle-machine.ts';
@@ -13,21 +13,31 @@ export interface ReadinessOptions {
 	readonly source: SidecarSource;
 	readonly clock: Clock;
 	readonly random: Random;
+	/** Why nobody new can come by a path; null while anybody can. */
+	readonly place: () => string | null;
+	/** Told when it may have become another: {@link ReadyState} says how it is. */
+	readonly changed: () => void;
 }
 
 /** Whether lookups should be sent to a sidecar: asks the registry for something until it answers once. */
 export class Readiness {
 	readonly #source: SidecarSource;
 	readonly #clock: Clock;
+	readonly #place: () => string | null;
 	readonly #backoff: Backoff;
+	readonly #changed: () => void;
 	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
 	#answered: SnapshotSource | undefined;
+	/** Why the registry was not heard when it was asked last. */
+	#error: string | undefined;
 	#timer: TimerHandle | undefined;
 	#isStopped = false;
 	readonly #checks: ReadyChecks;
 	#state: LifecycleState = 'starting';
 
-	constructor({ source, clock, random }: ReadinessOptions) {
+	constructor({ source, clock, random, place, changed }: ReadinessOptions) {
+		this.#place = place;
+		this.#changed = changed;
 		this.#source = source;
 		this.#clock = clock;
 		this.#checks = new ReadyChecks(() => clock.wallNow());
@@ -38,6 +48,7 @@ export class Readiness {
 	answered(from: SnapshotSource | undefined): void {
 		this.#answered = from;
 		this.note(this.#state);
+		this.#changed();
 	}
 
 	/** Asks, and again until the registry answers. */
@@ -46,11 +57,16 @@ export class Readiness {
 		const answered = source.probe === undefined ? source.list({}).then((list) => list.source) : source.probe();
 		answered.then(
 			(from) => {
+				this.#error = undefined;
 				this.answered(from);
 				if (from === 'last-known-good') this.#probeAgain();
 			},
-			// The reason is in the backend's status, which readiness shows.
-			() => this.#probeAgain(),
+			(error: unknown) => {
+				// A refusal is no failure of the registry, and not in its status.
+				this.#error = SpockError.from(error).message;
+				this.#changed();
+				this.#probeAgain();
+			},
 		);
 	}
 
@@ -69,7 +85,9 @@ export class Readiness {
 
 	/** In this state of the life cycle: whether it is ready, and why not; or why only what was last known can be told. */
 	in(state: LifecycleState): ReadyState {
-		return this.#checks.look({ state, answered: this.#answered, backend: this.#source.status() });
+		const place = this.#place();
+		const known = { answered: this.#answered, error: this.#error, backend: this.#source.status() };
+		return this.#checks.look({ ...known, state, place });
 	}
 
 	#probeAgain(): void {

@@ -4,8 +4,8 @@ import type { LifecycleState } from './lifecycle-machine.ts';
 
 /** One condition of being ready, as `/readyz` shows it. */
 export interface ReadyCheck {
-	/** `phase`: the process takes work. `registry`: there are answers to give. */
-	readonly name: 'phase' | 'registry';
+	/** `phase`: the process takes work. `registry`: there are answers to give. `socket`, once it was gone: clients can come. */
+	readonly name: 'phase' | 'registry' | 'socket';
 	readonly ok: boolean;
 	/** Why it is not; or, if it is, why it is less than it should be; else null. */
 	readonly reason: string | null;
@@ -25,7 +25,11 @@ export interface ReadyFacts {
 	readonly state: LifecycleState;
 	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
 	readonly answered: SnapshotSource | undefined;
+	/** Why the registry was not heard when it was asked last; undefined if it was, or was not asked. */
+	readonly error?: string | undefined;
 	readonly backend: BackendStatus;
+	/** Why nobody new can come by a path; null, or left out, while anybody can. */
+	readonly place?: string | null;
 }
 
 type CheckName = ReadyCheck['name'];
@@ -48,7 +52,9 @@ export class ReadyChecks {
 
 	look(facts: ReadyFacts): ReadyState {
 		this.note(facts);
-		const reasons: Readonly<Record<CheckName, string | null>> = { phase: phaseOf(facts), registry: registryOf(facts) };
+		const { place = null } = facts;
+		if (place !== null || this.#since.has('socket')) this.#noteOne('socket', place === null);
+		const reasons = { phase: phaseOf(facts), registry: registryOf(facts), socket: place };
 		const checks = [...this.#since].map(([name, { ok, since }]) => ({ name, ok, reason: reasons[name], since }));
 		return {
 			ready: checks.every(({ ok }) => ok),
@@ -67,7 +73,8 @@ function phaseOf({ state }: ReadyFacts): string | null {
 	return state === 'starting' ? 'still starting' : `shutting down: ${state}`;
 }
 
-function registryOf({ answered, backend: { name, error } }: ReadyFacts): string | null {
+function registryOf({ answered, error: asked, backend: { name, error: told } }: ReadyFacts): string | null {
+	const error = told ?? asked ?? null;
 	const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
 	if (answered === undefined) return why;
 	// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.

@@ -61,8 +61,9 @@ export class SidecarEnd {
 		const { options, readiness, listening, registry, front } = this.#parts;
 		readiness.stop();
 		await listening.endBinding();
-		// Deregister first, then stop. The life cycle bounds it: past its last deadline `destroyAll` ends the wait.
-		await options.registrations?.drain();
+		// Apps that have left are taken out; one that is still here has not, and what ends may be its sidecar alone: the next one
+		// finds it in the registry. The life cycle bounds this: past its last deadline `destroyAll` ends the wait.
+		await options.registrations?.leave();
 		await listening.close();
 		const frontClosed = front?.close(GOAWAY_GRACE_MS);
 		if (registry.size > 0) {

@@ -1,5 +1,6 @@
-import type { GoawayData, SpockError } from '@spock/protocol';
+import type { ClientStatus, GoawayData, SpockError } from '@spock/protocol';
 
+import type { ReadyState } from './ready-checks.ts';
 import type { TlsFailure } from './server/tls-server.ts';
 
 /** Why a connection ended. */
@@ -11,7 +12,9 @@ export type CloseReason =
 	| 'partial-frame'
 	| 'handshake'
 	| 'denied'
+	| 'full'
 	| 'slow-consumer'
+	| 'silent'
 	| 'shutdown';
 
 /** A limit of `SidecarLimits` that a client can run into. */
@@ -20,6 +23,7 @@ export type LimitName =
 	| 'inFlightMax'
 	| 'inFlightTotalMax'
 	| 'connectionsMax'
+	| 'strangersMax'
 	| 'subscriptionsMax'
 	| 'outputBytesMax'
 	| 'slowConsumerMs'
@@ -57,7 +61,19 @@ export interface SidecarObserver {
 	/** A call of the gRPC front has ended; both names as gRPC has them. */
 	grpcAnswered?(method: string, code: string): void;
 	connectionOpened?(id: number): void;
-	connectionClosed?(id: number, reason: CloseReason, bytesRead: number, bytesWritten: number): void;
+	/** A client has said who it is. */
+	greeted?(client: ClientStatus): void;
+	connectionClosed?(
+		id: number,
+		reason: CloseReason,
+		bytesRead: number,
+		bytesWritten: number,
+		client: ClientStatus,
+	): void;
+	/** The sidecar ends, and waits for these clients, or cuts them off; the first ten of `count`. */
+	notLeft?(clients: readonly ClientStatus[], count: number, how: 'waited for' | 'cut off'): void;
+	/** A client that promised to be heard was not, for so long; over TCP its connection is closed. Null: it is heard again. */
+	silent?(client: ClientStatus, silentMs: number | null): void;
 	/** Refused because `connectionsMax` are open. */
 	connectionRefused?(): void;
 	/** A snapshot was pushed, or left out because a newer one came before the client had read. */
@@ -78,9 +94,13 @@ export interface SidecarObserver {
 	tlsFailed?(reason: TlsFailure): void;
 	/** A client was told another window. */
 	windowTold?(direction: 'narrowed' | 'widened'): void;
+	/** It serves, and its readiness may have changed; told of the same over and over, too. */
+	readiness?(state: ReadyState): void;
 	/** A handler threw something that is no SpockError: a fault of ours, with its cause. */
 	fault?(func: string, cause: unknown): void;
 	phase?(phase: string): void;
+	/** The socket file was gone from its path: it stands there `again`, or it could not be put back yet, and why. */
+	place?(outcome: 'again' | 'gone', reason: string | null): void;
 	/** The place that a successor took and lost could not be taken back: nobody can connect any more. */
 	placeLost?(error: unknown): void;
 }

@@ -4,6 +4,9 @@ import type { ConnectionRegistry } from './server/connection-registry.ts';
 import type { SidecarOptions } from './sidecar-options.ts';
 import { SIDECAR_VERSION } from './version.ts';
 
+/** Clients that `status` names: so many fit into a frame whatever they call themselves. */
+const CLIENTS_SHOWN_MAX = 64;
+
 /** What a sidecar says of itself. */
 export type OwnStatus = Pick<StatusReply, 'instance' | 'uptimeMs' | 'phase' | 'ready' | 'reasons'>;
 
@@ -23,6 +26,7 @@ export function statusOf(
 		reasons,
 		backend: source.status(),
 		connections: registry.size,
+		clients: registry.clients(CLIENTS_SHOWN_MAX),
 		subscriptions: registry.subscriptions,
 		oversizeSubscriptions: registry.oversizeSubscriptions,
 		watches: source.watches(),

@@ -9,8 +9,10 @@ import { createHandlers } from './handlers/handlers.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { Listening } from './listening.ts';
 import { type ResolvedLimits, resolveLimits } from './options.ts';
+import { PlaceWatch } from './place-watch.ts';
 import { Readiness } from './readiness.ts';
 import type { ReadyState } from './ready-checks.ts';
+import { Admission } from './server/admission.ts';
 import type { ConnectionFacts } from './server/connection-facts.ts';
 import { ConnectionRegistry } from './server/connection-registry.ts';
 import { Dispatcher } from './server/dispatcher.ts';
@@ -21,6 +23,9 @@ import type { SidecarOptions } from './sidecar-options.ts';
 import { statusOf } from './sidecar-status.ts';
 import { HandOver } from './take-over/hand-over.ts';
 import { questionsOf } from './take-over/questions-of.ts';
+
+/** Clients that are named when they have not left. */
+const NAMED_MAX = 10;
 
 /** A sidecar in this process. */
 export interface Sidecar {
@@ -67,6 +72,7 @@ class SpockSidecar implements Sidecar {
 	readonly #lifecycle: Lifecycle;
 	readonly #handOver: HandOver;
 	readonly #readiness: Readiness;
+	readonly #placeWatch: PlaceWatch;
 	readonly #listening: Listening;
 	readonly #startedAtMs: number;
 	readonly #end: SidecarEnd;
@@ -78,7 +84,15 @@ class SpockSidecar implements Sidecar {
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
-		this.#readiness = new Readiness({ source, clock, random });
+		this.#placeWatch = new PlaceWatch({
+			clock,
+			places: () => [...this.#listening.places, ...this.#listening.frontPlaces],
+			told: (outcome, reason) => observer.place?.(outcome, reason),
+		});
+		const changed = (): void => {
+			if (this.#lifecycle.state === 'serving') observer.readiness?.(this.readiness());
+		};
+		this.#readiness = new Readiness({ source, clock, random, place: () => this.#placeWatch.reason, changed });
 		this.#handOver = this.#createHandOver();
 		const choose = instanceChooser(limits.policy, random);
 		const handlers = createHandlers({
@@ -97,6 +111,9 @@ class SpockSidecar implements Sidecar {
 			},
 		});
 		const dispatcher = new Dispatcher(handlers);
+		const listen = [...options.listen, ...(options.front?.listen ?? [])];
+		const hasLocal = listen.some(({ address }) => 'path' in address);
+		const admission = new Admission({ connectionsMax: limits.connectionsMax, hasLocal });
 		this.#registry = new ConnectionRegistry(
 			{
 				source,
@@ -106,7 +123,8 @@ class SpockSidecar implements Sidecar {
 				clock,
 				observer,
 				...(defer && { defer }),
-				others: () => this.#front?.connections ?? 0,
+				silent: (connection, reason) => registrations?.silence(connection, reason),
+				admission,
 			},
 			() => {
 				this.#end.emptied();
@@ -124,7 +142,8 @@ class SpockSidecar implements Sidecar {
 			clock,
 			observer,
 			isReady: () => this.readiness().ready,
-			connections: () => this.#registry.size,
+			admission,
+			strangers: this.#registry.strangers,
 			watchers: (query) => this.#registry.watchers(query),
 			emptied: () => this.#leftByOne(),
 		});
@@ -160,6 +179,7 @@ class SpockSidecar implements Sidecar {
 		this.#lifecycle.handle('bound');
 		if (this.#lifecycle.state === 'serving') {
 			this.#readiness.probe();
+			this.#placeWatch.start();
 			// Not before it is bound: only then it is sure that no other sidecar of this name is alive.
 			this.#options.registrations?.adopt();
 		}
@@ -226,21 +246,30 @@ class SpockSidecar implements Sidecar {
 			graceMs,
 			drainTimeoutMs,
 			clients: () => this.#clients,
-			closeAll: () => this.#end.closeAll(),
+			closeAll: () => {
+				this.#nameClients('cut off');
+				return this.#end.closeAll();
+			},
 			destroyAll: () => this.#end.destroyAll(),
 			sendAway: () => this.#end.sendAway(),
 			phase: (state) => {
+				if (state !== 'serving') this.#placeWatch.stop();
 				this.#readiness.note(state);
 				observer?.phase?.(state);
 				this.#front?.phase(state);
-				// At once, and long before the end: new work must go elsewhere while the apps finish what they have.
-				if (state === 'grace') void registrations?.drain();
+				if (state === 'waiting for clients') this.#nameClients('waited for');
 			},
 			ended: (exitCode) => {
 				registrations?.close();
 				end(exitCode);
 			},
 		});
+	}
+
+	/** For whoever asks why it does not end. */
+	#nameClients(how: 'waited for' | 'cut off'): void {
+		const { size } = this.#registry;
+		if (size > 0) this.#options.observer?.notLeft?.(this.#registry.clients(NAMED_MAX), size, how);
 	}
 
 	get #clients(): number {

@@ -200,9 +200,7 @@ describe('who watches', () => {
 		expect(await fixture.diplomat.explain('barista')).toMatchObject({ watchers: [], watcherCount: 0 });
 		await fixture.diplomat.getService('barista');
 		const { watchers, watcherCount } = await fixture.diplomat.explain('barista');
-		expect(watchers).toEqual([
-			{ connection: expect.any(Number), client: expect.stringContaining('@spock/client'), pid: process.pid },
-		]);
+		expect(watchers).toEqual([{ connection: expect.any(Number), client: expect.any(String), pid: process.pid }]);
 		expect(watcherCount).toBe(1);
 		expect(await fixture.diplomat.explain({ service: 'barista', tags: ['v1'] })).toMatchObject({
 			watchers: [],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import {
 	FakeDns,
+	reasonIn,
 	runSidecar,
 	startFakeConsul,
 	startSidecar,
@@ -162,11 +163,11 @@ describe('sidecar start --backend', () => {
 		cases.push([[], 'SPOCK_BACKEND names local twice']);
 		const runs = cases.map(async ([args, message]) => {
 			await using run = runSidecar(['start', '--socket', place.path, ...args], { env });
-			const { exitCode, stderr } = await run.finished;
-			return { message, exitCode, stderr };
+			const { exitCode, stdout } = await run.finished;
+			return { message, exitCode, reason: reasonIn(stdout) };
 		});
-		for (const { message, exitCode, stderr } of await Promise.all(runs)) {
-			expect(stderr).toContain(message);
+		for (const { message, exitCode, reason } of await Promise.all(runs)) {
+			expect(reason).toContain(message);
 			expect([message, exitCode]).toEqual([message, 2]);
 		}
 	});
@@ -178,8 +179,8 @@ describe('sidecar start --backend', () => {
 			const status = () => { if (isUp()) throw new Error('no status today'); return {}; };
 			export default () => ({ name: 'moody', watch() {}, list: async () => [], status, close: async () => {} });`;
 		await using run = runSidecar(['start', '--socket', place.path, '--backend', write(place, 'moody.mjs', code)]);
-		const { exitCode, stderr } = await run.finished;
-		expect([exitCode, stderr]).toEqual([1, 'sidecar: no status today\n']);
+		const { exitCode, stdout } = await run.finished;
+		expect([exitCode, reasonIn(stdout)]).toEqual([1, 'no status today']);
 		expect(existsSync(place.path)).toBe(false);
 	});
 
@@ -189,8 +190,8 @@ describe('sidecar start --backend', () => {
 		const admin = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
 		await using place = await tempSocket();
 		await using run = runSidecar(['start', '--socket', place.path, '--backend', 'local', '--admin', admin]);
-		const { exitCode, stderr } = await run.finished;
-		expect([exitCode, stderr]).toEqual([
+		const { exitCode, stdout } = await run.finished;
+		expect([exitCode, reasonIn(stdout)]).toEqual([
 			1,
 			expect.stringContaining(`cannot serve the admin port at ${admin}: another process listens there`),
 		]);

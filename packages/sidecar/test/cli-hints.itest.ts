@@ -95,6 +95,26 @@ describe('what a command says when it is not let in', () => {
 		]);
 	});
 
+	it('a service that is misspelt: which was meant, in get, explain and watch', async () => {
+		const at = ['barrista', '--socket', place.path, '--token-file', token];
+		const meant = 'did you mean barista? `sidecar list` shows the names';
+		expect(await command('get', ...at)).toMatchObject({
+			exitCode: 1,
+			stderr: `sidecar: NO_SUCH_SERVICE: no instance of "barrista" is registered. ${meant}\n`,
+		});
+		expect((await command('explain', ...at)).stdout).toContain(`no instance of barrista is registered; ${meant}`);
+		await using watch = runSidecar(['watch', ...at]);
+		await waitFor('the hint', () => watch.stderr().includes('\n'));
+		expect(await watch.stop()).toMatchObject({
+			stdout: expect.stringContaining('no instance'),
+			stderr: `no instance yet: ${meant}\n`,
+		});
+		const tagged = ['barista', '--tag', 'v9', ...at.slice(1)];
+		expect((await command('get', ...tagged)).stderr).toContain(
+			'. `sidecar explain barista`, without --tag and --meta, shows all there are',
+		);
+	});
+
 	it('the line to try the sidecar with works when it is pasted', async () => {
 		const line = await waitFor('it', () => /try it: npx --no-install sidecar ([^"]*)/.exec(sidecar.stdout())?.[1]);
 		expect(await command(...line.split(' '))).toMatchObject({ exitCode: 0, stdout: 'a:1\n' });

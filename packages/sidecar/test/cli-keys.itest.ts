@@ -47,6 +47,11 @@ describe('sidecar kv', () => {
 		const { exitCode, stdout, stderr } = await command('kv', 'get', 'app/none');
 		expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
 		expect(stderr).toContain('NO_SUCH_KEY: there is no key "app/none"');
+		// The hint is a command that works as it is written.
+		const hint = /`sidecar (.*)` shows those beside it/.exec(stderr)?.[1] ?? '';
+		const shown = await command(...hint.split(' '));
+		expect(shown).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('app/limits={') });
+		expect((await command('kv', 'get', 'none')).stderr).toBe('sidecar: NO_SUCH_KEY: there is no key "none"\n');
 	});
 
 	it('get --prefix prints a line for each key', async () => {

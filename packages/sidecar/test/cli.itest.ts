@@ -75,7 +75,7 @@ describe('commands that ask a running sidecar', () => {
 		expect(await command('get', 'nobody')).toMatchObject({
 			exitCode: 1,
 			stdout: '',
-			stderr: 'sidecar: NO_SUCH_SERVICE: no instance of "nobody" is registered\n',
+			stderr: 'sidecar: NO_SUCH_SERVICE: no instance of "nobody" is registered. `sidecar list` shows the names\n',
 		});
 		const { exitCode, stderr } = await command('get', 'till');
 		expect([exitCode, stderr]).toEqual([1, expect.stringContaining('NO_HEALTHY_INSTANCE')]);
@@ -177,13 +177,13 @@ describe('sidecar start', () => {
 		await using own = await tempSocket();
 		const file = join(own.directory, 'bad.yaml');
 		writeFileSync(file, 'services:\n  barista:\n    - host: 1.2.3.4\n      port: many\n');
-		const { exitCode, stderr } = await start(['--services', file, '--socket', own.path]);
+		const { exitCode, stdout } = await start(['--services', file, '--socket', own.path]);
 		expect(exitCode).toBe(2);
-		expect(stderr).toMatch(/bad\.yaml:4:\d+: .*port/);
+		expect(stdout).toMatch(/bad\.yaml:4:\d+: .*port/);
 		expect(existsSync(own.path)).toBe(false);
 	});
 
-	it('a wrong setting is 2, and stderr names it and where it came from', async () => {
+	it('a wrong setting is 2, and the log names it and where it came from', async () => {
 		const cases: [string[], Record<string, string>, string][] = [
 			[[], { SPOCK_GRACE_MS: 'soon' }, 'SPOCK_GRACE_MS'],
 			[['--backend', 'etcd'], {}, '--backend'],
@@ -193,16 +193,16 @@ describe('sidecar start', () => {
 			[['--config', '/tmp/spock-no-such-file.yaml'], {}, 'spock-no-such-file'],
 		];
 		for (const [args, env, named] of cases) {
-			const { exitCode, stderr } = await start(args, env);
+			const { exitCode, stdout } = await start(args, env);
 			expect([named, exitCode]).toEqual([named, 2]);
-			expect(stderr).toContain(named);
+			expect(stdout).toContain(named);
 		}
 	});
 
 	it('refuses to start where another sidecar answers', async () => {
-		const { exitCode, stderr } = await start(['--socket', place.path, '--services', services]);
+		const { exitCode, stdout } = await start(['--socket', place.path, '--services', services]);
 		expect(exitCode).toBe(1);
-		expect(stderr).toContain('already listens');
+		expect(stdout).toContain('already listens');
 	});
 
 	it('--print-config shows what is in force and why, and no secret', async () => {

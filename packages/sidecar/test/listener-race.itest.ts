@@ -1,23 +1,25 @@
 import { once } from 'node:events';
-import { type link, lstat, rename } from 'node:fs/promises';
+import fs, { lstat, rename } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 
 import { tempSocket } from '@spock/testkit';
-import { expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 
 import { listen } from '../src/server/listener.ts';
 
-const linked = vi.hoisted(() => ({ next: async (): Promise<void> => undefined }));
-
-vi.mock('node:fs/promises', async (original) => {
-	const real = await original<typeof import('node:fs/promises')>();
-	return {
-		...real,
-		link: async (...paths: Parameters<typeof link>) => {
-			await real.link(...paths);
-			await linked.next();
-		},
-	};
+/** What happens once the path is there, before its maker goes on. */
+let next = async (): Promise<void> => undefined;
+const { link } = fs;
+const linked = vi.spyOn(fs, 'link').mockImplementation(async (...paths) => {
+	await link(...paths);
+	await next();
+});
+// Also for what imports it by name.
+syncBuiltinESMExports();
+afterAll(() => {
+	linked.mockRestore();
+	syncBuiltinESMExports();
 });
 
 it('a successor that takes the path as soon as it is there keeps it when the first one closes', async () => {
@@ -25,7 +27,7 @@ it('a successor that takes the path as soon as it is there keeps it when the fir
 	const successor = createServer().listen(`${place.path}.successor`);
 	await once(successor, 'listening');
 	const { ino } = await lstat(`${place.path}.successor`);
-	linked.next = () => rename(`${place.path}.successor`, place.path);
+	next = () => rename(`${place.path}.successor`, place.path);
 	const first = await listen({ path: place.path }, { accept: () => undefined });
 	expect(await first.place?.isReplaced()).toBe(true);
 	await first.close();

@@ -1,15 +1,19 @@
 import { lstatSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 
 import { tempSocket } from '@spock/testkit';
-import { expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 
 import { listen } from '../src/server/listener.ts';
 
 // What is left of the permissions without the chmod is what they are in the moment before it.
-vi.mock('node:fs/promises', async (original) => ({
-	...(await original<typeof import('node:fs/promises')>()),
-	chmod: async () => undefined,
-}));
+const chmod = vi.spyOn(fs, 'chmod').mockResolvedValue();
+syncBuiltinESMExports();
+afterAll(() => {
+	chmod.mockRestore();
+	syncBuiltinESMExports();
+});
 
 it('a socket is never open to others, not even between bind and chmod', async () => {
 	await using place = await tempSocket();

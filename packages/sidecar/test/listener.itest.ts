@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { FakeClock, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
+import { Strangers } from '../src/server/admission.ts';
 import { listen } from '../src/server/listener.ts';
 import { RawClient } from './raw-client.ts';
 
@@ -169,7 +170,8 @@ it('a TLS port that is taken leaves no timer behind, however often it is tried',
 	const { port } = taken.address() as { readonly port: number };
 	const clock = new FakeClock();
 	const secrets = {};
-	const limits = { handshakeMs: 1000, connectionsMax: 10 };
+	const strangers = new Strangers(10, accept);
+	const limits = { handshakeMs: 1000, connectionsMax: 10, strangers };
 	const tls = { tls: { secrets, look: async () => undefined }, clock, ...limits, failed: accept, refused: accept };
 	for (let attempt = 0; attempt < 20; attempt++) {
 		await expect(listen({ host: '127.0.0.1', port }, { accept, tls })).rejects.toThrow('another process listens there');

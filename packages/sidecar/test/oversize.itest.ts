@@ -128,7 +128,7 @@ describe('what is too long for a frame', () => {
 	it('a failure is never too long: its words are cut and its details left out', async () => {
 		await using running = await run(FRAME_BYTES_MAX);
 		await using client = await RawClient.open(running.path);
-		const service = '\u0001'.repeat(250);
+		const service = '"'.repeat(500);
 		running.source.publish(service, []);
 		const failure = await client.ask(1, 'getService', { service });
 		expect(failure).toMatchObject({ id: 1, error: { code: 'NO_SUCH_SERVICE', details: {} } });

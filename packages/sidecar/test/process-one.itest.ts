@@ -63,7 +63,13 @@ describe('sidecar wait as process 1 of a container', () => {
 		await using waiting = asProcessOne('wait', '--socket', place.path, '--timeout', '0', '--', 'true');
 		const one = canMakeOne ? await waitFor('its process', () => childOf(waiting.pid)) : waiting.pid;
 		// Before its handlers are there a signal is nothing to process 1: as often as it takes.
-		const again = setInterval(() => process.kill(one, 'SIGHUP'), 50);
+		const again = setInterval(() => {
+			try {
+				process.kill(one, 'SIGHUP');
+			} catch {
+				// It has ended, which this process learns a moment later.
+			}
+		}, 50);
 		const { exitCode, signal } = await waiting.finished;
 		clearInterval(again);
 		expect([exitCode, signal]).toEqual(canMakeOne ? [129, null] : [null, 'SIGHUP']);

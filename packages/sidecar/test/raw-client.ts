@@ -23,8 +23,10 @@ export class RawClient implements AsyncDisposable {
 		socket.on('error', () => this.#tell(undefined));
 	}
 
-	static async open(path: string): Promise<RawClient> {
-		const client = new RawClient(createConnection({ path, allowHalfOpen: true }));
+	/** At a socket's path, or at a port of this machine. */
+	static async open(to: string | number): Promise<RawClient> {
+		const place = typeof to === 'string' ? { path: to } : { port: to, host: '127.0.0.1' };
+		const client = new RawClient(createConnection({ ...place, allowHalfOpen: true }));
 		await once(client.socket, 'connect');
 		return client;
 	}

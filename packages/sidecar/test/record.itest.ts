@@ -169,7 +169,7 @@ describe('sidecar start --backend replay', () => {
 		writeFileSync(here.record, '{"record":"spock","version":1}\n{"type":"snapshot"}\n');
 		const start = (...args: string[]) => command(here.place, 'start', '--backend', 'replay', ...args);
 		const refused = async (message: string, ...args: string[]): Promise<void> => {
-			expect(await start(...args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(message) });
+			expect(await start(...args)).toMatchObject({ exitCode: 2, stdout: expect.stringContaining(message) });
 		};
 		await refused('needs a record: --record FILE');
 		await refused(`${here.record}:2: t must be a number`, '--record', here.record);

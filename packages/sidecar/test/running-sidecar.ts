@@ -1,3 +1,4 @@
+import type { ClientStatus } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 import {
 	type CloseReason,
@@ -22,6 +23,7 @@ export interface Running extends AsyncDisposable {
 	readonly superseded: number[];
 	readonly limited: LimitName[];
 	readonly traced: TracedRequest[];
+	readonly notLeft: { readonly clients: readonly ClientStatus[]; readonly count: number; readonly how: string }[];
 	open(): Promise<RawClient>;
 }
 
@@ -35,6 +37,7 @@ export async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Ru
 	const superseded: number[] = [];
 	const limited: LimitName[] = [];
 	const traced: TracedRequest[] = [];
+	const notLeft: Running['notLeft'][number][] = [];
 	const sidecar = createSidecar({
 		source,
 		listen: [{ address: { path: place.path } }],
@@ -43,6 +46,7 @@ export async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Ru
 			connectionClosed: (_id, reason) => reasons.push(reason),
 			limited: (limit) => limited.push(limit),
 			fault: (_func, cause) => faults.push(cause),
+			notLeft: (clients, count, how) => notLeft.push({ clients, count, how }),
 			traced: (request) => traced.push(request),
 			pushed: (kind) => {
 				if (kind === 'superseded') superseded.push(1);
@@ -60,6 +64,7 @@ export async function run(limits: SidecarLimits = {}, clock?: Clock): Promise<Ru
 		superseded,
 		limited,
 		traced,
+		notLeft,
 		open: () => RawClient.open(place.path),
 		[Symbol.asyncDispose]: async () => {
 			sidecar.terminate();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createSidecar } from '@spock/sidecar';
-import { tempSocket, waitFor } from '@spock/testkit';
+import { FakeClock, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { FakeSource } from './fake-source.ts';
@@ -24,6 +24,22 @@ describe('the end', () => {
 		expect(running.source.isClosed).toBe(true);
 	});
 
+	it('a request that its client cancels is waited for no longer', async () => {
+		const clock = new FakeClock();
+		await using running = await run({ drainTimeoutMs: 5000, graceMs: 0 }, clock);
+		await using client = await running.open();
+		await client.ask(1, 'ping');
+		client.request(2, 'getService', { service: 'slow' });
+		await waitFor('the request', () => running.sidecar.gauges().inFlight === 1);
+		running.sidecar.terminate();
+		await clock.advance(5000);
+		await waitFor('the end of the connection to begin', () => running.sidecar.status().phase === 'stopping');
+		client.send({ func: 'cancel', data: { id: 2 } });
+		expect(await client.next()).toBeUndefined();
+		client.socket.end();
+		expect(await running.sidecar.ended).toBe(0);
+	});
+
 	it('a plain client is told nothing: it never said hello', async () => {
 		await using running = await run({ drainTimeoutMs: 50 });
 		await using client = await running.open();
@@ -32,6 +48,31 @@ describe('the end', () => {
 		expect(await client.next()).toBeUndefined();
 		client.socket.end();
 		expect(await running.sidecar.ended).toBe(0);
+	});
+
+	it('names the clients that have not left, when it waits for them and when it cuts them off', async () => {
+		await using running = await run({ drainTimeoutMs: 50 });
+		await using client = await running.open();
+		await client.ask(1, 'hello', { versions: [1], client: 'payments', pid: 41 });
+		running.sidecar.terminate();
+		expect(await client.next()).toBeUndefined();
+		client.socket.end();
+		await running.sidecar.ended;
+		const named = { clients: [{ connection: 1, client: 'payments', pid: 41 }], count: 1 };
+		expect(running.notLeft).toEqual([
+			{ ...named, how: 'waited for' },
+			{ ...named, how: 'cut off' },
+		]);
+	});
+
+	it('names ten of many', async () => {
+		await using running = await run({ drainTimeoutMs: 50 });
+		const clients = await Promise.all(Array.from({ length: 11 }, () => running.open()));
+		for (const client of clients) await client.ask(1, 'ping');
+		expect(running.sidecar.status().clients).toHaveLength(11);
+		running.sidecar.terminate();
+		await running.sidecar.ended;
+		expect(running.notLeft[0]).toMatchObject({ clients: { length: 10 }, count: 11 });
 	});
 
 	it('while it waits for its clients it serves, accepts new ones, and says that it is not ready', async () => {

@@ -101,8 +101,8 @@ it('other machines must be allowed, by an option', async () => {
 	await using place = await tempSocket();
 	const args = ['start', '--socket', place.path, '--backend', 'local', '--admin', '0.0.0.0:0'];
 	await using refused = runSidecar(args);
-	const { exitCode, stderr } = await refused.finished;
-	expect([exitCode, stderr]).toEqual([1, expect.stringContaining('allow it with --admin-any')]);
+	const { exitCode, stdout } = await refused.finished;
+	expect([exitCode, stdout]).toEqual([2, expect.stringContaining('allow it with --admin-any')]);
 	await using sidecar = await startSidecar(place.path, [
 		'--admin',
 		'0.0.0.0:0',

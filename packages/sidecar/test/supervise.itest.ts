@@ -118,23 +118,22 @@ describe('sidecar start --supervise', () => {
 		}
 	});
 
-	it('TLS: connections that shake hands count too, and what is over the limit is refused', async () => {
+	it('TLS: of connections that shake hands the oldest makes room, and they keep nobody out', async () => {
 		await using place = await tempSocket();
 		const { ca, files } = secrets(place);
-		await using process = await supervised(place, '--listen', 'tls://127.0.0.1:0', '--connections-max', '2', ...files);
+		await using process = await supervised(place, '--listen', 'tls://127.0.0.1:0', '--strangers-max', '2', ...files);
 		const port = await waitFor('the port', () => /tls:\/\/127\.0\.0\.1:(\d+)/.exec(process.stdout())?.[1]);
 		const open = () => createConnection({ port: Number(port), host: '127.0.0.1' }).on('error', () => undefined);
+		const oldest = open().resume();
+		await once(oldest, 'connect');
 		const silent = [open(), open()];
-		await Promise.all(silent.map((socket) => once(socket, 'connect')));
-		const third = open().resume();
-		await once(third, 'close');
-		expect(silent.map(({ destroyed }) => destroyed)).toEqual([false, false]);
-		for (const socket of silent) socket.destroy();
+		await once(oldest, 'close');
 		const target = ['get', 'barista', '--connect', `tls://127.0.0.1:${port}`, '--tls-ca', ca, '--token-file', files[5]];
 		await waitFor('an answer', async () => {
 			await using asked = runSidecar(target);
 			return (await asked.finished).stdout === '1.2.3.4:8765\n';
 		});
+		for (const socket of silent) socket.destroy();
 	});
 
 	it('SIGTERM to all its processes at once is one signal: a client that is served is served to its end', async () => {
@@ -278,17 +277,17 @@ describe('sidecar start --supervise', () => {
 	it('what is wrong from the start is told once, with the exit code it has without a supervisor', async () => {
 		await using place = await tempSocket();
 		await using wrong = runSidecar(['start', '--supervise', '--socket', place.path, '--backend', 'etcd']);
-		expect(await wrong.finished).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--backend') });
+		expect(await wrong.finished).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('--backend') });
 		await using _first = await supervised(place);
 		await using second = runSidecar(['start', '--supervise', '--socket', place.path]);
-		expect(await second.finished).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('already listens') });
+		expect(await second.finished).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('already listens') });
 		await using own = await tempSocket();
 		const taken = await occupy(0);
 		const admin = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
 		await using third = runSidecar(['start', '--supervise', '--socket', own.path, '--admin', admin]);
 		expect(await third.finished).toMatchObject({
 			exitCode: 1,
-			stderr: expect.stringContaining(`admin port at ${admin}`),
+			stdout: expect.stringContaining(`admin port at ${admin}`),
 		});
 		taken.close();
 		await using alone = runSidecar(['start', '--supervised']);

@@ -84,9 +84,9 @@ describe('sidecar start --take-over', () => {
 		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
 		expect(await asked.finished).toMatchObject({ exitCode: 0 });
 		await using next = takeOver(place.path, '--consul', 'http://127.0.0.1:1', '--take-over-warm-up-ms', '300');
-		const { exitCode, stderr } = await next.finished;
-		expect([exitCode, stderr]).toEqual([1, expect.stringContaining('the sidecar in place goes on')]);
-		expect(stderr).toContain('barista');
+		const { exitCode, stdout } = await next.finished;
+		expect([exitCode, stdout]).toEqual([1, expect.stringContaining('the sidecar in place goes on')]);
+		expect(stdout).toContain('barista');
 		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock']);
 		await using again = runSidecar(['get', 'barista', '--socket', place.path]);
 		expect(await again.finished).toMatchObject({ exitCode: 0 });
@@ -103,7 +103,7 @@ describe('sidecar start --take-over', () => {
 		await waitFor('that it has begun', () => killed.stdout().includes('asking the registry'));
 		expect(existsSync(`${place.path}.next`)).toBe(true);
 		await using third = takeOver(place.path, '--services', services);
-		expect(await third.finished).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is taking over') });
+		expect(await third.finished).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('is taking over') });
 		await killed.stop('SIGKILL');
 		// The one in place has noticed, and tidied up.
 		await waitFor('that the dead socket is gone', () => !existsSync(`${place.path}.next`));
@@ -214,6 +214,6 @@ describe('sidecar start --take-over', () => {
 
 	it('needs a path', async () => {
 		await using process = runSidecar(['start', '--take-over', '--listen', '127.0.0.1:0']);
-		expect(await process.finished).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--socket') });
+		expect(await process.finished).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('--socket') });
 	});
 });

@@ -70,6 +70,20 @@ describe('sidecar top', () => {
 		expect([exitCode, stdout.trimEnd().endsWith(LEFT)]).toEqual([0, true]);
 	});
 
+	it('erases a line before its text: after a full line the last column would go', async () => {
+		await using here = await site();
+		await using top = atTerminal(here.place);
+		await waitFor('the last line', () => top.stdout().includes('q quit'));
+		const lines = top
+			.stdout()
+			.split(/(?=\u001b\[\d+;1H)/)
+			.slice(1);
+		expect(lines.length).toBeGreaterThan(6);
+		for (const line of lines) expect(line).toMatch(/^\u001b\[\d+;1H\u001b\[K(?!.*\u001b\[K)/s);
+		top.child.stdin?.write('q');
+		expect(await top.finished).toMatchObject({ exitCode: 0 });
+	});
+
 	it('says that the sidecar is gone, keeps what it knew, and goes on when it is back', async () => {
 		await using here = await site();
 		await using top = atTerminal(here.place, { NO_COLOR: '1' });

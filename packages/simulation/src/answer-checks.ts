@@ -2,17 +2,19 @@ import {
 	isAskedFor,
 	isServing,
 	type KeySnapshot,
-	keyQueryKey,
-	queryKey,
 	type ServiceAddress,
 	type ServiceQuery,
 	type ServiceSnapshot,
 } from '@spock/protocol';
 
 import type { AnswerLog } from './answer-log.ts';
+import { keyName, questionName } from './question-name.ts';
 import { QUERY_MS, WAIT_MS } from './registry-query.ts';
 import { WALL_EPOCH_MS } from './sim-process.ts';
 import type { WorldContext } from './world-context.ts';
+
+/** For so long what explained an empty answer may be what a client knows. */
+const EXPLAINED_MS = 60_000;
 
 /** Rounding to whole milliseconds, once on each side. */
 const ROUNDING_MS = 3;
@@ -53,34 +55,36 @@ export class AnswerChecks {
 	address(query: ServiceQuery, address: ServiceAddress, context: AnswerContext): number | undefined {
 		this.#world.counts.checked++;
 		const text = (): string => JSON.stringify(address);
-		const [, version, at, service] = /^v(\d+)\.i(\d+)\.(.+)$/.exec(address.host) ?? [];
-		if (service !== query.service || address.port !== 10_000 + Number(at)) {
+		const { registry } = this.#world;
+		const [, version, at, number] = /^v(\d+)\.i(\d+)\.s(\d+)$/.exec(address.host) ?? [];
+		const { service } = query;
+		if (number !== String(registry.numberOf(service)) || address.port !== 10_000 + Number(at)) {
 			this.#world.fail('answers reach their caller', `who asked for ${query.service} was given ${text()}`);
 			return undefined;
 		}
-		const item = this.#world.registry.services.get(service)?.byNumber(Number(version));
+		const item = registry.services.get(service)?.byNumber(Number(version));
 		const instance = item?.value.find(({ host }) => host === address.host);
 		if (instance === undefined || !isServing(instance) || !isAskedFor(query, instance)) {
 			this.#world.fail('answers are what the registry had', `${text()} never was an instance to send work to`);
 			return undefined;
 		}
 		const { stale, ageMs = 0, verifiedAt = 0 } = address;
-		this.#age(queryKey(query), Number(version), { isLive: stale !== true, ageMs, verifiedAt }, context, text);
+		this.#age(questionName(query), Number(version), { isLive: stale !== true, ageMs, verifiedAt }, context, text);
 		return Number(version);
 	}
 
 	/** Gives the version; 0 for an empty list. */
 	snapshot(query: ServiceQuery, snapshot: ServiceSnapshot, context: AnswerContext): number | undefined {
 		this.#world.counts.checked++;
-		const name = queryKey(query);
+		const name = questionName(query);
 		const text = (): string => describe(snapshot);
-		if (queryKey(snapshot) !== name) {
+		if (questionName(snapshot) !== name) {
 			this.#world.fail('answers reach their caller', `who asked for ${name} was given ${text()}`);
 			return undefined;
 		}
 		const [first] = snapshot.instances;
 		if (first === undefined) {
-			this.empty(name, text);
+			if (!this.#isExplained(query)) this.empty(name, text);
 			return 0;
 		}
 		const version = Number(first.meta['version']);
@@ -107,7 +111,7 @@ export class AnswerChecks {
 			this.#world.fail('answers reach their caller', `who asked for the key ${key} was given ${text()}`);
 			return undefined;
 		}
-		const name = keyQueryKey({ key });
+		const name = keyName(key);
 		if (snapshot.value === null) {
 			this.empty(name, text);
 			return 0;
@@ -132,8 +136,19 @@ export class AnswerChecks {
 
 	/** Whether a lookup of this query may find that nobody can be sent work. */
 	mayFindNobody(query: ServiceQuery): boolean {
-		const name = queryKey(query);
-		return this.#logs.some((log) => log.mayBeEmpty(name) || log.mayBeIll(name));
+		const name = questionName(query);
+		return this.#isExplained(query) || this.#logs.some((log) => log.mayBeEmpty(name) || log.mayBeIll(name));
+	}
+
+	/** Whether the service was there of late, and nothing of it had what the query asks for: "nothing" is no loss of data then. */
+	#isExplained(query: ServiceQuery): boolean {
+		if (query.tags === undefined && query.meta === undefined) return false;
+		const { versions = [] } = this.#world.registry.services.get(query.service) ?? {};
+		return versions.some(({ value }, at) => {
+			const untilMs = versions[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY;
+			const isLate = untilMs > this.#world.nowMs - EXPLAINED_MS;
+			return isLate && value.length > 0 && !value.some((one) => isAskedFor(query, one));
+		});
 	}
 
 	#age(name: string, version: number, claim: AgeClaim, context: AnswerContext, text: () => string): void {

@@ -44,7 +44,12 @@ export class AnswerLog {
 			},
 			saidIll: (query) => this.#ill.add(query),
 		});
-		for (const other of this.#processes) if (!other.isAlive) this.#processes.delete(other);
+		for (const other of this.#processes) {
+			if (other.isAlive) continue;
+			// What it said at its end may be known to its clients still.
+			other.lookAtAll();
+			this.#processes.delete(other);
+		}
 		this.#processes.add(log);
 		return log;
 	}
@@ -126,7 +131,10 @@ export class ProcessLog {
 
 	/** The registry could not answer. */
 	failed(query: string): void {
-		this.#of(query).failingSinceMs ??= this.#options.now();
+		const known = this.#of(query);
+		// It was asked once beside a watch: what that one said stands until its own query fails.
+		if (known.watches > 1) return;
+		known.failingSinceMs ??= this.#options.now();
 	}
 
 	/** How long it has heard nothing but failures, in milliseconds; 0 if it has not. */
@@ -139,6 +147,11 @@ export class ProcessLog {
 	look(query: string): void {
 		const { emptySinceMs } = this.#known.get(query) ?? {};
 		if (emptySinceMs !== undefined) this.#options.saidEmpty(query, this.#options.now() - emptySinceMs);
+	}
+
+	/** The same for every query. */
+	lookAtAll(): void {
+		for (const query of this.#known.keys()) this.look(query);
 	}
 
 	#of(query: string): Known {

@@ -199,7 +199,7 @@ export class BytePipe {
 		this.#scheduler.trace.mixBytes(bytes);
 		this.#scheduler.trace.say(
 			this.#scheduler.nowMs,
-			() => `  ${reader.owner.name} < ${bytes.toString('utf8').slice(0, 300)}`,
+			() => `  ${reader.owner.name} < ${bytes.toString('utf8').slice(0, 4000)}`,
 		);
 		this.#isWanted = reader.deliver(bytes);
 		this.#refill();

@@ -1,6 +1,7 @@
 import { isAskedFor, type KeySnapshot, type ServiceQuery, type ServiceSnapshot } from '@spock/protocol';
 
 import type { SimClient } from './sim-client.ts';
+import type { WorldContext } from './world-context.ts';
 
 /** At the end of a calm time: every client knows the truth, and what was acknowledged is so. */
 export function checkConvergence(client: SimClient): void {
@@ -58,13 +59,31 @@ function checkKey(client: SimClient, key: string, snapshot: KeySnapshot, fail: (
 	if (value !== current || source !== 'live') fail(`the key ${key} is ${value} (${source}), which is ${current}`);
 }
 
-function checkClaims({ claimed, world, process }: SimClient): void {
+/** What an app has registered is there, and is what it said last. */
+function checkClaims({ claimed, host, world, process }: SimClient): void {
 	const fail = (what: string): void => world.fail('nothing acknowledged is lost', `${process.name}: ${what}`);
-	for (const { id, port, status, registration } of claimed.values()) {
+	for (const { id, port, said, registration } of claimed.values()) {
 		const known = world.registry.registered.get(id);
 		if (known === undefined || known.port !== port) fail(`${id} was registered, and the registry does not know it`);
-		else if (status !== undefined && known.status !== status)
-			fail(`${id} was reported ${status}, and is ${known.status}`);
+		else if (id !== host.sharedId && said.at(-1)?.status !== known.status) {
+			fail(`of ${id} was said ${said.map(({ status }) => status).join(', then ')}, and it is ${known.status}`);
+		}
 		if (registration.state !== 'registered') fail(`${id} says that it is ${registration.state}: ${registration.error}`);
 	}
+}
+
+const FROM_WORST: readonly string[] = ['critical', 'warning', 'passing'];
+
+/** What the workers of one host share is as well as the best of them. */
+export function checkShared(world: WorldContext, id: string, clients: readonly SimClient[]): void {
+	// One that may hold it, and does not know: its word may count or not.
+	if (clients.some(({ unsure }) => unsure.has(id))) return;
+	const holders = clients.flatMap(({ claimed }) => claimed.get(id) ?? []);
+	const [first, ...others] = holders.map(({ said }) => said.map(({ status }) => FROM_WORST.indexOf(status)));
+	if (first === undefined) return;
+	const best = others.reduce((some, more) => some.flatMap((one) => more.map((other) => Math.max(one, other))), first);
+	const status = world.registry.registered.get(id)?.status ?? '';
+	if (best.includes(FROM_WORST.indexOf(status))) return;
+	const may = [...new Set(best)].map((one) => FROM_WORST[one]).join(' or ');
+	world.fail('nothing acknowledged is lost', `${id} of ${holders.length} holders must be ${may}, and is ${status}`);
 }

@@ -27,8 +27,13 @@ export function forbidTaking(): () => void {
 	});
 	const pid = Object.getOwnPropertyDescriptor(process, 'pid') ?? { value: process.pid };
 	Object.defineProperty(process, 'pid', { ...pid, value: PID, configurable: true });
+	// The secrets of clients: of one length, unlike each other, and the same in every replay.
+	let secrets = 0;
+	const nextSecret = (): string => `00000000-0000-4000-8000-${String(++secrets).padStart(12, '0')}`;
+	Object.defineProperty(crypto, 'randomUUID', { configurable: true, value: nextSecret });
 	return () => {
 		for (const restore of before) restore();
+		delete (crypto as { randomUUID?: unknown }).randomUUID;
 		Object.defineProperty(process, 'pid', pid);
 	};
 }

@@ -1,9 +1,10 @@
 import type { GetServiceOptions, LookupOptions } from '@spock/client';
-import { queryKey, type ServiceQuery } from '@spock/protocol';
+import type { ServiceQuery } from '@spock/protocol';
 
 import type { AnswerContext } from './answer-checks.ts';
-import { anyQuery, anySignal } from './chances.ts';
+import { anyQuery, anySignal, hostileQuery, nameOrQuery } from './chances.ts';
 import { mayFail } from './expected-error.ts';
+import { questionName } from './question-name.ts';
 import type { SimClient } from './sim-client.ts';
 
 /** The lookups of one app, each compared with what the registry had. */
@@ -41,7 +42,7 @@ export class LookupWork {
 		};
 		book.call(
 			{
-				what: `getService ${queryKey(query)} ${JSON.stringify({ ...asked, signal: undefined })}`,
+				what: `getService ${questionName(query)} ${JSON.stringify({ ...asked, signal: undefined })}`,
 				timeoutMs,
 				answered: (address) => checks.address(query, address, this.#context(asked)),
 				mayFail: (code) =>
@@ -68,7 +69,7 @@ export class LookupWork {
 		};
 		book.call(
 			{
-				what: `getInstances ${queryKey(query)} ${JSON.stringify({ ...asked, signal: undefined })}`,
+				what: `getInstances ${questionName(query)} ${JSON.stringify({ ...asked, signal: undefined })}`,
 				timeoutMs,
 				answered: (snapshot) => checks.snapshot(query, snapshot, this.#context(asked)),
 				mayFail: (code) => mayFail(this.#client, code, isAborted),
@@ -83,12 +84,66 @@ export class LookupWork {
 		const { lostForMs } = this.#here();
 		const query = anyQuery(this.#client);
 		world.counts.calls++;
-		const address = diplomat.pick(query.tags === undefined ? query.service : query);
+		const address = diplomat.pick(nameOrQuery(query));
 		world.counts.settled++;
 		if (address !== undefined) checks.address(query, address, { isConnected, lostForMs });
-		else if (known.has(queryKey(query)) && this.#client.options.lookups === 'local' && !this.#nobody(query)) {
-			world.fail('a known lookup goes on', `${queryKey(query)} had succeeded, and now there is nothing to pick`);
+		else if (known.has(questionName(query)) && this.#client.options.lookups === 'local' && !this.#nobody(query)) {
+			world.fail('a known lookup goes on', `${questionName(query)} had succeeded, and now there is nothing to pick`);
 		}
+	}
+
+	/** What nobody has: refused, or there is no such service. Whoever asks for what there is does not notice. */
+	hostile(): void {
+		const { book, checks, diplomat, options } = this.#client;
+		const query = hostileQuery(this.#client);
+		book.call(
+			{
+				what: `getService ${questionName(query).slice(0, 200)}`,
+				timeoutMs: options.timeoutMs,
+				answered: (address) => checks.address(query, address, this.#here()),
+				mayFail: (code) =>
+					// It may happen to be the name of a service that there is.
+					(code === 'NO_HEALTHY_INSTANCE' && this.#nobody(query)) ||
+					code === 'BAD_REQUEST' ||
+					code === 'NO_SUCH_SERVICE' ||
+					mayFail(this.#client, code),
+			},
+			// A name that cannot be one is an error of the caller, and thrown at once.
+			async () => diplomat.getService(query),
+		);
+	}
+
+	/** As an app does that calls what it has looked up: some instances of one service fail it again and again. */
+	lease(): void {
+		const { diplomat, failing, random, world } = this.#client;
+		const query = anyQuery(this.#client);
+		world.counts.calls++;
+		const lease = diplomat.tryAcquire(nameOrQuery(query));
+		world.counts.settled++;
+		if (lease === undefined) return;
+		// The first service of a world has bad instances, the others have none.
+		const isBad = world.registry.numberOf(query.service) === 0 && random.chance(0.7);
+		if (isBad) failing.add(query.service);
+		lease.release(isBad ? 'failure' : 'success', random.between(1, 50));
+	}
+
+	/** Where a service's instances stand: none of those that never failed this app is left out because others did. */
+	explain(): void {
+		const { book, diplomat, failing, options, world } = this.#client;
+		const query = anyQuery(this.#client);
+		book.call(
+			{
+				what: `explain ${questionName(query)}`,
+				timeoutMs: options.timeoutMs,
+				answered: ({ instances }) => {
+					const out = instances.find(({ reason }) => reason.includes('ejected'));
+					if (out === undefined || failing.has(query.service)) return;
+					world.fail('failures stay with whom they are of', `${questionName(query)}: ${JSON.stringify(out)}`);
+				},
+				mayFail: (code) => mayFail(this.#client, code),
+			},
+			() => diplomat.explain(query),
+		);
 	}
 
 	/** Any key. */
@@ -102,10 +157,10 @@ export class LookupWork {
 	#lookUp(query: ServiceQuery): void {
 		const client = this.#client;
 		const { timeoutMs } = client.options;
-		const isKnown = client.known.has(queryKey(query));
+		const isKnown = client.known.has(questionName(query));
 		client.book.call(
 			{
-				what: `getService ${queryKey(query)}`,
+				what: `getService ${questionName(query)}`,
 				timeoutMs,
 				answered: (address) => {
 					client.checks.address(query, address, this.#here());
@@ -114,12 +169,12 @@ export class LookupWork {
 				mayFail: (code) => {
 					if (code === 'NO_SUCH_SERVICE' || code === 'NO_HEALTHY_INSTANCE') return this.#nobody(query);
 					if (isKnown && code !== 'CLOSED') {
-						client.world.fail('a known lookup goes on', `${queryKey(query)} had succeeded, and now it is ${code}`);
+						client.world.fail('a known lookup goes on', `${questionName(query)} had succeeded, and now it is ${code}`);
 					}
 					return mayFail(this.#client, code);
 				},
 			},
-			() => client.diplomat.getService(query.tags === undefined ? query.service : query),
+			() => client.diplomat.getService(nameOrQuery(query)),
 		);
 	}
 

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import { bundle } from './bundle.ts';
+import { plantOf } from './plants.ts';
 import type { SeedResult } from './run-seed.ts';
 import { runSeeds } from './run-seeds.ts';
 import { readSeeds } from './seeds-file.ts';
@@ -11,7 +12,8 @@ import { mutantTable, tryMutants } from './try-mutants.ts';
 const USAGE = `pnpm sim                         the seeds that ever failed, and 100 more
 pnpm sim --seeds N [--from S]    the seeds that ever failed, and N more, from S on
 pnpm sim --seed N [--trace]      one seed, and what happened in it
-pnpm sim --mutants [--quick]     plants every bug of the list; it must be found  [--name TEXT] [--seeds N]
+pnpm sim --plant TEXT            the same with something that goes wrong on purpose: it must be found
+pnpm sim --mutants [--quick]     plants every bug of the list; it must be found  [--name TEXT] [--seeds N] [--share K/N]
   --jobs J                       threads at once; default: one for each core
 `;
 const SEEDS = 100;
@@ -30,13 +32,16 @@ const { values } = parseArgs({
 		jobs: { type: 'string', default: String(availableParallelism()) },
 		trace: { type: 'boolean', default: false },
 		mutants: { type: 'boolean', default: false },
+		plant: { type: 'string' },
 		quick: { type: 'boolean', default: false },
+		share: { type: 'string', default: '0/1' },
 		name: { type: 'string', multiple: true, default: [] },
 		root: { type: 'string', default: process.cwd() },
 		help: { type: 'boolean', default: false },
 	},
 });
 const { root } = values;
+const plant = values.plant === undefined ? undefined : plantOf(values.plant);
 
 if (values.help) print(USAGE);
 else if (values.mutants) await mutants();
@@ -53,6 +58,7 @@ async function many(): Promise<void> {
 	const failed: SeedResult[] = [];
 	await runSeeds([...kept, ...others], {
 		program,
+		plant,
 		jobs: count('jobs', values.jobs),
 		ran: (result) => {
 			addTo(totals, result);
@@ -82,6 +88,7 @@ async function one(seed: number): Promise<void> {
 async function show(program: string, seed: number): Promise<void> {
 	await runSeeds([seed], {
 		program,
+		plant,
 		jobs: 1,
 		keepsTrace: true,
 		ran: ({ tail, violation, events, hash, virtualMs, counts }) => {
@@ -100,12 +107,14 @@ async function show(program: string, seed: number): Promise<void> {
 
 async function mutants(): Promise<void> {
 	const startedMs = performance.now();
+	const [turn = '', of = ''] = values.share.split('/');
 	const outcomes = await tryMutants({
 		root,
 		jobs: count('jobs', values.jobs),
 		seedsMax: count('seeds', values.seeds ?? String(MUTANT_SEEDS_MAX)),
 		isQuick: values.quick,
 		names: values.name,
+		share: [count('share', turn), count('share', of)],
 		tried: ({ mutant, found, seeds }) => {
 			const by =
 				found === undefined ? 'NOT FOUND' : `${found.violation?.invariant}: ${found.violation?.message.slice(0, 160)}`;

@@ -1,6 +1,7 @@
 import type { FetchAnswer } from '@spock/discovery';
 import { SpockError } from '@spock/protocol';
 
+import type { Plant } from './plants.ts';
 import type { RegistryItem } from './registry-item.ts';
 import type { EventOwner, Scheduler, SimEvent } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -18,6 +19,8 @@ export interface RegistryLink {
 	readonly scheduler: Scheduler;
 	readonly process: SimProcess;
 	readonly random: SeededRandom;
+	/** What goes wrong on purpose. */
+	readonly plant: Plant | undefined;
 	/** Ends each query that is not settled. */
 	readonly open: Set<() => void>;
 }

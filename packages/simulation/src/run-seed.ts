@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import { checkConvergence } from './convergence.ts';
 import { forbidTaking } from './forbidden.ts';
+import type { Plant } from './plants.ts';
 import { Trace } from './trace.ts';
 import { type Invariant, Violation } from './violation.ts';
 import { World } from './world.ts';
@@ -33,13 +34,15 @@ export interface SeedResult {
 export interface RunOptions {
 	/** Keeps the trace's lines. Default false. */
 	readonly keepsTrace?: boolean;
+	/** Something that goes wrong on purpose. Default: nothing does. */
+	readonly plant?: Plant | undefined;
 }
 
 /** Runs the world of one seed to its end. The same seed gives the same events, every time. */
-export async function runSeed(seed: number, { keepsTrace = false }: RunOptions = {}): Promise<SeedResult> {
+export async function runSeed(seed: number, { keepsTrace = false, plant }: RunOptions = {}): Promise<SeedResult> {
 	const trace = new Trace(keepsTrace);
 	const allow = forbidTaking();
-	const world = new World(seed, trace);
+	const world = new World(seed, trace, plant);
 	const { context } = world;
 	const settling = watchSettling((message) => context.fail('settles once and in time', message));
 	const onFault = (error: unknown): void => {
@@ -79,6 +82,7 @@ async function live(world: World): Promise<void> {
 		for (const client of world.clients) checkConvergence(client);
 		await world.calm(1000);
 		world.checkRegistry();
+		world.checkShared();
 	}
 	await world.end();
 }

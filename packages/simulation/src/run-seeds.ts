@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
+import type { Plant } from './plants.ts';
 import type { SeedResult } from './run-seed.ts';
 import type { SeedWork } from './seed-worker.ts';
 
@@ -9,6 +10,8 @@ export interface RunSeedsOptions {
 	readonly program: string;
 	readonly jobs: number;
 	readonly keepsTrace?: boolean;
+	/** Something that goes wrong on purpose, in every seed. */
+	readonly plant?: Plant | undefined;
 	/** Told of every seed; true ends the run. */
 	readonly ran: (result: SeedResult) => boolean;
 }
@@ -25,11 +28,11 @@ export async function runSeeds(seeds: readonly number[], options: RunSeedsOption
 }
 
 function runSome(
-	{ program, keepsTrace = false }: RunSeedsOptions,
+	{ program, keepsTrace = false, plant }: RunSeedsOptions,
 	next: (result?: SeedResult) => number | undefined,
 ): Promise<void> {
 	return new Promise((resolve, reject) => {
-		const workerData: SeedWork = { keepsTrace };
+		const workerData: SeedWork = { keepsTrace, plant };
 		const worker = new Worker(program, {
 			workerData,
 			// Looking up where each of a million errors was made costs more than the rest of them.

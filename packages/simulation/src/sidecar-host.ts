@@ -33,6 +33,8 @@ interface Running {
 /** The place of a sidecar: one address, and one process after the other that serves it. */
 export class SidecarHost {
 	readonly address: string;
+	/** The one registration that all workers of this host share. */
+	readonly sharedId: string;
 	readonly log: AnswerLog;
 	readonly options: HostOptions;
 	readonly #world: WorldContext;
@@ -46,6 +48,7 @@ export class SidecarHost {
 	constructor(world: WorldContext, number: number, options: HostOptions, exited: () => void) {
 		this.#exited = exited;
 		this.address = `/sim/sidecar-${number}.sock`;
+		this.sharedId = `shared-${number}`;
 		this.options = options;
 		this.#world = world;
 		this.log = new AnswerLog(() => world.nowMs, options.emptyHoldMs);
@@ -76,6 +79,7 @@ export class SidecarHost {
 			scheduler: world.scheduler,
 			process,
 			random,
+			plant: world.plant,
 			open: new Set(),
 		};
 		const backend = new SimBackend(link, this.log.process(process), (message) =>

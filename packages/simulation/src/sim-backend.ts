@@ -6,20 +6,15 @@ import {
 	isServing,
 	type KeyEntry,
 	type KeyQuery,
-	queryKey,
 	type ServiceInstance,
 	type ServiceListEntry,
 	type ServiceQuery,
 } from '@spock/protocol';
 
 import type { ProcessLog } from './answer-log.ts';
+import { keyName, questionName } from './question-name.ts';
 import { type Asked, askRegistry, type RegistryLink } from './registry-query.ts';
 import { simRegistrar } from './sim-registrar.ts';
-
-/** The query of a key in an {@link ProcessLog}; a service's own has no such first character. */
-export function keyName(key: string): string {
-	return `=${key}`;
-}
 
 /** A registry's port as Consul's looks: a blocking watch for each query, by the real loop. */
 export class SimBackend implements Backend {
@@ -40,24 +35,35 @@ export class SimBackend implements Backend {
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
-		const item = this.#link.registry.services.get(query.service);
-		const name = queryKey(query);
-		let last: { all: readonly ServiceInstance[]; asked: readonly ServiceInstance[] } | undefined;
+		const { registry } = this.#link;
+		const item = registry.services.get(query.service) ?? registry.unknown(query.service);
+		const name = questionName(query);
+		const isPlain =
+			(query.tags === undefined && query.meta === undefined) || this.#link.plant === 'two questions have one answer';
+		let last:
+			| { all: readonly ServiceInstance[]; asked: readonly ServiceInstance[]; told: readonly ServiceInstance[] }
+			| undefined;
 		return this.#watch<ServiceInstance>(
 			name,
 			{
 				item,
 				// The same answer is the same object, as the real backend has it.
 				select: (all) => {
-					if (query.tags === undefined) return all;
-					if (last?.all !== all) last = { all, asked: Object.freeze(all.filter((one) => isAskedFor(query, one))) };
-					return last.asked;
+					if (last?.all !== all) {
+						const asked = isPlain ? all : Object.freeze(all.filter((one) => isAskedFor(query, one)));
+						last = { all, asked, told: registry.toldOf(asked) };
+					}
+					return last.told;
 				},
 			},
 			observer,
 			(value, version) => {
-				const healthy = value.filter(isServing).length;
-				this.#log.told(name, { version, count: value.length, healthy, isTrusted: false });
+				// What is broken is nothing, to whoever reads it.
+				const asked = value === last?.told ? last.asked : value;
+				const healthy = asked.filter(isServing).length;
+				// Nothing fits the conditions, and the service is there: that is no registry which has lost what it knew.
+				const isLeft = !isPlain && (item.byNumber(version)?.value.length ?? 0) > 0;
+				this.#log.told(name, { version, count: asked.length, healthy, isTrusted: isLeft });
 			},
 		);
 	}

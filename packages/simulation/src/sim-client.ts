@@ -1,9 +1,10 @@
 import { createDiplomat, type Diplomat, type DiplomatOptions, type Registration } from '@spock/client';
-import { queryKey, type ServiceQuery } from '@spock/protocol';
+import type { ServiceQuery } from '@spock/protocol';
 
 import { AnswerChecks } from './answer-checks.ts';
 import { CallBook } from './call-book.ts';
 import { GoawayWatch } from './goaway-watch.ts';
+import { questionName } from './question-name.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SidecarHost } from './sidecar-host.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -35,14 +36,21 @@ export interface ClientOptions
 	readonly waitingMax: number;
 }
 
+/** One report. */
+export interface Word {
+	readonly status: 'passing' | 'warning' | 'critical';
+}
+
 /** What an app has registered, and what it was told of it. */
 export interface Claimed {
 	readonly id: string;
 	readonly port: number;
-	/** What was reported and acknowledged last; undefined while that is not sure. */
-	status: string | undefined;
-	/** Reports so far. */
-	reports: number;
+	readonly tags: readonly string[];
+	/**
+	 * What the app has said of it, from the last word that was acknowledged on: each later one may have been heard, although its
+	 * answer was lost. One alone, and that is what the registry must believe.
+	 */
+	readonly said: Word[];
 	readonly registration: Registration;
 }
 
@@ -60,8 +68,12 @@ export class SimClient {
 	/** Queries of which a plain lookup has succeeded: they go on succeeding. */
 	readonly known: Map<string, ServiceQuery> = new Map();
 	readonly knownKeys: Set<string> = new Set();
+	/** Services of which some call has failed this app. */
+	readonly failing: Set<string> = new Set();
 	readonly watchers: Set<Watcher> = new Set();
 	readonly claimed: Map<string, Claimed> = new Map();
+	/** What it may have registered, or not, without having been told. */
+	readonly unsure: Set<string> = new Set();
 	isEnding = false;
 	#closingByMs = Number.POSITIVE_INFINITY;
 	#isClosed = false;
@@ -79,6 +91,8 @@ export class SimClient {
 		this.diplomat = createDiplomat({
 			...options,
 			path: host.address,
+			// The process that runs the simulation has one name here and another one there.
+			name: 'simulated',
 			clock: this.process.clock,
 			random: this.random.unit,
 			transport: (_address, receive) => {
@@ -107,7 +121,7 @@ export class SimClient {
 	}
 
 	knows(query: ServiceQuery): void {
-		this.known.set(queryKey(query), query);
+		this.known.set(questionName(query), query);
 	}
 
 	/** Ends as an app does: `drain` waits for calls, `close` does not. */

@@ -35,7 +35,8 @@ export function simRegistrar(link: RegistryLink): Registrar {
 			write(() => {
 				const known = registry.registered.get(id);
 				if (known === undefined) throw new SpockError('NO_SUCH_SERVICE', `the registry has no ${id}`);
-				known.status = status;
+				const isOlder = link.plant === 'an older word wins' && scheduler.nowMs - known.heardAtMs < 20_000;
+				if (!isOlder) known.status = status;
 				known.heardAtMs = scheduler.nowMs;
 			}),
 		deregister: (id) =>

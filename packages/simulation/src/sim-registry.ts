@@ -1,4 +1,5 @@
 import type { KeyEntry, ServiceInstance } from '@spock/protocol';
+import { BROKEN_HOSTS, BROKEN_PORTS } from '@spock/testkit/hostile';
 
 import { type ItemVersion, RegistryItem } from './registry-item.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -19,14 +20,25 @@ export interface RegisteredInstance {
 
 /** How services look in a world. */
 export interface RegistryShape {
-	readonly services: number;
-	readonly keys: number;
+	/** Their names: ordinary ones, or such as are mistaken for something else. */
+	readonly services: readonly string[];
+	readonly keys: readonly string[];
+	/** Whether answers have entries among them of which nobody can make an instance. */
+	readonly hasBroken: boolean;
 	readonly instancesMax: number;
 	/** Characters of metadata of each instance: large ones make pushes that do not fit into a buffer. */
 	readonly metaLength: number;
 }
 
 const TAGS = ['blue', 'green', 'canary'];
+/** Entries as a registry takes them from anybody: a port that there is not, a host that ends a header, numbers for texts. */
+const BROKEN_ENTRIES: readonly Record<string, unknown>[] = [
+	...BROKEN_PORTS.map((port) => ({ port })),
+	...BROKEN_HOSTS.map((host) => ({ host })),
+	{ instance: null },
+	{ tags: 'blue' },
+	{ meta: { color: 5 } },
+];
 
 /** The registry of one world, and the whole truth about it. */
 export class SimRegistry {
@@ -37,9 +49,13 @@ export class SimRegistry {
 	readonly services: Map<string, RegistryItem<readonly ServiceInstance[]>> = new Map();
 	readonly keys: Map<string, RegistryItem<readonly KeyEntry[]>> = new Map();
 	readonly registered: Map<string, RegisteredInstance> = new Map();
+	/** Names that were asked for and are nobody's. */
+	readonly #unknown = new Map<string, RegistryItem<readonly ServiceInstance[]>>();
 	readonly #scheduler: Scheduler;
 	readonly #random: SeededRandom;
 	readonly #shape: RegistryShape;
+	readonly #told = new WeakMap<readonly ServiceInstance[], readonly ServiceInstance[]>();
+	#hasStranger = false;
 	#numbers = 0;
 	#index = 100;
 	/** Modes that ever were: what a caller may have been told. */
@@ -49,8 +65,7 @@ export class SimRegistry {
 		this.#scheduler = scheduler;
 		this.#random = random;
 		this.#shape = shape;
-		for (let number = 0; number < shape.services; number++) {
-			const name = `svc-${number}`;
+		for (const name of shape.services) {
 			this.services.set(
 				name,
 				new RegistryItem(
@@ -59,8 +74,7 @@ export class SimRegistry {
 				),
 			);
 		}
-		for (let number = 0; number < shape.keys; number++) {
-			const key = `config/${number}`;
+		for (const key of shape.keys) {
 			this.keys.set(
 				key,
 				new RegistryItem(
@@ -77,6 +91,30 @@ export class SimRegistry {
 
 	get keyNames(): string[] {
 		return [...this.keys.keys()];
+	}
+
+	/** What is asked for by a name that nothing has: it stays empty. */
+	unknown(name: string): RegistryItem<readonly ServiceInstance[]> {
+		let item = this.#unknown.get(name);
+		if (item === undefined) {
+			item = new RegistryItem(
+				name,
+				this.#version(() => Object.freeze([])),
+			);
+			this.#unknown.set(name, item);
+		}
+		return item;
+	}
+
+	/** Queries of all things that wait for a change. */
+	get heldQueries(): number {
+		const items = [...this.services.values(), ...this.keys.values(), ...this.#unknown.values()];
+		return items.reduce((sum, one) => sum + one.heldQueries, 0);
+	}
+
+	/** The number of a service: its instances' hosts have it. */
+	numberOf(service: string): number {
+		return this.#shape.services.indexOf(service);
 	}
 
 	/** Time on the way, to or from it. */
@@ -139,6 +177,29 @@ export class SimRegistry {
 		return { number, value: make(number), fromMs: this.#scheduler.nowMs };
 	}
 
+	/** From now on an entry of nobody's is among all answers, of which nothing says that it is broken. */
+	addStranger(): void {
+		this.#hasStranger = true;
+	}
+
+	/** What is answered of an instances list: the same, or with broken entries among them. */
+	toldOf(instances: readonly ServiceInstance[]): readonly ServiceInstance[] {
+		if (instances.length === 0) return instances;
+		if (!this.#shape.hasBroken && !this.#hasStranger) return instances;
+		let told = this.#told.get(instances);
+		if (told === undefined) {
+			const at = instances.length % BROKEN_ENTRIES.length;
+			const stranger = { ...instances[0], instance: 'stranger/0', host: 'stranger' } as ServiceInstance;
+			const broken = [0, 1].map((more) => {
+				const entry = BROKEN_ENTRIES[(at + Number(instances[0]?.meta['version']) + more) % BROKEN_ENTRIES.length];
+				return Object.freeze({ ...instances[0], instance: `broken/${more}`, ...entry }) as ServiceInstance;
+			});
+			told = Object.freeze([...(this.#hasStranger ? [Object.freeze(stranger)] : broken), ...instances]);
+			this.#told.set(instances, told);
+		}
+		return told;
+	}
+
 	/** Every instance says whose it is, and of which state: an answer that reaches somebody else is seen by looking at it. */
 	#instances(service: string, version: number): readonly ServiceInstance[] {
 		const { instancesMax, metaLength } = this.#shape;
@@ -148,13 +209,18 @@ export class SimRegistry {
 			const status = areAllIll || (at > 0 && this.#random.chance(0.2)) ? 'critical' : 'passing';
 			const tags = TAGS.filter(() => this.#random.chance(0.5));
 			return Object.freeze({
-				instance: `node/${service}-${String(at).padStart(2, '0')}`,
-				host: `v${version}.i${at}.${service}`,
+				// The same names in every service: a name is unique within its own alone.
+				instance: `node/${String(at).padStart(2, '0')}`,
+				host: `v${version}.i${at}.s${this.numberOf(service)}`,
 				port: 10_000 + at,
 				weight: this.#random.between(1, 5),
 				status,
 				tags: Object.freeze(tags),
-				meta: Object.freeze({ version: String(version), ...(metaLength > 0 && { fill: 'ü'.repeat(metaLength) }) }),
+				meta: Object.freeze({
+					version: String(version),
+					color: this.#random.chance(0.5) ? 'red' : 'white',
+					...(metaLength > 0 && { fill: 'ü'.repeat(metaLength) }),
+				}),
 				zone: null,
 				datacenter: null,
 			});

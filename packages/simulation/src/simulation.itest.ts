@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { bundle, plant } from './bundle.ts';
 import { MUTANTS } from './mutants.ts';
+import { PLANTS, type Plant } from './plants.ts';
 import type { SeedResult } from './run-seed.ts';
 import { runSeeds } from './run-seeds.ts';
 import { readSeeds } from './seeds-file.ts';
@@ -14,13 +15,13 @@ import { tryMutants } from './try-mutants.ts';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const PATIENCE_MS = 120_000;
 
-async function results(seeds: readonly number[], name: string): Promise<SeedResult[]> {
+async function results(seeds: readonly number[], name: string, plant?: Plant): Promise<SeedResult[]> {
 	const found: SeedResult[] = [];
 	const ran = (result: SeedResult): boolean => {
 		found.push(result);
 		return false;
 	};
-	await runSeeds(seeds, { program: await bundle(root, name), jobs: 1, ran });
+	await runSeeds(seeds, { program: await bundle(root, name), jobs: 1, plant, ran });
 	return found;
 }
 
@@ -51,11 +52,28 @@ describe('the simulation', () => {
 		PATIENCE_MS,
 	);
 
+	it.each(Object.entries(PLANTS))(
+		'what goes wrong on purpose is found: %s',
+		async (plant, { invariant, seed }) => {
+			const [found] = await results([seed], 'test-plants', plant as Plant);
+			expect(found?.violation?.invariant).toBe(invariant);
+		},
+		PATIENCE_MS,
+	);
+
 	it(
 		'a planted bug is found, and by its recorded seed alone',
 		async () => {
 			const names = ['a call is settled twice'];
-			const [outcome] = await tryMutants({ root, jobs: 1, seedsMax: 0, isQuick: true, names, tried: () => undefined });
+			const [outcome] = await tryMutants({
+				root,
+				jobs: 1,
+				seedsMax: 0,
+				isQuick: true,
+				names,
+				share: [0, 1],
+				tried: () => undefined,
+			});
 			expect(outcome?.found?.violation?.invariant).toBe('settles once and in time');
 		},
 		PATIENCE_MS,

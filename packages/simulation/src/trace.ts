@@ -1,5 +1,5 @@
 /** Lines of a trace that are kept for a failure's report. */
-const TAIL_MAX = 400;
+const TAIL_MAX = 40_000;
 
 /**
  * What has happened, as a hash of everything and, where it is wanted, as lines for people. Equal seeds must give equal

@@ -23,15 +23,18 @@ export interface TryMutantsOptions {
 	readonly isQuick: boolean;
 	/** Only bugs whose name holds one of these texts; with none, all. */
 	readonly names: readonly string[];
+	/** Every Nth of them, from the Kth on: [K, N]. */
+	readonly share: readonly [turn: number, of: number];
 	readonly tried: (outcome: MutantOutcome) => void;
 }
 
 /** Plants each bug and runs seeds until one finds it. */
 export async function tryMutants(options: TryMutantsOptions): Promise<MutantOutcome[]> {
 	const { jobs, names } = options;
-	const left = MUTANTS.map((mutant, number) => ({ mutant, number })).filter(
-		({ mutant }) => names.length === 0 || names.some((name) => mutant.name.includes(name)),
-	);
+	const [turn, of] = options.share;
+	const left = MUTANTS.map((mutant, number) => ({ mutant, number }))
+		.filter(({ mutant }) => names.length === 0 || names.some((name) => mutant.name.includes(name)))
+		.filter((_, at) => (at + turn) % of === 0);
 	const outcomes: MutantOutcome[] = [];
 	const work = async (): Promise<void> => {
 		for (let next = left.shift(); next !== undefined; next = left.shift()) {

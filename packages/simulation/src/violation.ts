@@ -5,6 +5,7 @@ export const INVARIANTS = [
 	'answers are what the registry had',
 	'ages are true',
 	'a known lookup goes on',
+	'failures stay with whom they are of',
 	'changes arrive',
 	'nothing acknowledged is lost',
 	'revisions never go back',

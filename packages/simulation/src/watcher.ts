@@ -1,5 +1,6 @@
-import { queryKey, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
+import { type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
 
+import { questionName } from './question-name.ts';
 import type { SimClient } from './sim-client.ts';
 
 /** A loop over the changes of one service, as an app has it. */
@@ -49,7 +50,7 @@ export class Watcher {
 		if (version === undefined) return;
 		const isOlder = version > 0 && version < this.lastVersion;
 		if (instance === this.#instance && isOlder) {
-			const text = `${process.name} was told version ${version} of ${queryKey(this.query)} after ${this.lastVersion}`;
+			const text = `${process.name} was told version ${version} of ${questionName(this.query)} after ${this.lastVersion}`;
 			world.fail('revisions never go back', text);
 		}
 		this.#instance = instance;

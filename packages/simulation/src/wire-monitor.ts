@@ -99,7 +99,7 @@ export class WireMonitor implements ConnectionTap {
 		}
 		const query = func.includes('Key')
 			? `=${String(data?.['key'])}`
-			: JSON.stringify([data?.['service'], data?.['tags'] ?? []]);
+			: JSON.stringify([data?.['service'], data?.['tags'] ?? [], data?.['meta'] ?? {}]);
 		this.#inFlight.set(id, { func, query, text: line, isCancelled: false });
 	}
 
@@ -158,7 +158,10 @@ export class WireMonitor implements ConnectionTap {
 		}
 		if (event !== 'service' && event !== 'key') return;
 		this.#observer.counts.pushes++;
-		const query = event === 'key' ? `=${String(data['key'])}` : JSON.stringify([data['service'], data['tags'] ?? []]);
+		const query =
+			event === 'key'
+				? `=${String(data['key'])}`
+				: JSON.stringify([data['service'], data['tags'] ?? [], data['meta'] ?? {}]);
 		this.#newest(query, data['revision'] as number, true);
 	}
 

@@ -7,6 +7,9 @@ import type { SimClient } from './sim-client.ts';
 /** A ping may carry this many characters: several of them fill a buffer. */
 const PAYLOAD_MAX = 6000;
 
+/** How much more often apps speak of themselves in some worlds. */
+const WORDY = 10;
+
 /** The things an app does with its client, by chance. One call of `step` is one of them. */
 export class Workload {
 	readonly #client: SimClient;
@@ -19,6 +22,7 @@ export class Workload {
 		this.#client = client;
 		this.#lookups = new LookupWork(client);
 		const registrations = new RegistrationWork(client);
+		const words = client.world.isWordy ? WORDY : 1;
 		this.#actions = [
 			[30, () => this.#lookups.getService()],
 			[12, () => this.#lookups.getServiceWith()],
@@ -29,11 +33,15 @@ export class Workload {
 			[8, () => this.#lookups.getKey()],
 			[2, () => this.#list()],
 			[1, () => this.#status()],
-			[2, () => this.#explain()],
+			[2, () => this.#lookups.explain()],
+			[6, () => this.#lookups.lease()],
+			[2, () => this.#lookups.hostile()],
 			[3, () => this.#watch()],
-			[3, () => registrations.register()],
-			[3, () => registrations.report()],
-			[1, () => registrations.deregister()],
+			[3 * words, () => registrations.register()],
+			[3 * words, () => registrations.report()],
+			[2 * words, () => registrations.reports()],
+			[words, () => registrations.deregister()],
+			[words, () => registrations.bounce()],
 		];
 		this.#weights = this.#actions.reduce((sum, [weight]) => sum + weight, 0);
 	}
@@ -94,13 +102,6 @@ export class Workload {
 		const { book, diplomat, options } = this.#client;
 		const call = { what: 'status', timeoutMs: options.timeoutMs, answered: () => undefined };
 		book.call({ ...call, mayFail: (code) => mayFail(this.#client, code) }, () => diplomat.request('status', null));
-	}
-
-	#explain(): void {
-		const { book, diplomat, options } = this.#client;
-		const query = anyQuery(this.#client);
-		const call = { what: `explain ${query.service}`, timeoutMs: options.timeoutMs, answered: () => undefined };
-		book.call({ ...call, mayFail: (code) => mayFail(this.#client, code) }, () => diplomat.explain(query));
 	}
 
 	#watch(): void {

@@ -1,3 +1,4 @@
+import type { Plant } from './plants.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimNetwork } from './sim-network.ts';
@@ -41,9 +42,17 @@ export class WorldContext {
 	};
 	network!: SimNetwork;
 	registry!: SimRegistry;
+	/** Apps say all the time how they are. */
+	isWordy = false;
+	/** Nothing is broken on purpose now. */
+	isCalm = true;
 	#processes = 0;
 
-	constructor(scheduler: Scheduler, random: SeededRandom) {
+	/** What goes wrong on purpose. */
+	readonly plant: Plant | undefined;
+
+	constructor(scheduler: Scheduler, random: SeededRandom, plant?: Plant) {
+		this.plant = plant;
 		this.scheduler = scheduler;
 		this.random = random;
 	}

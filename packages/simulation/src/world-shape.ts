@@ -1,3 +1,5 @@
+import { oddName } from '@spock/testkit/hostile';
+
 import type { SeededRandom } from './seeded-random.ts';
 import type { HostOptions } from './sidecar-host.ts';
 import type { ClientOptions } from './sim-client.ts';
@@ -11,6 +13,8 @@ export interface WorldShape {
 	readonly stepMs: number;
 	/** Time between two faults or changes, on average, in milliseconds. */
 	readonly faultMs: number;
+	/** Whether apps say all the time how they are. */
+	readonly isWordy: boolean;
 	readonly registry: RegistryShape;
 	readonly host: HostOptions;
 	readonly client: Omit<ClientOptions, 'lookups'>;
@@ -25,9 +29,11 @@ export function drawShape(random: SeededRandom): WorldShape {
 		clients: random.between(1, 4),
 		stepMs: random.pick([8, 20, 50]),
 		faultMs: random.pick([100, 400, 1500]),
+		isWordy: random.chance(0.25),
 		registry: {
-			services: random.between(1, 4),
-			keys: random.between(1, 2),
+			services: names(random, random.between(1, 4), (number) => `svc-${number}`),
+			keys: names(random, random.between(1, 2), (number) => `config/${number}`),
+			hasBroken: random.chance(0.4),
 			instancesMax: isFat ? 30 : 6,
 			metaLength: isFat ? 1500 : 0,
 		},
@@ -55,4 +61,11 @@ export function drawShape(random: SeededRandom): WorldShape {
 			subscriptionsMax: 4096,
 		},
 	};
+}
+
+/** Ordinary names, or, in every third world, such as a registry can have and code gets wrong. */
+function names(random: SeededRandom, count: number, plain: (number: number) => string): readonly string[] {
+	const isOdd = random.chance(0.33);
+	const found = Array.from({ length: count }, (_, number) => (isOdd ? oddName(random.unit) : plain(number)));
+	return [...new Set(found)];
 }

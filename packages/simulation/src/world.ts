@@ -1,4 +1,6 @@
+import { checkShared } from './convergence.ts';
 import { breakSomething } from './faults.ts';
+import type { Plant } from './plants.ts';
 import type { SimEvent } from './scheduler.ts';
 import { Scheduler } from './scheduler.ts';
 import { SeededRandom } from './seeded-random.ts';
@@ -28,17 +30,19 @@ export class World {
 	/** What ends a fault: done at once when calm is wanted. */
 	readonly #mends = new Map<SimEvent, () => void>();
 	#clientNumber = 0;
-	#isCalm = true;
 	#isOver = false;
 
-	constructor(seed: number, trace: Trace) {
+	/** `plant`: something that goes wrong on purpose. */
+	constructor(seed: number, trace: Trace, plant?: Plant) {
 		this.#random = new SeededRandom(seed);
 		const scheduler = new Scheduler(trace);
-		const context = new WorldContext(scheduler, this.#random.fork());
+		const context = new WorldContext(scheduler, this.#random.fork(), plant);
 		this.context = context;
 		this.shape = drawShape(this.#random.fork());
+		context.isWordy = this.shape.isWordy;
 		context.network = new SimNetwork(scheduler, this.#random.fork(), (client) => this.#tap(client.id));
 		context.registry = new SimRegistry(scheduler, this.#random.fork(), this.shape.registry);
+		if (plant === 'an instance of nobody is among the answers') context.registry.addStranger();
 		for (let number = 0; number < this.shape.hosts; number++) {
 			const host: SidecarHost = new SidecarHost(context, number, this.shape.host, () => this.#exited(host));
 			this.hosts.push(host);
@@ -78,14 +82,14 @@ export class World {
 
 	/** A time in which things break. */
 	async storm(durationMs: number): Promise<void> {
-		this.#isCalm = false;
+		this.context.isCalm = false;
 		this.#breakLater();
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
 
 	/** Everything is mended, and stays so for long enough that everybody must know the truth. */
 	async calm(durationMs: number): Promise<void> {
-		this.#isCalm = true;
+		this.context.isCalm = true;
 		for (const [event, mend] of [...this.#mends]) {
 			this.context.scheduler.cancel(event);
 			this.#mends.delete(event);
@@ -125,10 +129,7 @@ export class World {
 		await scheduler.runUntil(this.context.nowMs + 30_000);
 		for (const host of this.hosts) host.auditEnd();
 		const { network, registry } = this.context;
-		const held = [...registry.services.values(), ...registry.keys.values()].reduce(
-			(sum, one) => sum + one.heldQueries,
-			0,
-		);
+		const held = registry.heldQueries;
 		if (network.openSockets + held > 0) {
 			this.context.fail('nothing leaks', `at the end ${network.openSockets} sockets and ${held} held queries are left`);
 		}
@@ -140,9 +141,22 @@ export class World {
 		}
 	}
 
+	/** What is shared is as its holders say together. */
+	checkShared(): void {
+		for (const host of this.hosts) {
+			checkShared(
+				this.context,
+				host.sharedId,
+				this.clients.filter((client) => client.host === host),
+			);
+		}
+	}
+
 	/** Registered is what a living app wants, and nothing else. */
 	checkRegistry(): void {
-		const wanted = new Set(this.clients.flatMap(({ process, claimed }) => [`app-${process.id}-`, ...claimed.keys()]));
+		const wanted = new Set(
+			this.clients.flatMap(({ process, claimed, unsure }) => [`app-${process.id}-`, ...claimed.keys(), ...unsure]),
+		);
 		for (const id of this.context.registry.registered.keys()) {
 			const prefix = id.slice(0, id.lastIndexOf('-') + 1);
 			if (!wanted.has(id) && !wanted.has(prefix)) {
@@ -172,7 +186,7 @@ export class World {
 
 	#stepLater(client: SimClient, workload: Workload): void {
 		const { stepMs } = this.shape;
-		const paceMs = this.#isCalm ? stepMs * 8 : stepMs;
+		const paceMs = this.context.isCalm ? stepMs * 8 : stepMs;
 		client.process.schedule(client.random.unit() * 2 * paceMs, 'call', () => {
 			if (client.isEnding) return;
 			workload.step();
@@ -183,7 +197,7 @@ export class World {
 	#breakLater(): void {
 		const { scheduler, counts, random } = this.context;
 		scheduler.schedule(random.unit() * 2 * this.shape.faultMs, 'fault', undefined, () => {
-			if (this.#isCalm) return;
+			if (this.context.isCalm) return;
 			if (random.chance(0.5)) this.context.registry.changeOne();
 			else {
 				counts.faults++;

@@ -24,6 +24,8 @@ export interface ConsulClusterOptions {
 	readonly binary: string;
 	/** Where the agents live, {@link CLUSTER_SIZE} of them. Default: 127.0.0.1 to 127.0.0.4. The cluster owns it. */
 	readonly network?: ConsulNetwork;
+	/** Connections that each agent takes from one client. Default: Consul's own, 200. */
+	readonly connectionsMax?: number;
 }
 
 /** Three servers and a client agent, with ACLs that deny by default. Disposing ends them all and removes their data. */
@@ -54,7 +56,7 @@ export interface ConsulCluster extends AsyncDisposable {
 export async function startConsulCluster(options: ConsulClusterOptions): Promise<ConsulCluster> {
 	const network = options.network ?? (await loopbackNetwork(CLUSTER_SIZE));
 	const directory = await mkdtemp('/tmp/spock-cluster-');
-	const cluster = new Cluster(options.binary, network, directory);
+	const cluster = new Cluster(options, network, directory);
 	try {
 		await cluster.start();
 		return cluster;
@@ -72,11 +74,11 @@ class Cluster implements ConsulCluster {
 	readonly #all: readonly ConsulAgent[];
 	readonly #directory: string;
 
-	constructor(binary: string, network: ConsulNetwork, directory: string) {
+	constructor({ binary, connectionsMax }: ConsulClusterOptions, network: ConsulNetwork, directory: string) {
 		this.network = network;
 		this.#directory = directory;
 		const { addresses, ports } = network;
-		const hcl = { addresses, servers: SERVERS, ports, managementToken: this.managementToken };
+		const hcl = { addresses, servers: SERVERS, ports, managementToken: this.managementToken, connectionsMax };
 		this.#all = addresses.map((address, number) => {
 			const isServer = number < SERVERS;
 			const name = isServer ? `server-${number + 1}` : 'client';
@@ -129,7 +131,13 @@ class Cluster implements ConsulCluster {
 	}
 
 	async whenWhole(): Promise<void> {
-		await waitFor('a whole cluster', () => this.#isWhole(), START_MS_MAX).catch((error: unknown) => {
+		const whole = async (): Promise<void> => {
+			await waitFor('a whole cluster', () => this.#isWhole(), START_MS_MAX);
+			// The leader's word, once: services that change all the time make no server wait for the others.
+			const { index } = await waitFor('the leader', () => this.#askIndex(this.agent, 'consistent'), START_MS_MAX);
+			await waitFor('servers that have caught up', () => this.#haveCaughtUp(index), START_MS_MAX);
+		};
+		await whole().catch((error: unknown) => {
 			const words = this.#all.map((agent) => `${agent.name}: ${agent.lastWords()}`).join('\n');
 			throw new Error(`the cluster is not whole:\n${words}`, { cause: error });
 		});
@@ -166,7 +174,7 @@ class Cluster implements ConsulCluster {
 		await rm(this.#directory, { recursive: true, force: true });
 	}
 
-	/** Every server votes and is as far as the leader, and every agent has all the others for alive. */
+	/** Every server votes, and every agent has all the others for alive. */
 	async #isWhole(): Promise<boolean> {
 		for (const agent of this.#all) if (agent.lastWords() !== '') throw new Error(`${agent.name} has ended`);
 		const timeoutMs = ASK_MS;
@@ -176,18 +184,24 @@ class Cluster implements ConsulCluster {
 		const seen = await Promise.all(
 			this.#all.map((agent) => agent.tryJson<readonly Member[]>({ path: '/v1/agent/members', timeoutMs })),
 		);
-		const isKnownToAll = seen.every(
-			(members) => members?.filter(({ Status }) => Status === SERF_ALIVE).length === this.#all.length,
-		);
-		return isKnownToAll && (await this.#areEven());
+		return seen.every((members) => members?.filter(({ Status }) => Status === SERF_ALIVE).length === this.#all.length);
 	}
 
-	/** A server that was away has caught up when it gives the same index as the others, without asking them. */
-	async #areEven(): Promise<boolean> {
-		const path = '/v1/catalog/services?stale';
-		const replies = await Promise.allSettled(this.servers.map((server) => server.ask({ path, timeoutMs: ASK_MS })));
-		const indexes = replies.map((reply) => (reply.status === 'fulfilled' ? reply.value.index : Number.NaN));
-		return indexes.every((index) => index === indexes[0]);
+	/** A server that was away has caught up when it gives the leader's index, or a later one, without asking the others. */
+	async #haveCaughtUp(index: number): Promise<boolean> {
+		const answers = await Promise.all(this.servers.map((server) => this.#askIndex(server, 'stale')));
+		return answers.every((answer) => answer !== undefined && answer.index >= index);
+	}
+
+	/** The index of all services; undefined where there is no answer. */
+	async #askIndex(agent: ConsulAgent, consistency: 'stale' | 'consistent'): Promise<{ index: number } | undefined> {
+		try {
+			const { status, index } = await agent.ask({ path: `/v1/catalog/services?${consistency}`, timeoutMs: ASK_MS });
+			return status === 200 ? { index } : undefined;
+		} catch {
+			// Not there yet: the caller's bound ends the asking.
+			return undefined;
+		}
 	}
 }
 

@@ -34,7 +34,10 @@ export interface FakeConsulOptions {
 }
 
 const HEALTH = '/v1/health/service/';
-const PULSE = '/v1/agent/version';
+const PULSE = '/v1/status/leader';
+
+const TOO_MANY =
+	'HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: 8\r\nConnection: close\r\n\r\ntoo many';
 
 interface Held {
 	readonly index: number;
@@ -59,10 +62,18 @@ export async function startFakeConsul(options: FakeConsulOptions = {}): Promise<
 export class FakeConsul implements AsyncDisposable {
 	/** Every request so far. */
 	readonly requests: FakeConsulRequest[] = [];
-	/** Requests for the agent's version, which are no part of `requests` and meet no fault: they only ask whether it is there. */
+	/** Requests for the leader, which are no part of `requests` and meet no fault: they only ask whether it is there. */
 	pulses = 0;
 	/** How these are answered. */
 	pulseStatus = 200;
+	/** Whom they are told of; empty for a server that knows no leader. */
+	leader = '127.0.0.1:8300';
+	/** What every request meets, but for pulses, while it is set; what is held is held on. */
+	outage: FakeConsulFault | undefined;
+	/** Beyond so many connections one is refused with 429, as Consul does. */
+	connectionsMax: number = Number.POSITIVE_INFINITY;
+	/** Everything is answered so much later, in milliseconds of the fake's clock. */
+	delayMs = 0;
 	readonly #options: FakeConsulOptions;
 	readonly #clock: Clock;
 	readonly #services = new Map<string, readonly FakeConsulInstance[]>();
@@ -72,6 +83,9 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #faults: FakeConsulFault[] = [];
 	readonly #pathFaults = new Map<string, FakeConsulFault>();
 	readonly #held = new Set<Held>();
+	readonly #refused = new Set<string>();
+	/** A service that is answered with what it was, and the body and index of that. */
+	#lagging: { readonly path: string; readonly body: unknown; readonly index: number } | undefined;
 	/** Requests that came while the fake was told to say nothing; undefined while it answers. */
 	#unanswered: (() => void)[] | undefined;
 	readonly #server: Server;
@@ -86,6 +100,7 @@ export class FakeConsul implements AsyncDisposable {
 		this.#server.on('connection', (socket) => {
 			this.#connections++;
 			socket.once('close', () => this.#connections--);
+			if (this.#connections > this.connectionsMax) socket.end(TOO_MANY);
 		});
 	}
 
@@ -192,6 +207,20 @@ export class FakeConsul implements AsyncDisposable {
 		this.#pathFaults.set(path, fault);
 	}
 
+	/** Every request for one of these paths is denied from now on, and what is held there is ended. */
+	refusePaths(...paths: readonly string[]): void {
+		for (const path of paths) this.#refused.add(path);
+		for (const held of [...this.#held]) if (this.#refused.has(held.path)) held.answer();
+	}
+
+	/** Answers for this service as it is now, whatever is set from now on, as a server does that lags; until another one is named. */
+	lag(service: string | undefined): void {
+		const path = `${HEALTH}${service}`;
+		const query = new URLSearchParams();
+		this.#lagging =
+			service === undefined ? undefined : { path, body: this.#body(path, query), index: this.#indexOf(path, query) };
+	}
+
 	/** Lets every blocked query return now, although nothing has changed. */
 	wakeAll(): void {
 		for (const held of [...this.#held]) held.answer();
@@ -202,6 +231,11 @@ export class FakeConsul implements AsyncDisposable {
 		const unanswered = this.#unanswered ?? [];
 		this.#unanswered = isHeld ? unanswered : undefined;
 		if (!isHeld) for (const answer of unanswered) answer();
+	}
+
+	/** It answers again, but never what was asked while it was held. */
+	forget(): void {
+		this.#unanswered = undefined;
 	}
 
 	#wake(): void {
@@ -227,16 +261,17 @@ export class FakeConsul implements AsyncDisposable {
 	#answerPulse(response: ServerResponse): void {
 		this.pulses++;
 		const answer = (): unknown =>
-			response.writeHead(this.pulseStatus, { 'content-type': 'application/json' }).end('{}');
-		if (this.#unanswered === undefined) answer();
+			response.writeHead(this.pulseStatus, { 'content-type': 'application/json' }).end(JSON.stringify(this.leader));
+		if (this.#unanswered === undefined) this.#late(answer);
 		else this.#unanswered.push(answer);
 	}
 
 	#serve(pathname: string, searchParams: URLSearchParams, response: ServerResponse): void {
-		const fault = this.#faults.shift() ?? this.#pathFaults.get(pathname);
+		const fault = this.outage ?? this.#faults.shift() ?? this.#pathFaults.get(pathname);
 		this.#pathFaults.delete(pathname);
 		const index = Number(searchParams.get('index') ?? 0);
-		if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);
+		if (this.#refused.has(pathname)) misbehave({ status: 403 }, response, this.#index);
+		else if (fault !== undefined) this.#misbehave(fault, searchParams, pathname, response);
 		else if (index > 0 && index >= this.#indexOf(pathname, searchParams)) {
 			this.#hold(index, searchParams, pathname, response);
 		} else this.#answer(pathname, searchParams, response, {});
@@ -256,7 +291,8 @@ export class FakeConsul implements AsyncDisposable {
 				...(this.#isStreamed(path) && { 'x-consul-query-backend': 'streaming' }),
 				...(asked !== undefined && { 'x-consul-index': String(asked) }),
 			};
-			if (fault === undefined) this.#answer(path, query, response, headers);
+			if (this.#refused.has(path)) misbehave({ status: 403 }, response, this.#index);
+			else if (fault === undefined) this.#answer(path, query, response, headers);
 			else this.#misbehave(fault, query, path, response);
 		};
 		const held: Held = { index, path, indexNow: () => this.#indexOf(path, query), answer };
@@ -270,12 +306,14 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#indexOf(path: string, query: URLSearchParams): number {
+		if (this.#lagging?.path === path) return this.#lagging.index;
 		const own = this.#options.hasOwnIndexes && this.#serviceIndexes.get(path.slice(HEALTH.length));
 		if (own && path.startsWith(HEALTH)) return own;
 		return this.#keys.answer(path, query)?.index ?? this.#index;
 	}
 
 	#body(path: string, query: URLSearchParams): unknown {
+		if (this.#lagging?.path === path) return this.#lagging.body;
 		const keys = this.#keys.answer(path, query);
 		if (keys !== undefined) return keys.body ?? null;
 		const { isStrict = false } = this.#options;
@@ -300,7 +338,12 @@ export class FakeConsul implements AsyncDisposable {
 			this.#keys.answer(path, query)?.status ?? 200,
 			Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))),
 		);
-		response.end(JSON.stringify(body));
+		this.#late(() => response.end(JSON.stringify(body)));
+	}
+
+	#late(answer: () => unknown): void {
+		if (this.delayMs === 0) answer();
+		else this.#clock.setTimeout(() => answer(), this.delayMs);
 	}
 
 	#misbehave(fault: FakeConsulFault, query: URLSearchParams, path: string, response: ServerResponse): void {

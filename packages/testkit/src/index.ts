@@ -22,6 +22,7 @@ export {
 } from './fake-sidecar.ts';
 export { findProgram } from './find-program.ts';
 export { freePort } from './free-ports.ts';
+export { HOSTILE_TEXTS, HOSTILE_VALUES } from './hostile-values.ts';
 export { describeKeyContract, type KeyFixture } from './key-contract.ts';
 export { type MemoryPair, memoryPair } from './memory-transport.ts';
 export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';
@@ -29,6 +30,7 @@ export { describeSourceContract, type MakeFixture, type SourceFixture, type Sour
 export {
 	type ProcessResult,
 	type RunningProcess,
+	reasonIn,
 	runSidecar,
 	sidecarBin,
 	spawnProcess,

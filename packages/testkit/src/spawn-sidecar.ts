@@ -2,12 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { waitFor } from './wait-for.ts';
 
-/** The built command line of the sidecar. */
-export const sidecarBin: string = fileURLToPath(new URL('../../sidecar/bin/sidecar.js', import.meta.url));
+/**
+ * The built command line of the sidecar: that of the package, or with SPOCK_SIDECAR_BIN another form of it. `npm test` names the
+ * bundle that the image has, which starts in half the time; CI runs the package too.
+ */
+export const sidecarBin: string =
+	process.env['SPOCK_SIDECAR_BIN'] || fileURLToPath(new URL('../../sidecar/bin/sidecar.js', import.meta.url));
 
 /** What a finished process left. */
 export interface ProcessResult {
@@ -40,12 +45,12 @@ export interface SpawnOptions {
 	readonly keepInput?: boolean;
 }
 
-/** Starts a program with only the given variables added to PATH and HOME: no SPOCK_* or CONSUL_* leaks into a test. */
+/** Starts a program with only the given variables added to PATH, HOME and where Node keeps what it has compiled: no SPOCK_* or CONSUL_* leaks into a test. */
 export function spawnProcess(command: string, args: readonly string[], options: SpawnOptions = {}): RunningProcess {
-	const { PATH = '', HOME = '/' } = process.env;
+	const { PATH = '', HOME = '/', NODE_COMPILE_CACHE } = process.env;
 	const child = spawn(command, args, {
 		cwd: options.cwd,
-		env: { PATH, HOME, ...options.env },
+		env: { PATH, HOME, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), ...options.env },
 		stdio: ['pipe', 'pipe', 'pipe'],
 	});
 	let stdout = '';
@@ -90,10 +95,19 @@ export function runSidecar(
 	args: readonly string[],
 	options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
 ): RunningProcess {
-	if (!existsSync(fileURLToPath(new URL('../../sidecar/dist/cli/main.js', import.meta.url)))) {
+	if (!existsSync(join(dirname(sidecarBin), '../dist/cli/main.js'))) {
 		throw new Error('the sidecar is not built: run `npm run build` first');
 	}
 	return spawnProcess(process.execPath, [sidecarBin, ...args], options);
+}
+
+/** Why a start has failed, as the last line of its log says; undefined if that is another line. */
+export function reasonIn(log: string): string | undefined {
+	const last = JSON.parse(log.trim().split('\n').at(-1) || '{}') as {
+		readonly level?: string;
+		readonly reason?: string;
+	};
+	return last.level === 'fatal' ? last.reason : undefined;
 }
 
 /** Starts a sidecar and waits until it accepts at its socket: the file alone may be what a killed one has left. */

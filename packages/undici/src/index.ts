@@ -1,3 +1,4 @@
+export { createFetch, type ServiceFetch } from './create-fetch.ts';
 export {
 	createDispatcher,
 	type DispatcherOf,

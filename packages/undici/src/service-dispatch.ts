@@ -1,5 +1,6 @@
-import type { Diplomat, Lease } from '@spock/client';
-import { failedInstances, type HttpTargetOptions, serviceError } from '@spock/client/integrations';
+import type { Diplomat, Lease, ServiceQuery } from '@spock/client';
+import { FailedInstances, failedInstances, type HttpTargetOptions, serviceError } from '@spock/client/integrations';
+import { offAbort, onAbort } from '@spock/protocol/internal';
 
 import { withHost } from './host-header.ts';
 import type { Origin, Origins } from './origins.ts';
@@ -35,7 +36,7 @@ export class ServiceDispatch {
 	 * Where a request failed before, by its handler: undici's retry dispatches again with the handler it had, and is to get
 	 * another instance then.
 	 */
-	readonly #failed = new WeakMap<DispatchHandler, Set<string>>();
+	readonly #failed = new WeakMap<DispatchHandler, FailedInstances>();
 	/** Requests that wait for an instance, by what ends their waiting. */
 	readonly #waiting = new Map<AbortController, Promise<void>>();
 
@@ -83,21 +84,21 @@ export class ServiceDispatch {
 		handler: DispatchHandler,
 	): Promise<void> {
 		const signal = options.signal instanceof AbortSignal ? options.signal : undefined;
-		const onAbort = (): void => waiting.abort(signal?.reason);
-		if (signal?.aborted === true) onAbort();
-		signal?.addEventListener('abort', onAbort, { once: true });
+		const abort = (): void => waiting.abort(signal?.reason);
+		if (signal?.aborted === true) abort();
+		if (signal !== undefined) onAbort(signal, abort);
 		try {
 			this.#send(await this.#acquire(waiting.signal, origin, handler), origin, options, handler);
 		} catch (error) {
 			tell(handler, error);
 		} finally {
-			signal?.removeEventListener('abort', onAbort);
+			offAbort(signal, abort);
 		}
 	}
 
 	#tryAcquire({ query }: Origin, handler: DispatchHandler): Lease | undefined {
 		try {
-			return this.#options.diplomat.tryAcquire(query, { exclude: this.#excluded(handler) });
+			return this.#options.diplomat.tryAcquire(query, { exclude: this.#excluded(query, handler) });
 		} catch (error) {
 			throw serviceError(query, error);
 		}
@@ -105,7 +106,7 @@ export class ServiceDispatch {
 
 	async #acquire(signal: AbortSignal, { query }: Origin, handler: DispatchHandler): Promise<Lease> {
 		try {
-			return await this.#options.diplomat.acquire(query, { exclude: this.#excluded(handler), signal });
+			return await this.#options.diplomat.acquire(query, { exclude: this.#excluded(query, handler), signal });
 		} catch (error) {
 			// As undici does it: who aborted is given back his own reason.
 			throw signal.aborted ? signal.reason : serviceError(query, error);
@@ -113,10 +114,10 @@ export class ServiceDispatch {
 	}
 
 	#send(lease: Lease, origin: Origin, options: DispatchOptions, handler: DispatchHandler): boolean {
-		const failed = failedInstances();
+		const failed = failedInstances(origin.query);
 		const request = new ServiceRequest(lease, this.#settings, (instance) => {
 			failed?.add(instance);
-			this.#remember(handler, instance);
+			this.#remember(origin.query, handler, instance);
 		});
 		try {
 			let addressed: DispatchOptions;
@@ -159,16 +160,16 @@ export class ServiceDispatch {
 	}
 
 	/** Instances that this call has tried in vain: within undici's retry, and within `retry` of Spock. */
-	#excluded(handler: DispatchHandler): ReadonlySet<string> | undefined {
-		const here = this.#failed.get(handler);
-		const around = failedInstances();
+	#excluded(query: ServiceQuery, handler: DispatchHandler): ReadonlySet<string> | undefined {
+		const here = this.#failed.get(handler)?.of(query);
+		const around = failedInstances(query);
 		return here === undefined || around === undefined ? (here ?? around) : new Set([...here, ...around]);
 	}
 
-	#remember(handler: DispatchHandler, instance: string): void {
-		const known = this.#failed.get(handler);
-		if (known === undefined) this.#failed.set(handler, new Set([instance]));
-		else known.add(instance);
+	#remember(query: ServiceQuery, handler: DispatchHandler, instance: string): void {
+		const known = this.#failed.get(handler) ?? new FailedInstances();
+		this.#failed.set(handler, known);
+		known.of(query).add(instance);
 	}
 }
 

@@ -1,4 +1,5 @@
 import type { CallOutcome, Diplomat, Lease } from '@spock/client';
+import { systemClock } from '@spock/protocol/internal';
 
 import { nameInstance, outcomeOfRequest } from './request-errors.ts';
 import { announce, listen, withdraw } from './request-events.ts';
@@ -28,7 +29,7 @@ export class ServiceRequest {
 	/** What it listens by, while it has its lease. */
 	#unlisten: () => void = () => undefined;
 	#hasFailed = false;
-	#startedMs: number = performance.now();
+	#startedMs: number = systemClock.now();
 	/** How long the instance took to answer; undefined until it has. How long the body takes is no matter of its latency. */
 	#answeredAfterMs: number | undefined;
 
@@ -43,7 +44,7 @@ export class ServiceRequest {
 		if (this.#state === 'picked') announce(this);
 		if (this.#state !== 'unfollowed') return;
 		announce(this);
-		queueMicrotask(() => withdraw(this));
+		void Promise.resolve().then(() => withdraw(this));
 	}
 
 	/** Undici has made its request. */
@@ -74,7 +75,7 @@ export class ServiceRequest {
 	/** The instance has answered; 1xx are no answers yet. */
 	answered(statusCode: number): void {
 		if (statusCode < 200) return;
-		this.#answeredAfterMs = performance.now() - this.#startedMs;
+		this.#answeredAfterMs = systemClock.now() - this.#startedMs;
 		this.#hasFailed = this.#settings.isFailure(statusCode);
 	}
 
@@ -92,7 +93,7 @@ export class ServiceRequest {
 
 	#follow(): void {
 		this.#state = 'followed';
-		this.#startedMs = performance.now();
+		this.#startedMs = systemClock.now();
 	}
 
 	#end(outcome: CallOutcome): void {
@@ -100,10 +101,10 @@ export class ServiceRequest {
 		if (state === 'ended') return;
 		this.#state = 'ended';
 		const { instance } = this.lease.address;
-		const durationMs = this.#answeredAfterMs ?? performance.now() - this.#startedMs;
+		const durationMs = this.#answeredAfterMs ?? systemClock.now() - this.#startedMs;
 		if (outcome === 'failure') this.#onFailure(instance);
 		if (state === 'followed') {
-			this.#settings.diplomat.report(instance, outcome, durationMs);
+			this.#settings.diplomat.report({ ...this.lease.address, query: this.lease.query }, outcome, durationMs);
 		} else {
 			this.#unlisten();
 			this.lease.release(outcome, durationMs);

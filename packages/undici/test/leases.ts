@@ -19,9 +19,9 @@ export class LeaseLedger {
 			return lease && this.#entered(lease);
 		};
 		diplomat.acquire = async (...args) => this.#entered(await acquire(...args));
-		diplomat.report = (instance, outcome, durationMs) => {
-			this.reported.push(`${instance} ${outcome}`);
-			report(instance, outcome, durationMs);
+		diplomat.report = (address, outcome, durationMs) => {
+			this.reported.push(`${address.instance} ${outcome}`);
+			report(address, outcome, durationMs);
 		};
 	}
 

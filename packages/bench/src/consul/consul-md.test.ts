@@ -29,6 +29,16 @@ const results: ConsulResults = {
 		{ contender: 'spock', watched: 10, atRest: traffic, underChange: { ...traffic, queriesAMinute: 60 } },
 		{ contender: 'polling', watched: 10, atRest: { ...traffic, queriesAMinute: 120 }, underChange: traffic },
 	],
+	scale: {
+		schema: 1,
+		takenAt: '2026-01-03T03:04:05.000Z',
+		quick: false,
+		commit: 'fedcba0',
+		machine: { processor: 'a processor', cores: 4 },
+		node: 'v24.0.0',
+		load: 0.5,
+		figures: [{ watched: 1000, heldMax: 150, spock: delays(3.5, 8), bare: delays(2.75, 5), traffic }],
+	},
 };
 
 describe('the page on Spock and Consul', () => {
@@ -42,6 +52,12 @@ describe('the page on Spock and Consul', () => {
 
 	it('a change that was never seen misses the goal, however fast the others were', () => {
 		expect(row('| 200 ')).toMatch(/\| missed \|$/);
+	});
+
+	it('says how late and how dear many services are while others change', () => {
+		expect(page).toMatch(
+			/\| +1,000 \| +150 \| +2,400 \| +0 \| +2\.75 \| +3\.50 \| +5\.00 \| +8\.00 \| +10 \| +10\.5 \|/,
+		);
 	});
 
 	it('puts a pod of Spock beside one that polls', () => {

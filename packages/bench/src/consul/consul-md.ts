@@ -17,7 +17,7 @@ export function renderConsulMarkdown(results: ConsulResults): string {
 		[
 			`Taken ${takenAt}, commit \`${commit}\`, ${quick ? 'a quick run: the figures are rough' : 'a complete run'}.`,
 			`${machine.processor}, ${machine.cores} cores; Node ${node}; one Consul ${consul} server on the same machine.`,
-			'`pnpm bench:consul` takes about four minutes and writes this page.',
+			'`pnpm bench:consul` takes about fourteen minutes and writes this page.',
 		].join('\n'),
 		'## From a change in Consul to the client',
 		[
@@ -33,6 +33,7 @@ export function renderConsulMarkdown(results: ConsulResults): string {
 			'average, and 5 s at most.',
 		].join('\n'),
 		renderCost(results),
+		...renderScale(results),
 	];
 	return `${blocks.join('\n\n')}\n`;
 }
@@ -62,6 +63,45 @@ function renderChanges({ changes }: ConsulResults): string {
 		];
 	});
 	return markdownTable(columns, rows);
+}
+
+function renderScale({ scale }: ConsulResults): string[] {
+	if (scale === undefined) return [];
+	const { takenAt, commit, quick, machine, node, load, figures } = scale;
+	const columns = columnsOf(0, [
+		'services watched',
+		'held at most',
+		'changes',
+		'unseen',
+		'bare p50 (ms)',
+		'Spock p50 (ms)',
+		'bare p99 (ms)',
+		'Spock p99 (ms)',
+		'connections',
+		'queries a minute',
+		'KB a minute',
+	]);
+	const rows = figures.map(({ watched, heldMax, spock, bare, traffic }) => [
+		formatCount(watched),
+		formatCount(heldMax),
+		formatCount(spock.changes + bare.changes),
+		formatCount(spock.unseen + bare.unseen),
+		...[bare.p50Ms, spock.p50Ms, bare.p99Ms, spock.p99Ms].map(formatNumber),
+		formatCount(traffic.connections),
+		...[traffic.queriesAMinute, traffic.kilobytesAMinute].map(formatNumber),
+	]);
+	return [
+		'## Few and many services, while others change',
+		[
+			`Taken ${takenAt}, commit \`${commit}\`, ${quick ? 'a quick run: the figures are rough' : 'a complete run'}; ${machine.processor}, ${machine.cores} cores; Node ${node};`,
+			`load of the machine before it: ${formatNumber(load)}. \`pnpm bench:consul scale\` takes some ten minutes and renews this part alone.`,
+			'Foreign services are edited twice a second all the time, and Spock and the bare queries ask by way of a proxy each. First it is',
+			'counted what the sidecar asks while none of its own services changes; then they change in turn, some seven changes a second with those of the bare queries.',
+			'Services beyond what is held share a watch, with at most 3,000 queries a minute for all of them; by default 150 are held, and in the last line the limit of connections of the agent was',
+			'raised, and `--consul-held-max` with it.',
+		].join('\n'),
+		markdownTable(columns, rows),
+	];
 }
 
 function addedMs(spock: Delays, bare: Delays): { readonly p50: number; readonly p99: number } {

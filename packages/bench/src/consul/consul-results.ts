@@ -5,6 +5,28 @@ export interface ConsulResults extends ResultOrigin {
 	readonly consul: string;
 	readonly changes: readonly ChangeFigure[];
 	readonly cost: readonly CostFigure[];
+	/** Taken by itself as well: when, and on what. */
+	readonly scale?: ScaleResults;
+}
+
+/** Few and many services, while others change all the time. */
+export interface ScaleResults extends ResultOrigin {
+	/** The load of the machine before it began, in processes that run or want to. */
+	readonly load: number;
+	readonly figures: readonly ScaleFigure[];
+}
+
+/** One number of services. */
+export interface ScaleFigure {
+	readonly watched: number;
+	/** What the sidecar may hold queries for. */
+	readonly heldMax: number;
+	/** PUT sent -> the snapshot is in the client; services take turns. */
+	readonly spock: Delays;
+	/** PUT sent -> the answer to a bare blocking query is parsed. */
+	readonly bare: Delays;
+	/** Between the sidecar and Consul, while nothing changes but foreign services, twice a second. */
+	readonly traffic: Traffic;
 }
 
 /** From a change in Consul to the client, beside a bare blocking query: changes take turns between the two. */

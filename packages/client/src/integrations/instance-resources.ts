@@ -1,4 +1,5 @@
 import { queryKey, type ServiceAddress, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
+import { inNeutralContext } from '@spock/protocol/internal';
 
 import { unwatchedChannel } from '../diagnostics.ts';
 import type { Diplomat } from '../diplomat.ts';
@@ -49,13 +50,14 @@ export class InstanceResources<R> implements AsyncDisposable {
 		let followed = this.#services.get(key);
 		const known = followed?.resources.get(id);
 		if (known !== undefined) return known;
-		const resource = this.#options.create(address, query);
+		const resource = inNeutralContext(() => this.#options.create(address, query));
 		if (followed === undefined) {
 			followed = { query, resources: new Map(), watch: undefined };
 			this.#services.set(key, followed);
 		}
 		followed.resources.set(id, resource);
-		if (followed.watch === undefined) void this.#watch(followed);
+		const toWatch = followed.watch === undefined ? followed : undefined;
+		if (toWatch !== undefined) inNeutralContext(() => void this.#watch(toWatch));
 		return resource;
 	}
 

@@ -4,11 +4,21 @@ import { failedInstances, retry } from './retry.ts';
 
 const refused = (): Error => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
 
+const barista = { service: 'barista' };
+
 describe('retry', () => {
+	it('what failed of one service is not passed over in another, whose instance has the same name', async () => {
+		await retry(async () => {
+			failedInstances(barista)?.add('1');
+			expect(failedInstances({ service: 'orders' })).toEqual(new Set());
+			expect(failedInstances({ service: 'barista', tags: ['v1'] })).toEqual(new Set(['1']));
+		});
+	});
+
 	it('calls again until it succeeds, and says which instances failed', async () => {
 		const seen: string[][] = [];
 		const answer = await retry(async (attempt) => {
-			const failed = failedInstances();
+			const failed = failedInstances(barista);
 			seen.push([...(failed ?? [])]);
 			failed?.add(`node/${attempt}`);
 			if (attempt < 2) throw refused();
@@ -16,7 +26,7 @@ describe('retry', () => {
 		});
 		expect(answer).toBe(2);
 		expect(seen).toEqual([[], ['node/0'], ['node/0', 'node/1']]);
-		expect(failedInstances()).toBeUndefined();
+		expect(failedInstances(barista)).toBeUndefined();
 	});
 
 	it('gives up after its last try, with the last error', async () => {
@@ -45,9 +55,9 @@ describe('retry', () => {
 	it('calls that run beside each other do not share what failed', async () => {
 		const run = (name: string) =>
 			retry(async (attempt) => {
-				failedInstances()?.add(name);
+				failedInstances(barista)?.add(name);
 				if (attempt === 0) throw refused();
-				return [...(failedInstances() ?? [])];
+				return [...(failedInstances(barista) ?? [])];
 			});
 		expect(await Promise.all([run('a'), run('b')])).toEqual([['a'], ['b']]);
 	});

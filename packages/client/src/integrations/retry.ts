@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
+import type { ServiceQuery } from '@spock/protocol';
 import { integerOption, knownMembers, signalOption } from '@spock/protocol/internal';
 
 import { isConnectionError } from './call-errors.ts';
@@ -16,7 +17,23 @@ export interface RetryOptions {
 	readonly isRetryable?: (error: unknown) => boolean;
 }
 
-const failed = new AsyncLocalStorage<Set<string>>();
+const failed = new AsyncLocalStorage<FailedInstances>();
+
+/** The names of instances that failed, for each service: they are unique only within one. */
+export class FailedInstances {
+	readonly #byService = new Map<string, Set<string>>();
+
+	/** Those of the service that a query is about; what is added to it is remembered. */
+	of({ service, datacenter, peer }: ServiceQuery): Set<string> {
+		const key = JSON.stringify([service, datacenter ?? null, peer ?? null]);
+		let names = this.#byService.get(key);
+		if (names === undefined) {
+			names = new Set();
+			this.#byService.set(key, names);
+		}
+		return names;
+	}
+}
 
 /**
  * Calls until it succeeds, each time through another instance while there is one: what is called finds its instance by one
@@ -28,7 +45,7 @@ export async function retry<T>(call: (attempt: number) => Promise<T>, options: R
 	const { retriesMax = DEFAULT_RETRIES_MAX, isRetryable = isConnectionError } = options;
 	integerOption('retriesMax', retriesMax, 0, 100);
 	const signal = signalOption('signal', options.signal);
-	const instances = new Set<string>();
+	const instances = new FailedInstances();
 	for (let attempt = 0; ; attempt++) {
 		try {
 			return await failed.run(instances, call, attempt);
@@ -39,9 +56,9 @@ export async function retry<T>(call: (attempt: number) => Promise<T>, options: R
 }
 
 /**
- * For integrations: the instances that failed in the `retry` that this runs in, to be given to `acquire` as `exclude`, and
+ * For integrations: the instances of a service that failed in the `retry` that this runs in, to be given to `acquire` as `exclude`, and
  * to be added to when a call failed. Undefined outside of one.
  */
-export function failedInstances(): Set<string> | undefined {
-	return failed.getStore();
+export function failedInstances(query: ServiceQuery): Set<string> | undefined {
+	return failed.getStore()?.of(query);
 }

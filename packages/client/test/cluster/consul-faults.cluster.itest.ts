@@ -76,6 +76,7 @@ describe('32 clients of a sidecar on a real three-server Consul', () => {
 					leader?.pause();
 					await delay(LAST_MS);
 				},
+				label: 'while it stands still',
 				// It still stands still, and the agent may be fed by it.
 				backWhen: 'blocking query',
 			},
@@ -84,6 +85,7 @@ describe('32 clients of a sidecar on a real three-server Consul', () => {
 					leader?.resume();
 					await cluster.whenWhole();
 				},
+				label: 'after it goes on',
 			},
 		]);
 	});

@@ -8,7 +8,7 @@ import {
 	namespaceNetwork,
 	startConsulCluster,
 } from '@spock/testkit/consul-cluster';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { FaultSite } from './fault-site.ts';
 import { apply, putInstance, putNodes } from './registry.ts';
@@ -19,6 +19,8 @@ const INSTANCES = 3;
 const APP = CLUSTER_SIZE - 1;
 /** Longer than it takes the members to give each other up. */
 const LAST_MS = 8000;
+/** Longer than a pulse and its deadline, and much shorter than the agent takes to notice by itself. */
+const FOUND_MS = 16_000;
 
 // Where no network can be made the scenarios still run, with agents that stand still in the place of cables that are cut,
 // and say so: in their names, in the output and in the table.
@@ -89,6 +91,25 @@ describe('32 clients of a sidecar on a network that parts', () => {
 			],
 			note(),
 		);
+	});
+
+	it(`are told the age of what an agent remembers that has lost its servers${how}`, async () => {
+		const away = network === undefined ? [0, 1, 2, APP] : [APP];
+		const ageMs = await site.prove(
+			"partition: the app's machine from every server, for longer than a pulse",
+			[
+				{
+					harm: async () => {
+						await cut(away);
+						await delay(FOUND_MS);
+						await heal(away);
+					},
+					backWhen: 'blocking query',
+				},
+			],
+			note(),
+		);
+		expect(ageMs).toBeGreaterThan(0);
 	});
 });
 

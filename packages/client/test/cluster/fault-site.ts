@@ -29,6 +29,11 @@ const CHURN_MS_MAX = 1000;
 /** Fewer lookups than this in a scenario prove nothing. */
 const LOOKUPS_MIN = 10_000;
 
+/** What was not confirmed for so long is not called live. */
+const LIVE_AGE_MS_MAX = 10_000;
+/** An answer may be so much older than it looks, for the lag of a server, and once a second it is looked what is too old. */
+const UNCONFIRMED_MS_MAX = 2000;
+
 /** A part of a fault, after which Consul works again and all clients must agree with it. */
 export interface FaultStep {
 	/** Does the harm, lets it last, and mends it as far as it is to be mended here. */
@@ -83,9 +88,13 @@ export class FaultSite implements AsyncDisposable {
 		this.#bare = followed.map((service) => new BareWatch(cluster.agent, service));
 	}
 
-	/** Starts sidecar and clients. The services must be registered; the cluster is not owned. */
-	static async start(cluster: ConsulCluster, services: FaultServices): Promise<FaultSite> {
-		const sidecar = await SidecarBeside.start(cluster);
+	/** Starts sidecar, with these options besides, and clients. The services must be registered; the cluster is not owned. */
+	static async start(
+		cluster: ConsulCluster,
+		services: FaultServices,
+		sidecarOptions?: readonly string[],
+	): Promise<FaultSite> {
+		const sidecar = await SidecarBeside.start(cluster, sidecarOptions);
 		try {
 			const fleet = await LookupFleet.start(sidecar.path, services.lookedUp.map(serviceName));
 			return new FaultSite(cluster, sidecar, fleet, services);
@@ -96,8 +105,8 @@ export class FaultSite implements AsyncDisposable {
 		}
 	}
 
-	/** Runs a fault to its end, writes its row of the table, and asserts the promises. */
-	async prove(fault: string, steps: readonly FaultStep[], note?: string): Promise<void> {
+	/** Runs a fault to its end, writes its row of the table, and asserts the promises. Gives the longest age that was told, in ms. */
+	async prove(fault: string, steps: readonly FaultStep[], note?: string): Promise<number> {
 		await this.cluster.whenWhole();
 		await this.#fleet.tally();
 		const agreed: Agreed[] = [];
@@ -128,6 +137,30 @@ export class FaultSite implements AsyncDisposable {
 		expect(agreementMs, 'ms from Consul being back until all clients agree with it').toBeLessThanOrEqual(
 			AGREEMENT_MS_MAX,
 		);
+		return counts.longestAgeMs;
+	}
+
+	/**
+	 * Changes more than may be asked for in time, and asserts that what no client knows of is not called live any more once it has not
+	 * been confirmed for so long, and that no lookup fails.
+	 */
+	async proveHonesty(): Promise<void> {
+		await this.#fleet.tally();
+		await this.changeAll();
+		const expected = await readServices(this.cluster.agent, this.#services.lookedUp.map(serviceName));
+		await delay(LIVE_AGE_MS_MAX);
+		const { differing } = await waitFor(
+			'services that have changed unseen to be called last known',
+			async () => {
+				const compared = await this.#fleet.compare(expected);
+				return compared.differingLive === 0 ? compared : undefined;
+			},
+			UNCONFIRMED_MS_MAX + AGREEMENT_MS_MAX,
+		);
+		const { lookups, failed, wrong, examples } = await this.#fleet.tally();
+		expect({ failed, wrong }, examples.join('\n')).toEqual({ failed: 0, wrong: 0 });
+		expect(lookups).toBeGreaterThan(LOOKUPS_MIN);
+		expect(differing, 'services that changed unseen: without any this proves nothing').toBeGreaterThan(0);
 	}
 
 	/** Something of every service that changes, as soon as Consul takes it. Default: the first instance gets a new round. */

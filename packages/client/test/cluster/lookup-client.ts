@@ -20,6 +20,8 @@ interface Known {
 	sinceMs: number;
 }
 
+type Counting = { -readonly [Key in keyof Agreement]: Agreement[Key] };
+
 /** One client that looks up all its services without end, in the process and over the wire, and watches them as well. */
 export class LookupClient {
 	readonly #services: readonly string[];
@@ -61,7 +63,7 @@ export class LookupClient {
 	}
 
 	agreement(expected: Readonly<Record<string, string>>): Agreement {
-		const result = { differing: 0, example: null as string | null, sinceMs: 0, stale: 0, wrongPicks: 0 };
+		const result: Counting = { differing: 0, differingLive: 0, example: null, sinceMs: 0, stale: 0, wrongPicks: 0 };
 		for (const [service, text] of Object.entries(expected)) {
 			const known = this.#known.get(service);
 			if (known?.text === text) {
@@ -70,6 +72,7 @@ export class LookupClient {
 				continue;
 			}
 			result.differing++;
+			if (known?.snapshot.source === 'live') result.differingLive++;
 			result.example ??= `${service}: Consul has\n${text}\nand a client\n${known?.text ?? 'nothing'}`;
 		}
 		if (result.differing > 0) return result;

@@ -82,6 +82,12 @@ export class LookupFleet implements AsyncDisposable {
 		}
 	}
 
+	/** How they compare with this now. */
+	async compare(expected: Readonly<Record<string, string>>): Promise<Agreement> {
+		await this.#ask({ kind: 'expect', expected });
+		return addAgreements(await this.#ask({ kind: 'agreement' }));
+	}
+
 	async [Symbol.asyncDispose](): Promise<void> {
 		await Promise.all(this.#workers.map(killWorker));
 		await rm(this.#directory, { recursive: true, force: true });

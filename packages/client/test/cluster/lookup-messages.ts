@@ -40,6 +40,8 @@ export interface Tally {
 export interface Agreement {
 	/** Pairs of a client and a service that differ. */
 	readonly differing: number;
+	/** Those of them that are called live. */
+	readonly differingLive: number;
 	/** One of them, for people. */
 	readonly example: string | null;
 	/** When the last of those that are equal became so, in milliseconds since 1970. */
@@ -67,6 +69,7 @@ export function addTallies(tallies: readonly Tally[]): Tally {
 export function addAgreements(agreements: readonly Agreement[]): Agreement {
 	return {
 		differing: sum(agreements.map(({ differing }) => differing)),
+		differingLive: sum(agreements.map(({ differingLive }) => differingLive)),
 		example: agreements.find(({ example }) => example !== null)?.example ?? null,
 		sinceMs: Math.max(0, ...agreements.map(({ sinceMs }) => sinceMs)),
 		stale: sum(agreements.map(({ stale }) => stale)),

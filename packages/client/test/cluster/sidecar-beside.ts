@@ -15,18 +15,21 @@ export class SidecarBeside implements AsyncDisposable {
 	readonly #cluster: ConsulCluster;
 	readonly #place: TempSocket;
 	readonly #tokenFile: string;
+	readonly #options: readonly string[];
 	#accessor = '';
 	#process: RunningProcess | undefined;
 
-	private constructor(cluster: ConsulCluster, place: TempSocket) {
+	private constructor(cluster: ConsulCluster, place: TempSocket, options: readonly string[]) {
 		this.#cluster = cluster;
+		this.#options = options;
 		this.#place = place;
 		this.path = place.path;
 		this.#tokenFile = join(place.directory, 'token');
 	}
 
-	static async start(cluster: ConsulCluster): Promise<SidecarBeside> {
-		const sidecar = new SidecarBeside(cluster, await tempSocket());
+	/** Starts it, with more options of its command line. */
+	static async start(cluster: ConsulCluster, options: readonly string[] = []): Promise<SidecarBeside> {
+		const sidecar = new SidecarBeside(cluster, await tempSocket(), options);
 		try {
 			await sidecar.giveToken();
 			await sidecar.#start();
@@ -80,7 +83,7 @@ export class SidecarBeside implements AsyncDisposable {
 			process.execPath,
 			sidecarBin,
 			...['start', '--backend', 'consul', '--consul', urls.join(','), '--consul-token-file', this.#tokenFile],
-			...['--socket', this.path, '--grace-ms', '0', '--log-format', 'json', '--log-level', 'info'],
+			...['--socket', this.path, '--grace-ms', '0', '--log-format', 'json', '--log-level', 'info', ...this.#options],
 		]);
 		const sidecar = spawnProcess(program, args);
 		this.#process = sidecar;

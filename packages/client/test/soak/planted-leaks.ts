@@ -17,8 +17,9 @@ export const plantedLeaks: readonly PlantedLeak[] = [
 	{
 		name: 'a listener: a call that has ended goes on listening to its signal',
 		side: 'client',
-		figure: 'listeners',
-		mutation: { file: `${CLIENT}/call.ts`, find: "this.#signal?.removeEventListener('abort', this);", replace: '' },
+		// One listener serves all calls of a signal: what is left is their entries.
+		figure: 'heap',
+		mutation: { file: `${CLIENT}/call.ts`, find: 'offAbort(this.#signal, this);', replace: '' },
 	},
 	{
 		name: 'a timer: the heartbeat of a session that is gone goes on',

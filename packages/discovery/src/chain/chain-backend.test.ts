@@ -38,6 +38,42 @@ describe('a chain of backends', () => {
 		expect(told.at(-1)).toBe('a');
 	});
 
+	it('tells its members that somebody has asked again: a registry prefers what was asked last', () => {
+		const used: string[] = [];
+		const members = ['a', 'b'].map((name) => {
+			const member = new ScriptedBackend(name);
+			const { watch } = member;
+			return Object.assign(member, {
+				watch: (...asked: Parameters<typeof watch>) => ({
+					...watch.apply(member, asked),
+					stop: () => undefined,
+					used: () => used.push(name),
+				}),
+			});
+		});
+		const watch = chainBackend({ backends: members }).watch(barista, {
+			answered: () => undefined,
+			failed: () => undefined,
+		});
+		watch.used?.();
+		expect(used).toEqual(['a', 'b']);
+		watch.stop();
+	});
+
+	it('asks its reader whether anybody reads, and ends once', () => {
+		const asked: (boolean | undefined)[] = [];
+		const member = new ScriptedBackend('a');
+		for (const endIfUnread of [undefined, () => true, () => false]) {
+			const reader = { answered: () => undefined, failed: () => undefined, ...(endIfUnread && { endIfUnread }) };
+			const watch = chainBackend({ backends: [member, new ScriptedBackend('b')] }).watch(barista, reader);
+			for (const observer of member.observers) asked.push(observer.endIfUnread?.());
+			watch.stop();
+			watch.stop();
+			expect(member.observers.size).toBe(0);
+		}
+		expect(asked).toEqual([false, true, false]);
+	});
+
 	it('a service that the first never knew is the second one’s while the first is away, until the first knows it', () => {
 		const { first, second, told, watch } = chained();
 		watch();

@@ -99,6 +99,7 @@ class ChainBackend implements Backend {
 		watch.start();
 		this.#watches.add(watch);
 		return {
+			used: () => watch.used(),
 			stop: () => {
 				watch.stop();
 				this.#watches.delete(watch);
@@ -143,6 +144,12 @@ class ChainBackend implements Backend {
 		} catch (reason) {
 			throw (reason as AggregateError).errors[0];
 		}
+	}
+
+	/** True if some member's is. */
+	async mayRead(options: CallOptions = {}): Promise<boolean> {
+		const each = this.#members.map((member) => member.mayRead?.(options).catch(() => false) ?? false);
+		return (await Promise.all(each)).includes(true);
 	}
 
 	/** As well as its worst member. */

@@ -2,6 +2,7 @@ import type { ServiceQuery, SpockError } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
+import { whileGood } from '../good-instances.ts';
 import { isSameList } from '../snapshot-diff.ts';
 import { type ChainChoice, chooseMember } from './chain-choice.ts';
 
@@ -52,13 +53,16 @@ export class ChainWatch implements BackendWatch {
 
 	/** Asks every member. The observer may be told before this returns. Throws what a member's `watch` throws. */
 	start(): void {
-		const { members, query, clock, firstWordMs } = this.#options;
+		const { members, query, observer, clock, firstWordMs } = this.#options;
 		try {
 			for (const [number, backend] of members.entries()) {
-				(this.#members[number] as Member).watch = backend.watch(query, {
+				// A member of which every entry is bad knows nothing that a client could be sent to.
+				const good = whileGood(backend.name, {
 					answered: (...answer) => this.#answered(number, answer),
 					failed: (error) => this.#failed(number, error),
+					endIfUnread: () => observer.endIfUnread?.() ?? false,
 				});
+				(this.#members[number] as Member).watch = backend.watch(query, good);
 			}
 		} catch (error) {
 			this.stop();
@@ -70,6 +74,12 @@ export class ChainWatch implements BackendWatch {
 			this.#lateTimer.unref?.();
 		}
 		this.#decide();
+	}
+
+	/** Somebody has asked again: each member that prefers what was asked last is told. */
+	used(): void {
+		if (this.#stopped) return;
+		for (const { watch } of this.#members) watch?.used?.();
 	}
 
 	stop(): void {

@@ -2,7 +2,7 @@ import { SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { instance } from '../../test/fake-backend-source.ts';
-import { refuseIfDenied } from './acl-check.ts';
+import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
 import type { ConsulHttp } from './consul-http.ts';
 import type { ConsulQuestion } from './consul-question.ts';
 
@@ -10,10 +10,11 @@ const barista = { service: 'barista' };
 const signal = new AbortController().signal;
 
 /** A Consul that says of each resource whether it may be read, or what the function throws. */
-function consul(answer: () => unknown) {
+function consul(answer: () => unknown, hasToken = false) {
 	const counts = { asked: 0 };
 	const http = {
 		placeParameters: () => ({}),
+		hasToken: () => Promise.resolve(hasToken),
 		call: async <T>({ read }: ConsulQuestion<T>): Promise<T> => {
 			counts.asked++;
 			return read({ headers: {} } as Parameters<typeof read>[0], answer());
@@ -56,5 +57,31 @@ describe('whether an empty answer is a denial', () => {
 			throw new SpockError('ABORTED', 'enough');
 		});
 		await expect(refuseIfDenied(aborted.http, barista, [], signal)).rejects.toMatchObject({ code: 'ABORTED' });
+	});
+});
+
+describe('whether an empty list of services is a denial', () => {
+	it('is so where no service of any name may be read, and says whether there is a token', async () => {
+		const without = refuseIfListDenied(consul(() => may(false)).http, undefined, { signal });
+		await expect(without).rejects.toMatchObject({
+			code: 'ACL_DENIED',
+			message: expect.stringContaining('without a token'),
+		});
+		const wrong = refuseIfListDenied(consul(() => may(false), true).http, 'dc2', { signal });
+		await expect(wrong).rejects.toMatchObject({ message: expect.stringContaining('with this token') });
+		await refuseIfListDenied(consul(() => may(true)).http, undefined, { signal });
+	});
+});
+
+describe('whether a token was granted something', () => {
+	it.each([
+		['policies', { Policies: [{ Name: 'kv' }] }, true],
+		['a role', { Roles: [{ Name: 'app' }] }, true],
+		['an identity', { ServiceIdentities: [{ ServiceName: 'barista' }] }, true],
+		['nothing', { Policies: [], Roles: null }, false],
+		['what is no list', { Policies: 'all' }, false],
+	])('%s', async (_what, token, isGranted) => {
+		expect(await isGrantedSomething(consul(() => token, true).http, { signal })).toBe(isGranted);
+		expect(await isGrantedSomething(consul(() => token).http, { signal })).toBe(false);
 	});
 });

@@ -1,4 +1,4 @@
-import { type ServiceInstance, type ServiceQuery, SpockError } from '@spock/protocol';
+import { type CallOptions, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/protocol';
 
 import { sendRequest } from './consul-client.ts';
 import type { ConsulHttp } from './consul-http.ts';
@@ -25,23 +25,7 @@ export async function refuseIfDenied(
 		{ Resource: 'service', Access: 'read', Segment: service },
 		...nodes.map((node) => ({ Resource: 'node', Access: 'read', Segment: node })),
 	];
-	let isAllowed: boolean;
-	try {
-		isAllowed = await http.call(
-			{
-				parameters: http.placeParameters(datacenter),
-				send: (client, common) =>
-					sendRequest(client, common, { method: 'POST', path: '/internal/acl/authorize', body }),
-				read: (_response, answer) => mayRead(answer),
-			},
-			{ signal },
-		);
-	} catch (error) {
-		// An answer without a verdict: no such endpoint, or no ACLs. Without any answer the empty list is not believed.
-		if (SpockError.is(error, 'UNAVAILABLE') && error.details['status'] !== undefined) return;
-		throw error;
-	}
-	if (isAllowed) return;
+	if (await isAllowed(http, { datacenter, body }, { signal })) return;
 	throw new SpockError(
 		'ACL_DENIED',
 		`Consul does not let this token, or anybody without one, read ${JSON.stringify(service)}: give one with service:read for it and node:read for its nodes`,
@@ -49,6 +33,71 @@ export async function refuseIfDenied(
 			details: { service },
 		},
 	);
+}
+
+/**
+ * Throws ACL_DENIED where an empty list of services may be a denial that Consul does not tell as one: whoever asks may read no service
+ * of any name.
+ */
+export async function refuseIfListDenied(
+	http: ConsulHttp,
+	datacenter: string | undefined,
+	options: CallOptions,
+): Promise<void> {
+	const body = [{ Resource: 'service', Access: 'read', Segment: '' }];
+	if (await isAllowed(http, { datacenter, body }, options)) return;
+	const who = (await http.hasToken()) ? 'with this token' : 'without a token';
+	throw new SpockError(
+		'ACL_DENIED',
+		`Consul shows no service ${who}: give one with service:read and node:read for what is looked up`,
+	);
+}
+
+/** What gives a token its rights. */
+const GRANTS = ['Policies', 'Roles', 'ServiceIdentities', 'NodeIdentities', 'TemplatedPolicies'] as const;
+
+/**
+ * True if there is a token, and it was granted something: it may read what that names although it may list nothing. What is in its
+ * policies it may not see itself. Source: https://developer.hashicorp.com/consul/api-docs/acl/tokens#read-self-token
+ */
+export async function isGrantedSomething(http: ConsulHttp, options: CallOptions): Promise<boolean> {
+	if (!(await http.hasToken())) return false;
+	return http.call(
+		{
+			parameters: http.placeParameters(),
+			send: (client, common) => sendRequest(client, common, { method: 'GET', path: '/acl/token/self' }),
+			read: (_response, token) =>
+				GRANTS.some((name) => isFilledList((token as Readonly<Record<string, unknown>>)[name])),
+		},
+		options,
+	);
+}
+
+function isFilledList(value: unknown): boolean {
+	return Array.isArray(value) && value.length > 0;
+}
+
+/** False if Consul says that this is denied; true where it cannot tell. */
+async function isAllowed(
+	http: ConsulHttp,
+	{ datacenter, body }: { readonly datacenter: string | undefined; readonly body: readonly object[] },
+	options: CallOptions,
+): Promise<boolean> {
+	try {
+		return await http.call(
+			{
+				parameters: http.placeParameters(datacenter),
+				send: (client, common) =>
+					sendRequest(client, common, { method: 'POST', path: '/internal/acl/authorize', body }),
+				read: (_response, answer) => mayRead(answer),
+			},
+			options,
+		);
+	} catch (error) {
+		// An answer without a verdict: no such endpoint, or no ACLs. Without any answer the empty list is not believed.
+		if (SpockError.is(error, 'UNAVAILABLE') && error.details['status'] !== undefined) return true;
+		throw error;
+	}
 }
 
 /** True unless the service, or every node that was asked about, is denied. */

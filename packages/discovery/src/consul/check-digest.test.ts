@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { diffChecks, diffNames, digestChecks, digestNames, type StateEntry } from './check-digest.ts';
+import { diffChecks, digestChecks, type StateEntry } from './check-digest.ts';
 
 const check = (more: Partial<StateEntry> = {}): StateEntry => ({
 	Node: 'n1',
@@ -33,18 +33,22 @@ describe('a diff of checks', () => {
 		['one went and one came', [check()], [check({ Node: 'n2', ServiceName: 'waiter' })], ['barista', 'waiter'], []],
 		['the same check under another service', [check()], [check({ ServiceName: 'waiter' })], ['barista', 'waiter'], []],
 		["a node's own check", [], [check({ ServiceID: '', ServiceName: '' })], [], ['n1']],
+		[
+			'ids with newlines in them, cut elsewhere',
+			[check({ ServiceID: 'a\nb', CheckID: 'c' })],
+			[check({ ServiceID: 'a', CheckID: 'b\nc' }), check({ ServiceID: 'a\nb', CheckID: 'c', Status: 'warning' })],
+			['barista'],
+			[],
+		],
+		[
+			'another check, whose ids with newlines look like the first',
+			[check({ ServiceID: 'a\nb', CheckID: 'c' })],
+			[check({ ServiceID: 'a', CheckID: 'b\nc' })],
+			['barista'],
+			[],
+		],
 		['the same id at two nodes is two checks', [check()], [check(), check({ Node: 'n2' })], ['barista'], []],
 	])('%s', (_what, before, after, services, nodes) => {
 		expect(diff(before, after)).toEqual({ services, nodes });
-	});
-});
-
-describe('a diff of names', () => {
-	const names = (before: Record<string, string[] | null>, after: Record<string, string[] | null>) =>
-		[...diffNames(digestNames(before), digestNames(after))].sort();
-
-	it('tells who came, who went and whose tags changed; the order of tags and null are nothing', () => {
-		expect(names({ a: ['x', 'y'], b: null }, { a: ['y', 'x'], b: [] })).toEqual([]);
-		expect(names({ a: [], b: [] }, { b: ['v1'], c: [] })).toEqual(['a', 'b', 'c']);
 	});
 });

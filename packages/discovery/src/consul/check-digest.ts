@@ -33,8 +33,7 @@ export function digestChecks(entries: readonly StateEntry[]): CheckDigest {
 	const digest = new Map<string, DigestedCheck>();
 	for (const { Node = '', CheckID = '', Status = '', ServiceID = '', ServiceName = '' } of entries) {
 		if (Status === 'passing') continue;
-		// A newline is in none of Consul's names.
-		digest.set(`${Node}\n${ServiceID}\n${CheckID}`, { node: Node, service: ServiceName, status: Status });
+		digest.set(JSON.stringify([Node, ServiceID, CheckID]), { node: Node, service: ServiceName, status: Status });
 	}
 	return digest;
 }
@@ -59,20 +58,4 @@ export function diffChecks(before: CheckDigest, after: CheckDigest): CheckDiff {
 		for (const [key, old] of before) if (!after.has(key)) concern(old);
 	}
 	return { services, nodes };
-}
-
-/** The answer of /v1/catalog/services as it is compared: the tags of each name, in one text. */
-export type NameDigest = ReadonlyMap<string, string>;
-
-/** What counts of the answer of /v1/catalog/services. */
-export function digestNames(services: Readonly<Record<string, readonly string[] | null>>): NameDigest {
-	return new Map(Object.entries(services).map(([name, tags]) => [name, [...(tags ?? [])].sort().join('\n')]));
-}
-
-/** The names that have come or gone, or whose tags have changed. */
-export function diffNames(before: NameDigest, after: NameDigest): ReadonlySet<string> {
-	const names = new Set<string>();
-	for (const [name, tags] of after) if (before.get(name) !== tags) names.add(name);
-	for (const name of before.keys()) if (!after.has(name)) names.add(name);
-	return names;
 }

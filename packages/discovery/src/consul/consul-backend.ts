@@ -11,7 +11,7 @@ import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/intern
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import type { FetchAnswer } from '../watch-loop.ts';
-import { refuseIfDenied } from './acl-check.ts';
+import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
 import { ConsulHttp } from './consul-http.ts';
 import { watchConsulKey } from './consul-keys.ts';
 import { refuseUnaskable } from './consul-name.ts';
@@ -19,6 +19,7 @@ import type { ConsulBackendOptions } from './consul-options.ts';
 import type { ConsulQuestion } from './consul-question.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import { taggedAddresses } from './health-entry.ts';
+import type { HeldPlace } from './held-room.ts';
 import { type InstancesAnswer, readAnsweredIndex, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 import { metaFilter } from './service-filter.ts';
 import { type FetchInstances, ServiceWatches } from './service-watches.ts';
@@ -28,8 +29,8 @@ import { type ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 const NOTHING = 'Service.ID == ""';
 
 /**
- * Services from Consul's HTTP API, over any of the given addresses: a blocking query for each question, or one shared watch where
- * there are many. Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
+ * Services from Consul's HTTP API, over any of the given addresses: a blocking query for each question while there is room for them,
+ * and one shared watch for the rest. Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
  */
 export function consulBackend(options: ConsulBackendOptions = {}): Backend {
 	return new ConsulBackend(options);
@@ -43,7 +44,7 @@ class ConsulBackend implements Backend {
 	readonly #watches: ServiceWatches;
 	readonly #recovery: WatchRecovery;
 	readonly #keyWatches = new Set<ConsulWatch>();
-	readonly #endReplacements: () => void;
+	readonly #endListening: readonly (() => void)[];
 
 	constructor(options: ConsulBackendOptions) {
 		const { cached = false, near, taggedAddress, consistency } = options;
@@ -56,12 +57,15 @@ class ConsulBackend implements Backend {
 		this.#http = options.http ?? new ConsulHttp(options);
 		this.registrar = new ConsulRegistrar(this.#http);
 		this.#recovery = new WatchRecovery(this.#http.clock, options.random, () => this.#http.forgetFailure());
-		this.#endReplacements = this.#http.onTokenReplaced(() => this.#recovery.retry());
+		this.#endListening = [
+			this.#http.onTokenReplaced(() => this.#recovery.retry()),
+			this.#http.onTimely(() => this.#recovery.confirm()),
+		];
 		this.#watches = new ServiceWatches({
 			...options,
 			http: this.#http,
 			recovery: this.#recovery,
-			fetch: (query) => this.#fetchOf(query),
+			fetch: (query, place) => this.#fetchOf(query, place),
 			probe: (query) => this.#probeOf(query),
 			shared: (datacenter) => this.#http.readParameters(datacenter),
 		});
@@ -70,6 +74,13 @@ class ConsulBackend implements Backend {
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
 		this.#http.refuseIfClosed();
 		return this.#watches.watch(query, observer);
+	}
+
+	/** One query without an index, which no stream, no wait and no index that was believed answers. */
+	async read(query: ServiceQuery, options: CallOptions = {}): Promise<readonly ServiceInstance[]> {
+		this.#http.refuseIfClosed();
+		refuseUnaskable('service', query.service);
+		return (await this.#http.call(this.#healthOf(query), options)).value;
 	}
 
 	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
@@ -86,7 +97,7 @@ class ConsulBackend implements Backend {
 
 	async list(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<readonly ServiceListEntry[]> {
 		this.#http.refuseIfClosed();
-		return this.#http.call(
+		const { services, mayBeDenied } = await this.#http.call(
 			{
 				parameters: this.#http.readParameters(query.datacenter),
 				send: (client, common) => client.catalog.service.list(common),
@@ -94,26 +105,36 @@ class ConsulBackend implements Backend {
 			},
 			options,
 		);
+		if (mayBeDenied) await refuseIfListDenied(this.#http, query.datacenter, options);
+		return services;
 	}
 
-	/** A question that Consul refuses, such as one for a datacenter that is not there, makes it not `down` while it answers others. */
+	async mayRead(options: CallOptions = {}): Promise<boolean> {
+		return isGrantedSomething(this.#http, options);
+	}
+
+	/**
+	 * A question that Consul refuses, such as one for a datacenter that is not there, makes it not `down` while it answers others. A
+	 * token that it does not know counts for all: a query that is merely held says nothing of it.
+	 */
 	status(): BackendStatus {
 		const status = this.#http.status();
-		return status.state === 'down' && this.#recovery.isSomeWell ? { ...status, state: 'up', error: null } : status;
+		const isOthersFault = this.#recovery.isSomeWell && !this.#http.isTokenUnknown;
+		return status.state === 'down' && isOthersFault ? { ...status, state: 'up', error: null } : status;
 	}
 
 	async close(): Promise<void> {
 		this.#watches.stop();
 		for (const watch of this.#keyWatches) watch.stop();
 		this.#keyWatches.clear();
-		this.#endReplacements();
+		for (const end of this.#endListening) end();
 		// A connection that was given is its giver's to close.
 		if (this.#options.http === undefined) await this.#http.close();
 	}
 
 	/** An empty answer is asked about once, where Consul would not say that it is a denial. */
-	#fetchOf(query: ServiceQuery): FetchInstances {
-		const fetch = this.#http.blocking(this.#healthOf(query));
+	#fetchOf(query: ServiceQuery, place: () => HeldPlace | undefined): FetchInstances {
+		const fetch = this.#http.blocking(this.#healthOf(query), place);
 		let before: readonly ServiceInstance[] = [];
 		let isKnownEmpty = false;
 		return async (index, signal) => {
@@ -132,14 +153,19 @@ class ConsulBackend implements Backend {
 	 * would keep another answer for it.
 	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/consul/state/catalog.go (maxIndexForService)
 	 */
-	#probeOf({ service, datacenter }: ServiceQuery): ((signal: AbortSignal) => Promise<FetchAnswer<true>>) | undefined {
-		if (this.#options.cached) return undefined;
+	#probeOf({
+		service,
+		datacenter,
+		peer,
+	}: ServiceQuery): ((signal: AbortSignal) => Promise<FetchAnswer<true>>) | undefined {
+		if (this.#options.cached || peer !== undefined) return undefined;
 		const question: ConsulQuestion<FetchAnswer<true>> = {
 			parameters: { ...this.#http.readParameters(datacenter), filter: NOTHING },
 			send: (client, common) => client.health.service({ ...common, service }),
 			read: readAnsweredIndex,
 		};
-		return (signal) => this.#http.call(question, { signal });
+		const ask = this.#http.blocking(question, () => undefined);
+		return (signal) => ask(0, signal);
 	}
 
 	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */

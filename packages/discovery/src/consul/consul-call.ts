@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 
 import { SpockError } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
 /** Query parameters of a call; a list is sent as a parameter that repeats. */
 export type ConsulParameters = Readonly<Record<string, string | readonly string[]>>;
@@ -40,6 +40,8 @@ export interface ConsulHookRequest {
 	readonly ctx?: unknown;
 	readonly opts: { readonly query: Record<string, unknown>; body?: unknown };
 	res?: IncomingMessage;
+	/** Who sends it: `node:http`, `node:https`, or who stands in for them. */
+	transport?: unknown;
 }
 
 /** The extension hook: sets the parameters and the body of a call, and watches its response for a break. */
@@ -101,18 +103,18 @@ export function sendWithDeadline(
 		if (signal?.aborted) return reject(aborted(signal));
 		const end = (settle: () => void, isCancelled: boolean): void => {
 			clock.clearTimeout(timer);
-			signal?.removeEventListener('abort', onAbort);
+			offAbort(signal, abort);
 			// Removed first: cancelling makes the package reject and the response break, which nobody needs to hear.
 			call.removeAllListeners('broken');
 			call.on('broken', () => undefined);
 			settle();
 			if (isCancelled) call.emit('cancel');
 		};
-		const onAbort = (): void => end(() => reject(aborted(signal as AbortSignal)), true);
+		const abort = (): void => end(() => reject(aborted(signal as AbortSignal)), true);
 		const timer = clock.setTimeout(() => {
 			end(() => reject(new Error(`no answer within ${timeoutMs} ms`)), true);
 		}, timeoutMs);
-		signal?.addEventListener('abort', onAbort, { once: true });
+		if (signal !== undefined) onAbort(signal, abort);
 		call.once('closed', () => end(() => reject(new SpockError('CLOSED', 'the connection to Consul was closed')), true));
 		call.once('broken', (error: Error) => end(() => reject(error), true));
 		send().then(

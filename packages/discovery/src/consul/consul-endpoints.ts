@@ -1,7 +1,7 @@
 import { stringOption } from '@spock/protocol/internal';
 
 import { type ConsulAddress, parseConsulAddress } from './consul-address.ts';
-import { type ConsulClient, createClient, retireClient } from './consul-client.ts';
+import { type ConsulClient, createClient, destroyClient, isMultiplexed, retireClient } from './consul-client.ts';
 import type { ConsulConnectionOptions } from './consul-options.ts';
 import { TlsFiles, type TlsFilesOptions, type TlsSecrets } from './tls-files.ts';
 
@@ -10,15 +10,17 @@ export class ConsulEndpoint {
 	readonly address: ConsulAddress;
 	readonly #tls: TlsFiles;
 	readonly #options: TlsFilesOptions['tls'];
+	readonly #socketsMax: number;
 	#secrets: TlsSecrets;
 	#client: ConsulClient;
 
-	constructor(address: ConsulAddress, tls: TlsFiles, options: TlsFilesOptions['tls']) {
+	constructor(address: ConsulAddress, tls: TlsFiles, options: TlsFilesOptions['tls'], socketsMax: number) {
 		this.address = address;
 		this.#tls = tls;
 		this.#options = options;
 		this.#secrets = tls.secrets;
-		this.#client = createClient(address, tls.secrets, options);
+		this.#socketsMax = socketsMax;
+		this.#client = createClient(address, tls.secrets, options, socketsMax);
 	}
 
 	/** The client for the next call: another one when the TLS files have changed. Calls in flight end on the one before. */
@@ -28,25 +30,32 @@ export class ConsulEndpoint {
 		if (this.#secrets !== this.#tls.secrets) {
 			this.#secrets = this.#tls.secrets;
 			retireClient(this.#client);
-			this.#client = createClient(this.address, this.#secrets, this.#options);
+			this.#client = createClient(this.address, this.#secrets, this.#options, this.#socketsMax);
 		}
 		return this.#client;
 	}
 
+	/** Whether it takes a connection for hundreds of calls, and not for each. */
+	async isMultiplexed(): Promise<boolean> {
+		return this.address.secure && (await isMultiplexed(this.#client));
+	}
+
 	/** Cuts every connection. */
 	close(): void {
-		this.#client.destroy();
+		destroyClient(this.#client);
 	}
 }
 
 /** The endpoints of the given addresses. Throws a TypeError naming the option, or an Error if a TLS file is bad. */
 export function createEndpoints(
 	addresses: readonly string[],
+	socketsMax: number,
 	{ tls = {}, onEvent, clock }: Pick<ConsulConnectionOptions, 'tls' | 'onEvent'> & Pick<TlsFilesOptions, 'clock'>,
 ): readonly ConsulEndpoint[] {
 	if (addresses.length === 0) throw new TypeError('addresses must name at least one Consul address');
 	const files = new TlsFiles({ tls, clock, onEvent });
 	return addresses.map(
-		(text, number) => new ConsulEndpoint(parseConsulAddress(stringOption(`addresses[${number}]`, text)), files, tls),
+		(text, number) =>
+			new ConsulEndpoint(parseConsulAddress(stringOption(`addresses[${number}]`, text)), files, tls, socketsMax),
 	);
 }

@@ -1,6 +1,12 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 
 import { SpockError } from '@spock/protocol';
+
+/** As the npm package rejects. */
+interface ResponseError extends NodeJS.ErrnoException {
+	readonly statusCode?: number;
+	readonly response?: unknown;
+}
 
 /** Of what Consul says in an error, in characters. */
 const WORDS_MAX = 300;
@@ -28,14 +34,12 @@ export function notJson({ headers }: Pick<IncomingMessage, 'headers'>): Error {
 export function consulError(reason: unknown, url: string, secrets: readonly string[]): SpockError {
 	if (SpockError.is(reason)) return reason;
 	const error = reason instanceof Error ? reason : new Error(String(reason));
-	const { statusCode, code, response } = error as NodeJS.ErrnoException & {
-		readonly statusCode?: number;
-		readonly response?: unknown;
-	};
+	const { statusCode, code, response } = error as ResponseError;
 	const details = {
 		address: url,
 		...(statusCode !== undefined && { status: statusCode }),
 		...(typeof code === 'string' && { systemCode: code }),
+		...(isWantOfRoom(error as ResponseError) && { isFull: true }),
 	};
 	if (statusCode === 403) {
 		// Consul's own words for a token that was revoked, has expired, or has never been there.
@@ -67,6 +71,16 @@ export function isConsulsAnswer(reason: unknown): boolean {
 	};
 	const headers = response?.headers ?? {};
 	return statusCode === 404 && ('x-consul-default-acl-policy' in headers || 'x-consul-index' in headers);
+}
+
+/**
+ * True for the answer to a connection that is one too many: Consul refuses the connection, and so never a call on one that it has
+ * served before.
+ * Source: https://developer.hashicorp.com/consul/docs/agent/config/config-files#http_max_conns_per_client
+ */
+function isWantOfRoom({ statusCode, response }: ResponseError): boolean {
+	const { req } = (response ?? {}) as { readonly req?: Pick<ClientRequest, 'reusedSocket'> };
+	return statusCode === 429 && req?.reusedSocket === false;
 }
 
 /** Consul's own words, which the npm package leaves out where they are longer than 80 characters. */

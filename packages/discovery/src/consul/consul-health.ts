@@ -18,6 +18,11 @@ export class ConsulHealth {
 		this.#onEvent = onEvent;
 	}
 
+	/** True while Consul's last word was that it does not know the token: that is so for every query, the held ones too. */
+	get isTokenUnknown(): boolean {
+		return this.#error?.details['isUnknownToken'] === true;
+	}
+
 	/** All but the name and the addresses. */
 	status(): Pick<BackendStatus, 'state' | 'error' | 'lastSuccessAgeMs'> {
 		const sinceMs = this.#lastSuccessAtMs;

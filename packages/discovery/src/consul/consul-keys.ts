@@ -34,13 +34,13 @@ export function watchConsulKey(
 	return recovery.start<readonly KeyEntry[]>({
 		fetch: async (from, signal) => {
 			refuseUnaskable('key', key);
-			const { value: found, index } = await ask(from, signal);
+			const { value: found, ...answer } = await ask(from, signal);
 			// Only now, because an answer that is too large is an answer: Consul is well, and another address is no remedy.
 			const entries = found.map(({ key: name, bytes }) => toKeyEntry(name, bytes));
-			return { value: sortEntries(query, entries), index };
+			return { ...answer, value: sortEntries(query, entries) };
 		},
 		isSame: isSameEntries,
-		answered: (entries) => observer.answered(entries),
+		answered: (entries, meta) => observer.answered(entries, meta),
 		failed: (error) => observer.failed(error),
 	});
 }

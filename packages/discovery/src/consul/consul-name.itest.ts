@@ -27,7 +27,7 @@ describe('a service whose name Consul cannot have', () => {
 		await using fake = await startFakeConsul();
 		fake.set('barista', [{ id: 'a' }]);
 		fake.set('roaster', [{ id: 'b' }]);
-		const backend = consulBackend({ addresses: [fake.url], random: () => 0, sharedWatchAbove: 1 });
+		const backend = consulBackend({ addresses: [fake.url], random: () => 0, heldMax: 1 });
 		const source = new BackendSource({ backend });
 		for (const service of ['barista', 'roaster']) {
 			expect(await source.get({ service })).toMatchObject({ instances: [{ host: '10.0.0.1' }] });

@@ -95,8 +95,10 @@ describe('wrong options', () => {
 		[{ cached: true, consistency: 'consistent' }, /cached/],
 		[{ near: '' }, /near/],
 		[{ taggedAddress: 'moon' }, /taggedAddress/],
-		[{ sharedWatchAbove: 0 }, /sharedWatchAbove/],
-		[{ sharedWatchAbove: 101 }, /sharedWatchAbove/],
+		[{ heldMax: 0 }, /heldMax/],
+		[{ heldMax: 10_001 }, /heldMax/],
+		[{ sharedQueriesPerMinuteMax: 1 }, /sharedQueriesPerMinuteMax/],
+		[{ sharedQueriesPerMinuteMax: 1_000_001 }, /sharedQueriesPerMinuteMax/],
 		[{ login: { method: '' } }, /login\.method/],
 		[{ login: { method: 'pods', tokenFile: '' } }, /login\.tokenFile/],
 	])('%j are refused by name', (options, name) => {

@@ -63,6 +63,11 @@ export interface ConsulConnectionOptions {
 	readonly consistency?: ConsulConsistency;
 	/** How long a blocking query may block, in milliseconds, 1000 to 600000. Default 55000. */
 	readonly waitMs?: number;
+	/**
+	 * Queries for services that are held at each address, each on a connection of its own, 1 to 10000; 40 connections more are for
+	 * other things. More than 150 only where Consul's `http_max_conns_per_client` (200) allows it. Default 150.
+	 */
+	readonly heldMax?: number;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
 	/** Default `Math.random`. */
@@ -89,10 +94,10 @@ export interface ConsulBackendOptions extends ConsulConnectionOptions {
 	 */
 	readonly taggedAddress?: TaggedAddress;
 	/**
-	 * Above how many watches one watch of all checks replaces those of each question, 1 to 100; below three quarters of it each has
-	 * its own again. Default 64.
+	 * Most queries a minute for all services together for which no query is held ({@link ConsulConnectionOptions.heldMax}), 2 to
+	 * 1000000. What cannot be confirmed in time within it is not called live. Default 3000.
 	 */
-	readonly sharedWatchAbove?: number;
+	readonly sharedQueriesPerMinuteMax?: number;
 	/**
 	 * A connection that others use as well; what says how to reach Consul then stands there, and whoever made it closes it.
 	 * Default: one of its own.

@@ -74,7 +74,10 @@ describe('on a real Consul', () => {
 	});
 
 	it('what a server says of its freshness is kept', async () => {
-		expect((await ask()).meta).toMatchObject({ knownLeader: true, lastContactMs: 0, ageMs: 0 });
+		const { meta } = await ask();
+		expect(meta).toMatchObject({ knownLeader: true, lastContactMs: 0 });
+		// It is as old as the way back took.
+		expect(meta?.ageMs).toBeGreaterThanOrEqual(0);
 	});
 
 	it.each<[ConsulBackendOptions['taggedAddress'], Record<string, string>]>([

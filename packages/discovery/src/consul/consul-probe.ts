@@ -5,7 +5,8 @@ import { sendRequest } from './consul-client.ts';
 import type { ConsulEndpoint } from './consul-endpoints.ts';
 
 /** An address that does not answer a request without any work within this time is not there. */
-const PROBE_MS = 2000;
+export const PROBE_MS = 2000;
+const LEADER = '/status/leader';
 
 async function ask(endpoint: ConsulEndpoint, clock: Clock, path: string, signal?: AbortSignal): Promise<ConsulAnswer> {
 	const client = await endpoint.client();
@@ -15,15 +16,23 @@ async function ask(endpoint: ConsulEndpoint, clock: Clock, path: string, signal?
 }
 
 /**
- * Resolves if anybody answers there at all. An agent gives its version from memory: it asks no server and judges no token. A
- * proxy that refuses it (403, 404) is there too.
- * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/agent_endpoint.go (AgentVersion)
+ * Resolves if whoever is there reaches the servers: an agent asks one of them for the leader, and answers 500, or not at all, where it
+ * reaches none. No token is judged. A proxy that refuses it (403, 404) is there too.
+ * Source: https://developer.hashicorp.com/consul/api-docs/status#get-raft-leader
  */
-export async function probePresence(endpoint: ConsulEndpoint, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function probeServers(
+	endpoint: ConsulEndpoint,
+	clock: Clock,
+	signal: AbortSignal,
+	mustKnowLeader: boolean,
+): Promise<void> {
 	try {
-		await ask(endpoint, clock, '/agent/version', signal);
+		const [, leader] = await ask(endpoint, clock, LEADER, signal);
+		if (mustKnowLeader && leader === '') throw new Error('it knows no leader');
 	} catch (reason) {
-		if ((reason as { readonly response?: unknown }).response === undefined) throw reason;
+		const { statusCode } = reason as { readonly statusCode?: number };
+		// 429 is the want of room for one more connection: those that are held are not touched by it.
+		if (statusCode === undefined || statusCode >= 500) throw reason;
 	}
 }
 
@@ -32,6 +41,6 @@ export async function probePresence(endpoint: ConsulEndpoint, clock: Clock, sign
  * Source: https://developer.hashicorp.com/consul/api-docs/status#get-raft-leader
  */
 export async function probeLeader(endpoint: ConsulEndpoint, clock: Clock): Promise<void> {
-	const [, leader] = await ask(endpoint, clock, '/status/leader');
+	const [, leader] = await ask(endpoint, clock, LEADER);
 	if (typeof leader !== 'string' || leader === '') throw new Error('it knows no leader');
 }

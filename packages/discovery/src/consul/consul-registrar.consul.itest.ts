@@ -94,6 +94,43 @@ describe('the registrar of a real Consul', () => {
 	});
 });
 
+describe('an id that two sidecars register at one agent', () => {
+	it('stays with the first while it keeps it up, without a write of the other, which is told and has it afterwards', async () => {
+		await using consul = await startConsul({ binary });
+		await using one = open([consul.url]);
+		await using two = open([consul.url]);
+		const claim = async (registrar: ConsulRegistrar, owner: string, port: number) => {
+			const registrations = new Registrations({ registrar, owner, ttlMs: 1000 });
+			const app = { told: () => undefined };
+			const reply = await registrations.claim({ service: 'barista', id: 'b1', port }, app);
+			return { registrations, app, reply };
+		};
+		const ports: number[] = [];
+		const look = async (): Promise<number | undefined> => {
+			const services = (await (await fetch(`${consul.url}/v1/agent/services`)).json()) as Record<
+				string,
+				{ Port: number }
+			>;
+			const port = services['b1']?.Port;
+			if (port !== undefined && port !== ports.at(-1)) ports.push(port);
+			return port;
+		};
+		const first = await claim(one.registrar, 'one', 1);
+		const second = await claim(two.registrar, 'two', 2);
+		expect(second.reply).toMatchObject({ state: 'pending', error: expect.stringContaining('another sidecar, one') });
+		expect(await look()).toBe(1);
+		await second.registrations.withdraw('b1', second.app);
+		expect(await look()).toBe(1);
+		const again = await claim(two.registrar, 'two', 2);
+		// As a sidecar that was killed: nobody keeps it up any more.
+		first.registrations.close();
+		await waitFor('the second one', async () => (await look()) === 2);
+		await waitFor('its word', () => again.registrations.list()[0]?.state === 'registered');
+		expect(ports).toEqual([1, 2]);
+		again.registrations.close();
+	});
+});
+
 describe('with ACL tokens that rotate', () => {
 	it('goes on being published when the token that registered it is revoked', async () => {
 		const hcl = ['acl { enabled = true default_policy = "deny" tokens { initial_management = "root" } }'];
@@ -112,7 +149,8 @@ describe('with ACL tokens that rotate', () => {
 		await writeFile(tokenFile, first);
 		const http = new ConsulHttp({ addresses: [consul.url], tokenFile });
 		const registrations = new Registrations({ registrar: new ConsulRegistrar(http), owner: 'me', ttlMs: 1000 });
-		await registrations.claim({ service: 'barista', id: 'b1', port: 80 }, { told: () => undefined });
+		const app = { told: () => undefined };
+		await registrations.claim({ service: 'barista', id: 'b1', port: 80 }, app);
 		const published = async (): Promise<string | undefined> => {
 			const headers = { 'x-consul-token': 'root' };
 			const checks = await (await fetch(`${consul.url}/v1/health/checks/barista`, { headers })).json();
@@ -125,7 +163,7 @@ describe('with ACL tokens that rotate', () => {
 			headers: { 'x-consul-token': 'root' },
 		});
 		expect(response.ok).toBe(true);
-		await registrations.report({ id: 'b1', status: 'warning' });
+		await registrations.report({ id: 'b1', status: 'warning' }, app);
 		// An agent whose full synchronisation has failed with the old token tries again after 15 to 30 s.
 		await waitFor('the warning', async () => (await published()) === 'warning', 60_000);
 		registrations.close();

@@ -53,3 +53,44 @@ describe('a write to Consul', () => {
 		expect(await registrar(() => ({ b1: { ID: 'b1', Meta: null } })).owned('me')).toEqual([]);
 	});
 });
+
+describe('an id that two sidecars register', () => {
+	const barista = { id: 'b1', service: 'barista', port: 80, tags: [], meta: {}, bind: 'connection' } as const;
+	const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'me' };
+	const service = (owner: string) => () => ({ b1: { ID: 'b1', Service: 'barista', Meta: { 'spock-owner': owner } } });
+	const check = (Status: string) => () => ({ 'service:b1': { Node: 'test', Status } });
+	const nothing = () => ({});
+	const written = () => '';
+	const registered = [nothing, written, written, check('passing')];
+
+	it('stays with who has it and keeps it up: the other one is told whose it is, and writes nothing', async () => {
+		const consul = registrar(service('them'), check('passing'), () => expect.fail('a write'));
+		await expect(consul.register(barista, health, terms)).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			message: expect.stringContaining('another sidecar, them'),
+		});
+	});
+
+	it.each([
+		['its check is critical', check('critical')],
+		['it has no check', nothing],
+	])('is taken when the other one does not keep it up: %s', async (_, checks) => {
+		const consul = registrar(service('them'), checks, ...registered.slice(1));
+		expect(await consul.register(barista, health, terms)).toBe('test/b1');
+	});
+
+	it('whoever lost it gives way with its next report, and has it again when the other one has left', async () => {
+		const steps = [service('them'), check('passing'), service('them'), check('critical'), service('me'), written];
+		const consul = registrar(...registered, ...steps);
+		await consul.register(barista, health, terms);
+		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
+		await consul.report('b1', health);
+	});
+
+	it('is not taken out by the one that does not have it', async () => {
+		const consul = registrar(...registered, service('them'), check('passing'), () => expect.fail('a write'));
+		await consul.register(barista, health, terms);
+		await consul.deregister('b1');
+	});
+});

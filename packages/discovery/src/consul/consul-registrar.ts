@@ -39,8 +39,8 @@ const UNKNOWN_THERE = /unknown (?:check|service)|does not have associated TTL/i;
  */
 export class ConsulRegistrar implements Registrar {
 	readonly #http: ConsulHttp;
-	/** The token that each instance was registered with: not more than are registered at once. */
-	readonly #tokens = new Map<string, string | undefined>();
+	/** Whose each instance is, and the token that it was registered with: not more than are registered at once. */
+	readonly #own = new Map<string, { readonly owner: string; readonly token?: string | undefined }>();
 
 	constructor(http: ConsulHttp) {
 		this.#http = http;
@@ -54,34 +54,51 @@ export class ConsulRegistrar implements Registrar {
 		const { id, service } = definition;
 		// Consul would take it, and nobody could ever look it up.
 		refuseUnaskable('service', service);
+		const { owner } = terms;
+		const { rival } = await this.#look(id, owner);
+		if (rival?.isAlive) {
+			// Known as ours by name alone: it must not be taken out for ours.
+			this.#own.set(id, { owner });
+			throw rivalError(id, rival);
+		}
 		const body = toServiceDefinition(definition, health, terms);
 		// Checks that a former definition had, and this one has not, must not go on judging the instance.
 		const parameters = definition.isPartial ? {} : { 'replace-existing-checks': 'true' };
-		this.#tokens.set(id, await this.#put('/agent/service/register', body, parameters));
+		this.#own.set(id, { owner, token: await this.#put('/agent/service/register', body, parameters) });
 		// A registration that is repeated keeps the status that the check had; this one sets it, and the note with it.
-		await this.report(id, health);
+		await this.#update(id, health);
 		const checks = await this.#get<AgentCheck>('/agent/checks', `ServiceID == "${id}"`);
 		// Not told to a token that may not read the service.
 		const node = Object.values(checks)[0]?.Node;
 		return node === undefined ? null : `${node}/${id}`;
 	}
 
-	async report(id: string, { status, note }: InstanceHealth): Promise<void> {
-		const token = await this.#put(`/agent/check/update/${checkIdOf(id)}`, { Status: status, Output: note });
-		// The agent tells the servers with the token that came with the registration: once that is revoked, nobody would hear of
-		// a change any more.
-		if (token !== this.#tokens.get(id)) {
-			throw new SpockError('NO_SUCH_SERVICE', `${id} was registered with another ACL token`, { details: { id } });
+	async report(id: string, health: InstanceHealth): Promise<void> {
+		const own = this.#own.get(id);
+		if (own !== undefined) {
+			const { rival, token } = await this.#look(id, own.owner);
+			if (rival?.isAlive) throw rivalError(id, rival);
+			// What another sidecar has left behind is registered anew.
+			if (rival !== undefined) throw registerAnew(id, `was registered by ${rival.owner}`);
+			// Before anything changes: the agent tells the servers with the token that came with the registration, and where that is
+			// revoked it tells them nothing for a minute or more.
+			if (token !== own.token) throw registerAnew(id, 'was registered with another ACL token');
 		}
+		if ((await this.#update(id, health)) !== own?.token)
+			throw registerAnew(id, 'was registered with another ACL token');
 	}
 
 	async deregister(id: string): Promise<void> {
+		const own = this.#own.get(id);
 		try {
-			await this.#put(`/agent/service/deregister/${id}`);
+			// What another sidecar has under this id is not ours to take out.
+			if (own === undefined || (await this.#look(id, own.owner)).rival === undefined) {
+				await this.#put(`/agent/service/deregister/${id}`);
+			}
 		} catch (error) {
 			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
 		}
-		this.#tokens.delete(id);
+		this.#own.delete(id);
 	}
 
 	async owned(owner: string): Promise<readonly OwnedInstance[]> {
@@ -89,15 +106,35 @@ export class ConsulRegistrar implements Registrar {
 		const own = services.filter(({ Meta }) => Meta?.[OWNER_META] === owner);
 		if (own.length === 0) return [];
 		const checks = await this.#get<AgentCheck>('/agent/checks');
+		// With which token each was registered is not known: it is registered anew with the next write.
+		for (const { ID } of own) if (!this.#own.has(ID)) this.#own.set(ID, { owner });
 		return own.map((service) => readOwned(service, checks));
 	}
 
+	/** Gives the token that it was sent with. */
+	#update(id: string, { status, note }: InstanceHealth): Promise<string | undefined> {
+		return this.#put(`/agent/check/update/${checkIdOf(id)}`, { Status: status, Output: note });
+	}
+
+	/** The other sidecar that has registered this id at the agent, if one has; and the token that it was asked with. */
+	async #look(id: string, owner: string): Promise<{ readonly rival?: Rival; readonly token: string | undefined }> {
+		const { value, token } = await this.#list<AgentService>('/agent/services', `ID == "${id}"`);
+		const other = value[id]?.Meta?.[OWNER_META];
+		if (other === undefined || other === owner) return { token };
+		const checks = await this.#get<AgentCheck>('/agent/checks', `ServiceID == "${id}"`);
+		const { Status = 'critical' } = checks[checkIdOf(id)] ?? {};
+		return { rival: { owner: other, isAlive: Status !== 'critical' }, token };
+	}
+
 	async #get<T>(path: string, filter?: string): Promise<Readonly<Record<string, T>>> {
-		const { value } = await this.#call({ method: 'GET', path }, filter ? { filter } : {}, (response, body) => {
+		return (await this.#list<T>(path, filter)).value;
+	}
+
+	#list<T>(path: string, filter?: string): Promise<Answered<Readonly<Record<string, T>>>> {
+		return this.#call({ method: 'GET', path }, filter ? { filter } : {}, (response, body) => {
 			if (!isObject(body)) throw notJson(response);
 			return body as Readonly<Record<string, T>>;
 		});
-		return value;
 	}
 
 	/** Gives the token that it was sent with. */
@@ -118,7 +155,7 @@ export class ConsulRegistrar implements Registrar {
 		request: ConsulRequest,
 		parameters: Readonly<Record<string, string>>,
 		read: (response: IncomingMessage, body: unknown) => T,
-	): Promise<{ readonly value: T; readonly token: string | undefined }> {
+	): Promise<Answered<T>> {
 		// An agent registers in its own datacenter, whichever one is asked for lookups.
 		const { dc: _, ...place } = this.#http.placeParameters();
 		let token: string | undefined;
@@ -134,6 +171,30 @@ export class ConsulRegistrar implements Registrar {
 			throw asWriteError(error);
 		}
 	}
+}
+
+/** What Consul answered, and the token that it was asked with. */
+interface Answered<T> {
+	readonly value: T;
+	readonly token: string | undefined;
+}
+
+/** Another sidecar with a registration of the same id at the same agent. */
+interface Rival {
+	readonly owner: string;
+	/** True while it renews it, and its app does not say that it is critical. */
+	readonly isAlive: boolean;
+}
+
+/** Who came first keeps it; the other one asks now and then whether it still does, and writes nothing. */
+function rivalError(id: string, { owner }: Rival): SpockError {
+	const message = `the id ${id} is registered at this agent by another sidecar, ${owner}: give each instance an id of its own`;
+	return new SpockError('UNAVAILABLE', message, { details: { id, owner } });
+}
+
+/** What makes the caller register it again. */
+function registerAnew(id: string, why: string): SpockError {
+	return new SpockError('NO_SUCH_SERVICE', `${id} ${why}`, { details: { id } });
 }
 
 /** What an answer means to a write: a definition that Consul refuses, and an instance that it does not know. */

@@ -34,9 +34,9 @@ describe('a health entry', () => {
 	});
 
 	it('of which nearly nothing is told is one all the same: a proxy may leave out what it does not know', () => {
-		expect(read({})).toEqual({
+		expect(read({ Node: { Address: '10.0.0.1' } })).toEqual({
 			instance: '/',
-			host: '',
+			host: '10.0.0.1',
 			port: 0,
 			weight: 1,
 			status: 'passing',
@@ -45,6 +45,7 @@ describe('a health entry', () => {
 			zone: null,
 			datacenter: null,
 		});
+		expect(read({})).toBeUndefined();
 	});
 
 	it('has the worst of its checks, in whatever order they come', () => {

@@ -1,5 +1,7 @@
 import type { CheckStatus, InstanceStatus, ServiceInstance } from '@spock/protocol';
+import { isObject } from '@spock/protocol/internal';
 
+import { goodInstances } from '../good-instances.ts';
 import { rememberChecks } from '../instance-checks.ts';
 import { sortInstances } from '../snapshot-diff.ts';
 
@@ -9,7 +11,7 @@ interface HealthCheck {
 	readonly Status?: string;
 }
 
-/** The parts of one entry of /v1/health/service that are used. */
+/** The parts of one entry of /v1/health/service that are used, as they should be: Consul checks neither ports nor hosts. */
 export interface HealthEntry {
 	readonly Node?: {
 		readonly Node?: string;
@@ -36,45 +38,71 @@ export interface HealthEntry {
 export const taggedAddresses = ['lan', 'lan_ipv4', 'lan_ipv6', 'wan', 'wan_ipv4', 'wan_ipv6'] as const;
 export type TaggedAddress = (typeof taggedAddresses)[number];
 
+type Node = NonNullable<HealthEntry['Node']>;
+type Service = NonNullable<HealthEntry['Service']>;
+
+const NO_TAGS: readonly string[] = Object.freeze([]);
+const NO_META: Readonly<Record<string, string>> = Object.freeze({});
+const UNREADABLE_CHECK: CheckStatus = Object.freeze({ id: '', name: '', status: 'unknown' });
 const MAINTENANCE_CHECK = /^_(?:node|service)_maintenance/;
 
 /**
- * The instances of an answer of /v1/health/service, sorted and frozen. Their checks are remembered beside them, for explain.
+ * The instances of an answer of /v1/health/service, sorted and frozen, without entries that are bad: what was left out, and the
+ * checks, are remembered beside them, for explain.
  * A check's output is never looked at: it changes all the time, says nothing that a reader acts on, and may hold secrets.
  * Source: https://developer.hashicorp.com/consul/api-docs/health#list-service-instances-for-service
  */
 export function readHealthEntries(
-	entries: readonly HealthEntry[],
+	entries: readonly unknown[],
 	taggedAddress?: TaggedAddress,
 ): readonly ServiceInstance[] {
-	return sortInstances(entries.map((entry) => readHealthEntry(entry, taggedAddress)));
+	return goodInstances(sortInstances(entries.map((entry) => readHealthEntry(entry, taggedAddress))));
 }
 
-/** One instance. The node's name is part of its name, because a service's id is unique only within its agent. */
-function readHealthEntry(
-	{ Node = {}, Service = {}, Checks }: HealthEntry,
-	taggedAddress: TaggedAddress | undefined,
-): ServiceInstance {
-	const status = worstStatus(Checks ?? []);
-	const weights = Service.Weights;
+/**
+ * One instance, with whatever stands in its place where that is bad. The node's name is part of its name, because a service's id is
+ * unique only within its agent.
+ */
+function readHealthEntry(entry: unknown, taggedAddress: TaggedAddress | undefined): ServiceInstance {
+	const { Node, Service, Checks } = (isObject(entry) ? entry : {}) as HealthEntry;
+	const node: Node = isObject(Node) ? Node : {};
+	const service: Service = isObject(Service) ? Service : {};
+	const checks = readChecks(Checks);
+	const status = worstStatus(checks);
+	const weights = service.Weights;
 	const weight = (status === 'warning' ? weights?.Warning : weights?.Passing) ?? 1;
+	const { Tags, Meta } = service;
 	const instance: ServiceInstance = Object.freeze({
-		instance: `${Node.Node ?? ''}/${Service.ID ?? ''}`,
-		...placeOf({ Node, Service }, taggedAddress),
-		weight,
+		instance: `${text(node.Node)}/${text(service.ID)}`,
+		...placeOf({ Node: node, Service: service }, taggedAddress),
+		// It says how much work, and not whom it is for: a bad one is as good as none.
+		weight: weight >= 0 && Number.isFinite(weight) ? weight : 1,
 		status,
-		tags: Object.freeze([...(Service.Tags ?? [])]),
-		meta: Object.freeze({ ...Service.Meta }),
-		zone: Service.Meta?.['zone'] || Node.Meta?.['zone'] || null,
-		datacenter: Node.Datacenter || null,
+		tags: Array.isArray(Tags) ? Object.freeze([...Tags]) : ((Tags ?? NO_TAGS) as readonly string[]),
+		meta: isObject(Meta) ? Object.freeze({ ...Meta }) : ((Meta ?? NO_META) as Readonly<Record<string, string>>),
+		zone: Meta?.['zone'] || node.Meta?.['zone'] || null,
+		datacenter: node.Datacenter || null,
 	});
-	rememberChecks(instance, (Checks ?? []).map(readCheck));
+	rememberChecks(instance, checks);
 	return instance;
 }
 
-function readCheck({ CheckID = '', Name = '', Status = 'unknown' }: HealthCheck): CheckStatus {
+/** Whether what cannot be read has passed is not known: then it has not. */
+function readChecks(checks: unknown): readonly CheckStatus[] {
+	if (checks === undefined || checks === null) return [];
+	return Array.isArray(checks) ? checks.map(readCheck) : [UNREADABLE_CHECK];
+}
+
+function readCheck(check: unknown): CheckStatus {
+	if (!isObject(check)) return UNREADABLE_CHECK;
+	const { CheckID, Name, Status = 'unknown' } = check as HealthCheck;
+	const id = text(CheckID);
 	// A status of `maintenance` exists in the catalog; the agent's own maintenance is a critical check of a certain name.
-	return { id: CheckID, name: Name, status: MAINTENANCE_CHECK.test(CheckID) ? 'maintenance' : Status };
+	return { id, name: text(Name), status: MAINTENANCE_CHECK.test(id) ? 'maintenance' : text(Status) };
+}
+
+function text(value: unknown): string {
+	return typeof value === 'string' ? value : '';
 }
 
 /**
@@ -96,12 +124,12 @@ function placeOf(
 }
 
 /** Maintenance over critical over warning over passing; no checks are passing; an unknown status is critical. */
-function worstStatus(checks: readonly HealthCheck[]): InstanceStatus {
+function worstStatus(checks: readonly CheckStatus[]): InstanceStatus {
 	let worst: InstanceStatus = 'passing';
-	for (const { CheckID = '', Status } of checks) {
-		if (Status === 'passing') continue;
-		if (Status === 'maintenance' || MAINTENANCE_CHECK.test(CheckID)) return 'maintenance';
-		if (Status !== 'warning') worst = 'critical';
+	for (const { status } of checks) {
+		if (status === 'passing') continue;
+		if (status === 'maintenance') return 'maintenance';
+		if (status !== 'warning') worst = 'critical';
 		else if (worst === 'passing') worst = 'warning';
 	}
 	return worst;

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import {
-	readAnsweredChecks,
-	readAnsweredInstances,
-	readAnsweredNames,
-	readAnsweredServices,
-	readAnswerMeta,
-} from './read-answer.ts';
+import { readAnsweredChecks, readAnsweredInstances, readAnsweredServices, readAnswerMeta } from './read-answer.ts';
 
 const at = (headers: Record<string, string> = {}) => ({ headers: { 'x-consul-index': '7', ...headers } });
 
@@ -18,7 +12,6 @@ describe('an answer of Consul', () => {
 
 	it.each([null, [], { barista: 'v2' }])('of services that is %j is not the API’s', (body) => {
 		expect(() => readAnsweredServices(at(), body)).toThrow(/is this address Consul/);
-		expect(() => readAnsweredNames(at(), body)).toThrow(/is this address Consul/);
 	});
 
 	it('without an index is an error, and not index 0', () => {
@@ -35,10 +28,16 @@ describe('an answer of Consul', () => {
 	});
 
 	it('of services is sorted by name, each with its tags in order; no tags may be null', () => {
-		expect(readAnsweredServices(at(), { roaster: null, barista: ['b', 'a'] })).toEqual([
+		const services = [
 			{ name: 'barista', tags: ['a', 'b'] },
 			{ name: 'roaster', tags: [] },
-		]);
+		];
+		const body = { roaster: null, barista: ['b', 'a'] };
+		expect(readAnsweredServices(at(), body)).toEqual({ services, mayBeDenied: false });
+		const headers = { 'x-consul-default-acl-policy': 'deny' };
+		expect(readAnsweredServices({ headers }, body).mayBeDenied).toBe(false);
+		expect(readAnsweredServices({ headers }, {})).toEqual({ services: [], mayBeDenied: true });
+		expect(readAnsweredServices(at(), {}).mayBeDenied).toBe(false);
 	});
 
 	it('is as old as a follower’s last contact and the age in the agent’s cache together', () => {

@@ -5,9 +5,9 @@ import type { ServiceInstance, ServiceListEntry } from '@spock/protocol';
 import type { AnswerMeta } from '../backend.ts';
 import { parseIndex } from '../blocking-index.ts';
 import type { FetchAnswer } from '../watch-loop.ts';
-import { type CheckDigest, digestChecks, digestNames, type NameDigest, type StateEntry } from './check-digest.ts';
+import { type CheckDigest, digestChecks, type StateEntry } from './check-digest.ts';
 import { notJson, refuseFiltered } from './consul-error.ts';
-import { type HealthEntry, readHealthEntries, type TaggedAddress } from './health-entry.ts';
+import { readHealthEntries, type TaggedAddress } from './health-entry.ts';
 
 /** The instances of a service. */
 export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]> {
@@ -28,11 +28,11 @@ export function readAnsweredInstances(
 	body: unknown,
 	taggedAddress?: TaggedAddress,
 ): InstancesAnswer {
-	if (!Array.isArray(body) || !body.every(isObject)) throw notJson(response);
+	const entries = expectEntries(response, body);
 	const index = expectIndex(response);
-	if (body.length === 0) refuseFiltered(response);
-	const value = readHealthEntries(body as HealthEntry[], taggedAddress);
-	const mayBeDenied = value.length === 0 && isSilentOnDenial(response);
+	if (entries.length === 0) refuseFiltered(response);
+	const value = readHealthEntries(entries, taggedAddress);
+	const mayBeDenied = entries.length === 0 && isSilentOnDenial(response);
 	return {
 		value,
 		index,
@@ -42,9 +42,9 @@ export function readAnsweredInstances(
 	};
 }
 
-/** Of an answer of which nothing but the index counts. Throws where X-Consul-Index is missing. */
+/** Of an answer of which nothing but the index counts, and how fresh it is. Throws where X-Consul-Index is missing. */
 export function readAnsweredIndex(response: Response): FetchAnswer<true> {
-	return { value: true, index: expectIndex(response) };
+	return { value: true, index: expectIndex(response), meta: readAnswerMeta(response) };
 }
 
 /**
@@ -52,15 +52,9 @@ export function readAnsweredIndex(response: Response): FetchAnswer<true> {
  * empty answer: nothing that fails is nothing out of the ordinary, and a token that may see no check sees no instance either.
  */
 export function readAnsweredChecks(response: Response, body: unknown): FetchAnswer<CheckDigest> {
-	if (!Array.isArray(body) || !body.every(isObject)) throw notJson(response);
+	const entries = expectEntries(response, body).filter(isObject);
 	const index = expectIndex(response);
-	return { value: digestChecks(body as StateEntry[]), index, meta: readAnswerMeta(response) };
-}
-
-/** The answer of /v1/catalog/services for a watch. Throws as {@link readAnsweredInstances} does. */
-export function readAnsweredNames(response: Response, body: unknown): FetchAnswer<NameDigest> {
-	const services = expectServices(response, body);
-	return { value: digestNames(services), index: expectIndex(response), meta: readAnswerMeta(response) };
+	return { value: digestChecks(entries as StateEntry[]), index, meta: readAnswerMeta(response) };
 }
 
 /**
@@ -97,20 +91,38 @@ function isStreamed({ headers }: Response): boolean {
 	return headers['x-consul-query-backend'] === 'streaming';
 }
 
+/** The names of all services. */
+export interface ServicesAnswer {
+	readonly services: readonly ServiceListEntry[];
+	/** As of {@link InstancesAnswer}. */
+	readonly mayBeDenied: boolean;
+}
+
 /** The answer of /v1/catalog/services, sorted by name. Throws as {@link readAnsweredInstances} does. */
-export function readAnsweredServices(response: Response, body: unknown): readonly ServiceListEntry[] {
-	return Object.entries(expectServices(response, body))
+export function readAnsweredServices(response: Response, body: unknown): ServicesAnswer {
+	const services = Object.entries(expectServices(response, body))
 		.map(([name, tags]) => ({ name, tags: [...(tags ?? [])].sort() }))
 		.sort((left, right) => (left.name < right.name ? -1 : 1));
+	return { services, mayBeDenied: services.length === 0 && isSilentOnDenial(response) };
 }
 
 type TagsByName = Readonly<Record<string, readonly string[] | null>>;
 
 function expectServices(response: Response, body: unknown): TagsByName {
-	if (!isObject(body) || Array.isArray(body) || !Object.values(body).every(isListOrNull)) throw notJson(response);
-	const services = body as TagsByName;
-	if (Object.keys(services).length === 0) refuseFiltered(response);
-	return services;
+	if (!isObject(body) || Array.isArray(body)) throw notJson(response);
+	const entries = Object.entries(body);
+	// An object of something else, such as an error of a proxy.
+	if (entries.length > 0 && !entries.some(([, tags]) => isListOrNull(tags))) throw notJson(response);
+	if (entries.length === 0) refuseFiltered(response);
+	return Object.fromEntries(
+		entries.map(([name, tags]) => [name, Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : null]),
+	);
+}
+
+/** A list with an entry that is none at all is still the API's; one of nothing else is another program's. */
+function expectEntries(response: Response, body: unknown): readonly unknown[] {
+	if (!Array.isArray(body) || (body.length > 0 && !body.some(isObject))) throw notJson(response);
+	return body;
 }
 
 function expectIndex({ headers }: Response): number {

@@ -9,10 +9,12 @@ describe('an answer about keys', () => {
 	it('is one entry, or a list of them; a key without bytes has none', () => {
 		expect(readAnsweredKeys(ok, { Key: 'a', Value: Buffer.from('1'), Flags: 0 })).toEqual({
 			index: 7,
+			meta: { ageMs: 0 },
 			value: [{ key: 'a', bytes: Buffer.from('1') }],
 		});
 		expect(readAnsweredKeys(ok, [{ Key: 'a', Value: null }, { Key: 'b' }])).toEqual({
 			index: 7,
+			meta: { ageMs: 0 },
 			value: [
 				{ key: 'a', bytes: Buffer.alloc(0) },
 				{ key: 'b', bytes: Buffer.alloc(0) },
@@ -21,7 +23,7 @@ describe('an answer about keys', () => {
 	});
 
 	it('is empty for a 404 of Consul, which has an index', () => {
-		expect(readAnsweredKeys(absent, undefined)).toEqual({ index: 9, value: [] });
+		expect(readAnsweredKeys(absent, undefined)).toEqual({ index: 9, meta: { ageMs: 0 }, value: [] });
 	});
 
 	it('is none without an index: a 404 of a proxy is not the absence of a key', () => {

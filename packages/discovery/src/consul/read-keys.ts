@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { parseIndex } from '../blocking-index.ts';
 import type { FetchAnswer } from '../watch-loop.ts';
 import { notJson, refuseFiltered } from './consul-error.ts';
+import { readAnswerMeta } from './read-answer.ts';
 
 /** One key as Consul gives it. */
 export interface FoundKey {
@@ -28,7 +29,8 @@ export function readAnsweredKeys(
 	if (index === undefined) throw new Error('its answer has no X-Consul-Index');
 	if (entries.length === 0) refuseFiltered(response);
 	// A key without bytes has the value null.
-	return { value: entries.map(({ Key, Value }) => ({ key: Key, bytes: Value ?? NO_BYTES })), index };
+	const value = entries.map(({ Key, Value }) => ({ key: Key, bytes: Value ?? NO_BYTES }));
+	return { value, index, meta: readAnswerMeta(response) };
 }
 
 function isEntry(value: unknown): value is { readonly Key: string; readonly Value?: Buffer | null } {

@@ -1,13 +1,16 @@
 import type { FetchAnswer } from '../watch-loop.ts';
-import type { CheckDigest, NameDigest } from './check-digest.ts';
+import type { CheckDigest } from './check-digest.ts';
 import type { ConsulHttp } from './consul-http.ts';
-import { readAnsweredChecks, readAnsweredNames } from './read-answer.ts';
+import { readAnsweredChecks, readAnsweredIndex } from './read-answer.ts';
 
 /** Nearly all checks pass: without them the answer is thousands of times smaller, and each change of any check brings one. */
 const NOT_PASSING = 'Status != "passing"';
+/** No service has this name. */
+const NO_NAME = 'ServiceName == ""';
 
 type Parameters = Readonly<Record<string, string>>;
-type Blocking<T> = (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;
+/** One query: blocks while the index is `index`; 0 does not block. */
+export type Blocking<T> = (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;
 
 /**
  * Every check of a datacenter that does not pass.
@@ -22,13 +25,13 @@ export function blockingChecks(http: ConsulHttp, parameters: Parameters): Blocki
 }
 
 /**
- * The names of all services of a datacenter, with their tags.
+ * The index of the catalog of a datacenter: it moves with every edit of any service. The names are left out.
  * Source: https://developer.hashicorp.com/consul/api-docs/catalog#list-services
  */
-export function blockingNames(http: ConsulHttp, parameters: Parameters): Blocking<NameDigest> {
+export function blockingCatalogIndex(http: ConsulHttp, parameters: Parameters): Blocking<true> {
 	return http.blocking({
-		parameters,
+		parameters: { ...parameters, filter: NO_NAME },
 		send: (client, call) => client.catalog.service.list(call),
-		read: readAnsweredNames,
+		read: readAnsweredIndex,
 	});
 }

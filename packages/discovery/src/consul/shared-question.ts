@@ -1,226 +1,212 @@
-import { type ServiceInstance, SpockError } from '@spock/protocol';
-import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
+import type { ServiceInstance } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
 
-import type { AnswerMeta, BackendObserver } from '../backend.ts';
-import { type FetchAnswer, RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from '../watch-loop.ts';
-import { type RereadAction, type RereadEvent, type RereadState, rereadMachine } from './reread-machine.ts';
+import type { AnswerMeta } from '../backend.ts';
+import type { FetchAnswer } from '../watch-loop.ts';
 
-/** A follower is some 80 ms behind the leader: how soon to look again where the change had not arrived, and how often. */
-const LOOK_AGAIN_MS = 100;
-const EARLY_LOOKS_MAX = 2;
+/** A server that lags has heard of everything after this: who is asked earlier than that may not know of the change yet. */
+const LAG_MS = 1000;
+/** A follower is some 80 ms behind the leader: how soon to ask again where a change that is known of had not arrived. */
+const ASK_AGAIN_MS = 100;
+
+type Instances = readonly ServiceInstance[];
 
 /** What a {@link SharedQuestion} needs. */
 export interface SharedQuestionOptions {
-	/** The service's name, as the shared watch tells of it. */
 	readonly service: string;
+	/** Whether what is shared tells of changes here; a peer's it does not. */
+	readonly isTold: boolean;
 	/** Reads the service as it is now; index 0, because it does not block. */
-	readonly fetch: (index: 0, signal: AbortSignal) => Promise<FetchAnswer<readonly ServiceInstance[]>>;
+	readonly fetch: (index: 0, signal: AbortSignal) => Promise<FetchAnswer<Instances>>;
 	/** Asks for the service's own index and nothing else; undefined where that is no cheaper than to read it. */
 	readonly probe: ((signal: AbortSignal) => Promise<FetchAnswer<unknown>>) | undefined;
-	readonly observer: BackendObserver;
+	/** Ends the question if nobody reads it any more; true if it did, and there is nothing to ask. */
+	readonly endIfUnread: () => boolean;
+	/** What was answered last is still so, or was so when it was confirmed last. Told only while a query waits. */
+	readonly confirmed: (meta: AnswerMeta) => void;
 	readonly clock: Clock;
-	readonly random: Random | undefined;
-	/** Asks for a slot to read in. */
-	readonly enqueue: (question: SharedQuestion) => void;
-	/** Asks for a turn: it may have changed. */
-	readonly doubt: (question: SharedQuestion) => void;
-	/** Asks for a turn to confirm: a server that lags may have been asked. */
-	readonly awaitConfirmation: (question: SharedQuestion) => void;
-	/** Its index is another one than before; `wasDoubtful`: nothing but a look has shown that. */
-	readonly changed: (question: SharedQuestion, wasDoubtful: boolean) => void;
+	/** Asks for a turn. */
+	readonly enqueue: (question: SharedQuestion, isUrgent: boolean) => void;
 }
 
-/**
- * Why it is read: the shared watch tells of a change, or it was read never before; it may have changed; it may have been read
- * from a server that lagged.
- */
-type Reason = 'news' | 'look' | 'confirm';
+interface Waiting {
+	readonly signal: AbortSignal;
+	readonly resolve: (answer: FetchAnswer<Instances>) => void;
+	readonly reject: (reason: unknown) => void;
+}
 
-/** One question under a shared watch: its last answer, and whether and how it is read again. */
+/** One question under a shared watch: the query that waits in its name, and until when what is known was confirmed. */
 export class SharedQuestion {
 	readonly service: string;
+	/** No turn before this. */
+	dueAtMs: number;
 	readonly #options: SharedQuestionOptions;
-	readonly #backoff: Backoff;
-	#state: RereadState = 'lost';
-	#instances: readonly ServiceInstance[] | undefined;
-	#meta: AnswerMeta | undefined;
-	/** The service's own index in its last answer; 0 where that says nothing. */
+	#waiting: Waiting | undefined;
+	/** The index that the query waits to leave; 0 where it waits for any answer. */
 	#index = 0;
-	#reason: Reason = 'news';
-	/** Looks that were too early since the last change. */
-	#earlyLooks = 0;
-	#error: SpockError | undefined;
-	#query: AbortController | undefined;
-	#timer: TimerHandle | undefined;
+	#nodes: ReadonlySet<string> = new Set();
+	#confirmedAtMs: number;
+	#readAtMs: number;
+	/** When something may have changed last, until a turn has come late enough after it. */
+	#doubtedAtMs: number | undefined;
+	/** Changed, as is known: how often it may still be asked before a server that lags has heard of it. */
+	#hurry = 0;
+	/** Its index says nothing, and nor is it known on which nodes it is: it is read. */
+	#mustRead = true;
+	#isToldLate = false;
+	#isTurn = false;
 
 	constructor(options: SharedQuestionOptions) {
 		this.#options = options;
 		this.service = options.service;
-		const { random } = options;
-		this.#backoff = new Backoff({
-			delayMsMin: RETRY_DELAY_MS_MIN,
-			delayMsMax: RETRY_DELAY_MS_MAX,
-			...(random && { random }),
-		});
+		const nowMs = options.clock.now();
+		this.dueAtMs = nowMs;
+		this.#confirmedAtMs = nowMs;
+		this.#readAtMs = nowMs;
 	}
 
-	get state(): RereadState {
-		return this.#state;
+	/** True if it ended, because nobody reads it. */
+	endIfUnread(): boolean {
+		return this.#options.endIfUnread();
 	}
 
 	/** True if an instance of the last answer is on the node. */
 	isOn(node: string): boolean {
-		return this.#instances?.some(({ instance }) => instance.startsWith(`${node}/`)) ?? false;
+		return this.#nodes.has(node);
 	}
 
-	handle(event: 'concerned' | 'doubted' | 'turn' | 'turn to confirm' | 'watch back' | 'unwatched' | 'stop'): void {
-		if (event === 'concerned') {
-			this.#earlyLooks = 0;
-			// Whatever it was to be read for, and before it is: the next slot may be free.
-			this.#reason = 'news';
+	/** One query: see `SharedQuery.fetch`. */
+	wait(index: number, signal: AbortSignal): Promise<FetchAnswer<Instances>> {
+		return new Promise((resolve, reject) => {
+			const waiting: Waiting = { signal, resolve, reject };
+			const end = (): void => {
+				if (this.#waiting === waiting) this.#waiting = undefined;
+				reject(signal.reason);
+			};
+			if (signal.aborted) return end();
+			signal.addEventListener('abort', end, { once: true });
+			this.#waiting = waiting;
+			this.#index = index;
+			if (index === 0) this.dueAtMs = this.#options.clock.now();
+			if (!this.#options.isTold || this.#mustRead) this.#doubtedAtMs ??= this.#options.clock.now();
+			this.#enqueue();
+		});
+	}
+
+	/** Nothing is told after it. */
+	stop(): void {
+		this.#waiting = undefined;
+	}
+
+	/** It has changed. */
+	concern(): void {
+		this.#hurry = 2;
+		this.dueAtMs = this.#options.clock.now();
+		this.doubt();
+	}
+
+	/** It may have changed. */
+	doubt(): void {
+		const nowMs = this.#options.clock.now();
+		if (this.#doubtedAtMs === undefined) this.#confirmedAtMs = Math.max(this.#confirmedAtMs, nowMs - LAG_MS);
+		this.#doubtedAtMs = nowMs;
+		this.#enqueue();
+	}
+
+	/** Others have changed or nothing has, as of `ageMs` ago. */
+	unchanged(ageMs: number): void {
+		if (this.#doubtedAtMs !== undefined || this.#index === 0 || this.#waiting === undefined) return;
+		this.#confirm(this.#options.clock.now() - ageMs, { ageMs });
+	}
+
+	/** Says so where what is known was not confirmed in time, and sees to it that it is read once in a while. */
+	look({ liveAgeMsMax, readMsMax }: { readonly liveAgeMsMax: number; readonly readMsMax: number }): void {
+		const nowMs = this.#options.clock.now();
+		if (nowMs - this.#readAtMs >= readMsMax && !this.#mustRead) {
+			this.#mustRead = true;
+			this.doubt();
 		}
-		this.#handle(event);
+		if (this.#doubtedAtMs === undefined || this.#isToldLate || this.#waiting === undefined) return;
+		const ageMs = nowMs - this.#confirmedAtMs;
+		if (ageMs <= liveAgeMsMax) return;
+		this.#isToldLate = true;
+		this.#options.confirmed({ ageMs, isUnconfirmed: true });
 	}
 
-	/** What moves no index may have changed: it is read at its turn, and not only looked at. */
-	distrust(): void {
-		this.#index = 0;
-		this.#handle('unwatched');
-	}
-
-	/** The shared watch fails: nobody would tell of a change. */
-	lost(error: SpockError): void {
-		this.#error = error;
-		this.#readFor('look');
-		this.#handle('watch lost');
-	}
-
-	/** The shared watch has answered, and nothing has changed here. */
-	verified(meta: AnswerMeta | undefined): void {
-		this.#meta = meta;
-		this.#handle('verified');
-	}
-
-	/** Reads it, or sees that there is nothing new to read; resolves when that has ended, well or not. */
-	async read(): Promise<void> {
-		this.#handle('slot');
-		const query = new AbortController();
-		this.#query = query;
-		const reason = this.#reason;
-		this.#reason = 'look';
+	/** Asks for the index, and reads where that has moved; resolves when that has ended, well or not. */
+	async turn(): Promise<void> {
+		const waiting = this.#waiting;
+		if (waiting === undefined) return;
+		this.#isTurn = true;
 		try {
-			const isSame = reason !== 'news' && (await this.#isSame(query.signal));
-			if (query.signal.aborted) return;
-			if (!isSame) await this.#fetch(query.signal, reason);
-			else this.#handle(reason === 'confirm' ? 'read' : 'read in doubt');
-		} catch (failure) {
-			if (query.signal.aborted) return;
-			this.#error = SpockError.from(failure);
-			this.#readFor(reason);
-			this.#handle('failed');
-		}
-	}
-
-	/** Each service has an index of its own, which grows with whatever is seen of it. */
-	async #isSame(signal: AbortSignal): Promise<boolean> {
-		const { probe } = this.#options;
-		if (probe === undefined || this.#index === 0) return false;
-		const { index, meta } = await probe(signal);
-		if (index !== this.#index) return false;
-		this.#meta = meta;
-		this.#backoff.reset();
-		return true;
-	}
-
-	async #fetch(signal: AbortSignal, reason: Reason): Promise<void> {
-		const { value, index, meta } = await this.#options.fetch(0, signal);
-		if (signal.aborted) return;
-		const before = this.#index;
-		this.#instances = value;
-		this.#meta = meta;
-		this.#index = index;
-		this.#backoff.reset();
-		if (before > 0 && index !== before) this.#options.changed(this, reason !== 'news');
-		this.#handle(this.#judge(reason, before, index));
-	}
-
-	/** Whatever it is to be read for, it is for news where there have been some meanwhile. */
-	#readFor(reason: Reason): void {
-		if (this.#reason !== 'news') this.#reason = reason;
-	}
-
-	#judge(reason: Reason, before: number, index: number): 'read' | 'read too early' | 'read in doubt' {
-		if (reason === 'confirm') return 'read';
-		if (reason === 'look') return 'read in doubt';
-		if (before > 0 && index > before) return 'read';
-		if (before === 0 || index < before || this.#earlyLooks >= EARLY_LOOKS_MAX) return 'read in doubt';
-		this.#earlyLooks++;
-		this.#reason = 'news';
-		return 'read too early';
-	}
-
-	#handle(event: RereadEvent): void {
-		const { state, actions } = step(rereadMachine, this.#state, event);
-		this.#state = state;
-		this.#run(state, actions);
-	}
-
-	#run(state: RereadState, [action, ...rest]: readonly RereadAction[]): void {
-		// An observer that was just told may have stopped the question: the rest of the cell is then void.
-		if (action === undefined || this.#state !== state) return;
-		try {
-			this.#act(action);
+			await this.#ask(waiting);
+		} catch (reason) {
+			if (this.#take(waiting)) waiting.reject(reason);
 		} finally {
-			// An observer that throws is heard of, but it must not end the watch.
-			this.#run(state, rest);
+			this.#isTurn = false;
+			this.#enqueue();
 		}
 	}
 
-	#act(action: RereadAction): void {
-		const { observer, clock } = this.#options;
-		switch (action) {
-			case 'enqueue':
-				this.#options.enqueue(this);
-				return;
-			case 'enqueue to look':
-				this.#readFor('look');
-				this.#options.enqueue(this);
-				return;
-			case 'enqueue to confirm':
-				this.#readFor('confirm');
-				this.#options.enqueue(this);
-				return;
-			case 'stay in doubt':
-				this.#readFor('look');
-				return;
-			case 'doubt':
-				this.#options.doubt(this);
-				return;
-			case 'await confirmation':
-				this.#options.awaitConfirmation(this);
-				return;
-			case 'query':
-				// Sent by `read`, which was given the slot.
-				return;
-			case 'publish':
-			case 'verify':
-				observer.answered(this.#instances as readonly ServiceInstance[], this.#meta);
-				return;
-			case 'report':
-				observer.failed(this.#error as SpockError);
-				return;
-			case 'schedule a retry':
-				this.#timer = clock.setTimeout(() => this.#handle('due'), this.#backoff.next());
-				return;
-			case 'schedule another look':
-				this.#timer = clock.setTimeout(() => this.#handle('due'), LOOK_AGAIN_MS);
-				return;
-			case 'abort the query':
-				this.#query?.abort();
-				return;
-			case 'cancel the timer':
-				clock.clearTimeout(this.#timer);
-				return;
+	async #ask(waiting: Waiting): Promise<void> {
+		const { clock, fetch, probe } = this.#options;
+		const { signal } = waiting;
+		const askedAtMs = clock.now();
+		const index = this.#index;
+		const mustRead = this.#mustRead || index === 0;
+		if (probe !== undefined && !mustRead && this.#hurry === 0) {
+			const { index: found, meta } = await probe(signal);
+			if (this.#waiting !== waiting) return;
+			if (found === index) return this.#asBefore(askedAtMs, meta);
 		}
+		const readAtMs = clock.now();
+		const answer = await fetch(0, signal);
+		if (this.#waiting !== waiting) return;
+		this.#readAtMs = readAtMs;
+		this.#nodes = new Set(answer.value.map(({ instance }) => instance.slice(0, instance.indexOf('/'))));
+		if (!mustRead && answer.index === index) return this.#asBefore(readAtMs, answer.meta);
+		this.#mustRead = false;
+		this.#hurry = 0;
+		this.#settleDoubt(readAtMs, answer.meta);
+		this.#isToldLate = answer.meta?.isUnconfirmed === true;
+		this.#take(waiting);
+		waiting.resolve(answer);
+	}
+
+	#asBefore(askedAtMs: number, meta: AnswerMeta = { ageMs: 0 }): void {
+		this.#settleDoubt(askedAtMs, meta);
+		const again = this.#hurry === 2 ? ASK_AGAIN_MS : LAG_MS;
+		this.#hurry = Math.max(0, this.#hurry - 1);
+		this.dueAtMs = this.#options.clock.now() + again;
+		this.#confirm(this.#confirmedAtMs, meta);
+	}
+
+	/** What was asked for well after something may have changed says whether it has. */
+	#settleDoubt(askedAtMs: number, meta: AnswerMeta | undefined): void {
+		const asOfMs = askedAtMs - (meta?.ageMs ?? 0);
+		const doubtedAtMs = this.#doubtedAtMs;
+		const isSettled = doubtedAtMs === undefined || asOfMs >= doubtedAtMs + LAG_MS;
+		// A server that lags says how it was a moment ago.
+		this.#confirmedAtMs = Math.max(this.#confirmedAtMs, isSettled ? asOfMs : asOfMs - LAG_MS);
+		if (isSettled && !meta?.isUnconfirmed) this.#doubtedAtMs = this.#options.isTold ? undefined : askedAtMs;
+		this.dueAtMs = this.#options.clock.now() + LAG_MS;
+	}
+
+	#confirm(asOfMs: number, meta: AnswerMeta): void {
+		this.#confirmedAtMs = Math.max(this.#confirmedAtMs, asOfMs);
+		this.#isToldLate = meta.isUnconfirmed === true;
+		this.#options.confirmed({ ...meta, ageMs: Math.max(meta.ageMs, this.#options.clock.now() - this.#confirmedAtMs) });
+	}
+
+	#enqueue(): void {
+		if (this.#waiting === undefined || this.#isTurn) return;
+		if (this.#index === 0 || this.#hurry > 0) this.#options.enqueue(this, true);
+		else if (this.#doubtedAtMs !== undefined) this.#options.enqueue(this, false);
+	}
+
+	#take(waiting: Waiting): boolean {
+		if (this.#waiting !== waiting) return false;
+		this.#waiting = undefined;
+		return true;
 	}
 }

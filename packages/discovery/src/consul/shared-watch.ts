@@ -1,28 +1,23 @@
-import type { SpockError } from '@spock/protocol';
-import type { Random, TimerHandle } from '@spock/protocol/internal';
+import type { ServiceInstance } from '@spock/protocol';
+import type { TimerHandle } from '@spock/protocol/internal';
 
-import type { AnswerMeta, BackendObserver, BackendWatch } from '../backend.ts';
-import { type CheckDiff, type CheckDigest, diffChecks, diffNames, type NameDigest } from './check-digest.ts';
-import type { ConsulHttp } from './consul-http.ts';
-import { LookBudget } from './look-budget.ts';
-import { RereadRound } from './reread-round.ts';
+import type { AnswerMeta } from '../backend.ts';
+import type { FetchAnswer } from '../watch-loop.ts';
+import { type CheckDiff, type CheckDigest, diffChecks } from './check-digest.ts';
+import { type ConsulHttp, LIVE_AGE_MS_MAX } from './consul-http.ts';
+import type { QueryBudget } from './query-budget.ts';
 import { noticeRestores, RESTORED_AGAIN_MS } from './restore-watch.ts';
-import { blockingChecks, blockingNames } from './shared-queries.ts';
+import { type Blocking, blockingCatalogIndex, blockingChecks } from './shared-queries.ts';
 import { SharedQuestion, type SharedQuestionOptions } from './shared-question.ts';
+import { UrgentQuestions } from './urgent-questions.ts';
 import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
-/** Re-reads at once: a node that fails may concern hundreds of services. */
+/** Reads at once: a node that fails may concern hundreds of services. */
 const READS_MAX = 16;
-/** Questions that have changed lately and are remembered for that. */
-const LATELY_MAX = 128;
-/** Every doubtful question is looked at within this time, evenly spread. */
-const LOOK_ROUND_MS = 500;
-/** And once more within this time, */
-const CONFIRM_ROUND_MS = 30_000;
-/** but not before this: a server that lags has heard of the change by then. */
-const CONFIRM_MS_MIN = 1000;
-/** What no watch tells (an edit of a node's address or metadata) is seen within this time and a round to confirm. */
-const SLOW_ROUND_MS = 300_000;
+/** How often it is looked whose answer was not confirmed in time, or is due to be read for no reason. */
+const TICK_MS = 1000;
+/** What neither of the two queries tells, an edit of a node's address or metadata, is seen within this time. */
+const READ_MS_MAX = 300_000;
 
 /** What a {@link SharedWatch} needs. */
 export interface SharedWatchOptions {
@@ -30,62 +25,58 @@ export interface SharedWatchOptions {
 	readonly recovery: WatchRecovery;
 	/** Where to look, and how: for the two queries that are shared. */
 	readonly parameters: Readonly<Record<string, string>>;
-	readonly random: Random | undefined;
+	/** Of all such watches together. */
+	readonly budget: QueryBudget;
 }
 
-/** What is asked of Consul for one question, and the name under which the shared queries tell of it. */
-export type SharedQuestionSource = Pick<SharedQuestionOptions, 'service' | 'fetch' | 'probe'>;
+/** What is asked for one question, and who is told how it stands with what is known. */
+export type SharedQuestionSource = Pick<
+	SharedQuestionOptions,
+	'service' | 'isTold' | 'fetch' | 'probe' | 'endIfUnread' | 'confirmed'
+>;
 
 /**
- * Two blocking queries for any number of services of one datacenter: every check that does not pass, and the names with their
- * tags. What they show to have changed is read again at once. What they show only to have changed somewhere (an edit of an
- * address, of weights or metadata, an instance more or less without a check that fails) is looked for in a round of half a second:
- * each service is asked for its index alone, and read again where that has moved. Edits that go on and concern nobody here are
- * followed more and more seldom.
+ * An answer that counts as another one whenever its index has moved: edits that concern nobody here are followed each second, and
+ * not at the pace of a watch whose answers change nothing, because what is not heard of for longer is not live.
+ */
+interface Indexed<T> {
+	readonly value: T;
+	readonly index: number;
+}
+
+/** One question's part of a shared watch. */
+export interface SharedQuery {
+	/** One query: resolves when the index is not `index` any more; with 0 as soon as its turn has come. */
+	fetch(index: number, signal: AbortSignal): Promise<FetchAnswer<readonly ServiceInstance[]>>;
+	/** Idempotent; nothing is told after it. */
+	leave(): void;
+}
+
+/**
+ * Stands in for a blocking query for those services of a datacenter for which no query is held. Two queries are held for all of
+ * them: the checks that do not pass, which tell whom a change concerns, and the index of the catalog, which moves with every edit
+ * of any service and tells no more than that. Then whoever may have changed is asked for its own index, one after the other, as
+ * fast as a budget allows; and what was not confirmed for too long is not called live.
  */
 export class SharedWatch {
 	readonly #options: SharedWatchOptions;
 	readonly #questions = new Set<SharedQuestion>();
-	/** Those that have changed, the last in the last place: they are the likeliest to have changed again, and are looked at first. */
-	readonly #lately = new Set<SharedQuestion>();
-	readonly #queue = new Set<SharedQuestion>();
-	readonly #looks: RereadRound<SharedQuestion>;
-	readonly #confirmations: RereadRound<SharedQuestion>;
-	readonly #budget: LookBudget;
+	/** Those that wait for a turn: who is known to have changed or was never read before goes first, then who waits longest. */
+	readonly #urgent = new UrgentQuestions<SharedQuestion>();
+	readonly #doubtful = new Set<SharedQuestion>();
 	readonly #checks: ConsulWatch;
-	readonly #names: ConsulWatch;
-	/** What the last answers differ in from those before them. */
-	#checkDiff: CheckDiff = { services: new Set(), nodes: new Set() };
-	#nameDiff: ReadonlySet<string> = new Set();
-	#checksState: 'unknown' | 'known' | 'failing' = 'unknown';
-	/** The index of the names: it moves with every edit of any service, also where no name and no tag has changed. */
-	#nameIndex: number | undefined;
-	#nameIndexBefore: number | undefined;
+	readonly #index: ConsulWatch;
 	#reads = 0;
+	#turnTimer: TimerHandle | undefined;
+	#tickTimer: TimerHandle | undefined;
 	#restoredTimer: TimerHandle | undefined;
-	#slowRoundTimer: TimerHandle | undefined;
+	#isStopped = false;
 
 	constructor(options: SharedWatchOptions) {
 		this.#options = options;
-		const { clock } = options.http;
-		this.#budget = new LookBudget(clock.now());
-		const round = (lengthMs: number, restMs: number, event: 'turn' | 'turn to confirm') =>
-			new RereadRound<SharedQuestion>({
-				clock,
-				lengthMs,
-				restMs,
-				size: () => this.#questions.size,
-				turn: (question) => {
-					if (question.state !== 'doubtful') return false;
-					question.handle(event);
-					return true;
-				},
-			});
-		this.#looks = round(LOOK_ROUND_MS, 0, 'turn');
-		this.#confirmations = round(CONFIRM_ROUND_MS, CONFIRM_MS_MIN, 'turn to confirm');
 		this.#checks = this.#watchChecks();
-		this.#names = this.#watchNames();
-		this.#armSlowRound();
+		this.#index = this.#watchIndex();
+		this.#tick();
 	}
 
 	/** Questions that are watched. */
@@ -93,152 +84,152 @@ export class SharedWatch {
 		return this.#questions.size;
 	}
 
-	/** Adds a question; it is read at once. */
-	watch(source: SharedQuestionSource, observer: BackendObserver): BackendWatch {
-		const { http, random } = this.#options;
-		const shared = new SharedQuestion({
+	/** Adds a question. */
+	join(source: SharedQuestionSource): SharedQuery {
+		const question = new SharedQuestion({
 			...source,
-			observer,
-			clock: http.clock,
-			random,
-			enqueue: (one) => {
-				this.#queue.add(one);
+			clock: this.#options.http.clock,
+			enqueue: (one, isUrgent) => {
+				if (isUrgent) this.#doubtful.delete(one);
+				// Who waits already keeps the place.
+				if (isUrgent) this.#urgent.add(one);
+				else if (!this.#urgent.has(one)) this.#doubtful.add(one);
 				this.#pump();
 			},
-			doubt: (one) => this.#looks.add(one),
-			awaitConfirmation: (one) => this.#confirmations.add(one),
-			changed: (one, wasDoubtful) => {
-				if (wasDoubtful) this.#budget.found();
-				this.#lately.delete(one);
-				this.#lately.add(one);
-				const [oldest] = this.#lately;
-				if (oldest !== undefined && this.#lately.size > LATELY_MAX) this.#lately.delete(oldest);
-			},
 		});
-		this.#questions.add(shared);
-		shared.handle('watch back');
+		this.#questions.add(question);
 		return {
-			stop: () => {
-				shared.handle('stop');
-				this.#questions.delete(shared);
-				this.#lately.delete(shared);
-				this.#queue.delete(shared);
-				this.#looks.delete(shared);
-				this.#confirmations.delete(shared);
+			fetch: (index, signal) => question.wait(index, signal),
+			leave: () => {
+				question.stop();
+				this.#questions.delete(question);
+				this.#urgent.delete(question);
+				this.#doubtful.delete(question);
 			},
 		};
 	}
 
-	/** Ends both queries and every re-read; idempotent. Nothing is told after it. */
+	/** Ends both queries and every read; idempotent. Nothing is told after it. */
 	stop(): void {
 		const { clock } = this.#options.http;
+		this.#isStopped = true;
 		this.#checks.stop();
-		this.#names.stop();
-		this.#tellAll('stop');
-		this.#questions.clear();
-		this.#lately.clear();
-		this.#queue.clear();
-		this.#looks.stop();
-		this.#confirmations.stop();
-		clock.clearTimeout(this.#restoredTimer);
-		clock.clearTimeout(this.#slowRoundTimer);
+		this.#index.stop();
+		for (const question of this.#questions) question.stop();
+		for (const set of [this.#questions, this.#urgent, this.#doubtful]) set.clear();
+		for (const timer of [this.#turnTimer, this.#tickTimer, this.#restoredTimer]) clock.clearTimeout(timer);
 	}
 
 	#watchChecks(): ConsulWatch {
 		const { http, recovery, parameters } = this.#options;
-		return recovery.start<CheckDigest>({
-			fetch: noticeRestores(blockingChecks(http, parameters), () => this.#restored()),
-			isSame: (before, after) => {
-				this.#checkDiff = diffChecks(before, after);
-				return this.#checkDiff.services.size + this.#checkDiff.nodes.size === 0;
+		let before: CheckDigest | undefined;
+		return recovery.start<Indexed<CheckDigest>>({
+			fetch: indexed(noticeRestores(blockingChecks(http, parameters), () => this.#restored())),
+			isSame: isSameIndex,
+			answered: ({ value }, meta) => {
+				if (before !== undefined) this.#tellConcerned(diffChecks(before, value));
+				before = value;
+				this.#told(meta);
 			},
-			answered: (_digest, meta) => this.#checksAnswered(meta),
-			failed: (error) => this.#checksFailed(error),
+			failed: () => this.#doubtAll(),
 		});
 	}
 
-	#watchNames(): ConsulWatch {
+	#tellConcerned({ services, nodes }: CheckDiff): void {
+		for (const question of [...this.#questions]) {
+			if (services.has(question.service) || [...nodes].some((node) => question.isOn(node))) question.concern();
+		}
+	}
+
+	#watchIndex(): ConsulWatch {
 		const { http, recovery, parameters } = this.#options;
-		const fetch = noticeRestores(blockingNames(http, parameters), () => this.#restored());
-		return recovery.start<NameDigest>({
-			fetch: async (index, signal) => {
-				const answer = await fetch(index, signal);
-				this.#nameIndex = answer.index;
-				return answer;
+		let before: number | undefined;
+		return recovery.start<Indexed<true>>({
+			fetch: indexed(noticeRestores(blockingCatalogIndex(http, parameters), () => this.#restored())),
+			isSame: isSameIndex,
+			answered: ({ index }, meta) => {
+				if (before !== undefined && before !== index) this.#doubtAll();
+				before = index;
+				this.#told(meta);
 			},
-			// An index that moved is a change to the pace only where it is worth to look for what has, or edits that concern nobody
-			// here would be followed every second.
-			isSame: (before, after) => {
-				this.#nameDiff = diffNames(before, after);
-				const isWorthIt = this.#nameIndex !== this.#nameIndexBefore && this.#budget.take(http.clock.now());
-				return this.#nameDiff.size === 0 && !isWorthIt;
-			},
-			answered: () => this.#namesAnswered(),
-			failed: () => this.#tellAll('unwatched'),
+			failed: () => this.#doubtAll(),
 		});
+	}
+
+	/** What was told of says that the others are as they were; where it came late it says nothing. */
+	#told(meta: AnswerMeta | undefined): void {
+		if (meta?.isUnconfirmed) this.#doubtAll();
+		else for (const question of [...this.#questions]) question.unchanged(meta?.ageMs ?? 0);
 	}
 
 	/** What had changed since the snapshot is as it was: each service's own index tells of it. */
 	#restored(): void {
 		const { clock } = this.#options.http;
-		this.#tellAll('doubted');
+		this.#doubtAll();
+		// Its last question may just have ended.
+		if (this.#isStopped) return;
 		clock.clearTimeout(this.#restoredTimer);
 		this.#restoredTimer = clock.setTimeout(() => {
 			this.#checks.reread();
-			this.#names.reread();
-			this.#tellAll('doubted');
+			this.#index.reread();
+			this.#doubtAll();
 		}, RESTORED_AGAIN_MS);
 	}
 
-	#checksAnswered(meta: AnswerMeta | undefined): void {
-		const isNews = this.#checksState !== 'known';
-		this.#checksState = 'known';
-		const { services, nodes } = this.#checkDiff;
-		const isConcerned = (question: SharedQuestion): boolean =>
-			services.has(question.service) || [...nodes].some((node) => question.isOn(node));
-		for (const question of [...this.#questions]) {
-			if (isConcerned(question)) question.handle('concerned');
-			if (isNews) question.handle('watch back');
-			else question.verified(meta);
-		}
-	}
-
-	#checksFailed(error: SpockError): void {
-		this.#checksState = 'failing';
-		for (const question of [...this.#questions]) question.lost(error);
-	}
-
-	#namesAnswered(): void {
-		const before = this.#nameIndexBefore;
-		this.#nameIndexBefore = this.#nameIndex;
-		if (before === undefined || before === this.#nameIndex) return;
-		const names = this.#nameDiff;
-		for (const question of new Set([...this.#lately, ...this.#questions])) {
-			question.handle(names.has(question.service) ? 'concerned' : 'doubted');
-		}
-	}
-
-	#tellAll(event: 'doubted' | 'unwatched' | 'stop'): void {
-		for (const question of [...this.#questions]) question.handle(event);
+	#doubtAll(): void {
+		// What nobody reads ends, and is not asked for again.
+		for (const question of [...this.#questions]) if (!question.endIfUnread()) question.doubt();
 	}
 
 	#pump(): void {
-		for (const question of this.#queue) {
-			if (this.#reads >= READS_MAX) return;
-			this.#queue.delete(question);
-			if (question.state !== 'queued') continue;
+		const { http, budget } = this.#options;
+		while (this.#reads < READS_MAX && !this.#isStopped) {
+			const question = this.#urgent.next(http.clock.now()) ?? this.#doubtful.values().next().value;
+			if (question === undefined) return;
+			if (question.endIfUnread()) {
+				// By `leave` as a rule; not where its watch is only being started.
+				this.#urgent.delete(question);
+				this.#doubtful.delete(question);
+				continue;
+			}
+			const restMs = question.dueAtMs - http.clock.now();
+			const waitMs = restMs > 0 ? restMs : budget.take();
+			if (waitMs > 0) {
+				this.#pumpIn(waitMs);
+				return;
+			}
+			this.#urgent.took(question);
+			this.#doubtful.delete(question);
 			this.#reads++;
-			void question.read().finally(() => {
+			void question.turn().finally(() => {
 				this.#reads--;
 				this.#pump();
 			});
 		}
 	}
 
-	#armSlowRound(): void {
-		this.#slowRoundTimer = this.#options.http.clock.setTimeout(() => {
-			for (const question of [...this.#questions]) question.distrust();
-			this.#armSlowRound();
-		}, SLOW_ROUND_MS);
+	#pumpIn(delayMs: number): void {
+		const { clock } = this.#options.http;
+		clock.clearTimeout(this.#turnTimer);
+		this.#turnTimer = clock.setTimeout(() => this.#pump(), delayMs);
 	}
+
+	#tick(): void {
+		this.#tickTimer = this.#options.http.clock.setTimeout(() => {
+			for (const question of [...this.#questions])
+				question.look({ liveAgeMsMax: LIVE_AGE_MS_MAX, readMsMax: READ_MS_MAX });
+			this.#tick();
+		}, TICK_MS);
+	}
+}
+
+function indexed<T>(fetch: Blocking<T>): Blocking<Indexed<T>> {
+	return async (from, signal) => {
+		const answer = await fetch(from, signal);
+		return { ...answer, value: { value: answer.value, index: answer.index } };
+	};
+}
+
+function isSameIndex(before: Indexed<unknown>, after: Indexed<unknown>): boolean {
+	return before.index === after.index;
 }

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 /** Longer than any token, certificate or bundle of certificates that a system ships. */
@@ -7,7 +8,8 @@ const BYTES_MAX = 1024 * 1024;
 export async function readSmallFile(path: string): Promise<string> {
 	let file: Awaited<ReturnType<typeof open>> | undefined;
 	try {
-		file = await open(path, 'r');
+		// A FIFO that nobody writes would hold up one of the few threads for files, and with it the end of the process.
+		file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 		const stats = await file.stat();
 		if (!stats.isFile()) throw new Error('it is no file');
 		if (stats.size > BYTES_MAX) throw new Error(`it is longer than ${BYTES_MAX} bytes`);

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 
@@ -50,7 +50,7 @@ export class TlsFiles {
 		const files = this.#list();
 		const secrets = this.#check(
 			files,
-			files.map(({ path }) => readFileSync(path, 'utf8')),
+			files.map(({ path }) => readNow(path)),
 		);
 		this.#good = new LastGood({ what: 'TLS files', files: this.#named, onEvent, isSame }, secrets);
 	}
@@ -142,4 +142,10 @@ function listCertificates(directory: string): readonly string[] {
 	if (names.length === 0) throw new Error(`there is no certificate in ${directory}`);
 	if (names.length > CA_FILES_MAX) throw new Error(`there are more than ${CA_FILES_MAX} files in ${directory}`);
 	return names.map((name) => join(directory, name));
+}
+
+/** The text of a file, at the start. Throws for what is no file: a FIFO would hold up the whole process. */
+function readNow(path: string): string {
+	if (!statSync(path).isFile()) throw new Error(`${path} cannot be read: it is no file`);
+	return readFileSync(path, 'utf8');
 }

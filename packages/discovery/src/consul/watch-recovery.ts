@@ -16,7 +16,9 @@ export interface ConsulWatch extends BackendWatch {
 }
 
 interface Member {
-	readonly loop: Pick<WatchLoop<unknown>, 'retry'>;
+	readonly loop: Pick<WatchLoop<unknown>, 'retry' | 'reread'>;
+	/** What it was told last came too late. */
+	isUnconfirmed: boolean;
 	/** Why its last query failed; undefined if it did not. */
 	error: SpockError | undefined;
 	/** Some query of it has been answered. */
@@ -52,6 +54,7 @@ export class WatchRecovery {
 				const wasFailing = member.error !== undefined;
 				member.error = undefined;
 				member.isKnown = true;
+				member.isUnconfirmed = meta?.isUnconfirmed === true;
 				options.answered(value, meta);
 				this.#answered(wasFailing);
 			},
@@ -63,7 +66,7 @@ export class WatchRecovery {
 			clock: this.#clock,
 			...(this.#random && { random: this.#random }),
 		});
-		const member: Member = { loop, error: undefined, isKnown: false };
+		const member: Member = { loop, isUnconfirmed: false, error: undefined, isKnown: false };
 		this.#members.add(member);
 		loop.start();
 		return {
@@ -86,6 +89,11 @@ export class WatchRecovery {
 	/** Every watch that fails tries again within a moment. */
 	retry(): void {
 		this.#retry(() => true);
+	}
+
+	/** Every watch whose last answer came too late asks again within a moment. */
+	confirm(): void {
+		for (const { loop, error, isUnconfirmed } of this.#members) if (isUnconfirmed && error === undefined) loop.reread();
 	}
 
 	/** Ends what is planned; the watches end by themselves. */

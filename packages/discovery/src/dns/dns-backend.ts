@@ -5,6 +5,7 @@ import {
 	type ServiceQuery,
 	SpockError,
 } from '@spock/protocol';
+import { withAnySignal } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import { DnsClient, formatServer } from './dns-client.ts';
@@ -62,8 +63,9 @@ class DnsBackend implements Backend {
 	async probe({ signal }: CallOptions = {}): Promise<void> {
 		this.#refuseIfClosed();
 		const { suffix } = this.#options.template;
-		const either = signal === undefined ? this.#closed.signal : AbortSignal.any([this.#closed.signal, signal]);
-		await this.#told(() => this.#client.ask({ name: suffix || '.', type: 'SOA' }, either));
+		await withAnySignal([this.#closed.signal, signal], (either) =>
+			this.#told(() => this.#client.ask({ name: suffix || '.', type: 'SOA' }, either)),
+		);
 	}
 
 	status(): BackendStatus {

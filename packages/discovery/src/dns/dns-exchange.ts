@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 
-import { type Clock, systemClock } from '@spock/protocol/internal';
+import { type Clock, offAbort, onAbort, systemClock } from '@spock/protocol/internal';
 
 import type { DnsReply } from './dns-message.ts';
 
@@ -86,16 +86,16 @@ function settleOnce(
 			if (isSettled) return;
 			isSettled = true;
 			clock.clearTimeout(timer);
-			signal?.removeEventListener('abort', onAbort);
+			offAbort(signal, abort);
 			release();
 			outcome();
 		};
-		const onAbort = (): void => settle(() => reject(signal?.reason));
+		const abort = (): void => settle(() => reject(signal?.reason));
 		const timer = clock.setTimeout(
 			() => settle(() => reject(new DnsTimeoutError(`no answer within ${timeoutMs} ms`))),
 			timeoutMs,
 		);
-		signal?.addEventListener('abort', onAbort, { once: true });
+		if (signal !== undefined) onAbort(signal, abort);
 		const release = start(
 			(reply) => settle(() => resolve(reply)),
 			(error) => settle(() => reject(error)),

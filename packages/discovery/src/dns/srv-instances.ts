@@ -30,7 +30,9 @@ export function readSrv(reply: DnsReply, name: string): Timed<SrvRecord> {
 	for (const { data } of records) {
 		const { priority, weight, port, target } = isObject(data) ? data : {};
 		if (!isInteger(port, 0, 65_535) || typeof target !== 'string' || canonicalName(target) === '') continue;
-		values.push({ priority: Number(priority), weight: Number(weight), port, target: canonicalName(target) });
+		// One record without a priority would decide who serves of all others.
+		if (!isInteger(priority, 0) || !isInteger(weight, 0)) continue;
+		values.push({ priority, weight, port, target: canonicalName(target) });
 	}
 	return { values, ttl };
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -34,6 +35,23 @@ describe('the embedded registry over a file', () => {
 		await expect(createLocalBackend({ file })).rejects.toThrow(`there is no services file at ${file}`);
 		writeFileSync(file, 'services:\n  a: 7');
 		await expect(createLocalBackend({ file })).rejects.toThrow(`${file}:2:6: services.a must be a list of instances`);
+	});
+
+	it('that is a FIFO nobody writes is refused at once, and so is one that takes its place', async () => {
+		await using place = await tempSocket();
+		const file = join(place.directory, 'services.json');
+		execFileSync('mkfifo', [file]);
+		await expect(createLocalBackend({ file })).rejects.toThrow(`cannot read ${file}: it is no file`);
+		rmSync(file);
+		writeFileSync(file, at('10.0.0.1'));
+		await using local = await open(file);
+		execFileSync('mkfifo', [`${file}.new`]);
+		renameSync(`${file}.new`, file);
+		await waitFor('the refusal', () => local.backend.status().state === 'down');
+		expect(local.backend.status().error).toContain('it is no file');
+		replace(file, at('10.0.0.2'));
+		await waitFor('the next edit', () => local.hosts.at(-1) === '10.0.0.2');
+		expect(local.types()).toEqual(['services-file-loaded', 'services-file-refused', 'services-file-loaded']);
 	});
 
 	it.each([

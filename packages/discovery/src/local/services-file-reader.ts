@@ -1,4 +1,5 @@
-import { type InstanceStatus, NAME_LENGTH_MAX, type ServiceInstance } from '@spock/protocol';
+import type { InstanceStatus, ServiceInstance } from '@spock/protocol';
+import { isHost, isName, NAME_RULE } from '@spock/protocol/internal';
 import { isMap, isNode, isSeq, type Node, type ParsedNode } from 'yaml';
 
 import { sortInstances } from '../snapshot-diff.ts';
@@ -39,9 +40,7 @@ export class ServicesFileReader {
 		const read = new Map<string, readonly ServiceInstance[]>();
 		for (const [name, list] of Object.entries(services)) {
 			const listNode = child(servicesNode, name);
-			if (name === '' || name.length > NAME_LENGTH_MAX) {
-				this.#failAt(listNode, `a service needs a name of 1 to ${NAME_LENGTH_MAX} characters`);
-			}
+			if (!isName(name)) this.#failAt(listNode, `the name of a service must be ${NAME_RULE}`);
 			if (!Array.isArray(list)) this.#failAt(listNode, `services.${name} must be a list of instances`);
 			const path = `services.${name}`;
 			const instances = (list as unknown[]).map((item, index) =>
@@ -62,7 +61,7 @@ export class ServicesFileReader {
 		this.#onlyMembers(members, node, MEMBERS, path);
 		const at = (name: string): Node | undefined => child(node, name) ?? node;
 		const { host, port, weight = 1, status = 'passing' } = members;
-		if (typeof host !== 'string' || host === '') this.#failAt(at('host'), `${path}.host must be an address or a name`);
+		if (!isHost(host)) this.#failAt(at('host'), `${path}.host must be an address or a name`);
 		if (!isWholeNumber(port, 1, 65_535)) this.#failAt(at('port'), `${path}.port must be a port from 1 to 65535`);
 		if (typeof weight !== 'number' || !(weight >= 0 && weight <= 65_535)) {
 			this.#failAt(at('weight'), `${path}.weight must be a number from 0 to 65535`);

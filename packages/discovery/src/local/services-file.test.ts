@@ -114,6 +114,7 @@ services:
 		],
 		['a name that repeats', 'services:\n  a: []\n  a: []', 3, 3, /unique/i],
 		['a name that is too long', `services:\n  ${'x'.repeat(513)}: []`, 2, 518, /1 to 512/],
+		['a name with a control character', 'services:\n  "a\\nb": []', 2, 11, /without control characters/],
 		['two documents', 'services: {}\n---\nservices: {}', 2, 1, /./],
 	])('with %s is refused with line and column', (_name, text, line, column, reason) => {
 		const error = refusal(text);
@@ -122,10 +123,33 @@ services:
 		expect(error.message).toBe(`f:${line}:${column}: ${error.reason}`);
 	});
 
-	it('a file that is called .json is told of in the words of JSON', () => {
+	it('a file that is called .json is told of in the words of JSON, and where it stops being that', () => {
 		const text = '{ "services": {\n "a": [}\n}';
-		expect(() => parseServicesFile(text, 'a.json')).toThrow(/^a\.json:2:\d+: no JSON: .*JSON$/);
+		expect(() => parseServicesFile(text, 'a.json')).toThrow(/^a\.json:2:8: no JSON: expected a value or "]", not "}"$/);
+		const open = '{\n  "services": {\n    "a": [\n      { "host": "h", "port": 1 }\n    ],\n    "b": [\n  }\n}\n';
+		expect(() => parseServicesFile(open, 'a.json')).toThrow(/^a\.json:7:3: no JSON: expected a value or "]", not "}"$/);
+		const unended = '{\n  "services": {\n    "a": []\n  }\n';
+		expect(() => parseServicesFile(unended, 'a.json')).toThrow(
+			/^a\.json:5:1: no JSON: expected "," or "}", not the end$/,
+		);
 		expect(() => parseServicesFile(text, 'a.yaml')).toThrow(/^a\.yaml:2:\d+: Flow/);
+	});
+
+	it.each([
+		[
+			'a comma before a bracket',
+			'{"services":{"a":[{"host":"h","port":1},]}}',
+			/^a\.json:1:41: no JSON: .* after the comma/,
+		],
+		['a comment', '# one\n{"services":{}}', /^a\.json:1:1: no JSON: expected a value, not "#"/],
+		['YAML', 'services: {}', /^a\.json:1:1: no JSON/],
+	])('%s is refused in a file that is called .json, and taken in others', (_name, text, message) => {
+		expect(() => parseServicesFile(text, 'a.json')).toThrow(message);
+		expect(() => parseServicesFile(text, 'a.yaml')).not.toThrow();
+	});
+
+	it('may begin with a byte order mark', () => {
+		expect(parseServicesFile('\ufeff{"services":{"a":[]}}', 'a.json').size).toBe(1);
 	});
 
 	it('aliases that multiply are refused', () => {
@@ -162,7 +186,7 @@ describe('services that are given', () => {
 			'{"services":',
 		];
 		for (const text of bad) expect(() => parseServicesFile(text, 'f')).toThrow(/^f:\d+:\d+: /);
-		const good = '{"services":{"a:\\"b\\\\":[{"host":"h:1","port":1,"meta":{"a:b":"\\":"}}]}}';
+		const good = '{"services":{"a:\\"b\\\\":[{"host":"h-1","port":1,"meta":{"a:b":"\\":"}}]}}';
 		expect(parseServicesFile(good, 'f')).toEqual(parseServicesFile(`# YAML\n${good}`, 'f'));
 	});
 

@@ -1,5 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml';
 
+import { jsonFault } from './json-fault.ts';
 import type { LocalContent, LocalServices, ServicesFileContent } from './services-file-content.ts';
 import { ServicesFileReader } from './services-file-reader.ts';
 
@@ -30,11 +31,12 @@ export function parseServicesFile(text: string, file: string): LocalServices {
 }
 
 /**
- * Reads a services file in JSON or YAML, of which JSON is a part. Pure. Throws a {@link ServicesFileError} that names the
- * first thing that is wrong; nothing of a bad file is ever served.
+ * Reads a services file in JSON or YAML, of which JSON is a part; one that is called `.json` is JSON and nothing else. Pure. Throws a
+ * {@link ServicesFileError} that names the first thing that is wrong; nothing of a bad file is ever served.
  */
 export function parseLocalFile(text: string, file: string): LocalContent {
-	return parseGoodJson(text) ?? parseWithPlaces(text, file);
+	const content = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+	return parseGoodJson(content) ?? parseWithPlaces(content, file);
 }
 
 /** Thrown and caught within this file: the text needs the reader that knows where everything stands. */
@@ -80,6 +82,8 @@ function countMembers(value: unknown): number {
 	return values.reduce<number>((sum, item) => sum + countMembers(item), values.length);
 }
 
+/** Some editors begin a file with it. */
+const BYTE_ORDER_MARK = '\ufeff';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
@@ -87,14 +91,15 @@ const COLON = 0x3a;
 /** Any file, with the place of everything in it. */
 function parseWithPlaces(text: string, file: string): LocalContent {
 	const lines = new LineCounter();
+	const fault = /\.json$/i.test(file) ? jsonFault(text) : undefined;
 	const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
 	const failAt = (offset: number, reason: string): never => {
 		const { line, col } = lines.linePos(Math.min(offset, text.length));
 		throw new ServicesFileError(file, Math.max(1, line), Math.max(1, col), reason);
 	};
+	if (fault !== undefined) failAt(fault.offset, `no JSON: ${fault.reason}`);
 	const [syntax] = document.errors;
-	if (syntax !== undefined)
-		failAt(syntax.pos[0], jsonComplaint(text, file) ?? (syntax.message.split('\n')[0] as string));
+	if (syntax !== undefined) failAt(syntax.pos[0], syntax.message.split('\n')[0] as string);
 	const reader = new ServicesFileReader(failAt);
 	let value: unknown;
 	try {
@@ -103,17 +108,6 @@ function parseWithPlaces(text: string, file: string): LocalContent {
 		failAt(0, (error as Error).message);
 	}
 	return reader.content(value, document.contents);
-}
-
-/** What is wrong with a file that means to be JSON, in the words of JSON; undefined for any other. */
-function jsonComplaint(text: string, file: string): string | undefined {
-	if (!/\.json$/i.test(file)) return undefined;
-	try {
-		JSON.parse(text);
-		return undefined;
-	} catch (error) {
-		return `no JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`;
-	}
 }
 
 /** Services and keys that are given and not read. Throws a TypeError that names the first thing that is wrong. */

@@ -1,5 +1,5 @@
 import { SpockError } from '@spock/protocol';
-import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
+import { Backoff, type Clock, offAbort, onAbort, type Random, type TimerHandle } from '@spock/protocol/internal';
 
 import type { OwnedInstance } from './registrar.ts';
 
@@ -14,8 +14,8 @@ export interface AdoptionOptions {
 	readonly find: () => Promise<readonly OwnedInstance[]>;
 	/** Told once. */
 	readonly found: (instances: readonly OwnedInstance[]) => void;
-	/** Told of every attempt that failed; the next one comes by itself. */
-	readonly failed: (error: SpockError) => void;
+	/** Told of every attempt that failed, and whether it was the first; the next one comes by itself. */
+	readonly failed: (error: SpockError, isFirst: boolean) => void;
 }
 
 /** Asks the registry for what was registered before a restart, until it answers. */
@@ -23,8 +23,11 @@ export class Adoption {
 	readonly #options: AdoptionOptions;
 	readonly #backoff: Backoff;
 	readonly #waiting = new Set<() => void>();
+	/** What the question that is under way, or the next one, comes to. */
+	#next: { readonly promise: Promise<void>; resolve(): void; reject(error: SpockError): void } | undefined;
 	#state: 'idle' | 'asking' | 'ended' = 'idle';
 	#timer: TimerHandle | undefined;
+	#hasFailed = false;
 
 	constructor(options: AdoptionOptions) {
 		const { random } = options;
@@ -44,6 +47,18 @@ export class Adoption {
 		this.#state = 'ended';
 		this.#options.clock.clearTimeout(this.#timer);
 		for (const end of [...this.#waiting]) end();
+		this.#next?.resolve();
+		this.#next = undefined;
+	}
+
+	/**
+	 * Undefined once it is known what there is, or if nobody asks. Until then resolves when it is, and rejects with the next failure
+	 * to learn it.
+	 */
+	next(): Promise<void> | undefined {
+		if (this.#state !== 'asking') return undefined;
+		this.#next ??= deferred();
+		return this.#next.promise;
 	}
 
 	/** Resolves when it is known what there is, at once if nobody asks, or at the abort. */
@@ -52,11 +67,11 @@ export class Adoption {
 		return new Promise((resolve) => {
 			const end = (): void => {
 				this.#waiting.delete(end);
-				signal?.removeEventListener('abort', end);
+				offAbort(signal, end);
 				resolve();
 			};
 			this.#waiting.add(end);
-			signal?.addEventListener('abort', end, { once: true });
+			if (signal !== undefined) onAbort(signal, end);
 		});
 	}
 
@@ -70,10 +85,26 @@ export class Adoption {
 			},
 			(reason: unknown) => {
 				if (this.#state !== 'asking') return;
-				failed(SpockError.from(reason));
+				const error = SpockError.from(reason);
+				failed(error, !this.#hasFailed);
+				this.#next?.reject(error);
+				this.#next = undefined;
+				this.#hasFailed = true;
 				this.#timer = clock.setTimeout(() => this.#ask(), this.#backoff.next());
 				this.#timer.unref?.();
 			},
 		);
 	}
+}
+
+function deferred(): { readonly promise: Promise<void>; resolve(): void; reject(error: SpockError): void } {
+	let resolve = (): void => undefined;
+	let reject = (_error: SpockError): void => undefined;
+	const promise = new Promise<void>((resolved, rejected) => {
+		resolve = resolved;
+		reject = rejected;
+	});
+	// Whoever asked may have gone.
+	promise.catch(() => undefined);
+	return { promise, resolve, reject };
 }

@@ -1,5 +1,5 @@
 import type { RegistrationReply } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
 /** A caller is told how it is before it gives up: after this share of its deadline, and after this long at most. */
 const ANSWER_SHARE = 0.8;
@@ -18,6 +18,8 @@ export interface AnswerInTime {
 	readonly clock: Clock;
 	/** How it is now. */
 	readonly now: () => RegistrationReply;
+	/** The caller was told that it is pending: the next news is news to it, also where it is what others know. */
+	readonly toldPending: () => void;
 	/** The caller has given up. */
 	readonly gaveUp: () => void;
 }
@@ -29,26 +31,27 @@ export interface AnswerInTime {
 export function answerInTime(
 	outcome: Promise<RegistrationReply>,
 	{ timeoutMs = Number.POSITIVE_INFINITY, signal }: RegistrationWait,
-	{ clock, now, gaveUp }: AnswerInTime,
+	{ clock, now, toldPending, gaveUp }: AnswerInTime,
 ): Promise<RegistrationReply> {
 	return new Promise((resolve, reject) => {
 		const end = (): void => {
 			clock.clearTimeout(timer);
-			signal?.removeEventListener('abort', onAbort);
+			offAbort(signal, abort);
 		};
 		const tell = (): void => {
 			end();
 			const reply = now();
 			const isNews = reply.state === 'registered';
+			if (isNews) toldPending();
 			resolve(isNews ? { ...reply, state: 'pending', error: 'the registry has not answered yet' } : reply);
 		};
-		const onAbort = (): void => {
+		const abort = (): void => {
 			gaveUp();
 			tell();
 		};
 		const timer = clock.setTimeout(tell, Math.ceil(Math.min(ANSWER_MS_MAX, timeoutMs * ANSWER_SHARE)));
 		timer.unref?.();
-		signal?.addEventListener('abort', onAbort, { once: true });
+		if (signal !== undefined) onAbort(signal, abort);
 		outcome.then(resolve, reject).finally(end);
 	});
 }

@@ -6,7 +6,7 @@ import {
 	SpockError,
 	validateFuncData,
 } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
 import type { RegistrationHolder } from './registration-context.ts';
 import type { Registrations } from './registrations.ts';
@@ -33,12 +33,15 @@ export function directRegistrar(registrations: Registrations, clock: Clock): Ser
 			}),
 		report: (data, options) =>
 			withDeadline('reportService', clock, options, async (signal) =>
-				registrations.report(validateFuncData('reportService', data), { timeoutMs: options?.timeoutMs, signal }),
+				registrations.report(validateFuncData('reportService', data), holder, {
+					timeoutMs: options?.timeoutMs,
+					signal,
+				}),
 			),
 		deregister: (data, options) =>
 			withDeadline('deregisterService', clock, options, async (signal) => {
 				const { id } = validateFuncData('deregisterService', data);
-				await registrations.withdraw(id, signal);
+				await registrations.withdraw(id, holder, signal);
 				listeners.delete(id);
 				return null;
 			}),
@@ -62,17 +65,17 @@ function withDeadline<T>(
 		}
 		const end = (settle: () => void): void => {
 			clock.clearTimeout(timer);
-			signal?.removeEventListener('abort', onAbort);
+			offAbort(signal, abort);
 			settle();
 			ending.abort();
 		};
-		const onAbort = (): void => end(() => reject(aborted()));
+		const abort = (): void => end(() => reject(aborted()));
 		const onDeadline = (): void => {
 			const message = `${func}: the registry has not answered within ${timeoutMs} ms; it is tried on`;
 			end(() => reject(new SpockError('TIMEOUT', message, { details: { func, timeoutMs } })));
 		};
 		const timer = timeoutMs === undefined ? undefined : clock.setTimeout(onDeadline, timeoutMs);
-		signal?.addEventListener('abort', onAbort, { once: true });
+		if (signal !== undefined) onAbort(signal, abort);
 		call(ending.signal).then(
 			(value) => end(() => resolve(value)),
 			(error: unknown) => end(() => reject(error)),

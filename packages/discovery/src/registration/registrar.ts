@@ -19,6 +19,8 @@ export interface InstanceDefinition {
 	readonly taggedAddresses?: Readonly<Record<string, TaggedAddress>>;
 	readonly check?: RegistrationCheck;
 	readonly bind: RegistrationBind;
+	/** Identity of the client that registered it first: by it, a sidecar that is restarted knows whose it is. Not its secret. */
+	readonly claimant?: string;
 	/** True for one that was found: whether the registry checks it by itself is not known, and stays as it is. */
 	readonly isPartial?: boolean;
 }

@@ -6,6 +6,8 @@ import type { Registration } from './registration.ts';
 
 /** Whoever registered: a connection of an app, or the app itself. */
 export interface RegistrationHolder {
+	/** The same for every connection of one client, and of no other one; undefined for a client that says none. */
+	readonly identity?: string | undefined;
 	/** Told whenever a registration that it holds changes. Must not throw. */
 	told(registration: RegistrationReply): void;
 }
@@ -19,6 +21,11 @@ export interface RegistrationContext {
 	readonly random?: Random;
 	/** True while the sidecar ends: what is taken out then is not gone for good. */
 	readonly isDraining: () => boolean;
+	/**
+	 * Undefined once it is known what an earlier sidecar left. Until then resolves when it is, and rejects with the next failure to
+	 * learn it: nothing is written before, because it may be another client's.
+	 */
+	readonly known: () => Promise<void> | undefined;
 	readonly changed: (registration: Registration) => void;
 	/** It is gone: nobody wants it, and the registry does not know it any more. */
 	readonly forget: (registration: Registration) => void;

@@ -36,6 +36,20 @@ export function definitionOf(
 	};
 }
 
+/** True for definitions of the same instance. Of one that was found, as much is compared as the registry tells. */
+export function isSameDefinition(left: InstanceDefinition, right: InstanceDefinition): boolean {
+	const isPartial = left.isPartial === true || right.isPartial === true;
+	return JSON.stringify(comparable(left, isPartial)) === JSON.stringify(comparable(right, isPartial));
+}
+
+function comparable(definition: InstanceDefinition, isPartial: boolean): unknown {
+	const { id, service, host, port, tags, weights, taggedAddresses, check, bind } = definition;
+	const meta = Object.entries(definition.meta).sort(([one], [other]) => (one < other ? -1 : 1));
+	const { passing = 1, warning = 1 } = weights ?? {};
+	const told = [id, service, host, port, tags, meta, passing, warning, bind];
+	return isPartial ? told : [...told, taggedAddresses, check];
+}
+
 /** The health that an app reports. */
 export function healthOf({
 	status = 'passing',

@@ -1,4 +1,5 @@
 import { type RegistrationReply, SpockError } from '@spock/protocol';
+import { offAbort, onAbort } from '@spock/protocol/internal';
 
 interface WriteWaiter {
 	readonly version: number;
@@ -25,23 +26,23 @@ export class RegistrationWaiters {
 	/** Resolves when the registry does not know the instance any more. Rejects with ABORTED. */
 	waitForRemoval(signal: AbortSignal | undefined): Promise<void> {
 		return new Promise((resolve, reject) => {
-			const onAbort = (): void => {
+			const abort = (): void => {
 				this.#removals.delete(waiter);
 				reject(new SpockError('ABORTED', 'nobody waits for the deregistration any more', { cause: signal?.reason }));
 			};
 			const waiter: RemovalWaiter = {
 				resolve: () => {
-					signal?.removeEventListener('abort', onAbort);
+					offAbort(signal, abort);
 					resolve();
 				},
 				reject: (error) => {
-					signal?.removeEventListener('abort', onAbort);
+					offAbort(signal, abort);
 					reject(error);
 				},
 			};
 			this.#removals.add(waiter);
-			if (signal?.aborted) onAbort();
-			else signal?.addEventListener('abort', onAbort, { once: true });
+			if (signal?.aborted) abort();
+			else if (signal !== undefined) onAbort(signal, abort);
 		});
 	}
 

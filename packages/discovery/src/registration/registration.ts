@@ -3,6 +3,7 @@ import { step, type TimerHandle } from '@spock/protocol/internal';
 
 import type { InstanceDefinition, InstanceHealth, OwnedInstance } from './registrar.ts';
 import type { RegistrationContext, RegistrationHolder } from './registration-context.ts';
+import { isSameDefinition } from './registration-data.ts';
 import { RegistrationHolders } from './registration-holders.ts';
 import {
 	type RegistrationAction,
@@ -10,6 +11,7 @@ import {
 	type RegistrationPhase,
 	registrationMachine,
 } from './registration-machine.ts';
+import { RegistrationOwner } from './registration-owner.ts';
 import { replyOf } from './registration-reply.ts';
 import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
@@ -27,8 +29,12 @@ export class Registration {
 	readonly #sync: RegistrationSync;
 	readonly #waiters = new RegistrationWaiters();
 	readonly #entry: RegistryEntry;
+	readonly #owner: RegistrationOwner;
+	/** True while the definition is of a client that came while its owner was away. */
+	#isUsurped = false;
 	#phase: RegistrationPhase = 'new';
 	#definition: InstanceDefinition;
+	/** What the holders say together; without one, what was said last. */
 	#health: InstanceHealth;
 	#error: SpockError | undefined;
 	#timer: TimerHandle | undefined;
@@ -45,6 +51,7 @@ export class Registration {
 		this.#context = context;
 		const { clock, random, registrar, terms } = context;
 		this.#entry = new RegistryEntry(registrar, terms);
+		this.#owner = new RegistrationOwner(context.reconnectGraceMs);
 		this.#sync = new RegistrationSync({
 			clock,
 			...(random && { random }),
@@ -62,6 +69,11 @@ export class Registration {
 		return this.#definition.service;
 	}
 
+	/** Its name in snapshots, as far as the registry has told. */
+	get instance(): string | null {
+		return this.#entry.instance;
+	}
+
 	/** Why the last write failed; undefined when it did not. */
 	get error(): SpockError | undefined {
 		return this.#error;
@@ -71,36 +83,79 @@ export class Registration {
 		return this.reply().state;
 	}
 
-	/** True while somebody else wants it too. */
-	isHeldByOthersThan(holder: RegistrationHolder): boolean {
-		return this.holders.size > (this.holders.has(holder) ? 1 : 0);
+	/**
+	 * Throws BAD_REQUEST if this client may not define it so: while others hold it, its owner alone may change what it is.
+	 */
+	expectDefinable(definition: InstanceDefinition, holder: RegistrationHolder): void {
+		const isThere = this.#owner.isThere(this.#now());
+		if (isSameDefinition(this.#definition, definition) || (isThere && this.#owner.is(holder))) return;
+		if (!this.holders.hasOthersThan(holder)) return;
+		const what = definition.service === this.service ? 'otherwise' : `for the service ${this.service}`;
+		const message = `data.id ${this.id} is registered ${what} by another client: give this instance an id of its own`;
+		throw new SpockError('BAD_REQUEST', message, { details: { path: 'id' } });
 	}
 
-	/** A holder wants it, for the first time or again. Settles with the first write, whatever comes of it. */
-	claim(definition: InstanceDefinition, health: InstanceHealth): Promise<RegistrationReply> {
-		const isSame = isEqual(this.#definition, definition) && isEqual(this.#health, health);
-		if (isSame && this.#phase === 'held' && this.#isSettled) return Promise.resolve(this.reply());
-		// The object that the registry knows is kept where nothing has changed: a reconnect is then one report.
-		if (!isEqual(this.#definition, definition)) this.#definition = definition;
-		this.#health = health;
+	/** Throws ACL_DENIED if this client may not say anything of it. */
+	expectOwn(holder: RegistrationHolder): void {
+		if (this.holders.has(holder)) return;
+		if (this.#owner.isThere(this.#now()) && this.#owner.is(holder)) return;
+		if (this.holders.isAway(holder, this.#now(), this.#context.reconnectGraceMs)) return;
+		// What outlives its client is for any other one to end; so is what a client has left that has no secret.
+		const isFree = this.#definition.bind === 'sidecar' || this.#owner.identity === undefined;
+		if (this.holders.size === 0 && isFree) return;
+		const message = `${this.id} is registered by another client, which alone may report on it or deregister it`;
+		throw new SpockError('ACL_DENIED', message, { details: { id: this.id } });
+	}
+
+	/**
+	 * A holder wants it, for the first time or again. `written` settles with the first write, whatever comes of it; `gaveUp` is
+	 * to be called when nobody waits for this claim any more before that.
+	 */
+	claim(
+		definition: InstanceDefinition,
+		health: InstanceHealth,
+		holder: RegistrationHolder,
+	): { readonly written: Promise<RegistrationReply>; readonly gaveUp: () => void } {
+		const before = this.#health;
+		const known = this.#definition;
+		this.#define(definition, holder);
+		const gaveUp = this.holders.add(holder, health, () => this.abandon(holder));
+		this.#health = this.holders.health() ?? health;
+		const isSame = known === this.#definition && isEqual(before, this.#health);
+		if (isSame && this.#phase === 'held' && this.#isSettled) {
+			return { written: Promise.resolve(this.reply()), gaveUp };
+		}
 		this.#version++;
 		this.#handle('claimed');
 		// Whoever waited for its end was overtaken by whoever wants it now.
 		this.#waiters.removed();
-		return this.#waiters.waitForWrite(this.#version);
+		return { written: this.#waiters.waitForWrite(this.#version), gaveUp };
 	}
 
 	/** Found at the registry, from before a restart. */
 	found({ instance }: OwnedInstance): void {
 		const isKept = this.#definition.bind === 'sidecar';
+		this.#owner.found(this.#definition.claimant, this.#now());
 		this.#entry.found(instance, isKept ? this.#definition : undefined);
 		this.#handle(isKept ? 'found, kept by the sidecar' : 'found');
 	}
 
-	/** The app says how it is. Settles as `claim` does. */
-	report(health: InstanceHealth): Promise<RegistrationReply> {
-		const isSame = isEqual(this.#health, health);
-		this.#health = health;
+	/** Registered by an earlier sidecar for its owner, who may come back after those who hold it now. */
+	foundOwner(definition: InstanceDefinition): void {
+		const { claimant } = definition;
+		if (claimant === undefined || this.#owner.identity === claimant) return;
+		this.#owner.found(claimant, this.#now());
+		this.#isUsurped = !isSameDefinition(this.#definition, definition);
+		this.#sign(this.#definition);
+	}
+
+	/** A holder says how it is. Settles as a claim does. */
+	report(health: InstanceHealth, holder: RegistrationHolder): Promise<RegistrationReply> {
+		const before = this.#health;
+		const isHolder = this.holders.says(holder, health);
+		// One that is back and has not registered again yet holds nothing: what the others say counts until it has.
+		this.#health = (isHolder || this.holders.size > 0 ? this.holders.health() : undefined) ?? health;
+		const isSame = isEqual(before, this.#health);
 		// In the other phases the registry is told something else: this is kept for when the app is back.
 		if (this.#phase !== 'held' || (isSame && this.#isSettled)) return Promise.resolve(this.reply());
 		this.#version++;
@@ -110,20 +165,47 @@ export class Registration {
 		return this.#waiters.waitForWrite(this.#version);
 	}
 
-	/** Nobody wants it any more. Resolves when the registry knows that. */
-	withdraw(signal?: AbortSignal): Promise<void> {
+	/** Nothing is heard of this holder any more, for this reason; or it is again. */
+	silence(holder: RegistrationHolder, reason: string | undefined): void {
+		this.holders.silence(holder, reason);
+		this.#listen();
+	}
+
+	/**
+	 * A client wants it no longer. While another one holds it, it stays. Resolves when the registry knows, or at once where
+	 * it need not know.
+	 */
+	withdraw(signal?: AbortSignal, holder?: RegistrationHolder): Promise<void> {
 		if (this.#phase === 'gone') return Promise.resolve();
+		if (holder !== undefined) {
+			this.holders.deleteClient(holder);
+			if (this.#owner.is(holder)) this.#owner.clear();
+			if (this.holders.size > 0) {
+				this.#listen();
+				return Promise.resolve();
+			}
+		}
 		this.#version++;
 		const removed = this.#waiters.waitForRemoval(signal);
 		this.#handle('withdrawn');
 		// Whoever held it was told so, and has no say in it any more.
 		this.holders.clear();
+		this.#owner.clear();
 		return removed;
 	}
 
-	/** This holder is gone; without another one, what is bound to its connection is lost. */
+	/** This connection is gone; without another holder, what is bound to its connection is lost. */
 	abandon(holder: RegistrationHolder): void {
-		if (!this.holders.delete(holder) || this.holders.size > 0 || this.#definition.bind === 'sidecar') return;
+		const said = this.holders.delete(holder);
+		if (said === undefined) return;
+		this.#owner.left(holder, this.#now());
+		this.holders.left(holder, this.#now());
+		if (this.holders.size > 0) {
+			this.#listen();
+			return;
+		}
+		this.#health = said;
+		if (this.#definition.bind === 'sidecar') return;
 		this.#version++;
 		this.#handle('abandoned');
 	}
@@ -147,6 +229,11 @@ export class Registration {
 		});
 	}
 
+	/** A holder was told something else: what comes next is news, even if nothing has changed. */
+	tellAgain(): void {
+		this.#told = '';
+	}
+
 	/** How it is, for people. */
 	status(): RegistrationStatus | undefined {
 		const phase = this.#phase;
@@ -157,6 +244,56 @@ export class Registration {
 
 	get #isSettled(): boolean {
 		return this.#sync.state === 'in step' && this.#entry.isKnown;
+	}
+
+	#now(): number {
+		return this.#context.clock.now();
+	}
+
+	/** What it is from now on, and whose. */
+	#define(definition: InstanceDefinition, holder: RegistrationHolder): void {
+		const isThere = this.#owner.isThere(this.#now());
+		const isOwner = isThere && this.#owner.is(holder);
+		const isOther = !isSameDefinition(this.#definition, definition);
+		// It has come back to what somebody else made of its own meanwhile.
+		if (isOwner && isOther && this.#isUsurped) this.#evictOthers(holder);
+		if (isOther || isOwner) this.#isUsurped = isThere && !isOwner;
+		if (isOwner || (!isThere && (isOther || !this.holders.hasOthersThan(holder)))) this.#owner.set(holder);
+		// The object that the registry knows is kept where nothing has changed: a reconnect is then one report.
+		if (isOther || this.#definition.isPartial === true || this.#phase === 'new') this.#sign(definition);
+	}
+
+	#sign(definition: InstanceDefinition): void {
+		const { claimant: _, ...unsigned } = definition;
+		const { identity } = this.#owner;
+		this.#definition = { ...unsigned, ...(identity !== undefined && { claimant: identity }) };
+	}
+
+	#evictOthers(owner: RegistrationHolder): void {
+		this.holders.deleteClient(owner);
+		this.holders.tell({ ...this.reply(), state: 'deregistered', error: 'the client that registered this id is back' });
+		this.holders.clear();
+	}
+
+	/** An owner that has not come back within the grace leaves it to those who hold it. */
+	#inherit(): void {
+		const { first } = this.holders;
+		if (first === undefined) return;
+		if (!this.#owner.isThere(this.#now())) {
+			this.#owner.set(first);
+			this.#isUsurped = false;
+		}
+		if (this.#definition.claimant !== this.#owner.identity) this.#sign(this.#definition);
+	}
+
+	/** What the holders say together may have changed. */
+	#listen(): void {
+		const health = this.holders.health();
+		if (health === undefined || isEqual(this.#health, health)) return;
+		this.#health = health;
+		if (this.#phase !== 'held') return;
+		this.#version++;
+		this.#sync.want(false);
 	}
 
 	#handle(event: RegistrationEvent): void {
@@ -205,6 +342,12 @@ export class Registration {
 		const isRemoval = this.#phase === 'leaving';
 		this.#written = { version: this.#version, isRemoval };
 		if (isRemoval) return this.#entry.remove(this.id);
+		const known = this.#context.known();
+		return known === undefined ? this.#writeEntry() : known.then(() => this.#writeEntry());
+	}
+
+	#writeEntry(): Promise<void> {
+		this.#inherit();
 		return this.#entry.write(this.#definition, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
 	}
 
@@ -242,6 +385,6 @@ export class Registration {
 	}
 }
 
-function isEqual(left: InstanceDefinition | InstanceHealth, right: InstanceDefinition | InstanceHealth): boolean {
-	return JSON.stringify(left) === JSON.stringify(right);
+function isEqual(left: InstanceHealth, right: InstanceHealth): boolean {
+	return left.status === right.status && left.note === right.note;
 }

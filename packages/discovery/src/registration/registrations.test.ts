@@ -17,9 +17,10 @@ interface Holder extends RegistrationHolder {
 	readonly seen: string[];
 }
 
-function holder(): Holder {
+/** A connection; of a client that can be known again, with an identity. */
+function holder(identity?: string): Holder {
 	const seen: string[] = [];
-	return { seen, told: ({ id, state }: RegistrationReply) => seen.push(`${id} ${state}`) };
+	return { identity, seen, told: ({ id, state }: RegistrationReply) => seen.push(`${id} ${state}`) };
 }
 
 function open(options: Partial<RegistrationsOptions> = {}) {
@@ -75,7 +76,7 @@ describe('an app that registers', () => {
 		const { registrar, registrations } = open();
 		const app = holder();
 		await registrations.claim(barista, app);
-		await registrations.claim({ ...barista }, holder());
+		await registrations.claim({ ...barista }, app);
 		expect(registrar.writes).toHaveLength(1);
 		await registrations.claim({ ...barista, tags: ['v2'] }, app);
 		expect(registrar.writes).toEqual(['register b1 passing', 'register b1 passing']);
@@ -84,12 +85,13 @@ describe('an app that registers', () => {
 
 	it('reports itself; a report that says nothing new is no write', async () => {
 		const { registrar, registrations } = open();
-		await registrations.claim({ ...barista, status: 'critical', note: 'warming up' }, holder());
+		const app = holder();
+		await registrations.claim({ ...barista, status: 'critical', note: 'warming up' }, app);
 		expect(registrar.known.get('b1')?.health).toEqual({ status: 'critical', note: 'warming up' });
-		expect(await registrations.report({ id: 'b1', status: 'passing' })).toMatchObject({ state: 'registered' });
-		await registrations.report({ id: 'b1', status: 'passing' });
+		expect(await registrations.report({ id: 'b1', status: 'passing' }, app)).toMatchObject({ state: 'registered' });
+		await registrations.report({ id: 'b1', status: 'passing' }, app);
 		expect(registrar.writes).toEqual(['register b1 critical', 'report b1 passing']);
-		expect(() => registrations.report({ id: 'b2', status: 'passing' })).toThrow('register it first');
+		expect(() => registrations.report({ id: 'b2', status: 'passing' }, app)).toThrow('register it first');
 	});
 
 	it('is refused what the registry refuses, and forgotten', async () => {
@@ -101,13 +103,10 @@ describe('an app that registers', () => {
 		expect(await registrations.claim(barista, holder())).toMatchObject({ state: 'registered' });
 	});
 
-	it('may not take the id of another service that somebody holds, nor go past the limits', async () => {
+	it('may not go past the limits', async () => {
 		const { registrations } = open({ registrationsMax: 3, registrationsPerHolderMax: 2 });
 		const app = holder();
 		await registrations.claim(barista, app);
-		expect(() => registrations.claim({ ...barista, service: 'waiter' }, holder())).toThrow(
-			'registered for the service',
-		);
 		await registrations.claim({ ...barista, id: 'b2' }, app);
 		expect(() => registrations.claim({ ...barista, id: 'b3' }, app)).toThrow(/this connection has registered 2/);
 		expect(await registrations.claim({ ...barista, tags: ['again'] }, app)).toMatchObject({ state: 'registered' });
@@ -170,52 +169,67 @@ describe('an app that is lost', () => {
 		registrations.abandon(app);
 		await clock.advance(120_000);
 		expect(registrar.known.get('b1')?.health.status).toBe('passing');
-		await registrations.withdraw('b1');
+		await registrations.withdraw('b1', holder());
 		expect(registrar.known.size).toBe(0);
+	});
+});
+
+describe('workers that share one registration', () => {
+	it('a worker whose connection was lost may end what it had said before, and moves nobody else by it', async () => {
+		const { registrar, registrations } = open();
+		const [first, second] = [holder('first'), holder('second')];
+		await registrations.claim(barista, first);
+		await registrations.claim(barista, second);
+		registrations.abandon(second);
+		// What was under way when the connection went is sent again on the next one, before it has registered there.
+		const back = holder('second');
+		await registrations.report({ id: 'b1', status: 'critical' }, back);
+		expect(registrar.known.get('b1')?.health.status).toBe('passing');
+		await registrations.withdraw('b1', back);
+		expect(registrar.known.has('b1')).toBe(true);
+		expect(() => registrations.report({ id: 'b1', status: 'critical' }, back)).toThrow('registered by another client');
+		expect(() => registrations.report({ id: 'b1', status: 'critical' }, holder('stranger'))).toThrow('another client');
+	});
+
+	it('the one that registered first is no exception: its word counts when it has registered again', async () => {
+		const { registrar, registrations } = open();
+		const [first, second] = [holder('first'), holder('second')];
+		await registrations.claim(barista, first);
+		await registrations.claim(barista, second);
+		registrations.abandon(first);
+		const back = holder('first');
+		await registrations.report({ id: 'b1', status: 'critical' }, back);
+		expect(registrar.known.get('b1')?.health.status).toBe('passing');
+		await registrations.claim({ ...barista, status: 'critical' }, back);
+		await registrations.report({ id: 'b1', status: 'critical' }, second);
+		expect(registrar.known.get('b1')?.health.status).toBe('critical');
 	});
 });
 
 describe('deregistering', () => {
 	it('resolves when the registry knows; an id that is not registered is no error', async () => {
 		const { registrar, registrations } = open();
-		const [app, other] = [holder(), holder()];
+		const app = holder();
 		await registrations.claim(barista, app);
-		await registrations.claim(barista, other);
 		registrar.holds = true;
 		let done = false;
-		const withdrawn = registrations.withdraw('b1').then(() => {
+		const withdrawn = registrations.withdraw('b1', app).then(() => {
 			done = true;
 		});
 		await settle();
 		expect(done).toBe(false);
-		expect(other.seen.at(-1)).toBe('b1 deregistered');
 		registrar.release();
 		await withdrawn;
-		await registrations.withdraw('b1');
+		await registrations.withdraw('b1', app);
 		expect(registrations.count).toBe(0);
-	});
-
-	it('ends what others hold as well: none of them keeps it alive later', async () => {
-		const { registrar, registrations } = open();
-		await registrations.claim(barista, holder());
-		registrar.holds = true;
-		void registrations.withdraw('b1');
-		const again = holder();
-		const claimed = registrations.claim(barista, again);
-		await settle();
-		registrar.holds = false;
-		registrar.release();
-		await claimed;
-		registrations.abandon(again);
-		await settle();
-		expect(registrar.known.get('b1')?.health.status).toBe('critical');
 	});
 
 	it('never overtakes the write before it', async () => {
 		const { registrar, registrations } = open();
 		registrar.holds = true;
-		const claimed = registrations.claim(barista, holder());
-		const withdrawn = registrations.withdraw('b1');
+		const app = holder();
+		const claimed = registrations.claim(barista, app);
+		const withdrawn = registrations.withdraw('b1', app);
 		await settle();
 		expect(registrar.waiting).toEqual(['register b1 passing']);
 		registrar.release();
@@ -228,9 +242,10 @@ describe('deregistering', () => {
 
 	it('an app that registers again meanwhile is registered in the end', async () => {
 		const { registrar, registrations } = open();
-		await registrations.claim(barista, holder());
+		const app = holder();
+		await registrations.claim(barista, app);
 		registrar.holds = true;
-		const withdrawn = registrations.withdraw('b1');
+		const withdrawn = registrations.withdraw('b1', app);
 		const claimed = registrations.claim(barista, holder());
 		await withdrawn;
 		registrar.release();
@@ -242,10 +257,11 @@ describe('deregistering', () => {
 
 	it('goes on while the registry is away, until that must have done it by itself', async () => {
 		const { clock, registrar, registrations } = open();
-		await registrations.claim(barista, holder());
+		const app = holder();
+		await registrations.claim(barista, app);
 		registrar.error = away;
 		const stop = new AbortController();
-		const withdrawn = registrations.withdraw('b1', stop.signal);
+		const withdrawn = registrations.withdraw('b1', app, stop.signal);
 		await clock.advance(30_000);
 		expect(registrar.writes.length).toBeGreaterThan(3);
 		stop.abort();
@@ -257,9 +273,10 @@ describe('deregistering', () => {
 
 	it('tells who waits that the registry denies it', async () => {
 		const { registrar, registrations } = open();
-		await registrations.claim(barista, holder());
+		const app = holder();
+		await registrations.claim(barista, app);
 		registrar.error = denied;
-		await expect(registrations.withdraw('b1')).rejects.toMatchObject({ code: 'ACL_DENIED' });
+		await expect(registrations.withdraw('b1', app)).rejects.toMatchObject({ code: 'ACL_DENIED' });
 		registrations.close();
 	});
 });
@@ -279,7 +296,7 @@ describe('the registry', () => {
 		expect(registrar.writes).toHaveLength(4);
 		await clock.advance(2000 + 4000 + 5000 + 5000);
 		expect(registrar.writes).toHaveLength(8);
-		expect(await registrations.report({ id: 'b1', status: 'warning' }).then(({ state }) => state)).toBe('pending');
+		expect(await registrations.report({ id: 'b1', status: 'warning' }, app).then(({ state }) => state)).toBe('pending');
 		registrar.error = undefined;
 		await clock.advance(5000);
 		expect(registrar.known.get('b1')?.health.status).toBe('warning');
@@ -311,12 +328,44 @@ describe('the registry', () => {
 		registrar.release();
 		await settle();
 		expect(app.seen).toEqual(['b1 registered']);
-		const slow = registrations.report({ id: 'b1', status: 'warning' });
+		const slow = registrations.report({ id: 'b1', status: 'warning' }, app);
 		await clock.advance(4000);
 		expect(await slow).toMatchObject({ state: 'pending', error: 'the registry has not answered yet' });
 		registrar.release(denied);
 		await settle();
 		expect(app.seen).toEqual(['b1 registered', 'b1 pending']);
+		registrations.close();
+	});
+
+	it('what a connection that registered nothing does changes nothing', async () => {
+		const { registrar, registrations } = open();
+		await registrations.claim(barista, holder());
+		const stranger = holder();
+		registrations.silence(stranger, 'nothing was heard of it');
+		registrations.abandon(stranger);
+		expect(registrar.known.get('b1')?.health.status).toBe('passing');
+		registrations.release();
+		registrations.release();
+		registrations.abandon(stranger);
+		expect(registrations.count).toBe(1);
+		registrations.close();
+		registrations.close();
+	});
+
+	it('slower than a further holder waits: it is told when it is known, although nothing has changed for the first', async () => {
+		const { clock, registrar, registrations } = open();
+		const [first, second] = [holder(), holder()];
+		await registrations.claim(barista, first);
+		registrar.holds = true;
+		const worse = registrations.report({ id: 'b1', status: 'critical' }, first);
+		const claimed = registrations.claim(barista, second, { timeoutMs: 1000 });
+		await clock.advance(800);
+		expect(await claimed).toMatchObject({ state: 'pending' });
+		registrar.holds = false;
+		while (registrar.waiting.length > 0) registrar.release();
+		await worse;
+		await settle();
+		expect(second.seen).toEqual(['b1 registered']);
 		registrations.close();
 	});
 
@@ -425,15 +474,28 @@ describe('a sidecar that was restarted', () => {
 		registrar.error = away;
 		registrations.adopt();
 		const stop = new AbortController();
-		const aborted = registrations.withdraw('b1', stop.signal);
-		const withdrawn = registrations.withdraw('b1');
+		const app = holder();
+		const aborted = registrations.withdraw('b1', app, stop.signal);
+		const withdrawn = registrations.withdraw('b1', app);
 		stop.abort();
 		await aborted;
 		registrar.error = undefined;
 		await clock.advance(250);
 		await withdrawn;
 		expect(registrar.writes).toEqual(['deregister b1']);
-		await registrations.withdraw('b1');
+		await registrations.withdraw('b1', app);
+	});
+
+	it('what is registered while a deregistration of something unknown waits stays: it is the later word', async () => {
+		const { registrar, registrations } = open();
+		const app = holder();
+		const withdrawn = registrations.withdraw('b1', app);
+		const reply = await registrations.claim(barista, app);
+		await withdrawn;
+		expect(reply.state).toBe('registered');
+		expect(registrar.writes).toEqual(['register b1 passing']);
+		expect(registrations.count).toBe(1);
+		registrations.close();
 	});
 
 	it('asks until the registry answers', async () => {
@@ -442,7 +504,10 @@ describe('a sidecar that was restarted', () => {
 		registrar.error = away;
 		registrations.adopt();
 		await clock.advance(250);
-		expect(events.map(({ type }) => type)).toEqual(['registrations-unknown', 'registrations-unknown']);
+		expect(events).toMatchObject([
+			{ type: 'registrations-unknown', isNews: true },
+			{ type: 'registrations-unknown', isNews: false },
+		]);
 		registrar.error = undefined;
 		await clock.advance(500);
 		expect(registrations.count).toBe(1);
@@ -451,8 +516,8 @@ describe('a sidecar that was restarted', () => {
 	});
 });
 
-describe('a sidecar that ends', () => {
-	it('deregisters everything, refuses the next, and tells the apps to wait for another one', async () => {
+describe('a source in an app that ends', () => {
+	it('deregisters everything, refuses the next, and tells the holders', async () => {
 		const { clock, registrar, registrations } = open();
 		const [app, other] = [holder(), holder()];
 		await registrations.claim(barista, app);
@@ -475,6 +540,65 @@ describe('a sidecar that ends', () => {
 		registrations.close();
 		await drained;
 		expect(clock.pendingTimers).toBe(0);
+	});
+});
+
+describe('a sidecar that ends', () => {
+	it('leaves what an app holds as it is, for the next one to find', async () => {
+		const { clock, registrar, registrations } = open();
+		const app = holder();
+		await registrations.claim({ ...barista, status: 'warning' }, app);
+		await registrations.leave();
+		// The app is told nothing, and still served: it may report, and drain.
+		await clock.advance(5000);
+		await registrations.report({ id: 'b1', status: 'passing' }, app);
+		expect(registrar.writes.slice(-2)).toEqual(['report b1 warning', 'report b1 passing']);
+		expect(() => registrations.claim({ ...barista, id: 'b2' }, app)).toThrow('shutting down');
+		registrations.abandon(app);
+		await clock.advance(60_000);
+		expect(registrar.known.get('b1')?.health.status).toBe('passing');
+		expect(app.seen).toEqual(['b1 registered']);
+		expect([registrations.count, clock.pendingTimers]).toEqual([0, 0]);
+	});
+
+	it('takes out what an app drains until the very end', async () => {
+		const { registrar, registrations } = open();
+		const app = holder();
+		await registrations.claim(barista, app);
+		await registrations.leave();
+		await registrations.withdraw('b1', app);
+		expect(registrar.known.size).toBe(0);
+	});
+
+	it('takes out what its app has left, and what was bound to it', async () => {
+		const { clock, registrar, registrations } = open();
+		const [app, other] = [holder(), holder()];
+		await registrations.claim(barista, app);
+		await registrations.claim({ ...barista, id: 'b2', bind: 'sidecar' }, other);
+		registrations.abandon(app);
+		registrations.abandon(other);
+		await settle();
+		registrar.holds = true;
+		let isOver = false;
+		const left = registrations.leave().then(() => {
+			isOver = true;
+		});
+		await settle();
+		expect([registrar.waiting, isOver]).toEqual([['deregister b1', 'deregister b2'], false]);
+		registrar.release();
+		registrar.release();
+		await left;
+		expect([registrar.known.size, clock.pendingTimers]).toEqual([0, 0]);
+	});
+
+	it('leaves alone what it has found, and whose app it has not seen yet', async () => {
+		const { clock, registrar, registrations } = open();
+		registrar.found = [found('b1', 'connection')];
+		registrations.adopt();
+		await settle();
+		await registrations.leave();
+		await clock.advance(60_000);
+		expect([registrar.writes, clock.pendingTimers]).toEqual([[], 0]);
 	});
 });
 
@@ -502,7 +626,7 @@ describe('a sidecar that another one replaces', () => {
 		await clock.advance(5000);
 		expect(registrar.writes.at(-1)).toBe('report b1 passing');
 		expect(await registrations.claim({ ...barista, id: 'b2' }, app)).toMatchObject({ state: 'registered' });
-		await registrations.withdraw('b1');
+		await registrations.withdraw('b1', app);
 		expect([...registrar.known.keys()]).toEqual(['b2']);
 		// Nobody would know of it: the next sidecar has asked by now.
 		const bound = { ...barista, id: 'b3', bind: 'sidecar' as const };

@@ -33,7 +33,7 @@ export class Registrations {
 	/** Everybody who ever registered: most connections never do, and their end is then no work. */
 	readonly #holders = new WeakSet<RegistrationHolder>();
 	readonly #emptied = new Set<() => void>();
-	#state: 'open' | 'released' | 'draining' | 'closed' = 'open';
+	#state: 'open' | 'released' | 'leaving' | 'draining' | 'closed' = 'open';
 
 	constructor(options: RegistrationsOptions) {
 		const { registrar, clock = systemClock, random, onEvent } = options;
@@ -47,9 +47,18 @@ export class Registrations {
 			reconnectGraceMs,
 			clock,
 			...(random && { random }),
+			known: () => this.#adoption.next(),
 			isDraining: () => this.#state === 'draining' || this.#state === 'closed',
-			changed: ({ id, service, phase, state, error }) => {
-				onEvent?.({ type: 'registration', id, service, phase, state, ...(error && { reason: error.message }) });
+			changed: ({ id, service, instance, phase, state, error }) => {
+				onEvent?.({
+					type: 'registration',
+					id,
+					service,
+					instance,
+					phase,
+					state,
+					...(error && { reason: error.message }),
+				});
 			},
 			forget: (registration) => this.#forget(registration),
 		};
@@ -60,7 +69,7 @@ export class Registrations {
 			found: (instances) => {
 				for (const one of instances) this.#adopt(one);
 			},
-			failed: (error) => onEvent?.({ type: 'registrations-unknown', error }),
+			failed: (error, isNews) => onEvent?.({ type: 'registrations-unknown', error, isNews }),
 		});
 	}
 
@@ -72,8 +81,8 @@ export class Registrations {
 	 * Registers an instance for this holder, or makes it one of the holders of it. Resolves with how it is after the first
 	 * write: `pending` when the registry is out of reach, or slower than the caller waits. Who gives up before that holds nothing
 	 * by this claim.
-	 * Throws OVERLOADED, BAD_REQUEST (the id is another service's) and UNAVAILABLE (this sidecar is ending); rejects with what the
-	 * registry refuses it with.
+	 * Throws OVERLOADED, BAD_REQUEST (another client has registered the id otherwise) and UNAVAILABLE (this sidecar is ending);
+	 * rejects with what the registry refuses it with.
 	 */
 	claim(
 		data: RegisterServiceData,
@@ -88,39 +97,51 @@ export class Registrations {
 		const health = healthOf(data);
 		const known = this.#byId.get(definition.id);
 		this.#refuseOverLimit(definition.id, known, holder);
-		if (known !== undefined && known.service !== definition.service && known.isHeldByOthersThan(holder)) {
-			const message = `data.id ${definition.id} is registered for the service ${known.service}`;
-			throw new SpockError('BAD_REQUEST', message, { details: { path: 'id' } });
-		}
+		known?.expectDefinable(definition, holder);
 		const registration = known ?? new Registration(definition, health, this.#context);
 		this.#byId.set(definition.id, registration);
 		this.#holders.add(holder);
-		const gaveUp = registration.holders.add(holder, () => registration.abandon(holder));
-		return this.#inTime(registration, registration.claim(definition, health), wait, gaveUp);
+		const { written, gaveUp } = registration.claim(definition, health, holder);
+		return this.#inTime(registration, written, wait, gaveUp);
 	}
 
-	/** Says how an instance is. Throws NO_SUCH_SERVICE for an id that is not registered here. */
-	report(data: ReportServiceData, wait: RegistrationWait = {}): Promise<RegistrationReply> {
+	/** A holder's word on an instance. Throws NO_SUCH_SERVICE for an id that is not registered here, ACL_DENIED for another's. */
+	report(data: ReportServiceData, holder: RegistrationHolder, wait: RegistrationWait = {}): Promise<RegistrationReply> {
 		const registration = this.#byId.get(data.id);
 		if (registration === undefined || registration.phase === 'leaving') {
 			const message = `nothing is registered here with the id ${data.id}: register it first`;
 			throw new SpockError('NO_SUCH_SERVICE', message, { details: { id: data.id } });
 		}
-		return this.#inTime(registration, registration.report(healthOf(data)), wait, () => undefined);
+		registration.expectOwn(holder);
+		return this.#inTime(registration, registration.report(healthOf(data), holder), wait, () => undefined);
 	}
 
-	/** Takes an instance out, whoever holds it. Resolves when the registry knows; tries until then. Rejects with ABORTED. */
-	async withdraw(id: string, signal?: AbortSignal): Promise<void> {
+	/**
+	 * Gives up what this holder's client claims; the last one takes the instance out. Resolves when the registry knows, and tries
+	 * until then; at once while another client holds it. Rejects with ABORTED, and with ACL_DENIED for another's.
+	 */
+	async withdraw(id: string, holder: RegistrationHolder, signal?: AbortSignal): Promise<void> {
 		// It may be one from before a restart, which the registry has not told of yet.
-		if (!this.#byId.has(id)) await this.#adoption.settled(signal);
-		await this.#byId.get(id)?.withdraw(signal);
+		const isKnown = this.#byId.has(id);
+		if (!isKnown) await this.#adoption.settled(signal);
+		const registration = this.#byId.get(id);
+		// What was registered while this waited is a later word.
+		if (registration === undefined || (!isKnown && registration.holders.size > 0)) return;
+		registration.expectOwn(holder);
+		await registration.withdraw(signal, holder);
+	}
+
+	/** Nothing was heard of this holder for too long, which is why its word does not count; undefined: it is heard again. */
+	silence(holder: RegistrationHolder, reason: string | undefined): void {
+		if (!this.#holders.has(holder)) return;
+		for (const registration of this.#byId.values()) registration.silence(holder, reason);
 	}
 
 	/** This holder is gone. What is bound to its connection, and held by nobody else, is critical from now on. */
 	abandon(holder: RegistrationHolder): void {
 		if (!this.#holders.delete(holder)) return;
 		for (const registration of [...this.#byId.values()]) {
-			if (this.#state === 'released') this.#letGo(registration, holder);
+			if (this.#state === 'released' || this.#state === 'leaving') this.#letGo(registration, holder);
 			else registration.abandon(holder);
 		}
 	}
@@ -142,15 +163,40 @@ export class Registrations {
 	}
 
 	/** Takes everything out and refuses new registrations. Resolves when the registry knows, or at `close`. Idempotent. */
-	async drain(): Promise<void> {
+	drain(): Promise<void> {
+		return this.#end('draining');
+	}
+
+	/**
+	 * Leaves what apps hold in the registry, for the next sidecar to find, and takes out the rest: what apps have left, and what was
+	 * bound to this sidecar. New registrations are refused; what is held is kept up, and can be taken out by its app, until its
+	 * connection ends. Resolves when the registry knows what is taken out, or at `close`. Idempotent.
+	 */
+	leave(): Promise<void> {
+		return this.#end('leaving');
+	}
+
+	async #end(how: 'draining' | 'leaving'): Promise<void> {
 		if (this.#state === 'open') {
-			this.#state = 'draining';
+			this.#state = how;
 			this.#adoption.stop();
-			// Each goes on trying; what comes of it is told by the events.
-			for (const registration of [...this.#byId.values()]) registration.withdraw().catch(() => undefined);
+			for (const registration of [...this.#byId.values()]) {
+				const isHeld = registration.holders.size > 0;
+				if (how === 'leaving' && isHeld) continue;
+				// An app that this sidecar has not seen yet may be alive: it is for the next one to wait for it.
+				if (how === 'leaving' && registration.phase === 'adopted') this.#letGo(registration);
+				// Each goes on trying; what comes of it is told by the events.
+				else registration.withdraw().catch(() => undefined);
+			}
 		}
-		if (this.#state !== 'draining' || this.#byId.size === 0) return;
+		if (!this.#isEnding || this.#isTakenOut) return;
 		await new Promise<void>((resolve) => this.#emptied.add(resolve));
+	}
+
+	/** True when nothing is left that the registry must still be told of. */
+	get #isTakenOut(): boolean {
+		if (this.#state !== 'leaving') return this.#byId.size === 0;
+		return [...this.#byId.values()].every(({ holders }) => holders.size > 0);
 	}
 
 	/** Stops at once. What the registry still knows becomes critical there, and is then taken out by it. */
@@ -169,12 +215,12 @@ export class Registrations {
 	}
 
 	get #isEnding(): boolean {
-		return this.#state === 'draining' || this.#state === 'closed';
+		return this.#state === 'leaving' || this.#state === 'draining' || this.#state === 'closed';
 	}
 
 	/** Stops keeping what nobody holds here any more; the registry is told nothing. */
 	#letGo(registration: Registration, holder?: RegistrationHolder): void {
-		if (holder !== undefined && !registration.holders.delete(holder)) return;
+		if (holder !== undefined && registration.holders.delete(holder) === undefined) return;
 		if (registration.holders.size > 0) return;
 		// One that is being taken out is still taken out: its app has said so.
 		if (registration.phase === 'leaving') return;
@@ -184,8 +230,11 @@ export class Registrations {
 
 	#adopt(found: OwnedInstance): void {
 		const { id } = found.definition;
-		// An app may have come already; and past the limit the registry itself cleans up.
-		if (this.#byId.has(id) || this.#byId.size >= this.#resolved.registrationsMax) return;
+		// A client has come already: it may be another one than the owner.
+		const known = this.#byId.get(id);
+		if (known !== undefined) known.foundOwner(found.definition);
+		// Past the limit the registry itself cleans up.
+		if (known !== undefined || this.#byId.size >= this.#resolved.registrationsMax) return;
 		const registration = new Registration(found.definition, found.health, this.#context);
 		this.#byId.set(id, registration);
 		registration.found(found);
@@ -197,7 +246,12 @@ export class Registrations {
 		wait: RegistrationWait,
 		gaveUp: () => void,
 	): Promise<RegistrationReply> {
-		return answerInTime(outcome, wait, { clock: this.#clock, now: () => registration.reply(), gaveUp });
+		return answerInTime(outcome, wait, {
+			clock: this.#clock,
+			now: () => registration.reply(),
+			toldPending: () => registration.tellAgain(),
+			gaveUp,
+		});
 	}
 
 	#refuseOverLimit(id: string, known: Registration | undefined, holder: RegistrationHolder): void {
@@ -216,7 +270,7 @@ export class Registrations {
 	#forget(registration: Registration): void {
 		// One of the same id may have taken its place.
 		if (this.#byId.get(registration.id) === registration) this.#byId.delete(registration.id);
-		if (this.#byId.size === 0) this.#tellEmptied();
+		if (this.#isTakenOut) this.#tellEmptied();
 	}
 
 	#tellEmptied(): void {

@@ -1,8 +1,7 @@
 import type { ServiceInstance, SnapshotSource } from '@spock/protocol';
 import { isObject } from '@spock/protocol/internal';
 
-import { instanceFrom } from '../instance-from.ts';
-import { sortInstances } from '../snapshot-diff.ts';
+import { readInstances } from '../good-instances.ts';
 
 /** Longest file that is written and read: a replay keeps it in memory. */
 export const RECORD_BYTES_MAX: number = 256 * 1024 * 1024;
@@ -76,12 +75,8 @@ export function readRecord(line: string): RecordLine | undefined {
 	if (typeof service !== 'string' || service === '') throw new Error('service must be a text that is not empty');
 	if (!SOURCES.has(source)) throw new Error(`source must be one of ${[...SOURCES].join(', ')}`);
 	if (!Array.isArray(instances)) throw new Error('instances must be a list');
-	const read = instances.map((value: unknown, index) => {
-		const instance = instanceFrom(value);
-		if (instance === undefined) throw new Error(`instances[${index}] is no whole instance`);
-		return instance;
-	});
-	return { ...(members as unknown as SnapshotRecord), instances: sortInstances(read) };
+	// What an older sidecar recorded of a bad instance takes no other one away.
+	return { ...(members as unknown as SnapshotRecord), instances: readInstances(instances) };
 }
 
 function parse(line: string): Readonly<Record<string, unknown>> {

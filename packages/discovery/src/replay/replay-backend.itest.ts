@@ -110,9 +110,9 @@ it.each<[string, string, string]>([
 	['a later version', '{"record":"spock","version":2}\n', ':1: the record has version 2'],
 	['no JSON', `${JSON.stringify(HEADER)}\n{\n${JSON.stringify(mark(1, 'end'))}\n`, ':2: it is no JSON'],
 	[
-		'a bad instance',
-		`${JSON.stringify(HEADER)}\n\n${JSON.stringify(snapshot(1, 'a', [70_000]))}\n`,
-		':3: instances[0]',
+		'a bad list of instances',
+		`${JSON.stringify(HEADER)}\n\n${JSON.stringify({ ...snapshot(1, 'a', []), instances: {} })}\n`,
+		':3: instances',
 	],
 	['a bad source', `${JSON.stringify(HEADER)}\n${JSON.stringify(snapshot(1, 'a', [], { source: 'x' }))}`, ':2: source'],
 	[
@@ -125,6 +125,12 @@ it.each<[string, string, string]>([
 	const file = join(place.directory, 'record.ndjson');
 	writeFileSync(file, text);
 	await expect(createReplayBackend({ file })).rejects.toThrow(message);
+});
+
+it('a bad instance of a record takes no good one away', async () => {
+	await using replayed = await replay([snapshot(0, 'barista', [70_000, 80]), mark(1, 'begun')]);
+	expect(replayed.told).toEqual(['live 80']);
+	expect(await replayed.source.inspect({ service: 'barista' })).toMatchObject({ refusedCount: 1 });
 });
 
 it('a last line that was cut off is left out, and so is what a later version writes', async () => {

@@ -10,8 +10,8 @@ import {
 import { isInteger, isObject } from '@spock/protocol/internal';
 
 import type { KeptValue } from '../answer-kind.ts';
-import { instanceFrom, isStrings } from '../instance-from.ts';
-import { sortInstances } from '../snapshot-diff.ts';
+import { readInstances } from '../good-instances.ts';
+import { isStrings } from '../instance-fault.ts';
 import { StateFileError } from './state-file.ts';
 
 /** What is kept of one question. */
@@ -32,12 +32,15 @@ export function instancesBody(query: ServiceQuery, { instances, verifiedAt }: Ke
 	return { key: queryKey(query), verifiedAt, instances };
 }
 
-/** Reads the body of a question's file. Throws a StateFileError where it is about something else, or not what we write. */
+/** Reads the body of a question's file, without instances that are bad. Throws a StateFileError where it is about something else, or not what we write. */
 export function readInstancesBody(body: unknown, query: ServiceQuery): KeptInstances {
 	const { key, verifiedAt, instances } = isObject(body) ? body : {};
 	if (key !== queryKey(query)) throw new StateFileError('foreign', 'it is about another question');
 	if (!isInteger(verifiedAt, 0) || !Array.isArray(instances)) throw wrongShape();
-	return { verifiedAt, instances: sortInstances(instances.map(readInstance)) };
+	const read = readInstances(instances);
+	// Of a file of another shape nothing is left, and that must not be taken for a service without instances.
+	if (read.length === 0 && instances.length > 0) throw wrongShape();
+	return { verifiedAt, instances: read };
 }
 
 /** The body of a file about keys. */
@@ -63,13 +66,12 @@ export function readListBody(body: unknown, expectedKey: string): KeptList {
 	const { key, verifiedAt, services } = isObject(body) ? body : {};
 	if (key !== expectedKey) throw new StateFileError('foreign', 'it is about another datacenter');
 	if (!isInteger(verifiedAt, 0) || !Array.isArray(services)) throw wrongShape();
-	return {
-		verifiedAt,
-		services: services.map((entry: unknown) => {
-			if (!isObject(entry) || typeof entry['name'] !== 'string' || !isStrings(entry['tags'])) throw wrongShape();
-			return { name: entry['name'], tags: entry['tags'] };
-		}),
-	};
+	const read = services.flatMap((entry: unknown) => {
+		if (!isObject(entry) || typeof entry['name'] !== 'string' || !isStrings(entry['tags'])) return [];
+		return [{ name: entry['name'], tags: entry['tags'] }];
+	});
+	if (read.length === 0 && services.length > 0) throw wrongShape();
+	return { verifiedAt, services: read };
 }
 
 /** Reads when which content was verified. Throws a StateFileError. */
@@ -78,12 +80,6 @@ export function readVerifiedBody(body: unknown): Map<string, number> {
 	const entries = Object.entries(body);
 	if (!entries.every(([, verifiedAt]) => isInteger(verifiedAt, 0))) throw wrongShape();
 	return new Map(entries as [string, number][]);
-}
-
-function readInstance(value: unknown): ServiceInstance {
-	const instance = instanceFrom(value);
-	if (instance === undefined) throw wrongShape();
-	return instance;
 }
 
 function readKeyEntry(entry: unknown): KeyEntry {

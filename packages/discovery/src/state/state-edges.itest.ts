@@ -46,6 +46,26 @@ describe('a state directory', () => {
 		await store.close();
 	});
 
+	it('that cannot take one file takes those behind it', async () => {
+		await using place = await tempSocket();
+		const { stateDir, store, clock, written, events } = opened(place);
+		mkdirSync(stateDir);
+		const bad = Array.from({ length: 20 }, (_, number) => `bad-${number}`);
+		// What is in its place cannot be replaced by a file.
+		for (const service of bad)
+			mkdirSync(join(stateDir, stateFileName('instances', service), 'full'), { recursive: true });
+		for (const service of bad) store.keep({ service }, A, 5);
+		store.keep(barista, B, 5);
+		await waitFor('the file behind them', async () => {
+			await clock.advance(5000);
+			return written() > 0;
+		});
+		expect(await store.load(barista)).toMatchObject({ instances: B });
+		const failures = events.filter((event) => event.type === 'state-write' && event.outcome === 'failed');
+		expect(failures[0]).toMatchObject({ isNews: true });
+		await store.close();
+	});
+
 	it('of keys of which none is left has no file any more', async () => {
 		await using place = await tempSocket();
 		const { stateDir, store, clock, flushed } = opened(place);

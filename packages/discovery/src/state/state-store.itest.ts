@@ -120,6 +120,7 @@ describe('what is kept in a state directory', () => {
 		await waitFor('the hold', () => next.source.peek(query)?.held === true);
 		expect(next.source.peek(query)).toMatchObject({ instances: A, source: 'last-known-good' });
 		await next.clock.advance(10_000);
+		next.last().answered([]);
 		expect(next.source.peek(query)).toMatchObject({ instances: [], source: 'live' });
 		await next.source.close();
 	});

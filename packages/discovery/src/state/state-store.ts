@@ -32,6 +32,8 @@ export type { KeptInstances, KeptList } from './state-body.ts';
 const WRITE_DELAY_MS = 1000;
 /** Times of verification are written this often: an age on disk is at most this much too high, and never too low. */
 const VERIFIED_DELAY_MS = 30_000;
+/** Failures after which a batch is left for later: it is the disk then, and not one file. */
+const FAILURES_MAX = 16;
 /** After a failure to write. */
 const RETRY_DELAY_MS = 5000;
 /** Files in the directory; the one that was written longest ago makes room. */
@@ -209,12 +211,10 @@ export class StateStore {
 		this.#pending = new Set();
 		try {
 			await this.#prepare();
-			for (const name of batch) {
-				await this.#writeOrRemove(name);
-				batch.delete(name);
-			}
+			const failure = await this.#writeBatch(batch);
 			if (this.#isVerifiedNews && (isLast || this.#clock.now() >= this.#verifiedDueMs)) await this.#writeVerified();
 			if (this.#files.size > 0) await this.#directory.sync();
+			if (failure !== undefined) throw failure;
 			this.#isFailing = false;
 		} catch (reason) {
 			for (const name of batch) this.#pending.add(name);
@@ -224,6 +224,24 @@ export class StateStore {
 			this.#onEvent({ type: 'state-write', outcome: 'failed', error, isNews: !this.#isFailing });
 			this.#isFailing = true;
 		}
+	}
+
+	/** Gives the first failure. What has failed stands behind the rest, so that no file keeps the others from being written. */
+	async #writeBatch(batch: Set<string>): Promise<unknown> {
+		const failed: string[] = [];
+		let failure: unknown;
+		for (const name of batch) {
+			batch.delete(name);
+			try {
+				await this.#writeOrRemove(name);
+			} catch (error) {
+				failure ??= error;
+				failed.push(name);
+				if (failed.length >= FAILURES_MAX) break;
+			}
+		}
+		for (const name of failed) batch.add(name);
+		return failure;
 	}
 
 	#prepare(): Promise<void> {

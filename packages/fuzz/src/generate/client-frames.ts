@@ -20,27 +20,27 @@ const query: Template = (random) => [
 	...some(random, [
 		['tags', `["v1",${nameOr(random, '"v2"')}]`],
 		['datacenter', nameOr(random, '"dc1"')],
-		['meta', `{"rack":${nameOr(random, '"b7"')},"zone":""}`],
+		['meta', `{${nameOr(random, '"rack"')}:${nameOr(random, '"b7"')},"zone":""}`],
 		['peer', nameOr(random, '"east"')],
 		['maxAgeMs', String(random.pick([0, 1, 5000, 2147483647]))],
-		['key', '"user-7"'],
+		['key', nameOr(random, '"user-7"')],
 	]),
 ];
 const keyQuery: Template = (random) => [
-	['key', random.pick(['"app/limits"', '"app/"'])],
+	['key', nameOr(random, random.pick(['"app/limits"', '"app/"']))],
 	...some(random, [
 		['prefix', random.pick(['true', 'false'])],
 		['datacenter', '"dc1"'],
 	]),
 ];
 const registration: Template = (random) => [
-	['service', '"barista"'],
+	['service', nameOr(random, '"barista"')],
 	['port', '8765'],
 	...some(random, [
 		['id', nameOr(random, '"barista-1"')],
 		['host', nameOr(random, '"10.0.0.1"')],
 		['tags', `[${nameOr(random, '"v1"')}]`],
-		['meta', '{"version":"1","x_y-z":""}'],
+		['meta', `{"version":${nameOr(random, '"1"')},"x_y-z":""}`],
 		['weights', '{"passing":5,"warning":0}'],
 		['taggedAddresses', '{"wan":{"host":"1.2.3.4","port":80},"lan":{"host":"h"}}'],
 		[
@@ -61,6 +61,8 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 			['client', '"a/1"'],
 			['pid', '7'],
 			['features', '["push","goaway"]'],
+			['heartbeatMs', random.pick(['1', '60000', '0'])],
+			['secret', random.pick(['"0123456789abcdef"', '"0123456789abcde"'])],
 		]),
 		...(random.oneIn(2) ? ([['frameBytesMax', random.pick(['1024', '1024', '1025', '2048', '1e9'])]] as const) : []),
 	],
@@ -74,10 +76,10 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 	watchKey: keyQuery,
 	unwatchKey: keyQuery,
 	registerService: registration,
-	reportService: () => [
-		['id', '"barista-1"'],
+	reportService: (random) => [
+		['id', nameOr(random, '"barista-1"')],
 		['status', '"critical"'],
-		['note', '"n"'],
+		['note', nameOr(random, '"n"')],
 	],
 	deregisterService: () => [['id', '"barista-1"']],
 	status: () => [],

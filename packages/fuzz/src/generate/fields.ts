@@ -1,3 +1,5 @@
+import { hostileHost, hostileMeta, hostileName, hostilePort, hostileTags } from '@spock/testkit/hostile';
+
 import type { SeededRandom } from '../random.ts';
 import { numberText, valueText } from './json-text.ts';
 
@@ -9,11 +11,30 @@ export type Template = (random: SeededRandom) => Fields;
 
 export const services: readonly string[] = ['"barista"', '"waiter"', '"nobody"'];
 export const quote = (text: string): string => JSON.stringify(text);
-/** The text, or one time in 12 one that is as long as a limit of some name, or a character more. */
-export const nameOr = (random: SeededRandom, text: string): string =>
-	random.oneIn(12)
-		? quote(random.pick(['s', '€']).repeat(random.pick([64, 128, 256, 512, 512, 1024]) + random.below(2)))
-		: text;
+/** The text, or one time in 12 one of the hostile alphabet, or one that is as long as a limit of some name, or a character more. */
+export const nameOr = (random: SeededRandom, text: string): string => {
+	if (!random.oneIn(12)) return text;
+	if (random.oneIn(2)) return quote(hostileName(random.unit));
+	return quote(random.pick(['s', '€']).repeat(random.pick([64, 128, 256, 512, 512, 1024]) + random.below(2)));
+};
+
+/** What may stand in an instance, as a registry may have it. */
+const HOSTILE: Readonly<Record<string, (draw: () => number) => unknown>> = {
+	instance: hostileName,
+	host: hostileHost,
+	port: hostilePort,
+	tags: hostileTags,
+	meta: hostileMeta,
+	zone: hostileName,
+};
+
+/** One time in 8 one of the members that come from the outside world says something hostile. */
+export function hostileMember(random: SeededRandom, fields: Fields): Fields {
+	if (!random.oneIn(8)) return fields;
+	const name = random.pick(Object.keys(HOSTILE));
+	const text = JSON.stringify(HOSTILE[name]?.(random.unit));
+	return fields.map((field) => (field[0] === name ? ([name, text] as const) : field));
+}
 
 export function objectText(fields: Fields): string {
 	return `{${fields.map(([name, text]) => `${quote(name)}:${text}`).join(',')}}`;

@@ -1,5 +1,16 @@
 import type { SeededRandom } from '../random.ts';
-import { dataText, type Fields, idText, objectText, quote, services, some, spoil, type Template } from './fields.ts';
+import {
+	dataText,
+	type Fields,
+	hostileMember,
+	idText,
+	objectText,
+	quote,
+	services,
+	some,
+	spoil,
+	type Template,
+} from './fields.ts';
 import { stringText } from './json-text.ts';
 
 const instance: Template = (random) => [
@@ -23,8 +34,10 @@ const times = (random: SeededRandom): Fields => [
 		['panic', 'true'],
 	]),
 ];
-const listOf = (random: SeededRandom, template: Template): string =>
-	`[${Array.from({ length: random.below(4) }, () => objectText(spoil(random, template(random)))).join(',')}]`;
+const listOf = (random: SeededRandom, template: Template): string => {
+	const one = (): string => objectText(hostileMember(random, spoil(random, template(random))));
+	return `[${Array.from({ length: random.below(4) }, one).join(',')}]`;
+};
 
 const snapshot: Template = (random) => [
 	['service', random.pick(services)],

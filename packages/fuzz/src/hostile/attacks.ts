@@ -18,6 +18,18 @@ function requests(count: number, rest: string): string {
 	return Array.from({ length: count }, (_, id) => `{"id":${id}${rest}`).join('');
 }
 
+function request(id: number, func: string, data: object): string {
+	return `${JSON.stringify({ id, func, data })}\n`;
+}
+
+/** A question of each function for a name that was not asked for before. */
+function questions(number: number, funcs: readonly string[]): string {
+	const name = `nobody-${number}`;
+	return funcs
+		.map((func, index) => request(number * 4 + index, func, /Key$/.test(func) ? { key: name } : { service: name }))
+		.join('');
+}
+
 /** Every attack by its name. */
 export const attacks: Readonly<Record<string, Attack>> = {
 	'random bytes': async (crowd) => {
@@ -64,6 +76,34 @@ export const attacks: Readonly<Record<string, Attack>> = {
 			socket.destroy();
 		});
 		return '8 connections that are dropped and made again each 10 ms';
+	},
+	'a flood of names': async (crowd) => {
+		await crowd.open(2);
+		let names = 0;
+		crowd.everyMs(20, (socket) => {
+			const asked = Array.from({ length: 64 }, () => questions(++names, ['getService', 'getKey', 'explain']));
+			crowd.write(socket, asked.join(''));
+		});
+		return '2 connections, 19,200 questions a second for names that nobody has';
+	},
+	'a flood of lists': async (crowd) => {
+		await crowd.open(4);
+		let places = 0;
+		crowd.everyMs(10, (socket) => {
+			const elsewhere = Array.from({ length: 8 }, () => ({ datacenter: `dc${++places}` }));
+			const asked = [...Array.from({ length: 24 }, () => ({})), ...elsewhere];
+			crowd.write(socket, asked.map((data, id) => request(id, 'listServices', data)).join(''));
+		});
+		return '4 connections, 12,800 lists a second, every fourth of a datacenter that there is not';
+	},
+	'questions left behind': async (crowd) => {
+		await crowd.open(16, { reopens: true });
+		let names = 0;
+		crowd.everyMs(20, (socket) => {
+			const asked = Array.from({ length: 8 }, () => questions(++names, ['watchService', 'watchKey', 'getInstances']));
+			socket.write(asked.join(''), () => socket.destroy());
+		});
+		return '16 connections that ask for new names, watch them, and are gone before the answer';
 	},
 	'connections held': async (crowd) => {
 		const open = await crowd.open(crowd.connections);

@@ -6,7 +6,7 @@ import type { Facts } from './sidecar-under-attack.ts';
 
 const REPORTS = fileURLToPath(new URL('../../../../reports', import.meta.url));
 
-/** Keeps the figures of an attack, for tools/test-hostile.js to show. */
+/** Keeps the figures of an attack, for tools/hostile-table.js to show. */
 export function noteAttack(attack: string, report: AttackReport, before: Facts, after: Facts): void {
 	const file = `${REPORTS}/hostile.json`;
 	mkdirSync(REPORTS, { recursive: true });

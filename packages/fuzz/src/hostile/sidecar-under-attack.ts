@@ -32,11 +32,11 @@ export class SidecarUnderAttack implements AsyncDisposable {
 	}
 
 	/** `fdsMax`: how many files it may have open. */
-	static async start(fdsMax?: number): Promise<SidecarUnderAttack> {
+	static async start(fdsMax?: number, logLevel: string = 'warn'): Promise<SidecarUnderAttack> {
 		const socket = await tempSocket();
 		const services = `${socket.directory}/services.json`;
 		await writeVersion(services, 0);
-		const flags = ['--backend', 'local', '--services', services, '--log-level', 'warn', '--grace-ms', '0'];
+		const flags = ['--backend', 'local', '--services', services, '--log-level', logLevel, '--grace-ms', '0'];
 		const command = [
 			process.execPath,
 			'--expose-gc',

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 import type { FuncName } from '@spock/protocol';
 
 import { isWhole } from './read-message.ts';
@@ -19,8 +21,6 @@ const test =
 	(accepts: (value: unknown) => boolean): Rule =>
 	(value) =>
 		accepts(value) ? { wrong: [], value } : WRONG;
-const text = (max: number, min = 1): Rule =>
-	test((value) => typeof value === 'string' && value.length >= min && value.length <= max);
 const matching = (pattern: RegExp, max: number): Rule =>
 	test((value) => typeof value === 'string' && value.length <= max && pattern.test(value));
 const whole = (min: number, max: number): Rule => test((value) => isWhole(value, min, max));
@@ -38,13 +38,13 @@ function list(max: number, item: Rule): Rule {
 }
 
 /** A map with free names: a wrong name is a fault of the map, a wrong value or a reserved name one of the member. */
-function map(max: number, name: RegExp, item: Rule, reserved?: RegExp): Rule {
+function map(max: number, isNameOf: (key: string) => boolean, item: Rule, reserved?: RegExp): Rule {
 	return (value) => {
 		if (!isMap(value) || Object.keys(value).length > max) return WRONG;
 		const judged = Object.entries(value).map(([key, one]) => ({ key, ...item(one) }));
 		return {
 			wrong: judged.flatMap(({ key, ...one }) => {
-				if (!name.test(key)) return [''];
+				if (!isNameOf(key)) return [''];
 				return reserved?.test(key) ? [key] : under(key, one);
 			}),
 			value: Object.fromEntries(judged.map((one) => [one.key, one.value])),
@@ -72,28 +72,54 @@ function under(outer: string, { wrong }: Judged): string[] {
 
 const required = (rule: Rule): { rule: Rule; required: true } => ({ rule, required: true });
 const optional = (rule: Rule): { rule: Rule } => ({ rule });
-const name = text(512);
+/** Without C0 and C1 control characters, DEL and halves of surrogate pairs. */
+/** What has a UTF-8: every half of a pair has its other one. */
+const wellFormed = (max: number): Rule =>
+	test(
+		(value) =>
+			typeof value === 'string' && value.length > 0 && value.length <= max && Buffer.from(value).toString() === value,
+	);
+const isClean = (value: string): boolean =>
+	[...value].every((character) => {
+		const point = character.codePointAt(0) as number;
+		return point >= 0x20 && !(point >= 0x7f && point <= 0x9f) && !(point >= 0xd800 && point <= 0xdfff);
+	});
+const cleanText = (max: number, min = 1): Rule =>
+	test((value) => typeof value === 'string' && value.length >= min && value.length <= max && isClean(value));
+const cleanUrl = (pattern: RegExp): Rule =>
+	test((value) => typeof value === 'string' && value.length <= 512 && pattern.test(value) && isClean(value));
+const anyText = wellFormed(512);
+const name = cleanText(512);
 const maxAgeMs = optional(whole(0, 2147483647));
 const query: Members = {
 	service: required(name),
 	tags: optional(list(32, name)),
 	datacenter: optional(name),
-	meta: optional(map(16, /^[\s\S]{1,512}$/, text(512, 0))),
+	meta: optional(map(16, (key) => name(key).wrong.length === 0, cleanText(512, 0))),
 	peer: optional(name),
 };
 const keyQuery: Members = {
-	key: required(name),
+	key: required(anyText),
 	prefix: optional((value) => (value === false ? { wrong: [], value: undefined } : oneOf(true)(value))),
 	datacenter: optional(name),
 };
 const id = matching(/^[A-Za-z0-9_][A-Za-z0-9_.:@~+-]*$/, 256);
 const status = oneOf('passing', 'warning', 'critical');
-const word = /^[A-Za-z0-9_-]{1,128}$/;
+const isWord = (key: string): boolean => /^[A-Za-z0-9_-]{1,128}$/.test(key);
+const wholeText = test((value) => typeof value === 'string' && value.length <= 512 && !/\p{Cs}/u.test(value));
 const port = whole(1, 65535);
+const host = test((value) => {
+	if (typeof value !== 'string' || value.length > 253) return false;
+	if (isIP(value) !== 0) return true;
+	// What a URL drops or takes for something else than a part of the host.
+	if (/[\s/\\?#@<>^|%:[\]"`{}]|[\u0000-\u001f\u007f-\u009f]/.test(value) || !URL.canParse(`http://${value}/`))
+		return false;
+	return isIP(new URL(`http://${value}/`).hostname) === 0;
+});
 const check: Rule = (value) => {
 	const judged = object({
-		http: optional(matching(/^https?:\/\/./, 512)),
-		tcp: optional(matching(/^.+:\d{1,5}$/, 512)),
+		http: optional(cleanUrl(/^https?:\/\/./)),
+		tcp: optional(cleanUrl(/^.+:\d{1,5}$/)),
 		intervalMs: optional(whole(1000, 3600000)),
 		timeoutMs: optional(whole(100, 600000)),
 	})(value);
@@ -104,15 +130,15 @@ const registration: Members = {
 	service: required(name),
 	port: required(port),
 	id: optional(id),
-	host: optional(name),
+	host: optional(host),
 	tags: optional(list(32, name)),
-	meta: optional(map(60, word, text(512, 0), /^(?:spock|consul)-/)),
+	meta: optional(map(60, isWord, wholeText, /^(?:spock|consul)-/)),
 	weights: optional(object({ passing: optional(whole(1, 65535)), warning: optional(whole(0, 65535)) })),
-	taggedAddresses: optional(map(16, word, object({ host: required(name), port: optional(port) }))),
+	taggedAddresses: optional(map(16, isWord, object({ host: required(host), port: optional(port) }))),
 	check: optional(check),
 	bind: optional(oneOf('connection', 'sidecar')),
 	status: optional(status),
-	note: optional(text(1024)),
+	note: optional(wellFormed(1024)),
 };
 
 const isAnyWhole = (value: unknown): boolean => isWhole(value, -Number.MAX_VALUE, Number.MAX_VALUE);
@@ -120,15 +146,17 @@ const isAnyWhole = (value: unknown): boolean => isWhole(value, -Number.MAX_VALUE
 const accepted: Readonly<Record<FuncName, Rule>> = {
 	hello: object({
 		versions: required(test((value) => isList(value) && value.every(isAnyWhole))),
-		client: optional(name),
+		client: optional(anyText),
 		frameBytesMax: optional(whole(1024, Number.MAX_VALUE)),
 		// Looked at before a handler is, and kept from it.
-		token: optional((value) => ({ ...name(value), value: undefined })),
+		token: optional((value) => ({ ...anyText(value), value: undefined })),
+		heartbeatMs: optional(whole(1, 2147483647)),
+		secret: optional(test((value) => typeof value === 'string' && value.length >= 16 && value.length <= 512)),
 		pid: optional(test(isAnyWhole)),
 		features: optional(test((value) => isList(value) && value.every((one) => typeof one === 'string'))),
 	}),
 	ping: test(() => true),
-	getService: object({ ...query, key: optional(name), maxAgeMs }),
+	getService: object({ ...query, key: optional(anyText), maxAgeMs }),
 	getInstances: object({ ...query, maxAgeMs }),
 	listServices: (data) => (data === null ? { wrong: [], value: {} } : object({ datacenter: optional(name) })(data)),
 	watchService: object(query),
@@ -137,7 +165,7 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 	watchKey: object(keyQuery),
 	unwatchKey: object(keyQuery),
 	registerService: object(registration),
-	reportService: object({ id: required(id), status: required(status), note: optional(text(1024)) }),
+	reportService: object({ id: required(id), status: required(status), note: optional(wellFormed(1024)) }),
 	deregisterService: object({ id: required(id) }),
 	// It took nothing in earlier versions: whatever is not `view: true` is as nothing.
 	status: (data) => ({ wrong: [], value: isViewAsked(data) ? { view: true } : null }),

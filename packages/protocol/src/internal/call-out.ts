@@ -1,3 +1,6 @@
+/** Bound at load, because fake timers replace it. */
+const defer = queueMicrotask;
+
 /**
  * Calls what is not ours: a listener of the app. A fault of it is raised where the process hears of it, as an uncaught
  * exception, and disturbs neither the caller nor the listeners that are told after it.
@@ -6,7 +9,7 @@ export function callOut(listener: () => void): void {
 	try {
 		listener();
 	} catch (fault) {
-		queueMicrotask(() => {
+		defer(() => {
 			throw fault;
 		});
 	}

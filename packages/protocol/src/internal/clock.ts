@@ -1,3 +1,9 @@
+import { performance } from 'node:perf_hooks';
+// Not the globals: fake timers replace those, perhaps before this module is loaded.
+import { clearTimeout, setTimeout } from 'node:timers';
+
+import { inNeutralContext } from './neutral-context.ts';
+
 /** A running timer; opaque. */
 export interface TimerHandle {
 	/** Lets the process end although the timer runs. */
@@ -19,11 +25,18 @@ export interface Clock {
 	clearTimeout(timer: TimerHandle | undefined): void;
 }
 
-/** The clock of the process. The globals are looked up at each call, so that a test may replace them. */
+const { now: dateNow } = Date;
+
+/**
+ * The clock of the process, bound when this module is loaded: a test of an app that replaces the globals by fake ones for a while
+ * (Vitest, Jest, Sinon) must not stop deadlines and reconnects. Tests of this project give a clock of their own.
+ *
+ * Timers belong to no request: they run in the neutral context.
+ */
 export const systemClock: Clock = Object.freeze({
 	now: () => performance.now(),
-	wallNow: () => Date.now(),
-	setTimeout: (callback: () => void, delayMs: number) => setTimeout(callback, delayMs),
+	wallNow: () => dateNow(),
+	setTimeout: (callback: () => void, delayMs: number) => inNeutralContext(() => setTimeout(callback, delayMs)),
 	clearTimeout: (timer: TimerHandle | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
 });
 

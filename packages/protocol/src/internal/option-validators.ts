@@ -1,5 +1,6 @@
 import { isInteger } from '../is-integer.ts';
 import { TIMEOUT_MS_MAX } from '../limits.ts';
+import { nearestName } from './nearest-name.ts';
 
 // A wrong option is a programmer's error: it throws at the call and names the option and the value.
 
@@ -66,28 +67,14 @@ export function knownMembers(what: string, value: unknown, known: readonly strin
 	}
 	for (const name of Object.keys(value)) {
 		if (known.includes(name)) continue;
-		const meant = known.find((other) => isNear(name.toLowerCase(), other.toLowerCase()));
+		const meant = nearestName(name, known);
 		const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${JSON.stringify(meant)}?`;
 		throw new TypeError(`unknown ${what} ${JSON.stringify(name)}: ${hint}`);
 	}
 }
 
-/** True if one begins with the other, or they differ in two letters at most. */
-function isNear(name: string, other: string): boolean {
-	if (name.length > 2 && (other.startsWith(name) || name.startsWith(other))) return true;
-	let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-	for (let at = 1; at <= name.length; at++) {
-		const next = [at];
-		for (let to = 1; to <= other.length; to++) {
-			const changed = (row[to - 1] as number) + (name[at - 1] === other[to - 1] ? 0 : 1);
-			next[to] = Math.min(changed, (row[to] as number) + 1, (next[to - 1] as number) + 1);
-		}
-		row = next;
-	}
-	return (row[other.length] as number) <= 2;
-}
-
-function wrongType(name: string, expected: string, value: unknown): TypeError {
+/** For a value that is not what `expected` says. */
+export function wrongType(name: string, expected: string, value: unknown): TypeError {
 	return new TypeError(`${name} must be ${expected}, not ${show(value)}`);
 }
 

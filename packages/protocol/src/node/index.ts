@@ -1,6 +1,9 @@
 export { FramedSocket, type FramedSocketEvents, type FramedSocketOptions } from './framed-socket.ts';
 export {
+	assertPrivateDirectory,
 	assertSocketPathFits,
+	assertTrustedAddress,
+	defaultSocketAddress,
 	defaultSocketPath,
 	formatAddress,
 	POD_SOCKET_DIRECTORY,
@@ -8,7 +11,9 @@ export {
 	SOCKET_FILE_NAME,
 	SOCKET_PATH_VARIABLE,
 	type SocketAddress,
+	type SocketPath,
 	type SocketPathFacts,
 	socketDirectory,
 	socketPathBytesMax,
+	UNTRUSTED_DIRECTORY,
 } from './socket-path.ts';

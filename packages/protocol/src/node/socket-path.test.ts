@@ -1,6 +1,18 @@
+import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { describe, expect, it } from 'vitest';
 
-import { assertSocketPathFits, defaultSocketPath, formatAddress, parseHostPort } from './socket-path.ts';
+import {
+	assertPrivateDirectory,
+	assertSocketPathFits,
+	assertTrustedAddress,
+	defaultSocketAddress,
+	defaultSocketPath,
+	formatAddress,
+	parseHostPort,
+	UNTRUSTED_DIRECTORY,
+} from './socket-path.ts';
 
 describe('defaultSocketPath', () => {
 	it('follows SPOCK_SOCKET before all else', () => {
@@ -18,6 +30,40 @@ describe('defaultSocketPath', () => {
 		expect(defaultSocketPath({ env: {}, uid: undefined, isDirectory: () => false })).toBe(
 			'/tmp/spock-user/sidecar.sock',
 		);
+	});
+});
+
+describe('the directory of the user', () => {
+	const uid = process.getuid?.() ?? 0;
+
+	it('is checked where the path is the default one in it, and nowhere else', () => {
+		const isDirectory = (): boolean => false;
+		const own = defaultSocketAddress({ env: {}, uid: 64_123, isDirectory });
+		expect(own).toEqual({ path: '/tmp/spock-64123/sidecar.sock', isPrivate: true });
+		const named = defaultSocketAddress({ env: { SPOCK_SOCKET: own.path }, uid: 64_123, isDirectory });
+		expect(named).toEqual({ path: own.path });
+		expect(() => assertTrustedAddress(named, 64_123)).not.toThrow();
+		expect(() => assertTrustedAddress({ host: 'h', port: 1 }, 64_123)).not.toThrow();
+		expect(() => assertTrustedAddress(own, 64_123)).toThrow('ENOENT');
+	});
+
+	it('is refused when another user owns it or may change it, or it is a link', () => {
+		const directory = mkdtempSync('/tmp/spock-owner-');
+		try {
+			const path = join(directory, 'sidecar.sock');
+			const check = (user: number | undefined): void => assertTrustedAddress({ path, isPrivate: true }, user);
+			check(uid);
+			expect(() => check(uid + 1)).toThrow('is not a directory that only this user may change');
+			chmodSync(directory, 0o770);
+			expect(() => check(uid)).toThrow(expect.objectContaining({ code: UNTRUSTED_DIRECTORY }));
+			expect(() => check(undefined)).toThrow('only this user');
+			chmodSync(directory, 0o755);
+			check(uid);
+			symlinkSync(directory, join(directory, 'link'));
+			expect(() => assertPrivateDirectory(join(directory, 'link'), uid)).toThrow('only this user');
+		} finally {
+			rmSync(directory, { recursive: true });
+		}
 	});
 });
 

@@ -25,11 +25,36 @@ export interface SocketPathFacts {
  * processes of one user may have different ones and would not meet.
  */
 export function defaultSocketPath(facts: SocketPathFacts): string {
+	return defaultSocketAddress(facts).path;
+}
+
+/** As `defaultSocketPath`, and whether the path is in the directory of the user, which both sides check. */
+export function defaultSocketAddress(facts: SocketPathFacts): SocketPath {
 	const fromEnvironment = facts.env[SOCKET_PATH_VARIABLE];
-	if (fromEnvironment !== undefined && fromEnvironment !== '') return fromEnvironment;
+	if (fromEnvironment !== undefined && fromEnvironment !== '') return { path: fromEnvironment };
 	const isDirectory = facts.isDirectory ?? isRealDirectory;
-	if (isDirectory(POD_SOCKET_DIRECTORY)) return `${POD_SOCKET_DIRECTORY}/${SOCKET_FILE_NAME}`;
-	return `/tmp/spock-${facts.uid ?? 'user'}/${SOCKET_FILE_NAME}`;
+	if (isDirectory(POD_SOCKET_DIRECTORY)) return { path: `${POD_SOCKET_DIRECTORY}/${SOCKET_FILE_NAME}` };
+	return { path: `/tmp/spock-${facts.uid ?? 'user'}/${SOCKET_FILE_NAME}`, isPrivate: true };
+}
+
+/** The code of the error of {@link assertPrivateDirectory}. */
+export const UNTRUSTED_DIRECTORY = 'ERR_UNTRUSTED_DIRECTORY';
+
+/**
+ * Throws for a directory that another user owns or may change: in /tmp anyone may have made it first, and a socket in it
+ * would be theirs. Throws as well if there is none. `uid` is the user's own; undefined where there are none.
+ */
+export function assertPrivateDirectory(directory: string, uid: number | undefined): void {
+	const found = lstatSync(directory);
+	if (found.isDirectory() && (uid === undefined || found.uid === uid) && (found.mode & 0o022) === 0) return;
+	const hint = `remove it, or choose another path (--socket, ${SOCKET_PATH_VARIABLE})`;
+	const error = new Error(`${directory} is not a directory that only this user may change: ${hint}`);
+	throw Object.assign(error, { code: UNTRUSTED_DIRECTORY, syscall: 'lstat', path: directory });
+}
+
+/** Throws, as {@link assertPrivateDirectory} does, before a connection to a path whose directory is not what it must be. */
+export function assertTrustedAddress(address: SocketAddress, uid: number | undefined): void {
+	if ('path' in address && address.isPrivate === true) assertPrivateDirectory(dirname(address.path), uid);
 }
 
 /** Longest path of a unix domain socket in bytes. Longer ones are silently cut by the kernel's interface. */
@@ -46,8 +71,15 @@ export function assertSocketPathFits(path: string, platform: string): void {
 	}
 }
 
+/** The path of a unix domain socket. */
+export interface SocketPath {
+	readonly path: string;
+	/** Present, and true, for the default path in the user's own directory: see {@link assertTrustedAddress}. */
+	readonly isPrivate?: true;
+}
+
 /** Where a sidecar listens or a client connects. */
-export type SocketAddress = { readonly path: string } | { readonly host: string; readonly port: number };
+export type SocketAddress = SocketPath | { readonly host: string; readonly port: number };
 
 /** The address as people write it: a path, or `host:port` with brackets round an IPv6 address. */
 export function formatAddress(address: SocketAddress): string {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 
-import { AdminServer } from './admin-server.ts';
+import { ADMIN_CONNECTIONS_MAX, AdminServer } from './admin-server.ts';
 
 it('is alive whatever its registry does, and ready only if it is', async () => {
 	const reason = 'the backend consul has not answered yet';
@@ -21,6 +21,33 @@ it('is alive whatever its registry does, and ready only if it is', async () => {
 		state.ready = true;
 		expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([200, 200]);
 	} finally {
+		await admin.close();
+	}
+});
+
+it.each([
+	['half requests', 'GET /livez HTTP/1.1\r\nx: '],
+	['connections that say nothing', ''],
+])('answers probes however many %s there are', async (_what, said) => {
+	const readiness = () => ({ ready: true, reasons: [] });
+	const admin = new AdminServer({ host: '127.0.0.1', port: 0, registry: new Registry(), readiness });
+	const address = await admin.start();
+	const crowd: Socket[] = [];
+	try {
+		for (let round = 0; round < 3; round++) {
+			for (let count = 0; count < ADMIN_CONNECTIONS_MAX / 2; count++) {
+				const socket = connect(Number(address.split(':')[1]), '127.0.0.1').on('error', () => undefined);
+				crowd.push(socket);
+				await once(socket, 'connect');
+				socket.write(said);
+			}
+			for (let probe = 0; probe < 10; probe++) {
+				const headers = { connection: 'close' };
+				expect((await fetch(`http://${address}/livez`, { headers })).status).toBe(200);
+			}
+		}
+	} finally {
+		for (const socket of crowd) socket.destroy();
 		await admin.close();
 	}
 });

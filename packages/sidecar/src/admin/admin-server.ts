@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 import { formatAddress } from '@spock/protocol/node';
 import type { Registry } from 'prom-client';
@@ -8,8 +9,10 @@ import { isLoopback } from '../server/is-loopback.ts';
 import { type AdminPage, type AdminSite, jsonPage, sendPage, textPage } from './admin-page.ts';
 import { RequestGuard } from './request-guard.ts';
 
-/** Connections at once; the next one is closed at once. */
-const CONNECTIONS_MAX = 256;
+/** Connections at once. The next one takes the place of the one that has been without a request for longest, or of the oldest. */
+export const ADMIN_CONNECTIONS_MAX = 256;
+/** How long a request may take from the connection's beginning to the end of its head. */
+const HEADERS_MS_MAX = 2000;
 
 /** What the admin port shows. */
 export interface AdminServerOptions {
@@ -29,6 +32,18 @@ export interface AdminServerOptions {
 	readonly failed?: (error: unknown) => void;
 }
 
+/** Throws an Error for an address that other machines can reach, unless that is allowed. */
+export function refuseRemoteAdmin({
+	host,
+	port,
+	allowRemote = false,
+}: Pick<AdminServerOptions, 'host' | 'port' | 'allowRemote'>): void {
+	if (allowRemote || isLoopback(host)) return;
+	const address = formatAddress({ host, port });
+	const message = `the admin port at ${address} can be reached from other machines: use 127.0.0.1, or allow it with --admin-any`;
+	throw new Error(message);
+}
+
 /**
  * HTTP for machines and people, to read and not to change anything: /livez says that the process turns, and never depends on
  * the registry; /readyz says with reasons whether lookups should be sent here; /metrics is for Prometheus.
@@ -45,21 +60,36 @@ export class AdminServer {
 
 	/** Binds the port; gives the address. Rejects with an Error that names it; it may be tried again then. */
 	async start(): Promise<string> {
-		const { host, port, allowRemote = false, acceptFailed = () => undefined } = this.#options;
-		if (!allowRemote && !isLoopback(host)) {
-			throw new Error(
-				`the admin port at ${formatAddress({ host, port })} can be reached from other machines: use 127.0.0.1, or allow ` +
-					'it with --admin-any',
-			);
-		}
+		const { host, port, acceptFailed = () => undefined } = this.#options;
+		refuseRemoteAdmin(this.#options);
+		// Without a request, or with half of one, the oldest first: a crowd of these must not keep out the probes.
+		const idle = new Set<Socket>();
+		const open = new Set<Socket>();
 		// A new one for each try: nothing of a try that failed is left.
 		const server = createServer(
-			{ requestTimeout: 10_000, headersTimeout: 5000, connectionsCheckingInterval: 1000, maxHeaderSize: 8192 },
+			{ requestTimeout: 10_000, headersTimeout: HEADERS_MS_MAX, connectionsCheckingInterval: 500, maxHeaderSize: 8192 },
 			(request, response) => {
+				idle.delete(request.socket);
+				response.once('close', () => {
+					if (open.has(request.socket)) idle.add(request.socket);
+				});
 				void this.#respond(request, response);
 			},
 		);
-		server.maxConnections = CONNECTIONS_MAX;
+		const forget = (socket: Socket): void => {
+			open.delete(socket);
+			idle.delete(socket);
+		};
+		server.on('connection', (socket) => {
+			if (open.size >= ADMIN_CONNECTIONS_MAX) {
+				const [oldest] = idle.size > 0 ? idle : open;
+				if (oldest !== undefined) forget(oldest);
+				oldest?.destroy();
+			}
+			open.add(socket);
+			idle.add(socket);
+			socket.once('close', () => forget(socket));
+		});
 		this.#server = server;
 		try {
 			await bind(server, { host, port }, acceptFailed);

@@ -9,6 +9,7 @@ const NAMES = [
 	'spock_key_snapshots_published_total',
 	'spock_watch_failures_total',
 	'spock_holds_total',
+	'spock_instances_refused_total',
 	'spock_panics_total',
 	'spock_state_files_total',
 	'spock_credentials_total',
@@ -47,6 +48,9 @@ export class DiscoveryCounts {
 				return;
 			case 'hold-ended':
 				this.#count('spock_holds_total', event.outcome);
+				return;
+			case 'instances-refused':
+				this.#count('spock_instances_refused_total', undefined, event.added);
 				return;
 			case 'panic':
 				if (event.active) this.#count('spock_panics_total');
@@ -90,7 +94,7 @@ export class DiscoveryCounts {
 		}
 	}
 
-	#count(name: (typeof NAMES)[number], value?: string): void {
-		this.#byName.get(name)?.add(value);
+	#count(name: (typeof NAMES)[number], value?: string, by = 1): void {
+		this.#byName.get(name)?.add(value, by);
 	}
 }

@@ -114,6 +114,10 @@ export const discoveryMetrics: Readonly<Record<string, MetricFacts>> = {
 		help: 'Answers that nothing is left, held back, and what came of them',
 		labels: { outcome: HOLD_OUTCOMES },
 	},
+	spock_instances_refused_total: {
+		type: 'counter',
+		help: 'Bad instances in answers of the registry, which are left out, each once while it stays',
+	},
 	spock_panics_total: { type: 'counter', help: 'Times that all instances of a service were served, critical ones too' },
 	spock_state_files_total: {
 		type: 'counter',
@@ -135,6 +139,16 @@ export const discoveryMetrics: Readonly<Record<string, MetricFacts>> = {
 	spock_registrations_pending: {
 		type: 'gauge',
 		help: 'Instances kept registered that the registry does not know yet, or any more',
+	},
+	spock_log_lines_dropped_total: {
+		type: 'counter',
+		help: 'Lines that the log lacks; a line of it has their number',
+		labels: {
+			reason: {
+				unread: 'its reader stalls or has gone, or its disk is full',
+				limited: 'too many of one kind in a second',
+			},
+		},
 	},
 	spock_faults_total: {
 		type: 'counter',

@@ -12,7 +12,9 @@ const CLOSE_REASONS: Readonly<Record<CloseReason, string>> = {
 	'partial-frame': 'stopped in the middle of a frame',
 	handshake: 'said nothing after connecting',
 	denied: 'no token, or a wrong one',
+	full: 'its token was good, and connectionsMax were open',
 	'slow-consumer': 'left its answers unread for too long',
+	silent: 'over TCP, missed three heartbeats: its machine is gone, or it hangs',
 	shutdown: 'the sidecar ends, or another has its place',
 };
 
@@ -21,6 +23,7 @@ const LIMITS: Readonly<Record<LimitName, string>> = {
 	inFlightMax: '',
 	inFlightTotalMax: '',
 	connectionsMax: '',
+	strangersMax: 'who came by TCP and has shown no token made room for another',
 	subscriptionsMax: '',
 	outputBytesMax: 'a client that does not read is not read either',
 	slowConsumerMs: '',

@@ -9,6 +9,7 @@ describe('the metrics of what keeps answers honest', () => {
 	it.each<[DiscoveryEvent, string]>([
 		[{ type: 'held', query, count: 2, holdMs: 10 }, 'spock_holds_total{outcome="begun"} 1'],
 		[{ type: 'hold-ended', query, outcome: 'returned', heldMs: 5 }, 'spock_holds_total{outcome="returned"} 1'],
+		[{ type: 'instances-refused', query, count: 3, added: 2, instances: [] }, 'spock_instances_refused_total 2'],
 		[{ type: 'panic', query, active: true, healthy: 1, instances: 3 }, 'spock_panics_total 1'],
 		[{ type: 'panic', query, active: false, healthy: 3, instances: 3 }, 'spock_panics_total 0'],
 		[{ type: 'state-restored', what: 'barista', ageMs: 5 }, 'spock_state_files_total{outcome="restored"} 1'],

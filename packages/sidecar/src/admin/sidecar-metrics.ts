@@ -56,6 +56,11 @@ export class SidecarMetrics implements SidecarObserver {
 		gauge.set({ reason: lastExit.signal ?? `exit-${lastExit.code}` }, lastExit.at / 1000);
 	}
 
+	/** Tells of the lines that the log lacks; `read` gives their counts since the start. */
+	log(read: () => Readonly<Record<'unread' | 'limited', number>>): void {
+		new PlainCounts(this.registry, 'spock_log_lines_dropped_total', read);
+	}
+
 	/** Adds what is read at each scrape, and measures the event loop from now on until `close`. */
 	observe(source: MetricsSource): void {
 		const gauges = new Gauges(this.registry, source);

@@ -17,7 +17,8 @@ export function askReady(flags: TargetFlags, timeoutMs: number): Promise<ReadyAn
 	});
 }
 
-function reasonOf({ phase, backend }: StatusReply): string {
+function reasonOf({ phase, reasons, backend }: StatusReply): string {
+	if (reasons.length > 0) return reasons.join('; ');
 	const reason = phase === 'serving' ? `the backend ${backend.name} is ${backend.state}` : `it is in phase ${phase}`;
 	return `${reason}${backend.error === null ? '' : ` (${backend.error})`}`;
 }

@@ -22,7 +22,8 @@ describe('the options of Consul', () => {
 			consulNear: '_agent',
 			consulTaggedAddress: 'wan_ipv6',
 			consulCached: true,
-			consulSharedWatchAbove: '12',
+			consulHeldMax: '12',
+			consulSharedQueriesMax: '600',
 			consulLoginMethod: 'pods',
 			consulLoginTokenFile: '/run/jwt',
 			consulLoginMeta: 'pod=a,note=x=y',
@@ -37,7 +38,8 @@ describe('the options of Consul', () => {
 			near: '_agent',
 			taggedAddress: 'wan_ipv6',
 			cached: true,
-			sharedWatchAbove: 12,
+			heldMax: 12,
+			sharedQueriesPerMinuteMax: 600,
 			login: { method: 'pods', tokenFile: '/run/jwt', meta: { pod: 'a', note: 'x=y' } },
 		});
 	});

@@ -27,7 +27,8 @@ export function consulOptionsOf(settings: Settings, env: Environment): ConsulBac
 		near: text('consulNear'),
 		taggedAddress: text('consulTaggedAddress'),
 		cached: settings.get('consulCached')?.value,
-		sharedWatchAbove: settings.get('consulSharedWatchAbove')?.value,
+		heldMax: settings.get('consulHeldMax')?.value,
+		sharedQueriesPerMinuteMax: settings.get('consulSharedQueriesMax')?.value,
 		login: loginOf(settings),
 	};
 	const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

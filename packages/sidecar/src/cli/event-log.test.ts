@@ -1,8 +1,10 @@
 import type { DiscoveryEvent } from '@spock/discovery';
+import { FakeClock } from '@spock/testkit';
 import type { Logger } from 'pino';
 import { describe, expect, it } from 'vitest';
 
 import { logDiscovery } from './event-log.ts';
+import { LimitedLog } from './limited-log.ts';
 
 const query = { service: 'barista' };
 
@@ -16,7 +18,7 @@ function logged(event: DiscoveryEvent): [level: string, facts: object, message: 
 		warn: write('warn'),
 		error: write('error'),
 	};
-	logDiscovery(log as unknown as Logger, event);
+	logDiscovery(new LimitedLog(log as unknown as Logger, new FakeClock()), event);
 	return lines;
 }
 
@@ -25,6 +27,12 @@ describe('the log of what keeps answers honest', () => {
 		['warn', { type: 'held', query, count: 2, holdMs: 10 }, /nothing is left/],
 		['warn', { type: 'hold-ended', query, outcome: 'emptied', heldMs: 5 }, /gone for good/],
 		['warn', { type: 'hold-ended', query, outcome: 'returned', heldMs: 5 }, /back/],
+		[
+			'warn',
+			{ type: 'instances-refused', query, count: 1, added: 1, instances: [{ instance: 'a', reason: 'has no host' }] },
+			/bad instances are left out/,
+		],
+		['info', { type: 'instances-refused', query, count: 0, added: 0, instances: [] }, /can be used again/],
 		['warn', { type: 'panic', query, active: true, healthy: 1, instances: 3 }, /all are served/],
 		['warn', { type: 'panic', query, active: false, healthy: 3, instances: 3 }, /enough instances/],
 		['warn', { type: 'state-restored', what: 'barista', ageMs: 5 }, /an earlier sidecar kept/],

@@ -1,12 +1,19 @@
 import type { DiscoveryEvent } from '@spock/discovery';
+import { systemClock } from '@spock/protocol/internal';
 import type { Logger } from 'pino';
 
 import type { SidecarObserver } from '../sidecar-observer.ts';
 import type { TakeOverEvent } from '../take-over/take-over.ts';
+import type { LimitedLog } from './limited-log.ts';
+import { ReadinessLog } from './readiness-log.ts';
 import { traceLog } from './trace-log.ts';
 
+/** Bad instances that one line tells of. */
+const LOGGED_MAX = 8;
+
 /** Writes what discovery tells: outages and their ends loudly, changes for whoever wants to see them. */
-export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
+export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
+	const log = limited.of(event.type);
 	switch (event.type) {
 		case 'published': {
 			const { service, revision, instances, source } = event.snapshot;
@@ -20,7 +27,9 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 		}
 		case 'watch-failed': {
 			const { code, message } = event.error;
-			log.warn({ query: event.query, code, reason: message }, 'a watch fails; the last known answer is served');
+			const facts = { query: event.query, code, reason: message };
+			if (event.isServed) log.warn(facts, 'a watch fails; the last known answer is served');
+			else log.warn(facts, 'a watch fails, and there is no answer to serve yet');
 			return;
 		}
 		case 'watch-recovered':
@@ -35,6 +44,12 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 		case 'hold-ended': {
 			const { query, outcome, heldMs } = event;
 			log.warn({ query, outcome, heldMs: Math.round(heldMs) }, HOLD_ENDS[outcome]);
+			return;
+		}
+		case 'instances-refused': {
+			const { query, count, instances } = event;
+			if (count === 0) log.info({ query }, 'every instance of a service can be used again');
+			else log.warn({ query, count, instances: instances.slice(0, LOGGED_MAX) }, 'bad instances are left out');
 			return;
 		}
 		case 'panic': {
@@ -73,7 +88,13 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 			return;
 		}
 		case 'registrations-unknown':
-			log.warn({ reason: event.error.message }, 'what was registered before cannot be asked for yet');
+			log[event.isNews ? 'warn' : 'debug'](
+				{ reason: event.error.message },
+				'registrations of an earlier sidecar cannot be looked for yet; it is tried again',
+			);
+			return;
+		case 'list-denied':
+			log.warn({ reason: event.error.message }, 'no service may be listed; what may be read is answered');
 			return;
 		case 'services-file-loaded':
 			log.info({ file: event.file, services: event.services }, 'services file loaded');
@@ -103,8 +124,10 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 		}
 		case 'watch-mode':
 			log.info(
-				{ watches: event.watches, mode: event.mode },
-				event.mode === 'shared' ? 'many services: one watch for all of them' : 'few services: a watch for each of them',
+				{ watches: event.watches, mode: event.mode, sharing: event.sharing },
+				event.mode === 'shared'
+					? 'many services: some of them share one watch'
+					: 'few services: a watch for each of them',
 			);
 			return;
 		case 'backend-query':
@@ -114,24 +137,52 @@ export function logDiscovery(log: Logger, event: DiscoveryEvent): void {
 }
 
 /** Writes what happens to connections and to the process, and which traced requests failed or took `slowRequestMs`. */
-export function connectionLog(log: Logger, slowRequestMs?: number): SidecarObserver {
+export function connectionLog(log: Logger, limited: LimitedLog, slowRequestMs?: number): SidecarObserver {
+	let hasServed = false;
+	const readiness = new ReadinessLog(log, systemClock);
 	return {
-		traced: traceLog(log, { slowRequestMs }),
+		traced: traceLog(limited.of('request'), slowRequestMs),
 		connectionOpened: (connection) => log.debug({ connection }, 'a client has connected'),
-		connectionClosed: (connection, reason, bytesRead, bytesWritten) => {
-			const level = reason === 'client' || reason === 'shutdown' ? 'debug' : 'warn';
-			log[level]({ connection, reason, bytesRead, bytesWritten }, 'a connection has ended');
+		greeted: (client) => log.debug(client, 'a client has said hello'),
+		notLeft: (clients, count, how) => {
+			if (how === 'waited for') log.info({ clients, count }, 'clients have not left yet');
+			else log.warn({ clients, count }, 'clients have not left, and are cut off');
 		},
-		oversize: (connection, name, { message, details }) =>
+		connectionClosed: (_, reason, bytesRead, bytesWritten, client) => {
+			const log = limited.of('connection');
+			const level = reason === 'client' || reason === 'shutdown' ? 'debug' : 'warn';
+			log[level]({ ...client, reason, bytesRead, bytesWritten }, 'a connection has ended');
+		},
+		silent: (client, silentMs) => {
+			const log = limited.of('silent');
+			if (silentMs === null) log.info(client, 'a silent client is heard again');
+			else log.warn({ ...client, silentMs: Math.round(silentMs) }, 'a client has gone silent');
+		},
+		oversize: (connection, name, { message, details }) => {
+			const log = limited.of('oversize');
 			log.warn(
 				{ connection, name, ...details },
 				`${name} is too long for a client, which keeps what it was told before: ${message}`,
-			),
-		fault: (func, cause) => log.error({ func, err: cause }, 'a handler failed'),
-		phase: (phase) => log.info({ phase }, PHASES[phase] ?? phase),
+			);
+		},
+		fault: (func, cause) => {
+			const log = limited.of('fault');
+			log.error({ func, err: cause }, 'a handler failed');
+		},
+		readiness: (state) => readiness.changed(state),
+		phase: (phase) => {
+			hasServed ||= phase === 'serving';
+			// A start that fails is told by its reason: nothing that anybody knew of has stopped.
+			log[hasServed ? 'info' : 'debug']({ phase }, PHASES[phase] ?? phase);
+		},
 		overload: (signals) => {
-			if (signals.length === 0) log.info('the overload is over: clients may have more in flight again');
+			const log = limited.of('overload');
+			if (signals.length === 0) log.info({}, 'the overload is over: clients may have more in flight again');
 			else log.warn({ signals }, `overloaded (${signals.join(', ')}): the greediest clients are asked for less`);
+		},
+		place: (outcome, reason) => {
+			if (outcome === 'again') log.warn('the socket was gone from its path, and stands there again');
+			else log.error({ reason }, 'the socket is gone from its path; it is put back as soon as that can be');
 		},
 		placeLost: (err) =>
 			log.error({ err }, 'a sidecar that was taking over has died, and the socket could not be put back: restart me'),

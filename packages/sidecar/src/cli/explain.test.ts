@@ -50,6 +50,13 @@ const reply: ExplainReply = {
 };
 
 describe('the page of explain', () => {
+	it('names the bad entries that are left out, and calls the service not unknown for them', () => {
+		const refused = [{ instance: 'n1/b\u001b9', reason: 'has the port 70000, which is not from 0 to 65535' }];
+		const page = formatExplanation({ ...reply, instances: [], instanceCount: 0, refused, refusedCount: 3 }, 10_000);
+		expect(page).toContain('n1/b\\u001b9  it has the port 70000, which is not from 0 to 65535\nand 2 more');
+		expect(page).not.toContain('is registered');
+	});
+
 	it('is a table of instances, a table of checks, and how it stands', () => {
 		expect(formatExplanation(reply, 10_000).split('\n')).toEqual([
 			'barista [v1] @dc2: 1 of 2 instances get work',
@@ -85,11 +92,11 @@ describe('the page of explain', () => {
 			10_000,
 		);
 		expect(text.split('\n')).toEqual([
-			'bar?[31mista [v1] @dc2: 0 of 0 instances get work',
+			'bar\\u001b[31mista [v1] @dc2: 0 of 0 instances get work',
 			'state     cold: there is nothing to serve',
 			'held      the registry has said for 4.0 s that nothing is left; believed in 6.0 s',
 			'panic     too few instances are healthy: all are served',
-			'error     refused?',
+			'error     refused\\u0007',
 			'watchers  none',
 		]);
 	});
@@ -97,8 +104,8 @@ describe('the page of explain', () => {
 	it('says of a service that nobody has where the names are', () => {
 		const none = { ...reply, instances: [], instanceCount: 0 };
 		const hint = 'no instance of barista [v1] @dc2 is registered; `sidecar list` shows the names and their tags';
-		expect(formatExplanation(none, 10_000).split('\n').at(-1)).toBe(hint);
-		expect(formatExplanation({ ...none, source: null }, 10_000)).not.toContain('is registered');
+		const next = '`sidecar list` shows the names and their tags';
+		expect(formatExplanation(none, 10_000, next).split('\n').at(-1)).toBe(hint);
 		expect(formatExplanation(reply, 10_000)).not.toContain('is registered');
 	});
 

@@ -2,6 +2,8 @@ import type { ExplainReply, InstanceExplanation, WatcherStatus } from '@spock/pr
 import { formatAddress } from '@spock/protocol/node';
 
 import { queryOf } from './get.ts';
+import { nextStep } from './next-step.ts';
+import { printable } from './printable.ts';
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
 interface ExplainFlags extends ClientFlags {
@@ -12,13 +14,18 @@ interface ExplainFlags extends ClientFlags {
 /** `sidecar explain SERVICE` */
 export async function explain(service: string, flags: ExplainFlags): Promise<void> {
 	await withClient(flags, async (client, timeoutMs) => {
-		const reply = await client.request('explain', queryOf(service, flags), timeoutMs);
-		print(flags.json ? JSON.stringify(reply) : formatExplanation(reply, Date.now()));
+		const query = queryOf(service, flags);
+		const reply = await client.request('explain', query, timeoutMs);
+		if (flags.json) print(JSON.stringify(reply));
+		else
+			print(
+				formatExplanation(reply, Date.now(), isUnknown(reply) ? await nextStep(client, query, timeoutMs) : undefined),
+			);
 	});
 }
 
-/** A page of text for people. */
-export function formatExplanation(reply: ExplainReply, wallNowMs: number): string {
+/** A page of text for people; `next` is what to do where there is no instance. */
+export function formatExplanation(reply: ExplainReply, wallNowMs: number, next?: string): string {
 	const { instances, instanceCount = instances.length } = reply;
 	const served = instances.filter(({ included }) => included).length;
 	const rows = instances.map((instance) => rowOf(instance, wallNowMs));
@@ -37,18 +44,15 @@ export function formatExplanation(reply: ExplainReply, wallNowMs: number): strin
 		...(rows.length === 0
 			? []
 			: ['', ...table([['SERVED', 'INSTANCE', 'ADDRESS', 'WEIGHT', 'CHANGED', 'WHY'], ...rows])]),
+		...refusedOf(reply),
 		...checksOf(instances),
-		...(isUnknown(reply)
-			? [
-					`no instance of ${printable(nameOf(reply))} is registered; \`sidecar list\` shows the names${reply.tags === undefined ? '' : ' and their tags'}`,
-				]
-			: []),
+		...(next === undefined ? [] : [`no instance of ${printable(nameOf(reply))} is registered; ${next}`]),
 	].join('\n');
 }
 
 /** True if the registry has answered, and has none: not while it is unheard. */
-function isUnknown({ instances, instanceCount = instances.length, source, held }: ExplainReply): boolean {
-	return instanceCount === 0 && source !== null && held === null;
+function isUnknown({ instances, instanceCount = instances.length, source, held, refusedCount }: ExplainReply): boolean {
+	return instanceCount === 0 && source !== null && held === null && (refusedCount ?? 0) === 0;
 }
 
 function nameOf({ service, tags, datacenter }: ExplainReply): string {
@@ -94,19 +98,26 @@ function checksOf(instances: readonly InstanceExplanation[]): string[] {
 	return rows.length === 0 ? [] : ['', ...table([['INSTANCE', 'STATUS', 'CHECK', 'NAME'], ...rows])];
 }
 
+function refusedOf({ refused = [], refusedCount = refused.length }: ExplainReply): string[] {
+	if (refusedCount === 0) return [];
+	const more = refusedCount > refused.length ? [`and ${refusedCount - refused.length} more`] : [];
+	return [
+		'',
+		...table([['LEFT OUT', 'WHY'], ...refused.map(({ instance, reason }) => [instance, `it ${reason}`])]),
+		...more,
+	];
+}
+
 function table(rows: readonly (readonly string[])[]): string[] {
-	const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => printable(row[column]).length)));
+	const widths = (rows[0] ?? []).map((_, column) =>
+		Math.max(...rows.map((row) => printable(row[column] ?? '').length)),
+	);
 	return rows.map((row) =>
 		row
 			.map((cell, column) => printable(cell).padEnd(widths[column] ?? 0))
 			.join('  ')
 			.trimEnd(),
 	);
-}
-
-/** Names come from the registry and from clients: a terminal must not be steered by them. */
-function printable(text = ''): string {
-	return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
 }
 
 function ago(atMs: number, wallNowMs: number): string {

@@ -1,6 +1,7 @@
 import type { EventMap, FuncData, FuncReply } from '@spock/protocol';
 
 import { stayConnected } from './stay-connected.ts';
+import type { WireClient } from './wire-client.ts';
 import type { ClientFlags } from './with-client.ts';
 
 /** What a command follows: one subscription and its pushes. */
@@ -11,6 +12,8 @@ export interface Followed<F extends 'watchService' | 'watchKey'> {
 	/** True for a push of this subscription. */
 	isMine(snapshot: FuncReply<F>): boolean;
 	show(snapshot: FuncReply<F>): void;
+	/** The first snapshot of all was shown; asked for more on the same connection. Never rejects. */
+	begun?(snapshot: FuncReply<F>, client: WireClient, timeoutMs: number): Promise<void>;
 }
 
 /** Shows the snapshot and each change, on one connection after another. */
@@ -32,8 +35,10 @@ export function follow<F extends 'watchService' | 'watchKey'>(
 			};
 			const snapshot = await client.request(func, query, timeoutMs);
 			// Another sidecar counts its revisions anew: what it says first is news only if it says something else.
+			const isFirst = shown === undefined;
 			if (contentOf(snapshot) !== shown) showNews(snapshot);
 			held();
+			if (isFirst) await followed.begun?.(snapshot, client, timeoutMs);
 		},
 	});
 }

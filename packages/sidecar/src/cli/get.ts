@@ -1,8 +1,10 @@
-import { type GetServiceData, TIMEOUT_MS_MAX } from '@spock/protocol';
+import { type GetServiceData, SpockError, TIMEOUT_MS_MAX } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
 
 import { CommandError, EXIT } from './exit-codes.ts';
-import { type ClientFlags, print, withClient } from './with-client.ts';
+import { nextStep } from './next-step.ts';
+import { printable } from './printable.ts';
+import { asCommandError, type ClientFlags, print, withClient } from './with-client.ts';
 
 /** The flags that make a query of a service. */
 export interface QueryFlags {
@@ -17,6 +19,8 @@ interface GetFlags extends ClientFlags, QueryFlags {
 	readonly key?: string;
 	readonly maxAgeMs?: string;
 }
+
+const NO_INSTANCE = ['NO_SUCH_SERVICE', 'NO_HEALTHY_INSTANCE'] as const;
 
 /** The query that --tag, --datacenter, --meta, --peer and --key make. Throws a CommandError for a --meta without `=`. */
 export function queryOf(service: string, flags: QueryFlags & { readonly key?: string }): GetServiceData {
@@ -42,10 +46,13 @@ function readCondition(text: string): [name: string, value: string] {
 /** `sidecar get SERVICE` */
 export async function get(service: string, flags: GetFlags): Promise<void> {
 	await withClient(flags, async (client, timeoutMs) => {
-		const maxAge = maxAgeOf(flags);
-		const found = await client.request('getService', { ...queryOf(service, flags), ...maxAge }, timeoutMs);
+		const query = { ...queryOf(service, flags), ...maxAgeOf(flags) };
+		const found = await client.request('getService', query, timeoutMs).catch(async (error: unknown) => {
+			if (!NO_INSTANCE.some((code) => SpockError.is(error, code))) throw error;
+			throw asCommandError(error, `. ${await nextStep(client, query, timeoutMs)}`);
+		});
 		if (flags.json) print(JSON.stringify(found));
-		else print(formatAddress(found));
+		else print(printable(formatAddress(found)));
 		if (found.stale && !flags.json) {
 			const seconds = Math.round((found.ageMs ?? 0) / 1000);
 			process.stderr.write(`not live: the registry confirmed it last ${seconds} s ago\n`);

@@ -9,23 +9,29 @@ import {
 } from '@spock/protocol';
 
 import { follow } from './follow.ts';
+import { printable } from './printable.ts';
 import { formatState } from './watch.ts';
 import { type ClientFlags, print, withClient } from './with-client.ts';
+
+const LINE_END = Buffer.from('\n');
 
 interface KeyFlags extends ClientFlags {
 	readonly prefix?: boolean;
 	readonly datacenter?: string;
 }
 
-/** `sidecar kv get KEY`: the value as it is, byte for byte, and a line end. With `--prefix` a line for each key. */
+/**
+ * `sidecar kv get KEY`: the value and a line end. Into a pipe or a file byte for byte; on a terminal so that nothing in it steers that.
+ * With `--prefix` a line for each key.
+ */
 export async function getKey(key: string, flags: KeyFlags): Promise<void> {
 	await withClient(flags, async (client, timeoutMs) => {
 		const found = await client.request('getKey', queryOf(key, flags), timeoutMs);
 		if (flags.json) print(JSON.stringify(found));
 		else if (found.prefix === true) for (const entry of found.entries) print(formatEntry(entry));
-		else if (found.value !== null) printBytes(Buffer.from(found.value, found.encoding ?? 'utf8'));
+		else if (found.value !== null) printValue(found.value, found.encoding);
 		if (found.prefix !== true && found.value === null) {
-			throw new SpockError('NO_SUCH_KEY', `there is no key ${JSON.stringify(key)}; sidecar kv get --prefix shows many`);
+			throw new SpockError('NO_SUCH_KEY', `there is no key ${JSON.stringify(key)}${hintOf(key)}`);
 		}
 		if (isStale(found) && !flags.json) {
 			process.stderr.write(`not live: the registry was last heard ${Math.round(found.ageMs / 1000)} s ago\n`);
@@ -56,10 +62,18 @@ function formatKeys(found: KeySnapshot): string {
 
 /** `key=value` on one line: a value that has line ends or is bytes is shown as JSON does, or in base64. */
 function formatEntry({ key, value, encoding }: KeyEntry): string {
-	if (encoding !== undefined) return `${key}=(${encoding}) ${value}`;
-	return `${key}=${/[\n\r]/.test(value) ? JSON.stringify(value) : value}`;
+	const name = printable(key);
+	if (encoding !== undefined) return `${name}=(${encoding}) ${value}`;
+	return `${name}=${printable(printable(value) === value ? value : JSON.stringify(value))}`;
 }
 
-function printBytes(bytes: Buffer): void {
-	process.stdout.write(Buffer.concat([bytes, Buffer.from('\n')]));
+/** A command that shows the keys of the same folder; none for a key that is in none, or whose name a shell would take apart. */
+function hintOf(key: string): string {
+	const folder = key.slice(0, key.lastIndexOf('/') + 1);
+	return /^[\w./-]+$/.test(folder) ? `; \`sidecar kv get --prefix ${folder}\` shows those beside it` : '';
+}
+
+function printValue(value: string, encoding: KeyEntry['encoding']): void {
+	if (!process.stdout.isTTY) process.stdout.write(Buffer.concat([Buffer.from(value, encoding ?? 'utf8'), LINE_END]));
+	else print(encoding === undefined ? value : `(${encoding}) ${value}`);
 }

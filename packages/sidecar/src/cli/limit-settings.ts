@@ -11,6 +11,7 @@ const LIMITS: readonly (readonly [name: keyof SidecarLimits, unit: string, help:
 	['inFlightMax', 'count', 'requests of one connection that may wait for an answer', '65536'],
 	['inFlightTotalMax', 'count', 'requests of all connections that may wait for an answer', '262144'],
 	['connectionsMax', 'count', 'connections at once', '10000, less where the process may open fewer files'],
+	['strangersMax', 'count', 'connections by TCP that have not shown a token yet; the oldest makes room', '1024'],
 	['subscriptionsMax', 'count', 'subscriptions of one connection to services, and again to keys', '4096'],
 	['outputBytesMax', 'bytes', 'output that one client may leave unread before it is not read any more', '8388608'],
 	['outputTotalBytesMax', 'bytes', 'output that all clients may leave unread before they share this', '268435456'],

@@ -1,3 +1,4 @@
+import { printable } from './printable.ts';
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
 const NOTHING =
@@ -13,6 +14,7 @@ export async function list(flags: ClientFlags & { readonly datacenter?: string }
 			return;
 		}
 		if (reply.services.length === 0) process.stderr.write(NOTHING);
-		for (const { name, tags } of reply.services) print(tags.length === 0 ? name : `${name}  ${tags.join(',')}`);
+		for (const { name, tags } of reply.services)
+			print(printable(tags.length === 0 ? name : `${name}  ${tags.join(',')}`));
 	});
 }

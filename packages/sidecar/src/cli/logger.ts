@@ -1,16 +1,23 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 
+import { LogOutput } from './log-output.ts';
+import { printable, printableLines } from './printable.ts';
+
 /** Members that must never be written, wherever they stand. */
 const SECRETS = ['token', '*.token', 'consulToken', '*.consulToken', 'headers["x-consul-token"]'];
 
-/** Most text that waits for a log that cannot be written for now, as on a full disk. Later lines are lost. */
-const UNWRITTEN_BYTES_MAX = 65_536;
+/** The log of the process, on stdout, and what is known of its lines. */
+export interface SidecarLog {
+	readonly log: Logger;
+	/** Lines that nobody could be given, since the start. */
+	dropped(): number;
+}
 
-/** The log of the process, on stdout: JSON, or lines for people. */
-export function createLogger(level: string, format: 'pretty' | 'json'): Logger {
-	const output = standardOutput();
-	return pino(
+/** Makes the log of the process: JSON, or lines for people. */
+export function createLogger(level: string, format: 'pretty' | 'json'): SidecarLog {
+	const output = new LogOutput({ back: (dropped) => log.warn({ dropped }, 'log lines dropped') });
+	const log = pino(
 		{
 			level,
 			base: { pid: process.pid },
@@ -21,25 +28,14 @@ export function createLogger(level: string, format: 'pretty' | 'json'): Logger {
 		},
 		format === 'pretty' ? forPeople(output) : output,
 	);
-}
-
-/**
- * Written at once, so that the last line before an exit is there. A log that cannot be written, because its reader has
- * gone or the disk is full, must not end the sidecar that a whole pod asks: lines are lost, and stderr says so once.
- */
-function standardOutput(): DestinationStream {
-	const output = pino.destination({ dest: 1, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
-	let isTold = false;
-	output.on('error', ({ message }: Error) => {
-		if (isTold) return;
-		isTold = true;
-		process.stderr.write(`sidecar: the log cannot be written, and the sidecar goes on without it: ${message}\n`);
-	});
-	return output;
+	return { log, dropped: () => output.dropped };
 }
 
 /** The formatter alone: the stream that pino-pretty makes around it stops for good at the first error of its output. */
 function forPeople(output: DestinationStream): DestinationStream {
 	const pretty = prettyFactory({ ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
-	return { write: (line) => output.write(pretty(line)) };
+	// Names of the registry stand in messages, too.
+	const shown = (name: string, value: unknown): unknown =>
+		typeof value !== 'string' ? value : name === 'stack' ? printableLines(value) : printable(value);
+	return { write: (line) => output.write(pretty(JSON.parse(line, shown))) };
 }

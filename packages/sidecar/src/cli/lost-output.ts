@@ -6,11 +6,18 @@ import { EXIT } from './exit-codes.ts';
  * of stdout, such as a full disk, ends it with a message, because a script would take the answer for whole.
  */
 export function handleLostOutput(): void {
-	process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-		if (error.code === 'EPIPE') return;
-		process.stderr.write(`sidecar: the output cannot be written: ${error.message}\n`);
-		process.exit(EXIT.failure);
-	});
+	process.stdout.on('error', endOfOutput);
 	// Nobody can be told.
 	process.stderr.on('error', () => undefined);
+}
+
+/** What is written from now on is a log: that it cannot be written ends nothing. */
+export function outputIsLog(): void {
+	process.stdout.off('error', endOfOutput);
+}
+
+function endOfOutput(error: NodeJS.ErrnoException): void {
+	if (error.code === 'EPIPE') return;
+	process.stderr.write(`sidecar: the output cannot be written: ${error.message}\n`);
+	process.exit(EXIT.failure);
 }

@@ -1,10 +1,11 @@
 import { Command, CommanderError, Option } from 'commander';
 
 import { SIDECAR_VERSION } from '../version.ts';
-import { EXIT } from './exit-codes.ts';
+import { CommandError, EXIT } from './exit-codes.ts';
 import { DEFAULT_TIMEOUT } from './lean-arguments.ts';
 import { handleLostOutput } from './lost-output.ts';
 import { reportFailure } from './report-failure.ts';
+import { isStartPretty, reportStartFailure } from './start-failure.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.`;
@@ -160,6 +161,8 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 		.option('--print-config', 'show the settings in force and where each comes from, then end')
 		.option('--json', 'with --print-config: as JSON')
 		.addOption(new Option('--supervised', 'given to the worker of a supervisor').hideHelp())
+		// What is wrong with a flag is told as everything that ends a start.
+		.configureOutput({ writeErr: () => undefined })
 		.exitOverride();
 	if (process.argv[2] === 'start' || process.argv[2] === 'help') {
 		const { settings } = await import('./settings.ts');
@@ -183,8 +186,11 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 }
 
 function report(error: unknown): number {
-	if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-	return reportFailure(error);
+	if (!(error instanceof CommanderError)) return reportFailure(error);
+	if (error.exitCode === 0) return EXIT.ok;
+	if (process.argv[2] !== 'start') return EXIT.usage;
+	const message = `${error.message.replace(/^error: /, '')} (--help shows what is possible)`;
+	return reportStartFailure(new CommandError(EXIT.usage, message), isStartPretty(process.argv, process.env));
 }
 
 handleLostOutput();

@@ -20,6 +20,9 @@ export function observeBoth(
 		connectionRefused: () => metrics.connectionRefused?.(),
 		pushed: (kind) => metrics.pushed?.(kind),
 		traced: (request) => log.traced?.(request),
+		greeted: (client) => log.greeted?.(client),
+		notLeft: (...told) => log.notLeft?.(...told),
+		silent: (...told) => log.silent?.(...told),
 		oversize: (...told) => log.oversize?.(...told),
 		goaway: (data) => {
 			log.goaway?.(data);
@@ -42,6 +45,8 @@ export function observeBoth(
 			metrics.phase?.(phase);
 			phased(phase);
 		},
+		place: (...told) => log.place?.(...told),
+		readiness: (state) => log.readiness?.(state),
 		placeLost: (error) => {
 			log.placeLost?.(error);
 			metrics.placeLost?.(error);

@@ -1,6 +1,7 @@
 import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '@spock/protocol';
 
 import { CommandError, EXIT } from './exit-codes.ts';
+import { printable } from './printable.ts';
 import { stayConnected } from './stay-connected.ts';
 import { type ClientFlags, print } from './with-client.ts';
 
@@ -23,7 +24,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 	let registration = registrationOf(service, flags);
 	let last: RegistrationReply | undefined;
 	const show = (reply: RegistrationReply): void =>
-		print(flags.json ? JSON.stringify(reply) : formatRegistration(reply));
+		print(flags.json ? JSON.stringify(reply) : printable(formatRegistration(reply)));
 	await stayConnected(flags, {
 		client: 'sidecar register',
 		begin: async (client, timeoutMs, held) => {

@@ -1,3 +1,5 @@
+import { nearestName } from '@spock/protocol/internal';
+
 import { CommandError, EXIT } from './exit-codes.ts';
 import { type Setting, settings } from './settings.ts';
 
@@ -30,8 +32,10 @@ export interface SettingSources {
 export function resolveSettings({ flags, env, file }: SettingSources): ReadonlyMap<string, Resolved> {
 	for (const name of Object.keys(file?.values ?? {})) {
 		if (!settings.some((setting) => setting.name === name)) {
-			const known = settings.map((setting) => setting.name).join(', ');
-			throw new CommandError(EXIT.usage, `${file?.name}: there is no setting ${name}; known are ${known}`);
+			const known = settings.map((setting) => setting.name);
+			const meant = nearestName(name, known);
+			const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`;
+			throw new CommandError(EXIT.usage, `${file?.name}: there is no setting ${name}; ${hint}`);
 		}
 	}
 	return new Map(settings.map((setting) => [setting.name, resolve(setting, { flags, env, ...(file && { file }) })]));

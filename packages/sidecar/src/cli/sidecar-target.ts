@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 
-import { assertSocketPathFits, defaultSocketPath, formatAddress, type SocketAddress } from '@spock/protocol/node';
+import {
+	assertSocketPathFits,
+	assertTrustedAddress,
+	defaultSocketAddress,
+	formatAddress,
+	type SocketAddress,
+} from '@spock/protocol/node';
 
 import { CommandError, EXIT } from './exit-codes.ts';
 import { parseTcpAddress } from './tcp-address.ts';
@@ -42,9 +48,9 @@ export function targetOf(flags: TargetFlags): SidecarTarget {
 			const { isTls, ...address } = parseTcpAddress(connect);
 			return isTls ? tlsTarget(address, token, flags) : plainTarget(address, token);
 		}
-		const path = socket ?? defaultSocketPath({ env, uid: process.getuid?.() });
-		assertSocketPathFits(path, process.platform);
-		return plainTarget({ path }, token);
+		const address = socket === undefined ? defaultSocketAddress({ env, uid: process.getuid?.() }) : { path: socket };
+		assertSocketPathFits(address.path, process.platform);
+		return plainTarget(address, token);
 	} catch (error) {
 		throw new CommandError(EXIT.usage, (error as Error).message, { cause: error });
 	}
@@ -56,7 +62,11 @@ export function plainTarget(address: SocketAddress, token: string | undefined): 
 		name: formatAddress(address),
 		transport: 'path' in address ? 'unix' : 'tcp',
 		token,
-		open: async () => ({ socket: (await import('node:net')).connect(address), connected: 'connect' }),
+		open: async () => {
+			const { connect } = await import('node:net');
+			assertTrustedAddress(address, process.getuid?.());
+			return { socket: connect(address), connected: 'connect' };
+		},
 	};
 }
 

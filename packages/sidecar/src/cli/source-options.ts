@@ -15,7 +15,9 @@ export function sourceOptionsOf(
 		'emptyHoldMs',
 		'panicThreshold',
 		'entriesMax',
+		'entriesPerClientMax',
 		'keyEntriesMax',
+		'keyEntriesPerClientMax',
 		'stateDir',
 	]);
 	if (stateDir !== undefined && statSync(stateDir, { throwIfNoEntry: false })?.isDirectory() === false)

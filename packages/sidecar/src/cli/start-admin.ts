@@ -2,12 +2,11 @@ import { systemClock } from '@spock/protocol/internal';
 import { parseHostPort } from '@spock/protocol/node';
 import type { Logger } from 'pino';
 
-import { AdminServer } from '../admin/admin-server.ts';
+import { AdminServer, refuseRemoteAdmin } from '../admin/admin-server.ts';
 import type { SidecarMetrics } from '../admin/sidecar-metrics.ts';
 import type { StatusModel } from '../admin/status-model.ts';
 import type { Sidecar } from '../sidecar.ts';
 import { untilFree } from '../take-over/until-free.ts';
-import { asUsage } from './as-usage.ts';
 import { logTakeOver } from './event-log.ts';
 import { type Settings, textOf } from './setting-values.ts';
 import { statusSiteOf } from './status-site.ts';
@@ -19,20 +18,28 @@ export interface AdminParts {
 	readonly model: StatusModel;
 }
 
+/** Where the admin port is to be, if one is asked for. Throws an Error that says what is wrong with it; nothing is bound. */
+export function adminAddressOf(
+	settings: Settings,
+): { readonly host: string; readonly port: number; readonly allowRemote: boolean } | undefined {
+	const text = textOf(settings, 'admin');
+	if (text === undefined) return undefined;
+	const address = { ...parseHostPort(text), allowRemote: settings.get('adminAny')?.value === true };
+	refuseRemoteAdmin(address);
+	return address;
+}
+
 /** The admin port, if one is asked for. Rejects if it cannot be bound; while a sidecar is replaced it is tried until it is free. */
 export async function startAdmin(
 	settings: Settings,
 	{ sidecar, metrics, model }: AdminParts,
 	log: Logger,
 ): Promise<{ close(): Promise<void> } | undefined> {
-	const address = textOf(settings, 'admin');
+	const address = adminAddressOf(settings);
 	if (address === undefined) return undefined;
-	const { host, port } = await asUsage(() => parseHostPort(address));
 	const failed = (err: unknown): void => log.error({ err }, 'a page of the admin port could not be made');
 	const options = {
-		host,
-		port,
-		allowRemote: settings.get('adminAny')?.value === true,
+		...address,
 		allowedHosts: (settings.get('adminAllowedHosts')?.value as readonly string[] | undefined) ?? [],
 		registry: metrics.registry,
 		readiness: () => sidecar.readiness(),

@@ -13,9 +13,10 @@ import { asUsage } from './as-usage.ts';
 import { createBackend } from './create-backend.ts';
 import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
-import { CommandError, EXIT } from './exit-codes.ts';
+import { EXIT } from './exit-codes.ts';
 import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
 import { limitsOf } from './limit-settings.ts';
+import { LimitedLog } from './limited-log.ts';
 import { listenAddresses } from './listen-addresses.ts';
 import { DEFAULT_LOG_LEVEL, isPretty } from './log-format.ts';
 import { createLogger } from './logger.ts';
@@ -23,23 +24,28 @@ import { observeBoth } from './observe-both.ts';
 import { withinOpenFiles } from './open-files.ts';
 import { integerOf, type Settings, textOf } from './setting-values.ts';
 import { sourceOptionsOf } from './source-options.ts';
-import { startAdmin } from './start-admin.ts';
+import { adminAddressOf, startAdmin } from './start-admin.ts';
+import { startFailure } from './start-failure.ts';
 import { Supervised } from './supervise/supervised.ts';
 import { takeOverOptionsOf } from './take-over-options.ts';
+import { unknownVariables } from './unknown-variables.ts';
 
 /** `sidecar start` in this process: runs until a signal. Gives the exit code. */
 export async function start(settings: Settings, isTerminal: boolean, isSupervised: boolean): Promise<number> {
-	const log = createLogger(
+	const { log, dropped } = createLogger(
 		textOf(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
 		isPretty(settings, isTerminal) ? 'pretty' : 'json',
 	);
+	const limited = new LimitedLog(log);
 	const metrics = new SidecarMetrics();
-	if (!isSupervised) return run(settings, { log, metrics, isTerminal, supervised: undefined });
+	metrics.log(() => ({ unread: dropped(), limited: limited.leftOut }));
+	const prepared = { log, limited, metrics, isTerminal };
+	if (!isSupervised) return run(settings, { ...prepared, supervised: undefined });
 	// All that `run` needs is loaded and made by now, and nothing is open: a standby waits here.
 	const supervised = await Supervised.activated();
 	if (supervised === undefined) return EXIT.ok;
 	try {
-		return await run(settings, { log, metrics, isTerminal, supervised });
+		return await run(settings, { ...prepared, supervised });
 	} finally {
 		supervised.close();
 	}
@@ -48,20 +54,31 @@ export async function start(settings: Settings, isTerminal: boolean, isSupervise
 /** What is made before a standby waits. */
 interface Prepared {
 	readonly log: Logger;
+	/** For what clients and outages can cause. */
+	readonly limited: LimitedLog;
 	readonly metrics: SidecarMetrics;
 	readonly isTerminal: boolean;
 	/** Undefined where nobody supervises this process. */
 	readonly supervised: Supervised | undefined;
 }
 
-async function run(settings: Settings, { log, metrics, isTerminal, supervised }: Prepared): Promise<number> {
+async function run(settings: Settings, prepared: Prepared): Promise<number> {
+	const { log, limited, metrics, isTerminal, supervised } = prepared;
+	for (const { variable, meant } of unknownVariables(process.env)) {
+		log.warn(
+			{ variable, meant },
+			`${variable} is no setting: ${meant === undefined ? 'remove it' : `did you mean ${meant}?`}`,
+		);
+	}
 	const changes = new ChangeLog(systemClock);
 	const onEvent = (event: DiscoveryEvent): void => {
-		logDiscovery(log, event);
+		logDiscovery(limited, event);
 		metrics.discovered(event);
 		changes.discovered(event);
-		// What this sidecar takes out itself is no loss of the registry's: that nothing is left is believed at once.
-		if (event.type === 'registration' && event.phase === 'leaving') source.trustEmpty(event.service);
+		// What this sidecar takes out itself is no loss of the registry's; whatever else is missing with it may be.
+		if (event.type === 'registration' && event.phase === 'leaving' && event.instance !== null) {
+			source.expectGone(event.service, event.instance);
+		}
 	};
 	const backend = await asUsage(() => createBackend(settings, onEvent));
 	const source: BackendSource = await asUsage(
@@ -73,6 +90,8 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 		for (const warning of access.warnings) log.warn(warning);
 		const listen = listenAddresses(settings, access);
 		const front = await grpcFrontOf(settings, access, log);
+		// A wrong one must not be found out when the sidecar serves already.
+		adminAddressOf(settings);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
 		// A worker that is started again takes nobody's place but that of the one before it.
@@ -87,7 +106,7 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 			...(front && { front }),
 			view: () => viewOf(model.current()),
 			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
-			observer: observeBoth(connectionLog(log, integerOf(settings, 'slowRequestMs')), metrics, (phase) => {
+			observer: observeBoth(connectionLog(log, limited, integerOf(settings, 'slowRequestMs')), metrics, (phase) => {
 				// The port is for whoever has taken this place.
 				if (phase === 'handing over') {
 					void admin?.close();
@@ -132,10 +151,11 @@ async function run(settings: Settings, { log, metrics, isTerminal, supervised }:
 	} catch (error) {
 		await endAtOnce(sidecar);
 		await source.close();
-		throw new CommandError(EXIT.failure, (error as Error).message, { cause: error });
+		throw startFailure(error);
 	} finally {
 		await admin?.close();
 		metrics.close();
+		limited.close();
 		stopListening();
 	}
 }

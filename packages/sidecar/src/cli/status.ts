@@ -7,6 +7,7 @@ import type {
 	WatchStatus,
 } from '@spock/protocol';
 
+import { printable } from './printable.ts';
 import { type ClientFlags, print, withClient } from './with-client.ts';
 
 /** `sidecar status` */
@@ -23,17 +24,21 @@ export function formatStatus(reply: StatusReply): string {
 	const counters = Object.entries(reply.counters).map(([name, count]) => `${name} ${count}`);
 	return [
 		`${reply.sidecar}, pid ${reply.pid}, up ${seconds(reply.uptimeMs)}, ${reply.phase}, ${reply.ready ? 'ready' : 'not ready'}`,
+		...reply.reasons.map((reason) => `             ${reason}`),
 		...(backend.members ?? [backend]).flatMap(formatBackend),
 		...(reply.supervision === undefined ? [] : [formatSupervision(reply.supervision)]),
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
-		`watches      ${reply.watches.length}, ${reply.subscriptions} subscriptions`,
+		...formatClients(reply),
+		`watches      ${reply.watches.length}, ${count(reply.subscriptions, 'subscription')}`,
 		...formatOversize(reply),
 		...reply.watches.map(formatWatch),
 		// A sidecar of an earlier version does not tell of keys.
 		...(reply.keyWatches ?? []).map(formatKeyWatch),
 		`registered   ${reply.registrations.length}`,
 		...reply.registrations.map(formatRegistration),
-	].join('\n');
+	]
+		.map(printable)
+		.join('\n');
 }
 
 function formatSupervision({ pid, restarts, lastExit }: SupervisionStatus): string {
@@ -46,6 +51,13 @@ function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: Back
 	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(lastSuccessAgeMs)} ago`;
 	const line = `backend      ${name} ${state}, ${heard}: ${addresses.join(', ') || 'no address'}`;
 	return error === null ? [line] : [line, `             ${error}`];
+}
+
+/** A sidecar of an earlier version does not tell. Names are what clients say: none may write on the terminal. */
+function formatClients({ clients = [], connections }: StatusReply): string[] {
+	const names = clients.map(({ client, pid }) => `${client ?? '(said no hello)'}${pid === null ? '' : ` pid ${pid}`}`);
+	const more = connections > clients.length ? [`${connections - clients.length} more`] : [];
+	return clients.length === 0 ? [] : [`             ${printable([...names, ...more].join(', '))}`];
 }
 
 function formatOversize({ oversizeSubscriptions: count }: StatusReply): string[] {
@@ -62,7 +74,7 @@ function formatWatch(watch: WatchStatus): string {
 }
 
 function formatKeyWatch(watch: KeyWatchStatus): string {
-	const found = watch.prefix === true ? `${watch.entries} keys` : watch.entries === 0 ? 'no such key' : 'there';
+	const found = watch.prefix === true ? count(watch.entries, 'key') : watch.entries === 0 ? 'no such key' : 'there';
 	return formatLine(`key ${watch.key}${watch.prefix === true ? '…' : ''}`, found, watch);
 }
 
@@ -70,14 +82,18 @@ function formatLine(name: string, found: string, watch: WatchStatus | KeyWatchSt
 	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
 	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
-	return `  ${name}${place}  ${watch.state}${age}, ${found}, ${watch.readers} readers, revision ${watch.revision}${error}`;
+	return `  ${name}${place}  ${watch.state}${age}, ${found}, ${count(watch.readers, 'reader')}, revision ${watch.revision}${error}`;
 }
 
 function formatRegistration(registration: RegistrationStatus): string {
 	const { service, id, phase, state, status, note, holders, error } = registration;
 	const why = error === null ? '' : `: ${error}`;
 	const said = note === undefined ? status : `${status} (${note})`;
-	return `  ${service}  ${id}  ${phase}, ${state}, ${said}, ${holders} ${holders === 1 ? 'holder' : 'holders'}${why}`;
+	return `  ${service}  ${id}  ${phase}, ${state}, ${said}, ${count(holders, 'holder')}${why}`;
+}
+
+function count(number: number, what: string): string {
+	return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 function seconds(ms: number): string {

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import { Backoff } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from './exit-codes.ts';
@@ -32,11 +34,12 @@ export async function stayConnected(flags: ClientFlags, { client: name, begin, e
 	const timeoutMs = timeoutOf(flags);
 	const target = targetOf(flags);
 	const backoff = new Backoff(RETRY_DELAYS);
+	const secret = randomUUID();
 	let wasEverHeld = false;
 	for (;;) {
 		let isHeld = false;
 		try {
-			const client = await WireClient.open(target, timeoutMs);
+			const client = await WireClient.open(target, timeoutMs, secret);
 			try {
 				await begin(client, timeoutMs, () => {
 					isHeld = true;

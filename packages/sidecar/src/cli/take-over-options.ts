@@ -13,7 +13,7 @@ export const DEFAULT_WARM_UP_MS = 30_000;
 /** How to replace the sidecar at this address; undefined where that is not asked for. Throws an Error where it cannot be. */
 export function takeOverOptionsOf(
 	settings: Settings,
-	{ address }: SidecarListen,
+	{ address, privateDirectory }: SidecarListen,
 	log: Logger,
 	metrics: SidecarMetrics,
 ): TakeOverOptions | undefined {
@@ -21,7 +21,10 @@ export function takeOverOptionsOf(
 	if (!('path' in address)) throw new Error('there is no path to take over: --take-over needs --socket');
 	const [file, token] = [textOf(settings, 'tokenFile'), textOf(settings, 'token')];
 	const find: TakeOverOptions['find'] = (at, timeoutMs) =>
-		findPredecessor(plainTarget(at, tokenOf(file, token)), timeoutMs);
+		findPredecessor(
+			plainTarget('path' in at && privateDirectory ? { ...at, isPrivate: true } : at, tokenOf(file, token)),
+			timeoutMs,
+		);
 	const warmUpMs = integerOf(settings, 'takeOverWarmUpMs') ?? DEFAULT_WARM_UP_MS;
 	const told = (event: TakeOverEvent): void => {
 		logTakeOver(log, event);

@@ -1,8 +1,7 @@
-import { FakeClock } from '@spock/testkit';
-import type { Logger } from 'pino';
 import { expect, it } from 'vitest';
 
 import type { TracedRequest } from '../sidecar-observer.ts';
+import type { LogLines } from './limited-log.ts';
 import { traceLog } from './trace-log.ts';
 
 function traced(members: Partial<TracedRequest> = {}): TracedRequest {
@@ -15,8 +14,7 @@ function traced(members: Partial<TracedRequest> = {}): TracedRequest {
 function logging(slowRequestMs?: number) {
 	const lines: [facts: Record<string, unknown>, message: string][] = [];
 	const log = { warn: (facts: Record<string, unknown>, message: string) => lines.push([facts, message]) };
-	const clock = new FakeClock();
-	return { lines, clock, tell: traceLog(log as unknown as Logger, { slowRequestMs, clock }) };
+	return { lines, tell: traceLog(log as unknown as LogLines, slowRequestMs) };
 }
 
 it('writes what failed, what was given up and what was slow, each with its trace, and nothing else', () => {
@@ -39,14 +37,4 @@ it('takes another time for slow', () => {
 	tell(traced({ durationMs: 100 }));
 	tell(traced({ durationMs: 99 }));
 	expect(lines).toHaveLength(1);
-});
-
-it('writes at most ten lines in a second, and then how many it left out', async () => {
-	const { lines, clock, tell } = logging();
-	for (let turn = 0; turn < 25; turn++) tell(traced({ code: 'UNAVAILABLE' }));
-	expect(lines).toHaveLength(10);
-	await clock.advance(1000);
-	tell(traced({ code: 'UNAVAILABLE' }));
-	tell(traced({ code: 'UNAVAILABLE' }));
-	expect(lines.slice(10).map(([{ leftOut }]) => leftOut)).toEqual([15, undefined]);
 });

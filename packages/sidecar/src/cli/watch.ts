@@ -2,6 +2,8 @@ import { isServing, queryKey, type ServiceSnapshot } from '@spock/protocol';
 
 import { follow } from './follow.ts';
 import { type QueryFlags, queryOf } from './get.ts';
+import { nextStep } from './next-step.ts';
+import { printable } from './printable.ts';
 import { type ClientFlags, print } from './with-client.ts';
 
 interface WatchFlags extends ClientFlags, QueryFlags {}
@@ -14,7 +16,11 @@ export async function watch(service: string, flags: WatchFlags): Promise<void> {
 		query,
 		event: 'service',
 		isMine: (snapshot) => queryKey(snapshot) === queryKey(query),
-		show: (snapshot) => print(flags.json ? JSON.stringify(snapshot) : formatSnapshot(snapshot)),
+		begun: async ({ instances, oversize }, client, timeoutMs) => {
+			if (instances.length > 0 || oversize || flags.json) return;
+			process.stderr.write(`no instance yet: ${await nextStep(client, query, timeoutMs)}\n`);
+		},
+		show: (snapshot) => print(flags.json ? JSON.stringify(snapshot) : printable(formatSnapshot(snapshot))),
 	});
 }
 

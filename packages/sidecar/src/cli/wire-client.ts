@@ -63,13 +63,17 @@ export class WireClient {
 		);
 	}
 
-	/** Connects, or rejects with exit code 3 and what to do about it. */
-	static async open(target: SidecarTarget, timeoutMs: number): Promise<WireClient> {
+	/**
+	 * Connects, or rejects with exit code 3 and what to do about it. With a `secret` the sidecar knows that its connections are
+	 * of one client.
+	 */
+	static async open(target: SidecarTarget, timeoutMs: number, secret?: string): Promise<WireClient> {
 		const { token } = target;
 		const client = await WireClient.#connected(target, timeoutMs);
-		if (token === undefined) return client;
+		if (token === undefined && secret === undefined) return client;
 		try {
-			await client.request('hello', { versions: [1], client: 'sidecar', token }, timeoutMs);
+			const proofs = { ...(token !== undefined && { token }), ...(secret !== undefined && { secret }) };
+			await client.request('hello', { versions: [1], client: 'sidecar', ...proofs }, timeoutMs);
 			return client;
 		} catch (error) {
 			client.close();
@@ -79,7 +83,9 @@ export class WireClient {
 
 	static async #connected(target: SidecarTarget, timeoutMs: number): Promise<WireClient> {
 		const { name } = target;
-		const { socket, connected } = await target.open();
+		const { socket, connected } = await target.open().catch((error: NodeJS.ErrnoException) => {
+			throw error.syscall === undefined ? error : noSidecar(name, explain(error, target), error);
+		});
 		return new Promise((resolve, reject) => {
 			const timer = setTimeout(() => {
 				socket.destroy();
@@ -87,7 +93,9 @@ export class WireClient {
 			}, timeoutMs);
 			const onError = (error: NodeJS.ErrnoException): void => {
 				clearTimeout(timer);
-				reject(isUntrusted(socket) ? untrusted(name, error) : noSidecar(name, explain(error, target), error));
+				if (isUntrusted(socket)) reject(untrusted(name, error));
+				else if (error.code === 'EACCES' || error.code === 'EPERM') reject(forbidden(name, error));
+				else reject(noSidecar(name, explain(error, target), error));
 			};
 			socket.once('error', onError);
 			socket.once(connected, () => {
@@ -159,6 +167,14 @@ function untrusted(address: string, cause: NodeJS.ErrnoException): CommandError 
 	return new CommandError(EXIT.noSidecar, `${message}${hint}`, { cause });
 }
 
+/** Something is there: to start another one mends nothing. */
+function forbidden(address: string, cause: NodeJS.ErrnoException): CommandError {
+	const message = `no permission to connect to ${address}: this user may not write to the socket, or not enter its directory`;
+	return new CommandError(EXIT.noSidecar, `${message}. Run this as the sidecar's user, or in the group of the socket`, {
+		cause,
+	});
+}
+
 function noSidecar(address: string, reason: string, cause?: Error): CommandError {
 	const message = `no sidecar at ${address}: ${reason}. Start one with \`npx --no-install sidecar start\`, or say where it is with --socket or --connect`;
 	return new CommandError(EXIT.noSidecar, message, { cause });
@@ -170,8 +186,6 @@ function explain({ code, message }: NodeJS.ErrnoException, { transport }: Sideca
 			return 'there is nothing at that path';
 		case 'ECONNREFUSED':
 			return `nobody listens there${transport === 'unix' ? ' (the socket of a sidecar that has died)' : ''}`;
-		case 'EACCES':
-			return 'this user may not connect to it (let it run in the group of the socket)';
 		case 'ENOTSOCK':
 			return 'what is at that path is no socket';
 		default:

@@ -1,6 +1,7 @@
 import { SpockError } from '@spock/protocol';
 
 import { CommandError, EXIT } from './exit-codes.ts';
+import { printable, printableLines } from './printable.ts';
 import { type TargetFlags, targetOf } from './sidecar-target.ts';
 import { WireClient } from './wire-client.ts';
 
@@ -37,13 +38,13 @@ export async function withClient<T>(
 	}
 }
 
-/** A failure of the sidecar as what a command prints. */
-export function asCommandError(error: unknown): unknown {
+/** A failure of the sidecar as what a command prints; `more` is what to do next. */
+export function asCommandError(error: unknown, more = ''): unknown {
 	if (!SpockError.is(error)) return error;
 	const hint = isAboutHello(error) ? '. Give the token with --token-file or SPOCK_TOKEN' : '';
 	return new CommandError(
 		error.code === 'BAD_REQUEST' ? EXIT.usage : EXIT.failure,
-		`${error.code}: ${error.message}${hint}`,
+		`${error.code}: ${printable(error.message)}${hint}${more}`,
 		{ cause: error },
 	);
 }
@@ -53,7 +54,7 @@ function isAboutHello({ code, message }: SpockError): boolean {
 	return code === 'ACL_DENIED' && /\bhello\b/.test(message);
 }
 
-/** Prints a line on stdout. */
-export function print(line: string): void {
-	process.stdout.write(`${line}\n`);
+/** Prints a line, or several, on stdout; nothing in them steers a terminal. */
+export function print(text: string): void {
+	process.stdout.write(`${printableLines(text)}\n`);
 }

@@ -12,18 +12,21 @@ import { type FailedStatus, statusOf } from './status.ts';
 interface Call {
 	readonly metadata: Metadata;
 	emit(event: 'error', status: FailedStatus): unknown;
+	getPeer(): string;
 }
 type Callback = (status: FailedStatus) => void;
 
-/** The methods of a service for those alone who give one of these tokens, in `authorization: Bearer TOKEN`. `refused` counts the others. */
+/** The methods of a service for those alone who give one of these tokens, in `authorization: Bearer TOKEN`. `refused` counts the others; `accepted`
+ * is told from which address a good one came, and says whether there is room. */
 export function guarded(
 	implementation: UntypedServiceImplementation,
 	tokens: TokenCheck,
 	refused: (method: string) => void,
+	accepted: (peer: string) => boolean,
 ): UntypedServiceImplementation {
 	const methods = Object.entries(implementation).map(([method, handle]) => {
 		const guard = (call: Call, callback?: Callback): void => {
-			const refusal = refusalOf(call.metadata, tokens);
+			const refusal = refusalOf(call.metadata, tokens) ?? (accepted(call.getPeer()) ? undefined : FULL);
 			if (refusal === undefined) {
 				(handle as (...given: unknown[]) => void)(call, callback);
 				return;
@@ -36,6 +39,8 @@ export function guarded(
 	});
 	return Object.fromEntries(methods);
 }
+
+const FULL: FailedStatus = statusOf(new SpockError('OVERLOADED', 'as many clients as may be are connected'));
 
 /** Why a caller is not let in. No part of what it gave is in it. */
 function refusalOf(metadata: Metadata, tokens: TokenCheck): FailedStatus | undefined {

@@ -17,7 +17,7 @@ import {
 } from './messages.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { statusName, statusOf } from './status.ts';
-import type { UnaryCalls, Waiting } from './unary.ts';
+import { askerOf, type UnaryCalls, type Waiting } from './unary.ts';
 
 type GetMessage = QueryMessage & { readonly key: string; readonly max_age_ms?: number };
 type WatchCall = ServerWritableStream<QueryMessage, unknown>;
@@ -82,7 +82,7 @@ export function discoveryService(
 		const next = (snapshot: ServiceSnapshot): void =>
 			orFail(() => stream.tell(withinLimit(watchResponse(snapshot), `the service ${snapshot.service}`)));
 		orFail(() => {
-			watching = source.watch(query, { next, error: (error) => stream.fail(error) });
+			watching = source.watch(query, { next, error: (error) => stream.fail(error) }, { asker: askerOf(call) });
 			// It may have told an error before it returned.
 			if (isEnded) watching.stop();
 		});

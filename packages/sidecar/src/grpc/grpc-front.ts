@@ -6,7 +6,7 @@ import type { TimerHandle } from '@spock/protocol/internal';
 
 import type { Front, FrontContext } from '../front.ts';
 import type { LifecycleState } from '../lifecycle-machine.ts';
-import type { TokenCheck } from '../server/accepted-tokens.ts';
+import type { ConnectionOrigin } from '../server/connection-registry.ts';
 import { guarded } from './bearer.ts';
 import { serviceDefinition } from './definitions.ts';
 import { discoveryService } from './discovery-service.ts';
@@ -36,7 +36,10 @@ export class GrpcFront implements Front {
 	readonly #streams: OpenStreams;
 	readonly #services: readonly (readonly [name: string, implementation: UntypedServiceImplementation])[];
 	readonly #injectors: ConnectionInjector[] = [];
-	readonly #sockets = new Set<Duplex>();
+	/** Every connection; true for one that counts against `connectionsMax`, false for a stranger. */
+	readonly #sockets = new Map<Duplex, boolean>();
+	/** The strangers by their address, which is all that a call knows of its connection. */
+	readonly #strangersByPeer = new Map<string, Duplex>();
 	#closed: (() => void) | undefined;
 	#closing: Promise<void> | undefined;
 
@@ -62,7 +65,9 @@ export class GrpcFront implements Front {
 		return this.#streams.size;
 	}
 
-	acceptor(tokens: TokenCheck | undefined): (socket: Duplex) => void {
+	acceptor(origin: ConnectionOrigin): (socket: Duplex) => void {
+		const { tokens } = origin;
+		const accepted = (peer: string): boolean => this.#enter(peer);
 		const refused = (method: string): void => this.#context.observer.grpcAnswered?.(method, 'UNAUTHENTICATED');
 		const server = new Server({
 			'grpc.enable_channelz': 0,
@@ -75,11 +80,14 @@ export class GrpcFront implements Front {
 		for (const [name, implementation] of this.#services) {
 			// Probes have no token to give, and the health of this process is no secret.
 			const isOpen = tokens === undefined || name === HEALTH;
-			server.addService(serviceDefinition(name), isOpen ? implementation : guarded(implementation, tokens, refused));
+			server.addService(
+				serviceDefinition(name),
+				isOpen ? implementation : guarded(implementation, tokens, refused, accepted),
+			);
 		}
 		const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
 		this.#injectors.push(injector);
-		return (socket) => this.#accept(socket, injector);
+		return (socket) => this.#accept(socket, injector, origin);
 	}
 
 	phase(state: LifecycleState): void {
@@ -96,7 +104,7 @@ export class GrpcFront implements Front {
 	}
 
 	destroy(): void {
-		for (const socket of this.#sockets) socket.destroy();
+		for (const socket of this.#sockets.keys()) socket.destroy();
 	}
 
 	async #close(graceMs: number): Promise<void> {
@@ -115,18 +123,27 @@ export class GrpcFront implements Front {
 		for (const injector of this.#injectors) injector.drain(graceMs);
 	}
 
-	#accept(socket: Duplex, injector: ConnectionInjector): void {
-		const { limits, connections, observer } = this.#context;
-		if (this.#closing !== undefined || connections() + this.#sockets.size >= limits.connectionsMax) {
+	#accept(socket: Duplex, injector: ConnectionInjector, { tokens, isLocal }: ConnectionOrigin): void {
+		const { admission, observer } = this.#context;
+		const isStranger = tokens !== undefined && !isLocal;
+		if (this.#closing !== undefined || (!isStranger && !admission.enter(isLocal))) {
 			socket.on('error', () => undefined);
 			socket.destroy();
 			if (this.#closing === undefined) observer.connectionRefused?.();
 			return;
 		}
-		this.#sockets.add(socket);
+		this.#sockets.set(socket, !isStranger);
+		const peer = isStranger ? peerOf(socket as Socket) : '';
+		if (isStranger) {
+			this.#context.strangers.add(socket, () => socket.destroy());
+			this.#strangersByPeer.set(peer, socket);
+		}
 		const timer = this.#expectPreface(socket as Socket);
 		socket.once('close', () => {
 			this.#context.clock.clearTimeout(timer);
+			if (this.#sockets.get(socket)) admission.leave(isLocal);
+			this.#context.strangers.delete(socket);
+			if (this.#strangersByPeer.get(peer) === socket) this.#strangersByPeer.delete(peer);
 			this.#sockets.delete(socket);
 			if (this.#sockets.size > 0) return;
 			this.#closed?.();
@@ -135,6 +152,21 @@ export class GrpcFront implements Front {
 		// HTTP/2 ends a connection whose client has ended its side.
 		(socket as Socket).allowHalfOpen = false;
 		injector.injectConnection(socket);
+	}
+
+	/** A call from this address has shown a token. False where there is no room for its connection. */
+	#enter(peer: string): boolean {
+		const socket = this.#strangersByPeer.get(peer);
+		if (socket === undefined) return true;
+		// Strangers come by the network alone.
+		if (!this.#context.admission.enter(false)) {
+			this.#context.observer.connectionRefused?.();
+			return false;
+		}
+		this.#context.strangers.delete(socket);
+		this.#strangersByPeer.delete(peer);
+		this.#sockets.set(socket, true);
+		return true;
 	}
 
 	/** Who connects and says nothing holds a connection that somebody else needs. */
@@ -146,4 +178,9 @@ export class GrpcFront implements Front {
 		timer.unref?.();
 		return timer;
 	}
+}
+
+/** The address of a client as grpc-js writes it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+	return `${remoteAddress}:${remotePort}`;
 }

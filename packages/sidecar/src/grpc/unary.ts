@@ -1,5 +1,5 @@
 import type { handleUnaryCall, ServerUnaryCall } from '@grpc/grpc-js';
-import { type CallOptions, SpockError } from '@spock/protocol';
+import { type AskedBy, type CallOptions, SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import { callOptions } from '../server/call-options.ts';
@@ -15,7 +15,12 @@ export interface CallsContext {
 }
 
 /** A call that waits for its answer: how long, and until when. Asked for only where there is something to wait for. */
-export type Waiting = () => CallOptions;
+export type Waiting = () => CallOptions & AskedBy;
+
+/** Who asks: by its address, for a call does not know its connection; all who come by a unix domain socket are one. */
+export function askerOf(call: { getPeer(): string }): string {
+	return `grpc ${call.getPeer()}`;
+}
 
 /** The calls with one answer. */
 export class UnaryCalls {
@@ -72,6 +77,7 @@ export class UnaryCalls {
 		call.on('cancelled', () => controller.abort());
 		const deadlineMs = Number(call.getDeadline());
 		const timeoutMs = Number.isFinite(deadlineMs) ? Math.max(1, deadlineMs - clock.wallNow()) : undefined;
-		return callOptions({ signal: controller.signal, timeoutMs: timeoutMs && Math.min(timeoutMs, 2 ** 31 - 1) });
+		const waits = { signal: controller.signal, timeoutMs: timeoutMs && Math.min(timeoutMs, 2 ** 31 - 1) };
+		return callOptions(waits, askerOf(call));
 	}
 }

@@ -40,7 +40,7 @@ export function explainHandler(
 		const key = `${frameBytesMax} ${queryKey(query)}`;
 		const before = told.find(key);
 		if (before !== undefined) return before;
-		const options = callOptions(call);
+		const options = callOptions(call, call.caller.id);
 		const inspection = (await source.inspect?.(query, options)) ?? inspectionOf(await source.get(query, options));
 		// Of many who ask at once, the first makes the answer.
 		const meanwhile = told.find(key);
@@ -57,9 +57,14 @@ function shorten(reply: ExplainReply, whole: Answer<ExplainReply>, bytesMax: num
 	let shown = reply;
 	let payload = whole;
 	for (let bytes = Buffer.byteLength(payload); bytes > bytesMax; bytes = Buffer.byteLength(payload)) {
-		const { instances } = shown;
+		const { instances, refused = [] } = shown;
 		// Nothing left to leave out: what is still too long fails as any other reply.
-		if (instances.length === 0) break;
+		if (instances.length + refused.length === 0) break;
+		if (instances.length === 0) {
+			shown = { ...shown, refused: refused.slice(0, refused.length / 2) };
+			payload = answer(shown);
+			continue;
+		}
 		const kept = Math.floor(Math.min(instances.length - 1, (instances.length * bytesMax) / bytes));
 		shown = { ...shown, instances: instances.slice(0, kept) };
 		payload = answer(shown);

@@ -10,6 +10,6 @@ export function getInstancesHandler(source: ServiceSource): Handler<'getInstance
 		const { maxAgeMs } = data;
 		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
 		if (known !== undefined) return snapshotPayload(known);
-		return source.get(data, { ...callOptions(call), maxAgeMs }).then(snapshotPayload);
+		return source.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then(snapshotPayload);
 	};
 }

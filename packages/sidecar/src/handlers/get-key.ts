@@ -12,6 +12,6 @@ export function getKeyHandler(source: ServiceSource): Handler<'getKey'> {
 		const { maxAgeMs } = data;
 		const known = maxAgeMs === undefined ? keys.peek(data) : undefined;
 		if (known !== undefined) return snapshotPayload(known);
-		return keys.get(data, { ...callOptions(call), maxAgeMs }).then(snapshotPayload);
+		return keys.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then(snapshotPayload);
 	};
 }

@@ -25,6 +25,8 @@ export function getServiceHandler(source: ServiceSource, chooseInstance: ChooseI
 		const { maxAgeMs } = data;
 		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
 		if (known !== undefined) return choose(known, data);
-		return source.get(data, { ...callOptions(call), maxAgeMs }).then((snapshot) => choose(snapshot, data));
+		return source
+			.get(data, { ...callOptions(call, call.caller.id), maxAgeMs })
+			.then((snapshot) => choose(snapshot, data));
 	};
 }

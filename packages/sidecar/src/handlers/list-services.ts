@@ -5,5 +5,5 @@ import { callOptions } from '../server/call-options.ts';
 
 /** The names of all services. */
 export function listServicesHandler(source: ServiceSource): Handler<'listServices'> {
-	return async (data, call) => answer(await source.list(data, callOptions(call)));
+	return async (data, call) => answer(await source.list(data, callOptions(call, call.caller.id)));
 }

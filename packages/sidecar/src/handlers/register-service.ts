@@ -11,15 +11,15 @@ export function registerServiceHandler(registrations: Registrations | undefined)
 
 /** The app's own word on its health. */
 export function reportServiceHandler(registrations: Registrations | undefined): Handler<'reportService'> {
-	return (data, { timeoutMs, signal }) =>
-		expectRegistrations(registrations).report(data, { timeoutMs, signal }).then(answer);
+	return (data, { caller, timeoutMs, signal }) =>
+		expectRegistrations(registrations).report(data, caller, { timeoutMs, signal }).then(answer);
 }
 
-/** Takes an instance out; answered when the registry knows. */
+/** Gives up what this client holds of an instance; answered when the registry knows, if it was the last to hold it. */
 export function deregisterServiceHandler(registrations: Registrations | undefined): Handler<'deregisterService'> {
-	return ({ id }, { signal }) =>
+	return ({ id }, { caller, signal }) =>
 		expectRegistrations(registrations)
-			.withdraw(id, signal)
+			.withdraw(id, caller, signal)
 			.then(() => answer(null));
 }
 

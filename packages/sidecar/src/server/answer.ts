@@ -18,8 +18,12 @@ export function answer<T>(value: T): Answer<T> {
 
 /** The connection that a request came from, as far as handlers may know it. */
 export interface Caller {
+	/** Differs for every connection of a sidecar. */
+	readonly id: number;
 	/** Longest frame that the client reads: the sidecar's limit, or less if it said so. */
 	readonly frameBytesMax: number;
+	/** The same for every connection of this client, made of the secret in its hello; undefined if it said none. */
+	readonly identity: string | undefined;
 	/** Notes what the client says of itself, and which pushes it understands. */
 	greet(hello: HelloData): void;
 	/**

@@ -1,4 +1,4 @@
-import type { CallOptions } from '@spock/protocol';
+import type { AskedBy, CallOptions } from '@spock/protocol';
 
 import type { Call } from './answer.ts';
 
@@ -10,10 +10,12 @@ const WAY_BACK_SHARE = 0.1;
 const WAY_BACK_MS_MAX = 500;
 
 /** How a source waits for the sake of a request. */
-export function callOptions({ signal, timeoutMs }: Pick<Call, 'signal' | 'timeoutMs'>): CallOptions {
-	if (timeoutMs === undefined) return { signal };
+export function callOptions(call: Pick<Call, 'signal' | 'timeoutMs'>, asker: AskedBy['asker']): CallOptions & AskedBy {
+	const { signal, timeoutMs } = call;
+	if (timeoutMs === undefined) return { signal, asker };
 	return {
 		signal,
+		asker,
 		timeoutMs: Math.max(1, Math.ceil(timeoutMs - Math.min(WAY_BACK_MS_MAX, timeoutMs * WAY_BACK_SHARE))),
 	};
 }

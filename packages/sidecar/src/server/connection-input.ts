@@ -1,4 +1,4 @@
-import { type ClientMessage, type Fault, readClientMessage } from '@spock/protocol';
+import { type ClientMessage, type Fault, readClientMessage, SpockError } from '@spock/protocol';
 import type { FramedSocket } from '@spock/protocol/node';
 
 import type { ResolvedLimits } from '../options.ts';
@@ -17,6 +17,8 @@ export interface InputParts {
 	readonly end: ConnectionEnd;
 	readonly limits: ResolvedLimits;
 	readonly limited: (limit: LimitName) => void;
+	/** It has shown a token that is wanted. False where there is no room for it. */
+	readonly enter: () => boolean;
 	readonly openedAtMs: number;
 }
 
@@ -104,14 +106,19 @@ export class ConnectionInput {
 
 	/** Whether this frame is the hello that lets it in; the connection is closed if not. */
 	#mayEnter(message: ClientMessage | Fault, tokens: TokenCheck): boolean {
-		const error = denial(message, tokens);
+		const denied = denial(message, tokens);
+		const { connectionsMax } = this.#parts.limits;
+		const error =
+			denied === undefined && !this.#parts.enter()
+				? new SpockError('OVERLOADED', 'as many clients as may be are connected', { details: { connectionsMax } })
+				: denied;
 		if (error === undefined) {
 			this.#tokens = undefined;
 			this.#parts.framed.frameBytesMax = this.#parts.limits.frameBytesMax;
 			return true;
 		}
 		this.#requests.fail(message.kind === 'request' ? message.id : null, error.toWire());
-		this.#end.forInput('denied');
+		this.#end.forInput(denied === undefined ? 'full' : 'denied');
 		return false;
 	}
 

@@ -1,10 +1,11 @@
 import type { Duplex } from 'node:stream';
 
-import { type GoawayData, queryKey, type ServiceQuery, type WatcherStatus } from '@spock/protocol';
+import { type ClientStatus, type GoawayData, queryKey, type ServiceQuery, type WatcherStatus } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 
 import type { CloseReason, LimitName } from '../sidecar-observer.ts';
 import type { TokenCheck } from './accepted-tokens.ts';
+import { Admission, Strangers } from './admission.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 import { Overload } from './overload.ts';
@@ -18,16 +19,30 @@ export interface RegistryContext
 	extends Pick<ConnectionContext, 'source' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
 	/** Default: `setImmediate`. */
 	readonly defer?: Defer;
-	/** Connections that are not of this registry, and count against `connectionsMax` too. Default: none. */
-	readonly others?: () => number;
+	/** Nothing was heard of a client for too long, for this reason; undefined: it is heard again. Default: nobody is told. */
+	readonly silent?: (connection: Connection, reason: string | undefined) => void;
+	/** Shared with whatever else takes connections. Default: the limits' `connectionsMax` for this registry alone. */
+	readonly admission?: Admission;
+}
+
+/** How a connection has come. */
+export interface ConnectionOrigin {
+	/** It must say hello with one of these. Default: it need not. */
+	readonly tokens?: TokenCheck | undefined;
+	/** By a unix domain socket. */
+	readonly isLocal: boolean;
 }
 
 /** The live connections, and why each of the others was closed. */
 export class ConnectionRegistry {
 	readonly #context: ConnectionContext;
+	/** Shared with whatever else takes connections. */
+	readonly strangers: Strangers;
 	readonly #connections = new Map<number, Connection>();
 	readonly #closedByReason = new Map<CloseReason, number>();
-	readonly #others: () => number;
+	readonly #admission: Admission;
+	/** Those that count against `connectionsMax`, and how they have come. */
+	readonly #admitted = new Map<Connection, ConnectionOrigin>();
 	readonly #emptied: () => void;
 	readonly #left: (connection: Connection) => void;
 	#nextId = 1;
@@ -42,8 +57,10 @@ export class ConnectionRegistry {
 	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
 	constructor(context: RegistryContext, emptied: () => void, left: (connection: Connection) => void = () => undefined) {
 		this.#left = left;
-		const { limits, clock, observer, defer = setImmediate, others = () => 0 } = context;
-		this.#others = others;
+		const { limits, clock, observer, defer = setImmediate, silent = () => undefined } = context;
+		const { connectionsMax, strangersMax } = limits;
+		this.#admission = context.admission ?? new Admission({ connectionsMax, hasLocal: false });
+		this.strangers = new Strangers(strangersMax, () => this.#context.limited('strangersMax'));
 		this.#overload = new Overload({ limits, clock, observer, connections: () => this.#connections.values() });
 		this.#context = {
 			...context,
@@ -54,6 +71,7 @@ export class ConnectionRegistry {
 				this.#limitedCounts.set(limit, (this.#limitedCounts.get(limit) ?? 0) + 1);
 				observer.limited?.(limit);
 			},
+			silent,
 			closed: (connection, reason) => this.#remove(connection, reason),
 		};
 		this.#emptied = emptied;
@@ -105,6 +123,11 @@ export class ConnectionRegistry {
 		return Array.from(this.#connections.values(), (connection) => connection.facts());
 	}
 
+	/** Who is connected: the first so many. */
+	clients(countMax: number): ClientStatus[] {
+		return [...this.#connections.values()].slice(0, countMax).map((connection) => connection.who());
+	}
+
 	/** The clients that subscribe to just this query. */
 	watchers(query: ServiceQuery): WatcherStatus[] {
 		const key = queryKey(query);
@@ -123,18 +146,25 @@ export class ConnectionRegistry {
 		};
 	}
 
-	/** Takes a new connection, or closes it at once when there are too many. With `tokens` it must say hello with one. */
-	add(socket: Duplex, tokens?: TokenCheck): void {
-		const { limits, observer } = this.#context;
-		if (this.#connections.size + this.#others() >= limits.connectionsMax) {
+	/** Takes a new connection, or closes it at once when there are too many. */
+	add(socket: Duplex, origin: ConnectionOrigin): void {
+		const { observer } = this.#context;
+		const { tokens, isLocal } = origin;
+		const isStranger = tokens !== undefined && !isLocal;
+		if (!isStranger && !this.#admission.enter(isLocal)) {
 			this.refused();
 			socket.on('error', () => undefined);
 			socket.destroy();
 			return;
 		}
 		this.#opened++;
-		const connection = new Connection(this.#nextId++, socket, this.#context, tokens);
+		const connection: Connection = new Connection(this.#nextId++, socket, this.#context, {
+			tokens,
+			enter: () => !this.strangers.delete(connection) || this.#enter(connection, origin),
+		});
 		this.#connections.set(connection.id, connection);
+		if (isStranger) this.strangers.add(connection, () => connection.destroy('handshake'));
+		else this.#admitted.set(connection, origin);
 		if (this.#away !== undefined) connection.goaway(this.#away);
 		observer.connectionOpened?.(connection.id);
 		this.#armSweep();
@@ -145,6 +175,16 @@ export class ConnectionRegistry {
 		this.#refused++;
 		this.#context.limited('connectionsMax');
 		this.#context.observer.connectionRefused?.();
+	}
+
+	/** A stranger has shown a token. */
+	#enter(connection: Connection, origin: ConnectionOrigin): boolean {
+		if (!this.#admission.enter(origin.isLocal)) {
+			this.refused();
+			return false;
+		}
+		this.#admitted.set(connection, origin);
+		return true;
 	}
 
 	/** Asks every client to leave, also those that are still to come; each is served until it does. */
@@ -177,8 +217,13 @@ export class ConnectionRegistry {
 
 	#remove(connection: Connection, reason: CloseReason): void {
 		if (!this.#connections.delete(connection.id)) return;
+		this.strangers.delete(connection);
+		const origin = this.#admitted.get(connection);
+		if (origin !== undefined) this.#admission.leave(origin.isLocal);
+		this.#admitted.delete(connection);
 		this.#closedByReason.set(reason, (this.#closedByReason.get(reason) ?? 0) + 1);
-		this.#context.observer.connectionClosed?.(connection.id, reason, connection.bytesRead, connection.bytesWritten);
+		const { bytesRead, bytesWritten } = connection;
+		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.who());
 		this.#left(connection);
 		if (this.#connections.size === 0) {
 			this.close();

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 import {
+	type ClientStatus,
 	encodePayload,
 	encodePush,
 	type GoawayData,
@@ -26,6 +29,7 @@ import type { LoadedConnection } from './overload.ts';
 import { Pushes } from './pushes.ts';
 import { registrationPush } from './registration-push.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
+import { SilenceWatch } from './silence-watch.ts';
 import { snapshotPayload } from './snapshot-text.ts';
 import { TOKEN_HELLO_BYTES_MAX } from './token-gate.ts';
 
@@ -37,12 +41,23 @@ export interface ConnectionContext extends RequestsContext, IntakeContext {
 	readonly source: ServiceSource;
 	/** Called once, when the connection is gone. */
 	readonly closed: (connection: Connection, reason: CloseReason) => void;
+	/** Nothing was heard of its client for too long, for this reason; undefined: it is heard again. */
+	readonly silent: (connection: Connection, reason: string | undefined) => void;
+}
+
+/** What a connection must pass. */
+export interface ConnectionGate {
+	/** Nothing is answered before a hello with one of them. Undefined: no token is wanted. */
+	readonly tokens: TokenCheck | undefined;
+	/** It has shown one. False where there is no room for it. */
+	readonly enter: () => boolean;
 }
 
 /** One client: its frames, its requests in flight, its subscriptions. Nothing it sends can throw past this class. */
 export class Connection implements RequestsPort, LoadedConnection {
 	readonly id: number;
 	frameBytesMax: number;
+	identity: string | undefined = undefined;
 	readonly #context: ConnectionContext;
 	readonly #openedAtMs: number;
 	readonly #framed: FramedSocket;
@@ -51,6 +66,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 	readonly #intake: Intake;
 	readonly #input: ConnectionInput;
 	readonly #end: ConnectionEnd;
+	readonly #silence: SilenceWatch;
 	/** The window it was told last. */
 	#window: number;
 	#handledBefore = 0;
@@ -58,8 +74,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 	/** Why the client is to go, also one that says hello only later. */
 	#away: GoawayData | undefined;
 
-	/** With `tokens`, nothing is answered before a hello with one of them. */
-	constructor(id: number, socket: Duplex, context: ConnectionContext, tokens: TokenCheck | undefined) {
+	constructor(id: number, socket: Duplex, context: ConnectionContext, { tokens, enter }: ConnectionGate) {
 		this.id = id;
 		this.#openedAtMs = context.clock.now();
 		this.frameBytesMax = context.limits.frameBytesMax;
@@ -78,6 +93,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 				longestFrame: () => this.frameBytesMax,
 				oversize: (name, refusal) => context.observer.oversize?.(id, name, refusal),
 				now: () => context.clock.now(),
+				asker: id,
 				full: () => context.limited('subscriptionsMax'),
 			},
 			context.limits.subscriptionsMax,
@@ -88,6 +104,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 				frame: (text) => this.#input.frame(text, undefined),
 				numbered: (id, rest) => this.#input.numbered(id, rest),
 				chunkRead: () => {
+					this.#silence.chunkRead();
 					this.#requests.chunkRead();
 					this.#intake.chunkRead();
 				},
@@ -97,7 +114,10 @@ export class Connection implements RequestsPort, LoadedConnection {
 					this.#pushes.flush();
 				},
 				ended: () => this.#end.peerEnded(),
-				closed: (error) => context.closed(this, this.#end.closed(error)),
+				closed: (error) => {
+					this.#silence.stop();
+					context.closed(this, this.#end.closed(error));
+				},
 			},
 			{
 				frameBytesMax: tokens === undefined ? this.frameBytesMax : Math.min(this.frameBytesMax, TOKEN_HELLO_BYTES_MAX),
@@ -110,10 +130,19 @@ export class Connection implements RequestsPort, LoadedConnection {
 			() => this.#end.settled(),
 		);
 		const { clock, limits, limited } = context;
+		const isRemote = (socket as Partial<Socket>).remoteAddress !== undefined;
+		this.#silence = new SilenceWatch(clock, {
+			bytesRead: () => this.#framed.bytesRead,
+			silent: (silentMs) => this.#silent(silentMs, isRemote),
+			heard: () => {
+				context.observer.silent?.(this.who(), null);
+				context.silent(this, undefined);
+			},
+		});
 		const parts = { framed: this.#framed, requests: this.#requests, intake: this.#intake };
 		this.#end = new ConnectionEnd({ ...parts, pushes: this.#pushes, clock, slowConsumerMs: limits.slowConsumerMs });
 		this.#input = new ConnectionInput(
-			{ ...parts, end: this.#end, limits, limited, openedAtMs: this.#openedAtMs },
+			{ ...parts, end: this.#end, limits, limited, enter, openedAtMs: this.#openedAtMs },
 			tokens,
 		);
 	}
@@ -176,12 +205,22 @@ export class Connection implements RequestsPort, LoadedConnection {
 		this.send(encodePush('window', encodePayload({ inFlightMax })));
 	}
 
-	greet(hello: HelloData): void {
+	greet({ secret, ...hello }: HelloData): void {
 		this.#hello = hello;
+		this.#context.observer.greeted?.(this.who());
+		if (hello.heartbeatMs !== undefined) this.#silence.start(hello.heartbeatMs);
+		// The secret itself is kept nowhere. One connection is one client, whatever it says later.
+		this.identity ??= secret && createHash('sha256').update(secret).digest('base64url');
 		const { frameBytesMax } = this.#context.limits;
 		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
 		// Behind the answer to hello: before it, the client has nothing yet that it could move.
 		if (this.#away !== undefined) queueMicrotask(() => this.#tellAway());
+	}
+
+	/** Who this client is. */
+	who(): ClientStatus {
+		const { client = null, pid = null } = this.#hello ?? {};
+		return { connection: this.id, client, pid };
 	}
 
 	/** Who this client is, if it subscribes to just this query, or wants to. */
@@ -189,8 +228,7 @@ export class Connection implements RequestsPort, LoadedConnection {
 		const { services } = this.#pushes;
 		const oversize = services.isOversize(key);
 		if (!services.has(key) && !oversize) return undefined;
-		const { client = null, pid = null } = this.#hello ?? {};
-		return { connection: this.id, client, pid, ...(oversize && { oversize }) };
+		return { ...this.who(), ...(oversize && { oversize }) };
 	}
 
 	subscribe(query: ServiceQuery, call: Call): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
@@ -231,6 +269,17 @@ export class Connection implements RequestsPort, LoadedConnection {
 	goaway(data: GoawayData): void {
 		this.#away = data;
 		this.#tellAway();
+	}
+
+	/** Its kernel still answers, or nobody could tell: at a socket of this machine it may wake up, over TCP it can come again. */
+	#silent(silentMs: number, isRemote: boolean): void {
+		const seconds = (silentMs / 1000).toFixed(0);
+		this.#context.observer.silent?.(this.who(), silentMs);
+		this.#context.silent(
+			this,
+			`nothing was heard of the app for ${seconds} s, three of its heartbeats: it is stopped or blocked, or its machine is gone`,
+		);
+		if (isRemote) this.destroy('silent');
 	}
 
 	#tellAway(): void {

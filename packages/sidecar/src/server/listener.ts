@@ -6,7 +6,7 @@ import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 import { DEFAULT_BACKLOG } from '../options.ts';
 import { bind, closeServer } from './bind.ts';
 import { isLoopback } from './is-loopback.ts';
-import { createTlsServer, type TlsServerOptions } from './tls-server.ts';
+import { createTlsServer, KEEP_ALIVE, type TlsServerOptions } from './tls-server.ts';
 import { listenUnix } from './unix-listener.ts';
 
 /** Options of {@link listen}. */
@@ -48,6 +48,9 @@ export interface Listener {
 /** Binds one address, and gives every connection to `accept`; see {@link listen}. */
 export type Listen = (address: SocketAddress, options: ListenOptions<Duplex>) => Promise<Listener>;
 
+/** What stands at a path. */
+export type PlaceOutcome = 'ours' | 'restored' | 'taken';
+
 /** The public name of a unix domain socket, which one process can take from another. */
 export interface PublicPlace {
 	/** True when somebody else's socket stands there. */
@@ -57,8 +60,11 @@ export interface PublicPlace {
 	 * otherwise the place must be free, as for any start. Rejects as {@link listen} does.
 	 */
 	publish(how: 'replace' | 'if free'): Promise<void>;
-	/** Takes the place back if the socket that stands there is dead, or none is there. */
-	restore(): Promise<void>;
+	/**
+	 * Takes the place back if the socket that stands there is dead, or none is there. What stands there now: `ours`, as before,
+	 * ours `restored`, or it is `taken` by somebody who is left alone. Rejects if it cannot be taken back.
+	 */
+	restore(): Promise<PlaceOutcome>;
 }
 
 /**
@@ -74,7 +80,10 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 	const { accept, acceptFailed = () => undefined, tls, pauseOnConnect = false } = options;
 	const { server, stop } =
 		tls === undefined
-			? { server: createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect }, accept), stop: () => undefined }
+			? {
+					server: createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect, ...KEEP_ALIVE }, accept),
+					stop: () => undefined,
+				}
 			: await createTlsServer({ ...tls, accept });
 	try {
 		await bind(server, { ...address, backlog: options.backlog ?? DEFAULT_BACKLOG }, acceptFailed);

@@ -29,6 +29,8 @@ export interface PushPort {
 	oversize(name: string, refusal: SpockError): void;
 	/** The clock of ages. */
 	now(): number;
+	/** The connection, as one of those who ask the source. */
+	readonly asker: number;
 	/** A subscription over the limit was refused. */
 	full(): void;
 }
@@ -93,6 +95,7 @@ export class Pushes {
 			refusal: (snapshot: ServiceSnapshot | KeySnapshot) => snapshotRefusal(event, snapshot, port.longestFrame()),
 			oversize: (snapshot, refusal) => port.oversize('key' in snapshot ? snapshot.key : snapshot.service, refusal),
 			now: () => port.now(),
+			asker: port.asker,
 			full: () => port.full(),
 		};
 	}

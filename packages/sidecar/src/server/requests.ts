@@ -39,7 +39,6 @@ export interface RequestsContext {
 
 /** The connection that the answers leave by. */
 export interface RequestsPort extends Caller {
-	readonly id: number;
 	send(line: string): void;
 	/** A request that had to wait is answered. */
 	settled(): void;
@@ -119,9 +118,13 @@ export class Requests {
 	cancel(id: unknown): void {
 		if (!isId(id)) return;
 		const controller = this.#waiting.get(id);
-		if (this.#waiting.delete(id)) this.#context.overload.inFlight--;
 		this.#traced?.end(id, 'cancelled');
-		controller?.abort();
+		if (controller === undefined) return;
+		this.#waiting.delete(id);
+		this.#context.overload.inFlight--;
+		controller.abort();
+		// It may have been the last that a connection which ends has waited for.
+		this.#port.settled();
 	}
 
 	/** Nobody waits for anything any more. */

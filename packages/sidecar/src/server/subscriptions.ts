@@ -20,6 +20,8 @@ export interface PushSink<S> {
 	oversize(snapshot: S, refusal: SpockError): void;
 	/** The clock of ages. */
 	now(): number;
+	/** The connection, as one of those who ask the source. */
+	readonly asker: number;
 	/** A subscription over the limit is refused. */
 	full(): void;
 }
@@ -84,7 +86,7 @@ export class Subscriptions<Q, S extends SnapshotState> {
 		const known = source.peek(asked);
 		if (known !== undefined) return this.#reply(key, known);
 		subscription.asking++;
-		return source.get(asked, { signal: call.signal }).then(
+		return source.get(asked, { signal: call.signal, asker: this.#sink.asker }).then(
 			(first) => {
 				subscription.asking--;
 				return this.#reply(key, source.peek(asked) ?? first);
@@ -127,10 +129,12 @@ export class Subscriptions<Q, S extends SnapshotState> {
 			});
 		}
 		const subscription: Subscription<S> = {
-			watch: this.#kind.source.watch(query, {
+			watch: this.#kind.source.watch(
+				query,
 				// Held back until the reply is sent: a push must not come before the answer to the question it belongs to.
-				next: (snapshot) => this.#tell(key, snapshot),
-			}),
+				{ next: (snapshot) => this.#tell(key, snapshot) },
+				{ asker: this.#sink.asker },
+			),
 			asking: 0,
 			toldRevision: Number.POSITIVE_INFINITY,
 			told: undefined,

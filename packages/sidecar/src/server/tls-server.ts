@@ -2,6 +2,14 @@ import type { Server, Socket } from 'node:net';
 
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
+import type { Strangers } from './admission.ts';
+
+/**
+ * For every TCP server: a peer whose machine is gone is found by the kernel, in some 20 s where nothing waits to be sent (libuv asks
+ * ten times, a second apart: https://docs.libuv.org/en/v1.x/tcp.html#c.uv_tcp_keepalive).
+ */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 10_000 };
+
 /** How often it is looked whether the secrets have changed. */
 const LOOK_MS = 5000;
 
@@ -39,8 +47,10 @@ export interface TlsServerOptions {
 	readonly clock: Clock;
 	/** Until the handshake is done. */
 	readonly handshakeMs: number;
-	/** Connections at once, those that still shake hands among them. */
+	/** Connections at once, but for `strangers`. */
 	readonly connectionsMax: number;
+	/** Those that still shake hands are among them; the oldest makes room. */
+	readonly strangers: Strangers;
 	readonly accept: (socket: Socket) => void;
 	readonly failed: (reason: TlsFailure) => void;
 	/** One was over `connectionsMax`. */
@@ -49,10 +59,12 @@ export interface TlsServerOptions {
 
 /** A server whose connections speak TLS 1.2 or later, and whose certificate may be replaced while it runs. */
 export async function createTlsServer(options: TlsServerOptions): Promise<{ server: Server; stop(): void }> {
-	const { tls, clock, accept, failed, refused } = options;
+	const { tls, clock, strangers, accept, failed, refused } = options;
 	// Loaded only here: most sidecars listen at a socket.
 	const { createServer } = await import('node:tls');
 	let inForce = tls.secrets;
+	/** By address: the connection that a handshake makes does not know the one below it. */
+	const shaking = new Map<string, Socket>();
 	const wantsCertificate = inForce.ca !== undefined;
 	const server = createServer(
 		{
@@ -62,15 +74,29 @@ export async function createTlsServer(options: TlsServerOptions): Promise<{ serv
 			rejectUnauthorized: wantsCertificate,
 			handshakeTimeout: options.handshakeMs,
 			noDelay: true,
+			...KEEP_ALIVE,
 			...(tls.protocols && { ALPNProtocols: [...tls.protocols] }),
 		},
 		(socket) => {
 			// Not from the start: a client that ends its side within the handshake would be waited for in vain.
 			socket.allowHalfOpen = true;
+			const peer = peerOf(socket);
+			const raw = shaking.get(peer);
+			if (raw !== undefined) strangers.delete(raw);
+			shaking.delete(peer);
 			accept(socket);
 		},
 	);
-	server.maxConnections = options.connectionsMax;
+	server.maxConnections = options.connectionsMax + strangers.countMax;
+	server.on('connection', (socket: Socket) => {
+		const peer = peerOf(socket);
+		shaking.set(peer, socket);
+		strangers.add(socket, () => socket.destroy());
+		socket.once('close', () => {
+			strangers.delete(socket);
+			if (shaking.get(peer) === socket) shaking.delete(peer);
+		});
+	});
 	server.on('drop', refused);
 	server.on('tlsClientError', (error, socket) => {
 		// Node drops a client whose certificate it does not trust, and calls that a reset.
@@ -98,6 +124,10 @@ export async function createTlsServer(options: TlsServerOptions): Promise<{ serv
 			timer = undefined;
 		},
 	};
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+	return `${remoteAddress}:${remotePort}`;
 }
 
 function failureOf(error: Error): TlsFailure {

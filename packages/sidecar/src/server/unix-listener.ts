@@ -3,11 +3,11 @@ import { chmod, link, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
 
-import { assertSocketPathFits } from '@spock/protocol/node';
+import { assertPrivateDirectory, assertSocketPathFits } from '@spock/protocol/node';
 
 import { DEFAULT_BACKLOG } from '../options.ts';
 import { bind, closeServer, DEFAULT_FLAG, explain } from './bind.ts';
-import type { Listener, ListenOptions, PublicPlace } from './listener.ts';
+import type { Listener, ListenOptions, PlaceOutcome, PublicPlace } from './listener.ts';
 
 /** How long a probe of somebody else's socket may take. */
 const PROBE_MS = 2000;
@@ -26,6 +26,20 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 	let at = options.beside ? next : path;
 	let bound = await bindAndPublish(path, at, options);
 	let closing: Promise<void> | undefined;
+	let restoring: Promise<PlaceOutcome> | undefined;
+	const restore = async (): Promise<PlaceOutcome> => {
+		if ((await lstatIfThere(next))?.isSocket() && (await isStale(next))) await rm(next, { force: true });
+		const found = await lstatIfThere(path);
+		if (closing !== undefined || found?.ino === bound.ino) return 'ours';
+		if (found !== undefined && !(found.isSocket() && (await isStale(path)))) return 'taken';
+		// An unlinked socket has no name that could be linked again: another one is bound, beside the first.
+		const first = bound;
+		bound = await bindAndPublish(path, path, options);
+		first.server.close();
+		// Asked to close meanwhile: what was bound for nothing is let go.
+		if (closing !== undefined) await removeIfOurs(path, bound.ino).then(() => closeServer(bound.server));
+		return 'restored';
+	};
 	const place: PublicPlace = {
 		isReplaced: async () => {
 			const found = await lstatIfThere(path);
@@ -39,15 +53,12 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 			}
 			at = path;
 		},
-		restore: async () => {
-			if ((await lstatIfThere(next))?.isSocket() && (await isStale(next))) await rm(next, { force: true });
-			const found = await lstatIfThere(path);
-			if (closing !== undefined || found?.ino === bound.ino) return;
-			if (found !== undefined && !(await isStale(path))) return;
-			// An unlinked socket has no name that could be linked again: another one is bound, beside the first.
-			const first = bound;
-			bound = await bindAndPublish(path, path, options);
-			first.server.close();
+		// One at a time: two would take each other's sockets for somebody else's.
+		restore: () => {
+			restoring ??= restore().finally(() => {
+				restoring = undefined;
+			});
+			return restoring;
 		},
 	};
 	return {
@@ -119,7 +130,8 @@ async function publish(privatePath: string, path: string, occupied: string): Pro
 async function clearStaleSocket(path: string, aside: string, occupied: string): Promise<void> {
 	const found = await lstat(path);
 	if (!found.isSocket()) {
-		throw new Error(`there is something at ${path} that is no socket: remove it, or choose another path`);
+		const message = `there is something at ${path} that is no socket: remove it, or choose another path`;
+		throw Object.assign(new Error(message), { code: 'ENOTSOCK' });
 	}
 	if (!(await isStale(path))) {
 		throw new Error(occupied);
@@ -159,13 +171,7 @@ function isStale(path: string): Promise<boolean> {
 
 async function makePrivateDirectory(directory: string): Promise<void> {
 	await mkdir(directory, { recursive: true, mode: 0o700 });
-	const found = await lstat(directory);
-	const uid = process.getuid?.();
-	if (!found.isDirectory() || (uid !== undefined && found.uid !== uid) || (found.mode & 0o022) !== 0) {
-		throw new Error(
-			`${directory} is not a directory that only this user may change: remove it, or choose another path with --socket`,
-		);
-	}
+	assertPrivateDirectory(directory, process.getuid?.());
 }
 
 async function removeIfOurs(path: string, ino: number): Promise<void> {

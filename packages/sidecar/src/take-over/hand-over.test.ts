@@ -19,6 +19,7 @@ function handOver(services: string[] = []) {
 			seen.atOnceMax = Math.max(seen.atOnceMax, ++seen.atOnce);
 			await new Promise<void>((resolve) => clock.setTimeout(resolve, 500));
 			seen.atOnce--;
+			return 'ours' as const;
 		},
 	};
 	const subject = new HandOver({

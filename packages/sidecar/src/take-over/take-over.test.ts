@@ -16,7 +16,7 @@ async function told(finish: () => Promise<null>, isClosed = false): Promise<Take
 		listen: async () => ({
 			address: '/s',
 			close: nothing,
-			place: { isReplaced: async () => false, publish: nothing, restore: nothing },
+			place: { isReplaced: async () => false, publish: nothing, restore: async () => 'ours' },
 		}),
 		source: { probe: async () => 'registry' } as unknown as SidecarSource,
 		clock: new FakeClock(),

@@ -105,6 +105,31 @@ describe('the end', () => {
 });
 
 describe('strangers', () => {
+	it('use up none of the connections of those who may come, and who has a token is let in beside them', async () => {
+		const token = 'a-token-of-sixteen-letters';
+		await using front = await runFront({ token, connectionsMax: 2, strangersMax: 3 });
+		const closed = new Set<number>();
+		const silent = Array.from({ length: 8 }, (_, number) => {
+			const socket = connect(Number(front.tcp.split(':').at(-1)), '127.0.0.1');
+			return socket
+				.resume()
+				.on('error', () => undefined)
+				.on('close', () => closed.add(number));
+		});
+		await waitFor('the oldest to make room', () => closed.size === 5);
+		expect(front.limited).toEqual(Array(5).fill('strangersMax'));
+		using atSocket = new GrpcClient(front.unix);
+		expect(await atSocket.ask('Get', { service: 'barista' })).toMatchObject({ instance: { host: '1.2.3.4' } });
+		using client = new GrpcClient(front.tcp);
+		expect(await client.ask('Get', { service: 'barista' }, { token })).toMatchObject({ instance: { host: '1.2.3.4' } });
+		// As many as may be are connected now.
+		using late = new GrpcClient(front.tcp);
+		await expect(late.ask('Get', { service: 'barista' }, { token })).rejects.toMatchObject({
+			code: status.RESOURCE_EXHAUSTED,
+		});
+		for (const socket of silent) socket.destroy();
+	});
+
 	it('without the token get nothing but health; and what is not the token is not told to anybody', async () => {
 		const token = 'a-token-of-sixteen-letters';
 		await using front = await runFront({ token });

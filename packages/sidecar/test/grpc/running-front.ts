@@ -1,5 +1,5 @@
 import type { Clock } from '@spock/protocol/internal';
-import { createSidecar, type Sidecar, type SidecarLimits } from '@spock/sidecar';
+import { createSidecar, type LimitName, type Sidecar, type SidecarLimits } from '@spock/sidecar';
 import { type TempSocket, tempSocket } from '@spock/testkit';
 
 import { GrpcFront } from '../../src/grpc/grpc-front.ts';
@@ -18,6 +18,8 @@ export interface RunningFront extends AsyncDisposable {
 	/** Calls that have ended: method and code. */
 	readonly answered: string[];
 	readonly faults: unknown[];
+	/** The limits that clients ran into. */
+	readonly limited: LimitName[];
 }
 
 /** Starts one. Disposing it ends it at once. `token`: the port wants it. */
@@ -33,6 +35,7 @@ export async function runFront({
 	const tokens = token === undefined ? {} : { tokens: new AcceptedTokens([token]) };
 	const answered: string[] = [];
 	const faults: unknown[] = [];
+	const limited: LimitName[] = [];
 	const sidecar = createSidecar({
 		source,
 		listen: [{ address: { path: place.path } }],
@@ -44,6 +47,7 @@ export async function runFront({
 		observer: {
 			grpcAnswered: (method, code) => answered.push(`${method} ${code}`),
 			fault: (_func, cause) => faults.push(cause),
+			limited: (limit) => void limited.push(limit),
 		},
 		...(clock && { clock }),
 	});
@@ -58,6 +62,7 @@ export async function runFront({
 		sidecar,
 		answered,
 		faults,
+		limited,
 		[Symbol.asyncDispose]: async () => {
 			sidecar.terminate();
 			sidecar.terminate();

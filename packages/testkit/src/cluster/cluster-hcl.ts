@@ -7,10 +7,12 @@ export interface ClusterHcl {
 	readonly ports: ConsulPorts;
 	/** The token that may do everything; the agents use it too. */
 	readonly managementToken: string;
+	/** Connections that an agent takes from one client. Default: Consul's own, 200. */
+	readonly connectionsMax?: number | undefined;
 }
 
 /** Configuration that every agent of the cluster has, in HCL. */
-export function clusterHcl({ addresses, servers, ports, managementToken }: ClusterHcl): string[] {
+export function clusterHcl({ addresses, servers, ports, managementToken, connectionsMax }: ClusterHcl): string[] {
 	const join = addresses.slice(0, servers).map((address) => `"${address}:${ports.serfLan}"`);
 	return [
 		'disable_update_check = true log_level = "warn"',
@@ -24,6 +26,7 @@ export function clusterHcl({ addresses, servers, ports, managementToken }: Clust
 		// An agent remembers what a token may do for this long: the default of 30 s would be the length of the test.
 		'acl { enabled = true default_policy = "deny" token_ttl = "1s" policy_ttl = "1s" role_ttl = "1s" }',
 		`acl { tokens { agent = "${managementToken}" } }`,
+		...(connectionsMax === undefined ? [] : [`limits { http_max_conns_per_client = ${connectionsMax} }`]),
 	];
 }
 

@@ -14,7 +14,7 @@ export async function openAcquireWay({ socket }: ClientSettings): Promise<Way> {
 	const agent = new Agent({ keepAlive: true });
 	const retried = new Retried();
 	const attempt = async (): Promise<string> => {
-		const failed = failedInstances();
+		const failed = failedInstances({ service: HTTP_SERVICE });
 		const lease = await diplomat.acquire(HTTP_SERVICE, failed === undefined ? {} : { exclude: failed });
 		const { query, address } = lease;
 		try {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 
 import type { SupervisionStatus } from '@spock/protocol';
 
-import type { Listen, Listener } from '../../server/listener.ts';
+import type { Listen, Listener, PlaceOutcome } from '../../server/listener.ts';
 import { createTlsServer } from '../../server/tls-server.ts';
 import { CommandError, EXIT } from '../exit-codes.ts';
 import { tlsIntake } from './tls-intake.ts';
@@ -90,7 +90,7 @@ export class Supervised {
 		const place = {
 			isReplaced: () => this.#ask({ ask: 'isReplaced', listener }) as Promise<boolean>,
 			publish: (how: 'replace' | 'if free') => this.#ask({ ask: 'publish', listener, how }) as Promise<void>,
-			restore: () => this.#ask({ ask: 'restore', listener }) as Promise<void>,
+			restore: () => this.#ask({ ask: 'restore', listener }) as Promise<PlaceOutcome>,
 		};
 		return { address: name, close, place };
 	};

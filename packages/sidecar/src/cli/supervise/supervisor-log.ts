@@ -1,3 +1,4 @@
+import { LogOutput } from '../log-output.ts';
 import type { CrashReport } from './supervisor.ts';
 
 /** From the one that tells most to the one that tells nothing. */
@@ -7,6 +8,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 export class SupervisorLog {
 	readonly #level: number;
 	readonly #isPretty: boolean;
+	readonly #output = new LogOutput({ back: (dropped) => this.#write('warn', { dropped }, 'log lines dropped') });
 	#acceptsFailed = 0;
 
 	constructor(level: string, isPretty: boolean) {
@@ -52,6 +54,6 @@ export class SupervisorLog {
 		const line = this.#isPretty
 			? `[${time.slice(11, 23)}] ${level.toUpperCase()}: ${msg} ${JSON.stringify(facts)}`
 			: JSON.stringify({ level, time, pid: process.pid, ...facts, msg });
-		process.stdout.write(`${line}\n`);
+		this.#output.write(`${line}\n`);
 	}
 }

@@ -9,7 +9,7 @@ it('refuses what is over the limit, until one has closed; one that has gone on t
 	const taken: Socket[] = [];
 	let refused = 0;
 	const server = { emit: (_event: string, socket: Socket) => taken.push(socket) > 0 };
-	const take = tlsIntake(server, { connectionsMax: 1, refused: () => refused++ });
+	const take = tlsIntake(server, { connectionsMax: 1, strangers: { countMax: 0 }, refused: () => refused++ });
 	const [gone, first, second, third] = [new Socket().destroy(), new Socket(), new Socket(), new Socket()];
 	for (const socket of [gone, first, second]) take(socket);
 	expect([taken, refused, second.destroyed]).toEqual([[first], 1, true]);

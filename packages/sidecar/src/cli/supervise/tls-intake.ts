@@ -1,9 +1,13 @@
 import type { Socket } from 'node:net';
 
+import type { Strangers } from '../../server/admission.ts';
+
 /** What bounds a {@link tlsIntake}. */
 export interface TlsIntakeLimit {
-	/** Connections at once, those that still shake hands among them. */
+	/** Connections at once, but for strangers. */
 	readonly connectionsMax: number;
+	/** Of those, how many there may be. */
+	readonly strangers: Pick<Strangers, 'countMax'>;
 	/** One was over `connectionsMax`. */
 	readonly refused: () => void;
 }
@@ -11,12 +15,12 @@ export interface TlsIntakeLimit {
 /** Gives connections to a TLS server that listens nowhere. Node applies `maxConnections` only where it accepts by itself. */
 export function tlsIntake(
 	server: { emit(event: 'connection', socket: Socket): unknown },
-	{ connectionsMax, refused }: TlsIntakeLimit,
+	{ connectionsMax, strangers, refused }: TlsIntakeLimit,
 ): (socket: Socket) => void {
 	const open = new Set<Socket>();
 	return (socket) => {
 		if (socket.destroyed) return;
-		if (open.size >= connectionsMax) {
+		if (open.size >= connectionsMax + strangers.countMax) {
 			socket.on('error', () => undefined);
 			socket.destroy();
 			refused();

@@ -54,11 +54,11 @@ export class Terminal {
 		return process.stdout.rows || 24;
 	}
 
-	/** Shows these lines; only those that are different are sent. */
+	/** Shows these lines; only those that are different are sent. Erased before the text: behind a full line it would take the last column. */
 	draw(lines: readonly string[]): void {
 		if (!this.#isOpen) return;
 		const changed = lines.flatMap((line, index) =>
-			line === this.#lines[index] ? [] : [`\u001b[${index + 1};1H${line}\u001b[0m\u001b[K`],
+			line === this.#lines[index] ? [] : [`\u001b[${index + 1};1H\u001b[K${line}\u001b[0m`],
 		);
 		this.#lines = lines;
 		if (changed.length > 0) process.stdout.write(changed.join(''));

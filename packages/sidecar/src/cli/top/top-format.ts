@@ -1,6 +1,6 @@
 /** A duration in at most four characters: `12ms`, `3s`, `5m`, `2h`, `9d`. */
 export function shortDuration(ms: number): string {
-	if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;
+	if (ms < 999.5) return `${Math.max(0, Math.round(ms))}ms`;
 	const seconds = Math.round(ms / 1000);
 	if (seconds < 60) return `${seconds}s`;
 	if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
@@ -24,11 +24,6 @@ export function shortNumber(value: number): string {
 		if (value >= size * 0.9995) return `${(value / size).toFixed(value / size < 9.95 ? 1 : 0)}${unit}`;
 	}
 	return String(Math.round(value));
-}
-
-/** What the registry or a client calls itself may hold anything: nothing of it may move the cursor. */
-export function printable(text: string): string {
-	return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '·');
 }
 
 /** Text of exactly so many columns, cut with a sign where it is longer. */

@@ -1,7 +1,8 @@
 import type { InstanceExplanation } from '@spock/protocol';
 
 import type { ChangeView, ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../admin/status-view.ts';
-import { age, printable, shortNumber } from './top-format.ts';
+import { printable } from '../printable.ts';
+import { age, shortNumber } from './top-format.ts';
 import { TOP_ORDERS, type TopState } from './top-state.ts';
 
 /** How good what a row says is. */
@@ -76,7 +77,8 @@ export function tableOf(view: StatusView, detail: ServiceDetail | undefined, sta
 		return cells.some((cell) => cell.toLowerCase().includes(wanted));
 	};
 	const whole = state.detail === undefined ? tabOf(view, state, now) : instancesOf(detail, now);
-	return { ...whole, rows: state.filter === '' ? whole.rows : whole.rows.filter(isWanted) };
+	if (state.filter === '' || whole.rows.length === 0) return whole;
+	return { ...whole, rows: whole.rows.filter(isWanted), empty: `nothing matches "${state.filter}"; esc shows all` };
 }
 
 function tabOf(view: StatusView, state: TopState, now: number): Table {
@@ -183,7 +185,7 @@ function changeRow(change: ChangeView): Row {
 
 function instancesOf(detail: ServiceDetail | undefined, now: number): Table {
 	const rows = (detail?.instances ?? []).map((one) => instanceRow(one, now));
-	const empty = detail === undefined ? 'asking …' : (detail.error ?? 'no instance is registered');
+	const empty = detail === undefined ? 'asking …' : printable(detail.error ?? 'no instance is registered');
 	return { columns: INSTANCE_COLUMNS, rows, empty };
 }
 

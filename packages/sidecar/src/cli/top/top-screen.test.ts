@@ -91,7 +91,7 @@ describe('the screen of top', () => {
 		const orders = { ...FIRST_STATE.orders, services: 1 };
 		expect(rows(draw({ orders }).lines).map((line) => line.split(' ')[0])).toEqual(['till', 'cellar', 'barista']);
 		expect(rows(draw({ filter: 'TIL' }).lines)).toHaveLength(1);
-		expect(rows(draw({ filter: 'nobody' }).lines)).toEqual(['no service is watched']);
+		expect(rows(draw({ filter: 'nobody' }).lines)).toEqual(['nothing matches "nobody"; esc shows all']);
 	});
 
 	it('has connections by their rates, and changes, the newest first', () => {
@@ -129,8 +129,16 @@ describe('the screen of top', () => {
 	it('has no colour where none is wanted, and nothing that a registry calls itself moves the cursor', () => {
 		const evil = { ...view, services: [service('a\u001b[2J\u009bb', 3)] };
 		expect(draw({}, { view: evil }).lines.join('')).not.toMatch(/\u001b\[(?:3\d|2J)/);
-		expect(rows(draw({}, { view: evil }).lines)[0]).toMatch(/^a·\[2J·b/);
+		expect(rows(draw({}, { view: evil }).lines)[0]).toContain('a\\u001b[2J\\u009bb ');
 		expect(draw({ selected: 2 }, { isColoured: true }).lines.join('')).toContain('\u001b[32mbarista');
+	});
+
+	it('says of a filter that it matches nothing, and how it ends', () => {
+		const { lines } = draw({ filter: 'zzz' });
+		expect(lines.join('\n')).toContain('nothing matches "zzz"; esc shows all');
+		expect(draw({ filter: 'zzz' }, { view: { ...view, services: [] } }).lines.join('\n')).toContain(
+			'no service is watched',
+		);
 	});
 
 	it('keeps the selected row on the screen', () => {

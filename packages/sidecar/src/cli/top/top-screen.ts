@@ -1,5 +1,6 @@
 import type { LatencyView, OverviewView, ServiceDetail, StatusView } from '../../admin/status-view.ts';
-import { bars, fit, printable, quantile, shortDuration, shortNumber } from './top-format.ts';
+import { printable } from '../printable.ts';
+import { bars, fit, quantile, shortDuration, shortNumber } from './top-format.ts';
 import { type Column, type Row, type Table, tableOf } from './top-rows.ts';
 import { type Shown, TOP_ORDERS, TOP_TABS, type TopState } from './top-state.ts';
 

@@ -1,8 +1,10 @@
+import { printable } from '../printable.ts';
+
 /** Most lines that a difference shows. */
 const LINES_SHOWN_MAX = 20;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 /** As it stands between single quotes. */
-const PLAIN = /^[^'\\\p{Cc}\p{Cs}\u2028\u2029]*$/u;
+const PLAIN = /^[^'\\\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]*$/u;
 
 /**
  * The TypeScript module that knows these services: a map of their names, their union as a type, and the augmentation of
@@ -54,5 +56,5 @@ function key(name: string): string {
 }
 
 function text(name: string): string {
-	return PLAIN.test(name) ? `'${name}'` : JSON.stringify(name);
+	return PLAIN.test(name) ? `'${name}'` : printable(JSON.stringify(name));
 }

@@ -1,0 +1,48 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { isText } from '@spock/protocol/internal';
+
+import { CLIENT_VERSION } from './version.ts';
+
+/** Characters of a name at most: what is longer is no name of a package either (npm allows 214). */
+export const NAME_LENGTH_MAX = 214;
+
+let found: string | undefined;
+
+/**
+ * What a client is called whose app does not say: the name of the package that the main module of the process belongs to. Looked up
+ * once; the name of this library where there is none.
+ */
+export function defaultName(main: string | undefined = process.argv[1]): string {
+	if (main !== process.argv[1]) return packageOf(main) ?? CLIENT_VERSION;
+	found ??= packageOf(main) ?? CLIENT_VERSION;
+	return found;
+}
+
+function packageOf(main: string | undefined): string | undefined {
+	if (main === undefined) return undefined;
+	let directory: string;
+	try {
+		directory = dirname(realpathSync(main));
+	} catch {
+		return undefined;
+	}
+	for (;;) {
+		const name = nameIn(join(directory, 'package.json'));
+		if (name !== undefined) return name;
+		const parent = dirname(directory);
+		if (parent === directory) return undefined;
+		directory = parent;
+	}
+}
+
+/** A package.json without a name says what its modules are, and not whose. */
+function nameIn(file: string): string | undefined {
+	try {
+		const { name } = JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown };
+		return isText(name, NAME_LENGTH_MAX) ? name : undefined;
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,65 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { FakeSidecar, fakeKey, fakeSnapshot, settle, tempSocket, waitFor } from '@spock/testkit';
+import { expect, it } from 'vitest';
+
+import { createDiplomat } from './connect.ts';
+import { InstanceResources } from './integrations/instance-resources.ts';
+import { socketTransport } from './transport.ts';
+
+it('what the first request begins is not of that request, and keeps nothing of it', async () => {
+	setFlagsFromString('--expose-gc');
+	const collect = runInNewContext('gc') as () => void;
+	const requests = new AsyncLocalStorage<object>();
+	const seen: unknown[] = [];
+	const see = (what: string): void => {
+		const store = requests.getStore();
+		seen.push(store === undefined ? what : `${what} within the request`);
+	};
+	await using place = await tempSocket();
+	await using sidecar = await FakeSidecar.listen(place.path);
+	sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80', '10.0.0.2:80']));
+	sidecar.publishKey(fakeKey('app/max', 1, '1'));
+	const transport = Object.assign((...given: Parameters<typeof socketTransport>) => {
+		see('dial');
+		return socketTransport(...given);
+	});
+	const diplomat = createDiplomat({ path: place.path, transport, idleSubscriptionMs: 3_600_000 });
+	const resources = new InstanceResources({
+		diplomat,
+		create: () => see('create'),
+		drain: async () => see('drain'),
+	});
+	const query = { service: 'barista' };
+
+	const firstRequest = (): WeakRef<object> => {
+		const store = { body: new Uint8Array(1024) };
+		void requests.run(store, async () => {
+			const address = await diplomat.getService('barista');
+			diplomat.pick('barista');
+			await diplomat.getService('barista');
+			resources.get(query, address);
+			const config = diplomat.config('app/max', { onChange: () => see('change') });
+			await config.ready();
+			seen.push('served');
+		});
+		return new WeakRef(store);
+	};
+	const store = firstRequest();
+	await waitFor('the first request', () => seen.includes('served'));
+	sidecar.publishKey(fakeKey('app/max', 2, '2'));
+	sidecar.publish(fakeSnapshot('barista', 2, ['10.0.0.3:80']));
+	await waitFor('both changes', () => seen.includes('drain') && seen.filter((what) => what === 'change').length === 2);
+	expect(seen.filter((what) => String(what).includes('within'))).toEqual([]);
+	sidecar.connection.drop();
+	await waitFor('the next dial', () => seen.filter((what) => what === 'dial').length === 2);
+	await waitFor('the store to be released', async () => {
+		await settle();
+		collect();
+		return store.deref() === undefined;
+	});
+	await resources.close();
+	await diplomat.close();
+});

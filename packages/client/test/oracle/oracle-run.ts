@@ -1,0 +1,248 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { type ConsulDirect, queryText, type Truth, truthOf } from './consul-direct.ts';
+import type { Change, RegistryWorkload } from './registry-workload.ts';
+import type { View, ViewFleet } from './view-fleet.ts';
+
+/** Consul is quiet when it says the same twice, this far apart. */
+const QUIET_MS = 250;
+/** When it is counted who has not agreed yet. */
+const LOOKED_AT_MS = 1000;
+/** A service that has vanished is believed after 10 s, and this is added for a busy machine. */
+const HOLD_MS_MAX = 15_000;
+const POLL_MS = 50;
+const READS_AT_ONCE = 16;
+const EXAMPLES_MAX = 5;
+const CHANGES_SHOWN = 12;
+
+/** Options of {@link runOracle}. */
+export interface OracleOptions {
+	readonly consul: ConsulDirect;
+	readonly workload: RegistryWorkload;
+	readonly fleet: ViewFleet;
+	/** How long changes go on, in milliseconds. */
+	readonly durationMs: number;
+	/** A view that differs from Consul for longer than this after the last change is wrong, in milliseconds. */
+	readonly agreementMsMax: number;
+	/** Called after the first quiet moment: from then on the registry, or the way to it, may misbehave. */
+	readonly afterFirst?: () => void;
+}
+
+/** What a run has found. */
+export interface OracleReport {
+	readonly rounds: number;
+	readonly changes: number;
+	/** Changes that Consul itself refused. */
+	readonly refused: number;
+	readonly compared: number;
+	/** Views that had not agreed a second after the last change. */
+	readonly lateAfterOneSecond: number;
+	/** Views that were held back as documented when they were first compared. */
+	readonly held: number;
+	/** Entries that nobody can send work to, summed over the quiet moments. */
+	readonly broken: number;
+	/** From the last change of a service, acknowledged by Consul, to the watch that shows it, in milliseconds. */
+	readonly convergence: { readonly count: number; readonly p50: number; readonly p99: number; readonly max: number };
+	/** From then until all views agreed, polled, in milliseconds. */
+	readonly allAgreed: { readonly p50: number; readonly p99: number; readonly max: number };
+	/** Views that never agreed, with what they had and what Consul has. The first ends the run. */
+	readonly divergences: readonly string[];
+}
+
+/** The answers of Consul to all questions at one moment. */
+type Truths = ReadonlyMap<string, Truth>;
+
+/** Changes the registry and compares, again and again, until the time is over or a view has stayed wrong. */
+export async function runOracle(options: OracleOptions): Promise<OracleReport> {
+	const run = new Run(options);
+	await run.apply(options.workload.start().map((change) => ({ ...change, pauseMs: 0 })));
+	await run.compare();
+	options.afterFirst?.();
+	const endMs = performance.now() + options.durationMs;
+	while (performance.now() < endMs && run.divergences.length === 0) {
+		await run.apply(options.workload.burst());
+		await run.compare();
+	}
+	// What was held back is believed in the end.
+	if (run.divergences.length === 0) await run.compareAfterHolds();
+	return run.report();
+}
+
+class Run {
+	readonly divergences: string[] = [];
+	readonly #options: OracleOptions;
+	readonly #lastChangeMs = new Map<string, number>();
+	/** When something of a service was taken out last: what was held back then is so for its whole time, whatever comes meanwhile. */
+	readonly #emptiedMs = new Map<string, number>();
+	readonly #convergenceMs: number[] = [];
+	readonly #allAgreedMs: number[] = [];
+	readonly #recent: string[] = [];
+	#rounds = 0;
+	#changes = 0;
+	#refused = 0;
+	#compared = 0;
+	#late = 0;
+	#held = 0;
+	#broken = 0;
+
+	constructor(options: OracleOptions) {
+		this.#options = options;
+	}
+
+	async apply(changes: readonly (Change & { readonly pauseMs: number })[]): Promise<void> {
+		for (const change of changes) {
+			this.#changes++;
+			this.#recent.push(change.what);
+			if (this.#recent.length > CHANGES_SHOWN) this.#recent.shift();
+			await change.apply(this.#options.consul).catch((error: unknown) => {
+				this.#refused++;
+				this.#recent.push(`refused by Consul: ${String(error).slice(0, 200)}`);
+			});
+			const nowMs = performance.now();
+			for (const service of change.services) {
+				this.#lastChangeMs.set(service, nowMs);
+				if (change.mayEmpty === true) this.#emptiedMs.set(service, nowMs);
+			}
+			await delay(change.pauseMs);
+		}
+	}
+
+	/** Compares every view with Consul until all agree, or one has not for too long. */
+	async compare(): Promise<void> {
+		this.#rounds++;
+		const quietMs = performance.now();
+		let truths = await this.#whenQuiet();
+		let left = this.#options.fleet.views;
+		this.#compared += left.length;
+		for (const truth of truths.values()) this.#broken += truth.broken;
+		let isFirst = true;
+		let isCounted = false;
+		for (;;) {
+			const outcome = await this.#differing(left, truths, isFirst);
+			left = outcome.map(({ view }) => view);
+			isFirst = false;
+			const sinceMs = performance.now() - quietMs;
+			if (left.length === 0) break;
+			if (sinceMs > LOOKED_AT_MS && !isCounted) {
+				isCounted = true;
+				this.#late += left.length;
+			}
+			if (sinceMs > this.#options.agreementMsMax) {
+				this.#diverged(outcome, truths);
+				return;
+			}
+			await delay(POLL_MS);
+			// It may still have changed, a check that Consul's agent was late to tell of.
+			truths = await this.#read();
+		}
+		this.#allAgreedMs.push(performance.now() - quietMs);
+	}
+
+	/** Compares once more, when nothing may be held back any longer. */
+	async compareAfterHolds(): Promise<void> {
+		const startedMs = performance.now();
+		const truths = await this.#whenQuiet();
+		let outcome: readonly Differing[] = [];
+		do {
+			outcome = await this.#differing(this.#options.fleet.views, truths, false, true);
+			if (outcome.length === 0) return;
+			await delay(POLL_MS * 4);
+		} while (performance.now() - startedMs < HOLD_MS_MAX);
+		this.#diverged(outcome, truths);
+	}
+
+	report(): OracleReport {
+		return {
+			rounds: this.#rounds,
+			changes: this.#changes,
+			refused: this.#refused,
+			compared: this.#compared,
+			lateAfterOneSecond: this.#late,
+			held: this.#held,
+			broken: this.#broken,
+			convergence: { count: this.#convergenceMs.length, ...quantiles(this.#convergenceMs) },
+			allAgreed: quantiles(this.#allAgreedMs),
+			divergences: this.divergences,
+		};
+	}
+
+	async #differing(
+		views: readonly View[],
+		truths: Truths,
+		isFirst: boolean,
+		isFinal = false,
+	): Promise<readonly Differing[]> {
+		const differing: Differing[] = [];
+		await Promise.all(
+			views.map(async (view) => {
+				const truth = truths.get(queryText(view.query)) as Truth;
+				const whole = truths.get(queryText({ service: view.query.service })) as Truth;
+				const standing = await view.compare(truth, whole);
+				if (standing.is === 'held' && isFirst) this.#held++;
+				if (standing.is === 'held' && isFinal) differing.push({ view, found: 'still held back' });
+				if (standing.is === 'diverged' && standing.isHeld === true && this.#mayBeHeld(view)) return;
+				if (standing.is === 'diverged') differing.push({ view, found: standing.found });
+				if (standing.is !== 'agreed' || standing.sinceMs === undefined || isFinal) return;
+				const changedMs = this.#lastChangeMs.get(view.query.service);
+				// One that agreed before the last change was not concerned by it.
+				if (changedMs !== undefined && standing.sinceMs > changedMs)
+					this.#convergenceMs.push(standing.sinceMs - changedMs);
+			}),
+		);
+		return differing;
+	}
+
+	#mayBeHeld({ query }: View): boolean {
+		return performance.now() - (this.#emptiedMs.get(query.service) ?? Number.NEGATIVE_INFINITY) < HOLD_MS_MAX;
+	}
+
+	#diverged(outcome: readonly Differing[], truths: Truths): void {
+		for (const { view, found } of outcome.slice(0, EXAMPLES_MAX)) {
+			const truth = truths.get(queryText(view.query));
+			this.divergences.push(
+				`${view.name}: ${found}\nConsul:\n${truth?.text}\nlast changes:\n${this.#recent.join('\n')}`,
+			);
+		}
+		if (outcome.length > EXAMPLES_MAX) this.divergences.push(`and ${outcome.length - EXAMPLES_MAX} more`);
+	}
+
+	/** The truth, when it is the same as a moment before. */
+	async #whenQuiet(): Promise<Truths> {
+		for (let before = await this.#read(); ; ) {
+			await delay(QUIET_MS);
+			const now = await this.#read();
+			if ([...now].every(([name, { text }]) => before.get(name)?.text === text)) return now;
+			before = now;
+		}
+	}
+
+	async #read(): Promise<Truths> {
+		const { consul, workload } = this.#options;
+		const found = new Map<string, Truth>();
+		for (let start = 0; start < workload.services.length; start += READS_AT_ONCE) {
+			await Promise.all(
+				workload.services.slice(start, start + READS_AT_ONCE).map(async (service) => {
+					const entries = await consul.read(service);
+					for (const query of workload.questionsOf(service)) found.set(queryText(query), truthOf(entries, query));
+				}),
+			);
+		}
+		return found;
+	}
+}
+
+interface Differing {
+	readonly view: View;
+	readonly found: string;
+}
+
+function quantiles(values: readonly number[]): { readonly p50: number; readonly p99: number; readonly max: number } {
+	const sorted = [...values].sort((left, right) => left - right);
+	const at = (share: number): number =>
+		round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+	return { p50: at(0.5), p99: at(0.99), max: round(sorted.at(-1) ?? 0) };
+}
+
+function round(ms: number): number {
+	return Math.round(ms * 10) / 10;
+}

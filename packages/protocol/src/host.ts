@@ -1,0 +1,35 @@
+import { domainToASCII, domainToUnicode } from 'node:url';
+
+/** Longest host of an instance: a DNS name has at most 253 characters. */
+export const HOST_LENGTH_MAX = 253;
+
+/** A plain name whose last label is no number: for these a URL has no rules of its own. */
+const PLAIN_NAME = /^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.?$/;
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?=\d)|$)){4}$/;
+/** The zone of a link-local address has no place in a URL, and is good for a socket: RFC 4007 section 11. */
+const ZONE = /%[0-9A-Za-z.:-]+$/;
+/** Names in Punycode: Node 20 refuses wrong ones in a URL, Node 24 leaves them as they are. */
+const PUNYCODE = /(?:^|\.)xn--/i;
+/** What ends a host in a URL or is no part of a name anywhere, lone surrogates among it. */
+const NOT_IN_NAMES = /[\u0000-\u0020\u007f-\u009f/\\?#@<>^|%:[\]"`{}]|\p{Cs}/u;
+
+/**
+ * True for what an instance's host may be: an IP address, or a name that can be looked up and can stand in a URL. Whatever reads
+ * instances leaves out those whose host is no host: calls to them would fail as if their caller had made a mistake.
+ */
+export function isHost(host: unknown): host is string {
+	if (typeof host !== 'string' || host === '' || host.length > HOST_LENGTH_MAX) return false;
+	if (IPV4.test(host)) return true;
+	if (PLAIN_NAME.test(host) && !PUNYCODE.test(host)) return true;
+	if (host.includes(':')) return URL.canParse(`http://[${host.replace(ZONE, '')}]/`);
+	if (NOT_IN_NAMES.test(host) || !URL.canParse(`http://${host}/`)) return false;
+	if (PUNYCODE.test(host) && !isPunycode(host)) return false;
+	// Such as `1.2` and `0x7f.1`: names to some programs, other addresses than they look like to others.
+	return !IPV4.test(new URL(`http://${host}/`).hostname);
+}
+
+/** The same on every version of Node: the sidecar's may not be the app's. A label that is no Punycode comes back as it was, or empty. */
+function isPunycode(name: string): boolean {
+	const decoded = domainToUnicode(name);
+	return !PUNYCODE.test(decoded) && domainToASCII(decoded) === domainToASCII(name);
+}

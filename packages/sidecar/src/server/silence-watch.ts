@@ -1,0 +1,81 @@
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+/** Heartbeats in a row that a client may miss; after the next look it counts as silent. */
+export const MISSED_HEARTBEATS_MAX = 3;
+
+/** The shortest time from one look to the next, in milliseconds, however often a client says that it is heard. */
+const LOOK_MS_MIN = 500;
+
+/** What a {@link SilenceWatch} looks at and tells. */
+export interface SilencePort {
+	/** Every byte is a sign of life, not only a ping. */
+	bytesRead(): number;
+	/** Nothing was heard for so long. */
+	silent(silentMs: number): void;
+	/** It is heard again. */
+	heard(): void;
+}
+
+/**
+ * Finds a client that is stopped, blocked, or gone with its machine, while its connection looks well: one that says that it
+ * lets itself be heard at least once in each interval, and does not. Looks are counted and not milliseconds: after a pause of
+ * this process, what came meanwhile is read before the next look.
+ */
+export class SilenceWatch {
+	readonly #clock: Clock;
+	readonly #port: SilencePort;
+	#timer: TimerHandle | undefined;
+	#bytesRead = 0;
+	#heardAtMs = 0;
+	#missed = 0;
+
+	constructor(clock: Clock, port: SilencePort) {
+		this.#clock = clock;
+		this.#port = port;
+	}
+
+	/** True from being silent to the next byte. */
+	get isSilent(): boolean {
+		return this.#missed >= MISSED_HEARTBEATS_MAX;
+	}
+
+	/** Looks once in each interval of this many milliseconds, which the client promised. Started again, the last one counts. */
+	start(heartbeatMs: number): void {
+		this.stop();
+		this.#note();
+		this.#arm(Math.max(LOOK_MS_MIN, heartbeatMs));
+	}
+
+	/** Something was read: cheap, and called for every chunk. */
+	chunkRead(): void {
+		if (!this.isSilent) return;
+		this.#missed = 0;
+		// The next look begins to count, however soon it comes.
+		this.#bytesRead = -1;
+		this.#port.heard();
+	}
+
+	stop(): void {
+		this.#clock.clearTimeout(this.#timer);
+		this.#timer = undefined;
+	}
+
+	#note(): void {
+		this.#missed = 0;
+		this.#bytesRead = this.#port.bytesRead();
+		this.#heardAtMs = this.#clock.now();
+	}
+
+	#arm(lookMs: number): void {
+		this.#timer = this.#clock.setTimeout(() => {
+			this.#arm(lookMs);
+			this.#look();
+		}, lookMs);
+		this.#timer.unref?.();
+	}
+
+	#look(): void {
+		if (this.#port.bytesRead() !== this.#bytesRead) this.#note();
+		else if (++this.#missed === MISSED_HEARTBEATS_MAX) this.#port.silent(this.#clock.now() - this.#heardAtMs);
+	}
+}

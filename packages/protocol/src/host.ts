@@ -1,5 +1,3 @@
-import { domainToASCII, domainToUnicode } from 'node:url';
-
 /** Longest host of an instance: a DNS name has at most 253 characters. */
 export const HOST_LENGTH_MAX = 253;
 
@@ -10,6 +8,8 @@ const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?=\d)|$)){4}$/;
 const ZONE = /%[0-9A-Za-z.:-]+$/;
 /** Names in Punycode: Node 20 refuses wrong ones in a URL, Node 24 leaves them as they are. */
 const PUNYCODE = /(?:^|\.)xn--/i;
+/** Stands for a plain name in disguise. */
+const ENDED_BY_HYPHEN = /(?:^|\.)xn--[^.]*-(?:\.|$)/i;
 /** What ends a host in a URL or is no part of a name anywhere, lone surrogates among it. */
 const NOT_IN_NAMES = /[\u0000-\u0020\u007f-\u009f/\\?#@<>^|%:[\]"`{}]|\p{Cs}/u;
 
@@ -28,8 +28,10 @@ export function isHost(host: unknown): host is string {
 	return !IPV4.test(new URL(`http://${host}/`).hostname);
 }
 
-/** The same on every version of Node: the sidecar's may not be the app's. A label that is no Punycode comes back as it was, or empty. */
+/**
+ * The same on every version of Node, because the sidecar's may not be the app's: a name with a letter beyond ASCII in it is checked
+ * whole by all of them.
+ */
 function isPunycode(name: string): boolean {
-	const decoded = domainToUnicode(name);
-	return !PUNYCODE.test(decoded) && domainToASCII(decoded) === domainToASCII(name);
+	return !ENDED_BY_HYPHEN.test(name) && URL.canParse(`http://\u00fc.${name}/`);
 }

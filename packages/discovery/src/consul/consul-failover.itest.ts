@@ -28,7 +28,7 @@ describe('several addresses', () => {
 		await using second = await startFakeConsul();
 		first.fail({ status: 403 });
 		await using one = watched([first, second]);
-		await waitFor('the error', () => one.errors.length === 1);
+		await waitFor('the error', () => one.errors.length >= 1);
 		expect(second.requests).toEqual([]);
 	});
 
@@ -50,8 +50,8 @@ describe('several addresses', () => {
 		first.outage = { status: 403, text: 'ACL not found' };
 		second.outage = { status: 403, text: 'ACL not found' };
 		await using one = watched([first, second]);
-		await waitFor('the second error', () => one.errors.length === 2);
-		expect(one.errors.map(({ code }) => code)).toEqual(['ACL_DENIED', 'ACL_DENIED']);
+		await waitFor('the second error', () => one.errors.length >= 2);
+		expect(new Set(one.errors.map(({ code }) => code))).toEqual(new Set(['ACL_DENIED']));
 		expect(second.requests).toHaveLength(1);
 	});
 
@@ -88,7 +88,7 @@ describe('several addresses', () => {
 		first.fail({ status: 500 });
 		second.fail({ status: 503 });
 		await using one = watched([first, second]);
-		await waitFor('the error', () => one.errors.length === 1);
+		await waitFor('the error', () => one.errors.length >= 1);
 		expect(one.errors[0]?.message).toMatch(/503/);
 		await waitFor('the retry', () => one.answers.length === 1);
 	});

@@ -126,7 +126,6 @@ function blankResults({ quick }: Options, tools: Toolbox): BenchResults {
 		leftOut: [],
 		calls: [],
 		nodeVersions: [],
-		framing: [],
 		connections: [],
 		inFlight: [],
 		registry: [],

@@ -21,8 +21,6 @@ export interface BenchResults {
 	readonly calls: readonly CallFigure[];
 	/** A few load shapes again, on each supported major version of Node, in one run. */
 	readonly nodeVersions: readonly (CallFigure & { readonly node: string })[];
-	/** The experiment with length-prefixed frames: both framings with the same payloads. */
-	readonly framing: readonly CallFigure[];
 	/** The sidecar's gRPC front beside its own protocol; left out by runs before there was one. */
 	readonly grpcFront?: readonly CallFigure[];
 	readonly connections: readonly ConnectionsFigure[];

@@ -5,7 +5,6 @@ import { measureBundle } from './sections/bundle.ts';
 import { measureCalls } from './sections/calls.ts';
 import { measureConnectPerCall } from './sections/connect-per-call.ts';
 import { measureConnections } from './sections/connections.ts';
-import { measureFraming } from './sections/framing.ts';
 import { measureGrpcFront } from './sections/grpc-front.ts';
 import { measureInFlight } from './sections/in-flight.ts';
 import { measureNodeVersions } from './sections/node-versions.ts';
@@ -23,7 +22,6 @@ const QUICK_SHAPES: readonly ShapeId[] = ['one-core', 'two-cores', '64-in-flight
 export type SectionName =
 	| 'calls'
 	| 'node-versions'
-	| 'framing'
 	| 'connections'
 	| 'grpc-front'
 	| 'in-flight'
@@ -53,7 +51,6 @@ export const SECTIONS: Readonly<Record<SectionName, Section>> = {
 		),
 	}),
 	'node-versions': async (run, nodes) => ({ nodeVersions: await measureNodeVersions(run, nodes) }),
-	framing: async (run) => ({ framing: await measureFraming(run) }),
 	'grpc-front': async (run) => ({ grpcFront: await measureGrpcFront(run) }),
 	connections: async (run) => ({ connections: await measureConnections(run) }),
 	'in-flight': async (run) => ({ inFlight: await measureInFlight(run) }),

@@ -39,14 +39,6 @@ export function renderNodeVersionTable(results: BenchResults): string {
 	return [table, ...failureNotes(results.nodeVersions)].join('\n\n');
 }
 
-/** Both framings under the same loads. */
-export function renderFramingTable(results: BenchResults): string {
-	if (results.framing.length === 0) return `This was ${NOT_MEASURED}.`;
-	const rows = results.framing.map((figure) => [loadOf(figure), labelOf(figure), ...figureCells(figure)]);
-	const table = markdownTable(columnsOf(2, ['Load', 'Framing', ...FIGURE_HEADINGS]), rows);
-	return [table, ...failureNotes(results.framing)].join('\n\n');
-}
-
 /** The sidecar's gRPC front, beside its own protocol. */
 export function renderGrpcFrontTable({ grpcFront = [] }: BenchResults): string {
 	if (grpcFront.length === 0) return `This was ${NOT_MEASURED}.`;

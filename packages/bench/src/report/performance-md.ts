@@ -1,5 +1,5 @@
 import { type BenchResults, SHAPES } from '../results.ts';
-import { renderCallTables, renderFramingTable, renderGrpcFrontTable, renderNodeVersionTable } from './call-tables.ts';
+import { renderCallTables, renderGrpcFrontTable, renderNodeVersionTable } from './call-tables.ts';
 import { contendersOf } from './contenders.ts';
 import { formatCount, NOT_MEASURED } from './format-number.ts';
 import { formatGoalBound, formatGoalValue, judgeGoals } from './goals.ts';
@@ -130,9 +130,6 @@ function renderGrowth(results: BenchResults): string[] {
 	return [
 		'## Versions of Node',
 		renderNodeVersionTable(results),
-		'## Length-prefixed frames',
-		'An experiment: the same payloads in length-prefixed frames, beside the lines of the protocol.',
-		renderFramingTable(results),
 		'## The gRPC front',
 		'`Get` of `spock.v1.Discovery` by grpc-js and by grpc-go, beside the same question in the protocol of the sidecar and beside gRPC servers that know one answer.',
 		renderGrpcFrontTable(results),

@@ -53,10 +53,6 @@ export function sampleResults(changes: Partial<BenchResults> = {}): BenchResults
 				p50Us: 30 - index,
 			})),
 		),
-		framing: [
-			{ ...sampleCall('spock', 'one-core'), contender: 'framing-lines', label: 'lines' },
-			{ ...sampleCall('spock', 'one-core'), contender: 'framing-binary', label: 'length-prefixed', p50Us: 31.5 },
-		],
 		...sampleGrowth(),
 		connectPerCall: [
 			{ contender: 'spock', label: 'Diplomat and Spock', transport: 'unix', p50Us: 310, p99Us: 720, cpuUs: 280 },
@@ -85,7 +81,6 @@ export function emptyResults(): BenchResults {
 		leftOut: [{ what: 'everything', why: 'this run only exists in tests' }],
 		calls: [],
 		nodeVersions: [],
-		framing: [],
 		connections: [],
 		inFlight: [],
 		registry: [],

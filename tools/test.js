@@ -1,7 +1,6 @@
 // `npm test`: the tests that need nothing but Node, and those whose program is on this machine. `npm run test:servers` (`--servers`) runs those
 // against real servers and with other people's clients, `--all` both. What is left out is said in plain words, and with CI set
 // that is a failure. Arguments go to vitest: npm test -- packages/client
-// With SPOCK_COVERAGE=1 the same run measures coverage as well, and fails where it is too small (tools/coverage.js).
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -100,7 +99,6 @@ if (leftOut.length > 0 && process.env.CI) fail(`${leftOutText}\nWith CI set this
 if (projects.length === 0) fail(`${leftOutText}\nThat is all there is.`);
 if (projects.includes('go')) prepareGo();
 
-const isCovered = process.env.SPOCK_COVERAGE === '1';
 const reports = join(root, 'reports');
 mkdirSync(reports, { recursive: true });
 const variables = {
@@ -117,7 +115,6 @@ const result = spawnSync(
 		'--reporter=default',
 		'--reporter=json',
 		`--outputFile.json=${process.env.SPOCK_TEST_REPORT || join(reports, 'test.json')}`,
-		...(isCovered ? ['--coverage.enabled'] : []),
 		...rest,
 	],
 	{ cwd: root, stdio: 'inherit', env: { ...process.env, ...variables } },
@@ -128,5 +125,4 @@ if (!withServers) {
 		'NOT PART OF THIS: real Consul, PostgreSQL and Redis servers and clients in Go (`npm run test:servers`), and the longer suites of docs/TESTING.md.',
 	);
 }
-if (result.status !== 0) process.exit(result.status ?? 1);
-if (isCovered) run(process.execPath, [join(root, 'tools/coverage.js'), '--report']);
+process.exit(result.status ?? 1);

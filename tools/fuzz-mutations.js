@@ -129,19 +129,19 @@ export const mutations = [
 	},
 	{
 		name: 'an infinite weight is a weight',
-		file: 'packages/client/src/read-snapshot.ts',
+		file: 'packages/client/src/snapshots/read-snapshot.ts',
 		from: '	return Number.isFinite(value) &&',
 		to: "	return typeof value === 'number' &&",
 	},
 	{
 		name: 'the answer to a report is not looked at',
-		file: 'packages/client/src/sidecar-registrar.ts',
+		file: 'packages/client/src/registration/sidecar-registrar.ts',
 		from: 'const traits = { ...REPORTED, again };',
 		to: 'const traits = { ...QUESTION, again };',
 	},
 	{
 		name: 'a payload that is no JSON is a reply on the fast path',
-		file: 'packages/client/src/read-reply.ts',
+		file: 'packages/client/src/calls/read-reply.ts',
 		from: '	} catch {\n		return UNREADABLE;',
 		to: '	} catch {\n		return payload;',
 	},

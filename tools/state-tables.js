@@ -9,7 +9,7 @@ import { fail, root, say } from './prepare.js';
 
 const page = join(root, 'docs/ARCHITECTURE.md');
 const MACHINES = {
-	'client-connection': ['packages/client/src/connection-machine.ts', 'connectionMachine'],
+	'client-connection': ['packages/client/src/connection/connection-machine.ts', 'connectionMachine'],
 	'sidecar-lifecycle': ['packages/sidecar/src/lifecycle-machine.ts', 'lifecycleMachine'],
 	supervisor: ['packages/sidecar/src/cli/supervise/supervisor-machine.ts', 'supervisorMachine'],
 	'watch-loop': ['packages/discovery/src/watch-machine.ts', 'watchMachine'],

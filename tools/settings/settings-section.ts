@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { resolveOptions } from '../../packages/client/src/options.ts';
+import { resolveOptions } from '../../packages/client/src/foundation/options.ts';
 import { accessSettings } from '../../packages/sidecar/src/cli/access-settings.ts';
 import { adminSettings } from '../../packages/sidecar/src/cli/admin-settings.ts';
 import { answerSettings } from '../../packages/sidecar/src/cli/answer-settings.ts';
@@ -141,7 +141,7 @@ function flagsTable(flags: readonly (readonly [string, string, string])[]): stri
 
 /** Name, default and docstring of every option, from the source of their interface. */
 function clientOptions(root: string): string[][] {
-	const source = readFileSync(join(root, 'packages/client/src/options.ts'), 'utf8');
+	const source = readFileSync(join(root, 'packages/client/src/foundation/options.ts'), 'utf8');
 	const [, body = ''] = /export interface DiplomatOptions \{\n([\s\S]*?)\n\}/.exec(source) ?? [];
 	const defaults = new Map<string, unknown>(Object.entries(resolveOptions({ path: '/' })));
 	return [...body.matchAll(/\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s+readonly (\w+)\?:/g)].map(([, doc = '', name = '']) => {

@@ -1,11 +1,11 @@
 import { type ServiceSource, SpockError } from '@spock/protocol';
 import { signalOption } from '@spock/protocol/internal';
 
-import { throwIfAborted } from './call.ts';
+import { throwIfAborted } from './calls/call.ts';
 import { Diplomat } from './diplomat.ts';
-import { FallbackSource } from './fallback-source.ts';
-import { type DiplomatOptions, type ResolvedOptions, resolveOptions } from './options.ts';
-import { SidecarSource } from './sidecar-source.ts';
+import { type DiplomatOptions, type ResolvedOptions, resolveOptions } from './foundation/options.ts';
+import { FallbackSource } from './sources/fallback-source.ts';
+import { SidecarSource } from './sources/sidecar-source.ts';
 
 /** Options of {@link connect}. */
 export interface ConnectOptions extends DiplomatOptions {

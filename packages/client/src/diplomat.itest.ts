@@ -5,8 +5,8 @@ import { FakeSidecar, fakeSnapshot, type SourceFixture, tempSocket, waitFor } fr
 import { describe, expect, it } from 'vitest';
 
 import { connect, createDiplomat } from './connect.ts';
-import { resolveOptions } from './options.ts';
-import { SidecarSource } from './sidecar-source.ts';
+import { resolveOptions } from './foundation/options.ts';
+import { SidecarSource } from './sources/sidecar-source.ts';
 
 describe('Diplomat over real sockets', () => {
 	it('reads replies however the bytes are cut, with U+2028, a lone CR and characters of many bytes in them', async () => {

@@ -20,13 +20,19 @@ import {
 import { inNeutralContext, isObject, showAs, signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import { PLAIN, QUESTION, REQUEST_TRAITS } from './call-traits.ts';
-import type { Closed } from './closed.ts';
-import { closedError } from './closed-error.ts';
-import type { Config } from './config.ts';
-import type { FallbackSource } from './fallback-source.ts';
-import { checkReport, InstanceRecords, type Place, type ServiceScope } from './instance-records.ts';
-import { type Lease, RecordedLease } from './lease.ts';
+import { PLAIN, QUESTION } from './calls/call-traits.ts';
+import { directStatus, sidecarStatus } from './client-status.ts';
+import type { Config } from './config/config.ts';
+import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './config/open-config.ts';
+import type { Closed } from './foundation/closed.ts';
+import { closedError } from './foundation/closed-error.ts';
+import type { ResolvedOptions } from './foundation/options.ts';
+import { Scope } from './foundation/scope.ts';
+import { watchIterator } from './foundation/scoped-iterator.ts';
+import type { DiplomatStatus } from './foundation/status.ts';
+import { CLIENT_VERSION } from './foundation/version.ts';
+import { checkReport, InstanceRecords, type Place, type ServiceScope } from './lookups/instance-records.ts';
+import { type Lease, RecordedLease } from './lookups/lease.ts';
 import {
 	type AcquireOptions,
 	checkCallOptions,
@@ -39,18 +45,14 @@ import {
 	sourceOptions,
 	toKeyQuery,
 	toQuery,
-} from './lookup-options.ts';
-import { Lookups } from './lookups.ts';
-import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './open-config.ts';
-import type { ResolvedOptions } from './options.ts';
-import type { Registration } from './registration.ts';
-import { Registrations } from './registrations.ts';
-import { Scope } from './scope.ts';
-import { watchIterator } from './scoped-iterator.ts';
-import { ServiceViews } from './service-views.ts';
-import type { SidecarSource } from './sidecar-source.ts';
-import { type DiplomatStatus, directStatus, sidecarStatus } from './status.ts';
-import { CLIENT_VERSION } from './version.ts';
+} from './lookups/lookup-options.ts';
+import { Lookups } from './lookups/lookups.ts';
+import { ServiceViews } from './lookups/service-views.ts';
+import type { Registration } from './registration/registration.ts';
+import { Registrations } from './registration/registrations.ts';
+import { REQUEST_TRAITS } from './snapshots/snapshot-traits.ts';
+import type { FallbackSource } from './sources/fallback-source.ts';
+import type { SidecarSource } from './sources/sidecar-source.ts';
 
 /** Where a call went: an address of a client, or any other with the query that it was found by. */
 export type ReportedAddress = Place & { readonly query?: ServiceScope };

@@ -24,15 +24,13 @@ export {
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
-export type { Closed } from './closed.ts';
-export type { Config, ConfigListeners } from './config.ts';
+export type { Config, ConfigListeners } from './config/config.ts';
+export type { ConfigOptions, PrefixConfigOptions } from './config/open-config.ts';
+export type { ConfigParser, KeyName, StandardSchemaLike } from './config/parsed-keys.ts';
 export { type ConnectOptions, type CreateOptions, connect, createDiplomat } from './connect.ts';
-export {
-	type ConnectionAction,
-	type ConnectionEvent,
-	type ConnectionState,
-	connectionMachine,
-} from './connection-machine.ts';
+export { type ConnectionAction, connectionMachine } from './connection/connection-machine.ts';
+export { Diplomat, type ReportedAddress } from './diplomat.ts';
+export type { Closed } from './foundation/closed.ts';
 export type {
 	ConfigErrorMessage,
 	ConnectMessage,
@@ -50,20 +48,7 @@ export type {
 	StateMessage,
 	UnwatchedMessage,
 	WindowMessage,
-} from './diagnostics.ts';
-export { Diplomat, type ReportedAddress } from './diplomat.ts';
-export type { KnownServiceQuery, KnownServices, ServiceName } from './known-services.ts';
-export type { Lease } from './lease.ts';
-export type {
-	AcquireOptions,
-	GetServiceOptions,
-	KeyOrQuery,
-	LookupOptions,
-	PickNowOptions,
-	PrefixQuery,
-	ServiceOrQuery,
-} from './lookup-options.ts';
-export type { ConfigOptions, PrefixConfigOptions } from './open-config.ts';
+} from './foundation/diagnostics.ts';
 export {
 	DEFAULT_DIAL_TIMEOUT_MS,
 	DEFAULT_EJECT_AFTER_FAILURES,
@@ -80,8 +65,24 @@ export {
 	DEFAULT_SUBSCRIPTIONS_MAX,
 	DEFAULT_TIMEOUT_MS,
 	type DiplomatOptions,
-} from './options.ts';
-export type { ConfigParser, KeyName, StandardSchemaLike } from './parsed-keys.ts';
-export type { Registration } from './registration.ts';
-export type { DiplomatStatus, EjectedInstance, FallbackStatus } from './status.ts';
-export { socketTransport, type Transport } from './transport.ts';
+} from './foundation/options.ts';
+export type {
+	ConnectionEvent,
+	ConnectionState,
+	DiplomatStatus,
+	EjectedInstance,
+	FallbackStatus,
+} from './foundation/status.ts';
+export { socketTransport, type Transport } from './foundation/transport.ts';
+export type { KnownServiceQuery, KnownServices, ServiceName } from './lookups/known-services.ts';
+export type { Lease } from './lookups/lease.ts';
+export type {
+	AcquireOptions,
+	GetServiceOptions,
+	KeyOrQuery,
+	LookupOptions,
+	PickNowOptions,
+	PrefixQuery,
+	ServiceOrQuery,
+} from './lookups/lookup-options.ts';
+export type { Registration } from './registration/registration.ts';

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import { barista, registering } from '../test/registering-sidecar.ts';
 import { simulate } from '../test/simulated-client.ts';
-import { CLIENT_VERSION } from './version.ts';
+import { CLIENT_VERSION } from './foundation/version.ts';
 
 it('console.log shows what a client and what it gives are, and no secret', async () => {
 	const { diplomat, sidecar } = await simulate({ token: 'tok-secret' }, { handle: registering });

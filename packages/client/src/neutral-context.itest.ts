@@ -6,8 +6,8 @@ import { FakeSidecar, fakeKey, fakeSnapshot, settle, tempSocket, waitFor } from 
 import { expect, it } from 'vitest';
 
 import { createDiplomat } from './connect.ts';
+import { socketTransport } from './foundation/transport.ts';
 import { InstanceResources } from './integrations/instance-resources.ts';
-import { socketTransport } from './transport.ts';
 
 it('what the first request begins is not of that request, and keeps nothing of it', async () => {
 	setFlagsFromString('--expose-gc');

@@ -18,8 +18,8 @@ import { funcNames, TRACE_STATE_LENGTH_MAX, type TraceContext } from '@spock/pro
 import { booleanOption } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
-import type { RequestEndMessage, RequestMessage, RequestStartMessage } from './diagnostics.ts';
-import { CLIENT_VERSION } from './version.ts';
+import type { RequestEndMessage, RequestMessage, RequestStartMessage } from './foundation/diagnostics.ts';
+import { CLIENT_VERSION } from './foundation/version.ts';
 
 // By the semantic conventions for RPC, which are a release candidate; names and values are those of version 1.45.
 // https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/ https://opentelemetry.io/docs/specs/semconv/rpc/rpc-metrics/

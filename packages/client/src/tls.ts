@@ -1,6 +1,6 @@
 import { type ConnectionOptions, connect } from 'node:tls';
 
-import type { Transport } from './transport.ts';
+import type { Transport } from './foundation/transport.ts';
 
 /** What a TLS connection to a sidecar is made with. All of it in PEM; what stands in files the app reads by itself. */
 export interface TlsOptions {

@@ -1,7 +1,7 @@
 import { describeSourceContract, startFakeConsul, startSidecar, TcpGate, tempSocket } from '@spock/testkit';
 
-import { resolveOptions } from '../src/options.ts';
-import { SidecarSource } from '../src/sidecar-source.ts';
+import { resolveOptions } from '../src/foundation/options.ts';
+import { SidecarSource } from '../src/sources/sidecar-source.ts';
 
 describeSourceContract('SidecarSource, over a real sidecar,', async () => {
 	const fake = await startFakeConsul();

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { Call, callClock } from '../src/call.ts';
-import { PLAIN } from '../src/call-traits.ts';
-import { RequestChannel } from '../src/request-channel.ts';
+import { Call, callClock } from '../src/calls/call.ts';
+import { PLAIN } from '../src/calls/call-traits.ts';
+import { RequestChannel } from '../src/calls/request-channel.ts';
 
 interface Vector {
 	readonly rule: string;

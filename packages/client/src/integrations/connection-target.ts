@@ -4,9 +4,9 @@ import { normaliseQuery, type ServiceAddress, type ServiceQuery, validateQuery }
 import { durationMsOption } from '@spock/protocol/internal';
 
 import type { Diplomat } from '../diplomat.ts';
-import type { KnownServiceQuery } from '../known-services.ts';
-import type { Lease } from '../lease.ts';
-import { QUERY_MEMBERS } from '../lookup-options.ts';
+import type { KnownServiceQuery } from '../lookups/known-services.ts';
+import type { Lease } from '../lookups/lease.ts';
+import { QUERY_MEMBERS } from '../lookups/lookup-options.ts';
 import { serviceError } from './call-errors.ts';
 import { diplomatOption } from './diplomat-option.ts';
 

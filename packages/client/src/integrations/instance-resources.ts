@@ -1,9 +1,8 @@
 import { queryKey, type ServiceAddress, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
 import { inNeutralContext } from '@spock/protocol/internal';
-
-import { unwatchedChannel } from '../diagnostics.ts';
 import type { Diplomat } from '../diplomat.ts';
-import type { KnownServiceQuery } from '../known-services.ts';
+import { unwatchedChannel } from '../foundation/diagnostics.ts';
+import type { KnownServiceQuery } from '../lookups/known-services.ts';
 
 /** What a resource is, and how it ends. */
 export interface InstanceResourcesOptions<R> {

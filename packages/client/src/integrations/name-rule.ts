@@ -1,7 +1,7 @@
 import { normaliseQuery, type ServiceQuery, SpockError, validateQuery } from '@spock/protocol';
 import { knownMembers, stringOption } from '@spock/protocol/internal';
 
-import { QUERY_MEMBERS } from '../lookup-options.ts';
+import { QUERY_MEMBERS } from '../lookups/lookup-options.ts';
 
 /** What host names of services end with where nothing else is said. */
 export const DEFAULT_NAME_SUFFIX = '.spock';

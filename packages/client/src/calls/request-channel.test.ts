@@ -1,0 +1,317 @@
+import { getEventListeners } from 'node:events';
+
+import { FrameDecoder, readClientMessage, SpockError } from '@spock/protocol';
+import { FakeClock, settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+import { ADDRESS } from '../snapshots/snapshot-traits.ts';
+import { Call, callClock } from './call.ts';
+import { BACKGROUND, PLAIN } from './call-traits.ts';
+import { type ChannelLimits, RequestChannel } from './request-channel.ts';
+
+function makeChannel(limits: Partial<ChannelLimits> = {}) {
+	const clock = new FakeClock();
+	const written: string[] = [];
+	const faults: string[] = [];
+	let emptied = 0;
+	let bufferedBytes = 0;
+	const channel = new RequestChannel(
+		{
+			write: (line) => written.push(line),
+			bufferedBytes: () => bufferedBytes,
+			push: ({ event }) => faults.push(`push ${event}`),
+			fault: (kind) => faults.push(kind),
+			timedOut: () => undefined,
+			emptied: () => emptied++,
+		},
+		clock,
+		{ inFlightMax: 4, pendingOutputBytesMax: 1000, ...limits },
+	);
+	channel.sendsCancel = true;
+	const call = (timeoutMs = 100, signal?: AbortSignal, traits = PLAIN): Promise<unknown> => {
+		const settled = new Promise((resolve, reject) =>
+			channel.send(
+				new Call(
+					{ func: 'ping', tail: ',"func":"ping"}\n', traits, timeoutMs, signal },
+					callClock({ clock, address: { path: '/nowhere' } }),
+					resolve,
+					reject,
+				),
+			),
+		);
+		settled.catch(() => undefined);
+		return settled;
+	};
+	const idOf = (index: number): number => (JSON.parse(written[index] ?? '{}') as { id: number }).id;
+	return {
+		channel,
+		clock,
+		written,
+		faults,
+		call,
+		idOf,
+		emptied: () => emptied,
+		buffer: (bytes: number) => {
+			bufferedBytes = bytes;
+		},
+	};
+}
+
+/** Gives the channel a frame as a session would. */
+function receive(channel: RequestChannel, frame: string): void {
+	const decoder = new FrameDecoder({
+		frame: (text) => channel.receive(text),
+		numbered: (id, rest) => channel.receiveNumbered(id, rest),
+		fault: (code) => {
+			throw new Error(code);
+		},
+	});
+	decoder.push(Buffer.from(`${frame}\n`));
+}
+
+describe('RequestChannel', () => {
+	it('matches replies by id, in any order', async () => {
+		const { channel, call } = makeChannel();
+		const [first, second] = [call(), call()];
+		receive(channel, '{"id":2,"data":"b"}');
+		receive(channel, '{"data":"a","id":1}');
+		expect(await Promise.all([first, second])).toEqual(['a', 'b']);
+		expect(channel.inFlight).toBe(0);
+	});
+
+	it('a late reply after a time-out disturbs nobody, and the sidecar is told to stop', async () => {
+		const { channel, clock, call, written, faults } = makeChannel({ inFlightMax: 1 });
+		const late = call(100);
+		await clock.advance(100);
+		await expect(late).rejects.toMatchObject({
+			code: 'TIMEOUT',
+			details: { func: 'ping', timeoutMs: 100, sent: true },
+		});
+		expect(written[1]).toBe('{"func":"cancel","data":{"id":1}}\n');
+		const next = call(100);
+		receive(channel, '{"id":1,"data":"of the first"}');
+		receive(channel, '{"id":2,"data":"of the second"}');
+		expect(await next).toBe('of the second');
+		expect(faults).toEqual(['late reply']);
+	});
+
+	it('ids wrap past a busy slot: the old call keeps its own reply and deadline', async () => {
+		const { channel, clock, call, idOf } = makeChannel({ inFlightMax: 2, firstId: 0xffffffff });
+		const old = call(1000);
+		const ids = [idOf(0)];
+		for (let turn = 1; turn < 6; turn++) {
+			const next = call(10);
+			ids.push(idOf(turn));
+			receive(channel, `{"id":${idOf(turn)},"data":${turn}}`);
+			expect(await next).toBe(turn);
+		}
+		expect(ids.slice(0, 2)).toEqual([0xffffffff, 0]);
+		expect(new Set(ids).size).toBe(ids.length);
+		await clock.advance(500);
+		receive(channel, `{"id":${0xffffffff},"data":"old"}`);
+		expect(await old).toBe('old');
+	});
+
+	it('with every slot busy the next call is OVERLOADED at once, and harms no other', async () => {
+		const { channel, call } = makeChannel();
+		const calls = [call(), call(), call(), call()];
+		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { inFlightMax: 4 } });
+		for (const id of [1, 2, 3, 4]) receive(channel, `{"id":${id},"data":${id}}`);
+		expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
+	});
+
+	it.each([false, true])(
+		'a ping goes out although the window is full (narrowed: %s), and a drain waits for the calls',
+		async (isNarrowed) => {
+			const { channel, call, clock, written, emptied, idOf } = makeChannel();
+			const calls = Array.from({ length: 4 }, (_, turn) => call(1000 + turn));
+			if (isNarrowed) channel.setWindow(2);
+			for (let turn = 0; turn < 12; turn++) void call(50, undefined, BACKGROUND);
+			expect(written).toHaveLength(16);
+			expect(Math.min(...written.map((line) => (JSON.parse(line) as { id: number }).id))).toBeGreaterThan(0);
+			expect(channel.inFlight).toBe(4);
+			channel.drain();
+			await clock.advance(60);
+			expect([channel.inFlight, emptied()]).toEqual([4, 0]);
+			for (let turn = 0; turn < 4; turn++) receive(channel, `{"id":${idOf(turn)},"data":${turn}}`);
+			expect(await Promise.all(calls)).toEqual([0, 1, 2, 3]);
+			expect([channel.inFlight, emptied()]).toEqual([0, 1]);
+		},
+	);
+
+	it('what this client sends for itself has a bound too', async () => {
+		const { channel, call, written } = makeChannel();
+		const calls = Array.from({ length: 40 }, () => call(1000, undefined, BACKGROUND));
+		await expect(calls.at(-1)).rejects.toMatchObject({ code: 'OVERLOADED', details: { inFlightMax: 4 } });
+		expect(written).toHaveLength(32);
+		expect(channel.inFlight).toBe(0);
+	});
+
+	it('a deadline counts from its own call, however long the tick has lasted', async () => {
+		const { call, clock } = makeChannel();
+		const codes: string[] = [];
+		const note = (what: string, settled: Promise<unknown>) =>
+			settled.catch(({ code }) => codes.push(`${what} ${code}`));
+		void note('first', call(1000));
+		clock.work(198);
+		void note('second', call(200));
+		await clock.advance(199);
+		expect(codes).toEqual([]);
+		await clock.advance(10);
+		expect(codes).toEqual(['second TIMEOUT']);
+		await clock.advance(1000);
+		expect(codes).toEqual(['second TIMEOUT', 'first TIMEOUT']);
+	});
+
+	it.each([1, 60, 0xffff_ffd0])(
+		'lets its calls go in the order in which they were made, from id %d on',
+		async (firstId) => {
+			const { channel, call, idOf } = makeChannel({ inFlightMax: 128, firstId });
+			for (let turn = 0; turn < 100; turn++) void call();
+			// An early one is answered, and its slot is taken again.
+			receive(channel, `{"id":${idOf(10)}}`);
+			void call();
+			channel.setWindow(1);
+			void call();
+			const orders = channel.takeAll().map(({ order }) => order);
+			expect(orders).toHaveLength(101);
+			expect(orders).toEqual([...orders].sort((left, right) => left - right));
+		},
+	);
+
+	it('a sidecar may narrow the window, and widen it again up to the option', async () => {
+		const { channel, call } = makeChannel();
+		channel.narrow(1);
+		void call();
+		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { inFlightMax: 1 } });
+		channel.narrow(100);
+		for (let turn = 0; turn < 3; turn++) void call();
+		await expect(call()).rejects.toMatchObject({ details: { inFlightMax: 4 } });
+	});
+
+	it('more unread output than the cap is OVERLOADED', async () => {
+		const { call, buffer, written } = makeChannel();
+		buffer(1001);
+		await expect(call()).rejects.toMatchObject({ code: 'OVERLOADED', details: { pendingOutputBytesMax: 1000 } });
+		expect(written).toEqual([]);
+		buffer(1000);
+		void call();
+		expect(written).toHaveLength(1);
+	});
+
+	it('a frame longer than the sidecar accepts is refused here, and takes no slot', async () => {
+		const { channel, call } = makeChannel();
+		channel.frameBytesMax = 5;
+		await expect(call()).rejects.toMatchObject({ code: 'FRAME_TOO_LARGE' });
+		expect(channel.inFlight).toBe(0);
+	});
+
+	it.each([
+		'null',
+		'[]',
+		'{"id":"length"}',
+		'{"id":"__proto__","data":1}',
+		'{"id":-1,"data":1}',
+		'{"id":1.5,"data":1}',
+		'{',
+	])('%s is counted as a fault and settles nothing', async (frame) => {
+		const { channel, call, faults } = makeChannel();
+		const pending = call();
+		receive(channel, frame);
+		expect(faults).toEqual(['frame']);
+		expect(channel.inFlight).toBe(1);
+		receive(channel, '{"id":1,"data":true}');
+		expect(await pending).toBe(true);
+	});
+
+	it("a failure rejects its call with the sidecar's code; one without an id is a fault", async () => {
+		const { channel, call, faults } = makeChannel();
+		const pending = call();
+		receive(channel, '{"id":null,"error":{"code":"BAD_FRAME","message":"m"}}');
+		receive(channel, '{"id":1,"error":{"code":"NOT_READY","message":"m","retryable":true,"details":{"a":1}}}');
+		await expect(pending).rejects.toMatchObject({ code: 'NOT_READY', retryable: true, details: { a: 1 } });
+		expect(faults).toEqual(['failure without a request']);
+	});
+
+	it('an abort rejects with its cause, tells the sidecar, and leaves no listener', async () => {
+		const { channel, call, written } = makeChannel();
+		const stop = new AbortController();
+		const reason = new Error('enough');
+		const pending = call(100, stop.signal);
+		stop.abort(reason);
+		await expect(pending).rejects.toMatchObject({ code: 'ABORTED', cause: reason });
+		expect(written.map((line) => readClientMessage(line.trim()).kind)).toEqual(['request', 'notice']);
+		expect(channel.inFlight).toBe(0);
+		const other = new AbortController();
+		const answered = call(100, other.signal);
+		receive(channel, '{"id":2,"data":1}');
+		expect(await answered).toBe(1);
+		other.abort();
+		expect(written).toHaveLength(3);
+	});
+
+	it('a call that has ended listens to its signal no more', async () => {
+		const { channel, clock, call } = makeChannel();
+		const { signal } = new AbortController();
+		const ends = [call(100, signal), call(100, signal), call(100, signal)];
+		expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+		receive(channel, '{"id":1,"data":1}');
+		receive(channel, '{"id":2,"error":{"code":"INTERNAL","message":"no","retryable":true}}');
+		await clock.advance(200);
+		await Promise.allSettled(ends);
+		expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+	});
+
+	it('one timer serves all deadlines, and none is left when the calls are gone', async () => {
+		const { channel, clock, call } = makeChannel({ inFlightMax: 1024 });
+		const calls = Array.from({ length: 500 }, (_, index) => call(1000 + index));
+		expect(clock.pendingTimers).toBe(1);
+		await clock.advance(1600);
+		for (const result of await Promise.allSettled(calls)) expect(result.status).toBe('rejected');
+		expect(clock.pendingTimers).toBe(0);
+		void call(50);
+		for (const left of channel.takeAll()) left.reject(new SpockError('CLOSED', ''));
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('no call waits much past its deadline, whatever was asked before and after it', async () => {
+		const { clock, call } = makeChannel({ inFlightMax: 64 });
+		const ended: number[] = [];
+		const startMs = clock.now();
+		for (const timeoutMs of [500, 30, 31, 400, 32, 10])
+			call(timeoutMs).catch(() => ended.push(clock.now() - startMs - timeoutMs));
+		await clock.advance(1000);
+		expect(ended).toHaveLength(6);
+		for (const lateMs of ended) expect(lateMs).toBeLessThanOrEqual(5);
+	});
+
+	it('equal addresses are one frozen value; a reply of the wrong shape is PROTOCOL', async () => {
+		const { channel, call, faults } = makeChannel();
+		const [first, second, third] = [
+			call(100, undefined, ADDRESS),
+			call(100, undefined, ADDRESS),
+			call(100, undefined, ADDRESS),
+		];
+		receive(channel, '{"id":1,"data":{"host":"h","port":1}}');
+		receive(channel, '{"id":2,"data":{"host":"h","port":1}}');
+		receive(channel, '{"id":3,"data":{"host":5}}');
+		expect(await first).toEqual({ host: 'h', port: 1, instance: 'h:1' });
+		expect(await second).toBe(await first);
+		expect(Object.isFrozen(await first)).toBe(true);
+		await expect(third).rejects.toMatchObject({ code: 'PROTOCOL', details: { path: 'host' } });
+		expect(faults).toEqual(['frame']);
+	});
+
+	it('tells once that it is empty, and only after a drain', async () => {
+		const { channel, call, emptied } = makeChannel();
+		void call();
+		receive(channel, '{"id":1,"data":1}');
+		expect(emptied()).toBe(0);
+		void call();
+		channel.drain();
+		expect(emptied()).toBe(0);
+		receive(channel, '{"id":2,"data":1}');
+		receive(channel, '{"id":2,"data":1}');
+		await settle();
+		expect(emptied()).toBe(1);
+	});
+});

@@ -1,0 +1,313 @@
+import {
+	encodeCancel,
+	FRAME_BYTES_MAX,
+	fitsFrame,
+	frameTooLargeError,
+	IN_FLIGHT_MAX,
+	InFlightRing,
+	type Push,
+	readSidecarMessage,
+	SpockError,
+	splitTrace,
+} from '@spock/protocol';
+import { type Clock, FrameHeads, TextMemo } from '@spock/protocol/internal';
+import type { FaultMessage } from '../foundation/diagnostics.ts';
+import { overloadedError } from '../foundation/overloaded-error.ts';
+import type { Call, CallOwner } from './call.ts';
+import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
+import { readReply, UNREADABLE } from './read-reply.ts';
+import { inOrder, WaitingCalls } from './waiting-calls.ts';
+
+/** Values of replies that are remembered by their text, for each connection, and the longest such text. */
+const MEMO_COUNT_MAX = 1024;
+const MEMO_LENGTH_MAX = 512;
+
+/** Slots at least for what the client sends for itself while callers have all of the window. */
+const SPARE_SLOTS_MIN = 16;
+
+/** What a channel writes to and tells. */
+export interface ChannelPort {
+	/** Sends one line with the others of this tick. */
+	write(line: string): void;
+	/** Bytes that the peer has not taken. */
+	bufferedBytes(): number;
+	push(push: Push): void;
+	fault(kind: FaultMessage['kind'], message: string): void;
+	/** Calls other than pings of the heartbeat were not answered by their deadlines. */
+	timedOut(): void;
+	/** The last call that anybody waits for is settled; told only after `drain`. */
+	emptied(): void;
+}
+
+/** What a channel may do. */
+export interface ChannelLimits {
+	readonly inFlightMax: number;
+	readonly pendingOutputBytesMax: number;
+	/** Most calls that wait while the sidecar has narrowed the window. Default 65536. */
+	readonly waitingMax?: number;
+	/** What becomes of calls over a narrowed window. Default `wait`. */
+	readonly whileNarrowed?: 'wait' | 'fail';
+	/** Where ids start; tests begin just below the wrap. Default 1. */
+	readonly firstId?: number;
+}
+
+/**
+ * The calls in flight on one socket: gives them ids, knows their deadlines, and settles each exactly once. It writes and
+ * reads lines and knows nothing of sockets.
+ */
+export class RequestChannel implements CallOwner {
+	/** True when abandoned calls are told to the sidecar; a baseline sidecar knows no notices. */
+	sendsCancel = false;
+	/** Longest frame that the sidecar accepts. */
+	frameBytesMax: number = FRAME_BYTES_MAX;
+	readonly #port: ChannelPort;
+	readonly #limits: ChannelLimits;
+	readonly #ring: InFlightRing<Call>;
+	readonly #heads = new FrameHeads();
+	readonly #deadlines: DeadlineTimer;
+	readonly #memo = new TextMemo<unknown>({ countMax: MEMO_COUNT_MAX, lengthMax: MEMO_LENGTH_MAX });
+	readonly #clock: Clock;
+	#inFlightMax: number;
+	/** What hello allowed. */
+	#fullWindow: number;
+	#background = 0;
+	#draining = false;
+	/** True while somebody wants to know of settled calls: a drain, or calls that wait for the window. */
+	#isWatched = false;
+	/** Calls over a narrowed window; made when the first window is pushed. */
+	#waiting: WaitingCalls | undefined;
+
+	constructor(port: ChannelPort, clock: Clock, limits: ChannelLimits) {
+		this.#port = port;
+		this.#limits = limits;
+		this.#clock = clock;
+		this.#inFlightMax = limits.inFlightMax;
+		this.#fullWindow = limits.inFlightMax;
+		const { firstId = 1 } = limits;
+		this.#ring = new InFlightRing({ capacity: powerOfTwoFrom(limits.inFlightMax + SPARE_SLOTS_MIN), firstId });
+		this.#deadlines = new DeadlineTimer(clock, this.#sweep);
+	}
+
+	/** Calls in flight that somebody waits for. */
+	get inFlight(): number {
+		return this.#ring.size - this.#background;
+	}
+
+	/** Calls that wait for the window to let them through. */
+	get waiting(): number {
+		return this.#waiting?.count ?? 0;
+	}
+
+	/** What the sidecar has narrowed the window to; null while it is as wide as hello said. */
+	get window(): number | null {
+		return this.#inFlightMax < this.#fullWindow ? this.#inFlightMax : null;
+	}
+
+	/** What the sidecar accepts at once from this connection, as hello told; never more than the option. */
+	narrow(inFlightMax: number): void {
+		this.#inFlightMax = Math.min(this.#limits.inFlightMax, inFlightMax);
+		this.#fullWindow = this.#inFlightMax;
+	}
+
+	/** The sidecar has pushed another window. Calls in flight stay in flight; those that wait go out when there is room. */
+	setWindow(inFlightMax: number): void {
+		this.#inFlightMax = Math.min(this.#fullWindow, inFlightMax);
+		if (this.#limits.whileNarrowed !== 'fail') {
+			const why = (): string => `the sidecar has narrowed the window to ${this.#inFlightMax} calls in flight`;
+			this.#waiting ??= new WaitingCalls(this.#clock, this.#limits.waitingMax ?? IN_FLIGHT_MAX, why);
+		}
+		this.#settled();
+	}
+
+	/** Sends a call, or rejects it: OVERLOADED, FRAME_TOO_LARGE. The channel owns it from now on. */
+	send(call: Call): void {
+		// None goes before those that wait already.
+		const isFull = this.#ring.size >= this.#inFlightMax || this.waiting > 0;
+		if (!isFull || this.#passes(call)) this.#transmit(call);
+		// What the client sends for itself is tried again by who sends it.
+		else if (this.#waits() && !call.traits.background) this.#wait(call);
+		else call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
+	}
+
+	#transmit(call: Call): void {
+		const { pendingOutputBytesMax } = this.#limits;
+		if (this.#port.bufferedBytes() > pendingOutputBytesMax) {
+			call.reject(overloadedError(call.func, 'pendingOutputBytesMax', pendingOutputBytesMax));
+			return;
+		}
+		// There is room: the capacity of the ring is more than inFlightMax, and what passes the window has looked at it.
+		const id = this.#ring.issue(call);
+		let line = this.#heads.head(id) + call.tail;
+		if (!fitsFrame(line, this.frameBytesMax)) {
+			// What was asked for matters more than the trace that it belongs to.
+			const plain = splitTrace(call.tail);
+			if (plain !== undefined) line = this.#heads.head(id) + plain.rest;
+			if (!fitsFrame(line, this.frameBytesMax)) {
+				this.#ring.take(id);
+				call.reject(frameTooLargeError('a frame', Buffer.byteLength(line) - 1, this.frameBytesMax));
+				return;
+			}
+		}
+		call.id = id;
+		call.sent = true;
+		call.owner = this;
+		if (call.traits.background) this.#background++;
+		this.#deadlines.arm(call.deadlineMs);
+		this.#port.write(line);
+	}
+
+	/** Reads one frame that begins with an id, `{"id":N`, and goes on with `rest`. Whatever it holds, nothing is thrown. */
+	receiveNumbered(id: number, rest: string): void {
+		// Measured in design: 1.13 to 1.17x the calls of parsing each payload.
+		const memoised = this.#ring.peek(id)?.traits.memoised === true;
+		const known = memoised ? this.#memo.find(rest) : undefined;
+		if (known !== undefined) {
+			this.#take(id)?.resolve(known);
+			this.#tellEmptied();
+			return;
+		}
+		const data = readReply(rest);
+		if (data === UNREADABLE) {
+			this.receive(`{"id":${id}${rest}`);
+			return;
+		}
+		const value = this.#reply(id, data);
+		if (memoised && value !== undefined) this.#memo.remember(rest, value);
+	}
+
+	/** Reads any frame from the sidecar. Whatever it holds, nothing is thrown. */
+	receive(frame: string): void {
+		const message = readSidecarMessage(frame);
+		switch (message.kind) {
+			case 'reply':
+				this.#reply(message.id, message.data);
+				return;
+			case 'failure':
+				this.#fail(message.id, message.error);
+				return;
+			case 'push':
+				this.#port.push(message);
+				return;
+			case 'fault':
+				this.#port.fault('frame', message.message);
+		}
+	}
+
+	abandon(call: Call): void {
+		if (this.#take(call.id) === undefined) return;
+		if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
+		this.#tellEmptied();
+	}
+
+	/** Tells `emptied` once nobody waits for anything here; at once if that is so now. */
+	drain(): void {
+		this.#draining = true;
+		this.#isWatched = true;
+		this.#settled();
+	}
+
+	/** Lets the calls go that wait for the window: they were never sent, and may go elsewhere. */
+	takeWaiting(): Call[] {
+		return this.#waiting?.takeAll() ?? [];
+	}
+
+	/** Ends the channel: lets every call go, unsettled, in the order in which they were made, and forgets the deadlines. */
+	takeAll(): Call[] {
+		this.#deadlines.clear();
+		this.#memo.clear();
+		this.#background = 0;
+		this.#draining = false;
+		this.#isWatched = false;
+		return inOrder([...this.#ring.takeAll(), ...this.takeWaiting()]);
+	}
+
+	/**
+	 * What the client sends for itself: the window is for what callers ask, a heartbeat that waits would find the sidecar dead, and a
+	 * registration that waits is not there.
+	 */
+	#passes({ traits }: Call): boolean {
+		return traits.background && this.#ring.size < this.#ring.capacity;
+	}
+
+	#waits(): boolean {
+		return this.#waiting !== undefined && this.#inFlightMax < this.#fullWindow;
+	}
+
+	#wait(call: Call): void {
+		this.#isWatched = true;
+		this.#waiting?.add(call);
+	}
+
+	/** A call is settled, or the window is another one: sends what waited for that, and tells the end of a drain. */
+	#settled(): void {
+		const waiting = this.#waiting;
+		while (waiting !== undefined && waiting.count > 0 && this.#ring.size < this.#inFlightMax) {
+			const call = waiting.takeFirst();
+			if (call !== undefined) this.#transmit(call);
+		}
+		this.#isWatched = this.#draining || this.waiting > 0;
+		if (!this.#draining || this.inFlight > 0 || this.waiting > 0) return;
+		this.#draining = false;
+		this.#isWatched = false;
+		this.#port.emptied();
+	}
+
+	#reply(id: number, data: unknown): unknown {
+		const call = this.#take(id);
+		if (call === undefined) {
+			this.#port.fault('late reply', `a reply to ${id}, for which nobody waits`);
+			return undefined;
+		}
+		let value: unknown;
+		try {
+			value = call.traits.read === undefined ? data : call.traits.read(data, this.#leftOut);
+			call.resolve(value);
+		} catch (error) {
+			this.#port.fault('frame', `the reply to ${call.func} has the wrong shape`);
+			call.reject(SpockError.from(error));
+		}
+		this.#tellEmptied();
+		return value;
+	}
+
+	readonly #leftOut = (why: string): void => this.#port.fault('frame', why);
+
+	#fail(id: number | null, wire: unknown): void {
+		const error = SpockError.fromWire(wire);
+		if (id === null) {
+			this.#port.fault('failure without a request', `${error.code}: ${error.message}`);
+			return;
+		}
+		const call = this.#take(id);
+		if (call === undefined) this.#port.fault('late reply', `a failure of ${id}, for which nobody waits`);
+		else call.reject(error);
+		this.#tellEmptied();
+	}
+
+	#take(id: number): Call | undefined {
+		const call = this.#ring.take(id);
+		if (call?.traits.background === true) this.#background--;
+		return call;
+	}
+
+	#tellEmptied(): void {
+		if (this.#isWatched) this.#settled();
+	}
+
+	readonly #sweep = (isDue: IsDue): void => {
+		const due = this.#ring.takeWhere((call) => isDue(call.deadlineMs));
+		for (const call of due) {
+			if (call.traits.background) this.#background--;
+			if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
+			call.rejectTimeout('');
+		}
+		if (due.length === 0) return;
+		// The heartbeat counts its own pings.
+		if (due.some(({ func, traits }) => func !== 'ping' || !traits.background)) this.#port.timedOut();
+		this.#tellEmptied();
+	};
+}
+
+function powerOfTwoFrom(count: number): number {
+	return 2 ** Math.ceil(Math.log2(count));
+}

@@ -1,0 +1,247 @@
+import {
+	type CallOptions,
+	entriesOf,
+	type KeyQuery,
+	type KeySnapshot,
+	type KeySource,
+	type SnapshotSource,
+	type SourceWatch,
+	SpockError,
+} from '@spock/protocol';
+import { callOut, showAs, signalOption } from '@spock/protocol/internal';
+
+import { throwIfAborted } from '../calls/call.ts';
+import { Waiters } from '../calls/waiters.ts';
+import { closedError } from '../foundation/closed-error.ts';
+import { configErrorChannel } from '../foundation/diagnostics.ts';
+import type { NewestOnly } from '../foundation/newest-only.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import { type Endable, Scope } from '../foundation/scope.ts';
+import { scopedIterator } from '../foundation/scoped-iterator.ts';
+import { checkCallOptions } from '../lookups/lookup-options.ts';
+import type { ConfigReader } from './config-reader.ts';
+
+/** What is common to the options of a configuration of one key and of a prefix. `V` is the type of its value. */
+export interface ConfigListeners<V> {
+	/** Told of every new value, the first as well. */
+	readonly onChange?: (value: V, config: Config<V>) => void;
+	/** Told of a bad new value, a missing key and whatever else keeps the value from being the registry's. Once for each. */
+	readonly onError?: (error: SpockError, config: Config<V>) => void;
+}
+
+/** What a {@link Config} is made of. */
+export interface ConfigSetup<V> extends ConfigListeners<V> {
+	readonly query: KeyQuery;
+	readonly read: ConfigReader<V>;
+	/** The value while there is no good one; undefined: there is none. */
+	readonly fallback: { readonly value: V } | undefined;
+}
+
+/** The value that is served, and how good it is. */
+interface Held<V> {
+	readonly value: V;
+	readonly revision: number;
+	readonly source: SnapshotSource | 'default';
+	/** When it was last what the registry says; only for `last-known-good`. */
+	readonly verifiedAtMs: number;
+}
+
+type ConfigOptionsOfClient = Pick<ResolvedOptions, 'clock' | 'unref' | 'timeoutMs'>;
+
+/**
+ * A value that follows the registry, made by `diplomat.config`. A bad new value keeps the last good one, a registry or a
+ * sidecar out of reach keeps the last known one; `source`, `ageMs` and `error` say so. Iterating gives the value and then
+ * each new one. Ends with `close`, or with its client; the last value can be read after that.
+ */
+export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
+	static {
+		// Neither the value nor the words of an error, which may quote it.
+		showAs<Config<unknown>>(Config, 'Config', (config) => {
+			const { source, ageMs, revision, error } = config;
+			return { ...config.#setup.query, source, ageMs, revision, error: error?.code };
+		});
+	}
+
+	readonly #setup: ConfigSetup<V>;
+	readonly #options: ConfigOptionsOfClient;
+	readonly #waiters: Waiters;
+	/** The client's, which this ends with. */
+	readonly #outer: Scope;
+	/** Its iterators, which are told of new values and end with this. */
+	readonly #scope = new Scope<NewestOnly<V>>();
+	#watch: SourceWatch | undefined;
+	#held: Held<V> | undefined;
+	#error: SpockError | undefined;
+	/** True once the registry has been heard and there is a value. */
+	#ready = false;
+
+	/** Use `diplomat.config`. Starts to watch; throws what that throws. Is of the scope `outer` until it is closed. */
+	constructor(setup: ConfigSetup<V>, source: KeySource, options: ConfigOptionsOfClient, outer: Scope) {
+		const { query, fallback } = setup;
+		this.#setup = setup;
+		this.#options = options;
+		this.#outer = outer;
+		this.#waiters = new Waiters(options.clock, options.unref);
+		if (fallback !== undefined) this.#held = { ...fallback, revision: 0, source: 'default', verifiedAtMs: 0 };
+		this.#watch = source.watch(query, {
+			next: (snapshot) => this.#next(snapshot),
+			error: (error) => this.#fail(error),
+		});
+		// What was told before `watch` returned may have made its listener close this.
+		if (!this.#scope.isOpen) this.#watch.stop();
+		else outer.add(this);
+	}
+
+	/** The last good value, or the default. Throws why there is none: NOT_READY before the first answer, NO_SUCH_KEY, BAD_VALUE, … */
+	get value(): V {
+		if (this.#held !== undefined) return this.#held.value;
+		throw this.#error ?? this.#notReady('NOT_READY');
+	}
+
+	/**
+	 * `live`; `last-known-good` while registry or sidecar are out of reach or the newest value is bad; `default`; null while
+	 * there is no value.
+	 */
+	get source(): SnapshotSource | 'default' | null {
+		return this.#held?.source ?? null;
+	}
+
+	/** How long ago the value was last what the registry says, in milliseconds; 0 unless it is `last-known-good`. */
+	get ageMs(): number {
+		const held = this.#held;
+		return held?.source === 'last-known-good' ? Math.max(0, this.#options.clock.now() - held.verifiedAtMs) : 0;
+	}
+
+	/** The revision of the snapshot that the value is from; 0 before the first. */
+	get revision(): number {
+		return this.#held?.revision ?? 0;
+	}
+
+	/** Why the value is not what the registry says now; undefined when it is. */
+	get error(): SpockError | undefined {
+		return this.#error;
+	}
+
+	/**
+	 * Resolves with this when the registry has been heard and there is a value. Rejects with NO_SUCH_KEY (unless there is a
+	 * default), BAD_VALUE, ACL_DENIED, with the last error or TIMEOUT at its deadline, ABORTED, CLOSED.
+	 */
+	async ready(options: CallOptions = {}): Promise<this> {
+		checkCallOptions(options);
+		const { timeoutMs = this.#options.timeoutMs, signal } = options;
+		throwIfAborted(signal, 'config');
+		if (this.#ready) return this;
+		if (!this.#scope.isOpen) throw closedError();
+		if (this.#error?.retryable === false) throw this.#error;
+		await this.#waiters.wait(
+			'config',
+			{ timeoutMs, signal },
+			() => this.#error ?? this.#notReady('TIMEOUT', timeoutMs),
+		);
+		return this;
+	}
+
+	/** The value now, if there is one, and then each new one: newest only. Ends by the signal, or with this. */
+	changes(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<V> {
+		const signal = signalOption('signal', options.signal);
+		return scopedIterator<V>(this.#scope, signal, (iterator) => {
+			if (this.#held !== undefined) iterator.put(this.#held.value);
+			return () => undefined;
+		});
+	}
+
+	[Symbol.asyncIterator](): AsyncIterableIterator<V> {
+		return this.changes();
+	}
+
+	/** Ends the watch; idempotent. */
+	close(): void {
+		if (!this.#scope.isOpen) return;
+		this.#scope.end();
+		this.#watch?.stop();
+		this.#keepStale();
+		this.#waiters.endAll(closedError());
+		this.#outer.delete(this);
+	}
+
+	/** As `close`. */
+	end(): void {
+		this.close();
+	}
+
+	/** As `close`. */
+	[Symbol.dispose](): void {
+		this.close();
+	}
+
+	#next(snapshot: KeySnapshot): void {
+		const { found, error, errors } = this.#setup.read(entriesOf(snapshot));
+		const before = this.#held;
+		this.#error = error;
+		this.#held = this.#hold(snapshot, found, error !== undefined);
+		if (this.#held !== undefined) {
+			this.#ready = true;
+			this.#waiters.endAll();
+		} else if (error !== undefined) this.#waiters.endAll(error);
+		for (const each of errors) this.#report(each);
+		if (this.#held !== undefined && !(before !== undefined && Object.is(before.value, this.#held.value))) {
+			this.#tellChange(this.#held.value);
+		}
+	}
+
+	/** What is served from now on: what was found, else the default, else what was served before. */
+	#hold(snapshot: KeySnapshot, found: { readonly value: V } | undefined, isBad: boolean): Held<V> | undefined {
+		const before = this.#held;
+		const { fallback } = this.#setup;
+		const { revision } = snapshot;
+		if (found === undefined && fallback !== undefined) {
+			return { ...fallback, revision, source: 'default', verifiedAtMs: 0 };
+		}
+		const served = found ?? before;
+		if (served === undefined) return undefined;
+		const isOld = before !== undefined && Object.is(before.value, served.value) && isBad;
+		const heardAtMs = this.#options.clock.now() - snapshot.ageMs;
+		return {
+			value: served.value,
+			revision: isOld ? before.revision : revision,
+			source: isBad ? 'last-known-good' : snapshot.source,
+			// A value that is no longer the registry's was last true when it still was.
+			verifiedAtMs: isOld && before.source === 'last-known-good' ? before.verifiedAtMs : heardAtMs,
+		};
+	}
+
+	/** There is no snapshot, and why. */
+	#fail(error: SpockError): void {
+		const isNew = this.#error?.code !== error.code;
+		this.#error = error;
+		if (!error.retryable) this.#waiters.endAll(error);
+		if (isNew) this.#report(error);
+	}
+
+	#report(error: SpockError): void {
+		const { query, onError } = this.#setup;
+		if (configErrorChannel.hasSubscribers) configErrorChannel.publish({ ...query, error });
+		if (onError !== undefined) callOut(() => onError(error, this));
+	}
+
+	#tellChange(value: V): void {
+		for (const iterator of this.#scope.members()) iterator.put(value);
+		const { onChange } = this.#setup;
+		if (onChange !== undefined) callOut(() => onChange(value, this));
+	}
+
+	/** Nobody verifies the value any more. */
+	#keepStale(): void {
+		const held = this.#held;
+		if (held === undefined || held.source === 'last-known-good' || held.source === 'default') return;
+		this.#held = { ...held, source: 'last-known-good', verifiedAtMs: this.#options.clock.now() };
+	}
+
+	#notReady(code: 'NOT_READY' | 'TIMEOUT', timeoutMs?: number): SpockError {
+		const { key } = this.#setup.query;
+		const when = timeoutMs === undefined ? 'yet: wait for ready()' : `within ${timeoutMs} ms`;
+		return new SpockError(code, `config: nothing was heard of ${JSON.stringify(key)} ${when}`, {
+			details: { key, ...(timeoutMs !== undefined && { timeoutMs }) },
+		});
+	}
+}

@@ -1,0 +1,364 @@
+import { type FakeSidecar, settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { simulate } from '../../test/simulated-client.ts';
+
+const HOLD_PING = { handle: ({ func }: { func: string }) => (func === 'ping' ? ('hold' as const) : undefined) };
+
+describe('a connection that is lost', () => {
+	it('rejects what was sent DISCONNECTED at once, and says that it had been sent', async () => {
+		const { diplomat, sidecar } = await simulate({}, HOLD_PING);
+		const call = diplomat.request('ping', 1);
+		await settle();
+		sidecar.connection.drop();
+		await expect(call).rejects.toMatchObject({ code: 'DISCONNECTED', retryable: true, details: { sent: true } });
+		await diplomat.close();
+	});
+
+	it('is dialled again, from the first failure on with back-off: a crash loop makes no storm', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate();
+		for (let turn = 0; turn < 200; turn++) {
+			sidecar.connection.drop();
+			await clock.advance(100);
+		}
+		// 20 s at a ceiling of 1 s, half of it with this random: about 45, and not thousands.
+		expect(network.attempts).toBeGreaterThan(10);
+		expect(network.attempts).toBeLessThan(80);
+		await diplomat.close();
+	});
+
+	it('starts the delays afresh only after a connection that held', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate({ stableMs: 1000, retryDelayMsMin: 100 });
+		const delayAfterDrop = async (heldMs: number): Promise<number> => {
+			await clock.advance(heldMs);
+			const before = network.attempts;
+			const startMs = clock.now();
+			sidecar.connection.drop();
+			await settle();
+			while (network.attempts === before) await clock.advance(1);
+			return clock.now() - startMs;
+		};
+		expect(await delayAfterDrop(1000)).toBe(50);
+		expect(await delayAfterDrop(0)).toBe(100);
+		// Between the beginnings of two attempts.
+		expect(await delayAfterDrop(10)).toBe(190);
+		expect(await delayAfterDrop(1000)).toBe(50);
+		await diplomat.close();
+	});
+
+	it('a full backlog is tried again quickly, and does not lengthen the delays', async () => {
+		const { diplomat, clock, network } = await simulate({ retryDelayMsMin: 10, retryDelayMsMax: 10_000 }, {}, 'EAGAIN');
+		await clock.advance(60);
+		expect(network.attempts).toBeGreaterThan(10);
+		network.failsWith = undefined;
+		await clock.advance(10);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+
+	it('is looked for until drain or close, however long that takes', async () => {
+		const { diplomat, clock, network } = await simulate({}, {}, 'ENOENT');
+		await clock.advance(3_600_000);
+		const before = network.attempts;
+		network.failsWith = undefined;
+		await clock.advance(1000);
+		expect(network.attempts).toBe(before + 1);
+		expect(diplomat.status()).toMatchObject({ state: 'ready', reconnects: 0 });
+		await diplomat.close();
+	});
+
+	it('a half-open one is found by the heartbeat: two pings without a byte', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ heartbeatMs: 1000 });
+		await clock.advance(10_000);
+		expect(sidecar.connections).toHaveLength(1);
+		sidecar.options = { handle: () => 'hold' };
+		await clock.advance(2999);
+		sidecar.options = {};
+		await clock.advance(100);
+		expect(sidecar.connections).toHaveLength(2);
+		expect(diplomat.status()).toMatchObject({ state: 'ready', reconnects: 1 });
+		expect(diplomat.status().lastError).toMatch(/has not sent a byte/);
+		await diplomat.close();
+	});
+});
+
+describe('a connection that lets a call time out', () => {
+	it('is checked at once, and replaced in seconds if the sidecar says nothing at all', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ heartbeatMs: 60_000 });
+		sidecar.options = { handle: () => 'hold' };
+		const call = diplomat.request('status', null, { timeoutMs: 1000 });
+		call.catch(() => undefined);
+		await clock.advance(1000);
+		await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' });
+		await clock.advance(3999);
+		expect(sidecar.connections).toHaveLength(1);
+		sidecar.options = {};
+		await clock.advance(100);
+		expect(sidecar.connections).toHaveLength(2);
+		expect(diplomat.status().lastError).toMatch(/has not sent a byte/);
+		await diplomat.close();
+	});
+
+	it('stays, and is checked no more often, if the sidecar answers anything', async () => {
+		const pings: number[] = [];
+		const clockOf: { now?: () => number } = {};
+		const handle = ({ func }: { readonly func: string }) => {
+			if (func === 'ping') pings.push(clockOf.now?.() ?? -1);
+			return func === 'status' ? ('hold' as const) : undefined;
+		};
+		const { diplomat, sidecar, clock } = await simulate({ heartbeatMs: 20_000 }, { handle });
+		const startMs = clock.now();
+		clockOf.now = () => clock.now() - startMs;
+		const call = diplomat.request('status', null, { timeoutMs: 1000 });
+		call.catch(() => undefined);
+		await clock.advance(43_000);
+		// One for the doubt, one when it was dispelled, and then at the usual pace.
+		expect(pings).toEqual([1000, 3000, 23_000, 43_000]);
+		expect(sidecar.connections).toHaveLength(1);
+		await diplomat.close();
+	});
+});
+
+describe('calls without a connection', () => {
+	it('wait for it, in order', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate({}, {}, 'ENOENT');
+		const calls = [diplomat.request('ping', 1), diplomat.request('ping', 2)];
+		expect(diplomat.status()).toMatchObject({ waiting: 2, inFlight: 0 });
+		network.failsWith = undefined;
+		await clock.advance(1000);
+		expect(await Promise.all(calls)).toEqual([1, 2]);
+		expect(sidecar.requestsOf('ping').map(({ data }) => data)).toEqual([1, 2]);
+		await diplomat.close();
+	});
+
+	it('keep their deadlines, and say why there is no connection', async () => {
+		const { diplomat, clock } = await simulate({ timeoutMs: 300 }, {}, 'ENOENT');
+		const [short, byDefault] = [diplomat.request('ping', 1, { timeoutMs: 100 }), diplomat.request('ping', 2)];
+		const ended: number[] = [];
+		const startMs = clock.now();
+		for (const call of [short, byDefault]) call.catch(() => ended.push(clock.now() - startMs));
+		await clock.advance(1000);
+		expect(ended).toEqual([100, 300]);
+		await expect(short).rejects.toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringContaining('npx --no-install sidecar start'),
+			details: { sent: false },
+		});
+		await diplomat.close();
+	});
+
+	it('are bounded in number', async () => {
+		const { diplomat } = await simulate({ waitingMax: 1 }, {}, 'ENOENT');
+		const first = diplomat.request('ping', 1);
+		await expect(diplomat.request('ping', 2)).rejects.toMatchObject({ code: 'OVERLOADED', details: { waitingMax: 1 } });
+		await Promise.all([expect(first).rejects.toMatchObject({ code: 'CLOSED' }), diplomat.close()]);
+	});
+
+	it('fail at once where that is asked for', async () => {
+		const { diplomat } = await simulate({ whileDisconnected: 'fail' }, {}, 'ENOENT');
+		await expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'DISCONNECTED', details: { sent: false } });
+		await expect(diplomat.getService('barista')).rejects.toMatchObject({ code: 'DISCONNECTED' });
+		await diplomat.close();
+	});
+
+	it('leave when their signal aborts', async () => {
+		const { diplomat } = await simulate({}, {}, 'ENOENT');
+		const stop = new AbortController();
+		const call = diplomat.request('ping', 1, { signal: stop.signal });
+		stop.abort();
+		await expect(call).rejects.toMatchObject({ code: 'ABORTED' });
+		expect(diplomat.status().waiting).toBe(0);
+		await diplomat.close();
+	});
+});
+
+describe('goaway', () => {
+	it('new calls go to a second socket, those in flight finish on the first, which is then closed', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 }, HOLD_PING);
+		await clock.advance(10);
+		const old = diplomat.request('ping', 'old');
+		await settle();
+		const [first] = sidecar.connections;
+		first?.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await settle();
+		expect(sidecar.connections).toHaveLength(2);
+		const next = diplomat.request('ping', 'next');
+		await settle();
+		const pings = sidecar.requestsOf('ping');
+		expect(pings.map(({ connection }) => connection)).toEqual([0, 1]);
+		sidecar.connections[1]?.reply(pings[1]?.id ?? -1, 'next');
+		first?.reply(pings[0]?.id ?? -1, 'old');
+		expect(await Promise.all([old, next])).toEqual(['old', 'next']);
+		await settle();
+		expect(sidecar.liveCount).toBe(1);
+		expect(first?.stream.destroyed).toBe(true);
+		await diplomat.close();
+	});
+
+	it('lookups go on meanwhile, from either socket, and never turn stale', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 });
+		await diplomat.getService('barista').catch(() => undefined);
+		await clock.advance(10);
+		sidecar.connection.push('goaway', { reason: 'shutdown', graceMs: 1000 });
+		await settle();
+		expect(sidecar.requestsOf('watchService').map(({ connection }) => connection)).toEqual([0, 1]);
+		expect((await diplomat.getInstances('barista')).source).toBe('live');
+		await diplomat.close();
+	});
+
+	it('a sidecar that says it to every new connection makes no storm', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate();
+		for (let turn = 0; turn < 200; turn++) {
+			sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+			await clock.advance(100);
+		}
+		expect(network.attempts).toBeLessThan(80);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+
+	it('a successor that cannot be reached is tried again, and the first serves on', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate({ stableMs: 10 });
+		await clock.advance(10);
+		network.failsWith = 'ECONNREFUSED';
+		sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await clock.advance(5000);
+		expect(await diplomat.request('ping', 'still here')).toBe('still here');
+		network.failsWith = undefined;
+		await clock.advance(2000);
+		expect(sidecar.connections).toHaveLength(2);
+		expect(sidecar.liveCount).toBe(1);
+		await diplomat.close();
+	});
+});
+
+describe('window', () => {
+	/** Answers the oldest ping that is held. */
+	const answerNext = (sidecar: FakeSidecar, turn: number): void => {
+		const { id = -1, data } = sidecar.requestsOf('ping')[turn] ?? {};
+		sidecar.connection.reply(id, data);
+	};
+
+	it('calls above it wait in their order, and go out as others are settled; the status shows it', async () => {
+		const { diplomat, sidecar } = await simulate({}, HOLD_PING);
+		const before = diplomat.request('ping', 0);
+		expect(diplomat.status().window).toBe(null);
+		sidecar.connection.push('window', { inFlightMax: 2 });
+		await settle();
+		const later = [1, 2, 3].map((value) => diplomat.request('ping', value));
+		await settle();
+		expect(diplomat.status()).toMatchObject({ window: 2, inFlight: 2, waiting: 2 });
+		expect(sidecar.requestsOf('ping')).toHaveLength(2);
+		for (let turn = 0; turn < 4; turn++) {
+			answerNext(sidecar, turn);
+			await settle();
+		}
+		expect(await Promise.all([before, ...later])).toEqual([0, 1, 2, 3]);
+		await diplomat.close();
+	});
+
+	it('is never below what is in flight already, and wider again sends what waits', async () => {
+		const { diplomat, sidecar } = await simulate({}, HOLD_PING);
+		const calls = [0, 1, 2].map((value) => diplomat.request('ping', value));
+		await settle();
+		sidecar.connection.push('window', { inFlightMax: 1 });
+		await settle();
+		calls.push(diplomat.request('ping', 3));
+		answerNext(sidecar, 0);
+		await settle();
+		expect(diplomat.status()).toMatchObject({ inFlight: 2, waiting: 1 });
+		sidecar.connection.push('window', { inFlightMax: 65_536 });
+		await settle();
+		expect(diplomat.status()).toMatchObject({ window: null, inFlight: 3, waiting: 0 });
+		for (let turn = 1; turn < 4; turn++) answerNext(sidecar, turn);
+		expect(await Promise.all(calls)).toEqual([0, 1, 2, 3]);
+		await diplomat.close();
+	});
+
+	it('who waits keeps its deadline and its signal, and waitingMax bounds them', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ waitingMax: 2 }, HOLD_PING);
+		sidecar.connection.push('window', { inFlightMax: 1 });
+		await settle();
+		const first = diplomat.request('ping', 0);
+		const late = expect(diplomat.request('ping', 1, { timeoutMs: 100 })).rejects.toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringContaining('narrowed the window to 1'),
+			details: { sent: false },
+		});
+		const abort = new AbortController();
+		const aborted = expect(diplomat.request('ping', 2, { signal: abort.signal })).rejects.toMatchObject({
+			code: 'ABORTED',
+		});
+		await expect(diplomat.request('ping', 3)).rejects.toMatchObject({ code: 'OVERLOADED', details: { waitingMax: 2 } });
+		abort.abort();
+		await clock.advance(200);
+		await Promise.all([late, aborted]);
+		expect(sidecar.requestsOf('ping')).toHaveLength(1);
+		answerNext(sidecar, 0);
+		expect(await first).toBe(0);
+		await diplomat.close();
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('with whileNarrowed fail, calls above it are OVERLOADED at once', async () => {
+		const { diplomat, sidecar } = await simulate({ whileNarrowed: 'fail' }, HOLD_PING);
+		sidecar.connection.push('window', { inFlightMax: 1 });
+		await settle();
+		const first = diplomat.request('ping', 1);
+		await expect(diplomat.request('ping', 2)).rejects.toMatchObject({ code: 'OVERLOADED' });
+		sidecar.connection.push('window', { inFlightMax: 'many' });
+		await settle();
+		expect(diplomat.status().protocolFaults).toBe(1);
+		await Promise.all([expect(first).rejects.toMatchObject({ code: 'CLOSED' }), diplomat.close()]);
+	});
+
+	it('a drain waits for those who wait for it too', async () => {
+		const { diplomat, sidecar } = await simulate({}, HOLD_PING);
+		sidecar.connection.push('window', { inFlightMax: 1 });
+		await settle();
+		const calls = [0, 1].map((value) => diplomat.request('ping', value));
+		const drained = diplomat.drain();
+		await settle();
+		answerNext(sidecar, 0);
+		await settle();
+		expect(diplomat.status().state).toBe('draining');
+		answerNext(sidecar, 1);
+		expect(await Promise.all(calls)).toEqual([0, 1]);
+		await drained;
+	});
+
+	it('a goaway takes those who wait to the successor: they were never sent', async () => {
+		const { diplomat, sidecar, clock } = await simulate({}, HOLD_PING);
+		sidecar.connection.push('window', { inFlightMax: 1 });
+		await settle();
+		const calls = [0, 1, 2].map((value) => diplomat.request('ping', value));
+		await settle();
+		sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await clock.advance(1000);
+		await settle();
+		expect(sidecar.requestsOf('ping').map(({ connection, data }) => [connection, data])).toEqual([
+			[0, 0],
+			[1, 1],
+			[1, 2],
+		]);
+		const [first] = sidecar.requestsOf('ping');
+		sidecar.connections[0]?.reply(first?.id ?? -1, 0);
+		for (const turn of [1, 2]) answerNext(sidecar, turn);
+		expect(await Promise.all(calls)).toEqual([0, 1, 2]);
+		await diplomat.close();
+	});
+
+	it('a heartbeat passes it: a full window is no dead sidecar', async () => {
+		const { diplomat, sidecar, clock } = await simulate(
+			{ heartbeatMs: 1000 },
+			{ handle: ({ func }) => (func === 'getInstances' ? 'hold' : undefined) },
+		);
+		sidecar.connection.push('window', { inFlightMax: 1 });
+		await settle();
+		const held = diplomat.request('getInstances', { service: 'slow' }, { timeoutMs: 60_000 });
+		held.catch(() => undefined);
+		await clock.advance(20_000);
+		expect(sidecar.connections).toHaveLength(1);
+		await diplomat.close();
+	});
+});

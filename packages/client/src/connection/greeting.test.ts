@@ -1,0 +1,99 @@
+import { settle, wireError } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { simulate } from '../../test/simulated-client.ts';
+
+const hello = (answer: { readonly data: unknown } | { readonly error: ReturnType<typeof wireError> }) => ({
+	handle: ({ func }: { readonly func: string }) => (func === 'hello' ? answer : undefined),
+});
+
+describe('a sidecar of another version', () => {
+	it.each([
+		['answers hello with it', hello({ data: { version: 9 } }), /the sidecar 9/],
+		['refuses ours, and names its own', { hello: 'unsupported' as const }, /the sidecar 2/],
+		['refuses ours, and names none', hello({ error: wireError('UNSUPPORTED_VERSION') }), /the sidecar another one/],
+	])('that %s ends the client with PROTOCOL', async (_how, script, message) => {
+		const { diplomat } = await simulate({}, script);
+		const { reason, error } = await diplomat.closed;
+		expect(reason).toBe('refused');
+		expect(error).toMatchObject({ code: 'PROTOCOL', message: expect.stringMatching(message) });
+		await expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'PROTOCOL' });
+		await diplomat.close();
+	});
+
+	it('that comes after one that was understood is dialled again: it may be on its way out', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		sidecar.options = { hello: 'unsupported' };
+		sidecar.connection.drop();
+		await clock.advance(3000);
+		expect(sidecar.connections.length).toBeGreaterThan(2);
+		expect(diplomat.status().state).not.toBe('closed');
+		sidecar.options = {};
+		await clock.advance(3000);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+});
+
+describe('a sidecar that answers hello with a failure', () => {
+	it('that says nothing of versions is dialled again', async () => {
+		const { diplomat, sidecar, clock } = await simulate({}, hello({ error: wireError('OVERLOADED', true) }));
+		await clock.advance(1000);
+		expect(sidecar.connections.length).toBeGreaterThan(1);
+		sidecar.options = {};
+		await clock.advance(3000);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+});
+
+describe('a sidecar that refuses hello as a bad request', () => {
+	it('for a member of it is dialled again, and its reason is told: it is not a baseline one', async () => {
+		const error = { ...wireError('BAD_REQUEST'), details: { path: 'client' } };
+		const { diplomat, sidecar, clock } = await simulate({}, hello({ error }));
+		await clock.advance(1000);
+		expect(sidecar.connections.length).toBeGreaterThan(1);
+		expect(diplomat.status()).toMatchObject({ baseline: false, lastError: expect.stringContaining('BAD_REQUEST') });
+		expect(diplomat.status().state).not.toBe('ready');
+		sidecar.options = {};
+		await clock.advance(3000);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+
+	it('and names no member is a baseline one', async () => {
+		const { diplomat } = await simulate({}, hello({ error: wireError('BAD_REQUEST') }));
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+});
+
+describe('pushes of a connection', () => {
+	it('a second goaway on a connection that is left already changes nothing', async () => {
+		const { diplomat, sidecar, clock } = await simulate(
+			{ stableMs: 10 },
+			{ handle: ({ func }) => (func === 'ping' ? 'hold' : undefined) },
+		);
+		await clock.advance(10);
+		const call = diplomat.request('ping', 1);
+		await settle();
+		const [first] = sidecar.connections;
+		for (let turn = 0; turn < 3; turn++) {
+			first?.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+			await clock.advance(100);
+		}
+		expect(sidecar.connections).toHaveLength(2);
+		first?.reply(sidecar.requestsOf('ping')[0]?.id ?? -1, 'done');
+		expect(await call).toBe('done');
+		await diplomat.close();
+	});
+
+	it('a window without data is a fault, and narrows nothing', async () => {
+		const { diplomat, sidecar } = await simulate();
+		sidecar.connection.push('window', null);
+		await settle();
+		expect(diplomat.status().protocolFaults).toBe(1);
+		expect(await diplomat.request('ping', 1)).toBe(1);
+		await diplomat.close();
+	});
+});

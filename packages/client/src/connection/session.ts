@@ -1,0 +1,212 @@
+import type { Duplex } from 'node:stream';
+
+import { encodePayload, encodeRequestTail, type FuncName, type Push, SpockError } from '@spock/protocol';
+import { isInteger, type TimerHandle } from '@spock/protocol/internal';
+import { FramedSocket } from '@spock/protocol/node';
+
+import { Call, type CallClock, type CallTraits, callClock } from '../calls/call.ts';
+import { BACKGROUND } from '../calls/call-traits.ts';
+import { RequestChannel } from '../calls/request-channel.ts';
+import { defaultName } from '../foundation/default-name.ts';
+import type { FaultMessage } from '../foundation/diagnostics.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import { failedTransport } from '../foundation/transport.ts';
+import { type Greeting, helloData, readGreeting, readGreetingFailure } from './greeting.ts';
+import { Heartbeat } from './heartbeat.ts';
+
+/** Told by a session. After `closed` nothing is told. */
+export interface SessionListener {
+	/** Hello was answered; `session.greeting` is set. */
+	greeted(session: Session): void;
+	/** The sidecar shares no version with this client. The session is being destroyed; `closed` follows. */
+	refused(session: Session, error: SpockError): void;
+	push(session: Session, push: Push): void;
+	/** So many may be in flight on it from now on. */
+	windowed(inFlightMax: number, narrowed: boolean): void;
+	fault(kind: FaultMessage['kind'], message: string): void;
+	/** Nobody waits for anything on it any more; told only after `channel.drain()`. */
+	emptied(session: Session): void;
+	/** The socket is gone. Its channel still holds the calls that were in flight: the listener takes them. */
+	closed(session: Session, error: SpockError): void;
+}
+
+/** One socket to a sidecar: opened and greeted at once, checked by a heartbeat, closed by its owner or by the peer. */
+export class Session {
+	readonly channel: RequestChannel;
+	/** What the sidecar said of itself; undefined until it has. */
+	greeting: Greeting | undefined = undefined;
+	/** Since when nothing was heard, if the heartbeat found the peer dead. */
+	silentSinceMs: number | undefined = undefined;
+	readonly #options: ResolvedOptions;
+	readonly #clock: CallClock;
+	readonly #listener: SessionListener;
+	readonly #secret: string;
+	readonly #socket: Duplex;
+	readonly #framed: FramedSocket;
+	readonly #heartbeat: Heartbeat;
+	#error: SpockError | undefined;
+	/** Runs while the token for hello is asked for. */
+	#tokenTimer: TimerHandle | undefined;
+	/** True once this side has ended it. */
+	#endedHere = false;
+
+	/** `secret` is that of its client, and known to the sidecar alone. */
+	constructor(options: ResolvedOptions, secret: string, listener: SessionListener) {
+		const { clock, transport, address, unref, frameBytesMax } = options;
+		this.#options = options;
+		this.#clock = callClock(options);
+		this.#secret = secret;
+		this.#listener = listener;
+		this.channel = new RequestChannel(
+			{
+				write: (line) => this.#framed.write(line),
+				bufferedBytes: () => this.#framed.bufferedBytes,
+				push: (push) => this.#push(push),
+				fault: (kind, message) => listener.fault(kind, message),
+				timedOut: () => this.#heartbeat.doubt(),
+				emptied: () => listener.emptied(this),
+			},
+			clock,
+			options,
+		);
+		try {
+			this.#socket = transport(address, (chunk) => this.#framed.receive(chunk));
+		} catch (error) {
+			this.#socket = failedTransport(error);
+		}
+		this.#framed = new FramedSocket(
+			this.#socket,
+			{
+				frame: (text) => this.channel.receive(text),
+				numbered: (id, rest) => this.channel.receiveNumbered(id, rest),
+				fault: (code, message) => listener.fault('frame', `${code}: ${message}`),
+				// No reply can come any more, and half a connection is of no use.
+				ended: () => this.#framed.destroy(),
+				closed: (error) => this.#closed(error),
+			},
+			{ frameBytesMax },
+		);
+		if (unref) (this.#socket as { unref?(): void }).unref?.();
+		this.#heartbeat = new Heartbeat(clock, options.heartbeatMs, {
+			bytesRead: () => this.#framed.bytesRead,
+			ping: () => this.send('ping', null, BACKGROUND, options.heartbeatMs),
+			dead: (silentSinceMs) => this.#dead(silentSinceMs),
+		});
+		this.#hello();
+	}
+
+	/** Sends a call of this session: it ends with the session. Whoever does not care what becomes of it gives no callbacks. */
+	send(
+		func: FuncName,
+		data: unknown,
+		traits: CallTraits,
+		timeoutMs: number,
+		resolve: (value: unknown) => void = ignore,
+		reject: (error: SpockError) => void = ignore,
+	): void {
+		const tail = encodeRequestTail(func, encodePayload(data));
+		this.channel.send(new Call({ func, tail, traits, timeoutMs, signal: undefined }, this.#clock, resolve, reject));
+	}
+
+	/** Ends the socket when what was written is sent; `closed` follows. */
+	end(): void {
+		this.#endedHere = true;
+		if (this.#socket.writableFinished || this.#socket.destroyed) {
+			this.#framed.destroy();
+			return;
+		}
+		// Once our side is sent nothing is left to do: waiting for the peer's end would let it hold us.
+		this.#socket.once('finish', () => this.#framed.destroy());
+		this.#framed.end();
+	}
+
+	/** Drops the socket; `closed` follows, with this error if none came before. */
+	destroy(error?: SpockError): void {
+		this.#error ??= error;
+		this.#endedHere = true;
+		this.#framed.destroy();
+	}
+
+	#hello(): void {
+		const { token, clock, dialTimeoutMs } = this.#options;
+		if (typeof token !== 'function') {
+			this.#sayHello(token);
+			return;
+		}
+		const fail = (why: string, cause?: unknown): void =>
+			this.destroy(new SpockError('DISCONNECTED', `the token for hello ${why}`, { cause }));
+		this.#tokenTimer = clock.setTimeout(() => fail(`was not given within ${dialTimeoutMs} ms`), dialTimeoutMs);
+		if (this.#options.unref) this.#tokenTimer.unref?.();
+		const settle = (say: () => void): void => {
+			clock.clearTimeout(this.#tokenTimer);
+			if (!this.#framed.closed) say();
+		};
+		new Promise<string>((resolve) => resolve(token())).then(
+			(given) => settle(() => this.#sayHello(given)),
+			(cause: unknown) => settle(() => fail('cannot be had', cause)),
+		);
+	}
+
+	#sayHello(token: string | undefined): void {
+		const { name: client = defaultName(), frameBytesMax, heartbeatMs, dialTimeoutMs } = this.#options;
+		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
+		this.send(
+			'hello',
+			helloData({ client, frameBytesMax, heartbeatMs, secret: this.#secret, ...(token && { token }) }),
+			BACKGROUND,
+			dialTimeoutMs,
+			(data) => this.#greet(() => readGreeting(data)),
+			(error) => this.#greet(() => readGreetingFailure(error)),
+		);
+	}
+
+	#greet(read: () => Greeting): void {
+		if (this.#framed.closed) return;
+		let greeting: Greeting;
+		try {
+			greeting = read();
+		} catch (error) {
+			const reason = SpockError.from(error);
+			this.destroy(reason);
+			if (reason.code === 'PROTOCOL') this.#listener.refused(this, reason);
+			return;
+		}
+		this.greeting = greeting;
+		this.channel.sendsCancel = !greeting.baseline;
+		this.channel.frameBytesMax = greeting.frameBytesMax;
+		this.channel.narrow(greeting.inFlightMax);
+		this.#heartbeat.start();
+		this.#listener.greeted(this);
+	}
+
+	#push(push: Push): void {
+		if (push.event !== 'window') {
+			this.#listener.push(this, push);
+			return;
+		}
+		const { inFlightMax } = (push.data ?? {}) as { inFlightMax?: unknown };
+		if (isInteger(inFlightMax, 1)) {
+			this.channel.setWindow(inFlightMax);
+			this.#listener.windowed(inFlightMax, this.channel.window !== null);
+		} else this.#listener.fault('push', 'window without a usable inFlightMax');
+	}
+
+	#dead(silentSinceMs: number): void {
+		this.silentSinceMs = silentSinceMs;
+		const silentMs = Math.round(this.#options.clock.now() - silentSinceMs);
+		const message = `the sidecar has not sent a byte for ${silentMs} ms, although it was pinged`;
+		this.destroy(new SpockError('DISCONNECTED', message, { details: { silentMs } }));
+	}
+
+	#closed(cause: Error | undefined): void {
+		this.#heartbeat.stop();
+		this.#options.clock.clearTimeout(this.#tokenTimer);
+		const end = this.#endedHere ? 'this client ended the connection' : 'the sidecar ended the connection';
+		const why = cause === undefined ? end : cause.message;
+		this.#listener.closed(this, this.#error ?? new SpockError('DISCONNECTED', why, { cause }));
+	}
+}
+
+function ignore(): void {
+	// A ping is answered by its bytes, not by its reply; an unwatch that fails leaves pushes that nobody takes.
+}

@@ -1,0 +1,177 @@
+import { channel } from 'node:diagnostics_channel';
+
+import type {
+	ErrorCode,
+	KeyQuery,
+	RegistrationReply,
+	ServiceQuery,
+	SnapshotSource,
+	SpockError,
+	TraceContext,
+} from '@spock/protocol';
+import { isObject, stringOrNull } from '@spock/protocol/internal';
+import type { SocketAddress } from '@spock/protocol/node';
+
+import type { ConnectionEvent, ConnectionState, EjectedInstance } from './status.ts';
+
+// Applications subscribe with node:diagnostics_channel by the names below; docs/DIAGNOSTICS.md has them for readers. Nothing
+// is built or published while nobody has subscribed. https://nodejs.org/api/diagnostics_channel.html
+
+/** `spock:client:state`: the connection goes from one state of its machine to another. */
+export interface StateMessage {
+	readonly address: string;
+	readonly from: ConnectionState;
+	readonly to: ConnectionState;
+	/** What made it. */
+	readonly event: ConnectionEvent;
+}
+
+/** `spock:client:connect`: hello was answered. */
+export interface ConnectMessage {
+	readonly address: string;
+	/** Name and version the sidecar gave, or null for a baseline sidecar. */
+	readonly sidecar: string | null;
+	/** True for every connection but the first. */
+	readonly again: boolean;
+}
+
+/** `spock:client:disconnect`: a connection that had been ready is gone, or an attempt failed. */
+export interface DisconnectMessage {
+	readonly address: string;
+	readonly error: SpockError;
+	/** True if the connection had been ready. */
+	readonly wasReady: boolean;
+}
+
+/** What both messages about a call to the sidecar say. Lookups that are answered in this process are no calls. */
+export interface RequestMessage {
+	readonly func: string;
+	/** The same object at the start and at the end of one call, and of no other. */
+	readonly call: object;
+	/** Where the sidecar is: the address that the client was given. */
+	readonly server: SocketAddress;
+	/** True for what the client asks for itself and in nobody's name: hello, pings, subscriptions made again. */
+	readonly own: boolean;
+}
+
+/** `spock:client:request:start`: a call was made, in the async context of who made it. */
+export interface RequestStartMessage extends RequestMessage {
+	/** May be set while the message is published: the request then tells the sidecar which trace it belongs to. */
+	trace: TraceContext | undefined;
+}
+
+/** `spock:client:request:end`: a call was settled. Told of calls that were made while somebody listened to this. */
+export interface RequestEndMessage extends RequestMessage {
+	/** From its making to its end, with all that it waited for. */
+	readonly durationMs: number;
+	/** `ok`, or the code of `error`. */
+	readonly code: 'ok' | ErrorCode;
+	/** Undefined when it succeeded. */
+	readonly error: SpockError | undefined;
+	/** Bytes of its frame, LF not counted; 0 if it never left. */
+	readonly requestBytes: number;
+}
+
+/** `spock:client:limit`: a call or subscription was refused in this process, OVERLOADED, because an option bounds them. */
+export interface LimitMessage {
+	readonly func: string;
+	/** The option. */
+	readonly limit: string;
+	readonly value: number;
+}
+
+/** `spock:client:window`: an overloaded sidecar narrows what may be in flight, or widens it again. */
+export interface WindowMessage {
+	readonly address: string;
+	/** What the sidecar lets be in flight from now on. */
+	readonly inFlightMax: number;
+	/** False once it is as wide as hello said. */
+	readonly narrowed: boolean;
+}
+
+/** `spock:client:goaway`: the sidecar asks this client to connect again, because it ends or was replaced. */
+export interface GoawayMessage {
+	readonly address: string;
+	/** `shutdown`, `upgrade`, or what a newer sidecar says; null if it says nothing. */
+	readonly reason: string | null;
+	/** How long it goes on answering, in milliseconds; null if it does not say. */
+	readonly graceMs: number | null;
+}
+
+/** `spock:client:snapshot`: what is known of a service or key is another now, or is live no more, or again. */
+export interface SnapshotMessage {
+	readonly address: string;
+	/** What was asked for. */
+	readonly query: ServiceQuery | KeyQuery;
+	readonly revision: number;
+	readonly source: SnapshotSource;
+	/** What the snapshot before it was; undefined for the first. */
+	readonly previousSource: SnapshotSource | undefined;
+	readonly ageMs: number;
+	readonly verifiedAt: number;
+	/** Instances of a service, or keys. */
+	readonly count: number;
+}
+
+/** `spock:client:skip`: a reader of a watch is slow: the newest snapshot took the place of one that it never read. */
+export interface SkipMessage {
+	/** What it watches. */
+	readonly query: ServiceQuery | KeyQuery;
+}
+
+/** `spock:client:registration`: a registration of this app is another now; `error` says why it is `pending`. */
+export interface RegistrationMessage extends RegistrationReply {
+	readonly address: string;
+}
+
+/** `spock:client:fault`: the sidecar sent what the protocol does not allow, or a reply that nobody waits for. */
+export interface FaultMessage {
+	readonly address: string;
+	readonly kind: 'frame' | 'late reply' | 'push' | 'failure without a request';
+	readonly message: string;
+}
+
+/** `spock:client:ejection`: calls to an instance failed in a row, and it gets no more of this client's for a while. */
+export type EjectionMessage = EjectedInstance;
+
+/**
+ * `spock:client:unwatched`: a service whose connections an integration holds is not watched any more, and why: until the
+ * next new connection nobody tells when an instance has left.
+ */
+export interface UnwatchedMessage {
+	readonly query: ServiceQuery;
+	readonly error: SpockError;
+}
+
+/** `spock:client:config:error`: a configuration is not what the registry says; `error` says why. Never with a value. */
+export interface ConfigErrorMessage extends KeyQuery {
+	readonly error: SpockError;
+}
+
+interface Publisher<T> {
+	/** True while somebody listens: ask before building a message. */
+	readonly hasSubscribers: boolean;
+	publish(message: T): void;
+}
+
+export const stateChannel: Publisher<StateMessage> = channel('spock:client:state');
+export const connectChannel: Publisher<ConnectMessage> = channel('spock:client:connect');
+export const disconnectChannel: Publisher<DisconnectMessage> = channel('spock:client:disconnect');
+export const requestStartChannel: Publisher<RequestStartMessage> = channel('spock:client:request:start');
+export const requestEndChannel: Publisher<RequestEndMessage> = channel('spock:client:request:end');
+export const limitChannel: Publisher<LimitMessage> = channel('spock:client:limit');
+export const windowChannel: Publisher<WindowMessage> = channel('spock:client:window');
+export const goawayChannel: Publisher<GoawayMessage> = channel('spock:client:goaway');
+export const snapshotChannel: Publisher<SnapshotMessage> = channel('spock:client:snapshot');
+export const skipChannel: Publisher<SkipMessage> = channel('spock:client:skip');
+export const registrationChannel: Publisher<RegistrationMessage> = channel('spock:client:registration');
+export const faultChannel: Publisher<FaultMessage> = channel('spock:client:fault');
+export const ejectionChannel: Publisher<EjectionMessage> = channel('spock:client:ejection');
+export const unwatchedChannel: Publisher<UnwatchedMessage> = channel('spock:client:unwatched');
+export const configErrorChannel: Publisher<ConfigErrorMessage> = channel('spock:client:config:error');
+
+/** What a goaway says: whatever is no reason and no time is null. */
+export function goawayMessage(address: string, data: unknown): GoawayMessage {
+	const { reason, graceMs } = isObject(data) ? data : {};
+	return { address, reason: stringOrNull(reason), graceMs: typeof graceMs === 'number' ? graceMs : null };
+}

@@ -1,0 +1,140 @@
+import { type CallOutcome, callOutcomes, type EjectionRules, InstanceRecord } from '@spock/balancer';
+import type { ServiceAddress, ServiceQuery } from '@spock/protocol';
+import { oneOfOption } from '@spock/protocol/internal';
+
+import { ejectionChannel } from '../foundation/diagnostics.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import type { EjectedInstance } from '../foundation/status.ts';
+
+/** What this class needs of the options. */
+export type RecordOptions = EjectionRules & Pick<ResolvedOptions, 'clock' | 'random'>;
+
+/** Whose an instance is: its name is unique only within this. Tags and metadata only choose among the instances. */
+export type ServiceScope = Pick<ServiceQuery, 'service' | 'datacenter' | 'peer'>;
+
+/** One instance at one place. */
+export type Place = Pick<ServiceAddress, 'instance' | 'host' | 'port'>;
+
+/** Most instances of which something is remembered; past it what is reported of others is forgotten at once. */
+const RECORDS_MAX = 65_536;
+
+interface Recorded {
+	readonly scope: ServiceScope;
+	readonly place: Place;
+	readonly record: InstanceRecord;
+}
+
+/**
+ * What the calls of this process have told of instances: one record for each instance of a service at a place, whatever question it
+ * is found by. Another service's instance of the same name or at the same address, and one that has moved, has a record of its own.
+ */
+export class InstanceRecords {
+	/** Counted up whenever an instance goes out, or is forgiven: who picks looks again then. */
+	revision = 0;
+	readonly #options: RecordOptions;
+	readonly #records = new Map<string, Recorded>();
+	/** Whose the addresses are that this client has given. */
+	readonly #given = new WeakMap<Place, ServiceScope>();
+
+	constructor(options: RecordOptions) {
+		this.#options = options;
+	}
+
+	get size(): number {
+		return this.#records.size;
+	}
+
+	/** Remembers whose an address is, which is told of by itself alone later; gives it back. */
+	given<A extends Place>(scope: ServiceScope, address: A): A {
+		this.#given.set(address, scope);
+		return address;
+	}
+
+	/** Whose an address is that was given, or that says so itself; undefined for any other. */
+	scopeOf(address: Place & { readonly query?: ServiceScope }): ServiceScope | undefined {
+		return address.query ?? this.#given.get(address);
+	}
+
+	find(scope: ServiceScope, place: Place): InstanceRecord | undefined {
+		return this.#records.size === 0 ? undefined : this.#records.get(keyOf(scope, place))?.record;
+	}
+
+	/** The record of an instance, made if need be. */
+	of(scope: ServiceScope, place: Place): InstanceRecord {
+		const key = keyOf(scope, place);
+		const known = this.#records.get(key);
+		if (known !== undefined) return known.record;
+		const record = new InstanceRecord();
+		if (this.#records.size < RECORDS_MAX) this.#records.set(key, { scope, place, record });
+		return record;
+	}
+
+	/** Takes the end of a call into account; {@link checkReport} has accepted it. */
+	report(
+		scope: ServiceScope,
+		place: Place,
+		outcome: CallOutcome,
+		durationMs: number,
+		record: InstanceRecord = this.of(scope, place),
+	): void {
+		const { clock, random } = this.#options;
+		const nowMs = clock.now();
+		if (!record.report(outcome, durationMs, nowMs, this.#options, random)) return;
+		this.revision++;
+		if (ejectionChannel.hasSubscribers) ejectionChannel.publish(ejected({ scope, place, record }, nowMs));
+	}
+
+	/** The registry says that it is well again. */
+	forgive(scope: ServiceScope, place: Place): void {
+		const record = this.find(scope, place);
+		if (record === undefined || record.failures === 0) return;
+		record.forgive();
+		this.revision++;
+	}
+
+	/** Those that are ejected now. */
+	ejected(): readonly EjectedInstance[] {
+		const nowMs = this.#options.clock.now();
+		const out: EjectedInstance[] = [];
+		for (const recorded of this.#records.values()) {
+			if (recorded.record.ejectedUntilMs > nowMs) out.push(ejected(recorded, nowMs));
+		}
+		return out;
+	}
+
+	/** Forgets every instance that is not among these and has no call under way. */
+	keepOnly(views: Iterable<{ readonly query: ServiceScope; readonly instances: readonly Place[] }>): void {
+		const known = new Set<string>();
+		for (const { query, instances } of views) for (const instance of instances) known.add(keyOf(query, instance));
+		for (const [key, { record }] of this.#records) {
+			if (record.inFlight === 0 && !known.has(key)) this.#records.delete(key);
+		}
+	}
+}
+
+/** Throws a TypeError or a RangeError for an outcome or a time that would ruin what is known of an instance. */
+export function checkReport(outcome: CallOutcome, durationMs: number): void {
+	oneOfOption('outcome', outcome, callOutcomes);
+	if (Number.isFinite(durationMs) && durationMs >= 0) return;
+	throw new RangeError(`durationMs must be a finite number of at least 0: got ${durationMs}`);
+}
+
+function keyOf({ service, datacenter, peer }: ServiceScope, { instance, host, port }: Place): string {
+	return JSON.stringify([service, datacenter ?? null, peer ?? null, instance, host, port]);
+}
+
+function ejected({ scope, place, record }: Recorded, nowMs: number): EjectedInstance {
+	const { service, datacenter, peer } = scope;
+	const { instance, host, port } = place;
+	return {
+		service,
+		...(datacenter !== undefined && { datacenter }),
+		...(peer !== undefined && { peer }),
+		instance,
+		host,
+		port,
+		leftMs: Math.round(record.ejectedUntilMs - nowMs),
+		failures: record.failures,
+		ejections: record.ejections,
+	};
+}

@@ -1,0 +1,307 @@
+import {
+	type CallOptions,
+	type DeregisterServiceData,
+	encodePayload,
+	encodeRequestTail,
+	type FuncData,
+	type FuncName,
+	type FuncReply,
+	type RegisterServiceData,
+	type RegistrationListener,
+	type RegistrationReply,
+	type ReportServiceData,
+	type ServiceRegistrar,
+	SpockError,
+} from '@spock/protocol';
+import { validateRegistration, validateReport } from '@spock/protocol/internal';
+import { formatAddress, type SocketAddress } from '@spock/protocol/node';
+
+import type { CallTraits } from '../calls/call.ts';
+import { BACKGROUND, QUESTION } from '../calls/call-traits.ts';
+import { RetrySchedule, whileRefused } from '../connection/retry-schedule.ts';
+import type { Session } from '../connection/session.ts';
+import { registrationChannel } from '../foundation/diagnostics.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import { readRegistration } from './read-registration.ts';
+
+/** The way to the sidecar, now or when there is a connection. */
+export interface RegistrarPort {
+	/** Calls any function; the options are checked already. */
+	call<F extends FuncName>(func: F, data: FuncData<F>, traits: CallTraits, options: CallOptions): Promise<FuncReply<F>>;
+}
+
+/**
+ * `kept`: registered on every new connection. `leaving`: its deregistration is being asked for. `left`: it was sent and is not
+ * confirmed, and is asked for again on every new connection.
+ */
+type WantedPhase = 'kept' | 'leaving' | 'left';
+
+interface Wanted {
+	phase: WantedPhase;
+	/** The app's last word. */
+	data: RegisterServiceData;
+	/** The newest report, also while it is on its way. */
+	report: ReportServiceData | undefined;
+	/** What a sidecar accepted last: what is gone back to where the last word is refused. */
+	accepted: RegisterServiceData;
+	last: RegistrationReply;
+	readonly listener: RegistrationListener;
+}
+
+/** Failures after which nobody knows whether the sidecar was asked. */
+const UNKNOWN_OUTCOMES: readonly string[] = ['TIMEOUT', 'ABORTED', 'DISCONNECTED', 'CLOSED', 'PROTOCOL'];
+
+/** Instances registered through a sidecar: made again on every new connection, with what was reported of them last. */
+export class SidecarRegistrar implements ServiceRegistrar {
+	readonly #port: RegistrarPort;
+	readonly #timeoutMs: number;
+	readonly #address: SocketAddress;
+	readonly #retry: RetrySchedule;
+	readonly #wanted = new Map<string, Wanted>();
+	#session: Session | undefined;
+	/** Sessions so far: a registration that was made on one of them is unknown to the next. */
+	#sessions = 0;
+
+	constructor(options: ResolvedOptions, port: RegistrarPort) {
+		this.#port = port;
+		this.#timeoutMs = options.timeoutMs;
+		this.#address = options.address;
+		this.#retry = new RetrySchedule(whileRefused(options), () => this.#registerAgain(isOpen));
+	}
+
+	async register(
+		data: RegisterServiceData,
+		listener: RegistrationListener,
+		options: CallOptions = {},
+	): Promise<RegistrationReply> {
+		validateRegistration(data);
+		const sessions = this.#sessions;
+		// Within the reply's own tick: what is pushed right behind it must find its registration.
+		const read = (reply: unknown): RegistrationReply => {
+			const last = readRegistration(reply);
+			// A baseline sidecar may answer what it does not know with nothing.
+			if (last === undefined) throw new SpockError('UNKNOWN_FUNC', 'this sidecar is older: it cannot register');
+			const accepted = { ...data, id: last.id };
+			const wanted: Wanted = { phase: 'kept', data: accepted, report: undefined, accepted, last, listener };
+			this.#wanted.set(last.id, wanted);
+			this.#publish(last);
+			// The connection changed while it was being registered: the new one may know nothing of it.
+			if (this.#sessions !== sessions) this.#register(wanted);
+			return last;
+		};
+		const again = (): string => tailOf('registerService', this.#wanted.get(data.id ?? '')?.data ?? data, options);
+		return this.#port.call('registerService', data, { ...QUESTION, again, read }, options);
+	}
+
+	async report(report: ReportServiceData, options: CallOptions = {}): Promise<RegistrationReply> {
+		// Before it is remembered: a word that no sidecar accepts would be refused with every registration to come.
+		validateReport(report);
+		const wanted = this.#wanted.get(report.id);
+		const { note: _, ...before } = wanted?.data ?? {};
+		const data = { ...before, ...report } as RegisterServiceData;
+		if (wanted !== undefined) {
+			wanted.data = data;
+			wanted.report = report;
+		}
+		// A connection that finishes after a goaway may be lost after the next one has carried a newer report.
+		const again = (): string => tailOf('reportService', this.#wanted.get(report.id)?.report ?? report, options);
+		try {
+			const traits = { ...REPORTED, again };
+			const reply = (await this.#port.call('reportService', report, traits, options)) as RegistrationReply;
+			if (wanted?.data === data) wanted.accepted = data;
+			return reply;
+		} catch (error) {
+			if (wanted?.data === data) {
+				// A sidecar of another version may be stricter.
+				if (SpockError.is(error, 'BAD_REQUEST')) {
+					wanted.data = wanted.accepted;
+					wanted.report = undefined;
+				} else if (this.#isWanted(wanted, 'kept')) {
+					// Whether it was heard or not, it is what the app said last: it is said again with the registration.
+					this.#retry.schedule(error);
+				}
+			}
+			throw error;
+		}
+	}
+
+	async deregister(which: DeregisterServiceData, options: CallOptions = {}): Promise<null> {
+		const wanted = this.#wanted.get(which.id);
+		const session = this.#session;
+		// At once: a reconnect must not register again what the app takes out.
+		if (wanted !== undefined) wanted.phase = 'leaving';
+		// What was registered anew meanwhile stays.
+		const again = (): string => {
+			const newer = this.#wanted.get(which.id);
+			return newer === undefined || newer === wanted
+				? tailOf('deregisterService', which, options)
+				: tailOf('registerService', newer.data, options);
+		};
+		try {
+			const reply = await this.#port.call('deregisterService', which, { ...QUESTION, again }, options);
+			if (wanted !== undefined) this.#end(wanted, null);
+			return reply;
+		} catch (error) {
+			if (wanted?.phase === 'leaving') this.#stayed(wanted, SpockError.from(error), session);
+			throw error;
+		}
+	}
+
+	/** There is a new connection: everything is registered on it. */
+	adopted(session: Session): void {
+		this.#session = session;
+		this.#sessions++;
+		this.#registerAgain(() => true);
+	}
+
+	/** There is no connection: what is known is not sure any more. */
+	lost(reason: string): void {
+		this.#session = undefined;
+		this.#retry.cancel();
+		for (const wanted of this.#wanted.values()) this.#pending(wanted, reason);
+	}
+
+	/** A registration has changed. False for data that is none. */
+	push(data: unknown): boolean {
+		const reply = readRegistration(data);
+		if (reply === undefined) return false;
+		const wanted = this.#wanted.get(reply.id);
+		if (wanted === undefined) return true;
+		if (reply.state === 'deregistered' && reply.error !== null && wanted.phase === 'kept') {
+			// Refused anew, by a sidecar that was restarted: what the registry took once it may take again. Only the app ends it.
+			this.#pending(wanted, reply.error);
+			this.#retry.schedule(undefined);
+			return true;
+		}
+		if (reply.state === 'deregistered') this.#wanted.delete(reply.id);
+		this.#tell(wanted, reply);
+		return true;
+	}
+
+	/** Forgets everything; nobody is told anything after it. */
+	close(): void {
+		this.lost('the client was closed, and its sidecar deregisters what it held');
+		this.#wanted.clear();
+	}
+
+	#registerAgain(which: (wanted: Wanted) => boolean): void {
+		this.#retry.cancel();
+		for (const wanted of [...this.#wanted.values()].filter(which)) {
+			if (wanted.phase === 'kept') this.#register(wanted);
+			else if (wanted.phase === 'left') this.#deregister(wanted);
+		}
+	}
+
+	#register(wanted: Wanted): void {
+		const session = this.#session;
+		if (session === undefined) return;
+		const { data } = wanted;
+		const isCurrent = (): boolean => this.#session === session && this.#isWanted(wanted, 'kept');
+		session.send(
+			'registerService',
+			data,
+			BACKGROUND,
+			this.#timeoutMs,
+			(answer) => {
+				const reply = readRegistration(answer);
+				if (!isCurrent() || reply === undefined) return;
+				wanted.accepted = data;
+				this.#tell(wanted, reply);
+				// One that is refused for good must not be asked for at full speed because the others are well.
+				if (![...this.#wanted.values()].some(isOpen)) this.#retry.reset();
+			},
+			(error) => {
+				if (!isCurrent()) return;
+				if (isRefusal(error) && data !== wanted.accepted) {
+					// What was accepted once is better than an instance that is registered nowhere. A newer word is tried first.
+					if (wanted.data === data) wanted.data = wanted.accepted;
+					this.#register(wanted);
+					return;
+				}
+				this.#pending(wanted, error.message);
+				this.#retry.schedule(error);
+			},
+		);
+	}
+
+	/** Asks again for what an earlier connection was asked and did not confirm. */
+	#deregister(wanted: Wanted): void {
+		const session = this.#session;
+		const isCurrent = (): boolean => this.#session === session && this.#isWanted(wanted, 'left');
+		session?.send(
+			'deregisterService',
+			{ id: wanted.last.id },
+			BACKGROUND,
+			this.#timeoutMs,
+			() => {
+				if (isCurrent()) this.#end(wanted, null);
+			},
+			(error) => {
+				if (!isCurrent()) return;
+				if (error.retryable) this.#retry.schedule(error);
+				else this.#end(wanted, error.message);
+			},
+		);
+	}
+
+	/** The app's attempt to take it out has failed. One that never reached a sidecar has changed nothing. */
+	#stayed(wanted: Wanted, error: SpockError, session: Session | undefined): void {
+		const mayBeSent = session !== undefined || this.#session !== undefined;
+		const wasAsked = isRefusal(error) || (UNKNOWN_OUTCOMES.includes(error.code) && mayBeSent);
+		wanted.phase = wasAsked ? 'left' : 'kept';
+		if (wasAsked) {
+			this.#pending(wanted, `it is being deregistered, which is not confirmed: ${error.message}`);
+			if (this.#session !== undefined) this.#retry.schedule(error);
+		}
+		if (!wasAsked && this.#session !== session) this.#register(wanted);
+	}
+
+	#end(wanted: Wanted, error: string | null): void {
+		if (this.#wanted.get(wanted.last.id) === wanted) this.#wanted.delete(wanted.last.id);
+		this.#tell(wanted, { ...wanted.last, state: 'deregistered', error });
+	}
+
+	#isWanted(wanted: Wanted, phase: WantedPhase): boolean {
+		return wanted.phase === phase && this.#wanted.get(wanted.last.id) === wanted;
+	}
+
+	#pending(wanted: Wanted, error: string): void {
+		this.#tell(wanted, { ...wanted.last, state: 'pending', error });
+	}
+
+	#tell(wanted: Wanted, reply: RegistrationReply): void {
+		wanted.last = reply;
+		this.#publish(reply);
+		wanted.listener(reply);
+	}
+
+	#publish(reply: RegistrationReply): void {
+		if (registrationChannel.hasSubscribers) {
+			registrationChannel.publish({ address: formatAddress(this.#address), ...reply });
+		}
+	}
+}
+
+function tailOf(func: FuncName, data: unknown, { timeoutMs }: CallOptions): string {
+	return encodeRequestTail(func, encodePayload(data), timeoutMs);
+}
+
+/** The sidecar has said no, and would again. */
+function isRefusal({ code, retryable }: SpockError): boolean {
+	return !retryable && !UNKNOWN_OUTCOMES.includes(code);
+}
+
+/** Not known to be at the sidecar as the app wants it. */
+function isOpen({ phase, data, accepted, last }: Wanted): boolean {
+	return phase !== 'kept' || last.state !== 'registered' || data !== accepted;
+}
+
+/** A report, whose answer says how the registration is now. */
+const REPORTED: CallTraits = {
+	...QUESTION,
+	read: (data) => {
+		const reply = readRegistration(data);
+		if (reply === undefined) throw new SpockError('PROTOCOL', 'the sidecar answered a report with no registration');
+		return reply;
+	},
+};

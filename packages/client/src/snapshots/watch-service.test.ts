@@ -1,0 +1,65 @@
+import type { ServiceSnapshot } from '@spock/protocol';
+import { fakeSnapshot, settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { simulate } from '../../test/simulated-client.ts';
+
+describe('watchService', () => {
+	it('gives the current snapshot, then the newest only to a slow reader, and ends with its signal', async () => {
+		const { diplomat, sidecar } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const stop = new AbortController();
+		const iterator = diplomat.watchService('barista', { signal: stop.signal });
+		expect((await iterator.next()).value).toMatchObject({ revision: 1 });
+		for (let revision = 2; revision <= 9; revision++) sidecar.publish(fakeSnapshot('barista', revision, []));
+		await settle();
+		expect((await iterator.next()).value).toMatchObject({ revision: 9 });
+		const pending = iterator.next();
+		stop.abort();
+		expect(await pending).toEqual({ value: undefined, done: true });
+		expect(await iterator.next()).toEqual({ value: undefined, done: true });
+		await diplomat.close();
+	});
+
+	it('a broken-off loop leaves nothing behind', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ idleSubscriptionMs: 100 });
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		for await (const snapshot of diplomat.watchService('barista')) {
+			expect(snapshot.revision).toBe(1);
+			break;
+		}
+		await clock.advance(200);
+		expect(sidecar.requestsOf('unwatchService')).toHaveLength(1);
+		expect(diplomat.status().subscriptions).toBe(0);
+		await diplomat.close();
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('ends when the client does, and gives nothing with a signal that was aborted before', async () => {
+		const { diplomat, sidecar } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const seen: ServiceSnapshot[] = [];
+		for await (const snapshot of diplomat.watchService('barista', { signal: AbortSignal.abort() })) seen.push(snapshot);
+		const watching = (async () => {
+			for await (const snapshot of diplomat.watchService('barista')) seen.push(snapshot);
+		})();
+		await settle();
+		await diplomat.drain();
+		await watching;
+		expect(seen).toHaveLength(1);
+	});
+
+	it('tells that the sidecar went away, and that it is back', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const iterator = diplomat.watchService('barista');
+		const sources = [(await iterator.next()).value?.source];
+		sidecar.connection.drop();
+		sources.push((await iterator.next()).value?.source);
+		const back = iterator.next();
+		await clock.advance(1000);
+		sources.push((await back).value?.source);
+		expect(sources).toEqual(['live', 'last-known-good', 'live']);
+		await diplomat.close();
+	});
+});

@@ -115,19 +115,34 @@ describe('the list of services', () => {
 		expect(asked).toHaveLength(2);
 	});
 
-	it("of many datacenters is asked for a few at a time, the registry's own first, and not of any number", async () => {
+	it('of many datacenters is asked for a few at a time, and not of any number', async () => {
 		const { cache, asked, clock } = waiting();
 		const others = Array.from({ length: 4 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
 		for (const other of others) other.catch(() => undefined);
 		await expect(cache.list({ datacenter: 'one-more' }, {})).rejects.toMatchObject({ code: 'OVERLOADED' });
-		const own = cache.list({}, {});
 		await clock.advance(0);
 		expect(asked.map(({ datacenter }) => datacenter)).toEqual(['dc0', 'dc1', 'dc2', 'dc3']);
 		asked[0]?.reject(down);
 		await clock.advance(0);
-		expect(asked.at(-1)?.datacenter).toBeUndefined();
-		asked.at(-1)?.resolve([barista('a')]);
+		expect(asked.at(-1)?.datacenter).toBe('dc4');
+	});
+
+	it("of the registry's own datacenter waits for no other, however many hang, and takes no turn from them", async () => {
+		const { cache, asked, clock } = waiting();
+		const own = cache.list({}, {});
+		const others = Array.from({ length: 4 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
+		for (const other of others) other.catch(() => undefined);
+		await clock.advance(0);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual([undefined, 'dc0', 'dc1', 'dc2', 'dc3']);
+		asked[0]?.resolve([barista('a')]);
 		expect(await own).toMatchObject({ source: 'live' });
+		await clock.advance(LIST_REUSED_MS);
+		expect(asked).toHaveLength(5);
+		const again = cache.list({}, {});
+		await clock.advance(0);
+		expect(asked.slice(5).map(({ datacenter }) => datacenter)).toEqual([undefined]);
+		asked[5]?.resolve([barista('b')]);
+		expect(await again).toMatchObject({ services: [barista('b')], source: 'live' });
 	});
 
 	it('is remembered for so many datacenters and no more: whoever asks for ever new ones fills no memory', async () => {

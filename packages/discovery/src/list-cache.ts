@@ -21,7 +21,10 @@ const LOAD_MS_MAX = 2000;
 
 /** A list answers whoever asks within this time. */
 export const LIST_REUSED_MS = 1000;
-/** Queries for lists at once, each for another datacenter: watches and lookups share the connections with them. */
+/**
+ * Queries for lists of other datacenters at once: watches and lookups share the connections with them. That of the registry's own
+ * datacenter is one more, and has no turn to wait for: others may hang, of a datacenter that is cut off.
+ */
 const QUERIES_MAX = 4;
 /** Datacenters that wait for their turn. */
 const WAITING_MAX = 64;
@@ -87,12 +90,13 @@ export class ListCache {
 	#ask(key: string, query: { readonly datacenter?: string }): Asked {
 		const known = this.#asked.get(key);
 		if (known !== undefined) return known;
-		// The registry's own datacenter stands before all others: that is the one which people ask for.
-		if (key !== '' && this.#queue.length >= WAITING_MAX) {
+		const isOwn = key === '';
+		if (!isOwn && this.#queue.length >= WAITING_MAX) {
 			throw new SpockError('OVERLOADED', `the lists of ${WAITING_MAX} datacenters are waited for, which is the limit`);
 		}
 		const end = new AbortController();
-		const list = this.#inTurn(key === '', () => this.#query(key, query, end.signal)).finally(() => {
+		const ask = (): Promise<KnownList> => this.#query(key, query, end.signal);
+		const list = (isOwn ? ask() : this.#inTurn(ask)).finally(() => {
 			if (this.#asked.get(key) === asked) this.#asked.delete(key);
 		});
 		// Whoever waits hears of it; perhaps nobody does any more.
@@ -102,13 +106,9 @@ export class ListCache {
 		return asked;
 	}
 
-	async #inTurn<T>(isFirst: boolean, ask: () => Promise<T>): Promise<T> {
-		if (this.#queries >= QUERIES_MAX) {
-			await new Promise<void>((resolve) => {
-				if (isFirst) this.#queue.unshift(resolve);
-				else this.#queue.push(resolve);
-			});
-		} else this.#queries++;
+	async #inTurn<T>(ask: () => Promise<T>): Promise<T> {
+		if (this.#queries >= QUERIES_MAX) await new Promise<void>((resolve) => this.#queue.push(resolve));
+		else this.#queries++;
 		try {
 			return await ask();
 		} finally {

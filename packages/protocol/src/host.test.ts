@@ -43,12 +43,21 @@ describe('a host', () => {
 		'xn--a-b.example',
 		'bücher.xn--zzzz',
 		'\ud800',
+		'\ufeffa',
+		'a\u00ad',
+		'a\u200bb',
 		'x'.repeat(HOST_LENGTH_MAX + 1),
 		undefined,
 		80,
 		['a'],
 	])('is not %j', (host) => {
 		expect(isHost(host)).toBe(false);
+	});
+
+	it('is judged the same however often one is', () => {
+		for (let turn = 0; turn < 50_000; turn++) {
+			if (!isHost('b\u00fccher.example') || !isHost('xn--bcher-kva')) expect.fail(`turn ${turn}`);
+		}
 	});
 
 	it('can stand in a URL and in a header, whatever it is made of', () => {

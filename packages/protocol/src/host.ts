@@ -10,8 +10,8 @@ const ZONE = /%[0-9A-Za-z.:-]+$/;
 const PUNYCODE = /(?:^|\.)xn--/i;
 /** Stands for a plain name in disguise. */
 const ENDED_BY_HYPHEN = /(?:^|\.)xn--[^.]*-(?:\.|$)/i;
-/** What ends a host in a URL or is no part of a name anywhere, lone surrogates among it. */
-const NOT_IN_NAMES = /[\u0000-\u0020\u007f-\u009f/\\?#@<>^|%:[\]"`{}]|\p{Cs}/u;
+/** What ends a host in a URL, what a URL drops without a word, and what is no part of a name anywhere, lone surrogates among it. */
+const NOT_IN_NAMES = /[\s\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}/\\?#@<>^|%:[\]"`{}]/u;
 
 /**
  * True for what an instance's host may be: an IP address, or a name that can be looked up and can stand in a URL. Whatever reads
@@ -21,11 +21,11 @@ export function isHost(host: unknown): host is string {
 	if (typeof host !== 'string' || host === '' || host.length > HOST_LENGTH_MAX) return false;
 	if (IPV4.test(host)) return true;
 	if (PLAIN_NAME.test(host) && !PUNYCODE.test(host)) return true;
-	if (host.includes(':')) return URL.canParse(`http://[${host.replace(ZONE, '')}]/`);
-	if (NOT_IN_NAMES.test(host) || !URL.canParse(`http://${host}/`)) return false;
-	if (PUNYCODE.test(host) && !isPunycode(host)) return false;
+	if (host.includes(':')) return hostnameOf(`[${host.replace(ZONE, '')}]`) !== undefined;
+	const hostname = NOT_IN_NAMES.test(host) ? undefined : hostnameOf(host);
+	if (hostname === undefined || (PUNYCODE.test(host) && !isPunycode(host))) return false;
 	// Such as `1.2` and `0x7f.1`: names to some programs, other addresses than they look like to others.
-	return !IPV4.test(new URL(`http://${host}/`).hostname);
+	return !IPV4.test(hostname);
 }
 
 /**
@@ -33,5 +33,14 @@ export function isHost(host: unknown): host is string {
  * whole by all of them.
  */
 function isPunycode(name: string): boolean {
-	return !ENDED_BY_HYPHEN.test(name) && URL.canParse(`http://\u00fc.${name}/`);
+	return !ENDED_BY_HYPHEN.test(name) && hostnameOf(`\u00fc.${name}`) !== undefined;
+}
+
+/** Not by `URL.canParse`: once it is optimised, Node 20 and 22 take a name such as `\u00fc` for bytes that are no UTF-8. */
+function hostnameOf(host: string): string | undefined {
+	try {
+		return new URL(`http://${host}/`).hostname;
+	} catch {
+		return undefined;
+	}
 }

@@ -35,11 +35,20 @@ export class Origins {
 	}
 
 	#read(text: string): Origin | undefined {
-		// What is no URL is left to undici, which has an error for it.
-		if (!URL.canParse(text)) return undefined;
-		const { protocol, host, hostname } = new URL(text);
+		const url = urlOf(text);
+		if (url === undefined) return undefined;
+		const { protocol, host, hostname } = url;
 		if (protocol !== 'http:' && protocol !== 'https:') return undefined;
 		const query = this.#rule.query(hostname);
 		return query === undefined ? undefined : { protocol, host, query };
+	}
+}
+
+/** What is no URL is left to undici, which has an error for it. Not by `URL.canParse`, which errs about `\u00fc` on Node 20 and 22. */
+function urlOf(text: string): URL | undefined {
+	try {
+		return new URL(text);
+	} catch {
+		return undefined;
 	}
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { type ConsulDirect, queryText, type Truth, truthOf } from './consul-direct.ts';
+import { brokenPromise } from './old-views.ts';
 import type { Change, RegistryWorkload } from './registry-workload.ts';
-import type { View, ViewFleet } from './view-fleet.ts';
+import type { Standing, View, ViewFleet } from './view-fleet.ts';
 
 /** Consul is quiet when it says the same twice, this far apart. */
 const QUIET_MS = 250;
@@ -24,6 +25,10 @@ export interface OracleOptions {
 	readonly durationMs: number;
 	/** A view that differs from Consul for longer than this after the last change is wrong, in milliseconds. */
 	readonly agreementMsMax: number;
+	/** True where services share a watch: until then a view may be old, as `brokenPromise` says. Default false: none may be old. */
+	readonly mayBeOld?: boolean;
+	/** Called after each quiet moment. */
+	readonly afterEach?: () => void;
 	/** Called after the first quiet moment: from then on the registry, or the way to it, may misbehave. */
 	readonly afterFirst?: () => void;
 }
@@ -39,6 +44,8 @@ export interface OracleReport {
 	readonly lateAfterOneSecond: number;
 	/** Views that were held back as documented when they were first compared. */
 	readonly held: number;
+	/** Views that differed and said that they are old, once for each quiet moment. */
+	readonly old: number;
 	/** Entries that nobody can send work to, summed over the quiet moments. */
 	readonly broken: number;
 	/** From the last change of a service, acknowledged by Consul, to the watch that shows it, in milliseconds. */
@@ -62,6 +69,7 @@ export async function runOracle(options: OracleOptions): Promise<OracleReport> {
 	while (performance.now() < endMs && run.divergences.length === 0) {
 		await run.apply(options.workload.burst());
 		await run.compare();
+		options.afterEach?.();
 	}
 	// What was held back is believed in the end.
 	if (run.divergences.length === 0) await run.compareAfterHolds();
@@ -83,6 +91,7 @@ class Run {
 	#compared = 0;
 	#late = 0;
 	#held = 0;
+	#old = 0;
 	#broken = 0;
 
 	constructor(options: OracleOptions) {
@@ -117,9 +126,16 @@ class Run {
 		for (const truth of truths.values()) this.#broken += truth.broken;
 		let isFirst = true;
 		let isCounted = false;
+		const old = new Set<View>();
 		for (;;) {
 			const outcome = await this.#differing(left, truths, isFirst);
 			left = outcome.map(({ view }) => view);
+			for (const { view, isOld } of outcome) if (isOld) old.add(view);
+			const broken = outcome.filter(({ isBroken }) => isBroken);
+			if (broken.length > 0) {
+				this.#diverged(broken, truths);
+				return;
+			}
 			isFirst = false;
 			const sinceMs = performance.now() - quietMs;
 			if (left.length === 0) break;
@@ -135,6 +151,7 @@ class Run {
 			// It may still have changed, a check that Consul's agent was late to tell of.
 			truths = await this.#read();
 		}
+		this.#old += old.size;
 		this.#allAgreedMs.push(performance.now() - quietMs);
 	}
 
@@ -142,12 +159,14 @@ class Run {
 	async compareAfterHolds(): Promise<void> {
 		const startedMs = performance.now();
 		const truths = await this.#whenQuiet();
+		let left = this.#options.fleet.views;
 		let outcome: readonly Differing[] = [];
 		do {
-			outcome = await this.#differing(this.#options.fleet.views, truths, false, true);
-			if (outcome.length === 0) return;
+			outcome = await this.#differing(left, truths, false, true);
+			left = outcome.map(({ view }) => view);
+			if (left.length === 0) return;
 			await delay(POLL_MS * 4);
-		} while (performance.now() - startedMs < HOLD_MS_MAX);
+		} while (performance.now() - startedMs < this.#holdMsMax);
 		this.#diverged(outcome, truths);
 	}
 
@@ -159,6 +178,7 @@ class Run {
 			compared: this.#compared,
 			lateAfterOneSecond: this.#late,
 			held: this.#held,
+			old: this.#old,
 			broken: this.#broken,
 			convergence: { count: this.#convergenceMs.length, ...quantiles(this.#convergenceMs) },
 			allAgreed: quantiles(this.#allAgreedMs),
@@ -181,7 +201,7 @@ class Run {
 				if (standing.is === 'held' && isFirst) this.#held++;
 				if (standing.is === 'held' && isFinal) differing.push({ view, found: 'still held back' });
 				if (standing.is === 'diverged' && standing.isHeld === true && this.#mayBeHeld(view)) return;
-				if (standing.is === 'diverged') differing.push({ view, found: standing.found });
+				if (standing.is === 'diverged') differing.push(this.#judge(view, standing));
 				if (standing.is !== 'agreed' || standing.sinceMs === undefined || isFinal) return;
 				const changedMs = this.#lastChangeMs.get(view.query.service);
 				// One that agreed before the last change was not concerned by it.
@@ -192,8 +212,22 @@ class Run {
 		return differing;
 	}
 
+	#judge(view: View, { found, told }: Extract<Standing, { is: 'diverged' }>): Differing {
+		if (told === undefined || this.#options.mayBeOld !== true) return { view, found };
+		const changedMs = this.#lastChangeMs.get(view.query.service) ?? Number.NEGATIVE_INFINITY;
+		const broken = brokenPromise(told, performance.timeOrigin + changedMs);
+		if (broken !== undefined) return { view, found: `${broken}: ${found}`, isBroken: true };
+		return { view, found, isOld: !told.isLive };
+	}
+
 	#mayBeHeld({ query }: View): boolean {
-		return performance.now() - (this.#emptiedMs.get(query.service) ?? Number.NEGATIVE_INFINITY) < HOLD_MS_MAX;
+		return performance.now() - (this.#emptiedMs.get(query.service) ?? Number.NEGATIVE_INFINITY) < this.#holdMsMax;
+	}
+
+	/** What is seen late is held back from then on. */
+	get #holdMsMax(): number {
+		const { mayBeOld = false, agreementMsMax } = this.#options;
+		return HOLD_MS_MAX + (mayBeOld ? agreementMsMax : 0);
 	}
 
 	#diverged(outcome: readonly Differing[], truths: Truths): void {
@@ -234,6 +268,9 @@ class Run {
 interface Differing {
 	readonly view: View;
 	readonly found: string;
+	/** It breaks what is promised, however soon it would agree. */
+	readonly isBroken?: boolean;
+	readonly isOld?: boolean;
 }
 
 function quantiles(values: readonly number[]): { readonly p50: number; readonly p99: number; readonly max: number } {

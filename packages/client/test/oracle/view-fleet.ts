@@ -2,6 +2,7 @@ import { connect, type Diplomat } from '@spock/client';
 import { type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
 
 import { print, type Truth } from './consul-direct.ts';
+import type { ToldAge } from './old-views.ts';
 
 /** The ways in which a client knows a service. Each client has one of them for each service. */
 const KINDS = ['watch', 'local', 'watch a tag', 'fresh', 'watch metadata', 'pick', 'local tag', 'fresh pick'] as const;
@@ -12,7 +13,13 @@ export type Standing =
 	| { readonly is: 'agreed'; readonly sinceMs: number | undefined }
 	/** The service has no instances, and the last ones are still handed out, marked: docs/OPERATIONS.md says for how long. */
 	| { readonly is: 'held' }
-	| { readonly is: 'diverged'; readonly found: string; readonly isHeld?: boolean };
+	| {
+			readonly is: 'diverged';
+			readonly found: string;
+			readonly isHeld?: boolean;
+			/** Undefined where the view says nothing of its age. */
+			readonly told?: ToldAge;
+	  };
 
 /** One client's view of one question. */
 export interface View {
@@ -112,8 +119,14 @@ function compareSnapshot(snapshot: ServiceSnapshot, truth: Truth, whole: Truth, 
 	if (text === truth.text && snapshot.source === 'live' && snapshot.held !== true) return { is: 'agreed', sinceMs };
 	// A question with a condition is held back only where nothing is left of the service at all.
 	if (snapshot.held === true && whole.text === '') return { is: 'held' };
-	const { source, ageMs, held = false } = snapshot;
-	return { is: 'diverged', isHeld: held, found: `${source}, held ${held}, age ${Math.round(ageMs)} ms:\n${text}` };
+	const { source, ageMs, verifiedAt, held = false } = snapshot;
+	const told = { isRight: text === truth.text, isLive: source === 'live', ageMs, verifiedAt };
+	return {
+		is: 'diverged',
+		isHeld: held,
+		told,
+		found: `${source}, held ${held}, age ${Math.round(ageMs)} ms:\n${text}`,
+	};
 }
 
 async function comparePick(diplomat: Diplomat, query: ServiceQuery, fresh: boolean, truth: Truth): Promise<Standing> {

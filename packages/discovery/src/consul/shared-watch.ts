@@ -14,6 +14,8 @@ import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
 /** Reads at once: a node that fails may concern hundreds of services. */
 const READS_MAX = 16;
+/** Lookups and known changes may come without end: after so many in a row one that may have changed has a turn all the same. */
+const URGENT_IN_ROW_MAX = 3;
 /** How often it is looked whose answer was not confirmed in time, or is due to be read for no reason. */
 const TICK_MS = 1000;
 /** What neither of the two queries tells, an edit of a node's address or metadata, is seen within this time. */
@@ -66,6 +68,7 @@ export class SharedWatch {
 	readonly #doubtful = new Set<SharedQuestion>();
 	readonly #checks: ConsulWatch;
 	readonly #index: ConsulWatch;
+	#urgentInRow = 0;
 	#reads = 0;
 	#turnTimer: TimerHandle | undefined;
 	#tickTimer: TimerHandle | undefined;
@@ -184,7 +187,7 @@ export class SharedWatch {
 	#pump(): void {
 		const { http, budget } = this.#options;
 		while (this.#reads < READS_MAX && !this.#isStopped) {
-			const question = this.#urgent.next(http.clock.now()) ?? this.#doubtful.values().next().value;
+			const question = this.#next();
 			if (question === undefined) return;
 			if (question.endIfUnread()) {
 				// By `leave` as a rule; not where its watch is only being started.
@@ -198,6 +201,7 @@ export class SharedWatch {
 				this.#pumpIn(waitMs);
 				return;
 			}
+			this.#urgentInRow = this.#urgent.has(question) ? this.#urgentInRow + 1 : 0;
 			this.#urgent.took(question);
 			this.#doubtful.delete(question);
 			this.#reads++;
@@ -206,6 +210,15 @@ export class SharedWatch {
 				this.#pump();
 			});
 		}
+	}
+
+	#next(): SharedQuestion | undefined {
+		const nowMs = this.#options.http.clock.now();
+		const urgent = this.#urgent.next(nowMs);
+		const doubtful = this.#doubtful.values().next().value;
+		if (urgent === undefined || doubtful === undefined) return urgent ?? doubtful;
+		const isTurnOfDoubtful = this.#urgentInRow >= URGENT_IN_ROW_MAX && doubtful.dueAtMs <= nowMs;
+		return isTurnOfDoubtful ? doubtful : urgent;
 	}
 
 	#pumpIn(delayMs: number): void {

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 import { RECORD_BYTES_MAX, type RecordHeader, type RecordLine, readHeader, readRecord } from './record-format.ts';
@@ -30,7 +31,8 @@ export interface Recording {
  * is longer than 256 MiB.
  */
 export async function readRecording(file: string): Promise<Recording> {
-	const handle = await open(file).catch((cause: NodeJS.ErrnoException) => {
+	// A FIFO that nobody writes would hold up the start for ever, without a word.
+	const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: NodeJS.ErrnoException) => {
 		throw new Error(`the record ${file} cannot be read: ${cause.code ?? cause.message}`, { cause });
 	});
 	try {

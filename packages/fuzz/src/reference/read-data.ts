@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { domainToASCII, domainToUnicode } from 'node:url';
 
 import type { FuncName } from '@spock/protocol';
 
@@ -112,9 +113,18 @@ const host = test((value) => {
 	if (typeof value !== 'string' || value.length > 253) return false;
 	if (isIP(value) !== 0) return true;
 	// What a URL drops or takes for something else than a part of the host.
-	if (/[\s/\\?#@<>^|%:[\]"`{}]|[\u0000-\u001f\u007f-\u009f]/.test(value) || !URL.canParse(`http://${value}/`))
+	if (/[\s/\\?#@<>^|%:[\]"`{}]|[\u0000-\u001f\u007f-\u009f]|\p{Default_Ignorable_Code_Point}/u.test(value))
 		return false;
-	return isIP(new URL(`http://${value}/`).hostname) === 0;
+	const isPunycode = (label: string): boolean => {
+		const text = domainToUnicode(label);
+		return text !== '' && !/^xn--/i.test(text) && domainToASCII(text) === label.toLowerCase();
+	};
+	if (value.split('.').some((label) => /^xn--/i.test(label) && !isPunycode(label))) return false;
+	try {
+		return isIP(new URL(`http://${value}/`).hostname) === 0;
+	} catch {
+		return false;
+	}
 });
 const check: Rule = (value) => {
 	const judged = object({

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
 import { parse } from 'yaml';
 
@@ -8,7 +8,7 @@ import { CommandError, EXIT } from './exit-codes.ts';
 export function readConfig(file: string): Readonly<Record<string, unknown>> {
 	let values: unknown;
 	try {
-		values = parse(readFileSync(file, 'utf8'));
+		values = parse(readText(file));
 	} catch (error) {
 		throw new CommandError(EXIT.usage, `the config file ${file} cannot be read: ${(error as Error).message}`, {
 			cause: error,
@@ -18,4 +18,15 @@ export function readConfig(file: string): Readonly<Record<string, unknown>> {
 		throw new CommandError(EXIT.usage, `the config file ${file} must be an object of settings`);
 	}
 	return values as Record<string, unknown>;
+}
+
+function readText(file: string): string {
+	// A FIFO that nobody writes would hold up the start for ever, without a word.
+	const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+	try {
+		if (!fstatSync(descriptor).isFile()) throw new Error('it is no file');
+		return readFileSync(descriptor, 'utf8');
+	} finally {
+		closeSync(descriptor);
+	}
 }

@@ -20,3 +20,16 @@ it('a services file that is a FIFO ends the start with a word, and holds up no e
 	await waitFor('the refusal', () => sidecar.stdout().includes('the services file is bad'));
 	expect(await sidecar.stop()).toMatchObject({ exitCode: 0 });
 });
+
+it.each([
+	['a config file', (fifo: string) => ['--config', fifo]],
+	['a record to play', (fifo: string) => ['--backend', 'replay', '--record', fifo]],
+])('%s that is a FIFO nobody writes ends the start with a word', async (_, flags) => {
+	await using place = await tempSocket();
+	const fifo = join(place.directory, 'fifo');
+	execFileSync('mkfifo', [fifo]);
+	await using refused = runSidecar(['start', '--socket', place.path, ...flags(fifo)]);
+	const { exitCode, stdout, stderr } = await refused.finished;
+	expect(exitCode).toBeGreaterThan(0);
+	expect(`${stdout}${stderr}`).toMatch(new RegExp(`${fifo} .*is no file`));
+});

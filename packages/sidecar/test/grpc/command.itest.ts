@@ -121,23 +121,4 @@ describe('sidecar start --grpc', () => {
 		expect(await old.finished).toMatchObject({ exitCode: 0 });
 		expect(next.child.exitCode).toBe(null);
 	});
-
-	it('a worker that crashes under a supervisor costs the calls that it had, and the address stays', async () => {
-		await using place = await tempSocket();
-		const grpc = `unix:${join(place.directory, 'grpc.sock')}`;
-		const flags = ['--supervise', '--services', servicesFile(place, 8765), '--grpc', grpc];
-		await using supervisor = await startSidecar(place.path, flags);
-		await saysGrpc(supervisor);
-		using client = new GrpcClient(grpc);
-		const told = client.watch({ service: 'barista' });
-		await waitFor('the first state', () => told.messages.length === 1);
-		const [, pid = ''] = /"pid":(\d+)[^\n]*"gRPC at|\((\d+)\)[^\n]*gRPC at/.exec(supervisor.stdout()) ?? [];
-		process.kill(Number(pid), 'SIGKILL');
-		await waitFor('the end of the stream', () => told.error !== undefined);
-		expect(told.error).toMatchObject({ code: status.UNAVAILABLE });
-		await waitFor('an answer of the next worker', async () => {
-			const answer = await client.ask('Get', { service: 'barista' }, { timeoutMs: 1000 }).catch(() => undefined);
-			return answer !== undefined && portOf(answer) === 8765;
-		});
-	});
 });

@@ -28,7 +28,7 @@ import { startFailure } from './start-failure.ts';
 import { takeOverOptionsOf } from './take-over-options.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
-/** `sidecar start` in this process: runs until a signal. Gives the exit code. */
+/** `sidecar start`, once its settings are known: runs until a signal. Gives the exit code. */
 export async function start(settings: Settings, isTerminal: boolean): Promise<number> {
 	const { log, dropped } = createLogger(
 		textOf(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,

@@ -35,20 +35,18 @@ function visit(node, see) {
 	ts.forEachChild(node, (child) => visit(child, see));
 }
 
-/** `log.warn(…)`, `log[level](…)`, or the supervisor's `this.#write(level, …)`; undefined for any other call. */
+/** `log.warn(…)` or `log[level](…)`; undefined for any other call. */
 function logCall({ expression, arguments: given }) {
 	const message = given.at(-1);
-	if (message === undefined) return undefined;
-	const isLog = expression.expression?.getText() === 'log';
-	if (isLog && ts.isPropertyAccessExpression(expression)) {
+	if (message === undefined || expression.expression?.getText() !== 'log') return undefined;
+	if (ts.isPropertyAccessExpression(expression)) {
 		const level = expression.name.text;
 		return LEVELS.includes(level) ? { message, levels: () => [level] } : undefined;
 	}
-	if (isLog && ts.isElementAccessExpression(expression)) {
+	if (ts.isElementAccessExpression(expression)) {
 		return { message, levels: (file) => textsOf(expression.argumentExpression, file) };
 	}
-	const isSupervisors = ts.isPropertyAccessExpression(expression) && expression.name.text === '#write';
-	return isSupervisors && given.length === 3 ? { message, levels: (file) => textsOf(given[0], file) } : undefined;
+	return undefined;
 }
 
 /** Every text that an expression may be. */

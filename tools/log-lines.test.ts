@@ -14,11 +14,10 @@ it('docs/OPERATIONS.md says what each line of the log means, with its level; and
 	expect(documented.toSorted()).toEqual(logged.toSorted());
 });
 
-it('finds the lines of the log: a text, one of two, one of a table, and one with a level of its own', () => {
+it('finds the lines of the log: a text, one of two, one of a table, and one of several levels', () => {
 	const lines = logLines();
 	expect(lines.get('a watch is well again')).toEqual(['info']);
 	expect(lines.get('enough instances are healthy again')).toEqual(['warn']);
 	expect(lines.get('the instances of a service are back')).toEqual(['warn']);
 	expect(lines.get('a connection has ended')).toEqual(['debug', 'warn']);
-	expect(lines.get('the worker has ended (…); …')).toEqual(['error']);
 });

@@ -11,7 +11,6 @@ const page = join(root, 'docs/ARCHITECTURE.md');
 const MACHINES = {
 	'client-connection': ['packages/client/src/connection/connection-machine.ts', 'connectionMachine'],
 	'sidecar-lifecycle': ['packages/sidecar/src/lifecycle-machine.ts', 'lifecycleMachine'],
-	supervisor: ['packages/sidecar/src/cli/supervise/supervisor-machine.ts', 'supervisorMachine'],
 	'watch-loop': ['packages/discovery/src/watch-machine.ts', 'watchMachine'],
 	registration: ['packages/discovery/src/registration/registration-machine.ts', 'registrationMachine'],
 	'registration-sync': ['packages/discovery/src/registration/registration-sync-machine.ts', 'registrationSyncMachine'],

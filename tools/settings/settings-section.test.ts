@@ -29,7 +29,6 @@ import { limitSettings, limitsOf } from '../../packages/sidecar/src/cli/limit-se
 import { DEFAULT_LOG_LEVEL } from '../../packages/sidecar/src/cli/log-format.ts';
 import { resolveSettings } from '../../packages/sidecar/src/cli/resolve-settings.ts';
 import { settings } from '../../packages/sidecar/src/cli/settings.ts';
-import { DEFAULT_HANG_MS, DEFAULT_STABLE_MS } from '../../packages/sidecar/src/cli/supervise/supervise.ts';
 import { DEFAULT_WARM_UP_MS } from '../../packages/sidecar/src/cli/take-over-options.ts';
 import { DEFAULT_SLOW_REQUEST_MS } from '../../packages/sidecar/src/cli/trace-log.ts';
 import { resolveLimits } from '../../packages/sidecar/src/options.ts';
@@ -65,8 +64,6 @@ const DEFAULTS: Readonly<Record<string, string | number>> = {
 	registrationsMax: DEFAULT_REGISTRATIONS_MAX,
 	registrationsPerHolderMax: DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
 	takeOverWarmUpMs: DEFAULT_WARM_UP_MS,
-	superviseStableMs: DEFAULT_STABLE_MS,
-	superviseHangMs: DEFAULT_HANG_MS,
 	logLevel: DEFAULT_LOG_LEVEL,
 	slowRequestMs: DEFAULT_SLOW_REQUEST_MS,
 	metricsServicesMax: DEFAULT_METRICS_SERVICES_MAX,

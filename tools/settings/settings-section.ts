@@ -85,7 +85,7 @@ export function settingAreas(): readonly (readonly [heading: string, settings: r
 		['What apps register', registrationSettings],
 		['Where it listens, and for whom', [...named(LISTENING), ...accessSettings, ...grpcSettings]],
 		['Limits on clients', limitSettings],
-		['End, take-over and supervisor', [...named(ENDING), ...handOverSettings]],
+		['End and take-over', [...named(ENDING), ...handOverSettings]],
 		['Logs and the admin port', named(LOGGING)],
 		...(others.length === 0 ? [] : [['Others', others] as const]),
 	];

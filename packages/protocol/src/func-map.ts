@@ -118,16 +118,6 @@ export interface RegistrationStatus extends RegistrationReply {
 	readonly note?: string;
 }
 
-/** Who keeps a sidecar running, and what became of the processes before this one. */
-export interface SupervisionStatus {
-	/** Process id of the supervisor. */
-	readonly pid: number;
-	/** Workers that have crashed since it started. */
-	readonly restarts: number;
-	/** How the last one ended, `at` in milliseconds since 1970; null when none has. */
-	readonly lastExit: { readonly code: number | null; readonly signal: string | null; readonly at: number } | null;
-}
-
 /** What `sidecar status` prints. */
 export interface StatusReply {
 	readonly sidecar: string;
@@ -150,8 +140,6 @@ export interface StatusReply {
 	readonly registrations: readonly RegistrationStatus[];
 	/** Keys and prefixes being watched. */
 	readonly keyWatches: readonly KeyWatchStatus[];
-	/** There if the sidecar runs under a supervisor. */
-	readonly supervision?: SupervisionStatus;
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
 	/**

@@ -32,7 +32,6 @@ export type {
 	KeyWatchStatus,
 	RegistrationStatus,
 	StatusReply,
-	SupervisionStatus,
 	WatcherStatus,
 	WatchStatus,
 } from './func-map.ts';

@@ -1,12 +1,5 @@
 import type { Registrations } from '@spock/discovery';
-import type {
-	BackendStatus,
-	KeyWatchStatus,
-	ServiceSource,
-	SnapshotSource,
-	SupervisionStatus,
-	WatchStatus,
-} from '@spock/protocol';
+import type { BackendStatus, KeyWatchStatus, ServiceSource, SnapshotSource, WatchStatus } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
@@ -61,9 +54,7 @@ export interface SidecarOptions {
 	readonly limits?: SidecarLimits;
 	/** Takes the place of the sidecar that listens at the first path, if there is one. Default: refuses to start there. */
 	readonly takeOver?: TakeOverOptions;
-	/** Who keeps this process running, for status. Default: nobody. */
-	readonly supervision?: SupervisionStatus;
-	/** Binds an address. Default: a socket of this process. */
+	/** Binds an address. For simulations; default: a socket of this process. */
 	readonly listener?: Listen;
 	/** What the status page shows, for `sidecar top`. Default: nothing, and it shows what `status` tells. */
 	readonly view?: () => StatusView;

@@ -12,7 +12,7 @@ export type OwnStatus = Pick<StatusReply, 'instance' | 'uptimeMs' | 'phase' | 'r
 
 /** What `sidecar status` prints, put together from what knows it. */
 export function statusOf(
-	{ source, registrations, supervision }: SidecarOptions,
+	{ source, registrations }: SidecarOptions,
 	registry: ConnectionRegistry,
 	{ instance, uptimeMs, phase, ready, reasons }: OwnStatus,
 ): StatusReply {
@@ -32,7 +32,6 @@ export function statusOf(
 		watches: source.watches(),
 		registrations: registrations?.list() ?? [],
 		keyWatches: source.keyWatches?.() ?? [],
-		...(supervision && { supervision }),
 		counters: registry.counters(),
 	};
 }

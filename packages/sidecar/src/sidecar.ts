@@ -35,8 +35,6 @@ export interface Sidecar {
 	start(): Promise<readonly string[]>;
 	/** Asks it to end: serves its clients until they have left, then `ended`. Asked twice, it ends at once. */
 	terminate(): void;
-	/** Another process stands in its place: sends the clients there, and ends when they have left. */
-	replaced(): void;
 	/** Resolves with the exit code of the process, when everything is closed. */
 	readonly ended: Promise<0 | 1>;
 	/** What `sidecar status` prints. */
@@ -190,10 +188,6 @@ class SpockSidecar implements Sidecar {
 		this.#lifecycle.terminate();
 	}
 
-	replaced(): void {
-		this.#lifecycle.handle('replaced');
-	}
-
 	status(): StatusReply {
 		const { ready, reasons } = this.readiness();
 		return statusOf(this.#options, this.#registry, {
@@ -233,7 +227,7 @@ class SpockSidecar implements Sidecar {
 			places: () => this.#listening.places,
 			otherPlaces: () => this.#listening.frontPlaces,
 			questions: () => questionsOf(source),
-			leave: () => this.replaced(),
+			leave: () => this.#lifecycle.handle('replaced'),
 			failed: (error) => observer?.placeLost?.(error),
 		});
 	}

@@ -1,12 +1,4 @@
-import {
-	type FakeConsul,
-	type RunningProcess,
-	startFakeConsul,
-	startSidecar,
-	type TempSocket,
-	tempSocket,
-	waitFor,
-} from '@spock/testkit';
+import { startFakeConsul, startSidecar, tempSocket, waitFor } from '@spock/testkit';
 
 import { RawClient } from './raw-client.ts';
 
@@ -21,23 +13,24 @@ export interface ScrapedMetric {
 	readonly series: number;
 }
 
-/** A scrape of a real sidecar that has had work, and whose first worker has crashed. */
+/** A scrape of a real sidecar that has had work. */
 export interface Scrape {
 	readonly text: string;
 	readonly metrics: ReadonlyMap<string, ScrapedMetric>;
 }
 
-/** Starts a sidecar with a worker and a registry, lets it work, and scrapes it while requests are on their way. */
+/** Starts a sidecar with a registry, lets it work, and scrapes it while requests are on their way. */
 export async function scrapeUnderLoad(): Promise<Scrape> {
 	await using consul = await startFakeConsul();
 	await using place = await tempSocket();
 	consul.set('barista', [{ id: 'barista-1' }]);
-	await using process = await startSupervised(place, consul);
-	const worker = await waitFor('a worker', () => pidOf(process, 0));
-	await waitFor('a standby', () => process.stdout().includes('a standby is ready'));
-	globalThis.process.kill(worker, 'SIGKILL');
-	await waitFor('the next worker', () => pidOf(process, 1));
-	const address = await waitFor('its port', () => portsOf(process)[1]);
+	// With little room for what is new, garbage is collected early.
+	const env = { CONSUL_HTTP_ADDR: consul.url, NODE_OPTIONS: '--max-semi-space-size=1' };
+	await using sidecar = await startSidecar(place.path, ['--backend', 'consul', '--admin', '127.0.0.1:0'], { env });
+	const [, address] = await waitFor(
+		'its port',
+		() => /"address":"([^"]+)","msg":"admin port/.exec(sidecar.stdout()) ?? undefined,
+	);
 	await using client = await RawClient.open(place.path);
 	await client.ask(1, 'watchService', { service: 'barista' });
 	await client.ask(2, 'nothing');
@@ -45,28 +38,6 @@ export async function scrapeUnderLoad(): Promise<Scrape> {
 	await askMuch(client);
 	const text = await (await fetch(`http://${address}/metrics`)).text();
 	return { text, metrics: readScrape(text) };
-}
-
-function startSupervised(place: TempSocket, consul: FakeConsul): Promise<RunningProcess> {
-	const flags = ['--supervise', '--supervise-stable-ms', '1', '--admin', '127.0.0.1:0', '--log-level', 'debug'];
-	// With little room for what is new, garbage is collected early.
-	const env = { CONSUL_HTTP_ADDR: consul.url, NODE_OPTIONS: '--max-semi-space-size=1' };
-	return startSidecar(place.path, ['--backend', 'consul', ...flags], { env });
-}
-
-function pidOf(process: RunningProcess, crashes: number): number | undefined {
-	const lines = process
-		.stdout()
-		.split('\n')
-		.filter((line) => line.includes('"msg":"serving"'));
-	const line = lines[crashes];
-	return line === undefined ? undefined : (JSON.parse(line) as { readonly pid: number }).pid;
-}
-
-function portsOf(process: RunningProcess): string[] {
-	return [...process.stdout().matchAll(/"address":"([^"]+)","msg":"admin port/g)].map(
-		([, address]) => address as string,
-	);
 }
 
 async function askMuch(client: RawClient): Promise<void> {

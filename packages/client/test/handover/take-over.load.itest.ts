@@ -1,16 +1,24 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { type RunningProcess, runSidecar, startSidecar, tempSocket, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
 import { CallLoad, loadServices } from './call-load.ts';
-import { reportHandOver } from './report.ts';
 
 /** `pnpm test:handover` asks for 200. */
 const TURNS = Number(process.env['SPOCK_HANDOVER_TURNS'] ?? 5);
 const CLIENTS = 4;
 const IN_FLIGHT = 64;
+const REPORTS = fileURLToPath(new URL('../../../../reports/', import.meta.url));
+
+/** Keeps the figures of a full run: `pnpm test:handover` prints them. */
+function report(figures: Readonly<Record<string, unknown>>): void {
+	if (process.env['SPOCK_HANDOVER_TURNS'] === undefined) return;
+	mkdirSync(REPORTS, { recursive: true });
+	writeFileSync(join(REPORTS, 'handover.json'), `${JSON.stringify(figures, null, '\t')}\n`);
+}
 
 it(
 	`${TURNS} take-overs in a row under load: no call fails, no answer reaches another caller`,
@@ -33,7 +41,7 @@ it(
 				await waitFor('calls that are answered by the next one', () => load.figures().answered > before);
 			}
 			const figures = load.figures();
-			reportHandOver('take-over', {
+			report({
 				'take-overs': TURNS,
 				clients: CLIENTS,
 				'calls in flight': CLIENTS * IN_FLIGHT,

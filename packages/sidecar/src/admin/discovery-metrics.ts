@@ -161,12 +161,6 @@ export const discoveryMetrics: Readonly<Record<string, MetricFacts>> = {
 		help: 'Steps of take-overs, of this sidecar by another and of another by this one',
 		labels: { step: TAKE_OVER_STEPS },
 	},
-	spock_worker_crashes_total: { type: 'counter', help: 'Workers that have crashed; only under a supervisor' },
-	spock_worker_last_crash_timestamp_seconds: {
-		type: 'gauge',
-		help: 'When the last worker crashed, in seconds since 1970; only under a supervisor, after a crash',
-		labels: { reason: 'a signal, or exit-CODE' },
-	},
 	spock_build_info: {
 		type: 'gauge',
 		help: '1, with the version of the sidecar',

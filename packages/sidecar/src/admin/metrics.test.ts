@@ -51,7 +51,6 @@ async function scrape(metrics: SidecarMetrics, prefix: string): Promise<string[]
 
 function observed(source: MetricsSource): SidecarMetrics {
 	const metrics = new SidecarMetrics(new FakeClock());
-	metrics.supervised({ restarts: 1, lastExit: { code: null, signal: 'SIGKILL', at: 1000 } } as never);
 	metrics.log(() => ({ unread: 1, limited: 2 }));
 	metrics.observe(source);
 	return metrics;

@@ -1,5 +1,4 @@
 import type { DiscoveryEvent } from '@spock/discovery';
-import type { SupervisionStatus } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 import { Gauge, Registry } from 'prom-client';
 
@@ -45,15 +44,6 @@ export class SidecarMetrics implements SidecarObserver {
 		registerProcessMetrics(this.registry);
 		this.#eventLoop = new EventLoopMetrics(this.registry, clock);
 		this.#registerPhase();
-	}
-
-	/** Tells of the supervisor; left out where there is none. */
-	supervised({ restarts, lastExit }: SupervisionStatus): void {
-		this.#counts('spock_worker_crashes_total').add('', restarts);
-		if (lastExit === null) return;
-		const name = 'spock_worker_last_crash_timestamp_seconds';
-		const gauge = new Gauge({ name, help: factsOf(name).help, labelNames: ['reason'], registers: [this.registry] });
-		gauge.set({ reason: lastExit.signal ?? `exit-${lastExit.code}` }, lastExit.at / 1000);
 	}
 
 	/** Tells of the lines that the log lacks; `read` gives their counts since the start. */

@@ -160,7 +160,6 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 		.option('--config <file>', 'settings in JSON or YAML (or SPOCK_CONFIG)')
 		.option('--print-config', 'show the settings in force and where each comes from, then end')
 		.option('--json', 'with --print-config: as JSON')
-		.addOption(new Option('--supervised', 'given to the worker of a supervisor').hideHelp())
 		// What is wrong with a flag is told as everything that ends a start.
 		.configureOutput({ writeErr: () => undefined })
 		.exitOverride();

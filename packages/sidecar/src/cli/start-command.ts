@@ -1,9 +1,8 @@
 import { EXIT } from './exit-codes.ts';
-import { DEFAULT_LOG_LEVEL, isPretty } from './log-format.ts';
+import { isPretty } from './log-format.ts';
 import { endWithoutReader } from './log-output.ts';
 import { outputIsLog } from './lost-output.ts';
 import { describeSettings, resolveSettings, settingsAsJson } from './resolve-settings.ts';
-import type { Settings } from './setting-values.ts';
 import { isStartPretty, reportStartFailure } from './start-failure.ts';
 import { print } from './with-client.ts';
 
@@ -12,11 +11,9 @@ export interface StartFlags extends Readonly<Record<string, unknown>> {
 	readonly config?: string;
 	readonly printConfig?: boolean;
 	readonly json?: boolean;
-	/** Given by a supervisor to its workers. */
-	readonly supervised?: boolean;
 }
 
-/** `sidecar start`: runs until a signal. Gives the exit code. What a supervisor does not need it does not load. */
+/** `sidecar start`: runs until a signal. Gives the exit code. */
 export async function startCommand(flags: StartFlags): Promise<number> {
 	let isForPeople = isStartPretty(process.argv, process.env);
 	try {
@@ -42,28 +39,10 @@ async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => voi
 	}
 	outputIsLog();
 	try {
-		return await startBy(settings, flags.supervised === true, formatted);
+		const isTerminal = process.stdout.isTTY === true;
+		formatted(isPretty(settings, isTerminal));
+		return await (await import('./start.ts')).start(settings, isTerminal);
 	} finally {
 		endWithoutReader();
 	}
-}
-
-async function startBy(
-	settings: Settings,
-	isSupervised: boolean,
-	formatted: (isForPeople: boolean) => void,
-): Promise<number> {
-	const isTerminal = process.stdout.isTTY === true;
-	formatted(isPretty(settings, isTerminal));
-	if (settings.get('supervise')?.value !== true || isSupervised) {
-		return (await import('./start.ts')).start(settings, isTerminal, isSupervised);
-	}
-	const value = <T>(name: string): T | undefined => settings.get(name)?.value as T | undefined;
-	return (await import('./supervise/supervise.ts')).supervise({
-		stableMs: value<number>('superviseStableMs'),
-		hangMs: value<number>('superviseHangMs'),
-		standby: value<string>('superviseStandby') !== 'off',
-		logLevel: value<string>('logLevel') ?? DEFAULT_LOG_LEVEL,
-		isPretty: isPretty(settings, isTerminal),
-	});
 }

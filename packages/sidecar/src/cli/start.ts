@@ -13,7 +13,6 @@ import { asUsage } from './as-usage.ts';
 import { createBackend } from './create-backend.ts';
 import { createRegistrations } from './create-registrations.ts';
 import { connectionLog, logDiscovery } from './event-log.ts';
-import { EXIT } from './exit-codes.ts';
 import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
 import { limitsOf } from './limit-settings.ts';
 import { LimitedLog } from './limited-log.ts';
@@ -26,12 +25,11 @@ import { integerOf, type Settings, textOf } from './setting-values.ts';
 import { sourceOptionsOf } from './source-options.ts';
 import { adminAddressOf, startAdmin } from './start-admin.ts';
 import { startFailure } from './start-failure.ts';
-import { Supervised } from './supervise/supervised.ts';
 import { takeOverOptionsOf } from './take-over-options.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
-/** `sidecar start` in this process: runs until a signal. Gives the exit code. */
-export async function start(settings: Settings, isTerminal: boolean, isSupervised: boolean): Promise<number> {
+/** `sidecar start`, once its settings are known: runs until a signal. Gives the exit code. */
+export async function start(settings: Settings, isTerminal: boolean): Promise<number> {
 	const { log, dropped } = createLogger(
 		textOf(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
 		isPretty(settings, isTerminal) ? 'pretty' : 'json',
@@ -39,31 +37,19 @@ export async function start(settings: Settings, isTerminal: boolean, isSupervise
 	const limited = new LimitedLog(log);
 	const metrics = new SidecarMetrics();
 	metrics.log(() => ({ unread: dropped(), limited: limited.leftOut }));
-	const prepared = { log, limited, metrics, isTerminal };
-	if (!isSupervised) return run(settings, { ...prepared, supervised: undefined });
-	// All that `run` needs is loaded and made by now, and nothing is open: a standby waits here.
-	const supervised = await Supervised.activated();
-	if (supervised === undefined) return EXIT.ok;
-	try {
-		return await run(settings, { ...prepared, supervised });
-	} finally {
-		supervised.close();
-	}
+	return run(settings, { log, limited, metrics, isTerminal });
 }
 
-/** What is made before a standby waits. */
-interface Prepared {
+/** What `run` reports to, and whether a person reads it. */
+interface Reporting {
 	readonly log: Logger;
 	/** For what clients and outages can cause. */
 	readonly limited: LimitedLog;
 	readonly metrics: SidecarMetrics;
 	readonly isTerminal: boolean;
-	/** Undefined where nobody supervises this process. */
-	readonly supervised: Supervised | undefined;
 }
 
-async function run(settings: Settings, prepared: Prepared): Promise<number> {
-	const { log, limited, metrics, isTerminal, supervised } = prepared;
+async function run(settings: Settings, { log, limited, metrics, isTerminal }: Reporting): Promise<number> {
 	for (const { variable, meant } of unknownVariables(process.env)) {
 		log.warn(
 			{ variable, meant },
@@ -94,13 +80,10 @@ async function run(settings: Settings, prepared: Prepared): Promise<number> {
 		adminAddressOf(settings);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
-		// A worker that is started again takes nobody's place but that of the one before it.
-		const takeOver =
-			(supervised?.supervision.restarts ?? 0) > 0 ? undefined : takeOverOptionsOf(settings, first, log, metrics);
+		const takeOver = takeOverOptionsOf(settings, first, log, metrics);
 		return createSidecar({
 			source,
 			...(takeOver && { takeOver }),
-			...(supervised && { listener: supervised.listen, supervision: supervised.supervision }),
 			...(registrations && { registrations }),
 			listen,
 			...(front && { front }),
@@ -108,11 +91,7 @@ async function run(settings: Settings, prepared: Prepared): Promise<number> {
 			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
 			observer: observeBoth(connectionLog(log, limited, integerOf(settings, 'slowRequestMs')), metrics, (phase) => {
 				// The port is for whoever has taken this place.
-				if (phase === 'handing over') {
-					void admin?.close();
-					supervised?.replaced();
-				}
-				if (phase === 'serving') supervised?.serving();
+				if (phase === 'handing over') void admin?.close();
 			}),
 		});
 	});
@@ -132,13 +111,11 @@ async function run(settings: Settings, prepared: Prepared): Promise<number> {
 		servicesMax: integerOf(settings, 'metricsServicesMax'),
 		isReady: () => sidecar.readiness().ready,
 	});
-	if (supervised !== undefined) metrics.supervised(supervised.supervision);
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
-	const stopListening = endWhenAsked(sidecar, supervised, log);
+	const stopListening = endWhenAsked(sidecar, log);
 	try {
-		// Behind the sockets where others wait for those: clients of a worker that has crashed, or a port that another has.
-		// The first worker of a supervisor has nobody before it: what is wrong with its port ends them both.
-		const isAdminLast = settings.get('takeOver')?.value === true || (supervised?.supervision.restarts ?? 0) > 0;
+		// After the sockets in a take-over: the sidecar in place has the port until it leaves.
+		const isAdminLast = settings.get('takeOver')?.value === true;
 		if (!isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
 		const addresses = await sidecar.start();
 		if (isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
@@ -160,22 +137,12 @@ async function run(settings: Settings, prepared: Prepared): Promise<number> {
 	}
 }
 
-/** Ends the sidecar on a signal, or when its supervisor has died. Gives what takes the handlers of signals away again. */
-function endWhenAsked(sidecar: Sidecar, supervised: Supervised | undefined, log: Logger): () => void {
+/** Ends the sidecar on a signal. Returns a function that removes the signal handlers. */
+function endWhenAsked(sidecar: Sidecar, log: Logger): () => void {
 	const onSignal = (signal: NodeJS.Signals): void => {
 		log.info({ signal }, `${signal}: ending`);
 		sidecar.terminate();
 	};
-	if (supervised !== undefined) {
-		supervised.signalled = onSignal;
-		// Nobody new can come: who is there is served until the next sidecar stands at the path, or until it is late.
-		supervised.lost = () => {
-			log.error('the supervisor has died: ending');
-			if (sidecar.status().phase === 'serving') sidecar.replaced();
-			else sidecar.terminate();
-		};
-		return () => undefined;
-	}
 	process.on('SIGTERM', onSignal);
 	process.on('SIGINT', onSignal);
 	return () => {

@@ -1,11 +1,4 @@
-import type {
-	BackendStatus,
-	KeyWatchStatus,
-	RegistrationStatus,
-	StatusReply,
-	SupervisionStatus,
-	WatchStatus,
-} from '@spock/protocol';
+import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
 
 import { printable } from './printable.ts';
 import { type ClientFlags, print, withClient } from './with-client.ts';
@@ -26,7 +19,6 @@ export function formatStatus(reply: StatusReply): string {
 		`${reply.sidecar}, pid ${reply.pid}, up ${seconds(reply.uptimeMs)}, ${reply.phase}, ${reply.ready ? 'ready' : 'not ready'}`,
 		...reply.reasons.map((reason) => `             ${reason}`),
 		...(backend.members ?? [backend]).flatMap(formatBackend),
-		...(reply.supervision === undefined ? [] : [formatSupervision(reply.supervision)]),
 		`connections  ${reply.connections} open; ${counters.join(', ')}`,
 		...formatClients(reply),
 		`watches      ${reply.watches.length}, ${count(reply.subscriptions, 'subscription')}`,
@@ -39,12 +31,6 @@ export function formatStatus(reply: StatusReply): string {
 	]
 		.map(printable)
 		.join('\n');
-}
-
-function formatSupervision({ pid, restarts, lastExit }: SupervisionStatus): string {
-	const how = lastExit === null ? '' : `, the last by ${lastExit.signal ?? `exit code ${lastExit.code}`}`;
-	const when = lastExit === null ? '' : ` at ${new Date(lastExit.at).toISOString()}`;
-	return `supervisor   pid ${pid}, ${restarts} ${restarts === 1 ? 'crash' : 'crashes'}${how}${when}`;
 }
 
 function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): string[] {

@@ -28,8 +28,6 @@ export interface ListenOptions<S extends Duplex = Socket> {
 	 * there already is taking over too, and this one is refused. Default false.
 	 */
 	readonly beside?: boolean;
-	/** Leaves what comes unread, for whoever the socket is given to. Default false. */
-	readonly pauseOnConnect?: boolean;
 	readonly accept: (socket: S) => void;
 	/** A connection could not be accepted, for want of open files, say; later ones may be. Default: nobody is told. */
 	readonly acceptFailed?: (error: Error) => void;
@@ -77,11 +75,11 @@ export function listen(address: SocketAddress, options: ListenOptions): Promise<
 
 async function listenTcp(address: { host: string; port: number }, options: ListenOptions): Promise<Listener> {
 	if (!options.allowRemote) refuseRemote(address);
-	const { accept, acceptFailed = () => undefined, tls, pauseOnConnect = false } = options;
+	const { accept, acceptFailed = () => undefined, tls } = options;
 	const { server, stop } =
 		tls === undefined
 			? {
-					server: createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect, ...KEEP_ALIVE }, accept),
+					server: createServer({ allowHalfOpen: true, noDelay: true, ...KEEP_ALIVE }, accept),
 					stop: () => undefined,
 				}
 			: await createTlsServer({ ...tls, accept });

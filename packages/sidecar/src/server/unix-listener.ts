@@ -82,7 +82,7 @@ async function bindAndPublish(
 	const privatePath = `${path}.${process.pid}-${++privateNames}`;
 	assertSocketPathFits(privatePath, process.platform);
 	await rm(privatePath, { force: true });
-	const server = createServer({ allowHalfOpen: true, pauseOnConnect: options.pauseOnConnect ?? false }, options.accept);
+	const server = createServer({ allowHalfOpen: true }, options.accept);
 	const socketMode = options.socketMode ?? 0o660;
 	const umask = process.umask(0o777 & ~socketMode);
 	const where = { path: privatePath, backlog: options.backlog ?? DEFAULT_BACKLOG };

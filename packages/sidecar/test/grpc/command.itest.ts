@@ -89,11 +89,20 @@ describe('sidecar start --grpc', () => {
 		const grpc = `unix:${join(place.directory, 'grpc.sock')}`;
 		const flags = ['--services', servicesFile(place, 8765), '--grpc', grpc];
 		await using killed = await startSidecar(place.path, flags);
+		await saysGrpc(killed);
+		using client = new GrpcClient(grpc);
+		const told = client.watch({ service: 'barista' });
+		await waitFor('the first state', () => told.messages.length === 1);
 		await killed.stop('SIGKILL');
+		await waitFor('the end of the stream', () => told.error !== undefined);
+		expect(told.error).toMatchObject({ code: status.UNAVAILABLE });
+		await expect(client.ask('Get', { service: 'barista' })).rejects.toMatchObject({ code: status.UNAVAILABLE });
 		await using sidecar = await startSidecar(place.path, flags);
 		await saysGrpc(sidecar);
-		using client = new GrpcClient(grpc);
-		expect(portOf(await client.ask('Get', { service: 'barista' }))).toBe(8765);
+		await waitFor('an answer of the next one', async () => {
+			const answer = await client.ask('Get', { service: 'barista' }).catch(() => undefined);
+			return answer !== undefined && portOf(answer) === 8765;
+		});
 		await using other = runSidecar(['start', '--socket', `${place.path}2`, ...flags]);
 		expect(await other.finished).toMatchObject({
 			exitCode: 1,
@@ -120,24 +129,5 @@ describe('sidecar start --grpc', () => {
 		expect(told.error).toMatchObject({ code: status.UNAVAILABLE, details: expect.stringContaining('connect again') });
 		expect(await old.finished).toMatchObject({ exitCode: 0 });
 		expect(next.child.exitCode).toBe(null);
-	});
-
-	it('a worker that crashes under a supervisor costs the calls that it had, and the address stays', async () => {
-		await using place = await tempSocket();
-		const grpc = `unix:${join(place.directory, 'grpc.sock')}`;
-		const flags = ['--supervise', '--services', servicesFile(place, 8765), '--grpc', grpc];
-		await using supervisor = await startSidecar(place.path, flags);
-		await saysGrpc(supervisor);
-		using client = new GrpcClient(grpc);
-		const told = client.watch({ service: 'barista' });
-		await waitFor('the first state', () => told.messages.length === 1);
-		const [, pid = ''] = /"pid":(\d+)[^\n]*"gRPC at|\((\d+)\)[^\n]*gRPC at/.exec(supervisor.stdout()) ?? [];
-		process.kill(Number(pid), 'SIGKILL');
-		await waitFor('the end of the stream', () => told.error !== undefined);
-		expect(told.error).toMatchObject({ code: status.UNAVAILABLE });
-		await waitFor('an answer of the next worker', async () => {
-			const answer = await client.ask('Get', { service: 'barista' }, { timeoutMs: 1000 }).catch(() => undefined);
-			return answer !== undefined && portOf(answer) === 8765;
-		});
 	});
 });

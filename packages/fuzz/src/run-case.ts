@@ -5,6 +5,7 @@ import { checkSidecar } from './check/check-sidecar.ts';
 import { type Problem, show, unhandled } from './check/problem.ts';
 import type { FuzzCase } from './generate/stream.ts';
 import { splitStream } from './reference/split-stream.ts';
+import { PRODUCT, type Subject } from './subject.ts';
 
 /** What came of a case. */
 export interface Verdict {
@@ -18,18 +19,18 @@ export interface Verdict {
  * Every check of a case: the decoder, each frame as its reader reads it, and, with `isThrough`, a whole client or a whole
  * sidecar that is told the stream. What is thrown is a problem too.
  */
-export async function runCase(fuzzCase: FuzzCase, isThrough: boolean): Promise<Verdict> {
+export async function runCase(fuzzCase: FuzzCase, isThrough: boolean, subject: Subject = PRODUCT): Promise<Verdict> {
 	const found = splitStream(fuzzCase.stream, fuzzCase.frameBytesMax);
 	try {
-		let problem = checkDecoder(fuzzCase, found);
+		let problem = checkDecoder(fuzzCase, found, subject);
 		let before: string | undefined;
 		for (const one of found) {
 			if (!('frame' in one) || one.frame === before) continue;
 			before = one.frame;
-			problem ??= checkMessages(before, fuzzCase.reader);
+			problem ??= checkMessages(before, fuzzCase.reader, subject);
 		}
 		if (problem === undefined && isThrough) {
-			problem = await (fuzzCase.reader === 'client' ? checkClient(fuzzCase) : checkSidecar(fuzzCase));
+			problem = await (fuzzCase.reader === 'client' ? checkClient(fuzzCase, subject) : checkSidecar(fuzzCase, subject));
 			const [error] = unhandled.splice(0);
 			if (error !== undefined) problem ??= { check: 'unhandled rejection', found: show(error) };
 		}

@@ -1,8 +1,10 @@
+import type { Check } from './check/problem.ts';
 import { keptCases, vectorFrames } from './corpus.ts';
 import { type FuzzCase, makeCase } from './generate/stream.ts';
 import { SeededRandom } from './random.ts';
-import { runCase } from './run-case.ts';
+import { runCase, type Verdict } from './run-case.ts';
 import { shrink } from './shrink.ts';
+import { PRODUCT, type Subject } from './subject.ts';
 
 /** One case of this many goes through a whole client or sidecar as well: that costs about forty times a decoder. */
 const THROUGH_ONE_IN = 12;
@@ -37,7 +39,7 @@ export interface Done {
 /** A case that failed. `seed` is undefined for a kept one. */
 export interface Failure {
 	readonly seed: number | undefined;
-	readonly check: string;
+	readonly check: Check;
 	readonly found: string;
 	readonly fuzzCase: FuzzCase;
 	readonly smallest: FuzzCase;
@@ -51,8 +53,8 @@ function caseOf(seed: number, corpus: readonly Buffer[]): { fuzzCase: FuzzCase; 
 }
 
 /** Runs cases, the kept ones first, until enough frames were judged or one fails. `tell` hears of the progress. */
-export async function work(order: Work, tell: (frames: number) => void): Promise<Done> {
-	const run = new Run(order.isShrunk);
+export async function work(order: Work, tell: (frames: number) => void, subject: Subject = PRODUCT): Promise<Done> {
+	const run = new Run(order.isShrunk, subject);
 	for (const { fuzzCase } of order.corpus === '' ? [] : keptCases(order.corpus))
 		await run.add(fuzzCase, undefined, true);
 	const corpus = vectorFrames(order.vectors);
@@ -73,6 +75,7 @@ export async function work(order: Work, tell: (frames: number) => void): Promise
 /** The cases of one process. */
 class Run {
 	readonly #isShrunk: boolean;
+	readonly #subject: Subject;
 	frames = 0;
 	cases = 0;
 	throughClient = 0;
@@ -81,8 +84,9 @@ class Run {
 	/** Streams told to the sidecar that it has not answered yet: some answers take their time, so others go on meanwhile. */
 	readonly #pending = new Set<Promise<void>>();
 
-	constructor(isShrunk: boolean) {
+	constructor(isShrunk: boolean, subject: Subject) {
 		this.#isShrunk = isShrunk;
+		this.#subject = subject;
 	}
 
 	async add(fuzzCase: FuzzCase, seed: number | undefined, isThrough: boolean): Promise<void> {
@@ -91,11 +95,11 @@ class Run {
 			if (fuzzCase.reader === 'client') this.throughClient++;
 			else this.throughSidecar++;
 		}
-		const judged = runCase(fuzzCase, isThrough).then(async ({ frames, problem }) => {
+		const judged = runCase(fuzzCase, isThrough, this.#subject).then(async ({ frames, problem }) => {
 			this.frames += frames;
 			if (problem === undefined || this.failure !== undefined) return;
 			this.failure = { seed, ...problem, fuzzCase, smallest: fuzzCase };
-			if (this.#isShrunk) this.failure = await shrunk(this.failure, isThrough);
+			if (this.#isShrunk) this.failure = await shrunk(this.failure, isThrough, this.#subject);
 		});
 		if (!isThrough || fuzzCase.reader === 'client') {
 			await judged;
@@ -112,9 +116,10 @@ class Run {
 }
 
 /** The failure with its smallest case, and what was found in that. */
-async function shrunk(failure: Failure, isThrough: boolean): Promise<Failure> {
+async function shrunk(failure: Failure, isThrough: boolean, subject: Subject): Promise<Failure> {
 	const { fuzzCase, check } = failure;
-	const smallest = await shrink(fuzzCase, async (one) => (await runCase(one, isThrough)).problem?.check === check);
-	const { problem } = await runCase(smallest, isThrough);
+	const run = (one: FuzzCase): Promise<Verdict> => runCase(one, isThrough, subject);
+	const smallest = await shrink(fuzzCase, async (one) => (await run(one)).problem?.check === check);
+	const { problem } = await run(smallest);
 	return { ...failure, found: problem?.found ?? failure.found, smallest };
 }

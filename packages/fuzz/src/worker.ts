@@ -1,8 +1,8 @@
-import { unhandled } from './check/problem.ts';
+import { recordUnhandled } from './check/problem.ts';
 import { type Work, work } from './work.ts';
 
 // One process of `fuzz`: it tells of its progress, then of its end.
-process.on('unhandledRejection', (error) => unhandled.push(error));
+process.on('unhandledRejection', recordUnhandled);
 // Most frames are wrong on purpose: a stack for each of their errors would be a third of the time.
 Error.stackTraceLimit = 0;
 process.once('disconnect', () => process.exit());

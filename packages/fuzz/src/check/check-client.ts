@@ -1,11 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import { createDiplomat, type Diplomat, type FaultMessage, type Registration, SpockError } from '@spock/client';
+import { type Diplomat, type FaultMessage, type Registration, SpockError } from '@spock/client';
 import { FakeClock } from '@spock/testkit';
 
 import { chunksOf, type FuzzCase } from '../generate/stream.ts';
 import { expectSidecarMessage } from '../reference/read-message.ts';
 import { splitStream } from '../reference/split-stream.ts';
+import type { Subject } from '../subject.ts';
 import { HostileEnd } from './hostile-end.ts';
 import { isSame } from './is-same.ts';
 import { isTexts, note, noteError, wrongPlace, wrongRegistration, wrongSnapshot } from './look-at-client.ts';
@@ -22,13 +23,20 @@ const GREETING = {
  * A whole Diplomat whose sidecar says what the case says, while calls of every kind wait and services are watched. Nothing
  * may throw, what callers and observers get is whole, and a good sidecar is understood afterwards.
  */
-export async function checkClient(fuzzCase: FuzzCase): Promise<Problem | undefined> {
+export async function checkClient(
+	fuzzCase: FuzzCase,
+	{ createDiplomat }: Pick<Subject, 'createDiplomat'>,
+): Promise<Problem | undefined> {
 	// Of every other case the stream holds the greeting too, or what is taken for it.
-	const problem = fuzzCase.stream.length % 2 === 0 ? undefined : await tell(fuzzCase, '');
-	return problem ?? tell(fuzzCase, `{"id":1,"data":${JSON.stringify(GREETING)}}\n`);
+	const problem = fuzzCase.stream.length % 2 === 0 ? undefined : await tell(fuzzCase, '', createDiplomat);
+	return problem ?? tell(fuzzCase, `{"id":1,"data":${JSON.stringify(GREETING)}}\n`, createDiplomat);
 }
 
-async function tell({ stream, cuts }: FuzzCase, greeting: string): Promise<Problem | undefined> {
+async function tell(
+	{ stream, cuts }: FuzzCase,
+	greeting: string,
+	createDiplomat: Subject['createDiplomat'],
+): Promise<Problem | undefined> {
 	const wrong: string[] = [];
 	const ends: HostileEnd[] = [];
 	const diplomat = createDiplomat({

@@ -1,7 +1,6 @@
-import { FrameDecoder } from '@spock/protocol';
-
 import { chunksOf, type FuzzCase } from '../generate/stream.ts';
 import type { Found } from '../reference/split-stream.ts';
+import type { Subject } from '../subject.ts';
 import { type Problem, show } from './problem.ts';
 
 /** Streams this short are cut at every place, and at every two places. */
@@ -16,30 +15,39 @@ const HELD_ONE_IN = 2;
 const HELD_FRAMES = 3;
 
 /** The decoder beside the splitter: whole, as cut, and cut everywhere; with and without its path for ids; held at frames. */
-export function checkDecoder(fuzzCase: FuzzCase, expected: readonly Found[]): Problem | undefined {
+export function checkDecoder(
+	fuzzCase: FuzzCase,
+	expected: readonly Found[],
+	{ createDecoder }: Pick<Subject, 'createDecoder'>,
+): Problem | undefined {
 	const { stream, cuts } = fuzzCase;
+	const decoderCase = { ...fuzzCase, expected, createDecoder };
 	for (const withIds of [false, true]) {
-		const problem = checkCuts(fuzzCase, cuts, expected, withIds) ?? checkCuts(fuzzCase, [], expected, withIds);
+		const problem = checkCuts(decoderCase, cuts, withIds) ?? checkCuts(decoderCase, [], withIds);
 		if (problem !== undefined) return problem;
 	}
 	if (stream.length % HELD_ONE_IN === 0) {
-		const problem = checkCuts(fuzzCase, cuts, expected, true, true) ?? checkCuts(fuzzCase, [], expected, true, true);
+		const problem = checkCuts(decoderCase, cuts, true, true) ?? checkCuts(decoderCase, [], true, true);
 		if (problem !== undefined) return problem;
 	}
 	if (stream.length > EXHAUSTIVE_BYTES_MAX) return undefined;
 	for (let first = 1; first < stream.length; first++) {
 		for (let second = first; second < stream.length; second++) {
-			const problem = checkCuts(fuzzCase, [first, second], expected, (first + second) % 2 === 0);
+			const problem = checkCuts(decoderCase, [first, second], (first + second) % 2 === 0);
 			if (problem !== undefined) return problem;
 		}
 	}
 	return undefined;
 }
 
+/** A stream, what a decoder must find in it, and the decoder. */
+interface DecoderCase extends Pick<FuzzCase, 'stream' | 'frameBytesMax'>, Pick<Subject, 'createDecoder'> {
+	readonly expected: readonly Found[];
+}
+
 function checkCuts(
-	{ stream, frameBytesMax }: FuzzCase,
+	{ stream, frameBytesMax, expected, createDecoder }: DecoderCase,
 	cuts: readonly number[],
-	expected: readonly Found[],
 	withIds: boolean,
 	holds = false,
 ): Problem | undefined {
@@ -66,7 +74,7 @@ function checkCuts(
 		isHeld = count % HELD_FRAMES === 0;
 		if (isHeld) decoder.hold();
 	};
-	const decoder = new FrameDecoder(
+	const decoder = createDecoder(
 		{
 			frame: (text) => tell('frame', text),
 			fault: (code) => tell('fault', code),

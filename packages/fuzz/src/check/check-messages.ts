@@ -1,19 +1,4 @@
-import {
-	encodeCancel,
-	encodeFailure,
-	encodePayload,
-	encodePush,
-	encodeReply,
-	encodeRequest,
-	encodeRequestTail,
-	encodeTrace,
-	type FuncName,
-	ID_MAX,
-	readClientMessage,
-	readSidecarMessage,
-	SpockError,
-	validateFuncData,
-} from '@spock/protocol';
+import { type FuncName, ID_MAX, SpockError } from '@spock/protocol';
 
 import type { Reader } from '../generate/stream.ts';
 import { isFunc, judgeData } from '../reference/read-data.ts';
@@ -24,6 +9,7 @@ import {
 	expectSidecarMessage,
 	isWhole,
 } from '../reference/read-message.ts';
+import type { Subject } from '../subject.ts';
 import { isSame } from './is-same.ts';
 import { type Problem, show } from './problem.ts';
 
@@ -34,23 +20,29 @@ const ENCODED_ONE_IN = 4;
 const READ_BY_BOTH_ONE_IN = 4;
 
 /** One frame as its reader reads it, and now and then the other side, and back through the encoder. */
-export function checkMessages(frame: string, reader: Reader): Problem | undefined {
+export function checkMessages(frame: string, reader: Reader, subject: Subject): Problem | undefined {
 	const { bySidecar, byClient } = expectMessages(frame);
 	const isEncoded = frame.length % ENCODED_ONE_IN === 0;
 	const isReadByBoth = frame.length % READ_BY_BOTH_ONE_IN === 1;
 	return (
 		(reader === 'sidecar' || isReadByBoth
-			? compare('readClientMessage', () => readClientMessage(frame), bySidecar)
+			? compare('readClientMessage', () => subject.readClientMessage(frame), bySidecar)
 			: undefined) ??
 		(reader === 'client' || isReadByBoth
-			? compare('readSidecarMessage', () => readSidecarMessage(frame), byClient)
+			? compare('readSidecarMessage', () => subject.readSidecarMessage(frame), byClient)
 			: undefined) ??
-		(bySidecar.kind === 'request' && isFunc(bySidecar.func) ? checkData(bySidecar.func, bySidecar.data) : undefined) ??
-		(isEncoded ? (checkEncoder(bySidecar) ?? checkEncoder(byClient)) : undefined)
+		(bySidecar.kind === 'request' && isFunc(bySidecar.func)
+			? checkData(bySidecar.func, bySidecar.data, subject)
+			: undefined) ??
+		(isEncoded ? (checkEncoder(bySidecar, subject) ?? checkEncoder(byClient, subject)) : undefined)
 	);
 }
 
-function compare(check: string, read: () => unknown, expected: ExpectedMessage): Problem | undefined {
+function compare(
+	check: 'readClientMessage' | 'readSidecarMessage',
+	read: () => unknown,
+	expected: ExpectedMessage,
+): Problem | undefined {
 	let found: unknown;
 	try {
 		found = read();
@@ -76,24 +68,24 @@ function isExpected(found: Record<string, unknown>, expected: ExpectedMessage): 
 	);
 }
 
-function checkData(func: string, data: unknown): Problem | undefined {
+function checkData(func: string, data: unknown, { validateFuncData }: Subject): Problem | undefined {
 	const { wrong, value } = judgeData(func, data);
-	const check = `validateFuncData ${func}`;
+	const differ = (found: string): Problem => ({ check: 'validateFuncData', found: `${func}: ${found}` });
 	let found: unknown;
 	try {
 		found = validateFuncData(func as FuncName, data);
 	} catch (error) {
 		const path = SpockError.is(error, 'BAD_REQUEST') ? error.details['path'] : undefined;
 		if (typeof path === 'string' && wrong.includes(path)) return undefined;
-		return { check, found: `${show(error)} with the path ${show(path)} and not one of ${show(wrong)}` };
+		return differ(`${show(error)} with the path ${show(path)} and not one of ${show(wrong)}`);
 	}
-	if (wrong.length > 0) return { check, found: `accepted, although wrong: ${show(wrong)}` };
-	return isSame(found, value) ? undefined : { check, found: `${show(found)} and not ${show(value)}` };
+	if (wrong.length > 0) return differ(`accepted, although wrong: ${show(wrong)}`);
+	return isSame(found, value) ? undefined : differ(`${show(found)} and not ${show(value)}`);
 }
 
 /** What was read is written, and read again: it must be the same, as far as JSON itself can say it. */
-function checkEncoder(message: ExpectedMessage): Problem | undefined {
-	const { line, wanted } = rewrite(message) ?? {};
+function checkEncoder(message: ExpectedMessage, subject: Subject): Problem | undefined {
+	const { line, wanted } = rewrite(message, subject) ?? {};
 	if (line === undefined) return undefined;
 	if (line.indexOf('\n') !== line.length - 1) return { check: 'encoder: line ends', found: show(line) };
 	const isClients = message.kind === 'request' || message.kind === 'notice';
@@ -104,26 +96,26 @@ function checkEncoder(message: ExpectedMessage): Problem | undefined {
 }
 
 /** The line of a message, and what must be read in it. A failure and a notice keep only what means something. */
-function rewrite(message: ExpectedMessage): { line: string; wanted: unknown } | undefined {
+function rewrite(message: ExpectedMessage, subject: Subject): { line: string; wanted: unknown } | undefined {
 	const { kind } = message;
 	if (kind === 'fault') return undefined;
 	if (kind === 'notice') {
 		const id = (message.data as { id?: unknown } | null)?.id;
 		return isWhole(id, 0, ID_MAX)
-			? { line: encodeCancel(id), wanted: { ...message, data: { id: id + 0 } } }
+			? { line: subject.encodeCancel(id), wanted: { ...message, data: { id: id + 0 } } }
 			: undefined;
 	}
 	if (kind === 'failure') {
 		const error = SpockError.fromWire(message.error).toWire();
-		return { line: encodeFailure(message.id, error), wanted: { ...message, error: throughJson(error) } };
+		return { line: subject.encodeFailure(message.id, error), wanted: { ...message, error: throughJson(error) } };
 	}
-	const payload = encodePayload(message.data);
+	const payload = subject.encodePayload(message.data);
 	const wanted = { ...message, data: throughJson(message.data) };
-	if (kind === 'reply') return { line: encodeReply(message.id, payload), wanted };
-	if (kind === 'push') return { line: encodePush(message.event, payload), wanted };
-	const tail = encodeRequestTail(message.func, payload, message.timeoutMs as number | undefined);
-	const trace = message.trace === undefined ? '' : encodeTrace(message.trace);
-	return { line: encodeRequest(message.id, trace + tail), wanted };
+	if (kind === 'reply') return { line: subject.encodeReply(message.id, payload), wanted };
+	if (kind === 'push') return { line: subject.encodePush(message.event, payload), wanted };
+	const tail = subject.encodeRequestTail(message.func, payload, message.timeoutMs as number | undefined);
+	const trace = message.trace === undefined ? '' : subject.encodeTrace(message.trace);
+	return { line: subject.encodeRequest(message.id, trace + tail), wanted };
 }
 
 /** JSON writes -0 as 0, and a number past the largest one as null. */

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 
 import { BackendSource, createLocalBackend } from '@spock/discovery';
-import { createSidecar } from '@spock/sidecar';
 
 import { chunksOf, type FuzzCase } from '../generate/stream.ts';
 import { isFunc, judgeData } from '../reference/read-data.ts';
 import { expectClientMessage } from '../reference/read-message.ts';
 import { type Found, splitStream } from '../reference/split-stream.ts';
+import type { Subject, SubjectSidecar } from '../subject.ts';
 import { isSame } from './is-same.ts';
 import { type Problem, show } from './problem.ts';
 
@@ -16,8 +15,6 @@ const BAD_FRAMES_MAX = 16;
 /** The shortest limit that either side may set, and what stands about the data of an answer. */
 const FRAME_BYTES_LEAST = 1024;
 const ANSWER_HEAD_BYTES = 32;
-/** Time for a connection to end by itself; only a bug needs it. */
-const END_MS_MAX = 20_000;
 const REGISTRY = {
 	services: { barista: [{ host: '10.0.0.1', port: 8765 }], waiter: [{ host: '10.0.0.2', port: 1 }] },
 	keys: { 'app/limits': '{"max":5}', 'app/a': '1' },
@@ -63,27 +60,29 @@ interface Answer {
  * Sends a whole case to a sidecar in this process, ends its side, and looks at all that comes until the sidecar's end. Each
  * case has a sidecar of its own, because a sidecar remembers requests: so a case fails alone as it failed among others.
  */
-export async function checkSidecar({ stream, cuts, frameBytesMax }: FuzzCase): Promise<Problem | undefined> {
+export async function checkSidecar(
+	{ stream, cuts, frameBytesMax }: FuzzCase,
+	{ startSidecar, connectionEndMsMax }: Pick<Subject, 'startSidecar' | 'connectionEndMsMax'>,
+): Promise<Problem | undefined> {
 	// The shortest limit that there is; the decoder's own check has shorter ones.
 	if (frameBytesMax < FRAME_BYTES_LEAST) return undefined;
 	const faults: string[] = [];
-	const path = `${socketDirectory()}/${++sockets}`;
-	const sidecar = createSidecar({
+	const sidecar = await startSidecar({
+		path: `${socketDirectory()}/${++sockets}`,
 		source: new BackendSource({ backend: await createLocalBackend(REGISTRY) }),
-		listen: [{ address: { path } }],
 		limits: { frameBytesMax, graceMs: 0, drainTimeoutMs: 0 },
 		observer: { fault: (func, error) => faults.push(`${func}: ${show(error)}`) },
 	});
 	try {
-		await sidecar.start();
-		const output = await converse(path, chunksOf(stream, cuts));
-		if (output === undefined) return { check: 'sidecar ends', found: `the connection was open after ${END_MS_MAX} ms` };
+		const output = await converse(sidecar.connect(), chunksOf(stream, cuts), connectionEndMsMax);
+		if (output === undefined) {
+			return { check: 'sidecar ends', found: `the connection was open after ${connectionEndMsMax} ms` };
+		}
 		const [fault] = faults;
 		if (fault !== undefined) return { check: 'sidecar fault', found: fault };
 		return compareOutput(output, stream, frameBytesMax);
 	} finally {
-		sidecar.terminate();
-		await sidecar.ended;
+		await sidecar.stop();
 	}
 }
 
@@ -110,23 +109,27 @@ function compareOutput(output: Buffer, stream: Buffer, frameBytesMax: number): P
 	return compare(conversation, answers);
 }
 
-async function converse(path: string, chunks: readonly Buffer[]): Promise<Buffer | undefined> {
-	const socket = connect({ path, allowHalfOpen: true });
-	const output: Buffer[] = [];
-	socket.on('data', (chunk) => output.push(chunk));
+async function converse(
+	{ input, output }: ReturnType<SubjectSidecar['connect']>,
+	chunks: readonly Buffer[],
+	endMsMax: number,
+): Promise<Buffer | undefined> {
+	const answered: Buffer[] = [];
+	output.on('data', (chunk) => answered.push(chunk));
 	// A sidecar that has closed for what it was sent reads no more of it: what it said before counts.
-	socket.on('error', () => undefined);
-	const closed = once(socket, 'close');
+	input.on('error', () => undefined);
+	const closed = once(output, 'close');
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<'late'>((resolve) => {
-		timer = setTimeout(resolve, END_MS_MAX, 'late');
+		timer = setTimeout(resolve, endMsMax, 'late');
 	});
-	for (const chunk of chunks) socket.write(chunk);
-	socket.end();
+	for (const chunk of chunks) input.write(chunk);
+	input.end();
 	const end = await Promise.race([closed, late]);
 	clearTimeout(timer);
-	socket.destroy();
-	return end === 'late' ? undefined : Buffer.concat(output);
+	input.destroy();
+	output.destroy();
+	return end === 'late' ? undefined : Buffer.concat(answered);
 }
 
 function isGreeting({ data }: Answer): boolean {

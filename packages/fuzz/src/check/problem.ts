@@ -1,6 +1,27 @@
+/** What the fuzz checks. planted-faults.itest.ts proves of each that it can fail. */
+export type Check =
+	| 'decoder'
+	| 'decoder with ids'
+	| 'decoder held'
+	| 'readClientMessage'
+	| 'readClientMessage throws'
+	| 'readSidecarMessage'
+	| 'readSidecarMessage throws'
+	| 'validateFuncData'
+	| 'encoder'
+	| 'encoder: line ends'
+	| 'client'
+	| 'sidecar ends'
+	| 'sidecar fault'
+	| 'sidecar frames'
+	| 'sidecar answers'
+	| 'sidecar says more'
+	| 'unhandled rejection'
+	| 'thrown';
+
 /** A difference between the code and the reference. `check` names which, so that shrinking keeps to one bug. */
 export interface Problem {
-	readonly check: string;
+	readonly check: Check;
 	readonly found: string;
 }
 
@@ -17,3 +38,8 @@ export function show(value: unknown): string {
 
 /** Rejections that nobody handled, as the process hears of them: a bug of the case that is being run. */
 export const unhandled: unknown[] = [];
+
+/** Listener for the `unhandledRejection` event of the process. */
+export function recordUnhandled(error: unknown): void {
+	unhandled.push(error);
+}

@@ -17,12 +17,7 @@ const { values } = parseArgs({
 		workers: { type: 'string' },
 		vectors: { type: 'string', default: '' },
 		corpus: { type: 'string', default: '' },
-		keep: { type: 'boolean', default: true },
-		kept: { type: 'boolean', default: true },
-		shrink: { type: 'boolean', default: true },
-		quiet: { type: 'boolean', default: false },
 	},
-	allowNegative: true,
 });
 
 const SEEDS = 2 ** 48;
@@ -65,7 +60,7 @@ async function main(): Promise<number> {
 	let shownMs = startedMs;
 	const progressed = (count: number): void => {
 		judged += count;
-		if (values.quiet || performance.now() - shownMs < 10_000) return;
+		if (performance.now() - shownMs < 10_000) return;
 		shownMs = performance.now();
 		say(`  ${judged} frames after ${Math.round((shownMs - startedMs) / 1000)} s`);
 	};
@@ -77,8 +72,8 @@ async function main(): Promise<number> {
 				step: workers,
 				framesMax: Math.ceil(frames / workers),
 				vectors,
-				corpus: isReplay || !values.kept ? '' : corpus,
-				isShrunk: values.shrink,
+				corpus: isReplay ? '' : corpus,
+				isShrunk: true,
 			},
 			progressed,
 		),
@@ -89,7 +84,7 @@ async function main(): Promise<number> {
 	const failures = all.flatMap(({ failure }) => failure ?? []);
 	for (const failure of failures) {
 		say(describeFailure(failure));
-		if (!values.keep || failure.seed === undefined || isReplay) continue;
+		if (failure.seed === undefined || isReplay) continue;
 		appendFileSync(
 			join(corpus, 'found.ndjson'),
 			`${keep(`${failure.check}, seed ${failure.seed}`, failure.smallest)}\n`,

@@ -35,7 +35,7 @@ interface PlantedFault {
 }
 
 /** The faults by the check that must find them. The type requires an entry for every check. */
-const planted: Readonly<Record<Check, readonly PlantedFault[]>> = {
+const planted: Readonly<Record<Check, readonly [PlantedFault, ...PlantedFault[]]>> = {
 	decoder: [
 		{
 			fault: 'keeps a chunk without copying it',

@@ -167,4 +167,19 @@ export const MUTANTS: readonly Mutant[] = [
 		replace: '',
 		seed: 2,
 	},
+	{
+		name: 'a part takes the clock of the process instead of the one that it is given',
+		file: 'discovery/src/registration/registrations.ts',
+		find: 'const { registrar, clock = systemClock, random, onEvent } = options;',
+		replace: 'const { registrar, random, onEvent } = options;\n		const clock = systemClock;',
+		seed: 1,
+	},
+	{
+		name: 'time is taken from the process, and whoever takes it swallows what is thrown',
+		file: 'sidecar/src/server/silence-watch.ts',
+		find: '		this.#heardAtMs = this.#clock.now();',
+		replace:
+			'		try {\n			this.#heardAtMs = Date.now();\n		} catch {\n			this.#heardAtMs = this.#clock.now();\n		}',
+		seed: 1,
+	},
 ];

@@ -1,14 +1,12 @@
 import { checkShared } from './convergence.ts';
 import { breakSomething } from './faults.ts';
 import type { Plant } from './plants.ts';
-import type { SimEvent } from './scheduler.ts';
-import { Scheduler } from './scheduler.ts';
+import type { Scheduler, SimEvent } from './scheduler.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SidecarHost } from './sidecar-host.ts';
 import { type ClientOptions, SimClient } from './sim-client.ts';
 import { SimNetwork } from './sim-network.ts';
 import { SimRegistry } from './sim-registry.ts';
-import type { Trace } from './trace.ts';
 import { WireMonitor } from './wire-monitor.ts';
 import { Workload } from './workload.ts';
 import { WorldContext } from './world-context.ts';
@@ -33,9 +31,8 @@ export class World {
 	#isOver = false;
 
 	/** `plant`: something that goes wrong on purpose. */
-	constructor(seed: number, trace: Trace, plant?: Plant) {
+	constructor(seed: number, scheduler: Scheduler, plant?: Plant) {
 		this.#random = new SeededRandom(seed);
-		const scheduler = new Scheduler(trace);
 		const context = new WorldContext(scheduler, this.#random.fork(), plant);
 		this.context = context;
 		this.shape = drawShape(this.#random.fork());

@@ -83,10 +83,12 @@ async function live(world: World): Promise<void> {
 		await world.storm(random.between(STORM_MS_MIN, STORM_MS_MAX));
 		await world.calm(CALM_MS);
 		await world.lookUpAll();
-		for (const client of world.clients) checkConvergence(client);
+		for (const client of world.everyClient) checkConvergence(client);
 		await world.calm(1000);
 		world.checkRegistry();
 		world.checkShared();
+		await world.site?.prove(world.clients);
+		world.checkRegistry();
 	}
 	await world.end();
 }

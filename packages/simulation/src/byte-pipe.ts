@@ -12,6 +12,8 @@ export interface LinkQuality {
 	splitChance: number;
 	/** Nothing arrives, and nothing is lost. */
 	isHeld: boolean;
+	/** Nothing passes either way, also no word of an end: see {@link Cable}. */
+	isDark: boolean;
 }
 
 /** The reading end of a pipe. */
@@ -75,6 +77,11 @@ export class BytePipe {
 		return this.#held;
 	}
 
+	/** Nothing goes through it any more, either way. */
+	get isOver(): boolean {
+		return this.reader === undefined && this.#isClosed && this.#waiting === undefined;
+	}
+
 	/** The writer has something to write, now or when the kernel takes more. */
 	said(byteCount: number): void {
 		this.#saidBytes += byteCount;
@@ -83,7 +90,9 @@ export class BytePipe {
 
 	/** Writes; `done` is called when the kernel has all of it, at once if there is room. */
 	write(bytes: Buffer, done: (error?: Error) => void): void {
-		if (this.#isClosed) {
+		// That the reader has gone is not known on the other side of a cable that is cut: the kernel takes what fits.
+		const isUnknown = this.reader === undefined && this.#quality.isDark;
+		if (this.#isClosed && !isUnknown) {
 			done(systemError('EPIPE', 'write'));
 			return;
 		}
@@ -133,7 +142,13 @@ export class BytePipe {
 		this.reader = undefined;
 		this.#isClosed = true;
 		this.#scheduler.cancel(this.#delivery);
-		this.#refuseWriter();
+		if (!this.#quality.isDark) this.#refuseWriter();
+	}
+
+	/** The cable is whole again: what is left is sent again, this much later. */
+	mended(delayMs: number): void {
+		if (this.reader === undefined) this.#refuseWriter();
+		this.#arm(delayMs);
 	}
 
 	/** The reader takes bytes again. */
@@ -174,6 +189,7 @@ export class BytePipe {
 	#arm(delayMs: number): void {
 		const [first] = this.#pieces;
 		if (first === undefined || this.reader === undefined || this.#delivery !== undefined) return;
+		if (this.#quality.isDark) return;
 		// Nobody who does not read is told of an end; that the connection was reset is told to all.
 		if (!this.#isWanted && !('end' in first && first.end === 'RST')) return;
 		const atMs = Math.max(first.atMs, this.#scheduler.nowMs + delayMs);
@@ -184,7 +200,7 @@ export class BytePipe {
 		this.#delivery = undefined;
 		const { reader } = this;
 		const [first] = this.#pieces;
-		if (reader === undefined || first === undefined) return;
+		if (reader === undefined || first === undefined || this.#quality.isDark) return;
 		if (this.#quality.isHeld) {
 			this.#arm(HELD_LOOK_MS);
 			return;

@@ -60,7 +60,7 @@ function checkKey(client: SimClient, key: string, snapshot: KeySnapshot, fail: (
 }
 
 /** What an app has registered is there, and is what it said last. */
-function checkClaims({ claimed, host, world, process }: SimClient): void {
+export function checkClaims({ claimed, host, world, process }: SimClient): void {
 	const fail = (what: string): void => world.fail('nothing acknowledged is lost', `${process.name}: ${what}`);
 	for (const { id, port, said, registration } of claimed.values()) {
 		const known = world.registry.registered.get(id);

@@ -35,7 +35,13 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
 		},
 	],
 	[3, (world) => `nothing is left of ${world.context.registry.emptyOne()}`],
-	[2, (world, random) => `${world.context.registry.forgetRegistered(random.unit())} registrations are forgotten`],
+	[
+		2,
+		(world, random) => {
+			const owners = world.hosts.map(({ address }) => address);
+			return `${world.context.registry.forgetRegistered(owners, random.unit())} registrations are forgotten`;
+		},
+	],
 	[
 		2,
 		(world, random) => {

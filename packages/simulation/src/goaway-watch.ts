@@ -30,6 +30,11 @@ export class GoawayWatch {
 		return this.#lostAtMs === undefined ? 0 : this.#world.nowMs - this.#lostAtMs;
 	}
 
+	/** Connections that it has tried to open. */
+	get dials(): number {
+		return this.#dials;
+	}
+
 	dialled(): void {
 		this.#dials++;
 	}

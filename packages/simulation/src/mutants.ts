@@ -167,4 +167,47 @@ export const MUTANTS: readonly Mutant[] = [
 		replace: '',
 		seed: 2,
 	},
+	{
+		name: 'a part takes the clock of the process instead of the one that it is given',
+		file: 'discovery/src/registration/registrations.ts',
+		find: 'const { registrar, clock = systemClock, random, onEvent } = options;',
+		replace: 'const { registrar, random, onEvent } = options;\n		const clock = systemClock;',
+		seed: 1,
+	},
+	{
+		name: 'time is taken from the process, and whoever takes it swallows what is thrown',
+		file: 'sidecar/src/server/silence-watch.ts',
+		find: '		this.#heardAtMs = this.#clock.now();',
+		replace:
+			'		try {\n			this.#heardAtMs = Date.now();\n		} catch {\n			this.#heardAtMs = this.#clock.now();\n		}',
+		seed: 1,
+	},
+	{
+		name: 'an app that has gone silent is not found',
+		file: 'sidecar/src/server/silence-watch.ts',
+		find: 'else if (++this.#missed === MISSED_HEARTBEATS_MAX)',
+		replace: 'else if (++this.#missed > 1e9)',
+		seed: 2,
+	},
+	{
+		name: 'an app that has gone silent over TCP keeps its connection, and what it registered',
+		file: 'sidecar/src/server/connection.ts',
+		find: "if (isRemote) this.destroy('silent');",
+		replace: 'void isRemote;',
+		seed: 2,
+	},
+	{
+		name: 'an app is taken for silent although it is heard',
+		file: 'sidecar/src/server/silence-watch.ts',
+		find: 'if (this.#port.bytesRead() !== this.#bytesRead) this.#note();',
+		replace: 'if (this.#port.bytesRead() < this.#bytesRead) this.#note();',
+		seed: 2,
+	},
+	{
+		name: 'a half-open connection is never found by the app: a missed ping does not count',
+		file: 'client/src/connection/heartbeat.ts',
+		find: 'if (this.#pinged) this.#missed++;',
+		replace: '',
+		seed: 2,
+	},
 ];

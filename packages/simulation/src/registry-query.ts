@@ -19,6 +19,8 @@ export interface RegistryLink {
 	readonly scheduler: Scheduler;
 	readonly process: SimProcess;
 	readonly random: SeededRandom;
+	/** How long each way to the registry takes. Default: drawn with everybody else's. */
+	readonly ways: SeededRandom | undefined;
 	/** What goes wrong on purpose. */
 	readonly plant: Plant | undefined;
 	/** Ends each query that is not settled. */
@@ -92,7 +94,9 @@ class Serving<V> {
 		this.#query = query;
 		this.#settle = settle;
 		this.#forget = link.process.atExit(() => this.stop());
-		this.#event = link.scheduler.schedule(link.registry.latencyMs(), 'registry asked', WORLD, () => this.#arrived());
+		this.#event = link.scheduler.schedule(link.registry.latencyMs(link.ways), 'registry asked', WORLD, () =>
+			this.#arrived(),
+		);
 	}
 
 	stop(): void {
@@ -159,7 +163,7 @@ class Serving<V> {
 	}
 
 	#back(outcome: VersionedAnswer<V> | SpockError): void {
-		const { registry, process } = this.#link;
-		this.#event = process.schedule(registry.latencyMs(), 'registry answered', () => this.#settle(outcome));
+		const { registry, process, ways } = this.#link;
+		this.#event = process.schedule(registry.latencyMs(ways), 'registry answered', () => this.#settle(outcome));
 	}
 }

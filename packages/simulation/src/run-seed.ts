@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { checkConvergence } from './convergence.ts';
 import { forbidTaking } from './forbidden.ts';
 import type { Plant } from './plants.ts';
+import { Scheduler } from './scheduler.ts';
 import { Trace } from './trace.ts';
 import { type Invariant, Violation } from './violation.ts';
 import { World } from './world.ts';
@@ -41,8 +42,11 @@ export interface RunOptions {
 /** Runs the world of one seed to its end. The same seed gives the same events, every time. */
 export async function runSeed(seed: number, { keepsTrace = false, plant }: RunOptions = {}): Promise<SeedResult> {
 	const trace = new Trace(keepsTrace);
-	const allow = forbidTaking();
-	const world = new World(seed, trace, plant);
+	const scheduler = new Scheduler(trace);
+	const allow = forbidTaking((message) => {
+		scheduler.fault ??= new Violation('time and chance are given', message);
+	});
+	const world = new World(seed, scheduler, plant);
 	const { context } = world;
 	const settling = watchSettling((message) => context.fail('settles once and in time', message));
 	const onFault = (error: unknown): void => {
@@ -79,10 +83,12 @@ async function live(world: World): Promise<void> {
 		await world.storm(random.between(STORM_MS_MIN, STORM_MS_MAX));
 		await world.calm(CALM_MS);
 		await world.lookUpAll();
-		for (const client of world.clients) checkConvergence(client);
+		for (const client of world.everyClient) checkConvergence(client);
 		await world.calm(1000);
 		world.checkRegistry();
 		world.checkShared();
+		await world.site?.prove(world.clients);
+		world.checkRegistry();
 	}
 	await world.end();
 }

@@ -1,3 +1,6 @@
+// Before the product: what that takes while it is loaded is to be seen.
+import './forbidden.ts';
+
 import { parentPort, workerData } from 'node:worker_threads';
 
 import type { Plant } from './plants.ts';

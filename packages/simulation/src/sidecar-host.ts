@@ -10,6 +10,9 @@ import type { WorldContext } from './world-context.ts';
 /** After a request to end, a sidecar has ended by its drain deadline and this, in milliseconds. */
 const LAST_MS = 4000;
 
+/** How long an app that has lost its connection may take to come back, in milliseconds. */
+export const RECONNECT_GRACE_MS = 8000;
+
 /** Until every socket was looked at again, in milliseconds. */
 const TURN_MS = 0.05;
 
@@ -79,6 +82,7 @@ export class SidecarHost {
 			scheduler: world.scheduler,
 			process,
 			random,
+			ways: world.ways,
 			plant: world.plant,
 			open: new Set(),
 		};
@@ -93,7 +97,7 @@ export class SidecarHost {
 			owner: this.address,
 			clock,
 			random: random.unit,
-			reconnectGraceMs: 8000,
+			reconnectGraceMs: RECONNECT_GRACE_MS,
 		});
 		const sidecar = createSidecar({
 			source,

@@ -2,6 +2,7 @@ import { createDiplomat, type Diplomat, type DiplomatOptions, type Registration 
 import type { ServiceQuery } from '@spock/protocol';
 
 import { AnswerChecks } from './answer-checks.ts';
+import type { Cable } from './cable.ts';
 import { CallBook } from './call-book.ts';
 import { GoawayWatch } from './goaway-watch.ts';
 import { questionName } from './question-name.ts';
@@ -65,6 +66,8 @@ export class SimClient {
 	readonly checks: AnswerChecks;
 	readonly book: CallBook;
 	readonly wire: GoawayWatch;
+	/** Of its machine, if that is another one than its sidecar's. */
+	readonly cable: Cable | undefined;
 	/** Queries of which a plain lookup has succeeded: they go on succeeding. */
 	readonly known: Map<string, ServiceQuery> = new Map();
 	readonly knownKeys: Set<string> = new Set();
@@ -78,10 +81,11 @@ export class SimClient {
 	#closingByMs = Number.POSITIVE_INFINITY;
 	#isClosed = false;
 
-	constructor(world: WorldContext, host: SidecarHost, name: string, options: ClientOptions) {
+	constructor(world: WorldContext, host: SidecarHost, name: string, options: ClientOptions, cable?: Cable) {
 		this.world = world;
 		this.host = host;
 		this.options = options;
+		this.cable = cable;
 		this.process = world.process(name);
 		this.random = world.random.fork();
 		this.checks = new AnswerChecks(world, [host.log], options.heartbeatMs);
@@ -97,7 +101,7 @@ export class SimClient {
 			random: this.random.unit,
 			transport: (_address, receive) => {
 				this.wire.dialled();
-				return world.network.connect(this.process, host.address, receive);
+				return world.network.connect(this.process, host.address, receive, cable);
 			},
 		});
 		void this.diplomat.closed.then(({ reason, error }) => {
@@ -151,7 +155,8 @@ export class SimClient {
 				`${this.process.name} has ${inFlight} calls in flight and ${waiting} waiting`,
 			);
 		}
-		const silentMs = this.world.nowMs - Math.max(this.host.silentSinceMs, this.process.resumedAtMs, this.wire.tookAtMs);
+		const silentSinceMs = Math.min(this.host.silentSinceMs, this.cable?.cutAtMs ?? Number.POSITIVE_INFINITY);
+		const silentMs = this.world.nowMs - Math.max(silentSinceMs, this.process.resumedAtMs, this.wire.tookAtMs);
 		const isRunning = !this.isEnding && !this.process.isStopped;
 		if (isRunning && this.isConnected && silentMs > this.options.heartbeatMs * HEARTBEATS + HEARD_MS) {
 			this.world.fail('silence is noticed', `${this.process.name} has heard nothing for ${silentMs} ms, and is ready`);

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 import { BytePipe, type LinkQuality } from './byte-pipe.ts';
+import type { Cable } from './cable.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -79,7 +80,7 @@ export class SimNetwork {
 	quality(address: string): LinkQuality {
 		let quality = this.#qualities.get(address);
 		if (quality === undefined) {
-			quality = { latencyMsMin: 0.02, latencyMsMax: 0.4, splitChance: 0.1, isHeld: false };
+			quality = { latencyMsMin: 0.02, latencyMsMax: 0.4, splitChance: 0.1, isHeld: false, isDark: false };
 			this.#qualities.set(address, quality);
 		}
 		return quality;
@@ -103,8 +104,8 @@ export class SimNetwork {
 		};
 	}
 
-	/** Opens a connection: at once, and it is there or fails later. */
-	connect(owner: SimProcess, address: string, receive: (chunk: Buffer) => void): Duplex {
+	/** Opens a connection: at once, and it is there or fails later. `cable`: of another machine, so that it goes over TCP. */
+	connect(owner: SimProcess, address: string, receive: (chunk: Buffer) => void, cable?: Cable): Duplex {
 		const socket: SimSocket = new SimSocket(owner, {
 			allowHalfOpen: false,
 			receive,
@@ -112,9 +113,9 @@ export class SimNetwork {
 		});
 		this.#sockets.add(socket);
 		this.connects++;
-		const { latencyMsMin, latencyMsMax } = this.quality(address);
+		const { latencyMsMin, latencyMsMax } = cable?.quality ?? this.quality(address);
 		const delayMs = latencyMsMin + this.#random.unit() * (latencyMsMax - latencyMsMin);
-		owner.schedule(delayMs, 'connect', () => this.#connected(socket, address));
+		owner.schedule(delayMs, 'connect', () => this.#connected(socket, address, cable));
 		return socket;
 	}
 
@@ -142,8 +143,12 @@ export class SimNetwork {
 		return count;
 	}
 
-	#connected(client: SimSocket, address: string): void {
+	#connected(client: SimSocket, address: string, cable: Cable | undefined): void {
 		if (client.destroyed) return;
+		if (cable?.isCut === true) {
+			cable.whenMended(() => this.#connected(client, address, cable));
+			return;
+		}
 		const listener = this.#listeners.get(address);
 		if (listener === undefined || this.#random.chance(this.faults.refuseChance)) {
 			client.destroy(systemError(this.#bound.has(address) ? 'ECONNREFUSED' : 'ENOENT', 'connect'));
@@ -162,8 +167,9 @@ export class SimNetwork {
 				this.#connections.delete(connection);
 			},
 		});
+		if (cable !== undefined) Object.assign(server, { remoteAddress: cable.address });
 		this.#sockets.add(server);
-		const [toServer, toClient] = [this.#pipe(address), this.#pipe(address)];
+		const [toServer, toClient] = [this.#pipe(address, cable), this.#pipe(address, cable)];
 		const connection: SimConnection = { address, client, server, toServer, toClient };
 		this.#connections.add(connection);
 		toServer.reader = server;
@@ -185,10 +191,13 @@ export class SimNetwork {
 		});
 	}
 
-	#pipe(address: string): BytePipe {
+	#pipe(address: string, cable: Cable | undefined): BytePipe {
 		const capacity = this.#random.pick([4096, 32_768, 212_992]);
-		return new BytePipe(this.#scheduler, this.#random, this.quality(address), capacity, (ms) => {
+		const quality = cable?.quality ?? this.quality(address);
+		const pipe = new BytePipe(this.#scheduler, this.#random, quality, capacity, (ms) => {
 			if (ms > this.longestTransitMs) this.longestTransitMs = ms;
 		});
+		cable?.carry(pipe);
+		return pipe;
 	}
 }

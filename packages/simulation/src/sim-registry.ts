@@ -118,8 +118,8 @@ export class SimRegistry {
 	}
 
 	/** Time on the way, to or from it. */
-	latencyMs(): number {
-		return this.latencyMsMin + this.#random.unit() * (this.latencyMsMax - this.latencyMsMin);
+	latencyMs(random: SeededRandom = this.#random): number {
+		return this.latencyMsMin + random.unit() * (this.latencyMsMax - this.latencyMsMin);
 	}
 
 	/** Other instances for a service, or another value for a key. */
@@ -161,11 +161,11 @@ export class SimRegistry {
 		for (const item of [...this.services.values(), ...this.keys.values()]) item.wake();
 	}
 
-	/** Forgets what was registered, as an agent that lost its state does. */
-	forgetRegistered(chance: number): number {
+	/** Forgets what these have registered, as an agent that lost its state does. */
+	forgetRegistered(owners: readonly string[], chance: number): number {
 		let count = 0;
-		for (const id of [...this.registered.keys()]) {
-			if (!this.#random.chance(chance)) continue;
+		for (const [id, { owner }] of [...this.registered]) {
+			if (!owners.includes(owner) || !this.#random.chance(chance)) continue;
 			this.registered.delete(id);
 			count++;
 		}

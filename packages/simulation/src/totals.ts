@@ -8,6 +8,7 @@ export interface Totals {
 	calls: number;
 	checked: number;
 	faults: number;
+	vanished: number;
 	lost: number;
 	hung: number;
 	misdelivered: number;
@@ -23,6 +24,7 @@ export function noTotals(): Totals {
 		calls: 0,
 		checked: 0,
 		faults: 0,
+		vanished: 0,
 		lost: 0,
 		hung: 0,
 		misdelivered: 0,
@@ -38,6 +40,7 @@ export function addTo(totals: Totals, { events, virtualMs, counts, violation }: 
 	totals.calls += counts.calls;
 	totals.checked += counts.checked;
 	totals.faults += counts.faults;
+	totals.vanished += counts.vanished;
 	totals.lost += counts.lost;
 	totals.hung += counts.hung;
 	totals.misdelivered += counts.misdelivered;
@@ -46,7 +49,7 @@ export function addTo(totals: Totals, { events, virtualMs, counts, violation }: 
 
 /** One line for people. */
 export function describeTotals(totals: Totals, elapsedMs: number): string {
-	const { seeds, events, virtualMs, calls, checked, faults, lost, hung, misdelivered, failed } = totals;
+	const { seeds, events, virtualMs, calls, checked, faults, vanished, lost, hung, misdelivered, failed } = totals;
 	return [
 		`${seeds} seeds`,
 		`${events} events`,
@@ -54,6 +57,7 @@ export function describeTotals(totals: Totals, elapsedMs: number): string {
 		`${calls} calls`,
 		`${checked} answers checked`,
 		`${faults} faults`,
+		`${vanished} machines vanished`,
 		`${lost} lost`,
 		`${hung} hung`,
 		`${misdelivered} misdelivered`,

@@ -18,6 +18,7 @@ export const INVARIANTS = [
 	'the life cycle ends',
 	'no fault escapes',
 	'errors are those that may come',
+	'time and chance are given',
 ] as const;
 
 export type Invariant = (typeof INVARIANTS)[number];

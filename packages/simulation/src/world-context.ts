@@ -1,7 +1,7 @@
 import type { Plant } from './plants.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import type { SimNetwork } from './sim-network.ts';
+import { type ConnectionTap, SimNetwork } from './sim-network.ts';
 import { SimProcess } from './sim-process.ts';
 import type { SimRegistry } from './sim-registry.ts';
 import { type Invariant, Violation } from './violation.ts';
@@ -13,6 +13,8 @@ export interface RunCounts extends WireCounts {
 	/** Calls that ended as they should, by a value or by an error that may come. */
 	settled: number;
 	faults: number;
+	/** Machines that went without a word. */
+	vanished: number;
 	/** Answers that were compared with the model. */
 	checked: number;
 	/** Calls that were not settled in time. */
@@ -23,38 +25,46 @@ export interface RunCounts extends WireCounts {
 	lost: number;
 }
 
+/** Numbers of the processes aside begin after this one. */
+const ASIDE = 1000;
+
 /** What all parts of one world share. */
 export class WorldContext {
 	readonly scheduler: Scheduler;
 	readonly random: SeededRandom;
-	readonly counts: RunCounts = {
-		calls: 0,
-		settled: 0,
-		faults: 0,
-		checked: 0,
-		hung: 0,
-		misdelivered: 0,
-		lost: 0,
-		requests: 0,
-		replies: 0,
-		pushes: 0,
-		goaways: 0,
-	};
+	readonly counts: RunCounts;
 	network!: SimNetwork;
 	registry!: SimRegistry;
 	/** Apps say all the time how they are. */
 	isWordy = false;
 	/** Nothing is broken on purpose now. */
 	isCalm = true;
+	/** How long the ways to the registry take, where they are drawn apart from everybody else's. */
+	ways: SeededRandom | undefined;
 	#processes = 0;
 
 	/** What goes wrong on purpose. */
 	readonly plant: Plant | undefined;
 
-	constructor(scheduler: Scheduler, random: SeededRandom, plant?: Plant) {
+	constructor(scheduler: Scheduler, random: SeededRandom, plant?: Plant, counts: RunCounts = noCounts()) {
+		this.counts = counts;
 		this.plant = plant;
 		this.scheduler = scheduler;
 		this.random = random;
+	}
+
+	/**
+	 * What a part of the world has that draws from numbers of its own, and has a network of its own: nothing that it does moves what
+	 * others draw, so that a seed is the same to them with and without it.
+	 */
+	aside(random: SeededRandom, tap: (client: SimProcess) => ConnectionTap): WorldContext {
+		const aside = new WorldContext(this.scheduler, random, this.plant, this.counts);
+		aside.network = new SimNetwork(this.scheduler, random.fork(), tap);
+		aside.registry = this.registry;
+		aside.ways = random.fork();
+		aside.isWordy = this.isWordy;
+		aside.#processes = ASIDE;
+		return aside;
 	}
 
 	get nowMs(): number {
@@ -81,4 +91,21 @@ export class WorldContext {
 	say(line: () => string): void {
 		this.scheduler.trace.say(this.nowMs, line);
 	}
+}
+
+function noCounts(): RunCounts {
+	return {
+		calls: 0,
+		settled: 0,
+		faults: 0,
+		vanished: 0,
+		checked: 0,
+		hung: 0,
+		misdelivered: 0,
+		lost: 0,
+		requests: 0,
+		replies: 0,
+		pushes: 0,
+		goaways: 0,
+	};
 }

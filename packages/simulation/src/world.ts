@@ -1,14 +1,13 @@
 import { checkShared } from './convergence.ts';
 import { breakSomething } from './faults.ts';
 import type { Plant } from './plants.ts';
-import type { SimEvent } from './scheduler.ts';
-import { Scheduler } from './scheduler.ts';
+import { RemoteSite } from './remote-site.ts';
+import type { Scheduler, SimEvent } from './scheduler.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SidecarHost } from './sidecar-host.ts';
 import { type ClientOptions, SimClient } from './sim-client.ts';
 import { SimNetwork } from './sim-network.ts';
 import { SimRegistry } from './sim-registry.ts';
-import type { Trace } from './trace.ts';
 import { WireMonitor } from './wire-monitor.ts';
 import { Workload } from './workload.ts';
 import { WorldContext } from './world-context.ts';
@@ -17,12 +16,19 @@ import { drawShape, type WorldShape } from './world-shape.ts';
 /** What must always hold is looked at this often, in virtual milliseconds. */
 const AUDIT_MS = 250;
 
+/** Share of the worlds that have other machines. */
+const SITE_CHANCE = 0.3;
+/** What these draw comes from the seed too, and from none of the other numbers: the storms of the rest are those of before. */
+const SITE_SEED = 2 ** 40;
+
 /** One world: a registry, sidecars, apps, and what befalls them. */
 export class World {
 	readonly context: WorldContext;
 	readonly shape: WorldShape;
 	readonly hosts: SidecarHost[] = [];
 	readonly clients: SimClient[] = [];
+	/** Apps on other machines, and their sidecar. */
+	readonly site: RemoteSite | undefined;
 	readonly #random: SeededRandom;
 	/** Clients that were asked to end, until they have. */
 	readonly #ending = new Set<SimClient>();
@@ -33,9 +39,8 @@ export class World {
 	#isOver = false;
 
 	/** `plant`: something that goes wrong on purpose. */
-	constructor(seed: number, trace: Trace, plant?: Plant) {
+	constructor(seed: number, scheduler: Scheduler, plant?: Plant) {
 		this.#random = new SeededRandom(seed);
-		const scheduler = new Scheduler(trace);
 		const context = new WorldContext(scheduler, this.#random.fork(), plant);
 		this.context = context;
 		this.shape = drawShape(this.#random.fork());
@@ -50,7 +55,21 @@ export class World {
 			this.later(this.#random.chance(0.5) ? 0 : this.#random.between(1, 3000), () => this.ensureUp(host));
 		}
 		for (let number = 0; number < this.shape.clients; number++) this.#addClient();
+		const own = new SeededRandom(SITE_SEED + seed);
+		if (own.chance(SITE_CHANCE)) {
+			this.site = new RemoteSite(context, {
+				shape: this.shape,
+				random: own,
+				later: (delayMs, mend) => this.later(delayMs, mend),
+				monitor,
+			});
+		}
 		this.#auditLater();
+	}
+
+	/** Every app that is meant to stay. */
+	get everyClient(): readonly SimClient[] {
+		return [...this.clients, ...(this.site?.clients ?? [])];
 	}
 
 	/** Ends a fault after a while. */
@@ -84,6 +103,7 @@ export class World {
 	async storm(durationMs: number): Promise<void> {
 		this.context.isCalm = false;
 		this.#breakLater();
+		this.site?.storm();
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
 
@@ -101,6 +121,7 @@ export class World {
 		}
 		for (const client of this.clients) client.process.resume();
 		for (const client of this.#ending) client.process.resume();
+		this.site?.calm();
 		this.context.registry.setMode('well');
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
@@ -108,6 +129,7 @@ export class World {
 	/** Looks all services up, and gives the answers time to come. */
 	async lookUpAll(): Promise<void> {
 		for (const workload of this.#workloads.values()) workload.lookUpAll();
+		this.site?.lookUpAll();
 		await this.context.scheduler.runUntil(this.context.nowMs + 1000);
 	}
 
@@ -120,14 +142,18 @@ export class World {
 			client.end(this.#random.pick(['drain', 'close']));
 			this.#ending.add(client);
 		}
+		this.site?.endApps();
 		await scheduler.runUntil(this.context.nowMs + this.shape.client.timeoutMs * 2 + 5000);
+		this.site?.auditEndOfApps();
 		for (const client of this.#ending) client.auditEnd();
 		this.#ending.clear();
 		await scheduler.runUntil(this.context.nowMs + this.shape.host.idleTtlMs * 2 + 20_000);
-		for (const host of this.hosts) host.auditIdle();
-		for (const host of this.hosts) host.terminate();
+		const hosts = [...this.hosts, ...(this.site === undefined ? [] : [this.site.host])];
+		for (const host of hosts) host.auditIdle();
+		for (const host of hosts) host.terminate();
 		await scheduler.runUntil(this.context.nowMs + 30_000);
 		for (const host of this.hosts) host.auditEnd();
+		this.site?.auditEnd();
 		const { network, registry } = this.context;
 		const held = registry.heldQueries;
 		if (network.openSockets + held > 0) {
@@ -150,12 +176,13 @@ export class World {
 				this.clients.filter((client) => client.host === host),
 			);
 		}
+		this.site?.checkShared();
 	}
 
 	/** Registered is what a living app wants, and nothing else. */
 	checkRegistry(): void {
 		const wanted = new Set(
-			this.clients.flatMap(({ process, claimed, unsure }) => [`app-${process.id}-`, ...claimed.keys(), ...unsure]),
+			this.everyClient.flatMap(({ process, claimed, unsure }) => [`app-${process.id}-`, ...claimed.keys(), ...unsure]),
 		);
 		for (const id of this.context.registry.registered.keys()) {
 			const prefix = id.slice(0, id.lastIndexOf('-') + 1);
@@ -213,20 +240,24 @@ export class World {
 			for (const client of this.clients) client.audit();
 			for (const client of this.#ending) client.audit();
 			for (const host of this.hosts) host.audit();
+			this.site?.audit();
 			this.#auditLater();
 		});
 	}
 
 	#tap(clientId: number): WireMonitor {
-		const { context } = this;
 		const client = [...this.clients, ...this.#ending].find(({ process }) => process.id === clientId);
-		return new WireMonitor({
-			counts: context.counts,
-			violated: (violation) => context.violated(violation),
-			opened: () => client?.wire.opened(),
-			took: () => client?.wire.took(),
-			goaway: () => client?.wire.goaway(),
-			closed: () => client?.wire.closed(),
-		});
+		return monitor(this.context, client);
 	}
+}
+
+function monitor(context: WorldContext, client: SimClient | undefined): WireMonitor {
+	return new WireMonitor({
+		counts: context.counts,
+		violated: (violation) => context.violated(violation),
+		opened: () => client?.wire.opened(),
+		took: () => client?.wire.took(),
+		goaway: () => client?.wire.goaway(),
+		closed: () => client?.wire.closed(),
+	});
 }

@@ -7,7 +7,8 @@ import { ConsulAgent } from './cluster/consul-agent.ts';
 import { type ConsulNetwork, loopbackNetwork } from './cluster/consul-network.ts';
 import { waitFor } from './wait-for.ts';
 
-export type { ConsulAgent } from './cluster/consul-agent.ts';
+export { ConsulAgent } from './cluster/consul-agent.ts';
+export { type ConsulNetwork, loopbackNetwork } from './cluster/consul-network.ts';
 export { type NamespaceNetwork, namespaceNetwork } from './cluster/namespace-network.ts';
 
 const SERVERS = 3;

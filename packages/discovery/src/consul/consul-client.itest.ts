@@ -1,3 +1,4 @@
+import { systemClock } from '@spock/protocol/internal';
 import { startFakeConsul, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
@@ -8,7 +9,7 @@ import { createClient, retireClient, sendRequest } from './consul-client.ts';
 it('a client that is retired closes what is free at once, and what is in use with its call', async () => {
 	await using fake = await startFakeConsul();
 	fake.set('barista', [{ id: 'a' }]);
-	const client = createClient(parseConsulAddress(fake.url), {}, {}, 10);
+	const client = createClient(parseConsulAddress(fake.url), {}, {}, 10, systemClock);
 	const ask = (parameters: Record<string, string>) =>
 		sendRequest(client, { ctx: new ConsulCall(parameters) }, { method: 'GET', path: '/health/service/barista' });
 	await Promise.all([ask({}), ask({})]);

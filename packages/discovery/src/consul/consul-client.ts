@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-
+import type { Clock } from '@spock/protocol/internal';
 import Consul from 'consul';
 
 import type { ConsulAddress } from './consul-address.ts';
@@ -53,6 +53,7 @@ export function createClient(
 	secrets: TlsSecrets,
 	{ serverName, verify }: ConsulTls,
 	socketsMax: number,
+	clock: Clock,
 ): ConsulClient {
 	const agentOptions = { keepAlive: true, maxSockets: socketsMax };
 	// Given to the agent and not to the package, which passes on only the options that it knows.
@@ -75,7 +76,7 @@ export function createClient(
 		next();
 	});
 	if (!address.secure) return client;
-	const http2 = new Http2Sessions(`https://${host}:${address.port}`, secure);
+	const http2 = new Http2Sessions(`https://${host}:${address.port}`, secure, clock);
 	http2Of.set(client, http2);
 	internals._ext('onRequest', (request, next) => {
 		void http2.isSpoken().then((isSpoken) => {

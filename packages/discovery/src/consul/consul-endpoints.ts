@@ -1,4 +1,4 @@
-import { stringOption } from '@spock/protocol/internal';
+import { type Clock, stringOption } from '@spock/protocol/internal';
 
 import { type ConsulAddress, parseConsulAddress } from './consul-address.ts';
 import { type ConsulClient, createClient, destroyClient, isMultiplexed, retireClient } from './consul-client.ts';
@@ -11,16 +11,24 @@ export class ConsulEndpoint {
 	readonly #tls: TlsFiles;
 	readonly #options: TlsFilesOptions['tls'];
 	readonly #socketsMax: number;
+	readonly #clock: Clock;
 	#secrets: TlsSecrets;
 	#client: ConsulClient;
 
-	constructor(address: ConsulAddress, tls: TlsFiles, options: TlsFilesOptions['tls'], socketsMax: number) {
+	constructor(
+		address: ConsulAddress,
+		tls: TlsFiles,
+		options: TlsFilesOptions['tls'],
+		socketsMax: number,
+		clock: Clock,
+	) {
 		this.address = address;
 		this.#tls = tls;
 		this.#options = options;
 		this.#secrets = tls.secrets;
 		this.#socketsMax = socketsMax;
-		this.#client = createClient(address, tls.secrets, options, socketsMax);
+		this.#clock = clock;
+		this.#client = createClient(address, tls.secrets, options, socketsMax, clock);
 	}
 
 	/** The client for the next call: another one when the TLS files have changed. Calls in flight end on the one before. */
@@ -30,7 +38,7 @@ export class ConsulEndpoint {
 		if (this.#secrets !== this.#tls.secrets) {
 			this.#secrets = this.#tls.secrets;
 			retireClient(this.#client);
-			this.#client = createClient(this.address, this.#secrets, this.#options, this.#socketsMax);
+			this.#client = createClient(this.address, this.#secrets, this.#options, this.#socketsMax, this.#clock);
 		}
 		return this.#client;
 	}
@@ -56,6 +64,6 @@ export function createEndpoints(
 	const files = new TlsFiles({ tls, clock, onEvent });
 	return addresses.map(
 		(text, number) =>
-			new ConsulEndpoint(parseConsulAddress(stringOption(`addresses[${number}]`, text)), files, tls, socketsMax),
+			new ConsulEndpoint(parseConsulAddress(stringOption(`addresses[${number}]`, text)), files, tls, socketsMax, clock),
 	);
 }

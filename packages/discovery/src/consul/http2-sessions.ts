@@ -10,6 +10,8 @@ import {
 import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
 /** Requests on one connection at a time; a Go server allows 250, and says so. */
 const STREAMS_MAX = 200;
 /** A connection that does not answer a ping within this time is gone. */
@@ -31,7 +33,7 @@ export interface TransportOptions {
 interface Session {
 	readonly http2: ClientHttp2Session;
 	streams: number;
-	pingTimer: NodeJS.Timeout | undefined;
+	pingTimer: TimerHandle | undefined;
 }
 
 /**
@@ -42,12 +44,14 @@ interface Session {
 export class Http2Sessions {
 	readonly #authority: string;
 	readonly #options: SecureClientSessionOptions;
+	readonly #clock: Clock;
 	readonly #sessions = new Set<Session>();
 	#spoken: Promise<boolean | undefined> | undefined;
 	#isRetired = false;
 
-	constructor(authority: string, options: SecureClientSessionOptions) {
+	constructor(authority: string, options: SecureClientSessionOptions, clock: Clock) {
 		this.#authority = authority;
+		this.#clock = clock;
 		this.#options = { ...options, settings: { enablePush: false, initialWindowSize: WINDOW_BYTES } };
 	}
 
@@ -67,10 +71,12 @@ export class Http2Sessions {
 			const options = { servername: isIP(host) === 0 ? host : '', ...this.#options };
 			const socket = connectTls({ ...options, host, port: Number(port || 443), ALPNProtocols: ['h2', 'http/1.1'] });
 			const end = (isSpoken: boolean | undefined): void => {
+				this.#clock.clearTimeout(timer);
 				socket.destroy();
 				resolve(isSpoken);
 			};
-			socket.setTimeout(HANDSHAKE_MS, () => end(undefined));
+			const timer = this.#clock.setTimeout(() => end(undefined), HANDSHAKE_MS);
+			timer.unref?.();
 			socket.once('secureConnect', () => end(socket.alpnProtocol === 'h2'));
 			socket.once('close', () => end(undefined));
 			socket.on('error', () => end(undefined));
@@ -80,7 +86,7 @@ export class Http2Sessions {
 
 	/** A request as `node:https` makes one, as far as the npm package needs it. */
 	request(options: TransportOptions): EventEmitter {
-		return new StreamRequest(this.#withRoom(), options);
+		return new StreamRequest(this.#withRoom(), options, this.#clock);
 	}
 
 	/** Lets requests end, and each connection with its last one. */
@@ -112,7 +118,7 @@ export class Http2Sessions {
 		// What fails are its requests, each of which tells; the connection itself is taken out when it closes.
 		http2.on('error', () => undefined);
 		http2.on('close', () => {
-			clearTimeout(session.pingTimer);
+			this.#clock.clearTimeout(session.pingTimer);
 			this.#sessions.delete(session);
 		});
 		http2.unref();
@@ -125,11 +131,13 @@ export class Http2Sessions {
 class StreamRequest extends EventEmitter {
 	readonly #session: Session;
 	readonly #options: TransportOptions;
+	readonly #clock: Clock;
 	readonly #headers: OutgoingHttpHeaders = {};
 	#stream: ClientHttp2Stream | undefined;
 
-	constructor(session: Session, options: TransportOptions) {
+	constructor(session: Session, options: TransportOptions, clock: Clock) {
 		super();
+		this.#clock = clock;
 		this.#session = session;
 		this.#options = options;
 		for (const [name, value] of Object.entries(options.headers ?? {})) this.setHeader(name, value);
@@ -174,11 +182,11 @@ class StreamRequest extends EventEmitter {
 		this.#stream?.close(constants.NGHTTP2_CANCEL);
 		const { http2, pingTimer } = this.#session;
 		if (pingTimer !== undefined || http2.destroyed || http2.connecting) return;
-		const timer = setTimeout(() => http2.destroy(), PING_MS);
-		timer.unref();
+		const timer = this.#clock.setTimeout(() => http2.destroy(), PING_MS);
+		timer.unref?.();
 		this.#session.pingTimer = timer;
 		http2.ping(() => {
-			clearTimeout(timer);
+			this.#clock.clearTimeout(timer);
 			this.#session.pingTimer = undefined;
 		});
 	}

@@ -1,4 +1,11 @@
-import { isAskedFor, type KeySnapshot, type ServiceQuery, type ServiceSnapshot } from '@spock/protocol';
+import {
+	type ErrorCode,
+	isAskedFor,
+	type KeySnapshot,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type SpockError,
+} from '@spock/protocol';
 
 import type { SimClient } from './sim-client.ts';
 import type { WorldContext } from './world-context.ts';
@@ -12,7 +19,12 @@ export function checkConvergence(client: SimClient): void {
 		if (last === undefined) fail(`its watch of ${query.service} was told nothing`);
 		else checkSnapshot(client, query, last, fail);
 	}
-	const call = { timeoutMs: options.timeoutMs, mayFail: (code: string) => code === 'CLOSED' && client.isEnding };
+	const call = {
+		timeoutMs: options.timeoutMs,
+		// The app's own calls go on in the calm, and may have filled the output just now.
+		mayFail: (code: ErrorCode, { details }: SpockError) =>
+			code === 'CLOSED' ? client.isEnding : code === 'OVERLOADED' && 'pendingOutputBytesMax' in details,
+	};
 	for (const service of world.registry.serviceNames) {
 		const query = { service };
 		book.call(

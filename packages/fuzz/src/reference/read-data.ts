@@ -68,7 +68,8 @@ function object(members: Members): Rule {
 }
 
 function under(outer: string, { wrong }: Judged): string[] {
-	return wrong.map((inner) => (inner === '' || inner.startsWith('[') ? `${outer}${inner}` : `${outer}.${inner}`));
+	// An index of a list; a member may be called `[` too.
+	return wrong.map((inner) => (inner === '' || /^\[\d+\](?:[.[]|$)/.test(inner) ? `${outer}${inner}` : `${outer}.${inner}`));
 }
 
 const required = (rule: Rule): { rule: Rule; required: true } => ({ rule, required: true });

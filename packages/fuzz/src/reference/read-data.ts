@@ -69,7 +69,9 @@ function object(members: Members): Rule {
 
 function under(outer: string, { wrong }: Judged): string[] {
 	// An index of a list; a member may be called `[` too.
-	return wrong.map((inner) => (inner === '' || /^\[\d+\](?:[.[]|$)/.test(inner) ? `${outer}${inner}` : `${outer}.${inner}`));
+	return wrong.map((inner) =>
+		inner === '' || /^\[\d+\](?:[.[]|$)/.test(inner) ? `${outer}${inner}` : `${outer}.${inner}`,
+	);
 }
 
 const required = (rule: Rule): { rule: Rule; required: true } => ({ rule, required: true });

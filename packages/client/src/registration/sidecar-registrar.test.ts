@@ -1,3 +1,4 @@
+import { encodePayload, encodePush, encodeReply } from '@spock/protocol';
 import { type FakeAnswer, type RecordedRequest, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -169,6 +170,23 @@ describe('a drain that fails', () => {
 		await clock.advance(100);
 		expect(registration.state).toBe('deregistered');
 		expect(sidecar.requestsOf('registerService')).toHaveLength(1);
+		await diplomat.close();
+	});
+});
+
+describe('a report that is answered', () => {
+	it('before the registry took it: what is pushed right behind the answer is newer, and stays', async () => {
+		const handle = (request: RecordedRequest): FakeAnswer | undefined =>
+			request.func === 'reportService' ? 'hold' : registering(request);
+		const { diplomat, sidecar } = await simulate({}, { handle });
+		const registration = await diplomat.register(barista);
+		const reported = registration.report('warning');
+		await settle();
+		const id = sidecar.requestsOf('reportService').at(-1)?.id ?? -1;
+		const pending = encodeReply(id, encodePayload({ ...reply(), state: 'pending', error: 'not yet' }));
+		sidecar.connection.sendRaw(pending + encodePush('registration', encodePayload(reply())));
+		await reported;
+		expect(registration).toMatchObject({ state: 'registered', error: null });
 		await diplomat.close();
 	});
 });

@@ -106,10 +106,11 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		// A connection that finishes after a goaway may be lost after the next one has carried a newer report.
 		const again = (): string => tailOf('reportService', this.#wanted.get(report.id)?.report ?? report, options);
 		try {
-			const traits = { ...REPORTED, again };
+			const traits = { ...QUESTION, again, read: this.#readReport };
 			const reply = (await this.#port.call('reportService', report, traits, options)) as RegistrationReply;
 			if (wanted?.data === data) wanted.accepted = data;
-			return reply;
+			// What was pushed right behind the reply is newer.
+			return wanted?.last ?? reply;
 		} catch (error) {
 			if (wanted?.data === data) {
 				// A sidecar of another version may be stricter.
@@ -164,18 +165,29 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	/** A registration has changed. False for data that is none. */
 	push(data: unknown): boolean {
 		const reply = readRegistration(data);
-		if (reply === undefined) return false;
+		if (reply !== undefined) this.#heard(reply);
+		return reply !== undefined;
+	}
+
+	/** Of the answer to a report, which says how the registration is now: within its own tick, as of a push. */
+	readonly #readReport = (data: unknown): RegistrationReply => {
+		const reply = readRegistration(data);
+		if (reply === undefined) throw new SpockError('PROTOCOL', 'the sidecar answered a report with no registration');
+		this.#heard(reply);
+		return reply;
+	};
+
+	#heard(reply: RegistrationReply): void {
 		const wanted = this.#wanted.get(reply.id);
-		if (wanted === undefined) return true;
+		if (wanted === undefined) return;
 		if (reply.state === 'deregistered' && reply.error !== null && wanted.phase === 'kept') {
 			// Refused anew, by a sidecar that was restarted: what the registry took once it may take again. Only the app ends it.
 			this.#pending(wanted, reply.error);
 			this.#retry.schedule(undefined);
-			return true;
+			return;
 		}
 		if (reply.state === 'deregistered') this.#wanted.delete(reply.id);
 		this.#tell(wanted, reply);
-		return true;
 	}
 
 	/** Forgets everything; nobody is told anything after it. */
@@ -295,13 +307,3 @@ function isRefusal({ code, retryable }: SpockError): boolean {
 function isOpen({ phase, data, accepted, last }: Wanted): boolean {
 	return phase !== 'kept' || last.state !== 'registered' || data !== accepted;
 }
-
-/** A report, whose answer says how the registration is now. */
-const REPORTED: CallTraits = {
-	...QUESTION,
-	read: (data) => {
-		const reply = readRegistration(data);
-		if (reply === undefined) throw new SpockError('PROTOCOL', 'the sidecar answered a report with no registration');
-		return reply;
-	},
-};

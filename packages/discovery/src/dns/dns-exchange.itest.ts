@@ -147,10 +147,11 @@ describe('many questions', () => {
 			Array.from({ length: 60 }, (_, number) => `10.0.0.${number}:80`),
 		);
 		dns.cutsSilently = true;
-		await using proxy = await udpProxy(dns.address);
+		// TCP first: its ports are the ones that others take.
 		const broken = createServer((socket) => socket.destroy());
-		broken.listen(Number(proxy.address.split(':')[1]), '127.0.0.1');
+		broken.listen(0, '127.0.0.1');
 		await once(broken, 'listening');
+		await using proxy = await udpProxy(dns.address, (broken.address() as AddressInfo).port);
 		const asked = client([proxy.address], { udpPayloadBytes: 1232 });
 		await expect(asked.ask({ name: 'barista.test', type: 'SRV' }, undefined)).rejects.toMatchObject({
 			code: 'UNAVAILABLE',
@@ -160,7 +161,7 @@ describe('many questions', () => {
 });
 
 /** Passes datagrams on to a name server, at a port where nobody listens over TCP. */
-async function udpProxy(target: string) {
+async function udpProxy(target: string, ownPort = 0) {
 	const port = Number(target.split(':')[1]);
 	const server = createSocket('udp4');
 	const behind = new Set<ReturnType<typeof createSocket>>();
@@ -170,7 +171,7 @@ async function udpProxy(target: string) {
 		socket.on('message', (answer) => server.send(answer, from.port, from.address));
 		socket.send(bytes, port, '127.0.0.1');
 	});
-	server.bind(0, '127.0.0.1');
+	server.bind(ownPort, '127.0.0.1');
 	await once(server, 'listening');
 	return {
 		address: `127.0.0.1:${server.address().port}`,

@@ -2,25 +2,20 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import { bundle } from './bundle.ts';
-import { plantOf } from './plants.ts';
 import type { SeedResult } from './run-seed.ts';
 import { runSeeds } from './run-seeds.ts';
 import { readSeeds } from './seeds-file.ts';
 import { addTo, describeTotals, noTotals } from './totals.ts';
-import { mutantTable, tryMutants } from './try-mutants.ts';
 
 const USAGE = `pnpm sim                         the seeds that ever failed, and 100 more
 pnpm sim --seeds N [--from S]    the seeds that ever failed, and N more, from S on
 pnpm sim --seed N [--trace]      one seed, and what happened in it
-pnpm sim --plant TEXT            the same with something that goes wrong on purpose: it must be found
-pnpm sim --mutants [--quick]     plants every bug of the list; it must be found  [--name TEXT] [--seeds N] [--share K/N]
+pnpm sim --plant NAME            the same with a fault of plants.ts, which must break its promise
   --jobs J                       threads at once; default: one for each core
 `;
 const SEEDS = 100;
 /** A thousand seeds and more have so many events each, or they have become too short to prove anything. */
 const [SEEDS_THAT_PROVE, EVENTS_EACH_MIN] = [1000, 10_000];
-/** Seeds that a planted bug may take until it is found. */
-const MUTANT_SEEDS_MAX = 400;
 /** Lines of a trace that are shown with a failure. */
 const TAIL_LINES = 40;
 
@@ -31,20 +26,14 @@ const { values } = parseArgs({
 		seed: { type: 'string' },
 		jobs: { type: 'string', default: String(availableParallelism()) },
 		trace: { type: 'boolean', default: false },
-		mutants: { type: 'boolean', default: false },
 		plant: { type: 'string' },
-		quick: { type: 'boolean', default: false },
-		share: { type: 'string', default: '0/1' },
-		name: { type: 'string', multiple: true, default: [] },
 		root: { type: 'string', default: process.cwd() },
 		help: { type: 'boolean', default: false },
 	},
 });
-const { root } = values;
-const plant = values.plant === undefined ? undefined : plantOf(values.plant);
+const { root, plant } = values;
 
 if (values.help) print(USAGE);
-else if (values.mutants) await mutants();
 else if (values.seed !== undefined) await one(count('seed', values.seed));
 else await many();
 
@@ -56,16 +45,15 @@ async function many(): Promise<void> {
 	const others = Array.from({ length: seeds }, (_, at) => from + at).filter((seed) => !kept.includes(seed));
 	const totals = noTotals();
 	const failed: SeedResult[] = [];
-	await runSeeds([...kept, ...others], {
+	const runs = [...kept, ...others].map((seed) => ({ seed, plant }));
+	await runSeeds(runs, {
 		program,
-		plant,
 		jobs: count('jobs', values.jobs),
 		ran: (result) => {
 			addTo(totals, result);
-			if (result.violation === undefined) return false;
+			if (result.violation === undefined) return;
 			failed.push(result);
 			print(`seed ${result.seed}: ${result.violation.invariant}: ${result.violation.message}\n`);
-			return false;
 		},
 	});
 	print(`${describeTotals(totals, performance.now() - startedMs)}\n`);
@@ -86,9 +74,8 @@ async function one(seed: number): Promise<void> {
 
 /** Runs one seed and prints what happened in it, the whole tail with `--trace`. */
 async function show(program: string, seed: number): Promise<void> {
-	await runSeeds([seed], {
+	await runSeeds([{ seed, plant }], {
 		program,
-		plant,
 		jobs: 1,
 		keepsTrace: true,
 		ran: ({ tail, violation, events, hash, virtualMs, counts }) => {
@@ -100,33 +87,8 @@ async function show(program: string, seed: number): Promise<void> {
 				print(`${violation.invariant}: ${violation.message}\nAgain: pnpm sim --seed ${seed} --trace\n`);
 				process.exitCode = 1;
 			}
-			return false;
 		},
 	});
-}
-
-async function mutants(): Promise<void> {
-	const startedMs = performance.now();
-	const [turn = '', of = ''] = values.share.split('/');
-	const outcomes = await tryMutants({
-		root,
-		jobs: count('jobs', values.jobs),
-		seedsMax: count('seeds', values.seeds ?? String(MUTANT_SEEDS_MAX)),
-		isQuick: values.quick,
-		names: values.name,
-		share: [count('share', turn), count('share', of)],
-		tried: ({ mutant, found, seeds }) => {
-			const by =
-				found === undefined ? 'NOT FOUND' : `${found.violation?.invariant}: ${found.violation?.message.slice(0, 160)}`;
-			print(`${mutant.name}: ${by} (${seeds} seeds, the last one ${found?.seed ?? 'in vain'})\n`);
-		},
-	});
-	print(`\n${mutantTable(outcomes)}\n\n`);
-	const missed = outcomes.filter(({ found }) => found === undefined);
-	print(
-		`${outcomes.length - missed.length} of ${outcomes.length} found, ${((performance.now() - startedMs) / 1000).toFixed(1)} s\n`,
-	);
-	if (missed.length > 0) process.exitCode = 1;
 }
 
 function count(name: string, text: string): number {

@@ -1,7 +1,7 @@
 import type { FetchAnswer } from '@spock/discovery';
 import { SpockError } from '@spock/protocol';
 
-import type { Plant } from './plants.ts';
+import type { Injection } from './injection.ts';
 import type { RegistryItem } from './registry-item.ts';
 import type { EventOwner, Scheduler, SimEvent } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -22,7 +22,7 @@ export interface RegistryLink {
 	/** How long each way to the registry takes. Default: drawn with everybody else's. */
 	readonly ways: SeededRandom | undefined;
 	/** What goes wrong on purpose. */
-	readonly plant: Plant | undefined;
+	readonly injection: Injection;
 	/** Ends each query that is not settled. */
 	readonly open: Set<() => void>;
 }
@@ -157,13 +157,14 @@ class Serving<V> {
 		if (item === undefined) this.#back({ value: select(NOTHING as unknown as V), index: 1, version: 0 });
 		else if (isLie) this.#back({ value: NOTHING as unknown as V, index: item.index, version: 0 });
 		else {
-			const { current, index } = item;
-			this.#back({ value: select(current.value), index, version: current.number });
+			const { value, number } = this.#link.injection.answers?.(item) ?? item.current;
+			this.#back({ value: select(value), index: item.index, version: number });
 		}
 	}
 
 	#back(outcome: VersionedAnswer<V> | SpockError): void {
-		const { registry, process, ways } = this.#link;
-		this.#event = process.schedule(registry.latencyMs(ways), 'registry answered', () => this.#settle(outcome));
+		const { injection, registry, process, ways } = this.#link;
+		const answered = outcome instanceof SpockError ? (injection.error?.(outcome) ?? outcome) : outcome;
+		this.#event = process.schedule(registry.latencyMs(ways), 'registry answered', () => this.#settle(answered));
 	}
 }

@@ -2,12 +2,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import { checkConvergence } from './convergence.ts';
 import { forbidTaking } from './forbidden.ts';
-import type { Plant } from './plants.ts';
+import type { Injection } from './injection.ts';
 import { Scheduler } from './scheduler.ts';
 import { Trace } from './trace.ts';
 import { type Invariant, Violation } from './violation.ts';
 import { World } from './world.ts';
-import type { RunCounts } from './world-context.ts';
+import { noCounts, type RunCounts } from './world-context.ts';
 
 /** Most storms of one run, each followed by a calm. */
 const ROUNDS_MAX = 2;
@@ -35,42 +35,53 @@ export interface SeedResult {
 export interface RunOptions {
 	/** Keeps the trace's lines. Default false. */
 	readonly keepsTrace?: boolean;
-	/** Something that goes wrong on purpose. Default: nothing does. */
-	readonly plant?: Plant | undefined;
+	/** What goes wrong on purpose. Default: nothing does. */
+	readonly injection?: Injection;
 }
 
 /** Runs the world of one seed to its end. The same seed gives the same events, every time. */
-export async function runSeed(seed: number, { keepsTrace = false, plant }: RunOptions = {}): Promise<SeedResult> {
+export async function runSeed(
+	seed: number,
+	{ keepsTrace = false, injection = {} }: RunOptions = {},
+): Promise<SeedResult> {
 	const trace = new Trace(keepsTrace);
 	const scheduler = new Scheduler(trace);
 	const allow = forbidTaking((message) => {
 		scheduler.fault ??= new Violation('time and chance are given', message);
 	});
-	const world = new World(seed, scheduler, plant);
-	const { context } = world;
-	const settling = watchSettling((message) => context.fail('settles once and in time', message));
+	let world: World | undefined;
+	const violated = (invariant: Invariant, message: string): void => {
+		if (world === undefined) scheduler.fault ??= new Violation(invariant, message);
+		else world.context.fail(invariant, message);
+	};
+	const settling = watchSettling((message) => violated('settles once and in time', message));
 	const onFault = (error: unknown): void => {
-		context.fail('no fault escapes', `a fault that nobody caught: ${String((error as Error)?.stack ?? error)}`);
+		violated('no fault escapes', `a fault that nobody caught: ${String((error as Error)?.stack ?? error)}`);
 	};
 	process.on('uncaughtException', onFault);
 	process.on('unhandledRejection', onFault);
+	const endFault = injection.begin?.();
 	let violation: Violation | undefined;
 	try {
+		world = new World(seed, scheduler, injection);
 		await live(world);
 	} catch (error) {
-		violation = error instanceof Violation ? error : new Violation('no fault escapes', String((error as Error)?.stack));
+		// What was noted first is the cause of what is thrown after it.
+		const first = scheduler.fault ?? error;
+		violation = first instanceof Violation ? first : new Violation('no fault escapes', String((first as Error)?.stack));
 	} finally {
 		process.off('uncaughtException', onFault);
 		process.off('unhandledRejection', onFault);
+		endFault?.();
 		settling.stop();
 		allow();
 	}
 	return {
 		seed,
-		events: context.scheduler.executed,
-		virtualMs: Math.round(context.nowMs),
+		events: scheduler.executed,
+		virtualMs: Math.round(scheduler.nowMs),
 		hash: trace.hash,
-		counts: context.counts,
+		counts: world?.context.counts ?? noCounts(),
 		violation: violation && { invariant: violation.invariant, message: violation.message },
 		tail: trace.tail(),
 	};

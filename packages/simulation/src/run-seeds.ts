@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
-import type { Plant } from './plants.ts';
 import type { SeedResult } from './run-seed.ts';
-import type { SeedWork } from './seed-worker.ts';
+import type { SeedRun, SeedWork } from './seed-worker.ts';
 
 /** Options of {@link runSeeds}. */
 export interface RunSeedsOptions {
@@ -10,40 +9,37 @@ export interface RunSeedsOptions {
 	readonly program: string;
 	readonly jobs: number;
 	readonly keepsTrace?: boolean;
-	/** Something that goes wrong on purpose, in every seed. */
-	readonly plant?: Plant | undefined;
-	/** Told of every seed; true ends the run. */
-	readonly ran: (result: SeedResult) => boolean;
+	/** Told of every seed. */
+	readonly ran: (result: SeedResult) => void;
 }
 
-/** Runs seeds in threads, as many at once as there are jobs. Each thread takes the next seed when it has ended one. */
-export async function runSeeds(seeds: readonly number[], options: RunSeedsOptions): Promise<void> {
-	const left = [...seeds];
-	const next = (result?: SeedResult): number | undefined => {
-		if (result !== undefined && options.ran(result)) left.length = 0;
-		return left.shift();
-	};
-	const jobs = Math.min(options.jobs, seeds.length);
-	await Promise.all(Array.from({ length: jobs }, () => runSome(options, next)));
+/** Runs seeds in threads, as many at once as there are jobs. Each thread takes the next one when it has ended one. */
+export async function runSeeds(runs: readonly SeedRun[], options: RunSeedsOptions): Promise<void> {
+	const left = [...runs];
+	const jobs = Math.min(options.jobs, runs.length);
+	await Promise.all(Array.from({ length: jobs }, () => runSome(options, () => left.shift())));
 }
 
 function runSome(
-	{ program, keepsTrace = false, plant }: RunSeedsOptions,
-	next: (result?: SeedResult) => number | undefined,
+	{ program, keepsTrace = false, ran }: RunSeedsOptions,
+	next: () => SeedRun | undefined,
 ): Promise<void> {
 	return new Promise((resolve, reject) => {
-		const workerData: SeedWork = { keepsTrace, plant };
+		const workerData: SeedWork = { keepsTrace };
 		const worker = new Worker(program, {
 			workerData,
 			// Looking up where each of a million errors was made costs more than the rest of them.
 			execArgv: keepsTrace ? ['--enable-source-maps'] : [],
 			resourceLimits: { maxYoungGenerationSizeMb: 64 },
 		});
-		const give = (seed: number | undefined): void => {
-			if (seed === undefined) void worker.terminate();
-			else worker.postMessage(seed);
+		const give = (run: SeedRun | undefined): void => {
+			if (run === undefined) void worker.terminate();
+			else worker.postMessage(run);
 		};
-		worker.on('message', (result: SeedResult) => give(next(result)));
+		worker.on('message', (result: SeedResult) => {
+			ran(result);
+			give(next());
+		});
 		worker.on('error', reject);
 		worker.on('exit', () => resolve());
 		give(next());

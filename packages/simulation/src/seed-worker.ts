@@ -3,20 +3,27 @@ import './forbidden.ts';
 
 import { parentPort, workerData } from 'node:worker_threads';
 
-import type { Plant } from './plants.ts';
+import { plantOf } from './plants.ts';
 import { runSeed } from './run-seed.ts';
 
-/** What a worker is given; then one seed after the other, each when the one before has ended. */
+/** What a worker is given. */
 export interface SeedWork {
 	readonly keepsTrace: boolean;
-	readonly plant?: Plant | undefined;
 }
 
-const { keepsTrace, plant } = workerData as SeedWork;
+/** What it is sent, one after the other, each when the one before has ended. */
+export interface SeedRun {
+	readonly seed: number;
+	/** The name of what goes wrong on purpose; undefined for nothing. */
+	readonly plant?: string | undefined;
+}
+
+const { keepsTrace } = workerData as SeedWork;
 
 // The calls of a storm fail by the thousand, and nobody reads where: a failing seed is run again with its trace.
 if (!keepsTrace) Error.stackTraceLimit = 0;
 
-parentPort?.on('message', (seed: number) => {
-	void runSeed(seed, { keepsTrace, plant }).then((result) => parentPort?.postMessage(result));
+parentPort?.on('message', ({ seed, plant }: SeedRun) => {
+	const injection = plant === undefined ? {} : plantOf(plant).injection;
+	void runSeed(seed, { keepsTrace, injection }).then((result) => parentPort?.postMessage(result));
 });

@@ -75,7 +75,7 @@ export class SidecarHost {
 	/** A new process at this address; one that serves it goes on with those it has. */
 	start(): void {
 		const world = this.#world;
-		const process = world.process(`sidecar ${this.address}`);
+		const process = world.process(`sidecar ${this.address}`, world.injection.sidecarClock);
 		const random = world.random.fork();
 		const link: RegistryLink = {
 			registry: world.registry,
@@ -83,13 +83,14 @@ export class SidecarHost {
 			process,
 			random,
 			ways: world.ways,
-			plant: world.plant,
+			injection: world.injection,
 			open: new Set(),
 		};
 		const backend = new SimBackend(link, this.log.process(process), (message) =>
 			world.fail('a watch asks anew', message),
 		);
-		const { emptyHoldMs, idleTtlMs, limits } = this.options;
+		const { idleTtlMs, limits } = this.options;
+		const { emptyHoldMs = this.options.emptyHoldMs } = world.injection;
 		const { clock } = process;
 		const source = new BackendSource({ backend, clock, emptyHoldMs, idleTtlMs });
 		const registrations = new Registrations({
@@ -201,7 +202,7 @@ export class SidecarHost {
 
 	#terminate(running: Running): void {
 		const { graceMs = 1000, drainTimeoutMs = 25_000 } = this.options.limits;
-		running.sidecar.terminate();
+		if (this.#world.injection.losesSigterm !== true) running.sidecar.terminate();
 		running.endsByMs = Math.min(running.endsByMs, this.#world.nowMs + graceMs + drainTimeoutMs + LAST_MS);
 		running.stoppedMsBefore = running.process.stoppedMs;
 	}

@@ -39,7 +39,7 @@ export class SimBackend implements Backend {
 		const item = registry.services.get(query.service) ?? registry.unknown(query.service);
 		const name = questionName(query);
 		const isPlain =
-			(query.tags === undefined && query.meta === undefined) || this.#link.plant === 'two questions have one answer';
+			(query.tags === undefined && query.meta === undefined) || this.#link.injection.ignoresConditions === true;
 		let last:
 			| { all: readonly ServiceInstance[]; asked: readonly ServiceInstance[]; told: readonly ServiceInstance[] }
 			| undefined;
@@ -100,12 +100,14 @@ export class SimBackend implements Backend {
 		observer: BackendObserver<readonly T[]>,
 		told: (value: readonly T[], version: number) => void,
 	): BackendWatch {
-		const { process, random } = this.#link;
+		const { injection, process, random } = this.#link;
 		this.#log.watchStarted(name);
 		// After an error, and after an index that went back: a larger index than the registry's would block for a whole wait.
 		let mustAskAnew = false;
+		let before = 0;
 		const loop = new WatchLoop<readonly T[]>({
-			fetch: async (index, signal) => {
+			fetch: async (wanted, signal) => {
+				const index = injection.asks?.(wanted, before) ?? wanted;
 				if (mustAskAnew && index !== 0) this.#broken(`${name} is asked for with the index ${index} of before`);
 				mustAskAnew = true;
 				const answer = await askRegistry(this.#link, { ...asked, index, signal }).catch((error: unknown) => {
@@ -113,6 +115,7 @@ export class SimBackend implements Backend {
 					throw error;
 				});
 				mustAskAnew = answer.index < index;
+				before = answer.index;
 				if (!signal.aborted) told(answer.value, answer.version);
 				return answer;
 			},

@@ -86,24 +86,27 @@ export class SimClient {
 		this.host = host;
 		this.options = options;
 		this.cable = cable;
-		this.process = world.process(name);
+		const { injection } = world;
+		this.process = world.process(name, injection.appClock);
 		this.random = world.random.fork();
 		this.checks = new AnswerChecks(world, [host.log], options.heartbeatMs);
 		this.book = new CallBook(world, this.process);
 		const { retryDelayMsMax = 1000 } = options;
 		this.wire = new GoawayWatch(world, this.process, retryDelayMsMax, () => this.isEnding || !this.isConnected);
-		this.diplomat = createDiplomat({
+		const diplomat = createDiplomat({
 			...options,
+			...injection.clientOptions,
 			path: host.address,
 			// The process that runs the simulation has one name here and another one there.
 			name: 'simulated',
 			clock: this.process.clock,
-			random: this.random.unit,
+			random: injection.random?.(this.random.unit) ?? this.random.unit,
 			transport: (_address, receive) => {
 				this.wire.dialled();
 				return world.network.connect(this.process, host.address, receive, cable);
 			},
 		});
+		this.diplomat = injection.diplomat?.(diplomat, this.process.clock) ?? diplomat;
 		void this.diplomat.closed.then(({ reason, error }) => {
 			this.#isClosed = true;
 			this.process.schedule(0.001, 'nothing is left of it', () => {

@@ -2,6 +2,8 @@ import type { Duplex } from 'node:stream';
 
 import { BytePipe, type LinkQuality } from './byte-pipe.ts';
 import type { Cable } from './cable.ts';
+import { faultyLines } from './faulty-lines.ts';
+import type { Injection } from './injection.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -48,6 +50,7 @@ export class SimNetwork {
 	readonly #scheduler: Scheduler;
 	readonly #random: SeededRandom;
 	readonly #tap: (client: SimProcess, server: SimProcess) => ConnectionTap;
+	readonly #injection: Injection;
 	readonly #listeners = new Map<string, SimListener>();
 	/** Those that accept, also where another has taken their address. */
 	readonly #open = new Set<SimListener>();
@@ -62,10 +65,12 @@ export class SimNetwork {
 		scheduler: Scheduler,
 		random: SeededRandom,
 		tap: (client: SimProcess, server: SimProcess) => ConnectionTap,
+		injection: Injection = {},
 	) {
 		this.#scheduler = scheduler;
 		this.#random = random;
 		this.#tap = tap;
+		this.#injection = injection;
 	}
 
 	/** Sockets that a process still holds. */
@@ -106,9 +111,12 @@ export class SimNetwork {
 
 	/** Opens a connection: at once, and it is there or fails later. `cable`: of another machine, so that it goes over TCP. */
 	connect(owner: SimProcess, address: string, receive: (chunk: Buffer) => void, cable?: Cable): Duplex {
+		const { clientReads, losesEnds } = this.#injection;
 		const socket: SimSocket = new SimSocket(owner, {
 			allowHalfOpen: false,
 			receive,
+			reads: clientReads && faultyLines(clientReads()),
+			losesEnd: losesEnds,
 			gone: () => this.#sockets.delete(socket),
 		});
 		this.#sockets.add(socket);
@@ -160,8 +168,11 @@ export class SimNetwork {
 		}
 		const { owner, accept } = listener;
 		const tap = this.#tap(client.owner, owner);
+		const { sidecarReads, sidecarWrites } = this.#injection;
 		const server: SimSocket = new SimSocket(owner, {
 			allowHalfOpen: true,
+			reads: sidecarReads && faultyLines(sidecarReads()),
+			writes: sidecarWrites && faultyLines(sidecarWrites()),
 			gone: () => {
 				this.#sockets.delete(server);
 				this.#connections.delete(connection);

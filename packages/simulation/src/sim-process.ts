@@ -24,18 +24,20 @@ export class SimProcess implements EventOwner {
 	/** When it last went on, in virtual milliseconds. */
 	resumedAtMs = 0;
 
-	constructor(scheduler: Scheduler, id: number, name: string) {
+	/** `clockFault`: gives the clock that the process sees, in place of its own. */
+	constructor(scheduler: Scheduler, id: number, name: string, clockFault?: (clock: Clock) => Clock) {
 		this.id = id;
 		this.name = name;
 		this.#scheduler = scheduler;
 		// Of no use between processes, and it looks like it.
 		const epochMs = id * 1000.125;
-		this.clock = Object.freeze({
+		const clock: Clock = {
 			now: () => epochMs + scheduler.nowMs,
 			wallNow: () => WALL_EPOCH_MS + scheduler.nowMs,
 			setTimeout: (callback: () => void, delayMs: number) => this.#setTimeout(callback, delayMs),
 			clearTimeout: (timer: TimerHandle | undefined) => this.#clearTimeout(timer as SimTimer | undefined),
-		});
+		};
+		this.clock = Object.freeze(clockFault?.(clock) ?? clock);
 	}
 
 	get isAlive(): boolean {

@@ -5,7 +5,7 @@ import { askRegistry, type RegistryLink } from './registry-query.ts';
 
 /** The writing half of the simulated registry. A write takes hold when it has arrived, also where its answer is lost. */
 export function simRegistrar(link: RegistryLink): Registrar {
-	const { registry, scheduler } = link;
+	const { registry, injection } = link;
 	const definitions = definitionsOf(registry);
 	const write = async (act: () => void): Promise<void> => {
 		const nothing: readonly never[] = [];
@@ -22,11 +22,11 @@ export function simRegistrar(link: RegistryLink): Registrar {
 		await askRegistry(link, { item: undefined, index: 0, signal: undefined, select });
 		if (outcome !== undefined) throw outcome;
 	};
-	return {
+	const registrar: Registrar = {
 		register: async (definition, { status }, { owner }) => {
 			await write(() => {
 				const { id, service, port } = definition;
-				registry.registered.set(id, { service, port, owner, status, heardAtMs: scheduler.nowMs });
+				registry.registered.set(id, { service, port, owner, status });
 				definitions.set(id, definition);
 			});
 			return `node/${definition.id}`;
@@ -35,9 +35,7 @@ export function simRegistrar(link: RegistryLink): Registrar {
 			write(() => {
 				const known = registry.registered.get(id);
 				if (known === undefined) throw new SpockError('NO_SUCH_SERVICE', `the registry has no ${id}`);
-				const isOlder = link.plant === 'an older word wins' && scheduler.nowMs - known.heardAtMs < 20_000;
-				if (!isOlder) known.status = status;
-				known.heardAtMs = scheduler.nowMs;
+				known.status = status;
 			}),
 		deregister: (id) =>
 			write(() => {
@@ -56,6 +54,7 @@ export function simRegistrar(link: RegistryLink): Registrar {
 			return found;
 		},
 	};
+	return injection.registrar?.(registrar, () => link.scheduler.nowMs) ?? registrar;
 }
 
 const definitions = new WeakMap<object, Map<string, InstanceDefinition>>();

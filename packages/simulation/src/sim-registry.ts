@@ -14,8 +14,6 @@ export interface RegisteredInstance {
 	readonly port: number;
 	readonly owner: string;
 	status: string;
-	/** When a report came last. */
-	heardAtMs: number;
 }
 
 /** How services look in a world. */

@@ -30,6 +30,12 @@ export interface SimSocketOptions {
 	readonly receive?: (chunk: Buffer) => void;
 	/** Called once, when the process has let go of it. */
 	readonly gone: () => void;
+	/** A fault: what is read in place of these bytes. */
+	readonly reads?: ((bytes: Buffer) => Buffer) | undefined;
+	/** A fault: what is written in place of these bytes. */
+	readonly writes?: ((bytes: Buffer) => Buffer) | undefined;
+	/** A fault: the other side never learns that this one has let go. */
+	readonly losesEnd?: boolean | undefined;
 }
 
 /** What stands where a `net.Socket` stands: the same stream, over pipes of the simulation. */
@@ -76,10 +82,14 @@ export class SimSocket extends Duplex implements PipeReader {
 
 	deliver(bytes: Buffer): boolean {
 		this.#ends?.taken(bytes);
-		const { receive } = this.#options;
-		if (receive === undefined) return this.push(Buffer.from(bytes));
-		bytes.copy(readBuffer);
-		receive(readBuffer.subarray(0, bytes.length));
+		const { receive, reads } = this.#options;
+		const read = reads?.(bytes) ?? bytes;
+		if (reads !== undefined && read.length === 0) return true;
+		if (receive === undefined) return this.push(Buffer.from(read));
+		for (let from = 0; from < read.length; from += readBuffer.length) {
+			const length = read.copy(readBuffer, 0, from);
+			receive(readBuffer.subarray(0, length));
+		}
 		return true;
 	}
 
@@ -97,6 +107,12 @@ export class SimSocket extends Duplex implements PipeReader {
 	/** As the stream's, and notes when it was said. */
 	override write(chunk: unknown, ...rest: unknown[]): boolean {
 		const encoding = typeof rest[0] === 'string' ? (rest[0] as BufferEncoding) : 'utf8';
+		const { writes } = this.#options;
+		if (writes !== undefined) {
+			const bytes = writes(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer));
+			this.#ends?.outgoing.said(bytes.length);
+			return super.write(bytes, ...(rest as [BufferEncoding]));
+		}
 		const byteCount = typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : (chunk as Buffer).length;
 		if (this.#ends === undefined) this.#saidEarly += byteCount;
 		else this.#ends.outgoing.said(byteCount);
@@ -112,6 +128,11 @@ export class SimSocket extends Duplex implements PipeReader {
 			this.#early = () => this._write(chunk, _encoding, done);
 			return;
 		}
+		// A fault has taken all of it.
+		if (chunk.length === 0) {
+			done();
+			return;
+		}
 		this.#ends.written(chunk);
 		this.#ends.outgoing.write(chunk, done);
 	}
@@ -125,7 +146,7 @@ export class SimSocket extends Duplex implements PipeReader {
 			this.#early = () => this._final(done);
 			return;
 		}
-		this.#ends.outgoing.end();
+		if (this.#options.losesEnd !== true) this.#ends.outgoing.end();
 		done();
 	}
 
@@ -151,7 +172,7 @@ export class SimSocket extends Duplex implements PipeReader {
 		if (ends !== undefined) {
 			const isUnread = ends.incoming.unread > 0;
 			ends.incoming.readerGone();
-			ends.outgoing.close(isUnread ? 'RST' : 'FIN');
+			if (this.#options.losesEnd !== true) ends.outgoing.close(isUnread ? 'RST' : 'FIN');
 			ends.gone();
 		}
 		this.#options.gone();

@@ -4,24 +4,21 @@ import { promisify } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
-import { bundle, plant } from './bundle.ts';
-import { MUTANTS } from './mutants.ts';
-import { PLANTS, type Plant } from './plants.ts';
+import { bundle } from './bundle.ts';
+import { PLANTS } from './plants.ts';
 import type { SeedResult } from './run-seed.ts';
 import { runSeeds } from './run-seeds.ts';
+import type { SeedRun } from './seed-worker.ts';
 import { readSeeds } from './seeds-file.ts';
-import { tryMutants } from './try-mutants.ts';
+import { INVARIANTS } from './violation.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const PATIENCE_MS = 120_000;
 
-async function results(seeds: readonly number[], name: string, plant?: Plant): Promise<SeedResult[]> {
+/** Runs these one after the other, all in one thread. */
+async function results(runs: readonly SeedRun[], name: string): Promise<SeedResult[]> {
 	const found: SeedResult[] = [];
-	const ran = (result: SeedResult): boolean => {
-		found.push(result);
-		return false;
-	};
-	await runSeeds(seeds, { program: await bundle(root, name), jobs: 1, plant, ran });
+	await runSeeds(runs, { program: await bundle(root, name), jobs: 1, ran: (result) => found.push(result) });
 	return found;
 }
 
@@ -29,7 +26,7 @@ describe('the simulation', () => {
 	it(
 		'one seed is the same events each time, in this process and in another one; two seeds are not',
 		async () => {
-			const [first, second, other] = await results([2, 2, 8], 'test-twice');
+			const [first, second, other] = await results([{ seed: 2 }, { seed: 2 }, { seed: 8 }], 'test-twice');
 			expect(first?.violation).toBeUndefined();
 			expect(first?.events).toBeGreaterThan(1000);
 			// A world with other machines too.
@@ -46,52 +43,29 @@ describe('the simulation', () => {
 	it(
 		'keeps every promise under the seeds that ever failed',
 		async () => {
-			const seeds = readSeeds(root).map(({ seed }) => seed);
+			const seeds = readSeeds(root);
 			expect((await results(seeds, 'test-kept')).map(({ seed, violation }) => [seed, violation])).toEqual(
-				seeds.map((seed) => [seed, undefined]),
+				seeds.map(({ seed }) => [seed, undefined]),
 			);
 		},
 		PATIENCE_MS,
 	);
 
-	it.each(Object.entries(PLANTS))(
-		'what goes wrong on purpose is found: %s',
-		async (plant, { invariant, seed }) => {
-			const [found] = await results([seed], 'test-plants', plant as Plant);
-			expect(found?.violation?.invariant).toBe(invariant);
-		},
-		PATIENCE_MS,
-	);
-
 	it(
-		'a planted bug is found, and by its recorded seed alone',
+		'finds each planted fault by the promise that it breaks, with its seed',
 		async () => {
-			const names = ['a call is settled twice'];
-			const [outcome] = await tryMutants({
-				root,
-				jobs: 1,
-				seedsMax: 0,
-				isQuick: true,
-				names,
-				share: [0, 1],
-				tried: () => undefined,
-			});
-			expect(outcome?.found?.violation?.invariant).toBe('settles once and in time');
+			const runs = PLANTS.map(({ name, seed }) => ({ plant: name, seed }));
+			const found = await results(runs, 'test-plants');
+			expect(PLANTS.map(({ name }, at) => [name, found[at]?.violation?.invariant])).toEqual(
+				PLANTS.map(({ name, invariant }) => [name, invariant]),
+			);
 		},
 		PATIENCE_MS,
 	);
-});
 
-describe('planting', () => {
-	it('a bug whose text is not there exactly once is an error', () => {
-		const mutant = { name: 'm', file: 'f.ts', find: 'one', replace: 'two', seed: 1 };
-		expect(plant('just one', mutant)).toBe('just two');
-		expect(() => plant('nothing', mutant)).toThrow('stands 0 times in packages/f.ts');
-		expect(() => plant('one and one', mutant)).toThrow('stands 2 times');
-	});
-
-	it('at least ten bugs are planted, no two of one name', () => {
-		expect(MUTANTS.length).toBeGreaterThanOrEqual(10);
-		expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
+	it('has a planted fault for every promise, and no two of one name', () => {
+		const proved = new Set(PLANTS.map(({ invariant }) => invariant));
+		expect(INVARIANTS.filter((invariant) => !proved.has(invariant))).toEqual([]);
+		expect(new Set(PLANTS.map(({ name }) => name)).size).toBe(PLANTS.length);
 	});
 });

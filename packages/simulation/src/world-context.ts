@@ -1,4 +1,6 @@
-import type { Plant } from './plants.ts';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { Injection } from './injection.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { type ConnectionTap, SimNetwork } from './sim-network.ts';
@@ -44,11 +46,11 @@ export class WorldContext {
 	#processes = 0;
 
 	/** What goes wrong on purpose. */
-	readonly plant: Plant | undefined;
+	readonly injection: Injection;
 
-	constructor(scheduler: Scheduler, random: SeededRandom, plant?: Plant, counts: RunCounts = noCounts()) {
+	constructor(scheduler: Scheduler, random: SeededRandom, injection: Injection = {}, counts: RunCounts = noCounts()) {
 		this.counts = counts;
-		this.plant = plant;
+		this.injection = injection;
 		this.scheduler = scheduler;
 		this.random = random;
 	}
@@ -58,8 +60,8 @@ export class WorldContext {
 	 * others draw, so that a seed is the same to them with and without it.
 	 */
 	aside(random: SeededRandom, tap: (client: SimProcess) => ConnectionTap): WorldContext {
-		const aside = new WorldContext(this.scheduler, random, this.plant, this.counts);
-		aside.network = new SimNetwork(this.scheduler, random.fork(), tap);
+		const aside = new WorldContext(this.scheduler, random, this.injection, this.counts);
+		aside.network = new SimNetwork(this.scheduler, random.fork(), tap, this.injection);
 		aside.registry = this.registry;
 		aside.ways = random.fork();
 		aside.isWordy = this.isWordy;
@@ -71,9 +73,10 @@ export class WorldContext {
 		return this.scheduler.nowMs;
 	}
 
-	process(name: string): SimProcess {
+	/** `clockFault`: see {@link SimProcess}. */
+	process(name: string, clockFault?: (clock: Clock) => Clock): SimProcess {
 		this.#processes++;
-		return new SimProcess(this.scheduler, this.#processes, `${name}#${this.#processes}`);
+		return new SimProcess(this.scheduler, this.#processes, `${name}#${this.#processes}`, clockFault);
 	}
 
 	/** Something that a process did is wrong: the run ends. The first one counts. */
@@ -93,7 +96,8 @@ export class WorldContext {
 	}
 }
 
-function noCounts(): RunCounts {
+/** Nothing yet. */
+export function noCounts(): RunCounts {
 	return {
 		calls: 0,
 		settled: 0,

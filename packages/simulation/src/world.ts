@@ -1,6 +1,6 @@
 import { checkShared } from './convergence.ts';
 import { breakSomething } from './faults.ts';
-import type { Plant } from './plants.ts';
+import type { Injection } from './injection.ts';
 import { RemoteSite } from './remote-site.ts';
 import type { Scheduler, SimEvent } from './scheduler.ts';
 import { SeededRandom } from './seeded-random.ts';
@@ -38,16 +38,16 @@ export class World {
 	#clientNumber = 0;
 	#isOver = false;
 
-	/** `plant`: something that goes wrong on purpose. */
-	constructor(seed: number, scheduler: Scheduler, plant?: Plant) {
+	/** `injection`: what goes wrong on purpose. */
+	constructor(seed: number, scheduler: Scheduler, injection: Injection) {
 		this.#random = new SeededRandom(seed);
-		const context = new WorldContext(scheduler, this.#random.fork(), plant);
+		const context = new WorldContext(scheduler, this.#random.fork(), injection);
 		this.context = context;
 		this.shape = drawShape(this.#random.fork());
 		context.isWordy = this.shape.isWordy;
-		context.network = new SimNetwork(scheduler, this.#random.fork(), (client) => this.#tap(client.id));
+		context.network = new SimNetwork(scheduler, this.#random.fork(), (client) => this.#tap(client.id), injection);
 		context.registry = new SimRegistry(scheduler, this.#random.fork(), this.shape.registry);
-		if (plant === 'an instance of nobody is among the answers') context.registry.addStranger();
+		if (injection.hasStranger === true) context.registry.addStranger();
 		for (let number = 0; number < this.shape.hosts; number++) {
 			const host: SidecarHost = new SidecarHost(context, number, this.shape.host, () => this.#exited(host));
 			this.hosts.push(host);

@@ -50,6 +50,8 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
 	ioredis: ['ioredis'],
 	grpc: ['@grpc/grpc-js'],
 };
+/** What the build puts into a package's own files: dev dependencies that its source imports. */
+const BUNDLED: Readonly<Record<string, readonly string[]>> = { bench: ['echarts'] };
 const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],
 	balancer: ['.', './package.json'],
@@ -82,6 +84,7 @@ const packages = fileURLToPath(new URL('../packages/', import.meta.url));
 
 interface Manifest {
 	readonly dependencies?: Record<string, string>;
+	readonly devDependencies?: Record<string, string>;
 	readonly peerDependencies?: Record<string, string>;
 	readonly peerDependenciesMeta?: Record<string, { readonly optional?: boolean }>;
 	readonly exports?: Record<string, unknown>;
@@ -147,21 +150,23 @@ describe('imports', () => {
 		const allowed = MAY_IMPORT[name]?.map((other) => `@spock/${other}`) ?? [];
 		const thirdParty = THIRD_PARTY[name] ?? [];
 		const peers = PEERS[name] ?? [];
+		const bundled = BUNDLED[name] ?? [];
 
 		it('imports only the packages it may know', () => {
 			expect(sources.length).toBeGreaterThan(0);
 			const strangers = sources.flatMap(importsOf).filter(({ target }) => {
 				if (target.startsWith('.') || target.startsWith('node:')) return false;
-				const known = [...allowed, ...thirdParty, ...peers];
+				const known = [...allowed, ...thirdParty, ...peers, ...bundled];
 				return !known.some((prefix) => target === prefix || target.startsWith(`${prefix}/`));
 			});
 			expect(strangers).toEqual([]);
 		});
 
 		it('declares exactly these dependencies and export keys', () => {
-			const { dependencies = {}, peerDependencies = {}, exports = {} } = manifestOf(name);
+			const { dependencies = {}, devDependencies = {}, peerDependencies = {}, exports = {} } = manifestOf(name);
 			expect(Object.keys(peerDependencies).sort()).toEqual([...peers].sort());
 			expect(Object.keys(dependencies).sort()).toEqual([...allowed, ...thirdParty].sort());
+			expect(Object.keys(devDependencies)).toEqual(expect.arrayContaining([...bundled]));
 			expect(Object.keys(exports).sort()).toEqual(EXPORT_KEYS[name]);
 		});
 

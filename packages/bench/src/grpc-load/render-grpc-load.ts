@@ -1,6 +1,6 @@
+import { type BarPanel, type BarRow, drawBarChart } from '../report/bar-chart.ts';
 import { formatCount, formatNumber, formatTick } from '../report/format-number.ts';
 import { columnsOf, markdownTable } from '../report/markdown.ts';
-import { type BarPanel, type BarRow, drawBarChart } from '../report/svg-bar-chart.ts';
 import type { GrpcLoadResults, WayName, WayResult } from './grpc-load-results.ts';
 
 const NAMES: Readonly<Record<WayName, string>> = {

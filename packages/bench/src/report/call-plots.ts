@@ -1,14 +1,13 @@
 import { type BenchResults, type CallFigure, SHAPES, type ShapeId } from '../results.ts';
+import { type Bar, type BarChart, type BarPanel, type BarRow, type BarSection, drawBarChart } from './bar-chart.ts';
 import { type ContenderDescription, contendersOf, findCall, PLOTTED_IDS, toneOf } from './contenders.ts';
 import { formatMicroseconds, formatMicrosecondsTick, formatNumber, formatTick } from './format-number.ts';
 import { plotSubtitle } from './plot-head.ts';
-import { type Bar, type BarPanel, type BarRow, type BarSection, drawBarChart } from './svg-bar-chart.ts';
-import type { LegendEntry } from './svg-card.ts';
 
 /** The shapes of the plot of latencies; open loops are in the tables. */
 const LATENCY_SHAPES: readonly ShapeId[] = ['one-core', 'two-cores', 'scheduler', '64-in-flight', '1024-in-flight'];
 
-const CONTENDER_LEGEND: readonly LegendEntry[] = [
+const CONTENDER_LEGEND: NonNullable<BarChart['legend']> = [
 	{ label: 'this project', tones: ['product'] },
 	{ label: 'peers', tones: ['peer'] },
 	{ label: 'echo: 64 bytes over raw node:net, nothing parsed (the limit)', tones: ['limit'] },
@@ -84,7 +83,7 @@ export function drawCpuPerCall(results: BenchResults): string {
 		subtitle: plotSubtitle(results),
 		legend: [
 			{ label: 'client', tones: ['product', 'peer', 'limit'] },
-			{ label: 'server', tones: ['product-light', 'peer-light', 'limit-light'] },
+			{ label: 'server', tones: ['productLight', 'peerLight', 'limitLight'] },
 		],
 		sections: [{ axisLabel: 'CPU for each call (µs)', scale: 'linear', ...MICROSECONDS, panels: [{ rows }] }],
 	});
@@ -109,7 +108,7 @@ export function drawBusyNode(results: BenchResults): string {
 		note: 'One call at a time on two cores; busy is with a busy loop on each core. Shorter is better.',
 		subtitle: plotSubtitle(results),
 		legend: [
-			{ label: 'idle', tones: ['product-light', 'peer-light', 'limit-light'] },
+			{ label: 'idle', tones: ['productLight', 'peerLight', 'limitLight'] },
 			{ label: 'busy', tones: ['product', 'peer', 'limit'] },
 		],
 		sections: [

@@ -1,5 +1,5 @@
 import type { BenchResults, CallFigure, ContenderInfo, ShapeId } from '../results.ts';
-import type { Tone } from './svg-colours.ts';
+import type { Tone } from './chart-card.ts';
 
 /** `limit` is an echo that shows what the machine allows, not a way to find a service. */
 export type ContenderKind = 'product' | 'limit' | 'peer';
@@ -131,5 +131,5 @@ export function findCall(
 
 /** The fill of a contender's bars. */
 export function toneOf(kind: ContenderKind, light: boolean = false): Tone {
-	return light ? `${kind}-light` : kind;
+	return light ? `${kind}Light` : kind;
 }

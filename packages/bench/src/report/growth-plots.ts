@@ -1,8 +1,8 @@
 import type { BenchResults } from '../results.ts';
+import { type BarRow, drawBarChart } from './bar-chart.ts';
 import { formatCount, formatMicroseconds, formatMicrosecondsTick, formatNumber, formatTick } from './format-number.ts';
+import { drawLineChart } from './line-chart.ts';
 import { plotSubtitle } from './plot-head.ts';
-import { type BarRow, drawBarChart } from './svg-bar-chart.ts';
-import { drawLineChart } from './svg-line-chart.ts';
 
 /** Many connections to one sidecar: p99, and the memory of each. */
 export function drawConnections(results: BenchResults): string {
@@ -12,7 +12,6 @@ export function drawConnections(results: BenchResults): string {
 		note: 'The same total rate of calls, spread over all connections. Lower is better.',
 		subtitle: plotSubtitle(results),
 		xLabel: 'connections',
-		xScale: 'log',
 		formatX: formatCount,
 		panels: [
 			{
@@ -44,7 +43,6 @@ export function drawInFlight(results: BenchResults): string {
 		note: 'More calls a second and less memory are better.',
 		subtitle: plotSubtitle(results),
 		xLabel: 'calls in flight',
-		xScale: 'log',
 		formatX: formatCount,
 		panels: [
 			{
@@ -81,7 +79,7 @@ export function drawRegistry(results: BenchResults): string {
 	const memory = rows((figure) => [
 		{
 			parts: [
-				{ value: Math.min(figure.sidecarRssBeforeMb, figure.sidecarRssMb), tone: 'product-light' },
+				{ value: Math.min(figure.sidecarRssBeforeMb, figure.sidecarRssMb), tone: 'productLight' },
 				{ value: Math.max(0, figure.sidecarRssMb - figure.sidecarRssBeforeMb), tone: 'product' },
 			],
 		},
@@ -91,7 +89,7 @@ export function drawRegistry(results: BenchResults): string {
 		note: 'Services × instances of each, everything in the registry watched. Shorter is better.',
 		subtitle: plotSubtitle(results),
 		legend: [
-			{ label: 'before the first watch', tones: ['product-light'] },
+			{ label: 'before the first watch', tones: ['productLight'] },
 			{ label: 'what the registry adds, and the cost of a push', tones: ['product'] },
 		],
 		sections: [
@@ -126,7 +124,6 @@ export function drawWatchers(results: BenchResults): string {
 		note: 'What is added to a bare blocking query that sees the same change. Lower is better.',
 		subtitle: plotSubtitle(results),
 		xLabel: 'watching clients',
-		xScale: 'log',
 		formatX: formatCount,
 		panels: [
 			{

@@ -8,6 +8,8 @@ import type { Registration } from './registration.ts';
 export interface RegistrationHolder {
 	/** The same for every connection of one client, and of no other one; undefined for a client that says none. */
 	readonly identity?: string | undefined;
+	/** Of two connections of one client the newer has the larger: what the older says after it is late. Default: none is late. */
+	readonly id?: number;
 	/** Told whenever a registration that it holds changes. Must not throw. */
 	told(registration: RegistrationReply): void;
 }

@@ -34,6 +34,15 @@ export class RegistrationHolders {
 		return this.#keyOf(holder) !== undefined;
 	}
 
+	/**
+	 * True if a newer connection of the same client holds it. What this one says then was said before that, and comes late: the network
+	 * had kept it, say, until a cable was mended.
+	 */
+	isOutdated(holder: RegistrationHolder): boolean {
+		const { id: newest } = this.#keyOf(holder) ?? {};
+		return newest !== undefined && holder.id !== undefined && newest > holder.id;
+	}
+
 	/** True while another client holds it. */
 	hasOthersThan(holder: RegistrationHolder): boolean {
 		return this.size > (this.has(holder) ? 1 : 0);

@@ -16,10 +16,10 @@ interface Holder extends RegistrationHolder {
 }
 
 /** A connection; of a client that can be known again, with an identity. */
-function holder(identity?: string): Holder {
+function holder(identity?: string, id?: number): Holder {
 	const seen: string[] = [];
 	const told = ({ state, error }: RegistrationReply) => seen.push(error === null ? state : `${state}: ${error}`);
-	return { identity, seen, told };
+	return { identity, seen, told, ...(id !== undefined && { id }) };
 }
 
 function open() {
@@ -289,4 +289,24 @@ it('nothing is written before it is known what an earlier sidecar left', async (
 	await clock.advance(2000);
 	expect(registrar.writes).toEqual(['register b1 passing']);
 	registrations.close();
+});
+
+describe('an old connection of a client that has come back on a newer one', () => {
+	it.each<[string, (site: ReturnType<typeof open>, old: Holder) => Promise<unknown>]>([
+		['registers', ({ registrations }, old) => registrations.claim(moved, old)],
+		['reports', ({ registrations }, old) => registrations.report({ id: 'b1', status: 'critical' }, old)],
+		['deregisters', ({ registrations }, old) => registrations.withdraw('b1', old)],
+	])('%s: that was said before, and changes nothing, nor does its end', async (_, say) => {
+		const site = open();
+		const [old, newer] = [holder('app', 1), holder('app', 2)];
+		await site.registrations.claim(barista, old);
+		await site.registrations.claim({ ...barista, status: 'warning' }, newer);
+		await say(site, old);
+		site.registrations.abandon(old);
+		await site.clock.advance(GRACE_MS * 2);
+		expect([site.status(), site.host()]).toEqual(['warning', undefined]);
+		await site.registrations.report({ id: 'b1', status: 'passing' }, newer);
+		await settle();
+		expect(site.status()).toBe('passing');
+	});
 });

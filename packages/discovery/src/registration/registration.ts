@@ -116,6 +116,7 @@ export class Registration {
 		health: InstanceHealth,
 		holder: RegistrationHolder,
 	): { readonly written: Promise<RegistrationReply>; readonly gaveUp: () => void } {
+		if (this.holders.isOutdated(holder)) return { written: Promise.resolve(this.reply()), gaveUp: () => undefined };
 		const before = this.#health;
 		const known = this.#definition;
 		this.#define(definition, holder);
@@ -151,6 +152,7 @@ export class Registration {
 
 	/** A holder says how it is. Settles as a claim does. */
 	report(health: InstanceHealth, holder: RegistrationHolder): Promise<RegistrationReply> {
+		if (this.holders.isOutdated(holder)) return Promise.resolve(this.reply());
 		const before = this.#health;
 		const isHolder = this.holders.says(holder, health);
 		// One that is back and has not registered again yet holds nothing: what the others say counts until it has.
@@ -178,6 +180,7 @@ export class Registration {
 	withdraw(signal?: AbortSignal, holder?: RegistrationHolder): Promise<void> {
 		if (this.#phase === 'gone') return Promise.resolve();
 		if (holder !== undefined) {
+			if (this.holders.isOutdated(holder)) return Promise.resolve();
 			this.holders.deleteClient(holder);
 			if (this.#owner.is(holder)) this.#owner.clear();
 			if (this.holders.size > 0) {

@@ -19,13 +19,13 @@ export const plantedLeaks: readonly PlantedLeak[] = [
 		side: 'client',
 		// One listener serves all calls of a signal: what is left is their entries.
 		figure: 'heap',
-		mutation: { file: `${CLIENT}/call.ts`, find: 'offAbort(this.#signal, this);', replace: '' },
+		mutation: { file: `${CLIENT}/calls/call.ts`, find: 'offAbort(this.#signal, this);', replace: '' },
 	},
 	{
 		name: 'a timer: the heartbeat of a session that is gone goes on',
 		side: 'client',
 		figure: 'timers',
-		mutation: { file: `${CLIENT}/session.ts`, find: '\t\tthis.#heartbeat.stop();\n', replace: '' },
+		mutation: { file: `${CLIENT}/connection/session.ts`, find: '\t\tthis.#heartbeat.stop();\n', replace: '' },
 	},
 	{
 		name: 'an entry of a map: the number of a connection that is gone is kept',
@@ -43,7 +43,7 @@ export const plantedLeaks: readonly PlantedLeak[] = [
 		side: 'client',
 		figure: 'heap',
 		mutation: {
-			file: `${CLIENT}/session.ts`,
+			file: `${CLIENT}/connection/session.ts`,
 			find: '\t\tthis.#heartbeat.stop();\n',
 			replace: '\t\tthis.#heartbeat.stop();\n\t\t((globalThis as any).planted ??= new Set()).add(this);\n',
 		},
@@ -63,7 +63,7 @@ export const plantedLeaks: readonly PlantedLeak[] = [
 		side: 'client',
 		figure: 'fds',
 		mutation: {
-			file: `${CLIENT}/transport.ts`,
+			file: `${CLIENT}/foundation/transport.ts`,
 			find: '\treadBuffer ??= ',
 			replace: "\tprocess.getBuiltinModule('node:fs').openSync('/dev/null');\n\treadBuffer ??= ",
 		},

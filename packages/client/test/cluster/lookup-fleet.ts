@@ -56,9 +56,13 @@ export class LookupFleet implements AsyncDisposable {
 		return addTallies(await this.#ask({ kind: 'tally' }));
 	}
 
-	/** Waits until every client has what `read` gives, which is asked again and again. Rejects with a difference at the bound. */
+	/**
+	 * Waits until every client has what `read` gives, which is asked again and again, also where it fails: an agent that answers again may
+	 * still have a connection to a server that does not. Rejects with a difference at the bound.
+	 */
 	async whenAgreed(read: () => Promise<Readonly<Record<string, string>>>, timeoutMs: number): Promise<Agreement> {
 		let last: Agreement | undefined;
+		let unread: unknown;
 		let readAgainMs = Number.NEGATIVE_INFINITY;
 		try {
 			return await waitFor(
@@ -67,7 +71,11 @@ export class LookupFleet implements AsyncDisposable {
 					// Read again now and then: a write that hung in a fault may still come to pass.
 					const startedMs = performance.now();
 					if (startedMs > readAgainMs) {
-						await this.#ask({ kind: 'expect', expected: await read() });
+						const expected = await read().catch((reason: unknown) => {
+							unread = reason;
+						});
+						if (expected === undefined) return undefined;
+						await this.#ask({ kind: 'expect', expected });
 						const nowMs = performance.now();
 						readAgainMs = nowMs + Math.max(READ_AGAIN_MS_MIN, READ_SHARE * (nowMs - startedMs));
 					}
@@ -78,7 +86,10 @@ export class LookupFleet implements AsyncDisposable {
 			);
 		} catch (error) {
 			const { differing = 0, example = null } = last ?? {};
-			throw new Error(`${differing} of the clients' services differ from Consul's. ${example}`, { cause: error });
+			const unreadWords = unread === undefined ? '' : ` Consul could not be read: ${String(unread)}.`;
+			throw new Error(`${differing} of the clients' services differ from Consul's. ${example}${unreadWords}`, {
+				cause: error,
+			});
 		}
 	}
 

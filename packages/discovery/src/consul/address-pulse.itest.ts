@@ -49,6 +49,21 @@ describe('an address that holds queries and goes silent', () => {
 		await waitFor('the answer', () => one.answers.length > 1);
 	});
 
+	it('is told to have failed where all the others are silent too, as soon as they have had a moment', async () => {
+		const clock = new FakeClock();
+		await using first = await startFakeConsul();
+		await using second = await startFakeConsul();
+		await using third = await startFakeConsul();
+		const all = [first, second, third];
+		await using one = watched(all, { clock });
+		await blocked(first);
+		for (const fake of all) fake.hold(true);
+		const sinceMs = clock.now();
+		await advance(clock, 40_000, () => one.errors.length > 0);
+		expect(one.errors[0]).toMatchObject({ code: 'UNAVAILABLE' });
+		expect(clock.now() - sinceMs).toBeLessThanOrEqual(SILENCE_MS + 2000);
+	});
+
 	it('is not left where it answers pulses, whatever the status is but 5xx, and there are six pulses a minute', async () => {
 		const clock = new FakeClock();
 		await using fake = await startFakeConsul({ clock });

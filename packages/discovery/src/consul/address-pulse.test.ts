@@ -27,3 +27,34 @@ it.each([
 	release();
 	expect(clock.pendingTimers).toBe(0);
 });
+
+it('a pulse that fails at an address which is late already ends what was held before it was late', async () => {
+	const clock = new FakeClock();
+	const beat = async (): Promise<void> => {
+		throw new Error('no server');
+	};
+	const pulse = new AddressPulse({ clock, random: () => 0, beat });
+	let isBroken = false;
+	const held = new ConsulCall({});
+	held.on('broken', () => {
+		isBroken = true;
+	});
+	const release = pulse.hold(held);
+	await clock.advance(3000);
+	// Another request, answered after 2.5 s.
+	pulse.answered(500);
+	expect(pulse.isTimely).toBe(false);
+	expect(isBroken).toBe(false);
+	await clock.advance(1);
+	const asked = new ConsulCall({});
+	let isAskedBroken = false;
+	asked.on('broken', () => {
+		isAskedBroken = true;
+	});
+	const releaseAsked = pulse.hold(asked);
+	await clock.advance(2000);
+	expect({ isBroken, isAskedBroken }).toEqual({ isBroken: true, isAskedBroken: false });
+	release();
+	releaseAsked();
+	expect(clock.pendingTimers).toBe(0);
+});

@@ -34,7 +34,8 @@ export class AddressPulse {
 	readonly #options: AddressPulseOptions;
 	/** Since when each is on its way. */
 	readonly #held = new Map<ConsulCall, number>();
-	#isTimely = true;
+	/** Since when it answers too late; undefined while it answers in time. */
+	#lateSinceMs: number | undefined;
 	/** When the last request was sent that was answered in time; undefined before there is one. */
 	#provenAtMs: number | undefined;
 	#dueAtMs = Number.NEGATIVE_INFINITY;
@@ -47,7 +48,7 @@ export class AddressPulse {
 
 	/** False from the moment that something was answered too late until something is answered in time. */
 	get isTimely(): boolean {
-		return this.#isTimely;
+		return this.#lateSinceMs === undefined;
 	}
 
 	/** Ends the call when the address is silent; call what is returned when it has ended otherwise. */
@@ -78,9 +79,9 @@ export class AddressPulse {
 	}
 
 	#judge(isTimely: boolean): void {
-		const wasTimely = this.#isTimely;
+		const wasTimely = this.isTimely;
 		const nowMs = this.#options.clock.now();
-		this.#isTimely = isTimely;
+		this.#lateSinceMs = isTimely ? undefined : (this.#lateSinceMs ?? nowMs);
 		if (!isTimely) this.#dueAtMs = Math.min(this.#dueAtMs, nowMs + LATE_PULSE_MS);
 		if (wasTimely || !isTimely) return;
 		// What was sent while it was late may wait for a server that is gone.
@@ -135,14 +136,13 @@ export class AddressPulse {
 
 	#fail(cause: Error): void {
 		const provenAtMs = this.#provenAtMs;
-		const wasTimely = this.#isTimely;
 		this.#judge(false);
-		// What is on its way to an address that is known to be late is not held, and may be answered late.
-		if (!wasTimely) return;
 		const since = provenAtMs === undefined ? '' : ` for ${Math.round(this.#options.clock.now() - provenAtMs)} ms`;
 		const error = new Error(`nothing was heard of the servers by way of this address${since}: ${cause.message}`, {
 			cause,
 		});
-		this.#break(() => true, error);
+		// What was sent to an address that was known to be late is not held, and may be answered late.
+		const lateSinceMs = this.#lateSinceMs as number;
+		this.#break((sentAtMs) => sentAtMs <= lateSinceMs, error);
 	}
 }

@@ -21,6 +21,11 @@ const CALL_MS = 10_000;
 /** The server adds up to a sixteenth of the wait as jitter; two seconds more are for the network and a busy machine. */
 const WAIT_SLACK = 1.0625;
 const WAIT_SLACK_MS = 2000;
+/**
+ * For all further addresses together, where the one that held a query, or was to, has failed: until then what is served is called
+ * live, and nobody has confirmed it.
+ */
+const FURTHER_MS = 2000;
 /** What was confirmed longer ago than this when it came is not called live. */
 export const LIVE_AGE_MS_MAX = 10_000;
 /** How long after a refusal for want of room a call is made once more: those who hold too much have given something up by then. */
@@ -137,7 +142,7 @@ export class ConsulHttp {
 		// The addresses share the time that is left, so that one which hangs does not use up the turn of the next.
 		const ask = (_number: number, addressesLeft: number): Ask => ({
 			parameters: question.parameters ?? {},
-			timeoutMs: Math.max(1, Math.floor((deadlineAtMs - this.clock.now()) / addressesLeft)),
+			timeoutMs: shareOf(deadlineAtMs - this.clock.now(), addressesLeft),
 			isHeld: false,
 			// What is the first address's alone an agent answers from memory.
 			isProof: !isFirstOnly,
@@ -165,7 +170,8 @@ export class ConsulHttp {
 			const place = placeNow?.();
 			let askedAtMs = this.clock.now();
 			let isHeld = false;
-			const ask = (number: number): Ask => {
+			let furtherUntilMs: number | undefined;
+			const ask = (number: number, addressesLeft: number): Ask => {
 				const isOrigin = number === origin;
 				// Whoever is asked last is who answers, because a failure asks the next one.
 				origin = number;
@@ -173,7 +179,9 @@ export class ConsulHttp {
 				// What is held at an address that is late would say nothing of how old it is.
 				const canHold = index > 0 && isOrigin && this.#isTimely(number);
 				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
-				if (!isHeld) return { parameters, timeoutMs: CALL_MS, isHeld, isProof: !isCached };
+				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= askedAtMs + FURTHER_MS;
+				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - askedAtMs, addressesLeft);
+				if (!isHeld) return { parameters, timeoutMs, isHeld, isProof: !isCached };
 				return {
 					parameters: { ...parameters, index: String(index), wait: `${waitMs}ms` },
 					timeoutMs: Math.ceil(waitMs * WAIT_SLACK) + WAIT_SLACK_MS,
@@ -371,6 +379,11 @@ export class ConsulHttp {
 		}
 		return this.#ask(number, ask, question, signal, true);
 	}
+}
+
+/** Of the time that is left, for one of those that are left; the last one may be asked once more. */
+function shareOf(leftMs: number, addressesLeft: number): number {
+	return Math.max(1, Math.floor(leftMs / Math.max(1, addressesLeft)));
 }
 
 function isOurs({ code }: SpockError): boolean {

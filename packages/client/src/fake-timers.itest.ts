@@ -28,14 +28,14 @@ it.each(['before the module is loaded', 'before it connects', 'after'] as const)
 			create = (await import('./connect.ts')).createDiplomat;
 		}
 		if (when === 'before it connects') fake();
-		const diplomat = create({ path: place.path, timeoutMs: 30, retryDelayMsMax: 5 });
+		const diplomat = create({ path: place.path, retryDelayMsMax: 5 });
 		if (when === 'after') {
 			await diplomat.getService('barista');
 			fake();
 		}
-		await expect(diplomat.request('ping', null)).rejects.toMatchObject({ code: 'TIMEOUT' });
+		await expect(diplomat.request('ping', null, { timeoutMs: 30 })).rejects.toMatchObject({ code: 'TIMEOUT' });
 		vi.useRealTimers();
-		await expect(diplomat.request('ping', null)).rejects.toMatchObject({ code: 'TIMEOUT' });
+		await expect(diplomat.request('ping', null, { timeoutMs: 30 })).rejects.toMatchObject({ code: 'TIMEOUT' });
 		fake();
 		await sidecar.stop();
 		vi.useRealTimers();

@@ -42,7 +42,8 @@ export class WireMonitor implements ConnectionTap {
 	/** The newest revision that was sent for each query that is subscribed to. */
 	readonly #revisions = new Map<string, number>();
 	#fromClient = '';
-	#writtenBytes = 0;
+	/** Of whole lines of the sidecar, to the end of the one that is looked at. */
+	#saidBytes = 0;
 	#takenBytes = 0;
 	/** Where the request to leave ends in what the sidecar wrote. */
 	#goawayEndsAt = Number.POSITIVE_INFINITY;
@@ -59,8 +60,10 @@ export class WireMonitor implements ConnectionTap {
 	}
 
 	sidecarWrote(bytes: Buffer): void {
-		this.#writtenBytes += bytes.length;
-		this.#fromSidecar = this.#lines(this.#fromSidecar + bytes.toString('latin1'), (line) => this.#answer(line));
+		this.#fromSidecar = this.#lines(this.#fromSidecar + bytes.toString('latin1'), (line) => {
+			this.#saidBytes += line.length + 1;
+			this.#answer(line);
+		});
 	}
 
 	clientTook(bytes: Buffer): void {
@@ -153,7 +156,7 @@ export class WireMonitor implements ConnectionTap {
 	#push(event: string, data: Record<string, unknown>): void {
 		if (event === 'goaway') {
 			this.#observer.counts.goaways++;
-			this.#goawayEndsAt = this.#writtenBytes;
+			this.#goawayEndsAt = this.#saidBytes;
 			return;
 		}
 		if (event !== 'service' && event !== 'key') return;

@@ -13,6 +13,7 @@ function adopting() {
 	const adoption = new Adoption({
 		clock,
 		random: () => 0.5,
+		againAfterMs: 30_000,
 		find: () => new Promise((resolve, reject) => answers.push({ resolve, reject })),
 		found: (instances) => told.push(`found ${instances.length}`),
 		failed: ({ message }) => told.push(message),
@@ -37,7 +38,16 @@ describe('what was registered before a restart', () => {
 		answers[1]?.resolve([]);
 		await settle();
 		expect(told).toEqual(['away', 'found 0']);
-		expect([isSettled, clock.pendingTimers]).toEqual([true, 0]);
+		expect(isSettled).toBe(true);
+		await clock.advance(30_000);
+		expect(answers).toHaveLength(3);
+		answers[2]?.reject(new SpockError('UNAVAILABLE', 'away again'));
+		await clock.advance(5000);
+		answers[3]?.resolve([]);
+		await settle();
+		expect(told).toEqual(['away', 'found 0', 'found 0']);
+		await clock.advance(120_000);
+		expect([answers.length, clock.pendingTimers]).toEqual([4, 0]);
 	});
 
 	it.each(['answers', 'fails'])('is nobody’s any more when it is stopped before the registry %s', async (how) => {

@@ -12,20 +12,22 @@ export interface AdoptionOptions {
 	readonly clock: Clock;
 	readonly random?: Random;
 	readonly find: () => Promise<readonly OwnedInstance[]>;
-	/** Told once. */
+	/** After the first answer it is asked once more: the sidecar before this one may have registered something until its end. */
+	readonly againAfterMs: number;
+	/** Told twice. */
 	readonly found: (instances: readonly OwnedInstance[]) => void;
-	/** Told of every attempt that failed, and whether it was the first; the next one comes by itself. */
+	/** Told of every attempt that failed before the first answer, and whether it was the first; the next one comes by itself. */
 	readonly failed: (error: SpockError, isFirst: boolean) => void;
 }
 
-/** Asks the registry for what was registered before a restart, until it answers. */
+/** Asks the registry for what was registered before a restart, until it answers, and once more later. */
 export class Adoption {
 	readonly #options: AdoptionOptions;
 	readonly #backoff: Backoff;
 	readonly #waiting = new Set<() => void>();
 	/** What the question that is under way, or the next one, comes to. */
 	#next: { readonly promise: Promise<void>; resolve(): void; reject(error: SpockError): void } | undefined;
-	#state: 'idle' | 'asking' | 'ended' = 'idle';
+	#state: 'idle' | 'asking' | 'known' | 'ended' = 'idle';
 	#timer: TimerHandle | undefined;
 	#hasFailed = false;
 
@@ -46,6 +48,10 @@ export class Adoption {
 	stop(): void {
 		this.#state = 'ended';
 		this.#options.clock.clearTimeout(this.#timer);
+		this.#tellKnown();
+	}
+
+	#tellKnown(): void {
 		for (const end of [...this.#waiting]) end();
 		this.#next?.resolve();
 		this.#next = undefined;
@@ -76,24 +82,33 @@ export class Adoption {
 	}
 
 	#ask(): void {
-		const { clock, find, found, failed } = this.#options;
+		const { find, found, againAfterMs } = this.#options;
 		find().then(
 			(instances) => {
-				if (this.#state !== 'asking') return;
+				if (this.#state === 'ended') return;
 				found(instances);
-				this.stop();
+				if (this.#state !== 'asking') return this.stop();
+				this.#state = 'known';
+				this.#tellKnown();
+				this.#askIn(againAfterMs);
 			},
 			(reason: unknown) => {
-				if (this.#state !== 'asking') return;
-				const error = SpockError.from(reason);
-				failed(error, !this.#hasFailed);
-				this.#next?.reject(error);
-				this.#next = undefined;
-				this.#hasFailed = true;
-				this.#timer = clock.setTimeout(() => this.#ask(), this.#backoff.next());
-				this.#timer.unref?.();
+				if (this.#state === 'asking') this.#failed(SpockError.from(reason));
+				if (this.#state !== 'ended') this.#askIn(this.#backoff.next());
 			},
 		);
+	}
+
+	#failed(error: SpockError): void {
+		this.#options.failed(error, !this.#hasFailed);
+		this.#next?.reject(error);
+		this.#next = undefined;
+		this.#hasFailed = true;
+	}
+
+	#askIn(delayMs: number): void {
+		this.#timer = this.#options.clock.setTimeout(() => this.#ask(), delayMs);
+		this.#timer.unref?.();
 	}
 }
 

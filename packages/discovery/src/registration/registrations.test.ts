@@ -440,6 +440,17 @@ describe('a sidecar that was restarted', () => {
 		expect(registrations.list()).toMatchObject([{ id: 'b1', phase: 'adopted', holders: 0 }]);
 		await clock.advance(1);
 		expect(registrar.writes).toEqual(['deregister b1']);
+	});
+
+	it('finds also what the one before it registered after the first look, and deregisters that in the same way', async () => {
+		const { clock, registrar, registrations } = open();
+		registrations.adopt();
+		await clock.advance(100);
+		registrar.found = [found('b1', 'connection')];
+		await clock.advance(9_900);
+		expect(registrations.list()).toMatchObject([{ id: 'b1', phase: 'adopted', holders: 0 }]);
+		await clock.advance(10_000);
+		expect(registrar.writes).toEqual(['deregister b1']);
 		expect(clock.pendingTimers).toBe(0);
 	});
 

@@ -66,6 +66,7 @@ export class Registrations {
 			clock,
 			...(random && { random }),
 			find: () => registrar.owned(terms.owner),
+			againAfterMs: reconnectGraceMs,
 			found: (instances) => {
 				for (const one of instances) this.#adopt(one);
 			},
@@ -157,7 +158,10 @@ export class Registrations {
 		for (const registration of [...this.#byId.values()]) this.#letGo(registration);
 	}
 
-	/** Looks at the registry for what this sidecar registered before it was restarted; tries until it has an answer. */
+	/**
+	 * Looks at the registry for what this sidecar registered before it was restarted; tries until it has an answer, and looks once more
+	 * when the grace is over.
+	 */
 	adopt(): void {
 		this.#adoption.start();
 	}

@@ -217,7 +217,7 @@ describe.each(grpcCopies)('the pool under grpc-js %s', (_version, grpc) => {
 		const [ann] = (await hire(grpc, 'ann')) as [Employee];
 		await file.set({ employee: [at(ann)] });
 		const sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', file.path]);
-		await using diplomat = await connect({ path: place.path, timeoutMs: 300 });
+		await using diplomat = await connect({ path: place.path, timeoutMs: 2000 });
 		const { work } = openPool(grpc, diplomat);
 		expect(await work()).toBe('ann');
 		await sidecar.stop('SIGKILL');

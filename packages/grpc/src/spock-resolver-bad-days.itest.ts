@@ -206,7 +206,7 @@ describe.each(grpcCopies)('bad days of the resolver under grpc-js %s', (_version
 		const [ann] = (await hire(grpc, 'ann')) as [Employee];
 		await file.set({ employee: [at(ann)] });
 		const sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', file.path]);
-		await using diplomat = await connect({ path: place.path, timeoutMs: 300 });
+		await using diplomat = await connect({ path: place.path, timeoutMs: 2000 });
 		using _registration = registerSpockResolver({ diplomat, grpc });
 		using client = employeeClient(grpc, 'spock:///employee');
 		await settlesOn(client, 'ann');

@@ -62,7 +62,7 @@ describe('DiscoveryAgent', () => {
 		await using place = await tempSocket();
 		const args = ['--backend', 'local', '--services', writeServices(place, web)];
 		await using first = await startSidecar(place.path, args);
-		await using diplomat = await connect({ path: place.path, timeoutMs: 500 });
+		await using diplomat = await connect({ path: place.path, timeoutMs: 2000 });
 		const agent = new DiscoveryAgent({ diplomat });
 		await send('http://web.spock/', { agent });
 		await first.stop('SIGKILL');

@@ -2,12 +2,7 @@ import type { HoldStatus, QuestionState, SnapshotState, WatchStatus } from '@spo
 
 import type { BackendObserver, BackendWatch } from './backend.ts';
 import type { DiscoveryEvent, WatchedQuery } from './discovery-event.ts';
-
-/** An answer that an earlier process kept, and when it was verified, in milliseconds since 1970. */
-export interface KeptValue<V> {
-	readonly value: V;
-	readonly verifiedAt: number;
-}
+import type { KeptValue } from './state/state-body.ts';
 
 /**
  * What a cache must know of the questions it holds; how long answers live, and who is told of them, is its own business. A

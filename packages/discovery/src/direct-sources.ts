@@ -1,7 +1,7 @@
 import type { Backend } from './backend.ts';
 import { BackendSource, type BackendSourceOptions } from './backend-source.ts';
 import { consulBackend } from './consul/consul-backend.ts';
-import type { ConsulBackendOptions } from './consul/consul-options.ts';
+import type { ConsulBackendOptions } from './consul/consul-backend-options.ts';
 import { dnsBackend } from './dns/dns-backend.ts';
 import type { DnsBackendOptions } from './dns/dns-options.ts';
 import { createLocalBackend, type LocalBackendOptions } from './local/local-backend.ts';

@@ -8,12 +8,16 @@ import type {
 	SpockError,
 } from '@spock/protocol';
 
-import type { RegistrationPhase } from './registration/registration-machine.ts';
 import type { SnapshotDiff } from './snapshot-diff.ts';
-import type { StateRefusal } from './state/state-file.ts';
 
 /** What a watch asks for. */
 export type WatchedQuery = ServiceQuery | KeyQuery;
+
+/** The life of a registration: see its machine. */
+export type RegistrationPhase = 'new' | 'held' | 'grace' | 'adopted' | 'leaving' | 'gone';
+
+/** Why a file of the state directory is not used. `scope`: of another registry, datacenter or namespace. */
+export type StateRefusal = 'torn' | 'foreign' | 'version' | 'scope';
 
 /** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
 export type DiscoveryEvent =

@@ -5,14 +5,9 @@ export { cacheEntryMachine } from './cache-entry-machine.ts';
 export { type ChainBackendOptions, chainBackend } from './chain/chain-backend.ts';
 export { type ConsulAddress, parseConsulAddress } from './consul/consul-address.ts';
 export { consulBackend } from './consul/consul-backend.ts';
+export { type ConsulBackendOptions, consulOptionsFromEnvironment } from './consul/consul-backend-options.ts';
 export { ConsulHttp } from './consul/consul-http.ts';
-export {
-	type ConsulBackendOptions,
-	type ConsulConnectionOptions,
-	type ConsulLoginOptions,
-	type ConsulTls,
-	consulOptionsFromEnvironment,
-} from './consul/consul-options.ts';
+export type { ConsulConnectionOptions, ConsulLoginOptions, ConsulTls } from './consul/consul-options.ts';
 export type { TaggedAddress } from './consul/health-entry.ts';
 export { LastGood, type LastGoodOptions } from './consul/last-good.ts';
 export { TlsFiles, type TlsFilesOptions } from './consul/tls-files.ts';
@@ -24,7 +19,7 @@ export {
 	type LocalSourceOptions,
 	localSource,
 } from './direct-sources.ts';
-export type { DiscoveryEvent, DiscoveryListener } from './discovery-event.ts';
+export type { DiscoveryEvent, DiscoveryListener, RegistrationPhase } from './discovery-event.ts';
 export { dnsBackend } from './dns/dns-backend.ts';
 export type { DnsBackendOptions } from './dns/dns-options.ts';
 export { createLocalBackend, type LocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
@@ -38,8 +33,8 @@ export type {
 	Registrar,
 	RegistrationTerms,
 } from './registration/registrar.ts';
-export type { RegistrationHolder } from './registration/registration-context.ts';
-export { type RegistrationPhase, registrationMachine } from './registration/registration-machine.ts';
+export { registrationMachine } from './registration/registration-machine.ts';
+export type { RegistrationHolder } from './registration/registration-owner.ts';
 export { registrationSyncMachine } from './registration/registration-sync-machine.ts';
 export { Registrations } from './registration/registrations.ts';
 export type { RegistrationsOptions } from './registration/registrations-options.ts';

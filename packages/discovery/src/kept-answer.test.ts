@@ -2,8 +2,8 @@ import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { A } from '../test/fake-backend-source.ts';
-import type { KeptValue } from './answer-kind.ts';
 import { KeptAnswer } from './kept-answer.ts';
+import type { KeptValue } from './state/state-body.ts';
 
 type Kept = KeptValue<typeof A>;
 

@@ -1,6 +1,6 @@
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import type { KeptValue } from './answer-kind.ts';
+import type { KeptValue } from './state/state-body.ts';
 import { within } from './within.ts';
 
 /** What an earlier process kept is served when the registry has not answered within this. */

@@ -11,7 +11,7 @@ import {
 	type WatchStatus,
 } from '@spock/protocol';
 
-import type { AnswerKind, EntryInspection, EntryStatus, KeptValue, PublishedChange } from './answer-kind.ts';
+import type { AnswerKind, EntryInspection, EntryStatus, PublishedChange } from './answer-kind.ts';
 import type { Backend, BackendObserver, BackendWatch } from './backend.ts';
 import type { DiscoveryEvent, DiscoveryListener } from './discovery-event.ts';
 import { whileGood } from './good-instances.ts';
@@ -21,6 +21,7 @@ import { countHealthy, isPanic } from './panic.ts';
 import { readOnce } from './read-once.ts';
 import { isSameRefused, type Refused, refusedOf } from './refused-instances.ts';
 import { diffInstances, isSameList } from './snapshot-diff.ts';
+import type { KeptValue } from './state/state-body.ts';
 import type { StateStore } from './state/state-store.ts';
 
 type Instances = readonly ServiceInstance[];

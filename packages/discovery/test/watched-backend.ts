@@ -3,7 +3,7 @@ import { type FakeConsul, waitFor } from '@spock/testkit';
 
 import type { Backend, BackendWatch } from '../src/backend.ts';
 import { consulBackend } from '../src/consul/consul-backend.ts';
-import type { ConsulBackendOptions } from '../src/consul/consul-options.ts';
+import type { ConsulBackendOptions } from '../src/consul/consul-backend-options.ts';
 import type { DiscoveryEvent } from '../src/discovery-event.ts';
 
 /** The question of most tests. */

@@ -3,7 +3,7 @@ import type { FakeConsul } from '@spock/testkit';
 
 import type { Backend } from '../src/backend.ts';
 import { consulBackend } from '../src/consul/consul-backend.ts';
-import type { ConsulBackendOptions } from '../src/consul/consul-options.ts';
+import type { ConsulBackendOptions } from '../src/consul/consul-backend-options.ts';
 
 /** A backend that watches one key, and what it told: `key=value` for each entry of an answer. */
 export interface WatchedKeys extends AsyncDisposable {

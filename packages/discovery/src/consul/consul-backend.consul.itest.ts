@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { BackendSource, type BackendSourceOptions } from '../backend-source.ts';
 import type { DiscoveryEvent } from '../discovery-event.ts';
 import { consulBackend } from './consul-backend.ts';
-import { type ConsulBackendOptions, consulOptionsFromEnvironment } from './consul-options.ts';
+import { type ConsulBackendOptions, consulOptionsFromEnvironment } from './consul-backend-options.ts';
 
 const binary = findConsul(process.env);
 /** A change is pushed within milliseconds; a watch that had to wait for its query to end would need 55 s. */

@@ -12,10 +12,10 @@ import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/intern
 import type { Backend, BackendObserver, BackendWatch } from '../backend.ts';
 import type { FetchAnswer } from '../watch-loop.ts';
 import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
+import type { ConsulBackendOptions } from './consul-backend-options.ts';
 import { ConsulHttp } from './consul-http.ts';
 import { watchConsulKey } from './consul-keys.ts';
 import { refuseUnaskable } from './consul-name.ts';
-import type { ConsulBackendOptions } from './consul-options.ts';
 import type { ConsulQuestion } from './consul-question.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import { taggedAddresses } from './health-entry.ts';

@@ -4,7 +4,7 @@ import type { BackendStatus, SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../discovery-event.ts';
-import { readAnswerMeta } from './read-answer.ts';
+import { readAnswerMeta } from './answer-headers.ts';
 
 /** How Consul was when it was asked last, and the events that tell of it. */
 export class ConsulHealth {

@@ -8,7 +8,7 @@ import { keyRecorder } from '../../test/fake-key-source.ts';
 import { BackendSource, type BackendSourceOptions } from '../backend-source.ts';
 import type { DiscoveryEvent } from '../discovery-event.ts';
 import { consulBackend } from './consul-backend.ts';
-import type { ConsulBackendOptions } from './consul-options.ts';
+import type { ConsulBackendOptions } from './consul-backend-options.ts';
 
 const binary = findConsul(process.env);
 const limits = { key: 'app/limits' };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { manage, READ_ALL, startAclConsul } from '../../test/real-acl.ts';
 import { watchedMany } from '../../test/watched-many.ts';
-import type { ConsulBackendOptions } from './consul-options.ts';
+import type { ConsulBackendOptions } from './consul-backend-options.ts';
 
 const METHOD = 'pods';
 const TTL_MS = 60_000;

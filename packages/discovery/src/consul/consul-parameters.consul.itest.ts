@@ -3,7 +3,7 @@ import { findConsul, type RealConsul, startConsul, waitFor } from '@spock/testki
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { watchedMany } from '../../test/watched-many.ts';
-import type { ConsulBackendOptions } from './consul-options.ts';
+import type { ConsulBackendOptions } from './consul-backend-options.ts';
 
 const NASTY = 'a "b" \\ `c` é\n';
 let consul: RealConsul;

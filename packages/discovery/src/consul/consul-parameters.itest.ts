@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { blocked, watched } from '../../test/watched-backend.ts';
 import { watchedMany } from '../../test/watched-many.ts';
 import { consulBackend } from './consul-backend.ts';
-import type { ConsulBackendOptions } from './consul-options.ts';
+import type { ConsulBackendOptions } from './consul-backend-options.ts';
 
 interface Case {
 	readonly what: string;

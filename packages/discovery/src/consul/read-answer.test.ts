@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { readAnsweredChecks, readAnsweredInstances, readAnsweredServices, readAnswerMeta } from './read-answer.ts';
+import { readAnswerMeta } from './answer-headers.ts';
+import { readAnsweredChecks, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 
 const at = (headers: Record<string, string> = {}) => ({ headers: { 'x-consul-index': '7', ...headers } });
 

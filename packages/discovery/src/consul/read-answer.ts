@@ -1,10 +1,8 @@
-import type { IncomingMessage } from 'node:http';
-
 import type { ServiceInstance, ServiceListEntry } from '@spock/protocol';
 
-import type { AnswerMeta } from '../backend.ts';
 import { parseIndex } from '../blocking-index.ts';
 import type { FetchAnswer } from '../watch-loop.ts';
+import { type AnswerHeaders, isStreamed, readAnswerMeta } from './answer-headers.ts';
 import { type CheckDigest, digestChecks, type StateEntry } from './check-digest.ts';
 import { notJson, refuseFiltered } from './consul-error.ts';
 import { readHealthEntries, type TaggedAddress } from './health-entry.ts';
@@ -17,14 +15,12 @@ export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]>
 	readonly isStreamed?: true;
 }
 
-type Response = Pick<IncomingMessage, 'headers'>;
-
 /**
  * The answer of /v1/health/service. Throws an Error where the body is not the API's or X-Consul-Index is missing, and
  * ACL_DENIED where everything was filtered from it.
  */
 export function readAnsweredInstances(
-	response: Response,
+	response: AnswerHeaders,
 	body: unknown,
 	taggedAddress?: TaggedAddress,
 ): InstancesAnswer {
@@ -43,7 +39,7 @@ export function readAnsweredInstances(
 }
 
 /** Of an answer of which nothing but the index counts, and how fresh it is. Throws where X-Consul-Index is missing. */
-export function readAnsweredIndex(response: Response): FetchAnswer<true> {
+export function readAnsweredIndex(response: AnswerHeaders): FetchAnswer<true> {
 	return { value: true, index: expectIndex(response), meta: readAnswerMeta(response) };
 }
 
@@ -51,7 +47,7 @@ export function readAnsweredIndex(response: Response): FetchAnswer<true> {
  * The answer of /v1/health/state/any where those that pass are left out. Throws as {@link readAnsweredInstances} does, but of an
  * empty answer: nothing that fails is nothing out of the ordinary, and a token that may see no check sees no instance either.
  */
-export function readAnsweredChecks(response: Response, body: unknown): FetchAnswer<CheckDigest> {
+export function readAnsweredChecks(response: AnswerHeaders, body: unknown): FetchAnswer<CheckDigest> {
 	const entries = expectEntries(response, body).filter(isObject);
 	const index = expectIndex(response);
 	return { value: digestChecks(entries as StateEntry[]), index, meta: readAnswerMeta(response) };
@@ -62,33 +58,8 @@ export function readAnsweredChecks(response: Response, body: unknown): FetchAnsw
  * something; and its streaming backend, which answers most queries that block, tells nobody at all: it goes on with 200 and `[]`
  * even for a token that was deleted.
  */
-function isSilentOnDenial({ headers }: Response): boolean {
+function isSilentOnDenial({ headers }: AnswerHeaders): boolean {
 	return headers['x-consul-default-acl-policy'] === 'deny';
-}
-
-/**
- * What Consul says of an answer's freshness. A follower's answer may be as old as its last contact with the leader, and an
- * agent's cached one is as old as its Age.
- * Source: https://developer.hashicorp.com/consul/api-docs/features/consistency, …/features/caching
- */
-export function readAnswerMeta({ headers }: Response): AnswerMeta {
-	// The streaming backend says the same two things at all times: no leader, and heard from it just now.
-	const isStreaming = isStreamed({ headers });
-	const lastContactMs = isStreaming ? undefined : countFrom(headers['x-consul-lastcontact']);
-	const knownLeader = isStreaming ? undefined : headers['x-consul-knownleader'];
-	const ageSeconds = countFrom(headers['age']);
-	const cache = headers['x-cache'];
-	return {
-		ageMs: (lastContactMs ?? 0) + (ageSeconds ?? 0) * 1000,
-		...(lastContactMs !== undefined && { lastContactMs }),
-		...((knownLeader === 'true' || knownLeader === 'false') && { knownLeader: knownLeader === 'true' }),
-		...(typeof cache === 'string' && { cache: /^hit$/i.test(cache) ? 'hit' : 'miss' }),
-	};
-}
-
-/** Source: https://developer.hashicorp.com/consul/api-docs/features/blocking#streaming-backend */
-function isStreamed({ headers }: Response): boolean {
-	return headers['x-consul-query-backend'] === 'streaming';
 }
 
 /** The names of all services. */
@@ -99,7 +70,7 @@ export interface ServicesAnswer {
 }
 
 /** The answer of /v1/catalog/services, sorted by name. Throws as {@link readAnsweredInstances} does. */
-export function readAnsweredServices(response: Response, body: unknown): ServicesAnswer {
+export function readAnsweredServices(response: AnswerHeaders, body: unknown): ServicesAnswer {
 	const services = Object.entries(expectServices(response, body))
 		.map(([name, tags]) => ({ name, tags: [...(tags ?? [])].sort() }))
 		.sort((left, right) => (left.name < right.name ? -1 : 1));
@@ -108,7 +79,7 @@ export function readAnsweredServices(response: Response, body: unknown): Service
 
 type TagsByName = Readonly<Record<string, readonly string[] | null>>;
 
-function expectServices(response: Response, body: unknown): TagsByName {
+function expectServices(response: AnswerHeaders, body: unknown): TagsByName {
 	if (!isObject(body) || Array.isArray(body)) throw notJson(response);
 	const entries = Object.entries(body);
 	// An object of something else, such as an error of a proxy.
@@ -120,20 +91,15 @@ function expectServices(response: Response, body: unknown): TagsByName {
 }
 
 /** A list with an entry that is none at all is still the API's; one of nothing else is another program's. */
-function expectEntries(response: Response, body: unknown): readonly unknown[] {
+function expectEntries(response: AnswerHeaders, body: unknown): readonly unknown[] {
 	if (!Array.isArray(body) || (body.length > 0 && !body.some(isObject))) throw notJson(response);
 	return body;
 }
 
-function expectIndex({ headers }: Response): number {
+function expectIndex({ headers }: AnswerHeaders): number {
 	const index = parseIndex(headers['x-consul-index']);
 	if (index === undefined) throw new Error('its answer has no X-Consul-Index');
 	return index;
-}
-
-/** A header that is a whole number, not negative; undefined for any other. */
-function countFrom(header: string | readonly string[] | undefined): number | undefined {
-	return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
 
 function isObject(value: unknown): value is object {

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 
 import { parseIndex } from '../blocking-index.ts';
 import type { FetchAnswer } from '../watch-loop.ts';
+import { readAnswerMeta } from './answer-headers.ts';
 import { notJson, refuseFiltered } from './consul-error.ts';
-import { readAnswerMeta } from './read-answer.ts';
 
 /** One key as Consul gives it. */
 export interface FoundKey {

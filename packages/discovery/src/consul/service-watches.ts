@@ -2,10 +2,10 @@ import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
 import { integerOption, type TimerHandle } from '@spock/protocol/internal';
 
 import type { AnswerMeta, BackendObserver, BackendWatch } from '../backend.ts';
+import type { DiscoveryListener } from '../discovery-event.ts';
 import { isSameAnswer } from '../snapshot-diff.ts';
 import type { FetchAnswer } from '../watch-loop.ts';
 import type { ConsulHttp } from './consul-http.ts';
-import type { ConsulBackendOptions } from './consul-options.ts';
 import type { HeldPlace } from './held-room.ts';
 import { QueryBudget } from './query-budget.ts';
 import { RestoreWatch } from './restore-watch.ts';
@@ -25,8 +25,11 @@ const UNUSED_MS = 60_000;
 export type FetchInstances = (index: number, signal: AbortSignal) => Promise<FetchAnswer<readonly ServiceInstance[]>>;
 
 /** What a {@link ServiceWatches} needs. */
-export interface ServiceWatchesOptions extends Pick<ConsulBackendOptions, 'onEvent' | 'sharedQueriesPerMinuteMax'> {
+export interface ServiceWatchesOptions {
 	readonly http: ConsulHttp;
+	readonly onEvent?: DiscoveryListener;
+	/** Default {@link DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX}. */
+	readonly sharedQueriesPerMinuteMax?: number;
 	readonly recovery: WatchRecovery;
 	/** How the instances of a query are fetched, and held at the place that it has then. */
 	readonly fetch: (query: ServiceQuery, place: () => HeldPlace | undefined) => FetchInstances;

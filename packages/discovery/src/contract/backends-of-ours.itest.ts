@@ -11,7 +11,7 @@ import { dnsBackend } from '../dns/dns-backend.ts';
 import { createLocalBackend } from '../local/local-backend.ts';
 import { ReplayBackend } from '../replay/replay-backend.ts';
 import { sortInstances } from '../snapshot-diff.ts';
-import type { BackendFixture, ContractInstance } from './backend-contract.ts';
+import type { BackendFixture, ContractInstance } from './bench.ts';
 
 /** Retries come at once, because the random number is 0: nothing here waits for a back-off. */
 const random = (): number => 0;

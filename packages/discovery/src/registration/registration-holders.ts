@@ -1,7 +1,7 @@
 import type { RegistrationReply, ReportedStatus } from '@spock/protocol';
 
 import type { InstanceHealth } from './registrar.ts';
-import type { RegistrationHolder } from './registration-context.ts';
+import type { RegistrationHolder } from './registration-owner.ts';
 
 /** Clients of one registration that are remembered while they are away; the oldest are forgotten. */
 const AWAY_MAX = 64;

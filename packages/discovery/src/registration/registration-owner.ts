@@ -1,4 +1,14 @@
-import type { RegistrationHolder } from './registration-context.ts';
+import type { RegistrationReply } from '@spock/protocol';
+
+/** Whoever registered: a connection of an app, or the app itself. */
+export interface RegistrationHolder {
+	/** The same for every connection of one client, and of no other one; undefined for a client that says none. */
+	readonly identity?: string | undefined;
+	/** Of two connections of one client the newer has the larger: what the older says after it is late. Default: none is late. */
+	readonly id?: number;
+	/** Told whenever a registration that it holds changes. Must not throw. */
+	told(registration: RegistrationReply): void;
+}
 
 /**
  * Whose word on a definition counts: the client that registered it first. It is known by its connection, or by its identity

@@ -1,17 +1,13 @@
 import { type RegistrationReply, type RegistrationState, type RegistrationStatus, SpockError } from '@spock/protocol';
 import { step, type TimerHandle } from '@spock/protocol/internal';
 
+import type { RegistrationPhase } from '../discovery-event.ts';
 import type { InstanceDefinition, InstanceHealth, OwnedInstance } from './registrar.ts';
-import type { RegistrationContext, RegistrationHolder } from './registration-context.ts';
+import type { RegistrationContext } from './registration-context.ts';
 import { isSameDefinition } from './registration-data.ts';
 import { RegistrationHolders } from './registration-holders.ts';
-import {
-	type RegistrationAction,
-	type RegistrationEvent,
-	type RegistrationPhase,
-	registrationMachine,
-} from './registration-machine.ts';
-import { RegistrationOwner } from './registration-owner.ts';
+import { type RegistrationAction, type RegistrationEvent, registrationMachine } from './registration-machine.ts';
+import { type RegistrationHolder, RegistrationOwner } from './registration-owner.ts';
 import { replyOf } from './registration-reply.ts';
 import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
@@ -25,7 +21,7 @@ const LOST_HEALTH: InstanceHealth = { status: 'critical', note: 'the app has los
 export class Registration {
 	readonly id: string;
 	readonly holders: RegistrationHolders = new RegistrationHolders();
-	readonly #context: RegistrationContext;
+	readonly #context: RegistrationContext<Registration>;
 	readonly #sync: RegistrationSync;
 	readonly #waiters = new RegistrationWaiters();
 	readonly #entry: RegistryEntry;
@@ -44,7 +40,7 @@ export class Registration {
 	#written = { version: 0, isRemoval: false };
 	#told = '';
 
-	constructor(definition: InstanceDefinition, health: InstanceHealth, context: RegistrationContext) {
+	constructor(definition: InstanceDefinition, health: InstanceHealth, context: RegistrationContext<Registration>) {
 		this.id = definition.id;
 		this.#definition = definition;
 		this.#health = health;

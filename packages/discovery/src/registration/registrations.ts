@@ -11,8 +11,9 @@ import { Adoption } from './adoption.ts';
 import { answerInTime, type RegistrationWait } from './answer-in-time.ts';
 import type { OwnedInstance } from './registrar.ts';
 import { Registration } from './registration.ts';
-import type { RegistrationContext, RegistrationHolder } from './registration-context.ts';
+import type { RegistrationContext } from './registration-context.ts';
 import { definitionOf, healthOf } from './registration-data.ts';
+import type { RegistrationHolder } from './registration-owner.ts';
 import {
 	type RegistrationsOptions,
 	type ResolvedRegistrationsOptions,
@@ -27,7 +28,7 @@ export class Registrations {
 	readonly #options: RegistrationsOptions;
 	readonly #resolved: ResolvedRegistrationsOptions;
 	readonly #clock: Clock;
-	readonly #context: RegistrationContext;
+	readonly #context: RegistrationContext<Registration>;
 	readonly #adoption: Adoption;
 	readonly #byId = new Map<string, Registration>();
 	/** Everybody who ever registered: most connections never do, and their end is then no work. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { parseConsulAddress } from './consul-address.ts';
 import { consulBackend } from './consul-backend.ts';
-import { consulOptionsFromEnvironment } from './consul-options.ts';
+import { consulOptionsFromEnvironment } from './consul-backend-options.ts';
 
 describe("Consul's own variables", () => {
 	it('an empty environment asks for nothing', () => {

@@ -1,5 +1,4 @@
-export type { Backend, BackendObserver, BackendWatch } from './backend.ts';
-export type { BackendContext, BackendFactory } from './backend-factory.ts';
+export type { Backend, BackendContext, BackendFactory, BackendObserver, BackendWatch } from './backend.ts';
 export { BackendSource, type BackendSourceOptions } from './backend-source.ts';
 export { cacheEntryMachine } from './cache-entry-machine.ts';
 export { type ChainBackendOptions, chainBackend } from './chain/chain-backend.ts';

@@ -2,6 +2,7 @@ import {
 	type Inspection,
 	type InstanceFacts,
 	isAskedFor,
+	isServing,
 	normaliseQuery,
 	queryKey,
 	type ServiceInstance,
@@ -14,13 +15,10 @@ import {
 import type { AnswerKind, EntryInspection, EntryStatus, PublishedChange } from './answer-kind.ts';
 import type { Backend, BackendObserver, BackendWatch } from './backend.ts';
 import type { DiscoveryEvent, DiscoveryListener } from './discovery-event.ts';
-import { whileGood } from './good-instances.ts';
-import { InstanceChanges } from './instance-changes.ts';
+import { goodInstances, whileGood } from './good-instances.ts';
 import { checksOf, takeChecks } from './instance-checks.ts';
-import { countHealthy, isPanic } from './panic.ts';
-import { readOnce } from './read-once.ts';
 import { isSameRefused, type Refused, refusedOf } from './refused-instances.ts';
-import { diffInstances, isSameList } from './snapshot-diff.ts';
+import { diffInstances, isSameList, type SnapshotDiff } from './snapshot-diff.ts';
 import type { KeptValue } from './state/state-body.ts';
 import type { StateStore } from './state/state-store.ts';
 
@@ -181,4 +179,56 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 export function serviceWatchStatus(query: ServiceQuery, status: EntryStatus<Instances>): WatchStatus {
 	const { value: instances = [], ...rest } = status;
 	return { ...query, ...rest, instances: instances.length, healthyInstances: countHealthy(instances) };
+}
+
+/** When each instance of one question last changed, as this process saw it; never more entries than instances. */
+class InstanceChanges {
+	/** When most of them were first seen: only later changes take memory. */
+	#firstMs: number | undefined;
+	readonly #laterMs = new Map<string, number>();
+
+	/** Notes what changed, in milliseconds since 1970. */
+	note({ added, removed, changed }: SnapshotDiff, atMs: number): void {
+		for (const name of removed) this.#laterMs.delete(name);
+		const isFirst = this.#firstMs === undefined;
+		this.#firstMs ??= atMs;
+		if (isFirst) return;
+		for (const name of added) this.#laterMs.set(name, atMs);
+		for (const name of changed) this.#laterMs.set(name, atMs);
+	}
+
+	/** In milliseconds since 1970; null before anything was seen. */
+	changedAt(instance: string): number | null {
+		return this.#laterMs.get(instance) ?? this.#firstMs ?? null;
+	}
+}
+
+/** True if less than this fraction of the instances is healthy; never for a fraction of 0, or where there are none. */
+function isPanic(instances: readonly ServiceInstance[], threshold: number): boolean {
+	return threshold > 0 && instances.length > 0 && countHealthy(instances) / instances.length < threshold;
+}
+
+/** How many instances may be sent work. */
+function countHealthy(instances: readonly ServiceInstance[]): number {
+	return instances.filter(isServing).length;
+}
+
+/**
+ * The instances of a query as a backend knows them now: by its `read`, or by the first answer of a watch. Rejects as that does; never
+ * settles when the signal aborts before the first answer of a watch.
+ */
+async function readOnce(
+	backend: Backend,
+	query: ServiceQuery,
+	signal: AbortSignal,
+): Promise<readonly ServiceInstance[]> {
+	if (backend.read !== undefined) return goodInstances(await backend.read(query, { signal }));
+	const done = new AbortController();
+	const ended = AbortSignal.any([signal, done.signal]);
+	return new Promise<readonly ServiceInstance[]>((resolve, reject) => {
+		const observer = whileGood(backend.name, { answered: (instances) => resolve(instances), failed: reject });
+		const watch = backend.watch(query, observer);
+		ended.addEventListener('abort', () => watch.stop(), { once: true });
+		if (ended.aborted) watch.stop();
+	}).finally(() => done.abort());
 }

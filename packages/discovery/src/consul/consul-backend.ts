@@ -21,7 +21,6 @@ import { ConsulRegistrar } from './consul-registrar.ts';
 import { taggedAddresses } from './health-entry.ts';
 import type { HeldPlace } from './held-room.ts';
 import { type InstancesAnswer, readAnsweredIndex, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
-import { metaFilter } from './service-filter.ts';
 import { type FetchInstances, ServiceWatches } from './service-watches.ts';
 import { type ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
@@ -185,4 +184,19 @@ class ConsulBackend implements Backend {
 			read: (response, body) => readAnsweredInstances(response, body, taggedAddress),
 		};
 	}
+}
+
+/**
+ * Conditions on a service's metadata as an expression for Consul's `filter` parameter.
+ * Source: https://developer.hashicorp.com/consul/api-docs/features/filtering
+ */
+function metaFilter(meta: Readonly<Record<string, string>>): string {
+	return Object.entries(meta)
+		.map(([name, value]) => `Service.Meta[${quote(name)}] == ${quote(value)}`)
+		.join(' and ');
+}
+
+/** A text as Go reads one: JSON's escapes are Go's. A quotation mark is one too, because the filter's grammar ends at any. */
+function quote(text: string): string {
+	return `"${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '\\u0022')}"`;
 }

@@ -32,8 +32,8 @@ export type {
 	Registrar,
 	RegistrationTerms,
 } from './registration/registrar.ts';
+export type { RegistrationHolder } from './registration/registration-holders.ts';
 export { registrationMachine } from './registration/registration-machine.ts';
-export type { RegistrationHolder } from './registration/registration-owner.ts';
 export { registrationSyncMachine } from './registration/registration-sync-machine.ts';
 export { Registrations } from './registration/registrations.ts';
 export type { RegistrationsOptions } from './registration/registrations-options.ts';

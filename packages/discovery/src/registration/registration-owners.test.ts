@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { FakeRegistrar } from '../../test/fake-registrar.ts';
 import type { OwnedInstance } from './registrar.ts';
-import type { RegistrationHolder } from './registration-owner.ts';
+import type { RegistrationHolder } from './registration-holders.ts';
 import { Registrations } from './registrations.ts';
 
 const GRACE_MS = 10_000;

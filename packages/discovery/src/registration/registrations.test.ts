@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeRegistrar } from '../../test/fake-registrar.ts';
 import type { DiscoveryEvent } from '../discovery-event.ts';
 import type { OwnedInstance } from './registrar.ts';
-import type { RegistrationHolder } from './registration-owner.ts';
+import type { RegistrationHolder } from './registration-holders.ts';
 import { Registrations } from './registrations.ts';
 import type { RegistrationsOptions } from './registrations-options.ts';
 

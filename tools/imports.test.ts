@@ -223,8 +223,8 @@ describe('imports', () => {
 	});
 
 	it.each([
-		['consul', 'discovery', 'src/consul/consul-client.ts'],
-		['dns-packet', 'discovery', 'src/dns/dns-message.ts'],
+		['consul', 'discovery', 'src/backends/consul/client/consul-client.ts'],
+		['dns-packet', 'discovery', 'src/backends/dns/dns-message.ts'],
 		['@opentelemetry/api', 'client', 'src/otel.ts'],
 	])('only one file knows the package %s', (name, owner, path) => {
 		const knowing = sourcesOf(owner).filter((file) => importsOf(file).some(({ target }) => target === name));

@@ -3,7 +3,7 @@ import { SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { instance } from '../../test/fake-backend-source.ts';
-import type { Backend, BackendObserver } from '../backend.ts';
+import type { Backend, BackendObserver } from '../foundation/backend.ts';
 import { backendContract } from './backend-contract.ts';
 import type { BackendFixture, ContractInstance } from './bench.ts';
 

@@ -1,4 +1,4 @@
-import type { Backend } from '../backend.ts';
+import type { Backend } from '../foundation/backend.ts';
 
 /** An instance as a case wants it: passing, with nothing else said of it. */
 export interface ContractInstance {

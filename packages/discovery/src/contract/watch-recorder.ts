@@ -1,6 +1,6 @@
 import { type ErrorCode, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/protocol';
 
-import type { BackendObserver, BackendWatch } from '../backend.ts';
+import type { BackendObserver, BackendWatch } from '../foundation/backend.ts';
 import type { Bench } from './bench.ts';
 
 const LOOK_EVERY_MS = 5;

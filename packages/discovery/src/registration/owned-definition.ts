@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { InstanceDefinition } from './registrar.ts';
+import type { InstanceDefinition } from '../foundation/registrar.ts';
 import { isSameDefinition } from './registration-data.ts';
 import type { RegistrationHolder, RegistrationHolders } from './registration-holders.ts';
 

@@ -1,6 +1,6 @@
 import type { RegistrationReply, ReportedStatus } from '@spock/protocol';
 
-import type { InstanceHealth } from './registrar.ts';
+import type { InstanceHealth } from '../foundation/registrar.ts';
 
 /** Clients of one registration that are remembered while they are away; the oldest are forgotten. */
 const AWAY_MAX = 64;

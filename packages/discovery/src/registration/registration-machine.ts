@@ -1,6 +1,6 @@
 import type { MachineTable } from '@spock/protocol/internal';
 
-import type { RegistrationPhase } from '../discovery-event.ts';
+import type { RegistrationPhase } from '../foundation/discovery-event.ts';
 
 export type RegistrationEvent =
 	| 'claimed'

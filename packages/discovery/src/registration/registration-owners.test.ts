@@ -3,7 +3,7 @@ import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { FakeRegistrar } from '../../test/fake-registrar.ts';
-import type { OwnedInstance } from './registrar.ts';
+import type { OwnedInstance } from '../foundation/registrar.ts';
 import type { RegistrationHolder } from './registration-holders.ts';
 import { Registrations } from './registrations.ts';
 

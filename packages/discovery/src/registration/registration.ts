@@ -1,9 +1,15 @@
 import { type RegistrationReply, type RegistrationState, type RegistrationStatus, SpockError } from '@spock/protocol';
 import { type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
 
-import type { RegistrationPhase } from '../discovery-event.ts';
+import type { RegistrationPhase } from '../foundation/discovery-event.ts';
+import type {
+	InstanceDefinition,
+	InstanceHealth,
+	OwnedInstance,
+	Registrar,
+	RegistrationTerms,
+} from '../foundation/registrar.ts';
 import { OwnedDefinition } from './owned-definition.ts';
-import type { InstanceDefinition, InstanceHealth, OwnedInstance, Registrar, RegistrationTerms } from './registrar.ts';
 import { type RegistrationHolder, RegistrationHolders } from './registration-holders.ts';
 import { type RegistrationAction, type RegistrationEvent, registrationMachine } from './registration-machine.ts';
 import { replyOf } from './registration-reply.ts';

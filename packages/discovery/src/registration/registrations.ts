@@ -6,10 +6,9 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
-
+import type { OwnedInstance } from '../foundation/registrar.ts';
 import { Adoption } from './adoption.ts';
 import { answerInTime, type RegistrationWait } from './answer-in-time.ts';
-import type { OwnedInstance } from './registrar.ts';
 import { Registration, type RegistrationContext } from './registration.ts';
 import { definitionOf, healthOf } from './registration-data.ts';
 import type { RegistrationHolder } from './registration-holders.ts';

@@ -9,8 +9,8 @@ import {
 } from '@spock/protocol';
 import { isInteger, isObject } from '@spock/protocol/internal';
 
-import { readInstances } from '../good-instances.ts';
-import { isStrings } from '../instance-fault.ts';
+import { readInstances } from '../foundation/good-instances.ts';
+import { isStrings } from '../foundation/instance-fault.ts';
 import { StateFileError } from './state-file.ts';
 
 /** An answer that an earlier process kept, and when it was verified, in milliseconds since 1970. */

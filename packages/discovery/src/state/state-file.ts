@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { isObject } from '@spock/protocol/internal';
 
-import type { StateRefusal } from '../discovery-event.ts';
+import type { StateRefusal } from '../foundation/discovery-event.ts';
 
 const FORMAT = 'spock-state';
 const VERSION = 1;

@@ -9,8 +9,8 @@ import {
 } from '@spock/protocol';
 import { type Clock, stringOption, type TimerHandle } from '@spock/protocol/internal';
 
-import type { DiscoveryListener } from '../discovery-event.ts';
-import { within } from '../within.ts';
+import type { DiscoveryListener } from '../foundation/discovery-event.ts';
+import { within } from '../foundation/within.ts';
 import {
 	instancesBody,
 	type KeptInstances,

@@ -1,5 +1,6 @@
 import { type ServiceInstance, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
+
 import { BackendSource, type BackendSourceOptions } from '../src/backend-source.ts';
 import type { Backend, BackendObserver, BackendWatch } from '../src/foundation/backend.ts';
 import type { DiscoveryEvent } from '../src/foundation/discovery-event.ts';

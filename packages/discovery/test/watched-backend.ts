@@ -1,5 +1,6 @@
 import type { ServiceInstance, ServiceQuery, SpockError } from '@spock/protocol';
 import { type FakeConsul, waitFor } from '@spock/testkit';
+
 import { consulBackend } from '../src/backends/consul/consul-backend.ts';
 import type { ConsulBackendOptions } from '../src/backends/consul/consul-backend-options.ts';
 import type { Backend, BackendWatch } from '../src/foundation/backend.ts';

@@ -1,5 +1,6 @@
 import type { KeyEntry, KeyQuery, SpockError } from '@spock/protocol';
 import type { FakeConsul } from '@spock/testkit';
+
 import { consulBackend } from '../src/backends/consul/consul-backend.ts';
 import type { ConsulBackendOptions } from '../src/backends/consul/consul-backend-options.ts';
 import type { Backend } from '../src/foundation/backend.ts';

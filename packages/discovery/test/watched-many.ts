@@ -1,4 +1,5 @@
 import type { ServiceInstance, ServiceQuery, SpockError } from '@spock/protocol';
+
 import { consulBackend } from '../src/backends/consul/consul-backend.ts';
 import type { ConsulBackendOptions } from '../src/backends/consul/consul-backend-options.ts';
 import type { AnswerMeta, Backend } from '../src/foundation/backend.ts';

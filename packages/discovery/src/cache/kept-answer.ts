@@ -1,4 +1,5 @@
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
 import { within } from '../foundation/within.ts';
 import type { KeptValue } from '../state/state-body.ts';
 

@@ -7,6 +7,7 @@ import {
 	makeKeySnapshot,
 	normaliseKeyQuery,
 } from '@spock/protocol';
+
 import type { Backend } from '../foundation/backend.ts';
 import { isSameEntries } from '../foundation/key-entry.ts';
 import type { StateStore } from '../state/state-store.ts';

@@ -1,5 +1,6 @@
 import type { SnapshotObserver, SnapshotState, SpockError } from '@spock/protocol';
 import { type Clock, callOut } from '@spock/protocol/internal';
+
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import type { AnswerKind } from './answer-kind.ts';
 

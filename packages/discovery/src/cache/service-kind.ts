@@ -11,6 +11,7 @@ import {
 	type SnapshotState,
 	type WatchStatus,
 } from '@spock/protocol';
+
 import type { Backend, BackendObserver, BackendWatch } from '../foundation/backend.ts';
 import type { DiscoveryEvent, DiscoveryListener } from '../foundation/discovery-event.ts';
 import { goodInstances, whileGood } from '../foundation/good-instances.ts';

@@ -1,6 +1,7 @@
 import { SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
+
 import type { OwnedInstance } from '../foundation/registrar.ts';
 import { Adoption } from './adoption.ts';
 

@@ -6,6 +6,7 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
+
 import type { OwnedInstance } from '../foundation/registrar.ts';
 import { Adoption } from './adoption.ts';
 import { answerInTime, type RegistrationWait } from './answer-in-time.ts';

@@ -1,5 +1,6 @@
 import { SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
+
 import type { ConsulQuestion } from './client/consul-question.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import type { ConsulHttp } from './http/consul-http.ts';

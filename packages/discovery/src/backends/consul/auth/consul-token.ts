@@ -1,5 +1,6 @@
 import type { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+
 import type { ConsulConnectionOptions } from '../client/consul-options.ts';
 import { ConsulLogin, type ConsulLoginContext } from './consul-login.ts';
 import { CredentialFile } from './credential-file.ts';

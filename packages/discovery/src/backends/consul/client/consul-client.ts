@@ -1,5 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+
 import type { Clock } from '@spock/protocol/internal';
 import Consul from 'consul';
 

@@ -1,5 +1,6 @@
 import { FakeClock, settle } from '@spock/testkit';
 import { expect, it } from 'vitest';
+
 import { ConsulCall } from '../client/consul-call.ts';
 import { AddressPulse } from './address-pulse.ts';
 

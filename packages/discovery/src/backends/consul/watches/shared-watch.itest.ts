@@ -1,6 +1,7 @@
 import type { ServiceSnapshot } from '@spock/protocol';
 import { FakeClock, type FakeConsul, settle, startFakeConsul, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
+
 import { atRest, isLook, names, paths, watchAll } from '../../../../test/shared-site.ts';
 import { watchedMany } from '../../../../test/watched-many.ts';
 import { BackendSource } from '../../../backend-source.ts';

@@ -10,18 +10,11 @@ import {
 	tooOldError,
 	type WatchedSource,
 } from '@spock/protocol';
-import {
-	durationMsOption,
-	inNeutralContext,
-	integerOption,
-	offAbort,
-	onAbort,
-	type TimerHandle,
-} from '@spock/protocol/internal';
+import { durationMsOption, inNeutralContext, integerOption, type TimerHandle } from '@spock/protocol/internal';
 
-import { abortedError, throwIfAborted } from '../foundation/aborted.ts';
+import { throwIfAborted } from '../foundation/aborted.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
-import { CacheEntry, type CacheEntryContext, type Waiter } from './cache-entry.ts';
+import { CacheEntry, type CacheEntryContext } from './cache-entry.ts';
 
 /** Failures that say how it stands with a question, and not with the call. */
 const EXPLAINED: ReadonlySet<string> = new Set(['NOT_READY', 'UNAVAILABLE', 'ACL_DENIED', 'TIMEOUT']);
@@ -272,30 +265,8 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		}
 	}
 
-	#nextAnswer(entry: CacheEntry<Q, V, S>, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
-		const { clock } = this.#options;
-		return new Promise((resolve, reject) => {
-			const end = (): void => {
-				clock.clearTimeout(timer);
-				offAbort(signal, abort);
-				entry.waiters.delete(waiter);
-				entry.usedAtMs = clock.now();
-			};
-			const waiter: Waiter = {
-				settle: () => {
-					end();
-					resolve();
-				},
-				reject: (error) => {
-					end();
-					reject(error);
-				},
-			};
-			const abort = (): void => waiter.reject(abortedError(signal as AbortSignal));
-			const timer = clock.setTimeout(() => waiter.reject(this.#notReady(entry.query, waitMs)), waitMs);
-			if (signal !== undefined) onAbort(signal, abort);
-			entry.waiters.add(waiter);
-		});
+	#nextAnswer({ query, waiters }: CacheEntry<Q, V, S>, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+		return waiters.wait(waitMs, () => this.#notReady(query, waitMs), signal);
 	}
 
 	#armSweep(): void {

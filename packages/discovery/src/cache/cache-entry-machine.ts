@@ -1,5 +1,7 @@
 import type { MachineTable } from '@spock/protocol/internal';
 
+import type { HoldOutcome } from './empty-hold.ts';
+
 export type CacheEntryState = 'cold' | 'fresh' | 'held' | 'confirming' | 'stale' | 'evicted';
 export type CacheEntryEvent =
 	| 'answered, same'
@@ -109,3 +111,17 @@ export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, C
 		close: null,
 	},
 };
+
+/** How each event that may end a hold ends it. */
+const HOLD_OUTCOMES = {
+	emptied: 'emptied',
+	'hold over': 'emptied',
+	failed: 'failed',
+	idle: 'dropped',
+	close: 'dropped',
+} as const;
+
+/** How this event, which came with an empty answer or not, ends a hold. */
+export function holdOutcome(event: CacheEntryEvent, isEmpty: boolean): HoldOutcome {
+	return HOLD_OUTCOMES[event as keyof typeof HOLD_OUTCOMES] ?? (isEmpty ? 'emptied' : 'returned');
+}

@@ -1,44 +1,29 @@
 import { type QuestionState, type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
 import { step } from '@spock/protocol/internal';
+
 import type { AnswerMeta, BackendWatch } from '../foundation/backend.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
+import { AnswerWaiters } from './answer-waiters.ts';
 import {
 	type CacheEntryAction,
 	type CacheEntryEvent,
 	type CacheEntryState,
 	cacheEntryMachine,
+	holdOutcome,
 } from './cache-entry-machine.ts';
-import { EmptyHold } from './empty-hold.ts';
+import { EmptyHold, type EmptyHoldContext } from './empty-hold.ts';
 import { EmptyRecheck } from './empty-recheck.ts';
 import { KeptAnswer } from './kept-answer.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
 import { Verifier } from './verifier.ts';
-
-/** How each event that may end a hold ends it. */
-const HOLD_OUTCOMES = {
-	emptied: 'emptied',
-	'hold over': 'emptied',
-	failed: 'failed',
-	idle: 'dropped',
-	close: 'dropped',
-} as const;
+import { WatchOutage } from './watch-outage.ts';
 
 /** Nobody reads a question any more that was last asked for so long ago: a registry is not asked again for it. */
 const UNREAD_MS = 10_000;
-/** Parts of one answer that this process is taking out at once and remembers. */
-const LEAVING_MAX = 256;
-
-/** Somebody who waits for an answer. */
-export interface Waiter {
-	settle(): void;
-	reject(error: SpockError): void;
-}
-
 /** What an entry needs from its cache. */
 export interface CacheEntryContext<Q, V extends readonly unknown[], S extends SnapshotState>
-	extends ServedSnapshotContext<Q, V, S> {
-	/** How long an empty answer after another one is held back, in milliseconds; 0 for not at all. */
-	readonly emptyHoldMs: number;
+	extends ServedSnapshotContext<Q, V, S>,
+		Pick<EmptyHoldContext<Q, V>, 'emptyHoldMs'> {
 	/** Evicts the entry of a question if nobody reads it; true if it is gone. */
 	readonly endIfUnread: (query: Q) => boolean;
 }
@@ -46,7 +31,7 @@ export interface CacheEntryContext<Q, V extends readonly unknown[], S extends Sn
 /** One question, its watch, its last answer and its readers. */
 export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState> {
 	readonly query: Q;
-	readonly waiters: Set<Waiter> = new Set();
+	readonly waiters: AnswerWaiters;
 	/** When somebody last asked; the cache evicts by it. */
 	usedAtMs: number;
 	/** Read since the last sweep, which turns this into a time. */
@@ -55,27 +40,29 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	asker: string | number | undefined;
 	readonly #context: CacheEntryContext<Q, V, S>;
 	readonly #served: ServedSnapshot<Q, V, S>;
-	readonly #hold: EmptyHold;
+	readonly #hold: EmptyHold<Q, V>;
 	readonly #recheck: EmptyRecheck;
 	readonly #verifier: Verifier;
 	readonly #kept: KeptAnswer<V>;
+	readonly #outage: WatchOutage<Q>;
 	#watch: BackendWatch | undefined;
 	#state: CacheEntryState = 'cold';
 	#answeredAtMs = 0;
-	#failingSinceMs: number | undefined;
 	#error: SpockError | undefined;
-	/** What this process is taking out, and until when it is believed that nothing else is left. */
-	readonly #leaving = new Map<string, number>();
 
 	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
 		const { clock, emptyHoldMs } = context;
 		this.query = query;
 		this.#context = context;
+		this.waiters = new AnswerWaiters(clock, () => {
+			this.usedAtMs = clock.now();
+		});
 		this.#served = new ServedSnapshot(query, context);
-		this.#hold = new EmptyHold(clock, emptyHoldMs);
+		this.#hold = new EmptyHold(query, context);
 		this.#recheck = new EmptyRecheck(clock, emptyHoldMs, () => this.#askAgain());
 		this.#verifier = new Verifier(clock, () => this.#restartWatch());
 		this.#kept = new KeptAnswer(clock, () => this.#restore());
+		this.#outage = new WatchOutage(query, context);
 		this.usedAtMs = clock.now();
 	}
 
@@ -178,14 +165,11 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	 * nothing else was served. Whatever else is missing is held.
 	 */
 	expectGone(part: string): void {
-		const { clock, emptyHoldMs, kind } = this.#context;
 		const served = this.#served.value;
 		if (served === undefined) return;
-		const nowMs = clock.now();
-		for (const [name, untilMs] of this.#leaving) if (untilMs <= nowMs) this.#leaving.delete(name);
-		if (this.#leaving.size < LEAVING_MAX) this.#leaving.set(part, nowMs + emptyHoldMs);
+		this.#hold.expectGone(part);
 		const isHeld = this.#state === 'held' || this.#state === 'confirming';
-		if (isHeld && this.#isExpected(served)) this.#handle('hold over', kind.nothing);
+		if (isHeld && this.#hold.isExpected(served)) this.#handle('hold over', this.#context.kind.nothing);
 	}
 
 	/** Somebody has asked. */
@@ -230,8 +214,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			this.#startWatch();
 		} catch (reason) {
 			this.#verifier.done();
-			const error = SpockError.from(reason);
-			for (const waiter of takeAll(this.waiters)) waiter.reject(error);
+			this.waiters.reject(SpockError.from(reason));
 		}
 	}
 
@@ -253,16 +236,9 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
 		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta))) return;
 		if (this.#state === 'evicted') return;
-		const { clock, kind, onEvent } = this.#context;
-		if (this.#isHoldable(this.#kept.value ?? kind.nothing, value)) this.#restore();
-		if (this.#failingSinceMs !== undefined) {
-			onEvent({
-				type: 'watch-recovered',
-				query: kind.describe(this.query),
-				outageMs: clock.now() - this.#failingSinceMs,
-			});
-			this.#failingSinceMs = undefined;
-		}
+		const { clock, kind } = this.#context;
+		if (this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
+		this.#outage.ended();
 		this.#error = undefined;
 		this.#answeredAtMs = clock.now() - meta.ageMs;
 		const how = meta.isUnconfirmed ? 'late' : 'answered';
@@ -271,7 +247,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			// An unchanged list keeps its old objects: what readers memoised for each part stays good.
 			this.#handle(`${how}, same`, served);
 		} else {
-			const isHeld = served !== undefined && this.#isHoldable(served, value);
+			const isHeld = served !== undefined && this.#hold.isDue(served, value);
 			const isConfirming = this.#state === 'confirming';
 			const isLateAgain = isHeld && isConfirming && how === 'late';
 			// Who is asked anew must know it for sure: the next answer may. An address that is always late never does.
@@ -284,30 +260,10 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	#isHoldable(served: V, answered: V): boolean {
-		const { kind, emptyHoldMs } = this.#context;
-		if (answered.length > 0 || served.length === 0 || emptyHoldMs === 0) return false;
-		return !kind.trustsEmpty(this.query) && !this.#isExpected(served);
-	}
-
-	/** True if this process has just taken out all that is served. */
-	#isExpected(served: V): boolean {
-		if (this.#leaving.size === 0) return false;
-		const { clock, kind } = this.#context;
-		const names = new Set<string>();
-		for (const [name, untilMs] of this.#leaving) if (clock.now() < untilMs) names.add(name);
-		return kind.consistsOf(served, names);
-	}
-
 	#failed(error: SpockError): void {
 		if (this.#kept.defer(() => this.#failed(error)) || this.#state === 'evicted') return;
 		this.#error = error;
-		if (this.#failingSinceMs === undefined) {
-			this.#failingSinceMs = this.#context.clock.now();
-			const { kind, onEvent } = this.#context;
-			const isServed = this.#served.value !== undefined || this.#kept.value !== undefined;
-			onEvent({ type: 'watch-failed', query: kind.describe(this.query), error, isServed });
-		}
+		this.#outage.failed(error, (this.#served.value ?? this.#kept.value) !== undefined);
 		if (!this.#restore()) this.#handle('failed', this.#served.value);
 	}
 
@@ -349,19 +305,23 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 					this.#served.publish(value ?? this.#context.kind.nothing, this.#state);
 				return;
 			case 'settle waiters':
-				for (const waiter of takeAll(this.waiters)) waiter.settle();
+				this.waiters.settle();
 				return;
 			case 'reject waiters':
 				this.#rejectWaiters(this.refusal() ?? this.#error);
 				return;
 			case 'start the hold':
-				this.#startHold(value?.length ?? 0);
+				this.#hold.start(
+					value?.length ?? 0,
+					() => this.#handle('hold due', undefined),
+					() => this.#explained(),
+				);
 				return;
 			case 'ask anew':
 				this.#confirmEmpty();
 				return;
 			case 'end the hold':
-				this.#endHold(event, value);
+				this.#hold.end(holdOutcome(event, value?.length === 0));
 				return;
 			case 'stop the watch':
 				this.#watch?.stop();
@@ -369,36 +329,14 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	#startHold(count: number): void {
-		const { emptyHoldMs, kind, onEvent } = this.#context;
-		onEvent({ type: 'held', query: kind.describe(this.query), count, holdMs: emptyHoldMs });
-		this.#hold.start(
-			() => this.#handle('hold due', undefined),
-			() => kind.explainEmpty(this.query, () => this.#explained()),
-		);
-	}
-
 	/** It is not the registry that has lost what it knew. */
 	#explained(): void {
 		if (this.#state === 'held' || this.#state === 'confirming') this.#handle('hold over', this.#context.kind.nothing);
 	}
 
-	#endHold(event: CacheEntryEvent, value: V | undefined): void {
-		const told = value?.length === 0 ? 'emptied' : 'returned';
-		const outcome = HOLD_OUTCOMES[event as keyof typeof HOLD_OUTCOMES] ?? told;
-		const { kind, onEvent } = this.#context;
-		onEvent({ type: 'hold-ended', query: kind.describe(this.query), outcome, heldMs: this.#hold.end() });
-	}
-
 	#rejectWaiters(error: SpockError | undefined): void {
 		if (error === undefined) return;
-		for (const waiter of takeAll(this.waiters)) waiter.reject(error);
+		this.waiters.reject(error);
 		if (this.#state === 'cold') this.#served.tellError(error);
 	}
-}
-
-function takeAll<T>(set: Set<T>): T[] {
-	const all = [...set];
-	set.clear();
-	return all;
 }

@@ -77,10 +77,15 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	ioredis: ['.', './package.json'],
 	grpc: ['.', './package.json'],
 };
+/** What a package's own files say, outside any folder, in a table of doors. */
+const ROOT = 'src';
+/** Packages whose folders have doors: a table of docs/ARCHITECTURE.md says which folder may import which. */
+const WITH_DOORS: readonly string[] = ['client', 'discovery'];
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
 const IMPURE = /^node:(?!buffer$)/;
 
 const packages = fileURLToPath(new URL('../packages/', import.meta.url));
+const architecture = readFileSync(new URL('../docs/ARCHITECTURE.md', import.meta.url), 'utf8');
 
 interface Manifest {
 	readonly dependencies?: Record<string, string>;
@@ -121,11 +126,61 @@ function importsOf(file: string): Import[] {
 			const [target] = node.arguments;
 			if (target !== undefined && ts.isStringLiteral(target))
 				found.push({ file, target: target.text, typeOnly: false });
+		} else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+			found.push({ file, target: (node.argument.literal as ts.StringLiteral).text, typeOnly: true });
 		}
 		ts.forEachChild(node, visit);
 	};
 	visit(source);
 	return found;
+}
+
+type Graph = ReadonlyMap<string, readonly string[]>;
+
+/** Throws where something leads back to itself. */
+function refuseCycle(graph: Graph): void {
+	const done = new Set<string>();
+	const visit = (node: string, trail: readonly string[]): void => {
+		if (trail.includes(node)) throw new Error(`a cycle: ${[...trail, node].join(' -> ')}`);
+		if (done.has(node)) return;
+		for (const next of graph.get(node) ?? []) visit(next, [...trail, node]);
+		done.add(node);
+	};
+	for (const node of graph.keys()) visit(node, []);
+}
+
+/** Which file imports which of its own package; types too, if asked for. */
+function fileGraph(sources: readonly string[], withTypes: boolean): Graph {
+	const targetsOf = (file: string): string[] =>
+		importsOf(file)
+			.filter(({ target, typeOnly }) => /^\..*\.ts$/.test(target) && (withTypes || !typeOnly))
+			.map(({ target }) => resolve(dirname(file), target));
+	return new Map(sources.map((file) => [file, targetsOf(file)]));
+}
+
+/** Which folder of a package imports which other ones, by name, in the order of the alphabet. */
+function folderGraph(name: string): Graph {
+	const home = join(packages, name, 'src');
+	const folderOf = (file: string): string => relative(home, dirname(file)).replaceAll('\\', '/') || ROOT;
+	const found = new Map<string, Set<string>>();
+	for (const [file, targets] of fileGraph(sourcesOf(name), true)) {
+		const folder = folderOf(file);
+		const others = targets.map(folderOf).filter((other) => other !== folder);
+		found.set(folder, new Set([...(found.get(folder) ?? []), ...others]));
+	}
+	return new Map([...found].sort().map(([folder, others]) => [folder, [...others].sort()]));
+}
+
+/** The same, as the table says that it shall be. */
+function doorsOf(name: string): Graph {
+	const [, table = ''] = new RegExp(`<!-- doors: ${name} -->\n([^]*?)<!-- end -->`).exec(architecture) ?? [];
+	const namesIn = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+	const rows = table
+		.split('\n')
+		.filter((line) => line.startsWith('| `'))
+		.map((line) => line.split('|'))
+		.map(([, folder, , allowed]) => [namesIn(folder).join(), namesIn(allowed).sort()] as const);
+	return new Map([...rows].sort());
 }
 
 /** Every name that a file uses: for what it may not touch, whatever its comments say. */
@@ -184,24 +239,19 @@ describe('imports', () => {
 		});
 
 		it('has no cycle among its files', () => {
-			const graph = new Map(
-				sources.map((file) => [
-					file,
-					importsOf(file)
-						.filter(({ target, typeOnly }) => target.startsWith('.') && target.endsWith('.ts') && !typeOnly)
-						.map(({ target }) => resolve(dirname(file), target)),
-				]),
-			);
-			const done = new Set<string>();
-			const visit = (file: string, trail: readonly string[]): void => {
-				if (trail.includes(file)) throw new Error(`a cycle: ${[...trail, file].join(' -> ')}`);
-				if (done.has(file)) return;
-				for (const next of graph.get(file) ?? []) visit(next, [...trail, file]);
-				done.add(file);
-			};
-			for (const file of graph.keys()) visit(file, []);
-			expect(done.size).toBe(new Set([...graph.keys(), ...[...graph.values()].flat()]).size);
+			const graph = fileGraph(sources, WITH_DOORS.includes(name));
+			expect(graph.size).toBeGreaterThan(0);
+			expect([...graph.values()].flat().filter((file) => !graph.has(file))).toEqual([]);
+			refuseCycle(graph);
 		});
+	});
+
+	describe.each(WITH_DOORS)('the folders of %s', (name) => {
+		it('import what the table of docs/ARCHITECTURE.md says', () => {
+			expect(Object.fromEntries(folderGraph(name))).toEqual(Object.fromEntries(doorsOf(name)));
+		});
+
+		it('have doors that lead one way', () => refuseCycle(doorsOf(name)));
 	});
 
 	it('the pure half of the protocol and the balancer touch no part of Node that does I/O, and no timer', () => {
@@ -223,8 +273,8 @@ describe('imports', () => {
 	});
 
 	it.each([
-		['consul', 'discovery', 'src/consul/consul-client.ts'],
-		['dns-packet', 'discovery', 'src/dns/dns-message.ts'],
+		['consul', 'discovery', 'src/backends/consul/client/consul-client.ts'],
+		['dns-packet', 'discovery', 'src/backends/dns/dns-message.ts'],
 		['@opentelemetry/api', 'client', 'src/otel.ts'],
 	])('only one file knows the package %s', (name, owner, path) => {
 		const knowing = sourcesOf(owner).filter((file) => importsOf(file).some(({ target }) => target === name));

@@ -10,14 +10,15 @@ import {
 	DEFAULT_IDLE_TTL_MS,
 	DEFAULT_KEY_ENTRIES_MAX,
 } from '../../packages/discovery/src/backend-source.ts';
+import { DEFAULT_CONSUL_ADDRESS } from '../../packages/discovery/src/backends/consul/client/consul-options.ts';
+import { consulOptionsFromEnvironment } from '../../packages/discovery/src/backends/consul/consul-backend-options.ts';
+import { DEFAULT_HELD_MAX } from '../../packages/discovery/src/backends/consul/http/held-room.ts';
+import { DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX } from '../../packages/discovery/src/backends/consul/watches/service-watches.ts';
 import {
-	consulOptionsFromEnvironment,
-	DEFAULT_CONSUL_ADDRESS,
-} from '../../packages/discovery/src/consul/consul-options.ts';
-import { DEFAULT_HELD_MAX } from '../../packages/discovery/src/consul/held-room.ts';
-import { DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX } from '../../packages/discovery/src/consul/service-watches.ts';
-import { DEFAULT_DNS_TTL_MS_MAX, DEFAULT_DNS_TTL_MS_MIN } from '../../packages/discovery/src/dns/dns-options.ts';
-import { DEFAULT_NAME_TEMPLATE } from '../../packages/discovery/src/dns/name-template.ts';
+	DEFAULT_DNS_TTL_MS_MAX,
+	DEFAULT_DNS_TTL_MS_MIN,
+} from '../../packages/discovery/src/backends/dns/dns-options.ts';
+import { DEFAULT_NAME_TEMPLATE } from '../../packages/discovery/src/backends/dns/name-template.ts';
 import {
 	DEFAULT_RECONNECT_GRACE_MS,
 	DEFAULT_REGISTRATIONS_MAX,

@@ -3,8 +3,8 @@ import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { ScriptedBackend } from '../test/scripted-backend.ts';
-import type { Backend } from './backend.ts';
 import { BackendSource } from './backend-source.ts';
+import type { Backend } from './foundation/backend.ts';
 
 const away = new SpockError('UNAVAILABLE', 'away');
 

@@ -4,7 +4,7 @@ import { describeSourceContract, FakeDns, startFakeConsul, TcpGate, tempSocket, 
 
 import { BackendSource } from './backend-source.ts';
 import { consulSource, dnsSource, localSource } from './direct-sources.ts';
-import type { DiscoveryEvent } from './discovery-event.ts';
+import type { DiscoveryEvent } from './foundation/discovery-event.ts';
 
 // Retries come at once, because the random number is 0: nothing here waits for a back-off.
 const random = (): number => 0;

@@ -2,8 +2,8 @@ import { SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { A, B, createSource, instance, query, recorder, refused } from '../test/fake-backend-source.ts';
-import type { Backend } from './backend.ts';
 import { BackendSource } from './backend-source.ts';
+import type { Backend } from './foundation/backend.ts';
 
 describe('an outage', () => {
 	it('the last known good is served with its age; going and coming back are changes with new revisions', async () => {

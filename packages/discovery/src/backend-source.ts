@@ -23,14 +23,14 @@ import {
 } from '@spock/protocol';
 import { type Clock, durationMsOption, fractionOption, integerOption, systemClock } from '@spock/protocol/internal';
 
-import { AnswerCache } from './answer-cache.ts';
-import type { Backend } from './backend.ts';
-import type { DiscoveryListener } from './discovery-event.ts';
-import { keyKind, keyWatchStatus } from './key-kind.ts';
-import { ListCache } from './list-cache.ts';
+import { AnswerCache } from './cache/answer-cache.ts';
+import { keyKind, keyWatchStatus } from './cache/key-kind.ts';
+import { ListCache } from './cache/list-cache.ts';
+import { ServiceKind, serviceWatchStatus } from './cache/service-kind.ts';
+import type { Backend } from './foundation/backend.ts';
+import type { DiscoveryListener } from './foundation/discovery-event.ts';
 import { directRegistrar } from './registration/direct-registrar.ts';
 import type { Registrations } from './registration/registrations.ts';
-import { ServiceKind, serviceWatchStatus } from './service-kind.ts';
 import { StateStore } from './state/state-store.ts';
 
 /** An entry that nobody reads ends after this. */

@@ -1,10 +1,10 @@
-import type { Backend } from './backend.ts';
 import { BackendSource, type BackendSourceOptions } from './backend-source.ts';
-import { consulBackend } from './consul/consul-backend.ts';
-import type { ConsulBackendOptions } from './consul/consul-options.ts';
-import { dnsBackend } from './dns/dns-backend.ts';
-import type { DnsBackendOptions } from './dns/dns-options.ts';
-import { createLocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
+import { consulBackend } from './backends/consul/consul-backend.ts';
+import type { ConsulBackendOptions } from './backends/consul/consul-backend-options.ts';
+import { dnsBackend } from './backends/dns/dns-backend.ts';
+import type { DnsBackendOptions } from './backends/dns/dns-options.ts';
+import { createLocalBackend, type LocalBackendOptions } from './backends/local/local-backend.ts';
+import type { Backend } from './foundation/backend.ts';
 
 // What a client is given to ask a registry itself, in place of a sidecar or beside it:
 //   createDiplomat({ source: consulSource({ addresses: ['http://127.0.0.1:8500'] }) })

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { instance, scriptedWatches } from '../test/fake-backend-source.ts';
-import type { Backend } from './backend.ts';
 import { BackendSource } from './backend-source.ts';
-import { type HealthEntry, readHealthEntries } from './consul/health-entry.ts';
+import { type HealthEntry, readHealthEntries } from './backends/consul/watches/health-entry.ts';
+import type { Backend } from './foundation/backend.ts';
 
 /** As Consul, something before it, or something that says it is Consul, may send one: every member may be anything. */
 const anyEntry = fc.record(

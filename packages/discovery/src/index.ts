@@ -1,21 +1,32 @@
-export type { Backend, BackendObserver, BackendWatch } from './backend.ts';
-export type { BackendContext, BackendFactory } from './backend-factory.ts';
 export { BackendSource, type BackendSourceOptions } from './backend-source.ts';
-export { cacheEntryMachine } from './cache-entry-machine.ts';
-export { type ChainBackendOptions, chainBackend } from './chain/chain-backend.ts';
-export { type ConsulAddress, parseConsulAddress } from './consul/consul-address.ts';
-export { consulBackend } from './consul/consul-backend.ts';
-export { ConsulHttp } from './consul/consul-http.ts';
+export { type ChainBackendOptions, chainBackend } from './backends/chain/chain-backend.ts';
+export { type ConsulAddress, parseConsulAddress } from './backends/consul/client/consul-address.ts';
+export type {
+	ConsulConnectionOptions,
+	ConsulLoginOptions,
+	ConsulTls,
+} from './backends/consul/client/consul-options.ts';
+export { LastGood, type LastGoodOptions } from './backends/consul/client/last-good.ts';
+export { TlsFiles, type TlsFilesOptions } from './backends/consul/client/tls-files.ts';
+export { consulBackend } from './backends/consul/consul-backend.ts';
+export { type ConsulBackendOptions, consulOptionsFromEnvironment } from './backends/consul/consul-backend-options.ts';
+export { ConsulHttp } from './backends/consul/http/consul-http.ts';
+export type { TaggedAddress } from './backends/consul/watches/health-entry.ts';
+export { dnsBackend } from './backends/dns/dns-backend.ts';
+export type { DnsBackendOptions } from './backends/dns/dns-options.ts';
+export { createLocalBackend, type LocalBackend, type LocalBackendOptions } from './backends/local/local-backend.ts';
+export { parseServicesFile, ServicesFileError } from './backends/local/services-file.ts';
+export type { ServicesFileContent, ServicesFileInstance } from './backends/local/services-file-content.ts';
+export { RecordFileError, type Recording, readRecording } from './backends/replay/read-recording.ts';
 export {
-	type ConsulBackendOptions,
-	type ConsulConnectionOptions,
-	type ConsulLoginOptions,
-	type ConsulTls,
-	consulOptionsFromEnvironment,
-} from './consul/consul-options.ts';
-export type { TaggedAddress } from './consul/health-entry.ts';
-export { LastGood, type LastGoodOptions } from './consul/last-good.ts';
-export { TlsFiles, type TlsFilesOptions } from './consul/tls-files.ts';
+	type MarkRecord,
+	RECORD_BYTES_MAX,
+	type RecordHeader,
+	type RecordLine,
+	type SnapshotRecord,
+} from './backends/replay/record-format.ts';
+export { createReplayBackend, type ReplayBackendOptions } from './backends/replay/replay-backend.ts';
+export { cacheEntryMachine } from './cache/cache-entry-machine.ts';
 export {
 	type ConsulSourceOptions,
 	consulSource,
@@ -24,34 +35,21 @@ export {
 	type LocalSourceOptions,
 	localSource,
 } from './direct-sources.ts';
-export type { DiscoveryEvent, DiscoveryListener } from './discovery-event.ts';
-export { dnsBackend } from './dns/dns-backend.ts';
-export type { DnsBackendOptions } from './dns/dns-options.ts';
-export { createLocalBackend, type LocalBackend, type LocalBackendOptions } from './local/local-backend.ts';
-export { parseServicesFile, ServicesFileError } from './local/services-file.ts';
-export type { ServicesFileContent, ServicesFileInstance } from './local/services-file-content.ts';
-export { directRegistrar } from './registration/direct-registrar.ts';
+export type { Backend, BackendContext, BackendFactory, BackendObserver, BackendWatch } from './foundation/backend.ts';
+export type { DiscoveryEvent, DiscoveryListener, RegistrationPhase } from './foundation/discovery-event.ts';
 export type {
 	InstanceDefinition,
 	InstanceHealth,
 	OwnedInstance,
 	Registrar,
 	RegistrationTerms,
-} from './registration/registrar.ts';
-export type { RegistrationHolder } from './registration/registration-context.ts';
-export { type RegistrationPhase, registrationMachine } from './registration/registration-machine.ts';
+} from './foundation/registrar.ts';
+export type { SnapshotDiff } from './foundation/snapshot-diff.ts';
+export { directRegistrar } from './registration/direct-registrar.ts';
+export type { RegistrationHolder } from './registration/registration-holders.ts';
+export { registrationMachine } from './registration/registration-machine.ts';
 export { registrationSyncMachine } from './registration/registration-sync-machine.ts';
 export { Registrations } from './registration/registrations.ts';
 export type { RegistrationsOptions } from './registration/registrations-options.ts';
-export { RecordFileError, type Recording, readRecording } from './replay/read-recording.ts';
-export {
-	type MarkRecord,
-	RECORD_BYTES_MAX,
-	type RecordHeader,
-	type RecordLine,
-	type SnapshotRecord,
-} from './replay/record-format.ts';
-export { createReplayBackend, type ReplayBackendOptions } from './replay/replay-backend.ts';
-export type { SnapshotDiff } from './snapshot-diff.ts';
-export { type FetchAnswer, WatchLoop, type WatchLoopOptions } from './watch-loop.ts';
-export { watchMachine } from './watch-machine.ts';
+export { type FetchAnswer, WatchLoop, type WatchLoopOptions } from './watch/watch-loop.ts';
+export { watchMachine } from './watch/watch-machine.ts';

@@ -5,8 +5,8 @@ import type { KeySource } from '@spock/protocol';
 import { describeKeyContract, startFakeConsul, tempSocket } from '@spock/testkit';
 
 import { BackendSource } from './backend-source.ts';
-import { consulBackend } from './consul/consul-backend.ts';
-import { createLocalBackend } from './local/local-backend.ts';
+import { consulBackend } from './backends/consul/consul-backend.ts';
+import { createLocalBackend } from './backends/local/local-backend.ts';
 
 describeKeyContract('BackendSource over Consul', async () => {
 	const fake = await startFakeConsul();

@@ -1,7 +1,7 @@
 import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 
-import { chainBackend } from '../src/chain/chain-backend.ts';
+import { chainBackend } from '../src/backends/chain/chain-backend.ts';
 import { instance } from './fake-backend-source.ts';
 import { ScriptedBackend } from './scripted-backend.ts';
 

@@ -1,9 +1,9 @@
 import { type ServiceInstance, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 
-import type { Backend, BackendObserver, BackendWatch } from '../src/backend.ts';
 import { BackendSource, type BackendSourceOptions } from '../src/backend-source.ts';
-import type { DiscoveryEvent } from '../src/discovery-event.ts';
+import type { Backend, BackendObserver, BackendWatch } from '../src/foundation/backend.ts';
+import type { DiscoveryEvent } from '../src/foundation/discovery-event.ts';
 
 /** A watch that a source started at its backend. */
 export interface Watching<Q = ServiceQuery, V = readonly ServiceInstance[]> {

@@ -1,6 +1,6 @@
 import { SpockError } from '@spock/protocol';
 
-import type { InstanceDefinition, InstanceHealth, OwnedInstance, Registrar } from '../src/registration/registrar.ts';
+import type { InstanceDefinition, InstanceHealth, OwnedInstance, Registrar } from '../src/foundation/registrar.ts';
 
 interface Held {
 	readonly call: string;

@@ -1,6 +1,6 @@
 import { type ServiceInstance, type ServiceListEntry, type ServiceQuery, SpockError } from '@spock/protocol';
 
-import type { Backend, BackendObserver, BackendWatch } from '../src/backend.ts';
+import type { Backend, BackendObserver, BackendWatch } from '../src/foundation/backend.ts';
 
 /** A backend whose words the test says. */
 export class ScriptedBackend implements Backend {

@@ -1,10 +1,10 @@
 import type { ServiceInstance, ServiceQuery, SpockError } from '@spock/protocol';
 import { type FakeConsul, waitFor } from '@spock/testkit';
 
-import type { Backend, BackendWatch } from '../src/backend.ts';
-import { consulBackend } from '../src/consul/consul-backend.ts';
-import type { ConsulBackendOptions } from '../src/consul/consul-options.ts';
-import type { DiscoveryEvent } from '../src/discovery-event.ts';
+import { consulBackend } from '../src/backends/consul/consul-backend.ts';
+import type { ConsulBackendOptions } from '../src/backends/consul/consul-backend-options.ts';
+import type { Backend, BackendWatch } from '../src/foundation/backend.ts';
+import type { DiscoveryEvent } from '../src/foundation/discovery-event.ts';
 
 /** The question of most tests. */
 export const barista: ServiceQuery = { service: 'barista' };

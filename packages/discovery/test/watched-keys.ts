@@ -1,9 +1,9 @@
 import type { KeyEntry, KeyQuery, SpockError } from '@spock/protocol';
 import type { FakeConsul } from '@spock/testkit';
 
-import type { Backend } from '../src/backend.ts';
-import { consulBackend } from '../src/consul/consul-backend.ts';
-import type { ConsulBackendOptions } from '../src/consul/consul-options.ts';
+import { consulBackend } from '../src/backends/consul/consul-backend.ts';
+import type { ConsulBackendOptions } from '../src/backends/consul/consul-backend-options.ts';
+import type { Backend } from '../src/foundation/backend.ts';
 
 /** A backend that watches one key, and what it told: `key=value` for each entry of an answer. */
 export interface WatchedKeys extends AsyncDisposable {

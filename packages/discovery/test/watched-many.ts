@@ -1,9 +1,9 @@
 import type { ServiceInstance, ServiceQuery, SpockError } from '@spock/protocol';
 
-import type { AnswerMeta, Backend } from '../src/backend.ts';
-import { consulBackend } from '../src/consul/consul-backend.ts';
-import type { ConsulBackendOptions } from '../src/consul/consul-options.ts';
-import type { DiscoveryEvent } from '../src/discovery-event.ts';
+import { consulBackend } from '../src/backends/consul/consul-backend.ts';
+import type { ConsulBackendOptions } from '../src/backends/consul/consul-backend-options.ts';
+import type { AnswerMeta, Backend } from '../src/foundation/backend.ts';
+import type { DiscoveryEvent } from '../src/foundation/discovery-event.ts';
 
 /** What one question was told. */
 export interface WatchedQuestion {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { ServiceQuery, SpockError } from '@spock/protocol';
 
 import { BackendSource } from '../backend-source.ts';
-import type { Bench, Cases } from './backend-contract.ts';
+import type { Bench, Cases } from './bench.ts';
 import { hasCode, recordWatch, until } from './watch-recorder.ts';
 
 const barista: ServiceQuery = { service: 'barista' };

@@ -3,8 +3,9 @@ import { SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { instance } from '../../test/fake-backend-source.ts';
-import type { Backend, BackendObserver } from '../backend.ts';
-import { type BackendFixture, backendContract, type ContractInstance } from './backend-contract.ts';
+import type { Backend, BackendObserver } from '../foundation/backend.ts';
+import { backendContract } from './backend-contract.ts';
+import type { BackendFixture, ContractInstance } from './bench.ts';
 
 /** What a backend does wrong. */
 type Mistake =

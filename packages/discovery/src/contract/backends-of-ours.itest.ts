@@ -5,13 +5,13 @@ import { FakeDns, startFakeConsul, TcpGate, tempSocket } from '@spock/testkit';
 
 import { instance } from '../../test/fake-backend-source.ts';
 import { describeBackendContract } from '../../test/run-contract.ts';
-import { chainBackend } from '../chain/chain-backend.ts';
-import { consulBackend } from '../consul/consul-backend.ts';
-import { dnsBackend } from '../dns/dns-backend.ts';
-import { createLocalBackend } from '../local/local-backend.ts';
-import { ReplayBackend } from '../replay/replay-backend.ts';
-import { sortInstances } from '../snapshot-diff.ts';
-import type { BackendFixture, ContractInstance } from './backend-contract.ts';
+import { chainBackend } from '../backends/chain/chain-backend.ts';
+import { consulBackend } from '../backends/consul/consul-backend.ts';
+import { dnsBackend } from '../backends/dns/dns-backend.ts';
+import { createLocalBackend } from '../backends/local/local-backend.ts';
+import { ReplayBackend } from '../backends/replay/replay-backend.ts';
+import { sortInstances } from '../foundation/snapshot-diff.ts';
+import type { BackendFixture, ContractInstance } from './bench.ts';
 
 /** Retries come at once, because the random number is 0: nothing here waits for a back-off. */
 const random = (): number => 0;

@@ -1,7 +1,2 @@
-export {
-	type BackendFixture,
-	type BackendTraits,
-	backendContract,
-	type ContractCase,
-	type ContractInstance,
-} from './backend-contract.ts';
+export { backendContract } from './backend-contract.ts';
+export type { BackendFixture, BackendTraits, ContractCase, ContractInstance } from './bench.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import type { Cases } from './backend-contract.ts';
+import type { Cases } from './bench.ts';
 import { hasCode } from './watch-recorder.ts';
 
 const HERE = [{ host: '10.0.0.1', port: 80 }];

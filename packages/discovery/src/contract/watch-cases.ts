@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
 
-import type { Cases } from './backend-contract.ts';
+import type { Cases } from './bench.ts';
 import { recordWatch, until } from './watch-recorder.ts';
 
 const MANY = 50;

@@ -1,7 +1,7 @@
 import { type ErrorCode, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/protocol';
 
-import type { BackendObserver, BackendWatch } from '../backend.ts';
-import type { Bench } from './backend-contract.ts';
+import type { BackendObserver, BackendWatch } from '../foundation/backend.ts';
+import type { Bench } from './bench.ts';
 
 const LOOK_EVERY_MS = 5;
 

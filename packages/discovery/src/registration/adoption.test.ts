@@ -2,8 +2,8 @@ import { SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
+import type { OwnedInstance } from '../foundation/registrar.ts';
 import { Adoption } from './adoption.ts';
-import type { OwnedInstance } from './registrar.ts';
 
 /** An adoption at a registry whose answers the test gives, one after the other. */
 function adopting() {

@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/protocol';
 import { Backoff, type Clock, offAbort, onAbort, type Random, type TimerHandle } from '@spock/protocol/internal';
 
-import type { OwnedInstance } from './registrar.ts';
+import type { OwnedInstance } from '../foundation/registrar.ts';
 
 /** Delays between attempts to find at the registry what was registered before. */
 const DELAY_MS_MIN = 250;

@@ -8,7 +8,7 @@ import {
 } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
-import type { RegistrationHolder } from './registration-context.ts';
+import type { RegistrationHolder } from './registration-holders.ts';
 import type { Registrations } from './registrations.ts';
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { REGISTRATION_ID_LENGTH_MAX, type RegisterServiceData, type ReportedStatus } from '@spock/protocol';
 
-import type { InstanceDefinition, InstanceHealth } from './registrar.ts';
+import type { InstanceDefinition, InstanceHealth } from '../foundation/registrar.ts';
 
 /** What an id must not hold. */
 const FOREIGN = /[^\w.:@~+-]/g;

@@ -1,11 +1,20 @@
 import type { RegistrationReply, ReportedStatus } from '@spock/protocol';
 
-import type { InstanceHealth } from './registrar.ts';
-import type { RegistrationHolder } from './registration-context.ts';
+import type { InstanceHealth } from '../foundation/registrar.ts';
 
 /** Clients of one registration that are remembered while they are away; the oldest are forgotten. */
 const AWAY_MAX = 64;
 const STATUSES: readonly ReportedStatus[] = ['critical', 'warning', 'passing'];
+
+/** Whoever registered: a connection of an app, or the app itself. */
+export interface RegistrationHolder {
+	/** The same for every connection of one client, and of no other one; undefined for a client that says none. */
+	readonly identity?: string | undefined;
+	/** Of two connections of one client the newer has the larger: what the older says after it is late. Default: none is late. */
+	readonly id?: number;
+	/** Told whenever a registration that it holds changes. Must not throw. */
+	told(registration: RegistrationReply): void;
+}
 
 /** What one holder has said, and by how many claims that were not given up. */
 interface Held {

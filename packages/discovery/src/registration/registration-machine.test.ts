@@ -1,7 +1,8 @@
 import { step } from '@spock/protocol/internal';
 import { describe, expect, it } from 'vitest';
 
-import { type RegistrationEvent, type RegistrationPhase, registrationMachine } from './registration-machine.ts';
+import type { RegistrationPhase } from '../foundation/discovery-event.ts';
+import { type RegistrationEvent, registrationMachine } from './registration-machine.ts';
 
 /** Every cell that does something, written out by hand; all others must do nothing. */
 const CELLS: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import type { MachineTable } from '@spock/protocol/internal';
 
-export type RegistrationPhase = 'new' | 'held' | 'grace' | 'adopted' | 'leaving' | 'gone';
+import type { RegistrationPhase } from '../foundation/discovery-event.ts';
+
 export type RegistrationEvent =
 	| 'claimed'
 	| 'found'

@@ -3,8 +3,8 @@ import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { FakeRegistrar } from '../../test/fake-registrar.ts';
-import type { OwnedInstance } from './registrar.ts';
-import type { RegistrationHolder } from './registration-context.ts';
+import type { OwnedInstance } from '../foundation/registrar.ts';
+import type { RegistrationHolder } from './registration-holders.ts';
 import { Registrations } from './registrations.ts';
 
 const GRACE_MS = 10_000;

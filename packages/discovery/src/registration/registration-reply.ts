@@ -1,7 +1,7 @@
 import type { RegistrationReply, RegistrationState, SpockError } from '@spock/protocol';
 
-import type { InstanceDefinition } from './registrar.ts';
-import type { RegistrationPhase } from './registration-machine.ts';
+import type { RegistrationPhase } from '../foundation/discovery-event.ts';
+import type { InstanceDefinition } from '../foundation/registrar.ts';
 
 /** What is known of one registration. */
 export interface RegistrationFacts {

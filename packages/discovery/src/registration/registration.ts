@@ -1,17 +1,17 @@
 import { type RegistrationReply, type RegistrationState, type RegistrationStatus, SpockError } from '@spock/protocol';
-import { step, type TimerHandle } from '@spock/protocol/internal';
+import { type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
 
-import type { InstanceDefinition, InstanceHealth, OwnedInstance } from './registrar.ts';
-import type { RegistrationContext, RegistrationHolder } from './registration-context.ts';
-import { isSameDefinition } from './registration-data.ts';
-import { RegistrationHolders } from './registration-holders.ts';
-import {
-	type RegistrationAction,
-	type RegistrationEvent,
-	type RegistrationPhase,
-	registrationMachine,
-} from './registration-machine.ts';
-import { RegistrationOwner } from './registration-owner.ts';
+import type { RegistrationPhase } from '../foundation/discovery-event.ts';
+import type {
+	InstanceDefinition,
+	InstanceHealth,
+	OwnedInstance,
+	Registrar,
+	RegistrationTerms,
+} from '../foundation/registrar.ts';
+import { OwnedDefinition } from './owned-definition.ts';
+import { type RegistrationHolder, RegistrationHolders } from './registration-holders.ts';
+import { type RegistrationAction, type RegistrationEvent, registrationMachine } from './registration-machine.ts';
 import { replyOf } from './registration-reply.ts';
 import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
@@ -21,19 +21,35 @@ import { RegistryEntry } from './registry-entry.ts';
 const REFRESHES_PER_TTL = 3;
 const LOST_HEALTH: InstanceHealth = { status: 'critical', note: 'the app has lost its connection to its sidecar' };
 
+/** What a registration shares with the others. */
+export interface RegistrationContext {
+	readonly registrar: Registrar;
+	readonly terms: RegistrationTerms;
+	readonly reconnectGraceMs: number;
+	readonly clock: Clock;
+	readonly random?: Random;
+	/** True while the sidecar ends: what is taken out then is not gone for good. */
+	readonly isDraining: () => boolean;
+	/**
+	 * Undefined once it is known what an earlier sidecar left. Until then resolves when it is, and rejects with the next failure to
+	 * learn it: nothing is written before, because it may be another client's.
+	 */
+	readonly known: () => Promise<void> | undefined;
+	readonly changed: (registration: Registration) => void;
+	/** It is gone: nobody wants it, and the registry does not know it any more. */
+	readonly forget: (registration: Registration) => void;
+}
+
 /** One instance that is kept registered. Decisions are in {@link registrationMachine}. */
 export class Registration {
 	readonly id: string;
 	readonly holders: RegistrationHolders = new RegistrationHolders();
+	readonly definition: OwnedDefinition;
 	readonly #context: RegistrationContext;
 	readonly #sync: RegistrationSync;
 	readonly #waiters = new RegistrationWaiters();
 	readonly #entry: RegistryEntry;
-	readonly #owner: RegistrationOwner;
-	/** True while the definition is of a client that came while its owner was away. */
-	#isUsurped = false;
 	#phase: RegistrationPhase = 'new';
-	#definition: InstanceDefinition;
 	/** What the holders say together; without one, what was said last. */
 	#health: InstanceHealth;
 	#error: SpockError | undefined;
@@ -46,12 +62,17 @@ export class Registration {
 
 	constructor(definition: InstanceDefinition, health: InstanceHealth, context: RegistrationContext) {
 		this.id = definition.id;
-		this.#definition = definition;
 		this.#health = health;
 		this.#context = context;
 		const { clock, random, registrar, terms } = context;
 		this.#entry = new RegistryEntry(registrar, terms);
-		this.#owner = new RegistrationOwner(context.reconnectGraceMs);
+		this.definition = new OwnedDefinition({
+			definition,
+			holders: this.holders,
+			clock,
+			graceMs: context.reconnectGraceMs,
+			evictOthers: (owner) => this.#evictOthers(owner),
+		});
 		this.#sync = new RegistrationSync({
 			clock,
 			...(random && { random }),
@@ -66,7 +87,7 @@ export class Registration {
 	}
 
 	get service(): string {
-		return this.#definition.service;
+		return this.definition.value.service;
 	}
 
 	/** Its name in snapshots, as far as the registry has told. */
@@ -84,30 +105,6 @@ export class Registration {
 	}
 
 	/**
-	 * Throws BAD_REQUEST if this client may not define it so: while others hold it, its owner alone may change what it is.
-	 */
-	expectDefinable(definition: InstanceDefinition, holder: RegistrationHolder): void {
-		const isThere = this.#owner.isThere(this.#now());
-		if (isSameDefinition(this.#definition, definition) || (isThere && this.#owner.is(holder))) return;
-		if (!this.holders.hasOthersThan(holder)) return;
-		const what = definition.service === this.service ? 'otherwise' : `for the service ${this.service}`;
-		const message = `data.id ${this.id} is registered ${what} by another client: give this instance an id of its own`;
-		throw new SpockError('BAD_REQUEST', message, { details: { path: 'id' } });
-	}
-
-	/** Throws ACL_DENIED if this client may not say anything of it. */
-	expectOwn(holder: RegistrationHolder): void {
-		if (this.holders.has(holder)) return;
-		if (this.#owner.isThere(this.#now()) && this.#owner.is(holder)) return;
-		if (this.holders.isAway(holder, this.#now(), this.#context.reconnectGraceMs)) return;
-		// What outlives its client is for any other one to end; so is what a client has left that has no secret.
-		const isFree = this.#definition.bind === 'sidecar' || this.#owner.identity === undefined;
-		if (this.holders.size === 0 && isFree) return;
-		const message = `${this.id} is registered by another client, which alone may report on it or deregister it`;
-		throw new SpockError('ACL_DENIED', message, { details: { id: this.id } });
-	}
-
-	/**
 	 * A holder wants it, for the first time or again. `written` settles with the first write, whatever comes of it; `gaveUp` is
 	 * to be called when nobody waits for this claim any more before that.
 	 */
@@ -118,11 +115,11 @@ export class Registration {
 	): { readonly written: Promise<RegistrationReply>; readonly gaveUp: () => void } {
 		if (this.holders.isOutdated(holder)) return { written: Promise.resolve(this.reply()), gaveUp: () => undefined };
 		const before = this.#health;
-		const known = this.#definition;
-		this.#define(definition, holder);
+		const known = this.definition.value;
+		this.definition.define(definition, holder, this.#phase === 'new');
 		const gaveUp = this.holders.add(holder, health, () => this.abandon(holder));
 		this.#health = this.holders.health() ?? health;
-		const isSame = known === this.#definition && isEqual(before, this.#health);
+		const isSame = known === this.definition.value && isEqual(before, this.#health);
 		if (isSame && this.#phase === 'held' && this.#isSettled) {
 			return { written: Promise.resolve(this.reply()), gaveUp };
 		}
@@ -135,19 +132,10 @@ export class Registration {
 
 	/** Found at the registry, from before a restart. */
 	found({ instance }: OwnedInstance): void {
-		const isKept = this.#definition.bind === 'sidecar';
-		this.#owner.found(this.#definition.claimant, this.#now());
-		this.#entry.found(instance, isKept ? this.#definition : undefined);
+		const isKept = this.definition.value.bind === 'sidecar';
+		this.definition.found();
+		this.#entry.found(instance, isKept ? this.definition.value : undefined);
 		this.#handle(isKept ? 'found, kept by the sidecar' : 'found');
-	}
-
-	/** Registered by an earlier sidecar for its owner, who may come back after those who hold it now. */
-	foundOwner(definition: InstanceDefinition): void {
-		const { claimant } = definition;
-		if (claimant === undefined || this.#owner.identity === claimant) return;
-		this.#owner.found(claimant, this.#now());
-		this.#isUsurped = !isSameDefinition(this.#definition, definition);
-		this.#sign(this.#definition);
 	}
 
 	/** A holder says how it is. Settles as a claim does. */
@@ -182,7 +170,7 @@ export class Registration {
 		if (holder !== undefined) {
 			if (this.holders.isOutdated(holder)) return Promise.resolve();
 			this.holders.deleteClient(holder);
-			if (this.#owner.is(holder)) this.#owner.clear();
+			this.definition.disown(holder);
 			if (this.holders.size > 0) {
 				this.#listen();
 				return Promise.resolve();
@@ -193,7 +181,7 @@ export class Registration {
 		this.#handle('withdrawn');
 		// Whoever held it was told so, and has no say in it any more.
 		this.holders.clear();
-		this.#owner.clear();
+		this.definition.disown();
 		return removed;
 	}
 
@@ -201,14 +189,14 @@ export class Registration {
 	abandon(holder: RegistrationHolder): void {
 		const said = this.holders.delete(holder);
 		if (said === undefined) return;
-		this.#owner.left(holder, this.#now());
+		this.definition.left(holder);
 		this.holders.left(holder, this.#now());
 		if (this.holders.size > 0) {
 			this.#listen();
 			return;
 		}
 		this.#health = said;
-		if (this.#definition.bind === 'sidecar') return;
+		if (this.definition.value.bind === 'sidecar') return;
 		this.#version++;
 		this.#handle('abandoned');
 	}
@@ -223,7 +211,7 @@ export class Registration {
 	/** How it is, as apps are told. */
 	reply(): RegistrationReply {
 		return replyOf({
-			definition: this.#definition,
+			definition: this.definition.value,
 			phase: this.#phase,
 			instance: this.#entry.instance,
 			isKnown: this.#entry.isKnown,
@@ -253,40 +241,10 @@ export class Registration {
 		return this.#context.clock.now();
 	}
 
-	/** What it is from now on, and whose. */
-	#define(definition: InstanceDefinition, holder: RegistrationHolder): void {
-		const isThere = this.#owner.isThere(this.#now());
-		const isOwner = isThere && this.#owner.is(holder);
-		const isOther = !isSameDefinition(this.#definition, definition);
-		// It has come back to what somebody else made of its own meanwhile.
-		if (isOwner && isOther && this.#isUsurped) this.#evictOthers(holder);
-		if (isOther || isOwner) this.#isUsurped = isThere && !isOwner;
-		if (isOwner || (!isThere && (isOther || !this.holders.hasOthersThan(holder)))) this.#owner.set(holder);
-		// The object that the registry knows is kept where nothing has changed: a reconnect is then one report.
-		if (isOther || this.#definition.isPartial === true || this.#phase === 'new') this.#sign(definition);
-	}
-
-	#sign(definition: InstanceDefinition): void {
-		const { claimant: _, ...unsigned } = definition;
-		const { identity } = this.#owner;
-		this.#definition = { ...unsigned, ...(identity !== undefined && { claimant: identity }) };
-	}
-
 	#evictOthers(owner: RegistrationHolder): void {
 		this.holders.deleteClient(owner);
 		this.holders.tell({ ...this.reply(), state: 'deregistered', error: 'the client that registered this id is back' });
 		this.holders.clear();
-	}
-
-	/** An owner that has not come back within the grace leaves it to those who hold it. */
-	#inherit(): void {
-		const { first } = this.holders;
-		if (first === undefined) return;
-		if (!this.#owner.isThere(this.#now())) {
-			this.#owner.set(first);
-			this.#isUsurped = false;
-		}
-		if (this.#definition.claimant !== this.#owner.identity) this.#sign(this.#definition);
 	}
 
 	/** What the holders say together may have changed. */
@@ -350,8 +308,8 @@ export class Registration {
 	}
 
 	#writeEntry(): Promise<void> {
-		this.#inherit();
-		return this.#entry.write(this.#definition, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
+		this.definition.inherit();
+		return this.#entry.write(this.definition.value, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
 	}
 
 	#settled(error: SpockError | undefined): void {

@@ -2,7 +2,7 @@ import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { FakeRegistrar } from '../../test/fake-registrar.ts';
-import type { RegistrationHolder } from './registration-context.ts';
+import type { RegistrationHolder } from './registration-holders.ts';
 import { Registrations } from './registrations.ts';
 
 const barista = { service: 'barista', id: 'b1', port: 8765 };

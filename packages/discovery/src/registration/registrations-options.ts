@@ -1,7 +1,7 @@
 import { type Clock, durationMsOption, integerOption, type Random, stringOption } from '@spock/protocol/internal';
 
-import type { DiscoveryListener } from '../discovery-event.ts';
-import type { Registrar, RegistrationTerms } from './registrar.ts';
+import type { DiscoveryListener } from '../foundation/discovery-event.ts';
+import type { Registrar, RegistrationTerms } from '../foundation/registrar.ts';
 
 /** How long an app that has lost its connection may take to come back. */
 export const DEFAULT_RECONNECT_GRACE_MS = 30_000;

@@ -3,9 +3,9 @@ import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { FakeRegistrar } from '../../test/fake-registrar.ts';
-import type { DiscoveryEvent } from '../discovery-event.ts';
-import type { OwnedInstance } from './registrar.ts';
-import type { RegistrationHolder } from './registration-context.ts';
+import type { DiscoveryEvent } from '../foundation/discovery-event.ts';
+import type { OwnedInstance } from '../foundation/registrar.ts';
+import type { RegistrationHolder } from './registration-holders.ts';
 import { Registrations } from './registrations.ts';
 import type { RegistrationsOptions } from './registrations-options.ts';
 

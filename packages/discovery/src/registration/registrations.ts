@@ -7,12 +7,12 @@ import {
 } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
+import type { OwnedInstance } from '../foundation/registrar.ts';
 import { Adoption } from './adoption.ts';
 import { answerInTime, type RegistrationWait } from './answer-in-time.ts';
-import type { OwnedInstance } from './registrar.ts';
-import { Registration } from './registration.ts';
-import type { RegistrationContext, RegistrationHolder } from './registration-context.ts';
+import { Registration, type RegistrationContext } from './registration.ts';
 import { definitionOf, healthOf } from './registration-data.ts';
+import type { RegistrationHolder } from './registration-holders.ts';
 import {
 	type RegistrationsOptions,
 	type ResolvedRegistrationsOptions,
@@ -98,7 +98,7 @@ export class Registrations {
 		const health = healthOf(data);
 		const known = this.#byId.get(definition.id);
 		this.#refuseOverLimit(definition.id, known, holder);
-		known?.expectDefinable(definition, holder);
+		known?.definition.expectDefinable(definition, holder);
 		const registration = known ?? new Registration(definition, health, this.#context);
 		this.#byId.set(definition.id, registration);
 		this.#holders.add(holder);
@@ -113,7 +113,7 @@ export class Registrations {
 			const message = `nothing is registered here with the id ${data.id}: register it first`;
 			throw new SpockError('NO_SUCH_SERVICE', message, { details: { id: data.id } });
 		}
-		registration.expectOwn(holder);
+		registration.definition.expectOwn(holder);
 		return this.#inTime(registration, registration.report(healthOf(data), holder), wait, () => undefined);
 	}
 
@@ -128,7 +128,7 @@ export class Registrations {
 		const registration = this.#byId.get(id);
 		// What was registered while this waited is a later word.
 		if (registration === undefined || (!isKnown && registration.holders.size > 0)) return;
-		registration.expectOwn(holder);
+		registration.definition.expectOwn(holder);
 		await registration.withdraw(signal, holder);
 	}
 
@@ -236,7 +236,7 @@ export class Registrations {
 		const { id } = found.definition;
 		// A client has come already: it may be another one than the owner.
 		const known = this.#byId.get(id);
-		if (known !== undefined) known.foundOwner(found.definition);
+		if (known !== undefined) known.definition.foundOwner(found.definition);
 		// Past the limit the registry itself cleans up.
 		if (known !== undefined || this.#byId.size >= this.#resolved.registrationsMax) return;
 		const registration = new Registration(found.definition, found.health, this.#context);

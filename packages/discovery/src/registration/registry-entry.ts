@@ -1,6 +1,6 @@
 import { SpockError } from '@spock/protocol';
 
-import type { InstanceDefinition, InstanceHealth, Registrar, RegistrationTerms } from './registrar.ts';
+import type { InstanceDefinition, InstanceHealth, Registrar, RegistrationTerms } from '../foundation/registrar.ts';
 
 /** What the registry is believed to know of one instance, and the calls that change it. */
 export class RegistryEntry {

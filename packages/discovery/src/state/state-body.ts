@@ -9,10 +9,15 @@ import {
 } from '@spock/protocol';
 import { isInteger, isObject } from '@spock/protocol/internal';
 
-import type { KeptValue } from '../answer-kind.ts';
-import { readInstances } from '../good-instances.ts';
-import { isStrings } from '../instance-fault.ts';
+import { readInstances } from '../foundation/good-instances.ts';
+import { isStrings } from '../foundation/instance-fault.ts';
 import { StateFileError } from './state-file.ts';
+
+/** An answer that an earlier process kept, and when it was verified, in milliseconds since 1970. */
+export interface KeptValue<V> {
+	readonly value: V;
+	readonly verifiedAt: number;
+}
 
 /** What is kept of one question. */
 export interface KeptInstances {

@@ -6,7 +6,7 @@ import { FakeClock, type TempSocket, tempSocket, waitFor } from '@spock/testkit'
 import { describe, expect, it } from 'vitest';
 
 import { A, B, instance } from '../../test/fake-backend-source.ts';
-import type { DiscoveryEvent } from '../discovery-event.ts';
+import type { DiscoveryEvent } from '../foundation/discovery-event.ts';
 import { instancesBody, keysBody } from './state-body.ts';
 import { StateDirectory } from './state-directory.ts';
 import { encodeStateFile, stateFileName } from './state-file.ts';

@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 
 import { isObject } from '@spock/protocol/internal';
 
+import type { StateRefusal } from '../foundation/discovery-event.ts';
+
 const FORMAT = 'spock-state';
 const VERSION = 1;
 
 /** What a file holds: the instances or keys of a question, a list of services, or when which of them were verified last. */
 export type StateKind = 'instances' | 'keys' | 'list' | 'verified';
-
-/** Why a file is not used. `scope`: of another registry, datacenter or namespace. */
-export type StateRefusal = 'torn' | 'foreign' | 'version' | 'scope';
 
 /** A file that cannot be used; the message says why. */
 export class StateFileError extends Error {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import type { DiscoveryListener } from '../discovery-event.ts';
+import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import { readVerifiedBody } from './state-body.ts';
 import type { StateDirectory } from './state-directory.ts';
 import { decodeStateFile, StateFileError, type StateKind } from './state-file.ts';

@@ -6,7 +6,7 @@ import { settle, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { A, B, createSource, instance, query, recorder, refused } from '../../test/fake-backend-source.ts';
-import type { DiscoveryEvent } from '../discovery-event.ts';
+import type { DiscoveryEvent } from '../foundation/discovery-event.ts';
 import { stateFileName } from './state-file.ts';
 
 interface Place extends AsyncDisposable {

@@ -9,13 +9,13 @@ import {
 } from '@spock/protocol';
 import { type Clock, stringOption, type TimerHandle } from '@spock/protocol/internal';
 
-import type { KeptValue } from '../answer-kind.ts';
-import type { DiscoveryListener } from '../discovery-event.ts';
-import { within } from '../within.ts';
+import type { DiscoveryListener } from '../foundation/discovery-event.ts';
+import { within } from '../foundation/within.ts';
 import {
 	instancesBody,
 	type KeptInstances,
 	type KeptList,
+	type KeptValue,
 	keysBody,
 	listBody,
 	readInstancesBody,

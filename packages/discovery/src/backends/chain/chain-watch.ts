@@ -1,0 +1,177 @@
+import type { ServiceQuery, SpockError } from '@spock/protocol';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
+import { whileGood } from '../../foundation/good-instances.ts';
+import { isSameList } from '../../foundation/snapshot-diff.ts';
+import { type ChainChoice, chooseMember } from './chain-choice.ts';
+
+/** What a {@link ChainWatch} needs of its chain. */
+export interface ChainWatchOptions {
+	readonly members: readonly Backend[];
+	readonly query: ServiceQuery;
+	readonly observer: BackendObserver;
+	readonly clock: Clock;
+	/** How long a member may be silent before the next ones count. */
+	readonly firstWordMs: number;
+	/** How long a member that knew the service must say that it is gone before the next ones count. */
+	readonly goneHoldMs: number;
+	/** Whether this member knew the service when it was last asked. */
+	readonly knew: (member: number) => boolean;
+	/** Keeps that for later watches. */
+	readonly remember: (member: number, knows: boolean) => void;
+}
+
+/** An answer with everything that was told with it. */
+type Answer = Parameters<BackendObserver['answered']>;
+
+interface Member {
+	watch: BackendWatch | undefined;
+	/** Its last good answer. */
+	answer: Answer | undefined;
+	error: SpockError | undefined;
+	isLate: boolean;
+	/** Runs while it says that a service which it knew is gone. */
+	goneTimer: TimerHandle | undefined;
+}
+
+/** One question to all members of a chain; what the first of them that knows the service says is passed on. */
+export class ChainWatch implements BackendWatch {
+	readonly #options: ChainWatchOptions;
+	readonly #members: Member[];
+	#lateTimer: TimerHandle | undefined;
+	#told: ChainChoice = { kind: 'waiting' };
+	#isStarting = true;
+	#stopped = false;
+
+	constructor(options: ChainWatchOptions) {
+		this.#options = options;
+		this.#members = options.members.map(() => {
+			return { watch: undefined, answer: undefined, error: undefined, isLate: false, goneTimer: undefined };
+		});
+	}
+
+	/** Asks every member. The observer may be told before this returns. Throws what a member's `watch` throws. */
+	start(): void {
+		const { members, query, observer, clock, firstWordMs } = this.#options;
+		try {
+			for (const [number, backend] of members.entries()) {
+				// A member of which every entry is bad knows nothing that a client could be sent to.
+				const good = whileGood(backend.name, {
+					answered: (...answer) => this.#answered(number, answer),
+					failed: (error) => this.#failed(number, error),
+					endIfUnread: () => observer.endIfUnread?.() ?? false,
+				});
+				(this.#members[number] as Member).watch = backend.watch(query, good);
+			}
+		} catch (error) {
+			this.stop();
+			throw error;
+		}
+		this.#isStarting = false;
+		if (this.#members.some(isSilent)) {
+			this.#lateTimer = clock.setTimeout(() => this.#late(), firstWordMs);
+			this.#lateTimer.unref?.();
+		}
+		this.#decide();
+	}
+
+	/** Somebody has asked again: each member that prefers what was asked last is told. */
+	used(): void {
+		if (this.#stopped) return;
+		for (const { watch } of this.#members) watch?.used?.();
+	}
+
+	stop(): void {
+		if (this.#stopped) return;
+		this.#stopped = true;
+		const { clock } = this.#options;
+		clock.clearTimeout(this.#lateTimer);
+		for (const { watch, goneTimer } of this.#members) {
+			watch?.stop();
+			clock.clearTimeout(goneTimer);
+		}
+	}
+
+	#answered(number: number, answer: Answer): void {
+		if (this.#stopped) return;
+		const member = this.#members[number] as Member;
+		const { clock, goneHoldMs } = this.#options;
+		member.error = undefined;
+		if (answer[0].length > 0) {
+			clock.clearTimeout(member.goneTimer);
+			member.goneTimer = undefined;
+			this.#accept(number, answer);
+			return;
+		}
+		// It says so again: the hold runs on, and what is held is not verified by that.
+		if (member.goneTimer !== undefined) return;
+		if (!this.#isStandInKnown(number)) {
+			this.#accept(number, answer);
+			return;
+		}
+		// Another member would take over: a service that is only restarting must not change its registry to and fro.
+		member.goneTimer = clock.setTimeout(() => {
+			member.goneTimer = undefined;
+			if (!this.#stopped && member.error === undefined) this.#accept(number, answer);
+		}, goneHoldMs);
+		member.goneTimer.unref?.();
+	}
+
+	#accept(number: number, answer: Answer): void {
+		(this.#members[number] as Member).answer = answer;
+		this.#options.remember(number, answer[0].length > 0);
+		this.#decide(number);
+	}
+
+	#failed(number: number, error: SpockError): void {
+		if (this.#stopped) return;
+		const member = this.#members[number] as Member;
+		member.error = error;
+		// What it said before it failed is not confirmed any more: the hold starts anew when it is back.
+		this.#options.clock.clearTimeout(member.goneTimer);
+		member.goneTimer = undefined;
+		this.#decide(number);
+	}
+
+	#late(): void {
+		for (const member of this.#members) if (isSilent(member)) member.isLate = true;
+		this.#decide();
+	}
+
+	/** True if this member has the word, says that the service is gone, and a later one knows it. */
+	#isStandInKnown(number: number): boolean {
+		const later = this.#members.slice(number + 1);
+		return knows(this.#members[number]) && later.some(knows);
+	}
+
+	/** Tells what the chain says now: if it has changed, or if the member whose word it is has just said it again. */
+	#decide(from?: number): void {
+		if (this.#isStarting || this.#stopped) return;
+		const choice = chooseMember(
+			this.#members.map(({ answer, error, isLate }, number) => {
+				return { instances: answer?.[0], error, isLate, knew: this.#options.knew(number) };
+			}),
+		);
+		const before = this.#told;
+		if (choice.kind === 'waiting') return;
+		if (choice.member !== from && isSameChoice(before, choice)) return;
+		this.#told = choice;
+		const { answer } = this.#members[choice.member] as Member;
+		if (choice.kind === 'answered') this.#options.observer.answered(...(answer as Answer));
+		else this.#options.observer.failed(choice.error);
+	}
+}
+
+function knows(member: Member | undefined): boolean {
+	return (member?.answer?.[0].length ?? 0) > 0;
+}
+
+function isSilent({ answer, error }: Member): boolean {
+	return answer === undefined && error === undefined;
+}
+
+function isSameChoice(before: ChainChoice, now: ChainChoice): boolean {
+	if (before.kind === 'answered' && now.kind === 'answered') return isSameList(before.instances, now.instances);
+	return before.kind === 'failed' && now.kind === 'failed' && before.error === now.error;
+}

@@ -1,0 +1,134 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+
+import type { Clock } from '@spock/protocol/internal';
+import Consul from 'consul';
+
+import type { ConsulAddress } from './consul-address.ts';
+import { type ConsulCall, type ConsulHookRequest, prepareRequest } from './consul-call.ts';
+import type { ConsulTls } from './consul-options.ts';
+import { Http2Sessions } from './http2-sessions.ts';
+import type { TlsSecrets } from './tls-files.ts';
+
+/** The npm package's client of one address. This is the only file that imports the package. */
+export type ConsulClient = Consul;
+
+/** How a client of an address with TLS reaches it. */
+const http2Of = new WeakMap<ConsulClient, Http2Sessions>();
+
+/** What every call to the package is given. */
+export interface ConsulCommon {
+	readonly ctx: ConsulCall;
+	readonly token?: string;
+}
+
+/** The part of the npm package that its types leave out. */
+interface ConsulInternals {
+	readonly _opts: { readonly agent: HttpAgent };
+	_ext(event: 'onCreate' | 'onRequest', hook: (request: ConsulHookRequest, next: () => void) => void): void;
+	_request(
+		request: Record<string, unknown>,
+		end: (request: PackageRequest, next: PackageNext) => void,
+	): Promise<unknown>;
+}
+
+interface PackageRequest {
+	readonly err?: Error;
+	readonly res?: { readonly body?: unknown };
+}
+
+type PackageNext = (stop: false, error: Error | undefined, value?: unknown) => void;
+
+/** One request that the npm package has no method for. */
+export interface ConsulRequest {
+	readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+	/** Below `/v1`, without a query: `/acl/login`. */
+	readonly path: string;
+	/** Sent as JSON. Default: none. */
+	readonly body?: unknown;
+}
+
+/** A client of one address, with what TLS needs, over so many connections at most. */
+export function createClient(
+	address: ConsulAddress,
+	secrets: TlsSecrets,
+	{ serverName, verify }: ConsulTls,
+	socketsMax: number,
+	clock: Clock,
+): ConsulClient {
+	const agentOptions = { keepAlive: true, maxSockets: socketsMax };
+	// Given to the agent and not to the package, which passes on only the options that it knows.
+	const secure = {
+		...secrets,
+		...(serverName && { servername: serverName }),
+		...(verify !== undefined && { rejectUnauthorized: verify }),
+	};
+	const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+	const client = new Consul({
+		host,
+		port: address.socketPath === undefined ? address.port : 80,
+		secure: address.secure,
+		agent: address.secure ? new HttpsAgent({ ...agentOptions, ...secure }) : new HttpAgent(agentOptions),
+		...(address.socketPath && { socketPath: address.socketPath }),
+	} as ConstructorParameters<typeof Consul>[0]);
+	const internals = client as unknown as ConsulInternals;
+	internals._ext('onCreate', (request, next) => {
+		prepareRequest(request);
+		next();
+	});
+	if (!address.secure) return client;
+	const http2 = new Http2Sessions(`https://${host}:${address.port}`, secure, clock);
+	http2Of.set(client, http2);
+	internals._ext('onRequest', (request, next) => {
+		void http2.isSpoken().then((isSpoken) => {
+			if (isSpoken) request.transport = http2;
+			next();
+		});
+	});
+	return client;
+}
+
+/** Whether the address speaks HTTP/2, where it takes a connection for hundreds of calls and not for each. */
+export async function isMultiplexed(client: ConsulClient): Promise<boolean> {
+	return (await http2Of.get(client)?.isSpoken()) ?? false;
+}
+
+/** Cuts every connection. */
+export function destroyClient(client: ConsulClient): void {
+	client.destroy();
+	http2Of.get(client)?.destroy();
+}
+
+/** Lets a client's calls end, and every connection with its call: the next calls are another client's. */
+export function retireClient(client: ConsulClient): void {
+	const { agent } = (client as unknown as ConsulInternals)._opts;
+	http2Of.get(client)?.retire();
+	// A connection that becomes free is closed where none may be kept.
+	agent.maxFreeSockets = 0;
+	for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+}
+
+/**
+ * Sends a request that the npm package has no method for, through the package's own HTTP layer: what is true of its calls
+ * (cancelling, parameters, decoding, errors) is true of this one. Gives the response and its body.
+ */
+export function sendRequest(client: ConsulClient, common: ConsulCommon, request: ConsulRequest): Promise<unknown> {
+	const { ctx, token } = common;
+	const { method, path, body } = request;
+	return (client as unknown as ConsulInternals)._request(
+		{
+			name: path,
+			method,
+			path,
+			ctx,
+			type: 'json',
+			headers: token === undefined ? {} : { 'x-consul-token': token },
+			...(body !== undefined && { body }),
+		},
+		({ err, res }, next) => {
+			// The package hides the response in an error unless it is put there: it holds the token, so it is only a mark.
+			if (err !== undefined) next(false, Object.assign(err, { response: res }));
+			else next(false, undefined, [res, res?.body]);
+		},
+	);
+}

@@ -1,0 +1,207 @@
+import type {
+	BackendStatus,
+	CallOptions,
+	KeyEntry,
+	KeyQuery,
+	ServiceInstance,
+	ServiceListEntry,
+	ServiceQuery,
+} from '@spock/protocol';
+import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/internal';
+
+import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
+import type { FetchAnswer } from '../../watch/watch-loop.ts';
+import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
+import { refuseUnaskable } from './client/consul-name.ts';
+import type { ConsulQuestion } from './client/consul-question.ts';
+import type { ConsulBackendOptions } from './consul-backend-options.ts';
+import { ConsulRegistrar } from './consul-registrar.ts';
+import { ConsulHttp } from './http/consul-http.ts';
+import type { HeldPlace } from './http/held-room.ts';
+import { watchConsulKey } from './watches/consul-keys.ts';
+import { taggedAddresses } from './watches/health-entry.ts';
+import {
+	type InstancesAnswer,
+	readAnsweredIndex,
+	readAnsweredInstances,
+	readAnsweredServices,
+} from './watches/read-answer.ts';
+import { type FetchInstances, ServiceWatches } from './watches/service-watches.ts';
+import { type ConsulWatch, WatchRecovery } from './watches/watch-recovery.ts';
+
+/** A filter that nothing passes: no instance is without an id. */
+const NOTHING = 'Service.ID == ""';
+
+/**
+ * Services from Consul's HTTP API, over any of the given addresses: a blocking query for each question while there is room for them,
+ * and one shared watch for the rest. Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
+ */
+export function consulBackend(options: ConsulBackendOptions = {}): Backend {
+	return new ConsulBackend(options);
+}
+
+class ConsulBackend implements Backend {
+	readonly name = 'consul';
+	readonly registrar: ConsulRegistrar;
+	readonly #options: ConsulBackendOptions;
+	readonly #http: ConsulHttp;
+	readonly #watches: ServiceWatches;
+	readonly #recovery: WatchRecovery;
+	readonly #keyWatches = new Set<ConsulWatch>();
+	readonly #endListening: readonly (() => void)[];
+
+	constructor(options: ConsulBackendOptions) {
+		const { cached = false, near, taggedAddress, consistency } = options;
+		if (booleanOption('cached', cached) && consistency === 'consistent') {
+			throw new TypeError('cached cannot be combined with the consistency consistent: Consul refuses it');
+		}
+		if (near !== undefined) stringOption('near', near);
+		if (taggedAddress !== undefined) oneOfOption('taggedAddress', taggedAddress, taggedAddresses);
+		this.#options = options;
+		this.#http = options.http ?? new ConsulHttp(options);
+		this.registrar = new ConsulRegistrar(this.#http);
+		this.#recovery = new WatchRecovery(this.#http.clock, options.random, () => this.#http.forgetFailure());
+		this.#endListening = [
+			this.#http.onTokenReplaced(() => this.#recovery.retry()),
+			this.#http.onTimely(() => this.#recovery.confirm()),
+		];
+		this.#watches = new ServiceWatches({
+			...options,
+			http: this.#http,
+			recovery: this.#recovery,
+			fetch: (query, place) => this.#fetchOf(query, place),
+			probe: (query) => this.#probeOf(query),
+			shared: (datacenter) => this.#http.readParameters(datacenter),
+		});
+	}
+
+	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
+		this.#http.refuseIfClosed();
+		return this.#watches.watch(query, observer);
+	}
+
+	/** One query without an index, which no stream, no wait and no index that was believed answers. */
+	async read(query: ServiceQuery, options: CallOptions = {}): Promise<readonly ServiceInstance[]> {
+		this.#http.refuseIfClosed();
+		refuseUnaskable('service', query.service);
+		return (await this.#http.call(this.#healthOf(query), options)).value;
+	}
+
+	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
+		this.#http.refuseIfClosed();
+		const watch = watchConsulKey(this.#http, this.#recovery, query, observer);
+		this.#keyWatches.add(watch);
+		return {
+			stop: () => {
+				watch.stop();
+				this.#keyWatches.delete(watch);
+			},
+		};
+	}
+
+	async list(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<readonly ServiceListEntry[]> {
+		this.#http.refuseIfClosed();
+		const { services, mayBeDenied } = await this.#http.call(
+			{
+				parameters: this.#http.readParameters(query.datacenter),
+				send: (client, common) => client.catalog.service.list(common),
+				read: readAnsweredServices,
+			},
+			options,
+		);
+		if (mayBeDenied) await refuseIfListDenied(this.#http, query.datacenter, options);
+		return services;
+	}
+
+	async mayRead(options: CallOptions = {}): Promise<boolean> {
+		return isGrantedSomething(this.#http, options);
+	}
+
+	/**
+	 * A question that Consul refuses, such as one for a datacenter that is not there, makes it not `down` while it answers others. A
+	 * token that it does not know counts for all: a query that is merely held says nothing of it.
+	 */
+	status(): BackendStatus {
+		const status = this.#http.status();
+		const isOthersFault = this.#recovery.isSomeWell && !this.#http.isTokenUnknown;
+		return status.state === 'down' && isOthersFault ? { ...status, state: 'up', error: null } : status;
+	}
+
+	async close(): Promise<void> {
+		this.#watches.stop();
+		for (const watch of this.#keyWatches) watch.stop();
+		this.#keyWatches.clear();
+		for (const end of this.#endListening) end();
+		// A connection that was given is its giver's to close.
+		if (this.#options.http === undefined) await this.#http.close();
+	}
+
+	/** An empty answer is asked about once, where Consul would not say that it is a denial. */
+	#fetchOf(query: ServiceQuery, place: () => HeldPlace | undefined): FetchInstances {
+		const fetch = this.#http.blocking(this.#healthOf(query), place);
+		let before: readonly ServiceInstance[] = [];
+		let isKnownEmpty = false;
+		return async (index, signal) => {
+			refuseUnaskable('service', query.service);
+			const answer = (await fetch(index, signal)) as InstancesAnswer;
+			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
+			if (answer.isStreamed) this.#watches.watchRestores(query.datacenter);
+			before = answer.value;
+			isKnownEmpty = before.length === 0;
+			return answer;
+		};
+	}
+
+	/**
+	 * The index of a service's answer without its instances: no tag, filter or place has a part in it. Not of an agent's cache, which
+	 * would keep another answer for it.
+	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/consul/state/catalog.go (maxIndexForService)
+	 */
+	#probeOf({
+		service,
+		datacenter,
+		peer,
+	}: ServiceQuery): ((signal: AbortSignal) => Promise<FetchAnswer<true>>) | undefined {
+		if (this.#options.cached || peer !== undefined) return undefined;
+		const question: ConsulQuestion<FetchAnswer<true>> = {
+			parameters: { ...this.#http.readParameters(datacenter), filter: NOTHING },
+			send: (client, common) => client.health.service({ ...common, service }),
+			read: readAnsweredIndex,
+		};
+		const ask = this.#http.blocking(question, () => undefined);
+		return (signal) => ask(0, signal);
+	}
+
+	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */
+	#healthOf(query: ServiceQuery): ConsulQuestion<InstancesAnswer> {
+		const { service, tags, datacenter, meta, peer } = query;
+		const { cached = false, near, taggedAddress } = this.#options;
+		return {
+			parameters: {
+				...this.#http.readParameters(datacenter),
+				...(tags && { tag: tags }),
+				...(meta && { filter: metaFilter(meta) }),
+				...(peer && { peer }),
+				...(cached && { cached: '' }),
+				...(near && { near }),
+			},
+			send: (client, common) => client.health.service({ ...common, service }),
+			read: (response, body) => readAnsweredInstances(response, body, taggedAddress),
+		};
+	}
+}
+
+/**
+ * Conditions on a service's metadata as an expression for Consul's `filter` parameter.
+ * Source: https://developer.hashicorp.com/consul/api-docs/features/filtering
+ */
+function metaFilter(meta: Readonly<Record<string, string>>): string {
+	return Object.entries(meta)
+		.map(([name, value]) => `Service.Meta[${quote(name)}] == ${quote(value)}`)
+		.join(' and ');
+}
+
+/** A text as Go reads one: JSON's escapes are Go's. A quotation mark is one too, because the filter's grammar ends at any. */
+function quote(text: string): string {
+	return `"${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '\\u0022')}"`;
+}

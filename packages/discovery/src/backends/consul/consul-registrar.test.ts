@@ -1,0 +1,96 @@
+import { SpockError } from '@spock/protocol';
+import { describe, expect, it } from 'vitest';
+
+import type { ConsulQuestion } from './client/consul-question.ts';
+import { ConsulRegistrar } from './consul-registrar.ts';
+import type { ConsulHttp } from './http/consul-http.ts';
+
+/** A Consul that gives these answers, one for each question; a function may throw. */
+function registrar(...answers: readonly (() => unknown)[]) {
+	const left = [...answers];
+	const http = {
+		placeParameters: () => ({}),
+		call: async <T>({ read }: ConsulQuestion<T>): Promise<T> =>
+			read({ headers: {} } as Parameters<typeof read>[0], left.shift()?.()),
+	} as unknown as ConsulHttp;
+	return new ConsulRegistrar(http);
+}
+
+const refused =
+	(status: number | undefined, message = 'no') =>
+	() => {
+		throw new SpockError('UNAVAILABLE', message, { details: { ...(status !== undefined && { status }) } });
+	};
+const health = { status: 'passing', note: '' } as const;
+
+describe('a write to Consul', () => {
+	it.each([
+		[400, 'no', 'BAD_REQUEST'],
+		[404, 'no', 'NO_SUCH_SERVICE'],
+		[500, 'Unknown check ID "x"', 'NO_SUCH_SERVICE'],
+		[500, 'No cluster leader', 'UNAVAILABLE'],
+		[undefined, 'refused', 'UNAVAILABLE'],
+	])('that fails with %s %j is %s', async (status, message, code) => {
+		await expect(registrar(refused(status, message)).report('b1', health)).rejects.toMatchObject({ code });
+	});
+
+	it('that is denied stays so', async () => {
+		const denied = registrar(() => {
+			throw new SpockError('ACL_DENIED', 'no');
+		});
+		await expect(denied.report('b1', health)).rejects.toMatchObject({ code: 'ACL_DENIED' });
+	});
+
+	it('answered with a page is none, and taking out what Consul does not know is done', async () => {
+		await expect(registrar(() => '<html>').report('b1', health)).rejects.toThrow(/is this address Consul/);
+		await registrar(() => ' \n').report('b1', health);
+		await registrar(refused(404)).deregister('b1');
+		await expect(registrar(refused(undefined)).deregister('b1')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	});
+
+	it('what it has of ours is read from objects only', async () => {
+		await expect(registrar(() => null).owned('me')).rejects.toThrow(/is this address Consul/);
+		expect(await registrar(() => ({ b1: { ID: 'b1', Meta: null } })).owned('me')).toEqual([]);
+	});
+});
+
+describe('an id that two sidecars register', () => {
+	const barista = { id: 'b1', service: 'barista', port: 80, tags: [], meta: {}, bind: 'connection' } as const;
+	const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'me' };
+	const service = (owner: string) => () => ({ b1: { ID: 'b1', Service: 'barista', Meta: { 'spock-owner': owner } } });
+	const check = (Status: string) => () => ({ 'service:b1': { Node: 'test', Status } });
+	const nothing = () => ({});
+	const written = () => '';
+	const registered = [nothing, written, written, check('passing')];
+
+	it('stays with who has it and keeps it up: the other one is told whose it is, and writes nothing', async () => {
+		const consul = registrar(service('them'), check('passing'), () => expect.fail('a write'));
+		await expect(consul.register(barista, health, terms)).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			message: expect.stringContaining('another sidecar, them'),
+		});
+	});
+
+	it.each([
+		['its check is critical', check('critical')],
+		['it has no check', nothing],
+	])('is taken when the other one does not keep it up: %s', async (_, checks) => {
+		const consul = registrar(service('them'), checks, ...registered.slice(1));
+		expect(await consul.register(barista, health, terms)).toBe('test/b1');
+	});
+
+	it('whoever lost it gives way with its next report, and has it again when the other one has left', async () => {
+		const steps = [service('them'), check('passing'), service('them'), check('critical'), service('me'), written];
+		const consul = registrar(...registered, ...steps);
+		await consul.register(barista, health, terms);
+		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
+		await consul.report('b1', health);
+	});
+
+	it('is not taken out by the one that does not have it', async () => {
+		const consul = registrar(...registered, service('them'), check('passing'), () => expect.fail('a write'));
+		await consul.register(barista, health, terms);
+		await consul.deregister('b1');
+	});
+});

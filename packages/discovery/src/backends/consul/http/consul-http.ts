@@ -1,0 +1,395 @@
+import { type BackendStatus, SpockError } from '@spock/protocol';
+import { type Clock, durationMsOption, integerOption, oneOfOption, systemClock } from '@spock/protocol/internal';
+
+import type { AnswerMeta } from '../../../foundation/backend.ts';
+import type { FetchAnswer } from '../../../watch/watch-loop.ts';
+import { ConsulToken } from '../auth/consul-token.ts';
+import { TokenReplacement } from '../auth/token-replacement.ts';
+import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from '../client/consul-call.ts';
+import { type ConsulEndpoint, createEndpoints } from '../client/consul-endpoints.ts';
+import { consulError, isConsulsAnswer } from '../client/consul-error.ts';
+import {
+	type ConsulConnectionOptions,
+	DEFAULT_CONSUL_ADDRESS,
+	DEFAULT_CONSUL_WAIT_MS,
+} from '../client/consul-options.ts';
+import { probeLeader, probeServers } from '../client/consul-probe.ts';
+import type { ConsulCallOptions, ConsulQuestion } from '../client/consul-question.ts';
+import { AddressChoice } from './address-choice.ts';
+import { AddressPulse } from './address-pulse.ts';
+import { ConsulHealth } from './consul-health.ts';
+import { DEFAULT_HELD_MAX, type HeldPlace, HeldRoom, socketsMax } from './held-room.ts';
+
+/** A deadline for calls that do not block. */
+const CALL_MS = 10_000;
+/** The server adds up to a sixteenth of the wait as jitter; two seconds more are for the network and a busy machine. */
+const WAIT_SLACK = 1.0625;
+const WAIT_SLACK_MS = 2000;
+/**
+ * For all further addresses together, where the one that held a query, or was to, has failed: until then what is served is called
+ * live, and nobody has confirmed it.
+ */
+const FURTHER_MS = 2000;
+/** What was confirmed longer ago than this when it came is not called live. */
+export const LIVE_AGE_MS_MAX = 10_000;
+/** How long after a refusal for want of room a call is made once more: those who hold too much have given something up by then. */
+const ROOM_MS = 200;
+
+/** How long after every address has refused a token as unknown one alone is believed that says so. */
+const TOKEN_REFUSED_MS = 10_000;
+
+interface Ask {
+	readonly parameters: ConsulParameters;
+	readonly timeoutMs: number;
+	/** For the whole time of a wait, if nothing changes. */
+	readonly isHeld: boolean;
+	/** That it is answered soon says that the address and the servers behind it are well: no agent can answer it by itself. */
+	readonly isProof: boolean;
+}
+
+/** Which address answered. */
+interface Answered<T> {
+	readonly number: number;
+	readonly value: T;
+}
+
+/**
+ * Consul's HTTP API over any of its addresses: which one to ask, with which token, over which connection, and until when.
+ * Whoever creates one closes it. The constructor throws a TypeError or RangeError that names the option which is wrong, or
+ * an Error if a TLS file cannot be read.
+ */
+export class ConsulHttp {
+	readonly clock: Clock;
+	readonly #options: ConsulConnectionOptions;
+	readonly #waitMs: number;
+	readonly #health: ConsulHealth;
+	readonly #endpoints: readonly ConsulEndpoint[];
+	readonly #pulses: ReadonlyMap<ConsulEndpoint, AddressPulse>;
+	readonly #choice: AddressChoice;
+	readonly #room: HeldRoom;
+	readonly #token: ConsulToken;
+	readonly #replacement: TokenReplacement;
+	/** Calls in flight: not more than the watches, and calls that somebody waits for. */
+	readonly #calls = new Set<ConsulCall>();
+	readonly #onTimely = new Set<() => void>();
+	readonly #onLessRoom = new Set<() => void>();
+	/** When every address refused the token as unknown last. */
+	#tokenRefusedAtMs = Number.NEGATIVE_INFINITY;
+	#closing: Promise<void> | undefined;
+
+	constructor(options: ConsulConnectionOptions = {}) {
+		const { addresses = [DEFAULT_CONSUL_ADDRESS], waitMs = DEFAULT_CONSUL_WAIT_MS, clock = systemClock } = options;
+		oneOfOption('consistency', options.consistency ?? 'stale', ['stale', 'default', 'consistent']);
+		this.#options = options;
+		this.clock = clock;
+		this.#health = new ConsulHealth(clock, options.onEvent);
+		this.#waitMs = integerOption('waitMs', waitMs, 1000, 600_000);
+		const heldMax = integerOption('heldMax', options.heldMax ?? DEFAULT_HELD_MAX, 1, 10_000);
+		this.#endpoints = createEndpoints(addresses, socketsMax(heldMax), { ...options, clock });
+		this.#room = new HeldRoom(clock, this.#endpoints.length, heldMax);
+		const { random } = options;
+		this.#pulses = new Map(
+			this.#endpoints.map((one) => {
+				// Where there is another address, one without a leader is as good as none: the others may have one.
+				const mustKnowLeader = this.#endpoints.length > 1;
+				const beat = (signal: AbortSignal): Promise<void> => probeServers(one, clock, signal, mustKnowLeader);
+				const timely = (): void => {
+					for (const listener of this.#onTimely) listener();
+				};
+				return [one, new AddressPulse({ clock, random, beat, timely })];
+			}),
+		);
+		const look = (): Promise<void> => probeLeader(this.#endpoints[0] as ConsulEndpoint, clock);
+		this.#choice = new AddressChoice({ clock, random, count: this.#endpoints.length, look });
+		this.#token = new ConsulToken({
+			...options,
+			clock,
+			random,
+			onEvent: options.onEvent,
+			parameters: () => this.placeParameters(),
+			call: (question, callOptions) => this.call(question, callOptions),
+		});
+		this.#replacement = new TokenReplacement(clock, this.#token);
+	}
+
+	/** Tells each time that there is another token than one that Consul has refused; call what is returned to end it. */
+	onTokenReplaced(listener: () => void): () => void {
+		return this.#replacement.onReplaced(listener);
+	}
+
+	/** Tells each time that an address which answered too late answers in time again; call what is returned to end it. */
+	onTimely(listener: () => void): () => void {
+		this.#onTimely.add(listener);
+		return () => this.#onTimely.delete(listener);
+	}
+
+	/** Tells each time that an address turns out to have room for fewer; call what is returned to end it. */
+	onLessRoom(listener: () => void): () => void {
+		this.#onLessRoom.add(listener);
+		return () => this.#onLessRoom.delete(listener);
+	}
+
+	/** A place for a query that is held; undefined where there is no room for more. */
+	takePlace(): HeldPlace | undefined {
+		return this.#room.take(this.#choice.number);
+	}
+
+	/** Whether there are more places at the address of this one than it has room for: see {@link HeldRoom.isOver}. */
+	isOver(place: HeldPlace): boolean {
+		return this.#room.isOver(place);
+	}
+
+	/** One call that does not block: the preferred address first, and each of the others once where one fails. */
+	call<T>(question: ConsulQuestion<T>, options: ConsulCallOptions = {}): Promise<T> {
+		const { signal, timeoutMs = CALL_MS, isFirstOnly = false } = options;
+		const deadlineAtMs = this.clock.now() + durationMsOption('timeoutMs', timeoutMs);
+		// The addresses share the time that is left, so that one which hangs does not use up the turn of the next.
+		const ask = (_number: number, addressesLeft: number): Ask => ({
+			parameters: question.parameters ?? {},
+			timeoutMs: shareOf(deadlineAtMs - this.clock.now(), addressesLeft),
+			isHeld: false,
+			// What is the first address's alone an agent answers from memory.
+			isProof: !isFirstOnly,
+		});
+		if (!isFirstOnly) return this.#askAny(question, this.#choice.number, ask, signal).then(({ value }) => value);
+		return this.#ask(0, ask(0, 1), question, signal);
+	}
+
+	/**
+	 * One blocking query after the other, for one watch loop: the first does not block, nor does one to an address that did
+	 * not give the index. They are held where the watch has its place, which moves with them; with no place of its own where there is
+	 * room for one more; else they do not block. A server whose state was replaced by a snapshot ends what it holds with the index
+	 * that it was asked with.
+	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/blockingquery/blockingquery.go (AbandonCh)
+	 */
+	blocking<T>(
+		question: ConsulQuestion<FetchAnswer<T>>,
+		placeNow?: () => HeldPlace | undefined,
+	): (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>> {
+		const { parameters = {} } = question;
+		const isCached = parameters['cached'] !== undefined;
+		const waitMs = this.#waitMs;
+		let origin: number | undefined;
+		return async (index, signal) => {
+			const place = placeNow?.();
+			let askedAtMs = this.clock.now();
+			let isHeld = false;
+			let furtherUntilMs: number | undefined;
+			const ask = (number: number, addressesLeft: number): Ask => {
+				const isOrigin = number === origin;
+				// Whoever is asked last is who answers, because a failure asks the next one.
+				origin = number;
+				askedAtMs = this.clock.now();
+				// What is held at an address that is late would say nothing of how old it is.
+				const canHold = index > 0 && isOrigin && this.#isTimely(number);
+				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
+				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= askedAtMs + FURTHER_MS;
+				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - askedAtMs, addressesLeft);
+				if (!isHeld) return { parameters, timeoutMs, isHeld, isProof: !isCached };
+				return {
+					parameters: { ...parameters, index: String(index), wait: `${waitMs}ms` },
+					timeoutMs: Math.ceil(waitMs * WAIT_SLACK) + WAIT_SLACK_MS,
+					isHeld,
+					isProof: false,
+				};
+			};
+			const ended = (number: number): void => {
+				if (isHeld && placeNow === undefined) this.#room.leave(number);
+			};
+			const first = place?.settle(this.#choice.number) ?? this.#choice.number;
+			const { number, value: answer } = await this.#askAny(question, first, ask, signal, ended);
+			// It goes on where it was answered, or has no place any more.
+			if (place?.move(number) === false) place.release();
+			const isEarly = isHeld && this.clock.now() - askedAtMs < waitMs;
+			const told = { ...answer, meta: this.#metaOf(answer, number, isHeld ? 0 : this.clock.now() - askedAtMs) };
+			return isEarly && answer.index <= index ? { ...told, isAbandoned: true } : told;
+		};
+	}
+
+	/** An answer is as old as the call for it, and what an address that is late has held says nothing of how old it is. */
+	#metaOf({ meta }: FetchAnswer<unknown>, number: number, tookMs: number): AnswerMeta {
+		const ageMs = (meta?.ageMs ?? 0) + tookMs;
+		return { ...meta, ageMs, ...((!this.#isTimely(number) || ageMs > LIVE_AGE_MS_MAX) && { isUnconfirmed: true }) };
+	}
+
+	#isTimely(number: number): boolean {
+		return this.#pulses.get(this.#endpoints[number] as ConsulEndpoint)?.isTimely ?? true;
+	}
+
+	/** The parameters that say where to look: datacenter, namespace, partition. */
+	placeParameters(datacenter: string | undefined = this.#options.datacenter): Record<string, string> {
+		const { namespace, partition } = this.#options;
+		return {
+			...(datacenter && { dc: datacenter }),
+			...(namespace && { ns: namespace }),
+			...(partition && { partition }),
+		};
+	}
+
+	/** The same, with the consistency of reads. */
+	readParameters(datacenter?: string): Record<string, string> {
+		const { consistency = 'stale' } = this.#options;
+		return { ...(consistency !== 'default' && { [consistency]: '' }), ...this.placeParameters(datacenter) };
+	}
+
+	/** How Consul was when it was asked last. */
+	status(): BackendStatus {
+		const addresses = this.#endpoints.map(({ address }) => address.url);
+		return { name: 'consul', addresses, ...this.#health.status() };
+	}
+
+	/** See {@link ConsulHealth.isTokenUnknown}. */
+	get isTokenUnknown(): boolean {
+		return this.#health.isTokenUnknown;
+	}
+
+	/** Whether queries carry a token. Rejects where it cannot be read. */
+	async hasToken(): Promise<boolean> {
+		return (await this.#token.read()) !== undefined;
+	}
+
+	/** What failed is not asked for any more: see {@link ConsulHealth.forget}. */
+	forgetFailure(): void {
+		this.#health.forget();
+	}
+
+	/** Ends every call with CLOSED, logs out if it had logged in, and ends every connection; idempotent. */
+	close(): Promise<void> {
+		this.#closing ??= this.#close();
+		return this.#closing;
+	}
+
+	/** Throws CLOSED once it is closed. */
+	refuseIfClosed(): void {
+		if (this.#closing !== undefined) throw new SpockError('CLOSED', 'the connection to Consul was closed');
+	}
+
+	async #close(): Promise<void> {
+		this.#replacement.stop();
+		this.#choice.stop();
+		for (const call of [...this.#calls]) call.close();
+		await this.#token.close();
+		for (const endpoint of this.#endpoints) endpoint.close();
+	}
+
+	async #askAny<T>(
+		question: ConsulQuestion<T>,
+		first: number,
+		ask: (number: number, addressesLeft: number) => Ask,
+		signal: AbortSignal | undefined,
+		ended: (number: number) => void = () => undefined,
+	): Promise<Answered<T>> {
+		const count = this.#endpoints.length;
+		const behind = new Set<number>();
+		for (let attempt = 0; ; attempt++) {
+			const number = (first + attempt) % count;
+			try {
+				const value = await this.#ask(number, ask(number, count - attempt), question, signal);
+				this.#room.answered(number);
+				for (const one of behind) this.#failedAt(one);
+				return { number, value };
+			} catch (reason) {
+				const error = reason as SpockError;
+				if (error.details['isUnknownToken'] === true) {
+					// A server that has just started says so of every token until it has read its data. That all say so is the truth.
+					behind.add(number);
+					const nowMs = this.clock.now();
+					if (behind.size === count) this.#tokenRefusedAtMs = nowMs;
+					if (attempt + 1 < count && nowMs - this.#tokenRefusedAtMs >= TOKEN_REFUSED_MS) continue;
+					throw error;
+				}
+				// Another server may have a leader, room (429), or a working network; none knows a permission better.
+				if (error.code !== 'UNAVAILABLE') throw error;
+				const isFull = error.details['isFull'] === true;
+				if (isFull) {
+					this.#room.refused(number);
+					for (const listener of this.#onLessRoom) listener();
+				} else {
+					this.#failedAt(number);
+				}
+				if (attempt + 1 < count) continue;
+				if (!isFull || attempt >= count || !(await this.#isPassed(ROOM_MS, signal))) throw error;
+			} finally {
+				ended(number);
+			}
+		}
+	}
+
+	/** It is not asked first any more, and given nothing more to hold for a while. */
+	#failedAt(number: number): void {
+		this.#choice.failed(number);
+		this.#room.failed(number);
+	}
+
+	/** Waits; false where the caller gives up or this is closed meanwhile. */
+	#isPassed(delayMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+		return new Promise((resolve) => {
+			const end = (isPassed: boolean): void => {
+				this.clock.clearTimeout(timer);
+				signal?.removeEventListener('abort', onAbort);
+				resolve(isPassed);
+			};
+			const onAbort = (): void => end(false);
+			const timer = this.clock.setTimeout(() => end(this.#closing === undefined), delayMs);
+			if (signal?.aborted) end(false);
+			else signal?.addEventListener('abort', onAbort, { once: true });
+		});
+	}
+
+	/** One query to one address, and once more if another token has come in force; rejects with a SpockError. */
+	async #ask<T>(
+		number: number,
+		ask: Ask,
+		question: ConsulQuestion<T>,
+		signal: AbortSignal | undefined,
+		isLast = false,
+	): Promise<T> {
+		const { parameters, timeoutMs, isHeld, isProof } = ask;
+		const endpoint = this.#endpoints[number] as ConsulEndpoint;
+		const startedAtMs = this.clock.now();
+		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
+		const pulse = this.#pulses.get(endpoint);
+		let release: (() => void) | undefined;
+		let token: string | undefined;
+		try {
+			// A question that brings its own token is not refused: that is how a login ends.
+			if (question.token === undefined) this.refuseIfClosed();
+			token = question.token === undefined ? await this.#token.read() : (question.token ?? undefined);
+			const client = await endpoint.client();
+			if (question.token === undefined) this.refuseIfClosed();
+			this.#calls.add(call);
+			release = pulse?.hold(call);
+			const common = { ctx: call, ...(token && { token }) };
+			const [response, body] = (await sendWithDeadline({ clock: this.clock, call, timeoutMs, signal }, () =>
+				question.send(client, common),
+			)) as ConsulAnswer;
+			const value = question.read(response, body);
+			if (isProof && !isHeld) pulse?.answered(startedAtMs);
+			if (await endpoint.isMultiplexed()) this.#room.multiplexed(number);
+			this.#health.succeeded(startedAtMs, response);
+			return value;
+		} catch (reason) {
+			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
+			const isOwn = question.token === undefined && !isLast;
+			if (!(isOwn && (await this.#token.isReplaced(token, error)))) {
+				// Who asked gave up, or asked for too much, or for what is not there: nothing of that is Consul's fault.
+				if (!isOurs(error) && !isConsulsAnswer(reason)) this.#health.failed(startedAtMs, error);
+				if (question.token === undefined) this.#replacement.refused(token, error);
+				throw error;
+			}
+		} finally {
+			release?.();
+			this.#calls.delete(call);
+		}
+		return this.#ask(number, ask, question, signal, true);
+	}
+}
+
+/** Of the time that is left, for one of those that are left; the last one may be asked once more. */
+function shareOf(leftMs: number, addressesLeft: number): number {
+	return Math.max(1, Math.floor(leftMs / Math.max(1, addressesLeft)));
+}
+
+function isOurs({ code }: SpockError): boolean {
+	return code === 'ABORTED' || code === 'CLOSED' || code === 'FRAME_TOO_LARGE';
+}

@@ -1,0 +1,123 @@
+import type { RegistrationCheck, TaggedAddress } from '@spock/protocol';
+
+import type {
+	InstanceDefinition,
+	InstanceHealth,
+	OwnedInstance,
+	RegistrationTerms,
+} from '../../foundation/registrar.ts';
+
+/** Whose registration it is. */
+export const OWNER_META = 'spock-owner';
+const BIND_META = 'spock-bind';
+/** A hash of the secret of the client that registered it: nobody can make the secret of it. */
+const CLAIMANT_META = 'spock-claimant';
+const DEFAULT_CHECK_INTERVAL_MS = 10_000;
+const DEFAULT_CHECK_TIMEOUT_MS = 5000;
+
+/** A service as an agent lists it: https://developer.hashicorp.com/consul/api-docs/agent/service#list-services */
+export interface AgentService {
+	readonly ID: string;
+	readonly Service: string;
+	readonly Address?: string;
+	readonly Port?: number;
+	readonly Tags?: readonly string[] | null;
+	readonly Meta?: Readonly<Record<string, string>> | null;
+	readonly Weights?: { readonly Passing: number; readonly Warning: number };
+	readonly TaggedAddresses?: Readonly<Record<string, { readonly Address: string; readonly Port: number }>> | null;
+}
+
+/** A check as an agent lists it: https://developer.hashicorp.com/consul/api-docs/agent/check#list-checks */
+export interface AgentCheck {
+	readonly Node?: string;
+	readonly Status?: string;
+	readonly Output?: string;
+}
+
+/** The check that the sidecar reports to. Named here, because Consul's own names depend on how many checks there are. */
+export function checkIdOf(id: string): string {
+	return `service:${id}`;
+}
+
+/** The body of a registration: https://developer.hashicorp.com/consul/api-docs/agent/service#register-service */
+export function toServiceDefinition(
+	definition: InstanceDefinition,
+	{ status }: InstanceHealth,
+	{ ttlMs, deregisterAfterMs, owner }: RegistrationTerms,
+): Readonly<Record<string, unknown>> {
+	const { id, service, host = '', port, tags, meta, weights, taggedAddresses = {}, check, bind, claimant } = definition;
+	return {
+		ID: id,
+		Name: service,
+		Address: host,
+		Port: port,
+		Tags: tags,
+		Meta: { ...meta, [OWNER_META]: owner, [BIND_META]: bind, ...(claimant && { [CLAIMANT_META]: claimant }) },
+		Weights: { Passing: weights?.passing ?? 1, Warning: weights?.warning ?? 1 },
+		TaggedAddresses: Object.fromEntries(
+			Object.entries(taggedAddresses).map(([tag, address]) => [tag, toTaggedAddress(address, port)]),
+		),
+		EnableTagOverride: false,
+		Checks: [
+			{
+				CheckID: checkIdOf(id),
+				Name: 'the app is connected to its sidecar',
+				TTL: `${ttlMs}ms`,
+				Status: status,
+				DeregisterCriticalServiceAfter: `${deregisterAfterMs}ms`,
+			},
+			...(check === undefined ? [] : [toCheck(id, check)]),
+		],
+	};
+}
+
+function toTaggedAddress({ host, port }: TaggedAddress, servicePort: number): Readonly<Record<string, unknown>> {
+	return { Address: host, Port: port ?? servicePort };
+}
+
+/** Critical until it has passed once, which is Consul's default: nobody is sent to an app that has not proved itself. */
+function toCheck(id: string, check: RegistrationCheck): Readonly<Record<string, unknown>> {
+	const { http, tcp, intervalMs = DEFAULT_CHECK_INTERVAL_MS, timeoutMs = DEFAULT_CHECK_TIMEOUT_MS } = check;
+	return {
+		CheckID: `${checkIdOf(id)}:check`,
+		Name: http === undefined ? `TCP to ${tcp}` : `GET ${http}`,
+		...(http === undefined ? { TCP: tcp } : { HTTP: http }),
+		Interval: `${intervalMs}ms`,
+		Timeout: `${timeoutMs}ms`,
+	};
+}
+
+/** What an agent lists, as it was registered. Its own checks are not listed with what they ask, and are left out. */
+export function readOwned(service: AgentService, checks: Readonly<Record<string, AgentCheck>>): OwnedInstance {
+	const { ID, Service, Address = '', Port = 0, Tags, Meta, Weights, TaggedAddresses } = service;
+	const { [OWNER_META]: _, [BIND_META]: bind, [CLAIMANT_META]: claimant, ...meta } = Meta ?? {};
+	const tagged = Object.entries(TaggedAddresses ?? {});
+	const { Node, ...check } = checks[checkIdOf(ID)] ?? {};
+	return {
+		definition: {
+			id: ID,
+			service: Service,
+			...(Address !== '' && { host: Address }),
+			port: Port,
+			tags: Tags ?? [],
+			meta,
+			...(Weights && { weights: { passing: Weights.Passing, warning: Weights.Warning } }),
+			...(tagged.length > 0 && {
+				taggedAddresses: Object.fromEntries(
+					tagged.map(([tag, address]) => [tag, { host: address.Address, port: address.Port }]),
+				),
+			}),
+			bind: bind === 'sidecar' ? 'sidecar' : 'connection',
+			...(claimant !== undefined && { claimant }),
+			isPartial: true,
+		},
+		instance: Node === undefined ? null : `${Node}/${ID}`,
+		health: readHealth(check),
+	};
+}
+
+/** What the app reported last. A check that ran out while no sidecar was there is no word of the app. */
+function readHealth({ Status, Output = '' }: AgentCheck): InstanceHealth {
+	if (Output.startsWith('TTL expired')) return { status: 'passing', note: '' };
+	return { status: Status === 'warning' || Status === 'critical' ? Status : 'passing', note: Output };
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+
+import { readAnswerMeta } from '../client/answer-headers.ts';
+import { readAnsweredChecks, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
+
+const at = (headers: Record<string, string> = {}) => ({ headers: { 'x-consul-index': '7', ...headers } });
+
+describe('an answer of Consul', () => {
+	it.each([null, {}, 'text', ['text'], [null]])('of instances or checks that is %j is not the API’s', (body) => {
+		expect(() => readAnsweredInstances(at(), body)).toThrow(/is this address Consul/);
+		expect(() => readAnsweredChecks(at(), body)).toThrow(/is this address Consul/);
+	});
+
+	it.each([null, [], { barista: 'v2' }])('of services that is %j is not the API’s', (body) => {
+		expect(() => readAnsweredServices(at(), body)).toThrow(/is this address Consul/);
+	});
+
+	it('without an index is an error, and not index 0', () => {
+		expect(() => readAnsweredInstances({ headers: {} }, [])).toThrow(/X-Consul-Index/);
+	});
+
+	it('that is empty because of ACLs is denied, where Consul says so; where it may be so, that is told', () => {
+		const filtered = at({ 'x-consul-results-filtered-by-acls': 'true' });
+		expect(() => readAnsweredInstances(filtered, [])).toThrow(expect.objectContaining({ code: 'ACL_DENIED' }));
+		expect(readAnsweredInstances(at({ 'x-consul-default-acl-policy': 'deny' }), [])).toMatchObject({
+			mayBeDenied: true,
+		});
+		expect(readAnsweredInstances(at({ 'x-consul-default-acl-policy': 'allow' }), [])).not.toHaveProperty('mayBeDenied');
+	});
+
+	it('of services is sorted by name, each with its tags in order; no tags may be null', () => {
+		const services = [
+			{ name: 'barista', tags: ['a', 'b'] },
+			{ name: 'roaster', tags: [] },
+		];
+		const body = { roaster: null, barista: ['b', 'a'] };
+		expect(readAnsweredServices(at(), body)).toEqual({ services, mayBeDenied: false });
+		const headers = { 'x-consul-default-acl-policy': 'deny' };
+		expect(readAnsweredServices({ headers }, body).mayBeDenied).toBe(false);
+		expect(readAnsweredServices({ headers }, {})).toEqual({ services: [], mayBeDenied: true });
+		expect(readAnsweredServices(at(), {}).mayBeDenied).toBe(false);
+	});
+
+	it('is as old as a follower’s last contact and the age in the agent’s cache together', () => {
+		const headers = { 'x-consul-lastcontact': '40', age: '2', 'x-cache': 'HIT', 'x-consul-knownleader': 'true' };
+		expect(readAnswerMeta({ headers })).toEqual({ ageMs: 2040, lastContactMs: 40, knownLeader: true, cache: 'hit' });
+		expect(readAnswerMeta({ headers: { 'x-cache': 'MISS', age: '-3' } })).toEqual({ ageMs: 0, cache: 'miss' });
+		const streaming = { ...headers, 'x-consul-query-backend': 'streaming', 'x-consul-knownleader': 'false' };
+		expect(readAnswerMeta({ headers: streaming })).toEqual({ ageMs: 2000, cache: 'hit' });
+	});
+});

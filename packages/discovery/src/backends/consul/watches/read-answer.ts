@@ -1,0 +1,111 @@
+import type { ServiceInstance, ServiceListEntry } from '@spock/protocol';
+
+import { parseIndex } from '../../../watch/blocking-index.ts';
+import type { FetchAnswer } from '../../../watch/watch-loop.ts';
+import { type AnswerHeaders, isStreamed, readAnswerMeta } from '../client/answer-headers.ts';
+import { notJson, refuseFiltered } from '../client/consul-error.ts';
+import { type CheckDigest, digestChecks, type StateEntry } from './check-digest.ts';
+import { readHealthEntries, type TaggedAddress } from './health-entry.ts';
+
+/** The instances of a service. */
+export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]> {
+	/** It is empty, and nothing in it says whether that is the truth or the want of a permission. */
+	readonly mayBeDenied?: true;
+	/** An agent gave it from its stream: it holds such a query although the index has gone back. */
+	readonly isStreamed?: true;
+}
+
+/**
+ * The answer of /v1/health/service. Throws an Error where the body is not the API's or X-Consul-Index is missing, and
+ * ACL_DENIED where everything was filtered from it.
+ */
+export function readAnsweredInstances(
+	response: AnswerHeaders,
+	body: unknown,
+	taggedAddress?: TaggedAddress,
+): InstancesAnswer {
+	const entries = expectEntries(response, body);
+	const index = expectIndex(response);
+	if (entries.length === 0) refuseFiltered(response);
+	const value = readHealthEntries(entries, taggedAddress);
+	const mayBeDenied = entries.length === 0 && isSilentOnDenial(response);
+	return {
+		value,
+		index,
+		meta: readAnswerMeta(response),
+		...(mayBeDenied && { mayBeDenied }),
+		...(isStreamed(response) && { isStreamed: true }),
+	};
+}
+
+/** Of an answer of which nothing but the index counts, and how fresh it is. Throws where X-Consul-Index is missing. */
+export function readAnsweredIndex(response: AnswerHeaders): FetchAnswer<true> {
+	return { value: true, index: expectIndex(response), meta: readAnswerMeta(response) };
+}
+
+/**
+ * The answer of /v1/health/state/any where those that pass are left out. Throws as {@link readAnsweredInstances} does, but of an
+ * empty answer: nothing that fails is nothing out of the ordinary, and a token that may see no check sees no instance either.
+ */
+export function readAnsweredChecks(response: AnswerHeaders, body: unknown): FetchAnswer<CheckDigest> {
+	const entries = expectEntries(response, body).filter(isObject);
+	const index = expectIndex(response);
+	return { value: digestChecks(entries as StateEntry[]), index, meta: readAnswerMeta(response) };
+}
+
+/**
+ * True where an empty answer may be a denial that is not told as one. Consul tells nobody without a token that it has filtered
+ * something; and its streaming backend, which answers most queries that block, tells nobody at all: it goes on with 200 and `[]`
+ * even for a token that was deleted.
+ */
+function isSilentOnDenial({ headers }: AnswerHeaders): boolean {
+	return headers['x-consul-default-acl-policy'] === 'deny';
+}
+
+/** The names of all services. */
+export interface ServicesAnswer {
+	readonly services: readonly ServiceListEntry[];
+	/** As of {@link InstancesAnswer}. */
+	readonly mayBeDenied: boolean;
+}
+
+/** The answer of /v1/catalog/services, sorted by name. Throws as {@link readAnsweredInstances} does. */
+export function readAnsweredServices(response: AnswerHeaders, body: unknown): ServicesAnswer {
+	const services = Object.entries(expectServices(response, body))
+		.map(([name, tags]) => ({ name, tags: [...(tags ?? [])].sort() }))
+		.sort((left, right) => (left.name < right.name ? -1 : 1));
+	return { services, mayBeDenied: services.length === 0 && isSilentOnDenial(response) };
+}
+
+type TagsByName = Readonly<Record<string, readonly string[] | null>>;
+
+function expectServices(response: AnswerHeaders, body: unknown): TagsByName {
+	if (!isObject(body) || Array.isArray(body)) throw notJson(response);
+	const entries = Object.entries(body);
+	// An object of something else, such as an error of a proxy.
+	if (entries.length > 0 && !entries.some(([, tags]) => isListOrNull(tags))) throw notJson(response);
+	if (entries.length === 0) refuseFiltered(response);
+	return Object.fromEntries(
+		entries.map(([name, tags]) => [name, Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : null]),
+	);
+}
+
+/** A list with an entry that is none at all is still the API's; one of nothing else is another program's. */
+function expectEntries(response: AnswerHeaders, body: unknown): readonly unknown[] {
+	if (!Array.isArray(body) || (body.length > 0 && !body.some(isObject))) throw notJson(response);
+	return body;
+}
+
+function expectIndex({ headers }: AnswerHeaders): number {
+	const index = parseIndex(headers['x-consul-index']);
+	if (index === undefined) throw new Error('its answer has no X-Consul-Index');
+	return index;
+}
+
+function isObject(value: unknown): value is object {
+	return typeof value === 'object' && value !== null;
+}
+
+function isListOrNull(value: unknown): boolean {
+	return value === null || Array.isArray(value);
+}

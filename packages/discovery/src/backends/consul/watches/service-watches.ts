@@ -1,0 +1,294 @@
+import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
+import { integerOption, type TimerHandle } from '@spock/protocol/internal';
+
+import type { AnswerMeta, BackendObserver, BackendWatch } from '../../../foundation/backend.ts';
+import type { DiscoveryListener } from '../../../foundation/discovery-event.ts';
+import { isSameAnswer } from '../../../foundation/snapshot-diff.ts';
+import type { FetchAnswer } from '../../../watch/watch-loop.ts';
+import type { ConsulHttp } from '../http/consul-http.ts';
+import type { HeldPlace } from '../http/held-room.ts';
+import { QueryBudget } from './query-budget.ts';
+import { RestoreWatch } from './restore-watch.ts';
+import { type SharedQuery, SharedWatch } from './shared-watch.ts';
+import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
+
+/** Queries a minute for all services together for which no query is held. */
+export const DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX = 3000;
+/** How often it is looked for room, while there are services that have none. */
+const LOOK_MS = 1000;
+/** So many get a query of their own at a look: each asks twice for that. */
+const MOVES_MAX = 32;
+/** A question that is asked takes the place of one that was not for so long. */
+const UNUSED_MS = 60_000;
+
+/** One query for instances: blocks while the index is `index`; 0 does not block. */
+export type FetchInstances = (index: number, signal: AbortSignal) => Promise<FetchAnswer<readonly ServiceInstance[]>>;
+
+/** What a {@link ServiceWatches} needs. */
+export interface ServiceWatchesOptions {
+	readonly http: ConsulHttp;
+	readonly onEvent?: DiscoveryListener;
+	/** Default {@link DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX}. */
+	readonly sharedQueriesPerMinuteMax?: number;
+	readonly recovery: WatchRecovery;
+	/** How the instances of a query are fetched, and held at the place that it has then. */
+	readonly fetch: (query: ServiceQuery, place: () => HeldPlace | undefined) => FetchInstances;
+	/** How the index of a query is asked for, and nothing else; undefined where that is no cheaper. */
+	readonly probe: (query: ServiceQuery) => ((signal: AbortSignal) => Promise<FetchAnswer<unknown>>) | undefined;
+	/** The parameters of what is shared by all questions of a datacenter. */
+	readonly shared: (datacenter: string | undefined) => Readonly<Record<string, string>>;
+}
+
+/** How a question is asked: by a query that is held for it, or as one of those that share what is held. */
+type Way =
+	| { readonly type: 'none' }
+	| { readonly type: 'held'; readonly place: HeldPlace }
+	| { readonly type: 'shared'; readonly query: SharedQuery };
+
+interface Watching {
+	readonly query: ServiceQuery;
+	readonly observer: BackendObserver;
+	readonly fetch: FetchInstances;
+	way: Way;
+	loop: ConsulWatch | undefined;
+	usedAtMs: number;
+	/** The last answer; undefined while it fails, or before there is one. */
+	instances: readonly ServiceInstance[] | undefined;
+}
+
+/**
+ * The watches of one backend. A query is held for each as long as Consul has room for them; the rest, those that were asked for
+ * longest ago, share one watch for each datacenter.
+ */
+export class ServiceWatches {
+	readonly #options: ServiceWatchesOptions;
+	readonly #budget: QueryBudget;
+	readonly #all = new Set<Watching>();
+	/** Those of them for which a query is held: a new question looks at these, and not at all. */
+	readonly #held = new Set<Watching>();
+	readonly #sharing = new Set<Watching>();
+	/** By datacenter. */
+	readonly #shared = new Map<string, SharedWatch>();
+	/** By datacenter. */
+	readonly #restores = new Map<string, RestoreWatch>();
+	readonly #endListening: () => void;
+	#mode: 'each' | 'shared' = 'each';
+	#timer: TimerHandle | undefined;
+
+	constructor(options: ServiceWatchesOptions) {
+		this.#options = options;
+		const { sharedQueriesPerMinuteMax = DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX, http } = options;
+		const perMinuteMax = integerOption('sharedQueriesPerMinuteMax', sharedQueriesPerMinuteMax, 2, 1_000_000);
+		this.#budget = new QueryBudget(http.clock, perMinuteMax);
+		this.#endListening = http.onLessRoom(() => this.#giveUp());
+	}
+
+	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
+		const watching = this.#add(query, observer);
+		watching.loop = this.#options.recovery.start<readonly ServiceInstance[]>({
+			fetch: (index, signal) => {
+				const { way, fetch } = watching;
+				return way.type === 'shared' ? way.query.fetch(index, signal) : fetch(index, signal);
+			},
+			isSame: isSameAnswer,
+			answered: (instances, meta) => {
+				watching.instances = instances;
+				// The address failed, and the one that answered had no room: from the next query on it shares.
+				if (watching.way.type === 'held' && watching.way.place.number === undefined) this.#share(watching);
+				observer.answered(instances, meta);
+			},
+			failed: (error) => {
+				watching.instances = undefined;
+				observer.failed(error);
+			},
+		});
+		return {
+			used: () => this.#used(watching),
+			stop: () => {
+				if (!this.#all.delete(watching)) return;
+				watching.loop?.stop();
+				this.#leave(watching);
+				this.#dropUnused();
+				this.#giveRoom(1);
+			},
+		};
+	}
+
+	/**
+	 * An agent has answered from its stream: from now on a restore of the servers is watched for. Not in place of the first
+	 * queries, which no stream answers.
+	 */
+	watchRestores(datacenter: string | undefined): void {
+		const place = datacenter ?? '';
+		if (this.#restores.has(place)) return;
+		const { http, recovery, shared } = this.#options;
+		const restored = (): void => {
+			for (const { query, way, loop } of [...this.#all]) {
+				if (query.datacenter === datacenter && way.type === 'held') loop?.reread();
+			}
+		};
+		this.#restores.set(place, new RestoreWatch({ http, recovery, parameters: shared(datacenter), restored }));
+	}
+
+	/** Ends all of them. */
+	stop(): void {
+		this.#endListening();
+		this.#options.http.clock.clearTimeout(this.#timer);
+		for (const restore of this.#restores.values()) restore.stop();
+		for (const watching of this.#all) {
+			watching.loop?.stop();
+			this.#leave(watching);
+		}
+		for (const shared of this.#shared.values()) shared.stop();
+		for (const one of [this.#all, this.#restores, this.#shared]) one.clear();
+	}
+
+	#add(query: ServiceQuery, observer: BackendObserver): Watching {
+		const { http } = this.#options;
+		const nowMs = http.clock.now();
+		const place = http.takePlace() ?? this.#takeFromUnused();
+		const watching: Watching = {
+			query,
+			observer,
+			fetch: this.#options.fetch(query, () => (watching.way.type === 'held' ? watching.way.place : undefined)),
+			way: { type: 'none' },
+			loop: undefined,
+			usedAtMs: nowMs,
+			instances: undefined,
+		};
+		this.#all.add(watching);
+		if (place === undefined) this.#share(watching);
+		else this.#holdAt(watching, place);
+		return watching;
+	}
+
+	#used(watching: Watching): void {
+		watching.usedAtMs = this.#options.http.clock.now();
+		if (watching.way.type === 'held' || !this.#all.has(watching)) return;
+		const place = this.#options.http.takePlace() ?? this.#takeFromUnused();
+		if (place !== undefined) this.#hold(watching, place);
+	}
+
+	/** The place of the question that was asked for longest ago, if that is long ago. */
+	#takeFromUnused(): HeldPlace | undefined {
+		const oldest = first(this.#held, (one, other) => one.usedAtMs < other.usedAtMs);
+		if (oldest === undefined || this.#options.http.clock.now() - oldest.usedAtMs < UNUSED_MS) return undefined;
+		this.#share(oldest);
+		oldest.loop?.reread();
+		return this.#options.http.takePlace();
+	}
+
+	#hold(watching: Watching, place: HeldPlace): void {
+		this.#leave(watching);
+		this.#holdAt(watching, place);
+		watching.loop?.reread();
+		this.#dropUnused();
+	}
+
+	#holdAt(watching: Watching, place: HeldPlace): void {
+		watching.way = { type: 'held', place };
+		this.#held.add(watching);
+	}
+
+	/** Its query is not held any more. Where one is on its way it has to be ended by the caller. */
+	#share(watching: Watching): void {
+		this.#leave(watching);
+		watching.way = this.#wayOfShared(watching);
+		this.#sharing.add(watching);
+	}
+
+	#leave(watching: Watching): void {
+		const { way } = watching;
+		this.#held.delete(watching);
+		this.#sharing.delete(watching);
+		if (way.type === 'held') way.place.release();
+		if (way.type === 'shared') way.query.leave();
+	}
+
+	#wayOfShared(watching: Watching): Way {
+		const { query, observer, fetch } = watching;
+		this.#arm();
+		const confirmed = (meta: AnswerMeta): void => {
+			if (watching.instances !== undefined) observer.answered(watching.instances, meta);
+		};
+		const { service, peer } = query;
+		const probe = this.#options.probe(query);
+		const endIfUnread = (): boolean => observer.endIfUnread?.() ?? false;
+		const source = { service, isTold: peer === undefined, fetch, probe, endIfUnread, confirmed };
+		return { type: 'shared', query: this.#sharedOf(query.datacenter).join(source) };
+	}
+
+	#sharedOf(datacenter: string | undefined): SharedWatch {
+		const known = this.#shared.get(datacenter ?? '');
+		if (known !== undefined) return known;
+		const { http, recovery, shared } = this.#options;
+		const watch = new SharedWatch({ http, recovery, parameters: shared(datacenter), budget: this.#budget });
+		this.#shared.set(datacenter ?? '', watch);
+		return watch;
+	}
+
+	#dropUnused(): void {
+		for (const [place, shared] of this.#shared) {
+			if (shared.size > 0) continue;
+			shared.stop();
+			this.#shared.delete(place);
+		}
+		for (const [place, restore] of this.#restores) {
+			if (isSomeIn(this.#all, place)) continue;
+			restore.stop();
+			this.#restores.delete(place);
+		}
+	}
+
+	/** While some share, it is looked each second whether there is room for them, and always whether there is too little. */
+	#arm(): void {
+		if (this.#timer !== undefined) return;
+		this.#timer = this.#options.http.clock.setTimeout(() => {
+			this.#timer = undefined;
+			this.#giveRoom(MOVES_MAX);
+			this.#tellMode();
+			if (this.#shared.size > 0) this.#arm();
+		}, LOOK_MS);
+	}
+
+	/** There is room for fewer: those that were asked for longest ago share from now on, until the others have room. */
+	#giveUp(): void {
+		const { http } = this.#options;
+		const held = [...this.#held].sort((one, other) => one.usedAtMs - other.usedAtMs);
+		for (const watching of held) {
+			const { way, loop } = watching;
+			if (way.type !== 'held' || !http.isOver(way.place)) continue;
+			this.#share(watching);
+			loop?.reread();
+		}
+	}
+
+	#giveRoom(movesMax: number): void {
+		for (let moves = 0; moves < movesMax; moves++) {
+			// Whether there is room is known at once; who is the latest takes a look at all that share.
+			const place = this.#sharing.size > 0 ? this.#options.http.takePlace() : undefined;
+			if (place === undefined) return;
+			const latest = first(this.#sharing, (one, other) => one.usedAtMs > other.usedAtMs);
+			this.#hold(latest as Watching, place);
+		}
+	}
+
+	#tellMode(): void {
+		const sharing = this.#sharing.size;
+		const mode = sharing > 0 ? 'shared' : 'each';
+		if (mode === this.#mode) return;
+		this.#mode = mode;
+		this.#options.onEvent?.({ type: 'watch-mode', mode, watches: this.#all.size, sharing });
+	}
+}
+
+function first(all: Iterable<Watching>, isBefore: (one: Watching, other: Watching) => boolean): Watching | undefined {
+	let found: Watching | undefined;
+	for (const one of all) if (found === undefined || isBefore(one, found)) found = one;
+	return found;
+}
+
+function isSomeIn(all: Iterable<Watching>, place: string): boolean {
+	for (const { query } of all) if ((query.datacenter ?? '') === place) return true;
+	return false;
+}

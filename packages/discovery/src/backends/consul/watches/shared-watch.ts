@@ -1,0 +1,248 @@
+import type { ServiceInstance } from '@spock/protocol';
+import type { TimerHandle } from '@spock/protocol/internal';
+
+import type { AnswerMeta } from '../../../foundation/backend.ts';
+import type { FetchAnswer } from '../../../watch/watch-loop.ts';
+import { type ConsulHttp, LIVE_AGE_MS_MAX } from '../http/consul-http.ts';
+import { type CheckDiff, type CheckDigest, diffChecks } from './check-digest.ts';
+import type { QueryBudget } from './query-budget.ts';
+import { noticeRestores, RESTORED_AGAIN_MS } from './restore-watch.ts';
+import { type Blocking, blockingCatalogIndex, blockingChecks } from './shared-queries.ts';
+import { SharedQuestion, type SharedQuestionOptions } from './shared-question.ts';
+import { UrgentQuestions } from './urgent-questions.ts';
+import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
+
+/** Reads at once: a node that fails may concern hundreds of services. */
+const READS_MAX = 16;
+/** Lookups and known changes may come without end: after so many in a row one that may have changed has a turn all the same. */
+const URGENT_IN_ROW_MAX = 3;
+/** How often it is looked whose answer was not confirmed in time, or is due to be read for no reason. */
+const TICK_MS = 1000;
+/** What neither of the two queries tells, an edit of a node's address or metadata, is seen within this time. */
+const READ_MS_MAX = 300_000;
+
+/** What a {@link SharedWatch} needs. */
+export interface SharedWatchOptions {
+	readonly http: ConsulHttp;
+	readonly recovery: WatchRecovery;
+	/** Where to look, and how: for the two queries that are shared. */
+	readonly parameters: Readonly<Record<string, string>>;
+	/** Of all such watches together. */
+	readonly budget: QueryBudget;
+}
+
+/** What is asked for one question, and who is told how it stands with what is known. */
+export type SharedQuestionSource = Pick<
+	SharedQuestionOptions,
+	'service' | 'isTold' | 'fetch' | 'probe' | 'endIfUnread' | 'confirmed'
+>;
+
+/**
+ * An answer that counts as another one whenever its index has moved: edits that concern nobody here are followed each second, and
+ * not at the pace of a watch whose answers change nothing, because what is not heard of for longer is not live.
+ */
+interface Indexed<T> {
+	readonly value: T;
+	readonly index: number;
+}
+
+/** One question's part of a shared watch. */
+export interface SharedQuery {
+	/** One query: resolves when the index is not `index` any more; with 0 as soon as its turn has come. */
+	fetch(index: number, signal: AbortSignal): Promise<FetchAnswer<readonly ServiceInstance[]>>;
+	/** Idempotent; nothing is told after it. */
+	leave(): void;
+}
+
+/**
+ * Stands in for a blocking query for those services of a datacenter for which no query is held. Two queries are held for all of
+ * them: the checks that do not pass, which tell whom a change concerns, and the index of the catalog, which moves with every edit
+ * of any service and tells no more than that. Then whoever may have changed is asked for its own index, one after the other, as
+ * fast as a budget allows; and what was not confirmed for too long is not called live.
+ */
+export class SharedWatch {
+	readonly #options: SharedWatchOptions;
+	readonly #questions = new Set<SharedQuestion>();
+	/** Those that wait for a turn: who is known to have changed or was never read before goes first, then who waits longest. */
+	readonly #urgent = new UrgentQuestions<SharedQuestion>();
+	readonly #doubtful = new Set<SharedQuestion>();
+	readonly #checks: ConsulWatch;
+	readonly #index: ConsulWatch;
+	#urgentInRow = 0;
+	#reads = 0;
+	#turnTimer: TimerHandle | undefined;
+	#tickTimer: TimerHandle | undefined;
+	#restoredTimer: TimerHandle | undefined;
+	#isStopped = false;
+
+	constructor(options: SharedWatchOptions) {
+		this.#options = options;
+		this.#checks = this.#watchChecks();
+		this.#index = this.#watchIndex();
+		this.#tick();
+	}
+
+	/** Questions that are watched. */
+	get size(): number {
+		return this.#questions.size;
+	}
+
+	/** Adds a question. */
+	join(source: SharedQuestionSource): SharedQuery {
+		const question = new SharedQuestion({
+			...source,
+			clock: this.#options.http.clock,
+			enqueue: (one, isUrgent) => {
+				if (isUrgent) this.#doubtful.delete(one);
+				// Who waits already keeps the place.
+				if (isUrgent) this.#urgent.add(one);
+				else if (!this.#urgent.has(one)) this.#doubtful.add(one);
+				this.#pump();
+			},
+		});
+		this.#questions.add(question);
+		return {
+			fetch: (index, signal) => question.wait(index, signal),
+			leave: () => {
+				question.stop();
+				this.#questions.delete(question);
+				this.#urgent.delete(question);
+				this.#doubtful.delete(question);
+			},
+		};
+	}
+
+	/** Ends both queries and every read; idempotent. Nothing is told after it. */
+	stop(): void {
+		const { clock } = this.#options.http;
+		this.#isStopped = true;
+		this.#checks.stop();
+		this.#index.stop();
+		for (const question of this.#questions) question.stop();
+		for (const set of [this.#questions, this.#urgent, this.#doubtful]) set.clear();
+		for (const timer of [this.#turnTimer, this.#tickTimer, this.#restoredTimer]) clock.clearTimeout(timer);
+	}
+
+	#watchChecks(): ConsulWatch {
+		const { http, recovery, parameters } = this.#options;
+		let before: CheckDigest | undefined;
+		return recovery.start<Indexed<CheckDigest>>({
+			fetch: indexed(noticeRestores(blockingChecks(http, parameters), () => this.#restored())),
+			isSame: isSameIndex,
+			answered: ({ value }, meta) => {
+				if (before !== undefined) this.#tellConcerned(diffChecks(before, value));
+				before = value;
+				this.#told(meta);
+			},
+			failed: () => this.#doubtAll(),
+		});
+	}
+
+	#tellConcerned({ services, nodes }: CheckDiff): void {
+		for (const question of [...this.#questions]) {
+			if (services.has(question.service) || [...nodes].some((node) => question.isOn(node))) question.concern();
+		}
+	}
+
+	#watchIndex(): ConsulWatch {
+		const { http, recovery, parameters } = this.#options;
+		let before: number | undefined;
+		return recovery.start<Indexed<true>>({
+			fetch: indexed(noticeRestores(blockingCatalogIndex(http, parameters), () => this.#restored())),
+			isSame: isSameIndex,
+			answered: ({ index }, meta) => {
+				if (before !== undefined && before !== index) this.#doubtAll();
+				before = index;
+				this.#told(meta);
+			},
+			failed: () => this.#doubtAll(),
+		});
+	}
+
+	/** What was told of says that the others are as they were; where it came late it says nothing. */
+	#told(meta: AnswerMeta | undefined): void {
+		if (meta?.isUnconfirmed) this.#doubtAll();
+		else for (const question of [...this.#questions]) question.unchanged(meta?.ageMs ?? 0);
+	}
+
+	/** What had changed since the snapshot is as it was: each service's own index tells of it. */
+	#restored(): void {
+		const { clock } = this.#options.http;
+		this.#doubtAll();
+		// Its last question may just have ended.
+		if (this.#isStopped) return;
+		clock.clearTimeout(this.#restoredTimer);
+		this.#restoredTimer = clock.setTimeout(() => {
+			this.#checks.reread();
+			this.#index.reread();
+			this.#doubtAll();
+		}, RESTORED_AGAIN_MS);
+	}
+
+	#doubtAll(): void {
+		// What nobody reads ends, and is not asked for again.
+		for (const question of [...this.#questions]) if (!question.endIfUnread()) question.doubt();
+	}
+
+	#pump(): void {
+		const { http, budget } = this.#options;
+		while (this.#reads < READS_MAX && !this.#isStopped) {
+			const question = this.#next();
+			if (question === undefined) return;
+			if (question.endIfUnread()) {
+				// By `leave` as a rule; not where its watch is only being started.
+				this.#urgent.delete(question);
+				this.#doubtful.delete(question);
+				continue;
+			}
+			const restMs = question.dueAtMs - http.clock.now();
+			const waitMs = restMs > 0 ? restMs : budget.take();
+			if (waitMs > 0) {
+				this.#pumpIn(waitMs);
+				return;
+			}
+			this.#urgentInRow = this.#urgent.has(question) ? this.#urgentInRow + 1 : 0;
+			this.#urgent.took(question);
+			this.#doubtful.delete(question);
+			this.#reads++;
+			void question.turn().finally(() => {
+				this.#reads--;
+				this.#pump();
+			});
+		}
+	}
+
+	#next(): SharedQuestion | undefined {
+		const nowMs = this.#options.http.clock.now();
+		const urgent = this.#urgent.next(nowMs);
+		const doubtful = this.#doubtful.values().next().value;
+		if (urgent === undefined || doubtful === undefined) return urgent ?? doubtful;
+		const isTurnOfDoubtful = this.#urgentInRow >= URGENT_IN_ROW_MAX && doubtful.dueAtMs <= nowMs;
+		return isTurnOfDoubtful ? doubtful : urgent;
+	}
+
+	#pumpIn(delayMs: number): void {
+		const { clock } = this.#options.http;
+		clock.clearTimeout(this.#turnTimer);
+		this.#turnTimer = clock.setTimeout(() => this.#pump(), delayMs);
+	}
+
+	#tick(): void {
+		this.#tickTimer = this.#options.http.clock.setTimeout(() => {
+			for (const question of [...this.#questions])
+				question.look({ liveAgeMsMax: LIVE_AGE_MS_MAX, readMsMax: READ_MS_MAX });
+			this.#tick();
+		}, TICK_MS);
+	}
+}
+
+function indexed<T>(fetch: Blocking<T>): Blocking<Indexed<T>> {
+	return async (from, signal) => {
+		const answer = await fetch(from, signal);
+		return { ...answer, value: { value: answer.value, index: answer.index } };
+	};
+}
+
+function isSameIndex(before: Indexed<unknown>, after: Indexed<unknown>): boolean {
+	return before.index === after.index;
+}

@@ -1,0 +1,143 @@
+import type { SpockError } from '@spock/protocol';
+import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
+
+import type { BackendWatch } from '../../../foundation/backend.ts';
+import { WatchLoop, type WatchLoopOptions } from '../../../watch/watch-loop.ts';
+
+/** While every watch fails, one of them tries again at the latest after this. */
+const TRY_MS_MAX = 1000;
+/** How seldom the back-offs are ended because somebody was answered. */
+const WAKE_MS_MIN = 1000;
+
+/** A watch that runs; what it is told to do is done within a moment, and not at once. */
+export interface ConsulWatch extends BackendWatch {
+	/** Asks again without an index: what is known may be outdated, and the query that is held would not tell. */
+	reread(): void;
+}
+
+interface Member {
+	readonly loop: Pick<WatchLoop<unknown>, 'retry' | 'reread'>;
+	/** What it was told last came too late. */
+	isUnconfirmed: boolean;
+	/** Why its last query failed; undefined if it did not. */
+	error: SpockError | undefined;
+	/** Some query of it has been answered. */
+	isKnown: boolean;
+}
+
+/**
+ * All watches of one Consul, so that one that is answered again ends the back-offs of the others. Alone each would wait for
+ * the end of its own, up to 30 s after the outage. While all fail because Consul is away, one of them tries each second, in turn:
+ * an outage costs a sidecar a query a second, however many watches it has.
+ */
+export class WatchRecovery {
+	readonly #clock: Clock;
+	readonly #random: Random | undefined;
+	readonly #emptied: () => void;
+	/** In the order in which they are tried. */
+	readonly #members = new Set<Member>();
+	#timer: TimerHandle | undefined;
+	#wokenAtMs = Number.NEGATIVE_INFINITY;
+
+	/** `emptied` is told when the last watch was stopped. */
+	constructor(clock: Clock, random: Random | undefined, emptied: () => void = () => undefined) {
+		this.#emptied = emptied;
+		this.#clock = clock;
+		this.#random = random;
+	}
+
+	/** Starts a watch. Whoever starts one stops it. */
+	start<T>(options: Omit<WatchLoopOptions<T>, 'clock' | 'random'>): ConsulWatch {
+		const loop = new WatchLoop<T>({
+			...options,
+			answered: (value, meta) => {
+				const wasFailing = member.error !== undefined;
+				member.error = undefined;
+				member.isKnown = true;
+				member.isUnconfirmed = meta?.isUnconfirmed === true;
+				options.answered(value, meta);
+				this.#answered(wasFailing);
+			},
+			failed: (error) => {
+				member.error = error;
+				options.failed(error);
+				this.#failed();
+			},
+			clock: this.#clock,
+			...(this.#random && { random: this.#random }),
+		});
+		const member: Member = { loop, isUnconfirmed: false, error: undefined, isKnown: false };
+		this.#members.add(member);
+		loop.start();
+		return {
+			reread: () => loop.reread(),
+			stop: () => {
+				loop.stop();
+				this.#members.delete(member);
+				if (this.#members.size > 0) return;
+				this.stop();
+				this.#emptied();
+			},
+		};
+	}
+
+	/** True while some watch was answered and has not failed since: what Consul refuses to another is no word about Consul. */
+	get isSomeWell(): boolean {
+		return [...this.#members].some(({ error, isKnown }) => isKnown && error === undefined);
+	}
+
+	/** Every watch that fails tries again within a moment. */
+	retry(): void {
+		this.#retry(() => true);
+	}
+
+	/** Every watch whose last answer came too late asks again within a moment. */
+	confirm(): void {
+		for (const { loop, error, isUnconfirmed } of this.#members) if (isUnconfirmed && error === undefined) loop.reread();
+	}
+
+	/** Ends what is planned; the watches end by themselves. */
+	stop(): void {
+		this.#clock.clearTimeout(this.#timer);
+		this.#timer = undefined;
+	}
+
+	/** An answer to one whose query was held all the time says nothing of a denied token; one after a failure does. */
+	#answered(wasFailing: boolean): void {
+		if (this.#clock.now() - this.#wokenAtMs >= WAKE_MS_MIN) this.#retry((error) => wasFailing || isAway(error));
+	}
+
+	#retry(isWorthIt: (error: SpockError) => boolean): void {
+		for (const { loop, error } of this.#members) {
+			if (error === undefined || !isWorthIt(error)) continue;
+			this.#wokenAtMs = this.#clock.now();
+			loop.retry();
+		}
+	}
+
+	#failed(): void {
+		if (this.#timer !== undefined || !this.#areAllAway()) return;
+		const random = this.#random ?? Math.random;
+		// Not all sidecars of a datacenter in step.
+		const delayMs = (TRY_MS_MAX / 2) * (1 + random());
+		this.#timer = this.#clock.setTimeout(() => {
+			this.#timer = undefined;
+			const [member] = this.#members;
+			if (member === undefined || !this.#areAllAway()) return;
+			this.#members.delete(member);
+			this.#members.add(member);
+			member.loop.retry();
+			this.#failed();
+		}, delayMs);
+	}
+
+	#areAllAway(): boolean {
+		return [...this.#members].every(({ error }) => error !== undefined && isAway(error));
+	}
+}
+
+/** True if nobody answers or who does is not able to: nothing that asking another thing would mend. */
+function isAway({ code, details }: SpockError): boolean {
+	const status = details['status'];
+	return code === 'UNAVAILABLE' && !(typeof status === 'number' && status < 500 && status !== 429);
+}

@@ -1,0 +1,121 @@
+import {
+	type BackendStatus,
+	type CallOptions,
+	type ServiceListEntry,
+	type ServiceQuery,
+	SpockError,
+} from '@spock/protocol';
+import { withAnySignal } from '@spock/protocol/internal';
+
+import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
+import { DnsClient, formatServer } from './dns-client.ts';
+import { type DnsBackendOptions, type ResolvedDnsOptions, resolveDnsOptions } from './dns-options.ts';
+import { type DnsRound, DnsWatch } from './dns-watch.ts';
+import { resolveService } from './resolve-service.ts';
+
+const NO_INSTANCES: readonly never[] = Object.freeze([]);
+
+/**
+ * Services from SRV records, asked for again when they end. A name that does not exist is a service without instances;
+ * a server that cannot answer is a failure, so that the last known instances stay. DNS cannot list services: `list`
+ * rejects with UNKNOWN_FUNC. Throws a TypeError or RangeError naming the option that is wrong. Source: RFC 2782.
+ */
+export function dnsBackend(options: DnsBackendOptions = {}): Backend {
+	return new DnsBackend(resolveDnsOptions(options));
+}
+
+class DnsBackend implements Backend {
+	readonly name = 'dns';
+	readonly #options: ResolvedDnsOptions;
+	readonly #client: DnsClient;
+	readonly #watches = new Set<DnsWatch>();
+	readonly #closed = new AbortController();
+	#lastSuccessAtMs: number | undefined;
+	#error: SpockError | undefined;
+
+	constructor(options: ResolvedDnsOptions) {
+		this.#options = options;
+		this.#client = new DnsClient(options);
+	}
+
+	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
+		this.#refuseIfClosed();
+		const { clock, random } = this.#options;
+		const watch = new DnsWatch({ resolve: (signal) => this.#round(query, signal), observer, clock, random });
+		this.#watches.add(watch);
+		watch.start();
+		return {
+			stop: () => {
+				watch.stop();
+				this.#watches.delete(watch);
+			},
+		};
+	}
+
+	async list(): Promise<readonly ServiceListEntry[]> {
+		this.#refuseIfClosed();
+		throw new SpockError('UNKNOWN_FUNC', 'DNS cannot list services: it only answers for a name', {
+			details: { backend: this.name },
+		});
+	}
+
+	/** Asks for what the names of all services end with: any answer of a server will do. */
+	async probe({ signal }: CallOptions = {}): Promise<void> {
+		this.#refuseIfClosed();
+		const { suffix } = this.#options.template;
+		await withAnySignal([this.#closed.signal, signal], (either) =>
+			this.#told(() => this.#client.ask({ name: suffix || '.', type: 'SOA' }, either)),
+		);
+	}
+
+	status(): BackendStatus {
+		const sinceMs = this.#lastSuccessAtMs;
+		return {
+			name: this.name,
+			state: this.#error !== undefined ? 'down' : sinceMs === undefined ? 'connecting' : 'up',
+			addresses: this.#options.servers.map(formatServer),
+			error: this.#error?.message ?? null,
+			lastSuccessAgeMs: sinceMs === undefined ? null : Math.max(0, this.#options.clock.now() - sinceMs),
+		};
+	}
+
+	async close(): Promise<void> {
+		this.#closed.abort();
+		for (const watch of this.#watches) watch.stop();
+		this.#watches.clear();
+	}
+
+	async #round(query: ServiceQuery, signal: AbortSignal): Promise<DnsRound> {
+		const { template, ttlMsMin, ttlMsMax, negativeTtlMsMax } = this.#options;
+		const name = template.nameOf(query);
+		if (name === undefined) return { instances: NO_INSTANCES, againMs: ttlMsMax };
+		const { instances, ttl } = await this.#told(() => resolveService(this.#client, name, query, signal));
+		const againMsMax = instances.length === 0 ? negativeTtlMsMax : ttlMsMax;
+		const againMs = ttl === undefined ? againMsMax : ttl * 1000;
+		return { instances, againMs: Math.min(Math.max(againMs, ttlMsMin), againMsMax) };
+	}
+
+	/** Keeps the outcome for `status` and tells it. */
+	async #told<T>(ask: () => Promise<T>): Promise<T> {
+		const { clock, onEvent } = this.#options;
+		const startedAtMs = clock.now();
+		try {
+			const answer = await ask();
+			this.#lastSuccessAtMs = clock.now();
+			this.#error = undefined;
+			onEvent({ type: 'backend-query', outcome: 'ok', durationMs: clock.now() - startedAtMs });
+			return answer;
+		} catch (reason) {
+			const error = SpockError.from(reason);
+			if (error.code !== 'ABORTED') {
+				this.#error = error;
+				onEvent({ type: 'backend-query', outcome: 'failed', durationMs: clock.now() - startedAtMs, error });
+			}
+			throw error;
+		}
+	}
+
+	#refuseIfClosed(): void {
+		if (this.#closed.signal.aborted) throw new SpockError('CLOSED', 'the DNS backend was closed');
+	}
+}

@@ -1,0 +1,127 @@
+import type { MachineTable } from '@spock/protocol/internal';
+
+import type { HoldOutcome } from './empty-hold.ts';
+
+export type CacheEntryState = 'cold' | 'fresh' | 'held' | 'confirming' | 'stale' | 'evicted';
+export type CacheEntryEvent =
+	| 'answered, same'
+	| 'answered, different'
+	| 'late, same'
+	| 'late, different'
+	| 'emptied'
+	| 'hold due'
+	| 'hold over'
+	| 'failed'
+	| 'restored'
+	| 'idle'
+	| 'close';
+export type CacheEntryAction =
+	| 'verify'
+	| 'publish'
+	| 'settle waiters'
+	| 'reject waiters'
+	| 'start the hold'
+	| 'ask anew'
+	| 'end the hold'
+	| 'stop the watch';
+
+/**
+ * The life of one cached question. A stale entry is still served, with its age; so is a held one, whose registry says that
+ * nothing is left, until that has been said for long enough (`hold due`) and then once more, to somebody who asks anew: `confirming`. A
+ * watch would wait for a change after an answer that was wrong. `hold over`: there is a reason to believe it at once. `late`: an answer
+ * that came too late, or was confirmed too long ago, to be called live. `restored`: what an earlier process kept is served.
+ */
+export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, CacheEntryAction> = {
+	cold: {
+		'answered, same': ['fresh', 'verify', 'publish', 'settle waiters'],
+		'answered, different': ['fresh', 'verify', 'publish', 'settle waiters'],
+		'late, same': ['stale', 'verify', 'publish', 'settle waiters'],
+		'late, different': ['stale', 'verify', 'publish', 'settle waiters'],
+		emptied: ['fresh', 'verify', 'publish', 'settle waiters'],
+		'hold due': null,
+		'hold over': null,
+		failed: ['cold', 'reject waiters'],
+		restored: ['stale', 'publish', 'settle waiters'],
+		idle: ['evicted', 'stop the watch'],
+		close: ['evicted', 'stop the watch', 'reject waiters'],
+	},
+	fresh: {
+		'answered, same': ['fresh', 'verify', 'settle waiters'],
+		'answered, different': ['fresh', 'verify', 'publish', 'settle waiters'],
+		'late, same': ['stale', 'verify', 'publish', 'settle waiters'],
+		'late, different': ['stale', 'verify', 'publish', 'settle waiters'],
+		emptied: ['held', 'start the hold', 'publish', 'settle waiters'],
+		'hold due': null,
+		'hold over': null,
+		failed: ['stale', 'publish', 'reject waiters'],
+		restored: null,
+		idle: ['evicted', 'stop the watch'],
+		close: ['evicted', 'stop the watch', 'reject waiters'],
+	},
+	held: {
+		'answered, same': ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		'answered, different': ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		'late, same': ['stale', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		'late, different': ['stale', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		emptied: null,
+		'hold due': ['confirming', 'ask anew'],
+		'hold over': ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		failed: ['stale', 'end the hold', 'publish', 'reject waiters'],
+		restored: null,
+		idle: ['evicted', 'end the hold', 'stop the watch'],
+		close: ['evicted', 'end the hold', 'stop the watch', 'reject waiters'],
+	},
+	confirming: {
+		'answered, same': ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		'answered, different': ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		'late, same': ['stale', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		'late, different': ['stale', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		emptied: ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		'hold due': null,
+		'hold over': ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
+		failed: ['stale', 'end the hold', 'publish', 'reject waiters'],
+		restored: null,
+		idle: ['evicted', 'end the hold', 'stop the watch'],
+		close: ['evicted', 'end the hold', 'stop the watch', 'reject waiters'],
+	},
+	stale: {
+		'answered, same': ['fresh', 'verify', 'publish', 'settle waiters'],
+		'answered, different': ['fresh', 'verify', 'publish', 'settle waiters'],
+		'late, same': ['stale', 'verify', 'settle waiters'],
+		'late, different': ['stale', 'verify', 'publish', 'settle waiters'],
+		emptied: ['held', 'start the hold', 'publish', 'settle waiters'],
+		'hold due': null,
+		'hold over': null,
+		failed: ['stale', 'reject waiters'],
+		restored: null,
+		idle: ['evicted', 'stop the watch'],
+		close: ['evicted', 'stop the watch', 'reject waiters'],
+	},
+	evicted: {
+		'answered, same': null,
+		'answered, different': null,
+		'late, same': null,
+		'late, different': null,
+		emptied: null,
+		'hold due': null,
+		'hold over': null,
+		failed: null,
+		restored: null,
+		idle: null,
+		close: null,
+	},
+};
+
+/** How each event that may end a hold ends it. */
+const HOLD_OUTCOMES = {
+	emptied: 'emptied',
+	'hold over': 'emptied',
+	failed: 'failed',
+	idle: 'dropped',
+	close: 'dropped',
+} as const;
+
+/** How this event, which came with an empty answer or not, ends a hold. */
+export function holdOutcome(event: CacheEntryEvent, isEmpty: boolean): HoldOutcome {
+	return HOLD_OUTCOMES[event as keyof typeof HOLD_OUTCOMES] ?? (isEmpty ? 'emptied' : 'returned');
+}

@@ -1,0 +1,363 @@
+import type { ServiceInstance } from '@spock/protocol';
+import { settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import {
+	A,
+	B,
+	createSource,
+	type FakeBackendSource,
+	instance,
+	query,
+	recorder,
+	refused,
+} from '../../test/fake-backend-source.ts';
+import { BackendSource } from '../backend-source.ts';
+import type { Backend } from '../foundation/backend.ts';
+
+const HOLD_MS = 10_000;
+
+/** A source that serves A, and whoever is told. */
+function serving(options: Parameters<typeof createSource>[0] = {}) {
+	const created = createSource(options);
+	const seen = recorder();
+	created.source.watch(query, seen);
+	created.last().answered(A);
+	return { ...created, seen };
+}
+
+const told = ({ events }: FakeBackendSource, type: string) => events.filter((event) => event.type === type);
+
+describe('an empty answer after another one', () => {
+	it('is held back: the last instances are served, marked stale and held, with their age; then it is asked anew, and believed', async () => {
+		const one = serving();
+		await one.clock.advance(1000);
+		one.last().answered([]);
+		expect(one.source.peek(query)).toMatchObject({
+			instances: A,
+			source: 'last-known-good',
+			held: true,
+			ageMs: 1000,
+			revision: 2,
+		});
+		expect(one.source.watches()).toMatchObject([{ state: 'held', ageMs: 1000, error: null }]);
+		await one.clock.advance(HOLD_MS - 1);
+		expect(one.source.peek(query)?.instances).toBe(A);
+		await one.clock.advance(1);
+		expect(one.source.peek(query)?.instances).toBe(A);
+		one.last().answered([]);
+		expect(one.source.peek(query)).toMatchObject({ instances: [], source: 'live', ageMs: 0, revision: 3 });
+		expect(one.source.peek(query)).not.toHaveProperty('held');
+		expect(one.seen.seen.map(({ instances, held }) => [instances.length, held === true])).toEqual([
+			[1, false],
+			[1, true],
+			[0, false],
+		]);
+		expect(told(one, 'held')).toMatchObject([{ query, count: 1, holdMs: HOLD_MS }]);
+		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'emptied', heldMs: HOLD_MS }]);
+	});
+
+	it('is forgotten when the same instances come back, which are live again at once', async () => {
+		const one = serving();
+		one.last().answered([]);
+		await one.clock.advance(3000);
+		one.last().answered([instance('a')]);
+		expect(one.source.peek(query)).toMatchObject({ instances: A, source: 'live', ageMs: 0 });
+		await one.clock.advance(HOLD_MS);
+		expect(one.source.peek(query)?.instances).toBe(A);
+		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'returned', heldMs: 3000 }]);
+	});
+
+	it('is forgotten when other instances come', async () => {
+		const one = serving();
+		one.last().answered([]);
+		one.last().answered(B);
+		expect(one.source.peek(query)).toMatchObject({ instances: B, source: 'live' });
+		await one.clock.advance(HOLD_MS);
+		expect(one.source.peek(query)?.instances).toBe(B);
+	});
+
+	it('may be said again: the hold is not made longer by it', async () => {
+		const one = serving();
+		one.last().answered([]);
+		await one.clock.advance(HOLD_MS - 1000);
+		one.last().answered([]);
+		await one.clock.advance(1000);
+		expect(one.watching.map(({ stopped }) => stopped)).toEqual([true, false]);
+		one.last().answered([]);
+		expect(one.source.peek(query)?.instances).toEqual([]);
+	});
+
+	it('that was a lie ends with the instances, and not with an empty service, whatever the watch waits for', async () => {
+		const one = serving();
+		one.last().answered([]);
+		// A watch that was given an index waits for a change, which there is not.
+		await one.clock.advance(HOLD_MS);
+		expect(one.source.watches()).toMatchObject([{ state: 'held' }]);
+		one.last().answered([instance('a')]);
+		expect(one.source.peek(query)).toMatchObject({ instances: A, source: 'live', revision: 3 });
+		expect(one.seen.seen.every(({ instances }) => instances.length === 1)).toBe(true);
+		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'returned' }]);
+	});
+
+	it('is held for as long as nobody confirms it, and anew where that failed', async () => {
+		const one = serving();
+		one.last().answered([]);
+		await one.clock.advance(HOLD_MS * 3);
+		expect(one.source.peek(query)).toMatchObject({ instances: A, held: true });
+		one.last().failed(refused);
+		expect(one.source.peek(query)).toMatchObject({ instances: A, source: 'last-known-good' });
+		one.last().answered([]);
+		expect(one.source.peek(query)).toMatchObject({ instances: A, held: true });
+		await one.clock.advance(HOLD_MS);
+		one.last().answered([]);
+		expect(one.source.peek(query)).toMatchObject({ instances: [], source: 'live' });
+	});
+
+	it('that is believed is asked again, ever later and not for ever, while somebody reads it', async () => {
+		const one = serving();
+		one.last().answered([]);
+		await one.clock.advance(HOLD_MS);
+		one.last().answered([]);
+		const asked: number[] = [];
+		for (let second = 1; second <= 400; second++) {
+			const before = one.watching.length;
+			await one.clock.advance(1000);
+			if (one.watching.length > before) asked.push(second);
+			one.last().answered([]);
+		}
+		expect(asked).toEqual([10, 30, 70, 150]);
+		one.last().answered(A);
+		one.last().answered([]);
+		await one.clock.advance(HOLD_MS);
+		one.last().answered([]);
+		await one.clock.advance(HOLD_MS);
+		one.last().answered(B);
+		expect(one.source.peek(query)).toMatchObject({ instances: B, source: 'live' });
+	});
+
+	it('as the first one of a question is asked again too, while somebody reads it; of one that nobody reads it is not', async () => {
+		const read = createSource();
+		read.source.watch(query, recorder());
+		read.last().answered([]);
+		await read.clock.advance(HOLD_MS);
+		expect(read.watching).toHaveLength(2);
+		const idle = createSource();
+		const got = idle.source.get(query);
+		idle.last().answered([]);
+		await got;
+		await idle.clock.advance(HOLD_MS * 2);
+		expect(idle.watching).toHaveLength(1);
+	});
+
+	it('that is believed is asked again too where it is only looked up, and by whoever does so now and then', async () => {
+		const { source, clock, watching, last } = createSource();
+		const got = source.get(query);
+		last().answered([]);
+		await got;
+		for (let second = 0; second < HOLD_MS / 1000; second++) {
+			source.peek(query);
+			await clock.advance(1000);
+		}
+		expect(watching).toHaveLength(2);
+		last().answered(A);
+		expect(source.peek(query)).toMatchObject({ instances: A, source: 'live' });
+	});
+
+	it('that is late each time is believed after twice the hold, and is no more than the last that is known', async () => {
+		const late = { ageMs: 5000, isUnconfirmed: true };
+		const one = serving();
+		one.last().answered([], late);
+		await one.clock.advance(HOLD_MS);
+		one.last().answered([], late);
+		await one.clock.advance(HOLD_MS - 1);
+		one.last().answered([], late);
+		expect(one.source.peek(query)).toMatchObject({ instances: A, held: true });
+		const asked = one.watching.length;
+		await one.clock.advance(1);
+		// A query that is held would say so again in minutes: it is asked anew.
+		expect(one.watching).toHaveLength(asked + 1);
+		one.last().answered([], late);
+		expect(one.source.peek(query)).toMatchObject({ instances: [], source: 'last-known-good' });
+		expect(one.source.peek(query)).not.toHaveProperty('held');
+		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'emptied', heldMs: HOLD_MS * 2 }]);
+		await one.source.close();
+		expect(one.clock.pendingTimers).toBe(0);
+	});
+
+	it('in an outage is held anew when the registry is back: one that lost its data must not wipe what was known', async () => {
+		const one = serving();
+		one.last().failed(refused);
+		one.last().answered([]);
+		expect(one.source.peek(query)).toMatchObject({ instances: A, held: true, source: 'last-known-good' });
+		one.last().failed(refused);
+		expect(one.source.peek(query)).not.toHaveProperty('held');
+		expect(one.source.peek(query)).toMatchObject({ instances: A, source: 'last-known-good' });
+		await one.clock.advance(HOLD_MS * 2);
+		expect(one.source.peek(query)?.instances).toBe(A);
+		one.last().answered([]);
+		await one.clock.advance(HOLD_MS);
+		one.last().answered([]);
+		expect(one.source.peek(query)).toMatchObject({ instances: [], source: 'live' });
+		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'failed' }, { outcome: 'emptied' }]);
+	});
+
+	it('is believed at once as the first answer, with emptyHoldMs 0, and of a backend that means it', () => {
+		const first = createSource();
+		first.source.watch(query, recorder());
+		first.last().answered([]);
+		expect(first.source.peek(query)).toMatchObject({ instances: [], source: 'live' });
+
+		const off = serving({ emptyHoldMs: 0 });
+		off.last().answered([]);
+		expect(off.source.peek(query)).toMatchObject({ instances: [], source: 'live' });
+
+		const { backend, clock, last } = createSource();
+		const trusted: Backend = { ...backend, trustsEmpty: true };
+		const source = new BackendSource({ backend: trusted, clock });
+		source.watch(query, recorder());
+		last().answered(A);
+		last().answered([]);
+		expect(source.peek(query)).toMatchObject({ instances: [], source: 'live' });
+	});
+
+	it('is believed at once where this process takes out all that was served, before or while it is held', async () => {
+		const before = serving();
+		before.source.expectGone('barista', 'a');
+		before.last().answered([]);
+		expect(before.source.peek(query)?.instances).toEqual([]);
+
+		const during = serving();
+		during.last().answered([]);
+		during.source.expectGone('somebody else', 'a');
+		expect(during.source.peek(query)?.instances).toBe(A);
+		during.source.expectGone('barista', 'a');
+		expect(during.source.peek(query)?.instances).toEqual([]);
+
+		const later = serving();
+		later.source.expectGone('barista', 'a');
+		await later.clock.advance(HOLD_MS);
+		later.last().answered([]);
+		expect(later.source.peek(query)).toMatchObject({ instances: A, held: true });
+	});
+
+	it('is held where what was taken out has been out for longer than a hold, or was never served', async () => {
+		const { source, last } = createSource();
+		source.watch(query, recorder());
+		source.expectGone('barista', 'a');
+		last().answered(A);
+		last().answered([]);
+		expect(source.peek(query)).toMatchObject({ instances: A, held: true });
+		const long = serving();
+		for (const name of ['a', 'b']) long.source.expectGone('barista', name);
+		await long.clock.advance(HOLD_MS);
+		// What was expected before is forgotten.
+		long.source.expectGone('barista', 'b');
+		long.last().answered([]);
+		expect(long.source.peek(query)).toMatchObject({ instances: A, held: true });
+	});
+
+	it('is held where more is missing than this process takes out: anybody may register a name and take that out', () => {
+		const one = serving();
+		one.source.expectGone('barista', 'node/mine');
+		one.last().answered([]);
+		expect(one.source.peek(query)).toMatchObject({ instances: A, held: true });
+		const both = serving();
+		both.last().answered([instance('a'), instance('mine')]);
+		both.source.expectGone('barista', 'mine');
+		both.last().answered([]);
+		expect(both.source.peek(query)).toMatchObject({ held: true, instances: [{ instance: 'a' }, { instance: 'mine' }] });
+	});
+
+	it('of a question with tags or metadata is believed at once where the service has instances, of which none is asked for', async () => {
+		for (const narrow of [
+			{ service: 'barista', tags: ['canary'] },
+			{ service: 'barista', meta: { track: 'canary' } },
+		]) {
+			const canary = { ...instance('a'), tags: ['canary'], meta: { track: 'canary' } };
+			const one = createSource();
+			one.source.watch(narrow, recorder());
+			one.last().answered([canary]);
+			one.last().answered([]);
+			expect(one.source.peek(narrow)).toMatchObject({ held: true });
+			expect(one.watching.at(-1)?.query).toEqual({ service: 'barista' });
+			one.last().answered([instance('a')]);
+			await settle();
+			expect(one.source.peek(narrow)).toMatchObject({ instances: [], source: 'live' });
+			expect(one.watching.map(({ stopped }) => stopped)).toEqual([false, true]);
+		}
+	});
+
+	it.each<[string, (one: FakeBackendSource) => void]>([
+		['has no instances', (one) => one.last().answered([])],
+		['cannot be asked', (one) => one.last().failed(refused)],
+		['still has what is asked for', (one) => one.last().answered([{ ...instance('a'), tags: ['canary'] }])],
+	])('of a question with tags is held where the service %s', async (_what, answer) => {
+		const narrow = { service: 'barista', tags: ['canary'] };
+		const one = createSource();
+		one.source.watch(narrow, recorder());
+		one.last().answered([{ ...instance('a'), tags: ['canary'] }]);
+		one.last().answered([]);
+		answer(one);
+		await settle();
+		expect(one.source.peek(narrow)).toMatchObject({ held: true, instances: [{ instance: 'a' }] });
+		await one.source.close();
+		expect(one.clock.pendingTimers).toBe(0);
+	});
+
+	it('leaves no timer behind when the source is closed or the entry goes', async () => {
+		const one = serving();
+		one.last().answered([]);
+		await one.source.close();
+		expect(one.clock.pendingTimers).toBe(0);
+		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'dropped' }]);
+	});
+
+	it('explain says for how long it is held, and until when', async () => {
+		const one = serving();
+		one.last().answered([]);
+		await one.clock.advance(4000);
+		expect(await one.source.inspect(query)).toMatchObject({ state: 'held', held: { forMs: 4000, endsInMs: 6000 } });
+		one.last().answered(A);
+		expect(await one.source.inspect(query)).toMatchObject({ state: 'fresh', held: null });
+	});
+});
+
+describe('panic', () => {
+	const instances = (...statuses: ServiceInstance['status'][]) =>
+		statuses.map((status, number) => ({ ...instance(`i${number}`), status }));
+
+	it('below the threshold the snapshot says so, and at it no more; each change is told once', () => {
+		const { source, last, events } = createSource({ panicThreshold: 0.5 });
+		source.watch(query, recorder());
+		last().answered(instances('passing', 'critical'));
+		expect(source.peek(query)).not.toHaveProperty('panic');
+		last().answered(instances('passing', 'critical', 'critical'));
+		expect(source.peek(query)).toMatchObject({ panic: true, source: 'live' });
+		last().failed(refused);
+		expect(source.peek(query)).toMatchObject({ panic: true, source: 'last-known-good' });
+		last().answered(instances('critical', 'critical', 'critical'));
+		expect(source.peek(query)).toMatchObject({ panic: true });
+		last().answered(instances('passing', 'warning', 'critical'));
+		expect(source.peek(query)).not.toHaveProperty('panic');
+		expect(events.filter((event) => event.type === 'panic')).toMatchObject([
+			{ active: true, healthy: 1, instances: 3 },
+			{ active: false, healthy: 2, instances: 3 },
+		]);
+	});
+
+	it('is off by default, and never for a service without instances', () => {
+		const off = createSource();
+		off.source.watch(query, recorder());
+		off.last().answered(instances('critical', 'critical'));
+		expect(off.source.peek(query)).not.toHaveProperty('panic');
+		const on = createSource({ panicThreshold: 1 });
+		on.source.watch(query, recorder());
+		on.last().answered([]);
+		expect(on.source.peek(query)).not.toHaveProperty('panic');
+	});
+
+	it.each([-0.1, 1.1, Number.NaN])('a threshold of %s is refused by name', (panicThreshold) => {
+		expect(() => createSource({ panicThreshold })).toThrow(/panicThreshold/);
+	});
+});

@@ -1,0 +1,127 @@
+import type { HoldStatus, SnapshotState } from '@spock/protocol';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+import type { DiscoveryListener } from '../foundation/discovery-event.ts';
+import type { AnswerKind } from './answer-kind.ts';
+
+/** Parts of one answer that this process is taking out at once and remembers. */
+const LEAVING_MAX = 256;
+
+/** How a hold ended: what was held back is there again, it is gone, the registry failed, or nobody asks any more. */
+export type HoldOutcome = 'returned' | 'emptied' | 'failed' | 'dropped';
+
+/** What an {@link EmptyHold} needs. */
+export interface EmptyHoldContext<Q, V extends readonly unknown[]> {
+	readonly clock: Clock;
+	/** How long an empty answer after another one is held back, in milliseconds; 0 for not at all. */
+	readonly emptyHoldMs: number;
+	readonly kind: Pick<AnswerKind<Q, V, SnapshotState>, 'describe' | 'trustsEmpty' | 'consistsOf' | 'explainEmpty'>;
+	readonly onEvent: DiscoveryListener;
+}
+
+/**
+ * One empty answer that is held back: whether it is to be, since when, and until when; and what may explain it meanwhile. Not held is
+ * what this process has just taken out itself.
+ */
+export class EmptyHold<Q, V extends readonly unknown[]> {
+	readonly #query: Q;
+	readonly #context: EmptyHoldContext<Q, V>;
+	readonly #clock: Clock;
+	readonly #holdMs: number;
+	/** What this process is taking out, and until when it is believed that nothing else is left. */
+	readonly #leaving = new Map<string, number>();
+	#sinceMs: number | undefined;
+	/** When it had lasted. */
+	#dueAtMs: number | undefined;
+	#timer: TimerHandle | undefined;
+	#endAsking: (() => void) | undefined;
+
+	constructor(query: Q, context: EmptyHoldContext<Q, V>) {
+		this.#query = query;
+		this.#context = context;
+		this.#clock = context.clock;
+		this.#holdMs = context.emptyHoldMs;
+	}
+
+	/** True if this answer must not take the place of what is served. */
+	isDue(served: V, answered: V): boolean {
+		if (answered.length > 0 || served.length === 0 || this.#holdMs === 0) return false;
+		return !this.#context.kind.trustsEmpty(this.#query) && !this.isExpected(served);
+	}
+
+	/** This process is taking out a part of what is served. */
+	expectGone(part: string): void {
+		const nowMs = this.#clock.now();
+		for (const [name, untilMs] of this.#leaving) if (untilMs <= nowMs) this.#leaving.delete(name);
+		if (this.#leaving.size < LEAVING_MAX) this.#leaving.set(part, nowMs + this.#holdMs);
+	}
+
+	/** True if this process has just taken out all that is served. */
+	isExpected(served: V): boolean {
+		if (this.#leaving.size === 0) return false;
+		const names = new Set<string>();
+		for (const [name, untilMs] of this.#leaving) if (this.#clock.now() < untilMs) names.add(name);
+		return this.#context.kind.consistsOf(served, names);
+	}
+
+	/**
+	 * Starts a hold of so many parts; `due` is called when it has lasted, `explained` if it is not the registry that has lost what it
+	 * knew.
+	 */
+	start(count: number, due: () => void, explained: () => void): void {
+		const { kind, onEvent } = this.#context;
+		onEvent({ type: 'held', query: kind.describe(this.#query), count, holdMs: this.#holdMs });
+		this.#sinceMs = this.#clock.now();
+		this.#arm(this.#holdMs, () => {
+			this.#dueAtMs = this.#clock.now();
+			due();
+		});
+		const endAsking = kind.explainEmpty(this.#query, explained);
+		// It may have been explained, and ended, before that returned.
+		if (this.#sinceMs === undefined) endAsking?.();
+		else this.#endAsking = endAsking;
+	}
+
+	/** True when it has lasted twice as long as it should. */
+	get isLong(): boolean {
+		return this.#longInMs <= 0;
+	}
+
+	/** Calls this once when `isLong` becomes true, unless it has ended before. */
+	onLong(tell: () => void): void {
+		if (this.#timer === undefined) this.#arm(this.#longInMs, tell);
+	}
+
+	/** Ends it. */
+	end(outcome: HoldOutcome): void {
+		this.#clock.clearTimeout(this.#timer);
+		this.#timer = undefined;
+		this.#dueAtMs = undefined;
+		this.#endAsking?.();
+		this.#endAsking = undefined;
+		const heldMs = this.#clock.now() - (this.#sinceMs ?? this.#clock.now());
+		this.#sinceMs = undefined;
+		const { kind, onEvent } = this.#context;
+		onEvent({ type: 'hold-ended', query: kind.describe(this.#query), outcome, heldMs });
+	}
+
+	/** Null while nothing is held. */
+	status(): HoldStatus | null {
+		if (this.#sinceMs === undefined) return null;
+		const forMs = this.#clock.now() - this.#sinceMs;
+		return { forMs, endsInMs: Math.max(0, this.#holdMs - forMs) };
+	}
+
+	get #longInMs(): number {
+		const nowMs = this.#clock.now();
+		return (this.#dueAtMs ?? nowMs) + this.#holdMs - nowMs;
+	}
+
+	#arm(delayMs: number, act: () => void): void {
+		this.#timer = this.#clock.setTimeout(() => {
+			this.#timer = undefined;
+			act();
+		}, delayMs);
+		this.#timer.unref?.();
+	}
+}

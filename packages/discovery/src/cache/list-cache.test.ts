@@ -1,0 +1,169 @@
+import { getEventListeners } from 'node:events';
+
+import { type ServiceListEntry, SpockError } from '@spock/protocol';
+import { FakeClock } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import type { Backend } from '../foundation/backend.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { LIST_REUSED_MS, ListCache } from './list-cache.ts';
+
+const down = new SpockError('UNAVAILABLE', 'refused');
+
+/** A list over a registry that says what the test says, and what is kept of it. */
+function listing() {
+	const clock = new FakeClock();
+	const kept: (readonly ServiceListEntry[])[] = [];
+	let answer: readonly ServiceListEntry[] | SpockError = [];
+	const backend = {
+		list: async () => {
+			if (answer instanceof SpockError) throw answer;
+			return answer;
+		},
+	} as unknown as Backend;
+	const state = {
+		keepList: (_key: string, services: readonly ServiceListEntry[]) => void kept.push(services),
+		loadList: async () => undefined,
+	} as unknown as StateStore;
+	const cache = new ListCache({ backend, clock, onEvent: () => undefined, state });
+	const ask = async (said: readonly ServiceListEntry[] | SpockError, datacenter?: string) => {
+		answer = said;
+		await clock.advance(LIST_REUSED_MS);
+		return cache.list(datacenter === undefined ? {} : { datacenter }, {});
+	};
+	return { clock, kept, ask };
+}
+
+/** A list over a registry that answers when the test says so. */
+function waiting() {
+	const clock = new FakeClock();
+	const asked: {
+		readonly datacenter: string | undefined;
+		readonly signal: AbortSignal | undefined;
+		resolve(services: readonly ServiceListEntry[]): void;
+		reject(error: SpockError): void;
+	}[] = [];
+	const backend = {
+		list: ({ datacenter }: { datacenter?: string }, { signal }: { signal?: AbortSignal }) =>
+			new Promise((resolve, reject) => asked.push({ datacenter, signal, resolve, reject })),
+	} as unknown as Backend;
+	return { clock, asked, cache: new ListCache({ backend, clock, onEvent: () => undefined, state: undefined }) };
+}
+
+const barista = (...tags: string[]): ServiceListEntry => ({ name: 'barista', tags });
+
+describe('the list of services', () => {
+	it('that says the same again is the very same, so that it is not written again; any difference makes it another', async () => {
+		const { ask, kept } = listing();
+		const lists = [
+			[barista('a')],
+			[barista('a')],
+			[barista('b')],
+			[barista('a', 'b')],
+			[{ name: 'roaster', tags: ['a', 'b'] }],
+			[barista('a'), barista('b')],
+		];
+		for (const list of lists) await ask(list);
+		expect(kept[1]).toBe(kept[0]);
+		expect(new Set(kept).size).toBe(lists.length - 1);
+		expect(kept).toEqual(lists);
+	});
+
+	it('is the last one known, with its age, while the registry is out; a denial is told', async () => {
+		const { ask, clock } = listing();
+		await expect(ask(down)).rejects.toBe(down);
+		await ask([barista('a')]);
+		await clock.advance(700);
+		expect(await ask(down)).toMatchObject({ services: [barista('a')], source: 'last-known-good', ageMs: 1700 });
+		await expect(ask(new SpockError('ACL_DENIED', 'no'))).rejects.toMatchObject({ code: 'ACL_DENIED' });
+	});
+
+	it('is asked for once by all who wait, and answers whoever asks within a second after', async () => {
+		const { cache, asked, clock } = waiting();
+		const lists = Array.from({ length: 4000 }, () => cache.list({}, {}));
+		await clock.advance(0);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual([undefined]);
+		asked[0]?.resolve([barista('a')]);
+		for (const list of await Promise.all(lists))
+			expect(list).toMatchObject({ services: [barista('a')], source: 'live' });
+		await clock.advance(LIST_REUSED_MS - 1);
+		await cache.list({}, {});
+		expect(asked).toHaveLength(1);
+		await clock.advance(1);
+		void cache.list({}, {});
+		await clock.advance(0);
+		expect(asked).toHaveLength(2);
+	});
+
+	it('is asked for until the last one who waits has given up; the others have their own deadlines', async () => {
+		const { cache, asked, clock } = waiting();
+		const end = new AbortController();
+		const aborted = cache.list({}, { signal: end.signal });
+		const late = cache.list({}, { timeoutMs: 300 });
+		aborted.catch(() => undefined);
+		late.catch(() => undefined);
+		await clock.advance(0);
+		end.abort();
+		await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
+		expect(asked[0]?.signal?.aborted).toBe(false);
+		await clock.advance(300);
+		await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect([asked[0]?.signal?.aborted, clock.pendingTimers]).toEqual([true, 0]);
+		// Whoever asks now is not given the one that was ended.
+		void cache.list({}, {});
+		await clock.advance(0);
+		expect(asked).toHaveLength(2);
+	});
+
+	it('of many datacenters is asked for a few at a time, and not of any number', async () => {
+		const { cache, asked, clock } = waiting();
+		const others = Array.from({ length: 4 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
+		for (const other of others) other.catch(() => undefined);
+		await expect(cache.list({ datacenter: 'one-more' }, {})).rejects.toMatchObject({ code: 'OVERLOADED' });
+		await clock.advance(0);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual(['dc0', 'dc1', 'dc2', 'dc3']);
+		asked[0]?.reject(down);
+		await clock.advance(0);
+		expect(asked.at(-1)?.datacenter).toBe('dc4');
+	});
+
+	it("of the registry's own datacenter waits for no other, however many hang, and takes no turn from them", async () => {
+		const { cache, asked, clock } = waiting();
+		const own = cache.list({}, {});
+		const others = Array.from({ length: 4 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
+		for (const other of others) other.catch(() => undefined);
+		await clock.advance(0);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual([undefined, 'dc0', 'dc1', 'dc2', 'dc3']);
+		asked[0]?.resolve([barista('a')]);
+		expect(await own).toMatchObject({ source: 'live' });
+		await clock.advance(LIST_REUSED_MS);
+		expect(asked).toHaveLength(5);
+		const again = cache.list({}, {});
+		await clock.advance(0);
+		expect(asked.slice(5).map(({ datacenter }) => datacenter)).toEqual([undefined]);
+		asked[5]?.resolve([barista('b')]);
+		expect(await again).toMatchObject({ services: [barista('b')], source: 'live' });
+	});
+
+	it('is remembered for so many datacenters and no more: whoever asks for ever new ones fills no memory', async () => {
+		const { ask } = listing();
+		for (let number = 0; number < 64; number++) await ask([barista(String(number))], `dc${number}`);
+		expect(await ask(down, 'dc0')).toMatchObject({ services: [barista('0')] });
+		await ask([barista('again')], 'dc0');
+		expect(await ask(down, 'dc63')).toMatchObject({ services: [barista('63')] });
+		await ask([barista('one more')], 'dc64');
+		await expect(ask(down, 'dc0')).rejects.toBe(down);
+		expect(await ask(down, 'dc64')).toMatchObject({ services: [barista('one more')] });
+	});
+});
+
+it('any number of callers with one signal put one listener on it, and none when they have gone', async () => {
+	const { asked, cache } = waiting();
+	const { signal } = new AbortController();
+	const lists = Array.from({ length: 20 }, () => cache.list({}, { signal }));
+	expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+	while (asked.length === 0) await Promise.resolve();
+	asked[0]?.resolve([]);
+	await Promise.all(lists);
+	expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+});

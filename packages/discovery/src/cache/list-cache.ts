@@ -1,0 +1,185 @@
+import {
+	type CallOptions,
+	type ServiceList,
+	type ServiceListEntry,
+	type SnapshotSource,
+	SpockError,
+} from '@spock/protocol';
+import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
+
+import { abortedError, throwIfAborted } from '../foundation/aborted.ts';
+import type { Backend } from '../foundation/backend.ts';
+import type { DiscoveryListener } from '../foundation/discovery-event.ts';
+import { within } from '../foundation/within.ts';
+import type { StateStore } from '../state/state-store.ts';
+
+/** Datacenters whose last list of services is remembered. */
+const LISTS_MAX = 64;
+
+/** A disk that hangs must not hold up the answer that there is none. */
+const LOAD_MS_MAX = 2000;
+
+/** A list answers whoever asks within this time. */
+export const LIST_REUSED_MS = 1000;
+/**
+ * Queries for lists of other datacenters at once: watches and lookups share the connections with them. That of the registry's own
+ * datacenter is one more, and has no turn to wait for: others may hang, of a datacenter that is cut off.
+ */
+const QUERIES_MAX = 4;
+/** Datacenters that wait for their turn. */
+const WAITING_MAX = 64;
+
+/** What a {@link ListCache} needs. */
+export interface ListCacheOptions {
+	readonly backend: Backend;
+	readonly clock: Clock;
+	readonly onEvent: DiscoveryListener;
+	/** Where lists outlive the process; undefined if nowhere. */
+	readonly state: StateStore | undefined;
+}
+
+interface KnownList {
+	readonly services: readonly ServiceListEntry[];
+	readonly verifiedAtMs: number;
+}
+
+/** One query, for all who wait for it. */
+interface Asked {
+	readonly list: Promise<KnownList>;
+	readonly end: AbortController;
+	waiting: number;
+}
+
+/** The names of all services, and the last ones known for when the registry does not answer. */
+export class ListCache {
+	readonly #options: ListCacheOptions;
+	readonly #lists = new Map<string, KnownList>();
+	readonly #asked = new Map<string, Asked>();
+	readonly #queue: (() => void)[] = [];
+	#queries = 0;
+
+	constructor(options: ListCacheOptions) {
+		this.#options = options;
+	}
+
+	/** Asks the registry, once for all who ask now. Only an unreachable one is bridged: a caller that gave up, or is denied, is told so. */
+	async list(query: { readonly datacenter?: string }, options: CallOptions): Promise<ServiceList> {
+		const { clock } = this.#options;
+		throwIfAborted(options.signal);
+		const key = query.datacenter ?? '';
+		const before = this.#lists.get(key);
+		if (before !== undefined && clock.now() - before.verifiedAtMs < LIST_REUSED_MS) return this.#told(before, 'live');
+		try {
+			return this.#told(await this.#wait(this.#ask(key, query), options), 'live');
+		} catch (error) {
+			if (!SpockError.is(error, 'UNAVAILABLE')) throw error;
+			const known = this.#lists.get(key) ?? (await this.#restore(key));
+			if (known === undefined) throw error;
+			return this.#told(known, 'last-known-good');
+		}
+	}
+
+	#told({ services, verifiedAtMs }: KnownList, source: SnapshotSource): ServiceList {
+		const { clock } = this.#options;
+		const ageMs = clock.now() - verifiedAtMs;
+		const verifiedAt = Math.round(clock.wallNow() - ageMs);
+		return { services, source, ageMs: source === 'live' ? 0 : ageMs, verifiedAt };
+	}
+
+	/** The query that is under way, or a new one. Throws OVERLOADED where too many datacenters wait. */
+	#ask(key: string, query: { readonly datacenter?: string }): Asked {
+		const known = this.#asked.get(key);
+		if (known !== undefined) return known;
+		const isOwn = key === '';
+		if (!isOwn && this.#queue.length >= WAITING_MAX) {
+			throw new SpockError('OVERLOADED', `the lists of ${WAITING_MAX} datacenters are waited for, which is the limit`);
+		}
+		const end = new AbortController();
+		const ask = (): Promise<KnownList> => this.#query(key, query, end.signal);
+		const list = (isOwn ? ask() : this.#inTurn(ask)).finally(() => {
+			if (this.#asked.get(key) === asked) this.#asked.delete(key);
+		});
+		// Whoever waits hears of it; perhaps nobody does any more.
+		list.catch(() => undefined);
+		const asked: Asked = { list, end, waiting: 0 };
+		this.#asked.set(key, asked);
+		return asked;
+	}
+
+	async #inTurn<T>(ask: () => Promise<T>): Promise<T> {
+		if (this.#queries >= QUERIES_MAX) await new Promise<void>((resolve) => this.#queue.push(resolve));
+		else this.#queries++;
+		try {
+			return await ask();
+		} finally {
+			const next = this.#queue.shift();
+			if (next === undefined) this.#queries--;
+			else next();
+		}
+	}
+
+	async #query(key: string, query: { readonly datacenter?: string }, signal: AbortSignal): Promise<KnownList> {
+		throwIfAborted(signal);
+		const { backend, clock, state } = this.#options;
+		const services = this.#sameOr(key, await backend.list(query, { signal }));
+		const list = { services, verifiedAtMs: clock.now() };
+		this.#remember(key, list);
+		state?.keepList(key, services, Math.round(clock.wallNow()));
+		return list;
+	}
+
+	/** Waits for as long as this caller does. The query ends when nobody waits for it any more. */
+	async #wait(asked: Asked, { signal, timeoutMs }: CallOptions): Promise<KnownList> {
+		const { clock } = this.#options;
+		asked.waiting++;
+		let giveUp: (error: SpockError) => void = () => undefined;
+		const givenUp = new Promise<never>((_resolve, reject) => {
+			giveUp = reject;
+		});
+		const abort = (): void => giveUp(abortedError(signal as AbortSignal));
+		const late = (): void =>
+			giveUp(new SpockError('UNAVAILABLE', `the registry has not listed its services within ${timeoutMs} ms`));
+		const timer = timeoutMs === undefined ? undefined : clock.setTimeout(late, timeoutMs);
+		if (signal !== undefined) onAbort(signal, abort);
+		try {
+			return await Promise.race([asked.list, givenUp]);
+		} finally {
+			clock.clearTimeout(timer);
+			offAbort(signal, abort);
+			if (--asked.waiting === 0) {
+				for (const [key, one] of this.#asked) if (one === asked) this.#asked.delete(key);
+				asked.end.abort();
+			}
+		}
+	}
+
+	/** The list that is known, if it says the same: it is then not written again. */
+	#sameOr(key: string, services: readonly ServiceListEntry[]): readonly ServiceListEntry[] {
+		const known = this.#lists.get(key)?.services;
+		return known !== undefined && isSameServices(known, services) ? known : services;
+	}
+
+	async #restore(key: string): Promise<KnownList | undefined> {
+		const { clock, state, onEvent } = this.#options;
+		const kept = state && (await within(clock, LOAD_MS_MAX, state.loadList(key)));
+		if (kept === undefined) return undefined;
+		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
+		const known = { services: kept.services, verifiedAtMs: clock.now() - ageMs };
+		onEvent({ type: 'state-restored', what: 'the list of services', ageMs });
+		this.#remember(key, known);
+		return known;
+	}
+
+	#remember(key: string, list: KnownList): void {
+		if (this.#lists.size >= LISTS_MAX && !this.#lists.has(key)) this.#lists.clear();
+		this.#lists.set(key, list);
+	}
+}
+
+function isSameServices(before: readonly ServiceListEntry[], after: readonly ServiceListEntry[]): boolean {
+	if (before.length !== after.length) return false;
+	return before.every(({ name, tags }, index) => {
+		const other = after[index] as ServiceListEntry;
+		return name === other.name && tags.length === other.tags.length && tags.every((tag, at) => tag === other.tags[at]);
+	});
+}

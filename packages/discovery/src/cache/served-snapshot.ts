@@ -1,0 +1,120 @@
+import type { SnapshotObserver, SnapshotState, SpockError } from '@spock/protocol';
+import { type Clock, callOut } from '@spock/protocol/internal';
+
+import type { DiscoveryListener } from '../foundation/discovery-event.ts';
+import type { AnswerKind } from './answer-kind.ts';
+
+/** What a served snapshot needs from its cache. */
+export interface ServedSnapshotContext<Q, V extends readonly unknown[], S extends SnapshotState> {
+	readonly kind: AnswerKind<Q, V, S>;
+	readonly clock: Clock;
+	readonly onEvent: DiscoveryListener;
+	/** Gives the next revision: one count for the whole process, so that no entry ever goes back. */
+	readonly nextRevision: () => number;
+	/** Age past which a stale snapshot is not served any more, in milliseconds. */
+	readonly staleMaxMs: number;
+}
+
+/** How what is published stands: confirmed, or not, or denied and held. */
+export type Standing = 'fresh' | 'held' | 'stale';
+
+/** What one question is answered with, how old that is, and who is told. */
+export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotState> {
+	readonly observers: Set<SnapshotObserver<S>> = new Set();
+	readonly #query: Q;
+	readonly #context: ServedSnapshotContext<Q, V, S>;
+	// While the entry is fresh this object stays the same until something changes: readers memoise its bytes by identity.
+	#snapshot: S | undefined;
+	#value: V | undefined;
+	#verifiedAtMs = 0;
+	#changedAt: number | null = null;
+
+	constructor(query: Q, context: ServedSnapshotContext<Q, V, S>) {
+		this.#query = query;
+		this.#context = context;
+	}
+
+	/** What is served; undefined before there is anything. */
+	get value(): V | undefined {
+		return this.#value;
+	}
+
+	/** 0 before there is anything. */
+	get revision(): number {
+		return this.#snapshot?.revision ?? 0;
+	}
+
+	/** Since the registry confirmed what is served, in milliseconds. */
+	get ageMs(): number {
+		return Math.max(0, this.#context.clock.now() - this.#verifiedAtMs);
+	}
+
+	/** When the value or its source last changed, in milliseconds since 1970. */
+	get changedAt(): number | null {
+		return this.#changedAt;
+	}
+
+	/** The registry has confirmed, at this moment of the clock, what is served or is about to be published. */
+	verified(atMs: number): void {
+		this.#verifiedAtMs = atMs;
+	}
+
+	/** What can be served now: the live snapshot, or a copy of the last known one with its age; undefined if neither. */
+	read(isLive: boolean): S | undefined {
+		const snapshot = this.#snapshot;
+		if (snapshot === undefined || isLive) return snapshot;
+		const { ageMs } = this;
+		return ageMs > this.#context.staleMaxMs ? undefined : Object.freeze({ ...snapshot, ageMs });
+	}
+
+	/** As `read`, with the time of the last verification, which nobody was told where nothing had changed. */
+	readVerified(isLive: boolean): S | undefined {
+		const snapshot = this.read(isLive);
+		return snapshot && Object.freeze({ ...snapshot, verifiedAt: this.#verifiedAt() });
+	}
+
+	/** Makes this value the answer, and tells everybody. */
+	publish(value: V, standing: Standing): void {
+		const { clock, kind, onEvent, nextRevision } = this.#context;
+		const [oldSnapshot, oldValue] = [this.#snapshot, this.#value];
+		const before = oldSnapshot && oldValue && { snapshot: oldSnapshot, value: oldValue };
+		const isLive = standing === 'fresh';
+		const snapshot = kind.makeSnapshot(this.#query, value, {
+			revision: nextRevision(),
+			source: isLive ? 'live' : 'last-known-good',
+			ageMs: isLive ? 0 : this.ageMs,
+			verifiedAt: this.#verifiedAt(),
+			...(standing === 'held' && { held: true }),
+		});
+		this.#snapshot = snapshot;
+		this.#value = value;
+		const at = clock.wallNow();
+		this.#changedAt = at;
+		for (const event of kind.published({ query: this.#query, snapshot, value, before, at })) onEvent(event);
+		if (isLive) this.keep();
+		this.#tell((observer) => observer.next(snapshot));
+	}
+
+	/** Has the state directory keep what is served, and when that was verified; it writes what has changed. */
+	keep(): void {
+		const { kind } = this.#context;
+		kind.keep(this.#query, this.#value ?? kind.nothing, this.#verifiedAt());
+	}
+
+	/** Told while there is nothing to serve. */
+	tellError(error: SpockError): void {
+		this.#tell((observer) => observer.error?.(error));
+	}
+
+	#tell(say: (observer: SnapshotObserver<S>) => void): void {
+		// A copy, because an observer may stop or start watches while it is told.
+		for (const observer of [...this.observers]) {
+			if (this.observers.has(observer)) callOut(() => say(observer));
+		}
+	}
+
+	#verifiedAt(): number {
+		const { clock } = this.#context;
+		return Math.round(clock.wallNow() - (clock.now() - this.#verifiedAtMs));
+	}
+}

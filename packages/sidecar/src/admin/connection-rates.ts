@@ -1,5 +1,5 @@
-import type { ConnectionFacts } from '../server/connection-facts.ts';
-import type { ConnectionsView, ConnectionView, Rates } from './status-view.ts';
+import type { ConnectionFacts } from '../connection/connection-facts.ts';
+import type { ConnectionsView, ConnectionView, Rates } from '../handlers/status-view.ts';
 
 /** How many connections are shown. */
 const ROWS_MAX = 200;

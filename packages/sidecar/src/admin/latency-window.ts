@@ -1,5 +1,5 @@
-import type { Durations } from './request-metrics.ts';
-import type { LatencyView } from './status-view.ts';
+import type { LatencyView } from '../handlers/status-view.ts';
+import type { Durations } from './metrics/request-metrics.ts';
 
 /** How far back the recent requests go, in milliseconds. */
 const WINDOW_MS = 60_000;

@@ -1,6 +1,6 @@
 import { type Inspection, queryKey, type ServiceQuery, type WatchStatus } from '@spock/protocol';
 
-import type { ServiceView } from './status-view.ts';
+import type { ServiceView } from '../handlers/status-view.ts';
 
 /** One service and its JSON. The text is the same object for as long as it says the same. */
 export interface ServiceRow {

@@ -2,13 +2,20 @@ import { type Inspection, normaliseQuery, type ServiceQuery, type StatusReply } 
 import type { Clock } from '@spock/protocol/internal';
 
 import { explained } from '../handlers/explained.ts';
+import type {
+	ChangeView,
+	ConnectionsView,
+	OverviewView,
+	Rates,
+	ServiceDetail,
+	StatusView,
+} from '../handlers/status-view.ts';
 import type { Sidecar } from '../sidecar.ts';
 import type { ChangeLog } from './change-log.ts';
 import { ConnectionRates, ratesBetween } from './connection-rates.ts';
 import { LatencyWindow } from './latency-window.ts';
-import type { Durations } from './request-metrics.ts';
+import type { Durations } from './metrics/request-metrics.ts';
 import { type ServiceRow, ServiceRows } from './service-rows.ts';
-import type { ChangeView, ConnectionsView, OverviewView, Rates, ServiceDetail, StatusView } from './status-view.ts';
 
 /** How often samples are taken while somebody looks, at most. */
 export const SAMPLE_MS = 1000;

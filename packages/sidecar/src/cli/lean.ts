@@ -1,9 +1,9 @@
-import { EXIT } from './exit-codes.ts';
-import { health } from './health.ts';
+import { health } from './commands/health.ts';
+import { wait } from './commands/wait.ts';
 import { type LeanCommand, readLeanCommand } from './lean-arguments.ts';
-import { handleLostOutput } from './lost-output.ts';
-import { reportFailure } from './report-failure.ts';
-import { wait } from './wait.ts';
+import { EXIT } from './output/exit-codes.ts';
+import { handleLostOutput } from './output/lost-output.ts';
+import { reportFailure } from './output/report-failure.ts';
 
 /**
  * The commands that probes and pods run over and over, in a bundle of its own: a probe each second must not pay for a command

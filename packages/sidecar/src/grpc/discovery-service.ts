@@ -1,9 +1,8 @@
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { inspectionOf } from '@spock/balancer';
 import { queryKey, type ServiceSnapshot, type SourceWatch, SpockError, validateFuncData } from '@spock/protocol';
-
-import type { FrontContext } from '../front.ts';
 import { explained } from '../handlers/explained.ts';
+import type { FrontContext } from '../lifecycle/front.ts';
 import { encoderOf } from './definitions.ts';
 import { RESPONSE_BYTES_MAX } from './limits.ts';
 import {

@@ -3,10 +3,9 @@ import type { Duplex } from 'node:stream';
 
 import { type ConnectionInjector, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { TimerHandle } from '@spock/protocol/internal';
-
-import type { Front, FrontContext } from '../front.ts';
-import type { LifecycleState } from '../lifecycle-machine.ts';
-import type { ConnectionOrigin } from '../server/connection-registry.ts';
+import type { ConnectionOrigin } from '../connection/connection-registry.ts';
+import type { Front, FrontContext } from '../lifecycle/front.ts';
+import type { LifecycleState } from '../lifecycle/lifecycle-machine.ts';
 import { guarded } from './bearer.ts';
 import { serviceDefinition } from './definitions.ts';
 import { discoveryService } from './discovery-service.ts';

@@ -9,8 +9,8 @@ import {
 } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { type Answer, answer, type Handler } from '../server/answer.ts';
-import { callOptions } from '../server/call-options.ts';
+import { type Answer, answer, type Handler } from '../connection/answer.ts';
+import { callOptions } from '../connection/call-options.ts';
 import { explained } from './explained.ts';
 import { ToldAgain } from './told-again.ts';
 

@@ -1,7 +1,7 @@
 import { explain } from '@spock/balancer';
 import type { ExplainReply, Inspection, ServiceQuery, WatcherStatus } from '@spock/protocol';
 
-import { snapshotFrameBytes } from '../server/snapshot-text.ts';
+import { snapshotFrameBytes } from '../connection/snapshot-text.ts';
 
 /** Watchers shown: so many fit into a frame whatever they call themselves. */
 const WATCHERS_MAX = 256;

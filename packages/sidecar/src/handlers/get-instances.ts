@@ -1,8 +1,8 @@
 import type { ServiceSource } from '@spock/protocol';
 
-import type { Handler } from '../server/answer.ts';
-import { callOptions } from '../server/call-options.ts';
-import { snapshotPayload } from '../server/snapshot-text.ts';
+import type { Handler } from '../connection/answer.ts';
+import { callOptions } from '../connection/call-options.ts';
+import { snapshotPayload } from '../connection/snapshot-text.ts';
 
 /** The whole snapshot of a service, unhealthy instances too. */
 export function getInstancesHandler(source: ServiceSource): Handler<'getInstances'> {

@@ -1,9 +1,9 @@
 import type { ServiceSource } from '@spock/protocol';
 
-import type { Handler } from '../server/answer.ts';
-import { callOptions } from '../server/call-options.ts';
-import { keysOf } from '../server/keys-of.ts';
-import { snapshotPayload } from '../server/snapshot-text.ts';
+import type { Handler } from '../connection/answer.ts';
+import { callOptions } from '../connection/call-options.ts';
+import { keysOf } from '../connection/keys-of.ts';
+import { snapshotPayload } from '../connection/snapshot-text.ts';
 
 /** The value of a key, or all keys that begin with it. A key that does not exist has the value null. */
 export function getKeyHandler(source: ServiceSource): Handler<'getKey'> {

@@ -1,8 +1,8 @@
 import { toAddress } from '@spock/balancer';
 import type { GetServiceData, ServiceAddress, ServiceInstance, ServiceSnapshot, ServiceSource } from '@spock/protocol';
 
-import { type Answer, answer, type Handler } from '../server/answer.ts';
-import { callOptions } from '../server/call-options.ts';
+import { type Answer, answer, type Handler } from '../connection/answer.ts';
+import { callOptions } from '../connection/call-options.ts';
 import type { ChooseInstance } from './choose-instance.ts';
 
 /** One healthy instance, balanced over everybody who asks this sidecar. */

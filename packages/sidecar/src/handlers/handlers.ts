@@ -1,13 +1,11 @@
 import type { Registrations } from '@spock/discovery';
 import type { StatusReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
-
-import type { StatusView } from '../admin/status-view.ts';
-import type { ResolvedLimits } from '../options.ts';
-import type { Handlers } from '../server/answer.ts';
-import type { SidecarSource } from '../sidecar-options.ts';
+import type { Handlers } from '../connection/answer.ts';
+import type { ResolvedLimits } from '../foundation/limits.ts';
+import { SIDECAR_VERSION } from '../foundation/version.ts';
+import type { SidecarSource } from '../lifecycle/sidecar-options.ts';
 import type { HandOver } from '../take-over/hand-over.ts';
-import { SIDECAR_VERSION } from '../version.ts';
 import type { ChooseInstance } from './choose-instance.ts';
 import { explainHandler, type Watchers } from './explain.ts';
 import { getInstancesHandler } from './get-instances.ts';
@@ -18,6 +16,7 @@ import { listServicesHandler } from './list-services.ts';
 import { pingHandler } from './ping.ts';
 import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './register-service.ts';
 import { statusHandler } from './status.ts';
+import type { StatusView } from './status-view.ts';
 import { takeOverHandler } from './take-over.ts';
 import { unwatchKeyHandler } from './unwatch-key.ts';
 import { unwatchServiceHandler } from './unwatch-service.ts';

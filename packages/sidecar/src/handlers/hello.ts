@@ -1,6 +1,6 @@
 import { type HelloReply, PROTOCOL_VERSIONS, SpockError, type WireLimits } from '@spock/protocol';
 
-import { answer, type Handler } from '../server/answer.ts';
+import { answer, type Handler } from '../connection/answer.ts';
 
 /** Optional parts of the protocol that this sidecar speaks. */
 export const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window']);

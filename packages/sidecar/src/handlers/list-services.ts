@@ -1,7 +1,7 @@
 import type { ServiceSource } from '@spock/protocol';
 
-import { answer, type Handler } from '../server/answer.ts';
-import { callOptions } from '../server/call-options.ts';
+import { answer, type Handler } from '../connection/answer.ts';
+import { callOptions } from '../connection/call-options.ts';
 
 /** The names of all services. */
 export function listServicesHandler(source: ServiceSource): Handler<'listServices'> {

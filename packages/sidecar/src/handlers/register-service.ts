@@ -1,7 +1,7 @@
 import type { Registrations } from '@spock/discovery';
 import { SpockError } from '@spock/protocol';
 
-import { answer, type Handler } from '../server/answer.ts';
+import { answer, type Handler } from '../connection/answer.ts';
 
 /** Registers an instance and keeps it registered, for the connection that asks or, if it says so, for the sidecar. */
 export function registerServiceHandler(registrations: Registrations | undefined): Handler<'registerService'> {

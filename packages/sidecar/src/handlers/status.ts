@@ -1,8 +1,7 @@
 import type { StatusReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
-
-import type { StatusView } from '../admin/status-view.ts';
-import { type Answer, answer, type Handler } from '../server/answer.ts';
+import { type Answer, answer, type Handler } from '../connection/answer.ts';
+import type { StatusView } from './status-view.ts';
 import { ToldAgain } from './told-again.ts';
 
 /** Services in a view: nobody reads more. */

@@ -1,7 +1,7 @@
 import type { TakeOverReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { type Answer, answer, type Caller, type Handler } from '../server/answer.ts';
+import { type Answer, answer, type Caller, type Handler } from '../connection/answer.ts';
 import type { HandOver } from '../take-over/hand-over.ts';
 import { ToldAgain } from './told-again.ts';
 

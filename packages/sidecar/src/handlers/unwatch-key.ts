@@ -1,4 +1,4 @@
-import { answer, type Handler } from '../server/answer.ts';
+import { answer, type Handler } from '../connection/answer.ts';
 
 /** No more pushes of this key or prefix. */
 export const unwatchKeyHandler: Handler<'unwatchKey'> = (data, { caller }) => {

@@ -1,8 +1,8 @@
 import { type KeyQuery, type ServiceQuery, SpockError, type TakeOverReply } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import type { Caller } from '../server/answer.ts';
-import type { PublicPlace } from '../server/listener.ts';
+import type { Caller } from '../connection/answer.ts';
+import type { PublicPlace } from '../listen/listener.ts';
 
 /** Most bytes of questions that a successor is told of. */
 const QUESTIONS_BYTES_MAX = 524_288;

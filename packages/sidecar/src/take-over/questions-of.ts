@@ -1,6 +1,6 @@
 import { type KeyQuery, normaliseKeyQuery, normaliseQuery, type ServiceQuery } from '@spock/protocol';
 
-import type { SidecarSource } from '../sidecar-options.ts';
+import type { SidecarSource } from '../lifecycle/sidecar-options.ts';
 
 /** What is worth asking again elsewhere: every question that has an answer. */
 export function questionsOf(source: SidecarSource): { services: ServiceQuery[]; keys: KeyQuery[] } {

@@ -1,8 +1,8 @@
-import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
-import { CommandError, EXIT } from '../exit-codes.ts';
-import { type SidecarTarget, targetOf } from '../sidecar-target.ts';
-import { WireClient } from '../wire-client.ts';
-import { asCommandError, type ClientFlags, timeoutOf } from '../with-client.ts';
+import type { ServiceDetail, StatusView } from '../../handlers/status-view.ts';
+import { type SidecarTarget, targetOf } from '../client/sidecar-target.ts';
+import { WireClient } from '../client/wire-client.ts';
+import { asCommandError, type ClientFlags, timeoutOf } from '../client/with-client.ts';
+import { CommandError, EXIT } from '../output/exit-codes.ts';
 import { viewOfStatus } from './view-of-status.ts';
 
 /** What a sidecar says of itself, asked for again and again over one connection, and over the next one when that is gone. */

@@ -1,5 +1,5 @@
-import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
-import { type ClientFlags, print } from '../with-client.ts';
+import type { ServiceDetail, StatusView } from '../../handlers/status-view.ts';
+import { type ClientFlags, print } from '../client/with-client.ts';
 import { Terminal } from './terminal.ts';
 import { TopFeed } from './top-feed.ts';
 import { drawTop, printTop, type Screen } from './top-screen.ts';

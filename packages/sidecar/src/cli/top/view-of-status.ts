@@ -1,6 +1,6 @@
 import type { StatusReply, WatchStatus } from '@spock/protocol';
 
-import type { ServiceView, StatusView } from '../../admin/status-view.ts';
+import type { ServiceView, StatusView } from '../../handlers/status-view.ts';
 
 /** What a status tells without a view, as of a sidecar of an earlier version: no rates, no connections, no changes. */
 export function viewOfStatus(reply: StatusReply, at: number): StatusView {

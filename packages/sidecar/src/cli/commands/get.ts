@@ -1,0 +1,69 @@
+import { type GetServiceData, SpockError, TIMEOUT_MS_MAX } from '@spock/protocol';
+import { formatAddress } from '@spock/protocol/node';
+import { asCommandError, type ClientFlags, print, withClient } from '../client/with-client.ts';
+import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { printable } from '../output/printable.ts';
+import { nextStep } from './next-step.ts';
+
+/** The flags that make a query of a service. */
+export interface QueryFlags {
+	readonly tag?: readonly string[];
+	readonly datacenter?: string;
+	/** Each `name=value`. */
+	readonly meta?: readonly string[];
+	readonly peer?: string;
+}
+
+interface GetFlags extends ClientFlags, QueryFlags {
+	readonly key?: string;
+	readonly maxAgeMs?: string;
+}
+
+const NO_INSTANCE = ['NO_SUCH_SERVICE', 'NO_HEALTHY_INSTANCE'] as const;
+
+/** The query that --tag, --datacenter, --meta, --peer and --key make. Throws a CommandError for a --meta without `=`. */
+export function queryOf(service: string, flags: QueryFlags & { readonly key?: string }): GetServiceData {
+	const { tag, datacenter, meta, peer, key } = flags;
+	return {
+		service,
+		...(tag && { tags: tag }),
+		...(datacenter !== undefined && { datacenter }),
+		...(meta && { meta: Object.fromEntries(meta.map(readCondition)) }),
+		...(peer !== undefined && { peer }),
+		...(key !== undefined && { key }),
+	};
+}
+
+function readCondition(text: string): [name: string, value: string] {
+	const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+	if (name === undefined || value === undefined) {
+		throw new CommandError(EXIT.usage, `--meta must be name=value, not ${JSON.stringify(text)}`);
+	}
+	return [name, value];
+}
+
+/** `sidecar get SERVICE` */
+export async function get(service: string, flags: GetFlags): Promise<void> {
+	await withClient(flags, async (client, timeoutMs) => {
+		const query = { ...queryOf(service, flags), ...maxAgeOf(flags) };
+		const found = await client.request('getService', query, timeoutMs).catch(async (error: unknown) => {
+			if (!NO_INSTANCE.some((code) => SpockError.is(error, code))) throw error;
+			throw asCommandError(error, `. ${await nextStep(client, query, timeoutMs)}`);
+		});
+		if (flags.json) print(JSON.stringify(found));
+		else print(printable(formatAddress(found)));
+		if (found.stale && !flags.json) {
+			const seconds = Math.round((found.ageMs ?? 0) / 1000);
+			process.stderr.write(`not live: the registry confirmed it last ${seconds} s ago\n`);
+		}
+	});
+}
+
+function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
+	if (maxAgeMs === undefined) return {};
+	const value = Number(maxAgeMs);
+	if (!/^\d+$/.test(maxAgeMs) || value > TIMEOUT_MS_MAX) {
+		throw new CommandError(EXIT.usage, `--max-age-ms must be a whole number of milliseconds, not ${maxAgeMs}`);
+	}
+	return { maxAgeMs: value };
+}

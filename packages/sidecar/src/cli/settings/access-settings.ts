@@ -1,0 +1,153 @@
+import { type DiscoveryListener, TlsFiles } from '@spock/discovery';
+import { systemClock } from '@spock/protocol/internal';
+import { formatAddress } from '@spock/protocol/node';
+import type { SidecarListen } from '../../lifecycle/sidecar-options.ts';
+import { AcceptedTokens, type TokenCheck } from '../../listen/accepted-tokens.ts';
+import { refuseRemote } from '../../listen/listener.ts';
+import { TokenFile } from '../../listen/token-file.ts';
+import { parseTcpAddress } from '../client/tcp-address.ts';
+import type { Resolved } from './resolve-settings.ts';
+import type { Setting } from './settings.ts';
+
+/** Who may connect over TCP. */
+export const accessSettings: readonly Setting[] = [
+	{
+		name: 'listen',
+		flag: '--listen <address>',
+		env: 'SPOCK_LISTEN',
+		help: 'TCP address, HOST:PORT or tls://HOST:PORT, to listen at in place of the socket, or beside it if that is given too',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'listenAny',
+		flag: '--listen-any',
+		env: 'SPOCK_LISTEN_ANY',
+		help: 'allow --listen at an address that other machines can reach',
+		kind: 'boolean',
+		fallback: 'false',
+	},
+	{
+		name: 'token',
+		env: 'SPOCK_TOKEN',
+		help: 'the token that clients must give in hello over TCP',
+		kind: 'text',
+		isSecret: true,
+		fallback: 'none',
+	},
+	{
+		name: 'tokenFile',
+		flag: '--token-file <file>',
+		env: 'SPOCK_TOKEN_FILE',
+		help: 'file with that token, or with two while they are exchanged, one on a line; read again when it changes',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'tokenOnSocket',
+		flag: '--token-on-socket',
+		env: 'SPOCK_TOKEN_ON_SOCKET',
+		help: 'the unix domain socket wants the token too',
+		kind: 'boolean',
+		fallback: 'false',
+	},
+	{
+		name: 'tlsCert',
+		flag: '--tls-cert <file>',
+		env: 'SPOCK_TLS_CERT',
+		help: 'certificate chain for tls://, in PEM; read again when it changes, as the other two are',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'tlsKey',
+		flag: '--tls-key <file>',
+		env: 'SPOCK_TLS_KEY',
+		help: 'private key of that certificate, in PEM',
+		kind: 'text',
+		fallback: 'none',
+	},
+	{
+		name: 'tlsClientCa',
+		flag: '--tls-client-ca <file>',
+		env: 'SPOCK_TLS_CLIENT_CA',
+		help: 'authorities of the certificates that clients must have, in PEM',
+		kind: 'text',
+		fallback: 'none: clients need no certificate',
+	},
+];
+
+/** What the settings say of who may connect. */
+export interface Access {
+	/** The TCP address, if there is one. */
+	readonly tcp: SidecarListen | undefined;
+	/** For the unix domain socket. */
+	readonly socketTokens: TokenCheck | undefined;
+	/** For every TCP address. */
+	readonly tokens: TokenCheck | undefined;
+	/** For the addresses with tls://, of which there is one if this is here. */
+	readonly tls: TlsFiles | undefined;
+	/** What is dangerous about it, for the log; empty if nothing is. */
+	readonly warnings: readonly string[];
+}
+
+const UNUSED_TOKEN =
+	'a token is given, and nobody has to show it: the socket wants one with --token-on-socket, and a port is there with --listen';
+
+/** Reads the settings and the files that they name. Throws an Error that names what is wrong with them. */
+export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: DiscoveryListener): Access {
+	const text = (name: string): string | undefined => settings.get(name)?.value as string | undefined;
+	const is = (name: string): boolean => settings.get(name)?.value === true;
+	const [token, path, listen] = [text('token'), text('tokenFile'), text('listen')];
+	const tokens =
+		path !== undefined
+			? new TokenFile({ path, clock: systemClock, onEvent })
+			: token === undefined
+				? undefined
+				: new AcceptedTokens([token]);
+	if (is('tokenOnSocket') && tokens === undefined)
+		throw new Error('--token-on-socket needs --token-file or SPOCK_TOKEN');
+	const socketTokens = is('tokenOnSocket') ? tokens : undefined;
+	const [certFile, keyFile, caFile] = [text('tlsCert'), text('tlsKey'), text('tlsClientCa')];
+	const hasFiles = certFile !== undefined || keyFile !== undefined || caFile !== undefined;
+	const files = { ...(certFile && { certFile }), ...(keyFile && { keyFile }), ...(caFile && { caFile }) };
+	const grpc = (settings.get('grpc')?.value ?? []) as readonly string[];
+	const tlsAddress = [
+		...(listen === undefined ? [] : [`--listen ${listen}`]),
+		...grpc.map((one) => `--grpc ${one}`),
+	].find((one) => one.includes(' tls://'));
+	if (tlsAddress !== undefined && (certFile === undefined || keyFile === undefined)) {
+		throw new Error(`${tlsAddress} needs --tls-cert and --tls-key`);
+	}
+	const tls = tlsAddress === undefined ? undefined : new TlsFiles({ tls: files, clock: systemClock, onEvent });
+	if (listen === undefined) {
+		if (hasFiles && tls === undefined) {
+			throw new Error(
+				'--tls-cert, --tls-key and --tls-client-ca are for --listen tls://HOST:PORT and --grpc tls://HOST:PORT',
+			);
+		}
+		const isUsed = tokens === socketTokens || grpc.length > 0;
+		return { tcp: undefined, socketTokens, tokens, tls, warnings: isUsed ? [] : [UNUSED_TOKEN] };
+	}
+	const { host, port, isTls } = parseTcpAddress(listen);
+	if (hasFiles && tls === undefined) throw new Error(`the TLS files are given, and --listen ${listen} is not tls://`);
+	const address = { host, port };
+	if (!is('listenAny')) refuseRemote(address);
+	const tcp = { address, allowRemote: is('listenAny'), ...(tokens && { tokens }), ...(isTls && tls && { tls }) };
+	// Without --listen-any the listener refuses what other machines can reach.
+	const warnings = is('listenAny')
+		? warningsOf(formatAddress(address), isTls, tokens !== undefined || caFile !== undefined)
+		: [];
+	return { tcp, socketTokens, tokens, tls, warnings };
+}
+
+function warningsOf(address: string, isTls: boolean, isGuarded: boolean): string[] {
+	return [
+		...(isTls ? [] : [`${address} speaks without TLS: who is on the way can read and change everything; use tls://`]),
+		...(isGuarded
+			? []
+			: [
+					`${address} lets everybody in who can reach it: give --token-file or --tls-client-ca, or remove --listen-any`,
+				]),
+	];
+}

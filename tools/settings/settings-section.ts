@@ -2,17 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { resolveOptions } from '../../packages/client/src/foundation/options.ts';
-import { accessSettings } from '../../packages/sidecar/src/cli/settings/access-settings.ts';
 import { adminSettings } from '../../packages/sidecar/src/cli/settings/admin-settings.ts';
 import { answerSettings } from '../../packages/sidecar/src/cli/settings/answer-settings.ts';
+import { dnsSettings, replaySettings } from '../../packages/sidecar/src/cli/settings/backend-settings.ts';
 import { consulSettings } from '../../packages/sidecar/src/cli/settings/consul-settings.ts';
-import { dnsSettings } from '../../packages/sidecar/src/cli/settings/dns-settings.ts';
-import { grpcSettings } from '../../packages/sidecar/src/cli/settings/grpc-settings.ts';
-import { handOverSettings } from '../../packages/sidecar/src/cli/settings/hand-over-settings.ts';
 import { limitSettings } from '../../packages/sidecar/src/cli/settings/limit-settings.ts';
+import {
+	accessSettings,
+	grpcSettings,
+	handOverSettings,
+} from '../../packages/sidecar/src/cli/settings/listen-settings.ts';
 import { registrationSettings } from '../../packages/sidecar/src/cli/settings/registration-settings.ts';
-import { replaySettings } from '../../packages/sidecar/src/cli/settings/replay-settings.ts';
-import { type Setting, settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
+import type { Setting } from '../../packages/sidecar/src/cli/settings/setting.ts';
+import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
 
 /** Consul's own variables that are no setting of the sidecar: they are read as they are. */
 export const CONSUL_VARIABLES: Readonly<Record<string, string>> = {

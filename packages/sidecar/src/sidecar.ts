@@ -2,26 +2,26 @@ import { randomUUID } from 'node:crypto';
 
 import type { ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
-import type { ConnectionFacts } from './connection/connection-facts.ts';
+
+import type { ConnectionFacts } from './connection/connection.ts';
 import { ConnectionRegistry } from './connection/connection-registry.ts';
 import { Dispatcher } from './connection/dispatcher.ts';
 import { RequestMemo } from './connection/request-memo.ts';
 import { type ResolvedLimits, resolveLimits } from './foundation/limits.ts';
-import { instanceChooser } from './handlers/choose-instance.ts';
+import type { ReadyState } from './foundation/observer.ts';
 import { createHandlers } from './handlers/handlers.ts';
+import { instanceChooser } from './handlers/services.ts';
 import type { Front } from './lifecycle/front.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { Listening } from './lifecycle/listening.ts';
 import { PlaceWatch } from './lifecycle/place-watch.ts';
 import { Readiness } from './lifecycle/readiness.ts';
-import type { ReadyState } from './lifecycle/ready-checks.ts';
 import { SidecarEnd } from './lifecycle/sidecar-end.ts';
 import { gaugesOf, type SidecarGauges } from './lifecycle/sidecar-gauges.ts';
 import type { SidecarOptions } from './lifecycle/sidecar-options.ts';
 import { statusOf } from './lifecycle/sidecar-status.ts';
 import { Admission } from './overload/admission.ts';
-import { HandOver } from './take-over/hand-over.ts';
-import { questionsOf } from './take-over/questions-of.ts';
+import { HandOver, questionsOf } from './take-over/hand-over.ts';
 
 /** Clients that are named when they have not left. */
 const NAMED_MAX = 10;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { FakeClock, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-import { listen } from '../src/listen/listener.ts';
+import { listen } from '../src/listen/listen.ts';
 import { Strangers } from '../src/overload/admission.ts';
 import { RawClient } from './raw-client.ts';
 

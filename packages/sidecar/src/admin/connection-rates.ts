@@ -1,4 +1,4 @@
-import type { ConnectionFacts } from '../connection/connection-facts.ts';
+import type { ConnectionFacts } from '../connection/connection.ts';
 import type { ConnectionsView, ConnectionView, Rates } from '../handlers/status-view.ts';
 
 /** How many connections are shown. */

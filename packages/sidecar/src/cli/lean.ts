@@ -2,8 +2,7 @@ import { health } from './commands/health.ts';
 import { wait } from './commands/wait.ts';
 import { type LeanCommand, readLeanCommand } from './lean-arguments.ts';
 import { EXIT } from './output/exit-codes.ts';
-import { handleLostOutput } from './output/lost-output.ts';
-import { reportFailure } from './output/report-failure.ts';
+import { handleLostOutput, reportFailure } from './output/output.ts';
 
 /**
  * The commands that probes and pods run over and over, in a bundle of its own: a probe each second must not pay for a command

@@ -3,8 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { SIDECAR_VERSION } from '../foundation/version.ts';
 import { DEFAULT_TIMEOUT } from './lean-arguments.ts';
 import { CommandError, EXIT } from './output/exit-codes.ts';
-import { handleLostOutput } from './output/lost-output.ts';
-import { reportFailure } from './output/report-failure.ts';
+import { handleLostOutput, reportFailure } from './output/output.ts';
 import { isStartPretty, reportStartFailure } from './start/start-failure.ts';
 
 const EXIT_CODES = `
@@ -76,7 +75,7 @@ async function main(): Promise<number> {
 		.action(async (service, flags) => (await import('./commands/get.ts')).get(service, flags));
 	clientCommand('list', 'print the names of all services, with their tags')
 		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (flags) => (await import('./commands/list.ts')).list(flags));
+		.action(async (flags) => (await import('./commands/get.ts')).list(flags));
 	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
 		(await import('./commands/watch.ts')).watch(service, flags),
 	);

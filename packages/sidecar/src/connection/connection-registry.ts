@@ -8,8 +8,7 @@ import type { TokenCheck } from '../listen/accepted-tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
 import { type Defer, Turns } from '../overload/turns.ts';
-import { Connection, type ConnectionContext } from './connection.ts';
-import type { ConnectionFacts } from './connection-facts.ts';
+import { Connection, type ConnectionContext, type ConnectionFacts } from './connection.ts';
 
 /** How often connections are looked at for frames that take too long. */
 const SWEEP_MS = 5000;

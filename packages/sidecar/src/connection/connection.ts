@@ -24,14 +24,29 @@ import { Intake, type IntakeContext } from '../overload/intake.ts';
 import type { LoadedConnection } from '../overload/overload.ts';
 import type { Answer, Call } from './answer.ts';
 import { ConnectionEnd } from './connection-end.ts';
-import type { ConnectionFacts } from './connection-facts.ts';
 import { ConnectionInput } from './connection-input.ts';
-import { Pushes } from './pushes.ts';
-import { registrationPush } from './registration-push.ts';
+import { Pushes, registrationPush } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { snapshotPayload } from './snapshot-text.ts';
 import { TOKEN_HELLO_BYTES_MAX } from './token-gate.ts';
+
+/** What a connection tells of itself, for the status page; sizes in bytes, counts since it was opened. */
+export interface ConnectionFacts {
+	readonly id: number;
+	/** What the client says that it is, null if it said nothing. */
+	readonly client: string | null;
+	readonly pid: number | null;
+	/** By the monotonic clock, in milliseconds. */
+	readonly openedAtMs: number;
+	readonly subscriptions: number;
+	readonly inFlight: number;
+	/** What the client has not read. */
+	readonly outputBytes: number;
+	readonly requests: number;
+	readonly bytesRead: number;
+	readonly bytesWritten: number;
+}
 
 /** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
 const PUSH_BUSY_BYTES = 65_536;

@@ -16,9 +16,8 @@ import { type Clock, FrameHeads } from '@spock/protocol/internal';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName, SidecarObserver } from '../foundation/observer.ts';
 import type { Overload } from '../overload/overload.ts';
-import type { Caller } from './answer.ts';
+import type { Call, Caller } from './answer.ts';
 import type { Dispatcher, PreparedRequest } from './dispatcher.ts';
-import { RequestCall } from './request-call.ts';
 import type { RequestMemo } from './request-memo.ts';
 import { TracedRequests } from './traced-requests.ts';
 
@@ -293,5 +292,26 @@ export class Requests {
 		observer.answered?.(this.#answeredFunc, 'ok', clock.now() - this.#chunkStartedMs, this.#answeredCount);
 		this.handled += this.#answeredCount;
 		this.#answeredCount = 0;
+	}
+}
+
+/** A call whose abort signal is made only when its handler asks for it: most are answered before anybody could cancel. */
+export class RequestCall implements Call {
+	readonly caller: Caller;
+	readonly timeoutMs: number | undefined;
+	#controller: AbortController | undefined;
+
+	constructor(caller: Caller, timeoutMs: number | undefined) {
+		this.caller = caller;
+		this.timeoutMs = timeoutMs;
+	}
+
+	get controller(): AbortController {
+		this.#controller ??= new AbortController();
+		return this.#controller;
+	}
+
+	get signal(): AbortSignal {
+		return this.controller.signal;
 	}
 }

@@ -1,8 +1,5 @@
 import type { ClientStatus, GoawayData, SpockError } from '@spock/protocol';
 
-import type { ReadyState } from '../lifecycle/ready-checks.ts';
-import type { TlsFailure } from '../listen/tls-server.ts';
-
 /** Why a connection ended. */
 export type CloseReason =
 	| 'client'
@@ -35,6 +32,17 @@ export type LimitName =
 /** What says that all clients together are too much. */
 export type OverloadSignal = 'loop-delay' | 'in-flight' | 'output';
 
+/** Why a TLS handshake failed. */
+export type TlsFailure =
+	| 'not-tls'
+	| 'version'
+	| 'no-certificate'
+	| 'bad-certificate'
+	| 'refused-by-client'
+	| 'timeout'
+	| 'closed'
+	| 'other';
+
 /** How a request ended whose caller said which trace it belongs to. */
 export interface TracedRequest {
 	readonly connection: number;
@@ -47,6 +55,24 @@ export interface TracedRequest {
 	/** As the caller wrote them: https://www.w3.org/TR/trace-context/ */
 	readonly traceparent: string;
 	readonly tracestate: string | undefined;
+}
+
+/** One condition of being ready, as `/readyz` shows it. */
+export interface ReadyCheck {
+	/** `phase`: the process takes work. `registry`: there are answers to give. `socket`, once it was gone: clients can come. */
+	readonly name: 'phase' | 'registry' | 'socket';
+	readonly ok: boolean;
+	/** Why it is not; or, if it is, why it is less than it should be; else null. */
+	readonly reason: string | null;
+	/** Since when `ok` is what it is, in milliseconds since 1970. */
+	readonly since: number;
+}
+
+/** Whether lookups should be sent to a sidecar, and why not; or why only what was last known can be told. */
+export interface ReadyState {
+	readonly ready: boolean;
+	readonly reasons: readonly string[];
+	readonly checks: readonly ReadyCheck[];
 }
 
 /** What happens in a sidecar, for whoever counts and logs it. Called often: implementations must be cheap and not throw. */

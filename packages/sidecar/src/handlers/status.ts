@@ -1,5 +1,6 @@
 import type { StatusReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+
 import { type Answer, answer, type Handler } from '../connection/answer.ts';
 import type { StatusView } from './status-view.ts';
 import { ToldAgain } from './told-again.ts';

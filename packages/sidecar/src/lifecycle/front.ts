@@ -1,13 +1,15 @@
 import type { Duplex } from 'node:stream';
+
 import type { ServiceQuery, ServiceSource, WatcherStatus } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+
 import type { ConnectionOrigin } from '../connection/connection-registry.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { SidecarObserver } from '../foundation/observer.ts';
-import type { ChooseInstance } from '../handlers/choose-instance.ts';
+import type { ChooseInstance } from '../handlers/services.ts';
+import type { SidecarListen } from '../listen/listener.ts';
 import type { Admission, Strangers } from '../overload/admission.ts';
 import type { LifecycleState } from './lifecycle-machine.ts';
-import type { SidecarListen } from './sidecar-options.ts';
 
 /** What a sidecar gives to a {@link Front}. */
 export interface FrontContext {

@@ -2,13 +2,16 @@ import type { Duplex } from 'node:stream';
 
 import type { SnapshotSource } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+
 import type { ConnectionRegistry } from '../connection/connection-registry.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
-import { type Listen, type Listener, listen, type PublicPlace } from '../listen/listener.ts';
-import type { TlsFailure, TlsListen, TlsServerOptions } from '../listen/tls-server.ts';
+import type { TlsFailure } from '../foundation/observer.ts';
+import { listen } from '../listen/listen.ts';
+import type { Listen, Listener, PublicPlace, SidecarListen } from '../listen/listener.ts';
+import type { TlsListen, TlsServerOptions } from '../listen/tls-server.ts';
 import { type ListenPlace, takeOver } from '../take-over/take-over.ts';
 import type { Front } from './front.ts';
-import type { SidecarListen, SidecarOptions } from './sidecar-options.ts';
+import type { SidecarOptions } from './sidecar-options.ts';
 
 /** What a {@link Listening} needs. */
 export interface ListeningContext {

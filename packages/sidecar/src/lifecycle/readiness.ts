@@ -1,9 +1,10 @@
 import { type SnapshotSource, SpockError } from '@spock/protocol';
 import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
 
+import type { ReadyState } from '../foundation/observer.ts';
+import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import type { LifecycleState } from './lifecycle-machine.ts';
-import { ReadyChecks, type ReadyState } from './ready-checks.ts';
-import type { SidecarSource } from './sidecar-options.ts';
+import { ReadyChecks } from './ready-checks.ts';
 
 const PROBE_DELAY_MS_MIN = 250;
 const PROBE_DELAY_MS_MAX = 5000;

@@ -1,24 +1,7 @@
 import type { BackendStatus, SnapshotSource } from '@spock/protocol';
 
+import type { ReadyCheck, ReadyState } from '../foundation/observer.ts';
 import type { LifecycleState } from './lifecycle-machine.ts';
-
-/** One condition of being ready, as `/readyz` shows it. */
-export interface ReadyCheck {
-	/** `phase`: the process takes work. `registry`: there are answers to give. `socket`, once it was gone: clients can come. */
-	readonly name: 'phase' | 'registry' | 'socket';
-	readonly ok: boolean;
-	/** Why it is not; or, if it is, why it is less than it should be; else null. */
-	readonly reason: string | null;
-	/** Since when `ok` is what it is, in milliseconds since 1970. */
-	readonly since: number;
-}
-
-/** Whether lookups should be sent to a sidecar, and why not; or why only what was last known can be told. */
-export interface ReadyState {
-	readonly ready: boolean;
-	readonly reasons: readonly string[];
-	readonly checks: readonly ReadyCheck[];
-}
 
 /** What readiness is decided by. */
 export interface ReadyFacts {

@@ -1,4 +1,5 @@
 import type { Registrations } from '@spock/discovery';
+
 import type { ConnectionRegistry } from '../connection/connection-registry.ts';
 import type { Front } from './front.ts';
 

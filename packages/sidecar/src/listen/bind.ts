@@ -55,3 +55,8 @@ export function explain(error: unknown, address: string, flag: string = DEFAULT_
 		? new Error(message, { cause: error })
 		: new Error(`cannot listen at ${address}: ${hint}`, { cause: error });
 }
+
+/** True for a host that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+	return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

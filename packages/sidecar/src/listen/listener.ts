@@ -1,15 +1,29 @@
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-import { formatAddress, type SocketAddress } from '@spock/protocol/node';
+import type { SocketAddress } from '@spock/protocol/node';
 
-import { DEFAULT_BACKLOG } from '../foundation/limits.ts';
-import { bind, closeServer } from './bind.ts';
-import { isLoopback } from './is-loopback.ts';
-import { createTlsServer, KEEP_ALIVE, type TlsServerOptions } from './tls-server.ts';
-import { listenUnix } from './unix-listener.ts';
+import type { TokenCheck } from './accepted-tokens.ts';
+import type { TlsListen, TlsServerOptions } from './tls-server.ts';
 
-/** Options of {@link listen}. */
+/** One address to listen at. */
+export interface SidecarListen {
+	readonly address: SocketAddress;
+	/** Permissions of a socket. Default 0o660. */
+	readonly socketMode?: number;
+	/** Makes the socket's directory for this user alone. Default false. */
+	readonly privateDirectory?: boolean;
+	/** The flag that the address is from, for what errors say. Default `--socket`. */
+	readonly flag?: string;
+	/** Allows a TCP address that other machines can reach. Default false. */
+	readonly allowRemote?: boolean;
+	/** Speaks TLS; for TCP. Default: none. */
+	readonly tls?: TlsListen;
+	/** Answers nothing before a hello with one of these tokens. Default: everybody who can connect may speak. */
+	readonly tokens?: TokenCheck;
+}
+
+/** Options of `listen`. */
 export interface ListenOptions<S extends Duplex = Socket> {
 	/** Permissions of the socket. Default 0o660: owner and group. */
 	readonly socketMode?: number;
@@ -43,7 +57,7 @@ export interface Listener {
 	readonly place?: PublicPlace;
 }
 
-/** Binds one address, and gives every connection to `accept`; see {@link listen}. */
+/** Binds one address, and gives every connection to `accept`; see `listen`. */
 export type Listen = (address: SocketAddress, options: ListenOptions<Duplex>) => Promise<Listener>;
 
 /** What stands at a path. */
@@ -55,7 +69,7 @@ export interface PublicPlace {
 	isReplaced(): Promise<boolean>;
 	/**
 	 * Moves a socket that was bound beside its path onto it. `replace` takes the place of whatever socket is there;
-	 * otherwise the place must be free, as for any start. Rejects as {@link listen} does.
+	 * otherwise the place must be free, as for any start. Rejects as `listen` does.
 	 */
 	publish(how: 'replace' | 'if free'): Promise<void>;
 	/**
@@ -63,49 +77,4 @@ export interface PublicPlace {
 	 * ours `restored`, or it is `taken` by somebody who is left alone. Rejects if it cannot be taken back.
 	 */
 	restore(): Promise<PlaceOutcome>;
-}
-
-/**
- * Binds a unix domain socket or a TCP port. Rejects with an Error that says what is at the address and what to do: somebody
- * who answers, something that is no socket, a path that is too long, a directory that others may change.
- */
-export function listen(address: SocketAddress, options: ListenOptions): Promise<Listener> {
-	return 'path' in address ? listenUnix(address.path, options) : listenTcp(address, options);
-}
-
-async function listenTcp(address: { host: string; port: number }, options: ListenOptions): Promise<Listener> {
-	if (!options.allowRemote) refuseRemote(address);
-	const { accept, acceptFailed = () => undefined, tls } = options;
-	const { server, stop } =
-		tls === undefined
-			? {
-					server: createServer({ allowHalfOpen: true, noDelay: true, ...KEEP_ALIVE }, accept),
-					stop: () => undefined,
-				}
-			: await createTlsServer({ ...tls, accept });
-	try {
-		await bind(server, { ...address, backlog: options.backlog ?? DEFAULT_BACKLOG }, acceptFailed);
-	} catch (error) {
-		// Whoever waits until the port is free tries often: no timer may be left of each.
-		stop();
-		throw error;
-	}
-	const bound = server.address();
-	const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
-	return {
-		address: `${tls === undefined ? '' : 'tls://'}${formatAddress({ host: address.host, port })}`,
-		close: () => {
-			stop();
-			return closeServer(server);
-		},
-	};
-}
-
-/** Throws an Error that says what to do if other machines can reach the address. */
-export function refuseRemote(
-	address: { readonly host: string; readonly port: number },
-	hint: string = 'listen on 127.0.0.1, or allow it with --listen-any, together with tls:// and --token-file',
-): void {
-	if (isLoopback(address.host)) return;
-	throw new Error(`${formatAddress(address)} can be reached from other machines: ${hint}`);
 }

@@ -2,6 +2,7 @@ import type { Server, Socket } from 'node:net';
 
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
+import type { TlsFailure } from '../foundation/observer.ts';
 import type { Strangers } from '../overload/admission.ts';
 
 /**
@@ -29,17 +30,6 @@ export interface TlsListen {
 	/** Looks whether they have changed. Never rejects. */
 	look?(): Promise<void>;
 }
-
-/** Why a TLS handshake failed. */
-export type TlsFailure =
-	| 'not-tls'
-	| 'version'
-	| 'no-certificate'
-	| 'bad-certificate'
-	| 'refused-by-client'
-	| 'timeout'
-	| 'closed'
-	| 'other';
 
 /** What a {@link createTlsServer} needs. */
 export interface TlsServerOptions {

@@ -10,7 +10,8 @@ import {
 } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
-import type { SidecarSource } from '../lifecycle/sidecar-options.ts';
+
+import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import type { Listen, Listener, ListenOptions } from '../listen/listener.ts';
 import { untilFree } from './until-free.ts';
 import { warmUp } from './warm-up.ts';

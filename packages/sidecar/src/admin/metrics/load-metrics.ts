@@ -1,5 +1,4 @@
-import type { CloseReason, LimitName, OverloadSignal } from '../../foundation/observer.ts';
-import type { TlsFailure } from '../../listen/tls-server.ts';
+import type { CloseReason, LimitName, OverloadSignal, TlsFailure } from '../../foundation/observer.ts';
 import type { MetricFacts } from './metric-facts.ts';
 
 const CODES = '`ok` or an error code of the protocol';

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-import { processMetrics } from './process-metric-facts.ts';
+import { processMetrics } from './metric-table.ts';
 
 /** The longest delay of a timer in Node: it never comes. */
 const NEVER_MS = 2 ** 31 - 1;

@@ -1,8 +1,8 @@
 import type { DiscoveryEvent } from '@spock/discovery';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 import { Gauge, Registry } from 'prom-client';
-import type { CloseReason, LimitName, OverloadSignal, SidecarObserver } from '../../foundation/observer.ts';
-import type { TlsFailure } from '../../listen/tls-server.ts';
+
+import type { CloseReason, LimitName, OverloadSignal, SidecarObserver, TlsFailure } from '../../foundation/observer.ts';
 import type { TakeOverEvent } from '../../take-over/take-over.ts';
 import { DiscoveryCounts } from './discovery-counts.ts';
 import { EventLoopMetrics } from './event-loop-metrics.ts';

@@ -6,11 +6,12 @@ import {
 	assertTrustedAddress,
 	defaultSocketAddress,
 	formatAddress,
+	parseHostPort,
 	type SocketAddress,
 } from '@spock/protocol/node';
+
 import { tokensIn } from '../../listen/token-file.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { parseTcpAddress } from './tcp-address.ts';
 
 /** Flags that say where the sidecar is, and how to be let in. */
 export interface TargetFlags {
@@ -113,4 +114,17 @@ export function tokenOf(path: string | undefined, fromEnvironment: string | unde
 	const [token] = tokensIn(readFileSync(path, 'utf8'));
 	if (token === undefined) throw new Error(`the token file ${path} is empty`);
 	return token;
+}
+
+/** A TCP address as settings and flags name it. */
+export interface TcpAddress {
+	readonly host: string;
+	readonly port: number;
+	readonly isTls: boolean;
+}
+
+/** Reads `HOST:PORT`, `tcp://HOST:PORT` or `tls://HOST:PORT`. Throws a RangeError that shows the text. */
+export function parseTcpAddress(text: string): TcpAddress {
+	const [, scheme, rest = text] = /^(tcp|tls):\/\/(.*)$/.exec(text) ?? [];
+	return { ...parseHostPort(rest), isTls: scheme === 'tls' };
 }

@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/protocol';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { printable, printableLines } from '../output/printable.ts';
+import { printable } from '../output/printable.ts';
 import { type TargetFlags, targetOf } from './sidecar-target.ts';
 import { WireClient } from './wire-client.ts';
 
@@ -52,9 +52,4 @@ export function asCommandError(error: unknown, more = ''): unknown {
 /** True for a failure of the sidecar's own token. That of the registry is refused with the same code, and not given here. */
 function isAboutHello({ code, message }: SpockError): boolean {
 	return code === 'ACL_DENIED' && /\bhello\b/.test(message);
-}
-
-/** Prints a line, or several, on stdout; nothing in them steers a terminal. */
-export function print(text: string): void {
-	process.stdout.write(`${printableLines(text)}\n`);
 }

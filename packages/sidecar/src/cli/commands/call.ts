@@ -1,5 +1,6 @@
-import { type ClientFlags, print, withClient } from '../client/with-client.ts';
+import { type ClientFlags, withClient } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { print } from '../output/output.ts';
 
 /** `sidecar call FUNC [JSON]` */
 export async function call(func: string, text: string | undefined, flags: ClientFlags): Promise<void> {

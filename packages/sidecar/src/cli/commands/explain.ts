@@ -1,6 +1,8 @@
 import type { ExplainReply, InstanceExplanation, WatcherStatus } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
-import { type ClientFlags, print, withClient } from '../client/with-client.ts';
+
+import { type ClientFlags, withClient } from '../client/with-client.ts';
+import { print } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { queryOf } from './get.ts';
 import { nextStep } from './next-step.ts';

@@ -1,7 +1,9 @@
 import { type GetServiceData, SpockError, TIMEOUT_MS_MAX } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
-import { asCommandError, type ClientFlags, print, withClient } from '../client/with-client.ts';
+
+import { asCommandError, type ClientFlags, withClient } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { print } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { nextStep } from './next-step.ts';
 
@@ -66,4 +68,22 @@ function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
 		throw new CommandError(EXIT.usage, `--max-age-ms must be a whole number of milliseconds, not ${maxAgeMs}`);
 	}
 	return { maxAgeMs: value };
+}
+
+const NOTHING =
+	'no names: nothing is registered there, or its token may read none; `sidecar status` shows where the sidecar asks\n';
+
+/** `sidecar list` */
+export async function list(flags: ClientFlags & { readonly datacenter?: string }): Promise<void> {
+	await withClient(flags, async (client, timeoutMs) => {
+		const { datacenter } = flags;
+		const reply = await client.request('listServices', datacenter === undefined ? {} : { datacenter }, timeoutMs);
+		if (flags.json) {
+			print(JSON.stringify(reply));
+			return;
+		}
+		if (reply.services.length === 0) process.stderr.write(NOTHING);
+		for (const { name, tags } of reply.services)
+			print(printable(tags.length === 0 ? name : `${name}  ${tags.join(',')}`));
+	});
 }

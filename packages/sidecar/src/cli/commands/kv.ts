@@ -7,7 +7,9 @@ import {
 	keyQueryKey,
 	SpockError,
 } from '@spock/protocol';
-import { type ClientFlags, print, withClient } from '../client/with-client.ts';
+
+import { type ClientFlags, withClient } from '../client/with-client.ts';
+import { print } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { follow } from './follow.ts';
 import { formatState } from './watch.ts';

@@ -1,5 +1,6 @@
 import type { ServiceQuery } from '@spock/protocol';
 import { nearestName } from '@spock/protocol/internal';
+
 import type { WireClient } from '../client/wire-client.ts';
 import { printable } from '../output/printable.ts';
 

@@ -1,7 +1,9 @@
 import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '@spock/protocol';
+
 import { stayConnected } from '../client/stay-connected.ts';
-import { type ClientFlags, print } from '../client/with-client.ts';
+import type { ClientFlags } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { print } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 
 /** Flags of `sidecar register`, as commander gives them. */

@@ -2,7 +2,26 @@ import type { SpawnOptions } from 'node:child_process';
 import { constants } from 'node:os';
 
 import { CommandError } from '../output/exit-codes.ts';
-import type { SignalRelay } from './signal-relay.ts';
+
+/** What a command that stands for another one hears of; everything else that a process can be sent cannot be caught. */
+const RELAYED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'];
+
+/** Signals to this process, told to one receiver after another, so that none is lost between two of them. */
+export class SignalRelay {
+	/** Told of each signal from now on. */
+	receiver: (signal: NodeJS.Signals) => void;
+	readonly #listener = (signal: NodeJS.Signals): void => this.receiver(signal);
+
+	constructor(receiver: (signal: NodeJS.Signals) => void) {
+		this.receiver = receiver;
+		for (const signal of RELAYED) process.on(signal, this.#listener);
+	}
+
+	/** Signals do again what they do by default. */
+	close(): void {
+		for (const signal of RELAYED) process.off(signal, this.#listener);
+	}
+}
 
 /** A terminal sends these to everybody in front of it, so the command has them already. */
 const FROM_TERMINAL: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT', 'SIGWINCH']);

@@ -1,5 +1,7 @@
 import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
-import { type ClientFlags, print, withClient } from '../client/with-client.ts';
+
+import { type ClientFlags, withClient } from '../client/with-client.ts';
+import { print } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 
 /** `sidecar status` */

@@ -2,8 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 
 import { parseServicesFile, ServicesFileError } from '@spock/discovery';
-import { type ClientFlags, print, withClient } from '../client/with-client.ts';
+
+import { type ClientFlags, withClient } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { print } from '../output/output.ts';
 import { differenceOf, serviceMapModule } from './service-map.ts';
 
 /** Flags of `sidecar typegen`. */

@@ -1,10 +1,9 @@
 import { Backoff } from '@spock/protocol/internal';
+
 import { type TargetFlags, targetOf } from '../client/sidecar-target.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { askReady } from './ask-ready.ts';
-import { readDurationMs } from './read-duration.ts';
-import { dieOf, runCommand } from './run-command.ts';
-import { SignalRelay } from './signal-relay.ts';
+import { askReady } from './health.ts';
+import { dieOf, runCommand, SignalRelay } from './run-command.ts';
 
 /** Flags of `sidecar wait`. */
 export interface WaitFlags extends TargetFlags {
@@ -77,4 +76,17 @@ async function askOnce(flags: TargetFlags, timeoutMs: number): Promise<string | 
 /** The sidecar answers, and will answer the same again: a token that it does not know, say. */
 function isRefusal({ cause }: CommandError): boolean {
 	return (cause as { readonly retryable?: boolean } | undefined)?.retryable === false;
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/**
+ * Reads `250ms`, `30s`, `1.5m`, `2h`, or a number alone, which is milliseconds. Undefined for anything else, and for more than
+ * a timer can wait, 2147483647 ms.
+ */
+export function readDurationMs(text: string): number | undefined {
+	const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+	if (number === undefined) return undefined;
+	const durationMs = Math.round(Number(number) * (UNITS_MS[unit] as number));
+	return durationMs < 2 ** 31 ? durationMs : undefined;
 }

@@ -1,5 +1,7 @@
 import { isServing, queryKey, type ServiceSnapshot } from '@spock/protocol';
-import { type ClientFlags, print } from '../client/with-client.ts';
+
+import type { ClientFlags } from '../client/with-client.ts';
+import { print } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { follow } from './follow.ts';
 import { type QueryFlags, queryOf } from './get.ts';

@@ -2,11 +2,11 @@ import type { DiscoveryEvent } from '@spock/discovery';
 import { systemClock } from '@spock/protocol/internal';
 import type { Logger } from 'pino';
 
-import type { SidecarObserver } from '../../foundation/observer.ts';
+import type { SidecarObserver, TracedRequest } from '../../foundation/observer.ts';
 import type { TakeOverEvent } from '../../take-over/take-over.ts';
-import type { LimitedLog } from './limited-log.ts';
+import { DEFAULT_SLOW_REQUEST_MS } from '../settings/log-settings.ts';
+import type { LimitedLog, LogLines } from './limited-log.ts';
 import { ReadinessLog } from './readiness-log.ts';
-import { traceLog } from './trace-log.ts';
 
 /** Bad instances that one line tells of. */
 const LOGGED_MAX = 8;
@@ -223,3 +223,20 @@ const PHASES: Readonly<Record<string, string>> = {
 	stopping: 'stopping',
 	stopped: 'stopped',
 };
+
+/**
+ * Writes which requests failed or took `slowRequestMs`, with the id of the trace that their caller said they belong to, so that
+ * one can be found from the other. Others are not written at all.
+ */
+export function traceLog(
+	log: LogLines,
+	slowRequestMs: number = DEFAULT_SLOW_REQUEST_MS,
+): (request: TracedRequest) => void {
+	return ({ connection, func, code, durationMs, traceId, traceparent }) => {
+		const isSlow = durationMs >= slowRequestMs;
+		if (code === 'ok' && !isSlow) return;
+		const facts = { connection, func, code, durationMs: Math.round(durationMs), traceId, traceparent };
+		const what = code === 'ok' ? 'was slow' : code === 'cancelled' ? 'was given up by its caller' : `failed: ${code}`;
+		log.warn(facts, `a request ${what}`);
+	};
+}

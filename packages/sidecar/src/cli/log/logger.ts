@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+
 import { printable, printableLines } from '../output/printable.ts';
 import { LogOutput } from './log-output.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@spock/protocol/internal';
 import type { Logger } from 'pino';
 
-import type { ReadyState } from '../../lifecycle/ready-checks.ts';
+import type { ReadyState } from '../../foundation/observer.ts';
 
 /** Another reason for the same state is told at most once in this time. */
 export const REASON_MS_MIN = 60_000;

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
 import type { TracedRequest } from '../../foundation/observer.ts';
+import { traceLog } from './event-log.ts';
 import type { LogLines } from './limited-log.ts';
-import { traceLog } from './trace-log.ts';
 
 function traced(members: Partial<TracedRequest> = {}): TracedRequest {
 	const traceId = 'a'.repeat(32);

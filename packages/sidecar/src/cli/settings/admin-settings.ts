@@ -1,4 +1,5 @@
-import type { Setting } from './settings.ts';
+import { DEFAULT_METRICS_SERVICES_MAX } from '../../admin/metrics/oldest-services.ts';
+import type { Setting } from './setting.ts';
 
 /** The admin port, and who may reach it. */
 export const adminSettings: readonly Setting[] = [
@@ -25,5 +26,17 @@ export const adminSettings: readonly Setting[] = [
 		help: 'names, separated by commas, that the admin port answers to beside localhost and its own addresses',
 		kind: 'list',
 		fallback: 'none',
+	},
+];
+
+/** Settings of the metrics. */
+export const metricsSettings: readonly Setting[] = [
+	{
+		name: 'metricsServicesMax',
+		flag: '--metrics-services-max <count>',
+		env: 'SPOCK_METRICS_SERVICES_MAX',
+		help: 'services whose age is a metric by name, the oldest first',
+		kind: 'integer',
+		fallback: String(DEFAULT_METRICS_SERVICES_MAX),
 	},
 ];

@@ -1,4 +1,4 @@
-import type { Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
 
 /** Settings of the answers that are kept: how long, how many, and how much they are believed. */
 export const answerSettings: readonly Setting[] = [

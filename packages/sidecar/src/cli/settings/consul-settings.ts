@@ -1,4 +1,4 @@
-import type { Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
 
 /** Settings of the Consul backend beyond its addresses, token, datacenter and consistency. */
 export const consulSettings: readonly Setting[] = [

@@ -1,6 +1,5 @@
 import type { SidecarLimits } from '../../foundation/limits.ts';
-import { integerOf, type Settings, textOf } from './setting-values.ts';
-import type { Setting } from './settings.ts';
+import { integerOf, type Setting, type Settings, textOf } from './setting.ts';
 
 /** Whoever presses Ctrl-C sits there and waits. */
 const TERMINAL_DRAIN_TIMEOUT_MS = 2000;

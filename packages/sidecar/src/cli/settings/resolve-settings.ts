@@ -1,21 +1,8 @@
 import { nearestName } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { type Setting, settings } from './settings.ts';
-
-/** Where a value came from. */
-export type Origin = 'flag' | 'environment' | 'config file' | 'default';
-
-type Value = string | number | boolean | readonly string[];
-
-/** One setting in force; `value` is undefined where the default is decided later. */
-export interface Resolved {
-	readonly setting: Setting;
-	readonly value: Value | undefined;
-	readonly origin: Origin;
-	/** For messages: `--socket`, `SPOCK_SOCKET`, `socket in spock.yaml`. */
-	readonly where: string;
-}
+import type { Origin, Resolved, Setting, Value } from './setting.ts';
+import { settings } from './settings.ts';
 
 /** What settings are resolved from; all given. */
 export interface SettingSources {
@@ -89,15 +76,6 @@ function read(setting: Setting, raw: unknown, origin: Origin, where: string): Re
 	if (typeof raw !== 'string' || raw === '') throw wrong('a text');
 	if (typeof kind !== 'string' && !kind.includes(raw)) throw wrong(`one of ${kind.join(', ')}`);
 	return resolved(raw);
-}
-
-/** Those of the settings that somebody gave, by name, to be spread into options: what is absent gets its default there. */
-export function givenSettings<O>(
-	resolved: ReadonlyMap<string, Resolved>,
-	names: readonly (keyof O & string)[],
-): { -readonly [N in keyof O]?: Exclude<O[N], undefined> } {
-	const values = names.map((name) => [name, resolved.get(name)?.value] as const);
-	return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as ReturnType<typeof givenSettings<O>>;
 }
 
 /** The settings in force and where each came from, as `--print-config` shows them; secrets are hidden. */

@@ -1,31 +1,13 @@
 import { sidecarPolicies } from '../../foundation/limits.ts';
-import { DEFAULT_SLOW_REQUEST_MS } from '../log/trace-log.ts';
-import { accessSettings } from './access-settings.ts';
-import { adminSettings } from './admin-settings.ts';
+import { adminSettings, metricsSettings } from './admin-settings.ts';
 import { answerSettings } from './answer-settings.ts';
+import { dnsSettings, replaySettings } from './backend-settings.ts';
 import { consulSettings } from './consul-settings.ts';
-import { dnsSettings } from './dns-settings.ts';
-import { grpcSettings } from './grpc-settings.ts';
-import { handOverSettings } from './hand-over-settings.ts';
 import { limitSettings } from './limit-settings.ts';
-import { metricsSettings } from './metrics-settings.ts';
+import { accessSettings, grpcSettings, handOverSettings } from './listen-settings.ts';
+import { logSettings } from './log-settings.ts';
 import { registrationSettings } from './registration-settings.ts';
-import { replaySettings } from './replay-settings.ts';
-
-/** What one setting of `sidecar start` may be, and where it may come from. */
-export interface Setting {
-	/** Its name in a config file. */
-	readonly name: string;
-	/** For commander: `--socket <path>`; none for what must not stand in a process list. */
-	readonly flag?: string;
-	/** The environment variable. */
-	readonly env: string;
-	readonly help: string;
-	readonly kind: 'text' | 'list' | 'integer' | 'fraction' | 'boolean' | 'mode' | readonly string[];
-	readonly isSecret?: true;
-	/** For people; the value itself is decided where the setting is used. */
-	readonly fallback: string;
-}
+import type { Setting } from './setting.ts';
 
 /** Every setting of `sidecar start`: flags, environment, config file, help and `--print-config` all come from this table. */
 export const settings: readonly Setting[] = [
@@ -110,30 +92,7 @@ export const settings: readonly Setting[] = [
 	...adminSettings,
 	...metricsSettings,
 	...handOverSettings,
-	{
-		name: 'logLevel',
-		flag: '--log-level <level>',
-		env: 'SPOCK_LOG_LEVEL',
-		help: 'trace, debug, info, warn, error, fatal or silent',
-		kind: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-		fallback: 'info',
-	},
-	{
-		name: 'slowRequestMs',
-		flag: '--slow-request-ms <ms>',
-		env: 'SPOCK_SLOW_REQUEST_MS',
-		help: 'time from which on a request that carries a trace is logged with the id of its trace, as one that fails is',
-		kind: 'integer',
-		fallback: String(DEFAULT_SLOW_REQUEST_MS),
-	},
-	{
-		name: 'logFormat',
-		flag: '--log-format <format>',
-		env: 'SPOCK_LOG_FORMAT',
-		help: 'auto (pretty on a terminal), pretty or json',
-		kind: ['auto', 'pretty', 'json'],
-		fallback: 'auto',
-	},
+	...logSettings,
 	{
 		name: 'policy',
 		flag: '--policy <name>',

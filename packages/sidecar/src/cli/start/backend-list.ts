@@ -5,7 +5,7 @@ import { type Backend, type BackendFactory, chainBackend, type DiscoveryListener
 import { systemClock } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import type { Resolved } from '../settings/resolve-settings.ts';
+import type { Resolved } from '../settings/setting.ts';
 
 /** Backends by the names that `--backend` knows. */
 export type BackendMakers = Readonly<Record<string, () => Backend | Promise<Backend>>>;

@@ -1,9 +1,8 @@
 import { type ConsulBackendOptions, consulOptionsFromEnvironment } from '@spock/discovery';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import type { Resolved } from '../settings/resolve-settings.ts';
+import type { Settings } from '../settings/setting.ts';
 
-type Settings = ReadonlyMap<string, Resolved>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { type Backend, type DiscoveryListener, Registrations, type RegistrationsOptions } from '@spock/discovery';
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
-import { givenSettings, type Resolved } from '../settings/resolve-settings.ts';
+import { givenSettings, type Resolved } from '../settings/setting.ts';
 
 /** What apps may register, if the registry can be written to. Throws a RangeError or TypeError naming a wrong setting. */
 export function createRegistrations(

@@ -2,13 +2,13 @@ import { formatAddress } from '@spock/protocol/node';
 import type { Logger } from 'pino';
 
 import type { FrontOptions } from '../../lifecycle/front.ts';
-import type { SidecarListen } from '../../lifecycle/sidecar-options.ts';
-import { isLoopback } from '../../listen/is-loopback.ts';
-import { refuseRemote } from '../../listen/listener.ts';
+import { isLoopback } from '../../listen/bind.ts';
+import { refuseRemote } from '../../listen/listen.ts';
+import type { SidecarListen } from '../../listen/listener.ts';
 import type { TlsListen } from '../../listen/tls-server.ts';
-import { parseTcpAddress, type TcpAddress } from '../client/tcp-address.ts';
-import type { Access } from '../settings/access-settings.ts';
-import { integerOf, type Settings } from '../settings/setting-values.ts';
+import { parseTcpAddress, type TcpAddress } from '../client/sidecar-target.ts';
+import { integerOf, type Settings } from '../settings/setting.ts';
+import type { Access } from './access.ts';
 
 /**
  * The gRPC front that is asked for; undefined if none is, and then nothing of gRPC is loaded. Throws an Error that names what is wrong

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 
 import type { BackendSourceOptions } from '@spock/discovery';
 
-import { givenSettings, type Resolved } from '../settings/resolve-settings.ts';
+import { givenSettings, type Resolved } from '../settings/setting.ts';
 
 /** The settings of the cache between backend and clients. Throws an Error if there is a file in the place of the state directory. */
 export function sourceOptionsOf(

@@ -4,12 +4,13 @@ import type { Logger } from 'pino';
 
 import { AdminServer, refuseRemoteAdmin } from '../../admin/admin-server.ts';
 import type { SidecarMetrics } from '../../admin/metrics/sidecar-metrics.ts';
+import { pageFiles } from '../../admin/page-files.ts';
 import type { StatusModel } from '../../admin/status-model.ts';
+import { StatusSite } from '../../admin/status-site.ts';
 import type { Sidecar } from '../../sidecar.ts';
 import { untilFree } from '../../take-over/until-free.ts';
 import { logTakeOver } from '../log/event-log.ts';
-import { type Settings, textOf } from '../settings/setting-values.ts';
-import { statusSiteOf } from './status-site.ts';
+import { type Settings, textOf } from '../settings/setting.ts';
 
 /** What the admin port shows. */
 export interface AdminParts {
@@ -72,4 +73,9 @@ export async function startAdmin(
 			await admin?.close();
 		},
 	};
+}
+
+/** The status page of a sidecar of this process; `failed` is told of a fault of ours. */
+export function statusSiteOf(model: StatusModel, failed: (error: unknown) => void): StatusSite {
+	return new StatusSite({ model, files: pageFiles, clock: systemClock, failed });
 }

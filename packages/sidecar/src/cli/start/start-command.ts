@@ -1,8 +1,7 @@
-import { print } from '../client/with-client.ts';
 import { endWithoutReader } from '../log/log-output.ts';
 import { EXIT } from '../output/exit-codes.ts';
-import { outputIsLog } from '../output/lost-output.ts';
-import { isPretty } from '../settings/log-format.ts';
+import { outputIsLog, print } from '../output/output.ts';
+import { isPretty } from '../settings/log-settings.ts';
 import { describeSettings, resolveSettings, settingsAsJson } from '../settings/resolve-settings.ts';
 import { isStartPretty, reportStartFailure } from './start-failure.ts';
 

@@ -1,12 +1,13 @@
+import { SpockError } from '@spock/protocol';
 import type { Logger } from 'pino';
 
 import type { SidecarMetrics } from '../../admin/metrics/sidecar-metrics.ts';
-import type { SidecarListen } from '../../lifecycle/sidecar-options.ts';
-import type { TakeOverEvent, TakeOverOptions } from '../../take-over/take-over.ts';
-import { plainTarget, tokenOf } from '../client/sidecar-target.ts';
+import type { SidecarListen } from '../../listen/listener.ts';
+import type { Predecessor, TakeOverEvent, TakeOverOptions } from '../../take-over/take-over.ts';
+import { plainTarget, type SidecarTarget, tokenOf } from '../client/sidecar-target.ts';
+import { WireClient } from '../client/wire-client.ts';
 import { logTakeOver } from '../log/event-log.ts';
-import { integerOf, type Settings, textOf } from '../settings/setting-values.ts';
-import { findPredecessor } from './find-predecessor.ts';
+import { integerOf, type Settings, textOf } from '../settings/setting.ts';
 
 export const DEFAULT_WARM_UP_MS = 30_000;
 
@@ -31,4 +32,29 @@ export function takeOverOptionsOf(
 		metrics.tookOver(event);
 	};
 	return { find, warmUpMs, told };
+}
+
+/** The sidecar that listens at a path; undefined if nobody does. Rejects when it cannot be told. */
+export async function findPredecessor(target: SidecarTarget, timeoutMs: number): Promise<Predecessor | undefined> {
+	let client: WireClient;
+	try {
+		client = await WireClient.open(target, timeoutMs);
+	} catch (error) {
+		const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+		if (code === 'ENOENT' || code === 'ECONNREFUSED') return undefined;
+		throw error;
+	}
+	let isClosed = false;
+	void client.closed.then(() => {
+		isClosed = true;
+	});
+	return {
+		// A command that has waited in vain ends with a message; here it is a fact to go on with.
+		request: (func, data, waitMs) =>
+			client.request(func, data, waitMs).catch((error: Error) => {
+				throw SpockError.is(error.cause, 'TIMEOUT') ? error.cause : error;
+			}),
+		isClosed: () => isClosed,
+		close: () => client.close(),
+	};
 }

@@ -1,9 +1,8 @@
 import type { ServiceSource } from '@spock/protocol';
 
-import type { Handler } from '../connection/answer.ts';
-import { callOptions } from '../connection/call-options.ts';
-import { keysOf } from '../connection/keys-of.ts';
+import { answer, type Handler } from '../connection/answer.ts';
 import { snapshotPayload } from '../connection/snapshot-text.ts';
+import { callOptions, keysOf } from '../foundation/sidecar-source.ts';
 
 /** The value of a key, or all keys that begin with it. A key that does not exist has the value null. */
 export function getKeyHandler(source: ServiceSource): Handler<'getKey'> {
@@ -15,3 +14,12 @@ export function getKeyHandler(source: ServiceSource): Handler<'getKey'> {
 		return keys.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then(snapshotPayload);
 	};
 }
+
+/** What a key, or a prefix, says now; its changes are pushed from now on. */
+export const watchKeyHandler: Handler<'watchKey'> = (data, call) => call.caller.subscribeKey(data, call);
+
+/** No more pushes of this key or prefix. */
+export const unwatchKeyHandler: Handler<'unwatchKey'> = (data, { caller }) => {
+	caller.unsubscribeKey(data);
+	return answer(null);
+};

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type TryItSettings, tryItCommand } from './try-it.ts';
+import { type TryItSettings, tryItCommand } from './announce.ts';
 
 const OPEN = { isDefault: false, hasToken: false, tokenFile: undefined, tokenOnSocket: false };
 const GUARDED = { ...OPEN, hasToken: true, tokenFile: '/t' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { readDurationMs } from './read-duration.ts';
+import { readDurationMs } from './wait.ts';
 
 it('reads a number with a unit, or milliseconds', () => {
 	const read = ['0', '250', '250ms', '30s', '1.5m', '2h', '2147483647'].map(readDurationMs);

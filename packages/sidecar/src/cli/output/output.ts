@@ -1,4 +1,21 @@
-import { EXIT } from './exit-codes.ts';
+import { CommandError, EXIT } from './exit-codes.ts';
+import { printableLines } from './printable.ts';
+
+/** Prints a line, or several, on stdout; nothing in them steers a terminal. */
+export function print(text: string): void {
+	process.stdout.write(`${printableLines(text)}\n`);
+}
+
+/** Says on stderr why a command has failed. Gives the exit code. */
+export function reportFailure(error: unknown): number {
+	if (error instanceof CommandError) {
+		process.stderr.write(`sidecar: ${printableLines(error.message)}\n`);
+		return error.exitCode;
+	}
+	const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+	process.stderr.write(`sidecar: ${printableLines(text)}\n`);
+	return EXIT.failure;
+}
 
 /**
  * Decides what becomes of a command whose output cannot be written. A reader that has gone, as in `sidecar list | head -1`,

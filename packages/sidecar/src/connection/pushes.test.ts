@@ -1,7 +1,7 @@
 import type { RegistrationReply } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
-import { registrationPush } from './registration-push.ts';
+import { registrationPush } from './pushes.ts';
 
 const FRAME_BYTES_MAX = 1024;
 

@@ -1,81 +1,13 @@
 import { type DiscoveryListener, TlsFiles } from '@spock/discovery';
 import { systemClock } from '@spock/protocol/internal';
-import { formatAddress } from '@spock/protocol/node';
-import type { SidecarListen } from '../../lifecycle/sidecar-options.ts';
-import { AcceptedTokens, type TokenCheck } from '../../listen/accepted-tokens.ts';
-import { refuseRemote } from '../../listen/listener.ts';
-import { TokenFile } from '../../listen/token-file.ts';
-import { parseTcpAddress } from '../client/tcp-address.ts';
-import type { Resolved } from './resolve-settings.ts';
-import type { Setting } from './settings.ts';
+import { defaultSocketPath, formatAddress, POD_SOCKET_DIRECTORY } from '@spock/protocol/node';
 
-/** Who may connect over TCP. */
-export const accessSettings: readonly Setting[] = [
-	{
-		name: 'listen',
-		flag: '--listen <address>',
-		env: 'SPOCK_LISTEN',
-		help: 'TCP address, HOST:PORT or tls://HOST:PORT, to listen at in place of the socket, or beside it if that is given too',
-		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'listenAny',
-		flag: '--listen-any',
-		env: 'SPOCK_LISTEN_ANY',
-		help: 'allow --listen at an address that other machines can reach',
-		kind: 'boolean',
-		fallback: 'false',
-	},
-	{
-		name: 'token',
-		env: 'SPOCK_TOKEN',
-		help: 'the token that clients must give in hello over TCP',
-		kind: 'text',
-		isSecret: true,
-		fallback: 'none',
-	},
-	{
-		name: 'tokenFile',
-		flag: '--token-file <file>',
-		env: 'SPOCK_TOKEN_FILE',
-		help: 'file with that token, or with two while they are exchanged, one on a line; read again when it changes',
-		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'tokenOnSocket',
-		flag: '--token-on-socket',
-		env: 'SPOCK_TOKEN_ON_SOCKET',
-		help: 'the unix domain socket wants the token too',
-		kind: 'boolean',
-		fallback: 'false',
-	},
-	{
-		name: 'tlsCert',
-		flag: '--tls-cert <file>',
-		env: 'SPOCK_TLS_CERT',
-		help: 'certificate chain for tls://, in PEM; read again when it changes, as the other two are',
-		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'tlsKey',
-		flag: '--tls-key <file>',
-		env: 'SPOCK_TLS_KEY',
-		help: 'private key of that certificate, in PEM',
-		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'tlsClientCa',
-		flag: '--tls-client-ca <file>',
-		env: 'SPOCK_TLS_CLIENT_CA',
-		help: 'authorities of the certificates that clients must have, in PEM',
-		kind: 'text',
-		fallback: 'none: clients need no certificate',
-	},
-];
+import { AcceptedTokens, type TokenCheck } from '../../listen/accepted-tokens.ts';
+import { refuseRemote } from '../../listen/listen.ts';
+import type { SidecarListen } from '../../listen/listener.ts';
+import { TokenFile } from '../../listen/token-file.ts';
+import { parseTcpAddress } from '../client/sidecar-target.ts';
+import { integerOf, type Resolved, type Settings, textOf } from '../settings/setting.ts';
 
 /** What the settings say of who may connect. */
 export interface Access {
@@ -150,4 +82,24 @@ function warningsOf(address: string, isTls: boolean, isGuarded: boolean): string
 					`${address} lets everybody in who can reach it: give --token-file or --tls-client-ca, or remove --listen-any`,
 				]),
 	];
+}
+
+/** The socket, the TCP address, or both: at least one. */
+export function listenAddresses(settings: Settings, { tcp, socketTokens }: Access): SidecarListen[] {
+	const named = textOf(settings, 'socket');
+	const isNamed = settings.get('socket')?.origin !== 'default';
+	const listen: SidecarListen[] = [];
+	if (isNamed || tcp === undefined) {
+		const path = named ?? defaultSocketPath({ env: {}, uid: process.getuid?.() });
+		const socketMode = integerOf(settings, 'socketMode');
+		// The private directory of the user is ours to make; a pod's volume and a path somebody named are theirs.
+		const privateDirectory = !isNamed && !path.startsWith(`${POD_SOCKET_DIRECTORY}/`);
+		listen.push({
+			address: { path },
+			privateDirectory,
+			...(socketMode !== undefined && { socketMode }),
+			...(socketTokens && { tokens: socketTokens }),
+		});
+	}
+	return tcp === undefined ? listen : [...listen, tcp];
 }

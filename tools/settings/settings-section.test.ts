@@ -26,7 +26,10 @@ import {
 } from '../../packages/discovery/src/registration/registrations-options.ts';
 import { DEFAULT_METRICS_SERVICES_MAX } from '../../packages/sidecar/src/admin/metrics/oldest-services.ts';
 import { limitSettings, limitsOf } from '../../packages/sidecar/src/cli/settings/limit-settings.ts';
-import { DEFAULT_LOG_LEVEL, DEFAULT_SLOW_REQUEST_MS } from '../../packages/sidecar/src/cli/settings/log-settings.ts';
+import {
+	DEFAULT_LOG_LEVEL,
+	DEFAULT_SLOW_REQUEST_MS,
+} from '../../packages/sidecar/src/cli/settings/reporting-settings.ts';
 import { resolveSettings } from '../../packages/sidecar/src/cli/settings/resolve-settings.ts';
 import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
 import { DEFAULT_WARM_UP_MS } from '../../packages/sidecar/src/cli/start/take-over-options.ts';

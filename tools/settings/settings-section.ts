@@ -2,17 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { resolveOptions } from '../../packages/client/src/foundation/options.ts';
-import { adminSettings } from '../../packages/sidecar/src/cli/settings/admin-settings.ts';
-import { answerSettings } from '../../packages/sidecar/src/cli/settings/answer-settings.ts';
-import { dnsSettings, replaySettings } from '../../packages/sidecar/src/cli/settings/backend-settings.ts';
-import { consulSettings } from '../../packages/sidecar/src/cli/settings/consul-settings.ts';
+import { answerSettings, registrationSettings } from '../../packages/sidecar/src/cli/settings/answer-settings.ts';
+import {
+	consulSettings,
+	dnsSettings,
+	replaySettings,
+} from '../../packages/sidecar/src/cli/settings/backend-settings.ts';
 import { limitSettings } from '../../packages/sidecar/src/cli/settings/limit-settings.ts';
 import {
 	accessSettings,
 	grpcSettings,
 	handOverSettings,
 } from '../../packages/sidecar/src/cli/settings/listen-settings.ts';
-import { registrationSettings } from '../../packages/sidecar/src/cli/settings/registration-settings.ts';
+import { adminSettings } from '../../packages/sidecar/src/cli/settings/reporting-settings.ts';
 import type { Setting } from '../../packages/sidecar/src/cli/settings/setting.ts';
 import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
 

@@ -18,7 +18,7 @@ export {
 	lifecycleMachine,
 } from './lifecycle/lifecycle-machine.ts';
 export type { SidecarOptions } from './lifecycle/sidecar-options.ts';
-export { AcceptedTokens, type TokenCheck } from './listen/accepted-tokens.ts';
 export type { Listener, SidecarListen } from './listen/listener.ts';
 export type { TlsListen, TlsListenSecrets } from './listen/tls-server.ts';
+export { AcceptedTokens, type TokenCheck } from './listen/tokens.ts';
 export { createSidecar, type Sidecar } from './sidecar.ts';

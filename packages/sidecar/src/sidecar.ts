@@ -5,8 +5,7 @@ import { type Clock, systemClock } from '@spock/protocol/internal';
 
 import type { ConnectionFacts } from './connection/connection.ts';
 import { ConnectionRegistry } from './connection/connection-registry.ts';
-import { Dispatcher } from './connection/dispatcher.ts';
-import { RequestMemo } from './connection/request-memo.ts';
+import { Dispatcher, RequestMemo } from './connection/dispatcher.ts';
 import { type ResolvedLimits, resolveLimits } from './foundation/limits.ts';
 import type { ReadyState } from './foundation/observer.ts';
 import { createHandlers } from './handlers/handlers.ts';
@@ -17,9 +16,8 @@ import { Listening } from './lifecycle/listening.ts';
 import { PlaceWatch } from './lifecycle/place-watch.ts';
 import { Readiness } from './lifecycle/readiness.ts';
 import { SidecarEnd } from './lifecycle/sidecar-end.ts';
-import { gaugesOf, type SidecarGauges } from './lifecycle/sidecar-gauges.ts';
 import type { SidecarOptions } from './lifecycle/sidecar-options.ts';
-import { statusOf } from './lifecycle/sidecar-status.ts';
+import { gaugesOf, type SidecarGauges, statusOf } from './lifecycle/sidecar-status.ts';
 import { Admission } from './overload/admission.ts';
 import { HandOver, questionsOf } from './take-over/hand-over.ts';
 

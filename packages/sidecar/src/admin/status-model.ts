@@ -18,11 +18,10 @@ import type {
 	ServiceDetail,
 	StatusView,
 } from '../handlers/status-view.ts';
-import type { SidecarGauges } from '../lifecycle/sidecar-gauges.ts';
+import type { SidecarGauges } from '../lifecycle/sidecar-status.ts';
 import type { ChangeLog } from './change-log.ts';
-import { ConnectionRates, ratesBetween } from './connection-rates.ts';
 import type { Durations } from './metrics/request-metrics.ts';
-import { type ServiceRow, ServiceRows } from './service-rows.ts';
+import { ConnectionRates, ratesBetween, type ServiceRow, ServiceRows } from './status-rows.ts';
 
 /** How often samples are taken while somebody looks, at most. */
 export const SAMPLE_MS = 1000;

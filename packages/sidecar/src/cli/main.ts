@@ -72,10 +72,10 @@ async function main(): Promise<number> {
 	queryCommand('get', 'print one healthy instance of a service as host:port')
 		.option('--key <key>', 'equal keys get the same instance')
 		.option('--max-age-ms <ms>', 'the registry must have confirmed it within this time, or be asked now')
-		.action(async (service, flags) => (await import('./commands/get.ts')).get(service, flags));
+		.action(async (service, flags) => (await import('./commands/ask.ts')).get(service, flags));
 	clientCommand('list', 'print the names of all services, with their tags')
 		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (flags) => (await import('./commands/get.ts')).list(flags));
+		.action(async (flags) => (await import('./commands/ask.ts')).list(flags));
 	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
 		(await import('./commands/watch.ts')).watch(service, flags),
 	);
@@ -99,7 +99,7 @@ async function main(): Promise<number> {
 	clientCommand('call', 'call any function of the protocol and print its reply')
 		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, …')
 		.argument('[json]', 'its data')
-		.action(async (func, json, flags) => (await import('./commands/call.ts')).call(func, json, flags));
+		.action(async (func, json, flags) => (await import('./commands/ask.ts')).call(func, json, flags));
 	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(
 		async (flags) => (await import('./commands/health.ts')).health(flags),
 	);

@@ -1,13 +1,19 @@
-import { type ClientMessage, type Fault, readClientMessage, SpockError } from '@spock/protocol';
+import {
+	type ClientMessage,
+	type Fault,
+	type Notice,
+	type Request,
+	readClientMessage,
+	SpockError,
+} from '@spock/protocol';
 import type { FramedSocket } from '@spock/protocol/node';
 
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName } from '../foundation/observer.ts';
-import type { TokenCheck } from '../listen/accepted-tokens.ts';
+import type { TokenCheck } from '../listen/tokens.ts';
 import { type Intake, NEW_FRAME_COST } from '../overload/intake.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import type { Requests } from './requests.ts';
-import { denial } from './token-gate.ts';
 
 /** What the input of a connection leads to. */
 export interface InputParts {
@@ -128,4 +134,35 @@ export class ConnectionInput {
 		limited('badFramesInARowMax');
 		this.#end.forInput('bad-frames');
 	}
+}
+
+/**
+ * The longest hello, in bytes, where a token is wanted. Who has given none yet must not make the sidecar hold more: ten thousand
+ * strangers with half a frame each are 40 MB. The longest name and token need 4 KB where every character is escaped.
+ */
+export const TOKEN_HELLO_BYTES_MAX = 4096;
+
+/**
+ * The failure of a connection that must say hello with a token first and has said this instead; undefined if it may go on. No
+ * part of what it gave is in the failure.
+ */
+export function denial(
+	message: Request | Notice | { readonly kind: 'fault'; readonly code?: string },
+	tokens: TokenCheck,
+): SpockError | undefined {
+	if (message.kind === 'fault' && message.code === 'FRAME_TOO_LARGE') {
+		return new SpockError(
+			'ACL_DENIED',
+			`this listener wants a token in hello, in ${TOKEN_HELLO_BYTES_MAX} bytes at most`,
+		);
+	}
+	if (message.kind !== 'request' || message.func !== 'hello') {
+		return new SpockError('ACL_DENIED', 'this listener answers nothing before a hello with a token');
+	}
+	const { token } = (message.data ?? {}) as { readonly token?: unknown };
+	if (token === undefined || token === null) {
+		return new SpockError('ACL_DENIED', 'this listener wants a token in hello, and there is none');
+	}
+	if (typeof token === 'string' && tokens.accepts(token)) return undefined;
+	return new SpockError('ACL_DENIED', 'the token in hello is not one that this sidecar accepts');
 }

@@ -4,7 +4,7 @@ import { type ClientStatus, type GoawayData, queryKey, type ServiceQuery, type W
 import type { TimerHandle } from '@spock/protocol/internal';
 
 import type { CloseReason, LimitName } from '../foundation/observer.ts';
-import type { TokenCheck } from '../listen/accepted-tokens.ts';
+import type { TokenCheck } from '../listen/tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
 import { type Defer, Turns } from '../overload/turns.ts';

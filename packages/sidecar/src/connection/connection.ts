@@ -19,17 +19,16 @@ import {
 import { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../foundation/observer.ts';
-import type { TokenCheck } from '../listen/accepted-tokens.ts';
+import type { TokenCheck } from '../listen/tokens.ts';
 import { Intake, type IntakeContext } from '../overload/intake.ts';
 import type { LoadedConnection } from '../overload/overload.ts';
 import type { Answer, Call } from './answer.ts';
 import { ConnectionEnd } from './connection-end.ts';
-import { ConnectionInput } from './connection-input.ts';
+import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
 import { Pushes, registrationPush } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { snapshotPayload } from './snapshot-text.ts';
-import { TOKEN_HELLO_BYTES_MAX } from './token-gate.ts';
 
 /** What a connection tells of itself, for the status page; sizes in bytes, counts since it was opened. */
 export interface ConnectionFacts {

@@ -17,8 +17,7 @@ import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName, SidecarObserver } from '../foundation/observer.ts';
 import type { Overload } from '../overload/overload.ts';
 import type { Call, Caller } from './answer.ts';
-import type { Dispatcher, PreparedRequest } from './dispatcher.ts';
-import type { RequestMemo } from './request-memo.ts';
+import type { Dispatcher, PreparedRequest, RequestMemo } from './dispatcher.ts';
 import { TracedRequests } from './traced-requests.ts';
 
 /** Of a message that would be too long for its frame, so many characters fit into the shortest frame there is. */

@@ -18,8 +18,7 @@ import {
 	unwatchServiceHandler,
 	watchServiceHandler,
 } from './services.ts';
-import { helloHandler, pingHandler, takeOverHandler } from './session.ts';
-import { statusHandler } from './status.ts';
+import { helloHandler, pingHandler, statusHandler, takeOverHandler } from './session.ts';
 import type { StatusView } from './status-view.ts';
 
 /** What the functions of a sidecar work with. */

@@ -2,7 +2,7 @@ import type { StatusReply } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../connection/answer.ts';
-import { statusHandler } from './status.ts';
+import { statusHandler } from './session.ts';
 import type { StatusView } from './status-view.ts';
 
 const callOf = (frameBytesMax: number) => ({ caller: { frameBytesMax } }) as Call;

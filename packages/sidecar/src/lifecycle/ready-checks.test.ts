@@ -1,7 +1,7 @@
 import type { BackendStatus } from '@spock/protocol';
 import { expect, it } from 'vitest';
 
-import { ReadyChecks } from './ready-checks.ts';
+import { ReadyChecks } from './readiness.ts';
 
 const backend: BackendStatus = { name: 'consul', state: 'down', addresses: [], error: 'no', lastSuccessAgeMs: null };
 

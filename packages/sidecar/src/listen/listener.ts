@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream';
 
 import type { SocketAddress } from '@spock/protocol/node';
 
-import type { TokenCheck } from './accepted-tokens.ts';
 import type { TlsListen, TlsServerOptions } from './tls-server.ts';
+import type { TokenCheck } from './tokens.ts';
 
 /** One address to listen at. */
 export interface SidecarListen {

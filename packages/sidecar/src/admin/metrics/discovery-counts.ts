@@ -1,7 +1,7 @@
 import type { DiscoveryEvent } from '@spock/discovery';
 import type { Registry } from 'prom-client';
 
-import { PlainCounts } from './plain-counts.ts';
+import { PlainCounts } from './plain-figures.ts';
 
 const NAMES = [
 	'spock_backend_queries_total',

@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 
 import type { ResolvedLimits } from '../../foundation/limits.ts';
 import { SIDECAR_VERSION } from '../../foundation/version.ts';
-import type { SidecarGauges } from '../../lifecycle/sidecar-gauges.ts';
+import type { SidecarGauges } from '../../lifecycle/sidecar-status.ts';
 import { factsOf } from './metric-table.ts';
 import { DEFAULT_METRICS_SERVICES_MAX, oldestServices } from './oldest-services.ts';
 

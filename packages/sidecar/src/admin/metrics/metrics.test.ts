@@ -2,12 +2,11 @@ import type { WatchStatus } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-
-import { EventLoopMetrics } from './event-loop-metrics.ts';
 import type { MetricsSource } from './gauges.ts';
 import { metricTable } from './metric-table.ts';
 import { oldestServices } from './oldest-services.ts';
-import { PlainCounts } from './plain-counts.ts';
+import { PlainCounts } from './plain-figures.ts';
+import { EventLoopMetrics } from './process-metrics.ts';
 import { SidecarMetrics } from './sidecar-metrics.ts';
 
 function watch(service: string, more: Partial<WatchStatus> = {}): WatchStatus {

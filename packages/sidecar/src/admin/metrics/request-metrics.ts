@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 
 import { factsOf } from './metric-table.ts';
-import { DurationTally, registerHistogram } from './plain-histogram.ts';
+import { DurationTally, registerHistogram } from './plain-figures.ts';
 
 /** From 10 µs, which is a cached answer, to 1 s. */
 const DURATION_BUCKETS_SECONDS: readonly number[] = [

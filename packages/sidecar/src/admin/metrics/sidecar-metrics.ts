@@ -5,12 +5,10 @@ import { Gauge, Registry } from 'prom-client';
 import type { CloseReason, LimitName, OverloadSignal, SidecarObserver, TlsFailure } from '../../foundation/observer.ts';
 import type { TakeOverEvent } from '../../take-over/take-over.ts';
 import { DiscoveryCounts } from './discovery-counts.ts';
-import { EventLoopMetrics } from './event-loop-metrics.ts';
 import { Gauges, type MetricsSource } from './gauges.ts';
-import { GrpcCounts } from './grpc-counts.ts';
 import { factsOf } from './metric-table.ts';
-import { PlainCounts } from './plain-counts.ts';
-import { registerProcessMetrics } from './process-metrics.ts';
+import { GrpcCounts, PlainCounts } from './plain-figures.ts';
+import { EventLoopMetrics, registerProcessMetrics } from './process-metrics.ts';
 import { type Durations, RequestMetrics } from './request-metrics.ts';
 
 /**

@@ -10,7 +10,7 @@ import {
 	type SocketAddress,
 } from '@spock/protocol/node';
 
-import { tokensIn } from '../../listen/token-file.ts';
+import { tokensIn } from '../../listen/tokens.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
 
 /** Flags that say where the sidecar is, and how to be let in. */

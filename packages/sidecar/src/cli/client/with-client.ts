@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/protocol';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { printable } from '../output/printable.ts';
+import { printable } from '../output/output.ts';
 import { type TargetFlags, targetOf } from './sidecar-target.ts';
 import { WireClient } from './wire-client.ts';
 

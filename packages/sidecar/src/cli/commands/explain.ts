@@ -2,10 +2,8 @@ import type { ExplainReply, InstanceExplanation, WatcherStatus } from '@spock/pr
 import { formatAddress } from '@spock/protocol/node';
 
 import { type ClientFlags, withClient } from '../client/with-client.ts';
-import { print } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
-import { queryOf } from './get.ts';
-import { nextStep } from './next-step.ts';
+import { print, printable } from '../output/output.ts';
+import { nextStep, queryOf } from './ask.ts';
 
 interface ExplainFlags extends ClientFlags {
 	readonly tag?: readonly string[];

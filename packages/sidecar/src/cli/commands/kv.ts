@@ -9,10 +9,8 @@ import {
 } from '@spock/protocol';
 
 import { type ClientFlags, withClient } from '../client/with-client.ts';
-import { print } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
-import { follow } from './follow.ts';
-import { formatState } from './watch.ts';
+import { print, printable } from '../output/output.ts';
+import { follow, formatState } from './watch.ts';
 
 const LINE_END = Buffer.from('\n');
 

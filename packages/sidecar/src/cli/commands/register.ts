@@ -3,8 +3,7 @@ import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '
 import { stayConnected } from '../client/stay-connected.ts';
 import type { ClientFlags } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { print } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
+import { print, printable } from '../output/output.ts';
 
 /** Flags of `sidecar register`, as commander gives them. */
 export interface RegisterFlags extends ClientFlags {

@@ -1,4 +1,4 @@
-import { printable } from '../output/printable.ts';
+import { printable } from '../output/output.ts';
 
 /** Most lines that a difference shows. */
 const LINES_SHOWN_MAX = 20;

@@ -1,8 +1,7 @@
 import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
 
 import { type ClientFlags, withClient } from '../client/with-client.ts';
-import { print } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
+import { print, printable } from '../output/output.ts';
 
 /** `sidecar status` */
 export async function status(flags: ClientFlags): Promise<void> {

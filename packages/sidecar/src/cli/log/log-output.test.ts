@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 
 import { describe, expect, it } from 'vitest';
 
-import { LogOutput } from './log-output.ts';
+import { LogOutput } from './logger.ts';
 
 /** A pipe that takes as many lines as the test reads. */
 function pipe() {

@@ -1,7 +1,7 @@
 import { FakeClock } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import { REASON_MS_MIN, ReadinessLog } from './readiness-log.ts';
+import { REASON_MS_MIN, ReadinessLog } from './connection-log.ts';
 
 it('says once when it is ready and when it is not and why; another reason only after a while', async () => {
 	const lines: string[] = [];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { TracedRequest } from '../../foundation/observer.ts';
-import { traceLog } from './event-log.ts';
+import { traceLog } from './connection-log.ts';
 import type { LogLines } from './limited-log.ts';
 
 function traced(members: Partial<TracedRequest> = {}): TracedRequest {

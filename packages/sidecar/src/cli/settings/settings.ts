@@ -1,12 +1,9 @@
 import { sidecarPolicies } from '../../foundation/limits.ts';
-import { adminSettings, metricsSettings } from './admin-settings.ts';
-import { answerSettings } from './answer-settings.ts';
-import { dnsSettings, replaySettings } from './backend-settings.ts';
-import { consulSettings } from './consul-settings.ts';
+import { answerSettings, registrationSettings } from './answer-settings.ts';
+import { consulSettings, dnsSettings, replaySettings } from './backend-settings.ts';
 import { limitSettings } from './limit-settings.ts';
 import { accessSettings, grpcSettings, handOverSettings } from './listen-settings.ts';
-import { logSettings } from './log-settings.ts';
-import { registrationSettings } from './registration-settings.ts';
+import { adminSettings, logSettings, metricsSettings } from './reporting-settings.ts';
 import type { Setting } from './setting.ts';
 
 /** Every setting of `sidecar start`: flags, environment, config file, help and `--print-config` all come from this table. */

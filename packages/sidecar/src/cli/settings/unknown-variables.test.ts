@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-
+import { UNKNOWN_VARIABLES_MAX, unknownVariables } from './resolve-settings.ts';
 import { settings } from './settings.ts';
-import { UNKNOWN_VARIABLES_MAX, unknownVariables } from './unknown-variables.ts';
 
 it('a misspelt variable is told with the one that was meant, sorted, and never its value', () => {
 	const env = { SPOCK_LOGLEVEL: 'debug', SPOCK_ADMN: 'secret', SPOCK_BREW: 'x', PATH: '/bin', CONSUL_HTTP_ADRR: 'x' };

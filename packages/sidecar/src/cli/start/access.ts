@@ -2,10 +2,9 @@ import { type DiscoveryListener, TlsFiles } from '@spock/discovery';
 import { systemClock } from '@spock/protocol/internal';
 import { defaultSocketPath, formatAddress, POD_SOCKET_DIRECTORY } from '@spock/protocol/node';
 
-import { AcceptedTokens, type TokenCheck } from '../../listen/accepted-tokens.ts';
 import { refuseRemote } from '../../listen/listen.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
-import { TokenFile } from '../../listen/token-file.ts';
+import { AcceptedTokens, type TokenCheck, TokenFile } from '../../listen/tokens.ts';
 import { parseTcpAddress } from '../client/sidecar-target.ts';
 import { integerOf, type Resolved, type Settings, textOf } from '../settings/setting.ts';
 

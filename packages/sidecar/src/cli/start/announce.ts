@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { SIDECAR_VERSION } from '../../foundation/version.ts';
 import { parseTcpAddress } from '../client/sidecar-target.ts';
 import { type Settings, textOf } from '../settings/setting.ts';
-import { describeBackend } from './backend-list.ts';
+import { describeBackend } from './create-backend.ts';
 
 /** Says where it listens, what it knows, and how to try it. */
 export function announce(

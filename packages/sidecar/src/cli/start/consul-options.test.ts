@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../settings/resolve-settings.ts';
-import { consulOptionsOf } from './consul-options.ts';
+import { consulOptionsOf } from './discovery-options.ts';
 
 const optionsOf = (flags: Record<string, unknown>, env: Record<string, string> = {}) =>
 	consulOptionsOf(resolveSettings({ flags, env }), env);

@@ -1,8 +1,7 @@
 import { createLocalBackend } from '@spock/discovery';
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../settings/resolve-settings.ts';
-import { createRegistrations } from './create-registrations.ts';
-import { sourceOptionsOf } from './source-options.ts';
+import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
 
 const given = (env: Readonly<Record<string, string>>) => resolveSettings({ flags: {}, env });
 

@@ -9,7 +9,7 @@ import type { StatusModel } from '../../admin/status-model.ts';
 import { StatusSite } from '../../admin/status-site.ts';
 import type { Sidecar } from '../../sidecar.ts';
 import { untilFree } from '../../take-over/until-free.ts';
-import { logTakeOver } from '../log/event-log.ts';
+import { logTakeOver } from '../log/connection-log.ts';
 import { type Settings, textOf } from '../settings/setting.ts';
 
 /** What the admin port shows. */

@@ -1,7 +1,7 @@
-import { endWithoutReader } from '../log/log-output.ts';
+import { endWithoutReader } from '../log/logger.ts';
 import { EXIT } from '../output/exit-codes.ts';
 import { outputIsLog, print } from '../output/output.ts';
-import { isPretty } from '../settings/log-settings.ts';
+import { isPretty } from '../settings/reporting-settings.ts';
 import { describeSettings, resolveSettings, settingsAsJson } from '../settings/resolve-settings.ts';
 import { isStartPretty, reportStartFailure } from './start-failure.ts';
 

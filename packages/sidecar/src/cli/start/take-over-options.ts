@@ -6,7 +6,7 @@ import type { SidecarListen } from '../../listen/listener.ts';
 import type { Predecessor, TakeOverEvent, TakeOverOptions } from '../../take-over/take-over.ts';
 import { plainTarget, type SidecarTarget, tokenOf } from '../client/sidecar-target.ts';
 import { WireClient } from '../client/wire-client.ts';
-import { logTakeOver } from '../log/event-log.ts';
+import { logTakeOver } from '../log/connection-log.ts';
 import { integerOf, type Settings, textOf } from '../settings/setting.ts';
 
 export const DEFAULT_WARM_UP_MS = 30_000;

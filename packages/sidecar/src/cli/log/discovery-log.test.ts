@@ -3,7 +3,7 @@ import { FakeClock } from '@spock/testkit';
 import type { Logger } from 'pino';
 import { describe, expect, it } from 'vitest';
 
-import { logDiscovery } from './event-log.ts';
+import { logDiscovery } from './discovery-log.ts';
 import { LimitedLog } from './limited-log.ts';
 
 const query = { service: 'barista' };

@@ -1,11 +1,11 @@
-import { type GetServiceData, SpockError, TIMEOUT_MS_MAX } from '@spock/protocol';
+import { type GetServiceData, type ServiceQuery, SpockError, TIMEOUT_MS_MAX } from '@spock/protocol';
+import { nearestName } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
+import type { WireClient } from '../client/wire-client.ts';
 import { asCommandError, type ClientFlags, withClient } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { print } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
-import { nextStep } from './next-step.ts';
+import { print, printable } from '../output/output.ts';
 
 /** The flags that make a query of a service. */
 export interface QueryFlags {
@@ -85,5 +85,45 @@ export async function list(flags: ClientFlags & { readonly datacenter?: string }
 		if (reply.services.length === 0) process.stderr.write(NOTHING);
 		for (const { name, tags } of reply.services)
 			print(printable(tags.length === 0 ? name : `${name}  ${tags.join(',')}`));
+	});
+}
+
+/**
+ * What to do where a service has no instance: the name that was most likely meant, and the command that tells more. One list is asked
+ * for, and only so many names of it are looked at. Never rejects.
+ */
+export async function nextStep(
+	client: WireClient,
+	{ service, tags, meta, datacenter, peer }: ServiceQuery,
+	timeoutMs: number,
+): Promise<string> {
+	const hasConditions = tags !== undefined || meta !== undefined;
+	// What a peer exports is in no list here.
+	if (peer !== undefined) return '`sidecar explain`, with the same flags, says why';
+	const names = await client
+		.request('listServices', datacenter === undefined ? {} : { datacenter }, timeoutMs)
+		.then(({ services }) => services.map(({ name }) => name))
+		.catch((): string[] => []);
+	if (names.includes(service)) {
+		const explain = `\`sidecar explain ${printable(service)}\``;
+		return hasConditions ? `${explain}, without --tag and --meta, shows all there are` : `${explain} says why`;
+	}
+	const meant = nearestName(service, names);
+	const question = meant === undefined ? '' : `did you mean ${printable(meant)}? `;
+	return `${question}\`sidecar list\` shows the names${tags === undefined ? '' : ' and their tags'}`;
+}
+
+/** `sidecar call FUNC [JSON]` */
+export async function call(func: string, text: string | undefined, flags: ClientFlags): Promise<void> {
+	let data: unknown = null;
+	try {
+		if (text !== undefined) data = JSON.parse(text);
+	} catch (error) {
+		const message = `the data is not JSON: ${(error as Error).message}. Quote it: sidecar call ping '{"a":1}'`;
+		throw new CommandError(EXIT.usage, message, { cause: error });
+	}
+	await withClient(flags, async (client, timeoutMs) => {
+		const reply = await client.call(func, data, timeoutMs);
+		print(flags.json ? JSON.stringify(reply) : JSON.stringify(reply, null, 2));
 	});
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { printable, printableLines } from './printable.ts';
+import { printable, printableLines } from './output.ts';
 
 const HOSTILE = 'a\u001b]52;c;AAAA\u0007b\u009b2J\u202ec\u2028d\u{e0041}\ufeff';
 

@@ -1,8 +1,7 @@
 import { readClientMessage } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
-import type { PreparedRequest } from './dispatcher.ts';
-import { RequestMemo } from './request-memo.ts';
+import { type PreparedRequest, RequestMemo } from './dispatcher.ts';
 
 function remembers(rest: string): boolean {
 	const memo = new RequestMemo();

@@ -230,7 +230,7 @@ describe('imports', () => {
 			// The version stands in package.json, and the build puts it in.
 			const outside = sources
 				.flatMap(importsOf)
-				.filter(({ target }) => target !== '../package.json')
+				.filter(({ target }) => target !== '../../package.json')
 				.filter(
 					({ file, target }) =>
 						target.startsWith('.') && relative(home, resolve(dirname(file), target)).startsWith('..'),

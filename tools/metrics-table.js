@@ -1,6 +1,6 @@
 // What docs/OPERATIONS.md and k8s/prometheus say of metrics and alerts, from what the code and the rules say.
 
-/** The table of metrics in Markdown, of a `metricTable` of packages/sidecar/src/admin/metric-table.ts. */
+/** The table of metrics in Markdown, of a `metricTable` of packages/sidecar/src/admin/metrics/metric-table.ts. */
 export function metricsTable(metrics) {
 	const rows = Object.entries(metrics).map(([name, { type, help, labels = {} }]) => {
 		const cells = [`\`${name}\``, type, Object.keys(labels).map(code).join(', '), meaning(help, labels)];

@@ -9,7 +9,7 @@ import { metricsTable, prometheusRule } from './metrics-table.js';
 import { root, say } from './prepare.js';
 
 const bundled = await build({
-	entryPoints: [join(root, 'packages/sidecar/src/admin/metric-table.ts')],
+	entryPoints: [join(root, 'packages/sidecar/src/admin/metrics/metric-table.ts')],
 	bundle: true,
 	write: false,
 	format: 'esm',

@@ -10,7 +10,7 @@ import { fail, root, say } from './prepare.js';
 const page = join(root, 'docs/ARCHITECTURE.md');
 const MACHINES = {
 	'client-connection': ['packages/client/src/connection/connection-machine.ts', 'connectionMachine'],
-	'sidecar-lifecycle': ['packages/sidecar/src/lifecycle-machine.ts', 'lifecycleMachine'],
+	'sidecar-lifecycle': ['packages/sidecar/src/lifecycle/lifecycle-machine.ts', 'lifecycleMachine'],
 	'watch-loop': ['packages/discovery/src/watch/watch-machine.ts', 'watchMachine'],
 	registration: ['packages/discovery/src/registration/registration-machine.ts', 'registrationMachine'],
 	'registration-sync': ['packages/discovery/src/registration/registration-sync-machine.ts', 'registrationSyncMachine'],

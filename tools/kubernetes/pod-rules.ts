@@ -1,4 +1,4 @@
-import { settings } from '../../packages/sidecar/src/cli/settings.ts';
+import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
 import { appOf, bytesOf, type Container, type Pod, type SecurityContext, sidecarOf, variable } from './pod.ts';
 
 const SOCKET_DIRECTORY = '/uds';

@@ -2,9 +2,8 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-
-import { consulOptionsOf } from '../../packages/sidecar/src/cli/consul-options.ts';
-import { resolveSettings } from '../../packages/sidecar/src/cli/resolve-settings.ts';
+import { resolveSettings } from '../../packages/sidecar/src/cli/settings/resolve-settings.ts';
+import { consulOptionsOf } from '../../packages/sidecar/src/cli/start/discovery-options.ts';
 import { ensureManifestTools } from './manifest-tools.js';
 import { type Manifest, type Pod, sidecarOf } from './pod.ts';
 import { KUBERNETES_VERSIONS, render } from './render-manifests.js';

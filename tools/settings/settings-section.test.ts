@@ -25,14 +25,16 @@ import {
 	DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
 	DEFAULT_TTL_MS,
 } from '../../packages/discovery/src/registration/registrations-options.ts';
-import { DEFAULT_METRICS_SERVICES_MAX } from '../../packages/sidecar/src/admin/oldest-services.ts';
-import { limitSettings, limitsOf } from '../../packages/sidecar/src/cli/limit-settings.ts';
-import { DEFAULT_LOG_LEVEL } from '../../packages/sidecar/src/cli/log-format.ts';
-import { resolveSettings } from '../../packages/sidecar/src/cli/resolve-settings.ts';
-import { settings } from '../../packages/sidecar/src/cli/settings.ts';
-import { DEFAULT_WARM_UP_MS } from '../../packages/sidecar/src/cli/take-over-options.ts';
-import { DEFAULT_SLOW_REQUEST_MS } from '../../packages/sidecar/src/cli/trace-log.ts';
-import { resolveLimits } from '../../packages/sidecar/src/options.ts';
+import { DEFAULT_METRICS_SERVICES_MAX } from '../../packages/sidecar/src/admin/metrics/oldest-services.ts';
+import { limitSettings, limitsOf } from '../../packages/sidecar/src/cli/settings/limit-settings.ts';
+import {
+	DEFAULT_LOG_LEVEL,
+	DEFAULT_SLOW_REQUEST_MS,
+} from '../../packages/sidecar/src/cli/settings/reporting-settings.ts';
+import { resolveSettings } from '../../packages/sidecar/src/cli/settings/resolve-settings.ts';
+import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
+import { DEFAULT_WARM_UP_MS } from '../../packages/sidecar/src/cli/start/take-over-options.ts';
+import { resolveLimits } from '../../packages/sidecar/src/foundation/limits.ts';
 import { CONSUL_VARIABLES, settingAreas, settingsSection } from './settings-section.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -2,17 +2,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { resolveOptions } from '../../packages/client/src/foundation/options.ts';
-import { accessSettings } from '../../packages/sidecar/src/cli/access-settings.ts';
-import { adminSettings } from '../../packages/sidecar/src/cli/admin-settings.ts';
-import { answerSettings } from '../../packages/sidecar/src/cli/answer-settings.ts';
-import { consulSettings } from '../../packages/sidecar/src/cli/consul-settings.ts';
-import { dnsSettings } from '../../packages/sidecar/src/cli/dns-settings.ts';
-import { grpcSettings } from '../../packages/sidecar/src/cli/grpc-settings.ts';
-import { handOverSettings } from '../../packages/sidecar/src/cli/hand-over-settings.ts';
-import { limitSettings } from '../../packages/sidecar/src/cli/limit-settings.ts';
-import { registrationSettings } from '../../packages/sidecar/src/cli/registration-settings.ts';
-import { replaySettings } from '../../packages/sidecar/src/cli/replay-settings.ts';
-import { type Setting, settings } from '../../packages/sidecar/src/cli/settings.ts';
+import { answerSettings, registrationSettings } from '../../packages/sidecar/src/cli/settings/answer-settings.ts';
+import {
+	consulSettings,
+	dnsSettings,
+	replaySettings,
+} from '../../packages/sidecar/src/cli/settings/backend-settings.ts';
+import { limitSettings } from '../../packages/sidecar/src/cli/settings/limit-settings.ts';
+import {
+	accessSettings,
+	grpcSettings,
+	handOverSettings,
+} from '../../packages/sidecar/src/cli/settings/listen-settings.ts';
+import { adminSettings } from '../../packages/sidecar/src/cli/settings/reporting-settings.ts';
+import type { Setting } from '../../packages/sidecar/src/cli/settings/setting.ts';
+import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
 
 /** Consul's own variables that are no setting of the sidecar: they are read as they are. */
 export const CONSUL_VARIABLES: Readonly<Record<string, string>> = {

@@ -1,16 +1,24 @@
 export { AdminServer, type AdminServerOptions } from './admin/admin-server.ts';
-export { SidecarMetrics } from './admin/sidecar-metrics.ts';
+export { SidecarMetrics } from './admin/metrics/sidecar-metrics.ts';
+export type { ResolvedLimits, SidecarLimits } from './foundation/limits.ts';
+export type {
+	CloseReason,
+	LimitName,
+	OverloadSignal,
+	SidecarObserver,
+	TlsFailure,
+	TracedRequest,
+} from './foundation/observer.ts';
+export type { SidecarSource } from './foundation/sidecar-source.ts';
+export { SIDECAR_VERSION } from './foundation/version.ts';
 export {
 	type LifecycleAction,
 	type LifecycleEvent,
 	type LifecycleState,
 	lifecycleMachine,
-} from './lifecycle-machine.ts';
-export type { ResolvedLimits, SidecarLimits } from './options.ts';
-export { AcceptedTokens, type TokenCheck } from './server/accepted-tokens.ts';
-export type { Listener } from './server/listener.ts';
-export type { TlsFailure, TlsListen, TlsListenSecrets } from './server/tls-server.ts';
+} from './lifecycle/lifecycle-machine.ts';
+export type { SidecarOptions } from './lifecycle/sidecar-options.ts';
+export type { Listener, SidecarListen } from './listen/listener.ts';
+export type { TlsListen, TlsListenSecrets } from './listen/tls-server.ts';
+export { AcceptedTokens, type TokenCheck } from './listen/tokens.ts';
 export { createSidecar, type Sidecar } from './sidecar.ts';
-export type { CloseReason, LimitName, OverloadSignal, SidecarObserver, TracedRequest } from './sidecar-observer.ts';
-export type { SidecarListen, SidecarOptions, SidecarSource } from './sidecar-options.ts';
-export { SIDECAR_VERSION } from './version.ts';

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tempSocket } from '@spock/testkit';
 import { afterAll, expect, it, vi } from 'vitest';
 
-import { listen } from '../src/server/listener.ts';
+import { listen } from '../src/listen/listen.ts';
 
 /** What happens once the path is there, before its maker goes on. */
 let next = async (): Promise<void> => undefined;

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tempSocket } from '@spock/testkit';
 import { afterAll, expect, it, vi } from 'vitest';
 
-import { listen } from '../src/server/listener.ts';
+import { listen } from '../src/listen/listen.ts';
 
 // What is left of the permissions without the chmod is what they are in the moment before it.
 const chmod = vi.spyOn(fs, 'chmod').mockResolvedValue();

@@ -6,9 +6,8 @@ import { join } from 'node:path';
 
 import { FakeClock, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
-import { Strangers } from '../src/server/admission.ts';
-import { listen } from '../src/server/listener.ts';
+import { listen } from '../src/listen/listen.ts';
+import { Strangers } from '../src/overload/admission.ts';
 import { RawClient } from './raw-client.ts';
 
 const accept = (): void => undefined;

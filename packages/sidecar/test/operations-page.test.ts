@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
 import { metricsTable, prometheusRule } from '../../../tools/metrics-table.js';
-import { metricTable } from '../src/admin/metric-table.ts';
+import { metricTable } from '../src/admin/metrics/metric-table.ts';
 
 function readText(path: string): string {
 	return readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');

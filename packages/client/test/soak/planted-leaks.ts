@@ -10,7 +10,7 @@ export interface PlantedLeak {
 }
 
 const CLIENT = 'packages/client/src';
-const SERVER = 'packages/sidecar/src/server';
+const SERVER = 'packages/sidecar/src/connection';
 
 /** One of each kind that the soak is there to find. */
 export const plantedLeaks: readonly PlantedLeak[] = [

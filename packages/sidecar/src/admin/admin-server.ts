@@ -4,8 +4,7 @@ import type { Socket } from 'node:net';
 import { formatAddress } from '@spock/protocol/node';
 import type { Registry } from 'prom-client';
 
-import { bind } from '../server/bind.ts';
-import { isLoopback } from '../server/is-loopback.ts';
+import { bind, isLoopback } from '../listen/bind.ts';
 import { type AdminPage, type AdminSite, jsonPage, sendPage, textPage } from './admin-page.ts';
 import { RequestGuard } from './request-guard.ts';
 

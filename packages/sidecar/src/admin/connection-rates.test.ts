@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import type { ConnectionFacts } from '../server/connection-facts.ts';
-import { ConnectionRates } from './connection-rates.ts';
+import type { ConnectionFacts } from '../connection/connection.ts';
+import { ConnectionRates } from './status-rows.ts';
 
 const AT = 1_800_000_000_000;
 

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { LatencyWindow } from './latency-window.ts';
-import { RequestMetrics } from './request-metrics.ts';
+import { RequestMetrics } from './metrics/request-metrics.ts';
+import { LatencyWindow } from './status-model.ts';
 
 it('the recent requests are those of the last minute', () => {
 	const window = new LatencyWindow();

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-import { isLoopback } from '../server/is-loopback.ts';
+import { isLoopback } from '../listen/bind.ts';
 import { type AdminPage, textPage } from './admin-page.ts';
 
 /** Longest path with its query that is looked at. */

@@ -1,7 +1,7 @@
 import type { Inspection, ServiceQuery, WatchStatus } from '@spock/protocol';
 import { expect, it } from 'vitest';
 
-import { ServiceRows } from './service-rows.ts';
+import { ServiceRows } from './status-rows.ts';
 
 const AT = 1_800_000_000_000;
 

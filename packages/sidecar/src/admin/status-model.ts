@@ -1,23 +1,44 @@
-import { type Inspection, normaliseQuery, type ServiceQuery, type StatusReply } from '@spock/protocol';
+import {
+	type Inspection,
+	normaliseQuery,
+	type ServiceQuery,
+	type StatusReply,
+	type WatcherStatus,
+} from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { explained } from '../handlers/explained.ts';
-import type { Sidecar } from '../sidecar.ts';
+import type { ConnectionFacts } from '../connection/connection.ts';
+import { explained } from '../handlers/explain.ts';
+import type {
+	ChangeView,
+	ConnectionsView,
+	LatencyView,
+	OverviewView,
+	Rates,
+	ServiceDetail,
+	StatusView,
+} from '../handlers/status-view.ts';
+import type { SidecarGauges } from '../lifecycle/sidecar-status.ts';
 import type { ChangeLog } from './change-log.ts';
-import { ConnectionRates, ratesBetween } from './connection-rates.ts';
-import { LatencyWindow } from './latency-window.ts';
-import type { Durations } from './request-metrics.ts';
-import { type ServiceRow, ServiceRows } from './service-rows.ts';
-import type { ChangeView, ConnectionsView, OverviewView, Rates, ServiceDetail, StatusView } from './status-view.ts';
+import type { Durations } from './metrics/request-metrics.ts';
+import { ConnectionRates, ratesBetween, type ServiceRow, ServiceRows } from './status-rows.ts';
 
 /** How often samples are taken while somebody looks, at most. */
 export const SAMPLE_MS = 1000;
 /** Instances of one service that are shown. */
 const INSTANCES_MAX = 1000;
 
+/** What is looked at of a sidecar. */
+export interface ShownSidecar {
+	status(): StatusReply;
+	gauges(): SidecarGauges;
+	connections(): readonly ConnectionFacts[];
+	watchers(query: ServiceQuery): readonly WatcherStatus[];
+}
+
 /** What a {@link StatusModel} shows. */
 export interface StatusModelOptions {
-	readonly sidecar: Pick<Sidecar, 'status' | 'gauges' | 'connections' | 'watchers'>;
+	readonly sidecar: ShownSidecar;
 	/** What is known of a service that is watched; to look must not start or keep a watch. */
 	readonly known: (query: ServiceQuery) => Inspection | undefined;
 	readonly durations: () => Durations;
@@ -106,4 +127,29 @@ export class StatusModel {
 /** A sample as a whole, as it is told. */
 export function viewOf({ overview, services, connections, changes }: StatusSample): StatusView {
 	return { overview, services: Array.from(services.values(), ({ view }) => view), connections, changes };
+}
+
+/** How far back the recent requests go, in milliseconds. */
+const WINDOW_MS = 60_000;
+/** Samples kept: one for each second of the window. */
+const SAMPLES_MAX = 61;
+
+/** Durations of requests: since the start, and of the last minute. */
+export class LatencyWindow {
+	/** The oldest first. */
+	#samples: { readonly atMs: number; readonly counts: readonly number[] }[] = [];
+
+	/** Takes a sample at a moment of the monotonic clock. */
+	sample({ boundsMs, counts }: Durations, atMs: number): LatencyView {
+		const kept = this.#samples.filter((sample) => atMs - sample.atMs <= WINDOW_MS);
+		this.#samples = [...kept.slice(1 - SAMPLES_MAX), { atMs, counts }];
+		const oldest = this.#samples[0];
+		const before = oldest?.counts ?? counts;
+		return {
+			boundsMs,
+			total: counts,
+			recent: counts.map((count, index) => count - (before[index] ?? 0)),
+			recentMs: Math.round(atMs - (oldest?.atMs ?? atMs)),
+		};
+	}
 }

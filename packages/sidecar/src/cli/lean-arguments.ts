@@ -1,6 +1,6 @@
-import type { TargetFlags } from './sidecar-target.ts';
-import type { WaitFlags } from './wait.ts';
-import type { ClientFlags } from './with-client.ts';
+import type { TargetFlags } from './client/sidecar-target.ts';
+import type { ClientFlags } from './client/with-client.ts';
+import type { WaitFlags } from './commands/wait.ts';
 
 /** `--timeout` of every command that asks, in milliseconds. */
 export const DEFAULT_TIMEOUT = '5000';

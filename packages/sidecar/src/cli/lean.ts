@@ -1,9 +1,8 @@
-import { EXIT } from './exit-codes.ts';
-import { health } from './health.ts';
+import { health } from './commands/health.ts';
+import { wait } from './commands/wait.ts';
 import { type LeanCommand, readLeanCommand } from './lean-arguments.ts';
-import { handleLostOutput } from './lost-output.ts';
-import { reportFailure } from './report-failure.ts';
-import { wait } from './wait.ts';
+import { EXIT } from './output/exit-codes.ts';
+import { handleLostOutput, reportFailure } from './output/output.ts';
 
 /**
  * The commands that probes and pods run over and over, in a bundle of its own: a probe each second must not pay for a command

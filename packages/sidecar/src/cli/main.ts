@@ -1,11 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
 
-import { SIDECAR_VERSION } from '../version.ts';
-import { CommandError, EXIT } from './exit-codes.ts';
+import { SIDECAR_VERSION } from '../foundation/version.ts';
 import { DEFAULT_TIMEOUT } from './lean-arguments.ts';
-import { handleLostOutput } from './lost-output.ts';
-import { reportFailure } from './report-failure.ts';
-import { isStartPretty, reportStartFailure } from './start-failure.ts';
+import { CommandError, EXIT } from './output/exit-codes.ts';
+import { handleLostOutput, reportFailure } from './output/output.ts';
+import { isStartPretty, reportStartFailure } from './start/start-failure.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.`;
@@ -73,15 +72,15 @@ async function main(): Promise<number> {
 	queryCommand('get', 'print one healthy instance of a service as host:port')
 		.option('--key <key>', 'equal keys get the same instance')
 		.option('--max-age-ms <ms>', 'the registry must have confirmed it within this time, or be asked now')
-		.action(async (service, flags) => (await import('./get.ts')).get(service, flags));
+		.action(async (service, flags) => (await import('./commands/ask.ts')).get(service, flags));
 	clientCommand('list', 'print the names of all services, with their tags')
 		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (flags) => (await import('./list.ts')).list(flags));
+		.action(async (flags) => (await import('./commands/ask.ts')).list(flags));
 	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
-		(await import('./watch.ts')).watch(service, flags),
+		(await import('./commands/watch.ts')).watch(service, flags),
 	);
 	queryCommand('explain', 'tell for every instance of a service whether it gets work and why, and who watches').action(
-		async (service, flags) => (await import('./explain.ts')).explain(service, flags),
+		async (service, flags) => (await import('./commands/explain.ts')).explain(service, flags),
 	);
 	clientCommand('register', 'register an instance of a service while this command runs; Ctrl-C deregisters it')
 		.argument('<service>')
@@ -92,17 +91,17 @@ async function main(): Promise<number> {
 		.option('--meta <name=value>', 'may be given again', collect)
 		.option('--weight <weight>', 'share of the work while passing')
 		.option('--check <url>', 'http://…, https://… or tcp://host:port, which the registry checks too')
-		.action(async (service, flags) => (await import('./register.ts')).register(service, flags));
+		.action(async (service, flags) => (await import('./commands/register.ts')).register(service, flags));
 	addKeyCommands();
 	clientCommand('status', 'print what the sidecar knows of itself').action(async (flags) =>
-		(await import('./status.ts')).status(flags),
+		(await import('./commands/status.ts')).status(flags),
 	);
 	clientCommand('call', 'call any function of the protocol and print its reply')
 		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, …')
 		.argument('[json]', 'its data')
-		.action(async (func, json, flags) => (await import('./call.ts')).call(func, json, flags));
+		.action(async (func, json, flags) => (await import('./commands/ask.ts')).call(func, json, flags));
 	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(
-		async (flags) => (await import('./health.ts')).health(flags),
+		async (flags) => (await import('./commands/health.ts')).health(flags),
 	);
 	clientCommand('top', 'show services, connections and changes on the whole terminal, each second, until q')
 		.option('--once', 'print it once, as where the output is no terminal')
@@ -120,7 +119,7 @@ async function main(): Promise<number> {
 		.argument('[command...]', 'behind --; signals go to it, and its exit code is the exit code')
 		.option('--timeout <duration>', 'how long to wait, as 90s or 500ms; 0 for no end (default: 60s)')
 		.addHelpText('after', WAIT_EXIT_CODES)
-		.action(async (command, flags) => setExitCode(await (await import('./wait.ts')).wait(command, flags)));
+		.action(async (command, flags) => setExitCode(await (await import('./commands/wait.ts')).wait(command, flags)));
 	await addStart(setExitCode);
 	await program.parseAsync();
 	return exitCode;
@@ -133,12 +132,12 @@ function addKeyCommands(): void {
 		.argument('<key>')
 		.option('--prefix', 'print every key that begins with it, each with its value')
 		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (key, flags) => (await import('./kv.ts')).getKey(key, flags));
+		.action(async (key, flags) => (await import('./commands/kv.ts')).getKey(key, flags));
 	clientCommand('watch', 'print a line for each change of a key, until Ctrl-C', kv)
 		.argument('<key>')
 		.option('--prefix', 'follow every key that begins with it')
 		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (key, flags) => (await import('./kv.ts')).watchKey(key, flags));
+		.action(async (key, flags) => (await import('./commands/kv.ts')).watchKey(key, flags));
 }
 
 /** `sidecar typegen`: asks a sidecar only where it is given no file. */
@@ -149,7 +148,7 @@ function addTypegen(): void {
 		.option('--check', 'write nothing; 1 if the module is not what would be written')
 		.option('--timeout <ms>', 'how long to wait for a sidecar, in milliseconds', DEFAULT_TIMEOUT)
 		.addHelpText('after', TYPEGEN_EXIT_CODES)
-		.action(async (flags) => (await import('./typegen/typegen.ts')).typegen(flags));
+		.action(async (flags) => (await import('./commands/typegen.ts')).typegen(flags));
 }
 
 /** `start` has a flag for each setting; the table is loaded only when it is asked for, or for help. */
@@ -164,7 +163,7 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 		.configureOutput({ writeErr: () => undefined })
 		.exitOverride();
 	if (process.argv[2] === 'start' || process.argv[2] === 'help') {
-		const { settings } = await import('./settings.ts');
+		const { settings } = await import('./settings/settings.ts');
 		for (const { flag, env, help, fallback, kind } of settings) {
 			if (flag === undefined) continue;
 			const option = new Option(flag, `${help} [${env}] (default: ${fallback})`);
@@ -181,7 +180,7 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 				'\n(CONSUL_HTTP_ADDR, CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE, CONSUL_CACERT, …).',
 		);
 	}
-	command.action(async (flags) => setExitCode(await (await import('./start-command.ts')).startCommand(flags)));
+	command.action(async (flags) => setExitCode(await (await import('./start/start-command.ts')).startCommand(flags)));
 }
 
 function report(error: unknown): number {

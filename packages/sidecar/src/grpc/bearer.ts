@@ -6,7 +6,7 @@ import {
 } from '@grpc/grpc-js';
 import { SpockError } from '@spock/protocol';
 
-import type { TokenCheck } from '../server/accepted-tokens.ts';
+import type { TokenCheck } from '../listen/tokens.ts';
 import { type FailedStatus, statusOf } from './status.ts';
 
 interface Call {

@@ -2,10 +2,9 @@ import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/g
 import { inspectionOf } from '@spock/balancer';
 import { queryKey, type ServiceSnapshot, type SourceWatch, SpockError, validateFuncData } from '@spock/protocol';
 
-import type { FrontContext } from '../front.ts';
-import { explained } from '../handlers/explained.ts';
+import { explained } from '../handlers/explain.ts';
+import type { FrontContext } from '../lifecycle/front.ts';
 import { encoderOf } from './definitions.ts';
-import { RESPONSE_BYTES_MAX } from './limits.ts';
 import {
 	DISCOVERY,
 	explainResponse,
@@ -15,7 +14,7 @@ import {
 	questionOf,
 	watchResponse,
 } from './messages.ts';
-import type { OpenStreams } from './open-streams.ts';
+import { type OpenStreams, RESPONSE_BYTES_MAX } from './open-streams.ts';
 import { statusName, statusOf } from './status.ts';
 import { askerOf, type UnaryCalls, type Waiting } from './unary.ts';
 

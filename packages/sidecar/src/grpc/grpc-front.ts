@@ -4,22 +4,22 @@ import type { Duplex } from 'node:stream';
 import { type ConnectionInjector, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { TimerHandle } from '@spock/protocol/internal';
 
-import type { Front, FrontContext } from '../front.ts';
-import type { LifecycleState } from '../lifecycle-machine.ts';
-import type { ConnectionOrigin } from '../server/connection-registry.ts';
+import type { ConnectionOrigin } from '../connection/connection-registry.ts';
+import type { Front, FrontContext } from '../lifecycle/front.ts';
+import type { LifecycleState } from '../lifecycle/lifecycle-machine.ts';
 import { guarded } from './bearer.ts';
 import { serviceDefinition } from './definitions.ts';
 import { discoveryService } from './discovery-service.ts';
 import { HEALTH, HealthService } from './health-service.ts';
+import { DISCOVERY } from './messages.ts';
 import {
 	KEEPALIVE_MS,
 	KEEPALIVE_TIMEOUT_MS,
+	OpenStreams,
 	REQUEST_BYTES_MAX,
 	RESPONSE_BYTES_MAX,
 	STREAMS_PER_CONNECTION_MAX,
-} from './limits.ts';
-import { DISCOVERY } from './messages.ts';
-import { OpenStreams } from './open-streams.ts';
+} from './open-streams.ts';
 import { REFLECTION, reflectionService, SERVED } from './reflection-service.ts';
 import { UnaryCalls } from './unary.ts';
 

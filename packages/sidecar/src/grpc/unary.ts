@@ -2,8 +2,8 @@ import type { handleUnaryCall, ServerUnaryCall } from '@grpc/grpc-js';
 import { type AskedBy, type CallOptions, SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { callOptions } from '../server/call-options.ts';
-import type { SidecarObserver } from '../sidecar-observer.ts';
+import type { SidecarObserver } from '../foundation/observer.ts';
+import { callOptions } from '../foundation/sidecar-source.ts';
 import { statusName, statusOf } from './status.ts';
 
 /** What calls need. */

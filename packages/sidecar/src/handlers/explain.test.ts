@@ -2,7 +2,7 @@ import type { ServiceInstance, ServiceSnapshot, ServiceSource } from '@spock/pro
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { Call } from '../server/answer.ts';
+import type { Call } from '../connection/answer.ts';
 import { explainHandler } from './explain.ts';
 
 function instance(number: number): ServiceInstance {

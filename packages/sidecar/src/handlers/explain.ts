@@ -1,6 +1,7 @@
-import { inspectionOf } from '@spock/balancer';
+import { explain, inspectionOf } from '@spock/balancer';
 import {
 	type ExplainReply,
+	type Inspection,
 	normaliseQuery,
 	queryKey,
 	type ServiceQuery,
@@ -9,9 +10,9 @@ import {
 } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { type Answer, answer, type Handler } from '../server/answer.ts';
-import { callOptions } from '../server/call-options.ts';
-import { explained } from './explained.ts';
+import { type Answer, answer, type Handler } from '../connection/answer.ts';
+import { snapshotFrameBytes } from '../connection/snapshot-text.ts';
+import { callOptions } from '../foundation/sidecar-source.ts';
 import { ToldAgain } from './told-again.ts';
 
 /** What a reply is longer than its payload, at most. */
@@ -70,4 +71,22 @@ function shorten(reply: ExplainReply, whole: Answer<ExplainReply>, bytesMax: num
 		payload = answer(shown);
 	}
 	return payload;
+}
+
+/** Watchers shown: so many fit into a frame whatever they call themselves. */
+const WATCHERS_MAX = 256;
+
+/** For every instance whether it gets work, and why; and of those who watch, as many as a frame holds. */
+export function explained(
+	query: ServiceQuery,
+	inspection: Inspection,
+	watchers: readonly WatcherStatus[],
+): ExplainReply {
+	const { snapshot } = inspection;
+	return {
+		...explain(query, inspection),
+		frameBytes: snapshot === undefined ? 0 : snapshotFrameBytes('service', snapshot),
+		watchers: watchers.slice(0, WATCHERS_MAX),
+		watcherCount: watchers.length,
+	};
 }

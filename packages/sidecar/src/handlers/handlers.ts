@@ -2,27 +2,24 @@ import type { Registrations } from '@spock/discovery';
 import type { StatusReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { StatusView } from '../admin/status-view.ts';
-import type { ResolvedLimits } from '../options.ts';
-import type { Handlers } from '../server/answer.ts';
-import type { SidecarSource } from '../sidecar-options.ts';
+import type { Handlers } from '../connection/answer.ts';
+import type { ResolvedLimits } from '../foundation/limits.ts';
+import type { SidecarSource } from '../foundation/sidecar-source.ts';
+import { SIDECAR_VERSION } from '../foundation/version.ts';
 import type { HandOver } from '../take-over/hand-over.ts';
-import { SIDECAR_VERSION } from '../version.ts';
-import type { ChooseInstance } from './choose-instance.ts';
 import { explainHandler, type Watchers } from './explain.ts';
-import { getInstancesHandler } from './get-instances.ts';
-import { getKeyHandler } from './get-key.ts';
-import { getServiceHandler } from './get-service.ts';
-import { helloHandler } from './hello.ts';
-import { listServicesHandler } from './list-services.ts';
-import { pingHandler } from './ping.ts';
-import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './register-service.ts';
-import { statusHandler } from './status.ts';
-import { takeOverHandler } from './take-over.ts';
-import { unwatchKeyHandler } from './unwatch-key.ts';
-import { unwatchServiceHandler } from './unwatch-service.ts';
-import { watchKeyHandler } from './watch-key.ts';
-import { watchServiceHandler } from './watch-service.ts';
+import { getKeyHandler, unwatchKeyHandler, watchKeyHandler } from './keys.ts';
+import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './registrations.ts';
+import {
+	type ChooseInstance,
+	getInstancesHandler,
+	getServiceHandler,
+	listServicesHandler,
+	unwatchServiceHandler,
+	watchServiceHandler,
+} from './services.ts';
+import { helloHandler, pingHandler, statusHandler, takeOverHandler } from './session.ts';
+import type { StatusView } from './status-view.ts';
 
 /** What the functions of a sidecar work with. */
 export interface HandlersContext {

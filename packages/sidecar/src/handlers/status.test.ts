@@ -1,10 +1,9 @@
 import type { StatusReply } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
-import type { StatusView } from '../admin/status-view.ts';
-import type { Call } from '../server/answer.ts';
-import { statusHandler } from './status.ts';
+import type { Call } from '../connection/answer.ts';
+import { statusHandler } from './session.ts';
+import type { StatusView } from './status-view.ts';
 
 const callOf = (frameBytesMax: number) => ({ caller: { frameBytesMax } }) as Call;
 

@@ -1,7 +1,7 @@
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { Answer } from '../server/answer.ts';
+import type { Answer } from '../connection/answer.ts';
 import { ToldAgain } from './told-again.ts';
 
 const LONG = 'x'.repeat(20_000) as Answer<unknown>;

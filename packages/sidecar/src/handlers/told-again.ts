@@ -1,6 +1,6 @@
 import type { Clock } from '@spock/protocol/internal';
 
-import type { Answer } from '../server/answer.ts';
+import type { Answer } from '../connection/answer.ts';
 
 /** An answer that costs more than as many characters is told again as it was for so long. */
 const LONG_CHARACTERS = 16_384;

@@ -1,7 +1,7 @@
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { Caller } from '../server/answer.ts';
+import type { Caller } from '../connection/answer.ts';
 import { HandOver } from './hand-over.ts';
 
 function caller(frameBytesMax = 1_048_576): Caller {

@@ -1,8 +1,16 @@
-import { type KeyQuery, type ServiceQuery, SpockError, type TakeOverReply } from '@spock/protocol';
+import {
+	type KeyQuery,
+	normaliseKeyQuery,
+	normaliseQuery,
+	type ServiceQuery,
+	SpockError,
+	type TakeOverReply,
+} from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import type { Caller } from '../server/answer.ts';
-import type { PublicPlace } from '../server/listener.ts';
+import type { Caller } from '../connection/answer.ts';
+import type { SidecarSource } from '../foundation/sidecar-source.ts';
+import type { PublicPlace } from '../listen/listener.ts';
 
 /** Most bytes of questions that a successor is told of. */
 const QUESTIONS_BYTES_MAX = 524_288;
@@ -110,4 +118,11 @@ export class HandOver {
 		this.#isLooking = false;
 		this.#lookAgain();
 	}
+}
+
+/** What is worth asking again elsewhere: every question that has an answer. */
+export function questionsOf(source: SidecarSource): { services: ServiceQuery[]; keys: KeyQuery[] } {
+	const services = source.watches().filter(({ state }) => state !== 'cold');
+	const keys = (source.keyWatches?.() ?? []).filter(({ state }) => state !== 'cold');
+	return { services: services.map(normaliseQuery), keys: keys.map(normaliseKeyQuery) };
 }

@@ -2,7 +2,7 @@ import { SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { SidecarSource } from '../sidecar-options.ts';
+import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import { type Predecessor, type TakeOverEvent, takeOver } from './take-over.ts';
 
 /** Takes over from a sidecar that answers `finish` so; gives what was told. */

@@ -11,8 +11,8 @@ import {
 import type { Clock } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
-import type { Listen, Listener, ListenOptions } from '../server/listener.ts';
-import type { SidecarSource } from '../sidecar-options.ts';
+import type { SidecarSource } from '../foundation/sidecar-source.ts';
+import type { Listen, Listener, ListenOptions } from '../listen/listener.ts';
 import { untilFree } from './until-free.ts';
 import { warmUp } from './warm-up.ts';
 

@@ -1,7 +1,7 @@
 import { type SnapshotSource, SpockError, type TakeOverReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { SidecarSource } from '../sidecar-options.ts';
+import type { SidecarSource } from '../foundation/sidecar-source.ts';
 
 /** Questions asked at once: a registry must not feel a take-over. */
 const QUESTIONS_AT_ONCE = 64;

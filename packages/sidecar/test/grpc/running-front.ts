@@ -3,7 +3,7 @@ import { createSidecar, type LimitName, type Sidecar, type SidecarLimits } from 
 import { type TempSocket, tempSocket } from '@spock/testkit';
 
 import { GrpcFront } from '../../src/grpc/grpc-front.ts';
-import { AcceptedTokens } from '../../src/server/accepted-tokens.ts';
+import { AcceptedTokens } from '../../src/listen/tokens.ts';
 import { FakeSource } from '../fake-source.ts';
 
 /** A sidecar with a gRPC front over a source whose answers the test gives. */

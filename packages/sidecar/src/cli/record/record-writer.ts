@@ -4,7 +4,7 @@ import type { MarkRecord, RecordHeader, SnapshotRecord } from '@spock/discovery'
 import type { ServiceSnapshot } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { CommandError, EXIT } from '../exit-codes.ts';
+import { CommandError, EXIT } from '../output/exit-codes.ts';
 
 /** Kept free for the last line. */
 const LAST_LINE_BYTES = 256;

@@ -1,10 +1,11 @@
 import { RECORD_BYTES_MAX } from '@spock/discovery';
 import { systemClock } from '@spock/protocol/internal';
 
-import { CommandError, EXIT } from '../exit-codes.ts';
-import { stayConnected } from '../stay-connected.ts';
-import type { WireClient } from '../wire-client.ts';
-import { type ClientFlags, print } from '../with-client.ts';
+import { stayConnected } from '../client/stay-connected.ts';
+import type { WireClient } from '../client/wire-client.ts';
+import type { ClientFlags } from '../client/with-client.ts';
+import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { print } from '../output/output.ts';
 import { RecordWriter } from './record-writer.ts';
 import { RecordedServices } from './recorded-services.ts';
 

@@ -1,7 +1,7 @@
 import type { ServiceSnapshot } from '@spock/protocol';
 import { SpockError } from '@spock/protocol';
 
-import type { WireClient } from '../wire-client.ts';
+import type { WireClient } from '../client/wire-client.ts';
 import type { RecordWriter } from './record-writer.ts';
 
 /** A sidecar allows one connection so many subscriptions by default. */

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 
-import { dieOf } from '../run-command.ts';
+import { dieOf } from '../commands/run-command.ts';
 
 /** Alternate screen, cursor and wrapping off; and back. https://invisible-island.net/xterm/ctlseqs/ctlseqs.html */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';

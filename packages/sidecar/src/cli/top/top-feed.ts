@@ -1,9 +1,10 @@
-import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
-import { CommandError, EXIT } from '../exit-codes.ts';
-import { type SidecarTarget, targetOf } from '../sidecar-target.ts';
-import { WireClient } from '../wire-client.ts';
-import { asCommandError, type ClientFlags, timeoutOf } from '../with-client.ts';
-import { viewOfStatus } from './view-of-status.ts';
+import type { StatusReply, WatchStatus } from '@spock/protocol';
+
+import type { ServiceDetail, ServiceView, StatusView } from '../../handlers/status-view.ts';
+import { type SidecarTarget, targetOf } from '../client/sidecar-target.ts';
+import { WireClient } from '../client/wire-client.ts';
+import { asCommandError, type ClientFlags, timeoutOf } from '../client/with-client.ts';
+import { CommandError, EXIT } from '../output/exit-codes.ts';
 
 /** What a sidecar says of itself, asked for again and again over one connection, and over the next one when that is gone. */
 export class TopFeed {
@@ -70,4 +71,33 @@ export class TopFeed {
 		});
 		return client;
 	}
+}
+
+/** What a status tells without a view, as of a sidecar of an earlier version: no rates, no connections, no changes. */
+export function viewOfStatus(reply: StatusReply, at: number): StatusView {
+	if (reply.view !== undefined) return reply.view as StatusView;
+	const { sidecar, instance, pid, phase, ready, reasons, backend, connections, subscriptions, watches } = reply;
+	return {
+		overview: {
+			...{ at, sidecar, instance, pid, startedAt: at - reply.uptimeMs, phase, ready, reasons, backend },
+			...{ services: watches.length, connections, subscriptions, keys: reply.keyWatches?.length ?? 0 },
+			...{ registrations: reply.registrations.length, inFlight: 0, rates: null },
+			latency: { boundsMs: [], total: [], recent: [], recentMs: 0 },
+		},
+		services: watches.map((watch) => serviceOf(watch, at)),
+		connections: { count: connections, rows: [] },
+		changes: [],
+	};
+}
+
+function serviceOf(watch: WatchStatus, at: number): ServiceView {
+	const { healthyInstances, ageMs, ...view } = watch;
+	const isStale = watch.state === 'stale' || watch.state === 'held';
+	return {
+		...view,
+		key: watch.service,
+		healthy: healthyInstances,
+		changedAt: null,
+		staleSince: isStale ? at - ageMs : null,
+	};
 }

@@ -1,7 +1,7 @@
 import type { InstanceExplanation } from '@spock/protocol';
 
-import type { ChangeView, ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../admin/status-view.ts';
-import { printable } from '../printable.ts';
+import type { ChangeView, ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../handlers/status-view.ts';
+import { printable } from '../output/output.ts';
 import { age, shortNumber } from './top-format.ts';
 import { TOP_ORDERS, type TopState } from './top-state.ts';
 

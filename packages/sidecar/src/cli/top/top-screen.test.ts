@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../admin/status-view.ts';
+import type { ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../handlers/status-view.ts';
 import { drawTop, printTop, type ScreenInput } from './top-screen.ts';
 import { FIRST_STATE, type TopState } from './top-state.ts';
 

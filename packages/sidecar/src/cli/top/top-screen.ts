@@ -1,5 +1,5 @@
-import type { LatencyView, OverviewView, ServiceDetail, StatusView } from '../../admin/status-view.ts';
-import { printable } from '../printable.ts';
+import type { LatencyView, OverviewView, ServiceDetail, StatusView } from '../../handlers/status-view.ts';
+import { printable } from '../output/output.ts';
 import { bars, fit, quantile, shortDuration, shortNumber } from './top-format.ts';
 import { type Column, type Row, type Table, tableOf } from './top-rows.ts';
 import { type Shown, TOP_ORDERS, TOP_TABS, type TopState } from './top-state.ts';

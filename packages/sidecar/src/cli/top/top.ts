@@ -1,5 +1,6 @@
-import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
-import { type ClientFlags, print } from '../with-client.ts';
+import type { ServiceDetail, StatusView } from '../../handlers/status-view.ts';
+import type { ClientFlags } from '../client/with-client.ts';
+import { print } from '../output/output.ts';
 import { Terminal } from './terminal.ts';
 import { TopFeed } from './top-feed.ts';
 import { drawTop, printTop, type Screen } from './top-screen.ts';

@@ -1,0 +1,119 @@
+import { type Inspection, queryKey, type ServiceQuery, type WatchStatus } from '@spock/protocol';
+
+import type { ConnectionFacts } from '../connection/connection.ts';
+import type { ConnectionsView, ConnectionView, Rates, ServiceView } from '../handlers/status-view.ts';
+
+/** One service and its JSON. The text is the same object for as long as it says the same. */
+export interface ServiceRow {
+	readonly view: ServiceView;
+	readonly text: string;
+}
+
+interface KnownRow extends ServiceRow {
+	/** What the row was made from. */
+	readonly watch: WatchStatus;
+}
+
+/** A clock that jumps, or a rounding, is no news. */
+const STALE_SINCE_SLACK_MS = 1000;
+
+/** The services that are watched. A row is made again only when it says something else. */
+export class ServiceRows {
+	readonly #known: (query: ServiceQuery) => Inspection | undefined;
+	#rows: ReadonlyMap<string, KnownRow> = new Map();
+
+	constructor(known: (query: ServiceQuery) => Inspection | undefined) {
+		this.#known = known;
+	}
+
+	/** By key, in the order of names. */
+	get rows(): ReadonlyMap<string, ServiceRow> {
+		return this.#rows;
+	}
+
+	/** Takes what is watched now, at a moment in milliseconds since 1970. */
+	sample(watches: readonly WatchStatus[], at: number): void {
+		const keyed = watches.map((watch) => [queryKey(watch), watch] as const);
+		keyed.sort(([, left], [, right]) => compareText(left.service, right.service));
+		this.#rows = new Map(keyed.map(([key, watch]) => [key, this.#row(key, watch, at)]));
+	}
+
+	#row(key: string, watch: WatchStatus, at: number): KnownRow {
+		const before = this.#rows.get(key);
+		const staleSince = staleSinceOf(watch, before?.view.staleSince ?? null, at);
+		if (before !== undefined && isSame(before.watch, watch) && before.view.staleSince === staleSince) return before;
+		const { ageMs: _ageMs, healthyInstances: healthy, ...rest } = watch;
+		const isNews = before === undefined || before.watch.revision !== watch.revision;
+		const changedAt = isNews ? (this.#known(watch)?.changedAt ?? null) : before.view.changedAt;
+		const view: ServiceView = { key, ...rest, healthy, changedAt, staleSince };
+		return { view, text: JSON.stringify(view), watch };
+	}
+}
+
+function isSame(before: WatchStatus, after: WatchStatus): boolean {
+	return (
+		before.state === after.state &&
+		before.revision === after.revision &&
+		before.readers === after.readers &&
+		before.error === after.error
+	);
+}
+
+function staleSinceOf({ state, ageMs }: WatchStatus, before: number | null, at: number): number | null {
+	if (state !== 'stale' && state !== 'held') return null;
+	const since = Math.round(at - ageMs);
+	return before !== null && Math.abs(since - before) < STALE_SINCE_SLACK_MS ? before : since;
+}
+
+function compareText(left: string, right: string): number {
+	return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** How many connections are shown. */
+const ROWS_MAX = 200;
+/** A sample that is older than this says nothing about now. */
+const SAMPLE_AGE_MS_MAX = 30_000;
+
+/** What was counted when. */
+interface Sample extends Rates {
+	readonly atMs: number;
+}
+
+/** How busy each connection is, from one sample to the next. */
+export class ConnectionRates {
+	#samples: ReadonlyMap<number, Sample> = new Map();
+	/** Bytes of all connections, those that have ended too; it never goes back. */
+	bytesRead = 0;
+	bytesWritten = 0;
+
+	/** Takes a sample at `nowMs` of the monotonic clock, which is `at` in milliseconds since 1970. */
+	sample(connections: readonly ConnectionFacts[], nowMs: number, at: number): ConnectionsView {
+		const samples = new Map<number, Sample>();
+		const rows = connections.map((facts): ConnectionView => {
+			const { id, client, pid, openedAtMs, subscriptions, inFlight, outputBytes, ...counts } = facts;
+			const { requests, bytesRead, bytesWritten } = counts;
+			const sample = { atMs: nowMs, requests, bytesRead, bytesWritten };
+			samples.set(id, sample);
+			// To the second: a row that says the same every time is not told again.
+			const openedAt = Math.round((at - nowMs + openedAtMs) / 1000) * 1000;
+			const before = this.#samples.get(id);
+			this.bytesRead += bytesRead - (before?.bytesRead ?? 0);
+			this.bytesWritten += bytesWritten - (before?.bytesWritten ?? 0);
+			const rates = ratesBetween(before, sample);
+			return { id, client, pid, openedAt, subscriptions, inFlight, outputBytes, requests, rates };
+		});
+		this.#samples = samples;
+		rows.sort((left, right) => (right.rates?.requests ?? 0) - (left.rates?.requests ?? 0) || left.id - right.id);
+		return { count: rows.length, rows: rows.slice(0, ROWS_MAX) };
+	}
+}
+
+/** Per second; null where there is no sample to compare with, or none that is young enough. */
+export function ratesBetween(before: Sample | undefined, after: Sample): Rates | null {
+	if (before === undefined) return null;
+	const elapsedMs = after.atMs - before.atMs;
+	if (elapsedMs <= 0 || elapsedMs > SAMPLE_AGE_MS_MAX) return null;
+	const rate = (name: keyof Rates): number =>
+		Math.max(0, Math.round(((after[name] - before[name]) * 1000) / elapsedMs));
+	return { requests: rate('requests'), bytesRead: rate('bytesRead'), bytesWritten: rate('bytesWritten') };
+}

@@ -1,0 +1,29 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { FakeSidecar } from '@spock/testkit';
+import { expect, it, vi } from 'vitest';
+
+import { EXIT } from '../output/exit-codes.ts';
+import { targetOf } from './sidecar-target.ts';
+import { WireClient } from './wire-client.ts';
+
+it('a command does not talk to a sidecar in a default directory that another user made', async () => {
+	const uid = 3_500_000 + process.pid;
+	const directory = `/tmp/spock-${uid}`;
+	vi.stubEnv('SPOCK_SOCKET', '');
+	const getuid = vi.spyOn(process, 'getuid').mockReturnValue(uid);
+	try {
+		const missing = WireClient.open(targetOf({}), 1000);
+		await expect(missing).rejects.toMatchObject({ exitCode: EXIT.noSidecar, cause: { code: 'ENOENT' } });
+		await mkdir(directory, { mode: 0o700 });
+		await using squatter = await FakeSidecar.listen(join(directory, 'sidecar.sock'));
+		const refused = WireClient.open(targetOf({}), 1000);
+		await expect(refused).rejects.toThrow('is not a directory that only this user may change');
+		expect(squatter.connections).toHaveLength(0);
+	} finally {
+		getuid.mockRestore();
+		vi.unstubAllEnvs();
+		await rm(directory, { recursive: true, force: true });
+	}
+});

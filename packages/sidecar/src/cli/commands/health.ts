@@ -1,0 +1,36 @@
+import type { StatusReply } from '@spock/protocol';
+
+import type { TargetFlags } from '../client/sidecar-target.ts';
+import { type ClientFlags, timeoutOf, withClient } from '../client/with-client.ts';
+import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { print } from '../output/output.ts';
+
+/** What a sidecar says of its readiness, in words where it is not ready. */
+export interface ReadyAnswer {
+	readonly status: StatusReply;
+	/** Undefined if it is ready. */
+	readonly notReady: string | undefined;
+}
+
+/** Asks a sidecar whether it is ready. Rejects with a CommandError if it does not say. */
+export function askReady(flags: TargetFlags, timeoutMs: number): Promise<ReadyAnswer> {
+	return withClient({ ...flags, timeout: String(timeoutMs) }, async (client) => {
+		const status = await client.request('status', null, timeoutMs);
+		return { status, notReady: status.ready ? undefined : reasonOf(status) };
+	});
+}
+
+function reasonOf({ phase, reasons, backend }: StatusReply): string {
+	if (reasons.length > 0) return reasons.join('; ');
+	const reason = phase === 'serving' ? `the backend ${backend.name} is ${backend.state}` : `it is in phase ${phase}`;
+	return `${reason}${backend.error === null ? '' : ` (${backend.error})`}`;
+}
+
+/** `sidecar health` */
+export async function health(flags: ClientFlags): Promise<void> {
+	const { status, notReady } = await askReady(flags, timeoutOf(flags));
+	const { ready, reasons, phase, backend } = status;
+	if (flags.json) print(JSON.stringify({ ready, reasons, phase, backend }));
+	if (notReady !== undefined) throw new CommandError(EXIT.failure, `not ready: ${notReady}`);
+	if (!flags.json) print(['ready', ...reasons].join(': '));
+}

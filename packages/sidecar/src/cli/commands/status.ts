@@ -1,0 +1,87 @@
+import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
+
+import { type ClientFlags, withClient } from '../client/with-client.ts';
+import { print, printable } from '../output/output.ts';
+
+/** `sidecar status` */
+export async function status(flags: ClientFlags): Promise<void> {
+	await withClient(flags, async (client, timeoutMs) => {
+		const reply = await client.request('status', null, timeoutMs);
+		print(flags.json ? JSON.stringify(reply) : formatStatus(reply));
+	});
+}
+
+/** A page of text for people. */
+export function formatStatus(reply: StatusReply): string {
+	const { backend } = reply;
+	const counters = Object.entries(reply.counters).map(([name, count]) => `${name} ${count}`);
+	return [
+		`${reply.sidecar}, pid ${reply.pid}, up ${seconds(reply.uptimeMs)}, ${reply.phase}, ${reply.ready ? 'ready' : 'not ready'}`,
+		...reply.reasons.map((reason) => `             ${reason}`),
+		...(backend.members ?? [backend]).flatMap(formatBackend),
+		`connections  ${reply.connections} open; ${counters.join(', ')}`,
+		...formatClients(reply),
+		`watches      ${reply.watches.length}, ${count(reply.subscriptions, 'subscription')}`,
+		...formatOversize(reply),
+		...reply.watches.map(formatWatch),
+		// A sidecar of an earlier version does not tell of keys.
+		...(reply.keyWatches ?? []).map(formatKeyWatch),
+		`registered   ${reply.registrations.length}`,
+		...reply.registrations.map(formatRegistration),
+	]
+		.map(printable)
+		.join('\n');
+}
+
+function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): string[] {
+	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(lastSuccessAgeMs)} ago`;
+	const line = `backend      ${name} ${state}, ${heard}: ${addresses.join(', ') || 'no address'}`;
+	return error === null ? [line] : [line, `             ${error}`];
+}
+
+/** A sidecar of an earlier version does not tell. Names are what clients say: none may write on the terminal. */
+function formatClients({ clients = [], connections }: StatusReply): string[] {
+	const names = clients.map(({ client, pid }) => `${client ?? '(said no hello)'}${pid === null ? '' : ` pid ${pid}`}`);
+	const more = connections > clients.length ? [`${connections - clients.length} more`] : [];
+	return clients.length === 0 ? [] : [`             ${printable([...names, ...more].join(', '))}`];
+}
+
+function formatOversize({ oversizeSubscriptions: count }: StatusReply): string[] {
+	// A sidecar of an earlier version does not tell.
+	return count > 0 ? [`             ${count} too long for their client: raise frameBytesMax there and here`] : [];
+}
+
+function formatWatch(watch: WatchStatus): string {
+	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
+	const peer = watch.peer === undefined ? '' : ` from ${watch.peer}`;
+	const meta = watch.meta === undefined ? '' : ` ${JSON.stringify(watch.meta)}`;
+	const name = `${watch.service}${tags}${meta}${peer}`;
+	return formatLine(name, `${watch.healthyInstances}/${watch.instances} healthy`, watch);
+}
+
+function formatKeyWatch(watch: KeyWatchStatus): string {
+	const found = watch.prefix === true ? count(watch.entries, 'key') : watch.entries === 0 ? 'no such key' : 'there';
+	return formatLine(`key ${watch.key}${watch.prefix === true ? '…' : ''}`, found, watch);
+}
+
+function formatLine(name: string, found: string, watch: WatchStatus | KeyWatchStatus): string {
+	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
+	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
+	const error = watch.error === null ? '' : `: ${watch.error}`;
+	return `  ${name}${place}  ${watch.state}${age}, ${found}, ${count(watch.readers, 'reader')}, revision ${watch.revision}${error}`;
+}
+
+function formatRegistration(registration: RegistrationStatus): string {
+	const { service, id, phase, state, status, note, holders, error } = registration;
+	const why = error === null ? '' : `: ${error}`;
+	const said = note === undefined ? status : `${status} (${note})`;
+	return `  ${service}  ${id}  ${phase}, ${state}, ${said}, ${count(holders, 'holder')}${why}`;
+}
+
+function count(number: number, what: string): string {
+	return `${number} ${what}${number === 1 ? '' : 's'}`;
+}
+
+function seconds(ms: number): string {
+	return `${(ms / 1000).toFixed(1)} s`;
+}

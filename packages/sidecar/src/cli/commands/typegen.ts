@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, relative } from 'node:path';
+
+import { parseServicesFile, ServicesFileError } from '@spock/discovery';
+
+import { type ClientFlags, withClient } from '../client/with-client.ts';
+import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { print } from '../output/output.ts';
+import { differenceOf, serviceMapModule } from './service-map.ts';
+
+/** Flags of `sidecar typegen`. */
+export interface TypegenFlags extends ClientFlags {
+	readonly services?: string;
+	readonly out?: string;
+	readonly check?: boolean;
+}
+
+/**
+ * `sidecar typegen`: writes a TypeScript module that knows the services of a services file, or of the running sidecar. With
+ * `--check` it writes nothing, and ends with 1 and the difference if the module is not what it would write.
+ */
+export async function typegen(flags: TypegenFlags): Promise<void> {
+	const { services, out, check } = flags;
+	if (services !== undefined && (flags.socket !== undefined || flags.connect !== undefined)) {
+		throw usage('give either --services or the address of a sidecar');
+	}
+	if (check && out === undefined) throw usage('--check needs --out FILE: the file to look at');
+	const names = services === undefined ? await namesOfSidecar(flags) : namesIn(services);
+	const from = services ?? 'the running sidecar';
+	if (names.length === 0) {
+		throw usage(`${from} names no service, and with an empty map every name would compile: add one first`);
+	}
+	const origin = services === undefined ? 'the running sidecar' : shownPath(services, out);
+	const made = serviceMapModule(names, origin);
+	if (out === undefined) {
+		process.stdout.write(made);
+		return;
+	}
+	const before = readIfThere(out);
+	const difference = differenceOf(before ?? '', made);
+	if (difference === undefined) print(`${out} is current: ${names.length} services`);
+	else if (check) throw outdated(flags, out, before === undefined ? undefined : difference);
+	else write(out, made, names.length);
+}
+
+function namesIn(file: string): string[] {
+	let text: string;
+	try {
+		text = readFileSync(file, 'utf8');
+	} catch (cause) {
+		throw usage(`the services file ${file} cannot be read: ${(cause as Error).message}`, cause);
+	}
+	try {
+		return [...parseServicesFile(text, file).keys()];
+	} catch (error) {
+		if (error instanceof ServicesFileError) throw usage(`${error.message} (docs/BACKENDS.md has the form)`, error);
+		throw error;
+	}
+}
+
+async function namesOfSidecar(flags: TypegenFlags): Promise<string[]> {
+	const { services, source, ageMs } = await withClient(flags, (client, timeoutMs) =>
+		client.request('listServices', {}, timeoutMs),
+	).catch((error: unknown) => {
+		if (!(error instanceof CommandError) || error.exitCode !== EXIT.noSidecar) throw error;
+		const message = `${error.message}. A services file needs no sidecar: --services FILE`;
+		throw new CommandError(error.exitCode, message, { cause: error });
+	});
+	if (source === 'last-known-good') {
+		process.stderr.write(`the registry is away: these are the services of ${Math.ceil(ageMs / 1000)} s ago\n`);
+	}
+	return services.map(({ name }) => name);
+}
+
+/** As seen from the module, so that it is the same from whichever directory it is made. */
+function shownPath(file: string, out: string | undefined): string {
+	return relative(out === undefined ? '.' : dirname(out), file).replaceAll('\\', '/');
+}
+
+function readIfThere(file: string): string | undefined {
+	try {
+		return readFileSync(file, 'utf8');
+	} catch (cause) {
+		if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+		throw usage(`the file of --out cannot be read: ${(cause as Error).message}`, cause);
+	}
+}
+
+function write(file: string, text: string, count: number): void {
+	try {
+		writeFileSync(file, text);
+	} catch (cause) {
+		throw usage(`the file of --out cannot be written: ${(cause as Error).message}`, cause);
+	}
+	print(`${file} is written: ${count} services`);
+}
+
+function outdated({ services, socket, connect }: TypegenFlags, out: string, difference: string | undefined): Error {
+	const what = difference === undefined ? 'is not there' : 'is not current';
+	const given = { '--services': services, '--socket': socket, '--connect': connect };
+	const from = Object.entries(given).map(([flag, value]) => (value === undefined ? '' : `${flag} ${value} `));
+	const how = `make it by \`sidecar typegen ${from.join('')}--out ${out}\``;
+	return new CommandError(EXIT.failure, `${out} ${what}: ${how}${difference === undefined ? '' : `\n${difference}`}`);
+}
+
+function usage(message: string, cause?: unknown): CommandError {
+	return new CommandError(EXIT.usage, message, { cause });
+}

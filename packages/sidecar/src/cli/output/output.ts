@@ -1,0 +1,62 @@
+import { CommandError, EXIT } from './exit-codes.ts';
+
+/** Control, format (text direction among it) and line separator characters: what steers a terminal or hides in a line. */
+const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** The same but for what lays out text of several lines. */
+const STEERING_BUT_LAYOUT = /[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * Text of a registry, a client or a file on one line of a terminal, which nothing in it can steer: such characters are shown
+ * as JSON writes them (`\u001b`).
+ */
+export function printable(text: string): string {
+	return text.replace(STEERING, escaped);
+}
+
+/** The same for text whose line ends and tabs are meant, such as a page, or a value of several lines. JSON stays the same JSON. */
+export function printableLines(text: string): string {
+	return text.replace(STEERING_BUT_LAYOUT, escaped);
+}
+
+function escaped(character: string): string {
+	const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+	return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
+/** Prints a line, or several, on stdout; nothing in them steers a terminal. */
+export function print(text: string): void {
+	process.stdout.write(`${printableLines(text)}\n`);
+}
+
+/** Says on stderr why a command has failed. Gives the exit code. */
+export function reportFailure(error: unknown): number {
+	if (error instanceof CommandError) {
+		process.stderr.write(`sidecar: ${printableLines(error.message)}\n`);
+		return error.exitCode;
+	}
+	const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+	process.stderr.write(`sidecar: ${printableLines(text)}\n`);
+	return EXIT.failure;
+}
+
+/**
+ * Decides what becomes of a command whose output cannot be written. A reader that has gone, as in `sidecar list | head -1`,
+ * has what it wanted: the command goes on to its end in silence, with the exit code it would have had. Any other failure
+ * of stdout, such as a full disk, ends it with a message, because a script would take the answer for whole.
+ */
+export function handleLostOutput(): void {
+	process.stdout.on('error', endOfOutput);
+	// Nobody can be told.
+	process.stderr.on('error', () => undefined);
+}
+
+/** What is written from now on is a log: that it cannot be written ends nothing. */
+export function outputIsLog(): void {
+	process.stdout.off('error', endOfOutput);
+}
+
+function endOfOutput(error: NodeJS.ErrnoException): void {
+	if (error.code === 'EPIPE') return;
+	process.stderr.write(`sidecar: the output cannot be written: ${error.message}\n`);
+	process.exit(EXIT.failure);
+}

@@ -1,0 +1,81 @@
+import { systemClock } from '@spock/protocol/internal';
+import { parseHostPort } from '@spock/protocol/node';
+import type { Logger } from 'pino';
+
+import { AdminServer, refuseRemoteAdmin } from '../../admin/admin-server.ts';
+import type { SidecarMetrics } from '../../admin/metrics/sidecar-metrics.ts';
+import { pageFiles } from '../../admin/page-files.ts';
+import type { StatusModel } from '../../admin/status-model.ts';
+import { StatusSite } from '../../admin/status-site.ts';
+import type { Sidecar } from '../../sidecar.ts';
+import { untilFree } from '../../take-over/until-free.ts';
+import { logTakeOver } from '../log/connection-log.ts';
+import { type Settings, textOf } from '../settings/setting.ts';
+
+/** What the admin port shows. */
+export interface AdminParts {
+	readonly sidecar: Sidecar;
+	readonly metrics: SidecarMetrics;
+	readonly model: StatusModel;
+}
+
+/** Where the admin port is to be, if one is asked for. Throws an Error that says what is wrong with it; nothing is bound. */
+export function adminAddressOf(
+	settings: Settings,
+): { readonly host: string; readonly port: number; readonly allowRemote: boolean } | undefined {
+	const text = textOf(settings, 'admin');
+	if (text === undefined) return undefined;
+	const address = { ...parseHostPort(text), allowRemote: settings.get('adminAny')?.value === true };
+	refuseRemoteAdmin(address);
+	return address;
+}
+
+/** The admin port, if one is asked for. Rejects if it cannot be bound; while a sidecar is replaced it is tried until it is free. */
+export async function startAdmin(
+	settings: Settings,
+	{ sidecar, metrics, model }: AdminParts,
+	log: Logger,
+): Promise<{ close(): Promise<void> } | undefined> {
+	const address = adminAddressOf(settings);
+	if (address === undefined) return undefined;
+	const failed = (err: unknown): void => log.error({ err }, 'a page of the admin port could not be made');
+	const options = {
+		...address,
+		allowedHosts: (settings.get('adminAllowedHosts')?.value as readonly string[] | undefined) ?? [],
+		registry: metrics.registry,
+		readiness: () => sidecar.readiness(),
+		acceptFailed: (error: Error) => metrics.acceptFailed(error),
+		failed,
+	};
+	let admin: AdminServer | undefined;
+	const bind = async (): Promise<{ address: string; close(): Promise<void> }> => {
+		const one = new AdminServer({ ...options, site: statusSiteOf(model, failed) });
+		const bound = await one.start();
+		admin = one;
+		return { address: bound, close: () => one.close() };
+	};
+	const bound = ({ address }: { address: string }): void =>
+		log.info({ address }, 'admin port: /metrics, /livez, /readyz, and the status page at /');
+	const trying = new AbortController();
+	// A sidecar whose place is taken has it until then, and longer if it hangs.
+	if (settings.get('takeOver')?.value !== true) bound(await bind());
+	else {
+		const late = (error: Error): void => {
+			const event = { step: 'port late', questions: 0, error } as const;
+			logTakeOver(log, event);
+			metrics.tookOver(event);
+		};
+		await untilFree({ clock: systemClock, signal: trying.signal, bind, bound, late });
+	}
+	return {
+		close: async () => {
+			trying.abort();
+			await admin?.close();
+		},
+	};
+}
+
+/** The status page of a sidecar of this process; `failed` is told of a fault of ours. */
+export function statusSiteOf(model: StatusModel, failed: (error: unknown) => void): StatusSite {
+	return new StatusSite({ model, files: pageFiles, clock: systemClock, failed });
+}

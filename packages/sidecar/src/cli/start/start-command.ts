@@ -1,0 +1,49 @@
+import { endWithoutReader } from '../log/logger.ts';
+import { EXIT } from '../output/exit-codes.ts';
+import { outputIsLog, print } from '../output/output.ts';
+import { isPretty } from '../settings/reporting-settings.ts';
+import { describeSettings, resolveSettings, settingsAsJson } from '../settings/resolve-settings.ts';
+import { isStartPretty, reportStartFailure } from './start-failure.ts';
+
+/** Flags that are no settings. */
+export interface StartFlags extends Readonly<Record<string, unknown>> {
+	readonly config?: string;
+	readonly printConfig?: boolean;
+	readonly json?: boolean;
+}
+
+/** `sidecar start`: runs until a signal. Gives the exit code. */
+export async function startCommand(flags: StartFlags): Promise<number> {
+	let isForPeople = isStartPretty(process.argv, process.env);
+	try {
+		return await begin(flags, (isPrettyLog) => {
+			isForPeople = isPrettyLog;
+		});
+	} catch (error) {
+		if (flags.printConfig) throw error;
+		return reportStartFailure(error, isForPeople);
+	}
+}
+
+/** `formatted` is told, once it is known, whether the log is for people. */
+async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => void): Promise<number> {
+	const { env } = process;
+	const file = flags.config ?? env['SPOCK_CONFIG'];
+	const values =
+		file === undefined
+			? undefined
+			: { name: file, values: (await import('../settings/read-config.ts')).readConfig(file) };
+	const settings = resolveSettings({ flags, env, ...(values && { file: values }) });
+	if (flags.printConfig) {
+		print(flags.json ? JSON.stringify(settingsAsJson(settings), null, 2) : describeSettings(settings));
+		return EXIT.ok;
+	}
+	outputIsLog();
+	try {
+		const isTerminal = process.stdout.isTTY === true;
+		formatted(isPretty(settings, isTerminal));
+		return await (await import('./start.ts')).start(settings, isTerminal);
+	} finally {
+		endWithoutReader();
+	}
+}

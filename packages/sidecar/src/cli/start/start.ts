@@ -1,0 +1,157 @@
+import { BackendSource, type DiscoveryEvent } from '@spock/discovery';
+import { systemClock } from '@spock/protocol/internal';
+import type { Logger } from 'pino';
+
+import { ChangeLog } from '../../admin/change-log.ts';
+import { SidecarMetrics } from '../../admin/metrics/sidecar-metrics.ts';
+import { StatusModel, viewOf } from '../../admin/status-model.ts';
+import type { SidecarListen } from '../../listen/listener.ts';
+import { createSidecar, type Sidecar } from '../../sidecar.ts';
+import { connectionLog, observeBoth } from '../log/connection-log.ts';
+import { logDiscovery } from '../log/discovery-log.ts';
+import { LimitedLog } from '../log/limited-log.ts';
+import { createLogger } from '../log/logger.ts';
+import { asUsage } from '../output/exit-codes.ts';
+import { limitsOf } from '../settings/limit-settings.ts';
+import { DEFAULT_LOG_LEVEL, isPretty } from '../settings/reporting-settings.ts';
+import { unknownVariables } from '../settings/resolve-settings.ts';
+import { integerOf, type Settings, textOf } from '../settings/setting.ts';
+import { accessFrom, listenAddresses } from './access.ts';
+import { announce } from './announce.ts';
+import { createBackend } from './create-backend.ts';
+import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
+import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
+import { withinOpenFiles } from './open-files.ts';
+import { adminAddressOf, startAdmin } from './start-admin.ts';
+import { startFailure } from './start-failure.ts';
+import { takeOverOptionsOf } from './take-over-options.ts';
+
+/** `sidecar start`, once its settings are known: runs until a signal. Gives the exit code. */
+export async function start(settings: Settings, isTerminal: boolean): Promise<number> {
+	const { log, dropped } = createLogger(
+		textOf(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
+		isPretty(settings, isTerminal) ? 'pretty' : 'json',
+	);
+	const limited = new LimitedLog(log);
+	const metrics = new SidecarMetrics();
+	metrics.log(() => ({ unread: dropped(), limited: limited.leftOut }));
+	return run(settings, { log, limited, metrics, isTerminal });
+}
+
+/** What `run` reports to, and whether a person reads it. */
+interface Reporting {
+	readonly log: Logger;
+	/** For what clients and outages can cause. */
+	readonly limited: LimitedLog;
+	readonly metrics: SidecarMetrics;
+	readonly isTerminal: boolean;
+}
+
+async function run(settings: Settings, { log, limited, metrics, isTerminal }: Reporting): Promise<number> {
+	for (const { variable, meant } of unknownVariables(process.env)) {
+		log.warn(
+			{ variable, meant },
+			`${variable} is no setting: ${meant === undefined ? 'remove it' : `did you mean ${meant}?`}`,
+		);
+	}
+	const changes = new ChangeLog(systemClock);
+	const onEvent = (event: DiscoveryEvent): void => {
+		logDiscovery(limited, event);
+		metrics.discovered(event);
+		changes.discovered(event);
+		// What this sidecar takes out itself is no loss of the registry's; whatever else is missing with it may be.
+		if (event.type === 'registration' && event.phase === 'leaving' && event.instance !== null) {
+			source.expectGone(event.service, event.instance);
+		}
+	};
+	const backend = await asUsage(() => createBackend(settings, onEvent));
+	const source: BackendSource = await asUsage(
+		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
+	);
+	let admin: { close(): Promise<void> } | undefined;
+	const sidecar: Sidecar = await asUsage(async () => {
+		const access = accessFrom(settings, onEvent);
+		for (const warning of access.warnings) log.warn(warning);
+		const listen = listenAddresses(settings, access);
+		const front = await grpcFrontOf(settings, access, log);
+		// A wrong one must not be found out when the sidecar serves already.
+		adminAddressOf(settings);
+		const [first] = listen as [SidecarListen, ...SidecarListen[]];
+		const registrations = createRegistrations(settings, backend, first.address, onEvent);
+		const takeOver = takeOverOptionsOf(settings, first, log, metrics);
+		return createSidecar({
+			source,
+			...(takeOver && { takeOver }),
+			...(registrations && { registrations }),
+			listen,
+			...(front && { front }),
+			view: () => viewOf(model.current()),
+			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
+			observer: observeBoth(connectionLog(log, limited, integerOf(settings, 'slowRequestMs')), metrics, (phase) => {
+				// The port is for whoever has taken this place.
+				if (phase === 'handing over') void admin?.close();
+			}),
+		});
+	});
+	const model: StatusModel = new StatusModel({
+		sidecar,
+		known: (query) => source.known(query),
+		durations: () => metrics.durations(),
+		changes,
+		clock: systemClock,
+	});
+	metrics.observe({
+		gauges: () => sidecar.gauges(),
+		limits: sidecar.limits,
+		watches: () => source.watches(),
+		keyWatches: () => source.keyWatches(),
+		backend: () => source.status(),
+		servicesMax: integerOf(settings, 'metricsServicesMax'),
+		isReady: () => sidecar.readiness().ready,
+	});
+	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
+	const stopListening = endWhenAsked(sidecar, log);
+	try {
+		// After the sockets in a take-over: the sidecar in place has the port until it leaves.
+		const isAdminLast = settings.get('takeOver')?.value === true;
+		if (!isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
+		const addresses = await sidecar.start();
+		if (isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
+		// A signal may have come while it was binding: then there is nothing to announce.
+		if (sidecar.status().phase === 'serving') {
+			announce(log, addresses, settings, backend);
+			announceGrpc(log, sidecar.frontAddresses);
+		}
+		return await sidecar.ended;
+	} catch (error) {
+		await endAtOnce(sidecar);
+		await source.close();
+		throw startFailure(error);
+	} finally {
+		await admin?.close();
+		metrics.close();
+		limited.close();
+		stopListening();
+	}
+}
+
+/** Ends the sidecar on a signal. Returns a function that removes the signal handlers. */
+function endWhenAsked(sidecar: Sidecar, log: Logger): () => void {
+	const onSignal = (signal: NodeJS.Signals): void => {
+		log.info({ signal }, `${signal}: ending`);
+		sidecar.terminate();
+	};
+	process.on('SIGTERM', onSignal);
+	process.on('SIGINT', onSignal);
+	return () => {
+		process.off('SIGTERM', onSignal);
+		process.off('SIGINT', onSignal);
+	};
+}
+
+/** Whatever it has bound is let go, so that the process can end; clients are not waited for. */
+async function endAtOnce(sidecar: Sidecar): Promise<void> {
+	sidecar.terminate();
+	sidecar.terminate();
+	await sidecar.ended;
+}

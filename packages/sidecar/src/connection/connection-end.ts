@@ -1,0 +1,114 @@
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+import type { FramedSocket } from '@spock/protocol/node';
+
+import type { CloseReason } from '../foundation/observer.ts';
+import type { Intake } from '../overload/intake.ts';
+import type { Pushes } from './pushes.ts';
+import type { Requests } from './requests.ts';
+
+/** How long a client that is closed for what it sent may take to end its own side. */
+const LINGER_MS = 1000;
+
+/** The parts of a connection that end with it. */
+export interface EndedParts {
+	readonly framed: FramedSocket;
+	readonly requests: Requests;
+	readonly pushes: Pushes;
+	readonly intake: Intake;
+	readonly clock: Clock;
+	/** How long a client may take to end its own side once it has everything. */
+	readonly slowConsumerMs: number;
+}
+
+/** How one connection ends, and why: every request that it takes is answered first, unless it is closed for its input. */
+export class ConnectionEnd {
+	/** True while requests are answered. */
+	takesRequests = true;
+	readonly #parts: EndedParts;
+	#reason: CloseReason = 'client';
+	#isEnding = false;
+	#peerEnded = false;
+	#timer: TimerHandle | undefined;
+
+	constructor(parts: EndedParts) {
+		this.#parts = parts;
+	}
+
+	/** True once it is decided that it ends. */
+	get isEnding(): boolean {
+		return this.#isEnding;
+	}
+
+	/** Sends what is pending and ends the connection once every request in flight is answered. */
+	begin(reason: CloseReason): void {
+		if (!this.#isEnding) this.#reason = reason;
+		this.#isEnding = true;
+		// On a shutdown up to its last byte: a client cannot know yet that it must go elsewhere.
+		this.takesRequests = this.#reason === 'shutdown';
+		this.#parts.pushes.clear();
+		this.#endIfIdle();
+	}
+
+	/** Drops the connection at once, for this reason unless it was ending anyway. */
+	drop(reason: CloseReason): void {
+		if (!this.#isEnding) this.#reason = reason;
+		this.#parts.framed.destroy();
+	}
+
+	/** The client is told why before the end; what else it sends is not looked at. */
+	forInput(reason: CloseReason): void {
+		if (this.#isEnding) return;
+		const { framed, requests, pushes, intake } = this.#parts;
+		this.#reason = reason;
+		this.#isEnding = true;
+		this.takesRequests = false;
+		requests.cancelAll();
+		pushes.clear();
+		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
+		// might never see the failure.
+		framed.discardInput();
+		intake.open();
+		framed.end();
+		this.#armTimer(LINGER_MS);
+	}
+
+	/** The client has sent its last request: it gets every answer, then we end too. */
+	peerEnded(): void {
+		this.#peerEnded = true;
+		this.#parts.pushes.clear();
+		this.#endIfIdle();
+	}
+
+	/** A request that had to wait is answered, or what was held is told: perhaps it was the last. */
+	settled(): void {
+		if (this.#isEnding || this.#peerEnded) this.#endIfIdle();
+	}
+
+	/** The socket is gone: releases everything. Gives the reason. */
+	closed(error: Error | undefined): CloseReason {
+		const { clock, requests, pushes, intake } = this.#parts;
+		clock.clearTimeout(this.#timer);
+		intake.close();
+		requests.cancelAll();
+		pushes.clear();
+		return error !== undefined && this.#reason === 'client' ? 'error' : this.#reason;
+	}
+
+	#endIfIdle(): void {
+		const { framed, requests, intake, slowConsumerMs } = this.#parts;
+		// Requests that were read before its end and held are answered too.
+		if (this.#timer !== undefined || requests.waiting > 0 || intake.isPaused) return;
+		this.#isEnding = true;
+		if (this.#reason !== 'shutdown') this.takesRequests = false;
+		framed.end();
+		// A peer that never ends its own side must not keep the connection for ever.
+		if (!this.#peerEnded) this.#armTimer(slowConsumerMs);
+	}
+
+	#armTimer(delayMs: number): void {
+		const { clock, framed } = this.#parts;
+		clock.clearTimeout(this.#timer);
+		this.#timer = clock.setTimeout(() => framed.destroy(), delayMs);
+		this.#timer.unref?.();
+	}
+}

@@ -1,0 +1,168 @@
+import {
+	type ClientMessage,
+	type Fault,
+	type Notice,
+	type Request,
+	readClientMessage,
+	SpockError,
+} from '@spock/protocol';
+import type { FramedSocket } from '@spock/protocol/node';
+
+import type { ResolvedLimits } from '../foundation/limits.ts';
+import type { LimitName } from '../foundation/observer.ts';
+import type { TokenCheck } from '../listen/tokens.ts';
+import { type Intake, NEW_FRAME_COST } from '../overload/intake.ts';
+import type { ConnectionEnd } from './connection-end.ts';
+import type { Requests } from './requests.ts';
+
+/** What the input of a connection leads to. */
+export interface InputParts {
+	readonly framed: FramedSocket;
+	readonly requests: Requests;
+	readonly intake: Intake;
+	readonly end: ConnectionEnd;
+	readonly limits: ResolvedLimits;
+	readonly limited: (limit: LimitName) => void;
+	/** It has shown a token that is wanted. False where there is no room for it. */
+	readonly enter: () => boolean;
+	readonly openedAtMs: number;
+}
+
+/** What one client says: which of its frames are answered, and what it may not do. */
+export class ConnectionInput {
+	readonly #parts: InputParts;
+	readonly #requests: Requests;
+	readonly #intake: Intake;
+	readonly #end: ConnectionEnd;
+	/** What its hello must pass before anything else is answered; undefined once it has, or needs not. */
+	#tokens: TokenCheck | undefined;
+	#badFramesInARow = 0;
+	#partialSinceMs: number | undefined;
+
+	/** With `tokens`, nothing is answered before a hello with one of them. */
+	constructor(parts: InputParts, tokens: TokenCheck | undefined) {
+		this.#parts = parts;
+		this.#requests = parts.requests;
+		this.#intake = parts.intake;
+		this.#end = parts.end;
+		this.#tokens = tokens;
+	}
+
+	/** A frame that begins with an id, as the common request does. */
+	numbered(id: number, rest: string): void {
+		if (this.#tokens === undefined && this.#end.takesRequests && this.#requests.acceptKnown(id, rest)) {
+			this.#partialSinceMs = undefined;
+			this.#badFramesInARow = 0;
+			this.#intake.frameRead(1);
+		} else this.frame(`{"id":${id}${rest}`, rest);
+	}
+
+	/** Any frame; `rest` is what stands behind its id, if it begins with one. */
+	frame(text: string, rest: string | undefined): void {
+		this.#partialSinceMs = undefined;
+		const message = readClientMessage(text);
+		if (this.#tokens !== undefined && !this.#mayEnter(message, this.#tokens)) return;
+		if (message.kind === 'request') {
+			this.#badFramesInARow = 0;
+			if (this.#end.takesRequests) this.#requests.accept(message, rest);
+		} else if (message.kind === 'notice') {
+			this.#badFramesInARow = 0;
+			this.#requests.cancel((message.data as { id?: unknown } | null)?.id);
+		} else {
+			this.#requests.fail(message.id, { ...message, retryable: false });
+			if (message.code !== 'BAD_FRAME') this.#badFramesInARow = 0;
+			else this.#countBadFrame();
+		}
+		this.#intake.frameRead(NEW_FRAME_COST);
+	}
+
+	/** Bytes that are no frame. */
+	fault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void {
+		if (this.#tokens !== undefined) {
+			this.#mayEnter({ kind: 'fault', id: null, code, message, details: {} }, this.#tokens);
+			return;
+		}
+		const { limits, limited } = this.#parts;
+		const details = code === 'FRAME_TOO_LARGE' ? { frameBytesMax: limits.frameBytesMax } : {};
+		this.#requests.fail(null, { code, message, retryable: false, details });
+		if (code === 'FRAME_TOO_LARGE') {
+			limited('frameBytesMax');
+			this.#end.forInput('frame-too-large');
+		} else this.#countBadFrame();
+	}
+
+	/** Closes a connection that takes too long to say something; called now and then for all connections. */
+	checkTimes(nowMs: number): void {
+		const { framed, limits, limited, openedAtMs } = this.#parts;
+		const isSilent = this.#tokens !== undefined || framed.bytesRead === framed.partialBytes;
+		if (isSilent && nowMs - openedAtMs >= limits.handshakeMs) {
+			limited('handshakeMs');
+			this.#end.drop('handshake');
+			return;
+		}
+		if (framed.partialBytes === 0) {
+			this.#partialSinceMs = undefined;
+		} else {
+			this.#partialSinceMs ??= nowMs;
+			if (nowMs - this.#partialSinceMs < limits.partialFrameMs) return;
+			limited('partialFrameMs');
+			this.#end.drop('partial-frame');
+		}
+	}
+
+	/** Whether this frame is the hello that lets it in; the connection is closed if not. */
+	#mayEnter(message: ClientMessage | Fault, tokens: TokenCheck): boolean {
+		const denied = denial(message, tokens);
+		const { connectionsMax } = this.#parts.limits;
+		const error =
+			denied === undefined && !this.#parts.enter()
+				? new SpockError('OVERLOADED', 'as many clients as may be are connected', { details: { connectionsMax } })
+				: denied;
+		if (error === undefined) {
+			this.#tokens = undefined;
+			this.#parts.framed.frameBytesMax = this.#parts.limits.frameBytesMax;
+			return true;
+		}
+		this.#requests.fail(message.kind === 'request' ? message.id : null, error.toWire());
+		this.#end.forInput(denied === undefined ? 'full' : 'denied');
+		return false;
+	}
+
+	#countBadFrame(): void {
+		const { limits, limited } = this.#parts;
+		if (++this.#badFramesInARow < limits.badFramesInARowMax || this.#end.isEnding) return;
+		limited('badFramesInARowMax');
+		this.#end.forInput('bad-frames');
+	}
+}
+
+/**
+ * The longest hello, in bytes, where a token is wanted. Who has given none yet must not make the sidecar hold more: ten thousand
+ * strangers with half a frame each are 40 MB. The longest name and token need 4 KB where every character is escaped.
+ */
+export const TOKEN_HELLO_BYTES_MAX = 4096;
+
+/**
+ * The failure of a connection that must say hello with a token first and has said this instead; undefined if it may go on. No
+ * part of what it gave is in the failure.
+ */
+export function denial(
+	message: Request | Notice | { readonly kind: 'fault'; readonly code?: string },
+	tokens: TokenCheck,
+): SpockError | undefined {
+	if (message.kind === 'fault' && message.code === 'FRAME_TOO_LARGE') {
+		return new SpockError(
+			'ACL_DENIED',
+			`this listener wants a token in hello, in ${TOKEN_HELLO_BYTES_MAX} bytes at most`,
+		);
+	}
+	if (message.kind !== 'request' || message.func !== 'hello') {
+		return new SpockError('ACL_DENIED', 'this listener answers nothing before a hello with a token');
+	}
+	const { token } = (message.data ?? {}) as { readonly token?: unknown };
+	if (token === undefined || token === null) {
+		return new SpockError('ACL_DENIED', 'this listener wants a token in hello, and there is none');
+	}
+	if (typeof token === 'string' && tokens.accepts(token)) return undefined;
+	return new SpockError('ACL_DENIED', 'the token in hello is not one that this sidecar accepts');
+}

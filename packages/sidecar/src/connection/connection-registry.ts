@@ -1,0 +1,250 @@
+import type { Duplex } from 'node:stream';
+
+import { type ClientStatus, type GoawayData, queryKey, type ServiceQuery, type WatcherStatus } from '@spock/protocol';
+import type { TimerHandle } from '@spock/protocol/internal';
+
+import type { CloseReason, LimitName } from '../foundation/observer.ts';
+import type { TokenCheck } from '../listen/tokens.ts';
+import { Admission, Strangers } from '../overload/admission.ts';
+import { Overload } from '../overload/overload.ts';
+import { type Defer, Turns } from '../overload/turns.ts';
+import { Connection, type ConnectionContext, type ConnectionFacts } from './connection.ts';
+
+/** How often connections are looked at for frames that take too long. */
+const SWEEP_MS = 5000;
+
+/** What a registry and its connections are given. */
+export interface RegistryContext
+	extends Pick<ConnectionContext, 'source' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
+	/** Default: `setImmediate`. */
+	readonly defer?: Defer;
+	/** Nothing was heard of a client for too long, for this reason; undefined: it is heard again. Default: nobody is told. */
+	readonly silent?: (connection: Connection, reason: string | undefined) => void;
+	/** Shared with whatever else takes connections. Default: the limits' `connectionsMax` for this registry alone. */
+	readonly admission?: Admission;
+}
+
+/** How a connection has come. */
+export interface ConnectionOrigin {
+	/** It must say hello with one of these. Default: it need not. */
+	readonly tokens?: TokenCheck | undefined;
+	/** By a unix domain socket. */
+	readonly isLocal: boolean;
+}
+
+/** The live connections, and why each of the others was closed. */
+export class ConnectionRegistry {
+	readonly #context: ConnectionContext;
+	/** Shared with whatever else takes connections. */
+	readonly strangers: Strangers;
+	readonly #connections = new Map<number, Connection>();
+	readonly #closedByReason = new Map<CloseReason, number>();
+	readonly #admission: Admission;
+	/** Those that count against `connectionsMax`, and how they have come. */
+	readonly #admitted = new Map<Connection, ConnectionOrigin>();
+	readonly #emptied: () => void;
+	readonly #left: (connection: Connection) => void;
+	#nextId = 1;
+	#opened = 0;
+	#refused = 0;
+	#sweepTimer: TimerHandle | undefined;
+	readonly #overload: Overload;
+	readonly #limitedCounts = new Map<LimitName, number>();
+	/** Where clients are to go, from the moment that they are to. */
+	#away: GoawayData | undefined;
+
+	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
+	constructor(context: RegistryContext, emptied: () => void, left: (connection: Connection) => void = () => undefined) {
+		this.#left = left;
+		const { limits, clock, observer, defer = setImmediate, silent = () => undefined } = context;
+		const { connectionsMax, strangersMax } = limits;
+		this.#admission = context.admission ?? new Admission({ connectionsMax, hasLocal: false });
+		this.strangers = new Strangers(strangersMax, () => this.#context.limited('strangersMax'));
+		this.#overload = new Overload({ limits, clock, observer, connections: () => this.#connections.values() });
+		this.#context = {
+			...context,
+			overload: this.#overload,
+			turns: new Turns(defer),
+			outputBytesMax: () => this.#overload.outputBytesMax,
+			limited: (limit) => {
+				this.#limitedCounts.set(limit, (this.#limitedCounts.get(limit) ?? 0) + 1);
+				observer.limited?.(limit);
+			},
+			silent,
+			closed: (connection, reason) => this.#remove(connection, reason),
+		};
+		this.#emptied = emptied;
+	}
+
+	get size(): number {
+		return this.#connections.size;
+	}
+
+	get subscriptions(): number {
+		return this.#sum((connection) => connection.subscriptions);
+	}
+
+	/** Subscriptions, made or refused, whose newest answer is too long for the frames of their client. */
+	get oversizeSubscriptions(): number {
+		return this.#sum((connection) => connection.oversizeSubscriptions);
+	}
+
+	get inFlight(): number {
+		return this.#sum((connection) => connection.inFlight);
+	}
+
+	/** Connections whose window is narrowed now. */
+	get narrowed(): number {
+		return this.#overload.narrowed;
+	}
+
+	/** Output of all connections that their clients have not read. */
+	get outputBytes(): number {
+		return this.#sum((connection) => connection.outputBytes);
+	}
+
+	/** Clients that are not read now, because they leave too much unread. */
+	get slowConsumers(): number {
+		return this.#sum((connection) => (connection.isSlow ? 1 : 0));
+	}
+
+	/** What the connections that are open have read and written. */
+	get bytesRead(): number {
+		return this.#sum((connection) => connection.bytesRead);
+	}
+
+	get bytesWritten(): number {
+		return this.#sum((connection) => connection.bytesWritten);
+	}
+
+	/** Every connection, in the order in which they were opened. */
+	facts(): ConnectionFacts[] {
+		return Array.from(this.#connections.values(), (connection) => connection.facts());
+	}
+
+	/** Who is connected: the first so many. */
+	clients(countMax: number): ClientStatus[] {
+		return [...this.#connections.values()].slice(0, countMax).map((connection) => connection.who());
+	}
+
+	/** The clients that subscribe to just this query. */
+	watchers(query: ServiceQuery): WatcherStatus[] {
+		const key = queryKey(query);
+		return [...this.#connections.values()].flatMap((connection) => connection.watcher(key) ?? []);
+	}
+
+	/** Totals since the start, by name. */
+	counters(): Readonly<Record<string, number>> {
+		const closed = [...this.#closedByReason].map(([reason, count]) => [`closed-${reason}`, count] as const);
+		const limited = [...this.#limitedCounts].map(([limit, count]) => [`limited-${limit}`, count] as const);
+		return {
+			opened: this.#opened,
+			refused: this.#refused,
+			...Object.fromEntries(closed),
+			...Object.fromEntries(limited),
+		};
+	}
+
+	/** Takes a new connection, or closes it at once when there are too many. */
+	add(socket: Duplex, origin: ConnectionOrigin): void {
+		const { observer } = this.#context;
+		const { tokens, isLocal } = origin;
+		const isStranger = tokens !== undefined && !isLocal;
+		if (!isStranger && !this.#admission.enter(isLocal)) {
+			this.refused();
+			socket.on('error', () => undefined);
+			socket.destroy();
+			return;
+		}
+		this.#opened++;
+		const connection: Connection = new Connection(this.#nextId++, socket, this.#context, {
+			tokens,
+			enter: () => !this.strangers.delete(connection) || this.#enter(connection, origin),
+		});
+		this.#connections.set(connection.id, connection);
+		if (isStranger) this.strangers.add(connection, () => connection.destroy('handshake'));
+		else this.#admitted.set(connection, origin);
+		if (this.#away !== undefined) connection.goaway(this.#away);
+		observer.connectionOpened?.(connection.id);
+		this.#armSweep();
+	}
+
+	/** A connection was closed at once because there are too many. */
+	refused(): void {
+		this.#refused++;
+		this.#context.limited('connectionsMax');
+		this.#context.observer.connectionRefused?.();
+	}
+
+	/** A stranger has shown a token. */
+	#enter(connection: Connection, origin: ConnectionOrigin): boolean {
+		if (!this.#admission.enter(origin.isLocal)) {
+			this.refused();
+			return false;
+		}
+		this.#admitted.set(connection, origin);
+		return true;
+	}
+
+	/** Asks every client to leave, also those that are still to come; each is served until it does. */
+	sendAway(goaway: GoawayData): void {
+		this.#context.observer.goaway?.(goaway);
+		this.#away = goaway;
+		for (const connection of this.#connections.values()) connection.goaway(goaway);
+	}
+
+	/** Asks every client to leave, and ends each connection once its requests are answered. */
+	endAll(goaway: GoawayData): void {
+		this.#context.observer.goaway?.(goaway);
+		for (const connection of this.#connections.values()) {
+			connection.goaway(goaway);
+			connection.end('shutdown');
+		}
+	}
+
+	/** Drops every connection. */
+	destroyAll(): void {
+		for (const connection of this.#connections.values()) connection.destroy('shutdown');
+	}
+
+	/** Ends the registry's own timer. */
+	close(): void {
+		this.#context.clock.clearTimeout(this.#sweepTimer);
+		this.#sweepTimer = undefined;
+		this.#overload.close();
+	}
+
+	#remove(connection: Connection, reason: CloseReason): void {
+		if (!this.#connections.delete(connection.id)) return;
+		this.strangers.delete(connection);
+		const origin = this.#admitted.get(connection);
+		if (origin !== undefined) this.#admission.leave(origin.isLocal);
+		this.#admitted.delete(connection);
+		this.#closedByReason.set(reason, (this.#closedByReason.get(reason) ?? 0) + 1);
+		const { bytesRead, bytesWritten } = connection;
+		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.who());
+		this.#left(connection);
+		if (this.#connections.size === 0) {
+			this.close();
+			this.#emptied();
+		}
+	}
+
+	#armSweep(): void {
+		if (this.#sweepTimer !== undefined) return;
+		const { clock } = this.#context;
+		this.#sweepTimer = clock.setTimeout(() => {
+			this.#sweepTimer = undefined;
+			const nowMs = clock.now();
+			for (const connection of this.#connections.values()) connection.checkTimes(nowMs);
+			if (this.#connections.size > 0) this.#armSweep();
+		}, SWEEP_MS);
+		this.#sweepTimer.unref?.();
+	}
+
+	#sum(count: (connection: Connection) => number): number {
+		let sum = 0;
+		for (const connection of this.#connections.values()) sum += count(connection);
+		return sum;
+	}
+}

@@ -1,0 +1,83 @@
+import {
+	type FuncData,
+	type FuncName,
+	funcNames,
+	type GetServiceData,
+	type Request,
+	readClientMessage,
+	SpockError,
+	validateFuncData,
+} from '@spock/protocol';
+import { TextMemo } from '@spock/protocol/internal';
+
+import type { Handler, Handlers } from './answer.ts';
+
+/** A request whose function exists and whose data is valid: all that is left is to call the handler. */
+export interface PreparedRequest {
+	readonly func: FuncName;
+	readonly data: FuncData<FuncName>;
+	readonly timeoutMs: number | undefined;
+	readonly handler: Handler<FuncName>;
+}
+
+/** Finds the handler of a request and validates its data. A `Map`, so that names of Object.prototype are unknown funcs. */
+export class Dispatcher {
+	readonly #handlers: ReadonlyMap<string, Handler<FuncName>>;
+
+	constructor(handlers: Handlers) {
+		this.#handlers = new Map(funcNames.map((func) => [func, handlers[func] as Handler<FuncName>]));
+	}
+
+	/** True for a function that exists: other names must not become labels of metrics. */
+	knows(func: string): boolean {
+		return this.#handlers.has(func);
+	}
+
+	/** Throws UNKNOWN_FUNC and BAD_REQUEST. */
+	prepare(func: string, data: unknown, timeoutMs: number | undefined): PreparedRequest {
+		const handler = this.#handlers.get(func);
+		if (handler === undefined) {
+			throw new SpockError('UNKNOWN_FUNC', `there is no function ${JSON.stringify(func)}`, {
+				details: { func },
+				isStackless: true,
+			});
+		}
+		return { func: func as FuncName, data: validateFuncData(func as FuncName, data), timeoutMs, handler };
+	}
+}
+
+/** Requests that are remembered, for all connections together, and the longest text behind an id that is. */
+const REQUESTS_MAX = 4096;
+const REQUEST_LENGTH_MAX = 512;
+/** Any id: it takes the place of the real one in a trial. */
+const TRIAL_ID = 1;
+const COMMA = 0x2c;
+
+/**
+ * Requests by their text behind the id, parsed and validated: services ask for the same few services over and over.
+ * Measured with 1024 in flight: the sidecar's time for each call falls to less than a third.
+ */
+export class RequestMemo {
+	readonly #memo = new TextMemo<PreparedRequest>({ countMax: REQUESTS_MAX, lengthMax: REQUEST_LENGTH_MAX });
+
+	/** What the rest of a frame asks for, if it was asked before. */
+	find(rest: string): PreparedRequest | undefined {
+		return this.#memo.find(rest);
+	}
+
+	/** Remembers a request that was read from `{"id":N` and this rest. */
+	remember(rest: string, request: Request, prepared: PreparedRequest): void {
+		// Balancing keys are mostly seen once, and a greeting comes once from each connection.
+		const { func, data } = prepared;
+		if (func === 'hello' || (func === 'getService' && (data as GetServiceData).key !== undefined)) return;
+		if (rest.length > REQUEST_LENGTH_MAX) return;
+		// The digits must be all of the id: behind a 1, `.0000000000000001` is rounded away, and behind a 0 it is no integer.
+		if (rest.charCodeAt(0) !== COMMA) return;
+		// A second "id" further on would win over the first one. Then another first id makes no difference.
+		const trialId = request.id === TRIAL_ID ? TRIAL_ID + 1 : TRIAL_ID;
+		const trial = readClientMessage(`{"id":${trialId}${rest}`);
+		// Each trace comes once.
+		if (trial.kind === 'request' && trial.id === trialId && trial.trace === undefined)
+			this.#memo.remember(rest, prepared);
+	}
+}

@@ -1,0 +1,121 @@
+import {
+	encodePayload,
+	encodePush,
+	fitsFrame,
+	type KeyQuery,
+	type KeySnapshot,
+	keyQueryKey,
+	normaliseKeyQuery,
+	normaliseQuery,
+	queryKey,
+	type RegistrationReply,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+	type SpockError,
+} from '@spock/protocol';
+
+import { keysOf } from '../foundation/sidecar-source.ts';
+import { snapshotPush, snapshotRefusal } from './snapshot-text.ts';
+import { type PushSink, Subscriptions } from './subscriptions.ts';
+
+/** The connection that pushes leave by. */
+export interface PushPort {
+	/** True while the client has not read what it was sent: pushes then wait, newest only. */
+	isBusy(): boolean;
+	/** Sends a push. */
+	push(line: string): void;
+	/** A push was left out, because a newer one came before the client had read. */
+	superseded(): void;
+	/** Longest frame that the client reads. */
+	longestFrame(): number;
+	/** From now on this is too long for the client, which has an older snapshot or none. */
+	oversize(name: string, refusal: SpockError): void;
+	/** The clock of ages. */
+	now(): number;
+	/** The connection, as one of those who ask the source. */
+	readonly asker: number;
+	/** A subscription over the limit was refused. */
+	full(): void;
+}
+
+/** Everything that one connection is told unasked: services and keys. */
+export class Pushes {
+	readonly services: Subscriptions<ServiceQuery, ServiceSnapshot>;
+	readonly #source: ServiceSource;
+	readonly #port: PushPort;
+	readonly #countMax: number;
+	// Made when first needed: most connections never ask for a key.
+	#keys: Subscriptions<KeyQuery, KeySnapshot> | undefined;
+
+	/** `countMax` is the most subscriptions to services, and again to keys. */
+	constructor(source: ServiceSource, port: PushPort, countMax: number) {
+		this.#source = source;
+		this.#port = port;
+		this.#countMax = countMax;
+		this.services = new Subscriptions<ServiceQuery, ServiceSnapshot>(
+			{ source, keyOf: queryKey, normalise: normaliseQuery },
+			this.#sink('service'),
+			countMax,
+		);
+	}
+
+	get size(): number {
+		return this.services.size + (this.#keys?.size ?? 0);
+	}
+
+	/** Queries whose newest answer is too long for this client. */
+	get oversizeCount(): number {
+		return this.services.oversizeCount + (this.#keys?.oversizeCount ?? 0);
+	}
+
+	/** Throws UNKNOWN_FUNC where the registry has no keys. */
+	get keys(): Subscriptions<KeyQuery, KeySnapshot> {
+		this.#keys ??= new Subscriptions<KeyQuery, KeySnapshot>(
+			{ source: keysOf(this.#source), keyOf: keyQueryKey, normalise: normaliseKeyQuery },
+			this.#sink('key'),
+			this.#countMax,
+		);
+		return this.#keys;
+	}
+
+	/** Sends what had to wait, as far as the client takes it. */
+	flush(): void {
+		this.services.flush();
+		this.#keys?.flush();
+	}
+
+	clear(): void {
+		this.services.clear();
+		this.#keys?.clear();
+	}
+
+	#sink(event: 'service' | 'key'): PushSink<ServiceSnapshot | KeySnapshot> {
+		const port = this.#port;
+		return {
+			isBusy: () => port.isBusy(),
+			push: (snapshot: ServiceSnapshot | KeySnapshot) => port.push(snapshotPush(event, snapshot)),
+			superseded: () => port.superseded(),
+			refusal: (snapshot: ServiceSnapshot | KeySnapshot) => snapshotRefusal(event, snapshot, port.longestFrame()),
+			oversize: (snapshot, refusal) => port.oversize('key' in snapshot ? snapshot.key : snapshot.service, refusal),
+			now: () => port.now(),
+			asker: port.asker,
+			full: () => port.full(),
+		};
+	}
+}
+
+/** So many characters of an error fit into the shortest frame, beside names of an ordinary length. */
+const ERROR_LENGTH_MAX = 64;
+
+/**
+ * The line that tells a change of a registration, with fewer words about its error where they do not fit. Undefined if even
+ * then it is longer than a frame: the client was told the same of its own request for it.
+ */
+export function registrationPush(registration: RegistrationReply, frameBytesMax: number): string | undefined {
+	const line = encodePush('registration', encodePayload(registration));
+	if (fitsFrame(line, frameBytesMax)) return line;
+	const error = registration.error?.slice(0, ERROR_LENGTH_MAX) ?? null;
+	const shorter = encodePush('registration', encodePayload({ ...registration, error }));
+	return fitsFrame(shorter, frameBytesMax) ? shorter : undefined;
+}

@@ -1,0 +1,316 @@
+import {
+	encodeFailure,
+	encodeReplyTail,
+	fitsFrame,
+	frameTooLargeError,
+	isId,
+	type PayloadText,
+	type Request,
+	SpockError,
+	splitTrace,
+	type TraceContext,
+	type WireError,
+} from '@spock/protocol';
+import { type Clock, FrameHeads } from '@spock/protocol/internal';
+
+import type { ResolvedLimits } from '../foundation/limits.ts';
+import type { LimitName, SidecarObserver } from '../foundation/observer.ts';
+import type { Overload } from '../overload/overload.ts';
+import type { Call, Caller } from './answer.ts';
+import type { Dispatcher, PreparedRequest, RequestMemo } from './dispatcher.ts';
+import { TracedRequests } from './traced-requests.ts';
+
+/** Of a message that would be too long for its frame, so many characters fit into the shortest frame there is. */
+const FAILURE_LENGTH_MAX = 128;
+
+/** What the requests of a connection need. */
+export interface RequestsContext {
+	readonly dispatcher: Dispatcher;
+	readonly memo: RequestMemo;
+	readonly limits: ResolvedLimits;
+	readonly clock: Clock;
+	readonly observer: SidecarObserver;
+	/** The load of all connections together. */
+	readonly overload: Overload;
+	readonly limited: (limit: LimitName) => void;
+}
+
+/** The connection that the answers leave by. */
+export interface RequestsPort extends Caller {
+	send(line: string): void;
+	/** A request that had to wait is answered. */
+	settled(): void;
+}
+
+/**
+ * The requests of one connection: answers at once what is known at once, and keeps track of the others until they are
+ * answered, cancelled, or nobody waits any more.
+ */
+export class Requests {
+	readonly #context: RequestsContext;
+	readonly #port: RequestsPort;
+	readonly #heads = new FrameHeads();
+	readonly #waiting = new Map<number, AbortController>();
+	/** Those that carried a trace context; made for the first. */
+	#traced: TracedRequests | undefined;
+	// Answered at once within the chunk that is being read: counted together, with one look at the clock.
+	#answeredFunc = '';
+	#answeredCount = 0;
+	#chunkStartedMs = -1;
+	/** Most that may wait; narrowed in an overload. */
+	inFlightMax: number;
+	/** Requests answered or begun, since the start; those of the present chunk may not be in it yet. */
+	handled = 0;
+
+	constructor(context: RequestsContext, port: RequestsPort) {
+		this.#context = context;
+		this.#port = port;
+		this.inFlightMax = context.limits.inFlightMax;
+	}
+
+	/** Requests that wait for an answer. */
+	get waiting(): number {
+		return this.#waiting.size;
+	}
+
+	/** The common request: an id, and a rest of the frame that was seen before. False for any other. */
+	acceptKnown(id: number, rest: string): boolean {
+		const prepared = this.#context.memo.find(rest);
+		if (prepared === undefined) return this.#acceptTraced(id, rest);
+		if (this.#mayStart(id, prepared.func)) this.#handle(prepared, id);
+		return true;
+	}
+
+	/** The same of a request that carries a trace, which makes its frame one of a kind: what is behind that was seen before. */
+	#acceptTraced(id: number, rest: string): boolean {
+		const split = splitTrace(rest);
+		const prepared = split && this.#context.memo.find(split.rest);
+		if (prepared === undefined) return false;
+		this.#beginTraced(id, prepared.func, split?.trace);
+		if (this.#mayStart(id, prepared.func)) this.#handle(prepared, id);
+		this.#endTraced(id);
+		return true;
+	}
+
+	/** Any request; `rest` is what stands behind its id, if its frame begins with that. */
+	accept(request: Request, rest: string | undefined): void {
+		const { id, func, data, timeoutMs, trace } = request;
+		const { dispatcher, memo } = this.#context;
+		const known = dispatcher.knows(func) ? func : 'other';
+		this.#beginTraced(id, known, trace);
+		if (!this.#mayStart(id, known)) return;
+		let prepared: PreparedRequest;
+		try {
+			prepared = dispatcher.prepare(func, data, timeoutMs);
+		} catch (error) {
+			this.#answerFailure(id, known, error, this.#startedMs());
+			return;
+		}
+		const plain = trace !== undefined && rest !== undefined ? splitTrace(rest)?.rest : rest;
+		if (plain !== undefined) memo.remember(plain, request, prepared);
+		this.#handle(prepared, id);
+		this.#endTraced(id);
+	}
+
+	/** The caller does not wait for this request any more; does nothing if it is answered. */
+	cancel(id: unknown): void {
+		if (!isId(id)) return;
+		const controller = this.#waiting.get(id);
+		this.#traced?.end(id, 'cancelled');
+		if (controller === undefined) return;
+		this.#waiting.delete(id);
+		this.#context.overload.inFlight--;
+		controller.abort();
+		// It may have been the last that a connection which ends has waited for.
+		this.#port.settled();
+	}
+
+	/** Nobody waits for anything any more. */
+	cancelAll(): void {
+		for (const controller of this.#waiting.values()) controller.abort();
+		this.#context.overload.inFlight -= this.#waiting.size;
+		this.#waiting.clear();
+		this.#traced?.endAll();
+	}
+
+	/** A chunk of input is read: tells the observer what was answered meanwhile. */
+	chunkRead(): void {
+		if (this.#answeredCount > 0) this.#tellAnswered();
+		this.#chunkStartedMs = -1;
+	}
+
+	/** Sends a failure; `id` is null for a frame whose id is not known. */
+	fail(id: number | null, { code, message, retryable, details }: WireError): void {
+		const line = encodeFailure(id, { code, message, retryable, details });
+		if (fitsFrame(line, this.#port.frameBytesMax)) this.#port.send(line);
+		else {
+			// What failed matters more than every word about it.
+			const words = message.slice(0, FAILURE_LENGTH_MAX);
+			this.#port.send(encodeFailure(id, { code, message: words, retryable, details: {} }));
+		}
+	}
+
+	#beginTraced(id: number, func: string, trace: TraceContext | undefined): void {
+		// With an id that is in flight it is none, and the first one's end must find its own.
+		if (trace === undefined || this.#waiting.has(id)) return;
+		const { observer, clock } = this.#context;
+		this.#traced ??= new TracedRequests({ observer, clock, connection: this.#port.id });
+		this.#traced.begin(id, func, trace);
+	}
+
+	/** It was handled: if it does not wait, it is answered, and a failure has told its own end. */
+	#endTraced(id: number): void {
+		if (this.#traced !== undefined && !this.#waiting.has(id)) this.#traced.end(id, 'ok');
+	}
+
+	#mayStart(id: number, func: string): boolean {
+		if (this.#waiting.size === 0) return true;
+		if (this.#waiting.has(id)) {
+			// Not counted as an answer: the first request with this id goes on, and its end must find its entry.
+			const error = new SpockError('BAD_REQUEST', `the id ${id} is in flight`, {
+				details: { path: 'id' },
+				isStackless: true,
+			});
+			this.fail(id, error.toWire());
+			return false;
+		}
+		const { overload, limits } = this.#context;
+		const { inFlightMax } = this;
+		if (this.#waiting.size >= inFlightMax) {
+			const message = `${inFlightMax} requests are in flight on this connection, which is the limit`;
+			this.#refuse(
+				id,
+				func,
+				'inFlightMax',
+				new SpockError('OVERLOADED', message, { details: { inFlightMax }, isStackless: true }),
+			);
+			return false;
+		}
+		const { inFlightTotalMax } = limits;
+		if (overload.inFlight < inFlightTotalMax) return true;
+		const message = `${inFlightTotalMax} requests are in flight on all connections, which is the limit`;
+		const error = new SpockError('OVERLOADED', message, { details: { inFlightTotalMax }, isStackless: true });
+		this.#refuse(id, func, 'inFlightTotalMax', error);
+		return false;
+	}
+
+	#refuse(id: number, func: string, limit: LimitName, error: SpockError): void {
+		this.#context.limited(limit);
+		this.#answerFailure(id, func, error, this.#startedMs());
+	}
+
+	#handle(prepared: PreparedRequest, id: number): void {
+		const startedMs = this.#startedMs();
+		const call = new RequestCall(this.#port, prepared.timeoutMs);
+		try {
+			const payload = prepared.handler(prepared.data, call);
+			if (payload instanceof Promise) this.#wait(prepared, id, call, payload, startedMs);
+			else if (this.#answer(prepared.func, id, payload, startedMs)) this.#countAnswered(prepared.func);
+		} catch (error) {
+			this.#answerFailure(id, prepared.func, error, startedMs);
+		}
+	}
+
+	#wait(
+		{ func }: PreparedRequest,
+		id: number,
+		call: RequestCall,
+		payload: Promise<PayloadText>,
+		startedMs: number,
+	): void {
+		const { controller } = call;
+		const { observer, clock, overload } = this.#context;
+		this.#waiting.set(id, controller);
+		overload.inFlight++;
+		this.handled++;
+		const settle = (send: () => void): void => {
+			// Cancelled, or the connection is gone: the id may already belong to another request.
+			if (this.#waiting.get(id) !== controller) return;
+			this.#waiting.delete(id);
+			overload.inFlight--;
+			send();
+			this.#port.settled();
+		};
+		payload.then(
+			(text) =>
+				settle(() => {
+					if (!this.#answer(func, id, text, startedMs)) return;
+					observer.answered?.(func, 'ok', clock.now() - startedMs, 1);
+					this.#traced?.end(id, 'ok');
+				}),
+			(error: unknown) => settle(() => this.#answerFailure(id, func, error, startedMs)),
+		);
+	}
+
+	/** Sends a reply; false if it is too long, which is a failure. */
+	#answer(func: string, id: number, payload: PayloadText, startedMs: number): boolean {
+		const line = this.#heads.head(id) + encodeReplyTail(payload);
+		const { frameBytesMax } = this.#port;
+		if (!fitsFrame(line, frameBytesMax)) {
+			this.#context.limited('frameBytesMax');
+			const error = frameTooLargeError('the answer', Buffer.byteLength(line) - 1, frameBytesMax);
+			this.#answerFailure(id, func, error, startedMs);
+			return false;
+		}
+		this.#port.send(line);
+		return true;
+	}
+
+	#answerFailure(id: number, func: string, reason: unknown, startedMs: number): void {
+		const { observer, clock } = this.#context;
+		const error = SpockError.from(reason);
+		if (error.code === 'INTERNAL') observer.fault?.(func, reason);
+		// What this sidecar has closed, the next one has open: CLOSED is a client's own word, and would be told as INTERNAL.
+		const answered =
+			error.code === 'CLOSED' ? new SpockError('UNAVAILABLE', 'the sidecar is shutting down', { cause: error }) : error;
+		const wire = answered.toWire();
+		this.fail(id, wire);
+		observer.answered?.(func, wire.code, clock.now() - startedMs, 1);
+		this.#traced?.end(id, wire.code);
+	}
+
+	/** When the chunk began that is being read: two looks at the clock for each request were a tenth of its cost. */
+	#startedMs(): number {
+		if (this.#chunkStartedMs < 0) {
+			this.#chunkStartedMs = this.#context.clock.now();
+			this.#context.overload.touch();
+		}
+		return this.#chunkStartedMs;
+	}
+
+	#countAnswered(func: string): void {
+		if (this.#answeredFunc !== func) {
+			if (this.#answeredCount > 0) this.#tellAnswered();
+			this.#answeredFunc = func;
+		}
+		this.#answeredCount++;
+	}
+
+	#tellAnswered(): void {
+		const { observer, clock } = this.#context;
+		observer.answered?.(this.#answeredFunc, 'ok', clock.now() - this.#chunkStartedMs, this.#answeredCount);
+		this.handled += this.#answeredCount;
+		this.#answeredCount = 0;
+	}
+}
+
+/** A call whose abort signal is made only when its handler asks for it: most are answered before anybody could cancel. */
+export class RequestCall implements Call {
+	readonly caller: Caller;
+	readonly timeoutMs: number | undefined;
+	#controller: AbortController | undefined;
+
+	constructor(caller: Caller, timeoutMs: number | undefined) {
+		this.caller = caller;
+		this.timeoutMs = timeoutMs;
+	}
+
+	get controller(): AbortController {
+		this.#controller ??= new AbortController();
+		return this.#controller;
+	}
+
+	get signal(): AbortSignal {
+		return this.controller.signal;
+	}
+}

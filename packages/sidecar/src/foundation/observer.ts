@@ -1,0 +1,132 @@
+import type { ClientStatus, GoawayData, SpockError } from '@spock/protocol';
+
+/** Why a connection ended. */
+export type CloseReason =
+	| 'client'
+	| 'error'
+	| 'bad-frames'
+	| 'frame-too-large'
+	| 'partial-frame'
+	| 'handshake'
+	| 'denied'
+	| 'full'
+	| 'slow-consumer'
+	| 'silent'
+	| 'shutdown';
+
+/** A limit of `SidecarLimits` that a client can run into. */
+export type LimitName =
+	| 'frameBytesMax'
+	| 'inFlightMax'
+	| 'inFlightTotalMax'
+	| 'connectionsMax'
+	| 'strangersMax'
+	| 'subscriptionsMax'
+	| 'outputBytesMax'
+	| 'slowConsumerMs'
+	| 'partialFrameMs'
+	| 'handshakeMs'
+	| 'badFramesInARowMax'
+	| 'framesPerTurnMax';
+
+/** What says that all clients together are too much. */
+export type OverloadSignal = 'loop-delay' | 'in-flight' | 'output';
+
+/** Why a TLS handshake failed. */
+export type TlsFailure =
+	| 'not-tls'
+	| 'version'
+	| 'no-certificate'
+	| 'bad-certificate'
+	| 'refused-by-client'
+	| 'timeout'
+	| 'closed'
+	| 'other';
+
+/** How a request ended whose caller said which trace it belongs to. */
+export interface TracedRequest {
+	readonly connection: number;
+	/** The function, or `other` for one that does not exist. */
+	readonly func: string;
+	/** An error code, `ok`, or `cancelled`: nobody waited for the answer any more. */
+	readonly code: string;
+	readonly durationMs: number;
+	readonly traceId: string;
+	/** As the caller wrote them: https://www.w3.org/TR/trace-context/ */
+	readonly traceparent: string;
+	readonly tracestate: string | undefined;
+}
+
+/** One condition of being ready, as `/readyz` shows it. */
+export interface ReadyCheck {
+	/** `phase`: the process takes work. `registry`: there are answers to give. `socket`, once it was gone: clients can come. */
+	readonly name: 'phase' | 'registry' | 'socket';
+	readonly ok: boolean;
+	/** Why it is not; or, if it is, why it is less than it should be; else null. */
+	readonly reason: string | null;
+	/** Since when `ok` is what it is, in milliseconds since 1970. */
+	readonly since: number;
+}
+
+/** Whether lookups should be sent to a sidecar, and why not; or why only what was last known can be told. */
+export interface ReadyState {
+	readonly ready: boolean;
+	readonly reasons: readonly string[];
+	readonly checks: readonly ReadyCheck[];
+}
+
+/** What happens in a sidecar, for whoever counts and logs it. Called often: implementations must be cheap and not throw. */
+export interface SidecarObserver {
+	/**
+	 * Requests were answered; `code` is an error code, or `ok`. `func` is `other` for functions that do not exist. Those
+	 * that came together and were answered at once are told together: their duration is that of the chunk they came in.
+	 */
+	answered?(func: string, code: string, durationMs: number, count: number): void;
+	/** A request that carried a trace context has ended; `answered` tells of it too. Of requests without one nothing is told here. */
+	traced?(request: TracedRequest): void;
+	/** A call of the gRPC front has ended; both names as gRPC has them. */
+	grpcAnswered?(method: string, code: string): void;
+	connectionOpened?(id: number): void;
+	/** A client has said who it is. */
+	greeted?(client: ClientStatus): void;
+	connectionClosed?(
+		id: number,
+		reason: CloseReason,
+		bytesRead: number,
+		bytesWritten: number,
+		client: ClientStatus,
+	): void;
+	/** The sidecar ends, and waits for these clients, or cuts them off; the first ten of `count`. */
+	notLeft?(clients: readonly ClientStatus[], count: number, how: 'waited for' | 'cut off'): void;
+	/** A client that promised to be heard was not, for so long; over TCP its connection is closed. Null: it is heard again. */
+	silent?(client: ClientStatus, silentMs: number | null): void;
+	/** Refused because `connectionsMax` are open. */
+	connectionRefused?(): void;
+	/** A snapshot was pushed, or left out because a newer one came before the client had read. */
+	pushed?(kind: 'sent' | 'superseded'): void;
+	/**
+	 * What a client watches, or wants to, is too long for its frames from now on: it keeps what it was told before, marked.
+	 * Told once until it fits again.
+	 */
+	oversize?(connection: number, name: string, refusal: SpockError): void;
+	goaway?(data: GoawayData): void;
+	/** A client ran into a limit: it was refused, not read for a while, or closed. */
+	limited?(limit: LimitName): void;
+	/** An overload has begun, by these signals; or is over, if there are none. */
+	overload?(signals: readonly OverloadSignal[]): void;
+	/** A connection could not be accepted, for want of open files, say; it is the kernel's error. */
+	acceptFailed?(error: Error): void;
+	/** A TLS handshake failed; the client was not let in. */
+	tlsFailed?(reason: TlsFailure): void;
+	/** A client was told another window. */
+	windowTold?(direction: 'narrowed' | 'widened'): void;
+	/** It serves, and its readiness may have changed; told of the same over and over, too. */
+	readiness?(state: ReadyState): void;
+	/** A handler threw something that is no SpockError: a fault of ours, with its cause. */
+	fault?(func: string, cause: unknown): void;
+	phase?(phase: string): void;
+	/** The socket file was gone from its path: it stands there `again`, or it could not be put back yet, and why. */
+	place?(outcome: 'again' | 'gone', reason: string | null): void;
+	/** The place that a successor took and lost could not be taken back: nobody can connect any more. */
+	placeLost?(error: unknown): void;
+}

@@ -1,9 +1,0 @@
-import type { ServiceSource } from '@spock/protocol';
-
-import { answer, type Handler } from '../server/answer.ts';
-import { callOptions } from '../server/call-options.ts';
-
-/** The names of all services. */
-export function listServicesHandler(source: ServiceSource): Handler<'listServices'> {
-	return async (data, call) => answer(await source.list(data, callOptions(call, call.caller.id)));
-}

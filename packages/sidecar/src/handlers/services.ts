@@ -1,0 +1,76 @@
+import { type BalancingPolicy, createPicker, noInstanceError, type Picker, toAddress } from '@spock/balancer';
+import type { GetServiceData, ServiceAddress, ServiceInstance, ServiceSnapshot, ServiceSource } from '@spock/protocol';
+import type { Random } from '@spock/protocol/internal';
+
+import { type Answer, answer, type Handler } from '../connection/answer.ts';
+import { snapshotPayload } from '../connection/snapshot-text.ts';
+import { callOptions } from '../foundation/sidecar-source.ts';
+
+/** Picks one of the instances that get work. Throws NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE. */
+export type ChooseInstance = (snapshot: ServiceSnapshot, data: Pick<GetServiceData, 'key'>) => ServiceInstance;
+
+/** Balances by this policy over everybody who asks. */
+export function instanceChooser(policy: BalancingPolicy, random: Random = Math.random): ChooseInstance {
+	// By the list and not by the snapshot: while the registry is away every read is a new snapshot over the same list.
+	const pickers = new WeakMap<readonly ServiceInstance[], Picker>();
+	return (snapshot, data) => {
+		let picker = pickers.get(snapshot.instances);
+		if (picker === undefined) {
+			picker = createPicker(policy, snapshot, { random });
+			pickers.set(snapshot.instances, picker);
+		}
+		const instance = picker.pick(data);
+		if (instance === undefined) throw noInstanceError(snapshot);
+		return instance;
+	};
+}
+
+/** One healthy instance, balanced over everybody who asks this sidecar. */
+export function getServiceHandler(source: ServiceSource, chooseInstance: ChooseInstance): Handler<'getService'> {
+	// The payload of a live answer is the same until the instance changes: it is serialised once.
+	const payloads = new WeakMap<ServiceInstance, Answer<ServiceAddress>>();
+
+	const choose = (snapshot: ServiceSnapshot, data: GetServiceData): Answer<ServiceAddress> => {
+		const instance = chooseInstance(snapshot, data);
+		if (snapshot.source === 'last-known-good') return answer(toAddress(instance, snapshot));
+		let payload = payloads.get(instance);
+		if (payload === undefined) {
+			payload = answer(toAddress(instance, snapshot));
+			payloads.set(instance, payload);
+		}
+		return payload;
+	};
+
+	return (data, call) => {
+		const { maxAgeMs } = data;
+		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
+		if (known !== undefined) return choose(known, data);
+		return source
+			.get(data, { ...callOptions(call, call.caller.id), maxAgeMs })
+			.then((snapshot) => choose(snapshot, data));
+	};
+}
+
+/** The whole snapshot of a service, unhealthy instances too. */
+export function getInstancesHandler(source: ServiceSource): Handler<'getInstances'> {
+	return (data, call) => {
+		const { maxAgeMs } = data;
+		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
+		if (known !== undefined) return snapshotPayload(known);
+		return source.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then(snapshotPayload);
+	};
+}
+
+/** The names of all services. */
+export function listServicesHandler(source: ServiceSource): Handler<'listServices'> {
+	return async (data, call) => answer(await source.list(data, callOptions(call, call.caller.id)));
+}
+
+/** The snapshot now; its changes are pushed from now on. */
+export const watchServiceHandler: Handler<'watchService'> = (data, call) => call.caller.subscribe(data, call);
+
+/** No more pushes of this query. */
+export const unwatchServiceHandler: Handler<'unwatchService'> = (data, { caller }) => {
+	caller.unsubscribe(data);
+	return answer(null);
+};

@@ -1,7 +1,0 @@
-import { answer, type Handler } from '../server/answer.ts';
-
-/** No more pushes of this key or prefix. */
-export const unwatchKeyHandler: Handler<'unwatchKey'> = (data, { caller }) => {
-	caller.unsubscribeKey(data);
-	return answer(null);
-};

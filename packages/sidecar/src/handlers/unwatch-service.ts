@@ -1,7 +1,0 @@
-import { answer, type Handler } from '../server/answer.ts';
-
-/** No more pushes of this query. */
-export const unwatchServiceHandler: Handler<'unwatchService'> = (data, { caller }) => {
-	caller.unsubscribe(data);
-	return answer(null);
-};

@@ -1,4 +1,0 @@
-import type { Handler } from '../server/answer.ts';
-
-/** The snapshot now; its changes are pushed from now on. */
-export const watchServiceHandler: Handler<'watchService'> = (data, call) => call.caller.subscribe(data, call);

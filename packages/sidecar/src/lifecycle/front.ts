@@ -1,0 +1,54 @@
+import type { Duplex } from 'node:stream';
+
+import type { ServiceQuery, ServiceSource, WatcherStatus } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { ConnectionOrigin } from '../connection/connection-registry.ts';
+import type { ResolvedLimits } from '../foundation/limits.ts';
+import type { SidecarObserver } from '../foundation/observer.ts';
+import type { ChooseInstance } from '../handlers/services.ts';
+import type { SidecarListen } from '../listen/listener.ts';
+import type { Admission, Strangers } from '../overload/admission.ts';
+import type { LifecycleState } from './lifecycle-machine.ts';
+
+/** What a sidecar gives to a {@link Front}. */
+export interface FrontContext {
+	readonly source: ServiceSource;
+	/** Picks an instance by the same turns as `getService`. */
+	readonly choose: ChooseInstance;
+	readonly limits: ResolvedLimits;
+	readonly clock: Clock;
+	readonly observer: SidecarObserver;
+	/** Whether lookups should be sent to this sidecar. */
+	isReady(): boolean;
+	/** Counts the connections of all protocols. */
+	readonly admission: Admission;
+	/** Those of all protocols that are not counted there yet. */
+	readonly strangers: Strangers;
+	/** Those of them that subscribe to just this query. */
+	watchers(query: ServiceQuery): readonly WatcherStatus[];
+	/** The last connection of this front has gone. */
+	emptied(): void;
+}
+
+/** Another protocol over the same answers, at addresses of its own. It lives as the sidecar does, which tells it each phase. */
+export interface Front {
+	/** What takes the connections of a listener. With `tokens`, whoever calls must give one of them. */
+	acceptor(origin: ConnectionOrigin): (socket: Duplex) => void;
+	/** Open now. */
+	readonly connections: number;
+	/** Streams open now that tell changes. */
+	readonly streams: number;
+	phase(state: LifecycleState): void;
+	/** Ends every connection once its calls are answered, or after this many milliseconds; resolves when all are gone. Idempotent. */
+	close(graceMs: number): Promise<void>;
+	/** Cuts every connection off. */
+	destroy(): void;
+}
+
+/** A front to be made, and where it listens. */
+export interface FrontOptions {
+	/** At least one. */
+	readonly listen: readonly SidecarListen[];
+	readonly create: (context: FrontContext) => Front;
+}

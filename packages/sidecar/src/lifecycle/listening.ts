@@ -1,0 +1,141 @@
+import type { Duplex } from 'node:stream';
+
+import type { SnapshotSource } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { ConnectionRegistry } from '../connection/connection-registry.ts';
+import type { ResolvedLimits } from '../foundation/limits.ts';
+import type { TlsFailure } from '../foundation/observer.ts';
+import { listen } from '../listen/listen.ts';
+import type { Listen, Listener, PublicPlace, SidecarListen } from '../listen/listener.ts';
+import type { TlsListen, TlsServerOptions } from '../listen/tls-server.ts';
+import { type ListenPlace, takeOver } from '../take-over/take-over.ts';
+import type { Front } from './front.ts';
+import type { SidecarOptions } from './sidecar-options.ts';
+
+/** What a {@link Listening} needs. */
+export interface ListeningContext {
+	readonly options: SidecarOptions;
+	readonly limits: ResolvedLimits;
+	readonly clock: Clock;
+	/** Takes every connection. */
+	readonly registry: ConnectionRegistry;
+	/** Takes those of its own addresses. */
+	readonly front: Front | undefined;
+	/** Told where the answers come from that a take-over has asked for; undefined if none came. */
+	readonly answered: (from: SnapshotSource | undefined) => void;
+}
+
+/** The addresses of a sidecar: binds them, or takes them over, and lets them go. */
+export class Listening {
+	readonly #context: ListeningContext;
+	readonly #listeners: Listener[] = [];
+	/** Those of the front, which are in `#listeners` too. */
+	readonly #frontListeners = new Set<Listener>();
+	/** Ends the binding, when the process shall end before it is bound. */
+	readonly #abort = new AbortController();
+	#binding: Promise<void> | undefined;
+
+	constructor(context: ListeningContext) {
+		this.#context = context;
+	}
+
+	/** As people write them, with the ports that the kernel gave. */
+	get addresses(): readonly string[] {
+		return this.#own.map(({ address }) => address);
+	}
+
+	/** Those of the front. */
+	get frontAddresses(): readonly string[] {
+		return [...this.#frontListeners].map(({ address }) => address);
+	}
+
+	/** What another process can take from this one. */
+	get places(): readonly PublicPlace[] {
+		return this.#own.flatMap(({ place }) => place ?? []);
+	}
+
+	/** Those of the front: whoever takes the others need not have a front. */
+	get frontPlaces(): readonly PublicPlace[] {
+		return [...this.#frontListeners].flatMap(({ place }) => place ?? []);
+	}
+
+	get #own(): readonly Listener[] {
+		return this.#listeners.filter((listener) => !this.#frontListeners.has(listener));
+	}
+
+	/** Binds every address. Rejects if one cannot be bound: what is bound already is closed by `close`. */
+	bind(): Promise<void> {
+		// A request to end may come while it binds: closing then waits until there is nothing more to be bound.
+		this.#binding = this.#bind();
+		return this.#binding;
+	}
+
+	/** Lets go of ports, because no two processes can have one; the path has changed hands. */
+	closePorts(): void {
+		for (const listener of this.#listeners) if (listener.place === undefined) void listener.close();
+	}
+
+	/** Binds nothing more; what is bound stays until `close`. */
+	async endBinding(): Promise<void> {
+		this.#abort.abort();
+		await this.#binding?.catch(() => undefined);
+	}
+
+	async close(): Promise<void> {
+		await Promise.all(this.#listeners.map((listener) => listener.close()));
+	}
+
+	async #bind(): Promise<void> {
+		const { options, clock, answered } = this.#context;
+		const { takeOver: taking, source } = options;
+		const front = this.#placesOfFront();
+		const places = [...options.listen.map((one) => this.#placeOf(one)), ...front];
+		const listener = this.#noting(new Set(front.map((place) => place.options.accept)));
+		if (taking !== undefined) {
+			const bound = (one: Listener): void => void this.#listeners.push(one);
+			const { signal } = this.#abort;
+			answered(await takeOver({ ...taking, places, listen: listener, source, clock, signal, bound }));
+			return;
+		}
+		for (const place of places) this.#listeners.push(await listener(place.address, place.options));
+	}
+
+	#placesOfFront(): ListenPlace[] {
+		const { front, options } = this.#context;
+		if (front === undefined) return [];
+		return (options.front?.listen ?? []).map((one) =>
+			this.#placeOf(one, front.acceptor({ tokens: one.tokens, isLocal: 'path' in one.address })),
+		);
+	}
+
+	/** Binds, and notes which of the listeners are the front's. */
+	#noting(accepts: ReadonlySet<(socket: Duplex) => void>): Listen {
+		const { listener = listen } = this.#context.options;
+		return async (address, options) => {
+			const bound = await listener(address, options);
+			if (accepts.has(options.accept)) this.#frontListeners.add(bound);
+			return bound;
+		};
+	}
+
+	#placeOf(
+		{ address, tokens, tls, ...options }: SidecarListen,
+		accept = (socket: Duplex): void => this.#context.registry.add(socket, { tokens, isLocal: 'path' in address }),
+	): ListenPlace {
+		const { limits, options: given } = this.#context;
+		const { backlog } = limits;
+		const acceptFailed = (error: Error): void => given.observer?.acceptFailed?.(error);
+		const secure = tls && { tls: this.#tlsOptions(tls) };
+		return { address, options: { ...options, ...secure, backlog, accept, acceptFailed } };
+	}
+
+	#tlsOptions(tls: TlsListen): Omit<TlsServerOptions, 'accept'> {
+		const { limits, registry, clock, options } = this.#context;
+		const { handshakeMs, connectionsMax } = limits;
+		const { strangers } = registry;
+		const failed = (reason: TlsFailure): void => options.observer?.tlsFailed?.(reason);
+		const refused = (): void => registry.refused();
+		return { tls, clock, handshakeMs, connectionsMax, strangers, failed, refused };
+	}
+}

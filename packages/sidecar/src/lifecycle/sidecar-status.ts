@@ -1,0 +1,89 @@
+import type { Registrations } from '@spock/discovery';
+import type { StatusReply } from '@spock/protocol';
+
+import type { ConnectionRegistry } from '../connection/connection-registry.ts';
+import { SIDECAR_VERSION } from '../foundation/version.ts';
+import type { Front } from './front.ts';
+import type { SidecarOptions } from './sidecar-options.ts';
+
+/** Clients that `status` names: so many fit into a frame whatever they call themselves. */
+const CLIENTS_SHOWN_MAX = 64;
+
+/** What a sidecar says of itself. */
+export type OwnStatus = Pick<StatusReply, 'instance' | 'uptimeMs' | 'phase' | 'ready' | 'reasons'>;
+
+/** What `sidecar status` prints, put together from what knows it. */
+export function statusOf(
+	{ source, registrations }: SidecarOptions,
+	registry: ConnectionRegistry,
+	{ instance, uptimeMs, phase, ready, reasons }: OwnStatus,
+): StatusReply {
+	return {
+		sidecar: SIDECAR_VERSION,
+		instance,
+		pid: process.pid,
+		uptimeMs,
+		phase,
+		ready,
+		reasons,
+		backend: source.status(),
+		connections: registry.size,
+		clients: registry.clients(CLIENTS_SHOWN_MAX),
+		subscriptions: registry.subscriptions,
+		oversizeSubscriptions: registry.oversizeSubscriptions,
+		watches: source.watches(),
+		registrations: registrations?.list() ?? [],
+		keyWatches: source.keyWatches?.() ?? [],
+		counters: registry.counters(),
+	};
+}
+
+/** What a sidecar has to do with now. */
+export interface SidecarGauges {
+	readonly connections: number;
+	readonly subscriptions: number;
+	/** Of those, and of those that were refused, how many are too long for the frames of their client. */
+	readonly oversizeSubscriptions: number;
+	readonly inFlight: number;
+	/** Output that clients have not read, in bytes. */
+	readonly outputBytes: number;
+	/** Connections whose window is narrowed. */
+	readonly narrowed: number;
+	/** Clients that are not read, because they leave too much unread. */
+	readonly slowConsumers: number;
+	/** Of the connections that are open, since each was opened. */
+	readonly bytesRead: number;
+	readonly bytesWritten: number;
+	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
+	readonly registrations: number;
+	readonly registrationsPending: number;
+	/** Of the gRPC front. */
+	readonly grpcConnections: number;
+	readonly grpcStreams: number;
+}
+
+/** What the connections and the registrations of a sidecar come to. */
+export function gaugesOf(
+	registry: ConnectionRegistry,
+	registrations: Registrations | undefined,
+	front: Front | undefined,
+): SidecarGauges {
+	const { size, subscriptions, oversizeSubscriptions, inFlight, outputBytes, narrowed } = registry;
+	const { slowConsumers, bytesRead, bytesWritten } = registry;
+	const registered = registrations?.list() ?? [];
+	return {
+		connections: size,
+		subscriptions,
+		oversizeSubscriptions,
+		inFlight,
+		outputBytes,
+		narrowed,
+		slowConsumers,
+		bytesRead,
+		bytesWritten,
+		registrations: registered.length,
+		registrationsPending: registered.filter(({ state }) => state === 'pending').length,
+		grpcConnections: front?.connections ?? 0,
+		grpcStreams: front?.streams ?? 0,
+	};
+}

@@ -1,0 +1,62 @@
+import type { Server } from 'node:net';
+
+import { formatAddress, type SocketAddress } from '@spock/protocol/node';
+
+/**
+ * Starts to listen. Rejects with an Error that says what to do. Once it listens, `acceptFailed` is told each connection that
+ * could not be accepted; the server goes on.
+ */
+export function bind(
+	server: Server,
+	where: { path?: string; host?: string; port?: number; backlog?: number },
+	acceptFailed: (error: Error) => void,
+): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const onError = (error: Error): void => {
+			server.off('listening', onListening);
+			reject(explain(error, formatAddress(where as SocketAddress)));
+		};
+		const onListening = (): void => {
+			server.off('error', onError);
+			// For good: an error that nobody hears ends the process, and one failed accept is no reason for that.
+			server.on('error', acceptFailed);
+			resolve();
+		};
+		server.once('error', onError);
+		server.once('listening', onListening);
+		server.listen(where);
+	});
+}
+
+/** Stops accepting. */
+export function closeServer(server: Server): Promise<void> {
+	return new Promise((resolve) => {
+		// Called when the last connection is gone, which the life cycle waits for by itself: this only stops accepting.
+		server.close();
+		resolve();
+	});
+}
+
+/** The flag that most paths are from. */
+export const DEFAULT_FLAG = '--socket';
+
+/** A system error of listening as people need it: what is wrong at the address, and what to do. */
+export function explain(error: unknown, address: string, flag: string = DEFAULT_FLAG): Error {
+	const { code, message } = error as NodeJS.ErrnoException;
+	const hints: Readonly<Record<string, string>> = {
+		EADDRINUSE: 'another process listens there: stop it, or choose another address',
+		EACCES: `this user may not listen there: choose a path in a directory it may write to, with ${flag}`,
+		ENOENT: `its directory does not exist: make it, or choose another path with ${flag}`,
+		EROFS: `the file system is read-only: choose another path with ${flag}`,
+		EADDRNOTAVAIL: 'this machine does not have that address',
+	};
+	const hint = code === undefined ? undefined : hints[code];
+	return hint === undefined
+		? new Error(message, { cause: error })
+		: new Error(`cannot listen at ${address}: ${hint}`, { cause: error });
+}
+
+/** True for a host that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+	return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,201 @@
+import type { Stats } from 'node:fs';
+import { chmod, link, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { dirname } from 'node:path';
+
+import { assertPrivateDirectory, assertSocketPathFits } from '@spock/protocol/node';
+
+import { DEFAULT_BACKLOG } from '../foundation/limits.ts';
+import { bind, closeServer, DEFAULT_FLAG, explain } from './bind.ts';
+import type { Listener, ListenOptions, PlaceOutcome, PublicPlace } from './listener.ts';
+
+/** How long a probe of somebody else's socket may take. */
+const PROBE_MS = 2000;
+
+// Two sidecars in one process must not share a private name either.
+let privateNames = 0;
+
+/** Binds a unix domain socket; see `listen`. */
+export async function listenUnix(path: string, options: ListenOptions): Promise<Listener> {
+	if (options.privateDirectory) await makePrivateDirectory(dirname(path));
+	// Asked first, because binding in a directory that does not exist fails with EACCES.
+	await lstat(dirname(path)).catch((error: unknown) => {
+		throw explain(error, path, options.flag);
+	});
+	const next = `${path}.next`;
+	let at = options.beside ? next : path;
+	let bound = await bindAndPublish(path, at, options);
+	let closing: Promise<void> | undefined;
+	let restoring: Promise<PlaceOutcome> | undefined;
+	const restore = async (): Promise<PlaceOutcome> => {
+		if ((await lstatIfThere(next))?.isSocket() && (await isStale(next))) await rm(next, { force: true });
+		const found = await lstatIfThere(path);
+		if (closing !== undefined || found?.ino === bound.ino) return 'ours';
+		if (found !== undefined && !(found.isSocket() && (await isStale(path)))) return 'taken';
+		// An unlinked socket has no name that could be linked again: another one is bound, beside the first.
+		const first = bound;
+		bound = await bindAndPublish(path, path, options);
+		first.server.close();
+		// Asked to close meanwhile: what was bound for nothing is let go.
+		if (closing !== undefined) await removeIfOurs(path, bound.ino).then(() => closeServer(bound.server));
+		return 'restored';
+	};
+	const place: PublicPlace = {
+		isReplaced: async () => {
+			const found = await lstatIfThere(path);
+			return found?.isSocket() === true && found.ino !== bound.ino;
+		},
+		publish: async (how) => {
+			if (how === 'replace') await rename(next, path);
+			else {
+				await publish(next, path, alreadyListens(path, options.flag));
+				await rm(next, { force: true });
+			}
+			at = path;
+		},
+		// One at a time: two would take each other's sockets for somebody else's.
+		restore: () => {
+			restoring ??= restore().finally(() => {
+				restoring = undefined;
+			});
+			return restoring;
+		},
+	};
+	return {
+		address: path,
+		place,
+		close: () => {
+			closing ??= removeIfOurs(at, bound.ino).then(() => closeServer(bound.server));
+			return closing;
+		},
+	};
+}
+
+/** Binds a private name and links it to `at`, which others look at. */
+async function bindAndPublish(
+	path: string,
+	at: string,
+	options: ListenOptions,
+): Promise<{ server: Server; ino: number }> {
+	// server.close() unlinks the name it bound, even if that is another process's by then: so a private name is bound, and
+	// the public one is a link that is removed only while it is ours.
+	const privatePath = `${path}.${process.pid}-${++privateNames}`;
+	assertSocketPathFits(privatePath, process.platform);
+	await rm(privatePath, { force: true });
+	const server = createServer({ allowHalfOpen: true }, options.accept);
+	const socketMode = options.socketMode ?? 0o660;
+	const umask = process.umask(0o777 & ~socketMode);
+	const where = { path: privatePath, backlog: options.backlog ?? DEFAULT_BACKLOG };
+	const bound = bind(server, where, options.acceptFailed ?? (() => undefined));
+	process.umask(umask);
+	let ino: number;
+	try {
+		await bound;
+		await chmod(privatePath, socketMode);
+		// Not from the public name: somebody else may have that as soon as it is there.
+		({ ino } = await lstat(privatePath));
+		await publish(privatePath, at, at === path ? alreadyListens(path, options.flag) : takesOverToo(path));
+	} catch (error) {
+		if (server.listening) await closeServer(server);
+		await rm(privatePath, { force: true });
+		throw explain(error, path, options.flag);
+	}
+	await rm(privatePath, { force: true });
+	return { server, ino };
+}
+
+/** Tries before two sidecars that start at the same moment, over and over, are taken for a fault. */
+const PUBLISH_ATTEMPTS_MAX = 10;
+
+/** Links the private name to the public one. A stale socket is moved aside first; whatever else is there is left alone. */
+async function publish(privatePath: string, path: string, occupied: string): Promise<void> {
+	for (let attempt = 1; attempt <= PUBLISH_ATTEMPTS_MAX; attempt++) {
+		try {
+			await link(privatePath, path);
+			return;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+		}
+		try {
+			await clearStaleSocket(path, `${privatePath}.stale`, occupied);
+		} catch (error) {
+			// Another sidecar that starts now was quicker to clear it: look again at what is there.
+			if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+		}
+	}
+	throw new Error(`other sidecars keep starting at ${path}`);
+}
+
+/** Removes the socket of a sidecar that has died. Throws if anything else is there. */
+async function clearStaleSocket(path: string, aside: string, occupied: string): Promise<void> {
+	const found = await lstat(path);
+	if (!found.isSocket()) {
+		const message = `there is something at ${path} that is no socket: remove it, or choose another path`;
+		throw Object.assign(new Error(message), { code: 'ENOTSOCK' });
+	}
+	if (!(await isStale(path))) {
+		throw new Error(occupied);
+	}
+	await rename(path, aside);
+	const moved = await lstat(aside);
+	if (moved.ino !== found.ino) {
+		// Another sidecar took the place between our look and our move: it gets its name back, and our next look finds it.
+		await link(aside, path).catch((error: unknown) => {
+			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+		});
+	}
+	await rm(aside, { force: true });
+}
+
+/** True only if nobody listens: a socket file outlives a process that was killed. */
+function isStale(path: string): Promise<boolean> {
+	return new Promise((resolve, reject) => {
+		const probe = connect(path);
+		const timer = setTimeout(() => {
+			probe.destroy();
+			resolve(false);
+		}, PROBE_MS);
+		probe.once('connect', () => {
+			clearTimeout(timer);
+			probe.destroy();
+			resolve(false);
+		});
+		probe.once('error', (error: NodeJS.ErrnoException) => {
+			clearTimeout(timer);
+			if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(true);
+			else if (error.code === 'EAGAIN') resolve(false);
+			else reject(error);
+		});
+	});
+}
+
+async function makePrivateDirectory(directory: string): Promise<void> {
+	await mkdir(directory, { recursive: true, mode: 0o700 });
+	assertPrivateDirectory(directory, process.getuid?.());
+}
+
+async function removeIfOurs(path: string, ino: number): Promise<void> {
+	if ((await lstatIfThere(path))?.ino === ino) await rm(path, { force: true });
+}
+
+async function lstatIfThere(path: string): Promise<Stats | undefined> {
+	try {
+		return await lstat(path);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+		throw error;
+	}
+}
+
+function alreadyListens(path: string, flag: string = DEFAULT_FLAG): string {
+	const taken = `a process already listens at ${path}: stop it`;
+	if (flag !== DEFAULT_FLAG) return `${taken}, or choose another path with ${flag}`;
+	return (
+		`${taken}, take its place with --take-over, or choose another path with --socket ` +
+		`(\`sidecar status --socket ${path}\` tells what it is)`
+	);
+}
+
+function takesOverToo(path: string): string {
+	return `another process is taking over ${path} at this moment: wait for what becomes of it`;
+}

@@ -1,0 +1,181 @@
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
+
+import type { ResolvedLimits } from '../foundation/limits.ts';
+import type { OverloadSignal, SidecarObserver } from '../foundation/observer.ts';
+
+/** How often the load is looked at while there is any. */
+const SAMPLE_MS = 100;
+/** Samples over a threshold before anybody is narrowed: a single pause of the garbage collector is no overload. */
+const BAD_SAMPLES_MIN = 2;
+/** Samples well below every threshold before anybody is widened again. */
+const CALM_SAMPLES_MIN = 5;
+/** Nobody is narrowed below this: a client with fewer requests in flight does not make the load. */
+const WINDOW_MIN = 16;
+/** A narrowed window grows by this fraction of `inFlightMax` at each calm sample. */
+const WIDEN_STEPS = 64;
+/** However many clients do not read, each may leave this much unread. */
+const OUTPUT_BYTES_SHARE_MIN = 65_536;
+
+/** One connection, as far as its load is looked at. */
+export interface LoadedConnection {
+	/** Requests since the last time this was asked. From now on what was told by `tellWindow` is enforced. */
+	sample(): number;
+	/** Requests that wait for an answer. */
+	readonly inFlight: number;
+	/** Output that the client has not taken. */
+	readonly outputBytes: number;
+	/** The window in force; undefined for a client that does not know of windows. */
+	readonly window: number | undefined;
+	/** Pushes another window. */
+	tellWindow(inFlightMax: number): void;
+}
+
+/** What an {@link Overload} needs. */
+export interface OverloadContext {
+	readonly limits: ResolvedLimits;
+	readonly clock: Clock;
+	readonly observer: SidecarObserver;
+	readonly connections: () => Iterable<LoadedConnection>;
+}
+
+interface Sampled {
+	readonly connection: LoadedConnection;
+	readonly usage: number;
+}
+
+/**
+ * Knows when all clients together are too much, and asks the greediest for less: their windows are halved while it lasts, and
+ * grow again by small steps when it is over. Nothing runs while there is no load.
+ */
+export class Overload {
+	/** Requests of all connections that wait for an answer; counted by them. */
+	inFlight = 0;
+	/** What one client may leave unread now. */
+	outputBytesMax: number;
+	readonly #context: OverloadContext;
+	#timer: TimerHandle | undefined;
+	#dueMs = 0;
+	#badSamples = 0;
+	#calmSamples = 0;
+	#isOverloaded = false;
+	#narrowed = 0;
+	#outputBytes = 0;
+
+	constructor(context: OverloadContext) {
+		this.#context = context;
+		this.outputBytesMax = context.limits.outputBytesMax;
+	}
+
+	/** Connections whose window is narrowed now. */
+	get narrowed(): number {
+		return this.#narrowed;
+	}
+
+	/** Output of all connections that was unread at the last look. */
+	get outputBytes(): number {
+		return this.#outputBytes;
+	}
+
+	/** There is something to do: the load is looked at until there is none. Called for every chunk of input. */
+	touch(): void {
+		if (this.#timer === undefined) this.#arm();
+	}
+
+	/** Ends its timer. */
+	close(): void {
+		this.#context.clock.clearTimeout(this.#timer);
+		this.#timer = undefined;
+	}
+
+	#arm(): void {
+		const { clock } = this.#context;
+		this.#dueMs = clock.now() + SAMPLE_MS;
+		this.#timer = clock.setTimeout(() => {
+			this.#timer = undefined;
+			this.#sample(Math.max(0, clock.now() - this.#dueMs));
+		}, SAMPLE_MS);
+		this.#timer.unref?.();
+	}
+
+	#sample(delayMs: number): void {
+		const sampled: Sampled[] = [];
+		let requests = 0;
+		let outputBytes = 0;
+		for (const connection of this.#context.connections()) {
+			const count = connection.sample();
+			requests += count;
+			outputBytes += connection.outputBytes;
+			const usage = count + connection.inFlight + connection.outputBytes / 1024;
+			if (usage > 0 || this.#isNarrowed(connection)) sampled.push({ connection, usage });
+		}
+		this.#outputBytes = outputBytes;
+		const signals = this.#signals(delayMs, 1);
+		this.#shareOutput(sampled.length);
+		if (signals.length > 0) {
+			this.#calmSamples = 0;
+			if (++this.#badSamples >= BAD_SAMPLES_MIN) this.#narrow(sampled, signals);
+		} else {
+			this.#badSamples = 0;
+			// Between half a threshold and the whole nothing is changed.
+			this.#calmSamples = this.#signals(delayMs, 0.5).length > 0 ? 0 : this.#calmSamples + 1;
+			if (this.#calmSamples >= CALM_SAMPLES_MIN) this.#widen(sampled);
+		}
+		this.#narrowed = sampled.filter(({ connection }) => this.#isNarrowed(connection)).length;
+		if (requests > 0 || outputBytes > 0 || this.#narrowed > 0 || this.#isOverloaded) this.#arm();
+	}
+
+	/** What is over its threshold, or over this part of it. */
+	#signals(delayMs: number, part: number): OverloadSignal[] {
+		const { loopDelayMsMax, inFlightTotalMax, outputTotalBytesMax } = this.#context.limits;
+		const signals: OverloadSignal[] = [];
+		if (delayMs > loopDelayMsMax * part) signals.push('loop-delay');
+		// Half of what is refused outright: windows act before that.
+		if (this.inFlight > (inFlightTotalMax / 2) * part) signals.push('in-flight');
+		if (this.#outputBytes > outputTotalBytesMax * part) signals.push('output');
+		return signals;
+	}
+
+	/** Clients that together leave too much unread share what there is. */
+	#shareOutput(count: number): void {
+		const { outputBytesMax, outputTotalBytesMax } = this.#context.limits;
+		const share = Math.max(OUTPUT_BYTES_SHARE_MIN, Math.floor(outputTotalBytesMax / Math.max(1, count)));
+		this.outputBytesMax = this.#outputBytes > outputTotalBytesMax ? Math.min(outputBytesMax, share) : outputBytesMax;
+	}
+
+	#narrow(sampled: readonly Sampled[], signals: readonly OverloadSignal[]): void {
+		if (!this.#isOverloaded) {
+			this.#isOverloaded = true;
+			this.#context.observer.overload?.(signals);
+		}
+		const active = sampled.filter(({ usage }) => usage > 0);
+		const mean = active.reduce((sum, { usage }) => sum + usage, 0) / active.length;
+		for (const { connection, usage } of active) {
+			const { window } = connection;
+			if (window === undefined || usage < mean) continue;
+			// More than it asked for in a whole sample it can hardly have had in flight.
+			const target = Math.max(WINDOW_MIN, Math.floor(Math.min(window, usage) / 2));
+			if (target < window) this.#tell(connection, target, 'narrowed');
+		}
+	}
+
+	#widen(sampled: readonly Sampled[]): void {
+		const { inFlightMax } = this.#context.limits;
+		const step = Math.max(1, Math.floor(inFlightMax / WIDEN_STEPS));
+		for (const { connection } of sampled) {
+			if (!this.#isNarrowed(connection)) continue;
+			this.#tell(connection, Math.min(inFlightMax, (connection.window as number) + step), 'widened');
+		}
+		if (!this.#isOverloaded) return;
+		this.#isOverloaded = false;
+		this.#context.observer.overload?.([]);
+	}
+
+	#tell(connection: LoadedConnection, inFlightMax: number, direction: 'narrowed' | 'widened'): void {
+		connection.tellWindow(inFlightMax);
+		this.#context.observer.windowTold?.(direction);
+	}
+
+	#isNarrowed({ window }: LoadedConnection): boolean {
+		return window !== undefined && window < this.#context.limits.inFlightMax;
+	}
+}

@@ -2,10 +2,10 @@ import type { InstanceStatus, ServiceInstance, ServiceSnapshot } from '@spock/pr
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { balancingPolicies, createPicker } from './create-picker.ts';
+import { createPicker } from './create-picker.ts';
 import { explain, inspectionOf } from './explain.ts';
-import { noInstanceError } from './no-instance-error.ts';
-import { toAddress } from './to-address.ts';
+import { balancingPolicies } from './picker.ts';
+import { noInstanceError, toAddress } from './service-answer.ts';
 
 function instance(name: string, members: Partial<ServiceInstance> = {}): ServiceInstance {
 	return {

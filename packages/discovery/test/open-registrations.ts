@@ -8,8 +8,8 @@ import type { RegistrationsOptions } from '../src/registration/registrations-opt
 import { FakeRegistrar } from './fake-registrar.ts';
 
 /** A registry that cannot be reached, and one that says no. */
-export const away = new SpockError('UNAVAILABLE', 'refused');
-export const denied = new SpockError('ACL_DENIED', 'denied');
+export const away: SpockError = new SpockError('UNAVAILABLE', 'refused');
+export const denied: SpockError = new SpockError('ACL_DENIED', 'denied');
 /** What the apps of these tests register. */
 export const barista = { service: 'barista', id: 'b1', port: 8765 };
 

@@ -2,7 +2,8 @@ import type { ServiceSnapshot, ServiceSource, SnapshotObserver } from '@spock/pr
 import { FakeClock, fakeSnapshot } from '@spock/testkit';
 
 import { type CreateOptions, createDiplomat } from '../src/connect.ts';
-import type { Diplomat, ReportedAddress } from '../src/diplomat.ts';
+import type { Diplomat } from '../src/diplomat.ts';
+import type { ReportedAddress } from '../src/lookups/instance-records.ts';
 
 /** Where the instances of {@link directClient} are. */
 export const HOSTS: readonly string[] = ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80', '10.0.0.4:80'];

@@ -8,6 +8,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
+import { requireBanner, sourceBundle } from '../packages/testkit/src/source-bundle.js';
 import { ensureInstalled, root } from './prepare.js';
 
 ensureInstalled();
@@ -21,20 +22,12 @@ async function bundle(outdir) {
 	rmSync(outdir, { recursive: true, force: true });
 	mkdirSync(outdir, { recursive: true });
 	await build({
+		...sourceBundle,
 		entryPoints: { main: join(fuzz, 'src/main.ts'), worker: join(fuzz, 'src/worker.ts') },
 		outdir,
 		outExtension: { '.js': '.mjs' },
-		bundle: true,
 		splitting: true,
-		format: 'esm',
-		platform: 'node',
-		target: 'node20.19',
-		conditions: ['@spock/source'],
-		logLevel: 'error',
-		// What third parties made in CommonJS asks for Node's modules by `require`.
-		banner: {
-			js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
-		},
+		banner: requireBanner,
 	});
 	return join(outdir, 'main.mjs');
 }

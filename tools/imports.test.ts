@@ -66,6 +66,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 		'./raw-files',
 		'./real-consul',
 		'./real-databases',
+		'./source-bundle',
 	],
 	bench: [],
 	fuzz: [],

@@ -1,26 +1,12 @@
 import type { InstanceStatus, ServiceInstance, ServiceSnapshot } from '@spock/protocol';
+import { fakeInstance as instance } from '@spock/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { balancingPolicies, createPicker } from './create-picker.ts';
+import { createPicker } from './create-picker.ts';
 import { explain, inspectionOf } from './explain.ts';
-import { noInstanceError } from './no-instance-error.ts';
-import { toAddress } from './to-address.ts';
-
-function instance(name: string, members: Partial<ServiceInstance> = {}): ServiceInstance {
-	return {
-		instance: name,
-		host: name,
-		port: 80,
-		weight: 1,
-		status: 'passing',
-		tags: [],
-		meta: {},
-		zone: null,
-		datacenter: null,
-		...members,
-	};
-}
+import { balancingPolicies } from './picker.ts';
+import { noInstanceError, toAddress } from './service-answer.ts';
 
 function snapshot(instances: readonly ServiceInstance[], members: Partial<ServiceSnapshot> = {}): ServiceSnapshot {
 	return { service: 'barista', revision: 1, instances, source: 'live', ageMs: 0, verifiedAt: 1, ...members };

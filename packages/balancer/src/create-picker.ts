@@ -1,31 +1,12 @@
 import type { ServiceInstance, ServiceSnapshot } from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
 
+import { RandomPicker, RoundRobinPicker } from './equal-shares.ts';
 import { InstanceRecord } from './instance-record.ts';
 import type { BalancingPolicy, Picker } from './picker.ts';
-import { RandomPicker } from './random.ts';
-import { RoundRobinPicker } from './round-robin.ts';
 import { servedInstances } from './served-instances.ts';
 import { TwoChoicesPicker } from './two-choices.ts';
 import { WeightedPicker } from './weighted.ts';
-
-/** The policy where none is named. */
-export const DEFAULT_POLICY: BalancingPolicy = 'round-robin';
-
-/** Every policy there is. */
-export const balancingPolicies: readonly BalancingPolicy[] = Object.freeze([
-	'round-robin',
-	'random',
-	'weighted',
-	'consistent-hash',
-	'least-in-flight',
-	'least-latency',
-]);
-
-/** True for a policy that lives on what is known of calls: where nobody tells of any it is no better than `random`. */
-export function needsRecords(policy: BalancingPolicy): boolean {
-	return policy === 'least-in-flight' || policy === 'least-latency';
-}
 
 /** Options of {@link createPicker}. */
 export interface PickerOptions {

@@ -1,16 +1,13 @@
-export { type CallOutcome, callOutcomes } from './call-outcome.ts';
+export { createPicker, type PickerOptions, pickerOver } from './create-picker.ts';
+export { explain, inspectionOf } from './explain.ts';
+export { type CallOutcome, callOutcomes, type EjectionRules, InstanceRecord } from './instance-record.ts';
 export {
+	type BalancingPolicy,
 	balancingPolicies,
-	createPicker,
 	DEFAULT_POLICY,
 	needsRecords,
-	type PickerOptions,
-	pickerOver,
-} from './create-picker.ts';
-export { explain, inspectionOf } from './explain.ts';
-export { type EjectionRules, InstanceRecord } from './instance-record.ts';
-export { noInstanceError } from './no-instance-error.ts';
-export type { BalancingPolicy, Picker, PickOptions } from './picker.ts';
-export { servedInstances } from './served-instances.ts';
-export { type Spared, spareEjected } from './spare-ejected.ts';
-export { toAddress } from './to-address.ts';
+	type Picker,
+	type PickOptions,
+} from './picker.ts';
+export { type Spared, servedInstances, spareEjected } from './served-instances.ts';
+export { noInstanceError, toAddress } from './service-answer.ts';

@@ -9,6 +9,24 @@ export type BalancingPolicy =
 	| 'least-in-flight'
 	| 'least-latency';
 
+/** The policy where none is named. */
+export const DEFAULT_POLICY: BalancingPolicy = 'round-robin';
+
+/** Every policy there is. */
+export const balancingPolicies: readonly BalancingPolicy[] = Object.freeze([
+	'round-robin',
+	'random',
+	'weighted',
+	'consistent-hash',
+	'least-in-flight',
+	'least-latency',
+]);
+
+/** True for a policy that lives on what is known of calls: where nobody tells of any it is no better than `random`. */
+export function needsRecords(policy: BalancingPolicy): boolean {
+	return policy === 'least-in-flight' || policy === 'least-latency';
+}
+
 /** What one pick may depend on. */
 export interface PickOptions {
 	/**

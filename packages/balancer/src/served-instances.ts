@@ -1,5 +1,7 @@
 import { isServing, type ServiceInstance, type ServiceSnapshot } from '@spock/protocol';
 
+import type { InstanceRecord } from './instance-record.ts';
+
 /**
  * The instances of a snapshot that get work: the healthy ones (passing and warning), or in a panic all there are. Weight 0
  * is no share of the work under every policy, unless all that are left have it: an answer is better than none.
@@ -16,4 +18,36 @@ export function servedInstances({
 
 function hasWeight({ weight }: ServiceInstance): boolean {
 	return weight > 0;
+}
+
+/** Who gets work while some are ejected. */
+export interface Spared {
+	readonly serving: readonly ServiceInstance[];
+	/** When to look again, on the clock of the records: somebody may come back then. Infinity if nobody is ejected. */
+	readonly untilMs: number;
+}
+
+/**
+ * The instances without those that are ejected; at most `percentMax` of them are left out, those that come back last: a
+ * service whose every instance fails is still called.
+ */
+export function spareEjected(
+	instances: readonly ServiceInstance[],
+	recordOf: (instance: ServiceInstance) => InstanceRecord | undefined,
+	nowMs: number,
+	percentMax: number,
+): Spared {
+	const ejected: { instance: ServiceInstance; untilMs: number }[] = [];
+	for (const instance of instances) {
+		const untilMs = recordOf(instance)?.ejectedUntilMs ?? Number.NEGATIVE_INFINITY;
+		if (untilMs > nowMs) ejected.push({ instance, untilMs });
+	}
+	if (ejected.length === 0) return { serving: instances, untilMs: Number.POSITIVE_INFINITY };
+	ejected.sort((left, right) => right.untilMs - left.untilMs);
+	const outMax = Math.floor((instances.length * percentMax) / 100);
+	const out = new Set(ejected.slice(0, outMax).map(({ instance }) => instance));
+	return {
+		serving: instances.filter((instance) => !out.has(instance)),
+		untilMs: Math.min(...ejected.map(({ untilMs }) => untilMs)),
+	};
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { rawFiles } from '@spock/testkit/raw-files';
+import { sourceBundle } from '@spock/testkit/source-bundle';
 import { build, type Plugin } from 'esbuild';
 
 /**
@@ -15,16 +16,11 @@ export async function bundleSources<Entry extends string>(
 	plugins: readonly Plugin[] = [],
 ): Promise<(entry: Entry) => string> {
 	await build({
+		...sourceBundle,
 		entryPoints: entries,
 		outdir,
 		outExtension: { '.js': '.mjs' },
-		bundle: true,
 		splitting: true,
-		format: 'esm',
-		platform: 'node',
-		target: 'node20.19',
-		conditions: ['@spock/source'],
-		logLevel: 'error',
 		plugins: [rawFiles, thirdPartyStaysOutside, ...plugins],
 	});
 	return (entry) => join(outdir, `${entry}.mjs`);

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { arch, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 
 import { Command, InvalidArgumentError } from 'commander';
@@ -9,9 +9,9 @@ import { CONTENDERS } from './contenders.ts';
 import { renderPerformanceMarkdown } from './report/performance-md.ts';
 import { renderPlots } from './report/plots.ts';
 import { renderSummary } from './report/summary.ts';
-import { commit, writeResults } from './result-file.ts';
-import type { BenchResults } from './results.ts';
-import type { Run } from './run.ts';
+import { resultOrigin, writeResults } from './result-file.ts';
+import { type BenchResults, NO_FIGURES } from './results.ts';
+import { type Run, say, sayWithTime } from './run.ts';
 import { measureCalls } from './sections/calls.ts';
 import { SECTION_NAMES, SECTIONS, type SectionName } from './sections.ts';
 import { openToolbox, type Toolbox, toolVersions } from './toolbox.ts';
@@ -58,12 +58,11 @@ program
 
 async function run(options: Options): Promise<void> {
 	const tools = openToolbox(options.node);
-	const startedMs = performance.now();
 	const leftOut: { what: string; why: string }[] = [];
 	const session: Run = {
 		tools,
 		quick: options.quick,
-		say: (line) => say(`${Math.round((performance.now() - startedMs) / 1000)} s  ${line}`),
+		say: sayWithTime(),
 		leaveOut: (what, why) => {
 			leftOut.push({ what, why });
 			say(`LEFT OUT: ${what}: ${why}`);
@@ -109,32 +108,14 @@ async function check(session: Run, results: BenchResults): Promise<void> {
 const ORIGIN = ['schema', 'quick', 'commit', 'machine', 'node', 'versions'] as const;
 
 function blankResults({ quick }: Options, tools: Toolbox): BenchResults {
-	const [processor] = cpus();
+	const origin = resultOrigin(tools.nodeVersion, quick);
+	const memoryMb = Math.round(totalmem() / 1024 / 1024);
 	return {
-		schema: 1,
-		takenAt: new Date().toISOString(),
-		quick,
-		commit: commit(),
-		machine: {
-			processor: processor?.model.trim() ?? 'unknown',
-			cores: cpus().length,
-			memoryMb: Math.round(totalmem() / 1024 / 1024),
-			kernel: `${platform()} ${release()} ${arch()}`,
-		},
-		node: tools.nodeVersion,
+		...origin,
+		machine: { ...origin.machine, memoryMb, kernel: `${platform()} ${release()} ${arch()}` },
 		versions: toolVersions(tools),
 		leftOut: [],
-		calls: [],
-		nodeVersions: [],
-		connections: [],
-		inFlight: [],
-		registry: [],
-		watchers: [],
-		connectPerCall: [],
-		lookups: [],
-		startUp: [],
-		bundle: null,
-		micro: [],
+		...NO_FIGURES,
 	};
 }
 
@@ -163,10 +144,6 @@ function toSections(text: string): readonly SectionName[] {
 		if (found === undefined) throw new InvalidArgumentError(`there is no section ${name}`);
 		return found;
 	});
-}
-
-function say(line: string): void {
-	process.stdout.write(`${line}\n`);
 }
 
 // Last, because everything above must stand when it runs.

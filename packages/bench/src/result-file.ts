@@ -29,7 +29,7 @@ export function resultOrigin(node: string, quick: boolean): ResultOrigin {
 }
 
 /** The commit that is checked out, short. */
-export function commit(): string {
+function commit(): string {
 	try {
 		return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8', stdio: 'pipe' }).trim();
 	} catch {

@@ -1,3 +1,5 @@
+import type { ResultOrigin } from './result-file.ts';
+
 /** What a run of the bench found: the only thing that docs/PERFORMANCE.md and its plots are made from. */
 export interface BenchResults {
 	/** Version of this shape. */
@@ -39,6 +41,21 @@ export interface BenchResults {
 	/** Micro benchmarks of single parts. `bytes` is what one operation allocates; null where it was not counted. */
 	readonly micro: readonly { readonly what: string; readonly ns: number; readonly bytes: number | null }[];
 }
+
+/** What a run has measured before it begins. */
+export const NO_FIGURES: Omit<BenchResults, keyof ResultOrigin | 'versions' | 'leftOut' | 'grpcFront'> = {
+	calls: [],
+	nodeVersions: [],
+	connections: [],
+	inFlight: [],
+	registry: [],
+	watchers: [],
+	connectPerCall: [],
+	lookups: [],
+	startUp: [],
+	bundle: null,
+	micro: [],
+};
 
 /** How calls are made. The order is that of the tables. */
 export const SHAPES = {

@@ -1,4 +1,4 @@
-import { type CallOutcome, explain, inspectionOf } from '@spock/balancer';
+import type { CallOutcome } from '@spock/balancer';
 import {
 	type CallOptions,
 	type ExplainReply,
@@ -17,21 +17,22 @@ import {
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
-import { inNeutralContext, isObject, showAs, signalOption } from '@spock/protocol/internal';
+import { inNeutralContext, showAs, signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import { PLAIN, QUESTION } from './calls/call-traits.ts';
+import { PLAIN } from './calls/call-traits.ts';
+import { ClientEnd } from './client-end.ts';
 import { directStatus, sidecarStatus } from './client-status.ts';
 import type { Config } from './config/config.ts';
 import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './config/open-config.ts';
 import type { Closed } from './foundation/closed.ts';
 import { closedError } from './foundation/closed-error.ts';
 import type { ResolvedOptions } from './foundation/options.ts';
-import { Scope } from './foundation/scope.ts';
+import type { Scope } from './foundation/scope.ts';
 import { watchIterator } from './foundation/scoped-iterator.ts';
 import type { DiplomatStatus } from './foundation/status.ts';
 import { CLIENT_VERSION } from './foundation/version.ts';
-import { checkReport, InstanceRecords, type Place, type ServiceScope } from './lookups/instance-records.ts';
+import { InstanceRecords, type ReportedAddress } from './lookups/instance-records.ts';
 import { type Lease, RecordedLease } from './lookups/lease.ts';
 import {
 	type AcquireOptions,
@@ -54,9 +55,6 @@ import { REQUEST_TRAITS } from './snapshots/snapshot-traits.ts';
 import type { FallbackSource } from './sources/fallback-source.ts';
 import type { SidecarSource } from './sources/sidecar-source.ts';
 
-/** Where a call went: an address of a client, or any other with the query that it was found by. */
-export type ReportedAddress = Place & { readonly query?: ServiceScope };
-
 /**
  * The client of a Spock sidecar, or, in direct mode, of any source of services. Made by `connect` or `createDiplomat`.
  *
@@ -77,11 +75,9 @@ export class Diplomat implements AsyncDisposable {
 	readonly #views: ServiceViews;
 	readonly #lookups: Lookups;
 	readonly #registrations: Registrations;
-	/** What ends with this client: watches and configurations. It is open while calls are taken. */
-	readonly #scope = new Scope();
-	#resolveClosed: (closed: Closed) => void = () => undefined;
-	/** True when `closed` has settled. */
-	#hasEnded = false;
+	readonly #end: ClientEnd;
+	/** Watches and configurations. It is open while calls are taken. */
+	readonly #scope: Scope;
 
 	/** Use `connect` or `createDiplomat`. The source is owned, and closed, by this client. */
 	constructor(options: ResolvedOptions, source: ServiceSource, sidecar?: SidecarSource, fallback?: FallbackSource) {
@@ -92,24 +88,13 @@ export class Diplomat implements AsyncDisposable {
 		// Where the sidecar picks there is nobody to leave out.
 		this.#records = new InstanceRecords(options.lookups === 'local' ? options : { ...options, ejectAfterFailures: 0 });
 		this.#views = new ServiceViews(source, options, this.#records);
-		this.#lookups = new Lookups({
-			options,
-			scope: this.#scope,
-			views: this.#views,
-			records: this.#records,
-			source,
-			sidecar,
-			fallback,
-		});
+		const parts = { source, sidecar, fallback, views: this.#views };
+		this.#end = new ClientEnd(parts);
+		this.#scope = this.#end.scope;
+		this.closed = this.#end.closed;
+		this.#lookups = new Lookups({ ...parts, options, scope: this.#scope, records: this.#records });
 		this.#registrations = new Registrations(source);
-		this.closed = new Promise((resolve) => {
-			this.#resolveClosed = resolve;
-		});
-		if (sidecar !== undefined) {
-			// A refused connection ends the client without anybody calling close.
-			void sidecar.connection.closedPromise.then((closed) => this.#ended(closed));
-			sidecar.connection.start();
-		}
+		sidecar?.connection.start();
 	}
 
 	/**
@@ -187,11 +172,9 @@ export class Diplomat implements AsyncDisposable {
 	 * @param durationMs How long the instance took to answer, in milliseconds.
 	 */
 	report(address: ReportedAddress, outcome: CallOutcome, durationMs: number): void {
-		checkReport(outcome, durationMs);
-		const scope = isObject(address) ? this.#records.scopeOf(address) : undefined;
-		if (scope !== undefined) this.#records.report(scope, address, outcome, durationMs);
-		// Nobody is ejected there: addresses that come over the wire are not remembered.
-		else if (this.#options.lookups === 'local' || !isObject(address)) throw strangeAddress(address);
+		// Where the sidecar picks nobody is ejected: addresses that come over the wire are not remembered.
+		const isStrangeAllowed = this.#options.lookups !== 'local';
+		this.#records.reportAddress(address, outcome, durationMs, isStrangeAllowed);
 	}
 
 	/** All instances of a service, healthy or not. An unknown service is a snapshot without instances. */
@@ -277,14 +260,7 @@ export class Diplomat implements AsyncDisposable {
 	 * stands with the service, and which clients of the sidecar watch it.
 	 */
 	explain(service: ServiceOrQuery, options: CallOptions = {}): Promise<ExplainReply> {
-		return this.#whileOpen(options, async (complete) => {
-			const query = toQuery(service);
-			const sidecar = this.#fallback?.isAway === true ? undefined : this.#sidecar;
-			if (sidecar !== undefined)
-				return this.#views.explain(query, await sidecar.call('explain', query, QUESTION, options));
-			const known = await this.#source.inspect?.(query, complete);
-			return this.#views.explain(query, explain(query, known ?? inspectionOf(await this.#source.get(query, complete))));
-		});
+		return this.#whileOpen(options, (complete) => this.#lookups.explain(toQuery(service), options, complete));
 	}
 
 	/** Asks the sidecar for a sign of life; gives the round trip in milliseconds. In direct mode 0. */
@@ -326,14 +302,12 @@ export class Diplomat implements AsyncDisposable {
 	async drain(): Promise<void> {
 		// With nothing registered it refuses new calls within this tick, as it says.
 		if (this.#registrations.count > 0) await this.#registrations.drain(sourceOptions({}, this.#options));
-		if (this.#scope.isOpen) await this.#end('drain');
-		await this.closed;
+		await this.#end.drain();
 	}
 
 	/** Rejects every call with CLOSED and ends. Idempotent; also cuts a drain short. */
-	async close(): Promise<void> {
-		if (!this.#hasEnded) await this.#end('close');
-		await this.closed;
+	close(): Promise<void> {
+		return this.#end.close();
 	}
 
 	/** As `drain`. */
@@ -366,37 +340,9 @@ export class Diplomat implements AsyncDisposable {
 		if (!this.#scope.isOpen) throw closedError();
 		return call();
 	}
-
-	async #end(reason: 'drain' | 'close'): Promise<void> {
-		this.#scope.end();
-		if (this.#sidecar !== undefined) {
-			await this.#sidecar[reason]();
-			return this.#fallback?.close();
-		}
-		this.#views.close();
-		await this.#source.close();
-		this.#ended({ reason });
-	}
-
-	#ended(closed: Closed): void {
-		if (this.#hasEnded) return;
-		this.#hasEnded = true;
-		this.#scope.end();
-		this.#views.close();
-		void this.#sidecar?.close();
-		void this.#fallback?.close();
-		this.#resolveClosed(closed);
-	}
 }
 
 showAs(Diplomat, 'Diplomat', (diplomat) => {
 	const { ejected, ejectedPercentMax: _, ...status } = diplomat.status();
 	return { version: CLIENT_VERSION, ...status, ejected: ejected.length };
 });
-
-function strangeAddress(address: unknown): TypeError {
-	const got = typeof address === 'string' ? JSON.stringify(address) : 'another one';
-	return new TypeError(
-		`address must be one that this client has given, or have the \`query\` that it was found by; got ${got}`,
-	);
-}

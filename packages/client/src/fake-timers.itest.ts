@@ -1,9 +1,8 @@
-import { FakeSidecar, fakeSnapshot, tempSocket, waitFor } from '@spock/testkit';
+import { FakeSidecar, fakeSnapshot, HOLD_PING, tempSocket, waitFor } from '@spock/testkit';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { createDiplomat } from './connect.ts';
 
-const HOLD_PING = { handle: ({ func }: { func: string }) => (func === 'ping' ? ('hold' as const) : undefined) };
 /** Every global that a fake can take the place of, as Jest does. */
 const ALL = {
 	toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'setInterval', 'Date', 'performance', 'queueMicrotask'],

@@ -29,7 +29,7 @@ export type { ConfigOptions, PrefixConfigOptions } from './config/open-config.ts
 export type { ConfigParser, KeyName, StandardSchemaLike } from './config/parsed-keys.ts';
 export { type ConnectOptions, type CreateOptions, connect, createDiplomat } from './connect.ts';
 export { type ConnectionAction, connectionMachine } from './connection/connection-machine.ts';
-export { Diplomat, type ReportedAddress } from './diplomat.ts';
+export { Diplomat } from './diplomat.ts';
 export type { Closed } from './foundation/closed.ts';
 export type {
 	ConfigErrorMessage,
@@ -74,6 +74,7 @@ export type {
 	FallbackStatus,
 } from './foundation/status.ts';
 export { socketTransport, type Transport } from './foundation/transport.ts';
+export type { ReportedAddress } from './lookups/instance-records.ts';
 export type { KnownServiceQuery, KnownServices, ServiceName } from './lookups/known-services.ts';
 export type { Lease } from './lookups/lease.ts';
 export type {

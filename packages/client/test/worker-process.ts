@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { requireBanner, sourceBundle } from '@spock/testkit/source-bundle';
 import { build, type Plugin } from 'esbuild';
 
 /** What a process under a test's command answers: one message for each command, of the command's own kind, or `failed`. */
@@ -38,16 +39,10 @@ export async function bundleWorker(entry: URL, directory: string, options: Bundl
 	const { name = 'worker', planted = [] } = options;
 	const outfile = join(directory, `${name}.mjs`);
 	await build({
+		...sourceBundle,
 		entryPoints: [fileURLToPath(entry)],
 		outfile,
-		bundle: true,
-		format: 'esm',
-		platform: 'node',
-		target: 'node20.19',
-		conditions: ['@spock/source'],
-		logLevel: 'error',
-		// For CommonJS among the dependencies of the sidecar.
-		banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+		banner: requireBanner,
 		plugins: planted.map(plant),
 	});
 	return outfile;

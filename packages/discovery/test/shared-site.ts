@@ -1,6 +1,15 @@
-import { type FakeClock, type FakeConsul, type FakeConsulRequest, waitFor } from '@spock/testkit';
+import type { ServiceInstance } from '@spock/protocol';
+import {
+	FakeClock,
+	type FakeConsul,
+	type FakeConsulInstance,
+	type FakeConsulOptions,
+	type FakeConsulRequest,
+	startFakeConsul,
+	waitFor,
+} from '@spock/testkit';
 
-import type { WatchedMany, WatchedQuestion } from './watched-many.ts';
+import { type WatchedMany, type WatchedQuestion, watchedMany } from './watched-many.ts';
 
 export const names = (count: number): string[] => Array.from({ length: count }, (_, number) => `s${number}`);
 export const paths = (fake: FakeConsul): string[] => fake.requests.map(({ path }) => path);
@@ -22,4 +31,62 @@ export async function atRest(fake: FakeConsul, clock: FakeClock, blocked: number
 		await clock.advance(1000);
 		await waitFor('quiet', () => fake.blocked === blocked);
 	}
+}
+
+/** One healthy instance of each of so many services. */
+export function setAll(fake: FakeConsul, count: number, checks: FakeConsulInstance['checks'] = []): void {
+	for (const name of names(count)) fake.set(name, [{ id: name, checks }]);
+}
+
+/** Services that were asked for from this request on, in their order. */
+export function servicesAsked(fake: FakeConsul, from = 0): string[] {
+	return servicesOf(fake.requests.slice(from));
+}
+
+/** The same without those whose index alone was asked for. */
+export function servicesRead(fake: FakeConsul, from: number): string[] {
+	return servicesOf(fake.requests.slice(from).filter((request) => !isLook(request)));
+}
+
+function servicesOf(requests: readonly FakeConsulRequest[]): string[] {
+	const start = '/v1/health/service/';
+	return requests.filter(({ path }) => path.startsWith(start)).map(({ path }) => path.slice(start.length));
+}
+
+/** A Consul whose services are watched by one backend on a fake clock, all at rest. */
+export interface SharedSite extends AsyncDisposable {
+	readonly clock: FakeClock;
+	readonly fake: FakeConsul;
+	readonly all: ReadonlyMap<string, WatchedQuestion>;
+	/** The newest answer to the question for this service. */
+	answer(name: string): readonly ServiceInstance[] | undefined;
+}
+
+/** Options of {@link sharedSite}. */
+export interface SharedSiteOptions {
+	readonly consul?: FakeConsulOptions;
+	/** What Consul has before anybody asks. Default: one healthy instance of each service, without checks. */
+	readonly before?: (fake: FakeConsul) => void;
+	readonly random?: () => number;
+}
+
+/** So many services, `s0` and on. Only the first has a query of its own; the others share a watch. */
+export async function sharedSite(
+	count: number,
+	{ consul = { hasOwnIndexes: true }, before = (fake) => setAll(fake, count), random }: SharedSiteOptions = {},
+): Promise<SharedSite> {
+	const clock = new FakeClock();
+	const fake = await startFakeConsul(consul);
+	before(fake);
+	const one = watchedMany([fake.url], { heldMax: 1, clock, ...(random && { random }) });
+	const all = await watchAll(one, count);
+	await atRest(fake, clock, 3);
+	return {
+		...{ clock, fake, all },
+		answer: (name) => all.get(name)?.answers.at(-1),
+		[Symbol.asyncDispose]: async () => {
+			await one[Symbol.asyncDispose]();
+			await fake[Symbol.asyncDispose]();
+		},
+	};
 }

@@ -2,38 +2,29 @@ import { connect } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 
 import { createDiplomat } from '@spock/client';
-import {
-	encodeCancel,
-	encodeFailure,
-	encodePayload,
-	encodePush,
-	encodeReply,
-	encodeRequest,
-	encodeRequestTail,
-	encodeTrace,
-	FrameDecoder,
-	type FrameDecoderOptions,
-	type FrameSink,
-	readClientMessage,
-	readSidecarMessage,
-	validateFuncData,
-} from '@spock/protocol';
+import * as protocol from '@spock/protocol';
 import { createSidecar, type SidecarOptions } from '@spock/sidecar';
 
+/** What the fuzz asks of the protocol besides its decoder. */
+type ProtocolPart =
+	| 'readClientMessage'
+	| 'readSidecarMessage'
+	| 'validateFuncData'
+	| 'encodeCancel'
+	| 'encodeFailure'
+	| 'encodePayload'
+	| 'encodePush'
+	| 'encodeReply'
+	| 'encodeRequest'
+	| 'encodeRequestTail'
+	| 'encodeTrace';
+
 /** What the fuzz compares with the reference. Tests replace a part with a faulty one, to prove that the fuzz finds the fault. */
-export interface Subject {
-	createDecoder(sink: FrameSink, options: FrameDecoderOptions): Pick<FrameDecoder, 'push' | 'hold' | 'release'>;
-	readonly readClientMessage: typeof readClientMessage;
-	readonly readSidecarMessage: typeof readSidecarMessage;
-	readonly validateFuncData: typeof validateFuncData;
-	readonly encodeCancel: typeof encodeCancel;
-	readonly encodeFailure: typeof encodeFailure;
-	readonly encodePayload: typeof encodePayload;
-	readonly encodePush: typeof encodePush;
-	readonly encodeReply: typeof encodeReply;
-	readonly encodeRequest: typeof encodeRequest;
-	readonly encodeRequestTail: typeof encodeRequestTail;
-	readonly encodeTrace: typeof encodeTrace;
+export interface Subject extends Readonly<Pick<typeof protocol, ProtocolPart>> {
+	createDecoder(
+		sink: protocol.FrameSink,
+		options: protocol.FrameDecoderOptions,
+	): Pick<protocol.FrameDecoder, 'push' | 'hold' | 'release'>;
 	readonly createDiplomat: typeof createDiplomat;
 	startSidecar(options: SubjectSidecarOptions): Promise<SubjectSidecar>;
 	/** How long a sidecar may take to end a connection after its client has ended its side. Only a fault needs all of it. */
@@ -54,18 +45,8 @@ export interface SubjectSidecar {
 
 /** The product, with nothing replaced. */
 export const PRODUCT: Subject = {
-	createDecoder: (sink, options) => new FrameDecoder(sink, options),
-	readClientMessage,
-	readSidecarMessage,
-	validateFuncData,
-	encodeCancel,
-	encodeFailure,
-	encodePayload,
-	encodePush,
-	encodeReply,
-	encodeRequest,
-	encodeRequestTail,
-	encodeTrace,
+	...protocol,
+	createDecoder: (sink, options) => new protocol.FrameDecoder(sink, options),
 	createDiplomat,
 	startSidecar: async ({ path, ...options }) => {
 		const sidecar = createSidecar({ ...options, listen: [{ address: { path } }] });

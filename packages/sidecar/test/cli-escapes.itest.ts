@@ -1,19 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
 import {
 	FakeSidecar,
 	fakeSnapshot,
 	type ProcessResult,
 	runSidecar,
-	sidecarBin,
-	spawnProcess,
 	startSidecar,
 	type TempSocket,
 	tempSocket,
 	waitFor,
 } from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { atTerminal } from './at-terminal.ts';
 
 /** Sets the clipboard (OSC 52), clears the screen in the 8-bit form too, turns the text around, begins a line of its own. */
 const EVIL = 'x\u001b]52;c;AAAA\u0007\u009b2J\u202ey\nadmin';
@@ -90,8 +89,7 @@ async function command(...args: string[]): Promise<ProcessResult> {
 
 /** What a command prints on a terminal, without the CR that the terminal adds. */
 async function onTerminal(...args: string[]): Promise<string> {
-	const line = [process.execPath, sidecarBin, ...args, '--socket', place.path].join(' ');
-	await using run = spawnProcess('script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null']);
+	await using run = atTerminal([...args, '--socket', place.path]);
 	return (await run.finished).stdout.replaceAll('\r\n', '\n');
 }
 

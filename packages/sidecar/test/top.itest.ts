@@ -1,17 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import {
-	type RunningProcess,
-	runSidecar,
-	sidecarBin,
-	spawnProcess,
-	startSidecar,
-	type TempSocket,
-	tempSocket,
-	waitFor,
-} from '@spock/testkit';
+import { type RunningProcess, runSidecar, startSidecar, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
+
+import { atTerminal } from './at-terminal.ts';
 
 const LEFT = '\u001b[?25h\u001b[?1049l';
 
@@ -31,14 +24,8 @@ async function site(): Promise<{ place: TempSocket; sidecar: RunningProcess } & 
 	return { place, sidecar, [Symbol.asyncDispose]: close };
 }
 
-/** Runs a command at a terminal of its own; what it is sent is typed. */
-function atTerminal(place: TempSocket, env: Readonly<Record<string, string>> = {}): RunningProcess {
-	const command = `exec ${process.execPath} ${sidecarBin} top --socket ${place.path}`;
-	return spawnProcess('script', ['--quiet', '--return', '--flush', '--command', command, '/dev/null'], {
-		keepInput: true,
-		env: { TERM: 'xterm', ...env },
-	});
-}
+const topAtTerminal = ({ place }: { place: TempSocket }, env?: Readonly<Record<string, string>>): RunningProcess =>
+	atTerminal(['top', '--socket', place.path], env);
 
 describe('sidecar top', () => {
 	it('where the output is no terminal it prints everything once', async () => {
@@ -58,7 +45,7 @@ describe('sidecar top', () => {
 
 	it('takes the whole terminal, follows its keys, and gives it back at q', async () => {
 		await using here = await site();
-		await using top = atTerminal(here.place);
+		await using top = topAtTerminal(here);
 		await waitFor('the services', () => top.stdout().includes('barista'));
 		expect(top.stdout()).toContain('\u001b[?1049h');
 		top.child.stdin?.write('\u001b[B\r');
@@ -72,7 +59,7 @@ describe('sidecar top', () => {
 
 	it('erases a line before its text: after a full line the last column would go', async () => {
 		await using here = await site();
-		await using top = atTerminal(here.place);
+		await using top = topAtTerminal(here);
 		await waitFor('the last line', () => top.stdout().includes('q quit'));
 		const lines = top
 			.stdout()
@@ -86,7 +73,7 @@ describe('sidecar top', () => {
 
 	it('says that the sidecar is gone, keeps what it knew, and goes on when it is back', async () => {
 		await using here = await site();
-		await using top = atTerminal(here.place, { NO_COLOR: '1' });
+		await using top = topAtTerminal(here, { NO_COLOR: '1' });
 		await waitFor('the services', () => top.stdout().includes('barista'));
 		await here.sidecar.stop('SIGKILL');
 		await waitFor('the trouble', () => top.stdout().includes('no sidecar at'));
@@ -100,7 +87,7 @@ describe('sidecar top', () => {
 
 	it.each(['SIGTERM', 'SIGHUP'] as const)('gives the terminal back at a %s', async (signal) => {
 		await using here = await site();
-		await using top = atTerminal(here.place);
+		await using top = topAtTerminal(here);
 		await waitFor('the services', () => top.stdout().includes('barista'));
 		// The command is the only child of `script`.
 		process.kill(Number.parseInt(readFileSync(`/proc/${top.pid}/task/${top.pid}/children`, 'utf8'), 10), signal);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 
+import { requireBanner, sourceBundle } from '@spock/testkit/source-bundle';
 import { build } from 'esbuild';
 
 /** The part of the simulation that runs seeds, with the whole product in it. */
@@ -9,17 +10,11 @@ const ENTRY = 'packages/simulation/src/seed-worker.ts';
 export async function bundle(root: string, name: string): Promise<string> {
 	const outfile = join(root, 'node_modules/.cache/spock-simulation', `${name}.mjs`);
 	await build({
+		...sourceBundle,
 		entryPoints: [join(root, ENTRY)],
 		outfile,
-		bundle: true,
-		platform: 'node',
-		format: 'esm',
-		target: 'node20.19',
-		conditions: ['@spock/source'],
 		sourcemap: 'inline',
-		logLevel: 'error',
-		// What is bundled of CommonJS packages asks for Node's own modules by this.
-		banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+		banner: requireBanner,
 	});
 	return outfile;
 }

@@ -15,6 +15,7 @@ import {
 	normaliseKeyQuery,
 	queryKey,
 	readClientMessage,
+	type ServiceInstance,
 	type ServiceQuery,
 	type ServiceSnapshot,
 	type TraceContext,
@@ -93,6 +94,15 @@ export function wireError(code: string, retryable = false): WireError {
 	return { code, message: `a scripted ${code}`, retryable, details: {} };
 }
 
+/** Holds every ping until the test answers it. */
+export const HOLD_PING: FakeSidecarOptions = { handle: ({ func }) => (func === 'ping' ? 'hold' : undefined) };
+
+/** A passing instance, and what is given of it. */
+export function fakeInstance(instance: string, members: Partial<ServiceInstance> = {}): ServiceInstance {
+	const plain = { host: instance, port: 80, weight: 1, status: 'passing', zone: null, datacenter: null } as const;
+	return { instance, ...plain, tags: [], meta: {}, ...members };
+}
+
 /** A snapshot with one passing instance for each `host:port`. */
 export function fakeSnapshot(service: string, revision: number, hosts: readonly string[]): ServiceSnapshot {
 	return {
@@ -103,17 +113,7 @@ export function fakeSnapshot(service: string, revision: number, hosts: readonly 
 		verifiedAt: Date.now(),
 		instances: hosts.map((text) => {
 			const [host = '', port = '80'] = text.split(':');
-			return {
-				instance: `node/${text}`,
-				host,
-				port: Number(port),
-				weight: 1,
-				status: 'passing',
-				tags: [],
-				meta: {},
-				zone: null,
-				datacenter: null,
-			};
+			return fakeInstance(`node/${text}`, { host, port: Number(port) });
 		}),
 	};
 }

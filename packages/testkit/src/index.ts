@@ -14,9 +14,11 @@ export {
 	FakeConnection,
 	FakeSidecar,
 	type FakeSidecarOptions,
+	fakeInstance,
 	fakeKey,
 	fakePrefix,
 	fakeSnapshot,
+	HOLD_PING,
 	type RecordedRequest,
 	wireError,
 } from './fake-sidecar.ts';

@@ -1,4 +1,4 @@
-import { type BenchResults, type CallFigure, SHAPES, type ShapeId } from '../results.ts';
+import { type BenchResults, type CallFigure, NO_FIGURES, SHAPES, type ShapeId } from '../results.ts';
 
 /** p50 in µs by shape of {@link SAMPLE_SHAPES}, then processor time and calls a second at 64 and 1024 in flight. */
 type SampleRow = readonly [
@@ -79,17 +79,7 @@ export function sampleResults(changes: Partial<BenchResults> = {}): BenchResults
 export function emptyResults(): BenchResults {
 	return sampleResults({
 		leftOut: [{ what: 'everything', why: 'this run only exists in tests' }],
-		calls: [],
-		nodeVersions: [],
-		connections: [],
-		inFlight: [],
-		registry: [],
-		watchers: [],
-		connectPerCall: [],
-		lookups: [],
-		startUp: [],
-		bundle: null,
-		micro: [],
+		...NO_FIGURES,
 	});
 }
 

@@ -1,9 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-
 import { Command, InvalidArgumentError } from 'commander';
 
 import { resultOrigin, writeResults } from '../result-file.ts';
+import { type MeasuringOptions, ResultPage } from '../result-page.ts';
+import { sayWithTime } from '../run.ts';
 import { openOwnTools, packageVersions } from '../toolbox.ts';
 import { brokenPromises, fallenBehind } from './broken-promises.ts';
 import { measureScenario } from './measure-scenario.ts';
@@ -11,26 +10,23 @@ import { renderRollingMarkdown } from './rolling-md.ts';
 import type { RollingResults, Scenario, ScenarioResult } from './rolling-results.ts';
 import { MEASURED_WAYS, WAY_NAMES, type WayName } from './ways/ways.ts';
 
-interface Options extends Omit<Scenario, 'order' | 'preStopMs'> {
+interface Options extends MeasuringOptions, Omit<Scenario, 'order' | 'preStopMs'> {
 	readonly ways: readonly WayName[];
 	readonly prestopMs: readonly number[];
 	readonly samePort: boolean;
 	readonly quick: boolean;
-	readonly node: string;
-	readonly out: string;
-	readonly docs?: string;
 }
 
 /** Measurements of a scenario until one is not too slow: other guests of a machine come and go. */
 const MEASUREMENTS_MAX = 3;
-const PAGE = 'integrations/rolling-restart.md';
+const page = new ResultPage<RollingResults>('integrations/rolling-restart.md', renderRollingMarkdown);
 
 const program = new Command('bench-rolling')
 	.description('requests that fail under a rolling restart, by Spock and by DNS')
 	.configureHelp({ showGlobalOptions: true });
 
-program
-	.command('run', { isDefault: true })
+page
+	.measuring(program.command('run', { isDefault: true }))
 	.description('measure, and write the result file; fails if a way of Spock fails a request')
 	.option('--quick', 'say that the figures are rough', false)
 	.option('--ways <names>', `some of: ${WAY_NAMES.join(', ')}`, toWays, MEASURED_WAYS)
@@ -42,28 +38,14 @@ program
 	.option('--work-ms <ms>', 'how long a request takes an instance', toMs, 0)
 	.option('--pause-ms <ms>', 'between an old one and the next new one', toMs, 2000)
 	.option('--dns-ttl-ms <ms>', 'how long an answer of DNS is used', toMs, 5000)
-	.option('--node <path>', 'the Node that the processes run on', process.execPath)
-	.requiredOption('--out <file>', 'the result file')
-	.option('--docs <directory>', `also write ${PAGE} there`)
 	.action(run);
 
-program
-	.command('render')
-	.description('write the page from the result file')
-	.requiredOption('--out <file>', 'the result file')
-	.requiredOption('--docs <directory>', `where ${PAGE} goes`)
-	.action(({ out, docs }: { out: string; docs: string }) => {
-		render(JSON.parse(readFileSync(out, 'utf8')) as RollingResults, docs);
-	});
+page.addRender(program);
 
 async function run(options: Options): Promise<void> {
 	const { ways, quick, node, out, docs } = options;
 	const tools = openOwnTools(node);
-	const startedMs = performance.now();
-	const session = {
-		tools,
-		say: (line: string) => say(`${Math.round((performance.now() - startedMs) / 1000)} s  ${line}`),
-	};
+	const session = { tools, say: sayWithTime() };
 	try {
 		const scenarios: ScenarioResult[] = [];
 		for (const scenario of scenariosOf(options)) {
@@ -77,13 +59,13 @@ async function run(options: Options): Promise<void> {
 		const versions = packageVersions(['@grpc/grpc-js', 'undici']);
 		const results: RollingResults = { ...resultOrigin(tools.nodeVersion, quick), versions, scenarios };
 		writeResults(out, results);
-		say(renderRollingMarkdown(results));
+		page.print(results);
 		const wrong = [...scenarios.flatMap(fallenBehind), ...brokenPromises(scenarios)];
 		if (wrong.length > 0) {
 			process.stderr.write(`${wrong.join('\n')}\n`);
 			process.exitCode = 1;
 		} else if (docs !== undefined) {
-			render(results, docs);
+			page.write(results, docs);
 		}
 	} finally {
 		tools.close();
@@ -97,13 +79,6 @@ function scenariosOf({ prestopMs, samePort, ...options }: Options): Scenario[] {
 	const [preStopMs = 0] = prestopMs;
 	if (samePort) scenarios.push({ order: 'in-place', preStopMs, ...common });
 	return scenarios;
-}
-
-function render(results: RollingResults, docs: string): void {
-	const page = join(docs, PAGE);
-	mkdirSync(dirname(page), { recursive: true });
-	writeFileSync(page, renderRollingMarkdown(results));
-	say(`wrote ${page}`);
 }
 
 function toWays(text: string): readonly WayName[] {
@@ -126,10 +101,6 @@ function toTimes(text: string): readonly number[] {
 function toCount(text: string): number {
 	if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('a whole number from 1 is needed');
 	return Number(text);
-}
-
-function say(line: string): void {
-	process.stdout.write(`${line}\n`);
 }
 
 await program.parseAsync();

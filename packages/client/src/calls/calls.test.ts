@@ -1,13 +1,11 @@
 import { getEventListeners } from 'node:events';
 import type { Duplex } from 'node:stream';
 
-import { fakeSnapshot, memoryPair, settle, wireError } from '@spock/testkit';
+import { fakeSnapshot, HOLD_PING, memoryPair, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
 import { createDiplomat } from '../connect.ts';
-
-const HOLD_PING = { handle: ({ func }: { func: string }) => (func === 'ping' ? ('hold' as const) : undefined) };
 
 describe('one signal', () => {
 	it('for many calls and watches is no leak that Node warns of, and none is left on it', async () => {

@@ -2,14 +2,13 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 
 import type { TraceContext } from '@spock/protocol';
-import { fakeKey, fakeSnapshot, settle, wireError } from '@spock/testkit';
+import { fakeKey, fakeSnapshot, HOLD_PING, settle, wireError } from '@spock/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
 import type { RequestEndMessage, RequestStartMessage } from './diagnostics.ts';
 
 const PATH = '/nowhere/simulated.sock';
-const HOLD_PING = { handle: ({ func }: { func: string }) => (func === 'ping' ? ('hold' as const) : undefined) };
 const stops: (() => void)[] = [];
 
 /** Subscribes until the end of the test. */

@@ -1,6 +1,6 @@
 import { type CallOutcome, callOutcomes, type EjectionRules, InstanceRecord } from '@spock/balancer';
 import type { ServiceAddress, ServiceQuery } from '@spock/protocol';
-import { oneOfOption } from '@spock/protocol/internal';
+import { isObject, oneOfOption } from '@spock/protocol/internal';
 
 import { ejectionChannel } from '../foundation/diagnostics.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
@@ -14,6 +14,9 @@ export type ServiceScope = Pick<ServiceQuery, 'service' | 'datacenter' | 'peer'>
 
 /** One instance at one place. */
 export type Place = Pick<ServiceAddress, 'instance' | 'host' | 'port'>;
+
+/** Where a call went: an address of a client, or any other with the query that it was found by. */
+export type ReportedAddress = Place & { readonly query?: ServiceScope };
 
 /** Most instances of which something is remembered; past it what is reported of others is forgotten at once. */
 const RECORDS_MAX = 65_536;
@@ -50,11 +53,6 @@ export class InstanceRecords {
 		return address;
 	}
 
-	/** Whose an address is that was given, or that says so itself; undefined for any other. */
-	scopeOf(address: Place & { readonly query?: ServiceScope }): ServiceScope | undefined {
-		return address.query ?? this.#given.get(address);
-	}
-
 	find(scope: ServiceScope, place: Place): InstanceRecord | undefined {
 		return this.#records.size === 0 ? undefined : this.#records.get(keyOf(scope, place))?.record;
 	}
@@ -82,6 +80,14 @@ export class InstanceRecords {
 		if (!record.report(outcome, durationMs, nowMs, this.#options, random)) return;
 		this.revision++;
 		if (ejectionChannel.hasSubscribers) ejectionChannel.publish(ejected({ scope, place, record }, nowMs));
+	}
+
+	/** `diplomat.report`: of an address that was given, or that says itself whose it is. Throws for any other, unless it is allowed. */
+	reportAddress(address: ReportedAddress, outcome: CallOutcome, durationMs: number, isStrangeAllowed: boolean): void {
+		checkReport(outcome, durationMs);
+		const scope = isObject(address) ? (address.query ?? this.#given.get(address)) : undefined;
+		if (scope !== undefined) this.report(scope, address, outcome, durationMs);
+		else if (!isStrangeAllowed || !isObject(address)) throw strangeAddress(address);
 	}
 
 	/** The registry says that it is well again. */
@@ -117,6 +123,13 @@ export function checkReport(outcome: CallOutcome, durationMs: number): void {
 	oneOfOption('outcome', outcome, callOutcomes);
 	if (Number.isFinite(durationMs) && durationMs >= 0) return;
 	throw new RangeError(`durationMs must be a finite number of at least 0: got ${durationMs}`);
+}
+
+function strangeAddress(address: unknown): TypeError {
+	const got = typeof address === 'string' ? JSON.stringify(address) : 'another one';
+	return new TypeError(
+		`address must be one that this client has given, or have the \`query\` that it was found by; got ${got}`,
+	);
 }
 
 function keyOf({ service, datacenter, peer }: ServiceScope, { instance, host, port }: Place): string {

@@ -1,8 +1,11 @@
-import { createPicker, noInstanceError, toAddress } from '@spock/balancer';
+import { createPicker, explain, inspectionOf, noInstanceError, toAddress } from '@spock/balancer';
 import {
+	type CallOptions,
+	type ExplainReply,
 	encodePayload,
 	encodeRequestTail,
 	type GetServiceData,
+	type ReadOptions,
 	type ServiceAddress,
 	type ServiceQuery,
 	type ServiceSnapshot,
@@ -11,6 +14,7 @@ import {
 } from '@spock/protocol';
 
 import { throwIfAborted } from '../calls/call.ts';
+import { QUESTION } from '../calls/call-traits.ts';
 import { closedError } from '../foundation/closed-error.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import type { Scope } from '../foundation/scope.ts';
@@ -73,6 +77,16 @@ export class Lookups {
 			if (asked !== undefined) return this.#askByName(asked, service, options.signal);
 		}
 		return this.#lookUp(service, options);
+	}
+
+	/** `diplomat.explain`: what the sidecar or the source answers, with what is known here. `complete` is for a source. */
+	async explain(query: ServiceQuery, options: CallOptions, complete: ReadOptions): Promise<ExplainReply> {
+		const { views, source } = this.#setup;
+		if (this.#sidecar !== undefined && !this.#isStoodInFor) {
+			return views.explain(query, await this.#sidecar.call('explain', query, QUESTION, options));
+		}
+		const inspection = (await source.inspect?.(query, complete)) ?? inspectionOf(await source.get(query, complete));
+		return views.explain(query, explain(query, inspection));
 	}
 
 	/** True when lookups go over the wire one by one: by option, or because the sidecar cannot push. */

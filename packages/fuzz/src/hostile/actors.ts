@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { sourceBundle } from '@spock/testkit/source-bundle';
 import { build } from 'esbuild';
 
 import type { AttackCommand, AttackReply, GoodCommand, GoodReply } from './messages.ts';
@@ -66,15 +67,10 @@ export class Cast implements AsyncDisposable {
 		const directory = await mkdtemp('/tmp/spock-hostile-');
 		const source = (name: string): string => fileURLToPath(new URL(`${name}.ts`, import.meta.url));
 		await build({
+			...sourceBundle,
 			entryPoints: { attacker: source('attacker'), 'good-client': source('good-client') },
 			outdir: directory,
 			outExtension: { '.js': '.mjs' },
-			bundle: true,
-			format: 'esm',
-			platform: 'node',
-			target: 'node20.19',
-			conditions: ['@spock/source'],
-			logLevel: 'error',
 		});
 		return new Cast(directory);
 	}

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { pickerOver } from './create-picker.ts';
 import { InstanceRecord } from './instance-record.ts';
-import { spareEjected } from './spare-ejected.ts';
+import { spareEjected } from './served-instances.ts';
 
 const rules = { ejectAfterFailures: 1, ejectionMsMin: 1000, ejectionMsMax: 1000 };
 

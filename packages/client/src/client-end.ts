@@ -1,0 +1,73 @@
+import type { ServiceSource } from '@spock/protocol';
+
+import type { Closed } from './foundation/closed.ts';
+import { Scope } from './foundation/scope.ts';
+import type { ServiceViews } from './lookups/service-views.ts';
+import type { FallbackSource } from './sources/fallback-source.ts';
+import type { SidecarSource } from './sources/sidecar-source.ts';
+
+/** What ends with a client, besides the members of its scope. */
+export interface ClientParts {
+	readonly source: ServiceSource;
+	readonly views: ServiceViews;
+	/** The source when it is a sidecar; undefined in direct mode. */
+	readonly sidecar: SidecarSource | undefined;
+	/** The source, when it is a sidecar with another one to stand in for it. */
+	readonly fallback: FallbackSource | undefined;
+}
+
+/** How a client ends: by a drain, by a close, or because its sidecar refuses it; once, and then all of its parts. */
+export class ClientEnd {
+	/** What ends with the client: watches and configurations. It is open while calls are taken. */
+	readonly scope: Scope = new Scope();
+	/** Settles when the client has ended, with the reason; never rejects. */
+	readonly closed: Promise<Closed>;
+	readonly #parts: ClientParts;
+	#resolveClosed: (closed: Closed) => void = () => undefined;
+	/** True when `closed` has settled. */
+	#hasEnded = false;
+
+	constructor(parts: ClientParts) {
+		this.#parts = parts;
+		this.closed = new Promise((resolve) => {
+			this.#resolveClosed = resolve;
+		});
+		// A refused connection ends the client without anybody calling close.
+		void parts.sidecar?.connection.closedPromise.then((closed) => this.#ended(closed));
+	}
+
+	/** Refuses new calls and waits for those in flight. Idempotent. */
+	async drain(): Promise<void> {
+		if (this.scope.isOpen) await this.#end('drain');
+		await this.closed;
+	}
+
+	/** Rejects every call. Idempotent; also cuts a drain short. */
+	async close(): Promise<void> {
+		if (!this.#hasEnded) await this.#end('close');
+		await this.closed;
+	}
+
+	async #end(reason: 'drain' | 'close'): Promise<void> {
+		const { sidecar, fallback, views, source } = this.#parts;
+		this.scope.end();
+		if (sidecar !== undefined) {
+			await sidecar[reason]();
+			return fallback?.close();
+		}
+		views.close();
+		await source.close();
+		this.#ended({ reason });
+	}
+
+	#ended(closed: Closed): void {
+		if (this.#hasEnded) return;
+		this.#hasEnded = true;
+		const { sidecar, fallback, views } = this.#parts;
+		this.scope.end();
+		views.close();
+		void sidecar?.close();
+		void fallback?.close();
+		this.#resolveClosed(closed);
+	}
+}

@@ -1,0 +1,152 @@
+import type { ServiceSnapshot } from '@spock/protocol';
+import { FakeClock, startFakeConsul, waitFor } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { atRest, names, servicesAsked, watchAll } from '../../../../test/shared-site.ts';
+import { watchedMany } from '../../../../test/watched-many.ts';
+import { BackendSource } from '../../../backend-source.ts';
+import { consulBackend } from '../consul-backend.ts';
+
+it('32 readers of one question hold one query between them, and all are told of a change', async () => {
+	await using fake = await startFakeConsul();
+	const source = new BackendSource({ backend: consulBackend({ addresses: [fake.url] }) });
+	const seen = Array.from({ length: 32 }, (): ServiceSnapshot[] => []);
+	for (const snapshots of seen) source.watch({ service: 'barista' }, { next: (snapshot) => snapshots.push(snapshot) });
+	await waitFor('the query', () => fake.blocked === 1);
+	fake.set('barista', [{ id: 'a' }]);
+	await waitFor('the change', () => seen.every((snapshots) => snapshots.at(-1)?.instances.length === 1));
+	expect(fake.requests.length).toBeLessThanOrEqual(3);
+	await source.close();
+});
+
+describe('as many queries as there is room for', () => {
+	it('are held, one for each service; the rest share two', async () => {
+		const clock = new FakeClock();
+		await using fake = await startFakeConsul();
+		await using one = watchedMany([fake.url], { clock });
+		const all = await watchAll(one, 150);
+		await waitFor('150 queries', () => fake.blocked === 150);
+		await clock.advance(1000);
+		expect(one.sharing()).toBe(0);
+		const last = one.watch('s150');
+		await waitFor('two more', () => fake.blocked === 152 && last.answers.length > 0);
+		await clock.advance(1000);
+		expect(one.sharing()).toBe(1);
+		const shared = fake.requests.filter(({ path }) => !path.startsWith('/v1/health/service/'));
+		expect(new Set(shared.map(({ path }) => path))).toEqual(new Set(['/v1/catalog/services', '/v1/health/state/any']));
+		for (const { errors } of all.values()) expect(errors).toEqual([]);
+		// Room for one more: whoever shared has it, and nobody shares any more.
+		all.get('s7')?.stop();
+		await waitFor('150 queries', () => fake.blocked === 150);
+		expect(servicesAsked(fake).filter((name) => name === 's150').length).toBeGreaterThan(1);
+	});
+
+	it('are spread over several addresses', async () => {
+		const clock = new FakeClock();
+		await using first = await startFakeConsul();
+		await using second = await startFakeConsul();
+		await using one = watchedMany([first.url, second.url], { heldMax: 5, clock });
+		await watchAll(one, 8);
+		await waitFor('five and three', () => first.blocked === 5 && second.blocked === 3);
+		await clock.advance(1000);
+		expect(one.sharing()).toBe(0);
+	});
+
+	it('move to the other address when theirs fails; those for which it has no room share, until there is room again', async () => {
+		const clock = new FakeClock();
+		await using first = await startFakeConsul();
+		await using second = await startFakeConsul();
+		for (const fake of [first, second]) for (const name of names(8)) fake.set(name, [{ id: name }]);
+		await using one = watchedMany([first.url, second.url], { heldMax: 5, clock });
+		const all = await watchAll(one, 8);
+		await waitFor('five and three', () => first.blocked === 5 && second.blocked === 3);
+		await first.stop();
+		await waitFor('five and the shared two', async () => {
+			await clock.advance(100);
+			return second.blocked === 7;
+		});
+		for (const { errors } of all.values()) expect(errors).toEqual([]);
+		await first.listen();
+		await waitFor('all held again', async () => {
+			await clock.advance(1000);
+			return first.blocked + second.blocked === 8 && first.blocked >= 3;
+		});
+	});
+
+	it('are fewer where Consul refuses connections, and more again later', async () => {
+		const clock = new FakeClock();
+		await using fake = await startFakeConsul();
+		fake.connectionsMax = 30;
+		await using one = watchedMany([fake.url], { clock, heldMax: 60 });
+		const all = names(60).map((name) => one.watch(name));
+		await waitFor('all answers', async () => {
+			await clock.advance(100);
+			return all.every(({ answers }) => answers.length > 0);
+		});
+		await clock.advance(2000);
+		const seen = () => all.map(({ answers }) => answers.at(-1)?.length ?? 0);
+		for (const name of names(60)) fake.set(name, [{ id: name }]);
+		await waitFor('every change', async () => {
+			await clock.advance(500);
+			return seen().every((length) => length === 1);
+		});
+		expect(one.sharing()).toBeGreaterThan(0);
+		expect(fake.blocked).toBeLessThanOrEqual(30);
+		fake.connectionsMax = Number.POSITIVE_INFINITY;
+		await waitFor('room', async () => {
+			await clock.advance(10_000);
+			return one.sharing() === 0 && fake.blocked === 60;
+		});
+	});
+
+	it('go to those that are asked, from those that were not for a minute', async () => {
+		const clock = new FakeClock();
+		await using fake = await startFakeConsul();
+		await using one = watchedMany([fake.url], { heldMax: 2, clock });
+		const all = await watchAll(one, 3);
+		await atRest(fake, clock, 4);
+		const heldNow = (): Set<string> => new Set(servicesAsked(fake, before));
+		let before = fake.requests.length;
+		all.get('s2')?.used();
+		await atRest(fake, clock, 4);
+		expect(heldNow()).toEqual(new Set());
+		await clock.advance(50_000);
+		all.get('s1')?.used();
+		await clock.advance(5000);
+		before = fake.requests.length;
+		all.get('s2')?.used();
+		await waitFor('the change of places', async () => {
+			await clock.advance(300);
+			return heldNow().has('s2') && heldNow().has('s0') && fake.blocked === 4;
+		});
+		expect(heldNow().has('s1')).toBe(false);
+	});
+
+	it('each datacenter has a shared watch of its own, which ends with its last question', async () => {
+		await using fake = await startFakeConsul();
+		await using one = watchedMany([fake.url], { heldMax: 1 });
+		one.watch('a');
+		one.watch('b');
+		const far = one.watch({ service: 'c', datacenter: 'dc2' });
+		await waitFor('two for each', () => fake.blocked === 5);
+		const states = fake.requests.filter(({ path }) => path === '/v1/health/state/any');
+		expect(new Set(states.map(({ query }) => query.get('dc')))).toEqual(new Set([null, 'dc2']));
+		far.stop();
+		await waitFor("the datacenter's end", () => fake.blocked === 3);
+	});
+});
+
+it('a thousand questions never hold more connections than the cap', async () => {
+	const clock = new FakeClock();
+	await using fake = await startFakeConsul();
+	let most = 0;
+	await using one = watchedMany([fake.url], { clock });
+	const all = names(1000).map((name) => one.watch(name));
+	await waitFor('all answers', async () => {
+		await clock.advance(100);
+		most = Math.max(most, fake.connections);
+		return all.every(({ answers }) => answers.length > 0);
+	});
+	expect(most).toBeLessThanOrEqual(190);
+	await waitFor('150 and two queries', () => fake.blocked === 152);
+});

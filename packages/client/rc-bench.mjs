@@ -1,0 +1,12 @@
+import { createDiplomat } from './dist/index.js';
+const instances = [1,2,3].map((n) => ({ instance: `i${n}`, host: `10.0.0.${n}`, port: 80, status: 'passing', tags: [], meta: {}, weight: 1 }));
+const snap = { service: 'web', revision: 1, instances, source: 'live', ageMs: 0, verifiedAt: Date.now(), held: false, panic: false };
+const source = { name: 's', keys: undefined, peek: () => snap, get: async () => snap, watch: (q, o) => { o.next(snap); return { stop() {} }; }, list: async () => ({}), close: async () => {} };
+const d = createDiplomat({ source });
+await d.getService('web');
+const run = (n) => { const t = process.hrtime.bigint(); for (let i = 0; i < n; i++) { const l = d.tryAcquire('web'); l.release('success', 1); } return Number(process.hrtime.bigint() - t) / n; };
+const rep = (n) => { const a = d.pick('web'); const t = process.hrtime.bigint(); for (let i = 0; i < n; i++) d.report(a, 'success', 1); return Number(process.hrtime.bigint() - t) / n; };
+const pick = (n) => { const t = process.hrtime.bigint(); for (let i = 0; i < n; i++) d.pick('web'); return Number(process.hrtime.bigint() - t) / n; };
+run(2e5); rep(2e5); pick(2e5);
+for (let i = 0; i < 4; i++) console.log('acquire+release', run(4e5).toFixed(0), 'ns; report', rep(4e5).toFixed(0), 'ns; pick', pick(4e5).toFixed(0), 'ns');
+console.log(typeof d.explain === 'function' ? 'has explain' : '');

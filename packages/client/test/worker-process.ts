@@ -34,7 +34,10 @@ export interface BundleOptions {
 	readonly planted?: readonly Mutation[];
 }
 
-/** Bundles a program from source into a directory; gives the path that {@link startWorker} takes. */
+/**
+ * Bundles a program from source into a directory; gives the path that {@link startWorker} takes. Rejects where a mistake cannot be
+ * planted, with its file and text.
+ */
 export async function bundleWorker(entry: URL, directory: string, options: BundleOptions = {}): Promise<string> {
 	const { name = 'worker', planted = [] } = options;
 	const outfile = join(directory, `${name}.mjs`);
@@ -43,19 +46,35 @@ export async function bundleWorker(entry: URL, directory: string, options: Bundl
 		entryPoints: [fileURLToPath(entry)],
 		outfile,
 		banner: requireBanner,
-		plugins: planted.map(plant),
+		plugins: [plant(planted)],
 	});
 	return outfile;
 }
 
-function plant({ file, find, replace }: Mutation): Plugin {
+/** Plants each mistake once. The build fails, and names it, where that cannot be done: a run would be one without it. */
+function plant(planted: readonly Mutation[]): Plugin {
 	return {
-		name: `planted in ${file}`,
-		setup: ({ onLoad }) => {
-			onLoad({ filter: new RegExp(`/${file.replaceAll('.', '\\.')}$`) }, async ({ path }) => {
-				const source = await readFile(path, 'utf8');
-				if (source.split(find).length !== 2) throw new Error(`${file} does not have ${find} exactly once`);
-				return { contents: source.replace(find, () => replace), loader: 'ts' };
+		name: 'planted',
+		setup: ({ onLoad, onEnd }) => {
+			const missing = new Set(planted);
+			onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+				const here = planted.filter(({ file }) => path.endsWith(`/${file}`));
+				if (here.length === 0) return undefined;
+				let contents = await readFile(path, 'utf8');
+				for (const mutation of here) {
+					const { file, find, replace } = mutation;
+					const count = contents.split(find).length - 1;
+					missing.delete(mutation);
+					if (count !== 1) return { errors: [{ text: `${file} has ${find} ${count} times, and must have it once` }] };
+					contents = contents.replace(find, () => replace);
+				}
+				return { contents, loader: 'ts' };
+			});
+			onEnd(({ errors }) => {
+				if (errors.length > 0) return undefined;
+				return {
+					errors: [...missing].map(({ file }) => ({ text: `${file} is no part of the program: has it moved?` })),
+				};
 			});
 		},
 	};

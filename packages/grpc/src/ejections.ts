@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import type { Diplomat, ServiceQuery } from '@spock/client';
+import { instanceKey } from '@spock/client/integrations';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { InstancePlace } from './balancing-plan.ts';
@@ -32,9 +33,9 @@ export class Ejections {
 	among(instances: readonly InstancePlace[]): ReadonlySet<InstancePlace> {
 		const { diplomat, query, clock, changed } = this.#options;
 		const { ejected, ejectedPercentMax } = diplomat.status();
-		const leftMsOf = new Map(ejected.map((one) => [keyOf(one, one), one.leftMs]));
+		const leftMsOf = new Map(ejected.map((one) => [instanceKey(one, one), one.leftMs]));
 		const out = instances.flatMap((one) => {
-			const leftMs = leftMsOf.get(keyOf(query, one));
+			const leftMs = leftMsOf.get(instanceKey(query, one));
 			return leftMs === undefined ? [] : [{ one, leftMs }];
 		});
 		clock.clearTimeout(this.#timer);
@@ -53,8 +54,4 @@ export class Ejections {
 		unsubscribe(EJECTION_CHANNEL, this.#options.changed);
 		this.#options.clock.clearTimeout(this.#timer);
 	}
-}
-
-function keyOf({ service, datacenter, peer }: ServiceQuery, { instance, host, port }: InstancePlace): string {
-	return JSON.stringify([service, datacenter ?? null, peer ?? null, instance, host, port]);
 }

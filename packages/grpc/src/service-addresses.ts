@@ -40,10 +40,7 @@ export function addressesOf(
 	}
 	if (endpoints.length === 0) return noAddresses(reasonFor(snapshot));
 	// An instance that was replaced by another at its address is to be reported under its new name.
-	const key = [...instances]
-		.map(([name, { instance }]) => `${name}=${instance}`)
-		.sort()
-		.join(',');
+	const key = JSON.stringify([...instances].map(([name, { instance }]) => [name, instance]).sort());
 	return { key, instances, endpoints, unavailable: undefined };
 }
 

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import { clearImmediate, setImmediate } from 'node:timers';
 
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, clearImmediate, setImmediate } from '@spock/protocol/internal';
 
 /** How a socket is waited for. */
 export interface UsableSocketOptions {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
-import { clearTimeout, setTimeout } from 'node:timers';
 import { checkServerIdentity, connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { ServiceAddress } from '@spock/client';
 import { type ConnectionTarget, sniOf } from '@spock/client/integrations';
+import { systemClock } from '@spock/protocol/internal';
 
 import type { RedisConnectionOptions } from './options.ts';
 
@@ -27,10 +27,10 @@ export function dial(address: ServiceAddress, target: ConnectionTarget, options:
 /** Waits until a socket is connected. Rejects with its error, when the time is over (0: never), or when the signal aborts. */
 export async function connected(socket: Socket, event: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
 	const late = (): unknown => socket.destroy(new Error(`it took no connection within ${timeoutMs} ms`));
-	const timer = timeoutMs > 0 ? setTimeout(late, timeoutMs) : undefined;
+	const timer = timeoutMs > 0 ? systemClock.setTimeout(late, timeoutMs) : undefined;
 	try {
 		await once(socket, event, { signal });
 	} finally {
-		clearTimeout(timer);
+		systemClock.clearTimeout(timer);
 	}
 }

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
-import { clearTimeout, setTimeout } from 'node:timers';
 
 import { SpockError } from '@spock/client';
 import { type ConnectionLease, type InstanceConnections, instanceError, outcomeOf } from '@spock/client/integrations';
+import { systemClock } from '@spock/protocol/internal';
 import { AbstractConnector } from 'ioredis';
 
 import { connected, dial } from './dial.ts';
@@ -118,17 +118,18 @@ export class InstanceConnector extends AbstractConnector {
 	/** A server that was asked and says nothing has failed, although it took the connection. */
 	#expectAnswer(socket: Socket, lease: ConnectionLease): void {
 		const timeoutMs = this.#connectTimeoutMs;
+		const patienceMs = timeoutMs || TIMER_MS_MAX;
 		const { bytesWritten } = socket;
 		const check = (): void => {
 			if (!lease.isConnecting) return;
-			if (socket.bytesWritten === bytesWritten) timer.refresh();
+			if (socket.bytesWritten === bytesWritten) timer = systemClock.setTimeout(check, patienceMs);
 			else socket.destroy(instanceError(lease.query, lease.address, new Error(`no answer within ${timeoutMs} ms`)));
 		};
-		const timer = setTimeout(check, timeoutMs || TIMER_MS_MAX);
-		socket.once('close', () => clearTimeout(timer));
+		let timer = systemClock.setTimeout(check, patienceMs);
+		socket.once('close', () => systemClock.clearTimeout(timer));
 		// Not `once`, which would let the answer flow before ioredis listens.
 		socket.prependOnceListener('data', () => {
-			clearTimeout(timer);
+			systemClock.clearTimeout(timer);
 			this.#failed = undefined;
 			lease.opened();
 		});

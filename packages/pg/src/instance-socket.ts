@@ -1,5 +1,4 @@
 import { Socket } from 'node:net';
-import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
 import { type ServiceAddress, SpockError } from '@spock/client';
 import {
@@ -9,6 +8,7 @@ import {
 	type InstanceConnections,
 	instanceError,
 } from '@spock/client/integrations';
+import { setImmediate, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
 import { isServerTrouble, type PgConnection, type PgErrorMessage } from './pg-connection.ts';
 
@@ -42,7 +42,7 @@ export class InstanceSocket extends Socket {
 	#isEnded = false;
 	#isLeaving = false;
 	#cutError: SpockError | undefined;
-	#leaveTimer: NodeJS.Timeout | undefined;
+	#leaveTimer: TimerHandle | undefined;
 	/** Bytes that were written when the server was last ready, outside of a transaction; undefined while it is not. */
 	#idleBytes: number | undefined;
 
@@ -100,12 +100,13 @@ export class InstanceSocket extends Socket {
 		this.#isLeaving = true;
 		if (this.retire !== undefined) this.retire();
 		else this.#endIfIdle();
-		clearTimeout(this.#leaveTimer);
-		this.#leaveTimer = setTimeout(() => this.#cut(), this.#options.leaveTimeoutMs).unref();
+		systemClock.clearTimeout(this.#leaveTimer);
+		this.#leaveTimer = systemClock.setTimeout(() => this.#cut(), this.#options.leaveTimeoutMs);
+		this.#leaveTimer.unref?.();
 	}
 
 	override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-		clearTimeout(this.#leaveTimer);
+		systemClock.clearTimeout(this.#leaveTimer);
 		this.#lookup.abort();
 		const failure = this.#failure(error);
 		this.#end(failure === null || failure === this.#cutError ? 'cancelled' : 'failure');

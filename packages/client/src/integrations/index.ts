@@ -1,4 +1,5 @@
 export { noInstanceError, servedInstances } from '@spock/balancer';
+export { instanceKey } from '../lookups/instance-records.ts';
 export { instanceError, isConnectionError, outcomeOf, serviceError } from './call-errors.ts';
 export {
 	CONNECTION_TARGET_OPTIONS,

@@ -125,6 +125,10 @@ describe('ejection', () => {
 		expect(() => diplomat.report({ ...(first as ServiceAddress) }, 'failure', 1)).toThrow(strange);
 		expect(() => diplomat.report('node/1' as never, 'failure', 1)).toThrow(strange);
 		expect(() => diplomat.report(null as never, 'failure', 1)).toThrow(strange);
+		for (const query of ['barista', {}, null]) {
+			expect(() => diplomat.report({ ...(first as ServiceAddress), query } as never, 'failure', 1)).toThrow(strange);
+		}
+		expect(() => diplomat.report({ query: { service: 'barista' } } as never, 'failure', 1)).toThrow(strange);
 		diplomat.report({ ...(first as ServiceAddress), query: { service: 'barista' } }, 'failure', 1);
 		expect(diplomat.status().ejected).toHaveLength(1);
 	});
@@ -172,6 +176,17 @@ describe('ejection', () => {
 		} finally {
 			unsubscribe('spock:client:ejection', listener);
 		}
+	});
+
+	it('explain tells of instances that nobody can be sent to, and does not call them ejected', async () => {
+		const { diplomat } = directClient({}, ['10.0.0.1:80', 'not a host:80', '10.0.0.3:70000']);
+		await diplomat.getService('barista');
+		const { instances } = await diplomat.explain('barista');
+		expect(instances.map(({ included, reason }) => [included, reason])).toEqual([
+			[true, 'all its checks pass'],
+			[false, 'all its checks pass; left out by this client: its host or its port is none'],
+			[false, 'all its checks pass; left out by this client: its host or its port is none'],
+		]);
 	});
 
 	it('is told by explain over a sidecar as well, which knows nothing of it', async () => {

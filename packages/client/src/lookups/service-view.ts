@@ -21,7 +21,7 @@ import {
 } from '@spock/protocol';
 import { inNeutralContext, isHost, isInteger, showAs } from '@spock/protocol/internal';
 import type { ResolvedOptions } from '../foundation/options.ts';
-import type { InstanceRecords, Place } from './instance-records.ts';
+import type { InstanceRecords } from './instance-records.ts';
 
 /** What a view needs of the options. */
 export type ViewOptions = Pick<ResolvedOptions, 'policy' | 'random' | 'clock' | 'ejectedPercentMax'>;
@@ -117,14 +117,11 @@ export class ServiceView {
 		return chosen === undefined ? address : this.#addressOf(chosen);
 	}
 
-	/** The instance of this name, and at this place if that is known, that would get work, but for the failures of calls. */
-	findSpared({ instance, host, port }: Pick<Place, 'instance'> & Partial<Place>): ServiceInstance | undefined {
+	/** Instances that are served, and get no work of this client: their calls failed, or nobody can be sent to them. */
+	get spared(): readonly ServiceInstance[] {
 		this.#lookAgain();
-		if (this.#snapshot === undefined) return undefined;
-		return servedInstances(this.#snapshot).find((one) => {
-			const isIt = one.instance === instance && one.host === (host ?? one.host) && one.port === (port ?? one.port);
-			return isIt && !this.#serving.includes(one);
-		});
+		const serving = new Set(this.#serving);
+		return this.#snapshot === undefined ? [] : servedInstances(this.#snapshot).filter((one) => !serving.has(one));
 	}
 
 	/** Every instance, healthy or not. */
@@ -215,6 +212,7 @@ showAs(ServiceView, 'ServiceView', ({ query, known, instances }) => ({
 	instances: instances.length,
 }));
 
-function isCallable({ host, port }: ServiceInstance): boolean {
+/** True where its host and its port are what they are called. */
+export function isCallable({ host, port }: ServiceInstance): boolean {
 	return isHost(host) && isInteger(port, 0, 65_535);
 }

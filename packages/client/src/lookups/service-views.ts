@@ -1,7 +1,9 @@
 import {
 	type ExplainReply,
+	type InstanceExplanation,
 	normaliseQuery,
 	queryKey,
+	type ServiceInstance,
 	type ServiceQuery,
 	type ServiceSource,
 	SpockError,
@@ -10,7 +12,7 @@ import { OneTimer } from '../foundation/one-timer.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import type { InstanceRecords } from './instance-records.ts';
 import { checkMembers } from './lookup-options.ts';
-import { ServiceView } from './service-view.ts';
+import { isCallable, ServiceView } from './service-view.ts';
 
 /** Sweeps that a view outlives without a lookup: it lived through one whole idle time by then. */
 const UNUSED_SWEEPS_MAX = 2;
@@ -62,20 +64,24 @@ export class ServiceViews {
 		}
 	}
 
-	/** The answer of a sidecar or source that knows nothing of ejections, with those of this client. */
+	/** The answer of a sidecar or source that knows nothing of whom this client leaves out, with those. */
 	explain(query: ServiceQuery, reply: ExplainReply): ExplainReply {
 		const view = this.find(query);
+		const spared = view?.spared ?? [];
 		// What a sidecar answers is not looked at before: it may be anything.
-		if (view === undefined || this.#records.size === 0 || !Array.isArray(reply?.instances)) return reply;
+		if (view === undefined || spared.length === 0 || !Array.isArray(reply?.instances)) return reply;
 		const instances = reply.instances.map((told) => {
-			const spared = told?.included === true ? view.findSpared(told) : undefined;
-			if (spared === undefined) return told;
-			const record = this.#records.find(view.query, spared);
-			const leftMs = Math.round((record?.ejectedUntilMs ?? 0) - this.#options.clock.now());
-			const reason = `${told.reason}; ejected by this client: ${record?.failures} calls in a row failed, back in ${leftMs} ms`;
-			return { ...told, included: false, reason };
+			const one = told?.included === true ? spared.find((other) => isTold(other, told)) : undefined;
+			return one === undefined ? told : { ...told, included: false, reason: `${told.reason}; ${this.#why(view, one)}` };
 		});
 		return { ...reply, instances };
+	}
+
+	#why({ query }: ServiceView, one: ServiceInstance): string {
+		if (!isCallable(one)) return 'left out by this client: its host or its port is none';
+		const { failures = 0, ejectedUntilMs = 0 } = this.#records.find(query, one) ?? {};
+		const leftMs = Math.round(ejectedUntilMs - this.#options.clock.now());
+		return `ejected by this client: ${failures} calls in a row failed, back in ${leftMs} ms`;
 	}
 
 	close(): void {
@@ -103,4 +109,9 @@ export class ServiceViews {
 		if (this.#records.size === 0) return;
 		this.#records.keepOnly(this.#views.values());
 	}
+}
+
+/** True for the instance of this name, and at this place as far as that is told. */
+function isTold(one: ServiceInstance, { instance, host, port }: Partial<InstanceExplanation>): boolean {
+	return one.instance === instance && one.host === (host ?? one.host) && one.port === (port ?? one.port);
 }

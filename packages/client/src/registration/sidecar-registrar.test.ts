@@ -82,6 +82,29 @@ describe('what was refused', () => {
 		await diplomat.close();
 	});
 
+	it.each(['before', 'after'])(
+		'the report that was accepted counts, told of %s the refusal of the next one',
+		async (when) => {
+			const handle = (request: RecordedRequest): FakeAnswer | undefined =>
+				request.func === 'reportService' ? 'hold' : registering(request);
+			const { diplomat, sidecar, clock } = await simulate({}, { handle });
+			const registration = await diplomat.register(barista);
+			const accepted = registration.report('critical');
+			const refused = expect(registration.report('warning', 'busy')).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+			await settle();
+			const [first, second] = sidecar.requestsOf('reportService').map(({ id }) => id);
+			if (when === 'before') sidecar.connection.reply(first ?? -1, reply());
+			sidecar.connection.fail(second ?? -1, wireError('BAD_REQUEST'));
+			await refused;
+			if (when === 'after') sidecar.connection.reply(first ?? -1, reply());
+			await accepted;
+			sidecar.connection.drop();
+			await clock.advance(100);
+			expect(sidecar.requestsOf('registerService').at(-1)?.data).toEqual({ ...barista, id: 'b1', status: 'critical' });
+			await diplomat.close();
+		},
+	);
+
 	it('a report that could not be sent is said again: the last word of the app is what counts', async () => {
 		const script = { refuses: true };
 		const handle = (request: RecordedRequest): FakeAnswer | undefined =>

@@ -44,6 +44,9 @@ interface Wanted {
 	report: ReportServiceData | undefined;
 	/** What a sidecar accepted last: what is gone back to where the last word is refused. */
 	accepted: RegisterServiceData;
+	/** Words of the app so far that came to `data`, and to `accepted`: answers may come out of order. */
+	word: number;
+	acceptedWord: number;
 	last: RegistrationReply;
 	readonly listener: RegistrationListener;
 }
@@ -61,6 +64,8 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	#session: Session | undefined;
 	/** Sessions so far: a registration that was made on one of them is unknown to the next. */
 	#sessions = 0;
+	/** Reports so far. */
+	#words = 0;
 
 	constructor(options: ResolvedOptions, port: RegistrarPort) {
 		this.#port = port;
@@ -82,7 +87,16 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			// A baseline sidecar may answer what it does not know with nothing.
 			if (last === undefined) throw new SpockError('UNKNOWN_FUNC', 'this sidecar is older: it cannot register');
 			const accepted = { ...data, id: last.id };
-			const wanted: Wanted = { phase: 'kept', data: accepted, report: undefined, accepted, last, listener };
+			const wanted: Wanted = {
+				phase: 'kept',
+				data: accepted,
+				report: undefined,
+				accepted,
+				word: 0,
+				acceptedWord: 0,
+				last,
+				listener,
+			};
 			this.#wanted.set(last.id, wanted);
 			this.#publish(last);
 			// The connection changed while it was being registered: the new one may know nothing of it.
@@ -99,23 +113,25 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		const wanted = this.#wanted.get(report.id);
 		const { note: _, ...before } = wanted?.data ?? {};
 		const data = { ...before, ...report } as RegisterServiceData;
+		const word = ++this.#words;
 		if (wanted !== undefined) {
 			wanted.data = data;
 			wanted.report = report;
+			wanted.word = word;
 		}
 		// A connection that finishes after a goaway may be lost after the next one has carried a newer report.
 		const again = (): string => tailOf('reportService', this.#wanted.get(report.id)?.report ?? report, options);
 		try {
 			const traits = { ...QUESTION, again, read: this.#readReport };
 			const reply = (await this.#port.call('reportService', report, traits, options)) as RegistrationReply;
-			if (wanted?.data === data) wanted.accepted = data;
+			if (wanted !== undefined) accept(wanted, data, word);
 			// What was pushed right behind the reply is newer.
 			return wanted?.last ?? reply;
 		} catch (error) {
 			if (wanted?.data === data) {
 				// A sidecar of another version may be stricter.
 				if (SpockError.is(error, 'BAD_REQUEST')) {
-					wanted.data = wanted.accepted;
+					goBack(wanted);
 					wanted.report = undefined;
 				} else if (this.#isWanted(wanted, 'kept')) {
 					// Whether it was heard or not, it is what the app said last: it is said again with the registration.
@@ -207,7 +223,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	#register(wanted: Wanted): void {
 		const session = this.#session;
 		if (session === undefined) return;
-		const { data } = wanted;
+		const { data, word } = wanted;
 		const isCurrent = (): boolean => this.#session === session && this.#isWanted(wanted, 'kept');
 		session.send(
 			'registerService',
@@ -217,7 +233,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			(answer) => {
 				const reply = readRegistration(answer);
 				if (!isCurrent() || reply === undefined) return;
-				wanted.accepted = data;
+				accept(wanted, data, word);
 				this.#tell(wanted, reply);
 				// One that is refused for good must not be asked for at full speed because the others are well.
 				if (![...this.#wanted.values()].some(isOpen)) this.#retry.reset();
@@ -226,7 +242,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 				if (!isCurrent()) return;
 				if (isRefusal(error) && data !== wanted.accepted) {
 					// What was accepted once is better than an instance that is registered nowhere. A newer word is tried first.
-					if (wanted.data === data) wanted.data = wanted.accepted;
+					if (wanted.data === data) goBack(wanted);
 					this.#register(wanted);
 					return;
 				}
@@ -301,6 +317,21 @@ function tailOf(func: FuncName, data: unknown, { timeoutMs }: CallOptions): stri
 /** The sidecar has said no, and would again. */
 function isRefusal({ code, retryable }: SpockError): boolean {
 	return !retryable && !UNKNOWN_OUTCOMES.includes(code);
+}
+
+/** A sidecar has accepted this word. It counts as well where a later one was refused before that was known. */
+function accept(wanted: Wanted, data: RegisterServiceData, word: number): void {
+	if (word < wanted.acceptedWord) return;
+	const isLast = wanted.word <= word;
+	wanted.accepted = data;
+	wanted.acceptedWord = word;
+	if (isLast) goBack(wanted);
+}
+
+/** What was accepted last is wanted again. */
+function goBack(wanted: Wanted): void {
+	wanted.data = wanted.accepted;
+	wanted.word = wanted.acceptedWord;
 }
 
 /** Not known to be at the sidecar as the app wants it. */

@@ -43,7 +43,7 @@ describe('a soak', () => {
 	it.each(plantedLeaks)(
 		'finds a planted leak: $name',
 		async ({ name, side, figure, mutation }) => {
-			const { reports } = await runSoak(PLANTED_CYCLES, [mutation]);
+			const { reports } = await runSoak(PLANTED_CYCLES, { side, mutation });
 			const found = reports[side].leaks;
 			planted.push({ name, side, found });
 			if (result !== undefined) report(result);

@@ -2,8 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { askWorker, bundleWorker, killWorker, type Mutation, startWorker, workerReply } from '../worker-process.ts';
+import { askWorker, bundleWorker, killWorker, startWorker, workerReply } from '../worker-process.ts';
 import { findLeaks, type LeakReport, type SoakSample } from './find-leaks.ts';
+import type { PlantedLeak } from './planted-leaks.ts';
 import type { SoakCommand, SoakReply, SoakSettings } from './soak-messages.ts';
 
 const SAMPLES = 24;
@@ -30,12 +31,13 @@ export interface SoakResult {
 	readonly last: Readonly<Record<(typeof SIDES)[number], SoakSample['figures']>>;
 }
 
-/** Runs a sidecar and an app through cycles, and measures both between them. `planted`: a leak that must be found. */
-export async function runSoak(cycles: number, planted: readonly Mutation[] = []): Promise<SoakResult> {
+/** Runs a sidecar and an app through cycles, and measures both between them. `leak`: one to plant, which must be found. */
+export async function runSoak(cycles: number, leak?: Pick<PlantedLeak, 'side' | 'mutation'>): Promise<SoakResult> {
 	const directory = await mkdtemp('/tmp/spock-soak-');
 	const settings: SoakSettings = { path: join(directory, 'sidecar.sock') };
 	const processes: Partial<Record<(typeof SIDES)[number], ChildProcess>> = {};
 	const start = async (side: (typeof SIDES)[number]): Promise<ChildProcess> => {
+		const planted = leak?.side === side ? [leak.mutation] : [];
 		const worker = await bundleWorker(new URL(`soak-${side}.ts`, import.meta.url), directory, { name: side, planted });
 		const process = startWorker(worker, { settings, execArgv: FLAGS });
 		processes[side] = process;
@@ -45,7 +47,7 @@ export async function runSoak(cycles: number, planted: readonly Mutation[] = [])
 	try {
 		const sidecar = await start('sidecar');
 		const client = await start('client');
-		return await measure(cycles, planted.length === 0 ? SAMPLES : PLANTED_SAMPLES, { client, sidecar });
+		return await measure(cycles, leak === undefined ? SAMPLES : PLANTED_SAMPLES, { client, sidecar });
 	} finally {
 		await Promise.all(Object.values(processes).map(killWorker));
 		await rm(directory, { recursive: true, force: true });

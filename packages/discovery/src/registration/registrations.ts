@@ -65,7 +65,8 @@ export class Registrations {
 		this.#adoption = new Adoption({
 			clock,
 			...(random && { random }),
-			find: () => registrar.owned(terms.owner),
+			// A registrar of a third party may throw, or answer with no list: both are failures to learn it.
+			find: async () => [...(await registrar.owned(terms.owner))],
 			againAfterMs: reconnectGraceMs,
 			found: (instances) => {
 				for (const one of instances) this.#adopt(one);

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 // Not the globals: fake timers replace those, perhaps before this module is loaded.
-import { clearTimeout, setTimeout } from 'node:timers';
+import * as timers from 'node:timers';
 
 import { inNeutralContext } from './neutral-context.ts';
 
@@ -26,6 +26,13 @@ export interface Clock {
 }
 
 const { now: dateNow } = Date;
+// Not looked up at each call, as CommonJS does with what it imports: fake timers replace the members of this module too.
+const { clearTimeout, setTimeout } = timers;
+
+/** Node's own, bound as the timers of {@link systemClock} are. */
+export const setImmediate: typeof timers.setImmediate = timers.setImmediate;
+/** Node's own, bound as the timers of {@link systemClock} are. */
+export const clearImmediate: typeof timers.clearImmediate = timers.clearImmediate;
 
 /**
  * The clock of the process, bound when this module is loaded: a test of an app that replaces the globals by fake ones for a while

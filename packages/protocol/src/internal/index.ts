@@ -8,7 +8,7 @@ export { validateRegistration, validateReport } from '../validate-registration.t
 export { offAbort, onAbort, withAnySignal } from './abort-listeners.ts';
 export { Backoff, type BackoffOptions } from './backoff.ts';
 export { callOut } from './call-out.ts';
-export { type Clock, type Random, systemClock, type TimerHandle } from './clock.ts';
+export { type Clock, clearImmediate, type Random, setImmediate, systemClock, type TimerHandle } from './clock.ts';
 export { FrameHeads } from './frame-head.ts';
 export { type Cell, type MachineTable, printMachine, type Step, step } from './machine.ts';
 export { nearestName } from './nearest-name.ts';

@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
-/** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 5 %. */
-const GZIP_BYTES_MAX = 33_000;
+/** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 2 %. */
+const GZIP_BYTES_MAX = 34_000;
 /** What the bridge to OpenTelemetry adds, for whoever uses it. */
 const OTEL_GZIP_BYTES_MAX = 5200;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */

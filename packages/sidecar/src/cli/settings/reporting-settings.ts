@@ -1,5 +1,5 @@
 import { DEFAULT_METRICS_SERVICES_MAX } from '../../admin/metrics/oldest-services.ts';
-import type { Resolved, Setting } from './setting.ts';
+import type { Setting, Settings } from './setting.ts';
 
 /** A request that took as long as this is worth a line, in milliseconds. */
 export const DEFAULT_SLOW_REQUEST_MS = 500;
@@ -35,7 +35,7 @@ export const logSettings: readonly Setting[] = [
 export const DEFAULT_LOG_LEVEL = 'info';
 
 /** Whether the log is for people. */
-export function isPretty(settings: ReadonlyMap<string, Resolved>, isTerminal: boolean): boolean {
+export function isPretty(settings: Settings, isTerminal: boolean): boolean {
 	const format = settings.get('logFormat')?.value ?? 'auto';
 	return format === 'pretty' || (format === 'auto' && isTerminal);
 }

@@ -1,7 +1,7 @@
 import { nearestName } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import type { Origin, Resolved, Setting, Value } from './setting.ts';
+import type { Origin, Resolved, Setting, Settings, Value } from './setting.ts';
 import { settings } from './settings.ts';
 
 /** What settings are resolved from; all given. */
@@ -16,7 +16,7 @@ export interface SettingSources {
  * Flag over environment over config file over default, for every setting. Throws a CommandError that names the setting, its
  * value and where it came from.
  */
-export function resolveSettings({ flags, env, file }: SettingSources): ReadonlyMap<string, Resolved> {
+export function resolveSettings({ flags, env, file }: SettingSources): Settings {
 	for (const name of Object.keys(file?.values ?? {})) {
 		if (!settings.some((setting) => setting.name === name)) {
 			const known = settings.map((setting) => setting.name);
@@ -79,7 +79,7 @@ function read(setting: Setting, raw: unknown, origin: Origin, where: string): Re
 }
 
 /** The settings in force and where each came from, as `--print-config` shows them; secrets are hidden. */
-export function describeSettings(resolved: ReadonlyMap<string, Resolved>): string {
+export function describeSettings(resolved: Settings): string {
 	const rows = [...resolved.values()].map(({ setting, value, origin, where }) => {
 		const shown = value === undefined ? setting.fallback : setting.isSecret ? '(hidden)' : showValue(setting, value);
 		return [setting.name, shown, origin === 'default' ? 'default' : `${origin}: ${where}`] as const;
@@ -95,7 +95,7 @@ function showValue(setting: Setting, value: Value): string {
 }
 
 /** The same for programs. */
-export function settingsAsJson(resolved: ReadonlyMap<string, Resolved>): Record<string, unknown> {
+export function settingsAsJson(resolved: Settings): Record<string, unknown> {
 	return Object.fromEntries(
 		[...resolved].map(([name, { setting, value, origin, where }]) => [
 			name,

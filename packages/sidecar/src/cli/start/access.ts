@@ -6,7 +6,7 @@ import { refuseRemote } from '../../listen/listen.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import { AcceptedTokens, type TokenCheck, TokenFile } from '../../listen/tokens.ts';
 import { parseTcpAddress } from '../client/sidecar-target.ts';
-import { integerOf, type Resolved, type Settings, textOf } from '../settings/setting.ts';
+import { integerOf, type Settings, textOf } from '../settings/setting.ts';
 
 /** What the settings say of who may connect. */
 export interface Access {
@@ -26,7 +26,7 @@ const UNUSED_TOKEN =
 	'a token is given, and nobody has to show it: the socket wants one with --token-on-socket, and a port is there with --listen';
 
 /** Reads the settings and the files that they name. Throws an Error that names what is wrong with them. */
-export function accessFrom(settings: ReadonlyMap<string, Resolved>, onEvent: DiscoveryListener): Access {
+export function accessFrom(settings: Settings, onEvent: DiscoveryListener): Access {
 	const text = (name: string): string | undefined => settings.get(name)?.value as string | undefined;
 	const is = (name: string): boolean => settings.get(name)?.value === true;
 	const [token, path, listen] = [text('token'), text('tokenFile'), text('listen')];

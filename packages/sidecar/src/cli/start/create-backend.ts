@@ -56,7 +56,7 @@ export async function createBackends(
 }
 
 /** The `dns` backend as the settings ask for it. */
-export function createDnsBackend(settings: ReadonlyMap<string, Resolved>, onEvent: DiscoveryListener): Backend {
+export function createDnsBackend(settings: Settings, onEvent: DiscoveryListener): Backend {
 	const value = (name: string): unknown => settings.get(name)?.value;
 	const servers = value('dnsServer') as readonly string[] | undefined;
 	const nameTemplate = value('dnsNameTemplate') as string | undefined;
@@ -132,7 +132,7 @@ export function createBackend(
 }
 
 /** The `replay` backend as the settings ask for it. Rejects with an Error that names what is wrong. */
-export async function createReplay(settings: ReadonlyMap<string, Resolved>): Promise<Backend> {
+export async function createReplay(settings: Settings): Promise<Backend> {
 	const file = settings.get('record')?.value as string | undefined;
 	if (file === undefined) throw new CommandError(EXIT.usage, 'the replay backend needs a record: --record FILE');
 	const loop = settings.get('replayLoop')?.value === true;

@@ -14,13 +14,10 @@ import {
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { givenSettings, type Resolved, type Settings } from '../settings/setting.ts';
+import { givenSettings, type Settings } from '../settings/setting.ts';
 
 /** The settings of the cache between backend and clients. Throws an Error if there is a file in the place of the state directory. */
-export function sourceOptionsOf(
-	settings: ReadonlyMap<string, Resolved>,
-	backend: string,
-): Omit<BackendSourceOptions, 'backend'> {
+export function sourceOptionsOf(settings: Settings, backend: string): Omit<BackendSourceOptions, 'backend'> {
 	const { stateDir, ...given } = givenSettings<BackendSourceOptions>(settings, [
 		'idleTtlMs',
 		'staleMaxMs',
@@ -38,7 +35,7 @@ export function sourceOptionsOf(
 }
 
 /** Tells the registries apart that one directory must not mix up; by name and place, as an address may change. */
-function stateScope(settings: ReadonlyMap<string, Resolved>, backend: string): string {
+function stateScope(settings: Settings, backend: string): string {
 	if (backend === 'local') return backend;
 	const datacenter = settings.get('consulDatacenter')?.value ?? '';
 	const part = (name: string, variable: string): unknown => settings.get(name)?.value ?? process.env[variable] ?? '';
@@ -97,7 +94,7 @@ function loginOf(settings: Settings): ConsulBackendOptions['login'] {
 
 /** What apps may register, if the registry can be written to. Throws a RangeError or TypeError naming a wrong setting. */
 export function createRegistrations(
-	settings: ReadonlyMap<string, Resolved>,
+	settings: Settings,
 	backend: Backend,
 	address: SocketAddress,
 	onEvent: DiscoveryListener,

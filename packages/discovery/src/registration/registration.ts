@@ -190,7 +190,7 @@ export class Registration {
 		const said = this.holders.delete(holder);
 		if (said === undefined) return;
 		this.definition.left(holder);
-		this.holders.left(holder, this.#now());
+		this.holders.left(holder, this.#context.clock.now());
 		if (this.holders.size > 0) {
 			this.#listen();
 			return;
@@ -235,10 +235,6 @@ export class Registration {
 
 	get #isSettled(): boolean {
 		return this.#sync.state === 'in step' && this.#entry.isKnown;
-	}
-
-	#now(): number {
-		return this.#context.clock.now();
 	}
 
 	#evictOthers(owner: RegistrationHolder): void {

@@ -5,18 +5,16 @@ import type { AnswerMeta } from '../../../foundation/backend.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import { ConsulToken } from '../auth/consul-token.ts';
 import { TokenReplacement } from '../auth/token-replacement.ts';
-import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from '../client/consul-call.ts';
 import { type ConsulEndpoint, createEndpoints } from '../client/consul-endpoints.ts';
-import { consulError, isConsulsAnswer } from '../client/consul-error.ts';
 import {
 	type ConsulConnectionOptions,
 	DEFAULT_CONSUL_ADDRESS,
 	DEFAULT_CONSUL_WAIT_MS,
 } from '../client/consul-options.ts';
-import { probeLeader, probeServers } from '../client/consul-probe.ts';
+import { probeLeader } from '../client/consul-probe.ts';
 import type { ConsulCallOptions, ConsulQuestion } from '../client/consul-question.ts';
+import { type AddressAsk, AddressCalls } from './address-calls.ts';
 import { AddressChoice } from './address-choice.ts';
-import { AddressPulse } from './address-pulse.ts';
 import { ConsulHealth } from './consul-health.ts';
 import { DEFAULT_HELD_MAX, type HeldPlace, HeldRoom, socketsMax } from './held-room.ts';
 
@@ -38,15 +36,6 @@ const ROOM_MS = 200;
 /** How long after every address has refused a token as unknown one alone is believed that says so. */
 const TOKEN_REFUSED_MS = 10_000;
 
-interface Ask {
-	readonly parameters: ConsulParameters;
-	readonly timeoutMs: number;
-	/** For the whole time of a wait, if nothing changes. */
-	readonly isHeld: boolean;
-	/** That it is answered soon says that the address and the servers behind it are well: no agent can answer it by itself. */
-	readonly isProof: boolean;
-}
-
 /** Which address answered. */
 interface Answered<T> {
 	readonly number: number;
@@ -64,14 +53,11 @@ export class ConsulHttp {
 	readonly #waitMs: number;
 	readonly #health: ConsulHealth;
 	readonly #endpoints: readonly ConsulEndpoint[];
-	readonly #pulses: ReadonlyMap<ConsulEndpoint, AddressPulse>;
+	readonly #calls: AddressCalls;
 	readonly #choice: AddressChoice;
 	readonly #room: HeldRoom;
 	readonly #token: ConsulToken;
 	readonly #replacement: TokenReplacement;
-	/** Calls in flight: not more than the watches, and calls that somebody waits for. */
-	readonly #calls = new Set<ConsulCall>();
-	readonly #onTimely = new Set<() => void>();
 	readonly #onLessRoom = new Set<() => void>();
 	/** When every address refused the token as unknown last. */
 	#tokenRefusedAtMs = Number.NEGATIVE_INFINITY;
@@ -88,17 +74,6 @@ export class ConsulHttp {
 		this.#endpoints = createEndpoints(addresses, socketsMax(heldMax), { ...options, clock });
 		this.#room = new HeldRoom(clock, this.#endpoints.length, heldMax);
 		const { random } = options;
-		this.#pulses = new Map(
-			this.#endpoints.map((one) => {
-				// Where there is another address, one without a leader is as good as none: the others may have one.
-				const mustKnowLeader = this.#endpoints.length > 1;
-				const beat = (signal: AbortSignal): Promise<void> => probeServers(one, clock, signal, mustKnowLeader);
-				const timely = (): void => {
-					for (const listener of this.#onTimely) listener();
-				};
-				return [one, new AddressPulse({ clock, random, beat, timely })];
-			}),
-		);
 		const look = (): Promise<void> => probeLeader(this.#endpoints[0] as ConsulEndpoint, clock);
 		this.#choice = new AddressChoice({ clock, random, count: this.#endpoints.length, look });
 		this.#token = new ConsulToken({
@@ -110,6 +85,16 @@ export class ConsulHttp {
 			call: (question, callOptions) => this.call(question, callOptions),
 		});
 		this.#replacement = new TokenReplacement(clock, this.#token);
+		this.#calls = new AddressCalls({
+			clock,
+			random,
+			endpoints: this.#endpoints,
+			token: this.#token,
+			replacement: this.#replacement,
+			health: this.#health,
+			room: this.#room,
+			refuseIfClosed: () => this.refuseIfClosed(),
+		});
 	}
 
 	/** Tells each time that there is another token than one that Consul has refused; call what is returned to end it. */
@@ -119,8 +104,7 @@ export class ConsulHttp {
 
 	/** Tells each time that an address which answered too late answers in time again; call what is returned to end it. */
 	onTimely(listener: () => void): () => void {
-		this.#onTimely.add(listener);
-		return () => this.#onTimely.delete(listener);
+		return this.#calls.onTimely(listener);
 	}
 
 	/** Tells each time that an address turns out to have room for fewer; call what is returned to end it. */
@@ -144,7 +128,7 @@ export class ConsulHttp {
 		const { signal, timeoutMs = CALL_MS, isFirstOnly = false } = options;
 		const deadlineAtMs = this.clock.now() + durationMsOption('timeoutMs', timeoutMs);
 		// The addresses share the time that is left, so that one which hangs does not use up the turn of the next.
-		const ask = (_number: number, addressesLeft: number): Ask => ({
+		const ask = (_number: number, addressesLeft: number): AddressAsk => ({
 			parameters: question.parameters ?? {},
 			timeoutMs: shareOf(deadlineAtMs - this.clock.now(), addressesLeft),
 			isHeld: false,
@@ -152,7 +136,7 @@ export class ConsulHttp {
 			isProof: !isFirstOnly,
 		});
 		if (!isFirstOnly) return this.#askAny(question, this.#choice.number, ask, signal).then(({ value }) => value);
-		return this.#ask(0, ask(0, 1), question, signal);
+		return this.#calls.ask(0, ask(0, 1), question, signal);
 	}
 
 	/**
@@ -175,13 +159,13 @@ export class ConsulHttp {
 			let askedAtMs = this.clock.now();
 			let isHeld = false;
 			let furtherUntilMs: number | undefined;
-			const ask = (number: number, addressesLeft: number): Ask => {
+			const ask = (number: number, addressesLeft: number): AddressAsk => {
 				const isOrigin = number === origin;
 				// Whoever is asked last is who answers, because a failure asks the next one.
 				origin = number;
 				askedAtMs = this.clock.now();
 				// What is held at an address that is late would say nothing of how old it is.
-				const canHold = index > 0 && isOrigin && this.#isTimely(number);
+				const canHold = index > 0 && isOrigin && this.#calls.isTimely(number);
 				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
 				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= askedAtMs + FURTHER_MS;
 				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - askedAtMs, addressesLeft);
@@ -209,11 +193,11 @@ export class ConsulHttp {
 	/** An answer is as old as the call for it, and what an address that is late has held says nothing of how old it is. */
 	#metaOf({ meta }: FetchAnswer<unknown>, number: number, tookMs: number): AnswerMeta {
 		const ageMs = (meta?.ageMs ?? 0) + tookMs;
-		return { ...meta, ageMs, ...((!this.#isTimely(number) || ageMs > LIVE_AGE_MS_MAX) && { isUnconfirmed: true }) };
-	}
-
-	#isTimely(number: number): boolean {
-		return this.#pulses.get(this.#endpoints[number] as ConsulEndpoint)?.isTimely ?? true;
+		return {
+			...meta,
+			ageMs,
+			...((!this.#calls.isTimely(number) || ageMs > LIVE_AGE_MS_MAX) && { isUnconfirmed: true }),
+		};
 	}
 
 	/** The parameters that say where to look: datacenter, namespace, partition. */
@@ -267,7 +251,7 @@ export class ConsulHttp {
 	async #close(): Promise<void> {
 		this.#replacement.stop();
 		this.#choice.stop();
-		for (const call of [...this.#calls]) call.close();
+		this.#calls.close();
 		await this.#token.close();
 		for (const endpoint of this.#endpoints) endpoint.close();
 	}
@@ -275,7 +259,7 @@ export class ConsulHttp {
 	async #askAny<T>(
 		question: ConsulQuestion<T>,
 		first: number,
-		ask: (number: number, addressesLeft: number) => Ask,
+		ask: (number: number, addressesLeft: number) => AddressAsk,
 		signal: AbortSignal | undefined,
 		ended: (number: number) => void = () => undefined,
 	): Promise<Answered<T>> {
@@ -284,7 +268,7 @@ export class ConsulHttp {
 		for (let attempt = 0; ; attempt++) {
 			const number = (first + attempt) % count;
 			try {
-				const value = await this.#ask(number, ask(number, count - attempt), question, signal);
+				const value = await this.#calls.ask(number, ask(number, count - attempt), question, signal);
 				this.#room.answered(number);
 				for (const one of behind) this.#failedAt(one);
 				return { number, value };
@@ -335,61 +319,9 @@ export class ConsulHttp {
 			else signal?.addEventListener('abort', onAbort, { once: true });
 		});
 	}
-
-	/** One query to one address, and once more if another token has come in force; rejects with a SpockError. */
-	async #ask<T>(
-		number: number,
-		ask: Ask,
-		question: ConsulQuestion<T>,
-		signal: AbortSignal | undefined,
-		isLast = false,
-	): Promise<T> {
-		const { parameters, timeoutMs, isHeld, isProof } = ask;
-		const endpoint = this.#endpoints[number] as ConsulEndpoint;
-		const startedAtMs = this.clock.now();
-		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
-		const pulse = this.#pulses.get(endpoint);
-		let release: (() => void) | undefined;
-		let token: string | undefined;
-		try {
-			// A question that brings its own token is not refused: that is how a login ends.
-			if (question.token === undefined) this.refuseIfClosed();
-			token = question.token === undefined ? await this.#token.read() : (question.token ?? undefined);
-			const client = await endpoint.client();
-			if (question.token === undefined) this.refuseIfClosed();
-			this.#calls.add(call);
-			release = pulse?.hold(call);
-			const common = { ctx: call, ...(token && { token }) };
-			const [response, body] = (await sendWithDeadline({ clock: this.clock, call, timeoutMs, signal }, () =>
-				question.send(client, common),
-			)) as ConsulAnswer;
-			const value = question.read(response, body);
-			if (isProof && !isHeld) pulse?.answered(startedAtMs);
-			if (await endpoint.isMultiplexed()) this.#room.multiplexed(number);
-			this.#health.succeeded(startedAtMs, response);
-			return value;
-		} catch (reason) {
-			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
-			const isOwn = question.token === undefined && !isLast;
-			if (!(isOwn && (await this.#token.isReplaced(token, error)))) {
-				// Who asked gave up, or asked for too much, or for what is not there: nothing of that is Consul's fault.
-				if (!isOurs(error) && !isConsulsAnswer(reason)) this.#health.failed(startedAtMs, error);
-				if (question.token === undefined) this.#replacement.refused(token, error);
-				throw error;
-			}
-		} finally {
-			release?.();
-			this.#calls.delete(call);
-		}
-		return this.#ask(number, ask, question, signal, true);
-	}
 }
 
 /** Of the time that is left, for one of those that are left; the last one may be asked once more. */
 function shareOf(leftMs: number, addressesLeft: number): number {
 	return Math.max(1, Math.floor(leftMs / Math.max(1, addressesLeft)));
-}
-
-function isOurs({ code }: SpockError): boolean {
-	return code === 'ABORTED' || code === 'CLOSED' || code === 'FRAME_TOO_LARGE';
 }

@@ -1,0 +1,130 @@
+import type { SpockError } from '@spock/protocol';
+import type { Clock, Random } from '@spock/protocol/internal';
+
+import type { ConsulToken } from '../auth/consul-token.ts';
+import type { TokenReplacement } from '../auth/token-replacement.ts';
+import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from '../client/consul-call.ts';
+import type { ConsulEndpoint } from '../client/consul-endpoints.ts';
+import { consulError, isConsulsAnswer } from '../client/consul-error.ts';
+import { probeServers } from '../client/consul-probe.ts';
+import type { ConsulQuestion } from '../client/consul-question.ts';
+import { AddressPulse } from './address-pulse.ts';
+import type { ConsulHealth } from './consul-health.ts';
+import type { HeldRoom } from './held-room.ts';
+
+/** How one address is asked. */
+export interface AddressAsk {
+	readonly parameters: ConsulParameters;
+	readonly timeoutMs: number;
+	/** For the whole time of a wait, if nothing changes. */
+	readonly isHeld: boolean;
+	/** That it is answered soon says that the address and the servers behind it are well: no agent can answer it by itself. */
+	readonly isProof: boolean;
+}
+
+/** What {@link AddressCalls} need. */
+export interface AddressCallsOptions {
+	readonly clock: Clock;
+	readonly random: Random | undefined;
+	readonly endpoints: readonly ConsulEndpoint[];
+	readonly token: ConsulToken;
+	readonly replacement: TokenReplacement;
+	readonly health: ConsulHealth;
+	readonly room: HeldRoom;
+	/** Throws CLOSED once nothing is asked any more. */
+	readonly refuseIfClosed: () => void;
+}
+
+/** The calls in flight, each to one address with the token that is in force, and what they tell of how that address is. */
+export class AddressCalls {
+	readonly #options: AddressCallsOptions;
+	readonly #pulses: ReadonlyMap<ConsulEndpoint, AddressPulse>;
+	/** Not more than the watches, and calls that somebody waits for. */
+	readonly #calls = new Set<ConsulCall>();
+	readonly #onTimely = new Set<() => void>();
+
+	constructor(options: AddressCallsOptions) {
+		this.#options = options;
+		const { clock, random, endpoints } = options;
+		this.#pulses = new Map(
+			endpoints.map((one) => {
+				// Where there is another address, one without a leader is as good as none: the others may have one.
+				const mustKnowLeader = endpoints.length > 1;
+				const beat = (signal: AbortSignal): Promise<void> => probeServers(one, clock, signal, mustKnowLeader);
+				const timely = (): void => {
+					for (const listener of this.#onTimely) listener();
+				};
+				return [one, new AddressPulse({ clock, random, beat, timely })];
+			}),
+		);
+	}
+
+	/** Tells each time that an address which answered too late answers in time again; call what is returned to end it. */
+	onTimely(listener: () => void): () => void {
+		this.#onTimely.add(listener);
+		return () => this.#onTimely.delete(listener);
+	}
+
+	/** True while this address answers in time. */
+	isTimely(number: number): boolean {
+		return this.#pulses.get(this.#options.endpoints[number] as ConsulEndpoint)?.isTimely ?? true;
+	}
+
+	/** Ends all of them with CLOSED. */
+	close(): void {
+		for (const call of [...this.#calls]) call.close();
+	}
+
+	/** One query to one address, and once more if another token has come in force; rejects with a SpockError. */
+	async ask<T>(
+		number: number,
+		ask: AddressAsk,
+		question: ConsulQuestion<T>,
+		signal: AbortSignal | undefined,
+		isLast = false,
+	): Promise<T> {
+		const { clock, endpoints, token: tokens, replacement, health, room, refuseIfClosed } = this.#options;
+		const { parameters, timeoutMs, isHeld, isProof } = ask;
+		const endpoint = endpoints[number] as ConsulEndpoint;
+		const startedAtMs = clock.now();
+		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
+		const pulse = this.#pulses.get(endpoint);
+		let release: (() => void) | undefined;
+		let token: string | undefined;
+		try {
+			// A question that brings its own token is not refused: that is how a login ends.
+			if (question.token === undefined) refuseIfClosed();
+			token = question.token === undefined ? await tokens.read() : (question.token ?? undefined);
+			const client = await endpoint.client();
+			if (question.token === undefined) refuseIfClosed();
+			this.#calls.add(call);
+			release = pulse?.hold(call);
+			const common = { ctx: call, ...(token && { token }) };
+			const [response, body] = (await sendWithDeadline({ clock, call, timeoutMs, signal }, () =>
+				question.send(client, common),
+			)) as ConsulAnswer;
+			const value = question.read(response, body);
+			if (isProof && !isHeld) pulse?.answered(startedAtMs);
+			if (await endpoint.isMultiplexed()) room.multiplexed(number);
+			health.succeeded(startedAtMs, response);
+			return value;
+		} catch (reason) {
+			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
+			const isOwn = question.token === undefined && !isLast;
+			if (!(isOwn && (await tokens.isReplaced(token, error)))) {
+				// Who asked gave up, or asked for too much, or for what is not there: nothing of that is Consul's fault.
+				if (!isOurs(error) && !isConsulsAnswer(reason)) health.failed(startedAtMs, error);
+				if (question.token === undefined) replacement.refused(token, error);
+				throw error;
+			}
+		} finally {
+			release?.();
+			this.#calls.delete(call);
+		}
+		return this.ask(number, ask, question, signal, true);
+	}
+}
+
+function isOurs({ code }: SpockError): boolean {
+	return code === 'ABORTED' || code === 'CLOSED' || code === 'FRAME_TOO_LARGE';
+}

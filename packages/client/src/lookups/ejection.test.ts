@@ -184,8 +184,8 @@ describe('ejection', () => {
 		const { instances } = await diplomat.explain('barista');
 		expect(instances.map(({ included, reason }) => [included, reason])).toEqual([
 			[true, 'all its checks pass'],
-			[false, 'all its checks pass; left out by this client: its host or its port is none'],
-			[false, 'all its checks pass; left out by this client: its host or its port is none'],
+			[false, 'all its checks pass; its host or port is none'],
+			[false, 'all its checks pass; its host or port is none'],
 		]);
 	});
 

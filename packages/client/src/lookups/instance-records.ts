@@ -140,9 +140,8 @@ export class InstanceRecords {
 }
 
 /** True for what has the members by which an instance is known; whoever reports may be no TypeScript. */
-function isPlaced(scope: ServiceScope | null, { instance, host, port }: Place): boolean {
-	const texts = [scope?.service, instance, host];
-	return texts.every((text) => typeof text === 'string') && typeof port === 'number';
+function isPlaced(scope: ServiceScope | null, { instance, host }: Place): boolean {
+	return [scope?.service, instance, host].every((text) => typeof text === 'string');
 }
 
 function isSame(left: ServiceScope, right: ServiceScope): boolean {

@@ -78,7 +78,7 @@ export class ServiceViews {
 	}
 
 	#why({ query }: ServiceView, one: ServiceInstance): string {
-		if (!isCallable(one)) return 'left out by this client: its host or its port is none';
+		if (!isCallable(one)) return 'its host or port is none';
 		const { failures = 0, ejectedUntilMs = 0 } = this.#records.find(query, one) ?? {};
 		const leftMs = Math.round(ejectedUntilMs - this.#options.clock.now());
 		return `ejected by this client: ${failures} calls in a row failed, back in ${leftMs} ms`;

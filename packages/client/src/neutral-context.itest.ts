@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -62,4 +63,24 @@ it('what the first request begins is not of that request, and keeps nothing of i
 	});
 	await resources.close();
 	await diplomat.close();
+});
+
+it('a client that is made within a request hears of nothing within it', async () => {
+	const requests = new AsyncLocalStorage<string>();
+	const seen: unknown[] = [];
+	const see = (): void => void seen.push(requests.getStore() ?? 'no request');
+	await using place = await tempSocket();
+	await using sidecar = await FakeSidecar.listen(place.path);
+	sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+	subscribe('spock:client:snapshot', see);
+	try {
+		const diplomat = requests.run('the request', () => createDiplomat({ path: place.path }));
+		await diplomat.getService('barista');
+		sidecar.publish(fakeSnapshot('barista', 2, ['10.0.0.2:80']));
+		await waitFor('the change', () => seen.length === 2);
+		expect(seen).toEqual(['no request', 'no request']);
+		await diplomat.close();
+	} finally {
+		unsubscribe('spock:client:snapshot', see);
+	}
 });

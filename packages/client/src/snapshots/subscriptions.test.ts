@@ -142,6 +142,33 @@ describe('a push that cannot be read', () => {
 		await diplomat.close();
 	});
 
+	it('is asked about soon again where one that could be read came between', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		for (let revision = 1; revision < 20; revision += 2) {
+			sidecar.publish(fakeSnapshot('barista', revision, ['10.0.0.1:80']));
+			expect(await diplomat.getService('barista')).not.toHaveProperty('stale');
+			sidecar.connection.push('service', { ...fakeSnapshot('barista', revision + 1, []), instances: 'none' });
+			await settle();
+			expect(await diplomat.getService('barista')).toHaveProperty('stale', true);
+			await clock.advance(200);
+			expect(await diplomat.getService('barista')).not.toHaveProperty('stale');
+		}
+		await diplomat.close();
+	});
+
+	it('about what nobody wants any more by the time is asked about by nobody', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ idleSubscriptionMs: 1 });
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const watch = diplomat.watchService('barista');
+		await watch.next();
+		sidecar.connection.push('service', { ...fakeSnapshot('barista', 2, []), instances: 'none' });
+		await settle();
+		await watch.return?.();
+		await clock.advance(20_000);
+		expect(sidecar.requestsOf('watchService')).toHaveLength(1);
+		await diplomat.close();
+	});
+
 	it('about what nobody wants concerns nobody', async () => {
 		const { diplomat, sidecar } = await simulate();
 		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));

@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events';
+
 import type { ServiceSnapshot } from '@spock/protocol';
 import { fakeSnapshot, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
@@ -33,6 +35,18 @@ describe('watchService', () => {
 		expect(diplomat.status().subscriptions).toBe(0);
 		await diplomat.close();
 		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('leaves nothing on its signal when its reader leaves', async () => {
+		const { diplomat, sidecar } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const { signal } = new AbortController();
+		for await (const _ of diplomat.watchService('barista', { signal })) {
+			expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+			break;
+		}
+		expect(getEventListeners(signal, 'abort')).toEqual([]);
+		await diplomat.close();
 	});
 
 	it('ends when the client does, and gives nothing with a signal that was aborted before', async () => {

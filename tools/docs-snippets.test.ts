@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,8 +19,11 @@ function snippetsOf(page: string): [path: string, text: string][] {
 const pages = [
 	'README.md',
 	...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
+	...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/README.md`),
 ];
-const snippets = new Map(pages.filter((page) => page.endsWith('.md')).flatMap(snippetsOf));
+const snippets = new Map(
+	pages.filter((page) => page.endsWith('.md') && existsSync(join(root, page))).flatMap(snippetsOf),
+);
 
 /** What snippets use without declaring it: the Diplomat of an earlier snippet, the app's own things. */
 const GLOBALS = join(root, 'docs/globals.d.ts');
@@ -91,7 +94,7 @@ function errorsOf(modules: ReadonlyMap<string, string>): string[] {
 	});
 }
 
-it('every snippet of the README and the guides compiles, strictly and with the DOM library', () => {
+it('every snippet of the READMEs and the guides compiles, strictly and with the DOM library', () => {
 	expect(snippets.size).toBeGreaterThan(20);
 	const wrong = join(root, 'README.md:0.ts');
 	expect(

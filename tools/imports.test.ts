@@ -81,7 +81,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 /** What a package's own files say, outside any folder, in a table of doors. */
 const ROOT = 'src';
 /** Packages whose folders have doors: a table of docs/ARCHITECTURE.md says which folder may import which. */
-const WITH_DOORS: readonly string[] = ['client', 'discovery'];
+const WITH_DOORS: readonly string[] = ['client', 'discovery', 'sidecar'];
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
 const IMPURE = /^node:(?!buffer$)/;
 

@@ -18,6 +18,7 @@ export function renderRollingMarkdown(results: RollingResults): string {
 		...HOW,
 		'## All restarts together',
 		renderTotals(scenarios),
+		'CPU is that of the client for a request; share is the least and the most that any instance got.',
 		...scenarios.flatMap((scenario) => [`## ${titleOf(scenario)}`, renderSettings(scenario), renderWays(scenario)]),
 		...LIMITS,
 	];
@@ -26,30 +27,27 @@ export function renderRollingMarkdown(results: RollingResults): string {
 
 const HOW: readonly string[] = [
 	[
-		'Every instance of the service is a process of its own that serves HTTP (`node:http`) and gRPC (grpc-js), and registers both through a',
-		'sidecar with the built-in registry. They are replaced in turn, as Kubernetes does it: a new one is started at ports of its own and is',
-		'registered; the old one gets SIGTERM, deregisters (`diplomat.drain()`), goes on serving for the time of its preStop hook, takes no more',
-		'connections, ends what is under way, and exits. Nobody but the registry is told.',
+		'Every instance is a process that serves HTTP (`node:http`) and gRPC (grpc-js), and registers both through a sidecar. They are replaced',
+		'in turn, as Kubernetes does it: a new one is started at ports of its own and registers; the old one gets SIGTERM, deregisters',
+		'(`diplomat.drain()`), goes on serving for the time of its preStop hook, takes no more connections, ends what is under way, and exits.',
 	].join('\n'),
 	[
-		'Every client is a process of its own, too, and all go through the same restarts, each with requests at a fixed rate whatever became of',
-		'those before; latency counts from when a request was due. Those that try again do so at most twice. *DNS round robin* is what one has',
-		'without a registry: addresses come from a name server that knows of every change at once, and are used until their time to live is over',
-		'(5 s is what CoreDNS gives services of Kubernetes); requests go to them in turn over `node:http`, connections kept. For gRPC it is a',
+		'All clients, each a process too, go through the same restarts, with requests at a fixed rate; latency counts from when a request was',
+		'due. Those that try again do so at most twice. *DNS round robin* takes addresses from a name server that hears of every change at once,',
+		'and uses them for their time to live (5 s is what CoreDNS gives services of Kubernetes), in turn over kept connections. For gRPC it is a',
 		'resolver that asks when grpc-js does (at the start, and when a connection is lost), but not again within the time to live; the `dns:` of',
-		'grpc-js itself waits for 30 s. That a gRPC call was tried again is known where it was answered in the end.',
+		'grpc-js itself waits for 30 s.',
 	].join('\n'),
 ];
 
 const LIMITS: readonly string[] = [
 	'## What it does not show',
 	[
-		'- An address that is gone refuses at once here. In a cluster it mostly says nothing, and each try at it takes the whole time-out for a',
-		'  connection: worse for DNS, and the same for Spock, which does not try.',
+		'- An address that is gone refuses at once here. In a cluster it is mostly silent, and each attempt takes the whole time-out for a',
+		'  connection: worse for DNS, and no different for Spock, which does not try.',
 		'- A preStop time beyond the time to live hides what DNS does not know, at the price of a slower restart, and only from clients that keep to it.',
-		'- Requests fail as well when an instance dies without a word. Then Spock needs its retries: [Integrations](README.md).',
-		'- All processes share one machine, and that with other guests: latencies wait for a processor first of all, and are for comparison within',
-		'  a table.',
+		'- When an instance dies without deregistering, Spock needs its retries too: [Integrations](README.md).',
+		'- All processes share one busy machine: compare latencies within a table only.',
 	].join('\n'),
 ];
 
@@ -61,25 +59,23 @@ function renderTotals(scenarios: readonly ScenarioResult[]): string {
 		const results = scenarios.flatMap(({ ways }) => ways.filter(({ way }) => way === name));
 		const sum = (figure: (result: WayResult) => number): number =>
 			results.reduce((total, result) => total + figure(result), 0);
-		return nameCells(name).concat(
-			outcomeCells(
+		return [
+			WAYS[name].title,
+			WAYS[name].protocol,
+			formatCount(sum((result) => result.requests)),
+			...outcomeCells(
 				name,
-				sum((result) => result.requests),
 				sum(failed),
 				sum((result) => result.retries),
 			),
-		);
+		];
 	});
 	return markdownTable(columns, rows);
 }
 
-function nameCells(way: WayName): string[] {
-	return [WAYS[way].title, WAYS[way].protocol];
-}
-
-function outcomeCells(way: WayName, requests: number, failures: number, retries: number): string[] {
+function outcomeCells(way: WayName, failures: number, retries: number): string[] {
 	const triedAgain = way === 'dns-http-once' ? 'never' : formatCount(retries);
-	return [formatCount(requests), failures === 0 ? '**0**' : formatCount(failures), triedAgain];
+	return [failures === 0 ? '**0**' : formatCount(failures), triedAgain];
 }
 
 function titleOf({ order, preStopMs, dnsTtlMs }: ScenarioResult): string {
@@ -92,35 +88,31 @@ function renderSettings(scenario: ScenarioResult): string {
 	const { instances, restarts, rate, workMs, pauseMs, dnsTtlMs } = scenario;
 	const work = workMs === 0 ? '' : `, ${workMs} ms of work each`;
 	return [
-		`${instances} instances, all of them replaced ${timesOf(restarts)} in ${formatNumber(scenario.seconds)} s,`,
-		`${seconds(pauseMs)} s between one and the next; ${formatCount(rate)} requests a second by each client${work};`,
-		`time to live of DNS ${seconds(dnsTtlMs)} s.`,
+		`${instances} instances, replaced ${timesOf(restarts)} in ${formatNumber(scenario.seconds)} s, ${seconds(pauseMs)} s apart;`,
+		`${formatCount(rate)} requests a second by each client${work}; DNS time to live ${seconds(dnsTtlMs)} s.`,
 	].join(' ');
 }
 
 function renderWays({ ways }: ScenarioResult): string {
-	const columns = columnsOf(2, [
+	const columns = columnsOf(1, [
 		'way',
-		'',
-		'requests',
 		'failed',
 		'tried again',
 		'p50 (ms)',
 		'p99 (ms)',
-		'max (ms)',
-		'share of each place (%)',
-		'client (µs of processor a request)',
+		'share of each (%)',
+		'CPU (µs)',
 	]);
 	const rows = ways.map((result) => [
-		...nameCells(result.way),
-		...outcomeCells(result.way, result.requests, failed(result), result.retries),
-		...[result.p50Ms, result.p99Ms, result.maxMs].map(formatNumber),
+		WAYS[result.way].title,
+		...outcomeCells(result.way, failed(result), result.retries),
+		...[result.p50Ms, result.p99Ms].map(formatNumber),
 		sharesOf(result),
 		formatNumber(result.processorUs),
 	]);
 	const failures = ways.filter((result) => failed(result) > 0).map((result) => `- ${renderFailures(result)}`);
 	const table = markdownTable(columns, rows);
-	return failures.length === 0 ? table : `${table}\n\nWhat failed:\n\n${failures.join('\n')}`;
+	return failures.length === 0 ? table : `${table}\n\n${failures.join('\n')}`;
 }
 
 function sharesOf({ shares }: WayResult): string {

@@ -1,5 +1,5 @@
 // The table of what befell the clients in the cluster suite, from reports/cluster.json: printed, and with `--docs` also put
-// into docs/TESTING.md, between its markers, with the date and the machine.
+// into docs/reference/measured.md, between its markers, with the date and the machine.
 import { fileURLToPath } from 'node:url';
 
 import { markdownTable, readReport, showDocsTable } from './docs-section.js';

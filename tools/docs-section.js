@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 
 import { fail, root, say } from './prepare.js';
 
-const PAGE = 'docs/TESTING.md';
+const PAGE = 'docs/reference/measured.md';
 
 /** The rows of a report. Ends the process if there is none; `command` makes it. */
 export function readReport(name, command) {

@@ -1,4 +1,4 @@
-// What befell the apps of `pnpm test:faults`, from reports/faults.json: printed, and with `--docs` also put into docs/TESTING.md.
+// What befell the apps of `pnpm test:faults`, from reports/faults.json: printed, and with `--docs` also put into docs/reference/measured.md.
 import { fileURLToPath } from 'node:url';
 
 import { markdownTable, readReport, showDocsTable } from './docs-section.js';

@@ -1,5 +1,5 @@
 // What a good client saw of the attacks of `pnpm test:hostile`, from reports/hostile.json: printed, and with `--docs` also put into
-// docs/TESTING.md.
+// docs/reference/measured.md.
 import { markdownTable, readReport, showDocsTable } from './docs-section.js';
 
 const HEADINGS = [

@@ -1,4 +1,4 @@
-// What a soak left behind, from reports/soak.json: printed, and with `--docs` also put into docs/TESTING.md.
+// What a soak left behind, from reports/soak.json: printed, and with `--docs` also put into docs/reference/measured.md.
 import { fileURLToPath } from 'node:url';
 
 import { markdownTable, readReport, showDocsTable } from './docs-section.js';

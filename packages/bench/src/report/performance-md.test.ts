@@ -26,7 +26,7 @@ describe('renderPerformanceMarkdown', () => {
 		]) {
 			expect(page).toContain(text);
 		}
-		for (const command of ['pnpm bench ', 'pnpm bench:quick', 'pnpm bench:render', 'do not edit']) {
+		for (const command of ['pnpm bench ', 'pnpm bench:quick', 'pnpm bench render', 'do not edit']) {
 			expect(page).toContain(command);
 		}
 	});
@@ -52,6 +52,33 @@ describe('renderPerformanceMarkdown', () => {
 		expect(renderPerformanceMarkdown(sampleResults({ calls }), prose)).toContain(
 			'Calls failed: Diplomat and Spock, 1,234.',
 		);
+	});
+
+	it('has the loads on a busy node in one table, with the calls that failed', () => {
+		const calls = [
+			{ ...sampleCall('spock', 'two-cores', true), p99Us: 3150, errors: 12 },
+			{ ...sampleCall('spock', '64-in-flight', true), p99Us: 4150 },
+			{ ...sampleCall('echo', '64-in-flight', true), p99Us: 2150 },
+		];
+		const page = renderPerformanceMarkdown(sampleResults({ calls }), prose);
+		expect(page).toMatch(/### On a busy node\n\n.*\n\n\| Contender +\| +two cores \| +64 in flight \|\n/);
+		expect(page).toMatch(/\| echo, raw node:net +\| not measured \| +2,150 \|\n/);
+		expect(page).toMatch(/\| \*\*Diplomat and Spock\*\* +\| +3,150 \| +4,150 \|\n/);
+		expect(page).toContain('Calls failed (two cores): Diplomat and Spock, 12.');
+	});
+
+	it('has the versions of Node side by side, one row for each load and contender', () => {
+		const figure = (node: string, p50Us: number) => ({
+			...sampleCall('spock', 'one-core'),
+			node,
+			p50Us,
+			cpuUs: 2 * p50Us,
+		});
+		const nodeVersions = [figure('v20.19.5', 30), figure('v24.11.0', 25)];
+		const page = renderPerformanceMarkdown(sampleResults({ nodeVersions }), prose);
+		const headings = ['Node 20.19.5: p50 µs', 'Node 20.19.5: CPU µs', 'Node 24.11.0: p50 µs', 'Node 24.11.0: CPU µs'];
+		expect(page).toContain(`| ${headings.join(' | ')} |\n`);
+		expect(page).toMatch(/\| one core \| \*\*Diplomat and Spock\*\* \| +30\.0 \| +60\.0 \| +25\.0 \| +50\.0 \|\n/);
 	});
 
 	it('gives every row of a table as many cells as its heading', () => {

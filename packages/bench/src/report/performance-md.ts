@@ -1,4 +1,4 @@
-import { type BenchResults, SHAPES } from '../results.ts';
+import type { BenchResults } from '../results.ts';
 import { renderCallTables, renderGrpcFrontTable, renderNodeVersionTable } from './call-tables.ts';
 import { contendersOf } from './contenders.ts';
 import { formatCount, NOT_MEASURED } from './format-number.ts';
@@ -27,7 +27,7 @@ export interface PerformanceProse {
 /** The whole of docs/PERFORMANCE.md. The same results and prose give the same bytes. */
 export function renderPerformanceMarkdown(results: BenchResults, prose: PerformanceProse): string {
 	const blocks = [
-		'<!-- Made by the bench from its result file: do not edit. `pnpm bench:render` makes it again. -->',
+		'<!-- Made by the bench from its result file: do not edit. `pnpm bench render` makes it again. -->',
 		'# Performance',
 		plot('latency-readme.svg'),
 		'## How it was taken',
@@ -40,8 +40,6 @@ export function renderPerformanceMarkdown(results: BenchResults, prose: Performa
 		prose.whatLimitsUs.trim() === '' ? 'Nothing was written about this run.' : prose.whatLimitsUs.trim(),
 		'## Who was measured',
 		renderContenders(results),
-		'## Loads',
-		renderLoads(),
 		'## Calls by load',
 		CALLS_EXPLAINED,
 		...['latency-by-shape.svg', 'throughput.svg', 'cpu-per-call.svg', 'busy-node.svg'].map(plot),
@@ -55,19 +53,19 @@ export function renderPerformanceMarkdown(results: BenchResults, prose: Performa
 
 const REPRODUCTION = [
 	'```sh',
-	'pnpm bench          # the whole run; writes the result file, this page and its plots',
-	'pnpm bench:quick    # a short run that shows whether something broke; its figures are rough',
-	'pnpm bench:render   # this page and its plots again, from the result file',
+	'pnpm bench          # the whole run: writes the result file, this page and its plots',
+	'pnpm bench:quick    # a short run with rough figures, to notice regressions',
+	'pnpm bench render   # this page and its plots again, from the result file',
 	'```',
 	'',
-	'Absolute figures drift from machine to machine and from hour to hour on a shared one. The ratios to the echo of the same run',
-	'hold better, so most goals are set in them.',
+	'Absolute figures differ between machines and, on a shared one, between hours. Ratios to the echo of the same run vary less, so most',
+	'goals are ratios. The result file, [results.json](performance/results.json), also has what the tables leave out.',
 ].join('\n');
 
 const CALLS_EXPLAINED = [
-	'Client and server are two processes; contenders take turns within every round, and each figure is the median over the rounds.',
-	'Latency is what the caller sees; in open loops it counts from the moment the call was due, so that waiting is not left out.',
-	'CPU is the processor time of one call, all threads of both processes.',
+	'Client and server are two processes. Contenders take turns within each round; each figure is the median over the rounds.',
+	'Latency is what the caller sees; in open loops it counts from the moment the call was due, so it includes waiting.',
+	'CPU is the processor time of one call, in all threads of both processes.',
 ].join('\n');
 
 function renderOrigin(results: BenchResults): string {
@@ -83,7 +81,7 @@ function renderOrigin(results: BenchResults): string {
 		['Node', nodeName(results.node)],
 		['Other software', versions.map(([name, version]) => `${name} ${version}`).join(', ')],
 	];
-	return `${markdownTable(columnsOf(2, ['What', 'Value']), rows)}\n\nThis page is made by the bench from its result file: do not edit it.`;
+	return markdownTable(columnsOf(2, ['What', 'Value']), rows);
 }
 
 function renderGoals(results: BenchResults): string {
@@ -99,9 +97,9 @@ function renderGoals(results: BenchResults): string {
 		verdict === 'missed' ? '**missed**' : verdict,
 	]);
 	return [
-		'The goals were set before the product was built. The floor is what a bare prototype reached: less is a defect. The goal is beyond it.',
-		`Of ${formatCount(findings.length)} figures ${count('goal')} reach the goal, ${count('floor')} the floor alone, ${count('missed')} neither; ` +
-			`${count('not measured')} were not measured.`,
+		'Both bounds were set before the product was built: the floor is what a bare prototype reached, the goal is beyond it. ' +
+			`Of ${formatCount(findings.length)} figures ${count('goal')} reach the goal, ${count('floor')} the floor alone, ` +
+			`${count('missed')} neither; ${count('not measured')} were not measured.`,
 		markdownTable(
 			['Figure', 'Part', 'Measured', 'Floor', 'Goal', 'Verdict'].map((heading, index) => ({
 				heading,
@@ -121,28 +119,23 @@ function renderContenders(results: BenchResults): string {
 	return lines.join('\n');
 }
 
-function renderLoads(): string {
-	const loads = Object.values(SHAPES).map((shape) => `- ${shape.charAt(0).toUpperCase()}${shape.slice(1)}.`);
-	return [...loads, '- On a busy node: the same with a busy loop on each core beside it.'].join('\n');
-}
-
 function renderGrowth(results: BenchResults): string[] {
 	return [
 		'## Versions of Node',
 		renderNodeVersionTable(results),
 		'## The gRPC front',
-		'`Get` of `spock.v1.Discovery` by grpc-js and by grpc-go, beside the same question in the protocol of the sidecar and beside gRPC servers that know one answer.',
+		'`Get` of `spock.v1.Discovery`, beside the same lookup in the native protocol and beside gRPC servers with one fixed answer.',
 		renderGrpcFrontTable(results),
 		'## Many connections',
 		'The same total rate of calls, spread over all connections to one sidecar.',
 		plot('connections.svg'),
 		renderConnectionsTable(results),
 		'## Many calls in flight',
-		'On one connection. Memory is the largest resident memory during the round.',
+		'On one connection. RSS is the largest during the round.',
 		plot('in-flight.svg'),
 		renderInFlightTable(results),
 		'## Large registries',
-		'Everything in the registry is subscribed to.',
+		'The client subscribes to everything in the registry.',
 		plot('registry.svg'),
 		renderRegistryTable(results),
 		'## Changes to watchers',

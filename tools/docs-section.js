@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 
 import { fail, root, say } from './prepare.js';
 
+/** The page of the tables that test runs write. */
 const PAGE = 'docs/reference/measured.md';
 
 /** The rows of a report. Ends the process if there is none; `command` makes it. */
@@ -14,22 +15,22 @@ export function readReport(name, command) {
 	return JSON.parse(readFileSync(report, 'utf8'));
 }
 
-/** Prints a table; with `writesDocs` puts it into the page too. */
-export function showDocsTable(name, table, writesDocs, page = PAGE) {
+/** Prints a table; with `writesDocs` puts it into the page of measured results too. */
+export function showDocsTable(name, table, writesDocs) {
 	say(table);
-	if (writesDocs) writeDocsSection(name, table, page);
+	if (writesDocs) writeDocsSection(name, table);
 }
 
 /** Puts the text into the page, with the date and the machine under it. Ends the process if the page has no such place. */
-export function writeDocsSection(name, text, page = PAGE) {
+function writeDocsSection(name, text) {
 	const [processor] = cpus();
 	const date = new Date().toISOString().slice(0, 10);
 	const origin = `Taken on ${date}, on ${cpus().length} cores (${processor?.model.trim()}), Node ${process.versions.node}.`;
-	replaceInDocs(name, `${text}\n\n${origin}`, page);
+	replaceInDocs(name, `${text}\n\n${origin}`, PAGE);
 }
 
 /** Puts the text into the page as it is. Ends the process if the page has no such place. */
-export function replaceInDocs(name, text, page = PAGE) {
+export function replaceInDocs(name, text, page) {
 	const path = resolve(root, page);
 	writeFileSync(path, withSection(name, text, path));
 	say(`wrote ${path}`);

@@ -1,14 +1,13 @@
-// The table of what happened in the pods of the kubelet suite, from reports/kubelet.json: printed, and with `--docs` also put into
-// docs/OPERATIONS.md, between its markers, with the date and the machine.
+// Prints what happened in the pods of the kubelet suite, from reports/kubelet.json.
 import { fileURLToPath } from 'node:url';
 
-import { markdownTable, readReport, showDocsTable } from './docs-section.js';
+import { markdownTable, readReport } from './docs-section.js';
+import { say } from './prepare.js';
 
-/** Prints the table; with `writesDocs` puts it into the page too. Ends the process if there is no report. */
-export function showKubeletTable(writesDocs) {
+/** Prints the tables. Ends the process if there is no report. */
+export function showKubeletTable() {
 	const stories = readReport('kubelet.json', 'pnpm test:kubelet');
-	const text = `${eventsTable(stories)}\n\n${lookupsTable(stories)}`;
-	showDocsTable('kubelet-events', text, writesDocs, 'docs/OPERATIONS.md');
+	say(`${eventsTable(stories)}\n\n${lookupsTable(stories)}`);
 }
 
 function eventsTable(stories) {
@@ -29,4 +28,4 @@ function lookupsTable(stories) {
 	return markdownTable(['pod', 'lookups', 'failed', 'longest age served'], rows);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) showKubeletTable(process.argv.includes('--docs'));
+if (process.argv[1] === fileURLToPath(import.meta.url)) showKubeletTable();

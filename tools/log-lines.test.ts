@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 
 import { logLines } from './log-lines.js';
 
-const page = readFileSync(new URL('../docs/OPERATIONS.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../docs/reference/log-lines.md', import.meta.url), 'utf8');
 
-it('docs/OPERATIONS.md says what each line of the log means, with its level; and of no line that there is not', () => {
+it('docs/reference/log-lines.md says what each line of the log means, with its level; and of no line that there is not', () => {
 	const [, table = ''] = /<!-- log lines -->\n([\s\S]*?)<!-- end -->/.exec(page) ?? [];
 	const rows = [...table.matchAll(/^\| ([a-z, ]+) \| `(.+?)` \| (\S.*) \|$/gm)];
 	const documented = rows.map(([, levels, line]) => `| ${levels} | \`${line}\` |`);

@@ -1,4 +1,4 @@
-// What docs/OPERATIONS.md and k8s/prometheus say of metrics and alerts, from what the code and the rules say.
+// The table of docs/reference/metrics.md, from the code, and the alerts for the Prometheus operator, from the plain ones.
 
 /** The table of metrics in Markdown, of a `metricTable` of packages/sidecar/src/admin/metrics/metric-table.ts. */
 export function metricsTable(metrics) {

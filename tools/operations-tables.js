@@ -1,4 +1,4 @@
-// Writes what docs/OPERATIONS.md and k8s/prometheus say of metrics and alerts; a test says when it is not up to date.
+// Writes the table of docs/reference/metrics.md, and the alerts of k8s/prometheus for its operator; a test says when it is not up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -18,7 +18,7 @@ const bundled = await build({
 });
 const text = Buffer.from(bundled.outputFiles[0].contents).toString('base64');
 const { metricTable } = await import(`data:text/javascript;base64,${text}`);
-replaceInDocs('metrics', metricsTable(metricTable), 'docs/OPERATIONS.md');
+replaceInDocs('metrics', metricsTable(metricTable), 'docs/reference/metrics.md');
 
 const rule = join(root, 'k8s/prometheus/prometheus-rule.yaml');
 writeFileSync(rule, prometheusRule(readFileSync(join(root, 'k8s/prometheus/alerts.yaml'), 'utf8')));

@@ -2,17 +2,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { markdownTable, readReport, showDocsTable } from './docs-section.js';
-import { root } from './prepare.js';
+import { markdownTable, readReport } from './docs-section.js';
+import { root, say } from './prepare.js';
 
-const PAGE = 'docs/OPERATIONS.md';
 const COMMAND = 'pnpm test:pod';
 
 /** Only what was run is shown: vitest may have been told to run one file. */
 const wasRun = (report) => existsSync(join(root, 'reports', report));
 
-/** Prints what the images weigh and what the sidecar's costs; with `writesDocs` puts it into the page too. */
-export function showImageTable(writesDocs) {
+/** Prints what the images weigh and what the sidecar's costs. */
+export function showImageTable() {
 	if (!wasRun('image.json')) return;
 	const { baseBytes, sidecarBytes, appBytes, starts, memory } = readReport('image.json', COMMAND);
 	const sorted = (name) => starts.map((start) => start[name]).sort((one, other) => one - other);
@@ -35,13 +34,13 @@ export function showImageTable(writesDocs) {
 		['… of it not shared with other processes of the base', megabytes(memory.rest.anonymous), ''],
 		['resident while an app asks', megabytes(memory.askedBytes), ''],
 	];
-	showDocsTable('image-figures', markdownTable(['', 'measured', 'wanted'], rows), writesDocs, PAGE);
+	say(markdownTable(['', 'measured', 'wanted'], rows));
 }
 
-/** Prints what happened in the pod, and when; with `writesDocs` puts it into the page too. */
-export function showPodTable(writesDocs) {
+/** Prints what happened in the pod, and when. */
+export function showPodTable() {
 	if (!wasRun('pod.json')) return;
 	const events = readReport('pod.json', COMMAND).sort((one, other) => one.at - other.at);
 	const rows = events.map(({ at, event }) => [event, `${(at / 1000).toFixed(2)} s`]);
-	showDocsTable('pod-events', markdownTable(['', 'at'], rows), writesDocs, PAGE);
+	say(markdownTable(['', 'at'], rows));
 }

@@ -1,4 +1,4 @@
-// Writes every setting, from the code, into docs/OPERATIONS.md. With --check it changes nothing and fails when the page is
+// Writes every setting, from the code, into docs/reference/settings.md. With --check it changes nothing and fails when the page is
 // not what the code says.
 import { join } from 'node:path';
 
@@ -22,7 +22,7 @@ const bundled = await build({
 const { settingsSection } = await import(
 	`data:text/javascript;base64,${Buffer.from(bundled.outputFiles[0].contents).toString('base64')}`
 );
-const page = join(root, 'docs/OPERATIONS.md');
+const page = join(root, 'docs/reference/settings.md');
 if (process.argv.includes('--check')) {
 	checkDocsSection('settings', settingsSection(root), page, 'npm run settings-table');
 } else {

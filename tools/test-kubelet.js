@@ -1,15 +1,13 @@
 // `pnpm test:kubelet`: pods of the manifests under a real kubelet, with containerd and a real Consul agent, on a machine of namespaces:
 // start order, kills of the sidecar, ends. The first run builds Kubernetes and Consul; after that it takes three minutes.
-// Needs Linux and root, and what `pnpm image` needs. `--docs` puts the table of events into docs/OPERATIONS.md as well. Other
-// arguments go to vitest: `pnpm test:kubelet -t Job`.
+// Needs Linux and root, and what `pnpm image` needs. Arguments go to vitest: `pnpm test:kubelet -t Job`.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { showKubeletTable } from './kubelet-table.js';
 import { ensureInstalled, root, run } from './prepare.js';
-import { takeOptions } from './run-suite.js';
 
-const { values, rest } = takeOptions(process.argv.slice(2), { flags: ['docs'] });
+const rest = process.argv.slice(2);
 ensureInstalled();
 // Only now, because they need what has just been installed.
 const { IMAGES } = await import('./image/engine.js');
@@ -22,5 +20,5 @@ const status = runOnMachine('kubelet', rest, {
 	SPOCK_SIDECAR_IMAGE: join(root, IMAGES.sidecar.archive),
 	SPOCK_APP_IMAGE: join(root, IMAGES.app.archive),
 });
-showKubeletTable(values.docs);
+showKubeletTable();
 process.exit(status);

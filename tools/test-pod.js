@@ -1,7 +1,7 @@
 // `pnpm test:pod`: builds the images and has podman play the pod of k8s/ with them, a minute. It needs root, buildah, podman, runc
 // and catatonit (Debian packages), and a Consul server as the other tests do. Pods, volumes and images are in a storage of this run,
-// and their network is one of its own, with loopback and a Consul. `--docs` puts what it has measured into docs/OPERATIONS.md as
-// well. Other arguments go to vitest: `pnpm test:pod lives`.
+// and their network is one of its own, with loopback and a Consul. Arguments go to vitest:
+// `pnpm test:pod lives`.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { showImageTable, showPodTable } from './pod-tables.js';
 import { fail, root, run } from './prepare.js';
 import { runSuite, takeOptions } from './run-suite.js';
 
-const { values, rest } = takeOptions(process.argv.slice(2), { flags: ['inside', 'docs'] });
+const { values, rest } = takeOptions(process.argv.slice(2), { flags: ['inside'] });
 
 if (!values.inside) {
 	if (process.platform !== 'linux' || process.getuid() !== 0) fail('NOT TESTED: a pod is played on Linux, by root');
@@ -24,8 +24,8 @@ if (!values.inside) {
 	const self = fileURLToPath(import.meta.url);
 	const { status } = spawnSync('unshare', ['--net', process.execPath, self, '--inside', ...rest], { stdio: 'inherit' });
 	if (status !== 0) process.exit(status ?? 1);
-	showPodTable(values.docs);
-	showImageTable(values.docs);
+	showPodTable();
+	showImageTable();
 	process.exit(0);
 }
 

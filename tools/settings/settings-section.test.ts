@@ -72,15 +72,23 @@ const DEFAULTS: Readonly<Record<string, string | number>> = {
 	metricsServicesMax: DEFAULT_METRICS_SERVICES_MAX,
 };
 
-describe('the settings in docs/OPERATIONS.md', () => {
+describe('the settings in docs/reference/settings.md', () => {
 	it('are what the code says; otherwise run `npm run settings-table`', () => {
-		const page = readFileSync(join(root, 'docs/OPERATIONS.md'), 'utf8');
+		const page = readFileSync(join(root, 'docs/reference/settings.md'), 'utf8');
 		expect(page).toContain(`<!-- settings -->\n\n${section}\n\n<!-- end -->`);
 	});
 
 	it('are each in one area', () => {
 		const names = settingAreas().flatMap(([, group]) => group.map(({ name }) => name));
 		expect(names.toSorted()).toEqual(settings.map(({ name }) => name).toSorted());
+	});
+
+	it('are called in the config file as their flag is, in camel case', () => {
+		for (const { name, flag } of settings) {
+			if (flag === undefined) continue;
+			const [long = ''] = /(?<=^--)[a-z-]+/.exec(flag) ?? [];
+			expect(long.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())).toBe(name);
+		}
 	});
 
 	it('have the defaults that the code uses', () => {

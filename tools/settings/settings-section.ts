@@ -31,7 +31,7 @@ export const CONSUL_VARIABLES: Readonly<Record<string, string>> = {
 
 /** Flags of `sidecar start` that are no settings. */
 const START_FLAGS: readonly (readonly [flag: string, variable: string, meaning: string])[] = [
-	['--config FILE', 'SPOCK_CONFIG', 'settings in JSON or YAML, under the names of the column "in the file"'],
+	['--config FILE', 'SPOCK_CONFIG', 'settings in JSON or YAML; there `--grace-ms` is `graceMs`, and so on'],
 	['--print-config', '', 'shows the settings in force and where each comes from, then ends'],
 	['--json', '', 'with `--print-config`: as JSON'],
 ];
@@ -95,7 +95,7 @@ export function settingAreas(): readonly (readonly [heading: string, settings: r
 	];
 }
 
-/** The section of docs/OPERATIONS.md that says every setting, as Markdown. `root` is the directory of the repository. */
+/** The tables of docs/reference/settings.md, as Markdown. `root` is the directory of the repository. */
 export function settingsSection(root: string): string {
 	const parts = settingAreas().map(([heading, group]) => part(heading, settingsTable(group)));
 	const consul = Object.entries(CONSUL_VARIABLES).map(([name, meaning]) => [code(name), meaning]);
@@ -110,23 +110,16 @@ export function settingsSection(root: string): string {
 }
 
 function part(heading: string, text: string): string {
-	return `### ${heading}\n\n${text}`;
+	return `## ${heading}\n\n${text}`;
 }
 
 function settingsTable(group: readonly Setting[]): string {
 	const rows = group.map((setting) => {
 		const [flag = 'none'] = setting.flag?.split(' ') ?? [];
-		const shownFlag = setting.flag === undefined ? 'none: it is secret' : code(flag);
-		return [
-			shownFlag,
-			code(setting.env),
-			code(setting.name),
-			shownValue(setting),
-			cell(setting.fallback),
-			cell(setting.help),
-		];
+		const shownFlag = setting.flag === undefined ? `none (secret); ${code(setting.name)} in the file` : code(flag);
+		return [shownFlag, code(setting.env), shownValue(setting), cell(setting.fallback), cell(setting.help)];
 	});
-	return table(['flag', 'variable', 'in the file', 'value', 'default', 'meaning'], rows);
+	return table(['flag', 'variable', 'value', 'default', 'meaning'], rows);
 }
 
 /** What may be given: the words to choose from, the unit that the flag names, or the kind. */

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What happened in one pod; tools/kubelet-table.js makes the table of docs/OPERATIONS.md from it. */
+/** What happened in one pod; tools/kubelet-table.js prints it. */
 export interface PodStory {
 	readonly title: string;
 	readonly events: readonly { readonly afterMs: number; readonly what: string }[];

@@ -20,12 +20,13 @@ interface Rules {
 	}[];
 }
 
-const page = readText('docs/OPERATIONS.md');
+const metricsPage = readText('docs/reference/metrics.md');
+const runbook = readText('docs/RUNBOOK.md');
 const alerts = readText('k8s/prometheus/alerts.yaml');
 const rules = (parse(alerts) as Rules).groups.flatMap((group) => group.rules);
 
-it('the table of metrics in docs/OPERATIONS.md is that of the code; if not: npm run operations-tables', () => {
-	const [, table] = /<!-- metrics -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(page) ?? [];
+it('the table of docs/reference/metrics.md is that of the code; if not: npm run operations-tables', () => {
+	const [, table] = /<!-- metrics -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(metricsPage) ?? [];
 	expect(table).toBe(metricsTable(metricTable));
 });
 
@@ -35,15 +36,15 @@ it('the rules for the operator are those for Prometheus; if not: npm run operati
 	expect(parse(written)).toMatchObject({ kind: 'PrometheusRule', spec: parse(alerts) });
 });
 
-it('every alert says what it is, how bad, and where to read on; the page has a paragraph for each, and for no other', () => {
-	const headings = [...page.matchAll(/^### (Spock\w+)\n\n\S/gm)].map(([, name]) => name);
+it('every alert says what it is, how bad, and where to read on; docs/RUNBOOK.md has a paragraph for each, and for no other', () => {
+	const headings = [...runbook.matchAll(/^### (Spock\w+)\n\n\S/gm)].map(([, name]) => name);
 	expect(headings).toEqual(rules.map(({ alert }) => alert));
 	for (const { alert, labels, annotations } of rules) {
 		expect(['critical', 'warning']).toContain(labels['severity']);
 		expect(annotations).toMatchObject({
 			summary: expect.stringMatching(/\S/),
 			description: expect.stringContaining('{{ $labels.instance }}'),
-			runbook_url: `docs/OPERATIONS.md#${alert.toLowerCase()}`,
+			runbook_url: `docs/RUNBOOK.md#${alert.toLowerCase()}`,
 		});
 	}
 });

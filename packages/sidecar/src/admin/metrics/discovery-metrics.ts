@@ -7,30 +7,30 @@ import type { MetricFacts } from './metric-facts.ts';
 
 const SOURCES: Readonly<Record<SnapshotSource, string>> = {
 	live: '',
-	'last-known-good': 'the registry fails, or what it says is held back',
-	static: 'of a source that never changes',
+	'last-known-good': 'the registry fails, or an empty answer is held',
+	static: 'from a source that never changes',
 };
 
 const STATES: Readonly<Record<QuestionState, string>> = {
 	cold: 'not answered yet',
 	fresh: '',
-	held: 'the registry says that nothing is left, which is not believed yet',
+	held: 'the registry returned no instances; serving the last known ones',
 	stale: 'the registry does not confirm the last answer',
 };
 
 const HOLD_OUTCOMES: Readonly<Record<Extract<DiscoveryEvent, { type: 'hold-ended' }>['outcome'] | 'begun', string>> = {
 	begun: '',
-	returned: 'they are back',
-	emptied: 'believed',
+	returned: 'the instances are back',
+	emptied: 'the empty answer is believed',
 	failed: 'the registry failed meanwhile',
-	dropped: 'nobody asked any more',
+	dropped: 'no client asks any more',
 };
 
 const PHASES: Readonly<Record<LifecycleState, string>> = {
 	starting: '',
 	serving: '',
-	'handing over': 'another sidecar has the place, clients are sent there',
-	'handed over': 'waits for them to leave',
+	'handing over': 'another sidecar has the place; clients are sent there',
+	'handed over': 'waiting for clients to leave',
 	grace: 'after SIGTERM, not ready and still serving',
 	'waiting for clients': '',
 	stopping: '',
@@ -38,19 +38,19 @@ const PHASES: Readonly<Record<LifecycleState, string>> = {
 };
 
 const TAKE_OVER_STEPS: Readonly<Record<TakeOverEvent['step'] | 'handed over' | 'place lost', string>> = {
-	nobody: 'there was none to replace',
-	begun: 'the registry is asked what the sidecar in place knows',
-	ending: 'that one was ending already',
-	hung: 'that one does not answer; its place is taken',
-	refused: 'the place is taken, and that one does not leave',
-	finished: 'that one leaves',
-	'port late': 'it still has a port, which is tried on',
-	'port bound': 'the port is free at last',
-	'handed over': 'another sidecar has taken the place of this one',
-	'place lost': 'another one took it, died, and it could not be put back: nobody can connect',
+	nobody: 'no sidecar to replace',
+	begun: 'asking the registry what the old sidecar knows',
+	ending: 'the old one was ending already',
+	hung: 'the old one does not answer; its place is taken',
+	refused: 'the place is taken, but the old one does not leave',
+	finished: 'the old one leaves',
+	'port late': 'the old one still has a port; retrying',
+	'port bound': 'the port is free and served',
+	'handed over': 'another sidecar has replaced this one',
+	'place lost': 'another sidecar took it and died, and it could not be taken back: no client can connect',
 };
 
-const READ_OUTCOMES = { loaded: '', refused: 'missing or bad; what was good before stays in force' };
+const READ_OUTCOMES = { loaded: '', refused: 'missing or bad; the previous one stays in force' };
 
 const QUERY_OUTCOMES = {
 	ok: '',
@@ -71,54 +71,54 @@ export const discoveryMetrics: Readonly<Record<string, MetricFacts>> = {
 	},
 	spock_backend_last_success_age_seconds: {
 		type: 'gauge',
-		help: 'Since the last good answer; up to the five minutes of a query where nothing changes, and not there before the first',
+		help: 'Time since the last good answer; up to five minutes while nothing changes. Absent before the first',
 		labels: { backend: 'the names of --backend' },
 	},
 	spock_backend_queries_total: {
 		type: 'counter',
-		help: 'Requests to the registry that have ended, by outcome',
+		help: 'Requests to the registry, by outcome',
 		labels: { outcome: QUERY_OUTCOMES },
 	},
 	spock_watches: {
 		type: 'gauge',
-		help: 'Different questions about services watched at the registry now',
+		help: 'Queries for services watched at the registry',
 		labels: { state: STATES },
 	},
 	spock_key_watches: {
 		type: 'gauge',
-		help: 'Different keys and prefixes watched at the registry now',
+		help: 'Keys and prefixes watched at the registry',
 		labels: { state: STATES },
 	},
-	spock_watch_failures_total: { type: 'counter', help: 'Watches that were well, or new, and have failed' },
+	spock_watch_failures_total: { type: 'counter', help: 'Watches that have begun to fail' },
 	spock_snapshot_age_seconds: {
 		type: 'gauge',
-		help: 'How long the registry has not confirmed what is served of a service; 0 while it does',
+		help: 'Time since the registry confirmed the answer for a service; 0 while it does',
 		labels: { service: 'the --metrics-services-max with the oldest answers, then those with most subscribers' },
 	},
 	spock_snapshot_oldest_age_seconds: {
 		type: 'gauge',
-		help: 'The longest that the registry has not confirmed an answer that is served, of all services and keys',
+		help: 'Longest time since the registry confirmed an answer in use, of all services and keys',
 	},
 	spock_snapshots_published_total: {
 		type: 'counter',
-		help: 'Changes of services that were published',
+		help: 'Published changes of services',
 		labels: { source: SOURCES },
 	},
 	spock_key_snapshots_published_total: {
 		type: 'counter',
-		help: 'Changes of keys that were published',
+		help: 'Published changes of keys',
 		labels: { source: SOURCES },
 	},
 	spock_holds_total: {
 		type: 'counter',
-		help: 'Answers that nothing is left, held back, and what came of them',
+		help: 'Empty answers held back, by outcome',
 		labels: { outcome: HOLD_OUTCOMES },
 	},
 	spock_instances_refused_total: {
 		type: 'counter',
-		help: 'Bad instances in answers of the registry, which are left out, each once while it stays',
+		help: 'Bad instances left out of answers of the registry, each counted once',
 	},
-	spock_panics_total: { type: 'counter', help: 'Times that all instances of a service were served, critical ones too' },
+	spock_panics_total: { type: 'counter', help: 'Times all instances of a service were served, critical ones too' },
 	spock_state_files_total: {
 		type: 'counter',
 		help: 'Files of the state directory',
@@ -126,39 +126,39 @@ export const discoveryMetrics: Readonly<Record<string, MetricFacts>> = {
 	},
 	spock_credentials_total: {
 		type: 'counter',
-		help: 'Times that a token or the files of TLS were read',
+		help: 'Reads of a token or TLS file',
 		labels: { outcome: READ_OUTCOMES },
 	},
 	spock_logins_total: { type: 'counter', help: 'Logins at Consul', labels: { outcome: { ok: '', failed: '' } } },
 	spock_services_files_total: {
 		type: 'counter',
-		help: 'Times that the services file was read',
+		help: 'Reads of the services file',
 		labels: { outcome: READ_OUTCOMES },
 	},
-	spock_registrations: { type: 'gauge', help: 'Instances kept registered for apps' },
+	spock_registrations: { type: 'gauge', help: 'Instances registered for apps' },
 	spock_registrations_pending: {
 		type: 'gauge',
-		help: 'Instances kept registered that the registry does not know yet, or any more',
+		help: 'Instances registered for apps that the registry does not know',
 	},
 	spock_log_lines_dropped_total: {
 		type: 'counter',
-		help: 'Lines that the log lacks; a line of it has their number',
+		help: 'Log lines dropped; a later line has their number',
 		labels: {
 			reason: {
-				unread: 'its reader stalls or has gone, or its disk is full',
+				unread: 'the reader stalls or has gone, or the disk is full',
 				limited: 'too many of one kind in a second',
 			},
 		},
 	},
 	spock_faults_total: {
 		type: 'counter',
-		help: 'Requests that ended in a bug of the sidecar (`INTERNAL`); the log has the stack',
+		help: 'Requests that hit a bug of the sidecar (`INTERNAL`); the log has the stack',
 	},
 	spock_ready: { type: 'gauge', help: '1 when ready' },
 	spock_phase: { type: 'gauge', help: '1 for the phase that the sidecar is in', labels: { phase: PHASES } },
 	spock_take_overs_total: {
 		type: 'counter',
-		help: 'Steps of take-overs, of this sidecar by another and of another by this one',
+		help: 'Steps of take-overs, on both sides',
 		labels: { step: TAKE_OVER_STEPS },
 	},
 	spock_build_info: {

@@ -6,12 +6,12 @@ const CODES = '`ok` or an error code of the protocol';
 const CLOSE_REASONS: Readonly<Record<CloseReason, string>> = {
 	client: 'the client has left',
 	error: 'the connection broke',
-	'bad-frames': 'too many lines in a row that are no frames',
+	'bad-frames': 'too many invalid frames in a row',
 	'frame-too-large': '',
 	'partial-frame': 'stopped in the middle of a frame',
-	handshake: 'said nothing after connecting',
+	handshake: 'no frame after connecting',
 	denied: 'no token, or a wrong one',
-	full: 'its token was good, and connectionsMax were open',
+	full: 'the token was good, but connectionsMax were open',
 	'slow-consumer': 'left its answers unread for too long',
 	silent: 'over TCP, missed three heartbeats: its machine is gone, or it hangs',
 	shutdown: 'the sidecar ends, or another has its place',
@@ -22,14 +22,14 @@ const LIMITS: Readonly<Record<LimitName, string>> = {
 	inFlightMax: '',
 	inFlightTotalMax: '',
 	connectionsMax: '',
-	strangersMax: 'who came by TCP and has shown no token made room for another',
+	strangersMax: 'a TCP connection without a token made room for another',
 	subscriptionsMax: '',
-	outputBytesMax: 'a client that does not read is not read either',
+	outputBytesMax: 'the sidecar stops reading from a client that does not read',
 	slowConsumerMs: '',
 	partialFrameMs: '',
 	handshakeMs: '',
 	badFramesInARowMax: '',
-	framesPerTurnMax: 'a busy client gives way to the others, which is no fault',
+	framesPerTurnMax: 'a busy client waits for its turn; not an error',
 };
 
 const SIGNALS: Readonly<Record<OverloadSignal, string>> = {
@@ -45,7 +45,7 @@ const TLS_FAILURES: Readonly<Record<TlsFailure, string>> = {
 	'bad-certificate': '',
 	'refused-by-client': 'it does not trust the certificate',
 	timeout: '',
-	closed: 'often the same, said with no word',
+	closed: 'often the same',
 	other: '',
 };
 
@@ -59,12 +59,12 @@ const GRPC_METHODS = {
 	Explain: '',
 	Check: 'of health',
 	HealthWatch: '',
-	ServerReflectionInfo: 'refused alone',
+	ServerReflectionInfo: 'only if refused',
 };
 
 const DIRECTIONS = { read: 'from clients', written: 'to clients' };
 
-/** Metrics of what clients do, and how the sidecar bears it. */
+/** Metrics of what clients do, and how the sidecar copes. */
 export const loadMetrics: Readonly<Record<string, MetricFacts>> = {
 	spock_requests_total: {
 		type: 'counter',
@@ -73,15 +73,15 @@ export const loadMetrics: Readonly<Record<string, MetricFacts>> = {
 	},
 	spock_request_duration_seconds: {
 		type: 'histogram',
-		help: 'Time from the reading of a request to its answer, in the sidecar; 10 µs is a known answer',
+		help: 'Time in the sidecar from reading a request to its answer; about 10 µs for a known answer',
 		labels: { func: 'as above' },
 	},
-	spock_requests_in_flight: { type: 'gauge', help: 'Requests that wait for an answer now, mostly of the registry' },
-	spock_connections: { type: 'gauge', help: 'Connections open now' },
+	spock_requests_in_flight: { type: 'gauge', help: 'Requests waiting for an answer, mostly of the registry' },
+	spock_connections: { type: 'gauge', help: 'Open connections' },
 	spock_connections_opened_total: { type: 'counter', help: 'Connections accepted' },
 	spock_connections_closed_total: {
 		type: 'counter',
-		help: 'Connections that have ended, by reason',
+		help: 'Connections ended, by reason',
 		labels: { reason: CLOSE_REASONS },
 	},
 	spock_connections_refused_total: {
@@ -90,72 +90,72 @@ export const loadMetrics: Readonly<Record<string, MetricFacts>> = {
 	},
 	spock_accepts_failed_total: {
 		type: 'counter',
-		help: "Connections that could not be accepted, by the kernel's error; the sidecar goes on",
+		help: "Connections that could not be accepted, by the kernel's error",
 		labels: { code: ACCEPT_ERRORS },
 	},
 	spock_tls_handshakes_failed_total: {
 		type: 'counter',
-		help: 'TLS handshakes that failed, by reason',
+		help: 'Failed TLS handshakes, by reason',
 		labels: { reason: TLS_FAILURES },
 	},
 	spock_connection_bytes_total: {
 		type: 'counter',
-		help: 'Bytes of all connections, those that have ended too',
+		help: 'Bytes of all connections, ended ones included',
 		labels: { direction: DIRECTIONS },
 	},
-	spock_output_bytes: { type: 'gauge', help: 'Output that clients have not read, now' },
+	spock_output_bytes: { type: 'gauge', help: 'Output that clients have not read yet' },
 	spock_slow_consumers: {
 		type: 'gauge',
-		help: 'Connections that are not read now, because their client leaves more than outputBytesMax unread',
+		help: 'Connections paused because their client leaves more than outputBytesMax unread',
 	},
-	spock_subscriptions: { type: 'gauge', help: 'Subscriptions of all connections now' },
+	spock_subscriptions: { type: 'gauge', help: 'Subscriptions of all connections' },
 	spock_subscriptions_oversize: {
 		type: 'gauge',
-		help: 'Subscriptions whose newest answer is too long for the frames of their client; above 0, raise frameBytesMax',
+		help: 'Subscriptions whose newest answer is too long for a frame; above 0, raise frameBytesMax',
 	},
 	spock_pushes_total: {
 		type: 'counter',
-		help: 'Pushes of changes to subscribers',
-		labels: { outcome: { sent: '', superseded: 'a newer one came before the client had read' } },
+		help: 'Changes pushed to subscribers',
+		labels: { outcome: { sent: '', superseded: 'a newer one came before the client had read it' } },
 	},
 	spock_goaways_total: {
 		type: 'counter',
-		help: 'Times that all clients were asked to leave',
+		help: 'Times all clients were asked to leave',
 		labels: { reason: { shutdown: '', upgrade: 'another sidecar has taken the place' } },
 	},
 	spock_limit: {
 		type: 'gauge',
-		help: 'The limits in force, in the unit of their name',
-		labels: { limit: 'the name of a limit, as in the table of limits' },
+		help: 'The limits in force, in the unit of their names',
+		labels: { limit: 'the name of a limit' },
 	},
 	spock_limit_reached_total: {
 		type: 'counter',
-		help: 'Times that clients ran into a limit',
+		help: 'Times clients reached a limit',
 		labels: { limit: LIMITS },
 	},
 	spock_overloads_total: {
 		type: 'counter',
-		help: 'Overloads begun, by what showed them: the greediest clients are asked for less',
+		help: 'Overloads, by their signal; the busiest clients are slowed down',
 		labels: { signal: SIGNALS },
 	},
 	spock_window_pushes_total: {
 		type: 'counter',
-		help: 'Times that a client was told how much it may have in flight',
-		labels: { direction: { narrowed: 'less', widened: 'more again' } },
+		help: 'Changes of how much a client may have in flight',
+		labels: { direction: { narrowed: '', widened: '' } },
 	},
-	spock_windows_narrowed: { type: 'gauge', help: 'Connections that are asked for less now' },
+	spock_windows_narrowed: { type: 'gauge', help: 'Connections slowed down by overload' },
 	spock_grpc_requests_total: {
 		type: 'counter',
-		help: 'Calls of the gRPC front that have ended, by method and status',
+		help: 'Calls of the gRPC front, by method and status',
 		labels: { method: GRPC_METHODS, code: 'a status of gRPC: `OK`, `NOT_FOUND`, …' },
 	},
-	spock_grpc_connections: { type: 'gauge', help: 'Connections of the gRPC front now' },
+	spock_grpc_connections: { type: 'gauge', help: 'Open connections of the gRPC front' },
 	spock_grpc_streams: {
 		type: 'gauge',
-		help: 'Streams of the gRPC front now that tell changes, of services or of health',
+		help: 'Open watch streams of the gRPC front, of services and health',
 	},
 	spock_event_loop_delay_seconds: {
 		type: 'histogram',
-		help: 'How late a timer was that is due five times a second: what a request waits before it is read',
+		help: 'Delay of a timer due five times a second: how long a request waits before it is read',
 	},
 };

@@ -1,4 +1,4 @@
-/** What one metric is: for the scrape, where `help` stands, and for the table in docs/OPERATIONS.md. */
+/** What one metric is: for the scrape, where `help` stands, and for the table in docs/reference/metrics.md. */
 export interface MetricFacts {
 	readonly type: 'counter' | 'gauge' | 'histogram';
 	/** What it counts, and what to make of it. */

@@ -36,7 +36,7 @@ export const processMetrics: Readonly<Record<string, MetricFacts>> = {
 /** Every metric of the sidecar itself, by name. */
 const sidecarMetrics: Readonly<Record<string, MetricFacts>> = { ...loadMetrics, ...discoveryMetrics };
 
-/** Every metric of a scrape, by name; docs/OPERATIONS.md has it as a table. */
+/** Every metric of a scrape, by name; docs/reference/metrics.md has it as a table. */
 export const metricTable: Readonly<Record<string, MetricFacts>> = { ...sidecarMetrics, ...processMetrics };
 
 /** What the table says of a metric of the sidecar. Throws an Error for one that is not in it: then nobody could look it up. */

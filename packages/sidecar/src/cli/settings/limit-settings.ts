@@ -7,19 +7,19 @@ const TERMINAL_DRAIN_TIMEOUT_MS = 2000;
 /** The limits of `SidecarLimits` that are numbers and have a flag here; each is named as its option. */
 const LIMITS: readonly (readonly [name: keyof SidecarLimits, unit: string, help: string, fallback: string])[] = [
 	['frameBytesMax', 'bytes', 'longest frame', '1048576'],
-	['inFlightMax', 'count', 'requests of one connection that may wait for an answer', '65536'],
-	['inFlightTotalMax', 'count', 'requests of all connections that may wait for an answer', '262144'],
+	['inFlightMax', 'count', 'requests of one connection waiting for an answer', '65536'],
+	['inFlightTotalMax', 'count', 'requests of all connections waiting for an answer', '262144'],
 	['connectionsMax', 'count', 'connections at once', '10000, less where the process may open fewer files'],
-	['strangersMax', 'count', 'connections by TCP that have not shown a token yet; the oldest makes room', '1024'],
-	['subscriptionsMax', 'count', 'subscriptions of one connection to services, and again to keys', '4096'],
-	['outputBytesMax', 'bytes', 'output that one client may leave unread before it is not read any more', '8388608'],
-	['outputTotalBytesMax', 'bytes', 'output that all clients may leave unread before they share this', '268435456'],
+	['strangersMax', 'count', 'TCP connections that have shown no token yet; the oldest makes room', '1024'],
+	['subscriptionsMax', 'count', 'subscriptions of one connection to services; the same number to keys', '4096'],
+	['outputBytesMax', 'bytes', 'unread output of one client above which the sidecar stops reading from it', '8388608'],
+	['outputTotalBytesMax', 'bytes', 'unread output of all clients above which they share this', '268435456'],
 	['slowConsumerMs', 'ms', 'how long a client may leave that much unread before it is closed', '30000'],
 	['partialFrameMs', 'ms', 'how long a frame may take from its first byte to its last', '30000'],
 	['handshakeMs', 'ms', 'how long a new connection may take to its first frame, or with a token to its hello', '30000'],
-	['badFramesInARowMax', 'count', 'lines that are no JSON object, in a row, after which a connection is closed', '16'],
+	['badFramesInARowMax', 'count', 'invalid frames in a row after which a connection is closed', '16'],
 	['framesPerTurnMax', 'count', 'frames of one connection that are handled before the others have their turn', '64'],
-	['loopDelayMsMax', 'ms', 'delay of the event loop above which the greediest clients are narrowed', '50'],
+	['loopDelayMsMax', 'ms', 'delay of the event loop above which the busiest clients are slowed down', '50'],
 	['backlog', 'count', 'connections that the kernel holds until they are accepted', '4096'],
 ];
 

@@ -131,7 +131,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			if (wanted?.data === data) {
 				// A sidecar of another version may be stricter.
 				if (SpockError.is(error, 'BAD_REQUEST')) {
-					goBack(wanted);
+					wantAccepted(wanted);
 					wanted.report = undefined;
 				} else if (this.#isWanted(wanted, 'kept')) {
 					// Whether it was heard or not, it is what the app said last: it is said again with the registration.
@@ -242,7 +242,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 				if (!isCurrent()) return;
 				if (isRefusal(error) && data !== wanted.accepted) {
 					// What was accepted once is better than an instance that is registered nowhere. A newer word is tried first.
-					if (wanted.data === data) goBack(wanted);
+					if (wanted.data === data) wantAccepted(wanted);
 					this.#register(wanted);
 					return;
 				}
@@ -325,11 +325,11 @@ function accept(wanted: Wanted, data: RegisterServiceData, word: number): void {
 	const isLast = wanted.word <= word;
 	wanted.accepted = data;
 	wanted.acceptedWord = word;
-	if (isLast) goBack(wanted);
+	if (isLast) wantAccepted(wanted);
 }
 
-/** What was accepted last is wanted again. */
-function goBack(wanted: Wanted): void {
+/** What was accepted last is what is wanted. */
+function wantAccepted(wanted: Wanted): void {
 	wanted.data = wanted.accepted;
 	wanted.word = wanted.acceptedWord;
 }

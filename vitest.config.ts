@@ -27,7 +27,7 @@ const oneAtATime = {
 	testTimeout: 180_000,
 	hookTimeout: 180_000,
 };
-const packages = 'packages/*/{src,test}/**';
+const packages = '{packages/*,test/*,benchmarks}/{src,test}/**';
 /** Packages whose tests must take 95 % of their branches. */
 const covered = ['protocol', 'balancer', 'discovery', 'client'];
 
@@ -38,7 +38,7 @@ export default defineConfig({
 		testTimeout: 60_000,
 		hookTimeout: 60_000,
 		allowOnly: false,
-		// Off unless `pnpm coverage` turns it on. It sees the code that runs in the tests' own processes.
+		// Off unless `npm test -- --all --coverage.enabled` turns it on. It sees the code that runs in the tests' own processes.
 		coverage: {
 			provider: 'v8',
 			include: covered.map((name) => `packages/${name}/src/**/*.ts`),
@@ -53,7 +53,7 @@ export default defineConfig({
 			// Loading the modules of a file anew costs more than most tests: a worker keeps them for its next file. So a test puts back
 			// what it changes for the whole process, and mocks by `vi.spyOn`: `vi.mock` comes too late for what is loaded already.
 			unit: {
-				include: ['packages/*/{src,test}/**/*.test.ts', 'tools/**/*.test.ts'],
+				include: [`${packages}/*.test.ts`, 'tools/**/*.test.ts'],
 				pool: 'threads',
 				isolate: false,
 				maxWorkers: cores,
@@ -70,7 +70,7 @@ export default defineConfig({
 			go: { include: ['examples/**/*.go.itest.ts', 'packages/*/test/**/*.go.itest.ts'] },
 			shell: { include: ['examples/**/*.shell.itest.ts'] },
 			promtool: { include: ['packages/*/test/**/*.promtool.itest.ts'] },
-			// Real servers: `pnpm test:servers`.
+			// Real servers: `npm test -- --servers`.
 			consul: {
 				include: [`${packages}/*.consul.itest.ts`],
 				maxWorkers: cores,
@@ -81,25 +81,25 @@ export default defineConfig({
 				include: [`${packages}/*.databases.itest.ts`, 'examples/**/*.databases.itest.ts'],
 				maxWorkers: cores,
 			},
-			// Processes under load that must not fail a call, and take-overs: `pnpm test:load`, `pnpm test:handover`.
+			// Processes under load that must not fail a call, and take-overs: `npm run suite load`, `npm run suite handover`.
 			load: { include: [`${packages}/*.load.itest.ts`, 'examples/**/*.load.itest.ts'], ...oneAtATime },
-			// A cluster of real Consul servers and what befalls them, minutes long: `pnpm test:cluster`.
+			// A cluster of real Consul servers and what befalls them, minutes long: `npm run suite cluster`.
 			cluster: { include: [`${packages}/*.cluster.itest.ts`], ...oneAtATime },
-			// A random workload on a real Consul, every view compared with its own answers: `pnpm test:oracle`.
+			// A random workload on a real Consul, every view compared with its own answers: `npm run suite oracle`.
 			oracle: { include: [`${packages}/*.oracle.itest.ts`], ...oneAtATime },
-			// Faults of real processes under load, and a soak, minutes long: `pnpm test:faults`, `pnpm test:soak`.
+			// Faults of real processes under load, and a soak, minutes long: `npm run suite faults`, `npm run suite soak`.
 			faults: { include: [`${packages}/*.faults.itest.ts`], ...oneAtATime },
 			soak: { include: [`${packages}/*.soak.itest.ts`], ...oneAtATime },
-			// Hostile clients beside a good one, two minutes: `pnpm test:hostile`.
+			// Hostile clients beside a good one, two minutes: `npm run suite hostile`.
 			hostile: { include: [`${packages}/*.hostile.itest.ts`], ...oneAtATime },
-			// Pods under a real kubelet, and manifests before a real API server: `pnpm test:kubelet`, `pnpm test:apiserver`.
-			kubelet: { include: ['packages/pod-tests/test/*.kubelet.itest.ts'], ...oneAtATime },
-			apiserver: { include: ['packages/pod-tests/test/*.apiserver.itest.ts'], ...oneAtATime },
-			// The manifests of k8s/ as kustomize renders them: `pnpm manifests`.
+			// Pods under a real kubelet, and manifests before a real API server: `npm run suite kubelet`, `npm run suite apiserver`.
+			kubelet: { include: ['test/kubernetes/test/*.kubelet.itest.ts'], ...oneAtATime },
+			apiserver: { include: ['test/kubernetes/test/*.apiserver.itest.ts'], ...oneAtATime },
+			// The manifests of k8s/ as kustomize renders them: `npm run manifests`.
 			manifests: { include: ['tools/kubernetes/**/*.manifests.itest.ts'] },
-			// The pod with its real images, played by podman: `pnpm test:pod`.
+			// The pod with its real images, played by podman: `npm run suite pod`.
 			pod: { include: [`${packages}/*.pod.itest.ts`], ...oneAtATime },
-			// The status page in a real Chromium: `pnpm test:browser`.
+			// The status page in a real Chromium: `npm run suite browser`.
 			browser: { include: ['packages/*/test/**/*.browser.itest.ts'], expect: { poll: { timeout: 20_000 } } },
 		}),
 	},

@@ -1,4 +1,4 @@
-// `pnpm bench:consul`: installs and builds what is missing, and measures the way from a change in Consul to the client, and
+// `npm run bench consul`: installs and builds what is missing, and measures the way from a change in Consul to the client, and
 // what a pod costs Consul; about fourteen minutes. `--quick` is rough and leaves the docs alone. `scale` renews the part on
 // few and many services alone; `render` writes the page again.
 import { mkdirSync } from 'node:fs';
@@ -12,7 +12,7 @@ const isQuick = args.includes('--quick');
 ensureInstalled();
 ensureBuilt();
 
-const bench = join(root, 'packages/bench/dist/consul.js');
+const bench = join(root, 'benchmarks/dist/consul.js');
 const docs = join(root, 'docs');
 const results = join(docs, 'performance/consul.json');
 mkdirSync(join(root, 'reports'), { recursive: true });

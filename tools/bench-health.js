@@ -1,4 +1,4 @@
-// `pnpm bench:health`: what `sidecar health` costs, in processor time, beside an empty script of the same Node and the other small
+// `npm run bench health`: what `sidecar health` costs, in processor time, beside an empty script of the same Node and the other small
 // commands, their runs taken turn by turn. Needs bash. `--runs N` (40), `--node PATH` for another Node, `--max-ms N` fails above it.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

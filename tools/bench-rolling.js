@@ -1,6 +1,6 @@
-// `pnpm bench:rolling`: installs and builds what is missing, and measures requests that fail under a rolling restart, by Spock and by DNS;
+// `npm run bench rolling`: installs and builds what is missing, and measures requests that fail under a rolling restart, by Spock and by DNS;
 // about four minutes. `--quick` is half a minute, rough, and leaves the docs alone. `render` writes the page again. Fails if a way of Spock
-// fails a request. Settings such as `--restarts`, `--rate`, `--prestop-ms`, `--work-ms`: `pnpm bench:rolling --help`.
+// fails a request. Settings such as `--restarts`, `--rate`, `--prestop-ms`, `--work-ms`: `npm run bench -- rolling --help`.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -12,7 +12,7 @@ const isQuick = args.includes('--quick');
 ensureInstalled();
 ensureBuilt();
 
-const bench = join(root, 'packages/bench/dist/rolling.js');
+const bench = join(root, 'benchmarks/dist/rolling.js');
 const docs = join(root, 'docs');
 const results = join(docs, 'performance/rolling.json');
 mkdirSync(join(root, 'reports'), { recursive: true });

@@ -35,6 +35,8 @@ declare const otherDiplomat: import('@spock/client').Diplomat;
 declare const httpAgent: import('@spock/http').DiscoveryAgent;
 declare const signal: AbortSignal;
 declare const password: string;
+declare const ca: string;
+declare function readToken(): Promise<string>;
 declare const log: import('pino').Logger;
 declare function histogram(func: string, code: string | undefined): { record(value: number): void };
 declare function httpBackend(url: string | undefined, options: unknown): import('@spock/discovery').Backend;
@@ -74,7 +76,7 @@ function errorsOf(modules: ReadonlyMap<string, string>): string[] {
 		return text === undefined ? getSourceFile(path, version) : ts.createSourceFile(path, text, version, true);
 	};
 	// An app has the packages that it uses; here each is among the dependencies of a package or an example.
-	const places = ['packages', 'examples'].flatMap((folder) =>
+	const places = ['packages', 'test', 'examples'].flatMap((folder) =>
 		readdirSync(join(root, folder)).map((name) => join(root, folder, name, 'package.json')),
 	);
 	host.resolveModuleNameLiterals = (literals, from, redirected, _options, source) =>
@@ -100,4 +102,4 @@ it('every snippet of the READMEs and the guides compiles, strictly and with the 
 	expect(
 		errorsOf(new Map([globals, services, ...snippets, [wrong, "await diplomat.getServices('barista');\nexport {};"]])),
 	).toEqual([expect.stringContaining("README.md:0.ts Property 'getServices' does not exist on type 'Diplomat'")]);
-});
+}, 300_000);

@@ -1,4 +1,4 @@
-// `pnpm fuzz`: the decoder, the validators, a client and a sidecar beside a trivial reference, from their sources.
+// `npm run suite fuzz`: the decoder, the validators, a client and a sidecar beside a trivial reference, from their sources.
 //   --frames N     how many frames (default 1,000,000)
 //   --from SEED    where to begin; default: anywhere, and printed
 //   --seed N       exactly this case, with its bytes
@@ -8,13 +8,13 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
-import { requireBanner, sourceBundle } from '../packages/testkit/src/source-bundle.js';
+import { requireBanner, sourceBundle } from '../test/testkit/src/source-bundle.js';
 import { ensureInstalled, root } from './prepare.js';
 
 ensureInstalled();
 const { build } = await import('esbuild');
 
-const fuzz = join(root, 'packages/fuzz');
+const fuzz = join(root, 'test/hostile');
 const args = process.argv.slice(2);
 
 /** Bundles from the sources, whatever is built. */

@@ -1,4 +1,4 @@
-// `pnpm grpc-descriptors`: writes what is made of packages/sidecar/proto: the descriptors that the sidecar serves by, and the Go code of
+// `npm run tables grpc`: writes what is made of packages/sidecar/proto: the descriptors that the sidecar serves by, and the Go code of
 // examples/grpc-go-client. With `--check` it writes nothing, and fails if something is not up to date. Needs Go.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const [CONTRACT] = FILES;
 /** Modules in Go that have the code of the contract in them. */
 const GO_MODULES = {
 	'examples/grpc-go-client': 'spock.example/grpc-go-client',
-	'packages/bench/go': 'spock.example/bench',
+	'benchmarks/go': 'spock.example/bench',
 };
 
 const bash = (script) => execFileSync('bash', [join(root, 'tools', script)], { encoding: 'utf8' }).trim();
@@ -88,7 +88,7 @@ const set = descriptorSet();
 const outputs = new Map([
 	[
 		join(root, 'packages/sidecar/src/grpc/descriptors.ts'),
-		`/** The FileDescriptorSet of ../../proto in base64, written by \`npm run grpc-descriptors\`. */\nexport const DESCRIPTORS: string =\n\t'${set.toString('base64')}';\n`,
+		`/** The FileDescriptorSet of ../../proto in base64, written by \`npm run tables grpc\`. */\nexport const DESCRIPTORS: string =\n\t'${set.toString('base64')}';\n`,
 	],
 	...Object.entries(GO_MODULES).flatMap((one) =>
 		['protoc-gen-go', 'protoc-gen-go-grpc'].flatMap((plugin) => [...generated(plugin, set, one)]),
@@ -103,7 +103,7 @@ const stale = [...outputs].filter(([path, text]) => {
 });
 if (process.argv.includes('--check')) {
 	if (stale.length > 0)
-		fail(`run \`npm run grpc-descriptors\`: not up to date are ${stale.map(([path]) => path).join(', ')}`);
+		fail(`run \`npm run tables grpc\`: not up to date are ${stale.map(([path]) => path).join(', ')}`);
 } else {
 	for (const [path, text] of stale) {
 		mkdirSync(dirname(path), { recursive: true });

@@ -1,4 +1,4 @@
-// `pnpm image`: builds the images of the sidecar and of the example app into dist-images/, for `podman load -i`, `docker load -i` or
+// `npm run image`: builds the images of the sidecar and of the example app into dist-images/, for `podman load -i`, `docker load -i` or
 // `ctr images import`. The base is made on this machine, with no registry; BASE=docker.io/library/node:24-bookworm-slim@sha256:…
 // names another one; BUILD_BASE and BASE_NODE are BUILD_BASE and NODE of the Containerfile. It needs buildah and podman (Debian packages).
 import { spawnSync } from 'node:child_process';

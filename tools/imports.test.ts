@@ -11,12 +11,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	balancer: ['protocol'],
 	discovery: ['protocol'],
 	client: ['protocol', 'balancer'],
-	sidecar: ['protocol', 'balancer', 'discovery'],
+	sidecar: ['protocol', 'balancer', 'discovery', 'client'],
 	testkit: ['protocol'],
 	bench: ['protocol', 'balancer', 'discovery', 'client', 'sidecar', 'testkit', 'undici', 'http', 'grpc'],
-	fuzz: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
+	hostile: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
 	simulation: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
-	'pod-tests': ['client', 'testkit'],
+	kubernetes: ['client', 'testkit'],
 	undici: ['protocol', 'client'],
 	http: ['protocol', 'client'],
 	pg: ['protocol', 'client'],
@@ -32,8 +32,8 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	testkit: ['dns-packet'],
 	simulation: ['esbuild'],
 	bench: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
-	fuzz: ['esbuild'],
-	'pod-tests': ['esbuild', 'yaml'],
+	hostile: ['esbuild'],
+	kubernetes: ['esbuild', 'yaml'],
 	undici: [],
 	http: [],
 	pg: [],
@@ -69,9 +69,9 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 		'./source-bundle',
 	],
 	bench: [],
-	fuzz: [],
+	hostile: [],
 	simulation: [],
-	'pod-tests': [],
+	kubernetes: [],
 	undici: ['.', './package.json'],
 	http: ['.', './package.json'],
 	pg: ['.', './package.json'],
@@ -81,11 +81,18 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 /** What a package's own files say, outside any folder, in a table of doors. */
 const ROOT = 'src';
 /** Packages whose folders have doors: a table of docs/ARCHITECTURE.md says which folder may import which. */
-const WITH_DOORS: readonly string[] = ['client', 'discovery', 'sidecar'];
+const WITH_DOORS: readonly string[] = ['client', 'discovery', 'grpc', 'protocol', 'sidecar'];
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
 const IMPURE = /^node:(?!buffer$)/;
 
-const packages = fileURLToPath(new URL('../packages/', import.meta.url));
+const root = fileURLToPath(new URL('../', import.meta.url));
+/** Where each package is. What is no product stands outside of `packages`. */
+const PLACES: ReadonlyMap<string, string> = new Map([
+	...['packages', 'test'].flatMap((place) =>
+		readdirSync(join(root, place)).map((name) => [name, join(root, place, name)] as const),
+	),
+	['bench', join(root, 'benchmarks')],
+]);
 const architecture = readFileSync(new URL('../docs/ARCHITECTURE.md', import.meta.url), 'utf8');
 
 interface Manifest {
@@ -96,12 +103,18 @@ interface Manifest {
 	readonly exports?: Record<string, unknown>;
 }
 
+function placeOf(name: string): string {
+	const place = PLACES.get(name);
+	if (place === undefined) throw new Error(`unknown package ${name}`);
+	return place;
+}
+
 function manifestOf(name: string): Manifest {
-	return JSON.parse(readFileSync(join(packages, name, 'package.json'), 'utf8')) as Manifest;
+	return JSON.parse(readFileSync(join(placeOf(name), 'package.json'), 'utf8')) as Manifest;
 }
 
 function sourcesOf(name: string): string[] {
-	const directory = join(packages, name, 'src');
+	const directory = join(placeOf(name), 'src');
 	return readdirSync(directory, { recursive: true, encoding: 'utf8' })
 		.filter((path) => path.endsWith('.ts') && !/\.i?test\.ts$/.test(path) && !path.endsWith('.test-d.ts'))
 		.map((path) => join(directory, path));
@@ -161,7 +174,7 @@ function fileGraph(sources: readonly string[], withTypes: boolean): Graph {
 
 /** Which folder of a package imports which other ones, by name, in the order of the alphabet. */
 function folderGraph(name: string): Graph {
-	const home = join(packages, name, 'src');
+	const home = join(placeOf(name), 'src');
 	const folderOf = (file: string): string => relative(home, dirname(file)).replaceAll('\\', '/') || ROOT;
 	const found = new Map<string, Set<string>>();
 	for (const [file, targets] of fileGraph(sourcesOf(name), true)) {
@@ -198,7 +211,7 @@ function namesIn(file: string): Set<string> {
 
 describe('imports', () => {
 	it('the table names every package that there is', () => {
-		expect(readdirSync(packages).sort()).toEqual(Object.keys(MAY_IMPORT).sort());
+		expect([...PLACES.keys()].sort()).toEqual(Object.keys(MAY_IMPORT).sort());
 	});
 
 	describe.each(Object.keys(MAY_IMPORT))('%s', (name) => {
@@ -227,7 +240,7 @@ describe('imports', () => {
 		});
 
 		it('imports no file outside its own src by path', () => {
-			const home = join(packages, name, 'src');
+			const home = join(placeOf(name), 'src');
 			// The version stands in package.json, and the build puts it in.
 			const outside = sources
 				.flatMap(importsOf)
@@ -257,7 +270,7 @@ describe('imports', () => {
 
 	it('the pure half of the protocol and the balancer touch no part of Node that does I/O, and no timer', () => {
 		const pure = [...sourcesOf('protocol'), ...sourcesOf('balancer')].filter(
-			(file) => !/[/\\](?:node|internal)[/\\]/.test(relative(packages, file)),
+			(file) => !/[/\\](?:node|internal)[/\\]/.test(relative(root, file)),
 		);
 		expect(pure.length).toBeGreaterThan(10);
 		for (const file of pure) {
@@ -279,6 +292,6 @@ describe('imports', () => {
 		['@opentelemetry/api', 'client', 'src/otel.ts'],
 	])('only one file knows the package %s', (name, owner, path) => {
 		const knowing = sourcesOf(owner).filter((file) => importsOf(file).some(({ target }) => target === name));
-		expect(knowing.map((file) => relative(join(packages, owner), file))).toEqual([path]);
+		expect(knowing.map((file) => relative(placeOf(owner), file))).toEqual([path]);
 	});
 });

@@ -14,10 +14,16 @@ it('docs/reference/log-lines.md says what each line of the log means, with its l
 	expect(documented.toSorted()).toEqual(logged.toSorted());
 });
 
+it('a message has at most eight words, and nothing in it varies', () => {
+	const messages = [...logLines().keys()];
+	expect(messages.filter((message) => message.includes('…') || message.split(/\s+/).length > 8)).toEqual([]);
+	expect(messages.length).toBeGreaterThan(50);
+});
+
 it('finds the lines of the log: a text, one of two, one of a table, and one of several levels', () => {
 	const lines = logLines();
-	expect(lines.get('a watch is well again')).toEqual(['info']);
+	expect(lines.get('watch recovered')).toEqual(['info']);
 	expect(lines.get('enough instances are healthy again')).toEqual(['warn']);
-	expect(lines.get('the instances of a service are back')).toEqual(['warn']);
-	expect(lines.get('a connection has ended')).toEqual(['debug', 'warn']);
+	expect(lines.get('hold ended: the empty answer was wrong')).toEqual(['warn']);
+	expect(lines.get('connection closed')).toEqual(['debug', 'warn']);
 });

@@ -1,4 +1,4 @@
-// `pnpm manifests`: renders everything of k8s/ into reports/manifests/, checks each against the API of the versions of Kubernetes
+// `npm run manifests`: renders everything of k8s/ into reports/manifests/, checks each against the API of the versions of Kubernetes
 // that it is promised for, and runs the tests of its rules. `--write` first writes the policy of k8s/injector, which is made of the
 // others. `--from DIR` renders and checks another directory of that form, into DIR/rendered, and runs no tests. What else is given
 // goes to vitest.

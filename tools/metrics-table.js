@@ -1,6 +1,6 @@
 // The table of docs/reference/metrics.md, from the code, and the alerts for the Prometheus operator, from the plain ones.
 
-/** The table of metrics in Markdown, of a `metricTable` of packages/sidecar/src/admin/metrics/metric-table.ts. */
+/** The table of metrics in Markdown, of a `metricTable` of packages/sidecar/src/admin/metrics/sidecar-metrics.ts. */
 export function metricsTable(metrics) {
 	const rows = Object.entries(metrics).map(([name, { type, help, labels = {} }]) => {
 		const cells = [`\`${name}\``, type, Object.keys(labels).map(code).join(', '), meaning(help, labels)];
@@ -31,7 +31,7 @@ function code(text) {
 export function prometheusRule(alerts) {
 	const groups = alerts.slice(alerts.indexOf('groups:'));
 	const indented = groups.replace(/^(?=.)/gm, '  ');
-	return `# Written by \`npm run operations-tables\` from alerts.yaml.
+	return `# Written by \`npm run tables metrics\` from alerts.yaml.
 # https://prometheus-operator.dev/docs/api-reference/api/#monitoring.coreos.com/v1.PrometheusRule
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule

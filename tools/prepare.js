@@ -66,7 +66,10 @@ function filesBelow(directory) {
 }
 
 function packageDirectories() {
-	return readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name));
+	const below = ['packages', 'test'].flatMap((place) =>
+		readdirSync(join(root, place)).map((name) => join(root, place, name)),
+	);
+	return [...below, join(root, 'benchmarks')];
 }
 
 /** Installs the dependencies of the lock file if they are not there. */
@@ -97,7 +100,16 @@ export function ensureBuilt() {
 	outputs.push(join(root, 'packages/sidecar/dist/lean/lean.js'));
 	if (isCurrent(BUILD_STAMP, wanted) && outputs.every(existsSync)) return;
 	say('building the packages (once, half a minute) …');
-	pnpm(['--recursive', '--filter', './packages/*', '--reporter=append-only', 'run', 'build']);
+	pnpm([
+		'--recursive',
+		'--filter',
+		'./packages/*',
+		'--filter',
+		'./benchmarks',
+		'--reporter=append-only',
+		'run',
+		'build',
+	]);
 	writeFileSync(BUILD_STAMP, wanted);
 }
 

@@ -1,50 +1,179 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-import { runSidecar, spawnProcess, tempSocket } from '@spock/testkit';
-import { expect, it } from 'vitest';
+import { sidecarBin, spawnProcess, startSidecar, tempSocket } from '@spock/testkit';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
 
-const packages = join(import.meta.dirname, '../packages');
-/** What each README prints. Those of pg, ioredis and grpc need a server: the tests of their examples have one. */
-const PRINTED: Readonly<Record<string, RegExp>> = {
-	protocol: /"func":"getService"[\s\S]*kind: 'reply'/,
-	balancer: /^(web-1 web-2|web-2 web-1)\nweb-[12]\n$/,
-	discovery: /^1 \d+ live\n/,
-	client: /^127\.0\.0\.1 \d+ /,
-	sidecar: /127\.0\.0\.1:\d+[\s\S]*\n0\n$/,
-	undici: /^200 menu\n$/,
-	http: /^200\n$/,
-};
+const root = join(import.meta.dirname, '..');
 
-function snippetOf(name: string): string {
-	const [, code = ''] = /^```js\n(.*?)^```/ms.exec(readFileSync(join(packages, name, 'README.md'), 'utf8')) ?? [];
-	return code;
+interface Snippet {
+	/** `docs/guide/consul.md:12`. */
+	readonly place: string;
+	readonly language: string;
+	readonly code: string;
 }
 
-it('every README of a package that needs no other server runs as it stands', async () => {
-	const barista = createServer((_request, response) => response.end('menu')).listen(0, '127.0.0.1');
-	await once(barista, 'listening');
-	await using place = await tempSocket();
-	const services = join(place.directory, 'services.json');
-	const { port } = barista.address() as AddressInfo;
-	await writeFile(services, JSON.stringify({ services: { barista: [{ host: '127.0.0.1', port }] } }));
-	await using _sidecar = runSidecar(['start', '--backend', 'local', '--services', services, '--socket', place.path]);
+function snippetsOf(page: string, ...languages: readonly string[]): Snippet[] {
+	const text = readFileSync(join(root, page), 'utf8');
+	return [...text.matchAll(/^```(\w+)\n(.*?)^```/gms)]
+		.map(({ 1: language = '', 2: code = '', index }) => {
+			return { place: `${page}:${text.slice(0, index).split('\n').length}`, language, code };
+		})
+		.filter(({ language }) => languages.includes(language));
+}
 
-	for (const [name, printed] of Object.entries(PRINTED)) {
-		// The bench has all of them among its dependencies; a client waits for the sidecar.
-		await using running = spawnProcess(process.execPath, ['--input-type=module', '-'], {
-			cwd: join(packages, 'bench'),
-			input: snippetOf(name),
-			env: { SPOCK_SOCKET: place.path },
-		});
-		const { exitCode, stdout, stderr } = await running.finished;
-		expect([name, exitCode, stderr]).toEqual([name, 0, '']);
-		expect(stdout, name).toMatch(printed);
-	}
-	barista.close();
-	barista.closeAllConnections();
+function pagesIn(folder: string): string[] {
+	return readdirSync(join(root, folder))
+		.filter((name) => name.endsWith('.md'))
+		.map((name) => `${folder}/${name}`);
+}
+
+/** What each README prints. Those of pg, ioredis and grpc need a server: the tests of their examples have one. */
+const PRINTED: Readonly<Record<string, RegExp>> = {
+	'README.md': /^barista is at 127\.0\.0\.1:\d+\n1 1\n$/,
+	'packages/protocol/README.md': /"func":"getService"[\s\S]*kind: 'reply'/,
+	'packages/balancer/README.md': /^(web-1 web-2|web-2 web-1)\nweb-[12]\n$/,
+	'packages/discovery/README.md': /^1 \d+ live\n/,
+	'packages/client/README.md': /^127\.0\.0\.1 \d+ /,
+	'packages/sidecar/README.md': /127\.0\.0\.1:\d+[\s\S]*\n0\n$/,
+	'packages/undici/README.md': /^200 menu\n$/,
+	'packages/http/README.md': /^200\n$/,
+};
+
+/** Snippets of the guide that need more than a sidecar, by a word of theirs; the test that has it. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+	makeFixture: 'examples/backend-http/contract.test.js',
+	tlsTransport: 'packages/client/test/tls.itest.ts',
+};
+
+const guide = [...pagesIn('docs/guide'), ...pagesIn('docs/reference')];
+const programs = guide
+	.flatMap((page) => snippetsOf(page, 'js', 'ts'))
+	.filter(({ code }) => !Object.keys(ELSEWHERE).some((word) => code.includes(word)));
+
+/** What a snippet of the guide takes as given: the Diplomat of an earlier one, and the app's own things. */
+const BEFORE = `{
+	const { connect } = await import('@spock/client');
+	globalThis.diplomat = await connect();
+	globalThis.signal = AbortSignal.timeout(300);
+	globalThis.log = { info() {} };
+	globalThis.histogram = () => ({ record() {} });
+}
+`;
+const AFTER = '\nawait globalThis.diplomat.drain();\nprocess.exit();\n';
+
+/** A module in a package that has what it imports among its dependencies. */
+function runModule(code: string, socket: string) {
+	const cwd = join(root, code.includes('@spock/client/otel') ? 'examples/otel' : 'benchmarks');
+	return spawnProcess(process.execPath, ['--input-type=module', '-'], {
+		cwd,
+		input: code,
+		env: { SPOCK_SOCKET: socket },
+	});
+}
+
+describe('the snippets of the READMEs and the guide', () => {
+	it('run as they stand in the READMEs, and with a Diplomat in the guide', async () => {
+		const barista = createServer((_request, response) => response.end('menu')).listen(0, '127.0.0.1');
+		await once(barista, 'listening');
+		await using place = await tempSocket();
+		const services = join(place.directory, 'services.json');
+		const { port } = barista.address() as AddressInfo;
+		const content = {
+			services: { barista: [{ host: '127.0.0.1', port, tags: ['v2'] }] },
+			keys: { 'app/limits': { max: 5 } },
+		};
+		await writeFile(services, JSON.stringify(content));
+		await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
+
+		for (const [page, printed] of Object.entries(PRINTED)) {
+			const [snippet] = snippetsOf(page, 'js');
+			await using running = runModule(snippet?.code ?? '', place.path);
+			const { exitCode, stdout, stderr } = await running.finished;
+			expect([page, exitCode, stderr]).toEqual([page, 0, '']);
+			expect(stdout, page).toMatch(printed);
+		}
+		expect(programs.length).toBeGreaterThan(8);
+		for (const { place: name, code } of programs) {
+			const { outputText } = ts.transpileModule(code, {
+				compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
+			});
+			await using running = runModule(`${BEFORE}${outputText}${AFTER}`, place.path);
+			const { exitCode, stderr } = await running.finished;
+			expect([name, exitCode, stderr]).toEqual([name, 0, '']);
+		}
+		barista.close();
+		barista.closeAllConnections();
+	});
+
+	it('print in a terminal what the page shows, with the services of the page or of npm start', async () => {
+		const pages = ['README.md', ...guide].filter((page) => snippetsOf(page, 'console').length > 0);
+		expect(pages.length).toBeGreaterThan(1);
+		for (const page of pages) {
+			await using place = await tempSocket();
+			const [yaml] = snippetsOf(page, 'yaml');
+			const services = yaml ? join(place.directory, 'services.yaml') : join(root, 'examples/services.json');
+			if (yaml) await writeFile(services, yaml.code);
+			await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
+			for (const { place: name, code } of snippetsOf(page, 'console')) {
+				const commands = [...code.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command);
+				const expected = code.replaceAll(/^\$ .*\n/gm, '');
+				const env = await shellWith(place.directory, { SPOCK_SOCKET: place.path });
+				await using running = spawnProcess('bash', ['-ec', commands.join('\n')], { env });
+				expect([name, await running.finished]).toMatchObject([name, { exitCode: 0, stdout: expected }]);
+			}
+		}
+	});
+
+	it('start a sidecar with settings that it knows', async () => {
+		await using place = await tempSocket();
+		const starts = guide.flatMap((page) => snippetsOf(page, 'sh')).flatMap(startsOf);
+		expect(starts.length).toBeGreaterThan(5);
+		const env = await shellWith(place.directory, {});
+		for (const { place: name, code } of starts) {
+			await using running = spawnProcess('bash', ['-ec', `${code} --print-config`], { env, cwd: place.directory });
+			const { exitCode, stderr } = await running.finished;
+			expect([name, code, exitCode, stderr]).toEqual([name, code, 0, '']);
+		}
+	});
+
+	it('are services files that a sidecar accepts', async () => {
+		const files = guide.flatMap((page) => snippetsOf(page, 'yaml')).filter(({ code }) => code.startsWith('services:'));
+		expect(files.length).toBeGreaterThan(1);
+		for (const { code } of files) {
+			await using place = await tempSocket();
+			const path = join(place.directory, 'services.yaml');
+			await writeFile(path, code);
+			await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', path]);
+		}
+	});
 });
+
+/** The commands of a snippet that start a sidecar, each on one line and without its comment. */
+function startsOf({ place, code }: Snippet): { readonly place: string; readonly code: string }[] {
+	return code
+		.replaceAll(/\\\n\s*/g, '')
+		.split('\n')
+		.map((line) => line.replace(/\s+#.*$/, ''))
+		.filter((line) => /(^|\s)sidecar start\b/.test(line))
+		.map((line) => ({ place, code: line }));
+}
+
+/** Variables of a shell that knows the command `sidecar`, and npx as what runs it. */
+async function shellWith(directory: string, env: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+	const node = process.execPath;
+	for (const [name, line] of [
+		['sidecar', `exec "${node}" "${sidecarBin}" "$@"`],
+		['npx', 'shift; exec "$@"'],
+	]) {
+		const path = join(directory, name ?? '');
+		await writeFile(path, `#!/bin/sh\n${line}\n`);
+		await chmod(path, 0o755);
+	}
+	return { ...env, PATH: `${directory}:${dirname(node)}:${process.env['PATH']}` };
+}

@@ -1,9 +1,10 @@
 // What the long suites share: their own options, and a project of vitest with its report under reports/.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 
-import { fail, root } from './prepare.js';
+import { fail, root, say } from './prepare.js';
 
 /** Takes `--name N`, `--name TEXT` and `--flag` out of the arguments; `rest` is for vitest. Ends the process for a count that is none. */
 export function takeOptions(args, { counts = [], texts = [], flags = [] }) {
@@ -42,4 +43,17 @@ export function runSuite(project, args, variables = {}, within = []) {
 		env,
 	});
 	return status ?? 1;
+}
+
+/** Removes figures of an older run from reports/, which must not look like those of this one. */
+export function removeFigures(files) {
+	for (const file of files) rmSync(join(root, 'reports', file), { force: true });
+}
+
+/** Prints the figures that tests have put into reports/; a file is missing where not all tests were run. */
+export function showFigures(files) {
+	for (const file of files.map((name) => join(root, 'reports', name)).filter(existsSync)) {
+		const figures = JSON.parse(readFileSync(file, 'utf8'));
+		say(`${file}\n${inspect(figures, { maxArrayLength: 20, breakLength: 160 })}`);
+	}
 }

@@ -24,7 +24,7 @@ const { settingsSection } = await import(
 );
 const page = join(root, 'docs/reference/settings.md');
 if (process.argv.includes('--check')) {
-	checkDocsSection('settings', settingsSection(root), page, 'npm run settings-table');
+	checkDocsSection('settings', settingsSection(root), page, 'npm run tables settings');
 } else {
 	replaceInDocs('settings', settingsSection(root), page);
 }

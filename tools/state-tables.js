@@ -41,7 +41,7 @@ for (const [marker, [, name]] of Object.entries(MACHINES)) {
 	after = after.replace(range, (_, start, end) => `${start}\n${code.printMachine(code[name])}\n\n${end}`);
 }
 if (process.argv.includes('--check')) {
-	if (after !== before) fail('docs/ARCHITECTURE.md is not what the code says: run `npm run state-tables`');
+	if (after !== before) fail('docs/ARCHITECTURE.md is not what the code says: run `npm run tables states`');
 	say('the state tables in docs/ARCHITECTURE.md are those of the code');
 } else if (after !== before) {
 	writeFileSync(page, after);

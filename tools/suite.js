@@ -1,58 +1,60 @@
-// `node tools/suite.js NAME`, each a script of package.json: the longer suites. docs/TESTING.md says what each does, needs and
-// takes, and what of their own options. `--docs` puts the figures of a run into the documentation. All other arguments go to vitest:
-// `pnpm test:cluster -t SIGKILL`. With SPOCK_SHARE=K/N every Nth test is run, from the Kth on.
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+// `npm run suite NAME`: the longer suites. docs/TESTING.md says what each does and needs, and which options of its own it takes. All
+// other arguments go to vitest: `npm run suite -- cluster -t SIGKILL`. With SPOCK_SHARE=K/N every Nth test is run, from the Kth on.
+// A suite that measures prints its figures, and leaves them in reports/.
+import { ensureBuilt, ensureInstalled, fail } from './prepare.js';
+import { removeFigures, runSuite, showFigures, takeOptions } from './run-suite.js';
 
-import { showClusterTable } from './cluster-table.js';
-import { showFaultsTable } from './faults-table.js';
-import { showHostileTable } from './hostile-table.js';
-import { ensureBuilt, ensureInstalled, fail, root, say } from './prepare.js';
-import { runSuite, takeOptions } from './run-suite.js';
-import { showSoakTable } from './soak-table.js';
-
-const HANDOVER_FIGURES = 'handover.json';
-
-/** Options are told to the tests as SPOCK_SUITE_OPTION. `keeps`: an option with which the figures of an older run stay. */
+/** Options are passed to the tests as SPOCK_SUITE_OPTION. `keeps`: an option with which the figures of an older run stay. */
 const SUITES = {
 	browser: {},
-	cluster: { figures: ['cluster.json'], show: showClusterTable },
-	faults: { counts: ['times', 'pairs'], flags: ['add'], keeps: 'add', figures: ['faults.json'], show: showFaultsTable },
+	cluster: { figures: ['cluster.json'] },
+	faults: { counts: ['times', 'pairs'], flags: ['add'], keeps: 'add', figures: ['faults.json'] },
 	handover: {
 		project: 'load',
 		only: ['packages/client/test/handover'],
 		counts: ['turns'],
 		values: { turns: 200 },
-		figures: [HANDOVER_FIGURES],
-		show: showHandOver,
+		figures: ['handover.json'],
 	},
-	hostile: { figures: ['hostile.json'], show: showHostileTable },
+	hostile: { figures: ['hostile.json'] },
 	load: {},
 	oracle: { counts: ['seed', 'seconds', 'services', 'clients'] },
-	soak: { counts: ['cycles'], figures: ['soak.json'], show: showSoakTable },
+	soak: { counts: ['cycles'], figures: ['soak.json'] },
 };
 
-function showHandOver() {
-	const file = join(root, 'reports', HANDOVER_FIGURES);
-	if (existsSync(file)) say(`${file}\n${readFileSync(file, 'utf8')}`);
-}
+/** Suites with a program of their own, which takes all other arguments. */
+const PROGRAMS = {
+	apiserver: './test-apiserver.js',
+	figures: './test-pod.js',
+	fuzz: './fuzz.js',
+	kubelet: './test-kubelet.js',
+	pod: './test-pod.js',
+	simulation: './simulation.js',
+};
 
 const [name, ...args] = process.argv.slice(2);
+if (Object.hasOwn(PROGRAMS, name ?? '')) {
+	// The figures of the images are those tests of the pod that are called so.
+	process.argv.splice(2, 1, ...(name === 'figures' ? ['figures'] : []));
+	await import(PROGRAMS[name]);
+	process.exit();
+}
 const suite = Object.hasOwn(SUITES, name ?? '') ? SUITES[name] : undefined;
-if (suite === undefined) fail(`usage: node tools/suite.js ${Object.keys(SUITES).join('|')}`, 2);
-const { project = name, only = [], counts = [], flags = [], figures = [], keeps, show } = suite;
-const { values, rest } = takeOptions(args, { counts, flags: ['docs', ...flags] });
+if (suite === undefined) {
+	const names = [...Object.keys(SUITES), ...Object.keys(PROGRAMS)].sort();
+	fail(`unknown suite "${name ?? ''}"; expected one of: ${names.join(', ')}`, 2);
+}
+const { project = name, only = [], counts = [], flags = [], figures = [], keeps } = suite;
+const { values, rest } = takeOptions(args, { counts, flags });
 
 ensureInstalled();
 ensureBuilt();
-// Rows of an older run must not look like rows of this one; those of a run of one test alone stand beside the others.
-if (rest.length === 0 && values[keeps] === undefined) {
-	for (const file of figures) rmSync(join(root, 'reports', file), { force: true });
-}
+// Figures of a run of one test alone stand beside the others.
+if (rest.length === 0 && values[keeps] === undefined) removeFigures(figures);
 const variables = [...counts, ...flags].map((option) => [
 	`SPOCK_${name}_${option}`.toUpperCase(),
 	values[option] ?? suite.values?.[option],
 ]);
 const status = runSuite(project, [...only, ...rest], Object.fromEntries(variables));
-show?.(values.docs);
+showFigures(figures);
 process.exit(status);

@@ -1,16 +1,17 @@
-// `pnpm test:pod`: builds the images and has podman play the pod of k8s/ with them, a minute. It needs root, buildah, podman, runc
+// `npm run suite pod`: builds the images and has podman play the pod of k8s/ with them, a minute. It needs root, buildah, podman, runc
 // and catatonit (Debian packages), and a Consul server as the other tests do. Pods, volumes and images are in a storage of this run,
 // and their network is one of its own, with loopback and a Consul. Arguments go to vitest:
-// `pnpm test:pod lives`.
+// `npm run suite pod lives`.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { engine as createEngine, IMAGES, missingPrograms } from './image/engine.js';
-import { showImageTable, showPodTable } from './pod-tables.js';
 import { fail, root, run } from './prepare.js';
-import { runSuite, takeOptions } from './run-suite.js';
+import { removeFigures, runSuite, showFigures, takeOptions } from './run-suite.js';
+
+const FIGURES = ['pod.json', 'image.json'];
 
 const { values, rest } = takeOptions(process.argv.slice(2), { flags: ['inside'] });
 
@@ -19,13 +20,11 @@ if (!values.inside) {
 	const missing = missingPrograms(['buildah', 'podman', 'runc', 'unshare', 'ip']);
 	if (missing.length > 0) fail(`NOT TESTED: to play a pod install ${missing.join(', ')}`);
 	run(process.execPath, [join(root, 'tools/image.js')]);
-	// Rows of an older run must not look like rows of this one.
-	for (const name of ['pod.json', 'image.json']) rmSync(join(root, 'reports', name), { force: true });
+	removeFigures(FIGURES);
 	const self = fileURLToPath(import.meta.url);
 	const { status } = spawnSync('unshare', ['--net', process.execPath, self, '--inside', ...rest], { stdio: 'inherit' });
 	if (status !== 0) process.exit(status ?? 1);
-	showPodTable();
-	showImageTable();
+	showFigures(FIGURES);
 	process.exit(0);
 }
 

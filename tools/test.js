@@ -1,4 +1,4 @@
-// `npm test`: the tests that need nothing but Node, and those whose program is on this machine. `npm run test:servers` (`--servers`) runs those
+// `npm test`: the tests that need nothing but Node, and those whose program is on this machine. `npm test -- --servers` runs those
 // against real servers and with other people's clients, `--all` both. What is left out is said in plain words, and with CI set
 // that is a failure. Arguments go to vitest: npm test -- packages/client
 import { spawnSync } from 'node:child_process';
@@ -82,7 +82,7 @@ if (withServers) {
 	else {
 		leftOut.push(
 			'the suite against a real Consul server, because none was found. To run it, put `consul` on PATH, name it with ' +
-				'CONSUL_BIN, or build one with Go 1.26 and `npm run consul:build` (about 5 minutes, once).',
+				'CONSUL_BIN, or build one with Go 1.26 and `bash tools/consul/build.sh` (about 5 minutes, once).',
 		);
 	}
 	if (isOnPath('go')) projects.push('go');
@@ -122,7 +122,7 @@ const result = spawnSync(
 if (leftOut.length > 0) say(leftOutText);
 if (!withServers) {
 	say(
-		'NOT PART OF THIS: real Consul, PostgreSQL and Redis servers and clients in Go (`npm run test:servers`), and the longer suites of docs/TESTING.md.',
+		'NOT PART OF THIS: real Consul, PostgreSQL and Redis servers and clients in Go (`npm test -- --servers`), and the longer suites of docs/TESTING.md.',
 	);
 }
 process.exit(result.status ?? 1);

@@ -1,5 +1,5 @@
 // Four ways to call five employees, in one run: whom the requests reach and how long they take; then one employee is killed and
-// one added amid the load. `npm run load:grpc` makes tables and plots of it.
+// one added amid the load. `npm run bench grpc` makes tables and plots of it.
 //   node examples/employer-employee/load.js [--requests 5000] [--in-flight 100] [--work-ms 5] [--notice-ms 200] [--json FILE] [--way resolver …]
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

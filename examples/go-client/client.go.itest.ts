@@ -8,7 +8,7 @@ const directory = fileURLToPath(new URL('.', import.meta.url));
 const binary = fileURLToPath(new URL('../../node_modules/.cache/spock-go/go-client', import.meta.url));
 const services = fileURLToPath(new URL('../services.json', import.meta.url));
 
-// `npm run test:servers` has done it before, for all to see: the first time its modules are downloaded and compiled.
+// `npm test -- --servers` has done it before, for all to see: the first time its modules are downloaded and compiled.
 beforeAll(() => void execFileSync('go', ['build', '-o', binary, '.'], { cwd: directory }), 600_000);
 
 it('the client in Go asks on one connection and matches the replies by id', async () => {
@@ -18,7 +18,7 @@ it('the client in Go asks on one connection and matches the replies by id', asyn
 	const { exitCode, stdout } = await run.finished;
 	expect(stdout.split('\n').sort()).toEqual([
 		'',
-		'barista: 1.2.3.4:8765',
+		'barista: 127.0.0.1:8765',
 		expect.stringContaining('nobody: NO_SUCH_SERVICE'),
 	]);
 	expect(exitCode).toBe(0);

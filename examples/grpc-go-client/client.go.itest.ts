@@ -9,7 +9,7 @@ import { beforeAll, expect, it } from 'vitest';
 const directory = fileURLToPath(new URL('.', import.meta.url));
 const binary = fileURLToPath(new URL('../../node_modules/.cache/spock-go/grpc-go-client', import.meta.url));
 
-// `npm run test:servers` has done it before, for all to see: the first time its modules are downloaded and compiled.
+// `npm test -- --servers` has done it before, for all to see: the first time its modules are downloaded and compiled.
 beforeAll(() => void execFileSync('go', ['build', '-o', binary, '.'], { cwd: directory }), 600_000);
 
 it('the client in Go asks, follows a change, and goes on when the sidecar is restarted', async () => {

@@ -32,7 +32,7 @@ it('an edit is followed, a bad one reported while the last good one stays, and C
 	await using run = spawnProcess(process.execPath, [app], { env: { SPOCK_SOCKET: place.path } });
 	await waitFor('the value', () => run.stdout().includes('3 at once'));
 	write({ cupsAtOnce: 'many' });
-	await waitFor('the report', () => run.stdout().includes('still 3 at once: the value of "barista/limits" is refused'));
+	await waitFor('the report', () => run.stdout().includes('still 3 at once: the value of "barista/limits" is invalid'));
 	write({ cupsAtOnce: 4 });
 	await waitFor('the next value', () => run.stdout().includes('4 at once'));
 	expect((await run.stop('SIGINT')).exitCode).toBe(0);

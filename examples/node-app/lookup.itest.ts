@@ -11,7 +11,7 @@ it('the example app looks a service up and ends by itself', async () => {
 	await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
 	await using run = spawnProcess(process.execPath, [app, 'barista', '--once'], { env: { SPOCK_SOCKET: place.path } });
 	const { exitCode, stdout } = await run.finished;
-	expect(stdout).toBe('barista is at 1.2.3.4:8765\n'.repeat(10));
+	expect(stdout).toBe('barista is at 127.0.0.1:8765\n'.repeat(10));
 	expect(exitCode).toBe(0);
 });
 
@@ -21,6 +21,6 @@ it('the example app started before its sidecar waits for it, watches, and stops 
 	await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
 	await waitFor('the first snapshot', () => run.stdout().includes('revision'));
 	const { exitCode, stdout } = await run.stop('SIGINT');
-	expect(stdout).toContain('1.2.3.4:8765 passing');
+	expect(stdout).toContain('127.0.0.1:8765 passing');
 	expect(exitCode).toBe(0);
 });

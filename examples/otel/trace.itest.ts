@@ -12,7 +12,7 @@ it('the example app prints a span for each call, within its own, and how long th
 	await using run = spawnProcess(process.execPath, [app, 'barista', 'nobody'], { env: { SPOCK_SOCKET: place.path } });
 	const { exitCode, stdout } = await run.finished;
 	expect(stdout.split('\n')).toEqual([
-		...Array<string>(2).fill('barista is at 1.2.3.4:8765'),
+		...Array<string>(2).fill('barista is at 127.0.0.1:8765'),
 		...Array<string>(2).fill('nobody: NO_SUCH_SERVICE'),
 		...Array<string>(2).fill('span   spock/getService OK'),
 		...Array<string>(2).fill('span   spock/getService NO_SUCH_SERVICE'),

@@ -12,7 +12,7 @@ describe.each(['socat', 'nc'])('the shell line with %s', (tool) => {
 		await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
 		await using run = spawnProcess('sh', [script, place.path, 'barista'], { env: { TOOL: tool } });
 		const { exitCode, stdout } = await run.finished;
-		expect(JSON.parse(stdout)).toMatchObject({ id: 1, data: { host: '1.2.3.4', port: 8765 } });
+		expect(JSON.parse(stdout)).toMatchObject({ id: 1, data: { host: '127.0.0.1', port: 8765 } });
 		expect(exitCode).toBe(0);
 	});
 });

@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
 
-import { rawFiles } from '../../packages/testkit/src/raw-files.js';
+import { rawFiles } from '../../test/testkit/src/raw-files.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const [out, node = '/usr/local/bin/node'] = process.argv.slice(2);

@@ -10,7 +10,7 @@ import { fail } from '../prepare.js';
 /** Where the repository keeps what it has downloaded and built. */
 export const cache = process.env.SPOCK_CACHE_DIR || join(homedir(), '.cache/spock');
 
-/** The archives that `pnpm image` makes, and the names of the images in them. */
+/** The archives that `npm run image` makes, and the names of the images in them. */
 export const IMAGES = {
 	sidecar: { name: 'localhost/spock-sidecar:dev', archive: 'dist-images/sidecar.tar' },
 	app: { name: 'localhost/spock-example-app:dev', archive: 'dist-images/app.tar' },

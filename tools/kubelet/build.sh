@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what `pnpm test:kubelet` and `pnpm test:apiserver` need of Kubernetes, once, into a cache outside the checkout:
+# Builds what `npm run suite kubelet` and `npm run suite apiserver` need of Kubernetes, once, into a cache outside the checkout:
 # kubelet, kube-apiserver, kubectl and a program for pause containers from the Go module proxy, and the definitions of the
 # Prometheus operator's own resources; containerd, runc, etcd and the CNI plugins unpacked from Debian's packages, which stay
 # out of the system. The last line of its output is the directory. A second run finds it and builds nothing.

@@ -1,9 +1,9 @@
 // The policy that puts the sidecar into pods on admission. It is made of what the overlay for an agent on the node renders to, so
-// that the sidecar is written down once. `pnpm manifests --write` writes it, and a test holds it in step.
+// that the sidecar is written down once. `npm run manifests -- --write` writes it, and a test holds it in step.
 // https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/
 import { parseAllDocuments } from 'yaml';
 
-const HEAD = `# Made by \`pnpm manifests --write\` of components/sidecar and components/consul-agent-on-node: change those.
+const HEAD = `# Made by \`npm run manifests -- --write\` of components/sidecar and components/consul-agent-on-node: change those.
 # Puts the sidecar into every pod that is created in a namespace with the label \`spock-injection: enabled\`, but those with the label
 # \`spock-sidecar: none\` and those that have one. Kubernetes 1.34 with the API admissionregistration.k8s.io/v1beta1 switched on.`;
 

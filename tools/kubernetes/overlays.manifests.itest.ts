@@ -134,7 +134,7 @@ describe('what is written twice', () => {
 		expect(pod.metadata.labels).toEqual(metadata.labels);
 	});
 
-	it('the policy of the injector is made of it: if not, `pnpm manifests --write`', () => {
+	it('the policy of the injector is made of it: if not, `npm run manifests -- --write`', () => {
 		const policy = readFileSync(`${directory}/injector/policy.yaml`, 'utf8');
 		expect(policy).toBe(injectionPolicy(rendered.get('consul-agent-on-node') ?? ''));
 	});

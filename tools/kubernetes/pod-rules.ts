@@ -145,7 +145,7 @@ function tokenRules({ spec }: Pod, sidecar: Container, { isAppOurs }: PodExpecta
 }
 
 function environmentRules(sidecar: Container): string[] {
-	const known = new Set([...settings.map(({ env }) => env), ...CONSUL_VARIABLES, ADMIN_ANY]);
+	const known = new Set([...settings.map(({ variable }) => variable), ...CONSUL_VARIABLES, ADMIN_ANY]);
 	const env = sidecar.env ?? [];
 	const used = (name: string): boolean => env.some(({ value }) => value?.includes(`$(${name})`) === true);
 	return env.flatMap(({ name, value }, index) => {

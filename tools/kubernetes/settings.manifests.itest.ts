@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { resolveSettings } from '../../packages/sidecar/src/cli/settings/resolve-settings.ts';
+import type { SettingName } from '../../packages/sidecar/src/cli/settings/settings.ts';
 import { consulOptionsOf } from '../../packages/sidecar/src/cli/start/discovery-options.ts';
 import { ensureManifestTools } from './manifest-tools.js';
 import { type Manifest, type Pod, sidecarOf } from './pod.ts';
@@ -36,7 +37,7 @@ function environmentOf(overlay: string): Record<string, string> {
 function read(overlay: string) {
 	const env = environmentOf(overlay);
 	const settings = resolveSettings({ flags: {}, env });
-	const setting = (name: string): unknown => settings.get(name)?.value;
+	const setting = (name: SettingName) => settings[name].value;
 	return { consul: consulOptionsOf(settings, env), setting };
 }
 

@@ -2,21 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { resolveOptions } from '../../packages/client/src/foundation/options.ts';
-import { answerSettings, registrationSettings } from '../../packages/sidecar/src/cli/settings/answer-settings.ts';
-import {
-	consulSettings,
-	dnsSettings,
-	replaySettings,
-} from '../../packages/sidecar/src/cli/settings/backend-settings.ts';
-import { limitSettings } from '../../packages/sidecar/src/cli/settings/limit-settings.ts';
-import {
-	accessSettings,
-	grpcSettings,
-	handOverSettings,
-} from '../../packages/sidecar/src/cli/settings/listen-settings.ts';
-import { adminSettings } from '../../packages/sidecar/src/cli/settings/reporting-settings.ts';
-import type { Setting } from '../../packages/sidecar/src/cli/settings/setting.ts';
-import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
+import { parserOf } from '../../packages/sidecar/src/cli/settings/setting.ts';
+import { type NamedSetting, settingAreas } from '../../packages/sidecar/src/cli/settings/settings.ts';
 
 /** Consul's own variables that are no setting of the sidecar: they are read as they are. */
 export const CONSUL_VARIABLES: Readonly<Record<string, string>> = {
@@ -40,7 +27,7 @@ const START_FLAGS: readonly (readonly [flag: string, variable: string, meaning: 
 const COMMAND_FLAGS: readonly (readonly [flag: string, variable: string, meaning: string])[] = [
 	['--socket PATH', 'SPOCK_SOCKET', 'socket of the sidecar; default `/uds/sidecar.sock` in a pod, else per user'],
 	['--connect ADDRESS', '', '`HOST:PORT` or `tls://HOST:PORT`, in place of the socket'],
-	['--token-file FILE', 'SPOCK_TOKEN_FILE', 'file with the token that the sidecar wants'],
+	['--token-file FILE', 'SPOCK_TOKEN_FILE', 'file with the token that the sidecar requires'],
 	['', 'SPOCK_TOKEN', 'that token itself; the file wins'],
 	['--tls-ca FILE', 'SPOCK_CONNECT_CA', 'authorities to trust for `tls://`, in PEM'],
 	['--tls-cert FILE', 'SPOCK_CONNECT_CERT', 'certificate of this client, in PEM'],
@@ -51,53 +38,14 @@ const COMMAND_FLAGS: readonly (readonly [flag: string, variable: string, meaning
 
 /** Flags of `sidecar typegen` alone. */
 const TYPEGEN_FLAGS: readonly (readonly [flag: string, variable: string, meaning: string])[] = [
-	['--services FILE', '', 'a services file in JSON or YAML; no sidecar is asked then'],
+	['--services FILE', '', 'a services file in JSON or YAML, in place of a sidecar'],
 	['--out FILE', '', 'the module to write; default stdout'],
-	['--check', '', 'writes nothing; ends with 1 if the module is not current'],
+	['--check', '', 'writes nothing; exits with 1 if the module is out of date'],
 ];
-
-const LOGGING = [
-	'logLevel',
-	'logFormat',
-	'slowRequestMs',
-	...adminSettings.map(({ name }) => name),
-	'metricsServicesMax',
-];
-const ENDING = ['graceMs', 'drainTimeoutMs'];
-const LISTENING = ['socket', 'socketMode'];
-const PICKING = ['policy'];
-const BACKENDS = ['backend', 'services', ...replaySettings.map(({ name }) => name)];
-
-function named(names: readonly string[]): readonly Setting[] {
-	return settings.filter(({ name }) => names.includes(name));
-}
-
-/** Every setting once, by area. */
-export function settingAreas(): readonly (readonly [heading: string, settings: readonly Setting[]])[] {
-	const grouped = [accessSettings, answerSettings, consulSettings, dnsSettings, grpcSettings, handOverSettings];
-	const elsewhere = [...grouped, limitSettings, registrationSettings].flat().map(({ name }) => name);
-	const here = [...LOGGING, ...ENDING, ...LISTENING, ...PICKING, ...BACKENDS];
-	const rest = settings.filter(({ name }) => !elsewhere.includes(name) && !here.includes(name));
-	const isConsul = ({ name }: Setting): boolean => name.startsWith('consul');
-	// Whatever has no place above yet.
-	const others = rest.filter((setting) => !isConsul(setting));
-	return [
-		['Where services come from', named(BACKENDS)],
-		['Consul', [...rest.filter(isConsul), ...consulSettings]],
-		['DNS', dnsSettings],
-		['The answers that are kept', [...answerSettings, ...named(PICKING)]],
-		['What apps register', registrationSettings],
-		['Where it listens, and for whom', [...named(LISTENING), ...accessSettings, ...grpcSettings]],
-		['Limits on clients', limitSettings],
-		['End and take-over', [...named(ENDING), ...handOverSettings]],
-		['Logs and the admin port', named(LOGGING)],
-		...(others.length === 0 ? [] : [['Others', others] as const]),
-	];
-}
 
 /** The tables of docs/reference/settings.md, as Markdown. `root` is the directory of the repository. */
 export function settingsSection(root: string): string {
-	const parts = settingAreas().map(([heading, group]) => part(heading, settingsTable(group)));
+	const parts = settingAreas.map(([heading, group]) => part(heading, settingsTable(group)));
 	const consul = Object.entries(CONSUL_VARIABLES).map(([name, meaning]) => [code(name), meaning]);
 	return [
 		...parts,
@@ -113,23 +61,16 @@ function part(heading: string, text: string): string {
 	return `## ${heading}\n\n${text}`;
 }
 
-function settingsTable(group: readonly Setting[]): string {
+function settingsTable(group: readonly NamedSetting[]): string {
 	const rows = group.map((setting) => {
-		const [flag = 'none'] = setting.flag?.split(' ') ?? [];
-		const shownFlag = setting.flag === undefined ? `none (secret); ${code(setting.name)} in the file` : code(flag);
-		return [shownFlag, code(setting.env), shownValue(setting), cell(setting.fallback), cell(setting.help)];
+		const { name, flag, unit = '', variable } = setting;
+		const shownFlag = flag === undefined ? `none (secret); ${code(name)} in the file` : code(flag.replace(/ .*/, ''));
+		// What may be given: the unit, the words to choose from, or the kind.
+		const value = ['ms', 'bytes', 'count'].includes(unit) ? unit : parserOf(setting).title;
+		return [shownFlag, code(variable), value, cell(setting.defaultText), cell(setting.help)];
 	});
 	return table(['flag', 'variable', 'value', 'default', 'meaning'], rows);
 }
-
-/** What may be given: the words to choose from, the unit that the flag names, or the kind. */
-function shownValue({ kind, flag }: Setting): string {
-	if (typeof kind !== 'string') return kind.map(code).join(', ');
-	const [, unit] = /<(ms|bytes|count)>/.exec(flag ?? '') ?? [];
-	return unit ?? { text: 'text', list: 'list', mode: 'octal', integer: 'whole number', ...OTHER_KINDS }[kind];
-}
-
-const OTHER_KINDS = { fraction: '0 to 1', boolean: 'true or false' } as const;
 
 function flagsTable(flags: readonly (readonly [string, string, string])[]): string {
 	const rows = flags.map(([flag, variable, meaning]) => [code(flag), code(variable), meaning]);

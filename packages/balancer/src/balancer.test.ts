@@ -178,7 +178,7 @@ describe('answers', () => {
 		expect(explain(query, panicking)).toMatchObject({ panic: true });
 		expect(explain(query, panicking).instances[2]).toMatchObject({
 			included: true,
-			reason: 'the check "id-" is critical; served all the same, because too few are healthy (panic)',
+			reason: 'the check "id-" is critical; served anyway, because too few are healthy (panic)',
 		});
 	});
 

@@ -61,7 +61,7 @@ function reasonFor(
 	const health = healthOf(status, checks);
 	const isHealthy = status === 'passing' || status === 'warning';
 	if (isHealthy && !included) return `${health}; its weight is ${weight}, and others have more`;
-	if (!isHealthy && included && panic) return `${health}; served all the same, because too few are healthy (panic)`;
+	if (!isHealthy && included && panic) return `${health}; served anyway, because too few are healthy (panic)`;
 	return status === 'warning' ? `${health}: it still gets work` : health;
 }
 

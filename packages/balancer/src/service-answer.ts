@@ -1,4 +1,12 @@
-import { isStale, type ServiceAddress, type ServiceInstance, type ServiceSnapshot, SpockError } from '@spock/protocol';
+import {
+	isStale,
+	normaliseQuery,
+	type ServiceAddress,
+	type ServiceInstance,
+	type ServiceSnapshot,
+	SpockError,
+} from '@spock/protocol';
+import { queryPhrase } from '@spock/protocol/internal';
 
 /** The answer to getService: where the instance is; and, only when the snapshot is not live, that it is stale and how old. */
 export function toAddress(
@@ -15,20 +23,11 @@ export function toAddress(
  * (retryable) when it has some and none may be sent work; the details then count them by status.
  */
 export function noInstanceError(snapshot: ServiceSnapshot): SpockError {
-	const { service, tags, datacenter, meta, peer, instances, ageMs } = snapshot;
-	const from = peer === undefined ? '' : ` by the peer ${JSON.stringify(peer)}`;
-	const place = from + (datacenter === undefined ? '' : ` in datacenter ${JSON.stringify(datacenter)}`);
-	const values = meta === undefined ? '' : ` with the metadata ${JSON.stringify(meta)}`;
-	const marks = (tags === undefined ? '' : ` with the tags ${tags.join(', ')}`) + values;
+	const { service, instances, ageMs } = snapshot;
 	const age = isStale(snapshot) ? ` (as of ${Math.round(ageMs)} ms ago)` : '';
-	const which = `no instance of ${JSON.stringify(service)}${marks}`;
-	const asked = {
-		service,
-		...(tags && { tags }),
-		...(datacenter !== undefined && { datacenter }),
-		...(meta && { meta }),
-		...(peer !== undefined && { peer }),
-	};
+	const which = `no instance of ${JSON.stringify(service)}${queryPhrase(snapshot, 'condition')}`;
+	const place = queryPhrase(snapshot, 'scope');
+	const asked = { ...normaliseQuery(snapshot) };
 	if (instances.length === 0) {
 		return new SpockError('NO_SUCH_SERVICE', `${which} is registered${place}${age}`, { details: asked });
 	}

@@ -1,19 +1,15 @@
 import type { ServiceSource } from '@spock/protocol';
-
-import type { Closed } from './foundation/closed.ts';
 import { Scope } from './foundation/scope.ts';
-import type { ServiceViews } from './lookups/service-views.ts';
-import type { FallbackSource } from './sources/fallback-source.ts';
-import type { SidecarSource } from './sources/sidecar-source.ts';
+import type { Closed } from './foundation/status.ts';
+import type { ServiceStore } from './lookups/service-pickers.ts';
+import type { RemoteSource } from './sources/remote-source.ts';
 
 /** What ends with a client, besides the members of its scope. */
 export interface ClientParts {
 	readonly source: ServiceSource;
-	readonly views: ServiceViews;
+	readonly store: ServiceStore;
 	/** The source when it is a sidecar; undefined in direct mode. */
-	readonly sidecar: SidecarSource | undefined;
-	/** The source, when it is a sidecar with another one to stand in for it. */
-	readonly fallback: FallbackSource | undefined;
+	readonly sidecar: RemoteSource | undefined;
 }
 
 /** How a client ends: by a drain, by a close, or because its sidecar refuses it; once, and then all of its parts. */
@@ -49,13 +45,10 @@ export class ClientEnd {
 	}
 
 	async #end(reason: 'drain' | 'close'): Promise<void> {
-		const { sidecar, fallback, views, source } = this.#parts;
+		const { sidecar, store, source } = this.#parts;
 		this.scope.end();
-		if (sidecar !== undefined) {
-			await sidecar[reason]();
-			return fallback?.close();
-		}
-		views.close();
+		if (sidecar !== undefined) return sidecar[reason]();
+		store.close();
 		await source.close();
 		this.#ended({ reason });
 	}
@@ -63,11 +56,8 @@ export class ClientEnd {
 	#ended(closed: Closed): void {
 		if (this.#hasEnded) return;
 		this.#hasEnded = true;
-		const { sidecar, fallback, views } = this.#parts;
 		this.scope.end();
-		views.close();
-		void sidecar?.close();
-		void fallback?.close();
+		void this.#parts.sidecar?.close();
 		this.#resolveClosed(closed);
 	}
 }

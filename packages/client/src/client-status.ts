@@ -1,6 +1,5 @@
 import type { DiplomatStatus } from './foundation/status.ts';
-import type { FallbackSource } from './sources/fallback-source.ts';
-import type { SidecarSource } from './sources/sidecar-source.ts';
+import type { RemoteSource } from './sources/remote-source.ts';
 
 /** What is known of a sidecar before the first has answered, and in direct mode. */
 const NO_SIDECAR = { sidecar: null, instance: null, baseline: false };
@@ -9,9 +8,8 @@ type Ejections = Pick<DiplomatStatus, 'ejected' | 'ejectedPercentMax'>;
 
 /** The status of a client of a sidecar. */
 export function sidecarStatus(
-	{ name, connection, subscriptionCount }: SidecarSource,
+	{ name, connection, services, keys, fallback }: RemoteSource,
 	address: string,
-	fallback: FallbackSource | undefined,
 	ejections: Ejections,
 ): DiplomatStatus {
 	const { state, greeting, lastError } = connection;
@@ -23,7 +21,7 @@ export function sidecarStatus(
 		sidecar,
 		instance,
 		baseline,
-		subscriptions: subscriptionCount,
+		subscriptions: services.store.count + keys.store.count,
 		...connection.counts(),
 		lastError: lastError?.message ?? null,
 		fallback: fallback?.status() ?? null,

@@ -1,11 +1,10 @@
 import { type ServiceSource, SpockError } from '@spock/protocol';
 import { signalOption } from '@spock/protocol/internal';
 
-import { throwIfAborted } from './calls/call.ts';
 import { Diplomat } from './diplomat.ts';
+import { throwIfAborted } from './foundation/errors.ts';
 import { type DiplomatOptions, type ResolvedOptions, resolveOptions } from './foundation/options.ts';
-import { FallbackSource } from './sources/fallback-source.ts';
-import { SidecarSource } from './sources/sidecar-source.ts';
+import { RemoteSource } from './sources/remote-source.ts';
 
 /** Options of {@link connect}. */
 export interface ConnectOptions extends DiplomatOptions {
@@ -13,7 +12,7 @@ export interface ConnectOptions extends DiplomatOptions {
 	readonly signal?: AbortSignal;
 }
 
-/** Options of {@link createDiplomat}: an address, or a source of one's own. */
+/** Options of {@link createDiplomat}: an address, or a source of the caller's. */
 export interface CreateOptions extends DiplomatOptions {
 	/**
 	 * Direct mode: services come from this source and there is no sidecar. The client owns it from now on: `drain` and
@@ -23,8 +22,8 @@ export interface CreateOptions extends DiplomatOptions {
 }
 
 /**
- * Connects to the sidecar, waiting for one that is not there yet for `readyTimeoutMs`. Rejects with TIMEOUT, whose
- * message says what was found at the address and what to do; ABORTED; or PROTOCOL when the two have no version in common.
+ * Connects to the sidecar, and waits up to `readyTimeoutMs` for one that has not started yet. Rejects with TIMEOUT, whose
+ * message reports what was found at the address and what to do; ABORTED; or PROTOCOL when the two have no version in common.
  * The caller ends the client with `drain` or `close`; a failed `connect` leaves nothing to end.
  */
 export async function connect(options: ConnectOptions = {}): Promise<Diplomat> {
@@ -38,7 +37,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Diplomat> {
 		await diplomat.ready({ signal, timeoutMs });
 		return diplomat;
 	} catch (error) {
-		// Who has a fallback can work without a sidecar; it goes on being looked for.
+		// With a fallback the client works without a sidecar, and keeps trying to connect.
 		if (options.fallback !== undefined && SpockError.is(error, 'TIMEOUT')) return diplomat;
 		await diplomat.close();
 		throw error;
@@ -55,12 +54,9 @@ export function createDiplomat(options: CreateOptions = {}): Diplomat {
 
 function made({ source, fallback }: CreateOptions, resolved: ResolvedOptions): Diplomat {
 	if (source !== undefined) {
-		if (fallback !== undefined)
-			throw new TypeError('give source or fallback, not both: there is no sidecar to stand in for');
+		if (fallback !== undefined) throw new TypeError('give source or fallback, not both: a source replaces the sidecar');
 		return new Diplomat(resolved, source);
 	}
-	const sidecar = new SidecarSource(resolved);
-	if (fallback === undefined) return new Diplomat(resolved, sidecar, sidecar);
-	const both = new FallbackSource(sidecar, resolved, fallback);
-	return new Diplomat(resolved, both, sidecar, both);
+	const sidecar = new RemoteSource(resolved, fallback);
+	return new Diplomat(resolved, sidecar, sidecar);
 }

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { connect, createDiplomat } from './connect.ts';
 import { resolveOptions } from './foundation/options.ts';
-import { SidecarSource } from './sources/sidecar-source.ts';
+import { RemoteSource } from './sources/remote-source.ts';
 
 describe('Diplomat over real sockets', () => {
 	it('reads replies however the bytes are cut, with U+2028, a lone CR and characters of many bytes in them', async () => {
@@ -123,8 +123,8 @@ describe('Diplomat in direct mode', () => {
 		await using place = await tempSocket();
 		await using sidecar = await FakeSidecar.listen(place.path);
 		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
-		const source: SourceFixture['source'] = new SidecarSource(resolveOptions({ path: place.path }));
-		(source as SidecarSource).connection.start();
+		const source: SourceFixture['source'] = new RemoteSource(resolveOptions({ path: place.path }));
+		(source as RemoteSource).connection.start();
 		const diplomat = createDiplomat({ source });
 		await diplomat.ready();
 		expect(await diplomat.getService('barista')).toMatchObject({ host: '10.0.0.1' });

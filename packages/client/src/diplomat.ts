@@ -6,6 +6,7 @@ import {
 	type FuncName,
 	type FuncReply,
 	type KeyPrefixSnapshot,
+	type KeyQuery,
 	type KeySnapshot,
 	type KeySource,
 	type KeyValueSnapshot,
@@ -15,25 +16,26 @@ import {
 	type ServiceList,
 	type ServiceSnapshot,
 	type ServiceSource,
+	type SnapshotObserver,
+	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
 import { inNeutralContext, showAs, signalOption } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import { PLAIN } from './calls/call-traits.ts';
+import { PLAIN } from './calls/outgoing-call.ts';
 import { ClientEnd } from './client-end.ts';
 import { directStatus, sidecarStatus } from './client-status.ts';
 import type { Config } from './config/config.ts';
 import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './config/open-config.ts';
-import type { Closed } from './foundation/closed.ts';
-import { closedError } from './foundation/closed-error.ts';
+import { closedError } from './foundation/errors.ts';
 import type { ResolvedOptions } from './foundation/options.ts';
 import type { Scope } from './foundation/scope.ts';
 import { watchIterator } from './foundation/scoped-iterator.ts';
-import type { DiplomatStatus } from './foundation/status.ts';
+import type { Closed, DiplomatStatus } from './foundation/status.ts';
 import { CLIENT_VERSION } from './foundation/version.ts';
 import { InstanceRecords, type ReportedAddress } from './lookups/instance-records.ts';
-import { type Lease, RecordedLease } from './lookups/lease.ts';
+import type { Lease } from './lookups/lease.ts';
 import {
 	type AcquireOptions,
 	checkCallOptions,
@@ -48,12 +50,11 @@ import {
 	toQuery,
 } from './lookups/lookup-options.ts';
 import { Lookups } from './lookups/lookups.ts';
-import { ServiceViews } from './lookups/service-views.ts';
+import { directStore, ServicePickers, type ServiceStore } from './lookups/service-pickers.ts';
+import { OwnRegistrations } from './registration/own-registrations.ts';
 import type { Registration } from './registration/registration.ts';
-import { Registrations } from './registration/registrations.ts';
-import { REQUEST_TRAITS } from './snapshots/snapshot-traits.ts';
-import type { FallbackSource } from './sources/fallback-source.ts';
-import type { SidecarSource } from './sources/sidecar-source.ts';
+import { REQUEST_TRAITS } from './snapshots/subscription-kind.ts';
+import type { RemoteSource } from './sources/remote-source.ts';
 
 /**
  * The client of a Spock sidecar, or, in direct mode, of any source of services. Made by `connect` or `createDiplomat`.
@@ -68,38 +69,43 @@ export class Diplomat implements AsyncDisposable {
 	readonly #options: ResolvedOptions;
 	readonly #source: ServiceSource;
 	/** The source when it is a sidecar; undefined in direct mode. */
-	readonly #sidecar: SidecarSource | undefined;
-	/** The source, when it is a sidecar with another one to stand in for it. */
-	readonly #fallback: FallbackSource | undefined;
+	readonly #sidecar: RemoteSource | undefined;
 	readonly #records: InstanceRecords;
-	readonly #views: ServiceViews;
+	readonly #store: ServiceStore;
+	readonly #views: ServicePickers;
 	readonly #lookups: Lookups;
-	readonly #registrations: Registrations;
+	readonly #registrations: OwnRegistrations;
 	readonly #end: ClientEnd;
 	/** Watches and configurations. It is open while calls are taken. */
 	readonly #scope: Scope;
 
 	/** Use `connect` or `createDiplomat`. The source is owned, and closed, by this client. */
-	constructor(options: ResolvedOptions, source: ServiceSource, sidecar?: SidecarSource, fallback?: FallbackSource) {
+	constructor(options: ResolvedOptions, source: ServiceSource, sidecar?: RemoteSource) {
 		this.#options = options;
 		this.#source = source;
 		this.#sidecar = sidecar;
-		this.#fallback = fallback;
-		// Where the sidecar picks there is nobody to leave out.
+		// Where the sidecar picks, this client ejects no instance.
 		this.#records = new InstanceRecords(options.lookups === 'local' ? options : { ...options, ejectAfterFailures: 0 });
-		this.#views = new ServiceViews(source, options, this.#records);
-		const parts = { source, sidecar, fallback, views: this.#views };
-		this.#end = new ClientEnd(parts);
+		this.#store = sidecar?.services.store ?? directStore(source, options);
+		this.#views = new ServicePickers(this.#store, options, this.#records);
+		this.#end = new ClientEnd({ source, sidecar, store: this.#store });
 		this.#scope = this.#end.scope;
 		this.closed = this.#end.closed;
-		this.#lookups = new Lookups({ ...parts, options, scope: this.#scope, records: this.#records });
-		this.#registrations = new Registrations(source);
+		this.#lookups = new Lookups({
+			options,
+			scope: this.#scope,
+			views: this.#views,
+			records: this.#records,
+			source,
+			sidecar,
+		});
+		this.#registrations = new OwnRegistrations(source);
 		sidecar?.connection.start();
 	}
 
 	/**
-	 * Resolves when the sidecar has answered; at once if it has. Rejects with TIMEOUT, whose message says what was found
-	 * at the address and what to do. Any number of callers wait for the one connection.
+	 * Resolves when the sidecar has answered; at once if it has. Rejects with TIMEOUT, whose message reports what was
+	 * found at the address and what to do. Any number of callers wait for the one connection.
 	 */
 	ready(options: CallOptions = {}): Promise<void> {
 		checkCallOptions(options);
@@ -110,7 +116,7 @@ export class Diplomat implements AsyncDisposable {
 	/**
 	 * One healthy instance: where it is. The first lookup of a service subscribes to it; later ones are picked in this
 	 * process. While the sidecar is away the answers go on, with `stale: true`, `ageMs` and `verifiedAt`. Rejects with
-	 * NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE when there is none; with NOT_READY or UNAVAILABLE when the registry has not
+	 * NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE when no instance serves; with NOT_READY or UNAVAILABLE when the registry has not
 	 * answered, or not lately enough for `maxAgeMs`. The address is frozen and may be shared between calls.
 	 */
 	getService(service: ServiceOrQuery, options?: GetServiceOptions): Promise<ServiceAddress> {
@@ -123,58 +129,39 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
-	 * As `getService`, but in this tick and only from the snapshot in this process: undefined when there is none yet (the
-	 * first call subscribes), no instance serves, or the registry has not confirmed it within `maxAgeMs`.
+	 * As `getService`, but in this tick and only from the snapshot in this process: undefined when no snapshot is stored yet
+	 * (the first call subscribes), no instance serves, or the registry has not confirmed it within `maxAgeMs`.
 	 */
 	pick(service: ServiceOrQuery, options?: PickNowOptions): ServiceAddress | undefined {
-		const view = this.#views.find(service) ?? (this.#scope.isOpen ? this.#views.open(toQuery(service)) : undefined);
-		if (options !== undefined) checkCallOptions(options);
-		if (options?.maxAgeMs !== undefined) {
-			if (view?.isWithin(options.maxAgeMs) !== true) return undefined;
-		}
-		if (options?.exclude !== undefined) return view?.pickOther(options.exclude, options.key);
-		return view?.pick(options?.key);
+		return this.#lookups.pick(service, options);
 	}
 
 	/**
 	 * As `getService`, for one call: the instance counts as busy until the lease is released, and how the call ended then
 	 * counts for or against it. Release every lease.
 	 */
-	async acquire(service: ServiceOrQuery, options: AcquireOptions = {}): Promise<Lease> {
-		checkCallOptions(options);
-		const { exclude, ...lookup } = options;
-		if (lookup.fresh !== true) {
-			const lease = this.tryAcquire(service, options);
-			if (lease !== undefined) return lease;
-		}
-		const address = await this.getService(service, lookup);
-		const isOther = exclude?.has(address.instance) !== true;
-		return this.#lease(
-			service,
-			isOther ? address : (this.#views.find(service)?.pickOther(exclude, lookup.key) ?? address),
-		);
+	acquire(service: ServiceOrQuery, options: AcquireOptions = {}): Promise<Lease> {
+		return this.#lookups.acquire(service, options);
 	}
 
 	/** As `acquire`, but in this tick and only from the snapshot in this process: undefined where `pick` is. */
 	tryAcquire(service: ServiceOrQuery, options: PickNowOptions = {}): Lease | undefined {
-		if (!this.#scope.isOpen || this.#lookups.isRemote) return undefined;
-		const address = this.pick(service, options);
-		return address && this.#lease(service, address);
+		return this.#lookups.tryAcquire(service, options);
 	}
 
 	/**
-	 * Tells how a call to an instance ended, for those who looked it up by `getService` or `pick`; a lease does so by itself.
-	 * An instance whose calls fail `ejectAfterFailures` times in a row gets no more of this client's for `ejectionMsMin`, and
-	 * longer each time that it fails again right after. Where the sidecar picks (`lookups: 'remote'`) nothing comes of it.
+	 * Reports how a call ended to an instance that `getService` or `pick` returned; a lease reports by itself. An instance
+	 * whose calls fail `ejectAfterFailures` times in a row gets no calls of this client for `ejectionMsMin`, and longer each
+	 * time it fails again right after. Without effect where the sidecar picks (`lookups: 'remote'`).
 	 *
-	 * @param address As this client has given it. Of any other, such as an instance of a snapshot or a copy, `query` must say what it
-	 * was found by: names and places are not unique among services.
+	 * @param address As this client returned it. Any other, such as a copy or an instance of a snapshot, needs the `query` it was
+	 * found by: names and places are not unique among services.
 	 * @param durationMs How long the instance took to answer, in milliseconds.
 	 */
 	report(address: ReportedAddress, outcome: CallOutcome, durationMs: number): void {
-		// Where the sidecar picks nobody is ejected: addresses that come over the wire are not remembered.
-		const isStrangeAllowed = this.#options.lookups !== 'local';
-		this.#records.reportAddress(address, outcome, durationMs, isStrangeAllowed);
+		// Where the sidecar picks, no instance is ejected: addresses that come over the wire are not remembered.
+		const isUnknownAllowed = this.#options.lookups !== 'local';
+		this.#records.reportAddress(address, outcome, durationMs, isUnknownAllowed);
 	}
 
 	/** All instances of a service, healthy or not. An unknown service is a snapshot without instances. */
@@ -182,7 +169,7 @@ export class Diplomat implements AsyncDisposable {
 		return this.#whileOpen(options, (complete) => {
 			const query = toQuery(service);
 			const sidecar = this.#lookups.asked(options);
-			return sidecar?.fetch(query, options) ?? this.#source.get(query, complete);
+			return sidecar?.services.reader.fetch(query, options) ?? this.#source.get(query, complete);
 		});
 	}
 
@@ -193,7 +180,7 @@ export class Diplomat implements AsyncDisposable {
 
 	/**
 	 * The current snapshot of a service and then each change: newest only, so a slow reader skips what is outdated. Ends
-	 * when the signal aborts, the loop is left, or this client ends. Rejects with what waiting cannot mend: ACL_DENIED,
+	 * when the signal aborts, the loop is left, or this client ends. Rejects with what waiting cannot fix: ACL_DENIED,
 	 * UNKNOWN_FUNC (a baseline sidecar cannot push), OVERLOADED, FRAME_TOO_LARGE.
 	 */
 	watchService(
@@ -205,8 +192,18 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
+	 * As `watchService`, for a reader that may not skip a change: `observer.next` is called in the tick in which a snapshot comes, the
+	 * current one at once if it is known, and `observer.error` while no snapshot is known. Continues until `stop`, or the end of this client.
+	 * Throws CLOSED after the end, OVERLOADED past `subscriptionsMax`.
+	 */
+	observeService(service: ServiceOrQuery, observer: SnapshotObserver): SourceWatch {
+		if (!this.#scope.isOpen) throw closedError();
+		return this.#source.watch(toQuery(service), observer);
+	}
+
+	/**
 	 * Registers this app as an instance of a service, and keeps it registered until it is drained, this client drains, or the
-	 * app dies. Resolves when the registry knows it or, with the state `pending`, when it could not be told yet. Rejects with
+	 * app dies. Resolves when the registry knows it or, with the state `pending`, when it cannot be reached yet. Rejects with
 	 * BAD_REQUEST, ACL_DENIED, OVERLOADED, UNKNOWN_FUNC (the sidecar is older, or its registry is read-only; in direct mode,
 	 * the source cannot register), TIMEOUT, ABORTED, DISCONNECTED or CLOSED.
 	 */
@@ -215,8 +212,8 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
-	 * The value of a key, or all keys that begin with it. That there is no such key is an answer: its value is null. The
-	 * first question subscribes; later ones are answered in this process, with their age while the sidecar is away.
+	 * The value of a key, or all keys that begin with it. A key that does not exist has the value null. The
+	 * first lookup subscribes; later ones are answered in this process, with their age while the sidecar is away.
 	 */
 	getKey(key: KeyOrQuery, options?: LookupOptions): Promise<KeyValueSnapshot>;
 	getKey(prefix: PrefixQuery, options?: LookupOptions): Promise<KeyPrefixSnapshot>;
@@ -224,7 +221,7 @@ export class Diplomat implements AsyncDisposable {
 		return this.#whileOpen(options, (complete) => {
 			const query = toKeyQuery(key);
 			const sidecar = this.#lookups.asked(options);
-			return sidecar?.keys.fetch(query, options) ?? this.#keys.get(query, complete);
+			return sidecar?.keys.reader.fetch(query, options) ?? this.#keys.get(query, complete);
 		});
 	}
 
@@ -237,6 +234,12 @@ export class Diplomat implements AsyncDisposable {
 	): AsyncIterableIterator<KeySnapshot> {
 		const signal = signalOption('signal', options.signal);
 		return watchIterator(this.#scope, signal, this.#keys, toKeyQuery(key));
+	}
+
+	/** As `observeService`, of a key or of all keys that begin with it. Throws UNKNOWN_FUNC for a source without keys. */
+	observeKey(key: string | KeyQuery, observer: SnapshotObserver<KeySnapshot>): SourceWatch {
+		if (!this.#scope.isOpen) throw closedError();
+		return this.#keys.watch(toKeyQuery(key), observer);
 	}
 
 	/**
@@ -263,7 +266,7 @@ export class Diplomat implements AsyncDisposable {
 		return this.#whileOpen(options, (complete) => this.#lookups.explain(toQuery(service), options, complete));
 	}
 
-	/** Asks the sidecar for a sign of life; gives the round trip in milliseconds. In direct mode 0. */
+	/** Pings the sidecar; resolves with the round trip in milliseconds, 0 in direct mode. */
 	ping(options: CallOptions = {}): Promise<number> {
 		return this.#whileOpen(options, async () => {
 			if (this.#sidecar === undefined) return 0;
@@ -275,12 +278,12 @@ export class Diplomat implements AsyncDisposable {
 
 	/**
 	 * Calls any function of the protocol. Never repeated by itself: when the connection is lost it rejects DISCONNECTED,
-	 * and `details.sent` says whether the request had left. In direct mode there is nobody to call: UNKNOWN_FUNC.
+	 * and `details.sent` says whether the request had left. In direct mode, without a sidecar, it rejects with UNKNOWN_FUNC.
 	 */
 	request<F extends FuncName>(func: F, data: FuncData<F>, options: CallOptions = {}): Promise<FuncReply<F>> {
 		checkCallOptions(options);
 		if (this.#sidecar === undefined) {
-			const message = `${func}: there is no sidecar to ask in direct mode`;
+			const message = `${func}: not available in direct mode, which has no sidecar`;
 			return Promise.reject(new SpockError('UNKNOWN_FUNC', message, { details: { func } }));
 		}
 		return this.#sidecar.call(func, data, REQUEST_TRAITS[func] ?? PLAIN, options);
@@ -291,8 +294,8 @@ export class Diplomat implements AsyncDisposable {
 		const sidecar = this.#sidecar;
 		const { ejectedPercentMax } = this.#options;
 		const ejected = { ejected: this.#records.ejected(), ejectedPercentMax };
-		if (sidecar === undefined) return directStatus(this.#source.name, this.#scope.isOpen, this.#views.count, ejected);
-		return sidecarStatus(sidecar, formatAddress(this.#options.address), this.#fallback, ejected);
+		if (sidecar === undefined) return directStatus(this.#source.name, this.#scope.isOpen, this.#store.count, ejected);
+		return sidecarStatus(sidecar, formatAddress(this.#options.address), ejected);
 	}
 
 	/**
@@ -315,21 +318,16 @@ export class Diplomat implements AsyncDisposable {
 		return this.drain();
 	}
 
-	#lease(service: ServiceOrQuery, address: ServiceAddress): Lease {
-		const query = typeof service === 'string' ? { service } : service;
-		return new RecordedLease(query, address, this.#records, this.#options.clock);
-	}
-
 	/** Throws UNKNOWN_FUNC for a source without keys. */
 	get #keys(): KeySource {
 		const { keys, name } = this.#source;
 		if (keys !== undefined) return keys;
-		throw new SpockError('UNKNOWN_FUNC', `the source ${name} has no keys`, { details: { source: name } });
+		throw new SpockError('UNKNOWN_FUNC', `the source ${name} does not support keys`, { details: { source: name } });
 	}
 
 	/**
-	 * Makes a call unless this client has ended. Wrong options throw here; whatever else is wrong with it rejects. It is
-	 * given the options for a source.
+	 * Makes a call unless this client has ended. Wrong options throw here; any other error rejects. `call`
+	 * receives the options for a source.
 	 */
 	#whileOpen<T>(options: ReadOptions, call: (complete: ReadOptions) => Promise<T>): Promise<T> {
 		checkCallOptions(options);

@@ -22,6 +22,8 @@ export {
 	type ServiceRegistrar,
 	type ServiceSnapshot,
 	type ServiceSource,
+	type SnapshotObserver,
+	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
 export type { Config, ConfigListeners } from './config/config.ts';
@@ -30,7 +32,6 @@ export type { ConfigParser, KeyName, StandardSchemaLike } from './config/parsed-
 export { type ConnectOptions, type CreateOptions, connect, createDiplomat } from './connect.ts';
 export { type ConnectionAction, connectionMachine } from './connection/connection-machine.ts';
 export { Diplomat } from './diplomat.ts';
-export type { Closed } from './foundation/closed.ts';
 export type {
 	ConfigErrorMessage,
 	ConnectMessage,
@@ -67,6 +68,7 @@ export {
 	type DiplomatOptions,
 } from './foundation/options.ts';
 export type {
+	Closed,
 	ConnectionEvent,
 	ConnectionState,
 	DiplomatStatus,
@@ -75,15 +77,17 @@ export type {
 } from './foundation/status.ts';
 export { socketTransport, type Transport } from './foundation/transport.ts';
 export type { ReportedAddress } from './lookups/instance-records.ts';
-export type { KnownServiceQuery, KnownServices, ServiceName } from './lookups/known-services.ts';
 export type { Lease } from './lookups/lease.ts';
 export type {
 	AcquireOptions,
 	GetServiceOptions,
 	KeyOrQuery,
+	KnownServiceQuery,
+	KnownServices,
 	LookupOptions,
 	PickNowOptions,
 	PrefixQuery,
+	ServiceName,
 	ServiceOrQuery,
 } from './lookups/lookup-options.ts';
 export type { Registration } from './registration/registration.ts';

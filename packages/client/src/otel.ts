@@ -41,7 +41,7 @@ export interface InstrumentOptions {
 	readonly tracerProvider?: TracerProvider;
 	/** Takes the durations. Default: the one that is global when this is called. */
 	readonly meterProvider?: MeterProvider;
-	/** Whether requests tell the sidecar their trace, which it logs with those that fail or are slow. Default true. */
+	/** Whether requests carry their trace to the sidecar, which logs it with requests that fail or are slow. Default true. */
 	readonly propagate?: boolean;
 	/**
 	 * Whether what clients ask for themselves is reported too (hello, pings, subscriptions made again), as traces of its own.

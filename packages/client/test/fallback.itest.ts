@@ -199,6 +199,8 @@ describe('a fallback', () => {
 		expect(() => createDiplomat({ source, fallback: source })).toThrow(TypeError);
 		expect(() => createDiplomat({ fallback: source, fallbackAfterMs: 0 })).toThrow('fallbackAfterMs');
 		const promised = Promise.resolve(source) as unknown as ServiceSource;
-		expect(() => createDiplomat({ fallback: promised })).toThrow('fallback must be or make a ServiceSource');
+		expect(() => createDiplomat({ fallback: promised })).toThrow(
+			'fallback must be a ServiceSource, or a function that returns one',
+		);
 	});
 });

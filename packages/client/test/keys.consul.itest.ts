@@ -48,7 +48,7 @@ async function tellStory(consul: RealConsul, diplomat: Diplomat): Promise<void> 
 	await waitFor('the end of the outage', () => limits.source === 'live', 60_000);
 	await put(consul, 'app/limits', '{"max":7}');
 	await waitFor('the change after it', () => limits.value.max === 7);
-	await waitFor('the map after it', () => all.value.get('app/limits') === '{"max":7}');
+	await waitFor('the map after it', () => all.value.get('app/limits') === '{"max":7}', 60_000);
 }
 
 describe('configuration from a real Consul', () => {

@@ -17,10 +17,10 @@ it('a call that fails is found in the log of a real sidecar by its trace, and on
 	const diplomat = await connect({ path: place.path, lookups: 'remote' });
 	const parent = otel.tracer.startSpan('a request of the app');
 	await context.with(trace.setSpan(context.active(), parent), async () => {
-		expect(await diplomat.getService('barista')).toMatchObject({ host: '1.2.3.4' });
+		expect(await diplomat.getService('barista')).toMatchObject({ host: '127.0.0.1' });
 		await expect(diplomat.getService('nobody')).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
 		// The same frame as the first but for its trace.
-		expect(await diplomat.getService('barista')).toMatchObject({ host: '1.2.3.4' });
+		expect(await diplomat.getService('barista')).toMatchObject({ host: '127.0.0.1' });
 	});
 	parent.end();
 	await diplomat.drain();
@@ -33,7 +33,7 @@ it('a call that fails is found in the log of a real sidecar by its trace, and on
 		.map((line) => JSON.parse(line) as Record<string, unknown>);
 	const [well, failed, again] = otel.spans();
 	expect(lines).toMatchObject([
-		{ level: 'warn', func: 'getService', code: 'NO_SUCH_SERVICE', traceId, msg: 'a request failed: NO_SUCH_SERVICE' },
+		{ level: 'warn', func: 'getService', code: 'NO_SUCH_SERVICE', traceId, msg: 'request failed' },
 	]);
 	expect(lines[0]?.['traceparent']).toBe(`00-${traceId}-${failed?.spanContext().spanId}-01`);
 	expect(failed?.attributes).toMatchObject({ 'error.type': 'NO_SUCH_SERVICE', 'server.address': place.path });

@@ -1,15 +1,15 @@
 import { describeSourceContract, startFakeConsul, startSidecar, TcpGate, tempSocket } from '@spock/testkit';
 
 import { resolveOptions } from '../src/foundation/options.ts';
-import { SidecarSource } from '../src/sources/sidecar-source.ts';
+import { RemoteSource } from '../src/sources/remote-source.ts';
 
-describeSourceContract('SidecarSource, over a real sidecar,', async () => {
+describeSourceContract('RemoteSource, over a real sidecar,', async () => {
 	const fake = await startFakeConsul();
 	const gate = await TcpGate.open(Number(new URL(fake.url).port));
 	const place = await tempSocket();
 	const start = () => startSidecar(place.path, ['--backend', 'consul', '--consul', gate.url, '--empty-hold-ms', '0']);
 	let sidecar = await start();
-	const source = new SidecarSource(resolveOptions({ path: place.path }));
+	const source = new RemoteSource(resolveOptions({ path: place.path }));
 	source.connection.start();
 	await source.connection.ready();
 	return {

@@ -195,7 +195,7 @@ describe('a sidecar at a real Consul', () => {
 		await using app = await startApp(place.path);
 		await waitFor('the registration', () => health.now?.[0]?.status === 'passing');
 		sidecar.child.kill('SIGTERM');
-		await waitFor('the wait', () => sidecar.stdout().includes('waiting for the clients to leave'));
+		await waitFor('the wait', () => sidecar.stdout().includes('waiting for clients to leave'));
 		expect(health.now).toHaveLength(1);
 		if (how === 'drains') await command(app, 'drain');
 		else await app.stop('SIGKILL');

@@ -50,7 +50,7 @@ async function startSecured({ cert, key }: IssuedCertificate, clientCa?: string)
 		...['start', '--listen', 'tls://127.0.0.1:0', '--admin', '127.0.0.1:0', '--log-format', 'json', '--grace-ms', '0'],
 		...['--backend', 'local', '--services', services, ...files],
 	]);
-	const port = await waitFor('the port', () => logged(sidecar, /listening at tls:\/\/127\.0\.0\.1:(\d+)/));
+	const port = await waitFor('the port', () => logged(sidecar, /"addresses":\["tls:\/\/127\.0\.0\.1:(\d+)"/));
 	const admin = logged(sidecar, /"address":"(127\.0\.0\.1:\d+)"/);
 	return {
 		place,
@@ -175,7 +175,7 @@ describe('TLS', () => {
 			return (await secured.metric('spock_tls_handshakes_failed_total{reason="not-tls"}')) > 0;
 		});
 		await using open = runSidecar(['start', '--listen', '127.0.0.1:0', '--backend', 'local', '--log-format', 'json']);
-		const port = await waitFor('the port', () => logged(open, /listening at 127\.0\.0\.1:(\d+)/));
+		const port = await waitFor('the port', () => logged(open, /"addresses":\["127\.0\.0\.1:(\d+)"/));
 		const secret = await refusal(secured.connect({ ca: authority.ca }, { port: Number(port) }));
 		expect(secret).toMatchObject({ code: 'TIMEOUT', details: { found: 'tls' } });
 		expect(secret.message).toMatch(/wrong version/i);
@@ -195,13 +195,13 @@ describe('TLS', () => {
 		await using secured = await startSecured(authority.issue());
 		const first = await secured.connect({ ca: authority.ca });
 		write(secured.place, 'cert.pem', 'no certificate');
-		await waitFor('the complaint', () => secured.sidecar.stdout().includes('TLS files is missing or bad'));
+		await waitFor('the complaint', () => secured.sidecar.stdout().includes('credentials are unusable'));
 		await (await secured.connect({ ca: authority.ca })).drain();
 		const second = makeAuthority('second');
 		const { cert, key } = second.issue();
 		write(secured.place, 'cert.pem', cert);
 		write(secured.place, 'key.pem', key);
-		await waitFor('the new one', () => secured.sidecar.stdout().includes('TLS files loaded'));
+		await waitFor('the new one', () => secured.sidecar.stdout().includes('"msg":"credentials loaded"'));
 		await (await secured.connect({ ca: second.ca })).drain();
 		// Who is connected stays so.
 		expect(await first.getService('barista')).toMatchObject({ host: '1.2.3.4' });

@@ -25,7 +25,7 @@ async function startGuarded(...extra: readonly string[]) {
 		...['start', '--listen', '127.0.0.1:0', '--socket', place.path, '--token-file', path, '--admin', '127.0.0.1:0'],
 		...['--backend', 'local', '--services', services, '--log-format', 'json', '--log-level', 'trace', ...extra],
 	]);
-	const port = await waitFor('the port', () => / and 127\.0\.0\.1:(\d+)/.exec(sidecar.stdout())?.[1]);
+	const port = await waitFor('the port', () => /,"127\.0\.0\.1:(\d+)"\],/.exec(sidecar.stdout())?.[1]);
 	const admin = /"address":"(127\.0\.0\.1:\d+)"/.exec(sidecar.stdout())?.[1];
 	return {
 		place,
@@ -49,12 +49,12 @@ describe('a token', () => {
 		expect(await diplomat.getService('barista')).toMatchObject({ host: '1.2.3.4' });
 		await expect(connect(patience)).rejects.toMatchObject({
 			code: 'TIMEOUT',
-			message: expect.stringContaining('wants a token in hello'),
+			message: expect.stringContaining('requires a token in hello'),
 			details: { found: 'denied' },
 			cause: { code: 'ACL_DENIED', retryable: false },
 		});
 		await expect(connect({ ...patience, token: SECOND })).rejects.toMatchObject({
-			message: expect.stringContaining('not one that this sidecar accepts'),
+			message: expect.stringContaining('does not accept the token in hello'),
 		});
 		const metrics = await guarded.metrics();
 		expect(metrics).toMatch(/spock_connections_closed_total\{reason="denied"\} [1-9]/);
@@ -99,7 +99,7 @@ describe('a token', () => {
 		writeTokens(guarded.place, 'short');
 		await waitFor('the complaint', async () => {
 			await isLetIn(SECOND)();
-			return guarded.sidecar.stdout().includes('the token file is missing or bad');
+			return guarded.sidecar.stdout().includes('credentials are unusable');
 		});
 		expect(await isLetIn(SECOND)()).toBe(true);
 		writeTokens(guarded.place, SECOND);
@@ -124,7 +124,7 @@ describe('a token', () => {
 		});
 		await diplomat.ready();
 		expect(asked).toBe(3);
-		expect(diplomat.status().lastError).toContain('the token for hello cannot be had');
+		expect(diplomat.status().lastError).toContain('the option token failed');
 		await diplomat.drain();
 		expect(() => createDiplomat({ token: '' })).toThrow('token must be a string that is not empty');
 	});
@@ -136,13 +136,13 @@ describe('a sidecar that other machines can reach', () => {
 		expect(refused).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('--listen-any') });
 		const args = ['start', '--listen', '0.0.0.0:0', '--listen-any', '--backend', 'local', '--log-format', 'json'];
 		await using open = runSidecar(args);
-		await waitFor('its address', () => open.stdout().includes('listening at'));
-		expect(open.stdout()).toContain('speaks without TLS');
-		expect(open.stdout()).toContain('lets everybody in');
+		await waitFor('its address', () => open.stdout().includes('"msg":"listening"'));
+		expect(open.stdout()).toContain('address without TLS');
+		expect(open.stdout()).toContain('admits every client');
 		await using guarded = runSidecar(args, { env: { SPOCK_TOKEN: FIRST } });
-		await waitFor('its address', () => guarded.stdout().includes('listening at'));
-		expect(guarded.stdout()).toContain('speaks without TLS');
-		expect(guarded.stdout()).not.toContain('lets everybody in');
+		await waitFor('its address', () => guarded.stdout().includes('"msg":"listening"'));
+		expect(guarded.stdout()).toContain('address without TLS');
+		expect(guarded.stdout()).not.toContain('admits every client');
 	});
 
 	it.each([

@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
-import { Call, callClock } from '../src/calls/call.ts';
-import { PLAIN } from '../src/calls/call-traits.ts';
+import { callClock, OutgoingCall, PLAIN } from '../src/calls/outgoing-call.ts';
 import { RequestChannel } from '../src/calls/request-channel.ts';
 
 interface Vector {
@@ -42,7 +40,7 @@ function channelWithCall(id: number) {
 	);
 	const settled = new Promise((resolve, reject) => {
 		channel.send(
-			new Call(
+			new OutgoingCall(
 				{ func: 'ping', tail: ',"func":"ping"}\n', traits: PLAIN, timeoutMs: 100, signal: undefined },
 				callClock({ clock, address: { path: '/nowhere' } }),
 				resolve,

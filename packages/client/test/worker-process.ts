@@ -1,11 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { requireBanner, sourceBundle } from '@spock/testkit/source-bundle';
-import { build, type Plugin } from 'esbuild';
+import { build } from 'esbuild';
 
 /** What a process under a test's command answers: one message for each command, of the command's own kind, or `failed`. */
 export type WorkerReply<Reply> = Reply | { readonly kind: 'failed'; readonly why: string };
@@ -18,66 +17,12 @@ export interface WorkerOptions {
 	readonly execArgv?: readonly string[];
 }
 
-/** A change of one source file of a bundle, as its text: what is found, exactly once, becomes something else. */
-export interface Mutation {
-	/** From the top of the repository. */
-	readonly file: string;
-	readonly find: string;
-	readonly replace: string;
-}
-
-/** Options of {@link bundleWorker}. */
-export interface BundleOptions {
-	/** Of the file that is written. Default `worker`. */
-	readonly name?: string;
-	/** Mistakes to put into the bundle; the sources stay as they are. Default: none. */
-	readonly planted?: readonly Mutation[];
-}
-
-/**
- * Bundles a program from source into a directory; gives the path that {@link startWorker} takes. Rejects where a mistake cannot be
- * planted, with its file and text.
- */
-export async function bundleWorker(entry: URL, directory: string, options: BundleOptions = {}): Promise<string> {
-	const { name = 'worker', planted = [] } = options;
-	const outfile = join(directory, `${name}.mjs`);
-	await build({
-		...sourceBundle,
-		entryPoints: [fileURLToPath(entry)],
-		outfile,
-		banner: requireBanner,
-		plugins: [plant(planted)],
-	});
+/** Bundles a program from source into a directory; gives the path that {@link startWorker} takes. */
+export async function bundleWorker(entry: URL, directory: string): Promise<string> {
+	const entryPoint = fileURLToPath(entry);
+	const outfile = join(directory, `${basename(entryPoint, '.ts')}.mjs`);
+	await build({ ...sourceBundle, entryPoints: [entryPoint], outfile, banner: requireBanner });
 	return outfile;
-}
-
-/** Plants each mistake once. The build fails, and names it, where that cannot be done: a run would be one without it. */
-function plant(planted: readonly Mutation[]): Plugin {
-	return {
-		name: 'planted',
-		setup: ({ onLoad, onEnd }) => {
-			const missing = new Set(planted);
-			onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-				const here = planted.filter(({ file }) => path.endsWith(`/${file}`));
-				if (here.length === 0) return undefined;
-				let contents = await readFile(path, 'utf8');
-				for (const mutation of here) {
-					const { file, find, replace } = mutation;
-					const count = contents.split(find).length - 1;
-					missing.delete(mutation);
-					if (count !== 1) return { errors: [{ text: `${file} has ${find} ${count} times, and must have it once` }] };
-					contents = contents.replace(find, () => replace);
-				}
-				return { contents, loader: 'ts' };
-			});
-			onEnd(({ errors }) => {
-				if (errors.length > 0) return undefined;
-				return {
-					errors: [...missing].map(({ file }) => ({ text: `${file} is no part of the program: has it moved?` })),
-				};
-			});
-		},
-	};
 }
 
 /** Starts a bundled program with a channel to it. What it prints on stderr and stdout is printed here. */

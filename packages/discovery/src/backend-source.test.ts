@@ -142,3 +142,16 @@ describe('the list of services', () => {
 		await expect(source.list({ datacenter: 'other' })).rejects.toBe(refused);
 	});
 });
+
+it('a backend that throws instead of giving its status is down, with its reason', () => {
+	const status = (): never => {
+		throw new Error('no status today');
+	};
+	const backend = { name: 'moody', watch: () => ({}), list: async () => [], status, close: async () => undefined };
+	const source = new BackendSource({ backend: backend as unknown as Backend });
+	expect(source.status()).toMatchObject({
+		name: 'moody',
+		state: 'down',
+		error: "the backend's status failed: no status today",
+	});
+});

@@ -33,7 +33,7 @@ import { directRegistrar } from './registration/direct-registrar.ts';
 import type { Registrations } from './registration/registrations.ts';
 import { StateStore } from './state/state-store.ts';
 
-/** An entry that nobody reads ends after this. */
+/** An entry without readers ends after this. */
 export const DEFAULT_IDLE_TTL_MS = 60_000;
 /** Most different questions at once. */
 export const DEFAULT_ENTRIES_MAX = 10_000;
@@ -45,6 +45,8 @@ export const DEFAULT_CLIENT_SHARE = 0.5;
 export const DEFAULT_FIRST_ANSWER_MS = 4000;
 /** How long an empty answer after another one is held back. */
 export const DEFAULT_EMPTY_HOLD_MS = 10_000;
+/** Fraction of healthy instances below which all are served: never. */
+export const DEFAULT_PANIC_THRESHOLD = 0;
 /** How long a source that is closed waits for the registry to take out what was registered through it. */
 const DEREGISTER_MS = 1000;
 
@@ -56,7 +58,7 @@ export interface BackendSourceOptions {
 	readonly backend: Backend;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
-	/** How long a question that nobody asks any more is still watched, in milliseconds. Default 60000. */
+	/** How long a query is still watched after the last request for it, in milliseconds. Default 60000. */
 	readonly idleTtlMs?: number;
 	/** Most different questions at once; the next one is OVERLOADED if all of them have readers. Default 10000. */
 	readonly entriesMax?: number;
@@ -79,7 +81,7 @@ export interface BackendSourceOptions {
 	readonly panicThreshold?: number;
 	/**
 	 * A directory, made if need be, in which answers outlive the process: read only by this user. Default: none.
-	 * What cannot be written or read there is told to `onEvent`, and changes nothing else.
+	 * What cannot be written or read there is reported to `onEvent`, and changes nothing else.
 	 */
 	readonly stateDir?: string;
 	/** Which registry and which part of it this is; a state file of another one is refused. Default: the backend's name. */
@@ -134,7 +136,7 @@ export class BackendSource implements ServiceSource {
 		const countOption = (name: CountOption, fallback: number, max = 10_000_000): number =>
 			integerOption(name, options[name] ?? fallback, 1, max);
 		const half = (count: number): number => Math.ceil(count * DEFAULT_CLIENT_SHARE);
-		const panicThreshold = fractionOption('panicThreshold', options.panicThreshold ?? 0);
+		const panicThreshold = fractionOption('panicThreshold', options.panicThreshold ?? DEFAULT_PANIC_THRESHOLD);
 		this.#kind = new ServiceKind({ backend, panicThreshold, state, onEvent });
 		const entriesMax = countOption('entriesMax', DEFAULT_ENTRIES_MAX);
 		const entriesPerClientMax = countOption('entriesPerClientMax', half(entriesMax), entriesMax);
@@ -187,7 +189,8 @@ export class BackendSource implements ServiceSource {
 
 	/**
 	 * Whether there is something to serve: `live` when the registry answers, or where a list comes from that is known while
-	 * it does not. Who may list nothing is answered when it was told something else, or may be. Rejects as `list` does when there is neither.
+	 * it does not. Where the token may not list services, `live` if another answer is fresh or the token may read something. Otherwise
+	 * rejects as `list` does.
 	 */
 	async probe(options: CallOptions = {}): Promise<SnapshotSource> {
 		try {
@@ -231,9 +234,21 @@ export class BackendSource implements ServiceSource {
 		await this.#state?.close();
 	}
 
-	/** The health of the registry. */
+	/** The health of the registry. A backend that throws is down, with its reason: the sidecar goes on serving what it has. */
 	status(): BackendStatus {
-		return this.#backend.status();
+		try {
+			return this.#backend.status();
+		} catch (error) {
+			const { message } = error as Error;
+			const { name } = this.#backend;
+			return {
+				name,
+				state: 'down',
+				addresses: [],
+				error: `the backend's status failed: ${message}`,
+				lastSuccessAgeMs: null,
+			};
+		}
 	}
 
 	async close(): Promise<void> {

@@ -22,7 +22,7 @@ export interface DnsSourceOptions extends DnsBackendOptions, CacheOptions {}
 
 /**
  * Services straight from Consul. Nothing is asked before the first lookup. Throws a TypeError or RangeError naming the
- * option that is wrong. Whoever is given the source closes it; a client does.
+ * option that is wrong. The receiver of the source closes it; a client does.
  */
 export function consulSource(options: ConsulSourceOptions = {}): BackendSource {
 	return sourceOver(consulBackend(options), options);

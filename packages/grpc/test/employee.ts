@@ -9,7 +9,7 @@ import type {
 	sendUnaryData,
 } from '@grpc/grpc-js';
 
-import type { GrpcModule } from '../src/grpc-module.ts';
+import type { GrpcModule } from '../src/resolver/grpc-module.ts';
 
 /** What an employee is asked: to answer with an error, or not at all. */
 export interface Work {

@@ -1,7 +1,7 @@
 import * as current from '@grpc/grpc-js';
 import * as before from 'grpc-js-1.13';
 
-import type { GrpcModule } from '../src/grpc-module.ts';
+import type { GrpcModule } from '../src/resolver/grpc-module.ts';
 
 /** The copies of grpc-js that everything is tested with, by version. */
 export const grpcCopies: readonly (readonly [string, GrpcModule])[] = [

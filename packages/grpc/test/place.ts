@@ -3,8 +3,8 @@ import { localSource, type ServicesFileInstance } from '@spock/discovery';
 import { waitFor } from '@spock/testkit';
 import { onTestFinished } from 'vitest';
 
-import type { GrpcModule } from '../src/grpc-module.ts';
-import { registerSpockResolver, type SpockResolverRegistration } from '../src/register-spock-resolver.ts';
+import type { GrpcModule } from '../src/resolver/grpc-module.ts';
+import { registerSpockResolver, type SpockResolverRegistration } from '../src/resolver/register-spock-resolver.ts';
 import { callEmployee, type Employee, startEmployee } from './employee.ts';
 import { makeServicesFile, type ServicesFile } from './services-file.ts';
 

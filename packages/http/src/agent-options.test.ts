@@ -19,9 +19,9 @@ it('says what must be given where nothing was, and what was forgotten', () => {
 	const forgotten = { diplomat: Promise.resolve(diplomat) } as unknown as DiscoveryOptions;
 	for (const Agent of [DiscoveryAgent, DiscoveryHttpsAgent]) {
 		for (const nothing of [undefined, null, 'web']) {
-			expect(() => Reflect.construct(Agent, [nothing])).toThrow('options must be given: { diplomat }');
+			expect(() => Reflect.construct(Agent, [nothing])).toThrow('options are required: { diplomat }');
 		}
-		expect(() => new Agent(forgotten)).toThrow('diplomat must be a Diplomat, as connect');
+		expect(() => new Agent(forgotten)).toThrow('diplomat must be a Diplomat from connect');
 		expect(() => new Agent(forgotten)).toThrow('await it first');
 	}
 	for (const nothing of [undefined, null, 'web']) {

@@ -13,7 +13,7 @@ const DEFAULT_KEEP_ALIVE_BUFFER_MS = 1000;
 
 /** What both agents let one set besides the options of Node's own. */
 export interface DiscoveryOptions extends HttpTargetOptions {
-	/** Where instances come from. It is not closed by the agent. */
+	/** Finds the instances. The caller owns and closes it. */
 	readonly diplomat: Diplomat;
 	/**
 	 * How many more instances are tried when one cannot be connected to. Nothing of the request has been sent then, so this is
@@ -23,7 +23,7 @@ export interface DiscoveryOptions extends HttpTargetOptions {
 	/** Longest time for a connection, and its TLS handshake, to be made, in milliseconds. Default 5000. */
 	readonly connectTimeoutMs?: number;
 	/**
-	 * How long an idle connection is kept, in milliseconds; less if the server says so (`Keep-Alive: timeout=5`), with
+	 * How long an idle connection is kept, in milliseconds; less if the server announces it (`Keep-Alive: timeout=5`), with
 	 * `agentKeepAliveTimeoutBuffer` to spare. Keep it below what the servers have. Default 4000.
 	 */
 	readonly idleTimeoutMs?: number;
@@ -59,7 +59,7 @@ export interface Settings {
 	readonly socketTimeoutMs: number;
 }
 
-const EXAMPLE = '{ diplomat }, with what connect or createDiplomat of @spock/client gave';
+const EXAMPLE = '{ diplomat }, from connect() or createDiplomat() of @spock/client';
 const FAILURE_STATUSES: ReadonlySet<unknown> = new Set([502, 503, 504]);
 
 /** Checks the options, and tells ours from those of Node's agent. Throws what names the wrong one. */
@@ -67,7 +67,7 @@ export function splitOptions<A extends AgentOptions>(
 	options: DiscoveryOptions & A,
 ): { readonly settings: Settings; readonly agentOptions: AgentOptions } {
 	// Which members there are cannot be checked: what is none of ours is for Node's agent, and grows with Node.
-	if (typeof options !== 'object' || options === null) throw new TypeError(`options must be given: ${EXAMPLE}`);
+	if (typeof options !== 'object' || options === null) throw new TypeError(`options are required: ${EXAMPLE}`);
 	const {
 		diplomat,
 		suffix: _suffix,

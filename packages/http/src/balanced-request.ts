@@ -10,8 +10,7 @@ import type { InstanceSockets } from './instance-sockets.ts';
 import { internalsOf, placeByNode, type RequestTarget } from './node-internals.ts';
 import type { RequestBalancer } from './request-balancer.ts';
 import { RequestOutcome } from './request-outcome.ts';
-import { nameMissingTls } from './tls-hint.ts';
-import { discard, isConnecting, passOn, whenUsable } from './usable-socket.ts';
+import { discard, isConnecting, nameMissingTls, passOn, whenUsable } from './usable-socket.ts';
 
 /**
  * Where a request is: waiting for an instance to be known (`acquiring`), with Node's agent (`placed`), waiting for its socket to

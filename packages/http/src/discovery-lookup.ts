@@ -18,7 +18,7 @@ const OPTIONS: readonly string[] = ['diplomat', 'suffix', 'query', 'services'];
 
 /** Options of {@link discoveryLookup}. */
 export interface DiscoveryLookupOptions extends NameRuleOptions {
-	/** Where instances come from. It is not closed by the function. */
+	/** Finds the instances. The caller owns and closes it. */
 	readonly diplomat: Diplomat;
 }
 
@@ -38,8 +38,8 @@ export interface DiscoveryLookup extends LookupFunction {
  * an instance of `barista`, and with `all: true` that one first and then the others that serve; other hosts go to `dns.lookup`.
  *
  * A lookup gives an address and no port: the caller must know the port, and every instance must have the same. It is asked
- * once for each connection and not for each request, so kept connections stay with their instance; and nobody reports how
- * the calls went. For HTTP take `DiscoveryAgent`.
+ * once for each connection and not for each request, so kept connections stay with their instance; and no
+ * outcome is reported. For HTTP take `DiscoveryAgent`.
  *
  * Calls back with the SpockError that `diplomat.getService` rejects with, or with UNAVAILABLE if no instance has an address
  * of the family that is asked for; both name the service.

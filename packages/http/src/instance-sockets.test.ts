@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 
 import { expect, it } from 'vitest';
 
-import { InstanceSockets } from './instance-sockets.ts';
+import { InstanceSockets, idleTimeMs } from './instance-sockets.ts';
 
 it('a connection that changes hands again and again is listened to once, by whoever has it', () => {
 	const socket = new PassThrough();
@@ -21,4 +21,15 @@ it('a connection that changes hands again and again is listened to once, by whoe
 	socket.emit('close');
 	expect(unused).toEqual([other]);
 	socket.destroy();
+});
+
+it.each([
+	['no header: the limit', undefined, 4000],
+	['a time below the limit, less the buffer', 'timeout=3', 2000],
+	['a time beyond the limit', 'timeout=60', 4000],
+	['among other members', 'max=100, timeout=2', 1000],
+	['what is not understood', 'for ever', 4000],
+	['a time within the buffer: not at all', 'timeout=1', 0],
+])('an idle connection is kept: %s', (_what, header, expected) => {
+	expect(idleTimeMs(4000, header, 1000)).toBe(expected);
 });

@@ -6,8 +6,7 @@ import { InstanceResources } from '@spock/client/integrations';
 
 import type { Settings } from './agent-options.ts';
 import { BalancedRequest } from './balanced-request.ts';
-import { idleTimeMs } from './idle-time.ts';
-import { InstanceSockets } from './instance-sockets.ts';
+import { InstanceSockets, idleTimeMs } from './instance-sockets.ts';
 import { internalsOf, placeByNode, type RequestTarget } from './node-internals.ts';
 
 /** What makes an agent of Node one that discovers: it is told of every request, and of every connection that is kept. */

@@ -26,7 +26,7 @@ export function dial(address: ServiceAddress, target: ConnectionTarget, options:
 
 /** Waits until a socket is connected. Rejects with its error, when the time is over (0: never), or when the signal aborts. */
 export async function connected(socket: Socket, event: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
-	const late = (): unknown => socket.destroy(new Error(`it took no connection within ${timeoutMs} ms`));
+	const late = (): unknown => socket.destroy(new Error(`no connection within ${timeoutMs} ms`));
 	const timer = timeoutMs > 0 ? systemClock.setTimeout(late, timeoutMs) : undefined;
 	try {
 		await once(socket, event, { signal });

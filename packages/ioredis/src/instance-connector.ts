@@ -79,7 +79,7 @@ export class InstanceConnector extends AbstractConnector {
 	 * has closed, or when the time for that is over.
 	 */
 	leave(): void {
-		this.#dialling?.destroy(new Error('it has left'));
+		this.#dialling?.destroy(new Error('the instance has left the service'));
 		super.disconnect();
 	}
 

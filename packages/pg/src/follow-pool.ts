@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 
-import { socketOf } from './sockets.ts';
+import { socketOf } from './instance-socket.ts';
 
 /** What is used of pg's Client. */
 interface ClientLike {

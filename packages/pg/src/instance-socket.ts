@@ -137,12 +137,16 @@ export class InstanceSocket extends Socket {
 		// Whoever asks for a query to be cancelled gets no answer.
 		if (error === null && this.bytesWritten === CANCEL_REQUEST_BYTES) return null;
 		if (error instanceof SpockError) return error;
-		return instanceError(lease.query, lease.address, error ?? new Error('it ended before the server was ready'));
+		return instanceError(
+			lease.query,
+			lease.address,
+			error ?? new Error('the connection ended before the server was ready'),
+		);
 	}
 
 	#lookupError(): SpockError {
 		const { service } = this.#options.target.query;
-		const message = `${JSON.stringify(service)}: the connection was given up before an instance was known`;
+		const message = `${JSON.stringify(service)}: the connection attempt ended before an instance was found`;
 		return new SpockError('TIMEOUT', message, { details: { service } });
 	}
 
@@ -186,14 +190,27 @@ export class InstanceSocket extends Socket {
 
 	/** The time for its work is over. One that says good-bye already is closed without an error. */
 	#cut(): void {
-		if (!this.#pg.stream.writableEnded) this.#cutError = this.#leftError('was cut');
+		if (!this.#pg.stream.writableEnded) this.#cutError = this.#leftError('was closed after leaveTimeoutMs');
 		this.destroy(this.#cutError);
 	}
 
 	/** Without a pool that retires it; pg's client learns why, before it learns that the connection has ended. */
 	#endIfIdle(): void {
 		if (this.retire !== undefined || !this.isIdle || this.#pg.stream.writableEnded || this.destroyed) return;
-		this.#pg.emit('error', this.#leftError('was idle and has ended'));
+		this.#pg.emit('error', this.#leftError('was idle and was closed'));
 		this.#pg.end();
 	}
+}
+
+const sockets = new WeakMap<object, InstanceSocket>();
+
+/** Remembers the socket of a pg connection. In TLS it is no longer the connection's stream. */
+export function keepSocket(connection: PgConnection, socket: InstanceSocket): void {
+	sockets.set(connection, socket);
+}
+
+/** The socket of a pg client; undefined if it was not made by `spockPg`. */
+export function socketOf(client: object): InstanceSocket | undefined {
+	const { connection } = client as { readonly connection?: object };
+	return connection && sockets.get(connection);
 }

@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { InstanceConnections } from '@spock/client/integrations';
+import { type ConnectionOptions, checkServerIdentity, type PeerCertificate } from 'node:tls';
 
-import { InstanceSocket } from './instance-socket.ts';
+import type { ServiceAddress } from '@spock/client';
+import { type ConnectionTarget, InstanceConnections, sniOf } from '@spock/client/integrations';
+
+import { InstanceSocket, keepSocket } from './instance-socket.ts';
 import { resolvePgOptions, type SpockPgOptions } from './options.ts';
 import type { PgConnection, PgStreamConfig } from './pg-connection.ts';
-import { keepSocket } from './sockets.ts';
-import { tlsOfInstance } from './tls-of-instance.ts';
 
 /**
  * An address that leads nowhere (RFC 6666), for pg's `host`: pg would take PGHOST or localhost, ask that name of the TLS
@@ -39,7 +40,8 @@ export function spockPg(options: SpockPgOptions): SpockPgConfig {
 	return {
 		host: NOWHERE,
 		stream(config) {
-			if (!(this instanceof EventEmitter)) throw new TypeError('spockPg needs pg 8: its connection makes the stream');
+			if (!(this instanceof EventEmitter))
+				throw new TypeError('spockPg needs pg 8, which calls stream as a method of its connection');
 			const pg = this as PgConnection;
 			const socket = new InstanceSocket(pg, shared);
 			keepSocket(pg, socket);
@@ -47,4 +49,28 @@ export function spockPg(options: SpockPgOptions): SpockPgConfig {
 			return socket;
 		},
 	};
+}
+
+/**
+ * TLS options for one connection, where the server is known only once the connection is made: pg copies them right before
+ * the handshake. pg itself would take its own `host` for the server's name.
+ */
+function tlsOfInstance(
+	ssl: true | ConnectionOptions,
+	target: ConnectionTarget,
+	address: () => ServiceAddress,
+): ConnectionOptions {
+	const given = ssl === true ? {} : ssl;
+	const name = (): string => target.servername(address(), given.servername);
+	const check = given.checkServerIdentity ?? checkServerIdentity;
+	return Object.defineProperties({ ...given } as ConnectionOptions, {
+		host: { enumerable: true, get: name },
+		servername: { enumerable: true, get: () => sniOf(name()) },
+		// A host in a connection string goes before both; the certificate must be the instance's all the same.
+		checkServerIdentity: {
+			enumerable: true,
+			value: (_host: string, certificate: PeerCertificate) => check(name(), certificate),
+		},
+		...('key' in given && { key: { enumerable: false, value: given.key } }),
+	});
 }

@@ -1,6 +1,8 @@
-export { type ErrorCode, isWireErrorCode, type WireErrorCode } from './error-code.ts';
-export { type ErrorCodeFacts, errorCodes } from './error-code-facts.ts';
-export { FrameDecoder, type FrameDecoderOptions, type FrameSink } from './frame-decoder.ts';
+export { type ErrorCode, isWireErrorCode, type WireErrorCode } from './errors/error-code.ts';
+export { type ErrorCodeFacts, errorCodes } from './errors/error-code-facts.ts';
+export { SpockError, type SpockErrorOptions, type WireError } from './errors/spock-error.ts';
+export * from './foundation/limits.ts';
+export { FrameDecoder, type FrameDecoderOptions, type FrameSink } from './frames/frame-decoder.ts';
 export {
 	encodeCancel,
 	encodeFailure,
@@ -10,9 +12,12 @@ export {
 	encodeReplyTail,
 	encodeRequest,
 	encodeRequestTail,
+	fitsFrame,
+	frameTooLargeError,
 	type PayloadText,
-} from './frame-encoder.ts';
-export { fitsFrame, frameTooLargeError } from './frame-size.ts';
+} from './frames/frame-encoder.ts';
+export { InFlightRing, type InFlightRingOptions } from './frames/in-flight-ring.ts';
+export { isDeeperThan } from './frames/json-depth.ts';
 export type {
 	BackendStatus,
 	ClientStatus,
@@ -34,8 +39,20 @@ export type {
 	StatusReply,
 	WatcherStatus,
 	WatchStatus,
-} from './func-map.ts';
-export { InFlightRing, type InFlightRingOptions } from './in-flight-ring.ts';
+} from './messages/func-map.ts';
+export type {
+	ClientMessage,
+	Failure,
+	Fault,
+	Notice,
+	Push,
+	Reply,
+	Request,
+	SidecarMessage,
+} from './messages/message.ts';
+export { encodeTrace, readTraceContext, splitTrace, type TraceContext, traceIdOf } from './messages/trace-context.ts';
+export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './messages/validate-func-data.ts';
+export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './messages/validate-message.ts';
 export type {
 	CheckStatus,
 	HoldStatus,
@@ -43,8 +60,7 @@ export type {
 	InstanceFacts,
 	QuestionState,
 	RefusedInstance,
-} from './inspection.ts';
-export { isDeeperThan } from './json-depth.ts';
+} from './model/inspection.ts';
 export {
 	entriesOf,
 	type GetKeyData,
@@ -57,51 +73,41 @@ export {
 	makeKeySnapshot,
 	normaliseKeyQuery,
 	type SnapshotState,
-} from './key-model.ts';
-export * from './limits.ts';
-export { knownAgeMs, tooOldError } from './max-age.ts';
-export type { ClientMessage, Failure, Fault, Notice, Push, Reply, Request, SidecarMessage } from './message.ts';
-export {
-	type InstanceStatus,
-	isAskedFor,
-	isServing,
-	isStale,
-	normaliseQuery,
-	queryKey,
-	type ServiceAddress,
-	type ServiceInstance,
-	type ServiceList,
-	type ServiceListEntry,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	type SnapshotSource,
-} from './model.ts';
+} from './model/key-model.ts';
+export { knownAgeMs, tooOldError } from './model/max-age.ts';
+export { isAskedFor, normaliseQuery, queryKey, type ServiceQuery, type ServiceScope } from './model/query.ts';
 export type {
 	DeregisterServiceData,
 	RegisterServiceData,
 	RegistrationBind,
 	RegistrationCheck,
-	RegistrationListener,
 	RegistrationReply,
 	RegistrationState,
 	RegistrationWeights,
 	ReportedStatus,
 	ReportServiceData,
-	ServiceRegistrar,
 	TaggedAddress,
-} from './registration.ts';
+} from './model/registration.ts';
 export type {
 	AskedBy,
 	CallOptions,
 	KeySource,
 	ReadOptions,
+	RegistrationListener,
+	ServiceRegistrar,
 	ServiceSource,
 	SnapshotObserver,
 	SourceWatch,
 	WatchedSource,
-} from './service-source.ts';
-export { SpockError, type SpockErrorOptions, type WireError } from './spock-error.ts';
-export type { TakeOverData, TakeOverReply } from './take-over.ts';
-export { encodeTrace, readTraceContext, splitTrace, type TraceContext, traceIdOf } from './trace-context.ts';
-export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './validate-func-data.ts';
-export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './validate-message.ts';
+} from './model/service-source.ts';
+export {
+	type InstanceStatus,
+	isServing,
+	isStale,
+	type ServiceAddress,
+	type ServiceInstance,
+	type ServiceList,
+	type ServiceListEntry,
+	type ServiceSnapshot,
+	type SnapshotSource,
+} from './model/snapshot.ts';

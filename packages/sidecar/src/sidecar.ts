@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
-import type { ConnectionFacts } from './connection/connection.ts';
+import type { ConnectionFacts } from './connection/accepted-connection.ts';
 import { ConnectionRegistry } from './connection/connection-registry.ts';
 import { Dispatcher, RequestMemo } from './connection/dispatcher.ts';
 import { type ResolvedLimits, resolveLimits } from './foundation/limits.ts';
@@ -13,20 +13,20 @@ import { instanceChooser } from './handlers/services.ts';
 import type { Front } from './lifecycle/front.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { Listening } from './lifecycle/listening.ts';
-import { PlaceWatch } from './lifecycle/place-watch.ts';
 import { Readiness } from './lifecycle/readiness.ts';
-import { SidecarEnd } from './lifecycle/sidecar-end.ts';
+import { Shutdown } from './lifecycle/shutdown.ts';
 import type { SidecarOptions } from './lifecycle/sidecar-options.ts';
 import { gaugesOf, type SidecarGauges, statusOf } from './lifecycle/sidecar-status.ts';
+import { SocketPathWatch } from './lifecycle/socket-path-watch.ts';
 import { Admission } from './overload/admission.ts';
-import { HandOver, questionsOf } from './take-over/hand-over.ts';
+import { HandOver, knownQueriesOf } from './take-over/hand-over.ts';
 
 /** Clients that are named when they have not left. */
 const NAMED_MAX = 10;
 
 /** A sidecar in this process. */
 export interface Sidecar {
-	/** Differs for every sidecar; told in hello. */
+	/** Differs for every sidecar; sent in hello. */
 	readonly instance: string;
 	/** Binds every address. Rejects if one cannot be bound; nothing is left bound then. */
 	start(): Promise<readonly string[]>;
@@ -36,7 +36,7 @@ export interface Sidecar {
 	readonly ended: Promise<0 | 1>;
 	/** What `sidecar status` prints. */
 	status(): StatusReply;
-	/** Whether lookups should be sent here, and why not; or why only what was last known can be told. */
+	/** Whether lookups should be sent here, and why not; or why only the last known answers can be served. */
 	readiness(): ReadyState;
 	/** The limits in force. */
 	readonly limits: ResolvedLimits;
@@ -67,10 +67,10 @@ class SpockSidecar implements Sidecar {
 	readonly #lifecycle: Lifecycle;
 	readonly #handOver: HandOver;
 	readonly #readiness: Readiness;
-	readonly #placeWatch: PlaceWatch;
+	readonly #placeWatch: SocketPathWatch;
 	readonly #listening: Listening;
 	readonly #startedAtMs: number;
-	readonly #end: SidecarEnd;
+	readonly #end: Shutdown;
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
 		const { source, registrations, observer = {}, clock = systemClock, defer, random = Math.random } = options;
@@ -79,10 +79,10 @@ class SpockSidecar implements Sidecar {
 		this.#options = options;
 		this.#clock = clock;
 		this.#startedAtMs = clock.now();
-		this.#placeWatch = new PlaceWatch({
+		this.#placeWatch = new SocketPathWatch({
 			clock,
-			places: () => [...this.#listening.places, ...this.#listening.frontPlaces],
-			told: (outcome, reason) => observer.place?.(outcome, reason),
+			places: () => [...this.#listening.places, ...this.#listening.frontPlaces, ...this.#handOver.places],
+			changed: (outcome, reason) => observer.place?.(outcome, reason),
 		});
 		const changed = (): void => {
 			if (this.#lifecycle.state === 'serving') observer.readiness?.(this.readiness());
@@ -97,9 +97,7 @@ class SpockSidecar implements Sidecar {
 			limits,
 			clock,
 			choose,
-			handOver: this.#handOver,
 			status: () => this.status(),
-			view: options.view,
 			connections: {
 				count: () => this.#registry.size,
 				watchers: (query) => this.#registry.watchers(query),
@@ -125,10 +123,7 @@ class SpockSidecar implements Sidecar {
 				this.#end.emptied();
 				this.#leftByOne();
 			},
-			(connection) => {
-				registrations?.abandon(connection);
-				this.#handOver.left(connection);
-			},
+			(connection) => registrations?.abandon(connection),
 		);
 		this.#front = options.front?.create({
 			source,
@@ -148,10 +143,11 @@ class SpockSidecar implements Sidecar {
 			clock,
 			registry: this.#registry,
 			front: this.#front,
+			handOver: this.#handOver,
 			answered: (from) => this.#readiness.answered(from),
 		});
 		const listeners = { listening: this.#listening, registry: this.#registry, front: this.#front };
-		this.#end = new SidecarEnd({ options, limits, readiness: this.#readiness, ...listeners });
+		this.#end = new Shutdown({ options, limits, readiness: this.#readiness, ...listeners });
 		let end: (exitCode: 0 | 1) => void = () => undefined;
 		this.ended = new Promise((resolve) => {
 			end = resolve;
@@ -162,12 +158,14 @@ class SpockSidecar implements Sidecar {
 	async start(): Promise<readonly string[]> {
 		this.#readiness.note(this.#lifecycle.state);
 		try {
-			await this.#listening.bind();
+			// Before anything is bound: a start that fails for it has not served. Another kind of listener has no files.
+			if (this.#options.listener === undefined) await this.#handOver.assertOpenable();
+			if (this.#isStarting) await this.#listening.bind();
 		} catch (error) {
-			// Asked to end meanwhile: that it is not bound then is no failure.
-			const isAsked = this.#lifecycle.state !== 'starting';
+			const isAsked = !this.#isStarting;
 			await this.#end.closeAll();
 			this.#lifecycle.handle('bind failed');
+			// Asked to end meanwhile: that it is not bound then is no failure.
 			if (isAsked) return [];
 			throw error;
 		}
@@ -177,8 +175,14 @@ class SpockSidecar implements Sidecar {
 			this.#placeWatch.start();
 			// Not before it is bound: only then it is sure that no other sidecar of this name is alive.
 			this.#options.registrations?.adopt();
+			await this.#openHandOver();
 		}
 		return this.#listening.addresses;
+	}
+
+	/** False from the moment on in which it was asked to end, or serves. */
+	get #isStarting(): boolean {
+		return this.#lifecycle.state === 'starting';
 	}
 
 	terminate(): void {
@@ -216,16 +220,33 @@ class SpockSidecar implements Sidecar {
 		return this.#listening.frontAddresses;
 	}
 
+	/** Once it serves, not before: a client that connects early must not meet a sidecar that still counts as starting. */
+	async #openHandOver(): Promise<void> {
+		if (this.#listening.places.length === 0) return;
+		try {
+			await this.#handOver.open();
+		} catch (error) {
+			this.terminate();
+			this.terminate();
+			await this.ended;
+			throw error;
+		}
+	}
+
 	#createHandOver(): HandOver {
-		const { source, observer } = this.#options;
+		const { source, observer, listen } = this.#options;
+		const [path] = listen.flatMap(({ address }) => ('path' in address ? address.path : []));
 		return new HandOver({
 			clock: this.#clock,
+			path,
+			isStarting: () => this.#isStarting,
 			isServing: () => this.#lifecycle.state === 'serving',
 			places: () => this.#listening.places,
 			otherPlaces: () => this.#listening.frontPlaces,
-			questions: () => questionsOf(source),
+			known: () => knownQueriesOf(source),
 			leave: () => this.#lifecycle.handle('replaced'),
 			failed: (error) => observer?.placeLost?.(error),
+			acceptFailed: (error) => observer?.acceptFailed?.(error),
 		});
 	}
 
@@ -257,7 +278,7 @@ class SpockSidecar implements Sidecar {
 		});
 	}
 
-	/** For whoever asks why it does not end. */
+	/** Shows why it does not end. */
 	#nameClients(how: 'waited for' | 'cut off'): void {
 		const { size } = this.#registry;
 		if (size > 0) this.#options.observer?.notLeft?.(this.#registry.clients(NAMED_MAX), size, how);

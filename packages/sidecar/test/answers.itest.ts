@@ -184,7 +184,7 @@ describe.each([
 			{
 				instance: 'node-1/b2',
 				included: true,
-				reason: 'the check "disk" is critical; served all the same, because too few are healthy (panic)',
+				reason: 'the check "disk" is critical; served anyway, because too few are healthy (panic)',
 				checks: [{ id: 'c2', name: 'disk', status: 'critical' }],
 			},
 		]);

@@ -47,7 +47,7 @@ describe('sidecar start --backend', () => {
 		expect(await command(place, 'status')).toContain(`backend      dns up, heard`);
 		dns.setService('_http._tcp.barista.test', ['10.0.0.2:80']);
 		await waitFor('the change', async () => (await command(place, 'get', 'barista')) === '10.0.0.2:80');
-		expect(sidecar.stdout()).toContain(`services come from dns (${dns.address})`);
+		expect(sidecar.stdout()).toContain(`"backend":"dns (${dns.address})"`);
 	});
 
 	it('consul,local: the first that knows a service wins, also while Consul is away, and status tells of each', async () => {
@@ -82,7 +82,7 @@ describe('sidecar start --backend', () => {
 		expect(await command(place, 'get', 'barista')).toContain('10.9.9.9:99');
 		await waitFor('readiness', async () => (await command(place, 'health')).includes('ready'));
 		expect(await command(place, 'get', 'nobody')).toContain('UNAVAILABLE');
-		expect(sidecar.stdout()).toContain('services come from consul (http://127.0.0.1:1), then local (');
+		expect(sidecar.stdout()).toContain('"backend":"consul (http://127.0.0.1:1), then local (');
 	});
 
 	it('without any service list says what an empty answer may mean, on stderr alone', async () => {
@@ -91,7 +91,7 @@ describe('sidecar start --backend', () => {
 		await using run = runSidecar(['list', '--socket', place.path]);
 		expect(await run.finished).toMatchObject({
 			stdout: '',
-			stderr: expect.stringContaining('its token may read none'),
+			stderr: expect.stringContaining('the ACL token may not read any'),
 		});
 	});
 
@@ -134,7 +134,7 @@ describe('sidecar start --backend', () => {
 		const cases: [string[], string][] = [
 			[
 				['--backend', 'etcd'],
-				'must be of consul, local, dns, replay or the path of a module, as in ./my-backend.js; not "etcd"',
+				'must be one of consul, local, dns, replay, or the path of a module such as ./my-backend.js, not "etcd"',
 			],
 			[['--backend', 'consul,etcd'], '"etcd"'],
 			[['--backend', 'consul,local,consul'], 'names consul twice'],
@@ -142,17 +142,17 @@ describe('sidecar start --backend', () => {
 			[['--backend', './no-such-file.js'], './no-such-file.js cannot be loaded'],
 			[['--backend', bad], 'bad.mjs cannot be loaded'],
 			[['--backend', bare], 'bare.mjs must have a default export that is a function'],
-			[['--backend', throwing], 'throwing.mjs cannot be made: set MY_URL'],
+			[['--backend', throwing], 'throwing.mjs cannot be created: set MY_URL'],
 			[['--backend', nameless], 'nameless.mjs must have a name'],
-			[['--backend', part], 'part.mjs has no function close'],
-			[['--backend', 'dns', '--dns-name-template', 'barista.test'], 'it must hold {service}'],
+			[['--backend', part], 'part.mjs must have a function close'],
+			[['--backend', 'dns', '--dns-name-template', 'barista.test'], 'it must contain {service}'],
 			[['--backend', 'dns', '--dns-server', 'ns.test'], 'servers[0] must be an IP address'],
 			[['--backend', 'dns', '--dns-protocol', 'tls'], '--dns-protocol'],
-			[['--backend', 'local', '--state-dir', bad], `--state-dir ${bad} is no directory`],
+			[['--backend', 'local', '--state-dir', bad], `--state-dir ${bad} is not a directory`],
 			[['--backend', 'local', '--listen', '0.0.0.0:1'], '0.0.0.0:1 can be reached from other machines'],
 			[
 				['--backend', 'local', '--services', write(place, 'torn.json', '{"services":\n{"a": [}}')],
-				'torn.json:2:8: no JSON: ',
+				'torn.json:2:8: invalid JSON: ',
 			],
 			[
 				['--backend', 'local', '--listen', 'tls://127.0.0.1:0', '--tls-cert', bad, '--tls-key', bad],

@@ -1,5 +1,10 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+
+import type { StatusReply } from '@spock/protocol';
 import {
 	FakeSidecar,
 	fakeSnapshot,
@@ -12,6 +17,7 @@ import {
 } from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import type { StatusView } from '../src/admin/status-view.ts';
 import { atTerminal } from './at-terminal.ts';
 
 /** Sets the clipboard (OSC 52), clears the screen in the 8-bit form too, turns the text around, begins a line of its own. */
@@ -96,11 +102,9 @@ async function onTerminal(...args: string[]): Promise<string> {
 describe('what a registry calls things does not steer the terminal', () => {
 	it.each([
 		[['list']],
-		[['get', 'evil']],
 		[['explain', 'evil']],
 		[['status']],
 		[['health']],
-		[['top', '--once']],
 		[['typegen']],
 		[['kv', 'get', '--prefix', 'a']],
 		[['get', 'fails']],
@@ -120,17 +124,66 @@ describe('what a registry calls things does not steer the terminal', () => {
 		}
 	});
 
-	it.each([
-		[['watch', 'evil']],
-		[['kv', 'watch', 'a']],
-		[['kv', 'watch', '--prefix', 'a']],
-		[['register', 'evil', '--port', '1']],
-	])('of %j', async (args) => {
-		await using run = runSidecar([...args, '--socket', place.path]);
-		await waitFor('a line', () => run.stdout().includes('\n'));
-		const { stdout, stderr } = await run.stop();
-		expect(stdout + stderr).not.toMatch(STEERING);
-		expect(stdout).toContain('\\u009b2J');
+	it.each([[['kv', 'watch', 'a']], [['kv', 'watch', '--prefix', 'a']], [['register', 'evil', '--port', '1']]])(
+		'of %j',
+		async (args) => {
+			await using run = runSidecar([...args, '--socket', place.path]);
+			await waitFor('a line', () => run.stdout().includes('\n'));
+			const { stdout, stderr } = await run.stop();
+			expect(stdout + stderr).not.toMatch(STEERING);
+			expect(stdout).toContain('\\u009b2J');
+		},
+	);
+
+	it('of a host that is none: it is refused, and not connected to', async () => {
+		for (const name of ['get', 'watch']) {
+			const { exitCode, stdout, stderr } = await command(name, 'evil');
+			expect([exitCode, stdout, stderr]).toEqual([
+				1,
+				'',
+				expect.stringMatching(/^sidecar: PROTOCOL: .*an invalid .*host/),
+			]);
+		}
+	});
+
+	it('of top', async () => {
+		const { sidecar, pid, phase, ready, reasons, backend } = REPLIES['status'] as StatusReply;
+		const facts = { at: 0, sidecar, instance: EVIL, pid, startedAt: 0, phase, ready, reasons, backend };
+		const counts = {
+			services: 1,
+			connections: 1,
+			subscriptions: 1,
+			keys: 0,
+			registrations: 0,
+			inFlight: 0,
+			rates: null,
+		};
+		const view: StatusView = {
+			overview: { ...facts, ...counts, latency: { boundsMs: [], total: [], recent: [], recentMs: 0 } },
+			services: [
+				{
+					...{ service: EVIL, key: EVIL, state: 'fresh', instances: 1, healthy: 1, readers: 1, revision: 1 },
+					...{ label: EVIL, changedAt: null, staleSince: null, error: EVIL },
+				},
+			],
+			connections: {
+				count: 1,
+				rows: [
+					{
+						...{ id: 1, client: EVIL, pid: 1, openedAt: 0, subscriptions: 1, inFlight: 0, outputBytes: 0, requests: 1 },
+						rates: null,
+					},
+				],
+			},
+			changes: [],
+		};
+		const server = createServer((_request, response) => response.end(JSON.stringify(view))).listen(0, '127.0.0.1');
+		await once(server, 'listening');
+		await using run = runSidecar(['top', '--admin', `127.0.0.1:${(server.address() as AddressInfo).port}`]);
+		const { exitCode, stdout } = await run.finished;
+		server.close();
+		expect([exitCode, stdout]).toEqual([0, expect.not.stringMatching(STEERING)]);
+		expect(stdout).toContain(SHOWN.slice(0, 30));
 	});
 
 	it('a value goes into a pipe byte for byte, and onto a terminal with its lines', async () => {
@@ -146,7 +199,7 @@ describe('what a registry calls things does not steer the terminal', () => {
 		await using sidecar = await startSidecar(join(place.directory, 'log.sock'), flags);
 		// The 8-bit form of escape and bracket is no control character to JSON.
 		writeFileSync(services, '{"services":{},"\u009b2J":1}');
-		await waitFor('the complaint', () => sidecar.stdout().includes('the services file is bad'));
+		await waitFor('the complaint', () => sidecar.stdout().includes('services file is invalid'));
 		expect(sidecar.stdout()).not.toMatch(STEERING);
 	});
 });

@@ -84,7 +84,7 @@ describe('what a command says when it is not let in', () => {
 	it('a port where nobody listens is no socket of a dead sidecar', async () => {
 		const { exitCode, stderr } = await command('get', 'barista', '--connect', '127.0.0.1:1');
 		expect(exitCode).toBe(3);
-		expect(stderr).toContain('no sidecar at 127.0.0.1:1: nobody listens there. Start one');
+		expect(stderr).toContain('no sidecar at 127.0.0.1:1: no process listens there. Start one');
 	});
 
 	it('a service that nobody has is explained with where the names are, and 0', async () => {
@@ -109,14 +109,20 @@ describe('what a command says when it is not let in', () => {
 			stdout: expect.stringContaining('no instance'),
 			stderr: `no instance yet: ${meant}\n`,
 		});
-		const tagged = ['barista', '--tag', 'v9', ...at.slice(1)];
-		expect((await command('get', ...tagged)).stderr).toContain(
-			'. `sidecar explain barista`, without --tag and --meta, shows all there are',
-		);
+	});
+
+	it.each([
+		[['--tag', 'v9'], 'without --tag, shows all instances'],
+		[['--meta', 'a=b'], 'without --meta, shows all instances'],
+		[['--tag', 'v9', '--meta', 'a=b'], 'without --tag and --meta, shows all instances'],
+		[['--datacenter', 'dc9'], 'without --datacenter, shows where it is known'],
+	])('a service that is there, and not with these flags: without which it is found: %j', async (flags, without) => {
+		const { stderr } = await command('get', 'barista', ...flags, '--socket', place.path, '--token-file', token);
+		expect(stderr).toContain(`. \`sidecar explain barista\`, ${without}\n`);
 	});
 
 	it('the line to try the sidecar with works when it is pasted', async () => {
-		const line = await waitFor('it', () => /try it: npx --no-install sidecar ([^"]*)/.exec(sidecar.stdout())?.[1]);
+		const line = await waitFor('it', () => /"command":"npx --no-install sidecar ([^"]*)/.exec(sidecar.stdout())?.[1]);
 		expect(await command(...line.split(' '))).toMatchObject({ exitCode: 0, stdout: 'a:1\n' });
 	});
 

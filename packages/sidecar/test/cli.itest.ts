@@ -225,9 +225,9 @@ describe('sidecar start', () => {
 		await using process = await startSidecar(own.path, ['--services', services]);
 		await waitFor('the line', () => process.stdout().includes('try it'));
 		const text = process.stdout();
-		expect(text).toContain(`listening at ${own.path}`);
-		expect(text).toContain('services: barista, employee, till');
-		const line = /try it: npx --no-install sidecar ([^"]*)/.exec(text)?.[1] ?? '';
+		expect(text).toContain(`"addresses":["${own.path}"]`);
+		expect(text).toContain('"services":["barista","employee","till"]');
+		const line = /"command":"npx --no-install sidecar ([^"]*)/.exec(text)?.[1] ?? '';
 		await using pasted = runSidecar(line.split(' '));
 		expect(await pasted.finished).toMatchObject({ exitCode: 0, stdout: '1.2.3.4:8765\n' });
 	});
@@ -270,7 +270,7 @@ describe('sidecar start', () => {
 		};
 		await waitFor('the edit', async () => (await get()) === 'h:2\n');
 		writeFileSync(file, 'services: { a: [{ host: h, port: 0 }] }');
-		await waitFor('the complaint', () => process.stdout().includes('the services file is bad'));
+		await waitFor('the complaint', () => process.stdout().includes('services file is invalid'));
 		expect(await get()).toBe('h:2\n');
 	});
 });

@@ -12,12 +12,12 @@ it('a services file that is a FIFO ends the start with a word, and holds up no e
 	await using refused = runSidecar(['start', '--socket', place.path, '--services', fifo]);
 	const { exitCode, stdout } = await refused.finished;
 	expect(exitCode).toBeGreaterThan(0);
-	expect(reasonIn(stdout)).toContain(`cannot read ${fifo}: it is no file`);
+	expect(reasonIn(stdout)).toContain(`cannot read ${fifo}: it is not a regular file`);
 	const services = join(place.directory, 'services.json');
 	writeFileSync(services, '{"services":{}}');
 	await using sidecar = await startSidecar(place.path, ['--services', services]);
 	renameSync(fifo, services);
-	await waitFor('the refusal', () => sidecar.stdout().includes('the services file is bad'));
+	await waitFor('the refusal', () => sidecar.stdout().includes('services file is invalid'));
 	expect(await sidecar.stop()).toMatchObject({ exitCode: 0 });
 });
 
@@ -31,5 +31,5 @@ it.each([
 	await using refused = runSidecar(['start', '--socket', place.path, ...flags(fifo)]);
 	const { exitCode, stdout, stderr } = await refused.finished;
 	expect(exitCode).toBeGreaterThan(0);
-	expect(`${stdout}${stderr}`).toMatch(new RegExp(`${fifo} .*is no file`));
+	expect(`${stdout}${stderr}`).toMatch(new RegExp(`${fifo} .*is not a regular file`));
 });

@@ -78,7 +78,7 @@ describe('a unix domain socket', () => {
 	it('leaves alone what is no socket', async () => {
 		await using place = await tempSocket();
 		writeFileSync(place.path, 'precious');
-		await expect(listen({ path: place.path }, { accept })).rejects.toThrow('that is no socket');
+		await expect(listen({ path: place.path }, { accept })).rejects.toThrow('is not a socket');
 		expect(readdirSync(place.directory)).toEqual(['sidecar.sock']);
 	});
 

@@ -38,7 +38,7 @@ function found(pattern: RegExp, sidecar: RunningProcess): RegExpExecArray | unde
 
 async function startChatty(path: string, flags: readonly string[] = []): Promise<RunningProcess> {
 	const sidecar = await startSidecar(path, ['--log-level', 'debug', '--log-format', 'json', ...flags]);
-	await waitFor('the announcement', () => sidecar.stdout().includes('listening at'));
+	await waitFor('the announcement', () => sidecar.stdout().includes('"msg":"listening"'));
 	return sidecar;
 }
 
@@ -104,7 +104,7 @@ describe('the lines that a client can cause', () => {
 			await client.next();
 		});
 		await Promise.all(bad);
-		await waitFor('the count', () => sidecar.stdout().includes('some were left out'));
+		await waitFor('the count', () => sidecar.stdout().includes('some left out'));
 		const { stdout } = await sidecar.stop();
 		const ended = stdout.split('"reason":"bad-frames"').length - 1;
 		const leftOut = [...stdout.matchAll(/"kind":"connection","leftOut":(\d+)/g)].map(([, count]) => Number(count));

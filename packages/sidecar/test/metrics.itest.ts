@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { metricTable } from '../src/admin/metrics/metric-table.ts';
+import { metricTable } from '../src/admin/metrics/sidecar-metrics.ts';
 import { type Scrape, scrapeUnderLoad } from './scraped-sidecar.ts';
 
 const rules = parse(readText('k8s/prometheus/alerts.yaml')) as {

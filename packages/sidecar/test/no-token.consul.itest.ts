@@ -78,7 +78,7 @@ it('no token is in any log, metric, error or status, whatever fails', async () =
 		{
 			what: 'a file of two lines',
 			args: ['--consul-token-file', file('lines', `${SECRETS.lines}\nmore`)],
-			says: /something else than one token/,
+			says: /must contain one token and nothing else/,
 		},
 		{ what: 'a file that is missing', args: ['--consul-token-file', at('nowhere')], says: /ENOENT/ },
 		{ what: 'no token', says: /ACL_DENIED/ },
@@ -92,7 +92,7 @@ it('no token is in any log, metric, error or status, whatever fails', async () =
 				'--consul-login-meta',
 				'pod=a,zone=b',
 			],
-			says: /login at Consul has failed/,
+			says: /Consul login failed/,
 		},
 		{
 			what: 'Consul away',
@@ -104,7 +104,7 @@ it('no token is in any log, metric, error or status, whatever fails', async () =
 			what: 'an echo of the bearer',
 			env: { CONSUL_HTTP_ADDR: echoUrl },
 			args: ['--consul-login-method', 'pods', '--consul-login-token-file', at('bearer')],
-			says: /login at Consul has failed/,
+			says: /Consul login failed/,
 		},
 	];
 	for (const [number, { what, args = [], env = {}, says }] of failures.entries()) {
@@ -167,7 +167,7 @@ it('neither is it when a good token is revoked, and its file becomes bad, while 
 	});
 	await consul.put('/v1/agent/service/register', { Name: 'barista', ID: 'b1', Address: '1.2.3.5', Port: 8765 });
 	await waitFor('the denial', () => sidecar.stdout().includes('ACL_DENIED'));
-	await waitFor('the bad file', () => sidecar.stdout().includes('something else than one token'));
+	await waitFor('the bad file', () => sidecar.stdout().includes('must contain one token and nothing else'));
 	// What was known is served on.
 	expect(await get()).toMatchObject({
 		exitCode: 0,

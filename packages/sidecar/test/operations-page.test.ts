@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
 import { metricsTable, prometheusRule } from '../../../tools/metrics-table.js';
-import { metricTable } from '../src/admin/metrics/metric-table.ts';
+import { metricTable } from '../src/admin/metrics/sidecar-metrics.ts';
 
 function readText(path: string): string {
 	return readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
@@ -21,22 +21,22 @@ interface Rules {
 }
 
 const metricsPage = readText('docs/reference/metrics.md');
-const runbook = readText('docs/RUNBOOK.md');
+const runbook = readText('docs/guide/when-it-goes-wrong.md');
 const alerts = readText('k8s/prometheus/alerts.yaml');
 const rules = (parse(alerts) as Rules).groups.flatMap((group) => group.rules);
 
-it('the table of docs/reference/metrics.md is that of the code; if not: npm run operations-tables', () => {
+it('the table of docs/reference/metrics.md is that of the code; if not: npm run tables metrics', () => {
 	const [, table] = /<!-- metrics -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(metricsPage) ?? [];
 	expect(table).toBe(metricsTable(metricTable));
 });
 
-it('the rules for the operator are those for Prometheus; if not: npm run operations-tables', () => {
+it('the rules for the operator are those for Prometheus; if not: npm run tables metrics', () => {
 	const written = readText('k8s/prometheus/prometheus-rule.yaml');
 	expect(written).toBe(prometheusRule(alerts));
 	expect(parse(written)).toMatchObject({ kind: 'PrometheusRule', spec: parse(alerts) });
 });
 
-it('every alert says what it is, how bad, and where to read on; docs/RUNBOOK.md has a paragraph for each, and for no other', () => {
+it('every alert says what it is, how bad, and where to read on; docs/guide/when-it-goes-wrong.md has a paragraph for each, and for no other', () => {
 	const headings = [...runbook.matchAll(/^### (Spock\w+)\n\n\S/gm)].map(([, name]) => name);
 	expect(headings).toEqual(rules.map(({ alert }) => alert));
 	for (const { alert, labels, annotations } of rules) {
@@ -44,7 +44,7 @@ it('every alert says what it is, how bad, and where to read on; docs/RUNBOOK.md 
 		expect(annotations).toMatchObject({
 			summary: expect.stringMatching(/\S/),
 			description: expect.stringContaining('{{ $labels.instance }}'),
-			runbook_url: `docs/RUNBOOK.md#${alert.toLowerCase()}`,
+			runbook_url: `docs/guide/when-it-goes-wrong.md#${alert.toLowerCase()}`,
 		});
 	}
 });

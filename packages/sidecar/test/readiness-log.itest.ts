@@ -10,12 +10,12 @@ it('with Consul away at the start one line says that it is not ready, and why; n
 			.split('\n')
 			.filter((line) => line.includes(part));
 	await runSidecar(['get', 'barista', '--socket', place.path, '--timeout', '1500']).finished;
-	await waitFor('a failed watch', () => lines('a watch fails').length > 0);
+	await waitFor('a failed watch', () => lines('watch failed').length > 0);
 	expect(lines('"msg":"not ready')).toEqual([expect.stringMatching(/"level":"warn".*ECONNREFUSED/)]);
 	expect(lines('"msg":"ready')).toEqual([]);
-	expect(lines('registrations of an earlier sidecar')).toHaveLength(1);
-	expect(lines('a watch fails')).toEqual([expect.stringContaining('and there is no answer to serve yet')]);
-	expect(sidecar.stdout()).not.toContain('the last known answer is served');
+	expect(lines('earlier registrations')).toHaveLength(1);
+	expect(lines('watch failed')).toEqual([expect.stringContaining('no answer to serve yet')]);
+	expect(sidecar.stdout()).not.toContain('the last known answer');
 	const { stdout } = await sidecar.stop();
 	expect(stdout).toContain('"msg":"stopped"');
 });

@@ -71,9 +71,9 @@ async function open(token: string | undefined) {
 
 describe('under default deny', () => {
 	it.each([
-		['no token', async () => undefined, /shows no service without a token/],
+		['no token', async () => undefined, /lists no services without a token/],
 		['a token that Consul does not know', async () => UNKNOWN, /does not know the ACL token/],
-		['a token that was granted nothing', () => tokenOf(), /may not read/],
+		['a token that was granted nothing', () => tokenOf(), /filtered every result/],
 	])('%s: not ready, and the reason is in the log, /readyz, health and status', async (_name, token, reason) => {
 		await using one = await open(await token());
 		await waitFor('the reason', () => one.lines('"msg":"not ready').length > 0);
@@ -94,7 +94,7 @@ describe('under default deny', () => {
 	])('a token for %s is ready, and the log says that it may list nothing', async (_name, rules, args, exitCode) => {
 		await using one = await open(await tokenOf(rules));
 		await waitFor('readiness', () => one.lines('"msg":"ready"').length === 1);
-		expect(one.lines('no service may be listed')).toHaveLength(1);
+		expect(one.lines('listing services is denied')).toHaveLength(1);
 		expect(await one.readyz()).toMatchObject({ status: 200 });
 		expect(await one.command('health')).toMatchObject({ exitCode: 0 });
 		expect(await one.command(...args)).toMatchObject({ exitCode });
@@ -137,7 +137,7 @@ describe('under default deny', () => {
 		});
 		// A change ends the query that is held for the service, and that of the key stays held.
 		await manage('PUT', '/v1/agent/service/register', { Name: 'barista', ID: 'b1', Address: '1.2.3.9', Port: 8765 });
-		await waitFor('a failed watch', () => one.lines('a watch fails').length > 0);
+		await waitFor('a failed watch', () => one.lines('watch failed').length > 0);
 		const status = JSON.parse((await one.command('status', '--json')).stdout) as { readonly backend: object };
 		expect(status.backend).toMatchObject({
 			state: 'down',
@@ -148,5 +148,5 @@ describe('under default deny', () => {
 
 /** Where it listens, as its log says. */
 function socketOf(one: { lines(part: string): string[] }): Promise<string> {
-	return waitFor('its place', () => /"addresses":\["([^"]+)"/.exec(one.lines('listening at').join(''))?.[1]);
+	return waitFor('its place', () => /"addresses":\["([^"]+)"/.exec(one.lines('"msg":"listening"').join(''))?.[1]);
 }

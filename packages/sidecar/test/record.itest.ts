@@ -139,7 +139,7 @@ describe('sidecar record', () => {
 		expect(statSync(here.record).size).toBeLessThanOrEqual(4096);
 		expect(await command(here.place, 'record', here.record)).toMatchObject({
 			exitCode: 2,
-			stderr: expect.stringContaining('it is there already'),
+			stderr: expect.stringContaining('it already exists'),
 		});
 		expect(await command(here.place, 'record', `${here.record}2`, '--max-bytes', '1')).toMatchObject({ exitCode: 2 });
 	});
@@ -171,10 +171,17 @@ describe('sidecar start --backend replay', () => {
 		const refused = async (message: string, ...args: string[]): Promise<void> => {
 			expect(await start(...args)).toMatchObject({ exitCode: 2, stdout: expect.stringContaining(message) });
 		};
-		await refused('needs a record: --record FILE');
+		await refused('needs a recording: --record FILE');
 		await refused(`${here.record}:2: t must be a number`, '--record', here.record);
 		writeFileSync(here.record, '{"record":"spock","version":1}\n');
 		await refused('--replay-speed must be a factor', '--record', here.record, '--replay-speed', 'fast');
-		await refused('cannot be told again', '--record', here.record, '--replay-speed', 'max', '--replay-loop');
+		await refused(
+			'loop cannot be combined with speed 0',
+			'--record',
+			here.record,
+			'--replay-speed',
+			'max',
+			'--replay-loop',
+		);
 	});
 });

@@ -96,11 +96,11 @@ describe('a sidecar that is started while Consul is out', () => {
 			return response.status === 200 ? ((await response.json()) as { reasons: string[] }) : undefined;
 		});
 		expect(ready.reasons).toEqual([
-			expect.stringMatching(/the backend consul has not answered yet.*what was last known is served/),
+			expect.stringMatching(/the backend consul has not answered yet.*the last known answers are served/),
 		]);
 		const metrics = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
 		expect(metrics).toContain('spock_state_files_total{outcome="restored"} 2');
-		expect(sidecar.stdout()).toContain('what an earlier sidecar kept is served');
+		expect(sidecar.stdout()).toContain('serving the saved state');
 
 		await consul.restart();
 		// The watch asks again with a growing delay.
@@ -129,10 +129,10 @@ describe('a sidecar that is started while Consul is out', () => {
 		const said = sidecar
 			.stdout()
 			.split('\n')
-			.find((line) => line.includes('instances-') && line.includes('is not used'));
+			.find((line) => line.includes('instances-') && line.includes('state file ignored'));
 		expect(JSON.parse(said ?? '{}')).toMatchObject({ level: 'warn', refusal });
 		const { stdout } = await sidecar.stop();
-		expect(stdout).not.toContain('what an earlier sidecar kept is served');
+		expect(stdout).not.toContain('serving the saved state');
 	});
 });
 

@@ -18,5 +18,5 @@ it('a sidecar counts as started when it accepts, and not when a killed one has l
 
 it('says what a sidecar that does not start has printed', async () => {
 	await using place = await tempSocket();
-	await expect(startSidecar(place.path, ['--backend', 'none'])).rejects.toThrow('must be of consul, local, dns');
+	await expect(startSidecar(place.path, ['--backend', 'none'])).rejects.toThrow('must be one of consul, local, dns');
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import { type RunningProcess, runSidecar, startSidecar, tempSocket, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
-import type { ServiceDetail, StatusView } from '../src/handlers/status-view.ts';
+import type { ServiceDetail, StatusView } from '../src/admin/status-view.ts';
 import { RawClient } from './raw-client.ts';
 
 const pageDirectory = fileURLToPath(new URL('../src/admin/page/', import.meta.url));

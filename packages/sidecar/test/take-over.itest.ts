@@ -1,4 +1,6 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 
 import { type RunningProcess, runSidecar, startSidecar, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
@@ -23,7 +25,7 @@ function takeOver(path: string, ...args: string[]): RunningProcess {
 function listening(process: RunningProcess): Promise<unknown> {
 	return waitFor('that it listens', () => {
 		if (process.child.exitCode !== null) throw new Error(`it ended: ${process.stdout()}${process.stderr()}`);
-		return process.stdout().includes('listening at');
+		return process.stdout().includes('"msg":"listening"');
 	});
 }
 
@@ -35,7 +37,7 @@ describe('sidecar start --take-over', () => {
 		const services = servicesFile(place);
 		await using first = takeOver(place.path, '--services', services);
 		await listening(first);
-		expect(first.stdout()).toContain('there was no sidecar to replace');
+		expect(first.stdout()).toContain('no sidecar to replace');
 		await first.stop('SIGKILL');
 		await using second = takeOver(place.path, '--services', services);
 		await listening(second);
@@ -57,7 +59,7 @@ describe('sidecar start --take-over', () => {
 		expect(old.child.exitCode).toBe(null);
 		await client[Symbol.asyncDispose]();
 		expect(await old.finished).toMatchObject({ exitCode: 0, stderr: '' });
-		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock']);
+		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock', 'sidecar.sock.take-over']);
 		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
 		expect(await asked.finished).toMatchObject({ exitCode: 0 });
 	});
@@ -87,7 +89,7 @@ describe('sidecar start --take-over', () => {
 		const { exitCode, stdout } = await next.finished;
 		expect([exitCode, stdout]).toEqual([1, expect.stringContaining('the sidecar in place goes on')]);
 		expect(stdout).toContain('barista');
-		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock']);
+		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock', 'sidecar.sock.take-over']);
 		await using again = runSidecar(['get', 'barista', '--socket', place.path]);
 		expect(await again.finished).toMatchObject({ exitCode: 0 });
 		expect(old.stdout()).not.toContain('handing over');
@@ -100,7 +102,7 @@ describe('sidecar start --take-over', () => {
 		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
 		await asked.finished;
 		await using killed = takeOver(place.path, '--consul', 'http://127.0.0.1:1');
-		await waitFor('that it has begun', () => killed.stdout().includes('asking the registry'));
+		await waitFor('that it has begun', () => killed.stdout().includes('querying what'));
 		expect(existsSync(`${place.path}.next`)).toBe(true);
 		await using third = takeOver(place.path, '--services', services);
 		expect(await third.finished).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('is taking over') });
@@ -118,7 +120,7 @@ describe('sidecar start --take-over', () => {
 		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
 		await asked.finished;
 		await using next = takeOver(place.path, '--consul', 'http://127.0.0.1:1');
-		await waitFor('that it has begun', () => next.stdout().includes('asking the registry'));
+		await waitFor('that it has begun', () => next.stdout().includes('querying what'));
 		expect(await next.stop('SIGTERM')).toMatchObject({ exitCode: 0 });
 		await using again = runSidecar(['get', 'barista', '--socket', place.path]);
 		expect(await again.finished).toMatchObject({ exitCode: 0 });
@@ -149,13 +151,13 @@ describe('sidecar start --take-over', () => {
 			await listening(old);
 			old.child.kill('SIGSTOP');
 			await using next = takeOver(place.path, '--services', services, flag, `127.0.0.1:${port}`);
-			await waitFor('that it is told', () => next.stdout().includes('a port stays taken'));
+			await waitFor('that it is told', () => next.stdout().includes('port is in use'));
 			await listening(next);
 			await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
 			expect(await asked.finished).toMatchObject({ exitCode: 0 });
 			old.child.kill('SIGCONT');
 			expect(await old.finished).toMatchObject({ exitCode: 0 });
-			const bound = flag === '--listen' ? 'free at last' : 'admin port: /metrics';
+			const bound = flag === '--listen' ? 'port is free and served' : 'admin port listening';
 			await waitFor('the port', () => next.stdout().includes(bound), 20_000);
 			expect(await next.stop()).toMatchObject({ exitCode: 0, stderr: '' });
 			expect(readdirSync(place.directory)).toEqual(['services.json']);
@@ -175,20 +177,60 @@ describe('sidecar start --take-over', () => {
 		for (const [at, service] of names.entries()) await client.ask(at + 1, 'getService', { service });
 		await using next = takeOver(place.path, '--services', services);
 		await listening(next);
-		expect(next.stdout()).toContain('sends its clients here');
+		expect(next.stdout()).toContain('the old sidecar leaves');
 		await client[Symbol.asyncDispose]();
 		expect(await old.finished).toMatchObject({ exitCode: 0 });
 	});
 
-	it('nobody who may merely connect can make a sidecar leave', async () => {
+	it('a client of the public socket cannot make a sidecar leave', async () => {
 		await using place = await tempSocket();
 		await using _old = await startSidecar(place.path, ['--services', servicesFile(place)]);
 		await using client = await RawClient.open(place.path);
-		await client.ask(1, 'takeOver', { step: 'begin' });
-		expect(await client.ask(2, 'takeOver', { step: 'finish' })).toMatchObject({ error: { code: 'BAD_REQUEST' } });
-		await client[Symbol.asyncDispose]();
-		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
-		expect(await asked.finished).toMatchObject({ exitCode: 0 });
+		for (const [at, func] of ['takeOver', 'begin', 'finish'].entries()) {
+			expect(await client.ask(at, func, { step: 'finish' })).toMatchObject({ error: { code: 'UNKNOWN_FUNC' } });
+		}
+		expect(await client.ask(9, 'getService', { service: 'barista' })).toMatchObject({ data: { port: 8765 } });
+	});
+
+	it('one without a private socket, of an earlier version, is left alone, and the error says what to do', async () => {
+		await using place = await tempSocket();
+		await using earlier = createServer((socket) => socket.end()).listen(place.path);
+		await once(earlier, 'listening');
+		await using next = takeOver(place.path, '--services', servicesFile(place));
+		const { exitCode, stdout } = await next.finished;
+		expect([exitCode, stdout]).toEqual([1, expect.stringContaining('it is a sidecar of an earlier version')]);
+		expect(stdout).toContain('stop it, then start this one');
+		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock']);
+		await using _client = await RawClient.open(place.path);
+	});
+
+	it('a sidecar whose private socket was deleted listens there again', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services]);
+		await listening(old);
+		rmSync(`${place.path}.take-over`);
+		await waitFor('the socket', () => existsSync(`${place.path}.take-over`));
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
+	});
+
+	it('a token of the public socket is not needed', async () => {
+		await using place = await tempSocket();
+		const token = join(place.directory, 'token');
+		writeFileSync(token, 'a-token-of-some-length\n', { mode: 0o600 });
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, [
+			'--services',
+			services,
+			'--token-file',
+			token,
+			'--token-on-socket',
+		]);
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
 	});
 
 	it('commands that follow something, or hold a registration, move too', async () => {

@@ -105,7 +105,7 @@ it('the log of a sidecar has the trace of a request that failed, and of no other
 	const lines = sidecar
 		.stdout()
 		.split('\n')
-		.filter((line) => line.includes('a request'));
+		.filter((line) => line.includes('"msg":"request'));
 	expect(lines).toHaveLength(1);
 	expect(JSON.parse(lines[0] as string)).toMatchObject({
 		level: 'warn',
@@ -113,6 +113,6 @@ it('the log of a sidecar has the trace of a request that failed, and of no other
 		code: 'NO_SUCH_SERVICE',
 		traceId,
 		...trace(2),
-		msg: 'a request failed: NO_SUCH_SERVICE',
+		msg: 'request failed',
 	});
 });

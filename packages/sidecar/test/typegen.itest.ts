@@ -43,16 +43,16 @@ describe('sidecar typegen', () => {
 		const missing = await typegen(...args, '--check');
 		expect(missing).toMatchObject({ exitCode: 1, stdout: '' });
 		expect(missing.stderr).toBe(
-			'sidecar: checked.ts is not there: make it by `sidecar typegen --services services.yaml --out checked.ts`\n',
+			'sidecar: checked.ts does not exist: generate it with `sidecar typegen --services services.yaml --out checked.ts`\n',
 		);
 		expect(existsSync(path('checked.ts'))).toBe(false);
 		await typegen(...args);
 		const current = await typegen(...args, '--check');
-		expect(current).toMatchObject({ exitCode: 0, stdout: 'checked.ts is current: 2 services\n' });
+		expect(current).toMatchObject({ exitCode: 0, stdout: 'checked.ts is up to date: 2 services\n' });
 		write('services.yaml', YAML.replace('order-desk', 'counter'));
 		const before = read('checked.ts');
 		const { exitCode, stderr } = await typegen(...args, '--check');
-		expect([exitCode, stderr]).toEqual([1, expect.stringContaining('checked.ts is not current: make it by')]);
+		expect([exitCode, stderr]).toEqual([1, expect.stringContaining('checked.ts is out of date: generate it with')]);
 		expect(stderr).toContain("- \t'order-desk': 'order-desk',\n+ \tcounter: 'counter',\n");
 		expect(read('checked.ts')).toBe(before);
 	});
@@ -61,15 +61,19 @@ describe('sidecar typegen', () => {
 		const args = ['--services', 'services.yaml', '--out', 'kept.ts'];
 		await typegen(...args);
 		const { mtimeNs } = statSync(path('kept.ts'), { bigint: true });
-		expect((await typegen(...args)).stdout).toBe('kept.ts is current: 2 services\n');
+		expect((await typegen(...args)).stdout).toBe('kept.ts is up to date: 2 services\n');
 		expect(statSync(path('kept.ts'), { bigint: true }).mtimeNs).toBe(mtimeNs);
 	});
 
 	it.each([
 		['a file that is not there', ['--services', 'none.json'], /the services file none\.json cannot be read: ENOENT/],
-		['a bad one, with its line', ['--services', 'bad.yaml'], /bad\.yaml:3:6: .* \(docs\/BACKENDS\.md has the form\)/],
+		[
+			'a bad one, with its line',
+			['--services', 'bad.yaml'],
+			/bad\.yaml:3:6: .* \(docs\/guide\/backends\.md describes the format\)/,
+		],
 		['a name that is there twice', ['--services', 'twice.json'], /twice\.json:1:\d+: .*unique/],
-		['no name at all', ['--services', 'empty.yaml'], /empty\.yaml names no service, .*: add one first/],
+		['no name at all', ['--services', 'empty.yaml'], /empty\.yaml has no services, .*: add one first/],
 		['a file and a sidecar', ['--services', 'services.yaml', '--socket', 's'], /either --services or the address/],
 		['a check of nothing', ['--services', 'services.yaml', '--check'], /--check needs --out FILE/],
 		['a place that is none', ['--services', 'services.yaml', '--out', 'no/a.ts'], /--out cannot be written: ENOENT/],

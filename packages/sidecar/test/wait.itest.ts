@@ -91,7 +91,7 @@ describe('sidecar wait', () => {
 		const { exitCode, stdout, stderr } = await waiting.finished;
 		expect([exitCode, stdout]).toEqual([124, '']);
 		expect(stderr).toMatch(
-			new RegExp(`^sidecar: the sidecar at ${place.path} was not ready within 200 ms .*there is nothing at that path`),
+			new RegExp(`^sidecar: the sidecar at ${place.path} was not ready within 200 ms .*nothing exists at that path`),
 		);
 	});
 
@@ -101,7 +101,7 @@ describe('sidecar wait', () => {
 		await using missing = waitCommand(place.path, '--', 'no-such-program');
 		expect(await missing.finished).toMatchObject({
 			exitCode: 127,
-			stderr: 'sidecar: there is no program no-such-program\n',
+			stderr: 'sidecar: command not found: no-such-program\n',
 		});
 		await using strange = waitCommand(place.path, '--', place.directory);
 		expect(await strange.finished).toMatchObject({

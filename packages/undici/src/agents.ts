@@ -5,14 +5,23 @@ import { InstanceResources } from '@spock/client/integrations';
 import type { Clock } from '@spock/protocol/internal';
 
 import { checkAgentOptions } from './check-options.ts';
-import type { DispatcherOptions } from './dispatcher.ts';
 import { dispatchOf, forwardEvents, newBase } from './dispatcher-base.ts';
 import { fetchAgents } from './fetch-agent.ts';
 import { IdleAgents } from './idle-agents.ts';
 import { Origins } from './origins.ts';
 import { listenFor } from './request-events.ts';
-import { ServiceDispatch } from './service-dispatch.ts';
-import type { AnyDispatcher, Dispatch } from './undici-types.ts';
+import { ServiceDispatch, type ServiceOptions } from './service-dispatch.ts';
+import type { AnyAgentClass, AnyDispatcher, Dispatch } from './undici-types.ts';
+
+/** Options of `createDispatcher`. */
+export interface DispatcherOptions<A extends AnyAgentClass = AnyAgentClass> extends ServiceOptions {
+	/**
+	 * The `Agent` of the undici whose `fetch` or `request` the dispatcher is for. Default: that of the fetch built into Node.
+	 */
+	readonly Agent?: A;
+	/** What each agent is made with: certificates (`connect`), time-outs, connections. Default: undici's defaults. */
+	readonly agentOptions?: ConstructorParameters<A>[0];
+}
 
 /** An agent for each instance, and one for what is no service. */
 export class Agents {

@@ -9,19 +9,19 @@ const KNOWN = ['diplomat', 'suffix', 'query', 'services', 'keepHost', 'servernam
 /** Throws a TypeError that names what is missing, wrong or unknown. `more` are options that the caller checks itself. */
 export function checkOptions(caller: string, options: ServiceOptions, more: readonly string[] = []): void {
 	if (typeof options !== 'object' || options === null) {
-		throw new TypeError(`${caller} must be given its options: { diplomat }, with the Diplomat that finds the services`);
+		throw new TypeError(`${caller} needs options: { diplomat }, the Diplomat that finds the services`);
 	}
 	knownMembers('option', options, [...KNOWN, ...more]);
 	const { diplomat, keepHost, servername, isFailure } = options;
 	diplomatOption(diplomat);
 	if (keepHost !== undefined && typeof keepHost !== 'boolean') {
-		throw new TypeError(`keepHost must be true or false: got ${String(keepHost)}`);
+		throw new TypeError(`keepHost must be true or false, not ${String(keepHost)}`);
 	}
 	if (servername !== undefined && typeof servername !== 'string' && typeof servername !== 'function') {
-		throw new TypeError(`servername must be a string or a function: got ${typeof servername}`);
+		throw new TypeError(`servername must be a string or a function, not ${typeof servername}`);
 	}
 	if (isFailure !== undefined && typeof isFailure !== 'function') {
-		throw new TypeError(`isFailure must be a function: got ${typeof isFailure}`);
+		throw new TypeError(`isFailure must be a function, not ${typeof isFailure}`);
 	}
 }
 

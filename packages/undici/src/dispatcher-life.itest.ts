@@ -153,7 +153,7 @@ describe('the dispatcher', () => {
 			isFailure: { isFailure: 503 },
 			suffix: { suffix: 'spock' },
 			'unknown option "keephost": did you mean "keepHost"?': { keephost: true },
-			'got a promise: await it first': { diplomat: Promise.resolve(diplomat) },
+			'not a promise: await it first': { diplomat: Promise.resolve(diplomat) },
 		};
 		const wrongAgents: Record<string, object> = {
 			'Agent must be the class Agent of undici 6, 7 or 8': { Agent: Map },
@@ -167,7 +167,7 @@ describe('the dispatcher', () => {
 			if (!(name in wrongAgents)) expect(() => spockInterceptor(all), name).toThrow(name);
 		}
 		for (const make of [createDispatcher, spockInterceptor]) {
-			expect(() => Reflect.apply(make, undefined, [])).toThrow(`${make.name} must be given its options: { diplomat }`);
+			expect(() => Reflect.apply(make, undefined, [])).toThrow(`${make.name} needs options: { diplomat }`);
 		}
 		expect(() => spockInterceptor({ diplomat, agentOptions: {} } as never)).toThrow('unknown option "agentOptions"');
 		expect(isListening()).toBe(false);

@@ -1,20 +1,9 @@
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
-import { Agents } from './agents.ts';
+import { Agents, type DispatcherOptions } from './agents.ts';
 import { checkOptions } from './check-options.ts';
 import { withCallback } from './dispatcher-base.ts';
-import type { ServiceOptions } from './service-dispatch.ts';
 import type { AnyAgentClass, AnyDispatcher } from './undici-types.ts';
-
-/** Options of {@link createDispatcher}. */
-export interface DispatcherOptions<A extends AnyAgentClass = AnyAgentClass> extends ServiceOptions {
-	/**
-	 * The `Agent` of the undici whose `fetch` or `request` the dispatcher is for. Default: that of the fetch built into Node.
-	 */
-	readonly Agent?: A;
-	/** What each agent is made with: certificates (`connect`), time-outs, connections. Default: undici's defaults. */
-	readonly agentOptions?: ConstructorParameters<A>[0];
-}
 
 /** What there is beside undici's own `Dispatcher`: the ends of its life. */
 export interface ServiceDispatcher extends AsyncDisposable {
@@ -60,4 +49,25 @@ export function dispatcherWith(options: DispatcherOptions, clock: Clock): AnyDis
 		destroy: withCallback((error) => agents.destroy(error)),
 		[Symbol.asyncDispose]: () => agents.close(),
 	}) as unknown as AnyDispatcher & ServiceDispatcher;
+}
+
+/** A `fetch` that finds services by name, and the ends of its life: those of its dispatcher. */
+export type ServiceFetch = typeof globalThis.fetch & ServiceDispatcher;
+
+/**
+ * The `fetch` built into Node, with a dispatcher of its own: `await fetch('http://barista.spock/menu')` goes to a healthy
+ * instance of `barista`; other URLs are fetched as always. Its types are those of the global `fetch`, also where
+ * TypeScript's DOM library, whose `RequestInit` has no `dispatcher`, is loaded. Requests fail as those of
+ * {@link createDispatcher} do. The caller ends it with `close` or `destroy`; the Diplomat stays open. Throws a TypeError or
+ * BAD_REQUEST for wrong options.
+ */
+export function createFetch(options: DispatcherOptions & { readonly Agent?: undefined }): ServiceFetch {
+	const dispatcher = createDispatcher(options);
+	const fetchService = (input: Parameters<typeof fetch>[0], init?: RequestInit) =>
+		globalThis.fetch(input, { ...init, dispatcher } as RequestInit);
+	return Object.assign(fetchService, {
+		close: () => dispatcher.close(),
+		destroy: (error?: Error | null) => dispatcher.destroy(error),
+		[Symbol.asyncDispose]: () => dispatcher.close(),
+	});
 }

@@ -31,8 +31,8 @@ export function fetchAgents(): (agentOptions: unknown) => AnyDispatcher {
 		};
 	}
 	throw new TypeError(
-		`the global dispatcher of fetch is of the class ${Used?.name}, so that the Agent of Node is out of reach: ` +
-			'create the dispatcher before the global one is replaced, or give the option Agent',
+		`the global dispatcher of fetch is a ${Used?.name}, not the Agent of Node: ` +
+			'create this dispatcher before replacing the global one, or give the option Agent',
 	);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { withHost } from './host-header.ts';
+import { withHost } from './service-dispatch.ts';
 
 const HOST = 'barista.spock';
 

@@ -1,10 +1,11 @@
-export { createFetch, type ServiceFetch } from './create-fetch.ts';
+export type { DispatcherOptions } from './agents.ts';
 export {
 	createDispatcher,
+	createFetch,
 	type DispatcherOf,
-	type DispatcherOptions,
 	type FetchDispatcher,
 	type ServiceDispatcher,
+	type ServiceFetch,
 } from './dispatcher.ts';
 export { type SpockInterceptor, spockInterceptor } from './interceptor.ts';
 export type { ServiceOptions } from './service-dispatch.ts';

@@ -30,7 +30,7 @@ describe('an origin', () => {
 	});
 
 	it.each(['http://a.barista.spock', 'http://.spock'])('%s is refused each time', (origin) => {
-		for (let turn = 0; turn < 2; turn++) expect(() => origins.find(origin)).toThrow('names no service');
+		for (let turn = 0; turn < 2; turn++) expect(() => origins.find(origin)).toThrow('does not name a service');
 	});
 
 	it('is remembered, and never more of them than a bound', () => {

@@ -2,7 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import type { Diplomat } from '@spock/client';
 
-import type { ServiceRequest } from './service-request.ts';
+/** A request that is notified of what undici does with it. */
+export interface FollowedRequest {
+	made(): void;
+	answered(statusCode: number): void;
+	completed(): void;
+	failed(error: unknown): void;
+}
 
 /** Where undici's own request keeps ours: a WeakMap of short-lived keys costs the garbage collector more than the request. */
 const OURS = Symbol('@spock/undici');
@@ -10,13 +16,13 @@ const OURS = Symbol('@spock/undici');
 // What undici publishes of each request, that of npm and that of Node alike, so that no handler has to be wrapped:
 // https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
 interface RequestMessage {
-	readonly request: { [OURS]?: ServiceRequest };
+	readonly request: { [OURS]?: FollowedRequest };
 	readonly response?: { readonly statusCode: number };
 	readonly error?: unknown;
 }
 
 /** Whose request undici is making now: see `announce`. */
-let announced: ServiceRequest | undefined;
+let announced: FollowedRequest | undefined;
 /** Interceptors and dispatchers that are in use, and requests with a lease. */
 let users = 0;
 
@@ -68,12 +74,12 @@ export function listenFor(diplomat: Diplomat): () => void {
  * Says whose request undici makes next. Called when undici reads the options, which it does once, within the tick in which
  * it publishes the request, also where a pool had queued them for a while.
  */
-export function announce(request: ServiceRequest): void {
+export function announce(request: FollowedRequest): void {
 	announced = request;
 }
 
 /** Ends what `announce` began: who reads the options and makes no request must not be taken for the next that does. */
-export function withdraw(request: ServiceRequest): void {
+export function withdraw(request: FollowedRequest): void {
 	if (announced === request) announced = undefined;
 }
 

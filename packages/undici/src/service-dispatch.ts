@@ -2,18 +2,17 @@ import type { Diplomat, Lease, ServiceQuery } from '@spock/client';
 import { FailedInstances, failedInstances, type HttpTargetOptions, serviceError } from '@spock/client/integrations';
 import { offAbort, onAbort } from '@spock/protocol/internal';
 
-import { withHost } from './host-header.ts';
 import type { Origin, Origins } from './origins.ts';
 import { type RequestSettings, ServiceRequest } from './service-request.ts';
 import type { Dispatch, DispatchHandler, DispatchOptions } from './undici-types.ts';
 
 /** What a request to a service is made with, by the interceptor and by the dispatcher. */
 export interface ServiceOptions extends HttpTargetOptions {
-	/** Finds the services, and is told how each request ended. It stays the caller's: nothing here closes it. */
+	/** Finds the services; each request is reported to it. The caller owns and closes it. */
 	readonly diplomat: Diplomat;
 	/**
-	 * Whether an answer with this status says that the instance is in trouble; it must not throw. Default: 502, 503 and 504,
-	 * which are a proxy's or a service's words for that. Other statuses are answers.
+	 * Whether a response with this status counts as a failure of the instance; must not throw. Default: 502, 503 and 504, by
+	 * which a proxy or a service reports that. Other statuses count as success.
 	 */
 	readonly isFailure?: (statusCode: number) => boolean;
 }
@@ -182,4 +181,25 @@ function tell(handler: DispatchHandler, error: unknown): void {
 	if (typeof handler.onResponseError === 'function') handler.onResponseError(null, error);
 	else if (typeof handler.onError === 'function') handler.onError(error);
 	else throw error;
+}
+
+/**
+ * The headers with a Host header, unless they have one: in each of the forms that undici takes. Those that are given are
+ * not changed.
+ */
+export function withHost(headers: unknown, host: string): unknown {
+	if (headers === undefined || headers === null) return { host };
+	if (typeof headers !== 'object') return headers;
+	if (Array.isArray(headers)) return inList(headers, host);
+	if (Symbol.iterator in headers) return inList([...(headers as Iterable<unknown>)].flat(1), host);
+	return Object.keys(headers).some(isHost) ? headers : { host, ...headers };
+}
+
+/** In a list of names and values in turn. */
+function inList(list: readonly unknown[], host: string): readonly unknown[] {
+	return list.some((one, index) => index % 2 === 0 && isHost(one)) ? list : ['host', host, ...list];
+}
+
+function isHost(name: unknown): boolean {
+	return typeof name === 'string' && name.toLowerCase() === 'host';
 }

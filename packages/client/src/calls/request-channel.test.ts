@@ -3,9 +3,8 @@ import { getEventListeners } from 'node:events';
 import { FrameDecoder, readClientMessage, SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-import { ADDRESS } from '../snapshots/snapshot-traits.ts';
-import { Call, callClock } from './call.ts';
-import { BACKGROUND, PLAIN } from './call-traits.ts';
+import { ADDRESS } from '../snapshots/subscription-kind.ts';
+import { BACKGROUND, callClock, OutgoingCall, PLAIN } from './outgoing-call.ts';
 import { type ChannelLimits, RequestChannel } from './request-channel.ts';
 
 function makeChannel(limits: Partial<ChannelLimits> = {}) {
@@ -30,7 +29,7 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 	const call = (timeoutMs = 100, signal?: AbortSignal, traits = PLAIN): Promise<unknown> => {
 		const settled = new Promise((resolve, reject) =>
 			channel.send(
-				new Call(
+				new OutgoingCall(
 					{ func: 'ping', tail: ',"func":"ping"}\n', traits, timeoutMs, signal },
 					callClock({ clock, address: { path: '/nowhere' } }),
 					resolve,

@@ -5,6 +5,8 @@ import {
 	frameTooLargeError,
 	IN_FLIGHT_MAX,
 	InFlightRing,
+	isDeeperThan,
+	JSON_DEPTH_MAX,
 	type Push,
 	readSidecarMessage,
 	SpockError,
@@ -12,11 +14,10 @@ import {
 } from '@spock/protocol';
 import { type Clock, FrameHeads, TextMemo } from '@spock/protocol/internal';
 import type { FaultMessage } from '../foundation/diagnostics.ts';
-import { overloadedError } from '../foundation/overloaded-error.ts';
-import type { Call, CallOwner } from './call.ts';
+import { overloadedError } from '../foundation/errors.ts';
+import { CallQueue, inOrder } from './call-queue.ts';
 import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
-import { readReply, UNREADABLE } from './read-reply.ts';
-import { inOrder, WaitingCalls } from './waiting-calls.ts';
+import type { CallOwner, OutgoingCall } from './outgoing-call.ts';
 
 /** Values of replies that are remembered by their text, for each connection, and the longest such text. */
 const MEMO_COUNT_MAX = 1024;
@@ -62,7 +63,7 @@ export class RequestChannel implements CallOwner {
 	frameBytesMax: number = FRAME_BYTES_MAX;
 	readonly #port: ChannelPort;
 	readonly #limits: ChannelLimits;
-	readonly #ring: InFlightRing<Call>;
+	readonly #ring: InFlightRing<OutgoingCall>;
 	readonly #heads = new FrameHeads();
 	readonly #deadlines: DeadlineTimer;
 	readonly #memo = new TextMemo<unknown>({ countMax: MEMO_COUNT_MAX, lengthMax: MEMO_LENGTH_MAX });
@@ -75,7 +76,7 @@ export class RequestChannel implements CallOwner {
 	/** True while somebody wants to know of settled calls: a drain, or calls that wait for the window. */
 	#isWatched = false;
 	/** Calls over a narrowed window; made when the first window is pushed. */
-	#waiting: WaitingCalls | undefined;
+	#waiting: CallQueue | undefined;
 
 	constructor(port: ChannelPort, clock: Clock, limits: ChannelLimits) {
 		this.#port = port;
@@ -114,13 +115,13 @@ export class RequestChannel implements CallOwner {
 		this.#inFlightMax = Math.min(this.#fullWindow, inFlightMax);
 		if (this.#limits.whileNarrowed !== 'fail') {
 			const why = (): string => `the sidecar has narrowed the window to ${this.#inFlightMax} calls in flight`;
-			this.#waiting ??= new WaitingCalls(this.#clock, this.#limits.waitingMax ?? IN_FLIGHT_MAX, why);
+			this.#waiting ??= new CallQueue(this.#clock, this.#limits.waitingMax ?? IN_FLIGHT_MAX, why);
 		}
 		this.#settled();
 	}
 
 	/** Sends a call, or rejects it: OVERLOADED, FRAME_TOO_LARGE. The channel owns it from now on. */
-	send(call: Call): void {
+	send(call: OutgoingCall): void {
 		// None goes before those that wait already.
 		const isFull = this.#ring.size >= this.#inFlightMax || this.waiting > 0;
 		if (!isFull || this.#passes(call)) this.#transmit(call);
@@ -129,7 +130,7 @@ export class RequestChannel implements CallOwner {
 		else call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
 	}
 
-	#transmit(call: Call): void {
+	#transmit(call: OutgoingCall): void {
 		const { pendingOutputBytesMax } = this.#limits;
 		if (this.#port.bufferedBytes() > pendingOutputBytesMax) {
 			call.reject(overloadedError(call.func, 'pendingOutputBytesMax', pendingOutputBytesMax));
@@ -163,7 +164,7 @@ export class RequestChannel implements CallOwner {
 		const known = memoised ? this.#memo.find(rest) : undefined;
 		if (known !== undefined) {
 			this.#take(id)?.resolve(known);
-			this.#tellEmptied();
+			this.#notifyEmptied();
 			return;
 		}
 		const data = readReply(rest);
@@ -193,10 +194,10 @@ export class RequestChannel implements CallOwner {
 		}
 	}
 
-	abandon(call: Call): void {
+	abandon(call: OutgoingCall): void {
 		if (this.#take(call.id) === undefined) return;
 		if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
-		this.#tellEmptied();
+		this.#notifyEmptied();
 	}
 
 	/** Tells `emptied` once nobody waits for anything here; at once if that is so now. */
@@ -207,12 +208,12 @@ export class RequestChannel implements CallOwner {
 	}
 
 	/** Lets the calls go that wait for the window: they were never sent, and may go elsewhere. */
-	takeWaiting(): Call[] {
+	takeWaiting(): OutgoingCall[] {
 		return this.#waiting?.takeAll() ?? [];
 	}
 
 	/** Ends the channel: lets every call go, unsettled, in the order in which they were made, and forgets the deadlines. */
-	takeAll(): Call[] {
+	takeAll(): OutgoingCall[] {
 		this.#deadlines.clear();
 		this.#memo.clear();
 		this.#background = 0;
@@ -225,7 +226,7 @@ export class RequestChannel implements CallOwner {
 	 * What the client sends for itself: the window is for what callers ask, a heartbeat that waits would find the sidecar dead, and a
 	 * registration that waits is not there.
 	 */
-	#passes({ traits }: Call): boolean {
+	#passes({ traits }: OutgoingCall): boolean {
 		return traits.background && this.#ring.size < this.#ring.capacity;
 	}
 
@@ -233,7 +234,7 @@ export class RequestChannel implements CallOwner {
 		return this.#waiting !== undefined && this.#inFlightMax < this.#fullWindow;
 	}
 
-	#wait(call: Call): void {
+	#wait(call: OutgoingCall): void {
 		this.#isWatched = true;
 		this.#waiting?.add(call);
 	}
@@ -255,7 +256,7 @@ export class RequestChannel implements CallOwner {
 	#reply(id: number, data: unknown): unknown {
 		const call = this.#take(id);
 		if (call === undefined) {
-			this.#port.fault('late reply', `a reply to ${id}, for which nobody waits`);
+			this.#port.fault('late reply', `a reply to ${id}, which no call waits for`);
 			return undefined;
 		}
 		let value: unknown;
@@ -266,7 +267,7 @@ export class RequestChannel implements CallOwner {
 			this.#port.fault('frame', `the reply to ${call.func} has the wrong shape`);
 			call.reject(SpockError.from(error));
 		}
-		this.#tellEmptied();
+		this.#notifyEmptied();
 		return value;
 	}
 
@@ -279,18 +280,18 @@ export class RequestChannel implements CallOwner {
 			return;
 		}
 		const call = this.#take(id);
-		if (call === undefined) this.#port.fault('late reply', `a failure of ${id}, for which nobody waits`);
+		if (call === undefined) this.#port.fault('late reply', `a failure of ${id}, which no call waits for`);
 		else call.reject(error);
-		this.#tellEmptied();
+		this.#notifyEmptied();
 	}
 
-	#take(id: number): Call | undefined {
+	#take(id: number): OutgoingCall | undefined {
 		const call = this.#ring.take(id);
 		if (call?.traits.background === true) this.#background--;
 		return call;
 	}
 
-	#tellEmptied(): void {
+	#notifyEmptied(): void {
 		if (this.#isWatched) this.#settled();
 	}
 
@@ -304,10 +305,34 @@ export class RequestChannel implements CallOwner {
 		if (due.length === 0) return;
 		// The heartbeat counts its own pings.
 		if (due.some(({ func, traits }) => func !== 'ping' || !traits.background)) this.#port.timedOut();
-		this.#tellEmptied();
+		this.#notifyEmptied();
 	};
 }
 
 function powerOfTwoFrom(count: number): number {
 	return 2 ** Math.ceil(Math.log2(count));
+}
+
+// The fast path over `{"id":N,"data":PAYLOAD}`, which is nearly every frame: only the payload is parsed. If PAYLOAD is one
+// JSON value then the frame is a reply with just these two members; if it is not, the exact reader judges the whole frame.
+// Parsing whole frames was measured as 0.65x the calls at 1024 in flight.
+
+const SEPARATOR = ',"data":';
+const CLOSE_BRACE = 0x7d;
+/** A nesting of JSON_DEPTH_MAX levels needs this many characters: shorter payloads need no look at their depth. */
+const SHALLOW_LENGTH_MAX: number = 2 * (JSON_DEPTH_MAX - 1);
+
+/** What {@link readReply} gives for text that the fast path must not judge. JSON has no such value. */
+export const UNREADABLE: unique symbol = Symbol('unreadable');
+
+/** The value of a payload from what stands behind the id of a frame: `,"data":PAYLOAD}`. UNREADABLE for every other frame. */
+export function readReply(rest: string): unknown {
+	if (!rest.startsWith(SEPARATOR) || rest.charCodeAt(rest.length - 1) !== CLOSE_BRACE) return UNREADABLE;
+	const payload = rest.slice(SEPARATOR.length, -1);
+	if (payload.length > SHALLOW_LENGTH_MAX && isDeeperThan(payload, JSON_DEPTH_MAX - 1)) return UNREADABLE;
+	try {
+		return JSON.parse(payload);
+	} catch {
+		return UNREADABLE;
+	}
 }

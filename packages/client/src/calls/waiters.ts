@@ -1,13 +1,18 @@
 import type { SpockError } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
+import { abortedError } from '../foundation/errors.ts';
 import { OneTimer } from '../foundation/one-timer.ts';
-import { abortedError } from './call.ts';
 
-/** Those who wait for one thing to happen, each with a deadline and a signal of its own. */
-export class Waiters {
+interface Waiter<T> {
+	resolve(value: T): void;
+	reject(error: SpockError): void;
+}
+
+/** Callers that wait for one value, each with a deadline and a signal of its own. */
+export class Waiters<T = void> {
 	readonly #clock: Clock;
 	readonly #unref: boolean;
-	readonly #waiters = new Set<(error?: SpockError) => void>();
+	readonly #waiters = new Set<Waiter<T>>();
 
 	constructor(clock: Clock, unref: boolean) {
 		this.#clock = clock;
@@ -19,32 +24,43 @@ export class Waiters {
 	}
 
 	/**
-	 * Resolves or rejects at `endAll`. Rejects with what `timeoutError` makes at the deadline, or with ABORTED; the signal
+	 * Settled by `resolveAll` and `rejectAll`. Rejects with what `timeoutError` makes at the deadline, or with ABORTED; the signal
 	 * is not aborted yet. Leaves no timer and no listener behind.
 	 */
 	wait(
 		what: string,
 		{ timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 		timeoutError: () => SpockError,
-	): Promise<void> {
+	): Promise<T> {
 		return new Promise((resolve, reject) => {
-			const end = (error?: SpockError): void => {
-				this.#waiters.delete(end);
+			const end = (): void => {
+				this.#waiters.delete(waiter);
 				timer.cancel();
 				offAbort(signal, abort);
-				if (error === undefined) resolve();
-				else reject(error);
 			};
-			const abort = (): void => end(abortedError(signal as AbortSignal, what));
-			const timer = new OneTimer(this.#clock, () => end(timeoutError()), this.#unref);
+			const waiter: Waiter<T> = {
+				resolve: (value) => {
+					end();
+					resolve(value);
+				},
+				reject: (error) => {
+					end();
+					reject(error);
+				},
+			};
+			const abort = (): void => waiter.reject(abortedError(signal, what));
+			const timer = new OneTimer(this.#clock, () => waiter.reject(timeoutError()), this.#unref);
 			timer.arm(timeoutMs);
 			if (signal !== undefined) onAbort(signal, abort);
-			this.#waiters.add(end);
+			this.#waiters.add(waiter);
 		});
 	}
 
-	/** What they waited for has happened; with an error, it never will. */
-	endAll(error?: SpockError): void {
-		for (const end of [...this.#waiters]) end(error);
+	resolveAll(value: T): void {
+		for (const { resolve } of [...this.#waiters]) resolve(value);
+	}
+
+	rejectAll(error: SpockError): void {
+		for (const { reject } of [...this.#waiters]) reject(error);
 	}
 }

@@ -26,9 +26,13 @@ export function keyReader<T>(key: string, parse: ConfigParser<T>, hasDefault: bo
 			return { found: parsed.good(key), error: parsed.error, errors };
 		}
 		const isNew = missing === undefined;
-		missing ??= new SpockError('NO_SUCH_KEY', `there is no key ${JSON.stringify(key)}, and no default was given`, {
-			details: { key },
-		});
+		missing ??= new SpockError(
+			'NO_SUCH_KEY',
+			`the key ${JSON.stringify(key)} does not exist; create it or give a default`,
+			{
+				details: { key },
+			},
+		);
 		return { found: undefined, error: missing, errors: isNew ? [missing] : [] };
 	};
 }

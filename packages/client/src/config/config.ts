@@ -10,10 +10,9 @@ import {
 } from '@spock/protocol';
 import { callOut, showAs, signalOption } from '@spock/protocol/internal';
 
-import { throwIfAborted } from '../calls/call.ts';
 import { Waiters } from '../calls/waiters.ts';
-import { closedError } from '../foundation/closed-error.ts';
 import { configErrorChannel } from '../foundation/diagnostics.ts';
+import { closedError, throwIfAborted } from '../foundation/errors.ts';
 import type { NewestOnly } from '../foundation/newest-only.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import { type Endable, Scope } from '../foundation/scope.ts';
@@ -23,9 +22,9 @@ import type { ConfigReader } from './config-reader.ts';
 
 /** What is common to the options of a configuration of one key and of a prefix. `V` is the type of its value. */
 export interface ConfigListeners<V> {
-	/** Told of every new value, the first as well. */
+	/** Called with every new value, the first included. */
 	readonly onChange?: (value: V, config: Config<V>) => void;
-	/** Told of a bad new value, a missing key and whatever else keeps the value from being the registry's. Once for each. */
+	/** Called once for each bad new value, missing key, or other reason why the value is not the registry's. */
 	readonly onError?: (error: SpockError, config: Config<V>) => void;
 }
 
@@ -33,7 +32,7 @@ export interface ConfigListeners<V> {
 export interface ConfigSetup<V> extends ConfigListeners<V> {
 	readonly query: KeyQuery;
 	readonly read: ConfigReader<V>;
-	/** The value while there is no good one; undefined: there is none. */
+	/** The default, used while no good value is known. */
 	readonly fallback: { readonly value: V } | undefined;
 }
 
@@ -92,7 +91,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		else outer.add(this);
 	}
 
-	/** The last good value, or the default. Throws why there is none: NOT_READY before the first answer, NO_SUCH_KEY, BAD_VALUE, … */
+	/** The last good value, or the default. Without either it throws: NOT_READY before the first answer, NO_SUCH_KEY, BAD_VALUE, … */
 	get value(): V {
 		if (this.#held !== undefined) return this.#held.value;
 		throw this.#error ?? this.#notReady('NOT_READY');
@@ -160,7 +159,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		this.#scope.end();
 		this.#watch?.stop();
 		this.#keepStale();
-		this.#waiters.endAll(closedError());
+		this.#waiters.rejectAll(closedError());
 		this.#outer.delete(this);
 	}
 
@@ -181,11 +180,11 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		this.#held = this.#hold(snapshot, found, error !== undefined);
 		if (this.#held !== undefined) {
 			this.#ready = true;
-			this.#waiters.endAll();
-		} else if (error !== undefined) this.#waiters.endAll(error);
+			this.#waiters.resolveAll();
+		} else if (error !== undefined) this.#waiters.rejectAll(error);
 		for (const each of errors) this.#report(each);
 		if (this.#held !== undefined && !(before !== undefined && Object.is(before.value, this.#held.value))) {
-			this.#tellChange(this.#held.value);
+			this.#notifyChange(this.#held.value);
 		}
 	}
 
@@ -214,7 +213,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	#fail(error: SpockError): void {
 		const isNew = this.#error?.code !== error.code;
 		this.#error = error;
-		if (!error.retryable) this.#waiters.endAll(error);
+		if (!error.retryable) this.#waiters.rejectAll(error);
 		if (isNew) this.#report(error);
 	}
 
@@ -224,7 +223,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		if (onError !== undefined) callOut(() => onError(error, this));
 	}
 
-	#tellChange(value: V): void {
+	#notifyChange(value: V): void {
 		for (const iterator of this.#scope.members()) iterator.put(value);
 		const { onChange } = this.#setup;
 		if (onChange !== undefined) callOut(() => onChange(value, this));
@@ -239,8 +238,12 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 
 	#notReady(code: 'NOT_READY' | 'TIMEOUT', timeoutMs?: number): SpockError {
 		const { key } = this.#setup.query;
-		const when = timeoutMs === undefined ? 'yet: wait for ready()' : `within ${timeoutMs} ms`;
-		return new SpockError(code, `config: nothing was heard of ${JSON.stringify(key)} ${when}`, {
+		const name = JSON.stringify(key);
+		const what =
+			timeoutMs === undefined
+				? `${name} has no value yet; await ready()`
+				: `no value of ${name} within ${timeoutMs} ms`;
+		return new SpockError(code, `config: ${what}`, {
 			details: { key, ...(timeoutMs !== undefined && { timeoutMs }) },
 		});
 	}

@@ -10,7 +10,7 @@ import type { ConfigParser } from './parsed-keys.ts';
 export interface ConfigOptions<T> extends ConfigListeners<T> {
 	/** Makes the value of the text; throws for a bad one. Default: the text itself. */
 	readonly parse?: ConfigParser<T> | undefined;
-	/** The value before the first answer and while there is no key. Default: there is none, and a missing key is an error. */
+	/** The value before the first answer and while the key is missing. Default: none, and a missing key is an error. */
 	readonly default?: T;
 	/** Default: the one of the sidecar's backend. */
 	readonly datacenter?: string;
@@ -20,7 +20,7 @@ export interface ConfigOptions<T> extends ConfigListeners<T> {
 /** Options of `diplomat.config` for all keys that begin with a text. */
 export interface PrefixConfigOptions<T> extends ConfigListeners<ReadonlyMap<string, T>> {
 	readonly prefix: true;
-	/** As for one key; told the key as well. */
+	/** As for one key; also receives the key. */
 	readonly parse?: ConfigParser<T> | undefined;
 	/** The value before the first answer and while there are no keys. Default: none before, an empty map after. */
 	readonly default?: ReadonlyMap<string, T>;

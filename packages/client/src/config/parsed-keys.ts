@@ -101,7 +101,7 @@ export class ParsedKeys<T> {
 			return 'changed';
 		} catch (cause) {
 			const reason = cause instanceof Error ? cause.message : String(cause);
-			const message = `the value of ${JSON.stringify(key)} is refused: ${reason}`;
+			const message = `the value of ${JSON.stringify(key)} is invalid: ${reason}`;
 			parsed.error = new SpockError('BAD_VALUE', message, { details: { key }, cause });
 			return parsed.error;
 		}
@@ -112,7 +112,7 @@ export class ParsedKeys<T> {
 		// Asked first, because some libraries make schemas that are functions.
 		if (!('~standard' in parse)) return parse(text, key as KeyName);
 		const result = parse['~standard'].validate(text);
-		if (result instanceof Promise) throw new TypeError('the schema answers with a promise: it must answer at once');
+		if (result instanceof Promise) throw new TypeError('the schema returned a promise; it must validate synchronously');
 		if (result.issues !== undefined) throw new Error(result.issues.map(({ message }) => message).join('; '));
 		return result.value;
 	}

@@ -19,7 +19,7 @@ describe('the report of what is at an address', () => {
 		['no permission', failed('EACCES'), 'no permission', /fsGroup/],
 		['socket', failed('EACCES'), 'no permission', /user or group/],
 		['not a socket', failed('ECONNREFUSED'), 'not a socket', /not a socket/],
-		['socket', failed('ECONNREFUSED'), 'nobody listens', /nobody listens on/],
+		['socket', failed('ECONNREFUSED'), 'nobody listens', /no process listens on/],
 		['socket', silent, 'no answer', /does not answer hello/],
 		['socket', undefined, 'no answer', /does not answer hello:/],
 		['socket', failed('EMFILE'), 'unreachable', /lost/],

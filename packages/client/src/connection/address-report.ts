@@ -1,6 +1,5 @@
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
-
 import { SpockError } from '@spock/protocol';
 import { formatAddress, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
 
@@ -69,23 +68,23 @@ function explain(
 		return [found, `its directory ${dirname(name)} does not exist: mount or create it, then ${start}`];
 	}
 	if (found === 'nothing') return [found, `there is nothing at that path: ${start}`];
-	if (found === 'not a socket') return [found, 'what is there is not a socket: remove it, or give another path'];
+	if (found === 'not a socket') return [found, 'that path is not a socket: remove the file, or give another path'];
 	if (found === 'no permission' || (isPath && isPermission(code))) {
-		const who = "let this process's user or group use the socket (in a pod: the same fsGroup for both containers)";
-		return ['no permission', `this process may not use it: ${who}`];
+		const who = 'give its user or group access to the socket (in a pod: the same fsGroup for both containers)';
+		return ['no permission', `this process lacks permission: ${who}`];
 	}
 	if (code === 'ECONNREFUSED') {
-		const nobody = isPath
-			? 'there is a socket file that nobody listens on, left by a sidecar that is gone'
-			: 'nobody listens there';
-		return ['nobody listens', `${nobody}: ${start}`];
+		const what = isPath
+			? 'no process listens on the socket file, which a sidecar that ended has left'
+			: 'no process listens there';
+		return ['nobody listens', `${what}: ${start}`];
 	}
 	const message = messageOf(lastError);
 	const tlsCode = tlsCodeOf(lastError);
 	if (tlsCode !== undefined) return ['tls', `the TLS connection fails with ${tlsCode}: ${message}`];
 	if (code !== undefined) return ['unreachable', `connecting fails with ${message}`];
 	const detail = lastError === undefined ? '' : ` (${message})`;
-	const sentence = `somebody accepts connections there but does not answer hello${detail}: check that it is a sidecar${isPath ? '' : ', whether it wants TLS'}, and its log`;
+	const sentence = `a process accepts connections there but does not answer hello${detail}: check that it is a sidecar${isPath ? '' : ', whether it wants TLS'}, and its log`;
 	return ['no answer', sentence];
 }
 
@@ -113,4 +112,17 @@ export function errnoOf(error: unknown): string | undefined {
 		if (syscall !== undefined && typeof code === 'string') return code;
 	}
 	return undefined;
+}
+
+/** A half-sentence for people: why there is no connection. */
+export function whyNotReady(address: SocketAddress, lastError: unknown): string {
+	const { sentence } = reportAddress(address, lastError);
+	return `there is no connection to the sidecar at ${formatAddress(address)}: ${sentence}`;
+}
+
+/** TIMEOUT of who waited for a sidecar; `details.found` says in a word what is at the address. */
+export function notReadyError(address: SocketAddress, lastError: unknown, timeoutMs: number): SpockError {
+	const { address: name, found, sentence } = reportAddress(address, lastError);
+	const message = `no sidecar answered at ${name} within ${timeoutMs} ms: ${sentence}`;
+	return new SpockError('TIMEOUT', message, { details: { address: name, found, timeoutMs }, cause: lastError });
 }

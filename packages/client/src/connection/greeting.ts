@@ -56,7 +56,7 @@ function unsupported(versions: unknown, cause?: SpockError): SpockError {
 	const theirs = Array.isArray(versions)
 		? versions.map((version) => JSON.stringify(version)).join(', ')
 		: 'another one';
-	const message = `no protocol version in common: this client speaks ${PROTOCOL_VERSIONS.join(', ')}, the sidecar ${theirs}`;
+	const message = `no protocol version in common: this client speaks ${PROTOCOL_VERSIONS.join(', ')}, the sidecar ${theirs}; upgrade the older one`;
 	return new SpockError('PROTOCOL', message, {
 		details: { client: PROTOCOL_VERSIONS, sidecar: versions ?? null },
 		cause,

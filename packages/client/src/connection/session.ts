@@ -3,9 +3,7 @@ import type { Duplex } from 'node:stream';
 import { encodePayload, encodeRequestTail, type FuncName, type Push, SpockError } from '@spock/protocol';
 import { isInteger, type TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
-
-import { Call, type CallClock, type CallTraits, callClock } from '../calls/call.ts';
-import { BACKGROUND } from '../calls/call-traits.ts';
+import { BACKGROUND, type CallClock, type CallTraits, callClock, OutgoingCall } from '../calls/outgoing-call.ts';
 import { RequestChannel } from '../calls/request-channel.ts';
 import { defaultName } from '../foundation/default-name.ts';
 import type { FaultMessage } from '../foundation/diagnostics.ts';
@@ -105,7 +103,9 @@ export class Session {
 		reject: (error: SpockError) => void = ignore,
 	): void {
 		const tail = encodeRequestTail(func, encodePayload(data));
-		this.channel.send(new Call({ func, tail, traits, timeoutMs, signal: undefined }, this.#clock, resolve, reject));
+		this.channel.send(
+			new OutgoingCall({ func, tail, traits, timeoutMs, signal: undefined }, this.#clock, resolve, reject),
+		);
 	}
 
 	/** Ends the socket when what was written is sent; `closed` follows. */
@@ -134,8 +134,8 @@ export class Session {
 			return;
 		}
 		const fail = (why: string, cause?: unknown): void =>
-			this.destroy(new SpockError('DISCONNECTED', `the token for hello ${why}`, { cause }));
-		this.#tokenTimer = clock.setTimeout(() => fail(`was not given within ${dialTimeoutMs} ms`), dialTimeoutMs);
+			this.destroy(new SpockError('DISCONNECTED', `the option token ${why}`, { cause }));
+		this.#tokenTimer = clock.setTimeout(() => fail(`returned no token within ${dialTimeoutMs} ms`), dialTimeoutMs);
 		if (this.#options.unref) this.#tokenTimer.unref?.();
 		const settle = (say: () => void): void => {
 			clock.clearTimeout(this.#tokenTimer);
@@ -143,7 +143,7 @@ export class Session {
 		};
 		new Promise<string>((resolve) => resolve(token())).then(
 			(given) => settle(() => this.#sayHello(given)),
-			(cause: unknown) => settle(() => fail('cannot be had', cause)),
+			(cause: unknown) => settle(() => fail('failed', cause)),
 		);
 	}
 

@@ -31,7 +31,9 @@ afterEach(() => {
 it('every channel stands in the documentation, with its message, and no other', () => {
 	const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 	const channels = [...read('diagnostics.ts').matchAll(/Publisher<(\w+)> = channel\('spock:client:([^']+)'\)/g)];
-	const documented = [...read('../../../../docs/DIAGNOSTICS.md').matchAll(/^\| `([a-z:]+)` \| `(\w+Message)`/gm)];
+	const documented = [
+		...read('../../../../docs/reference/diagnostics.md').matchAll(/^\| `([a-z:]+)` \| `(\w+Message)`/gm),
+	];
 	expect(channels.length).toBeGreaterThan(10);
 	expect(documented.map(([, name, message]) => [message, name]).sort()).toEqual(
 		channels.map(([, message, name]) => [message, name]).sort(),

@@ -14,7 +14,7 @@ import type { SocketAddress } from '@spock/protocol/node';
 
 import type { ConnectionEvent, ConnectionState, EjectedInstance } from './status.ts';
 
-// Applications subscribe with node:diagnostics_channel by the names below; docs/DIAGNOSTICS.md has them for readers. Nothing
+// Applications subscribe with node:diagnostics_channel by the names below; docs/reference/diagnostics.md has them for readers. Nothing
 // is built or published while nobody has subscribed. https://nodejs.org/api/diagnostics_channel.html
 
 /** `spock:client:state`: the connection goes from one state of its machine to another. */
@@ -43,24 +43,24 @@ export interface DisconnectMessage {
 	readonly wasReady: boolean;
 }
 
-/** What both messages about a call to the sidecar say. Lookups that are answered in this process are no calls. */
+/** What both messages about a call to the sidecar hold. Lookups answered in this process are not calls. */
 export interface RequestMessage {
 	readonly func: string;
 	/** The same object at the start and at the end of one call, and of no other. */
 	readonly call: object;
 	/** Where the sidecar is: the address that the client was given. */
 	readonly server: SocketAddress;
-	/** True for what the client asks for itself and in nobody's name: hello, pings, subscriptions made again. */
+	/** True for calls that the client makes for itself: hello, pings, renewed subscriptions. */
 	readonly own: boolean;
 }
 
 /** `spock:client:request:start`: a call was made, in the async context of who made it. */
 export interface RequestStartMessage extends RequestMessage {
-	/** May be set while the message is published: the request then tells the sidecar which trace it belongs to. */
+	/** May be set while the message is published: the request then carries its trace to the sidecar. */
 	trace: TraceContext | undefined;
 }
 
-/** `spock:client:request:end`: a call was settled. Told of calls that were made while somebody listened to this. */
+/** `spock:client:request:end`: a call was settled. Published for calls made while this channel had a subscriber. */
 export interface RequestEndMessage extends RequestMessage {
 	/** From its making to its end, with all that it waited for. */
 	readonly durationMs: number;
@@ -92,9 +92,9 @@ export interface WindowMessage {
 /** `spock:client:goaway`: the sidecar asks this client to connect again, because it ends or was replaced. */
 export interface GoawayMessage {
 	readonly address: string;
-	/** `shutdown`, `upgrade`, or what a newer sidecar says; null if it says nothing. */
+	/** `shutdown`, `upgrade`, or the reason of a newer sidecar; null if it gives none. */
 	readonly reason: string | null;
-	/** How long it goes on answering, in milliseconds; null if it does not say. */
+	/** How long it continues to answer, in milliseconds; null if unknown. */
 	readonly graceMs: number | null;
 }
 
@@ -119,12 +119,12 @@ export interface SkipMessage {
 	readonly query: ServiceQuery | KeyQuery;
 }
 
-/** `spock:client:registration`: a registration of this app is another now; `error` says why it is `pending`. */
+/** `spock:client:registration`: a registration of this app has changed; `error` tells why it is `pending`. */
 export interface RegistrationMessage extends RegistrationReply {
 	readonly address: string;
 }
 
-/** `spock:client:fault`: the sidecar sent what the protocol does not allow, or a reply that nobody waits for. */
+/** `spock:client:fault`: the sidecar sent what the protocol does not allow, or a reply that no call waits for. */
 export interface FaultMessage {
 	readonly address: string;
 	readonly kind: 'frame' | 'late reply' | 'push' | 'failure without a request';
@@ -143,13 +143,13 @@ export interface UnwatchedMessage {
 	readonly error: SpockError;
 }
 
-/** `spock:client:config:error`: a configuration is not what the registry says; `error` says why. Never with a value. */
+/** `spock:client:config:error`: a configuration differs from the registry; `error` is the reason. Never holds a value. */
 export interface ConfigErrorMessage extends KeyQuery {
 	readonly error: SpockError;
 }
 
 interface Publisher<T> {
-	/** True while somebody listens: ask before building a message. */
+	/** True while the channel has a subscriber: check before building a message. */
 	readonly hasSubscribers: boolean;
 	publish(message: T): void;
 }

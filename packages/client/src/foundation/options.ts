@@ -11,6 +11,7 @@ import {
 import {
 	booleanOption,
 	type Clock,
+	durationMsOption,
 	integerOption,
 	isText,
 	knownMembers,
@@ -20,10 +21,8 @@ import {
 	systemClock,
 } from '@spock/protocol/internal';
 import { assertSocketPathFits, type SocketAddress } from '@spock/protocol/node';
-
-import { defaultAddress } from './default-address.ts';
 import { NAME_LENGTH_MAX } from './default-name.ts';
-import { socketTransport, type Transport } from './transport.ts';
+import { defaultAddress, socketTransport, type Transport } from './transport.ts';
 
 export const DEFAULT_READY_TIMEOUT_MS = 10_000;
 export const DEFAULT_TIMEOUT_MS = 5000;
@@ -76,8 +75,8 @@ export interface DiplomatOptions {
 	 */
 	readonly lookups?: 'local' | 'remote';
 	/**
-	 * How local lookups share the work out. Default `round-robin`. `least-in-flight` and `least-latency` live on what leases
-	 * and reports tell.
+	 * How local lookups share the work out. Default `round-robin`. `least-in-flight` and `least-latency` depend on
+	 * leases and reports.
 	 */
 	readonly policy?: BalancingPolicy;
 	/** Calls to an instance that fail in a row before it gets no more for a while. Default 5; 0: never, 3 to 20 is sensible. */
@@ -88,7 +87,7 @@ export interface DiplomatOptions {
 	readonly ejectionMsMax?: number;
 	/** Most of a service's instances that are left out because they are ejected, in per cent, rounded down. Default 50. */
 	readonly ejectedPercentMax?: number;
-	/** A subscription that nobody has read for this long is ended, in milliseconds. Default 300000. */
+	/** A subscription that has not been read for this long is ended, in milliseconds. Default 300000. */
 	readonly idleSubscriptionMs?: number;
 	/** Most services subscribed to at once; past it lookups go over the wire. Default 4096, 0 to 16777216. */
 	readonly subscriptionsMax?: number;
@@ -122,7 +121,7 @@ export interface DiplomatOptions {
 	/** A connection that held this long starts the delays from the first again, in milliseconds. Default 5000. */
 	readonly stableMs?: number;
 	/**
-	 * Asked for services that the sidecar has never told of, while there is no connection to it: a source such as
+	 * Asked for services that the sidecar has never reported, while it is disconnected: a source such as
 	 * `consulSource` of @spock/discovery, or a function that makes it, called when it is first needed. The client owns it:
 	 * `drain` and `close` close it. With it, `connect` waits for a sidecar only for `fallbackAfterMs`. Default: none.
 	 */
@@ -139,102 +138,81 @@ export interface DiplomatOptions {
 	readonly transport?: Transport;
 }
 
-/** Every option there is, those of `connect` and `createDiplomat` among them. */
-const OPTION_NAMES: readonly string[] = Object.keys({
-	path: 0,
-	host: 0,
-	port: 0,
-	token: 0,
-	name: 0,
-	readyTimeoutMs: 0,
-	timeoutMs: 0,
-	dialTimeoutMs: 0,
-	lookups: 0,
-	policy: 0,
-	ejectAfterFailures: 0,
-	ejectionMsMin: 0,
-	ejectionMsMax: 0,
-	ejectedPercentMax: 0,
-	idleSubscriptionMs: 0,
-	subscriptionsMax: 0,
-	inFlightMax: 0,
-	whileNarrowed: 0,
-	waitingMax: 0,
-	whileDisconnected: 0,
-	pendingOutputBytesMax: 0,
-	frameBytesMax: 0,
-	heartbeatMs: 0,
-	retryDelayMsMin: 0,
-	retryDelayMsMax: 0,
-	stableMs: 0,
-	fallback: 0,
-	fallbackAfterMs: 0,
-	unref: 0,
-	clock: 0,
-	random: 0,
-	transport: 0,
-	signal: 0,
-	source: 0,
-} satisfies Record<keyof DiplomatOptions | 'signal' | 'source', 0>);
+/** Options that have neither a default nor a check of one value: each is resolved by itself. */
+type OwnOption = 'path' | 'host' | 'port' | 'token' | 'name' | 'fallback';
 
 /** Every option with its value; frozen. */
-export interface ResolvedOptions
-	extends Required<Omit<DiplomatOptions, 'path' | 'host' | 'port' | 'fallback' | 'token' | 'name'>> {
+export interface ResolvedOptions extends Required<Omit<DiplomatOptions, OwnOption>> {
 	readonly address: SocketAddress;
 	readonly name?: string;
 	readonly token?: DiplomatOptions['token'];
 }
 
+type Resolved = Omit<ResolvedOptions, 'address' | 'name' | 'token'>;
+
+/** What an option is: its default, and the check of a value. The doc comment on the interface says what it means. */
+interface Descriptor<T> {
+	/** Of the options given: a floor and its ceiling make room for one another. */
+	readonly byDefault: (given: DiplomatOptions) => T;
+	/** Throws a RangeError or a TypeError naming the option and the value; gives the value back. */
+	readonly check: (name: string, value: unknown, given: DiplomatOptions) => T;
+}
+
+const OPTIONS: { readonly [Name in keyof Resolved]: Descriptor<Resolved[Name]> } = {
+	readyTimeoutMs: durationMs(DEFAULT_READY_TIMEOUT_MS),
+	timeoutMs: durationMs(DEFAULT_TIMEOUT_MS),
+	dialTimeoutMs: durationMs(DEFAULT_DIAL_TIMEOUT_MS),
+	lookups: oneOf('local', ['local', 'remote']),
+	policy: oneOf(DEFAULT_POLICY, balancingPolicies),
+	ejectAfterFailures: integer(DEFAULT_EJECT_AFTER_FAILURES, 0),
+	...range('ejectionMsMin', DEFAULT_EJECTION_MS_MIN, 'ejectionMsMax', DEFAULT_EJECTION_MS_MAX),
+	ejectedPercentMax: integer(DEFAULT_EJECTED_PERCENT_MAX, 0, 100),
+	idleSubscriptionMs: durationMs(DEFAULT_IDLE_SUBSCRIPTION_MS),
+	subscriptionsMax: integer(DEFAULT_SUBSCRIPTIONS_MAX, 0),
+	inFlightMax: integer(IN_FLIGHT_MAX, 1),
+	whileNarrowed: oneOf('wait', ['wait', 'fail']),
+	waitingMax: integer(IN_FLIGHT_MAX, 1),
+	whileDisconnected: oneOf('wait', ['wait', 'fail']),
+	pendingOutputBytesMax: integer(OUTPUT_BYTES_MAX, 1024, 2 ** 30),
+	frameBytesMax: integer(FRAME_BYTES_MAX, FRAME_BYTES_MAX_FLOOR, FRAME_BYTES_MAX_CEILING),
+	heartbeatMs: durationMs(DEFAULT_HEARTBEAT_MS),
+	...range('retryDelayMsMin', DEFAULT_RETRY_DELAY_MS_MIN, 'retryDelayMsMax', DEFAULT_RETRY_DELAY_MS_MAX),
+	stableMs: durationMs(DEFAULT_STABLE_MS),
+	fallbackAfterMs: durationMs(DEFAULT_FALLBACK_AFTER_MS),
+	unref: { byDefault: () => false, check: booleanOption },
+	clock: { byDefault: () => systemClock, check: (_name, value) => value as Clock },
+	random: aFunction<Random>(Math.random),
+	transport: aFunction<Transport>(socketTransport),
+};
+
+/** The options of `connect` and `createDiplomat` besides the table's. */
+const OWN_OPTIONS: Readonly<Record<OwnOption | 'signal' | 'source', true>> = {
+	path: true,
+	host: true,
+	port: true,
+	token: true,
+	name: true,
+	fallback: true,
+	signal: true,
+	source: true,
+};
+
+const OPTION_NAMES: readonly string[] = Object.keys({ ...OWN_OPTIONS, ...OPTIONS });
+
 /** Checks the options once and fills in the defaults. Throws a RangeError or a TypeError naming option and value. */
 export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 	knownMembers('option', options, OPTION_NAMES);
-	// Either end of the range may be given alone: the default of the other gives way.
-	const { retryDelayMsMax: ceilingMs = DEFAULT_RETRY_DELAY_MS_MIN } = options;
-	const retryDelayMsMin = durationMs(options, 'retryDelayMsMin', Math.min(DEFAULT_RETRY_DELAY_MS_MIN, ceilingMs));
-	const { ejectionMsMax: longestMs = DEFAULT_EJECTION_MS_MIN } = options;
-	const ejectionMsMin = durationMs(options, 'ejectionMsMin', Math.min(DEFAULT_EJECTION_MS_MIN, longestMs));
-	const resolved: ResolvedOptions = {
+	const resolved = Object.entries(OPTIONS).map(([name, { byDefault, check }]) => {
+		const value = options[name as keyof Resolved] ?? byDefault(options);
+		return [name, check(name, value, options)];
+	});
+	return Object.freeze({
 		address: Object.freeze(resolveAddress(options)),
 		...(options.token !== undefined && { token: tokenOption(options.token) }),
 		...(options.name !== undefined && { name: nameOption(options.name) }),
-		readyTimeoutMs: durationMs(options, 'readyTimeoutMs', DEFAULT_READY_TIMEOUT_MS),
-		timeoutMs: durationMs(options, 'timeoutMs', DEFAULT_TIMEOUT_MS),
-		dialTimeoutMs: durationMs(options, 'dialTimeoutMs', DEFAULT_DIAL_TIMEOUT_MS),
-		lookups: oneOf(options, 'lookups', 'local', ['local', 'remote']),
-		policy: oneOf(options, 'policy', DEFAULT_POLICY, balancingPolicies),
-		ejectAfterFailures: integer(options, 'ejectAfterFailures', DEFAULT_EJECT_AFTER_FAILURES, 0, COUNT_MAX),
-		ejectionMsMin,
-		ejectionMsMax: durationMs(
-			options,
-			'ejectionMsMax',
-			Math.max(DEFAULT_EJECTION_MS_MAX, ejectionMsMin),
-			ejectionMsMin,
-		),
-		ejectedPercentMax: integer(options, 'ejectedPercentMax', DEFAULT_EJECTED_PERCENT_MAX, 0, 100),
-		idleSubscriptionMs: durationMs(options, 'idleSubscriptionMs', DEFAULT_IDLE_SUBSCRIPTION_MS),
-		subscriptionsMax: integer(options, 'subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 0, COUNT_MAX),
-		inFlightMax: integer(options, 'inFlightMax', IN_FLIGHT_MAX, 1, COUNT_MAX),
-		whileNarrowed: oneOf(options, 'whileNarrowed', 'wait', ['wait', 'fail']),
-		waitingMax: integer(options, 'waitingMax', IN_FLIGHT_MAX, 1, COUNT_MAX),
-		whileDisconnected: oneOf(options, 'whileDisconnected', 'wait', ['wait', 'fail']),
-		pendingOutputBytesMax: integer(options, 'pendingOutputBytesMax', OUTPUT_BYTES_MAX, 1024, 2 ** 30),
-		frameBytesMax: integer(options, 'frameBytesMax', FRAME_BYTES_MAX, FRAME_BYTES_MAX_FLOOR, FRAME_BYTES_MAX_CEILING),
-		heartbeatMs: durationMs(options, 'heartbeatMs', DEFAULT_HEARTBEAT_MS),
-		retryDelayMsMin,
-		retryDelayMsMax: durationMs(
-			options,
-			'retryDelayMsMax',
-			Math.max(DEFAULT_RETRY_DELAY_MS_MAX, retryDelayMsMin),
-			retryDelayMsMin,
-		),
-		stableMs: durationMs(options, 'stableMs', DEFAULT_STABLE_MS),
-		fallbackAfterMs: durationMs(options, 'fallbackAfterMs', DEFAULT_FALLBACK_AFTER_MS),
-		unref: booleanOption('unref', options.unref ?? false),
-		clock: options.clock ?? systemClock,
-		random: functionOption('random', options.random ?? Math.random),
-		transport: functionOption('transport', options.transport ?? socketTransport),
-	};
-	return Object.freeze(resolved);
+		// Each entry is of its descriptor, and there is one for each option.
+		...(Object.fromEntries(resolved) as unknown as Resolved),
+	});
 }
 
 function resolveAddress({ path, host, port }: DiplomatOptions): SocketAddress {
@@ -246,48 +224,67 @@ function resolveAddress({ path, host, port }: DiplomatOptions): SocketAddress {
 	if (port !== undefined) {
 		return { host: stringOption('host', host ?? '127.0.0.1'), port: integerOption('port', port, 1, 65_535) };
 	}
-	if (host !== undefined) throw new TypeError(`host needs a port: got host ${JSON.stringify(host)} alone`);
+	if (host !== undefined) throw new TypeError(`host ${JSON.stringify(host)} needs a port`);
 	return defaultAddress();
 }
 
 function nameOption(name: string): string {
 	const { length } = stringOption('name', name);
 	if (length > NAME_LENGTH_MAX) {
-		throw new RangeError(`name must be of at most ${NAME_LENGTH_MAX} characters, not of ${length}`);
+		throw new RangeError(`name must have at most ${NAME_LENGTH_MAX} characters, not ${length}`);
 	}
-	if (!isText(name)) throw new RangeError(`name must be without lone surrogates, not ${JSON.stringify(name)}`);
+	if (!isText(name)) throw new RangeError(`name must not contain lone surrogates: got ${JSON.stringify(name)}`);
 	return name;
 }
 
 /** The message does not show what was given: it may be half a secret. */
 function tokenOption(token: DiplomatOptions['token']): DiplomatOptions['token'] {
 	const isUsable = token === undefined || typeof token === 'function' || (typeof token === 'string' && token !== '');
-	if (!isUsable) throw new TypeError('token must be a string that is not empty, or a function that gives one');
+	if (!isUsable) throw new TypeError('token must be a string that is not empty, or a function that returns one');
 	return token;
+}
+
+function integer(byDefault: number, min: number, max: number = COUNT_MAX): Descriptor<number> {
+	return { byDefault: () => byDefault, check: (name, value) => integerOption(name, value, min, max) };
+}
+
+function durationMs(byDefault: number): Descriptor<number> {
+	return integer(byDefault, 1, TIMEOUT_MS_MAX);
+}
+
+/** A floor and a ceiling. Either may be given alone: the default of the other makes room for it. */
+function range<Min extends NumberOption, Max extends NumberOption>(
+	minName: Min,
+	defaultMin: number,
+	maxName: Max,
+	defaultMax: number,
+): Record<Min | Max, Descriptor<number>> {
+	const floor: Descriptor<number> = {
+		byDefault: (given) => Math.min(defaultMin, given[maxName] ?? defaultMin),
+		check: durationMs(defaultMin).check,
+	};
+	const floorOf = (given: DiplomatOptions): number => given[minName] ?? floor.byDefault(given);
+	const ceiling: Descriptor<number> = {
+		byDefault: (given) => Math.max(defaultMax, floorOf(given)),
+		check: (name, value, given) => durationMsOption(name, value, floorOf(given)),
+	};
+	return { [minName]: floor, [maxName]: ceiling } as Record<Min | Max, Descriptor<number>>;
 }
 
 type NumberOption = {
 	[Name in keyof DiplomatOptions]-?: DiplomatOptions[Name] extends number | undefined ? Name : never;
 }[keyof DiplomatOptions];
 
-function integer(options: DiplomatOptions, name: NumberOption, byDefault: number, min: number, max: number): number {
-	return integerOption(name, options[name] ?? byDefault, min, max);
+function oneOf<Word extends string>(byDefault: NoInfer<Word>, words: readonly Word[]): Descriptor<Word> {
+	return { byDefault: () => byDefault, check: (name, value) => oneOfOption(name, value, words) };
 }
 
-function durationMs(options: DiplomatOptions, name: NumberOption, byDefault: number, min = 1): number {
-	return integer(options, name, byDefault, min, TIMEOUT_MS_MAX);
-}
-
-function oneOf<Name extends 'lookups' | 'policy' | 'whileDisconnected' | 'whileNarrowed'>(
-	options: DiplomatOptions,
-	name: Name,
-	byDefault: ResolvedOptions[Name],
-	words: readonly ResolvedOptions[Name][],
-): ResolvedOptions[Name] {
-	return oneOfOption(name, options[name] ?? byDefault, words);
-}
-
-function functionOption<T>(name: string, value: T): T {
-	if (typeof value !== 'function') throw new TypeError(`${name} must be a function, not ${typeof value}`);
-	return value;
+function aFunction<T>(byDefault: T): Descriptor<T> {
+	return {
+		byDefault: () => byDefault,
+		check: (name, value) => {
+			if (typeof value !== 'function') throw new TypeError(`${name} must be a function, not ${typeof value}`);
+			return value as T;
+		},
+	};
 }

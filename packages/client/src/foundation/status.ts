@@ -1,4 +1,4 @@
-import type { ServiceQuery } from '@spock/protocol';
+import type { ServiceScope, SpockError } from '@spock/protocol';
 
 /** The phase of a connection. */
 export type ConnectionState = 'idle' | 'connecting' | 'ready' | 'backoff' | 'draining' | 'closed';
@@ -37,7 +37,7 @@ export interface DiplomatStatus {
 	readonly waiting: number;
 	/** Requests in flight to which an overloaded sidecar has narrowed this client; null while it has not. */
 	readonly window: number | null;
-	/** Replies that came when nobody waited for them any more, since the start. */
+	/** Replies that came after their calls had ended, since the start. */
 	readonly lateReplies: number;
 	/** Frames and replies that the protocol does not allow, since the start. */
 	readonly protocolFaults: number;
@@ -45,7 +45,7 @@ export interface DiplomatStatus {
 	readonly reconnects: number;
 	/** Why the last attempt or connection ended, for people; null if none has. */
 	readonly lastError: string | null;
-	/** The source that stands in while the sidecar is away; null if there is none, as by default. */
+	/** The source that stands in while the sidecar is away; null without one, as by default. */
 	readonly fallback: FallbackStatus | null;
 	/** Instances that get no calls of this client for a while, because calls to them failed in a row. */
 	readonly ejected: readonly EjectedInstance[];
@@ -54,7 +54,7 @@ export interface DiplomatStatus {
 }
 
 /** An instance to which calls failed in a row. No more than `ejectedPercentMax` of a service are left out for it. */
-export interface EjectedInstance extends Pick<ServiceQuery, 'service' | 'datacenter' | 'peer'> {
+export interface EjectedInstance extends ServiceScope {
 	readonly instance: string;
 	readonly host: string;
 	readonly port: number;
@@ -70,6 +70,12 @@ export interface EjectedInstance extends Pick<ServiceQuery, 'service' | 'datacen
 export interface FallbackStatus {
 	/** Its name; null if it has not been needed yet. */
 	readonly source: string | null;
-	/** Services whose answers come from it now, because the sidecar has never told of them. */
+	/** Services whose answers come from it now, because the sidecar has never reported them. */
 	readonly services: number;
+}
+
+/** Why a client ended. `refused`: the sidecar speaks another version of the protocol; see `error`. */
+export interface Closed {
+	readonly reason: 'drain' | 'close' | 'refused';
+	readonly error?: SpockError;
 }

@@ -1,10 +1,7 @@
 import { statSync } from 'node:fs';
 import { createConnection, type OnReadOpts, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-
-import type { SocketAddress } from '@spock/protocol/node';
-
-import { assertTrusted } from './default-address.ts';
+import { assertTrustedAddress, defaultSocketAddress, type SocketAddress } from '@spock/protocol/node';
 
 /**
  * Opens a byte stream to a sidecar, at once and without waiting: what is written before it is connected must be kept, and
@@ -14,7 +11,7 @@ import { assertTrusted } from './default-address.ts';
 export interface Transport {
 	(address: SocketAddress, receive: (chunk: Buffer) => void): Duplex;
 	/**
-	 * What tells the listener at an address from the one before it; undefined when nobody is there, or it cannot be told.
+	 * A mark that differs for each listener at an address; undefined when no process listens, or it is unknown.
 	 * Called every 25 ms while the client waits to try again, so it must be cheap; it must not throw. When it has changed
 	 * since the last attempt, the client tries at once. Left out: it waits its delay.
 	 */
@@ -63,4 +60,17 @@ export const socketTransport: Transport = Object.assign(openSocket, { mark: mark
 /** A stream that is broken from the start: a transport that throws is one whose attempt failed. */
 export function failedTransport(error: unknown): Duplex {
 	return new Socket().destroy(error instanceof Error ? error : new Error(String(error)));
+}
+
+/**
+ * Where the sidecar is when the caller does not say. The one place of this package that looks at the process: the app and
+ * its sidecar must find each other by SPOCK_SOCKET, or by the same rule without it (see `defaultSocketAddress`).
+ */
+export function defaultAddress(): SocketAddress {
+	return defaultSocketAddress({ env: process.env, uid: process.getuid?.() });
+}
+
+/** Throws if what is at the default address may be another user's. */
+export function assertTrusted(address: SocketAddress): void {
+	assertTrustedAddress(address, process.getuid?.());
 }

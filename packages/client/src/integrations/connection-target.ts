@@ -1,21 +1,17 @@
 import { isIP } from 'node:net';
-
 import { normaliseQuery, type ServiceAddress, type ServiceQuery, validateQuery } from '@spock/protocol';
 import { durationMsOption } from '@spock/protocol/internal';
-
 import type { Diplomat } from '../diplomat.ts';
-import type { KnownServiceQuery } from '../lookups/known-services.ts';
 import type { Lease } from '../lookups/lease.ts';
-import { QUERY_MEMBERS } from '../lookups/lookup-options.ts';
+import { type KnownServiceQuery, QUERY_MEMBERS } from '../lookups/lookup-options.ts';
 import { serviceError } from './call-errors.ts';
-import { diplomatOption } from './diplomat-option.ts';
 
-/** How long a new connection waits for an instance where nothing else is said, in milliseconds. */
+/** How long a new connection waits for an instance by default, in milliseconds. */
 export const DEFAULT_LOOKUP_TIMEOUT_MS = 5_000;
 
 /** Which service connections go to: its name, tags and so on, as `diplomat.getService` takes them. */
 export interface ConnectionTargetOptions extends ServiceQuery {
-	/** Whom to ask. It stays the caller's: end it after the connections. */
+	/** Finds the instances. The caller owns it, and ends it after the connections. */
 	readonly diplomat: Diplomat;
 	/** What a policy of consistent hashing chooses by. Default: none. */
 	readonly key?: string;
@@ -48,17 +44,8 @@ export class ConnectionTarget {
 	/** Throws a TypeError or RangeError naming the option that is wrong, or BAD_REQUEST for a wrong name or tag. */
 	constructor(options: ConnectionTargetOptions) {
 		const { diplomat, key, servername, lookupTimeoutMs = DEFAULT_LOOKUP_TIMEOUT_MS } = options;
-		const { service, tags, datacenter, meta, peer } = options;
 		this.diplomat = diplomatOption(diplomat);
-		this.query = normaliseQuery(
-			validateQuery({
-				service,
-				...(tags !== undefined && { tags }),
-				...(datacenter !== undefined && { datacenter }),
-				...(meta !== undefined && { meta }),
-				...(peer !== undefined && { peer }),
-			}),
-		);
+		this.query = normaliseQuery(validateQuery(options));
 		this.#key = key;
 		this.#servername = servername;
 		this.#lookupTimeoutMs = durationMsOption('lookupTimeoutMs', lookupTimeoutMs);
@@ -89,4 +76,12 @@ export class ConnectionTarget {
 /** The part of a server's name that may be asked for in TLS: an address may not (RFC 6066, section 3). */
 export function sniOf(servername: string): string | undefined {
 	return isIP(servername) === 0 ? servername : undefined;
+}
+
+/** The option `diplomat` of an integration; throws a TypeError that says what must be given. */
+export function diplomatOption(diplomat: unknown): Diplomat {
+	if (typeof (diplomat as Diplomat | undefined)?.acquire === 'function') return diplomat as Diplomat;
+	const isPromise = typeof (diplomat as PromiseLike<unknown> | undefined)?.then === 'function';
+	const got = isPromise ? 'a promise: await it first' : String(diplomat);
+	throw new TypeError(`diplomat must be a Diplomat from connect() or createDiplomat(), not ${got}`);
 }

@@ -6,16 +6,16 @@ export {
 	ConnectionTarget,
 	type ConnectionTargetOptions,
 	DEFAULT_LOOKUP_TIMEOUT_MS,
+	diplomatOption,
 	sniOf,
 } from './connection-target.ts';
-export { diplomatOption } from './diplomat-option.ts';
-export type { HttpTargetOptions } from './http-target.ts';
 export {
 	type ConnectionLease,
 	InstanceConnections,
 	type InstanceConnectionsOptions,
 } from './instance-connections.ts';
 export { InstanceResources, type InstanceResourcesOptions } from './instance-resources.ts';
+export type { HttpTargetOptions } from './name-rule.ts';
 export { DEFAULT_NAME_SUFFIX, NameRule, type NameRuleOptions } from './name-rule.ts';
 export {
 	DEFAULT_RETRIES_MAX,

@@ -2,7 +2,7 @@ import { queryKey, type ServiceAddress, type ServiceQuery, type ServiceSnapshot,
 import { inNeutralContext } from '@spock/protocol/internal';
 import type { Diplomat } from '../diplomat.ts';
 import { unwatchedChannel } from '../foundation/diagnostics.ts';
-import type { KnownServiceQuery } from '../lookups/known-services.ts';
+import type { KnownServiceQuery } from '../lookups/lookup-options.ts';
 
 /** What a resource is, and how it ends. */
 export interface InstanceResourcesOptions<R> {

@@ -28,18 +28,18 @@ describe('the name rule', () => {
 
 	it.each(['v1.barista.spock', '.spock'])('%s is refused with what to write instead', (host) => {
 		expect(() => new NameRule().query(host)).toThrow(
-			`the host "${host}" names no service: give one name before .spock, such as barista.spock; tags go into an option`,
+			`the host "${host}" does not name a service: expected one label before .spock, such as barista.spock; give tags as an option`,
 		);
 	});
 
 	it.each<[NameRuleOptions, string]>([
-		[{ suffix: 'spock' }, 'suffix must begin with a dot, and not end with one: got "spock"'],
-		[{ suffix: '.spock.' }, 'suffix must begin with a dot, and not end with one: got ".spock."'],
-		[{ suffix: '.' }, 'suffix must begin with a dot, and not end with one: got "."'],
+		[{ suffix: 'spock' }, 'suffix must begin with a dot and must not end with one, got "spock"'],
+		[{ suffix: '.spock.' }, 'suffix must begin with a dot and must not end with one, got ".spock."'],
+		[{ suffix: '.' }, 'suffix must begin with a dot and must not end with one, got "."'],
 		[{ suffix: 7 as unknown as string }, 'suffix must be'],
 		[{ query: { tag: 'v1' } as object }, 'unknown member of query "tag": did you mean "tags"?'],
 		[{ query: { service: 'x' } as object }, 'unknown member of query "service"'],
-		[{ services: { 'a.b': 'x' } }, 'services: "a.b" is no label of a host: it is empty, or has a dot'],
+		[{ services: { 'a.b': 'x' } }, 'services: "a.b" is not a host label: it must not be empty or contain a dot'],
 		[{ services: { a: { tag: 'x' } as object } }, 'unknown member of services.a "tag": did you mean "tags"?'],
 		[{ query: { tags: 'v1' as unknown as string[] } }, 'tags'],
 		[{ services: { barista: { datacenter: 7 as unknown as string } } }, 'datacenter'],

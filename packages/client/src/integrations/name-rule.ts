@@ -1,16 +1,15 @@
-import { normaliseQuery, type ServiceQuery, SpockError, validateQuery } from '@spock/protocol';
+import { normaliseQuery, type ServiceAddress, type ServiceQuery, SpockError, validateQuery } from '@spock/protocol';
 import { knownMembers, stringOption } from '@spock/protocol/internal';
-
 import { QUERY_MEMBERS } from '../lookups/lookup-options.ts';
 
-/** What host names of services end with where nothing else is said. */
+/** What host names of services end with by default. */
 export const DEFAULT_NAME_SUFFIX = '.spock';
 
 /** Which host names are services, and what is asked for them. */
 export interface NameRuleOptions {
 	/** What the host names of services end with. Default `.spock`. */
 	readonly suffix?: string;
-	/** Tags, datacenter, metadata or peer of every question. Default: none. */
+	/** Members of every query besides its service, such as tags or a datacenter. Default: none. */
 	readonly query?: Omit<ServiceQuery, 'service'>;
 	/**
 	 * By host label: another name of the service (host names have no capitals), or what is asked for as well, which goes before
@@ -34,7 +33,7 @@ export class NameRule {
 	constructor({ suffix = DEFAULT_NAME_SUFFIX, query = {}, services = {} }: NameRuleOptions = {}) {
 		const lower = stringOption('suffix', suffix).toLowerCase();
 		if (!/^\.[^.].*[^.]$|^\.[^.]$/.test(lower)) {
-			throw new TypeError(`suffix must begin with a dot, and not end with one: got ${JSON.stringify(suffix)}`);
+			throw new TypeError(`suffix must begin with a dot and must not end with one, got ${JSON.stringify(suffix)}`);
 		}
 		this.#suffix = lower;
 		this.#common = query;
@@ -56,8 +55,8 @@ export class NameRule {
 		const known = this.#known.get(label);
 		if (known !== undefined) return known;
 		if (label === '' || label.includes('.')) {
-			const wanted = `one name before ${this.#suffix}, such as barista${this.#suffix}`;
-			const message = `the host ${JSON.stringify(hostname)} names no service: give ${wanted}; tags go into an option`;
+			const wanted = `one label before ${this.#suffix}, such as barista${this.#suffix}`;
+			const message = `the host ${JSON.stringify(hostname)} does not name a service: expected ${wanted}; give tags as an option`;
 			throw new SpockError('BAD_REQUEST', message, { details: { host: hostname } });
 		}
 		const query = this.#queryOf(label);
@@ -74,7 +73,9 @@ export class NameRule {
 /** What is asked for by a label. Throws a TypeError naming the label. */
 function serviceOf(label: string, told: string | Partial<ServiceQuery>): [label: string, query: Partial<ServiceQuery>] {
 	if (label === '' || label.includes('.')) {
-		throw new TypeError(`services: ${JSON.stringify(label)} is no label of a host: it is empty, or has a dot`);
+		throw new TypeError(
+			`services: ${JSON.stringify(label)} is not a host label: it must not be empty or contain a dot`,
+		);
 	}
 	const query = typeof told === 'string' ? { service: told } : told;
 	knownMembers(`member of services.${label}`, query, QUERY_MEMBERS);
@@ -83,3 +84,13 @@ function serviceOf(label: string, told: string | Partial<ServiceQuery>): [label:
 
 /** Questions that are remembered; host names may come from outside. */
 const KNOWN_MAX = 1024;
+
+/** How requests over HTTP go to an instance. */
+export interface HttpTargetOptions extends NameRuleOptions {
+	/** True: the Host header stays the name, `barista.spock`. Default false: it is the instance's host and port. */
+	readonly keepHost?: boolean;
+	/**
+	 * The server's name in TLS: what it is asked for (SNI), and what its certificate must be for. Default: the instance's host.
+	 */
+	readonly servername?: string | ((query: ServiceQuery, address: ServiceAddress) => string);
+}

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 import type { ServiceQuery } from '@spock/protocol';
-import { integerOption, knownMembers, signalOption } from '@spock/protocol/internal';
+import { integerOption, knownMembers, scopeKey, signalOption } from '@spock/protocol/internal';
 
 import { isConnectionError } from './call-errors.ts';
 
@@ -24,8 +24,8 @@ export class FailedInstances {
 	readonly #byService = new Map<string, Set<string>>();
 
 	/** Those of the service that a query is about; what is added to it is remembered. */
-	of({ service, datacenter, peer }: ServiceQuery): Set<string> {
-		const key = JSON.stringify([service, datacenter ?? null, peer ?? null]);
+	of(query: ServiceQuery): Set<string> {
+		const key = scopeKey(query);
 		let names = this.#byService.get(key);
 		if (names === undefined) {
 			names = new Set();
@@ -37,7 +37,7 @@ export class FailedInstances {
 
 /**
  * Calls until it succeeds, each time through another instance while there is one: what is called finds its instance by one
- * of the integrations. For calls that may be made twice (idempotent ones); whoever uses it says that they are. There is no
+ * of the integrations. For calls that may be made twice: the caller vouches that they are idempotent. There is no
  * delay: another instance is not asked sooner by waiting. Rejects with what the last call rejected with.
  */
 export async function retry<T>(call: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {

@@ -121,7 +121,7 @@ describe('ejection', () => {
 		];
 		for (const address of given) diplomat.report(address as ServiceAddress, 'success', 1);
 		const [first] = given;
-		const strange = 'address must be one that this client has given';
+		const strange = 'address must be one that this client returned';
 		expect(() => diplomat.report({ ...(first as ServiceAddress) }, 'failure', 1)).toThrow(strange);
 		expect(() => diplomat.report('node/1' as never, 'failure', 1)).toThrow(strange);
 		expect(() => diplomat.report(null as never, 'failure', 1)).toThrow(strange);
@@ -184,8 +184,8 @@ describe('ejection', () => {
 		const { instances } = await diplomat.explain('barista');
 		expect(instances.map(({ included, reason }) => [included, reason])).toEqual([
 			[true, 'all its checks pass'],
-			[false, 'all its checks pass; its host or port is none'],
-			[false, 'all its checks pass; its host or port is none'],
+			[false, 'all its checks pass; its host or port is unusable'],
+			[false, 'all its checks pass; its host or port is unusable'],
 		]);
 	});
 
@@ -250,7 +250,7 @@ describe('ejection', () => {
 		);
 		for (const durationMs of [-1, Number.NaN])
 			expect(() => diplomat.report(at('10.0.0.1:80'), 'success', durationMs)).toThrow(
-				`durationMs must be a finite number of at least 0: got ${durationMs}`,
+				`durationMs must be a finite number of at least 0, not ${durationMs}`,
 			);
 	});
 });

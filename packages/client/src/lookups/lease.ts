@@ -5,16 +5,16 @@ import { type Clock, showAs } from '@spock/protocol/internal';
 import { checkReport, type InstanceRecords } from './instance-records.ts';
 
 /**
- * An instance that was picked for one call. The call counts as in flight at that instance until it is released: whoever
- * acquires a lease releases it, however the call ends.
+ * An instance that was picked for one call. The call counts as in flight at that instance until it is released: the
+ * caller releases every lease that it acquires, however the call ends.
  */
 export interface Lease {
-	/** What was asked for; `query.service` is the service's name. */
+	/** The query that found the instance; `query.service` is the service's name. */
 	readonly query: ServiceQuery;
 	/** Where the instance is. */
 	readonly address: ServiceAddress;
 	/**
-	 * Ends the call, and tells how it ended: see `diplomat.report`. Only the first time counts.
+	 * Ends the call, and reports how it ended: see `diplomat.report`. Only the first time counts.
 	 *
 	 * @param durationMs How long the instance took, in milliseconds. Default: since the lease was made.
 	 */

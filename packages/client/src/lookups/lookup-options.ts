@@ -12,16 +12,16 @@ import {
 	durationMsOption,
 	integerOption,
 	knownMembers,
+	queryMembers,
 	signalOption,
 	stringOption,
 	wrongType,
 } from '@spock/protocol/internal';
 import type { ResolvedOptions } from '../foundation/options.ts';
-import type { KnownServiceQuery, ServiceName } from './known-services.ts';
 
 /** Options of one lookup. */
 export interface LookupOptions extends ReadOptions {
-	/** True: ask the sidecar this time, and not the snapshot in this process. Default false. */
+	/** True: ask the sidecar instead of the snapshot in this process. Default false. */
 	readonly fresh?: boolean;
 }
 
@@ -58,12 +58,12 @@ export type KeyOrQuery = string | (KeyQuery & { readonly prefix?: false });
 export type PrefixQuery = KeyQuery & { readonly prefix: true };
 
 /** The query of a key or prefix, normalised. Throws BAD_REQUEST, whose `details.path` names the wrong member. */
-export function toKeyQuery(key: KeyOrQuery | PrefixQuery): KeyQuery {
+export function toKeyQuery(key: string | KeyQuery): KeyQuery {
 	return normaliseKeyQuery(validateKeyQuery(typeof key === 'string' ? { key } : key));
 }
 
-/** What a question for a service may say. */
-export const QUERY_MEMBERS: readonly string[] = ['service', 'tags', 'datacenter', 'meta', 'peer'];
+/** The members of a query for a service. */
+export const QUERY_MEMBERS: readonly string[] = ['service', ...queryMembers.map(({ name }) => name)];
 
 /** Throws a TypeError for what is no query, and for an unknown member: ignoring it would answer a different query. */
 export function checkMembers(query: ServiceQuery): void {
@@ -92,4 +92,23 @@ export function sourceOptions(
 	{ timeoutMs: defaultMs }: Pick<ResolvedOptions, 'timeoutMs'>,
 ): ReadOptions {
 	return { timeoutMs: timeoutMs ?? defaultMs, signal, maxAgeMs };
+}
+
+/**
+ * The known services, as names of members. Empty here: `sidecar typegen` writes a file that fills it by a module
+ * augmentation, so that unknown names fail to compile.
+ *
+ *     declare module '@spock/client' {
+ *       interface KnownServices { barista: true }
+ *     }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented.
+export interface KnownServices {}
+
+/** The name of a service: one of {@link KnownServices}; any text while those are empty. */
+export type ServiceName = keyof KnownServices extends never ? string : Extract<keyof KnownServices, string>;
+
+/** A query for a service with a known name. */
+export interface KnownServiceQuery extends ServiceQuery {
+	readonly service: ServiceName;
 }

@@ -10,28 +10,28 @@ import {
 	type ServiceQuery,
 	type ServiceSnapshot,
 	type ServiceSource,
-	tooOldError,
 } from '@spock/protocol';
-
-import { throwIfAborted } from '../calls/call.ts';
-import { QUESTION } from '../calls/call-traits.ts';
-import { closedError } from '../foundation/closed-error.ts';
+import { QUESTION, timeLeft } from '../calls/outgoing-call.ts';
+import { closedError, throwIfAborted } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import type { Scope } from '../foundation/scope.ts';
-import { timeLeft } from '../foundation/time-left.ts';
-import { ADDRESS } from '../snapshots/snapshot-traits.ts';
-import type { FallbackSource } from '../sources/fallback-source.ts';
-import type { SidecarSource } from '../sources/sidecar-source.ts';
+import { assertAge } from '../snapshots/stored-snapshot.ts';
+import { ADDRESS } from '../snapshots/subscription-kind.ts';
+import type { RemoteSource } from '../sources/remote-source.ts';
 import type { InstanceRecords } from './instance-records.ts';
+import { type Lease, RecordedLease } from './lease.ts';
 import {
+	type AcquireOptions,
 	checkCallOptions,
 	type GetServiceOptions,
 	type LookupOptions,
+	type PickNowOptions,
 	type ServiceOrQuery,
 	sourceOptions,
 	toQuery,
 } from './lookup-options.ts';
-import type { ServiceViews } from './service-views.ts';
+import type { ServicePicker } from './service-picker.ts';
+import type { ServicePickers } from './service-pickers.ts';
 
 /** Requests for one address whose frame is remembered, by the name of the service. */
 const TAILS_MAX = 1024;
@@ -41,20 +41,18 @@ export interface LookupsSetup {
 	readonly options: ResolvedOptions;
 	/** Lookups are refused when it has ended. */
 	readonly scope: Scope;
-	readonly views: ServiceViews;
+	readonly views: ServicePickers;
 	readonly records: InstanceRecords;
 	readonly source: ServiceSource;
 	/** The source when it is a sidecar; undefined in direct mode. */
-	readonly sidecar: SidecarSource | undefined;
-	/** The source, when it is a sidecar with another one to stand in for it. */
-	readonly fallback: FallbackSource | undefined;
+	readonly sidecar: RemoteSource | undefined;
 }
 
-/** Lookups of one address that are not answered by a view at once: what has to be waited or asked for. */
+/** Lookups of one address: from a stored snapshot, or by waiting for one, or by asking the sidecar. */
 export class Lookups {
 	readonly #setup: LookupsSetup;
 	/** Fields of their own: every lookup looks at them. */
-	readonly #sidecar: SidecarSource | undefined;
+	readonly #sidecar: RemoteSource | undefined;
 	readonly #asksAlways: boolean;
 	readonly #tails = new Map<string, string>();
 
@@ -65,7 +63,7 @@ export class Lookups {
 	}
 
 	/** The sidecar, if this lookup goes over the wire: as every other, or because its caller wants it so. */
-	asked(options: LookupOptions | undefined): SidecarSource | undefined {
+	asked(options: LookupOptions | undefined): RemoteSource | undefined {
 		return options?.fresh === true || this.isRemote ? this.#sidecar : undefined;
 	}
 
@@ -79,6 +77,41 @@ export class Lookups {
 		return this.#lookUp(service, options);
 	}
 
+	/** `diplomat.pick`. */
+	pick(service: ServiceOrQuery, options: PickNowOptions | undefined): ServiceAddress | undefined {
+		const { views, scope } = this.#setup;
+		const view = views.find(service) ?? (scope.isOpen ? views.open(toQuery(service)) : undefined);
+		if (options !== undefined) checkCallOptions(options);
+		if (options?.maxAgeMs !== undefined) {
+			if (view?.stored.isYoung(options.maxAgeMs) !== true) return undefined;
+		}
+		if (options?.exclude !== undefined) return view?.pickOther(options.exclude, options.key);
+		return view?.pick(options?.key);
+	}
+
+	/** `diplomat.acquire`. */
+	async acquire(service: ServiceOrQuery, options: AcquireOptions): Promise<Lease> {
+		checkCallOptions(options);
+		const { exclude, ...lookup } = options;
+		if (lookup.fresh !== true) {
+			const lease = this.tryAcquire(service, options);
+			if (lease !== undefined) return lease;
+		}
+		const address = await this.getService(service, lookup);
+		const isOther = exclude?.has(address.instance) !== true;
+		return this.#lease(
+			service,
+			isOther ? address : (this.#setup.views.find(service)?.pickOther(exclude, lookup.key) ?? address),
+		);
+	}
+
+	/** `diplomat.tryAcquire`. */
+	tryAcquire(service: ServiceOrQuery, options: PickNowOptions): Lease | undefined {
+		if (!this.#setup.scope.isOpen || this.isRemote) return undefined;
+		const address = this.pick(service, options);
+		return address && this.#lease(service, address);
+	}
+
 	/** `diplomat.explain`: what the sidecar or the source answers, with what is known here. `complete` is for a source. */
 	async explain(query: ServiceQuery, options: CallOptions, complete: ReadOptions): Promise<ExplainReply> {
 		const { views, source } = this.#setup;
@@ -89,6 +122,11 @@ export class Lookups {
 		return views.explain(query, explain(query, inspection));
 	}
 
+	#lease(service: ServiceOrQuery, address: ServiceAddress): Lease {
+		const query = typeof service === 'string' ? { service } : service;
+		return new RecordedLease(query, address, this.#setup.records, this.#setup.options.clock);
+	}
+
 	/** True when lookups go over the wire one by one: by option, or because the sidecar cannot push. */
 	get isRemote(): boolean {
 		const sidecar = this.#sidecar;
@@ -97,7 +135,7 @@ export class Lookups {
 
 	/** True while the sidecar is away and a fallback stands in for it. */
 	get #isStoodInFor(): boolean {
-		return this.#setup.fallback?.isAway === true;
+		return this.#sidecar?.isStoodInFor === true;
 	}
 
 	async #lookUp(service: ServiceOrQuery, options: GetServiceOptions): Promise<ServiceAddress> {
@@ -109,23 +147,23 @@ export class Lookups {
 		if (asked !== undefined) return this.#ask(asked, query, options);
 		const { maxAgeMs } = options;
 		const known = this.#setup.views.find(query);
-		const answerKnown = maxAgeMs === undefined || known?.isWithin(maxAgeMs) ? known?.lookUp(key) : undefined;
+		const answerKnown = known?.stored.isYoung(maxAgeMs) ? known.lookUp(key) : undefined;
 		if (answerKnown !== undefined) return answerKnown;
 		const left = await this.#whenGreeted(options);
 		const view = this.isRemote ? undefined : this.#setup.views.open(query);
 		// At `subscriptionsMax`, or where it cannot push. One that is away is no better asked than where a view waits for it.
 		const isAsked = view === undefined && !this.#isStoodInFor;
 		if (isAsked && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left);
-		if (view === undefined || !view.known || (maxAgeMs !== undefined && !view.isWithin(maxAgeMs))) {
-			const snapshot = await this.#setup.source.get(query, sourceOptions(left, this.#setup.options));
+		let snapshot = view?.stored.read();
+		if (view === undefined || snapshot === undefined || !view.stored.isYoung(maxAgeMs)) {
+			snapshot = await this.#setup.source.get(query, sourceOptions(left, this.#setup.options));
 			if (view === undefined) return this.#pickOnce(query, snapshot, key);
-			if (!view.known) view.accept(snapshot);
-			view.renew(snapshot);
+			if (this.#sidecar === undefined) verifyDirect(view.stored, snapshot);
 			// What was asked for may say something else than what is known here, which a push is about to replace.
-			if (maxAgeMs !== undefined && !view.isWithin(maxAgeMs)) return this.#pickOnce(query, snapshot, key);
+			if (!view.stored.isYoung(maxAgeMs)) return this.#pickOnce(query, snapshot, key);
 		}
 		const answer = view.lookUp(key);
-		if (answer === undefined) throw view.noInstanceError();
+		if (answer === undefined) throw noInstanceError(snapshot);
 		return answer;
 	}
 
@@ -140,7 +178,7 @@ export class Lookups {
 		return left();
 	}
 
-	#ask(sidecar: SidecarSource, query: ServiceQuery, options: GetServiceOptions): Promise<ServiceAddress> {
+	#ask(sidecar: RemoteSource, query: ServiceQuery, options: GetServiceOptions): Promise<ServiceAddress> {
 		const { key, maxAgeMs } = options;
 		const data: GetServiceData = {
 			...query,
@@ -151,8 +189,7 @@ export class Lookups {
 		if (maxAgeMs === undefined) return answer;
 		// A sidecar that knows nothing of maxAgeMs has looked at no age.
 		return answer.then((address) => {
-			const { ageMs = 0 } = address;
-			if (ageMs > maxAgeMs) throw tooOldError('service', query.service, ageMs, maxAgeMs);
+			assertAge(address.ageMs ?? 0, maxAgeMs, 'service', query.service);
 			return address;
 		});
 	}
@@ -171,7 +208,7 @@ export class Lookups {
 	}
 
 	/** The common lookup over the wire: its frame is made once for each service. */
-	#askByName(sidecar: SidecarSource, service: string, signal: AbortSignal | undefined): Promise<ServiceAddress> {
+	#askByName(sidecar: RemoteSource, service: string, signal: AbortSignal | undefined): Promise<ServiceAddress> {
 		let tail = this.#tails.get(service);
 		if (tail === undefined) {
 			try {
@@ -186,6 +223,12 @@ export class Lookups {
 		const request = { func: 'getService', tail, traits: ADDRESS, timeoutMs, signal };
 		return this.#given({ service }, sidecar.connection.call(request) as Promise<ServiceAddress>);
 	}
+}
+
+/** A source has sent both; what nothing is known of yet is stored, since the source is watched for it. */
+function verifyDirect(stored: ServicePicker['stored'], snapshot: ServiceSnapshot): void {
+	if (stored.current === undefined) stored.put(snapshot);
+	else stored.verify(snapshot);
 }
 
 /** True for a lookup whose frame depends on nothing but the service's name. */

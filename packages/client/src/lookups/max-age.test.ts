@@ -49,6 +49,40 @@ describe('maxAgeMs of a lookup', () => {
 		expect(await diplomat.getInstances('barista', { maxAgeMs: 5000 })).toMatchObject({ revision: 2 });
 	});
 
+	it('the same revision of another process says nothing of what is known', async () => {
+		const { diplomat, sidecar, clock } = await knowing(5001);
+		const data = { ...fakeSnapshot('barista', 1, ['10.0.0.9:81']), verifiedAt: clock.wallNow() };
+		sidecar.options = {
+			instance: 'fake-2',
+			handle: ({ func }) => (func === 'watchService' ? 'hold' : func === 'getInstances' ? { data } : undefined),
+		};
+		sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await settle();
+		expect(diplomat.status()).toMatchObject({ state: 'ready', instance: 'fake-2' });
+		for (let turn = 0; turn < 2; turn++) {
+			expect((await diplomat.getInstances('barista', { maxAgeMs: 5000 })).instances).toMatchObject([{ port: 81 }]);
+			expect(await diplomat.getService('barista', { maxAgeMs: 5000 })).toMatchObject({ port: 81 });
+		}
+		expect(diplomat.pick('barista', { maxAgeMs: 5000 })).toBeUndefined();
+	});
+
+	it('an answer of the process before says nothing of what its successor has sent', async () => {
+		const { diplomat, sidecar, clock } = await knowing(5001);
+		sidecar.options = { handle: ({ func }) => (func === 'getInstances' ? 'hold' : undefined) };
+		const asking = diplomat.getInstances('barista', { maxAgeMs: 5000 });
+		await settle();
+		const before = sidecar.connection;
+		sidecar.options = { instance: 'fake-2' };
+		sidecar.publish({ ...fakeSnapshot('barista', 1, ['10.0.0.9:81']), verifiedAt: clock.wallNow() - 5001 });
+		before.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await settle();
+		expect(diplomat.pick('barista')).toMatchObject({ port: 81 });
+		const data = { ...fakeSnapshot('barista', 1, ['10.0.0.1:80']), verifiedAt: clock.wallNow() };
+		before.reply(sidecar.requestsOf('getInstances')[0]?.id ?? -1, data);
+		expect((await asking).instances).toMatchObject([{ port: 80 }]);
+		expect(diplomat.pick('barista', { maxAgeMs: 5000 })).toBeUndefined();
+	});
+
 	it('UNAVAILABLE of the sidecar is the answer', async () => {
 		const { diplomat, sidecar } = await knowing(5001);
 		const error = { ...wireError('UNAVAILABLE', true), details: { ageMs: 5001, maxAgeMs: 5000 } };

@@ -5,11 +5,11 @@ import type {
 	ReportedStatus,
 	ServiceRegistrar,
 } from '@spock/protocol';
-import { showAs } from '@spock/protocol/internal';
+import { isObject, showAs, stringOrNull } from '@spock/protocol/internal';
 
 /**
  * An instance of this app in the registry, made by `diplomat.register`. It survives reconnects and restarts of the sidecar:
- * the client registers again by itself. When the app dies, the sidecar tells the registry at once, and deregisters it
+ * the client registers again by itself. When the app dies, the sidecar notifies the registry at once, and deregisters it
  * after its reconnect grace.
  */
 export class Registration implements AsyncDisposable {
@@ -34,13 +34,13 @@ export class Registration implements AsyncDisposable {
 		return this.#reply.service;
 	}
 
-	/** Its name in snapshots; null while the registry has not told. */
+	/** Its name in snapshots; null until the registry has reported it. */
 	get instance(): string | null {
 		return this.#reply.instance;
 	}
 
 	/**
-	 * `registered`: the registry knows it. `pending`: it does not, or nobody can say, and it is tried again; `error` says
+	 * `registered`: the registry knows it. `pending`: it does not, or this is unknown, and it is tried again; `error` tells
 	 * why. `draining`, then `deregistered`: it has ended.
 	 */
 	get state(): RegistrationState | 'draining' {
@@ -54,13 +54,13 @@ export class Registration implements AsyncDisposable {
 
 	/**
 	 * Says how the app is, and why: `warning` still gets work, `critical` does not. Kept until the next report, over
-	 * reconnects too. Resolves when the registry knows, or could not be told yet (`state` is then `pending`). Rejects with
+	 * reconnects too. Resolves when the registry knows, or cannot be reached yet (`state` is then `pending`). Rejects with
 	 * BAD_REQUEST (nothing was sent, and the report before it counts), NO_SUCH_SERVICE (it was deregistered), OVERLOADED, TIMEOUT,
-	 * ABORTED, DISCONNECTED or CLOSED: after the last five it is said again in the background, because it is the app's last word.
+	 * ABORTED, DISCONNECTED or CLOSED: after the last five it is sent again in the background, because it is the app's latest status.
 	 */
 	async report(status: ReportedStatus, note?: string, options: CallOptions = {}): Promise<void> {
 		const report = { id: this.id, status, ...(note !== undefined && note !== '' && { note }) };
-		this.told(await this.#registrar.report(report, options));
+		this.update(await this.#registrar.report(report, options));
 	}
 
 	/**
@@ -83,7 +83,7 @@ export class Registration implements AsyncDisposable {
 	}
 
 	/** For `diplomat.register`: how it is now. */
-	told(reply: RegistrationReply): void {
+	update(reply: RegistrationReply): void {
 		if (this.#reply.state === 'deregistered') return;
 		this.#reply = reply;
 		if (reply.state === 'deregistered') this.#ended(this);
@@ -91,7 +91,7 @@ export class Registration implements AsyncDisposable {
 
 	async #deregister(options: CallOptions): Promise<void> {
 		await this.#registrar.deregister({ id: this.id }, options);
-		this.told({ ...this.#reply, state: 'deregistered', error: null });
+		this.update({ ...this.#reply, state: 'deregistered', error: null });
 	}
 }
 
@@ -102,3 +102,19 @@ showAs(Registration, 'Registration', ({ id, service, instance, state, error }) =
 	state,
 	error,
 }));
+
+const STATES: readonly unknown[] = ['registered', 'pending', 'deregistered'] satisfies RegistrationReply['state'][];
+
+/** How a registration is, from the data of a reply or a push. Undefined for data without it. */
+export function readRegistration(data: unknown): RegistrationReply | undefined {
+	if (!isObject(data)) return undefined;
+	const { id, service, instance, state, error } = data;
+	if (typeof id !== 'string' || typeof service !== 'string' || !STATES.includes(state)) return undefined;
+	return {
+		id,
+		service,
+		instance: stringOrNull(instance),
+		state: state as RegistrationReply['state'],
+		error: stringOrNull(error),
+	};
+}

@@ -15,14 +15,12 @@ import {
 } from '@spock/protocol';
 import { validateRegistration, validateReport } from '@spock/protocol/internal';
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
-
-import type { CallTraits } from '../calls/call.ts';
-import { BACKGROUND, QUESTION } from '../calls/call-traits.ts';
+import { BACKGROUND, type CallTraits, QUESTION } from '../calls/outgoing-call.ts';
 import { RetrySchedule, whileRefused } from '../connection/retry-schedule.ts';
 import type { Session } from '../connection/session.ts';
 import { registrationChannel } from '../foundation/diagnostics.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
-import { readRegistration } from './read-registration.ts';
+import { readRegistration } from './registration.ts';
 
 /** The way to the sidecar, now or when there is a connection. */
 export interface RegistrarPort {
@@ -85,7 +83,8 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		const read = (reply: unknown): RegistrationReply => {
 			const last = readRegistration(reply);
 			// A baseline sidecar may answer what it does not know with nothing.
-			if (last === undefined) throw new SpockError('UNKNOWN_FUNC', 'this sidecar is older: it cannot register');
+			if (last === undefined)
+				throw new SpockError('UNKNOWN_FUNC', 'this sidecar is too old to register services; upgrade it');
 			const accepted = { ...data, id: last.id };
 			const wanted: Wanted = {
 				phase: 'kept',
@@ -181,19 +180,19 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	/** A registration has changed. False for data that is none. */
 	push(data: unknown): boolean {
 		const reply = readRegistration(data);
-		if (reply !== undefined) this.#heard(reply);
+		if (reply !== undefined) this.#receive(reply);
 		return reply !== undefined;
 	}
 
 	/** Of the answer to a report, which says how the registration is now: within its own tick, as of a push. */
 	readonly #readReport = (data: unknown): RegistrationReply => {
 		const reply = readRegistration(data);
-		if (reply === undefined) throw new SpockError('PROTOCOL', 'the sidecar answered a report with no registration');
-		this.#heard(reply);
+		if (reply === undefined) throw new SpockError('PROTOCOL', 'the sidecar answered a report without a registration');
+		this.#receive(reply);
 		return reply;
 	};
 
-	#heard(reply: RegistrationReply): void {
+	#receive(reply: RegistrationReply): void {
 		const wanted = this.#wanted.get(reply.id);
 		if (wanted === undefined) return;
 		if (reply.state === 'deregistered' && reply.error !== null && wanted.phase === 'kept') {
@@ -203,7 +202,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			return;
 		}
 		if (reply.state === 'deregistered') this.#wanted.delete(reply.id);
-		this.#tell(wanted, reply);
+		this.#notify(wanted, reply);
 	}
 
 	/** Forgets everything; nobody is told anything after it. */
@@ -234,7 +233,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 				const reply = readRegistration(answer);
 				if (!isCurrent() || reply === undefined) return;
 				accept(wanted, data, word);
-				this.#tell(wanted, reply);
+				this.#notify(wanted, reply);
 				// One that is refused for good must not be asked for at full speed because the others are well.
 				if (![...this.#wanted.values()].some(isOpen)) this.#retry.reset();
 			},
@@ -286,7 +285,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 
 	#end(wanted: Wanted, error: string | null): void {
 		if (this.#wanted.get(wanted.last.id) === wanted) this.#wanted.delete(wanted.last.id);
-		this.#tell(wanted, { ...wanted.last, state: 'deregistered', error });
+		this.#notify(wanted, { ...wanted.last, state: 'deregistered', error });
 	}
 
 	#isWanted(wanted: Wanted, phase: WantedPhase): boolean {
@@ -294,10 +293,10 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	}
 
 	#pending(wanted: Wanted, error: string): void {
-		this.#tell(wanted, { ...wanted.last, state: 'pending', error });
+		this.#notify(wanted, { ...wanted.last, state: 'pending', error });
 	}
 
-	#tell(wanted: Wanted, reply: RegistrationReply): void {
+	#notify(wanted: Wanted, reply: RegistrationReply): void {
 		wanted.last = reply;
 		this.#publish(reply);
 		wanted.listener(reply);

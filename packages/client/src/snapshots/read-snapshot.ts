@@ -8,7 +8,7 @@ import {
 	type SnapshotSource,
 	SpockError,
 } from '@spock/protocol';
-import { isHost, isInteger, isObject, stringOrNull } from '@spock/protocol/internal';
+import { isHost, isInteger, isObject, readQuery, stringOrNull } from '@spock/protocol/internal';
 
 // What comes over the wire is another process's word: it is checked once, here, and frozen. Members this version does
 // not know are left out, and those that may be missing get the protocol's defaults.
@@ -26,16 +26,11 @@ export type LeftOut = (why: string) => void;
  */
 export function readSnapshot(data: unknown, leftOut: LeftOut = ignore): ServiceSnapshot {
 	const members = expectObject(data, '');
-	const { service, tags, datacenter, meta, peer, revision, instances, source, ageMs } = members;
-	const { verifiedAt, held, panic, oversize } = members;
+	const { service, revision, instances, source, ageMs, verifiedAt, held, panic, oversize } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	return Object.freeze({
-		service,
-		...(isStrings(tags) && tags.length > 0 && { tags: Object.freeze(tags) }),
-		...(typeof datacenter === 'string' && { datacenter }),
-		...(isObject(meta) && { meta: readMeta(meta) }),
-		...(typeof peer === 'string' && { peer }),
+		...readQuery(service, members),
 		revision: revision as number,
 		instances: readGood(expectArray(instances, 'instances'), readInstance, leftOut),
 		source: readSource(source),
@@ -168,5 +163,7 @@ function ignore(): void {
 
 export function wrong(path: string, expected: string): SpockError {
 	const member = path === '' ? 'data' : path;
-	return new SpockError('PROTOCOL', `the sidecar sent ${member} that is not ${expected}`, { details: { path } });
+	return new SpockError('PROTOCOL', `the sidecar sent an invalid ${member}: expected ${expected}`, {
+		details: { path },
+	});
 }

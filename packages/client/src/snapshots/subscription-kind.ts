@@ -1,35 +1,120 @@
-import type { CallOptions, FuncName } from '@spock/protocol';
+import {
+	type CallOptions,
+	type FuncName,
+	type KeyQuery,
+	type KeySnapshot,
+	keyQueryKey,
+	normaliseKeyQuery,
+	normaliseQuery,
+	queryKey,
+	type ReadOptions,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type SpockError,
+	validateKeyQuery,
+	validateQuery,
+} from '@spock/protocol';
 
-import type { CallTraits } from '../calls/call.ts';
-import type { Connection } from '../connection/connection.ts';
+import { type CallTraits, makeTraits } from '../calls/outgoing-call.ts';
+import type { SidecarConnection } from '../connection/sidecar-connection.ts';
+import { readKeySnapshot } from './read-key-snapshot.ts';
+import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
+import type { QueryIdentity, SnapshotFeed } from './snapshot-store.ts';
+import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 
 /** What can be subscribed to: services, or keys. */
-export interface SubscriptionKind<Q, S> {
-	/** Asks for one snapshot; also what a call is named by in errors. */
+export interface SubscriptionKind<Q, S> extends QueryIdentity<Q, S> {
+	/** Asks for one snapshot; errors name a call by it. */
 	readonly getFunc: FuncName;
 	readonly watchFunc: FuncName;
 	readonly unwatchFunc: FuncName;
-	/** How the replies to `getFunc` and to `watchFunc` are read, the latter also where it is not the first time. */
+	/** How replies to `getFunc` and `watchFunc` are read; `subscribedAgain` for any subscription but the first. */
 	readonly fetched: CallTraits;
 	readonly subscribed: CallTraits;
 	readonly subscribedAgain: CallTraits;
-	/** What is asked for, as the member of an error's details. */
+	/** The member of an error's details that names the query. */
 	readonly noun: 'service' | 'key';
 	nameOf(query: Q): string;
-	/** Equal queries have equal names; a snapshot has that of its query. */
-	keyOf(query: Q | S): string;
-	normalise(query: Q): Q;
-	/** The snapshot in a push; throws PROTOCOL, and tells of what it leaves out. */
+	/** The snapshot in a push; throws PROTOCOL, and reports what it leaves out. */
 	read(data: unknown, leftOut: (why: string) => void): S;
-	/** The query that a push which cannot be read is about; throws where that cannot be read either. */
+	/** The query of a push that cannot be read; throws where that cannot be read either. */
 	queryOf(data: unknown): Q;
 }
 
 /** The way to the sidecar, which all subscriptions of a client share. */
 export interface SubscriptionPort {
-	readonly connection: Connection;
+	readonly connection: SidecarConnection;
 	/** False for a sidecar that cannot push; undefined until the first has answered hello. */
 	readonly pushes: boolean | undefined;
 	/** Calls any function; the options are checked already. */
 	call(func: FuncName, data: unknown, traits: CallTraits, options: CallOptions): Promise<unknown>;
 }
+
+/** Feeds what the sidecar has never sent a snapshot of, while it is away. */
+export interface StandIn<Q, S extends PublishedSnapshot> extends SnapshotFeed<Q, S> {
+	/** True while the sidecar cannot be asked. */
+	readonly isAway: boolean;
+	/** True if it feeds this snapshot now. */
+	feeds(stored: StoredSnapshot<Q, S>): boolean;
+	/** Asks once. Rejects with UNAVAILABLE where the answer is older than `maxAgeMs`. */
+	get(query: Q, options: ReadOptions): Promise<S>;
+	/** A TIMEOUT of the sidecar, with why the stand-in has no answer either. */
+	explain(stored: StoredSnapshot<Q, S>, timeout: SpockError): SpockError;
+}
+
+/** A lookup whose reply is one address. */
+export const ADDRESS: CallTraits = makeTraits({ idempotent: true, memoised: true, read: readAddress });
+/** A lookup whose reply is a snapshot. */
+const SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readSnapshot });
+/** The names of all services. */
+export const LIST: CallTraits = makeTraits({ idempotent: true, read: readList });
+/** A subscription of one session: made anew on the next one, so not repeated by itself. Lookups wait for its answer. */
+const SUBSCRIBE: CallTraits = makeTraits({ read: readSnapshot });
+/** As SNAPSHOT and SUBSCRIBE, of keys. */
+const KEY_SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readKeySnapshot });
+const SUBSCRIBE_KEY: CallTraits = makeTraits({ read: readKeySnapshot });
+/** A subscription that is made again, on a new connection or because it was refused: for whom, nobody can say. */
+const RESUBSCRIBE: CallTraits = makeTraits({ own: true, read: readSnapshot });
+const RESUBSCRIBE_KEY: CallTraits = makeTraits({ own: true, read: readKeySnapshot });
+
+/** How `request` treats a function: lookups are checked as they are elsewhere, so that their types are true. */
+export const REQUEST_TRAITS: Readonly<Partial<Record<FuncName, CallTraits>>> = {
+	getService: makeTraits({ memoised: true, read: readAddress }),
+	getInstances: SUBSCRIBE,
+	watchService: SUBSCRIBE,
+	getKey: SUBSCRIBE_KEY,
+	watchKey: SUBSCRIBE_KEY,
+	listServices: makeTraits({ read: readList }),
+};
+
+/** Services, as a sidecar is asked for them. */
+export const SERVICES: SubscriptionKind<ServiceQuery, ServiceSnapshot> = {
+	getFunc: 'getInstances',
+	watchFunc: 'watchService',
+	unwatchFunc: 'unwatchService',
+	fetched: SNAPSHOT,
+	subscribed: SUBSCRIBE,
+	subscribedAgain: RESUBSCRIBE,
+	noun: 'service',
+	nameOf: ({ service }) => service,
+	keyOf: queryKey,
+	normalise: normaliseQuery,
+	read: readSnapshot,
+	queryOf: validateQuery,
+};
+
+/** Keys, as a sidecar is asked for them. */
+export const KEYS: SubscriptionKind<KeyQuery, KeySnapshot> = {
+	getFunc: 'getKey',
+	watchFunc: 'watchKey',
+	unwatchFunc: 'unwatchKey',
+	fetched: KEY_SNAPSHOT,
+	subscribed: SUBSCRIBE_KEY,
+	subscribedAgain: RESUBSCRIBE_KEY,
+	noun: 'key',
+	nameOf: ({ key }) => key,
+	keyOf: keyQueryKey,
+	normalise: normaliseKeyQuery,
+	read: readKeySnapshot,
+	queryOf: validateKeyQuery,
+};

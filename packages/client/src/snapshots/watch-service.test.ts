@@ -6,6 +6,27 @@ import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
 
+describe('observeService', () => {
+	it('gives every snapshot, the current one first, until it is stopped or the client ends', async () => {
+		const { diplomat, sidecar } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		await diplomat.getInstances('barista');
+		const revisions: number[] = [];
+		const watch = diplomat.observeService('barista', { next: ({ revision }) => revisions.push(revision) });
+		expect(revisions).toEqual([1]);
+		for (let revision = 2; revision <= 5; revision++) sidecar.publish(fakeSnapshot('barista', revision, []));
+		await settle();
+		expect(revisions).toEqual([1, 2, 3, 4, 5]);
+		watch.stop();
+		sidecar.publish(fakeSnapshot('barista', 6, []));
+		await settle();
+		expect(revisions).toHaveLength(5);
+		await diplomat.close();
+		expect(() => diplomat.observeService('barista', { next: () => undefined })).toThrow('closed');
+		expect(() => diplomat.observeKey('menu', { next: () => undefined })).toThrow('closed');
+	});
+});
+
 describe('watchService', () => {
 	it('gives the current snapshot, then the newest only to a slow reader, and ends with its signal', async () => {
 		const { diplomat, sidecar } = await simulate();

@@ -11,7 +11,7 @@ const SERVICES = Array.from({ length: 1000 }, (_, service) => service);
 const INSTANCES = 20;
 /** Spread over all of them. */
 const CHANGING = SERVICES.filter((service) => service % 20 === 0);
-/** Room for a query of each service at any agent, as docs/OPERATIONS.md advises for so many. */
+/** Room for a query of each service at any agent, as docs/guide/consul.md advises for so many. */
 const HELD_MAX = 1100;
 const CONNECTIONS_MAX = HELD_MAX + 40;
 const LAST_MS = 4000;

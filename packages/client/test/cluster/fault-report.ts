@@ -17,7 +17,7 @@ export interface FaultRow {
 	readonly note?: string;
 }
 
-/** The file that the suite writes; `tools/cluster-table.js` makes the table of docs/TESTING.md from it. */
+/** The file that the suite writes. */
 export const FAULT_REPORT: string = fileURLToPath(new URL('../../../../reports/cluster.json', import.meta.url));
 
 /** Puts a row into the report, in the place of an older one of the same fault. */

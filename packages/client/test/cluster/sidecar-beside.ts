@@ -8,7 +8,7 @@ import { CLUSTER_SIZE, type ConsulCluster } from '@spock/testkit/consul-cluster'
 const RULES = 'node_prefix "" { policy = "read" } service_prefix "" { policy = "read" }';
 const POLICY = 'reads-services';
 
-/** A sidecar on the machine of the cluster's client agent, set up as docs/OPERATIONS.md advises, with a token of its own. */
+/** A sidecar on the machine of the cluster's client agent, set up as docs/guide/consul.md advises, with a token of its own. */
 export class SidecarBeside implements AsyncDisposable {
 	/** The socket for its clients. */
 	readonly path: string;

@@ -101,7 +101,7 @@ describe('an app on a machine that vanishes, without an end of its connection', 
 		expect(criticalMs).toBeLessThan(SILENT_MS_MAX + BUSY_MS_MAX);
 		expect(new Set(others)).toEqual(new Set(['passing']));
 		// It was the silence that told, and neither the kernel nor the app.
-		expect(sidecar.stdout()).toMatch(/"msg":"a client has gone silent"/);
+		expect(sidecar.stdout()).toMatch(/"msg":"client stopped sending heartbeats"/);
 		expect(sidecar.stdout()).toMatch(/"reason":"silent"/);
 	});
 

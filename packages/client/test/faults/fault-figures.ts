@@ -73,8 +73,8 @@ interface ReportEntry extends Partial<FaultFigures> {
 }
 
 /**
- * Adds rounds up and puts them into reports/faults.json, which `tools/faults-table.js` prints: in the place of older ones of the
- * same fault, or, with SPOCK_FAULTS_ADD set, beside them, so that many times can be made in several runs.
+ * Adds rounds up and puts them into reports/faults.json: in the place of older ones of the same fault, or, with SPOCK_FAULTS_ADD
+ * set, beside them, so that many times can be made in several runs.
  */
 export function reportRounds(fault: string, rounds: readonly RoundResult[]): FaultFigures {
 	const before = process.env['SPOCK_FAULTS_ADD'] === undefined ? [] : (entryOf(fault)?.rounds ?? []);

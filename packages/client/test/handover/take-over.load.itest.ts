@@ -7,13 +7,13 @@ import { expect, it } from 'vitest';
 
 import { CallLoad, loadServices } from './call-load.ts';
 
-/** `pnpm test:handover` asks for 200. */
+/** `npm run suite handover` asks for 200. */
 const TURNS = Number(process.env['SPOCK_HANDOVER_TURNS'] ?? 5);
 const CLIENTS = 4;
 const IN_FLIGHT = 64;
 const REPORTS = fileURLToPath(new URL('../../../../reports/', import.meta.url));
 
-/** Keeps the figures of a full run: `pnpm test:handover` prints them. */
+/** Keeps the figures of a full run: `npm run suite handover` prints them. */
 function report(figures: Readonly<Record<string, unknown>>): void {
 	if (process.env['SPOCK_HANDOVER_TURNS'] === undefined) return;
 	mkdirSync(REPORTS, { recursive: true });
@@ -52,7 +52,7 @@ it(
 			expect(load.clients.map((client) => client.status().reconnects)).toEqual(
 				Array.from({ length: CLIENTS }, () => TURNS),
 			);
-			expect(readdirSync(place.directory).sort()).toEqual(['services.json', 'sidecar.sock']);
+			expect(readdirSync(place.directory).sort()).toEqual(['services.json', 'sidecar.sock', 'sidecar.sock.take-over']);
 		} finally {
 			await current[Symbol.asyncDispose]();
 		}

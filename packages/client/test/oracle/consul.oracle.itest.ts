@@ -27,7 +27,7 @@ const HOLDING = { services: count('SERVICES', 40), clients: count('CLIENTS', 20)
 const AGREEMENT_MS_MAX = count('AGREEMENT_MS', 8000);
 /**
  * The same with little room at Consul: most questions share a watch, three for each service at each sidecar, which are fewer than the 250 that
- * docs/OPERATIONS.md says stay live while foreign services change all the time. With a fifth of the queries most cannot.
+ * docs/guide/consul.md says stay live while foreign services change all the time. With a fifth of the queries most cannot.
  */
 const SHARING = { services: 80, clients: 8, durationMs: Math.round(SECONDS / 4) * 1000 };
 const LITTLE_ROOM = ['--consul-held-max', '10'];
@@ -75,7 +75,7 @@ describe('views of a real Consul', () => {
 				...{ seed: SEED, ...SHARING, flags, agreementMsMax, mayBeOld: true },
 				afterEach: () => noise.toggle(),
 				ended: (logs) => {
-					for (const log of logs) expect(log).toContain('some of them share one watch');
+					for (const log of logs) expect(log).toContain('some share a watch');
 				},
 			});
 			print(`oracle-${name}`, SHARING, report);

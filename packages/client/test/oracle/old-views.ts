@@ -1,4 +1,4 @@
-/** What is not confirmed for so long may not be called live: docs/OPERATIONS.md, "Services from Consul". */
+/** What is not confirmed for so long may not be called live: docs/guide/consul.md, "Services from Consul". */
 const UNCONFIRMED_MS = 10_000;
 /** It is looked once a second, and a busy machine is slow and not wrong. */
 const SLACK_MS = 3000;

@@ -11,7 +11,7 @@ type Kind = (typeof KINDS)[number];
 /** How a view stands to the truth. */
 export type Standing =
 	| { readonly is: 'agreed'; readonly sinceMs: number | undefined }
-	/** The service has no instances, and the last ones are still handed out, marked: docs/OPERATIONS.md says for how long. */
+	/** The service has no instances, and the last ones are still handed out, marked: docs/guide/consul.md says for how long. */
 	| { readonly is: 'held' }
 	| {
 			readonly is: 'diverged';

@@ -9,8 +9,12 @@ import { plantedLeaks } from './planted-leaks.ts';
 import { runSoak, type SoakResult } from './run-soak.ts';
 
 const CYCLES = countFromEnv('SPOCK_SOAK_CYCLES', 10_000);
+const SAMPLES = 24;
 /** A planted leak is found much sooner than that. */
 const PLANTED_CYCLES = Math.max(480, Math.ceil(CYCLES / 20));
+/** One in the heap must stand out from what fills up at first, without any leak. */
+const PLANTED_HEAP_CYCLES = 4 * PLANTED_CYCLES;
+const PLANTED_SAMPLES = 8;
 const TEST_MS_MAX = 120_000 + CYCLES * 50;
 const REPORT = fileURLToPath(new URL('../../../../reports/soak.json', import.meta.url));
 
@@ -23,11 +27,13 @@ function report(result: SoakResult): void {
 
 describe('a soak', () => {
 	let result: SoakResult | undefined;
+	/** As long as those with a leak in the heap, and without one. */
+	let control: SoakResult | undefined;
 
 	it(
 		`of ${CYCLES} cycles leaves nothing behind, on either side`,
 		async () => {
-			result = await runSoak(CYCLES);
+			result = await runSoak(CYCLES, SAMPLES);
 			report(result);
 			process.stdout.write(`${JSON.stringify(result)}\n`);
 			const { client, sidecar } = result.reports;
@@ -42,13 +48,18 @@ describe('a soak', () => {
 
 	it.each(plantedLeaks)(
 		'finds a planted leak: $name',
-		async ({ name, side, figure, mutation }) => {
-			const { reports } = await runSoak(PLANTED_CYCLES, { side, mutation });
+		async (leak) => {
+			const { name, side, figure } = leak;
+			const cycles = figure === 'heap' ? PLANTED_HEAP_CYCLES : PLANTED_CYCLES;
+			const { reports } = await runSoak(cycles, PLANTED_SAMPLES, leak);
 			const found = reports[side].leaks;
 			planted.push({ name, side, found });
 			if (result !== undefined) report(result);
 			process.stdout.write(`${name}: ${found.join('; ')}\n`);
-			expect(found.some((leak) => leak.startsWith(`${figure}: `))).toBe(true);
+			expect(found).toContainEqual(expect.stringMatching(`^${figure}: `));
+			if (figure !== 'heap') return;
+			control ??= await runSoak(cycles, PLANTED_SAMPLES);
+			expect(reports[side].heapBytesPerCycle).toBeGreaterThan(2 * control.reports[side].heapBytesPerCycle);
 		},
 		TEST_MS_MAX,
 	);

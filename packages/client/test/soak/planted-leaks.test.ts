@@ -1,11 +1,9 @@
-import { tempSocket } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import { bundleWorker } from '../worker-process.ts';
-import { plantedLeaks } from './planted-leaks.ts';
+import { injectionOf, plantedLeaks } from './planted-leaks.ts';
 
-it.each(plantedLeaks)('can be planted still: $name', async ({ side, mutation }) => {
-	await using place = await tempSocket();
-	const entry = new URL(`soak-${side}.ts`, import.meta.url);
-	await expect(bundleWorker(entry, place.directory, { planted: [mutation] })).resolves.toContain(place.directory);
+it('a leak is planted by its name; one that is unknown is an error that says which there are', () => {
+	for (const { name, injection } of plantedLeaks) expect(injectionOf(name)).toBe(injection);
+	expect(injectionOf(undefined)).toEqual({});
+	expect(() => injectionOf('a drip')).toThrow(/unknown leak "a drip"; expected one of: a listener: /);
 });

@@ -7,9 +7,6 @@ import { findLeaks, type LeakReport, type SoakSample } from './find-leaks.ts';
 import type { PlantedLeak } from './planted-leaks.ts';
 import type { SoakCommand, SoakReply, SoakSettings } from './soak-messages.ts';
 
-const SAMPLES = 24;
-/** Enough to find a leak that is known to be there. */
-const PLANTED_SAMPLES = 8;
 const ANSWER_MS_MAX = 120_000;
 /** What V8 compiles and notes of functions that run seldom fills the heap for as long as a soak lasts; without that it stays level. */
 const FLAGS = ['--expose-gc', '--jitless', '--no-flush-bytecode'];
@@ -31,14 +28,14 @@ export interface SoakResult {
 	readonly last: Readonly<Record<(typeof SIDES)[number], SoakSample['figures']>>;
 }
 
-/** Runs a sidecar and an app through cycles, and measures both between them. `leak`: one to plant, which must be found. */
-export async function runSoak(cycles: number, leak?: Pick<PlantedLeak, 'side' | 'mutation'>): Promise<SoakResult> {
+/** Runs a sidecar and an app through cycles, and measures both so often between them. `leak`: one to plant, which must be found. */
+export async function runSoak(cycles: number, sampleCount: number, leak?: PlantedLeak): Promise<SoakResult> {
 	const directory = await mkdtemp('/tmp/spock-soak-');
-	const settings: SoakSettings = { path: join(directory, 'sidecar.sock') };
+	const path = join(directory, 'sidecar.sock');
 	const processes: Partial<Record<(typeof SIDES)[number], ChildProcess>> = {};
 	const start = async (side: (typeof SIDES)[number]): Promise<ChildProcess> => {
-		const planted = leak?.side === side ? [leak.mutation] : [];
-		const worker = await bundleWorker(new URL(`soak-${side}.ts`, import.meta.url), directory, { name: side, planted });
+		const settings: SoakSettings = { path, leak: leak?.side === side ? leak.name : undefined };
+		const worker = await bundleWorker(new URL(`soak-${side}.ts`, import.meta.url), directory);
 		const process = startWorker(worker, { settings, execArgv: FLAGS });
 		processes[side] = process;
 		await workerReply<SoakReply, 'ready'>(process, 'ready', ANSWER_MS_MAX);
@@ -47,7 +44,7 @@ export async function runSoak(cycles: number, leak?: Pick<PlantedLeak, 'side' | 
 	try {
 		const sidecar = await start('sidecar');
 		const client = await start('client');
-		return await measure(cycles, leak === undefined ? SAMPLES : PLANTED_SAMPLES, { client, sidecar });
+		return await measure(cycles, sampleCount, { client, sidecar });
 	} finally {
 		await Promise.all(Object.values(processes).map(killWorker));
 		await rm(directory, { recursive: true, force: true });

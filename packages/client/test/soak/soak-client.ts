@@ -1,8 +1,9 @@
 import { getEventListeners, setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { connect } from '@spock/client';
+import { connect, socketTransport } from '@spock/client';
 
+import { HEARTBEAT_MS, injectionOf } from './planted-leaks.ts';
 import { CountingClock, figuresOfProcess } from './process-figures.ts';
 import { cycles } from './soak-cycles.ts';
 import type { SoakCommand, SoakReply, SoakSettings } from './soak-messages.ts';
@@ -12,13 +13,16 @@ const settings = JSON.parse(process.argv[2] ?? '') as SoakSettings;
 process.once('disconnect', () => process.exit());
 
 const LANES = 16;
-const clock = new CountingClock();
-const options = { path: settings.path, clock };
+const {
+	clock = new CountingClock(),
+	transport = socketTransport,
+	signal: never = new AbortController().signal,
+} = injectionOf(settings.leak);
+const options = { path: settings.path, clock, transport, heartbeatMs: HEARTBEAT_MS };
 const shared = await connect({ ...options, heartbeatMs: 1000 });
 await shared.getService('steady');
-const never = new AbortController();
 // Every lane may have calls of it under way.
-setMaxListeners(0, never.signal);
+setMaxListeners(0, never);
 const made: Record<string, number> = {};
 const ends: Record<string, number> = {};
 const kinds = Object.entries(cycles);
@@ -30,7 +34,7 @@ function count(counts: Record<string, number>, name: string): void {
 
 async function makeCycles(total: number): Promise<SoakReply> {
 	const last = number + total;
-	const context = { options, shared, stop: never.signal, count: (end: string) => count(ends, end) };
+	const context = { options, shared, stop: never, count: (end: string) => count(ends, end) };
 	const lane = async (): Promise<void> => {
 		while (number < last) {
 			const own = number++;
@@ -48,7 +52,7 @@ async function figures(): Promise<SoakReply> {
 	// Its heartbeat alone is under way then.
 	while (shared.status().inFlight > 0) await delay(1);
 	const { subscriptions, inFlight, waiting } = shared.status();
-	const listeners = getEventListeners(never.signal, 'abort').length;
+	const listeners = getEventListeners(never, 'abort').length;
 	return {
 		kind: 'figures',
 		figures: await figuresOfProcess(clock, listeners, subscriptions + inFlight + waiting),

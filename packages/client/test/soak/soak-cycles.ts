@@ -35,10 +35,13 @@ function pings(diplomat: Diplomat, options?: { readonly signal: AbortSignal }): 
 }
 
 /** A client whose bytes this process can reach, to spoil or cut them. */
-function tapped(options: CreateOptions): { readonly diplomat: Diplomat; readonly streams: Duplex[] } {
+function tapped({ transport: open = socketTransport, ...options }: CreateOptions): {
+	readonly diplomat: Diplomat;
+	readonly streams: Duplex[];
+} {
 	const streams: Duplex[] = [];
 	const transport: typeof socketTransport = (address, receive) => {
-		const stream = socketTransport(address, receive);
+		const stream = open(address, receive);
 		streams.push(stream);
 		return stream;
 	};

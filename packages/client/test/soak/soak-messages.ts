@@ -1,8 +1,10 @@
 import type { ProcessFigures } from './process-figures.ts';
 
-/** What both processes of a soak are started with. */
+/** What a process of a soak is started with. */
 export interface SoakSettings {
 	readonly path: string;
+	/** The name of a leak to plant in it. */
+	readonly leak: string | undefined;
 }
 
 export type SoakCommand =

@@ -3,8 +3,10 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { type Backend, BackendSource, createLocalBackend, Registrations } from '@spock/discovery';
-import { createSidecar } from '@spock/sidecar';
 
+// By its path: the package of the sidecar depends on this one.
+import { createSidecar } from '../../../sidecar/src/index.ts';
+import { injectionOf } from './planted-leaks.ts';
 import { CountingClock, figuresOfProcess } from './process-figures.ts';
 import type { SoakCommand, SoakReply, SoakSettings } from './soak-messages.ts';
 
@@ -26,6 +28,7 @@ subscribe('net.server.socket', (message) => {
 });
 
 const clock = new CountingClock();
+const { observer = {}, source: inject = (own) => own } = injectionOf(settings.leak);
 const local = await createLocalBackend({
 	services: { steady: [{ host: '10.0.0.1', port: 1 }] },
 	keys: { 'app/limits': '{"max":5}' },
@@ -44,9 +47,15 @@ const backend: Backend = {
 };
 const { registrar } = local;
 if (registrar === undefined) throw new Error('the embedded registry takes registrations');
-const source = new BackendSource({ backend, clock, idleTtlMs: IDLE_TTL_MS });
+const source = inject(new BackendSource({ backend, clock, idleTtlMs: IDLE_TTL_MS }));
 const registrations = new Registrations({ registrar, owner: 'soak', clock, reconnectGraceMs: 1 });
-const sidecar = createSidecar({ source, registrations, clock, listen: [{ address: { path: settings.path } }] });
+const sidecar = createSidecar({
+	source,
+	registrations,
+	clock,
+	observer,
+	listen: [{ address: { path: settings.path } }],
+});
 await sidecar.start();
 
 setInterval(() => {

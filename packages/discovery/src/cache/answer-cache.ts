@@ -12,7 +12,7 @@ import {
 } from '@spock/protocol';
 import { durationMsOption, inNeutralContext, integerOption, type TimerHandle } from '@spock/protocol/internal';
 
-import { throwIfAborted } from '../foundation/aborted.ts';
+import { throwIfAborted } from '../foundation/waiting.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
 import { CacheEntry, type CacheEntryContext } from './cache-entry.ts';
 
@@ -196,7 +196,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		const isShareFull = (): boolean => asker !== undefined && (this.#shares.get(asker) ?? 0) >= entriesPerClientMax;
 		if (isShareFull()) this.#evictIdle(entriesPerClientMax, asker);
 		if (isShareFull()) {
-			const message = `this client watches ${entriesPerClientMax} different ${kind.noun}s, which is its share`;
+			const message = `this client watches ${entriesPerClientMax} different ${kind.noun}s, which is the limit of one client`;
 			throw new SpockError('OVERLOADED', message, { details: { entriesPerClientMax } });
 		}
 		if (this.#entries.size >= entriesMax) this.#evictIdle(entriesMax, undefined);
@@ -310,7 +310,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 	#notReady(query: Q, waitedMs: number): SpockError {
 		const { kind } = this.#options;
 		const name = kind.nameOf(query);
-		const message = `the registry has not answered for ${JSON.stringify(name)} within ${waitedMs} ms yet`;
+		const message = `the registry has not answered for ${JSON.stringify(name)} within ${waitedMs} ms`;
 		return new SpockError('NOT_READY', message, { details: { [kind.noun]: name, waitedMs } });
 	}
 }

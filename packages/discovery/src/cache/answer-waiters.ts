@@ -1,7 +1,7 @@
 import type { SpockError } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
-import { abortedError } from '../foundation/aborted.ts';
+import { abortedError } from '../foundation/waiting.ts';
 
 interface Waiter {
 	settle(): void;
@@ -43,7 +43,7 @@ export class AnswerWaiters {
 					reject(error);
 				},
 			};
-			const abort = (): void => waiter.reject(abortedError(signal as AbortSignal));
+			const abort = (): void => waiter.reject(abortedError(signal));
 			const timer = this.#clock.setTimeout(() => waiter.reject(tooLate()), waitMs);
 			if (signal !== undefined) onAbort(signal, abort);
 			this.#all.add(waiter);

@@ -124,7 +124,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		const { kind, staleMaxMs } = this.#context;
 		const name = kind.nameOf(this.query);
 		const ageMs = Math.round(this.ageMs);
-		const message = `what is known of ${JSON.stringify(name)} is ${ageMs} ms old, over the limit`;
+		const message = `the last known answer for ${JSON.stringify(name)} is ${ageMs} ms old, over the limit of ${staleMaxMs} ms`;
 		const details = { [kind.noun]: name, ageMs, staleMaxMs };
 		return new SpockError('UNAVAILABLE', message, { details, cause: this.#error });
 	}
@@ -180,13 +180,13 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 
 	/** Ends the watch because nobody reads any more. */
 	evict(): void {
-		this.#handle('idle', undefined);
+		this.#handle('idle');
 	}
 
 	/** Ends the watch and rejects whoever waits with CLOSED. */
 	close(): void {
 		this.#error = new SpockError('CLOSED', 'the source of services was closed');
-		this.#handle('close', undefined);
+		this.#handle('close');
 		this.observers.clear();
 	}
 
@@ -264,7 +264,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.#kept.defer(() => this.#failed(error)) || this.#state === 'evicted') return;
 		this.#error = error;
 		this.#outage.failed(error, (this.#served.value ?? this.#kept.value) !== undefined);
-		if (!this.#restore()) this.#handle('failed', this.#served.value);
+		if (!this.#restore()) this.#handle('failed');
 	}
 
 	/** Serves what an earlier process kept; false if there is nothing. */
@@ -279,7 +279,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return true;
 	}
 
-	#handle(event: CacheEntryEvent, value: V | undefined): void {
+	/** `value` is what to serve from now on. Default: what is served. */
+	#handle(event: CacheEntryEvent, value: V = this.#served.value ?? this.#context.kind.nothing): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
 		if (event !== 'hold over' && event !== 'hold due' && event !== 'restored') this.#verifier.done();
@@ -294,7 +295,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return this.#served.value?.length === 0 && !this.#context.kind.trustsEmpty(this.query);
 	}
 
-	#act(action: CacheEntryAction, event: CacheEntryEvent, value: V | undefined): void {
+	#act(action: CacheEntryAction, event: CacheEntryEvent, value: V): void {
 		switch (action) {
 			case 'verify':
 				this.#served.verified(this.#answeredAtMs);
@@ -302,7 +303,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				return;
 			case 'publish':
 				if (this.#state === 'fresh' || this.#state === 'held' || this.#state === 'stale')
-					this.#served.publish(value ?? this.#context.kind.nothing, this.#state);
+					this.#served.publish(value, this.#state);
 				return;
 			case 'settle waiters':
 				this.waiters.settle();
@@ -312,8 +313,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				return;
 			case 'start the hold':
 				this.#hold.start(
-					value?.length ?? 0,
-					() => this.#handle('hold due', undefined),
+					value.length,
+					() => this.#handle('hold due'),
 					() => this.#explained(),
 				);
 				return;
@@ -321,7 +322,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				this.#confirmEmpty();
 				return;
 			case 'end the hold':
-				this.#hold.end(holdOutcome(event, value?.length === 0));
+				this.#hold.end(holdOutcome(event, value.length === 0));
 				return;
 			case 'stop the watch':
 				this.#watch?.stop();

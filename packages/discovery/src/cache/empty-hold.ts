@@ -7,7 +7,7 @@ import type { AnswerKind } from './answer-kind.ts';
 /** Parts of one answer that this process is taking out at once and remembers. */
 const LEAVING_MAX = 256;
 
-/** How a hold ended: what was held back is there again, it is gone, the registry failed, or nobody asks any more. */
+/** How a hold ended: what was held back is there again, it is gone, the registry failed, or no client asks any more. */
 export type HoldOutcome = 'returned' | 'emptied' | 'failed' | 'dropped';
 
 /** What an {@link EmptyHold} needs. */
@@ -17,6 +17,14 @@ export interface EmptyHoldContext<Q, V extends readonly unknown[]> {
 	readonly emptyHoldMs: number;
 	readonly kind: Pick<AnswerKind<Q, V, SnapshotState>, 'describe' | 'trustsEmpty' | 'consistsOf' | 'explainEmpty'>;
 	readonly onEvent: DiscoveryListener;
+}
+
+interface Hold {
+	readonly sinceMs: number;
+	/** When it had lasted as long as it should; undefined before. */
+	dueAtMs: number | undefined;
+	timer: TimerHandle | undefined;
+	endAsking: (() => void) | undefined;
 }
 
 /**
@@ -30,11 +38,7 @@ export class EmptyHold<Q, V extends readonly unknown[]> {
 	readonly #holdMs: number;
 	/** What this process is taking out, and until when it is believed that nothing else is left. */
 	readonly #leaving = new Map<string, number>();
-	#sinceMs: number | undefined;
-	/** When it had lasted. */
-	#dueAtMs: number | undefined;
-	#timer: TimerHandle | undefined;
-	#endAsking: (() => void) | undefined;
+	#hold: Hold | undefined;
 
 	constructor(query: Q, context: EmptyHoldContext<Q, V>) {
 		this.#query = query;
@@ -71,15 +75,16 @@ export class EmptyHold<Q, V extends readonly unknown[]> {
 	start(count: number, due: () => void, explained: () => void): void {
 		const { kind, onEvent } = this.#context;
 		onEvent({ type: 'held', query: kind.describe(this.#query), count, holdMs: this.#holdMs });
-		this.#sinceMs = this.#clock.now();
-		this.#arm(this.#holdMs, () => {
-			this.#dueAtMs = this.#clock.now();
+		const hold: Hold = { sinceMs: this.#clock.now(), dueAtMs: undefined, timer: undefined, endAsking: undefined };
+		this.#hold = hold;
+		this.#arm(hold, this.#holdMs, () => {
+			hold.dueAtMs = this.#clock.now();
 			due();
 		});
 		const endAsking = kind.explainEmpty(this.#query, explained);
 		// It may have been explained, and ended, before that returned.
-		if (this.#sinceMs === undefined) endAsking?.();
-		else this.#endAsking = endAsking;
+		if (this.#hold !== hold) endAsking?.();
+		else hold.endAsking = endAsking;
 	}
 
 	/** True when it has lasted twice as long as it should. */
@@ -88,40 +93,40 @@ export class EmptyHold<Q, V extends readonly unknown[]> {
 	}
 
 	/** Calls this once when `isLong` becomes true, unless it has ended before. */
-	onLong(tell: () => void): void {
-		if (this.#timer === undefined) this.#arm(this.#longInMs, tell);
+	onLong(notify: () => void): void {
+		const hold = this.#hold;
+		if (hold !== undefined && hold.timer === undefined) this.#arm(hold, this.#longInMs, notify);
 	}
 
 	/** Ends it. */
 	end(outcome: HoldOutcome): void {
-		this.#clock.clearTimeout(this.#timer);
-		this.#timer = undefined;
-		this.#dueAtMs = undefined;
-		this.#endAsking?.();
-		this.#endAsking = undefined;
-		const heldMs = this.#clock.now() - (this.#sinceMs ?? this.#clock.now());
-		this.#sinceMs = undefined;
+		const hold = this.#hold;
+		if (hold === undefined) return;
+		this.#hold = undefined;
+		this.#clock.clearTimeout(hold.timer);
+		hold.endAsking?.();
+		const heldMs = this.#clock.now() - hold.sinceMs;
 		const { kind, onEvent } = this.#context;
 		onEvent({ type: 'hold-ended', query: kind.describe(this.#query), outcome, heldMs });
 	}
 
 	/** Null while nothing is held. */
 	status(): HoldStatus | null {
-		if (this.#sinceMs === undefined) return null;
-		const forMs = this.#clock.now() - this.#sinceMs;
+		if (this.#hold === undefined) return null;
+		const forMs = this.#clock.now() - this.#hold.sinceMs;
 		return { forMs, endsInMs: Math.max(0, this.#holdMs - forMs) };
 	}
 
 	get #longInMs(): number {
 		const nowMs = this.#clock.now();
-		return (this.#dueAtMs ?? nowMs) + this.#holdMs - nowMs;
+		return (this.#hold?.dueAtMs ?? nowMs) + this.#holdMs - nowMs;
 	}
 
-	#arm(delayMs: number, act: () => void): void {
-		this.#timer = this.#clock.setTimeout(() => {
-			this.#timer = undefined;
+	#arm(hold: Hold, delayMs: number, act: () => void): void {
+		hold.timer = this.#clock.setTimeout(() => {
+			hold.timer = undefined;
 			act();
 		}, delayMs);
-		this.#timer.unref?.();
+		hold.timer.unref?.();
 	}
 }

@@ -1,6 +1,6 @@
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import { within } from '../foundation/within.ts';
+import { settledWithin } from '../foundation/waiting.ts';
 import type { KeptValue } from '../state/state-body.ts';
 
 /** What an earlier process kept is served when the registry has not answered within this. */
@@ -36,7 +36,7 @@ export class KeptAnswer<V> {
 			if (this.#isAwaited) this.#due();
 			else this.#arm();
 		});
-		this.#loading = within(this.#clock, LOAD_MS_MAX, loaded).then(() => {
+		this.#loading = settledWithin(this.#clock, LOAD_MS_MAX, loaded).then(() => {
 			this.#loading = undefined;
 		});
 	}

@@ -6,11 +6,9 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
-
-import { abortedError, throwIfAborted } from '../foundation/aborted.ts';
 import type { Backend } from '../foundation/backend.ts';
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
-import { within } from '../foundation/within.ts';
+import { abortedError, settledWithin, throwIfAborted } from '../foundation/waiting.ts';
 import type { StateStore } from '../state/state-store.ts';
 
 /** Datacenters whose last list of services is remembered. */
@@ -68,18 +66,18 @@ export class ListCache {
 		throwIfAborted(options.signal);
 		const key = query.datacenter ?? '';
 		const before = this.#lists.get(key);
-		if (before !== undefined && clock.now() - before.verifiedAtMs < LIST_REUSED_MS) return this.#told(before, 'live');
+		if (before !== undefined && clock.now() - before.verifiedAtMs < LIST_REUSED_MS) return this.#reply(before, 'live');
 		try {
-			return this.#told(await this.#wait(this.#ask(key, query), options), 'live');
+			return this.#reply(await this.#wait(this.#ask(key, query), options), 'live');
 		} catch (error) {
 			if (!SpockError.is(error, 'UNAVAILABLE')) throw error;
 			const known = this.#lists.get(key) ?? (await this.#restore(key));
 			if (known === undefined) throw error;
-			return this.#told(known, 'last-known-good');
+			return this.#reply(known, 'last-known-good');
 		}
 	}
 
-	#told({ services, verifiedAtMs }: KnownList, source: SnapshotSource): ServiceList {
+	#reply({ services, verifiedAtMs }: KnownList, source: SnapshotSource): ServiceList {
 		const { clock } = this.#options;
 		const ageMs = clock.now() - verifiedAtMs;
 		const verifiedAt = Math.round(clock.wallNow() - ageMs);
@@ -92,7 +90,10 @@ export class ListCache {
 		if (known !== undefined) return known;
 		const isOwn = key === '';
 		if (!isOwn && this.#queue.length >= WAITING_MAX) {
-			throw new SpockError('OVERLOADED', `the lists of ${WAITING_MAX} datacenters are waited for, which is the limit`);
+			throw new SpockError(
+				'OVERLOADED',
+				`the lists of ${WAITING_MAX} datacenters are already pending, which is the limit`,
+			);
 		}
 		const end = new AbortController();
 		const ask = (): Promise<KnownList> => this.#query(key, query, end.signal);
@@ -136,7 +137,7 @@ export class ListCache {
 		const givenUp = new Promise<never>((_resolve, reject) => {
 			giveUp = reject;
 		});
-		const abort = (): void => giveUp(abortedError(signal as AbortSignal));
+		const abort = (): void => giveUp(abortedError(signal));
 		const late = (): void =>
 			giveUp(new SpockError('UNAVAILABLE', `the registry has not listed its services within ${timeoutMs} ms`));
 		const timer = timeoutMs === undefined ? undefined : clock.setTimeout(late, timeoutMs);
@@ -161,7 +162,7 @@ export class ListCache {
 
 	async #restore(key: string): Promise<KnownList | undefined> {
 		const { clock, state, onEvent } = this.#options;
-		const kept = state && (await within(clock, LOAD_MS_MAX, state.loadList(key)));
+		const kept = state && (await settledWithin(clock, LOAD_MS_MAX, state.loadList(key)));
 		if (kept === undefined) return undefined;
 		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
 		const known = { services: kept.services, verifiedAtMs: clock.now() - ageMs };

@@ -18,16 +18,21 @@ export interface ServedSnapshotContext<Q, V extends readonly unknown[], S extend
 /** How what is published stands: confirmed, or not, or denied and held. */
 export type Standing = 'fresh' | 'held' | 'stale';
 
+interface Served<V, S> {
+	readonly value: V;
+	/** While the entry is fresh this object stays the same until something changes: readers memoise its bytes by identity. */
+	readonly snapshot: S;
+	/** When the value or its source last changed, in milliseconds since 1970. */
+	readonly changedAt: number;
+}
+
 /** What one question is answered with, how old that is, and who is told. */
 export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotState> {
 	readonly observers: Set<SnapshotObserver<S>> = new Set();
 	readonly #query: Q;
 	readonly #context: ServedSnapshotContext<Q, V, S>;
-	// While the entry is fresh this object stays the same until something changes: readers memoise its bytes by identity.
-	#snapshot: S | undefined;
-	#value: V | undefined;
+	#served: Served<V, S> | undefined;
 	#verifiedAtMs = 0;
-	#changedAt: number | null = null;
 
 	constructor(query: Q, context: ServedSnapshotContext<Q, V, S>) {
 		this.#query = query;
@@ -36,12 +41,12 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 
 	/** What is served; undefined before there is anything. */
 	get value(): V | undefined {
-		return this.#value;
+		return this.#served?.value;
 	}
 
 	/** 0 before there is anything. */
 	get revision(): number {
-		return this.#snapshot?.revision ?? 0;
+		return this.#served?.snapshot.revision ?? 0;
 	}
 
 	/** Since the registry confirmed what is served, in milliseconds. */
@@ -51,7 +56,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 
 	/** When the value or its source last changed, in milliseconds since 1970. */
 	get changedAt(): number | null {
-		return this.#changedAt;
+		return this.#served?.changedAt ?? null;
 	}
 
 	/** The registry has confirmed, at this moment of the clock, what is served or is about to be published. */
@@ -61,7 +66,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 
 	/** What can be served now: the live snapshot, or a copy of the last known one with its age; undefined if neither. */
 	read(isLive: boolean): S | undefined {
-		const snapshot = this.#snapshot;
+		const snapshot = this.#served?.snapshot;
 		if (snapshot === undefined || isLive) return snapshot;
 		const { ageMs } = this;
 		return ageMs > this.#context.staleMaxMs ? undefined : Object.freeze({ ...snapshot, ageMs });
@@ -76,8 +81,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 	/** Makes this value the answer, and tells everybody. */
 	publish(value: V, standing: Standing): void {
 		const { clock, kind, onEvent, nextRevision } = this.#context;
-		const [oldSnapshot, oldValue] = [this.#snapshot, this.#value];
-		const before = oldSnapshot && oldValue && { snapshot: oldSnapshot, value: oldValue };
+		const before = this.#served;
 		const isLive = standing === 'fresh';
 		const snapshot = kind.makeSnapshot(this.#query, value, {
 			revision: nextRevision(),
@@ -86,30 +90,28 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 			verifiedAt: this.#verifiedAt(),
 			...(standing === 'held' && { held: true }),
 		});
-		this.#snapshot = snapshot;
-		this.#value = value;
 		const at = clock.wallNow();
-		this.#changedAt = at;
+		this.#served = { value, snapshot, changedAt: at };
 		for (const event of kind.published({ query: this.#query, snapshot, value, before, at })) onEvent(event);
 		if (isLive) this.keep();
-		this.#tell((observer) => observer.next(snapshot));
+		this.#notify((observer) => observer.next(snapshot));
 	}
 
 	/** Has the state directory keep what is served, and when that was verified; it writes what has changed. */
 	keep(): void {
 		const { kind } = this.#context;
-		kind.keep(this.#query, this.#value ?? kind.nothing, this.#verifiedAt());
+		kind.keep(this.#query, this.value ?? kind.nothing, this.#verifiedAt());
 	}
 
 	/** Told while there is nothing to serve. */
 	tellError(error: SpockError): void {
-		this.#tell((observer) => observer.error?.(error));
+		this.#notify((observer) => observer.error?.(error));
 	}
 
-	#tell(say: (observer: SnapshotObserver<S>) => void): void {
+	#notify(notify: (observer: SnapshotObserver<S>) => void): void {
 		// A copy, because an observer may stop or start watches while it is told.
 		for (const observer of [...this.observers]) {
-			if (this.observers.has(observer)) callOut(() => say(observer));
+			if (this.observers.has(observer)) callOut(() => notify(observer));
 		}
 	}
 

@@ -11,6 +11,7 @@ import {
 	type SnapshotState,
 	type WatchStatus,
 } from '@spock/protocol';
+import { hasConditions, scopeOf } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../foundation/backend.ts';
 import type { DiscoveryEvent, DiscoveryListener } from '../foundation/discovery-event.ts';
@@ -92,11 +93,10 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 	}
 
 	explainEmpty(query: ServiceQuery, explained: () => void): (() => void) | undefined {
-		const { tags, meta, ...all } = query;
-		if (tags === undefined && meta === undefined) return undefined;
+		if (!hasConditions(query)) return undefined;
 		// Of a service that is there, and of which nothing has what is asked for: that is no registry without its data.
 		const ended = new AbortController();
-		readOnce(this.#options.backend, all, ended.signal).then(
+		readOnce(this.#options.backend, scopeOf(query), ended.signal).then(
 			(instances) => {
 				const isThere = instances.length > 0 && !instances.some((one) => isAskedFor(query, one));
 				if (isThere && !ended.signal.aborted) explained();

@@ -37,8 +37,8 @@ export interface BackendObserver<V = readonly ServiceInstance[]> {
 	/** The registry could not answer. The watch goes on by itself. */
 	failed(error: SpockError): void;
 	/**
-	 * For a backend that would have to ask the registry again, because what it answered may be outdated: if nobody reads this
-	 * question any more, ends the watch at once (`stop` is called within this call) and gives true, and there is nothing to ask.
+	 * For a backend that would have to ask the registry again, because its answer may be outdated: if no client reads this
+	 * query any more, ends the watch at once (`stop` is called within this call) and returns true: no request is needed.
 	 * Left out where there is always a reader.
 	 */
 	endIfUnread?(): boolean;
@@ -49,18 +49,18 @@ export interface BackendWatch {
 	/** Ends the watch; idempotent. The observer is not called after it. */
 	stop(): void;
 	/**
-	 * Somebody has asked this question again. A registry that cannot watch all questions with the same care prefers those that
-	 * were asked last. Left out where it makes no difference.
+	 * A client has sent this query again. A registry that cannot watch all queries with the same care prefers those that
+	 * were sent last. Left out where it makes no difference.
 	 */
 	readonly used?: (() => void) | undefined;
 }
 
-/** The port that a registry implements. Whoever creates a backend closes it. */
+/** The port that a registry implements. The creator of a backend closes it. */
 export interface Backend {
 	/** `consul`, `local`, `dns`, …: for status and messages. */
 	readonly name: string;
 	/**
-	 * True when an empty answer is always meant, as of a list that somebody keeps by hand: it is not held back. Default:
+	 * True when an empty answer is always meant, as of a list that is maintained by hand: it is not held back. Default:
 	 * false, because a registry may lose what it knew.
 	 */
 	readonly trustsEmpty?: boolean;
@@ -101,7 +101,7 @@ export interface Backend {
 
 /** What `sidecar start --backend ./my-backend.js` gives to the function that makes the backend. */
 export interface BackendContext {
-	/** To be told of queries, so that they are counted and logged; must not be given a secret. */
+	/** Reports queries, so that they are counted and logged; must not be given a secret. */
 	readonly onEvent: DiscoveryListener;
 	/** Time; the clock of the process. */
 	readonly clock: Clock;

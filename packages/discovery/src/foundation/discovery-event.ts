@@ -19,7 +19,7 @@ export type RegistrationPhase = 'new' | 'held' | 'grace' | 'adopted' | 'leaving'
 /** Why a file of the state directory is not used. `scope`: of another registry, datacenter or namespace. */
 export type StateRefusal = 'torn' | 'foreign' | 'version' | 'scope';
 
-/** What happens inside discovery, for whoever logs and counts. Library code itself does neither. */
+/** What happens inside discovery, for logs and metrics. Library code itself writes neither. */
 export type DiscoveryEvent =
 	/** A snapshot went out to the readers: its instances or its source changed. `before`: the one in whose place it is. */
 	| {
@@ -69,7 +69,7 @@ export type DiscoveryEvent =
 			readonly type: 'registration';
 			readonly id: string;
 			readonly service: string;
-			/** Its name in snapshots; null before the registry has told it. */
+			/** Its name in snapshots; null until the registry has returned it. */
 			readonly instance: string | null;
 			readonly phase: RegistrationPhase;
 			readonly state: RegistrationState;
@@ -107,7 +107,7 @@ export type DiscoveryEvent =
 	 * how many there were. Told once for each hold.
 	 */
 	| { readonly type: 'held'; readonly query: WatchedQuery; readonly count: number; readonly holdMs: number }
-	/** A hold has ended: they are back, they are gone for good, the registry failed, or nobody asks any more. */
+	/** A hold has ended: they are back, they are gone for good, the registry failed, or no client asks any more. */
 	| {
 			readonly type: 'hold-ended';
 			readonly query: WatchedQuery;
@@ -115,7 +115,7 @@ export type DiscoveryEvent =
 			readonly heldMs: number;
 	  }
 	/**
-	 * The registry's answer has bad entries, which are left out: `count` of them, of which the first are told. Told when they are
+	 * The registry's answer has bad entries, which are left out: `count` of them, of which the first are reported. Sent when they are
 	 * others than before; 0 when the last one is gone or good. `added`: how many were not left out before.
 	 */
 	| {

@@ -1,5 +1,5 @@
-import { type RefusedInstance, type ServiceInstance, SpockError } from '@spock/protocol';
-import { isObject } from '@spock/protocol/internal';
+import { isAskedFor, type RefusedInstance, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/protocol';
+import { isObject, scopeOf } from '@spock/protocol/internal';
 
 import type { BackendObserver } from './backend.ts';
 import { instanceFault } from './instance-fault.ts';
@@ -29,17 +29,27 @@ export function readInstances(values: readonly unknown[]): readonly ServiceInsta
 	return list;
 }
 
-/** An observer for a backend of anybody's: what it is told of instances is whole, and what is no list is a failure. */
+/** An observer for any backend: it passes on valid instances only, and an answer that is not a list is a failure. */
 export function whileGood(backend: string, observer: BackendObserver): BackendObserver {
 	return {
 		answered: (answer, meta) => {
 			if (Array.isArray(answer)) observer.answered(goodInstances(answer), meta);
-			else
-				observer.failed(new SpockError('UNAVAILABLE', `the answer of the backend ${backend} is no list of instances`));
+			else observer.failed(new SpockError('UNAVAILABLE', `the backend ${backend} must return a list of instances`));
 		},
 		failed: (error) => observer.failed(error),
 		endIfUnread: () => observer.endIfUnread?.() ?? false,
 	};
+}
+
+/**
+ * The instances that a query asks for, among all of its service in a registry that is one list, frozen. Such a list knows of datacenters
+ * alone: of any other scope, such as a peer, it has nothing.
+ */
+export function askedInstances(query: ServiceQuery, all: readonly ServiceInstance[]): readonly ServiceInstance[] {
+	const { service: _service, datacenter, ...others } = scopeOf(query);
+	if (Object.keys(others).length > 0) return Object.freeze([]);
+	const isThere = (one: ServiceInstance): boolean => datacenter === undefined || one.datacenter === datacenter;
+	return Object.freeze(all.filter((one) => isThere(one) && isAskedFor(query, one)));
 }
 
 function sift(values: readonly unknown[]): { readonly good: ServiceInstance[]; readonly bad: Refused } {

@@ -18,7 +18,7 @@ export function rememberChecks(instance: ServiceInstance, list: readonly CheckSt
 	checks.set(instance, Object.freeze(sorted.slice(0, CHECKS_MAX)));
 }
 
-/** The checks of an instance, the worst first; none where the registry told none. */
+/** The checks of an instance, the worst first; empty where the registry returned none. */
 export function checksOf(instance: ServiceInstance): readonly CheckStatus[] {
 	return checks.get(instance) ?? NONE;
 }

@@ -7,17 +7,17 @@ const SHOWN_LENGTH_MAX = 64;
 
 /** What is wrong with what should be an instance, as a sentence without its subject and full stop; undefined for a good one. */
 export function instanceFault(value: unknown): string | undefined {
-	if (!isObject(value)) return `is ${show(value)}, which is no object`;
+	if (!isObject(value)) return `is ${show(value)}, which is not an object`;
 	const { instance, host, port, weight, status, tags, meta, zone, datacenter } = value;
-	if (typeof instance !== 'string') return `has the name ${show(instance)}, which is no string`;
+	if (typeof instance !== 'string') return `has the name ${show(instance)}, which is not a string`;
 	if (!isHost(host)) return `has the host ${show(host)}, which is neither an IP address nor a name`;
 	if (!isInteger(port, 0, 65_535)) return `has the port ${show(port)}, which is not from 0 to 65535`;
 	if (!Number.isFinite(weight) || (weight as number) < 0) return `has the weight ${show(weight)}, which is not from 0`;
 	if (!STATUSES.has(status)) return `has the unknown status ${show(status)}`;
-	if (!isStrings(tags)) return `has the tags ${show(tags)}, which are no list of strings`;
+	if (!isStrings(tags)) return `has the tags ${show(tags)}, which are not a list of strings`;
 	if (!isTexts(meta)) return `has the metadata ${show(meta)}, whose values are not all strings`;
-	if (!isTextOrNull(zone)) return `has the zone ${show(zone)}, which is no string`;
-	if (!isTextOrNull(datacenter)) return `has the datacenter ${show(datacenter)}, which is no string`;
+	if (!isTextOrNull(zone)) return `has the zone ${show(zone)}, which is not a string`;
+	if (!isTextOrNull(datacenter)) return `has the datacenter ${show(datacenter)}, which is not a string`;
 	return undefined;
 }
 

@@ -2,7 +2,7 @@ import type { RefusedInstance, ServiceInstance } from '@spock/protocol';
 
 /** Refused instances of one answer that are remembered; the others are counted. */
 export const REFUSED_MAX = 64;
-/** The instances that an answer of a registry was without: nobody could be sent to them. */
+/** The instances left out of an answer of a registry, because no client could be sent to them. */
 export interface Refused {
 	readonly count: number;
 	/** The first {@link REFUSED_MAX} of them. */

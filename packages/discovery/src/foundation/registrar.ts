@@ -56,7 +56,7 @@ export interface OwnedInstance {
  * BAD_REQUEST (the registry refuses the definition).
  */
 export interface Registrar {
-	/** Writes definition and health; gives the instance's name in snapshots, or null where the registry does not tell. */
+	/** Writes definition and health; gives the instance's name in snapshots, or null where the registry does not return it. */
 	register(definition: InstanceDefinition, health: InstanceHealth, terms: RegistrationTerms): Promise<string | null>;
 	/**
 	 * Renews the instance's time to live and says how it is. Rejects with NO_SUCH_SERVICE when the registry has lost it, or must

@@ -35,7 +35,7 @@ export function diffInstances(before: readonly ServiceInstance[], after: readonl
 	return { added, removed, changed };
 }
 
-/** True if two lists, each sorted by `instance`, say the same to whoever reads snapshots. */
+/** True if two lists, each sorted by `instance`, are the same to a reader of snapshots. */
 export function isSameList(before: readonly ServiceInstance[], after: readonly ServiceInstance[]): boolean {
 	if (before === after) return true;
 	if (before.length !== after.length) return false;

@@ -38,7 +38,7 @@ export function answerInTime(
 			clock.clearTimeout(timer);
 			offAbort(signal, abort);
 		};
-		const tell = (): void => {
+		const answerNow = (): void => {
 			end();
 			const reply = now();
 			const isNews = reply.state === 'registered';
@@ -47,9 +47,9 @@ export function answerInTime(
 		};
 		const abort = (): void => {
 			gaveUp();
-			tell();
+			answerNow();
 		};
-		const timer = clock.setTimeout(tell, Math.ceil(Math.min(ANSWER_MS_MAX, timeoutMs * ANSWER_SHARE)));
+		const timer = clock.setTimeout(answerNow, Math.ceil(Math.min(ANSWER_MS_MAX, timeoutMs * ANSWER_SHARE)));
 		timer.unref?.();
 		if (signal !== undefined) onAbort(signal, abort);
 		outcome.then(resolve, reject).finally(end);

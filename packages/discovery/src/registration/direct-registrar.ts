@@ -58,7 +58,7 @@ function withDeadline<T>(
 	return new Promise((resolve, reject) => {
 		const ending = new AbortController();
 		const aborted = (): SpockError =>
-			new SpockError('ABORTED', `${func}: the caller aborted it`, { cause: signal?.reason });
+			new SpockError('ABORTED', `${func}: aborted by the caller`, { cause: signal?.reason });
 		if (signal?.aborted) {
 			reject(aborted());
 			return;
@@ -71,7 +71,7 @@ function withDeadline<T>(
 		};
 		const abort = (): void => end(() => reject(aborted()));
 		const onDeadline = (): void => {
-			const message = `${func}: the registry has not answered within ${timeoutMs} ms; it is tried on`;
+			const message = `${func}: the registry has not answered within ${timeoutMs} ms; the registry is still retried`;
 			end(() => reject(new SpockError('TIMEOUT', message, { details: { func, timeoutMs } })));
 		};
 		const timer = timeoutMs === undefined ? undefined : clock.setTimeout(onDeadline, timeoutMs);

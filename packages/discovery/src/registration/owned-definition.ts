@@ -48,8 +48,9 @@ export class OwnedDefinition {
 		const isThere = this.#owner.isThere(this.#clock.now());
 		if (isSameDefinition(this.#value, definition) || (isThere && this.#owner.is(holder))) return;
 		if (!this.#holders.hasOthersThan(holder)) return;
-		const what = definition.service === this.#value.service ? 'otherwise' : `for the service ${this.#value.service}`;
-		const message = `data.id ${this.#value.id} is registered ${what} by another client: give this instance an id of its own`;
+		const what =
+			definition.service === this.#value.service ? 'with another definition' : `for the service ${this.#value.service}`;
+		const message = `data.id ${this.#value.id} is registered ${what} by another client: give this instance its own id`;
 		throw new SpockError('BAD_REQUEST', message, { details: { path: 'id' } });
 	}
 
@@ -61,7 +62,7 @@ export class OwnedDefinition {
 		// What outlives its client is for any other one to end; so is what a client has left that has no secret.
 		const isFree = this.#value.bind === 'sidecar' || this.#owner.identity === undefined;
 		if (this.#holders.size === 0 && isFree) return;
-		const message = `${this.#value.id} is registered by another client, which alone may report on it or deregister it`;
+		const message = `${this.#value.id} is registered by another client; only that client may report on it or deregister it`;
 		throw new SpockError('ACL_DENIED', message, { details: { id: this.#value.id } });
 	}
 

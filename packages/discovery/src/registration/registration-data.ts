@@ -46,8 +46,8 @@ function comparable(definition: InstanceDefinition, isPartial: boolean): unknown
 	const { id, service, host, port, tags, weights, taggedAddresses, check, bind } = definition;
 	const meta = Object.entries(definition.meta).sort(([one], [other]) => (one < other ? -1 : 1));
 	const { passing = 1, warning = 1 } = weights ?? {};
-	const told = [id, service, host, port, tags, meta, passing, warning, bind];
-	return isPartial ? told : [...told, taggedAddresses, check];
+	const parts = [id, service, host, port, tags, meta, passing, warning, bind];
+	return isPartial ? parts : [...parts, taggedAddresses, check];
 }
 
 /** The health that an app reports. */

@@ -140,7 +140,7 @@ describe('what another client has registered', () => {
 		const app = holder(identity);
 		await registrations.claim(barista, app);
 		const stranger = holder('stranger');
-		expect(() => registrations.claim(moved, stranger)).toThrow('an id of its own');
+		expect(() => registrations.claim(moved, stranger)).toThrow('give this instance its own id');
 		expect(() => registrations.claim({ ...barista, service: 'waiter' }, stranger)).toThrow('for the service barista');
 		expect(() => registrations.report({ id: 'b1', status: 'critical' }, stranger)).toThrow('another client');
 		await expect(registrations.withdraw('b1', stranger)).rejects.toMatchObject({ code: 'ACL_DENIED' });
@@ -155,9 +155,9 @@ describe('what another client has registered', () => {
 		await registrations.claim(barista, app);
 		await registrations.claim(barista, joined);
 		await registrations.claim(barista, other);
-		expect(() => registrations.claim(moved, joined)).toThrow('an id of its own');
+		expect(() => registrations.claim(moved, joined)).toThrow('give this instance its own id');
 		registrations.abandon(app);
-		expect(() => registrations.claim(moved, joined)).toThrow('an id of its own');
+		expect(() => registrations.claim(moved, joined)).toThrow('give this instance its own id');
 		expect(host()).toBeUndefined();
 	});
 
@@ -184,7 +184,7 @@ describe('what another client has registered', () => {
 		expect(host()).toBeUndefined();
 		expect(stranger.seen.at(-1)).toBe('deregistered: the client that registered this id is back');
 		expect(registrations.list()).toMatchObject([{ holders: 1 }]);
-		expect(() => registrations.claim(moved, stranger)).toThrow('an id of its own');
+		expect(() => registrations.claim(moved, stranger)).toThrow('give this instance its own id');
 	});
 
 	it('one that has not come back within the grace has lost it to those who hold it', async () => {
@@ -198,7 +198,7 @@ describe('what another client has registered', () => {
 		await clock.advance(GRACE_MS + 5000);
 		// A sidecar that comes after this one must know whose it is.
 		expect(registrar.known.get('b1')?.definition.claimant).toBe('next');
-		expect(() => registrations.claim(moved, holder('app'))).toThrow('an id of its own');
+		expect(() => registrations.claim(moved, holder('app'))).toThrow('give this instance its own id');
 		await registrations.claim({ ...barista, host: '1.2.3.4' }, next);
 		expect(host()).toBe('1.2.3.4');
 	});

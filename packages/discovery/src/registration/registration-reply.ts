@@ -34,5 +34,5 @@ function reasonOf(state: RegistrationState, { phase, error }: RegistrationFacts)
 	// One that ended because it was asked to has no reason; one that was refused has.
 	if (state === 'deregistered') return phase === 'gone' ? (error?.message ?? null) : null;
 	if (phase === 'leaving' || phase === 'gone') return 'the sidecar is shutting down';
-	return error?.message ?? 'the registry was not told yet';
+	return error?.message ?? 'the registry has not been updated yet';
 }

@@ -47,7 +47,7 @@ describe('the registry', () => {
 		const app = holder();
 		const claimed = registrations.claim(barista, app, { timeoutMs: 1000 });
 		await clock.advance(800);
-		expect(await claimed).toMatchObject({ state: 'pending', error: 'the registry was not told yet' });
+		expect(await claimed).toMatchObject({ state: 'pending', error: 'the registry has not been updated yet' });
 		registrar.release();
 		await settle();
 		expect(app.seen).toEqual(['b1 registered']);

@@ -28,7 +28,9 @@ export class RegistrationWaiters {
 		return new Promise((resolve, reject) => {
 			const abort = (): void => {
 				this.#removals.delete(waiter);
-				reject(new SpockError('ABORTED', 'nobody waits for the deregistration any more', { cause: signal?.reason }));
+				reject(
+					new SpockError('ABORTED', 'the caller stopped waiting for the deregistration', { cause: signal?.reason }),
+				);
 			};
 			const waiter: RemovalWaiter = {
 				resolve: () => {

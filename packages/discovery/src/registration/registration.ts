@@ -58,7 +58,7 @@ export class Registration {
 	#version = 0;
 	/** The write on its way, or the last one. */
 	#written = { version: 0, isRemoval: false };
-	#told = '';
+	#notified = '';
 
 	constructor(definition: InstanceDefinition, health: InstanceHealth, context: RegistrationContext) {
 		this.id = definition.id;
@@ -222,7 +222,7 @@ export class Registration {
 
 	/** A holder was told something else: what comes next is news, even if nothing has changed. */
 	tellAgain(): void {
-		this.#told = '';
+		this.#notified = '';
 	}
 
 	/** How it is, for people. */
@@ -280,7 +280,7 @@ export class Registration {
 				this.#sync.want(true);
 				return;
 			case 'tell':
-				this.#tell();
+				this.#notify();
 				return;
 			case 'forget':
 				this.#sync.stop();
@@ -323,7 +323,7 @@ export class Registration {
 			else this.#waiters.failed(this.reply());
 			if (!error.retryable) this.#waiters.refusedRemoval(error);
 		}
-		if (this.#phase !== 'gone') this.#tell();
+		if (this.#phase !== 'gone') this.#notify();
 	}
 
 	/** The registry never took it and never will: it ends, with the reason for whoever asked. */
@@ -332,11 +332,11 @@ export class Registration {
 		this.#handle('refused');
 	}
 
-	#tell(): void {
+	#notify(): void {
 		const reply = this.reply();
 		const news = `${reply.state} ${reply.error ?? ''}`;
-		if (news === this.#told) return;
-		this.#told = news;
+		if (news === this.#notified) return;
+		this.#notified = news;
 		this.holders.tell(reply);
 		this.#context.changed(this);
 	}

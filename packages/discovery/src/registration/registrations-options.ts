@@ -62,7 +62,7 @@ export function resolveRegistrationsOptions(options: RegistrationsOptions): Reso
 		registrationsPerHolderMax = DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
 	} = options;
 	if (stringOption('owner', owner).length > OWNER_LENGTH_MAX) {
-		throw new RangeError(`owner must be of at most ${OWNER_LENGTH_MAX} characters, not of ${owner.length}`);
+		throw new RangeError(`owner must have at most ${OWNER_LENGTH_MAX} characters, not ${owner.length}`);
 	}
 	return {
 		terms: {

@@ -94,7 +94,7 @@ export class Registrations {
 		const { advertise, owner, machine = owner } = this.#options;
 		// A successor asks the registry once what there is: what shall outlive this connection must be known to it by then.
 		if (this.#isEnding || (this.#state === 'released' && data.bind === 'sidecar'))
-			throw new SpockError('UNAVAILABLE', 'the sidecar is shutting down: register with the next one');
+			throw new SpockError('UNAVAILABLE', 'the sidecar is shutting down: register again with the next one');
 		const definition = definitionOf(data, { advertise, machine });
 		const health = healthOf(data);
 		const known = this.#byId.get(definition.id);
@@ -111,7 +111,7 @@ export class Registrations {
 	report(data: ReportServiceData, holder: RegistrationHolder, wait: RegistrationWait = {}): Promise<RegistrationReply> {
 		const registration = this.#byId.get(data.id);
 		if (registration === undefined || registration.phase === 'leaving') {
-			const message = `nothing is registered here with the id ${data.id}: register it first`;
+			const message = `no instance is registered here with the id ${data.id}: register it first`;
 			throw new SpockError('NO_SUCH_SERVICE', message, { details: { id: data.id } });
 		}
 		registration.definition.expectOwn(holder);

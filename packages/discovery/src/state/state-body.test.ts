@@ -16,8 +16,11 @@ const query = { service: 'barista' };
 const key = { key: 'app/limits' };
 /** As it comes back from a disk. */
 const stored = (body: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(body));
-const another = expect.objectContaining({ refusal: 'foreign', message: expect.stringContaining('about another') });
-const misshapen = expect.objectContaining({ refusal: 'foreign', message: expect.stringContaining('another shape') });
+const another = expect.objectContaining({ refusal: 'foreign', message: expect.stringContaining('belongs to another') });
+const misshapen = expect.objectContaining({
+	refusal: 'foreign',
+	message: expect.stringContaining('the expected shape'),
+});
 const limits = keyQueryKey(key);
 
 describe('the body of a state file', () => {

@@ -40,7 +40,7 @@ export function instancesBody(query: ServiceQuery, { instances, verifiedAt }: Ke
 /** Reads the body of a question's file, without instances that are bad. Throws a StateFileError where it is about something else, or not what we write. */
 export function readInstancesBody(body: unknown, query: ServiceQuery): KeptInstances {
 	const { key, verifiedAt, instances } = isObject(body) ? body : {};
-	if (key !== queryKey(query)) throw new StateFileError('foreign', 'it is about another question');
+	if (key !== queryKey(query)) throw new StateFileError('foreign', 'it belongs to another query');
 	if (!isInteger(verifiedAt, 0) || !Array.isArray(instances)) throw wrongShape();
 	const read = readInstances(instances);
 	// Of a file of another shape nothing is left, and that must not be taken for a service without instances.
@@ -56,7 +56,7 @@ export function keysBody(query: KeyQuery, { value, verifiedAt }: KeptValue<reado
 /** Reads the body of a file about keys. Throws a StateFileError, as {@link readInstancesBody} does. */
 export function readKeysBody(body: unknown, query: KeyQuery): KeptValue<readonly KeyEntry[]> {
 	const { key, verifiedAt, entries } = isObject(body) ? body : {};
-	if (key !== keyQueryKey(query)) throw new StateFileError('foreign', 'it is about another question');
+	if (key !== keyQueryKey(query)) throw new StateFileError('foreign', 'it belongs to another query');
 	if (!isInteger(verifiedAt, 0) || !Array.isArray(entries)) throw wrongShape();
 	return { verifiedAt, value: Object.freeze(entries.map(readKeyEntry)) };
 }
@@ -69,7 +69,7 @@ export function listBody(key: string, { services, verifiedAt }: KeptList): unkno
 /** Reads the body of a list's file. Throws a StateFileError. */
 export function readListBody(body: unknown, expectedKey: string): KeptList {
 	const { key, verifiedAt, services } = isObject(body) ? body : {};
-	if (key !== expectedKey) throw new StateFileError('foreign', 'it is about another datacenter');
+	if (key !== expectedKey) throw new StateFileError('foreign', 'it belongs to another datacenter');
 	if (!isInteger(verifiedAt, 0) || !Array.isArray(services)) throw wrongShape();
 	const read = services.flatMap((entry: unknown) => {
 		if (!isObject(entry) || typeof entry['name'] !== 'string' || !isStrings(entry['tags'])) return [];
@@ -96,5 +96,5 @@ function readKeyEntry(entry: unknown): KeyEntry {
 }
 
 function wrongShape(): StateFileError {
-	return new StateFileError('foreign', 'its content has another shape than what this program writes');
+	return new StateFileError('foreign', 'its content does not have the expected shape');
 }

@@ -88,7 +88,7 @@ export class StateDirectory {
 		} catch (error) {
 			const { code } = error as NodeJS.ErrnoException;
 			if (code === 'ENOENT') return undefined;
-			if (code === 'ELOOP') throw new StateFileError('foreign', 'it is a link');
+			if (code === 'ELOOP') throw new StateFileError('foreign', 'it is a symbolic link');
 			throw error;
 		}
 		try {
@@ -106,7 +106,7 @@ export class StateDirectory {
 
 	async #regularStat(file: Awaited<ReturnType<typeof open>>): Promise<{ uid: number; size: number }> {
 		const found = await file.stat();
-		if (!found.isFile()) throw new StateFileError('foreign', 'it is no regular file');
+		if (!found.isFile()) throw new StateFileError('foreign', 'it is not a regular file');
 		return found;
 	}
 }

@@ -49,23 +49,24 @@ export function decodeStateFile(text: string, scope: string, kind: StateKind): {
 		const isOurs = text.startsWith(`{"format":"${FORMAT}"`);
 		throw isOurs
 			? new StateFileError('torn', 'its first line is cut off')
-			: new StateFileError('foreign', 'it is no state file of Spock');
+			: new StateFileError('foreign', 'it is not a state file of Spock');
 	}
 	const { version, checksum } = header;
 	if (version !== VERSION) {
-		throw new StateFileError('version', `it is of version ${String(version)}, and this program reads ${VERSION}`);
+		throw new StateFileError('version', `it has version ${String(version)}; this program reads version ${VERSION}`);
 	}
 	if (header['scope'] !== scope) {
 		throw new StateFileError(
 			'scope',
-			`it is about ${JSON.stringify(header['scope'])}, and this is ${JSON.stringify(scope)}`,
+			`it belongs to ${JSON.stringify(header['scope'])}, not to ${JSON.stringify(scope)}`,
 		);
 	}
 	const payload = text.slice(lineEnd + 1, -1);
 	if (lineEnd < 0 || !text.endsWith('\n') || checksum !== checksumOf(scope, String(header['kind']), payload)) {
-		throw new StateFileError('torn', 'its checksum does not fit its content');
+		throw new StateFileError('torn', 'its checksum does not match its content');
 	}
-	if (header['kind'] !== kind) throw new StateFileError('foreign', `it holds ${String(header['kind'])}, not ${kind}`);
+	if (header['kind'] !== kind)
+		throw new StateFileError('foreign', `it contains ${String(header['kind'])}, not ${kind}`);
 	return { body: parse(payload), checksum: checksum as string };
 }
 

@@ -10,7 +10,7 @@ import {
 import { type Clock, stringOption, type TimerHandle } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
-import { within } from '../foundation/within.ts';
+import { settledWithin } from '../foundation/waiting.ts';
 import {
 	instancesBody,
 	type KeptInstances,
@@ -151,7 +151,7 @@ export class StateStore {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#clock.clearTimeout(this.#timer);
-		await within(this.#clock, CLOSE_MS_MAX, this.#lastFlush());
+		await settledWithin(this.#clock, CLOSE_MS_MAX, this.#lastFlush());
 	}
 
 	#keep({ content, ...kept }: ToKeep): void {

@@ -232,7 +232,7 @@ describe('the watch loop', () => {
 		loop.stop();
 		loop.stop();
 		expect(clock.pendingTimers).toBe(0);
-		expect(last().signal.aborted).toBe(phase === 'querying' || phase === 'paced');
+		expect(last().signal.aborted).toBe(phase === 'querying');
 		await last().answer('late', 99);
 		await clock.advance(100_000);
 		expect({ told, queries: queries.length }).toEqual(before);
@@ -244,6 +244,23 @@ describe('the watch loop', () => {
 		loop.stop();
 		await last().answer('late', 3);
 		expect(told).toEqual([]);
+	});
+
+	it('has one query or wait at a time, also when an observer asks for a re-read while it is notified', async () => {
+		let rereads = 1;
+		const { loop, queries, clock, last } = createLoop({
+			random: () => 0.5,
+			onAnswer: () => rereads-- > 0 && loop.reread(),
+		});
+		loop.start();
+		await last().answer('a', 5);
+		await clock.advance(SPREAD_MS);
+		expect(queries.map(({ index, signal }) => [index, signal.aborted])).toEqual([
+			[0, false],
+			[0, false],
+		]);
+		loop.stop();
+		expect([last().signal.aborted, clock.pendingTimers]).toEqual([true, 0]);
 	});
 
 	it('an observer that stops the loop while it is told gets no further query', async () => {

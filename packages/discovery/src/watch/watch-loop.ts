@@ -1,5 +1,5 @@
 import { SpockError } from '@spock/protocol';
-import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
+import { Backoff, type Clock, type Random, step } from '@spock/protocol/internal';
 
 import type { AnswerMeta } from '../foundation/backend.ts';
 import { readIndex } from './blocking-index.ts';
@@ -34,13 +34,15 @@ export interface WatchLoopOptions<T> {
 	 */
 	readonly fetch: (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;
 	readonly isSame: (before: T, after: T) => boolean;
-	/** Told of every good answer; `value` is the very same object as before where nothing has changed. */
+	/** Called with every good answer; `value` is the very same object as before where nothing has changed. */
 	readonly answered: (value: T, meta: AnswerMeta | undefined) => void;
 	readonly failed: (error: SpockError) => void;
 	readonly clock: Clock;
 	/** Default `Math.random`. */
 	readonly random?: Random;
 }
+
+const NOTHING = (): void => undefined;
 
 /**
  * Blocking queries without end: when to ask next, with which index, and what to make of the outcome. What one query is, is
@@ -53,12 +55,10 @@ export class WatchLoop<T> {
 	readonly #random: Random;
 	#state: WatchState = 'idle';
 	#index = 0;
-	#value: T | undefined;
-	#meta: AnswerMeta | undefined;
-	#error: SpockError | undefined;
-	#paceMs = 0;
-	#query: AbortController | undefined;
-	#timer: TimerHandle | undefined;
+	/** The last good answer's value. */
+	#known: { readonly value: T } | undefined;
+	/** Ends the query in flight, or the wait for the next one. */
+	#cancel: () => void = NOTHING;
 
 	constructor(options: WatchLoopOptions<T>) {
 		this.#options = options;
@@ -77,107 +77,116 @@ export class WatchLoop<T> {
 		this.#handle('start');
 	}
 
-	/** Asks without an index, within {@link SPREAD_MS}: what is known may be outdated, and the query that is held would not tell. */
+	/** Queries without an index, within {@link SPREAD_MS}: what is known may be outdated, and the query in flight would not reveal it. */
 	reread(): void {
 		this.#handle('reread');
 	}
 
-	/** Ends a back-off within {@link SPREAD_MS}, if there is one: what failed may be well again. */
+	/** Ends a back-off within {@link SPREAD_MS}: what failed may work again. */
 	retry(): void {
 		this.#handle('retry');
 	}
 
-	/** Ends the loop and its query; idempotent. Nothing is told after it. */
+	/** Ends the loop and its query; idempotent. Nothing is reported after it. */
 	stop(): void {
 		this.#handle('stop');
 	}
 
-	#handle(event: WatchEvent): void {
+	/** `notify` reports what came with the event. */
+	#handle(event: WatchEvent, notify: () => void = () => undefined): void {
 		const { state, actions } = step(watchMachine, this.#state, event);
 		this.#state = state;
-		this.#run(state, actions, event);
+		this.#run(state, actions, event, notify);
 	}
 
-	#run(state: WatchState, [action, ...rest]: readonly WatchAction[], event: WatchEvent): void {
-		// An observer that was just told may have stopped the loop: the rest of the cell is then void.
+	#run(state: WatchState, [action, ...rest]: readonly WatchAction[], event: WatchEvent, notify: () => void): void {
+		// An observer that was just notified may have stopped the loop: the rest of the cell is then void.
 		if (action === undefined || this.#state !== state) return;
 		try {
-			this.#act(action, event);
+			if (action === 'notify') notify();
+			else this.#act(action, event);
 		} finally {
-			// An observer that throws is heard of, but it must not end the watch.
-			this.#run(state, rest, event);
+			// What an observer throws reaches the caller, but it must not end the watch.
+			this.#run(state, rest, event, notify);
 		}
 	}
 
-	#act(action: WatchAction, event: WatchEvent): void {
+	#act(action: Exclude<WatchAction, 'notify'>, event: WatchEvent): void {
 		switch (action) {
 			case 'query':
-				if (this.#paceMs === 0) this.#sendQuery();
-				else this.#arm(this.#paceMs, () => this.#sendQuery());
-				this.#paceMs = 0;
+				this.#queryIn(0);
+				return;
+			case 'query at the pace': {
+				const paceMs = this.#bucket.take(this.#options.clock.now(), event === 'changed');
+				this.#queryIn(paceMs === 0 ? 0 : paceMs + this.#random() * SPREAD_MS);
+				return;
+			}
+			case 'query soon':
+				this.#queryIn(this.#random() * SPREAD_MS);
+				return;
+			case 'retry later':
+				this.#wait(this.#backoff.next(), () => this.#handle('due'));
+				return;
+			case 'retry soon':
+				this.#wait(this.#random() * SPREAD_MS, () => this.#handle('due'));
 				return;
 			case 'reset retries':
 				this.#backoff.reset();
 				return;
-			case 'verify':
-			case 'publish':
-			case 'publish if different':
-				this.#options.answered(this.#value as T, this.#meta);
-				return;
-			case 'pace':
-				this.#paceMs = this.#bucket.take(this.#options.clock.now(), event === 'changed');
-				if (this.#paceMs > 0) this.#paceMs += this.#random() * SPREAD_MS;
-				return;
-			case 'report':
-				this.#options.failed(this.#error as SpockError);
-				return;
 			case 'index 0':
 				this.#index = 0;
 				return;
-			case 'schedule':
-				this.#arm(this.#backoff.next(), () => this.#handle('due'));
-				return;
-			case 'schedule soon':
-				this.#arm(this.#random() * SPREAD_MS, () => this.#handle('due'));
-				return;
-			case 'spread':
-				this.#paceMs = this.#random() * SPREAD_MS;
-				return;
-			case 'abort the query':
-				this.#query?.abort();
-				return;
-			case 'cancel the timer':
-				this.#options.clock.clearTimeout(this.#timer);
+			case 'cancel':
+				this.#cancel();
 				return;
 		}
 	}
 
-	#arm(delayMs: number, callback: () => void): void {
-		this.#timer = this.#options.clock.setTimeout(callback, delayMs);
+	#wait(delayMs: number, then: () => void): void {
+		const { clock } = this.#options;
+		const timer = clock.setTimeout(() => {
+			this.#cancel = NOTHING;
+			then();
+		}, delayMs);
+		this.#replace(() => clock.clearTimeout(timer));
 	}
 
-	#sendQuery(): void {
+	#queryIn(delayMs: number): void {
+		if (delayMs > 0) this.#wait(delayMs, () => this.#query());
+		else this.#query();
+	}
+
+	#query(): void {
 		const query = new AbortController();
-		this.#query = query;
+		this.#replace(() => query.abort());
 		this.#options.fetch(this.#index, query.signal).then(
 			(answer) => {
-				if (!query.signal.aborted) this.#answered(answer);
+				if (query.signal.aborted) return;
+				this.#cancel = NOTHING;
+				this.#answered(answer);
 			},
 			(reason: unknown) => {
 				if (query.signal.aborted) return;
-				this.#error = SpockError.from(reason);
-				this.#handle('failed');
+				this.#cancel = NOTHING;
+				this.#handle('failed', () => this.#options.failed(SpockError.from(reason)));
 			},
 		);
 	}
 
-	#answered({ value, index, meta, isAbandoned = false }: FetchAnswer<T>): void {
-		this.#meta = meta;
+	/** One query or wait at a time: an observer may have begun another one while the cell of an answer is still at work. */
+	#replace(cancel: () => void): void {
+		this.#cancel();
+		this.#cancel = cancel;
+	}
+
+	#answered({ value: read, index, meta, isAbandoned = false }: FetchAnswer<T>): void {
 		const reading = readIndex(this.#index, index);
 		this.#index = reading.index;
-		const before = this.#value;
-		const isSame = before !== undefined && this.#options.isSame(before, value);
-		if (!isSame) this.#value = value;
-		this.#handle(reading.wentBack || isAbandoned ? 'index went back' : isSame ? 'unchanged' : 'changed');
+		const known = this.#known;
+		const isSame = known !== undefined && this.#options.isSame(known.value, read);
+		const { value } = isSame ? known : { value: read };
+		this.#known = { value };
+		const event = reading.wentBack || isAbandoned ? 'index went back' : isSame ? 'unchanged' : 'changed';
+		this.#handle(event, () => this.#options.answered(value, meta));
 	}
 }

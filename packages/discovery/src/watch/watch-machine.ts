@@ -13,67 +13,38 @@ export type WatchEvent =
 	| 'stop';
 export type WatchAction =
 	| 'query'
+	| 'query at the pace'
+	| 'query soon'
+	| 'retry later'
+	| 'retry soon'
 	| 'reset retries'
-	| 'verify'
-	| 'publish'
-	| 'publish if different'
-	| 'pace'
-	| 'report'
 	| 'index 0'
-	| 'schedule'
-	| 'schedule soon'
-	| 'spread'
-	| 'abort the query'
-	| 'cancel the timer';
+	| 'notify'
+	| 'cancel';
 
 /**
- * The life of one blocking watch. `pace` arms the timer of the next query where the bucket is empty, so stopping while
- * querying cancels that timer as well as the query. `reread`: what is known may be outdated, and the query that is held would not
- * tell. `retry`: what failed may be well again.
+ * The life of one blocking watch. `query at the pace` waits where the bucket is empty. `cancel` ends the query in flight or the
+ * wait for the next one. `reread`: what is known may be outdated, and the query in flight would not reveal it. `retry`: what
+ * failed may work again.
  */
 export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
 	idle: {
 		start: ['querying', 'query'],
-		unchanged: null,
-		changed: null,
-		'index went back': null,
-		failed: null,
-		due: null,
-		reread: null,
-		retry: null,
 		stop: ['stopped'],
 	},
 	querying: {
-		start: null,
-		unchanged: ['querying', 'reset retries', 'verify', 'pace', 'query'],
-		changed: ['querying', 'reset retries', 'publish', 'pace', 'query'],
-		'index went back': ['querying', 'reset retries', 'index 0', 'publish if different', 'pace', 'query'],
-		failed: ['backing off', 'report', 'index 0', 'schedule'],
-		due: null,
-		reread: ['querying', 'abort the query', 'cancel the timer', 'index 0', 'spread', 'query'],
-		retry: null,
-		stop: ['stopped', 'abort the query', 'cancel the timer'],
+		unchanged: ['querying', 'reset retries', 'notify', 'query at the pace'],
+		changed: ['querying', 'reset retries', 'notify', 'query at the pace'],
+		'index went back': ['querying', 'reset retries', 'index 0', 'notify', 'query at the pace'],
+		failed: ['backing off', 'notify', 'index 0', 'retry later'],
+		reread: ['querying', 'cancel', 'index 0', 'query soon'],
+		stop: ['stopped', 'cancel'],
 	},
 	'backing off': {
-		start: null,
-		unchanged: null,
-		changed: null,
-		'index went back': null,
-		failed: null,
 		due: ['querying', 'query'],
-		reread: ['backing off', 'cancel the timer', 'schedule soon'],
-		retry: ['backing off', 'cancel the timer', 'schedule soon'],
-		stop: ['stopped', 'cancel the timer'],
+		reread: ['backing off', 'cancel', 'retry soon'],
+		retry: ['backing off', 'cancel', 'retry soon'],
+		stop: ['stopped', 'cancel'],
 	},
-	stopped: {
-		start: null,
-		unchanged: null,
-		changed: null,
-		'index went back': null,
-		failed: null,
-		due: null,
-		reread: null,
-		retry: null,
-		stop: null,
-	},
+	stopped: {},
 };

@@ -1,8 +1,18 @@
+import { AsyncResource } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 // Not the globals: fake timers replace those, perhaps before this module is loaded.
 import * as timers from 'node:timers';
 
-import { inNeutralContext } from './neutral-context.ts';
+/** Made when this module is loaded, which is in no request. */
+const neutral = new AsyncResource('spock');
+
+/**
+ * Calls a function outside of every request: what it begins and outlives the call (a socket, a timer, a watch, a promise that is
+ * cached) keeps no AsyncLocalStorage store of the request that happened to be the first, and is not traced as a part of it.
+ */
+export function inNeutralContext<T>(call: () => T): T {
+	return neutral.runInAsyncScope(call);
+}
 
 /** A running timer; opaque. */
 export interface TimerHandle {
@@ -28,6 +38,7 @@ export interface Clock {
 const { now: dateNow } = Date;
 // Not looked up at each call, as CommonJS does with what it imports: fake timers replace the members of this module too.
 const { clearTimeout, setTimeout } = timers;
+const defer = queueMicrotask;
 
 /** Node's own, bound as the timers of {@link systemClock} are. */
 export const setImmediate: typeof timers.setImmediate = timers.setImmediate;
@@ -46,6 +57,20 @@ export const systemClock: Clock = Object.freeze({
 	setTimeout: (callback: () => void, delayMs: number) => inNeutralContext(() => setTimeout(callback, delayMs)),
 	clearTimeout: (timer: TimerHandle | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
 });
+
+/**
+ * Calls what is not ours: a listener of the app. A fault of it is raised where the process hears of it, as an uncaught
+ * exception, and disturbs neither the caller nor the listeners that are told after it.
+ */
+export function callOut(listener: () => void): void {
+	try {
+		listener();
+	} catch (fault) {
+		defer(() => {
+			throw fault;
+		});
+	}
+}
 
 /** A source of uniform numbers in [0, 1). */
 export type Random = () => number;

@@ -1,18 +1,34 @@
 // Shared by the packages of this repository; outside semver.
-export { HOST_LENGTH_MAX, isHost } from '../host.ts';
-export { isInteger } from '../is-integer.ts';
-export { isObject } from '../is-object.ts';
-export { isName, isText, NAME_RULE } from '../name-text.ts';
-export { stringOrNull } from '../string-or-null.ts';
-export { validateRegistration, validateReport } from '../validate-registration.ts';
+export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
+export { isInteger, isName, isObject, isText, NAME_RULE, stringOrNull } from '../foundation/values.ts';
+export { FrameHeads } from '../frames/frame-encoder.ts';
+export { validateRegistration, validateReport } from '../messages/validate-registration.ts';
+export {
+	hasConditions,
+	isSameScope,
+	type QueryMember,
+	type QueryMemberName,
+	queryLabel,
+	queryMembers,
+	queryPhrase,
+	readQuery,
+	scopeKey,
+	scopeOf,
+} from '../model/query.ts';
 export { offAbort, onAbort, withAnySignal } from './abort-listeners.ts';
 export { Backoff, type BackoffOptions } from './backoff.ts';
-export { callOut } from './call-out.ts';
-export { type Clock, clearImmediate, type Random, setImmediate, systemClock, type TimerHandle } from './clock.ts';
-export { FrameHeads } from './frame-head.ts';
+export {
+	type Clock,
+	callOut,
+	clearImmediate,
+	inNeutralContext,
+	type Random,
+	setImmediate,
+	systemClock,
+	type TimerHandle,
+} from './clock.ts';
 export { type Cell, type MachineTable, printMachine, type Step, step } from './machine.ts';
 export { nearestName } from './nearest-name.ts';
-export { inNeutralContext } from './neutral-context.ts';
 export {
 	booleanOption,
 	durationMsOption,

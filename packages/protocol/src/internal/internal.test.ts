@@ -84,7 +84,7 @@ describe('the members of an object', () => {
 		[{ tag: ['v1'] }, 'unknown option "tag": did you mean "tags"?'],
 		[{ lookupTimeout: 5 }, 'unknown option "lookupTimeout": did you mean "lookupTimeoutMs"?'],
 		[{ datacentre: 'dc1' }, 'unknown option "datacentre": did you mean "datacenter"?'],
-		[{ socket: '/x' }, 'unknown option "socket": there are tags, datacenter, lookupTimeoutMs'],
+		[{ socket: '/x' }, 'unknown option "socket"; expected one of: tags, datacenter, lookupTimeoutMs'],
 		[5, 'expected an object with tags, datacenter, lookupTimeoutMs, not 5'],
 		[undefined, 'expected an object with tags, datacenter, lookupTimeoutMs, not undefined'],
 		[['v1'], 'expected an object with tags, datacenter, lookupTimeoutMs, not an array'],

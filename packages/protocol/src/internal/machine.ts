@@ -1,12 +1,12 @@
 /** What happens in one cell of a state table: the next state, and the actions to take, in order. */
 export type Cell<State extends string, Action extends string> =
 	| readonly [next: State, ...actions: Action[]]
-	/** `null`: considered, and nothing happens. */
+	/** Nothing happens. */
 	| null;
 
-/** A whole state machine as data: every state has a cell for every event, or it does not compile. */
+/** A whole state machine as data: a row for each state. An event that is left out of a row does nothing in that state. */
 export type MachineTable<State extends string, Event extends string, Action extends string> = {
-	readonly [S in State]: { readonly [E in Event]: Cell<State, Action> };
+	readonly [S in State]: { readonly [E in Event]?: Cell<State, Action> };
 };
 
 /** The outcome of one event. */
@@ -15,13 +15,13 @@ export interface Step<State extends string, Action extends string> {
 	readonly actions: readonly Action[];
 }
 
-/** What an event does in a state. A `null` cell keeps the state and does nothing. */
+/** What an event does in a state. Without a cell the state stays and nothing is done. */
 export function step<State extends string, Event extends string, Action extends string>(
 	table: MachineTable<State, Event, Action>,
 	state: State,
 	event: Event,
 ): Step<State, Action> {
-	const cell = table[state][event];
+	const cell = table[state][event] ?? null;
 	if (cell === null) return { state, actions: [] };
 	return { state: cell[0], actions: cell.slice(1) as Action[] };
 }
@@ -31,12 +31,9 @@ export function printMachine<State extends string, Event extends string, Action 
 	table: MachineTable<State, Event, Action>,
 ): string {
 	const states = Object.keys(table) as State[];
-	const first = states[0];
-	if (first === undefined) return '';
-	const events = Object.keys(table[first]) as Event[];
-	const rows = events.map((event) => {
+	const rows = eventsOf(table).map((event) => {
 		const cells = states.map((state) => {
-			const cell = table[state][event];
+			const cell = table[state][event] ?? null;
 			if (cell === null) return '·';
 			const [next, ...actions] = cell;
 			return actions.length === 0 ? next : `${next}: ${actions.join(', ')}`;
@@ -44,4 +41,20 @@ export function printMachine<State extends string, Event extends string, Action 
 		return `| ${event} | ${cells.join(' | ')} |`;
 	});
 	return [`| | ${states.join(' | ')} |`, `|---|${'---|'.repeat(states.length)}`, ...rows].join('\n');
+}
+
+/** Every event of the table, each before those that follow it in a row. */
+function eventsOf<State extends string, Event extends string, Action extends string>(
+	table: MachineTable<State, Event, Action>,
+): Event[] {
+	const events: Event[] = [];
+	for (const row of Object.values<object>(table)) {
+		let place = events.length;
+		for (const event of (Object.keys(row) as Event[]).reverse()) {
+			const known = events.indexOf(event);
+			if (known === -1) events.splice(place, 0, event);
+			else place = known;
+		}
+	}
+	return events;
 }

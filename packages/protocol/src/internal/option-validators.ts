@@ -1,5 +1,5 @@
-import { isInteger } from '../is-integer.ts';
-import { TIMEOUT_MS_MAX } from '../limits.ts';
+import { TIMEOUT_MS_MAX } from '../foundation/limits.ts';
+import { isInteger } from '../foundation/values.ts';
 import { nearestName } from './nearest-name.ts';
 
 // A wrong option is a programmer's error: it throws at the call and names the option and the value.
@@ -68,8 +68,9 @@ export function knownMembers(what: string, value: unknown, known: readonly strin
 	for (const name of Object.keys(value)) {
 		if (known.includes(name)) continue;
 		const meant = nearestName(name, known);
-		const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${JSON.stringify(meant)}?`;
-		throw new TypeError(`unknown ${what} ${JSON.stringify(name)}: ${hint}`);
+		const hint =
+			meant === undefined ? `; expected one of: ${known.join(', ')}` : `: did you mean ${JSON.stringify(meant)}?`;
+		throw new TypeError(`unknown ${what} ${JSON.stringify(name)}${hint}`);
 	}
 }
 

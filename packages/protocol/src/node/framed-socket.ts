@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 
-import { FrameDecoder, type FrameSink } from '../frame-decoder.ts';
+import { FrameDecoder, type FrameSink } from '../frames/frame-decoder.ts';
 
 /**
  * What is written in one tick leaves in pieces: the peer then works on the first while this side still produces the rest.

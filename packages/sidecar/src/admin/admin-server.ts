@@ -145,6 +145,12 @@ export class AdminServer {
 		if (path === '/') {
 			return textPage(200, 'Spock\n\n/livez    alive\n/readyz   ready, with reasons\n/metrics  for Prometheus\n');
 		}
-		return textPage(404, 'there are /livez, /readyz and /metrics\n');
+		const known = [
+			'/livez',
+			'/readyz',
+			'/metrics',
+			...(site === undefined ? [] : ['/', '/status.json', '/service.json', '/events']),
+		];
+		return textPage(404, `unknown path; expected one of: ${known.join(', ')}\n`);
 	}
 }

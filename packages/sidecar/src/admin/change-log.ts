@@ -2,7 +2,7 @@ import type { DiscoveryEvent } from '@spock/discovery';
 import { queryKey, type ServiceInstance, type ServiceSnapshot } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { ChangeView, InstanceChange, SourceChange } from '../handlers/status-view.ts';
+import type { ChangeView, InstanceChange, SourceChange } from './status-view.ts';
 
 /** How many changes are kept. */
 export const CHANGES_MAX = 200;

@@ -25,13 +25,14 @@ export class RequestGuard {
 	/** Why a request is refused; undefined if it is not. */
 	refusal(request: IncomingMessage): AdminPage | undefined {
 		const { method, url = '/' } = request;
-		if (method !== 'GET' && method !== 'HEAD') return textPage(405, 'only GET and HEAD\n', { allow: 'GET, HEAD' });
-		if (url.length > URL_LENGTH_MAX) return textPage(414, `a path has at most ${URL_LENGTH_MAX} characters\n`);
+		if (method !== 'GET' && method !== 'HEAD')
+			return textPage(405, 'the method must be GET or HEAD\n', { allow: 'GET, HEAD' });
+		if (url.length > URL_LENGTH_MAX) return textPage(414, `the path must have at most ${URL_LENGTH_MAX} characters\n`);
 		if (!this.#isOurs(request)) {
-			const hint = 'it answers to its own address, to localhost, and to what --admin-allowed-hosts names';
-			return textPage(421, `the admin port does not answer to this Host: ${hint}\n`);
+			const hint = 'use its own address, localhost, or a name of --admin-allowed-hosts';
+			return textPage(421, `the admin port does not accept this Host: ${hint}\n`);
 		}
-		if (isForeign(request)) return textPage(403, 'pages of other sites may link here, and no more\n');
+		if (isForeign(request)) return textPage(403, 'pages of other sites may only link here: open the address itself\n');
 		return undefined;
 	}
 

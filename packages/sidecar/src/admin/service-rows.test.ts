@@ -29,7 +29,7 @@ it('services are in the order of their names, each under its key', () => {
 	]);
 	const [key, row] = [...rows.rows][0] ?? [];
 	expect(row?.view).toEqual({
-		...{ key, service: 'a', tags: ['v1'], state: 'fresh', revision: 1, readers: 1, error: null },
+		...{ key, label: '[v1]', service: 'a', tags: ['v1'], state: 'fresh', revision: 1, readers: 1, error: null },
 		...{ instances: 2, healthy: 1, changedAt: AT - 5000, staleSince: null },
 	});
 });

@@ -7,8 +7,12 @@ import {
 } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { ConnectionFacts } from '../connection/connection.ts';
+import type { ConnectionFacts } from '../connection/accepted-connection.ts';
 import { explained } from '../handlers/explain.ts';
+import type { SidecarGauges } from '../lifecycle/sidecar-status.ts';
+import type { ChangeLog } from './change-log.ts';
+import type { Durations } from './metrics/request-metrics.ts';
+import { ConnectionRates, ratesBetween, type ServiceRow, ServiceRows } from './status-rows.ts';
 import type {
 	ChangeView,
 	ConnectionsView,
@@ -17,11 +21,7 @@ import type {
 	Rates,
 	ServiceDetail,
 	StatusView,
-} from '../handlers/status-view.ts';
-import type { SidecarGauges } from '../lifecycle/sidecar-status.ts';
-import type { ChangeLog } from './change-log.ts';
-import type { Durations } from './metrics/request-metrics.ts';
-import { ConnectionRates, ratesBetween, type ServiceRow, ServiceRows } from './status-rows.ts';
+} from './status-view.ts';
 
 /** How often samples are taken while somebody looks, at most. */
 export const SAMPLE_MS = 1000;

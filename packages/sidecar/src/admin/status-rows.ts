@@ -1,7 +1,8 @@
 import { type Inspection, queryKey, type ServiceQuery, type WatchStatus } from '@spock/protocol';
+import { queryLabel } from '@spock/protocol/internal';
 
-import type { ConnectionFacts } from '../connection/connection.ts';
-import type { ConnectionsView, ConnectionView, Rates, ServiceView } from '../handlers/status-view.ts';
+import type { ConnectionFacts } from '../connection/accepted-connection.ts';
+import type { ConnectionsView, ConnectionView, Rates, ServiceView } from './status-view.ts';
 
 /** One service and its JSON. The text is the same object for as long as it says the same. */
 export interface ServiceRow {
@@ -45,7 +46,7 @@ export class ServiceRows {
 		const { ageMs: _ageMs, healthyInstances: healthy, ...rest } = watch;
 		const isNews = before === undefined || before.watch.revision !== watch.revision;
 		const changedAt = isNews ? (this.#known(watch)?.changedAt ?? null) : before.view.changedAt;
-		const view: ServiceView = { key, ...rest, healthy, changedAt, staleSince };
+		const view: ServiceView = { key, label: queryLabel(watch), ...rest, healthy, changedAt, staleSince };
 		return { view, text: JSON.stringify(view), watch };
 	}
 }

@@ -40,7 +40,9 @@ export class StatusSite implements AdminSite {
 		if (path === '/service.json') {
 			const detail = model.detail(query.get('key') ?? '');
 			return detail === undefined
-				? jsonPage(404, { error: 'nobody watches this service: /status.json names those that are, by their key' })
+				? jsonPage(404, {
+						error: 'no client watches this service: /status.json lists the keys of those that are watched',
+					})
 				: jsonPage(200, detail);
 		}
 		if (path === this.streamPath) return { status: 200, type: 'text/event-stream', body: '' };

@@ -50,7 +50,9 @@ export class StatusStreams {
 	/** Begins a stream; gives the answer in its place when there are too many. */
 	open(response: ServerResponse): AdminPage | undefined {
 		if (this.#streams.size >= STREAMS_MAX) {
-			return textPage(503, `${STREAMS_MAX} readers are here, which is the limit\n`, { 'retry-after': '5' });
+			return textPage(503, `${STREAMS_MAX} event streams are open, which is the limit: retry later\n`, {
+				'retry-after': '5',
+			});
 		}
 		const stream: Stream = {
 			response,

@@ -1,5 +1,4 @@
-import type { TargetFlags } from './client/sidecar-target.ts';
-import type { ClientFlags } from './client/with-client.ts';
+import type { ClientFlags, TargetFlags } from './client/sidecar-target.ts';
 import type { WaitFlags } from './commands/wait.ts';
 
 /** `--timeout` of every command that asks, in milliseconds. */

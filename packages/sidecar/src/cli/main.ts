@@ -1,3 +1,4 @@
+import { queryMembers } from '@spock/protocol/internal';
 import { Command, CommanderError, Option } from 'commander';
 
 import { SIDECAR_VERSION } from '../foundation/version.ts';
@@ -6,22 +7,25 @@ import { CommandError, EXIT } from './output/exit-codes.ts';
 import { handleLostOutput, reportFailure } from './output/output.ts';
 import { isStartPretty, reportStartFailure } from './start/start-failure.ts';
 
+/** Where `top` looks for the admin server: the port of the image, the manifests and the docs. */
+const DEFAULT_ADMIN = '127.0.0.1:9464';
+
 const EXIT_CODES = `
 Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.`;
 
 const WAIT_EXIT_CODES = `
 Exit codes: that of the command, or 128 and the number of the signal that ended it. 124 not ready in time, 126 the command
-cannot be started, 127 there is none, 2 wrong usage, 1 refused by the sidecar.`;
+cannot be started, 127 it was not found, 2 wrong usage, 1 refused by the sidecar.`;
 
 const TYPEGEN_EXIT_CODES = `
-Exit codes: 0 written, or current, 1 not current (with --check), 2 wrong usage or a bad services file, 3 no sidecar there.`;
+Exit codes: 0 written or up to date, 1 out of date (with --check), 2 wrong usage or a bad services file, 3 no sidecar there.`;
 
 // Each command's module is loaded when it runs: `sidecar health` is started every second by a probe, and must not pay for
 // what only `start` needs.
 const program = new Command('sidecar')
 	.description('Spock, the service discovery sidecar')
 	.version(SIDECAR_VERSION)
-	.showHelpAfterError('(--help shows what is possible)')
+	.showHelpAfterError('(--help lists the options)')
 	.addHelpText('after', EXIT_CODES)
 	.exitOverride();
 
@@ -35,7 +39,7 @@ function targetCommand(name: string, description: string, parent: Command = prog
 			'socket of the sidecar (default: SPOCK_SOCKET, /uds/sidecar.sock in a pod, else per user)',
 		)
 		.option('--connect <address>', 'TCP address of the sidecar, HOST:PORT or tls://HOST:PORT, in place of the socket')
-		.option('--token-file <file>', 'file with the token that the sidecar wants (or SPOCK_TOKEN_FILE, SPOCK_TOKEN)')
+		.option('--token-file <file>', 'file with the token that the sidecar requires (or SPOCK_TOKEN_FILE, SPOCK_TOKEN)')
 		.option('--tls-ca <file>', 'authorities to trust for tls://, in PEM (or SPOCK_CONNECT_CA)')
 		.option('--tls-cert <file>', 'certificate of this client, in PEM (or SPOCK_CONNECT_CERT)')
 		.option('--tls-key <file>', 'private key of that certificate, in PEM (or SPOCK_CONNECT_KEY)')
@@ -52,12 +56,15 @@ function clientCommand(name: string, description: string, parent: Command = prog
 
 /** A client command that asks for one service. */
 function queryCommand(name: string, description: string): Command {
-	return clientCommand(name, description)
-		.argument('<service>')
-		.option('--tag <tag>', 'only instances with this tag; may be given again', collect)
-		.option('--meta <name=value>', 'only instances with this metadata; may be given again', collect)
-		.option('--datacenter <name>', 'look in this datacenter')
-		.option('--peer <name>', 'as imported from this cluster peer');
+	const command = clientCommand(name, description).argument('<service>');
+	for (const { kind, flag, about } of queryMembers) {
+		if (kind === 'name') command.option(`--${flag} <name>`, about);
+		else {
+			const placeholder = kind === 'pairs' ? 'name=value' : flag;
+			command.option(`--${flag} <${placeholder}>`, `${about}; may be given again`, collect);
+		}
+	}
+	return command;
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
@@ -79,9 +86,10 @@ async function main(): Promise<number> {
 	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
 		(await import('./commands/watch.ts')).watch(service, flags),
 	);
-	queryCommand('explain', 'tell for every instance of a service whether it gets work and why, and who watches').action(
-		async (service, flags) => (await import('./commands/explain.ts')).explain(service, flags),
-	);
+	queryCommand(
+		'explain',
+		'show for each instance of a service whether it gets work and why, and which clients watch',
+	).action(async (service, flags) => (await import('./commands/explain.ts')).explain(service, flags));
 	clientCommand('register', 'register an instance of a service while this command runs; Ctrl-C deregisters it')
 		.argument('<service>')
 		.requiredOption('--port <port>', 'where it listens')
@@ -93,27 +101,36 @@ async function main(): Promise<number> {
 		.option('--check <url>', 'http://…, https://… or tcp://host:port, which the registry checks too')
 		.action(async (service, flags) => (await import('./commands/register.ts')).register(service, flags));
 	addKeyCommands();
-	clientCommand('status', 'print what the sidecar knows of itself').action(async (flags) =>
-		(await import('./commands/status.ts')).status(flags),
+	clientCommand('status', "print the sidecar's state: backend, connections, watches, registrations").action(
+		async (flags) => (await import('./commands/status.ts')).status(flags),
 	);
 	clientCommand('call', 'call any function of the protocol and print its reply')
 		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, …')
 		.argument('[json]', 'its data')
 		.action(async (func, json, flags) => (await import('./commands/ask.ts')).call(func, json, flags));
-	clientCommand('health', 'tell by the exit code whether the sidecar is ready; for an exec probe').action(
-		async (flags) => (await import('./commands/health.ts')).health(flags),
+	clientCommand('health', 'exit with 0 if the sidecar is ready; for an exec probe').action(async (flags) =>
+		(await import('./commands/health.ts')).health(flags),
 	);
-	clientCommand('top', 'show services, connections and changes on the whole terminal, each second, until q')
-		.option('--once', 'print it once, as where the output is no terminal')
-		.action(async (flags) => (await import('./top/top.ts')).top(flags));
+	program
+		.command('top')
+		.description('show services, connections and changes on the whole terminal, each second, until q')
+		.option('--admin <host:port>', `admin server of the sidecar (default: SPOCK_ADMIN, else ${DEFAULT_ADMIN})`)
+		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', DEFAULT_TIMEOUT)
+		.option('--once', 'print it once, as when the output is not a terminal')
+		.option('--json', 'print data as JSON')
+		.addHelpText('after', EXIT_CODES)
+		.exitOverride()
+		.action(async ({ admin = process.env['SPOCK_ADMIN'] || DEFAULT_ADMIN, ...flags }) =>
+			(await import('./top/top.ts')).top({ admin, ...flags }),
+		);
 	clientCommand(
 		'record',
 		'write every change of services into a file, until Ctrl-C, to be replayed with --backend replay',
 	)
 		.argument('<file>', 'a new file')
-		.option('--service <name>', 'record this service; may be given again (default: every service there is)', collect)
+		.option('--service <name>', 'record this service; may be given again (default: all services)', collect)
 		.option('--max-bytes <bytes>', 'end when the file would be longer (default: 268435456)')
-		.action(async (file, flags) => (await import('./record/record.ts')).record(file, flags));
+		.action(async (file, flags) => (await import('./commands/record.ts')).record(file, flags));
 	addTypegen();
 	targetCommand('wait', 'wait until the sidecar is ready, then run a command in its place: sidecar wait -- node app.js')
 		.argument('[command...]', 'behind --; signals go to it, and its exit code is the exit code')
@@ -142,10 +159,10 @@ function addKeyCommands(): void {
 
 /** `sidecar typegen`: asks a sidecar only where it is given no file. */
 function addTypegen(): void {
-	targetCommand('typegen', 'write a TypeScript module by which the name of a service that is misspelt does not compile')
-		.option('--services <file>', 'a services file in JSON or YAML; no sidecar is asked then')
+	targetCommand('typegen', 'generate TypeScript types so that misspelt service names fail to compile')
+		.option('--services <file>', 'a services file in JSON or YAML, in place of a sidecar')
 		.option('--out <file>', 'the module to write (default: stdout)')
-		.option('--check', 'write nothing; 1 if the module is not what would be written')
+		.option('--check', 'write nothing; exit with 1 if the module is out of date')
 		.option('--timeout <ms>', 'how long to wait for a sidecar, in milliseconds', DEFAULT_TIMEOUT)
 		.addHelpText('after', TYPEGEN_EXIT_CODES)
 		.action(async (flags) => (await import('./commands/typegen.ts')).typegen(flags));
@@ -164,9 +181,9 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 		.exitOverride();
 	if (process.argv[2] === 'start' || process.argv[2] === 'help') {
 		const { settings } = await import('./settings/settings.ts');
-		for (const { flag, env, help, fallback, kind } of settings) {
+		for (const { flag, variable, help, defaultText, kind } of settings) {
 			if (flag === undefined) continue;
-			const option = new Option(flag, `${help} [${env}] (default: ${fallback})`);
+			const option = new Option(flag, `${help} [${variable}] (default: ${defaultText})`);
 			// Flags are named as people read them (--socket-mode); settings as programs do (socketMode): commander's camelCase.
 			if (typeof kind !== 'string') option.choices([...kind]);
 			// A list may be given at once, with commas, or by and by.
@@ -187,7 +204,7 @@ function report(error: unknown): number {
 	if (!(error instanceof CommanderError)) return reportFailure(error);
 	if (error.exitCode === 0) return EXIT.ok;
 	if (process.argv[2] !== 'start') return EXIT.usage;
-	const message = `${error.message.replace(/^error: /, '')} (--help shows what is possible)`;
+	const message = `${error.message.replace(/^error: /, '')} (--help lists the options)`;
 	return reportStartFailure(new CommandError(EXIT.usage, message), isStartPretty(process.argv, process.env));
 }
 

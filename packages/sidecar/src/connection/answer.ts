@@ -32,7 +32,7 @@ export interface Caller {
 	 */
 	subscribe(
 		query: FuncData<'watchService'>,
-		call: Call,
+		call: RequestContext,
 	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
 	/** Ends a watch; does nothing if there is none. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
@@ -41,14 +41,14 @@ export interface Caller {
 	/** Watches a key or a prefix as `subscribe` does a service. Throws UNKNOWN_FUNC where the registry has no keys. */
 	subscribeKey(
 		query: FuncData<'watchKey'>,
-		call: Call,
+		call: RequestContext,
 	): Promise<Answer<FuncReply<'watchKey'>>> | Answer<FuncReply<'watchKey'>>;
 	/** Ends it; does nothing if there is none. */
 	unsubscribeKey(query: FuncData<'unwatchKey'>): void;
 }
 
 /** One request, as its handler sees it. */
-export interface Call {
+export interface RequestContext {
 	readonly caller: Caller;
 	/** Aborts when nobody waits any more: the caller cancelled, or its connection ended. */
 	readonly signal: AbortSignal;
@@ -62,7 +62,7 @@ export interface Call {
  */
 export type Handler<F extends FuncName> = (
 	data: FuncData<F>,
-	call: Call,
+	call: RequestContext,
 ) => Answer<FuncReply<F>> | Promise<Answer<FuncReply<F>>>;
 
 /** A handler for every function there is. */

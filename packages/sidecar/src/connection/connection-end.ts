@@ -2,7 +2,7 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 import type { FramedSocket } from '@spock/protocol/node';
 
 import type { CloseReason } from '../foundation/observer.ts';
-import type { Intake } from '../overload/intake.ts';
+import type { ReadGate } from '../overload/read-gate.ts';
 import type { Pushes } from './pushes.ts';
 import type { Requests } from './requests.ts';
 
@@ -14,7 +14,7 @@ export interface EndedParts {
 	readonly framed: FramedSocket;
 	readonly requests: Requests;
 	readonly pushes: Pushes;
-	readonly intake: Intake;
+	readonly readGate: ReadGate;
 	readonly clock: Clock;
 	/** How long a client may take to end its own side once it has everything. */
 	readonly slowConsumerMs: number;
@@ -58,7 +58,7 @@ export class ConnectionEnd {
 	/** The client is told why before the end; what else it sends is not looked at. */
 	forInput(reason: CloseReason): void {
 		if (this.#isEnding) return;
-		const { framed, requests, pushes, intake } = this.#parts;
+		const { framed, requests, pushes, readGate } = this.#parts;
 		this.#reason = reason;
 		this.#isEnding = true;
 		this.takesRequests = false;
@@ -67,7 +67,7 @@ export class ConnectionEnd {
 		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
 		// might never see the failure.
 		framed.discardInput();
-		intake.open();
+		readGate.open();
 		framed.end();
 		this.#armTimer(LINGER_MS);
 	}
@@ -86,18 +86,18 @@ export class ConnectionEnd {
 
 	/** The socket is gone: releases everything. Gives the reason. */
 	closed(error: Error | undefined): CloseReason {
-		const { clock, requests, pushes, intake } = this.#parts;
+		const { clock, requests, pushes, readGate } = this.#parts;
 		clock.clearTimeout(this.#timer);
-		intake.close();
+		readGate.close();
 		requests.cancelAll();
 		pushes.clear();
 		return error !== undefined && this.#reason === 'client' ? 'error' : this.#reason;
 	}
 
 	#endIfIdle(): void {
-		const { framed, requests, intake, slowConsumerMs } = this.#parts;
+		const { framed, requests, readGate, slowConsumerMs } = this.#parts;
 		// Requests that were read before its end and held are answered too.
-		if (this.#timer !== undefined || requests.waiting > 0 || intake.isPaused) return;
+		if (this.#timer !== undefined || requests.waiting > 0 || readGate.isPaused) return;
 		this.#isEnding = true;
 		if (this.#reason !== 'shutdown') this.takesRequests = false;
 		framed.end();

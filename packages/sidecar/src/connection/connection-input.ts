@@ -11,7 +11,7 @@ import type { FramedSocket } from '@spock/protocol/node';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName } from '../foundation/observer.ts';
 import type { TokenCheck } from '../listen/tokens.ts';
-import { type Intake, NEW_FRAME_COST } from '../overload/intake.ts';
+import { NEW_FRAME_COST, type ReadGate } from '../overload/read-gate.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import type { Requests } from './requests.ts';
 
@@ -19,7 +19,7 @@ import type { Requests } from './requests.ts';
 export interface InputParts {
 	readonly framed: FramedSocket;
 	readonly requests: Requests;
-	readonly intake: Intake;
+	readonly readGate: ReadGate;
 	readonly end: ConnectionEnd;
 	readonly limits: ResolvedLimits;
 	readonly limited: (limit: LimitName) => void;
@@ -32,7 +32,7 @@ export interface InputParts {
 export class ConnectionInput {
 	readonly #parts: InputParts;
 	readonly #requests: Requests;
-	readonly #intake: Intake;
+	readonly #readGate: ReadGate;
 	readonly #end: ConnectionEnd;
 	/** What its hello must pass before anything else is answered; undefined once it has, or needs not. */
 	#tokens: TokenCheck | undefined;
@@ -43,7 +43,7 @@ export class ConnectionInput {
 	constructor(parts: InputParts, tokens: TokenCheck | undefined) {
 		this.#parts = parts;
 		this.#requests = parts.requests;
-		this.#intake = parts.intake;
+		this.#readGate = parts.readGate;
 		this.#end = parts.end;
 		this.#tokens = tokens;
 	}
@@ -53,7 +53,7 @@ export class ConnectionInput {
 		if (this.#tokens === undefined && this.#end.takesRequests && this.#requests.acceptKnown(id, rest)) {
 			this.#partialSinceMs = undefined;
 			this.#badFramesInARow = 0;
-			this.#intake.frameRead(1);
+			this.#readGate.frameRead(1);
 		} else this.frame(`{"id":${id}${rest}`, rest);
 	}
 
@@ -73,7 +73,7 @@ export class ConnectionInput {
 			if (message.code !== 'BAD_FRAME') this.#badFramesInARow = 0;
 			else this.#countBadFrame();
 		}
-		this.#intake.frameRead(NEW_FRAME_COST);
+		this.#readGate.frameRead(NEW_FRAME_COST);
 	}
 
 	/** Bytes that are no frame. */
@@ -116,7 +116,9 @@ export class ConnectionInput {
 		const { connectionsMax } = this.#parts.limits;
 		const error =
 			denied === undefined && !this.#parts.enter()
-				? new SpockError('OVERLOADED', 'as many clients as may be are connected', { details: { connectionsMax } })
+				? new SpockError('OVERLOADED', 'too many clients are connected: retry later, or raise connectionsMax', {
+						details: { connectionsMax },
+					})
 				: denied;
 		if (error === undefined) {
 			this.#tokens = undefined;
@@ -153,16 +155,16 @@ export function denial(
 	if (message.kind === 'fault' && message.code === 'FRAME_TOO_LARGE') {
 		return new SpockError(
 			'ACL_DENIED',
-			`this listener wants a token in hello, in ${TOKEN_HELLO_BYTES_MAX} bytes at most`,
+			`this listener requires a token in hello, which may have at most ${TOKEN_HELLO_BYTES_MAX} bytes`,
 		);
 	}
 	if (message.kind !== 'request' || message.func !== 'hello') {
-		return new SpockError('ACL_DENIED', 'this listener answers nothing before a hello with a token');
+		return new SpockError('ACL_DENIED', 'this listener requires a hello with a token before any other request');
 	}
 	const { token } = (message.data ?? {}) as { readonly token?: unknown };
 	if (token === undefined || token === null) {
-		return new SpockError('ACL_DENIED', 'this listener wants a token in hello, and there is none');
+		return new SpockError('ACL_DENIED', 'this listener requires a token in hello, and it is missing');
 	}
 	if (typeof token === 'string' && tokens.accepts(token)) return undefined;
-	return new SpockError('ACL_DENIED', 'the token in hello is not one that this sidecar accepts');
+	return new SpockError('ACL_DENIED', 'this sidecar does not accept the token in hello');
 }

@@ -7,8 +7,8 @@ import type { CloseReason, LimitName } from '../foundation/observer.ts';
 import type { TokenCheck } from '../listen/tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
-import { type Defer, Turns } from '../overload/turns.ts';
-import { Connection, type ConnectionContext, type ConnectionFacts } from './connection.ts';
+import { type Defer, ReadScheduler } from '../overload/read-scheduler.ts';
+import { AcceptedConnection, type ConnectionContext, type ConnectionFacts } from './accepted-connection.ts';
 
 /** How often connections are looked at for frames that take too long. */
 const SWEEP_MS = 5000;
@@ -19,7 +19,7 @@ export interface RegistryContext
 	/** Default: `setImmediate`. */
 	readonly defer?: Defer;
 	/** Nothing was heard of a client for too long, for this reason; undefined: it is heard again. Default: nobody is told. */
-	readonly silent?: (connection: Connection, reason: string | undefined) => void;
+	readonly silent?: (connection: AcceptedConnection, reason: string | undefined) => void;
 	/** Shared with whatever else takes connections. Default: the limits' `connectionsMax` for this registry alone. */
 	readonly admission?: Admission;
 }
@@ -37,13 +37,13 @@ export class ConnectionRegistry {
 	readonly #context: ConnectionContext;
 	/** Shared with whatever else takes connections. */
 	readonly strangers: Strangers;
-	readonly #connections = new Map<number, Connection>();
+	readonly #connections = new Map<number, AcceptedConnection>();
 	readonly #closedByReason = new Map<CloseReason, number>();
 	readonly #admission: Admission;
 	/** Those that count against `connectionsMax`, and how they have come. */
-	readonly #admitted = new Map<Connection, ConnectionOrigin>();
+	readonly #admitted = new Map<AcceptedConnection, ConnectionOrigin>();
 	readonly #emptied: () => void;
-	readonly #left: (connection: Connection) => void;
+	readonly #left: (connection: AcceptedConnection) => void;
 	#nextId = 1;
 	#opened = 0;
 	#refused = 0;
@@ -54,7 +54,11 @@ export class ConnectionRegistry {
 	#away: GoawayData | undefined;
 
 	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
-	constructor(context: RegistryContext, emptied: () => void, left: (connection: Connection) => void = () => undefined) {
+	constructor(
+		context: RegistryContext,
+		emptied: () => void,
+		left: (connection: AcceptedConnection) => void = () => undefined,
+	) {
 		this.#left = left;
 		const { limits, clock, observer, defer = setImmediate, silent = () => undefined } = context;
 		const { connectionsMax, strangersMax } = limits;
@@ -64,7 +68,7 @@ export class ConnectionRegistry {
 		this.#context = {
 			...context,
 			overload: this.#overload,
-			turns: new Turns(defer),
+			scheduler: new ReadScheduler(defer),
 			outputBytesMax: () => this.#overload.outputBytesMax,
 			limited: (limit) => {
 				this.#limitedCounts.set(limit, (this.#limitedCounts.get(limit) ?? 0) + 1);
@@ -157,7 +161,7 @@ export class ConnectionRegistry {
 			return;
 		}
 		this.#opened++;
-		const connection: Connection = new Connection(this.#nextId++, socket, this.#context, {
+		const connection: AcceptedConnection = new AcceptedConnection(this.#nextId++, socket, this.#context, {
 			tokens,
 			enter: () => !this.strangers.delete(connection) || this.#enter(connection, origin),
 		});
@@ -177,7 +181,7 @@ export class ConnectionRegistry {
 	}
 
 	/** A stranger has shown a token. */
-	#enter(connection: Connection, origin: ConnectionOrigin): boolean {
+	#enter(connection: AcceptedConnection, origin: ConnectionOrigin): boolean {
 		if (!this.#admission.enter(origin.isLocal)) {
 			this.refused();
 			return false;
@@ -214,7 +218,7 @@ export class ConnectionRegistry {
 		this.#overload.close();
 	}
 
-	#remove(connection: Connection, reason: CloseReason): void {
+	#remove(connection: AcceptedConnection, reason: CloseReason): void {
 		if (!this.#connections.delete(connection.id)) return;
 		this.strangers.delete(connection);
 		const origin = this.#admitted.get(connection);
@@ -242,7 +246,7 @@ export class ConnectionRegistry {
 		this.#sweepTimer.unref?.();
 	}
 
-	#sum(count: (connection: Connection) => number): number {
+	#sum(count: (connection: AcceptedConnection) => number): number {
 		let sum = 0;
 		for (const connection of this.#connections.values()) sum += count(connection);
 		return sum;

@@ -37,7 +37,7 @@ export class Dispatcher {
 	prepare(func: string, data: unknown, timeoutMs: number | undefined): PreparedRequest {
 		const handler = this.#handlers.get(func);
 		if (handler === undefined) {
-			throw new SpockError('UNKNOWN_FUNC', `there is no function ${JSON.stringify(func)}`, {
+			throw new SpockError('UNKNOWN_FUNC', `unknown function ${JSON.stringify(func)}`, {
 				details: { func },
 				isStackless: true,
 			});

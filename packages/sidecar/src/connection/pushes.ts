@@ -16,8 +16,8 @@ import {
 } from '@spock/protocol';
 
 import { keysOf } from '../foundation/sidecar-source.ts';
+import { ConnectionSubscriptions, type PushSink } from './connection-subscriptions.ts';
 import { snapshotPush, snapshotRefusal } from './snapshot-text.ts';
-import { type PushSink, Subscriptions } from './subscriptions.ts';
 
 /** The connection that pushes leave by. */
 export interface PushPort {
@@ -41,19 +41,19 @@ export interface PushPort {
 
 /** Everything that one connection is told unasked: services and keys. */
 export class Pushes {
-	readonly services: Subscriptions<ServiceQuery, ServiceSnapshot>;
+	readonly services: ConnectionSubscriptions<ServiceQuery, ServiceSnapshot>;
 	readonly #source: ServiceSource;
 	readonly #port: PushPort;
 	readonly #countMax: number;
 	// Made when first needed: most connections never ask for a key.
-	#keys: Subscriptions<KeyQuery, KeySnapshot> | undefined;
+	#keys: ConnectionSubscriptions<KeyQuery, KeySnapshot> | undefined;
 
 	/** `countMax` is the most subscriptions to services, and again to keys. */
 	constructor(source: ServiceSource, port: PushPort, countMax: number) {
 		this.#source = source;
 		this.#port = port;
 		this.#countMax = countMax;
-		this.services = new Subscriptions<ServiceQuery, ServiceSnapshot>(
+		this.services = new ConnectionSubscriptions<ServiceQuery, ServiceSnapshot>(
 			{ source, keyOf: queryKey, normalise: normaliseQuery },
 			this.#sink('service'),
 			countMax,
@@ -70,8 +70,8 @@ export class Pushes {
 	}
 
 	/** Throws UNKNOWN_FUNC where the registry has no keys. */
-	get keys(): Subscriptions<KeyQuery, KeySnapshot> {
-		this.#keys ??= new Subscriptions<KeyQuery, KeySnapshot>(
+	get keys(): ConnectionSubscriptions<KeyQuery, KeySnapshot> {
+		this.#keys ??= new ConnectionSubscriptions<KeyQuery, KeySnapshot>(
 			{ source: keysOf(this.#source), keyOf: keyQueryKey, normalise: normaliseKeyQuery },
 			this.#sink('key'),
 			this.#countMax,

@@ -16,7 +16,7 @@ import { type Clock, FrameHeads } from '@spock/protocol/internal';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName, SidecarObserver } from '../foundation/observer.ts';
 import type { Overload } from '../overload/overload.ts';
-import type { Call, Caller } from './answer.ts';
+import type { Caller, RequestContext } from './answer.ts';
 import type { Dispatcher, PreparedRequest, RequestMemo } from './dispatcher.ts';
 import { TracedRequests } from './traced-requests.ts';
 
@@ -167,7 +167,7 @@ export class Requests {
 		if (this.#waiting.size === 0) return true;
 		if (this.#waiting.has(id)) {
 			// Not counted as an answer: the first request with this id goes on, and its end must find its entry.
-			const error = new SpockError('BAD_REQUEST', `the id ${id} is in flight`, {
+			const error = new SpockError('BAD_REQUEST', `the id ${id} is already in flight`, {
 				details: { path: 'id' },
 				isStackless: true,
 			});
@@ -295,7 +295,7 @@ export class Requests {
 }
 
 /** A call whose abort signal is made only when its handler asks for it: most are answered before anybody could cancel. */
-export class RequestCall implements Call {
+export class RequestCall implements RequestContext {
 	readonly caller: Caller;
 	readonly timeoutMs: number | undefined;
 	#controller: AbortController | undefined;

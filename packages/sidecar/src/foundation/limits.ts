@@ -7,8 +7,9 @@ import {
 	IN_FLIGHT_MAX,
 	OUTPUT_BYTES_MAX,
 	SLOW_CONSUMER_MS,
+	TIMEOUT_MS_MAX,
 } from '@spock/protocol';
-import { durationMsOption, integerOption, oneOfOption } from '@spock/protocol/internal';
+import { integerOption, oneOfOption } from '@spock/protocol/internal';
 
 /** What a sidecar allows its clients and itself. Durations are milliseconds, sizes bytes. */
 export interface SidecarLimits {
@@ -50,7 +51,7 @@ export interface SidecarLimits {
 	/** After a request to end: when clients that have not left are cut off. Default 25000, below a pod's 30 s. */
 	readonly drainTimeoutMs?: number;
 	/**
-	 * How getService shares out the work. Default `round-robin`. Not those that live on how calls end: a sidecar is not told.
+	 * How getService shares out the work. Default `round-robin`. Not those that depend on how calls end, which a sidecar does not learn.
 	 */
 	readonly policy?: BalancingPolicy;
 }
@@ -58,45 +59,81 @@ export interface SidecarLimits {
 /** {@link SidecarLimits} with every default filled in; frozen. */
 export type ResolvedLimits = Readonly<Required<SidecarLimits>>;
 
-export const DEFAULT_CONNECTIONS_MAX = 10_000;
-export const DEFAULT_STRANGERS_MAX = 1024;
-export const DEFAULT_SUBSCRIPTIONS_MAX = 4096;
-export const DEFAULT_PARTIAL_FRAME_MS = 30_000;
-export const DEFAULT_IN_FLIGHT_TOTAL_MAX = 262_144;
-export const DEFAULT_OUTPUT_TOTAL_BYTES_MAX: number = 256 * 1024 * 1024;
-export const DEFAULT_LOOP_DELAY_MS_MAX = 50;
-export const DEFAULT_FRAMES_PER_TURN_MAX = 64;
-export const DEFAULT_HANDSHAKE_MS = 30_000;
-/** Node's 511 gives storms of EAGAIN while the process is busy. */
-export const DEFAULT_BACKLOG = 4096;
-export const DEFAULT_GRACE_MS = 1000;
-export const DEFAULT_DRAIN_TIMEOUT_MS = 25_000;
+/** The limits that are numbers. */
+export type NumericLimit = Exclude<keyof SidecarLimits, 'policy'>;
 
-/** Policies that a sidecar can follow: it is not told how calls end. */
+/** All there is to know of one limit. It is a setting of `sidecar start` too: flag, variable and reference page follow from it. */
+export interface Limit {
+	readonly kind: 'integer';
+	readonly unit: 'bytes' | 'count' | 'ms';
+	readonly default: number;
+	/** The range of sensible values, ends included. */
+	readonly min: number;
+	readonly max: number;
+	/** One sentence for people. */
+	readonly help: string;
+}
+
+/** Every limit, described once. */
+export const limitTable: Readonly<Record<NumericLimit, Limit>> = {
+	frameBytesMax: limit('bytes', FRAME_BYTES_MAX, 'longest frame', FRAME_BYTES_MAX_FLOOR, FRAME_BYTES_MAX_CEILING),
+	inFlightMax: limit('count', IN_FLIGHT_MAX, 'requests of one connection waiting for an answer', 1, 1_048_576),
+	inFlightTotalMax: limit('count', 262_144, 'requests of all connections waiting for an answer', 1, 1_073_741_824),
+	connectionsMax: limit('count', 10_000, 'connections at once'),
+	strangersMax: limit('count', 1024, 'TCP connections that have shown no token yet; the oldest makes room'),
+	subscriptionsMax: limit('count', 4096, 'subscriptions of one connection to services; the same number to keys'),
+	outputBytesMax: limit(
+		'bytes',
+		OUTPUT_BYTES_MAX,
+		'unread output of one client above which the sidecar stops reading from it',
+		65_536,
+		1_073_741_824,
+	),
+	outputTotalBytesMax: limit(
+		'bytes',
+		256 * 1024 * 1024,
+		'unread output of all clients above which they share this',
+		65_536,
+		2 ** 40,
+	),
+	slowConsumerMs: limit('ms', SLOW_CONSUMER_MS, 'how long a client may leave that much unread before it is closed'),
+	partialFrameMs: limit('ms', 30_000, 'how long a frame may take from its first byte to its last'),
+	handshakeMs: limit(
+		'ms',
+		30_000,
+		'how long a new connection may take to its first frame, or with a token to its hello',
+	),
+	badFramesInARowMax: limit(
+		'count',
+		BAD_FRAMES_IN_A_ROW_MAX,
+		'invalid frames in a row after which a connection is closed',
+	),
+	framesPerTurnMax: limit('count', 64, 'frames of one connection that are handled before the others have their turn'),
+	loopDelayMsMax: limit('ms', 50, 'delay of the event loop above which the busiest clients are slowed down'),
+	// Node's 511 gives storms of EAGAIN while the process is busy.
+	backlog: limit('count', 4096, 'connections that the kernel holds until they are accepted', 1, 65_535),
+	graceMs: limit('ms', 1000, 'minimum time that clients are served after SIGTERM', 0),
+	drainTimeoutMs: limit('ms', 25_000, 'time after SIGTERM at which remaining clients are cut off', 0),
+};
+
+function limit(
+	unit: Limit['unit'],
+	byDefault: number,
+	help: string,
+	min = 1,
+	max: number = unit === 'ms' ? TIMEOUT_MS_MAX : 1_000_000,
+): Limit {
+	return { kind: 'integer', unit, default: byDefault, min, max, help };
+}
+
+/** Policies that a sidecar can follow: it does not learn how calls end. */
 export const sidecarPolicies: readonly BalancingPolicy[] = balancingPolicies.filter((policy) => !needsRecords(policy));
 
 /** Fills in the defaults. Throws a RangeError or TypeError that names the option and its value. */
 export function resolveLimits(limits: SidecarLimits = {}): ResolvedLimits {
-	const whole = (name: keyof SidecarLimits, fallback: number, min: number, max: number): number =>
-		integerOption(name, limits[name] ?? fallback, min, max);
-	return Object.freeze({
-		frameBytesMax: whole('frameBytesMax', FRAME_BYTES_MAX, FRAME_BYTES_MAX_FLOOR, FRAME_BYTES_MAX_CEILING),
-		inFlightMax: whole('inFlightMax', IN_FLIGHT_MAX, 1, 1_048_576),
-		connectionsMax: whole('connectionsMax', DEFAULT_CONNECTIONS_MAX, 1, 1_000_000),
-		strangersMax: whole('strangersMax', DEFAULT_STRANGERS_MAX, 1, 1_000_000),
-		subscriptionsMax: whole('subscriptionsMax', DEFAULT_SUBSCRIPTIONS_MAX, 1, 1_000_000),
-		outputBytesMax: whole('outputBytesMax', OUTPUT_BYTES_MAX, 65_536, 1_073_741_824),
-		slowConsumerMs: durationMsOption('slowConsumerMs', limits.slowConsumerMs ?? SLOW_CONSUMER_MS),
-		partialFrameMs: durationMsOption('partialFrameMs', limits.partialFrameMs ?? DEFAULT_PARTIAL_FRAME_MS),
-		badFramesInARowMax: whole('badFramesInARowMax', BAD_FRAMES_IN_A_ROW_MAX, 1, 1_000_000),
-		inFlightTotalMax: whole('inFlightTotalMax', DEFAULT_IN_FLIGHT_TOTAL_MAX, 1, 1_073_741_824),
-		outputTotalBytesMax: whole('outputTotalBytesMax', DEFAULT_OUTPUT_TOTAL_BYTES_MAX, 65_536, 2 ** 40),
-		loopDelayMsMax: durationMsOption('loopDelayMsMax', limits.loopDelayMsMax ?? DEFAULT_LOOP_DELAY_MS_MAX),
-		framesPerTurnMax: whole('framesPerTurnMax', DEFAULT_FRAMES_PER_TURN_MAX, 1, 1_000_000),
-		handshakeMs: durationMsOption('handshakeMs', limits.handshakeMs ?? DEFAULT_HANDSHAKE_MS),
-		backlog: whole('backlog', DEFAULT_BACKLOG, 1, 65_535),
-		graceMs: durationMsOption('graceMs', limits.graceMs ?? DEFAULT_GRACE_MS, 0),
-		drainTimeoutMs: durationMsOption('drainTimeoutMs', limits.drainTimeoutMs ?? DEFAULT_DRAIN_TIMEOUT_MS, 0),
-		policy: oneOfOption('policy', limits.policy ?? DEFAULT_POLICY, sidecarPolicies),
-	});
+	const resolve = (name: NumericLimit): number =>
+		integerOption(name, limits[name] ?? limitTable[name].default, limitTable[name].min, limitTable[name].max);
+	const names = Object.keys(limitTable) as NumericLimit[];
+	const numbers = Object.fromEntries(names.map((name) => [name, resolve(name)])) as Record<NumericLimit, number>;
+	return Object.freeze({ ...numbers, policy: oneOfOption('policy', limits.policy ?? DEFAULT_POLICY, sidecarPolicies) });
 }

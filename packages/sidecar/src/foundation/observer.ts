@@ -1,5 +1,7 @@
 import type { ClientStatus, GoawayData, SpockError } from '@spock/protocol';
 
+import type { NumericLimit } from './limits.ts';
+
 /** Why a connection ended. */
 export type CloseReason =
 	| 'client'
@@ -14,20 +16,11 @@ export type CloseReason =
 	| 'silent'
 	| 'shutdown';
 
-/** A limit of `SidecarLimits` that a client can run into. */
-export type LimitName =
-	| 'frameBytesMax'
-	| 'inFlightMax'
-	| 'inFlightTotalMax'
-	| 'connectionsMax'
-	| 'strangersMax'
-	| 'subscriptionsMax'
-	| 'outputBytesMax'
-	| 'slowConsumerMs'
-	| 'partialFrameMs'
-	| 'handshakeMs'
-	| 'badFramesInARowMax'
-	| 'framesPerTurnMax';
+/** A limit that a client can run into. */
+export type LimitName = Exclude<
+	NumericLimit,
+	'outputTotalBytesMax' | 'loopDelayMsMax' | 'backlog' | 'graceMs' | 'drainTimeoutMs'
+>;
 
 /** What says that all clients together are too much. */
 export type OverloadSignal = 'loop-delay' | 'in-flight' | 'output';
@@ -48,7 +41,7 @@ export interface TracedRequest {
 	readonly connection: number;
 	/** The function, or `other` for one that does not exist. */
 	readonly func: string;
-	/** An error code, `ok`, or `cancelled`: nobody waited for the answer any more. */
+	/** An error code, `ok`, or `cancelled`: no client waited for the answer any more. */
 	readonly code: string;
 	readonly durationMs: number;
 	readonly traceId: string;
@@ -68,21 +61,21 @@ export interface ReadyCheck {
 	readonly since: number;
 }
 
-/** Whether lookups should be sent to a sidecar, and why not; or why only what was last known can be told. */
+/** Whether lookups should be sent to a sidecar, and why not; or why only the last known answers can be served. */
 export interface ReadyState {
 	readonly ready: boolean;
 	readonly reasons: readonly string[];
 	readonly checks: readonly ReadyCheck[];
 }
 
-/** What happens in a sidecar, for whoever counts and logs it. Called often: implementations must be cheap and not throw. */
+/** What happens in a sidecar, for logs and metrics. Called often: implementations must be cheap and not throw. */
 export interface SidecarObserver {
 	/**
 	 * Requests were answered; `code` is an error code, or `ok`. `func` is `other` for functions that do not exist. Those
-	 * that came together and were answered at once are told together: their duration is that of the chunk they came in.
+	 * that came together and were answered at once are reported together: their duration is that of the chunk they came in.
 	 */
 	answered?(func: string, code: string, durationMs: number, count: number): void;
-	/** A request that carried a trace context has ended; `answered` tells of it too. Of requests without one nothing is told here. */
+	/** A request that carried a trace context has ended; `answered` reports it too. Requests without one are not reported here. */
 	traced?(request: TracedRequest): void;
 	/** A call of the gRPC front has ended; both names as gRPC has them. */
 	grpcAnswered?(method: string, code: string): void;
@@ -105,7 +98,7 @@ export interface SidecarObserver {
 	/** A snapshot was pushed, or left out because a newer one came before the client had read. */
 	pushed?(kind: 'sent' | 'superseded'): void;
 	/**
-	 * What a client watches, or wants to, is too long for its frames from now on: it keeps what it was told before, marked.
+	 * What a client watches, or wants to, is too long for its frames from now on: it keeps its last snapshot, marked.
 	 * Told once until it fits again.
 	 */
 	oversize?(connection: number, name: string, refusal: SpockError): void;
@@ -118,15 +111,32 @@ export interface SidecarObserver {
 	acceptFailed?(error: Error): void;
 	/** A TLS handshake failed; the client was not let in. */
 	tlsFailed?(reason: TlsFailure): void;
-	/** A client was told another window. */
+	/** A client was sent another window. */
 	windowTold?(direction: 'narrowed' | 'widened'): void;
-	/** It serves, and its readiness may have changed; told of the same over and over, too. */
+	/** It serves, and its readiness may have changed; also reported when it has not. */
 	readiness?(state: ReadyState): void;
 	/** A handler threw something that is no SpockError: a fault of ours, with its cause. */
 	fault?(func: string, cause: unknown): void;
 	phase?(phase: string): void;
 	/** The socket file was gone from its path: it stands there `again`, or it could not be put back yet, and why. */
 	place?(outcome: 'again' | 'gone', reason: string | null): void;
-	/** The place that a successor took and lost could not be taken back: nobody can connect any more. */
+	/** The place that a successor took and lost could not be taken back: no client can connect any more. */
 	placeLost?(error: unknown): void;
+}
+
+/** One observer for several: each hears what it listens to, in this order. They are plain objects of functions. */
+export function observeAll<O extends object>(observers: readonly O[]): O {
+	type Listener = (...args: unknown[]) => void;
+	const byName = new Map<string, Listener[]>();
+	for (const [name, listener] of observers.flatMap((observer): [string, Listener][] => Object.entries(observer))) {
+		byName.set(name, [...(byName.get(name) ?? []), listener]);
+	}
+	const all = [...byName].map(([name, listeners]) => [name, listeners.length === 1 ? listeners[0] : toAll(listeners)]);
+	return Object.fromEntries(all);
+
+	function toAll(listeners: readonly Listener[]): Listener {
+		return (...args) => {
+			for (const listener of listeners) listener(...args);
+		};
+	}
 }

@@ -10,7 +10,7 @@ import {
 	type WatchStatus,
 } from '@spock/protocol';
 
-/** Where a sidecar's services come from: a source that also tells how it is. */
+/** Where a sidecar's services come from: a source that also reports its status. */
 export interface SidecarSource extends ServiceSource {
 	watches(): WatchStatus[];
 	/** Left out by a source without keys. */
@@ -25,7 +25,7 @@ export interface SidecarSource extends ServiceSource {
 /** The keys behind a source. Throws UNKNOWN_FUNC where its registry has none. */
 export function keysOf({ name, keys }: ServiceSource): KeySource {
 	if (keys !== undefined) return keys;
-	throw new SpockError('UNKNOWN_FUNC', `the backend ${name} has no keys`, { details: { backend: name } });
+	throw new SpockError('UNKNOWN_FUNC', `the backend ${name} cannot read keys`, { details: { backend: name } });
 }
 
 /**
@@ -35,7 +35,7 @@ export function keysOf({ name, keys }: ServiceSource): KeySource {
 const WAY_BACK_SHARE = 0.1;
 const WAY_BACK_MS_MAX = 500;
 
-/** How long somebody waits for the answer to a request. */
+/** How long a caller waits for the answer to a request. */
 interface CallTime {
 	readonly signal: AbortSignal;
 	/** In milliseconds; undefined when the caller did not say. */

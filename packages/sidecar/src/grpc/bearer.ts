@@ -7,7 +7,7 @@ import {
 import { SpockError } from '@spock/protocol';
 
 import type { TokenCheck } from '../listen/tokens.ts';
-import { type FailedStatus, statusOf } from './status.ts';
+import { type FailedStatus, statusOf } from './grpc-status.ts';
 
 interface Call {
 	readonly metadata: Metadata;
@@ -40,7 +40,9 @@ export function guarded(
 	return Object.fromEntries(methods);
 }
 
-const FULL: FailedStatus = statusOf(new SpockError('OVERLOADED', 'as many clients as may be are connected'));
+const FULL: FailedStatus = statusOf(
+	new SpockError('OVERLOADED', 'too many clients are connected: retry later, or raise connectionsMax'),
+);
 
 /** Why a caller is not let in. No part of what it gave is in it. */
 function refusalOf(metadata: Metadata, tokens: TokenCheck): FailedStatus | undefined {
@@ -49,7 +51,7 @@ function refusalOf(metadata: Metadata, tokens: TokenCheck): FailedStatus | undef
 	if (token !== undefined && tokens.accepts(token)) return undefined;
 	const message =
 		given === undefined
-			? 'this listener wants a token in the metadata: authorization: Bearer TOKEN'
-			: 'the token in the metadata is not one that this sidecar accepts: authorization: Bearer TOKEN';
+			? 'this listener requires a token in the metadata: authorization: Bearer TOKEN'
+			: 'this sidecar does not accept the token in the metadata: authorization: Bearer TOKEN';
 	return { ...statusOf(new SpockError('ACL_DENIED', message)), code: Status.UNAUTHENTICATED };
 }

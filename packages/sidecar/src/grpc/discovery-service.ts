@@ -5,6 +5,7 @@ import { queryKey, type ServiceSnapshot, type SourceWatch, SpockError, validateF
 import { explained } from '../handlers/explain.ts';
 import type { FrontContext } from '../lifecycle/front.ts';
 import { encoderOf } from './definitions.ts';
+import { statusName, statusOf } from './grpc-status.ts';
 import {
 	DISCOVERY,
 	explainResponse,
@@ -15,7 +16,6 @@ import {
 	watchResponse,
 } from './messages.ts';
 import { type OpenStreams, RESPONSE_BYTES_MAX } from './open-streams.ts';
-import { statusName, statusOf } from './status.ts';
 import { askerOf, type UnaryCalls, type Waiting } from './unary.ts';
 
 type GetMessage = QueryMessage & { readonly key: string; readonly max_age_ms?: number };
@@ -71,15 +71,15 @@ export function discoveryService(
 			watching?.stop();
 		};
 		const stream = streams.open(call, { method: 'Watch', key: queryKey(query), ended });
-		const orFail = (tell: () => void): void => {
+		const orFail = (send: () => void): void => {
 			try {
-				tell();
+				send();
 			} catch (thrown) {
 				stream.fail(calls.errorOf('Watch', thrown));
 			}
 		};
 		const next = (snapshot: ServiceSnapshot): void =>
-			orFail(() => stream.tell(withinLimit(watchResponse(snapshot), `the service ${snapshot.service}`)));
+			orFail(() => stream.send(withinLimit(watchResponse(snapshot), `the service ${snapshot.service}`)));
 		orFail(() => {
 			watching = source.watch(query, { next, error: (error) => stream.fail(error) }, { asker: askerOf(call) });
 			// It may have told an error before it returned.
@@ -109,6 +109,6 @@ function withinLimit(bytes: Buffer, what: string): Buffer {
 	if (bytes.length <= RESPONSE_BYTES_MAX) return bytes;
 	throw new SpockError(
 		'FRAME_TOO_LARGE',
-		`${what} takes ${bytes.length} bytes, and no answer may have more than ${RESPONSE_BYTES_MAX}: ask for less, by tags`,
+		`${what} takes ${bytes.length} bytes, over the limit of ${RESPONSE_BYTES_MAX}: narrow the query by tags`,
 	);
 }

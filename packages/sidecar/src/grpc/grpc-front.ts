@@ -26,7 +26,7 @@ import { UnaryCalls } from './unary.ts';
 /** The bytes that every HTTP/2 connection of a client begins with: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const PREFACE_BYTES = 24;
 
-const MOVED = 'another sidecar has taken this place: connect again';
+const MOVED = 'another sidecar has replaced this one: connect again';
 const DRAINING = 'draining: this sidecar is shutting down';
 
 /** A front for gRPC: see docs/GRPC.md. */

@@ -1,9 +1,8 @@
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { SpockError } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
-
+import { statusName, statusOf } from './grpc-status.ts';
 import type { OpenStream, OpenStreams } from './open-streams.ts';
-import { statusName, statusOf } from './status.ts';
 import type { UnaryCalls } from './unary.ts';
 
 /** The service of proto/grpc/health/v1/health.proto. */
@@ -12,7 +11,7 @@ export const HEALTH = 'grpc.health.v1.Health';
 /** SERVING for as long as this process answers, whatever the registry does: for a liveness probe. */
 export const LIVENESS = 'liveness';
 
-/** How often readiness is looked at while somebody watches it: what the registry does is told by nobody. */
+/** How often readiness is looked at while somebody watches it: what the registry does is sent by nobody. */
 const LOOK_MS = 500;
 
 interface Request {
@@ -25,7 +24,7 @@ export class HealthService {
 	readonly #isReady: () => boolean;
 	readonly #served: ReadonlySet<string>;
 	readonly #clock: Clock;
-	readonly #watching = new Map<OpenStream, { readonly service: string; told: ServingStatus }>();
+	readonly #watching = new Map<OpenStream, { readonly service: string; sent: ServingStatus }>();
 	#timer: TimerHandle | undefined;
 
 	/** `served` are the services that this server has: each is as healthy as the whole. */
@@ -41,7 +40,7 @@ export class HealthService {
 			Check: calls.handler('Check', ({ service }: Request) => {
 				const status = this.#statusOf(service);
 				if (status !== 'SERVICE_UNKNOWN') return { status };
-				throw new SpockError('NO_SUCH_SERVICE', `this server has no service ${JSON.stringify(service.slice(0, 512))}`);
+				throw new SpockError('NO_SUCH_SERVICE', `unknown service ${JSON.stringify(service.slice(0, 512))}`);
 			}),
 			Watch: (call: ServerWritableStream<Request, unknown>): void => {
 				try {
@@ -55,13 +54,13 @@ export class HealthService {
 		};
 	}
 
-	/** It may have changed: whoever watches is told. */
+	/** It may have changed: whoever watches is sent. */
 	look(): void {
 		for (const [stream, watched] of this.#watching) {
 			const status = this.#statusOf(watched.service);
-			if (status === watched.told) continue;
-			watched.told = status;
-			stream.tell({ status });
+			if (status === watched.sent) continue;
+			watched.sent = status;
+			stream.send({ status });
 		}
 	}
 
@@ -76,8 +75,8 @@ export class HealthService {
 				if (this.#watching.size === 0) this.#clock.clearTimeout(this.#timer);
 			},
 		});
-		this.#watching.set(stream, { service, told: status });
-		stream.tell({ status });
+		this.#watching.set(stream, { service, sent: status });
+		stream.send({ status });
 		if (this.#watching.size === 1) this.#arm();
 	}
 

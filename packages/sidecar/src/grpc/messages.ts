@@ -4,24 +4,24 @@ import type {
 	InstanceStatus,
 	ServiceInstance,
 	ServiceList,
+	ServiceQuery,
 	ServiceSnapshot,
 	SnapshotSource,
 } from '@spock/protocol';
+import { queryMembers } from '@spock/protocol/internal';
 
 import { encoderOf } from './definitions.ts';
 
 /** The service of proto/spock/v1/discovery.proto. */
 export const DISCOVERY = 'spock.v1.Discovery';
 
-/** A question, as the requests of Get, Watch and Explain have it: what is not given is empty. */
-export interface QueryMessage {
-	readonly service: string;
-	readonly tags: readonly string[];
-	readonly datacenter: string;
-	/** A map, as it is on the wire: of equal keys the last counts. */
-	readonly meta: readonly { readonly key: string; readonly value: string }[];
-	readonly peer: string;
-}
+/** A list or text that is empty where nothing is asked for; a map is a list, as it is on the wire: of equal keys the last counts. */
+type MessageOf<V> = V extends string | readonly string[]
+	? V
+	: readonly { readonly key: string; readonly value: string }[];
+
+/** A query, as the requests of Get, Watch and Explain have it: a field of the contract for each member. */
+export type QueryMessage = { readonly [M in keyof Required<ServiceQuery>]: MessageOf<Required<ServiceQuery>[M]> };
 
 const SOURCES: Readonly<Record<SnapshotSource, string>> = {
 	live: 'SOURCE_LIVE',
@@ -52,14 +52,18 @@ const ofInstances = new WeakMap<ServiceSnapshot, WeakMap<ServiceInstance, Buffer
 const ofSnapshots = new WeakMap<ServiceSnapshot, Buffer>();
 
 /** The question that a request asks, not yet validated: in protobuf what is not given is empty. */
-export function questionOf({ service, tags, datacenter, meta, peer }: QueryMessage): object {
-	return {
-		service,
-		...(tags.length > 0 && { tags }),
-		...(datacenter !== '' && { datacenter }),
-		...(meta.length > 0 && { meta: Object.fromEntries(meta.map(({ key, value }) => [key, value])) }),
-		...(peer !== '' && { peer }),
-	};
+export function questionOf(message: QueryMessage): object {
+	const query: Record<string, unknown> = { service: message.service };
+	for (const { name, kind } of queryMembers) {
+		const value = message[name];
+		if (value.length === 0) continue;
+		query[name] = kind === 'pairs' ? pairsOf(value as MessageOf<object>) : value;
+	}
+	return query;
+}
+
+function pairsOf(entries: MessageOf<object>): object {
+	return Object.fromEntries(entries.map(({ key, value }) => [key, value]));
 }
 
 /** The bytes of a GetResponse. */

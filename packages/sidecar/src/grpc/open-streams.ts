@@ -2,7 +2,7 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 import { SpockError } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import { type FailedStatus, statusName, statusOf } from './status.ts';
+import { type FailedStatus, statusName, statusOf } from './grpc-status.ts';
 
 /** What one gRPC connection and all of them together may have. Every one is there so that no client can take the memory of the others. */
 
@@ -29,7 +29,7 @@ export interface OpenStreamsOptions {
 /** One stream that tells states: the client is sent the newest, one at a time, however slowly it reads. */
 export interface OpenStream {
 	/** Sends it as soon as the one before has left; a newer one takes its place until then. */
-	tell(message: Buffer | object): void;
+	send(message: Buffer | object): void;
 	/** Ends the stream with this error. */
 	fail(error: SpockError): void;
 }
@@ -106,7 +106,7 @@ class Stream implements OpenStream {
 		call.on('cancelled', () => this.#end('CANCELLED'));
 	}
 
-	tell(message: Buffer | object): void {
+	send(message: Buffer | object): void {
 		if (this.#isEnded) return;
 		if (this.#isWriting) {
 			this.#newest = message;
@@ -134,7 +134,7 @@ class Stream implements OpenStream {
 		this.#isWriting = false;
 		const newest = this.#newest;
 		this.#newest = undefined;
-		if (newest !== undefined) this.tell(newest);
+		if (newest !== undefined) this.send(newest);
 	}
 
 	#end(code: string): void {

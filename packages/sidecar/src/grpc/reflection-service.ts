@@ -46,13 +46,13 @@ function answerTo(request: Request): object {
 		case 'file_containing_symbol':
 			return fileNamed(symbolNames().get(request.file_containing_symbol ?? ''));
 		default:
-			return failure(Status.NOT_FOUND, 'there are no extensions here');
+			return failure(Status.NOT_FOUND, 'extensions are not supported');
 	}
 }
 
 function fileNamed(name: string | undefined): object {
 	const file = name === undefined ? undefined : describedFiles().get(name);
-	if (file === undefined) return failure(Status.NOT_FOUND, 'there is no such file or symbol');
+	if (file === undefined) return failure(Status.NOT_FOUND, 'unknown file or symbol');
 	return { file_descriptor_response: { file_descriptor_proto: [file.bytes] } };
 }
 

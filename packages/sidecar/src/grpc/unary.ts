@@ -4,7 +4,7 @@ import type { Clock } from '@spock/protocol/internal';
 
 import type { SidecarObserver } from '../foundation/observer.ts';
 import { callOptions } from '../foundation/sidecar-source.ts';
-import { statusName, statusOf } from './status.ts';
+import { statusName, statusOf } from './grpc-status.ts';
 
 /** What calls need. */
 export interface CallsContext {
@@ -72,7 +72,7 @@ export class UnaryCalls {
 	#wait(call: ServerUnaryCall<unknown, unknown>): CallOptions {
 		const { clock, waitingMax } = this.#context;
 		if (this.#waiting >= waitingMax)
-			throw new SpockError('OVERLOADED', `${waitingMax} calls wait for an answer already`);
+			throw new SpockError('OVERLOADED', `${waitingMax} calls are already waiting for an answer, which is the limit`);
 		const controller = new AbortController();
 		call.on('cancelled', () => controller.abort());
 		const deadlineMs = Number(call.getDeadline());

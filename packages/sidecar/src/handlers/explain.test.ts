@@ -2,7 +2,7 @@ import type { ServiceInstance, ServiceSnapshot, ServiceSource } from '@spock/pro
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { Call } from '../connection/answer.ts';
+import type { RequestContext } from '../connection/answer.ts';
 import { explainHandler } from './explain.ts';
 
 function instance(number: number): ServiceInstance {
@@ -38,7 +38,7 @@ async function timesMade(count: number, connections = 1): Promise<number> {
 	};
 	const clock = new FakeClock();
 	const handle = explainHandler(source, { count: () => connections, watchers }, clock);
-	const ask = (frameBytesMax: number) => handle({ service: 'api' }, { caller: { frameBytesMax } } as Call);
+	const ask = (frameBytesMax: number) => handle({ service: 'api' }, { caller: { frameBytesMax } } as RequestContext);
 	const [first, second] = await Promise.all([ask(1_048_576), ask(1_048_576), ask(1_048_576)]);
 	expect(second).toBe(first);
 	await ask(65_536);

@@ -13,7 +13,7 @@ import type { Clock } from '@spock/protocol/internal';
 import { type Answer, answer, type Handler } from '../connection/answer.ts';
 import { snapshotFrameBytes } from '../connection/snapshot-text.ts';
 import { callOptions } from '../foundation/sidecar-source.ts';
-import { ToldAgain } from './told-again.ts';
+import { ReplyCache } from './reply-cache.ts';
 
 /** What a reply is longer than its payload, at most. */
 const REPLY_HEAD_BYTES = 64;
@@ -34,22 +34,22 @@ export function explainHandler(
 	connections: Watchers,
 	clock: Pick<Clock, 'now'>,
 ): Handler<'explain'> {
-	const told = new ToldAgain<ExplainReply>(clock);
+	const replies = new ReplyCache<ExplainReply>(clock);
 	return async (data, call) => {
 		const query = normaliseQuery(data);
 		const { frameBytesMax } = call.caller;
 		const key = `${frameBytesMax} ${queryKey(query)}`;
-		const before = told.find(key);
+		const before = replies.find(key);
 		if (before !== undefined) return before;
 		const options = callOptions(call, call.caller.id);
 		const inspection = (await source.inspect?.(query, options)) ?? inspectionOf(await source.get(query, options));
 		// Of many who ask at once, the first makes the answer.
-		const meanwhile = told.find(key);
+		const meanwhile = replies.find(key);
 		if (meanwhile !== undefined) return meanwhile;
 		const reply = explained(query, inspection, connections.watchers(query));
 		const whole = answer<ExplainReply>(reply);
 		const text = shorten(reply, whole, frameBytesMax - REPLY_HEAD_BYTES);
-		return told.tell(key, text, whole.length + connections.count() * CONNECTION_COST);
+		return replies.put(key, text, whole.length + connections.count() * CONNECTION_COST);
 	};
 }
 

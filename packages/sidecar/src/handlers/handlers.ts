@@ -6,7 +6,6 @@ import type { Handlers } from '../connection/answer.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import { SIDECAR_VERSION } from '../foundation/version.ts';
-import type { HandOver } from '../take-over/hand-over.ts';
 import { explainHandler, type Watchers } from './explain.ts';
 import { getKeyHandler, unwatchKeyHandler, watchKeyHandler } from './keys.ts';
 import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './registrations.ts';
@@ -18,8 +17,7 @@ import {
 	unwatchServiceHandler,
 	watchServiceHandler,
 } from './services.ts';
-import { helloHandler, pingHandler, statusHandler, takeOverHandler } from './session.ts';
-import type { StatusView } from './status-view.ts';
+import { helloHandler, pingHandler, statusHandler } from './session.ts';
 
 /** What the functions of a sidecar work with. */
 export interface HandlersContext {
@@ -31,16 +29,13 @@ export interface HandlersContext {
 	readonly clock: Clock;
 	/** Picks an instance for getService. */
 	readonly choose: ChooseInstance;
-	readonly handOver: HandOver;
 	readonly status: () => StatusReply;
-	/** What the status page shows. */
-	readonly view: (() => StatusView) | undefined;
 	readonly connections: Watchers;
 }
 
 /** A handler for each function that a client may call. */
 export function createHandlers(context: HandlersContext): Handlers {
-	const { instance, source, registrations, limits, clock, choose, handOver, status, connections } = context;
+	const { instance, source, registrations, limits, clock, choose, status, connections } = context;
 	const { frameBytesMax, inFlightMax } = limits;
 	return {
 		hello: helloHandler(SIDECAR_VERSION, instance, { frameBytesMax, inFlightMax }),
@@ -56,8 +51,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 		getKey: getKeyHandler(source),
 		watchKey: watchKeyHandler,
 		unwatchKey: unwatchKeyHandler,
-		status: statusHandler(status, clock, context.view),
+		status: statusHandler(status, clock),
 		explain: explainHandler(source, connections, clock),
-		takeOver: takeOverHandler(handOver, clock),
 	};
 }

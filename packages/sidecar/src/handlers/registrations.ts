@@ -25,8 +25,5 @@ export function deregisterServiceHandler(registrations: Registrations | undefine
 
 function expectRegistrations(registrations: Registrations | undefined): Registrations {
 	if (registrations !== undefined) return registrations;
-	throw new SpockError(
-		'UNKNOWN_FUNC',
-		'the registry behind this sidecar cannot be written to: nothing can be registered',
-	);
+	throw new SpockError('UNKNOWN_FUNC', 'the registry of this sidecar is read-only: instances cannot be registered');
 }

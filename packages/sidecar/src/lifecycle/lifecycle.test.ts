@@ -6,7 +6,18 @@ import { Lifecycle } from './lifecycle.ts';
 import { type LifecycleEvent, type LifecycleState, lifecycleMachine } from './lifecycle-machine.ts';
 
 const states = Object.keys(lifecycleMachine) as LifecycleState[];
-const events = Object.keys(lifecycleMachine.starting) as LifecycleEvent[];
+const events: readonly LifecycleEvent[] = [
+	'bound',
+	'bind failed',
+	'terminate',
+	'replaced',
+	'grace over, no clients',
+	'grace over, clients',
+	'last client left',
+	'drain deadline',
+	'second signal',
+	'all closed',
+];
 
 /** Every cell that does something; all others must do nothing. */
 const CELLS: Readonly<Record<string, string>> = {

@@ -7,8 +7,9 @@ import type { ConnectionRegistry } from '../connection/connection-registry.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { TlsFailure } from '../foundation/observer.ts';
 import { listen } from '../listen/listen.ts';
-import type { Listen, Listener, PublicPlace, SidecarListen } from '../listen/listener.ts';
+import type { Listen, Listener, PublishedSocketPath, SidecarListen } from '../listen/listener.ts';
 import type { TlsListen, TlsServerOptions } from '../listen/tls-server.ts';
+import type { HandOver } from '../take-over/hand-over.ts';
 import { type ListenPlace, takeOver } from '../take-over/take-over.ts';
 import type { Front } from './front.ts';
 import type { SidecarOptions } from './sidecar-options.ts';
@@ -22,6 +23,8 @@ export interface ListeningContext {
 	readonly registry: ConnectionRegistry;
 	/** Takes those of its own addresses. */
 	readonly front: Front | undefined;
+	/** Opened before another sidecar is replaced, and closed after the addresses. */
+	readonly handOver: Pick<HandOver, 'open' | 'close'>;
 	/** Told where the answers come from that a take-over has asked for; undefined if none came. */
 	readonly answered: (from: SnapshotSource | undefined) => void;
 }
@@ -51,12 +54,12 @@ export class Listening {
 	}
 
 	/** What another process can take from this one. */
-	get places(): readonly PublicPlace[] {
+	get places(): readonly PublishedSocketPath[] {
 		return this.#own.flatMap(({ place }) => place ?? []);
 	}
 
 	/** Those of the front: whoever takes the others need not have a front. */
-	get frontPlaces(): readonly PublicPlace[] {
+	get frontPlaces(): readonly PublishedSocketPath[] {
 		return [...this.#frontListeners].flatMap(({ place }) => place ?? []);
 	}
 
@@ -84,10 +87,12 @@ export class Listening {
 
 	async close(): Promise<void> {
 		await Promise.all(this.#listeners.map((listener) => listener.close()));
+		// Last: a successor that finds the path served, and nothing beside it, takes this sidecar for one that cannot be replaced.
+		await this.#context.handOver.close();
 	}
 
 	async #bind(): Promise<void> {
-		const { options, clock, answered } = this.#context;
+		const { options, clock, answered, handOver } = this.#context;
 		const { takeOver: taking, source } = options;
 		const front = this.#placesOfFront();
 		const places = [...options.listen.map((one) => this.#placeOf(one)), ...front];
@@ -95,7 +100,8 @@ export class Listening {
 		if (taking !== undefined) {
 			const bound = (one: Listener): void => void this.#listeners.push(one);
 			const { signal } = this.#abort;
-			answered(await takeOver({ ...taking, places, listen: listener, source, clock, signal, bound }));
+			const open = (): Promise<void> => handOver.open();
+			answered(await takeOver({ ...taking, places, listen: listener, source, clock, signal, bound, open }));
 			return;
 		}
 		for (const place of places) this.#listeners.push(await listener(place.address, place.options));

@@ -83,7 +83,7 @@ export class Readiness {
 		this.#checks.note({ state, answered: this.#answered });
 	}
 
-	/** In this state of the life cycle: whether it is ready, and why not; or why only what was last known can be told. */
+	/** In this state of the life cycle: whether it is ready, and why not; or why only the last known answers can be served. */
 	in(state: LifecycleState): ReadyState {
 		const place = this.#place();
 		const known = { answered: this.#answered, error: this.#error, backend: this.#source.status() };
@@ -155,5 +155,5 @@ function registryOf({ answered, error: asked, backend: { name, error: told } }: 
 	const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
 	if (answered === undefined) return why;
 	// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.
-	return answered === 'last-known-good' ? `${why}; what was last known is served` : null;
+	return answered === 'last-known-good' ? `${why}; the last known answers are served` : null;
 }

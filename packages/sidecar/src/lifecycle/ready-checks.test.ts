@@ -24,7 +24,7 @@ it('tells of each check since when it is as it is', () => {
 		{ name: 'registry', ok: false, reason: why, since: 1000 },
 	]);
 	at = 3000;
-	const kept = `${why}; what was last known is served`;
+	const kept = `${why}; the last known answers are served`;
 	expect(checks.look({ state: 'serving', answered: 'last-known-good', backend })).toEqual({
 		ready: true,
 		reasons: [kept],

@@ -4,7 +4,6 @@ import type { Clock, Random } from '@spock/protocol/internal';
 import type { SidecarLimits } from '../foundation/limits.ts';
 import type { SidecarObserver } from '../foundation/observer.ts';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
-import type { StatusView } from '../handlers/status-view.ts';
 import type { Listen, SidecarListen } from '../listen/listener.ts';
 import type { TakeOverOptions } from '../take-over/take-over.ts';
 import type { FrontOptions } from './front.ts';
@@ -24,8 +23,6 @@ export interface SidecarOptions {
 	readonly takeOver?: TakeOverOptions;
 	/** Binds an address. For simulations; default: a socket of this process. */
 	readonly listener?: Listen;
-	/** What the status page shows, for `sidecar top`. Default: nothing, and it shows what `status` tells. */
-	readonly view?: () => StatusView;
 	/** Told what happens, to count and log it. */
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */

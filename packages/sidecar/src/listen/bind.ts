@@ -46,7 +46,7 @@ export function explain(error: unknown, address: string, flag: string = DEFAULT_
 	const hints: Readonly<Record<string, string>> = {
 		EADDRINUSE: 'another process listens there: stop it, or choose another address',
 		EACCES: `this user may not listen there: choose a path in a directory it may write to, with ${flag}`,
-		ENOENT: `its directory does not exist: make it, or choose another path with ${flag}`,
+		ENOENT: `its directory does not exist: create it, or choose another path with ${flag}`,
 		EROFS: `the file system is read-only: choose another path with ${flag}`,
 		EADDRNOTAVAIL: 'this machine does not have that address',
 	};

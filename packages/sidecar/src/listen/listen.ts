@@ -2,15 +2,15 @@ import { createServer } from 'node:net';
 
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
-import { DEFAULT_BACKLOG } from '../foundation/limits.ts';
+import { limitTable } from '../foundation/limits.ts';
 import { bind, closeServer, isLoopback } from './bind.ts';
 import type { Listener, ListenOptions } from './listener.ts';
 import { createTlsServer, KEEP_ALIVE } from './tls-server.ts';
 import { listenUnix } from './unix-listener.ts';
 
 /**
- * Binds a unix domain socket or a TCP port. Rejects with an Error that says what is at the address and what to do: somebody
- * who answers, something that is no socket, a path that is too long, a directory that others may change.
+ * Binds a unix domain socket or a TCP port. Rejects with an Error that says what is at the address and what to do: a process
+ * that answers, a file that is not a socket, a path that is too long, a directory that others may change.
  */
 export function listen(address: SocketAddress, options: ListenOptions): Promise<Listener> {
 	return 'path' in address ? listenUnix(address.path, options) : listenTcp(address, options);
@@ -27,9 +27,9 @@ async function listenTcp(address: { host: string; port: number }, options: Liste
 				}
 			: await createTlsServer({ ...tls, accept });
 	try {
-		await bind(server, { ...address, backlog: options.backlog ?? DEFAULT_BACKLOG }, acceptFailed);
+		await bind(server, { ...address, backlog: options.backlog ?? limitTable.backlog.default }, acceptFailed);
 	} catch (error) {
-		// Whoever waits until the port is free tries often: no timer may be left of each.
+		// A caller that waits until the port is free tries often: no timer may be left of each.
 		stop();
 		throw error;
 	}

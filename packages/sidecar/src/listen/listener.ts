@@ -6,6 +6,9 @@ import type { SocketAddress } from '@spock/protocol/node';
 import type { TlsListen, TlsServerOptions } from './tls-server.ts';
 import type { TokenCheck } from './tokens.ts';
 
+/** Permissions of a socket: owner and group. */
+export const DEFAULT_SOCKET_MODE = 0o660;
+
 /** One address to listen at. */
 export interface SidecarListen {
 	readonly address: SocketAddress;
@@ -43,7 +46,7 @@ export interface ListenOptions<S extends Duplex = Socket> {
 	 */
 	readonly beside?: boolean;
 	readonly accept: (socket: S) => void;
-	/** A connection could not be accepted, for want of open files, say; later ones may be. Default: nobody is told. */
+	/** A connection could not be accepted, for want of open files, say; later ones may be. Default: not reported. */
 	readonly acceptFailed?: (error: Error) => void;
 }
 
@@ -54,17 +57,17 @@ export interface Listener {
 	/** Accepts nothing more and removes the socket if it is still ours; connections live on. Idempotent. */
 	close(): Promise<void>;
 	/** What a take-over needs; a unix domain socket alone has it. */
-	readonly place?: PublicPlace;
+	readonly place?: PublishedSocketPath;
 }
 
 /** Binds one address, and gives every connection to `accept`; see `listen`. */
 export type Listen = (address: SocketAddress, options: ListenOptions<Duplex>) => Promise<Listener>;
 
 /** What stands at a path. */
-export type PlaceOutcome = 'ours' | 'restored' | 'taken';
+export type SocketPathState = 'ours' | 'restored' | 'taken';
 
 /** The public name of a unix domain socket, which one process can take from another. */
-export interface PublicPlace {
+export interface PublishedSocketPath {
 	/** True when somebody else's socket stands there. */
 	isReplaced(): Promise<boolean>;
 	/**
@@ -76,5 +79,5 @@ export interface PublicPlace {
 	 * Takes the place back if the socket that stands there is dead, or none is there. What stands there now: `ours`, as before,
 	 * ours `restored`, or it is `taken` by somebody who is left alone. Rejects if it cannot be taken back.
 	 */
-	restore(): Promise<PlaceOutcome>;
+	restore(): Promise<SocketPathState>;
 }

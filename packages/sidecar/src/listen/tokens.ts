@@ -22,7 +22,7 @@ export class AcceptedTokens implements TokenCheck {
 	/** Throws an Error, which shows no token, unless there are one or two of 16 to 512 printable characters. */
 	constructor(tokens: readonly string[]) {
 		if (tokens.length === 0 || tokens.length > TOKENS_MAX) {
-			throw new Error(`there must be one token, or two while they are exchanged, and not ${tokens.length}`);
+			throw new Error(`expected one token, or two during a rotation, not ${tokens.length}`);
 		}
 		if (!tokens.every((token) => TOKEN.test(token))) {
 			throw new Error('a token must be 16 to 512 printable ASCII characters without spaces');
@@ -110,7 +110,8 @@ export class TokenFile implements TokenCheck {
 		const { path } = this.#options;
 		try {
 			const stats = statSync(path);
-			if (!stats.isFile() || stats.size > BYTES_MAX) throw new Error(`it is no file of at most ${BYTES_MAX} bytes`);
+			if (!stats.isFile() || stats.size > BYTES_MAX)
+				throw new Error(`it must be a regular file of at most ${BYTES_MAX} bytes`);
 			return readFileSync(path, 'utf8');
 		} catch (cause) {
 			const { code, message } = cause as NodeJS.ErrnoException;

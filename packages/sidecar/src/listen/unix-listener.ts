@@ -5,9 +5,15 @@ import { dirname } from 'node:path';
 
 import { assertPrivateDirectory, assertSocketPathFits } from '@spock/protocol/node';
 
-import { DEFAULT_BACKLOG } from '../foundation/limits.ts';
+import { limitTable } from '../foundation/limits.ts';
 import { bind, closeServer, DEFAULT_FLAG, explain } from './bind.ts';
-import type { Listener, ListenOptions, PlaceOutcome, PublicPlace } from './listener.ts';
+import {
+	DEFAULT_SOCKET_MODE,
+	type Listener,
+	type ListenOptions,
+	type PublishedSocketPath,
+	type SocketPathState,
+} from './listener.ts';
 
 /** How long a probe of somebody else's socket may take. */
 const PROBE_MS = 2000;
@@ -26,8 +32,8 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 	let at = options.beside ? next : path;
 	let bound = await bindAndPublish(path, at, options);
 	let closing: Promise<void> | undefined;
-	let restoring: Promise<PlaceOutcome> | undefined;
-	const restore = async (): Promise<PlaceOutcome> => {
+	let restoring: Promise<SocketPathState> | undefined;
+	const restore = async (): Promise<SocketPathState> => {
 		if ((await lstatIfThere(next))?.isSocket() && (await isStale(next))) await rm(next, { force: true });
 		const found = await lstatIfThere(path);
 		if (closing !== undefined || found?.ino === bound.ino) return 'ours';
@@ -40,7 +46,7 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 		if (closing !== undefined) await removeIfOurs(path, bound.ino).then(() => closeServer(bound.server));
 		return 'restored';
 	};
-	const place: PublicPlace = {
+	const place: PublishedSocketPath = {
 		isReplaced: async () => {
 			const found = await lstatIfThere(path);
 			return found?.isSocket() === true && found.ino !== bound.ino;
@@ -71,44 +77,61 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 	};
 }
 
-/** Binds a private name and links it to `at`, which others look at. */
-async function bindAndPublish(
-	path: string,
-	at: string,
-	options: ListenOptions,
-): Promise<{ server: Server; ino: number }> {
+/** A socket that listens under a name of its own, which no client knows. Who asked for it closes it, and removes the name. */
+export interface UnpublishedSocket {
+	readonly server: Server;
+	readonly ino: number;
+	readonly name: string;
+}
+
+/** Binds a socket beside a path, under a name that no other socket has. */
+export async function bindUnpublished(path: string, options: ListenOptions): Promise<UnpublishedSocket> {
 	// server.close() unlinks the name it bound, even if that is another process's by then: so a private name is bound, and
 	// the public one is a link that is removed only while it is ours.
-	const privatePath = `${path}.${process.pid}-${++privateNames}`;
-	assertSocketPathFits(privatePath, process.platform);
-	await rm(privatePath, { force: true });
+	const name = `${path}.${process.pid}-${++privateNames}`;
+	assertSocketPathFits(name, process.platform);
+	await rm(name, { force: true });
 	const server = createServer({ allowHalfOpen: true }, options.accept);
-	const socketMode = options.socketMode ?? 0o660;
+	const socketMode = options.socketMode ?? DEFAULT_SOCKET_MODE;
 	const umask = process.umask(0o777 & ~socketMode);
-	const where = { path: privatePath, backlog: options.backlog ?? DEFAULT_BACKLOG };
+	const where = { path: name, backlog: options.backlog ?? limitTable.backlog.default };
 	const bound = bind(server, where, options.acceptFailed ?? (() => undefined));
 	process.umask(umask);
-	let ino: number;
 	try {
 		await bound;
-		await chmod(privatePath, socketMode);
+		await chmod(name, socketMode);
 		// Not from the public name: somebody else may have that as soon as it is there.
-		({ ino } = await lstat(privatePath));
-		await publish(privatePath, at, at === path ? alreadyListens(path, options.flag) : takesOverToo(path));
+		return { server, ino: (await lstat(name)).ino, name };
 	} catch (error) {
-		if (server.listening) await closeServer(server);
-		await rm(privatePath, { force: true });
+		await discard({ server, name });
 		throw explain(error, path, options.flag);
 	}
-	await rm(privatePath, { force: true });
-	return { server, ino };
+}
+
+/** Stops listening, and removes the name that it was bound by. */
+export async function discard({ server, name }: Pick<UnpublishedSocket, 'server' | 'name'>): Promise<void> {
+	if (server.listening) await closeServer(server);
+	await rm(name, { force: true });
+}
+
+/** Binds a private name and links it to `at`, which others look at. */
+async function bindAndPublish(path: string, at: string, options: ListenOptions): Promise<UnpublishedSocket> {
+	const bound = await bindUnpublished(path, options);
+	try {
+		await publish(bound.name, at, at === path ? alreadyListens(path, options.flag) : takesOverToo(path));
+	} catch (error) {
+		await discard(bound);
+		throw explain(error, path, options.flag);
+	}
+	await rm(bound.name, { force: true });
+	return bound;
 }
 
 /** Tries before two sidecars that start at the same moment, over and over, are taken for a fault. */
 const PUBLISH_ATTEMPTS_MAX = 10;
 
 /** Links the private name to the public one. A stale socket is moved aside first; whatever else is there is left alone. */
-async function publish(privatePath: string, path: string, occupied: string): Promise<void> {
+export async function publish(privatePath: string, path: string, occupied: string): Promise<void> {
 	for (let attempt = 1; attempt <= PUBLISH_ATTEMPTS_MAX; attempt++) {
 		try {
 			await link(privatePath, path);
@@ -123,14 +146,14 @@ async function publish(privatePath: string, path: string, occupied: string): Pro
 			if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 		}
 	}
-	throw new Error(`other sidecars keep starting at ${path}`);
+	throw new Error(`other sidecars keep starting at ${path}: start only one there`);
 }
 
 /** Removes the socket of a sidecar that has died. Throws if anything else is there. */
 async function clearStaleSocket(path: string, aside: string, occupied: string): Promise<void> {
 	const found = await lstat(path);
 	if (!found.isSocket()) {
-		const message = `there is something at ${path} that is no socket: remove it, or choose another path`;
+		const message = `${path} exists and is not a socket: remove it, or choose another path`;
 		throw Object.assign(new Error(message), { code: 'ENOTSOCK' });
 	}
 	if (!(await isStale(path))) {
@@ -148,7 +171,7 @@ async function clearStaleSocket(path: string, aside: string, occupied: string): 
 }
 
 /** True only if nobody listens: a socket file outlives a process that was killed. */
-function isStale(path: string): Promise<boolean> {
+export function isStale(path: string): Promise<boolean> {
 	return new Promise((resolve, reject) => {
 		const probe = connect(path);
 		const timer = setTimeout(() => {
@@ -174,11 +197,11 @@ async function makePrivateDirectory(directory: string): Promise<void> {
 	assertPrivateDirectory(directory, process.getuid?.());
 }
 
-async function removeIfOurs(path: string, ino: number): Promise<void> {
+export async function removeIfOurs(path: string, ino: number): Promise<void> {
 	if ((await lstatIfThere(path))?.ino === ino) await rm(path, { force: true });
 }
 
-async function lstatIfThere(path: string): Promise<Stats | undefined> {
+export async function lstatIfThere(path: string): Promise<Stats | undefined> {
 	try {
 		return await lstat(path);
 	} catch (error) {
@@ -192,10 +215,10 @@ function alreadyListens(path: string, flag: string = DEFAULT_FLAG): string {
 	if (flag !== DEFAULT_FLAG) return `${taken}, or choose another path with ${flag}`;
 	return (
 		`${taken}, take its place with --take-over, or choose another path with --socket ` +
-		`(\`sidecar status --socket ${path}\` tells what it is)`
+		`(\`sidecar status --socket ${path}\` shows what it is)`
 	);
 }
 
 function takesOverToo(path: string): string {
-	return `another process is taking over ${path} at this moment: wait for what becomes of it`;
+	return `another process is taking over ${path} at this moment: wait until it is done`;
 }

@@ -1,22 +1,10 @@
-import {
-	type KeyQuery,
-	normaliseKeyQuery,
-	normaliseQuery,
-	type ServiceQuery,
-	SpockError,
-	type TakeOverReply,
-} from '@spock/protocol';
+import { normaliseKeyQuery, normaliseQuery, SpockError } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import type { Caller } from '../connection/answer.ts';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
-import type { PublicPlace } from '../listen/listener.ts';
-
-/** Most bytes of questions that a successor is told of. */
-const QUESTIONS_BYTES_MAX = 524_288;
-
-/** What the frame of a reply has besides the questions, at most. */
-const REPLY_FRAME_BYTES = 128;
+import type { PublishedSocketPath } from '../listen/listener.ts';
+import { fittingQueries, type KnownQueries } from './messages.ts';
+import { PrivateSocket } from './private-socket.ts';
 
 /**
  * When the place is looked at after a successor has gone, in milliseconds after the look before: the kernel may close its connection some time
@@ -27,75 +15,109 @@ const RESTORE_AFTER_MS = [0, 100, 1000, 10_000];
 /** What a hand-over acts on. */
 export interface HandOverPort {
 	readonly clock: Clock;
+	/** The path that a successor can take; undefined where this sidecar listens at none. */
+	readonly path: string | undefined;
+	/** True before it serves. */
+	isStarting(): boolean;
 	/** False before it serves and once it is leaving. */
 	isServing(): boolean;
 	/** The names that it can be reached by, of its unix domain sockets. */
-	places(): readonly PublicPlace[];
+	places(): readonly PublishedSocketPath[];
 	/** Those besides, which a successor need not take. */
-	otherPlaces(): readonly PublicPlace[];
-	/** Every question that has an answer. */
-	questions(): { readonly services: readonly ServiceQuery[]; readonly keys: readonly KeyQuery[] };
+	otherPlaces(): readonly PublishedSocketPath[];
+	/** Every query that has an answer. */
+	known(): KnownQueries;
 	/** Somebody else has the place: sends the clients there, and leaves when they have gone. */
 	leave(): void;
 	/** The place could not be taken back from a successor that has died. */
 	failed(error: unknown): void;
+	/** A successor's connection could not be accepted, for want of open files, say. */
+	acceptFailed(error: Error): void;
 }
 
 /**
- * The end of a sidecar whose place another one takes. Whoever may connect may say that it takes over; what is believed is
- * what stands at the path, which only those can change who may write to its directory. A client can therefore not make a
- * sidecar leave.
+ * The end of a sidecar whose place another one takes. A successor reaches it at a private socket, as a process of the same user;
+ * it is believed when its socket stands at the path.
  */
 export class HandOver {
 	readonly #port: HandOverPort;
-	/** Any client may say that it begins: which of them is a successor shows at the path. */
-	readonly #callers = new Set<Caller>();
+	readonly #socket: PrivateSocket | undefined;
+	/** Those that have begun: which of them is the successor shows at the path. */
+	readonly #successors = new Set<object>();
 	#looks = 0;
 	#timer: TimerHandle | undefined;
 	#isLooking = false;
 
+	/** Throws a RangeError if the path is too long. */
 	constructor(port: HandOverPort) {
 		this.#port = port;
+		this.#socket =
+			port.path === undefined
+				? undefined
+				: new PrivateSocket({
+						path: port.path,
+						clock: port.clock,
+						begin: (successor) => this.begin(successor),
+						finish: () => this.finish(),
+						left: (successor) => this.left(successor),
+						acceptFailed: (error) => port.acceptFailed(error),
+					});
 	}
 
-	/** Somebody is about to take the place. Throws UNAVAILABLE when there is nothing to take any more. */
-	begin(caller: Caller): void {
-		if (!this.#port.isServing()) throw new SpockError('UNAVAILABLE', 'this sidecar is not serving: it ends, or begins');
-		this.#callers.add(caller);
+	/** The private socket, which must be put back when its file is deleted. */
+	get places(): readonly Pick<PublishedSocketPath, 'restore'>[] {
+		return this.#socket === undefined ? [] : [this.#socket];
 	}
 
-	/** What a successor should ask before it takes the place: as much as a frame of this length tells. */
-	questions(frameBytesMax: number): TakeOverReply {
-		const { services, keys } = this.#port.questions();
-		let left = Math.min(QUESTIONS_BYTES_MAX, frameBytesMax - REPLY_FRAME_BYTES);
-		const fits = (question: ServiceQuery | KeyQuery): boolean => {
-			left -= Buffer.byteLength(JSON.stringify(question)) + 1;
-			return left >= 0;
-		};
-		return { services: services.filter(fits), keys: keys.filter(fits) };
+	/** Rejects with an Error that says what to do if `open` could not work. */
+	async assertOpenable(): Promise<void> {
+		await this.#socket?.assertReplaceable();
 	}
 
-	/** Somebody says that another sidecar stands at every path. Rejects with BAD_REQUEST, and nothing has changed, if it does not. */
-	async finish(): Promise<null> {
+	/** Lets successors come from now on, in place of the sidecar that had the path. Rejects with an Error that says what to do. */
+	async open(): Promise<void> {
+		await this.#socket?.open();
+	}
+
+	/** Idempotent. */
+	async close(): Promise<void> {
+		this.#port.clock.clearTimeout(this.#timer);
+		await this.#socket?.close();
+	}
+
+	/**
+	 * A successor is about to take the place; gives what it should ask first. Throws UNAVAILABLE when there is nothing to take
+	 * any more, and NOT_READY when there is nothing to take yet.
+	 */
+	begin(successor: object): KnownQueries {
+		if (this.#port.isStarting()) {
+			throw new SpockError('NOT_READY', 'the sidecar in place is still starting: try again when it serves');
+		}
+		if (!this.#port.isServing()) throw new SpockError('UNAVAILABLE', 'the sidecar in place is shutting down');
+		this.#successors.add(successor);
+		return fittingQueries(this.#port.known());
+	}
+
+	/** The successor says that another socket stands at every path. Rejects with BAD_REQUEST, and nothing has changed, if it does not. */
+	async finish(): Promise<void> {
 		const places = this.#port.places();
 		if (places.length === 0) {
-			throw new SpockError('BAD_REQUEST', 'this sidecar listens at no path, and only a path can be taken over');
+			throw new SpockError('BAD_REQUEST', 'this sidecar has no socket path, and only a socket path can be taken over');
 		}
 		const replaced = await Promise.all(places.map((place) => place.isReplaced()));
 		if (replaced.includes(false)) {
 			throw new SpockError(
 				'BAD_REQUEST',
-				'the socket of this sidecar still stands at its path: nobody has taken it over',
+				'the socket of this sidecar is still at its path: no other sidecar has taken it over',
 			);
 		}
-		this.#callers.clear();
+		this.#successors.clear();
 		if (this.#port.isServing()) this.#port.leave();
-		return null;
 	}
 
 	/** A connection is gone. A successor that dies half-way may have left its own dead socket at the path. */
-	left(connection: Caller): void {
-		if (!this.#callers.delete(connection)) return;
+	left(successor: object): void {
+		if (!this.#successors.delete(successor)) return;
 		// One schedule at a time, from its beginning: two looks at once would take each other's sockets for somebody else's.
 		this.#looks = 0;
 		if (!this.#isLooking) this.#lookAgain();
@@ -120,8 +142,8 @@ export class HandOver {
 	}
 }
 
-/** What is worth asking again elsewhere: every question that has an answer. */
-export function questionsOf(source: SidecarSource): { services: ServiceQuery[]; keys: KeyQuery[] } {
+/** What is worth asking again elsewhere: every query that has an answer. */
+export function knownQueriesOf(source: SidecarSource): KnownQueries {
 	const services = source.watches().filter(({ state }) => state !== 'cold');
 	const keys = (source.keyWatches?.() ?? []).filter(({ state }) => state !== 'cold');
 	return { services: services.map(normaliseQuery), keys: keys.map(normaliseKeyQuery) };

@@ -1,32 +1,18 @@
 import type { Duplex } from 'node:stream';
 
-import {
-	type FuncData,
-	type FuncName,
-	type FuncReply,
-	type SnapshotSource,
-	SpockError,
-	type TakeOverReply,
-} from '@spock/protocol';
+import { type SnapshotSource, SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import type { Listen, Listener, ListenOptions } from '../listen/listener.ts';
+import type { KnownQueries } from './messages.ts';
+import { findPredecessor, type Predecessor } from './predecessor.ts';
 import { untilFree } from './until-free.ts';
 import { warmUp } from './warm-up.ts';
 
 /** How long the sidecar in place may take for an answer before it counts as hung. */
 const ANSWER_MS_MAX = 2000;
-
-/** One connection to the sidecar in place. */
-export interface Predecessor {
-	/** Rejects with TIMEOUT when nothing comes in time. */
-	request<F extends FuncName>(func: F, data: FuncData<F>, timeoutMs: number): Promise<FuncReply<F>>;
-	/** True once the sidecar in place has gone. */
-	isClosed(): boolean;
-	close(): void;
-}
 
 /** What became of a take-over, for the log. */
 export interface TakeOverEvent {
@@ -45,8 +31,6 @@ export interface TakeOverEvent {
 
 /** Options of a take-over. */
 export interface TakeOverOptions {
-	/** Connects to the sidecar in place; undefined if nobody is there. Rejects when somebody is who does not answer. */
-	readonly find: (address: SocketAddress, timeoutMs: number) => Promise<Predecessor | undefined>;
 	/** How long the registry may take to answer what the sidecar in place knows, in milliseconds. */
 	readonly warmUpMs: number;
 	readonly told?: (event: TakeOverEvent) => void;
@@ -64,6 +48,10 @@ export interface TakeOverContext extends TakeOverOptions {
 	readonly listen: Listen;
 	readonly source: SidecarSource;
 	readonly clock: Clock;
+	/** Lets the next successor come to this process, before it replaces another: see `HandOver.open`. */
+	readonly open: () => Promise<void>;
+	/** Default: {@link findPredecessor}. */
+	readonly find?: typeof findPredecessor;
 	/** Aborts when the process shall end: up to the moment the place is taken nothing has changed then. */
 	readonly signal: AbortSignal;
 	/** Told of each listener as soon as it is bound: whoever gave it closes it, whatever becomes of the rest. */
@@ -76,7 +64,7 @@ interface Found {
 	/** How long to wait until it has heard that it is replaced; undefined for one that ends by itself. */
 	readonly finishMs: number | undefined;
 	/** What it knows; undefined where it does not say. */
-	readonly questions: TakeOverReply | undefined;
+	readonly questions: KnownQueries | undefined;
 }
 
 /**
@@ -87,11 +75,11 @@ interface Found {
 export async function takeOver(context: TakeOverContext): Promise<SnapshotSource | undefined> {
 	const { places, told } = context;
 	const paths = places.filter(({ address }) => 'path' in address);
-	const [path] = paths;
-	if (path === undefined) throw new Error('there is no path to take over: --take-over needs --socket');
+	const [path] = paths.flatMap(({ address }) => ('path' in address ? address.path : []));
+	if (path === undefined) throw new Error('no socket path to take over: --take-over needs --socket');
 	const listeners: Listener[] = [];
 	for (const place of paths) listeners.push(await bindPath(context, place));
-	const found = await find(context, path.address);
+	const found = await find(context, path);
 	let answered: SnapshotSource | undefined;
 	try {
 		if (found?.questions !== undefined) answered = await warmUp(context, found.questions);
@@ -99,6 +87,8 @@ export async function takeOver(context: TakeOverContext): Promise<SnapshotSource
 		context.signal.throwIfAborted();
 		// One that has died meanwhile may have been started again: that one is not taken for the one that was asked.
 		const how = found === undefined || found.predecessor.isClosed() ? 'if free' : 'replace';
+		// First, so that a third sidecar that finds the path changed speaks to this one, not to the one that leaves.
+		if (how === 'replace') await context.open();
 		for (const { place } of listeners) await place?.publish(how);
 		if (found !== undefined) await tellToLeave(found, context);
 	} finally {
@@ -141,12 +131,12 @@ async function bindPath(context: TakeOverContext, place: ListenPlace): Promise<L
 	return listener;
 }
 
-async function find({ find, told }: TakeOverContext, address: SocketAddress): Promise<Found | undefined> {
-	const predecessor = await find(address, ANSWER_MS_MAX);
+async function find(context: TakeOverContext, path: string): Promise<Found | undefined> {
+	const { find: connect = findPredecessor, clock, told } = context;
+	const predecessor = await connect(path, clock);
 	if (predecessor === undefined) return undefined;
 	try {
-		const questions = await predecessor.request('takeOver', { step: 'begin' }, ANSWER_MS_MAX);
-		if (questions === null) throw new Error('the sidecar in place answers takeOver with nothing: stop it first');
+		const questions = await predecessor.begin(ANSWER_MS_MAX);
 		told?.({ step: 'begun', questions: questions.services.length + questions.keys.length });
 		return { predecessor, finishMs: ANSWER_MS_MAX, questions };
 	} catch (error) {
@@ -160,9 +150,7 @@ async function find({ find, told }: TakeOverContext, address: SocketAddress): Pr
 			return { predecessor, finishMs: 1, questions: undefined };
 		}
 		predecessor.close();
-		if (!SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
-		const message = 'the sidecar in place is of a version that cannot be taken over: stop it, then start this one';
-		throw new Error(message, { cause: error });
+		throw error;
 	}
 }
 
@@ -171,7 +159,7 @@ async function tellToLeave({ predecessor, finishMs, questions }: Found, { told }
 	if (finishMs === undefined) return;
 	const count = (questions?.services.length ?? 0) + (questions?.keys.length ?? 0);
 	try {
-		await predecessor.request('takeOver', { step: 'finish' }, finishMs);
+		await predecessor.finish(finishMs);
 		told?.({ step: 'finished', questions: count });
 	} catch (error) {
 		if (!SpockError.is(error, 'TIMEOUT') && !predecessor.isClosed()) {

@@ -1,7 +1,8 @@
-import { type SnapshotSource, SpockError, type TakeOverReply } from '@spock/protocol';
+import { type SnapshotSource, SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
+import type { KnownQueries } from './messages.ts';
 
 /** Questions asked at once: a registry must not feel a take-over. */
 const QUESTIONS_AT_ONCE = 64;
@@ -23,7 +24,7 @@ export interface WarmUp {
  */
 export async function warmUp(
 	{ source, warmUpMs, clock, signal }: WarmUp,
-	{ services, keys }: TakeOverReply,
+	{ services, keys }: KnownQueries,
 ): Promise<SnapshotSource | undefined> {
 	const deadlineMs = clock.now() + warmUpMs;
 	const wait = (): { timeoutMs: number; signal: AbortSignal } => ({

@@ -34,7 +34,7 @@ function portOf({ instance }: Record<string, unknown>): number {
 }
 
 function saysGrpc(process: RunningProcess): Promise<unknown> {
-	return waitFor('that it listens', () => process.stdout().includes('gRPC at'));
+	return waitFor('that it listens', () => process.stdout().includes('gRPC listening'));
 }
 
 describe('sidecar start --grpc', () => {
@@ -50,7 +50,7 @@ describe('sidecar start --grpc', () => {
 		const flags = ['--services', services, '--grpc', `unix:${path}`, '--grpc', '127.0.0.1:0'];
 		await using sidecar = await startSidecar(place.path, flags, { env: { NODE_V8_COVERAGE: with_ } });
 		await saysGrpc(sidecar);
-		const [, tcp = ''] = / at \S+ and (127\.0\.0\.1:\d+)/.exec(sidecar.stdout()) ?? [];
+		const [, tcp = ''] = /"(127\.0\.0\.1:\d+)"\],"msg":"gRPC listening"/.exec(sidecar.stdout()) ?? [];
 		for (const address of [`unix:${path}`, tcp]) {
 			using client = new GrpcClient(address);
 			expect(portOf(await client.ask('Get', { service: 'barista' })), address).toBe(8765);

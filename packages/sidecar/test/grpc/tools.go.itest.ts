@@ -30,8 +30,8 @@ async function start(directory: string, path: string): Promise<{ sidecar: Runnin
 	const services = join(root, 'examples/services.json');
 	const flags = ['--services', services, '--grpc', unix, '--grpc', '127.0.0.1:0', '--grace-ms', '1500'];
 	const sidecar = await startSidecar(path, flags);
-	await waitFor('the front', () => sidecar.stdout().includes('gRPC at'));
-	const [, tcp = ''] = /gRPC at \S+ and (127\.0\.0\.1:\d+)/.exec(sidecar.stdout()) ?? [];
+	await waitFor('the front', () => sidecar.stdout().includes('gRPC listening'));
+	const [, tcp = ''] = /"(127\.0\.0\.1:\d+)"\],"msg":"gRPC listening"/.exec(sidecar.stdout()) ?? [];
 	return { sidecar, unix, tcp };
 }
 
@@ -56,7 +56,7 @@ it('grpcurl finds the services by reflection, and calls them, at both kinds of a
 		]);
 		const got = await grpcurl('-d', '{"service":"barista"}', address, 'spock.v1.Discovery/Get');
 		expect(JSON.parse(got.stdout)).toMatchObject({
-			instance: { host: '1.2.3.4', port: 8765, status: 'STATUS_PASSING' },
+			instance: { host: '127.0.0.1', port: 8765, status: 'STATUS_PASSING' },
 			freshness: { source: 'SOURCE_LIVE' },
 		});
 	}
@@ -110,19 +110,19 @@ it('speaks TLS to those who trust it, and wants the token of the others too', as
 	const tls = ['--tls-cert', path('cert'), '--tls-key', path('key'), '--token-file', path('token')];
 	const services = ['--services', join(root, 'examples/services.json')];
 	await using sidecar = await startSidecar(place.path, [...services, '--grpc', 'tls://127.0.0.1:0', ...tls]);
-	await waitFor('the front', () => sidecar.stdout().includes('gRPC at'));
-	const [, address = ''] = /gRPC at tls:\/\/(127\.0\.0\.1:\d+)/.exec(sidecar.stdout()) ?? [];
+	await waitFor('the front', () => sidecar.stdout().includes('gRPC listening'));
+	const [, address = ''] = /"tls:\/\/(127\.0\.0\.1:\d+)"\],"msg":"gRPC listening"/.exec(sidecar.stdout()) ?? [];
 	const get = ['-d', '{"service":"barista"}', address, 'spock.v1.Discovery/Get'];
 	const trusting = ['-cacert', path('ca'), '-H', 'authorization: Bearer a-token-of-sixteen-letters'];
 	const got = await run('grpcurl', ...trusting, ...get);
-	expect(JSON.parse(got.stdout)).toMatchObject({ instance: { host: '1.2.3.4' } });
+	expect(JSON.parse(got.stdout)).toMatchObject({ instance: { host: '127.0.0.1' } });
 	const nameless = await run('grpcurl', '-cacert', path('ca'), '-import-path', proto, '-proto', contract, ...get);
 	expect(nameless.stderr).toContain('Code: Unauthenticated');
 	const probe = ['-tls', '-tls-ca-cert', path('ca'), '-tls-server-name', '127.0.0.1', `-addr=${address}`];
 	expect(await run('grpc_health_probe', ...probe)).toMatchObject({ exitCode: 0 });
 });
 
-it('what is made of the contract is up to date: otherwise run `npm run grpc-descriptors`', async () => {
+it('what is made of the contract is up to date: otherwise run `npm run tables grpc`', async () => {
 	await using check = spawnProcess(process.execPath, [join(root, 'tools/grpc-descriptors.js'), '--check']);
 	expect(await check.finished).toMatchObject({ exitCode: 0, stderr: '' });
 });

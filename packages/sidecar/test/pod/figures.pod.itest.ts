@@ -1,4 +1,4 @@
-// What the images weigh, how long the sidecar's takes to be ready, and what it holds: run it by `pnpm image:measure`.
+// What the images weigh, how long the sidecar's takes to be ready, and what it holds: run it by `npm run suite figures`.
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 

@@ -1,4 +1,4 @@
-// The pod of k8s/ with its real images, played by podman: run it by `pnpm test:pod`.
+// The pod of k8s/ with its real images, played by podman: run it by `npm run suite pod`.
 import { mkdir, writeFile } from 'node:fs/promises';
 
 import { type RealConsul, waitFor } from '@spock/testkit';

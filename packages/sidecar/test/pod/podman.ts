@@ -26,7 +26,7 @@ interface PodEngine {
 /** The engine that tools/test-pod.js has made for this run. Throws an Error that says how to start one. */
 export function podEngine(): PodEngine {
 	const { SPOCK_POD_ENGINE } = process.env;
-	if (SPOCK_POD_ENGINE === undefined) throw new Error('run `pnpm test:pod`: it makes the images and the network');
+	if (SPOCK_POD_ENGINE === undefined) throw new Error('run `npm run suite pod`: it makes the images and the network');
 	return JSON.parse(SPOCK_POD_ENGINE);
 }
 

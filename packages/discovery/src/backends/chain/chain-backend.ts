@@ -38,7 +38,7 @@ export interface ChainBackendOptions {
 
 /**
  * Several registries as one: for every query, the first that knows the service answers. A member that knew it keeps the
- * word while it is out of reach; see docs/BACKENDS.md for every rule. Throws a TypeError or RangeError for a wrong option.
+ * word while it is out of reach; see docs/guide/backends.md for every rule. Throws a TypeError or RangeError for a wrong option.
  */
 export function chainBackend(options: ChainBackendOptions): Backend {
 	return new ChainBackend(options);
@@ -69,7 +69,7 @@ class ChainBackend implements Backend {
 		if (backends.length < 2) throw new TypeError('backends must name at least two backends');
 		const names = backends.map(({ name }) => name);
 		const twice = names.find((name, number) => names.indexOf(name) !== number);
-		if (twice !== undefined) throw new TypeError(`backends must differ: ${twice} stands in it twice`);
+		if (twice !== undefined) throw new TypeError(`backends must have different names; ${twice} is given twice`);
 		this.name = names.join(',');
 		this.#members = backends;
 		this.trustsEmpty = backends.every(({ trustsEmpty }) => trustsEmpty === true);

@@ -8,17 +8,17 @@ const down = new SpockError('UNAVAILABLE', 'away');
 const HERE: readonly ServiceInstance[] = [instance('here')];
 const THERE: readonly ServiceInstance[] = [instance('there')];
 const word = (more: Partial<MemberWord>): MemberWord => {
-	return { instances: undefined, error: undefined, knew: false, isLate: false, ...more };
+	return { answer: undefined, error: undefined, knew: false, isLate: false, ...more };
 };
 const silent = word({});
 const late = word({ isLate: true });
-const empty = word({ instances: [] });
+const empty = word({ answer: [[]] });
 const failing = word({ error: down });
-const knows = (instances: readonly ServiceInstance[]): MemberWord => word({ instances, knew: true });
+const knows = (instances: readonly ServiceInstance[]): MemberWord => word({ answer: [instances], knew: true });
 
 const WAITING = { kind: 'waiting' };
 const answered = (member: number, instances: readonly ServiceInstance[]): object => {
-	return { kind: 'answered', member, instances };
+	return { kind: 'answered', member, answer: [instances] };
 };
 const failed = (member: number): object => ({ kind: 'failed', member, error: down });
 

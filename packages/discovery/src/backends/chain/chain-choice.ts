@@ -1,9 +1,14 @@
-import type { ServiceInstance, SpockError } from '@spock/protocol';
+import type { SpockError } from '@spock/protocol';
+
+import type { BackendObserver } from '../../foundation/backend.ts';
+
+/** An answer with everything that came with it. */
+export type Answer = Parameters<BackendObserver['answered']>;
 
 /** What one member of a chain has said of one query so far. */
 export interface MemberWord {
 	/** Its last good answer; undefined before the first. */
-	readonly instances: readonly ServiceInstance[] | undefined;
+	readonly answer: Answer | undefined;
 	/** Why it cannot answer now; undefined while it can. */
 	readonly error: SpockError | undefined;
 	/** True if it knew the service when it was last asked, in this watch or an earlier one. */
@@ -15,7 +20,7 @@ export interface MemberWord {
 /** What the chain says: an answer or a failure, of one member; or nothing yet. */
 export type ChainChoice =
 	| { readonly kind: 'waiting' }
-	| { readonly kind: 'answered'; readonly member: number; readonly instances: readonly ServiceInstance[] }
+	| { readonly kind: 'answered'; readonly member: number; readonly answer: Answer }
 	| { readonly kind: 'failed'; readonly member: number; readonly error: SpockError };
 
 const WAITING: ChainChoice = { kind: 'waiting' };
@@ -30,16 +35,16 @@ export function chooseMember(members: readonly MemberWord[]): ChainChoice {
 	let failed: ChainChoice | undefined;
 	let isPending = false;
 	let empty: ChainChoice | undefined;
-	for (const [member, { instances, error, knew, isLate }] of members.entries()) {
-		if (instances !== undefined && instances.length > 0) {
-			return error === undefined ? { kind: 'answered', member, instances } : { kind: 'failed', member, error };
+	for (const [member, { answer, error, knew, isLate }] of members.entries()) {
+		if (answer !== undefined && answer[0].length > 0) {
+			return error === undefined ? { kind: 'answered', member, answer } : { kind: 'failed', member, error };
 		}
 		if (error !== undefined) {
 			// It knew the service when it was last asked: nobody may stand in for it.
 			if (knew) return { kind: 'failed', member, error };
 			failed ??= { kind: 'failed', member, error };
-		} else if (instances !== undefined) {
-			empty ??= { kind: 'answered', member, instances };
+		} else if (answer !== undefined) {
+			empty ??= { kind: 'answered', member, answer };
 		} else if (knew || !isLate) {
 			return WAITING;
 		} else {

@@ -4,7 +4,7 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import { whileGood } from '../../foundation/good-instances.ts';
 import { isSameList } from '../../foundation/snapshot-diff.ts';
-import { type ChainChoice, chooseMember } from './chain-choice.ts';
+import { type Answer, type ChainChoice, chooseMember } from './chain-choice.ts';
 
 /** What a {@link ChainWatch} needs of its chain. */
 export interface ChainWatchOptions {
@@ -22,10 +22,10 @@ export interface ChainWatchOptions {
 	readonly remember: (member: number, knows: boolean) => void;
 }
 
-/** An answer with everything that was told with it. */
-type Answer = Parameters<BackendObserver['answered']>;
-
 interface Member {
+	/** Its place in the chain. */
+	readonly number: number;
+	readonly backend: Backend;
 	watch: BackendWatch | undefined;
 	/** Its last good answer. */
 	answer: Answer | undefined;
@@ -40,29 +40,38 @@ export class ChainWatch implements BackendWatch {
 	readonly #options: ChainWatchOptions;
 	readonly #members: Member[];
 	#lateTimer: TimerHandle | undefined;
-	#told: ChainChoice = { kind: 'waiting' };
+	#last: ChainChoice = { kind: 'waiting' };
 	#isStarting = true;
 	#stopped = false;
 
 	constructor(options: ChainWatchOptions) {
 		this.#options = options;
-		this.#members = options.members.map(() => {
-			return { watch: undefined, answer: undefined, error: undefined, isLate: false, goneTimer: undefined };
+		this.#members = options.members.map((backend, number) => {
+			return {
+				number,
+				backend,
+				watch: undefined,
+				answer: undefined,
+				error: undefined,
+				isLate: false,
+				goneTimer: undefined,
+			};
 		});
 	}
 
 	/** Asks every member. The observer may be told before this returns. Throws what a member's `watch` throws. */
 	start(): void {
-		const { members, query, observer, clock, firstWordMs } = this.#options;
+		const { query, observer, clock, firstWordMs } = this.#options;
 		try {
-			for (const [number, backend] of members.entries()) {
+			for (const member of this.#members) {
+				const { backend } = member;
 				// A member of which every entry is bad knows nothing that a client could be sent to.
 				const good = whileGood(backend.name, {
-					answered: (...answer) => this.#answered(number, answer),
-					failed: (error) => this.#failed(number, error),
+					answered: (...answer) => this.#answered(member, answer),
+					failed: (error) => this.#failed(member, error),
 					endIfUnread: () => observer.endIfUnread?.() ?? false,
 				});
-				(this.#members[number] as Member).watch = backend.watch(query, good);
+				member.watch = backend.watch(query, good);
 			}
 		} catch (error) {
 			this.stop();
@@ -93,45 +102,43 @@ export class ChainWatch implements BackendWatch {
 		}
 	}
 
-	#answered(number: number, answer: Answer): void {
+	#answered(member: Member, answer: Answer): void {
 		if (this.#stopped) return;
-		const member = this.#members[number] as Member;
 		const { clock, goneHoldMs } = this.#options;
 		member.error = undefined;
 		if (answer[0].length > 0) {
 			clock.clearTimeout(member.goneTimer);
 			member.goneTimer = undefined;
-			this.#accept(number, answer);
+			this.#accept(member, answer);
 			return;
 		}
 		// It says so again: the hold runs on, and what is held is not verified by that.
 		if (member.goneTimer !== undefined) return;
-		if (!this.#isStandInKnown(number)) {
-			this.#accept(number, answer);
+		if (!this.#isStandInKnown(member)) {
+			this.#accept(member, answer);
 			return;
 		}
 		// Another member would take over: a service that is only restarting must not change its registry to and fro.
 		member.goneTimer = clock.setTimeout(() => {
 			member.goneTimer = undefined;
-			if (!this.#stopped && member.error === undefined) this.#accept(number, answer);
+			if (!this.#stopped && member.error === undefined) this.#accept(member, answer);
 		}, goneHoldMs);
 		member.goneTimer.unref?.();
 	}
 
-	#accept(number: number, answer: Answer): void {
-		(this.#members[number] as Member).answer = answer;
-		this.#options.remember(number, answer[0].length > 0);
-		this.#decide(number);
+	#accept(member: Member, answer: Answer): void {
+		member.answer = answer;
+		this.#options.remember(member.number, answer[0].length > 0);
+		this.#decide(member.number);
 	}
 
-	#failed(number: number, error: SpockError): void {
+	#failed(member: Member, error: SpockError): void {
 		if (this.#stopped) return;
-		const member = this.#members[number] as Member;
 		member.error = error;
 		// What it said before it failed is not confirmed any more: the hold starts anew when it is back.
 		this.#options.clock.clearTimeout(member.goneTimer);
 		member.goneTimer = undefined;
-		this.#decide(number);
+		this.#decide(member.number);
 	}
 
 	#late(): void {
@@ -140,9 +147,9 @@ export class ChainWatch implements BackendWatch {
 	}
 
 	/** True if this member has the word, says that the service is gone, and a later one knows it. */
-	#isStandInKnown(number: number): boolean {
-		const later = this.#members.slice(number + 1);
-		return knows(this.#members[number]) && later.some(knows);
+	#isStandInKnown(member: Member): boolean {
+		const later = this.#members.slice(member.number + 1);
+		return knows(member) && later.some(knows);
 	}
 
 	/** Tells what the chain says now: if it has changed, or if the member whose word it is has just said it again. */
@@ -150,21 +157,20 @@ export class ChainWatch implements BackendWatch {
 		if (this.#isStarting || this.#stopped) return;
 		const choice = chooseMember(
 			this.#members.map(({ answer, error, isLate }, number) => {
-				return { instances: answer?.[0], error, isLate, knew: this.#options.knew(number) };
+				return { answer, error, isLate, knew: this.#options.knew(number) };
 			}),
 		);
-		const before = this.#told;
+		const before = this.#last;
 		if (choice.kind === 'waiting') return;
 		if (choice.member !== from && isSameChoice(before, choice)) return;
-		this.#told = choice;
-		const { answer } = this.#members[choice.member] as Member;
-		if (choice.kind === 'answered') this.#options.observer.answered(...(answer as Answer));
+		this.#last = choice;
+		if (choice.kind === 'answered') this.#options.observer.answered(...choice.answer);
 		else this.#options.observer.failed(choice.error);
 	}
 }
 
-function knows(member: Member | undefined): boolean {
-	return (member?.answer?.[0].length ?? 0) > 0;
+function knows({ answer }: Member): boolean {
+	return (answer?.[0].length ?? 0) > 0;
 }
 
 function isSilent({ answer, error }: Member): boolean {
@@ -172,6 +178,6 @@ function isSilent({ answer, error }: Member): boolean {
 }
 
 function isSameChoice(before: ChainChoice, now: ChainChoice): boolean {
-	if (before.kind === 'answered' && now.kind === 'answered') return isSameList(before.instances, now.instances);
+	if (before.kind === 'answered' && now.kind === 'answered') return isSameList(before.answer[0], now.answer[0]);
 	return before.kind === 'failed' && now.kind === 'failed' && before.error === now.error;
 }

@@ -28,7 +28,7 @@ export async function refuseIfDenied(
 	if (await isAllowed(http, { datacenter, body }, { signal })) return;
 	throw new SpockError(
 		'ACL_DENIED',
-		`Consul does not let this token, or anybody without one, read ${JSON.stringify(service)}: give one with service:read for it and node:read for its nodes`,
+		`Consul does not let this token, or requests without one, read ${JSON.stringify(service)}: use a token with service:read for it and node:read for its nodes`,
 		{
 			details: { service },
 		},
@@ -49,7 +49,7 @@ export async function refuseIfListDenied(
 	const who = (await http.hasToken()) ? 'with this token' : 'without a token';
 	throw new SpockError(
 		'ACL_DENIED',
-		`Consul shows no service ${who}: give one with service:read and node:read for what is looked up`,
+		`Consul lists no services ${who}: use one with service:read and node:read for the services that apps look up`,
 	);
 }
 

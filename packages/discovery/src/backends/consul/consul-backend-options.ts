@@ -27,7 +27,7 @@ export interface ConsulBackendOptions extends ConsulConnectionOptions {
 	 */
 	readonly sharedQueriesPerMinuteMax?: number;
 	/**
-	 * A connection that others use as well; what says how to reach Consul then stands there, and whoever made it closes it.
+	 * A connection that others use as well. It then has the options for reaching Consul, and its creator closes it.
 	 * Default: one of its own.
 	 */
 	readonly http?: ConsulHttp;

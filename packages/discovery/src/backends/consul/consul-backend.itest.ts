@@ -145,8 +145,8 @@ describe('a watch at Consul never ends by itself', () => {
 		{ fault: { status: 500, text: `what is ${TOKEN}?` }, code: 'UNAVAILABLE', says: /what is \*\*\*/ },
 		{ fault: { status: 503 }, code: 'UNAVAILABLE', says: /answered 503/ },
 		{ fault: 'html' as const, code: 'UNAVAILABLE', says: /text\/html/ },
-		{ fault: { headers: {}, body: { no: 'list' } }, code: 'UNAVAILABLE', says: /not what Consul/ },
-		{ fault: { headers: {}, body: [null] }, code: 'UNAVAILABLE', says: /not what Consul/ },
+		{ fault: { headers: {}, body: { no: 'list' } }, code: 'UNAVAILABLE', says: /not that of Consul's API/ },
+		{ fault: { headers: {}, body: [null] }, code: 'UNAVAILABLE', says: /not that of Consul's API/ },
 		{ fault: { headers: { 'x-consul-index': null } }, code: 'UNAVAILABLE', says: /no X-Consul-Index/ },
 		{
 			fault: { headers: { 'x-consul-results-filtered-by-acls': 'true' }, body: [] },

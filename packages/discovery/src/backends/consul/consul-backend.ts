@@ -7,7 +7,7 @@ import type {
 	ServiceListEntry,
 	ServiceQuery,
 } from '@spock/protocol';
-import { booleanOption, oneOfOption, stringOption } from '@spock/protocol/internal';
+import { booleanOption, oneOfOption, type QueryMemberName, queryMembers, stringOption } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import type { FetchAnswer } from '../../watch/watch-loop.ts';
@@ -53,7 +53,7 @@ class ConsulBackend implements Backend {
 	constructor(options: ConsulBackendOptions) {
 		const { cached = false, near, taggedAddress, consistency } = options;
 		if (booleanOption('cached', cached) && consistency === 'consistent') {
-			throw new TypeError('cached cannot be combined with the consistency consistent: Consul refuses it');
+			throw new TypeError('cached cannot be combined with consistency "consistent": Consul refuses it');
 		}
 		if (near !== undefined) stringOption('near', near);
 		if (taggedAddress !== undefined) oneOfOption('taggedAddress', taggedAddress, taggedAddresses);
@@ -143,7 +143,7 @@ class ConsulBackend implements Backend {
 		let isKnownEmpty = false;
 		return async (index, signal) => {
 			refuseUnaskable('service', query.service);
-			const answer = (await fetch(index, signal)) as InstancesAnswer;
+			const answer = await fetch(index, signal);
 			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
 			if (answer.isStreamed) this.#watches.watchRestores(query.datacenter);
 			before = answer.value;
@@ -174,14 +174,12 @@ class ConsulBackend implements Backend {
 
 	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */
 	#healthOf(query: ServiceQuery): ConsulQuestion<InstancesAnswer> {
-		const { service, tags, datacenter, meta, peer } = query;
+		const { service, datacenter } = query;
 		const { cached = false, near, taggedAddress } = this.#options;
 		return {
 			parameters: {
 				...this.#http.readParameters(datacenter),
-				...(tags && { tag: tags }),
-				...(meta && { filter: metaFilter(meta) }),
-				...(peer && { peer }),
+				...parametersOf(query),
 				...(cached && { cached: '' }),
 				...(near && { near }),
 			},
@@ -191,14 +189,35 @@ class ConsulBackend implements Backend {
 	}
 }
 
+/** Parameters of a question; of several expressions for `filter` all must hold. */
+interface QueryParameters {
+	readonly tag?: readonly string[];
+	readonly peer?: string;
+	readonly filter?: readonly string[];
+}
+
 /**
- * Conditions on a service's metadata as an expression for Consul's `filter` parameter.
- * Source: https://developer.hashicorp.com/consul/api-docs/features/filtering
+ * How Consul is asked for each member of a query.
+ * Source: https://developer.hashicorp.com/consul/api-docs/health#list-service-instances-for-a-service and …/api-docs/features/filtering
  */
-function metaFilter(meta: Readonly<Record<string, string>>): string {
-	return Object.entries(meta)
-		.map(([name, value]) => `Service.Meta[${quote(name)}] == ${quote(value)}`)
-		.join(' and ');
+const PARAMETERS: { readonly [M in QueryMemberName]: (value: NonNullable<ServiceQuery[M]>) => QueryParameters } = {
+	tags: (tag) => ({ tag }),
+	// Part of every call to Consul.
+	datacenter: () => ({}),
+	meta: (meta) => ({
+		filter: Object.entries(meta).map(([name, value]) => `Service.Meta[${quote(name)}] == ${quote(value)}`),
+	}),
+	peer: (peer) => ({ peer }),
+};
+
+function parametersOf(query: ServiceQuery): object {
+	const asked = queryMembers.map(({ name, of }): QueryParameters => {
+		const value = of(query);
+		return value === undefined ? {} : PARAMETERS[name](value as never);
+	});
+	const filter = asked.flatMap((parameters) => parameters.filter ?? []).join(' and ');
+	const { filter: _filter, ...others }: QueryParameters = Object.assign({}, ...asked);
+	return { ...others, ...(filter !== '' && { filter }) };
 }
 
 /** A text as Go reads one: JSON's escapes are Go's. A quotation mark is one too, because the filter's grammar ends at any. */

@@ -42,14 +42,14 @@ describe('a write to Consul', () => {
 	});
 
 	it('answered with a page is none, and taking out what Consul does not know is done', async () => {
-		await expect(registrar(() => '<html>').report('b1', health)).rejects.toThrow(/is this address Consul/);
+		await expect(registrar(() => '<html>').report('b1', health)).rejects.toThrow(/check that this address is Consul/);
 		await registrar(() => ' \n').report('b1', health);
 		await registrar(refused(404)).deregister('b1');
 		await expect(registrar(refused(undefined)).deregister('b1')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 	});
 
 	it('what it has of ours is read from objects only', async () => {
-		await expect(registrar(() => null).owned('me')).rejects.toThrow(/is this address Consul/);
+		await expect(registrar(() => null).owned('me')).rejects.toThrow(/check that this address is Consul/);
 		expect(await registrar(() => ({ b1: { ID: 'b1', Meta: null } })).owned('me')).toEqual([]);
 	});
 });

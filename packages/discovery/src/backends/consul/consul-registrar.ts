@@ -188,7 +188,7 @@ interface Rival {
 
 /** Who came first keeps it; the other one asks now and then whether it still does, and writes nothing. */
 function rivalError(id: string, { owner }: Rival): SpockError {
-	const message = `the id ${id} is registered at this agent by another sidecar, ${owner}: give each instance an id of its own`;
+	const message = `the id ${id} is registered at this agent by another sidecar, ${owner}: give each instance its own id`;
 	return new SpockError('UNAVAILABLE', message, { details: { id, owner } });
 }
 

@@ -54,7 +54,7 @@ class DnsBackend implements Backend {
 
 	async list(): Promise<readonly ServiceListEntry[]> {
 		this.#refuseIfClosed();
-		throw new SpockError('UNKNOWN_FUNC', 'DNS cannot list services: it only answers for a name', {
+		throw new SpockError('UNKNOWN_FUNC', 'DNS cannot list services: it only resolves names', {
 			details: { backend: this.name },
 		});
 	}
@@ -64,7 +64,7 @@ class DnsBackend implements Backend {
 		this.#refuseIfClosed();
 		const { suffix } = this.#options.template;
 		await withAnySignal([this.#closed.signal, signal], (either) =>
-			this.#told(() => this.#client.ask({ name: suffix || '.', type: 'SOA' }, either)),
+			this.#report(() => this.#client.ask({ name: suffix || '.', type: 'SOA' }, either)),
 		);
 	}
 
@@ -89,14 +89,14 @@ class DnsBackend implements Backend {
 		const { template, ttlMsMin, ttlMsMax, negativeTtlMsMax } = this.#options;
 		const name = template.nameOf(query);
 		if (name === undefined) return { instances: NO_INSTANCES, againMs: ttlMsMax };
-		const { instances, ttl } = await this.#told(() => resolveService(this.#client, name, query, signal));
+		const { instances, ttl } = await this.#report(() => resolveService(this.#client, name, query, signal));
 		const againMsMax = instances.length === 0 ? negativeTtlMsMax : ttlMsMax;
 		const againMs = ttl === undefined ? againMsMax : ttl * 1000;
 		return { instances, againMs: Math.min(Math.max(againMs, ttlMsMin), againMsMax) };
 	}
 
-	/** Keeps the outcome for `status` and tells it. */
-	async #told<T>(ask: () => Promise<T>): Promise<T> {
+	/** Keeps the outcome for `status` and reports it. */
+	async #report<T>(ask: () => Promise<T>): Promise<T> {
 		const { clock, onEvent } = this.#options;
 		const startedAtMs = clock.now();
 		try {

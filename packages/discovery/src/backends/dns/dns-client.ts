@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { throwIfAborted } from '../../foundation/aborted.ts';
+import { throwIfAborted } from '../../foundation/waiting.ts';
 import { type DnsServer, DnsTimeoutError, exchangeOverTcp, exchangeOverUdp } from './dns-exchange.ts';
 import { type DnsQuestion, type DnsReply, encodeQuery, readReply } from './dns-message.ts';
 
@@ -162,7 +162,7 @@ function unavailable(
 	cause: unknown,
 ): SpockError {
 	const reasons = [...failures].map(([server, reason]) => `${formatServer(server)} ${reason}`);
-	const message = `DNS gives no ${type} records of ${name}: ${reasons.join('; ') || 'no server was asked in time'}`;
+	const message = `DNS returned no ${type} records of ${name}: ${reasons.join('; ') || 'no server was queried in time'}`;
 	return new SpockError('UNAVAILABLE', message, {
 		details: { name, type, servers: [...failures.keys()].map(formatServer) },
 		...(cause !== undefined && { cause }),

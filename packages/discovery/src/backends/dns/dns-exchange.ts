@@ -67,7 +67,7 @@ export function exchangeOverTcp(exchange: DnsExchange): Promise<DnsReply> {
 			const end = LENGTH_BYTES + received.readUInt16BE(0);
 			if (received.length < end) return;
 			const reply = read(received.subarray(LENGTH_BYTES, end));
-			if (reply === undefined) reject(new Error('the server answered something else than it was asked'));
+			if (reply === undefined) reject(new Error('the response does not match the query'));
 			else resolve(reply);
 		});
 		return () => socket.destroy();

@@ -20,9 +20,10 @@ const DNS_PORT = 53;
 
 /** A question is not asked again before this, whatever its records say: Consul's say 0. */
 export const DEFAULT_DNS_TTL_MS_MIN = 1000;
+export const DEFAULT_DNS_PROTOCOL = 'udp';
 /** A question is asked again after this, whatever its records say. */
 export const DEFAULT_DNS_TTL_MS_MAX = 60_000;
-/** Longest time for which "no such name" is believed: a service that appears shall be seen soon. */
+/** Longest time for which "no such name" is believed: a service that appears must be seen soon. */
 export const DEFAULT_DNS_NEGATIVE_TTL_MS_MAX = 10_000;
 export const DEFAULT_DNS_TIMEOUT_MS = 5000;
 export const DEFAULT_DNS_ATTEMPT_TIMEOUT_MS = 2000;
@@ -76,7 +77,7 @@ export function resolveDnsOptions(options: DnsBackendOptions): ResolvedDnsOption
 	return Object.freeze({
 		servers: servers.map((text, number) => parseServer(`servers[${number}]`, text)),
 		template: new NameTemplate(stringOption('nameTemplate', nameTemplate)),
-		protocol: oneOfOption('protocol', options.protocol ?? 'udp', ['udp', 'tcp']),
+		protocol: oneOfOption('protocol', options.protocol ?? DEFAULT_DNS_PROTOCOL, ['udp', 'tcp']),
 		udpPayloadBytes:
 			options.udpPayloadBytes === undefined
 				? undefined

@@ -46,12 +46,12 @@ describe('a template of DNS names', () => {
 			['barista.test', '{service}'],
 			['{service}.{servcie}', '{servcie}'],
 			['{service}.{service}', 'once'],
-			['[{tag}.{service}', 'read from'],
-			['{service}]', 'read from'],
-			['[{tag}{datacenter}].{service}', 'one value'],
-			['[x].{service}', 'one value'],
-			['{service}..test', 'no DNS name'],
-			['{service}.a b', 'no DNS name'],
+			['[{tag}.{service}', 'syntax error at'],
+			['{service}]', 'syntax error at'],
+			['[{tag}{datacenter}].{service}', 'one placeholder'],
+			['[x].{service}', 'one placeholder'],
+			['{service}..test', 'not make a valid DNS name'],
+			['{service}.a b', 'not make a valid DNS name'],
 		] as const;
 		for (const [text, reason] of wrong) expect(() => new NameTemplate(text), text).toThrow(reason);
 	});

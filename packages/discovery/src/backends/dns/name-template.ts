@@ -26,10 +26,10 @@ export class NameTemplate {
 		this.text = text;
 		this.#parts = readParts(text);
 		const values = this.#parts.flatMap((part) => (typeof part === 'string' ? [] : [part.value]));
-		if (!values.includes('service')) throw wrong(text, 'it must hold {service}');
-		if (new Set(values).size < values.length) throw wrong(text, 'each of its values may stand in it once');
+		if (!values.includes('service')) throw wrong(text, 'it must contain {service}');
+		if (new Set(values).size < values.length) throw wrong(text, 'each placeholder may occur once');
 		if (this.#render({ service: 's', tag: 't', datacenter: 'd' }) === undefined)
-			throw wrong(text, 'it gives no DNS name');
+			throw wrong(text, 'it does not make a valid DNS name');
 	}
 
 	/** The text after the last value: what the names of all services end with. */
@@ -48,7 +48,7 @@ export class NameTemplate {
 		const strange = Object.entries(others).find(([, value]) => value !== undefined)?.[0];
 		if (strange !== undefined) throw noPlace(this.text, strange);
 		if (tags.length > 0 && !this.#has('tag')) throw noPlace(this.text, 'tags');
-		if (tags.length > 1) throw noPlace(this.text, 'tags', 'DNS can ask for one tag at a time');
+		if (tags.length > 1) throw noPlace(this.text, 'tags', 'a DNS query can have only one tag');
 		if (datacenter !== undefined && !this.#has('datacenter')) throw noPlace(this.text, 'datacenter');
 		const [tag] = tags;
 		return this.#render({ service, tag, datacenter });
@@ -80,14 +80,14 @@ function readParts(text: string): Part[] {
 	while (PART.lastIndex < text.length) {
 		const at = PART.lastIndex;
 		const match = PART.exec(text);
-		if (match === null) throw wrong(text, `it cannot be read from ${JSON.stringify(text.slice(at))}`);
+		if (match === null) throw wrong(text, `syntax error at ${JSON.stringify(text.slice(at))}`);
 		const [, optional, value, plain] = match;
 		if (plain !== undefined) parts.push(plain);
 		else if (value !== undefined)
 			parts.push({ before: '', value: placeholder(text, value), after: '', optional: false });
 		else {
 			const inner = /^([^{}]*)\{([^{}]*)\}([^{}]*)$/.exec(optional ?? '');
-			if (inner === null) throw wrong(text, 'square brackets must hold one value, as in [{tag}.]');
+			if (inner === null) throw wrong(text, 'square brackets must contain one placeholder, as in [{tag}.]');
 			const [, before = '', name = '', after = ''] = inner;
 			parts.push({ before, value: placeholder(text, name), after, optional: true });
 		}
@@ -97,14 +97,14 @@ function readParts(text: string): Part[] {
 
 function placeholder(text: string, name: string): Placeholder {
 	if (name === 'service' || name === 'tag' || name === 'datacenter') return name;
-	throw wrong(text, `there is no value {${name}}; there are {service}, {tag} and {datacenter}`);
+	throw wrong(text, `unknown placeholder {${name}}; expected one of: {service}, {tag}, {datacenter}`);
 }
 
 function wrong(text: string, reason: string): TypeError {
-	return new TypeError(`the DNS name template ${JSON.stringify(text)} is wrong: ${reason}`);
+	return new TypeError(`the DNS name template ${JSON.stringify(text)} is invalid: ${reason}`);
 }
 
 function noPlace(text: string, path: string, reason?: string): SpockError {
-	const message = `DNS cannot ask for ${path}: ${reason ?? `the name template ${text} has no place for it`}`;
+	const message = `DNS cannot query by ${path}: ${reason ?? `the name template ${text} has no placeholder for it`}`;
 	return new SpockError('BAD_REQUEST', message, { details: { path } });
 }

@@ -28,8 +28,16 @@ describe('the place where a text is not JSON', () => {
 		['{} x', 3, 'expected the end, not "x"'],
 		['01', 1, 'expected the end, not "1"'],
 		['// comment\n{}', 0, 'expected a value, not "/"'],
-		['{"a": "x\ny"}', 6, 'a text that does not end on its line, or holds a tab or an escape that JSON does not have'],
-		['{"a": "\\x"}', 6, 'a text that does not end on its line, or holds a tab or an escape that JSON does not have'],
+		[
+			'{"a": "x\ny"}',
+			6,
+			'a string that does not end on its line, or contains a tab or an escape that JSON does not allow',
+		],
+		[
+			'{"a": "\\x"}',
+			6,
+			'a string that does not end on its line, or contains a tab or an escape that JSON does not allow',
+		],
 		['}', 0, 'expected a value, not "}"'],
 		['[}', 1, 'expected a value or "]", not "}"'],
 	])('of %j', (text, offset, reason) => {

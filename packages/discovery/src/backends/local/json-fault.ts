@@ -64,7 +64,7 @@ function faultAt(text: string, from: number, expected: Expected, inside: string 
 	};
 	const isBadText = text[offset] === '"' && expected !== 'separator' && expected !== 'colon';
 	const reason = isBadText
-		? 'a text that does not end on its line, or holds a tab or an escape that JSON does not have'
+		? 'a string that does not end on its line, or contains a tab or an escape that JSON does not allow'
 		: `expected ${wanted[expected]}, not ${found}`;
 	return { offset, reason };
 }

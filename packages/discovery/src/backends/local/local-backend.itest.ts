@@ -32,7 +32,7 @@ describe('the embedded registry over a file', () => {
 	it('rejects at the start what is no services file, by file and line, and what is not there', async () => {
 		await using place = await tempSocket();
 		const file = join(place.directory, 'services.yaml');
-		await expect(createLocalBackend({ file })).rejects.toThrow(`there is no services file at ${file}`);
+		await expect(createLocalBackend({ file })).rejects.toThrow(`the services file ${file} does not exist`);
 		writeFileSync(file, 'services:\n  a: 7');
 		await expect(createLocalBackend({ file })).rejects.toThrow(`${file}:2:6: services.a must be a list of instances`);
 	});
@@ -41,14 +41,14 @@ describe('the embedded registry over a file', () => {
 		await using place = await tempSocket();
 		const file = join(place.directory, 'services.json');
 		execFileSync('mkfifo', [file]);
-		await expect(createLocalBackend({ file })).rejects.toThrow(`cannot read ${file}: it is no file`);
+		await expect(createLocalBackend({ file })).rejects.toThrow(`cannot read ${file}: it is not a regular file`);
 		rmSync(file);
 		writeFileSync(file, at('10.0.0.1'));
 		await using local = await open(file);
 		execFileSync('mkfifo', [`${file}.new`]);
 		renameSync(`${file}.new`, file);
 		await waitFor('the refusal', () => local.backend.status().state === 'down');
-		expect(local.backend.status().error).toContain('it is no file');
+		expect(local.backend.status().error).toContain('it is not a regular file');
 		replace(file, at('10.0.0.2'));
 		await waitFor('the next edit', () => local.hosts.at(-1) === '10.0.0.2');
 		expect(local.types()).toEqual(['services-file-loaded', 'services-file-refused', 'services-file-loaded']);

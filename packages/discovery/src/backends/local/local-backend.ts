@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import {
 	type BackendStatus,
 	type CallOptions,
-	isAskedFor,
 	type KeyEntry,
 	type KeyQuery,
 	queryKey,
@@ -13,10 +12,10 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
-
-import { throwIfAborted } from '../../foundation/aborted.ts';
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import type { DiscoveryListener } from '../../foundation/discovery-event.ts';
+import { askedInstances } from '../../foundation/good-instances.ts';
+import { throwIfAborted } from '../../foundation/waiting.ts';
 import { LocalKeyWatches } from './local-keys.ts';
 import { LocalRegistrar } from './local-registrar.ts';
 import { parseLocalFile, readLocalContent, ServicesFileError } from './services-file.ts';
@@ -237,13 +236,10 @@ class FileBackend implements LocalBackend {
 		const key = queryKey(query);
 		const known = this.#lists.get(key);
 		if (known !== undefined) return known.list;
-		const { service, datacenter, peer } = query;
-		// This registry has no peers, and therefore nothing from any.
-		const filed = peer === undefined ? this.#services.get(service) : undefined;
-		const all = peer === undefined ? this.registrar.merge(service, filed ?? []) : [];
-		const isAsked = (instance: ServiceInstance): boolean =>
-			isAskedFor(query, instance) && (datacenter === undefined || instance.datacenter === datacenter);
-		const list = key === service ? all : Object.freeze(all.filter(isAsked));
+		const { service } = query;
+		const filed = this.#services.get(service);
+		const all = this.registrar.merge(service, filed ?? []);
+		const list = key === service ? all : askedInstances(query, all);
 		// Only of services that exist: questions about others would fill the memory one by one.
 		if (filed !== undefined || all.length > 0) {
 			if (this.#lists.size >= LISTS_MAX) this.#lists.clear();

@@ -49,7 +49,7 @@ export class LocalKeyWatches {
 	watch(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
 		const watching = { query, observer };
 		this.#watching.add(watching);
-		this.#tell(watching);
+		this.#notify(watching);
 		return { stop: () => void this.#watching.delete(watching) };
 	}
 
@@ -57,14 +57,14 @@ export class LocalKeyWatches {
 	replace(keys: LocalKeys): void {
 		this.#keys = keys;
 		this.#answers = new Map();
-		for (const watching of [...this.#watching]) if (this.#watching.has(watching)) this.#tell(watching);
+		for (const watching of [...this.#watching]) if (this.#watching.has(watching)) this.#notify(watching);
 	}
 
 	close(): void {
 		this.#watching.clear();
 	}
 
-	#tell({ query, observer }: Watching): void {
+	#notify({ query, observer }: Watching): void {
 		let answer: readonly KeyEntry[];
 		try {
 			answer = this.#answer(query);

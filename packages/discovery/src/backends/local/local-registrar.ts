@@ -44,7 +44,7 @@ export class LocalRegistrar implements Registrar {
 	async report(id: string, health: InstanceHealth): Promise<void> {
 		const known = this.#registered.get(id);
 		if (known === undefined) {
-			throw new SpockError('NO_SUCH_SERVICE', `nothing is registered with the id ${id}`, { details: { id } });
+			throw new SpockError('NO_SUCH_SERVICE', `no instance is registered with the id ${id}`, { details: { id } });
 		}
 		// A renewal is no change.
 		if (known.instance.status === health.status) return;

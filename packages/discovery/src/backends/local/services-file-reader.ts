@@ -85,7 +85,7 @@ export class ServicesFileReader {
 	#tags(value: unknown, node: Node | undefined, path: string): readonly string[] {
 		if (value === undefined || value === null) return Object.freeze([]);
 		if (!Array.isArray(value) || !value.every((tag) => typeof tag === 'string' && tag !== '')) {
-			this.#failAt(node, `${path}.tags must be a list of words`);
+			this.#failAt(node, `${path}.tags must be a list of non-empty strings`);
 		}
 		return Object.freeze([...(value as string[])]);
 	}
@@ -94,7 +94,7 @@ export class ServicesFileReader {
 		if (value === undefined || value === null) return Object.freeze({});
 		const members = this.#object(value, node, `${path}.meta`);
 		for (const [name, text] of Object.entries(members)) {
-			if (typeof text !== 'string') this.#failAt(child(node, name) ?? node, `${path}.meta.${name} must be a text`);
+			if (typeof text !== 'string') this.#failAt(child(node, name) ?? node, `${path}.meta.${name} must be a string`);
 		}
 		return Object.freeze({ ...(members as Record<string, string>) });
 	}
@@ -102,8 +102,7 @@ export class ServicesFileReader {
 	#text(members: Members, name: string, node: Node | undefined, path: string): string | undefined {
 		const value = members[name];
 		if (value === undefined || value === null) return undefined;
-		if (typeof value !== 'string' || value === '')
-			this.#failAt(node, `${path}.${name} must be a text that is not empty`);
+		if (typeof value !== 'string' || value === '') this.#failAt(node, `${path}.${name} must be a non-empty string`);
 		return value as string;
 	}
 
@@ -117,7 +116,10 @@ export class ServicesFileReader {
 	#onlyMembers(members: Members, node: Node | null | undefined, known: readonly string[], path: string): void {
 		for (const name of Object.keys(members)) {
 			if (known.includes(name)) continue;
-			this.#failAt(child(node, name) ?? node, `${path} has an unknown member ${name}; known are ${known.join(', ')}`);
+			this.#failAt(
+				child(node, name) ?? node,
+				`${path} has an unknown member ${name}; expected one of: ${known.join(', ')}`,
+			);
 		}
 	}
 

@@ -78,10 +78,10 @@ services:
 		expect(parseServicesFile(text, 'f').get('waiter')).toMatchObject([{ host: '1.2.3.5', port: 80, tags: ['v1'] }]);
 	});
 
-	it('the example is good, and its barista is at 1.2.3.4:8765', () => {
+	it('the example is good, and its barista is at 127.0.0.1:8765', () => {
 		const file = new URL('../../../../../examples/services.json', import.meta.url);
 		const services = parseServicesFile(readFileSync(file, 'utf8'), 'services.json');
-		expect(services.get('barista')).toMatchObject([{ host: '1.2.3.4', port: 8765, status: 'passing' }]);
+		expect(services.get('barista')).toMatchObject([{ host: '127.0.0.1', port: 8765, status: 'passing' }]);
 		const statuses = new Set([...services.values()].flat().map(({ status }) => status));
 		expect([...statuses].sort()).toEqual(['critical', 'passing', 'warning']);
 	});
@@ -103,7 +103,7 @@ services:
 		['an unheard status', 'services: { a: [{ host: h, port: 1,\n status: fine }] }', 2, 10, /one of passing/],
 		['tags that are no list', 'services: { a: [{ host: h, port: 1,\n tags: v1 }] }', 2, 8, /tags/],
 		['meta that is no text', 'services: { a: [{ host: h, port: 1, meta: {\n rack: 7 } }] }', 2, 8, /meta\.rack/],
-		['a misspelt member', 'services: { a: [{ host: h, port: 1,\n wieght: 7 }] }', 2, 10, /wieght; known are/],
+		['a misspelt member', 'services: { a: [{ host: h, port: 1,\n wieght: 7 }] }', 2, 10, /wieght; expected one of: /],
 		['an empty id', 'services: { a: [{ host: h, port: 1,\n id: "" }] }', 2, 6, /id/],
 		[
 			'an id that repeats',
@@ -125,12 +125,16 @@ services:
 
 	it('a file that is called .json is told of in the words of JSON, and where it stops being that', () => {
 		const text = '{ "services": {\n "a": [}\n}';
-		expect(() => parseServicesFile(text, 'a.json')).toThrow(/^a\.json:2:8: no JSON: expected a value or "]", not "}"$/);
+		expect(() => parseServicesFile(text, 'a.json')).toThrow(
+			/^a\.json:2:8: invalid JSON: expected a value or "]", not "}"$/,
+		);
 		const open = '{\n  "services": {\n    "a": [\n      { "host": "h", "port": 1 }\n    ],\n    "b": [\n  }\n}\n';
-		expect(() => parseServicesFile(open, 'a.json')).toThrow(/^a\.json:7:3: no JSON: expected a value or "]", not "}"$/);
+		expect(() => parseServicesFile(open, 'a.json')).toThrow(
+			/^a\.json:7:3: invalid JSON: expected a value or "]", not "}"$/,
+		);
 		const unended = '{\n  "services": {\n    "a": []\n  }\n';
 		expect(() => parseServicesFile(unended, 'a.json')).toThrow(
-			/^a\.json:5:1: no JSON: expected "," or "}", not the end$/,
+			/^a\.json:5:1: invalid JSON: expected "," or "}", not the end$/,
 		);
 		expect(() => parseServicesFile(text, 'a.yaml')).toThrow(/^a\.yaml:2:\d+: Flow/);
 	});
@@ -139,10 +143,10 @@ services:
 		[
 			'a comma before a bracket',
 			'{"services":{"a":[{"host":"h","port":1},]}}',
-			/^a\.json:1:41: no JSON: .* after the comma/,
+			/^a\.json:1:41: invalid JSON: .* after the comma/,
 		],
-		['a comment', '# one\n{"services":{}}', /^a\.json:1:1: no JSON: expected a value, not "#"/],
-		['YAML', 'services: {}', /^a\.json:1:1: no JSON/],
+		['a comment', '# one\n{"services":{}}', /^a\.json:1:1: invalid JSON: expected a value, not "#"/],
+		['YAML', 'services: {}', /^a\.json:1:1: invalid JSON/],
 	])('%s is refused in a file that is called .json, and taken in others', (_name, text, message) => {
 		expect(() => parseServicesFile(text, 'a.json')).toThrow(message);
 		expect(() => parseServicesFile(text, 'a.yaml')).not.toThrow();

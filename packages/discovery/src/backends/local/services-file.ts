@@ -97,7 +97,7 @@ function parseWithPlaces(text: string, file: string): LocalContent {
 		const { line, col } = lines.linePos(Math.min(offset, text.length));
 		throw new ServicesFileError(file, Math.max(1, line), Math.max(1, col), reason);
 	};
-	if (fault !== undefined) failAt(fault.offset, `no JSON: ${fault.reason}`);
+	if (fault !== undefined) failAt(fault.offset, `invalid JSON: ${fault.reason}`);
 	const [syntax] = document.errors;
 	if (syntax !== undefined) failAt(syntax.pos[0], syntax.message.split('\n')[0] as string);
 	const reader = new ServicesFileReader(failAt);

@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import { within } from '../../foundation/within.ts';
+import { settledWithin } from '../../foundation/waiting.ts';
 
 /** A disk that has not answered for this long is told as a failure; what it answers later is still read. */
 export const DEFAULT_READ_MS_MAX = 5000;
@@ -45,7 +45,7 @@ export class WatchedFile {
 	/** What stands in it now. Rejects with an Error that names the file if it cannot be read. */
 	async open(): Promise<string> {
 		const { clock } = this.#options;
-		const found = await within(clock, this.#readMsMax, readChanged(this.#options.file, ''));
+		const found = await settledWithin(clock, this.#readMsMax, readChanged(this.#options.file, ''));
 		if (found === undefined) throw this.#late();
 		this.#stamp = found.stamp;
 		return found.text;
@@ -75,7 +75,7 @@ export class WatchedFile {
 		this.#watcher?.close();
 		this.#options.clock.clearTimeout(this.#pollTimer);
 		this.#options.clock.clearTimeout(this.#quietTimer);
-		await within(this.#options.clock, CLOSE_MS_MAX, this.#reading ?? Promise.resolve());
+		await settledWithin(this.#options.clock, CLOSE_MS_MAX, this.#reading ?? Promise.resolve());
 	}
 
 	/** Listens to the directory: files that are renamed into place, and links that are turned round, are seen only there. */
@@ -150,12 +150,13 @@ async function readChanged(file: string, known: string): Promise<{ text: string;
 		// A FIFO that nobody writes would hold up one of the few threads for files, and with it the end of the process.
 		handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
 		const stats = await handle.stat();
-		if (!stats.isFile()) throw new Error('it is no file');
+		if (!stats.isFile()) throw new Error('it is not a regular file');
 		const stamp = `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 		return stamp === known ? undefined : { stamp, text: await handle.readFile('utf8') };
 	} catch (cause) {
 		const { code, message: said } = cause as NodeJS.ErrnoException;
-		const message = code === 'ENOENT' ? `there is no services file at ${file}` : `cannot read ${file}: ${code ?? said}`;
+		const message =
+			code === 'ENOENT' ? `the services file ${file} does not exist` : `cannot read ${file}: ${code ?? said}`;
 		throw new Error(message, { cause });
 	} finally {
 		await handle?.close();

@@ -33,13 +33,13 @@ export interface Recording {
 export async function readRecording(file: string): Promise<Recording> {
 	// A FIFO that nobody writes would hold up the start for ever, without a word.
 	const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: NodeJS.ErrnoException) => {
-		throw new Error(`the record ${file} cannot be read: ${cause.code ?? cause.message}`, { cause });
+		throw new Error(`the recording ${file} cannot be read: ${cause.code ?? cause.message}`, { cause });
 	});
 	try {
 		const stats = await handle.stat();
-		if (!stats.isFile()) throw new Error(`the record ${file} is no file`);
+		if (!stats.isFile()) throw new Error(`the recording ${file} is not a regular file`);
 		if (stats.size > RECORD_BYTES_MAX) {
-			throw new Error(`the record ${file} has ${stats.size} bytes; ${RECORD_BYTES_MAX} are allowed`);
+			throw new Error(`the recording ${file} has ${stats.size} bytes; at most ${RECORD_BYTES_MAX} are allowed`);
 		}
 		return await readLines(file, handle.readLines());
 	} finally {
@@ -61,7 +61,8 @@ async function readLines(file: string, texts: AsyncIterable<string>): Promise<Re
 			if (header === undefined) header = readHeader(text);
 			else {
 				const line = readRecord(text);
-				if (line !== undefined && line.t < (lines.at(-1)?.t ?? 0)) throw new Error('t is less than in the line before');
+				if (line !== undefined && line.t < (lines.at(-1)?.t ?? 0))
+					throw new Error('t is less than in the previous line');
 				if (line !== undefined) lines.push(line);
 			}
 		} catch (cause) {
@@ -70,6 +71,6 @@ async function readLines(file: string, texts: AsyncIterable<string>): Promise<Re
 			if (header === undefined || !isNoJson) throw bad;
 		}
 	}
-	if (header === undefined) throw new RecordFileError(file, 1, 'there is nothing in it');
+	if (header === undefined) throw new RecordFileError(file, 1, 'it is empty');
 	return { header, lines, isCut: bad !== undefined };
 }

@@ -5,11 +5,11 @@ import { readRecord } from './record-format.ts';
 const snapshot = { type: 'snapshot', t: 1, service: 'barista', source: 'live', instances: [] };
 
 it.each([
-	['no JSON', '{', 'it is no JSON: '],
-	['no object', '[]', 'it is no JSON object'],
+	['no JSON', '{', 'it is not JSON: '],
+	['no object', '[]', 'it is not a JSON object'],
 	['no time', { ...snapshot, t: -1 }, 't must be a number of milliseconds from 0'],
-	['no type', { t: 1 }, 'type must be a text'],
-	['no service', { ...snapshot, service: '' }, 'service must be a text that is not empty'],
+	['no type', { t: 1 }, 'type must be a string'],
+	['no service', { ...snapshot, service: '' }, 'service must be a non-empty string'],
 	['another source', { ...snapshot, source: 'rumour' }, 'source must be one of '],
 	['no instances', { ...snapshot, instances: null }, 'instances must be a list'],
 ])('a line with %s is refused with the reason', (_what, line, reason) => {

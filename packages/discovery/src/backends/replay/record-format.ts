@@ -6,7 +6,7 @@ import { readInstances } from '../../foundation/good-instances.ts';
 /** Longest file that is written and read: a replay keeps it in memory. */
 export const RECORD_BYTES_MAX: number = 256 * 1024 * 1024;
 
-/** The first line of a record: what it is, and when it began. docs/RECORDING.md has the format for readers. */
+/** The first line of a record: what it is, and when it began. docs/reference/recording.md has the format for readers. */
 export interface RecordHeader {
 	readonly record: 'spock';
 	readonly version: 1;
@@ -57,9 +57,10 @@ const SOURCES: ReadonlySet<unknown> = new Set(['live', 'last-known-good', 'stati
 /** Reads the first line. Throws an Error that says what is wrong with it. */
 export function readHeader(line: string): RecordHeader {
 	const header = parse(line);
-	if (header['record'] !== 'spock') throw new Error('the first line must have "record":"spock": this is no record');
+	if (header['record'] !== 'spock')
+		throw new Error('the first line must have "record":"spock": this is not a recording');
 	if (header['version'] !== 1) {
-		throw new Error(`the record has version ${JSON.stringify(header['version'])}; this program reads version 1`);
+		throw new Error(`the recording has version ${JSON.stringify(header['version'])}; this program reads version 1`);
 	}
 	return header as unknown as RecordHeader;
 }
@@ -69,10 +70,10 @@ export function readRecord(line: string): RecordLine | undefined {
 	const members = parse(line);
 	const { type, t, service, source, instances } = members;
 	if (typeof t !== 'number' || !(t >= 0)) throw new Error('t must be a number of milliseconds from 0');
-	if (typeof type !== 'string') throw new Error('type must be a text');
+	if (typeof type !== 'string') throw new Error('type must be a string');
 	if (MARKS.has(type)) return members as unknown as MarkRecord;
 	if (type !== 'snapshot') return undefined;
-	if (typeof service !== 'string' || service === '') throw new Error('service must be a text that is not empty');
+	if (typeof service !== 'string' || service === '') throw new Error('service must be a non-empty string');
 	if (!SOURCES.has(source)) throw new Error(`source must be one of ${[...SOURCES].join(', ')}`);
 	if (!Array.isArray(instances)) throw new Error('instances must be a list');
 	// What an older sidecar recorded of a bad instance takes no other one away.
@@ -84,8 +85,8 @@ function parse(line: string): Readonly<Record<string, unknown>> {
 	try {
 		value = JSON.parse(line);
 	} catch (cause) {
-		throw new Error(`it is no JSON: ${(cause as Error).message}`, { cause });
+		throw new Error(`it is not JSON: ${(cause as Error).message}`, { cause });
 	}
-	if (!isObject(value)) throw new Error('it is no JSON object');
+	if (!isObject(value)) throw new Error('it is not a JSON object');
 	return value;
 }

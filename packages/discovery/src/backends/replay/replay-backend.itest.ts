@@ -106,9 +106,9 @@ it('a watch that begins in an outage of the record is told the instances from be
 
 it.each<[string, string, string]>([
 	['no record', '{"services":{}}\n', 'record.ndjson:1: the first line must have "record":"spock"'],
-	['nothing', '', 'record.ndjson:1: there is nothing in it'],
-	['a later version', '{"record":"spock","version":2}\n', ':1: the record has version 2'],
-	['no JSON', `${JSON.stringify(HEADER)}\n{\n${JSON.stringify(mark(1, 'end'))}\n`, ':2: it is no JSON'],
+	['nothing', '', 'record.ndjson:1: it is empty'],
+	['a later version', '{"record":"spock","version":2}\n', ':1: the recording has version 2'],
+	['no JSON', `${JSON.stringify(HEADER)}\n{\n${JSON.stringify(mark(1, 'end'))}\n`, ':2: it is not JSON'],
 	[
 		'a bad list of instances',
 		`${JSON.stringify(HEADER)}\n\n${JSON.stringify({ ...snapshot(1, 'a', []), instances: {} })}\n`,
@@ -118,7 +118,7 @@ it.each<[string, string, string]>([
 	[
 		'times that go back',
 		[HEADER, mark(2, 'begun'), mark(1, 'end')].map((line) => JSON.stringify(line)).join('\n'),
-		':3: t is less than in the line before',
+		':3: t is less than in the previous line',
 	],
 ])('%s is refused, with file and line', async (_what, text, message) => {
 	await using place = await tempSocket();

@@ -1,16 +1,16 @@
 import {
 	type BackendStatus,
 	type CallOptions,
-	isAskedFor,
+	queryKey,
 	type ServiceInstance,
 	type ServiceListEntry,
 	type ServiceQuery,
 	SpockError,
 } from '@spock/protocol';
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
-
-import { throwIfAborted } from '../../foundation/aborted.ts';
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
+import { askedInstances } from '../../foundation/good-instances.ts';
+import { throwIfAborted } from '../../foundation/waiting.ts';
 import { type Recording, readRecording } from './read-recording.ts';
 import type { RecordLine, SnapshotRecord } from './record-format.ts';
 
@@ -38,7 +38,8 @@ export interface ReplayBackendOptions {
 export async function createReplayBackend(options: ReplayBackendOptions): Promise<Backend> {
 	const { file, speed = 1, loop = false, clock = systemClock } = options;
 	if (!(Number.isFinite(speed) && speed >= 0)) throw new RangeError(`speed must be a number from 0, not ${speed}`);
-	if (loop && speed === 0) throw new RangeError('a record that is told at once cannot be told again and again');
+	if (loop && speed === 0)
+		throw new RangeError('loop cannot be combined with speed 0, which replays everything at once');
 	const backend = new ReplayBackend(file);
 	backend.play(await readRecording(file), { speed, loop, clock });
 	return backend;
@@ -100,7 +101,7 @@ export class ReplayBackend implements Backend {
 		if (line.type !== 'snapshot') return;
 		const { service, instances, source, held } = line;
 		this.#known.set(service, { instances, source, ...(held && { held }) });
-		for (const watching of [...this.#watching]) if (watching.query.service === service) this.#tell(watching);
+		for (const watching of [...this.#watching]) if (watching.query.service === service) this.#notify(watching);
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
@@ -109,7 +110,7 @@ export class ReplayBackend implements Backend {
 		this.#watching.add(watching);
 		// In an outage the instances are known from before it: a failure alone would be a service that nobody knows.
 		if (this.#known.get(query.service)?.source === 'last-known-good') observer.answered(this.#instances(query));
-		if (this.#watching.has(watching)) this.#tell(watching);
+		if (this.#watching.has(watching)) this.#notify(watching);
 		return { stop: () => void this.#watching.delete(watching) };
 	}
 
@@ -133,7 +134,7 @@ export class ReplayBackend implements Backend {
 			name: this.name,
 			state: isDown ? 'down' : 'up',
 			addresses: [this.#file],
-			error: isDown ? 'the record has an outage here' : null,
+			error: isDown ? 'the recording has an outage at this point' : null,
 			lastSuccessAgeMs: isDown ? null : 0,
 		};
 	}
@@ -160,9 +161,9 @@ export class ReplayBackend implements Backend {
 				return;
 			}
 			const leftMs = (line.t - fromMs) / speed - (clock.now() - beganAtMs);
-			this.#arm(clock, leftMs, leftMs <= TIMER_MS_MAX ? tell : wait);
+			this.#arm(clock, leftMs, leftMs <= TIMER_MS_MAX ? applyDue : wait);
 		};
-		const tell = (): void => {
+		const applyDue = (): void => {
 			const dueMs = fromMs + (clock.now() - beganAtMs) * speed;
 			// The line that the timer was for is due, whatever rounding says.
 			do this.apply(lines[next++] as RecordLine);
@@ -189,25 +190,18 @@ export class ReplayBackend implements Backend {
 		this.#stop = () => clock.clearTimeout(timer);
 	}
 
-	#tell({ query, observer }: Watching): void {
+	#notify({ query, observer }: Watching): void {
 		const known = this.#known.get(query.service);
 		if (known?.source !== 'last-known-good') {
 			observer.answered(this.#instances(query));
 			return;
 		}
-		const why = known.held
-			? 'the registry said that nothing is left, and that was not believed'
-			: 'there was an outage';
-		observer.failed(new SpockError('UNAVAILABLE', `the record of ${query.service} says that ${why}`));
+		const why = known.held ? 'the registry returned no instances, which was not believed' : 'there was an outage';
+		observer.failed(new SpockError('UNAVAILABLE', `at this point of the recording of ${query.service}, ${why}`));
 	}
 
 	#instances(query: ServiceQuery): readonly ServiceInstance[] {
-		const { service, datacenter, peer, tags, meta } = query;
-		const all = this.#known.get(service)?.instances ?? Object.freeze([]);
-		if (peer !== undefined) return Object.freeze([]);
-		if (tags === undefined && meta === undefined && datacenter === undefined) return all;
-		const isAsked = (one: ServiceInstance): boolean =>
-			isAskedFor(query, one) && (datacenter === undefined || one.datacenter === datacenter);
-		return Object.freeze(all.filter(isAsked));
+		const all = this.#known.get(query.service)?.instances ?? Object.freeze([]);
+		return queryKey(query) === query.service ? all : askedInstances(query, all);
 	}
 }

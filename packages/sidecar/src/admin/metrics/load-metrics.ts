@@ -1,7 +1,5 @@
 import type { CloseReason, LimitName, OverloadSignal, TlsFailure } from '../../foundation/observer.ts';
-import type { MetricFacts } from './metric-facts.ts';
-
-const CODES = '`ok` or an error code of the protocol';
+import type { Metric } from './metric.ts';
 
 const CLOSE_REASONS: Readonly<Record<CloseReason, string>> = {
 	client: 'the client has left',
@@ -52,110 +50,133 @@ const TLS_FAILURES: Readonly<Record<TlsFailure, string>> = {
 /** Of those the kernel has for accept(2), the ones that a listener survives. */
 const ACCEPT_ERRORS = { EMFILE: '', ENFILE: 'the machine has no more open files', ENOBUFS: '', ENOMEM: '', other: '' };
 
-const GRPC_METHODS = {
-	Get: '',
-	Watch: '',
-	List: '',
-	Explain: '',
-	Check: 'of health',
-	HealthWatch: '',
-	ServerReflectionInfo: 'only if refused',
-};
-
 const DIRECTIONS = { read: 'from clients', written: 'to clients' };
 
 /** Metrics of what clients do, and how the sidecar copes. */
-export const loadMetrics: Readonly<Record<string, MetricFacts>> = {
-	spock_requests_total: {
+export const loadMetrics: Readonly<Record<string, Metric>> = {
+	spock_requests_in_flight: {
+		type: 'gauge',
+		help: 'Requests waiting for an answer, mostly of the registry',
+		read: ({ gauges }) => gauges().inFlight,
+	},
+	spock_connections: { type: 'gauge', help: 'Open connections', read: ({ gauges }) => gauges().connections },
+	spock_connections_opened_total: {
 		type: 'counter',
-		help: 'Requests answered, by function and outcome',
-		labels: { func: 'a function of the protocol, or `other`', code: CODES },
+		help: 'Connections accepted',
+		on: (count) => ({ connectionOpened: () => count() }),
 	},
-	spock_request_duration_seconds: {
-		type: 'histogram',
-		help: 'Time in the sidecar from reading a request to its answer; about 10 µs for a known answer',
-		labels: { func: 'as above' },
-	},
-	spock_requests_in_flight: { type: 'gauge', help: 'Requests waiting for an answer, mostly of the registry' },
-	spock_connections: { type: 'gauge', help: 'Open connections' },
-	spock_connections_opened_total: { type: 'counter', help: 'Connections accepted' },
 	spock_connections_closed_total: {
 		type: 'counter',
 		help: 'Connections ended, by reason',
 		labels: { reason: CLOSE_REASONS },
+		on: (count) => ({ connectionClosed: (_id, reason) => count(reason) }),
 	},
 	spock_connections_refused_total: {
 		type: 'counter',
 		help: 'Connections closed at once, because connectionsMax were open',
+		on: (count) => ({ connectionRefused: () => count() }),
 	},
 	spock_accepts_failed_total: {
 		type: 'counter',
 		help: "Connections that could not be accepted, by the kernel's error",
 		labels: { code: ACCEPT_ERRORS },
+		on: (count) => ({ acceptFailed: (error: NodeJS.ErrnoException) => count(error.code ?? 'other') }),
 	},
 	spock_tls_handshakes_failed_total: {
 		type: 'counter',
 		help: 'Failed TLS handshakes, by reason',
 		labels: { reason: TLS_FAILURES },
+		on: (count) => ({ tlsFailed: (reason) => count(reason) }),
 	},
 	spock_connection_bytes_total: {
 		type: 'counter',
 		help: 'Bytes of all connections, ended ones included',
 		labels: { direction: DIRECTIONS },
+		read: ({ gauges }) => ({ read: gauges().bytesRead, written: gauges().bytesWritten }),
+		on: (count) => ({
+			connectionClosed: (_id, _reason, bytesRead, bytesWritten) => {
+				count('read', bytesRead);
+				count('written', bytesWritten);
+			},
+		}),
 	},
-	spock_output_bytes: { type: 'gauge', help: 'Output that clients have not read yet' },
+	spock_output_bytes: {
+		type: 'gauge',
+		help: 'Output that clients have not read yet',
+		read: ({ gauges }) => gauges().outputBytes,
+	},
 	spock_slow_consumers: {
 		type: 'gauge',
 		help: 'Connections paused because their client leaves more than outputBytesMax unread',
+		read: ({ gauges }) => gauges().slowConsumers,
 	},
-	spock_subscriptions: { type: 'gauge', help: 'Subscriptions of all connections' },
+	spock_subscriptions: {
+		type: 'gauge',
+		help: 'Subscriptions of all connections',
+		read: ({ gauges }) => gauges().subscriptions,
+	},
 	spock_subscriptions_oversize: {
 		type: 'gauge',
 		help: 'Subscriptions whose newest answer is too long for a frame; above 0, raise frameBytesMax',
+		read: ({ gauges }) => gauges().oversizeSubscriptions,
 	},
 	spock_pushes_total: {
 		type: 'counter',
 		help: 'Changes pushed to subscribers',
 		labels: { outcome: { sent: '', superseded: 'a newer one came before the client had read it' } },
+		on: (count) => ({ pushed: (outcome) => count(outcome) }),
 	},
 	spock_goaways_total: {
 		type: 'counter',
 		help: 'Times all clients were asked to leave',
 		labels: { reason: { shutdown: '', upgrade: 'another sidecar has taken the place' } },
+		on: (count) => ({ goaway: ({ reason }) => count(reason) }),
 	},
 	spock_limit: {
 		type: 'gauge',
 		help: 'The limits in force, in the unit of their names',
 		labels: { limit: 'the name of a limit' },
+		read: ({ limits }) => Object.fromEntries(Object.entries(limits).filter(isNumeric)),
 	},
 	spock_limit_reached_total: {
 		type: 'counter',
 		help: 'Times clients reached a limit',
 		labels: { limit: LIMITS },
+		on: (count) => ({ limited: (limit) => count(limit) }),
 	},
 	spock_overloads_total: {
 		type: 'counter',
 		help: 'Overloads, by their signal; the busiest clients are slowed down',
 		labels: { signal: SIGNALS },
+		on: (count) => ({
+			overload: (signals) => {
+				for (const signal of signals) count(signal);
+			},
+		}),
 	},
 	spock_window_pushes_total: {
 		type: 'counter',
 		help: 'Changes of how much a client may have in flight',
 		labels: { direction: { narrowed: '', widened: '' } },
+		on: (count) => ({ windowTold: (direction) => count(direction) }),
 	},
-	spock_windows_narrowed: { type: 'gauge', help: 'Connections slowed down by overload' },
-	spock_grpc_requests_total: {
-		type: 'counter',
-		help: 'Calls of the gRPC front, by method and status',
-		labels: { method: GRPC_METHODS, code: 'a status of gRPC: `OK`, `NOT_FOUND`, …' },
+	spock_windows_narrowed: {
+		type: 'gauge',
+		help: 'Connections slowed down by overload',
+		read: ({ gauges }) => gauges().narrowed,
 	},
-	spock_grpc_connections: { type: 'gauge', help: 'Open connections of the gRPC front' },
+	spock_grpc_connections: {
+		type: 'gauge',
+		help: 'Open connections of the gRPC front',
+		read: ({ gauges }) => gauges().grpcConnections,
+	},
 	spock_grpc_streams: {
 		type: 'gauge',
 		help: 'Open watch streams of the gRPC front, of services and health',
-	},
-	spock_event_loop_delay_seconds: {
-		type: 'histogram',
-		help: 'Delay of a timer due five times a second: how long a request waits before it is read',
+		read: ({ gauges }) => gauges().grpcStreams,
 	},
 };
+
+function isNumeric(entry: [string, number | string]): entry is [string, number] {
+	return typeof entry[1] === 'number';
+}

@@ -1,18 +1,18 @@
-import type { WatchStatus } from '@spock/protocol';
+import type { ClientStatus, WatchStatus } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { MetricsSource } from './gauges.ts';
-import { metricTable } from './metric-table.ts';
+import type { MetricsSource } from './metric.ts';
 import { oldestServices } from './oldest-services.ts';
-import { PlainCounts } from './plain-figures.ts';
 import { EventLoopMetrics } from './process-metrics.ts';
-import { SidecarMetrics } from './sidecar-metrics.ts';
+import { metricTable, SidecarMetrics } from './sidecar-metrics.ts';
 
 function watch(service: string, more: Partial<WatchStatus> = {}): WatchStatus {
 	const facts = { state: 'fresh', revision: 1, instances: 1, healthyInstances: 1, readers: 0, ageMs: 0, error: null };
 	return { service, ...facts, ...more } as WatchStatus;
 }
+
+const client = { id: 1, name: 'app', version: '1', pid: 1 } as unknown as ClientStatus;
 
 const gauges = {
 	connections: 2,
@@ -38,6 +38,7 @@ function sourceOf(watches: readonly WatchStatus[], more: Partial<MetricsSource> 
 		keyWatches: () => [],
 		backend: () => backend,
 		isReady: () => true,
+		logLinesDropped: () => ({ unread: 1, limited: 2 }),
 		limits: {} as MetricsSource['limits'],
 		...more,
 	};
@@ -50,7 +51,6 @@ async function scrape(metrics: SidecarMetrics, prefix: string): Promise<string[]
 
 function observed(source: MetricsSource): SidecarMetrics {
 	const metrics = new SidecarMetrics(new FakeClock());
-	metrics.log(() => ({ unread: 1, limited: 2 }));
 	metrics.observe(source);
 	return metrics;
 }
@@ -64,18 +64,12 @@ describe('the table of metrics', () => {
 		// Of the process, Linux tells more than other systems.
 		expect(registered).toEqual(expect.arrayContaining(inTable.filter((line) => line.startsWith('spock_'))));
 	});
-
-	it('refuses a counter that is not in it', () => {
-		expect(() => new PlainCounts(new Registry(), 'spock_nothing_total')).toThrow(
-			'spock_nothing_total is not in the table',
-		);
-	});
 });
 
 describe('what a scrape tells', () => {
 	it('the bytes of connections that are open and of those that have ended', async () => {
 		const metrics = observed(sourceOf([]));
-		metrics.connectionClosed(1, 'client', 10, 20);
+		metrics.observer.connectionClosed?.(1, 'client', 10, 20, client);
 		expect(await scrape(metrics, 'spock_connection_bytes_total')).toEqual([
 			'spock_connection_bytes_total{direction="read"} 110',
 			'spock_connection_bytes_total{direction="written"} 220',
@@ -120,8 +114,8 @@ describe('what a scrape tells', () => {
 	it('the phase, and every step of a take-over', async () => {
 		const metrics = observed(sourceOf([]));
 		metrics.tookOver({ step: 'finished', questions: 3 });
-		metrics.phase('handing over');
-		metrics.placeLost();
+		metrics.observer.phase?.('handing over');
+		metrics.observer.placeLost?.(new Error('lost'));
 		const lines = [...(await scrape(metrics, 'spock_phase{')), ...(await scrape(metrics, 'spock_take_overs_total{'))];
 		expect(lines.filter((line) => line.endsWith(' 1'))).toEqual([
 			'spock_phase{phase="handing over"} 1',
@@ -133,8 +127,8 @@ describe('what a scrape tells', () => {
 
 	it('requests by duration, each in every bucket that is long enough', async () => {
 		const metrics = observed(sourceOf([]));
-		metrics.answered('getService', 'ok', 0.02, 3);
-		metrics.answered('getService', 'NOT_READY', 4000, 1);
+		metrics.observer.answered?.('getService', 'ok', 0.02, 3);
+		metrics.observer.answered?.('getService', 'NOT_READY', 4000, 1);
 		const name = 'spock_request_duration_seconds';
 		const lines = await scrape(metrics, name);
 		const bucket = (le: string) => lines.find((line) => line.startsWith(`${name}_bucket{le="${le}"`))?.split(' ')[1];

@@ -1,8 +1,5 @@
 import type { WatchStatus } from '@spock/protocol';
 
-/** Services whose age is told by name, if nothing else is said. */
-export const DEFAULT_METRICS_SERVICES_MAX = 20;
-
 /** One service, whatever questions there are about it. */
 export interface ServiceAge {
 	readonly service: string;

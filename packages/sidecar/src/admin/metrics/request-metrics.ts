@@ -1,12 +1,50 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 
-import { factsOf } from './metric-table.ts';
-import { DurationTally, registerHistogram } from './plain-figures.ts';
+import type { Metric } from './metric.ts';
+import { DurationTally, registerSeries, TalliedHistogram } from './tallied.ts';
 
 /** From 10 µs, which is a cached answer, to 1 s. */
 const DURATION_BUCKETS_SECONDS: readonly number[] = [
 	0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 ];
+
+const REQUESTS: Metric = {
+	type: 'counter',
+	help: 'Requests answered, by function and outcome',
+	labels: {
+		func: 'a function of the protocol, or `other`',
+		code: '`ok` or an error code of the protocol',
+	},
+};
+
+const DURATIONS: Metric = {
+	type: 'histogram',
+	help: 'Time in the sidecar from reading a request to its answer; about 10 µs for a known answer',
+	labels: { func: 'as above' },
+};
+
+const GRPC_METHODS = {
+	Get: '',
+	Watch: '',
+	List: '',
+	Explain: '',
+	Check: 'of health',
+	HealthWatch: '',
+	ServerReflectionInfo: 'only if refused',
+};
+
+const GRPC_REQUESTS: Metric = {
+	type: 'counter',
+	help: 'Calls of the gRPC front, by method and status',
+	labels: { method: GRPC_METHODS, code: 'a status of gRPC: `OK`, `NOT_FOUND`, …' },
+};
+
+/** What is counted of each request. */
+export const requestMetrics: Readonly<Record<string, Metric>> = {
+	spock_requests_total: REQUESTS,
+	spock_request_duration_seconds: DURATIONS,
+	spock_grpc_requests_total: GRPC_REQUESTS,
+};
 
 /** Requests of one function. */
 class FuncTally {
@@ -20,26 +58,22 @@ class FuncTally {
  */
 export class RequestMetrics {
 	readonly #tallies = new Map<string, FuncTally>();
+	readonly #grpc = new Map(Object.keys(GRPC_METHODS).map((method) => [method, new Map([['OK', 0]])]));
 
-	/** Registers both metrics. */
+	/** Registers them. */
 	constructor(registry: Registry) {
-		const tallies = this.#tallies;
-		const name = 'spock_requests_total';
-		new Counter({
-			name,
-			help: factsOf(name).help,
-			labelNames: ['func', 'code'],
-			registers: [registry],
-			collect() {
-				this.reset();
-				for (const [func, { countByCode }] of tallies) {
-					for (const [code, count] of countByCode) this.inc({ func, code }, count);
-				}
-			},
+		const [tallies, grpc] = [this.#tallies, this.#grpc];
+		registerSeries(registry, 'spock_requests_total', REQUESTS, function* () {
+			for (const [func, { countByCode }] of tallies) {
+				for (const [code, count] of countByCode) yield [{ func, code }, count];
+			}
 		});
-		registerHistogram(registry, 'spock_request_duration_seconds', DURATION_BUCKETS_SECONDS, () =>
-			[...tallies].map(([func, { duration }]) => ({ labels: { func }, tally: duration })),
-		);
+		new TalliedHistogram(registry, 'spock_request_duration_seconds', DURATIONS, DURATION_BUCKETS_SECONDS, function* () {
+			for (const [func, { duration }] of tallies) yield [{ func }, duration];
+		});
+		registerSeries(registry, 'spock_grpc_requests_total', GRPC_REQUESTS, function* () {
+			for (const [method, codes] of grpc) for (const [code, count] of codes) yield [{ method, code }, count];
+		});
 	}
 
 	/** The durations of all functions together. */
@@ -60,6 +94,12 @@ export class RequestMetrics {
 		}
 		tally.countByCode.set(code, (tally.countByCode.get(code) ?? 0) + count);
 		tally.duration.add(durationMs / 1000, count);
+	}
+
+	/** A call of the gRPC front; a method that it does not have is not counted. */
+	addGrpc(method: string, code: string): void {
+		const codes = this.#grpc.get(method);
+		codes?.set(code, (codes.get(code) ?? 0) + 1);
 	}
 }
 

@@ -31,8 +31,9 @@ describe('the metrics of what keeps answers honest', () => {
 
 it('connections that could not be accepted are counted by the code of the kernel', async () => {
 	const metrics = new SidecarMetrics();
-	for (const code of ['ENFILE', 'ENFILE', 'ENOBUFS']) metrics.acceptFailed(Object.assign(new Error(code), { code }));
-	metrics.acceptFailed(Object.assign(new Error('EWHATEVER'), { code: 'EWHATEVER' }));
+	for (const code of ['ENFILE', 'ENFILE', 'ENOBUFS'])
+		metrics.observer.acceptFailed?.(Object.assign(new Error(code), { code }));
+	metrics.observer.acceptFailed?.(Object.assign(new Error('EWHATEVER'), { code: 'EWHATEVER' }));
 	const lines = (await metrics.registry.metrics())
 		.split('\n')
 		.filter((line) => line.startsWith('spock_accepts_failed'));

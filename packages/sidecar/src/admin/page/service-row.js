@@ -55,8 +55,8 @@ export class ServiceRow {
 		this.#service = service;
 		const { name, conditions, fill, meter, healthy, state, watchers, revision } = this.#cells;
 		setText(name, service.service);
-		setText(conditions, conditionsOf(service));
-		setAttribute(this.#button, 'title', [service.service, conditionsOf(service)].join(' ').trim());
+		setText(conditions, service.label);
+		setAttribute(this.#button, 'title', `${service.service} ${service.label}`.trim());
 		const { healthy: good, instances } = service;
 		setText(healthy, `${whole(good)}/${whole(instances)}`);
 		setAttribute(healthy, 'class', good === 0 ? 'bad' : good < instances ? 'warn' : '');
@@ -96,14 +96,4 @@ export class ServiceRow {
 		this.#button.setAttribute('aria-expanded', String(this.isOpen));
 		this.#row.classList.toggle('open', this.isOpen);
 	}
-}
-
-/** What a question asks for beside the name. */
-function conditionsOf({ tags, datacenter, meta, peer }) {
-	return [
-		...(tags === undefined ? [] : [`tags ${tags.join(', ')}`]),
-		...(datacenter === undefined ? [] : [`@${datacenter}`]),
-		...(peer === undefined ? [] : [`from ${peer}`]),
-		...(meta === undefined ? [] : Object.entries(meta).map(([name, value]) => `${name}=${value}`)),
-	].join(' ');
 }

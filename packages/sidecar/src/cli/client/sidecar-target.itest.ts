@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest';
 
 import { EXIT } from '../output/exit-codes.ts';
 import { targetOf } from './sidecar-target.ts';
-import { WireClient } from './wire-client.ts';
+import { openClient } from './with-client.ts';
 
 it('a command does not talk to a sidecar in a default directory that another user made', async () => {
 	const uid = 3_500_000 + process.pid;
@@ -14,11 +14,11 @@ it('a command does not talk to a sidecar in a default directory that another use
 	vi.stubEnv('SPOCK_SOCKET', '');
 	const getuid = vi.spyOn(process, 'getuid').mockReturnValue(uid);
 	try {
-		const missing = WireClient.open(targetOf({}), 1000);
+		const missing = openClient(targetOf({}), 1000, 'test');
 		await expect(missing).rejects.toMatchObject({ exitCode: EXIT.noSidecar, cause: { code: 'ENOENT' } });
 		await mkdir(directory, { mode: 0o700 });
 		await using squatter = await FakeSidecar.listen(join(directory, 'sidecar.sock'));
-		const refused = WireClient.open(targetOf({}), 1000);
+		const refused = openClient(targetOf({}), 1000, 'test');
 		await expect(refused).rejects.toThrow('is not a directory that only this user may change');
 		expect(squatter.connections).toHaveLength(0);
 	} finally {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { connect as connectSocket, type Socket } from 'node:net';
 
 import {
 	assertSocketPathFits,
@@ -23,15 +23,31 @@ export interface TargetFlags {
 	readonly tlsKey?: string;
 }
 
+/** Flags of every command that talks to a sidecar. */
+export interface ClientFlags extends TargetFlags {
+	readonly timeout: string;
+	readonly json?: boolean;
+}
+
+/** The time limit that the flags name, in milliseconds. */
+export function timeoutOf({ timeout }: Pick<ClientFlags, 'timeout'>): number {
+	const timeoutMs = Number(timeout);
+	if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > 2 ** 31 - 1) {
+		throw new CommandError(EXIT.usage, `--timeout must be a whole number of milliseconds from 1, not ${timeout}`);
+	}
+	return timeoutMs;
+}
+
 /** A sidecar to connect to. */
 export interface SidecarTarget {
 	/** For messages. */
 	readonly name: string;
 	readonly transport: 'unix' | 'tcp' | 'tls';
+	readonly address: SocketAddress;
 	/** For hello, if it wants one. */
 	readonly token: string | undefined;
-	/** Opens a connection; it is there when `connected` was emitted. */
-	open(): Promise<{ readonly socket: Socket; readonly connected: 'connect' | 'secureConnect' }>;
+	/** Opens a connection; it is there when `connected` was emitted. Throws for a directory that others may write to. */
+	open(): { readonly socket: Socket; readonly connected: 'connect' | 'secureConnect' };
 }
 
 /** What the flags name, else what both sides agree on. Throws a CommandError that says what is wrong. */
@@ -61,11 +77,11 @@ export function plainTarget(address: SocketAddress, token: string | undefined): 
 	return {
 		name: formatAddress(address),
 		transport: 'path' in address ? 'unix' : 'tcp',
+		address,
 		token,
-		open: async () => {
-			const { connect } = await import('node:net');
+		open: () => {
 			assertTrustedAddress(address, process.getuid?.());
-			return { socket: connect(address), connected: 'connect' };
+			return { socket: connectSocket(address), connected: 'connect' };
 		},
 	};
 }
@@ -89,9 +105,11 @@ function tlsTarget(
 	return {
 		name: `tls://${formatAddress(address)}`,
 		transport: 'tls',
+		address,
 		token,
-		open: async () => {
-			const { connect } = await import('node:tls');
+		open: () => {
+			// Loaded for TLS alone, which few commands use.
+			const { connect } = process.getBuiltinModule('node:tls');
 			return { socket: connect({ ...address, ...secrets, minVersion: 'TLSv1.2' }), connected: 'secureConnect' };
 		},
 	};

@@ -1,55 +1,113 @@
-import { SpockError } from '@spock/protocol';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { printable } from '../output/output.ts';
-import { type TargetFlags, targetOf } from './sidecar-target.ts';
-import { WireClient } from './wire-client.ts';
+import {
+	type CallOptions,
+	createDiplomat,
+	type Diplomat,
+	type DisconnectMessage,
+	socketTransport,
+	type Transport,
+} from '@spock/client';
+import { FRAME_BYTES_MAX_CEILING, SpockError } from '@spock/protocol';
+import { formatAddress } from '@spock/protocol/node';
 
-/** Flags of every command that talks to a sidecar. */
-export interface ClientFlags extends TargetFlags {
-	readonly timeout: string;
-	readonly json?: boolean;
+import { asCommandError, connectionError, timeoutError } from './failures.ts';
+import { type ClientFlags, type SidecarTarget, targetOf, timeoutOf } from './sidecar-target.ts';
+
+/** A connected client, and what its commands make of its errors. */
+export interface OpenClient {
+	readonly client: Diplomat;
+	/** An error of the client as a command prints it: a CommandError, unless it is a fault of ours. */
+	failure(error: unknown): unknown;
 }
 
-/** The time-out that the flags name, in milliseconds. */
-export function timeoutOf({ timeout }: ClientFlags): number {
-	const timeoutMs = Number(timeout);
-	if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > 2 ** 31 - 1) {
-		throw new CommandError(EXIT.usage, `--timeout must be a whole number of milliseconds from 1, not ${timeout}`);
-	}
-	return timeoutMs;
-}
-
-/** Runs a command over one connection, and turns a failure of the sidecar into a message and exit code 1. */
+/** Runs a command with a client, and turns a failure of the sidecar into a message and an exit code. */
 export async function withClient<T>(
 	flags: ClientFlags,
-	command: (client: WireClient, timeoutMs: number) => Promise<T>,
+	command: (client: Diplomat, options: CallOptions) => Promise<T>,
 ): Promise<T> {
 	const timeoutMs = timeoutOf(flags);
-	const client = await WireClient.open(targetOf(flags), timeoutMs).catch((error: unknown) => {
-		throw asCommandError(error);
-	});
+	const target = targetOf(flags);
+	const { client, failure } = await openClient(target, timeoutMs, 'sidecar');
+	// The client would ask again on the next connection: a person waits for this one.
+	const lost = disconnectOf(target, ({ wasReady }) => wasReady);
 	try {
-		return await command(client, timeoutMs);
+		return await Promise.race([command(client, { timeoutMs }), lost.failed]);
 	} catch (error) {
-		throw asCommandError(error);
+		throw failure(error);
 	} finally {
-		client.close();
+		lost.stop();
+		await client.close();
 	}
 }
 
-/** A failure of the sidecar as what a command prints; `more` is what to do next. */
-export function asCommandError(error: unknown, more = ''): unknown {
-	if (!SpockError.is(error)) return error;
-	const hint = isAboutHello(error) ? '. Give the token with --token-file or SPOCK_TOKEN' : '';
-	return new CommandError(
-		error.code === 'BAD_REQUEST' ? EXIT.usage : EXIT.failure,
-		`${error.code}: ${printable(error.message)}${hint}${more}`,
-		{ cause: error },
-	);
+/**
+ * Connects, or rejects with a CommandError as soon as the first attempt has failed: a person waits for it. `name` is what the client
+ * says that it is.
+ */
+export async function openClient(target: SidecarTarget, timeoutMs: number, name: string): Promise<OpenClient> {
+	const { address, token } = target;
+	let socket: Socket | undefined;
+	let wasConnected = false;
+	const open: Transport = () => {
+		const opened = target.open();
+		socket = opened.socket;
+		wasConnected = false;
+		return socket.once(opened.connected, () => {
+			wasConnected = true;
+		});
+	};
+	const client = createDiplomat({
+		...('path' in address ? { path: address.path } : { host: address.host, port: address.port }),
+		...(token !== undefined && { token }),
+		...{ name, timeoutMs, readyTimeoutMs: timeoutMs, dialTimeoutMs: timeoutMs },
+		// It must take whatever a sidecar may send.
+		frameBytesMax: FRAME_BYTES_MAX_CEILING,
+		transport: Object.assign(open, target.transport === 'unix' && { mark: socketTransport.mark }),
+	});
+	const failure = (error: unknown): unknown => {
+		if (!SpockError.is(error)) return error;
+		const { code, details } = error;
+		// A time limit of the sidecar, such as that of its registry, is told by the sidecar and has its own message.
+		if (code === 'TIMEOUT' && details['timeoutMs'] !== undefined) return timeoutError(target, timeoutMs, wasConnected);
+		if (code === 'DISCONNECTED') return connectionError(target, systemErrorOf(error), { socket, wasConnected });
+		return asCommandError(error);
+	};
+	const attempt = disconnectOf(target, () => true);
+	try {
+		await Promise.race([client.ready(), attempt.failed]);
+		return { client, failure };
+	} catch (error) {
+		await client.close();
+		throw failure(error);
+	} finally {
+		attempt.stop();
+	}
 }
 
-/** True for a failure of the sidecar's own token. That of the registry is refused with the same code, and not given here. */
-function isAboutHello({ code, message }: SpockError): boolean {
-	return code === 'ACL_DENIED' && /\bhello\b/.test(message);
+/** Rejects with the first disconnect that `ends` what is done with a client, which by itself would connect again. */
+export function disconnectOf(
+	{ address }: SidecarTarget,
+	ends: (message: DisconnectMessage) => boolean,
+): { readonly failed: Promise<never>; stop(): void } {
+	let listener: (message: unknown) => void = () => undefined;
+	const failed = new Promise<never>((_resolve, reject) => {
+		listener = (data) => {
+			const message = data as DisconnectMessage;
+			if (message.address === formatAddress(address) && ends(message)) reject(message.error);
+		};
+	});
+	// Whoever waits for it may not have begun to.
+	failed.catch(() => undefined);
+	subscribe('spock:client:disconnect', listener);
+	return { failed, stop: () => void unsubscribe('spock:client:disconnect', listener) };
+}
+
+/** What Node said, if it said something. */
+function systemErrorOf(error: Error): NodeJS.ErrnoException | undefined {
+	for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
+		if (!SpockError.is(cause)) return cause;
+	}
+	return undefined;
 }

@@ -1,62 +1,56 @@
+import type { CallOptions, Diplomat, FuncName } from '@spock/client';
 import { type GetServiceData, type ServiceQuery, SpockError, TIMEOUT_MS_MAX } from '@spock/protocol';
-import { nearestName } from '@spock/protocol/internal';
+import { nearestName, queryMembers } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import type { WireClient } from '../client/wire-client.ts';
-import { asCommandError, type ClientFlags, withClient } from '../client/with-client.ts';
+import { asCommandError } from '../client/failures.ts';
+import type { ClientFlags } from '../client/sidecar-target.ts';
+import { withClient } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
 import { print, printable } from '../output/output.ts';
 
-/** The flags that make a query of a service. */
-export interface QueryFlags {
-	readonly tag?: readonly string[];
-	readonly datacenter?: string;
-	/** Each `name=value`. */
-	readonly meta?: readonly string[];
-	readonly peer?: string;
-}
-
-interface GetFlags extends ClientFlags, QueryFlags {
+interface GetFlags extends ClientFlags {
 	readonly key?: string;
 	readonly maxAgeMs?: string;
 }
 
 const NO_INSTANCE = ['NO_SUCH_SERVICE', 'NO_HEALTHY_INSTANCE'] as const;
 
-/** The query that --tag, --datacenter, --meta, --peer and --key make. Throws a CommandError for a --meta without `=`. */
-export function queryOf(service: string, flags: QueryFlags & { readonly key?: string }): GetServiceData {
-	const { tag, datacenter, meta, peer, key } = flags;
-	return {
-		service,
-		...(tag && { tags: tag }),
-		...(datacenter !== undefined && { datacenter }),
-		...(meta && { meta: Object.fromEntries(meta.map(readCondition)) }),
-		...(peer !== undefined && { peer }),
-		...(key !== undefined && { key }),
-	};
+/** The query that the flags make, and --key. Throws a CommandError for a flag that wants `name=value` and has no `=`. */
+export function queryOf(service: string, flags: object): GetServiceData {
+	const given = flags as Readonly<Record<string, string | readonly string[] | undefined>>;
+	const query: Record<string, unknown> = { service };
+	for (const { name, kind, flag } of queryMembers) {
+		// As commander names an option of several words.
+		const value = given[flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())];
+		if (value === undefined) continue;
+		const texts = value as readonly string[];
+		query[name] = kind === 'pairs' ? Object.fromEntries(texts.map((text) => readPair(flag, text))) : value;
+	}
+	return { ...query, ...(given['key'] !== undefined && { key: given['key'] }) } as unknown as GetServiceData;
 }
 
-function readCondition(text: string): [name: string, value: string] {
+function readPair(flag: string, text: string): [name: string, value: string] {
 	const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
 	if (name === undefined || value === undefined) {
-		throw new CommandError(EXIT.usage, `--meta must be name=value, not ${JSON.stringify(text)}`);
+		throw new CommandError(EXIT.usage, `--${flag} must be name=value, not ${JSON.stringify(text)}`);
 	}
 	return [name, value];
 }
 
 /** `sidecar get SERVICE` */
 export async function get(service: string, flags: GetFlags): Promise<void> {
-	await withClient(flags, async (client, timeoutMs) => {
+	await withClient(flags, async (client, options) => {
 		const query = { ...queryOf(service, flags), ...maxAgeOf(flags) };
-		const found = await client.request('getService', query, timeoutMs).catch(async (error: unknown) => {
+		const found = await client.request('getService', query, options).catch(async (error: unknown) => {
 			if (!NO_INSTANCE.some((code) => SpockError.is(error, code))) throw error;
-			throw asCommandError(error, `. ${await nextStep(client, query, timeoutMs)}`);
+			throw asCommandError(error, `. ${await nextStep(client, query, options)}`);
 		});
 		if (flags.json) print(JSON.stringify(found));
 		else print(printable(formatAddress(found)));
 		if (found.stale && !flags.json) {
 			const seconds = Math.round((found.ageMs ?? 0) / 1000);
-			process.stderr.write(`not live: the registry confirmed it last ${seconds} s ago\n`);
+			process.stderr.write(`not live: last confirmed by the registry ${seconds} s ago\n`);
 		}
 	});
 }
@@ -71,13 +65,13 @@ function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
 }
 
 const NOTHING =
-	'no names: nothing is registered there, or its token may read none; `sidecar status` shows where the sidecar asks\n';
+	'no services: none is registered, or the ACL token may not read any; `sidecar status` shows which registry is asked\n';
 
 /** `sidecar list` */
 export async function list(flags: ClientFlags & { readonly datacenter?: string }): Promise<void> {
-	await withClient(flags, async (client, timeoutMs) => {
+	await withClient(flags, async (client, options) => {
 		const { datacenter } = flags;
-		const reply = await client.request('listServices', datacenter === undefined ? {} : { datacenter }, timeoutMs);
+		const reply = await client.request('listServices', datacenter === undefined ? {} : { datacenter }, options);
 		if (flags.json) {
 			print(JSON.stringify(reply));
 			return;
@@ -90,23 +84,28 @@ export async function list(flags: ClientFlags & { readonly datacenter?: string }
 
 /**
  * What to do where a service has no instance: the name that was most likely meant, and the command that tells more. One list is asked
- * for, and only so many names of it are looked at. Never rejects.
+ * for, two where a datacenter is named, and only so many names of each are looked at. Never rejects.
  */
-export async function nextStep(
-	client: WireClient,
-	{ service, tags, meta, datacenter, peer }: ServiceQuery,
-	timeoutMs: number,
-): Promise<string> {
-	const hasConditions = tags !== undefined || meta !== undefined;
+export async function nextStep(client: Diplomat, query: ServiceQuery, options: CallOptions): Promise<string> {
+	const { service, tags, datacenter, peer } = query;
 	// What a peer exports is in no list here.
-	if (peer !== undefined) return '`sidecar explain`, with the same flags, says why';
-	const names = await client
-		.request('listServices', datacenter === undefined ? {} : { datacenter }, timeoutMs)
-		.then(({ services }) => services.map(({ name }) => name))
-		.catch((): string[] => []);
+	if (peer !== undefined) return '`sidecar explain`, with the same flags, shows why';
+	const namesIn = (where: { readonly datacenter?: string }): Promise<string[]> =>
+		client
+			.request('listServices', where, options)
+			.then(({ services }) => services.map(({ name }) => name))
+			.catch(() => []);
+	const names = await namesIn(datacenter === undefined ? {} : { datacenter });
+	const explain = `\`sidecar explain ${printable(service)}\``;
 	if (names.includes(service)) {
-		const explain = `\`sidecar explain ${printable(service)}\``;
-		return hasConditions ? `${explain}, without --tag and --meta, shows all there are` : `${explain} says why`;
+		const given = queryMembers.filter(({ role, of }) => role === 'condition' && of(query) !== undefined);
+		const flags = given.map(({ flag }) => `--${flag}`);
+		return flags.length > 0
+			? `${explain}, without ${flags.join(' and ')}, shows all instances`
+			: `${explain} shows why`;
+	}
+	if (datacenter !== undefined && (await namesIn({})).includes(service)) {
+		return `${explain}, without --datacenter, shows where it is known`;
 	}
 	const meant = nearestName(service, names);
 	const question = meant === undefined ? '' : `did you mean ${printable(meant)}? `;
@@ -122,8 +121,8 @@ export async function call(func: string, text: string | undefined, flags: Client
 		const message = `the data is not JSON: ${(error as Error).message}. Quote it: sidecar call ping '{"a":1}'`;
 		throw new CommandError(EXIT.usage, message, { cause: error });
 	}
-	await withClient(flags, async (client, timeoutMs) => {
-		const reply = await client.call(func, data, timeoutMs);
+	await withClient(flags, async (client, options) => {
+		const reply = await client.request(func as FuncName, data as never, options);
 		print(flags.json ? JSON.stringify(reply) : JSON.stringify(reply, null, 2));
 	});
 }

@@ -93,8 +93,8 @@ describe('the page of explain', () => {
 		);
 		expect(text.split('\n')).toEqual([
 			'bar\\u001b[31mista [v1] @dc2: 0 of 0 instances get work',
-			'state     cold: there is nothing to serve',
-			'held      the registry has said for 4.0 s that nothing is left; believed in 6.0 s',
+			'state     cold: nothing to serve',
+			'held      the registry has returned no instances for 4.0 s; believed in 6.0 s',
 			'panic     too few instances are healthy: all are served',
 			'error     refused\\u0007',
 			'watchers  none',

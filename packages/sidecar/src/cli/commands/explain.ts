@@ -1,24 +1,21 @@
 import type { ExplainReply, InstanceExplanation, WatcherStatus } from '@spock/protocol';
+import { queryLabel } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import { type ClientFlags, withClient } from '../client/with-client.ts';
+import type { ClientFlags } from '../client/sidecar-target.ts';
+import { withClient } from '../client/with-client.ts';
 import { print, printable } from '../output/output.ts';
 import { nextStep, queryOf } from './ask.ts';
 
-interface ExplainFlags extends ClientFlags {
-	readonly tag?: readonly string[];
-	readonly datacenter?: string;
-}
-
 /** `sidecar explain SERVICE` */
-export async function explain(service: string, flags: ExplainFlags): Promise<void> {
-	await withClient(flags, async (client, timeoutMs) => {
+export async function explain(service: string, flags: ClientFlags): Promise<void> {
+	await withClient(flags, async (client, options) => {
 		const query = queryOf(service, flags);
-		const reply = await client.request('explain', query, timeoutMs);
+		const reply = await client.request('explain', query, options);
 		if (flags.json) print(JSON.stringify(reply));
 		else
 			print(
-				formatExplanation(reply, Date.now(), isUnknown(reply) ? await nextStep(client, query, timeoutMs) : undefined),
+				formatExplanation(reply, Date.now(), isUnknown(reply) ? await nextStep(client, query, options) : undefined),
 			);
 	});
 }
@@ -31,7 +28,7 @@ export function formatExplanation(reply: ExplainReply, wallNowMs: number, next?:
 	return [
 		`${printable(nameOf(reply))}: ${served} of ${instances.length} instances get work`,
 		...(instanceCount > instances.length
-			? [`shown     ${instances.length} of ${instanceCount}: more fit into no frame`]
+			? [`shown     ${instances.length} of ${instanceCount}: the others do not fit into a frame`]
 			: []),
 		`state     ${stateOf(reply, wallNowMs)}`,
 		...(reply.changedAt === null ? [] : [`changed   ${ago(reply.changedAt, wallNowMs)}, revision ${reply.revision}`]),
@@ -54,19 +51,18 @@ function isUnknown({ instances, instanceCount = instances.length, source, held, 
 	return instanceCount === 0 && source !== null && held === null && (refusedCount ?? 0) === 0;
 }
 
-function nameOf({ service, tags, datacenter }: ExplainReply): string {
-	const marks = tags === undefined ? '' : ` [${tags.join(',')}]`;
-	return `${service}${marks}${datacenter === undefined ? '' : ` @${datacenter}`}`;
+function nameOf(reply: ExplainReply): string {
+	return `${reply.service} ${queryLabel(reply)}`.trimEnd();
 }
 
 function stateOf({ state, source, verifiedAt }: ExplainReply, wallNowMs: number): string {
-	if (source === null) return `${state}: there is nothing to serve`;
+	if (source === null) return `${state}: nothing to serve`;
 	return `${state} (${source})${verifiedAt === 0 ? '' : `, confirmed by the registry ${ago(verifiedAt, wallNowMs)}`}`;
 }
 
 function heldOf({ forMs, endsInMs }: NonNullable<ExplainReply['held']>): string {
 	const since = seconds(forMs);
-	return `held      the registry has said for ${since} that nothing is left; believed in ${seconds(endsInMs)}`;
+	return `held      the registry has returned no instances for ${since}; believed in ${seconds(endsInMs)}`;
 }
 
 function watchersOf({ watchers, watcherCount }: ExplainReply): string {
@@ -81,7 +77,7 @@ function formatWatcher({ connection, client, pid, oversize }: WatcherStatus): st
 }
 
 function oversizeOf({ frameBytes }: ExplainReply): string {
-	return `too long  a frame of ${frameBytes} bytes: raise frameBytesMax, here and at the clients that cannot take it`;
+	return `too long  a frame of ${frameBytes} bytes: raise frameBytesMax, at the sidecar and at these clients`;
 }
 
 function rowOf(instance: InstanceExplanation, wallNowMs: number): string[] {

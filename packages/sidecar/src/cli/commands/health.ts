@@ -1,7 +1,7 @@
 import type { StatusReply } from '@spock/protocol';
 
-import type { TargetFlags } from '../client/sidecar-target.ts';
-import { type ClientFlags, timeoutOf, withClient } from '../client/with-client.ts';
+import { askOnce } from '../client/ask-once.ts';
+import { type ClientFlags, type TargetFlags, targetOf, timeoutOf } from '../client/sidecar-target.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
 import { print } from '../output/output.ts';
 
@@ -13,16 +13,15 @@ export interface ReadyAnswer {
 }
 
 /** Asks a sidecar whether it is ready. Rejects with a CommandError if it does not say. */
-export function askReady(flags: TargetFlags, timeoutMs: number): Promise<ReadyAnswer> {
-	return withClient({ ...flags, timeout: String(timeoutMs) }, async (client) => {
-		const status = await client.request('status', null, timeoutMs);
-		return { status, notReady: status.ready ? undefined : reasonOf(status) };
-	});
+export async function askReady(flags: TargetFlags, timeoutMs: number): Promise<ReadyAnswer> {
+	const status = await askOnce(targetOf(flags), 'status', timeoutMs);
+	return { status, notReady: status.ready ? undefined : reasonOf(status) };
 }
 
 function reasonOf({ phase, reasons, backend }: StatusReply): string {
 	if (reasons.length > 0) return reasons.join('; ');
-	const reason = phase === 'serving' ? `the backend ${backend.name} is ${backend.state}` : `it is in phase ${phase}`;
+	const reason =
+		phase === 'serving' ? `the backend ${backend.name} is ${backend.state}` : `the sidecar is in phase ${phase}`;
 	return `${reason}${backend.error === null ? '' : ` (${backend.error})`}`;
 }
 

@@ -1,14 +1,7 @@
-import {
-	entriesOf,
-	isStale,
-	type KeyEntry,
-	type KeyQuery,
-	type KeySnapshot,
-	keyQueryKey,
-	SpockError,
-} from '@spock/protocol';
+import { entriesOf, isStale, type KeyEntry, type KeyQuery, type KeySnapshot, SpockError } from '@spock/protocol';
 
-import { type ClientFlags, withClient } from '../client/with-client.ts';
+import type { ClientFlags } from '../client/sidecar-target.ts';
+import { withClient } from '../client/with-client.ts';
 import { print, printable } from '../output/output.ts';
 import { follow, formatState } from './watch.ts';
 
@@ -24,16 +17,16 @@ interface KeyFlags extends ClientFlags {
  * With `--prefix` a line for each key.
  */
 export async function getKey(key: string, flags: KeyFlags): Promise<void> {
-	await withClient(flags, async (client, timeoutMs) => {
-		const found = await client.request('getKey', queryOf(key, flags), timeoutMs);
+	await withClient(flags, async (client, options) => {
+		const found = await client.request('getKey', queryOf(key, flags), options);
 		if (flags.json) print(JSON.stringify(found));
 		else if (found.prefix === true) for (const entry of found.entries) print(formatEntry(entry));
 		else if (found.value !== null) printValue(found.value, found.encoding);
 		if (found.prefix !== true && found.value === null) {
-			throw new SpockError('NO_SUCH_KEY', `there is no key ${JSON.stringify(key)}${hintOf(key)}`);
+			throw new SpockError('NO_SUCH_KEY', `unknown key ${JSON.stringify(key)}${hintOf(key)}`);
 		}
 		if (isStale(found) && !flags.json) {
-			process.stderr.write(`not live: the registry was last heard ${Math.round(found.ageMs / 1000)} s ago\n`);
+			process.stderr.write(`not live: last confirmed by the registry ${Math.round(found.ageMs / 1000)} s ago\n`);
 		}
 	});
 }
@@ -41,11 +34,9 @@ export async function getKey(key: string, flags: KeyFlags): Promise<void> {
 /** `sidecar kv watch KEY`: a line for each change until Ctrl-C. */
 export async function watchKey(key: string, flags: KeyFlags): Promise<void> {
 	const query = queryOf(key, flags);
-	await follow(flags, {
-		func: 'watchKey',
-		query,
-		event: 'key',
-		isMine: (snapshot) => keyQueryKey(snapshot) === keyQueryKey(query),
+	await follow<KeySnapshot>(flags, {
+		first: (client, options) => client.request('getKey', query, options),
+		observe: (client, observer) => client.observeKey(query, observer),
 		show: (snapshot) => print(flags.json ? JSON.stringify(snapshot) : formatKeys(snapshot)),
 	});
 }
@@ -69,7 +60,7 @@ function formatEntry({ key, value, encoding }: KeyEntry): string {
 /** A command that shows the keys of the same folder; none for a key that is in none, or whose name a shell would take apart. */
 function hintOf(key: string): string {
 	const folder = key.slice(0, key.lastIndexOf('/') + 1);
-	return /^[\w./-]+$/.test(folder) ? `; \`sidecar kv get --prefix ${folder}\` shows those beside it` : '';
+	return /^[\w./-]+$/.test(folder) ? `; \`sidecar kv get --prefix ${folder}\` shows the keys beside it` : '';
 }
 
 function printValue(value: string, encoding: KeyEntry['encoding']): void {

@@ -1,7 +1,9 @@
-import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '@spock/protocol';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
+import type { Registration, RegistrationMessage, RequestEndMessage, SpockError } from '@spock/client';
+import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '@spock/protocol';
+import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
-import type { ClientFlags } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
 import { print, printable } from '../output/output.ts';
 
@@ -18,32 +20,59 @@ export interface RegisterFlags extends ClientFlags {
 
 /**
  * `sidecar register SERVICE`: holds a registration until Ctrl-C or SIGTERM, which deregisters it (0). The first
- * registration must succeed; after that it waits for a sidecar that restarts, and registers again.
+ * registration must succeed; after that it waits for a sidecar that restarts, and the client registers again. A sidecar that refuses
+ * the registration ends it.
  */
 export async function register(service: string, flags: RegisterFlags): Promise<void> {
-	let registration = registrationOf(service, flags);
-	let last: RegistrationReply | undefined;
-	const show = (reply: RegistrationReply): void =>
-		print(flags.json ? JSON.stringify(reply) : printable(formatRegistration(reply)));
-	await stayConnected(flags, {
-		client: 'sidecar register',
-		begin: async (client, timeoutMs, held) => {
-			client.onPush = (event, data) => {
-				if (event === 'registration') show(data as RegistrationReply);
-			};
-			last = await client.request('registerService', registration, timeoutMs);
-			// The id that the sidecar gave it is kept: the next one might make another.
-			registration = { ...registration, id: last.id };
-			show(last);
-			held();
-		},
-		end: async (client, timeoutMs) => {
-			const { id } = last as RegistrationReply;
-			client.onPush = () => undefined;
-			await client.request('deregisterService', { id }, timeoutMs);
-			show({ ...(last as RegistrationReply), state: 'deregistered', error: null });
-		},
+	const data = registrationOf(service, flags);
+	let registration: Registration | undefined;
+	let shown = '';
+	const show = ({ id, service: name, instance, state, error }: RegistrationReply): void => {
+		const reply = { id, service: name, instance, state, error };
+		const line = flags.json ? JSON.stringify(reply) : printable(formatRegistration(reply));
+		if (line !== shown) print(line);
+		shown = line;
+	};
+	let isConnected = (): boolean => true;
+	const onChange = (message: unknown): void => {
+		// Without a sidecar there is no news of it.
+		if (isConnected()) show(message as RegistrationMessage);
+	};
+	let fail: (error: SpockError) => void = () => undefined;
+	const failed = new Promise<never>((_resolve, reject) => {
+		fail = reject;
 	});
+	// Whoever waits for it may not have begun to.
+	failed.catch(() => undefined);
+	const onEnd = (message: unknown): void => {
+		const { func, own, error } = message as RequestEndMessage;
+		// The client would ask every sidecar to come, in case it is another one.
+		if (func === 'registerService' && own && error?.retryable === false) fail(error);
+	};
+	subscribe('spock:client:registration', onChange);
+	subscribe('spock:client:request:end', onEnd);
+	try {
+		await stayConnected(flags, {
+			client: 'sidecar register',
+			failed,
+			begin: async (client, options) => {
+				isConnected = () => client.status().state === 'ready';
+				registration = await client.register(data, options);
+			},
+			back: () => {
+				shown = '';
+			},
+			end: async (_client, options) => {
+				if (registration?.state !== 'registered') {
+					process.stderr.write(`stopped while not registered${formatReason(registration?.error)}\n`);
+				}
+				if (isConnected()) await registration?.drain(options);
+			},
+		});
+	} finally {
+		unsubscribe('spock:client:registration', onChange);
+		unsubscribe('spock:client:request:end', onEnd);
+	}
 }
 
 /** What the flags say. Throws a CommandError naming a flag that is wrong. */
@@ -64,7 +93,11 @@ export function registrationOf(service: string, flags: RegisterFlags): RegisterS
 /** One line for people. */
 export function formatRegistration({ id, service, instance, state, error }: RegistrationReply): string {
 	const name = instance === null || instance === id ? id : `${id}, in look-ups ${instance}`;
-	return `${service} (${name}): ${state}${error === null ? '' : `: ${error}`}`;
+	return `${service} (${name}): ${state}${formatReason(error)}`;
+}
+
+function formatReason(error: string | null | undefined): string {
+	return error ? `: ${error}` : '';
 }
 
 function wholeNumber(flag: string, text: string): number {

@@ -104,6 +104,6 @@ async function findProgram(file: string): Promise<string | undefined> {
 }
 
 function cannotRun(file: string, cause: NodeJS.ErrnoException): CommandError {
-	if (cause.code === 'ENOENT') return new CommandError(NOT_FOUND, `there is no program ${file}`, { cause });
+	if (cause.code === 'ENOENT') return new CommandError(NOT_FOUND, `command not found: ${file}`, { cause });
 	return new CommandError(CANNOT_RUN, `${file} cannot be started: ${cause.code ?? cause.message}`, { cause });
 }

@@ -1,12 +1,14 @@
 import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
+import { queryLabel } from '@spock/protocol/internal';
 
-import { type ClientFlags, withClient } from '../client/with-client.ts';
+import type { ClientFlags } from '../client/sidecar-target.ts';
+import { withClient } from '../client/with-client.ts';
 import { print, printable } from '../output/output.ts';
 
 /** `sidecar status` */
 export async function status(flags: ClientFlags): Promise<void> {
-	await withClient(flags, async (client, timeoutMs) => {
-		const reply = await client.request('status', null, timeoutMs);
+	await withClient(flags, async (client, options) => {
+		const reply = await client.request('status', null, options);
 		print(flags.json ? JSON.stringify(reply) : formatStatus(reply));
 	});
 }
@@ -41,34 +43,31 @@ function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: Back
 
 /** A sidecar of an earlier version does not tell. Names are what clients say: none may write on the terminal. */
 function formatClients({ clients = [], connections }: StatusReply): string[] {
-	const names = clients.map(({ client, pid }) => `${client ?? '(said no hello)'}${pid === null ? '' : ` pid ${pid}`}`);
+	const names = clients.map(({ client, pid }) => `${client ?? '(sent no hello)'}${pid === null ? '' : ` pid ${pid}`}`);
 	const more = connections > clients.length ? [`${connections - clients.length} more`] : [];
 	return clients.length === 0 ? [] : [`             ${printable([...names, ...more].join(', '))}`];
 }
 
 function formatOversize({ oversizeSubscriptions: count }: StatusReply): string[] {
 	// A sidecar of an earlier version does not tell.
-	return count > 0 ? [`             ${count} too long for their client: raise frameBytesMax there and here`] : [];
+	return count > 0 ? [`             ${count} too long for their client: raise frameBytesMax at both ends`] : [];
 }
 
 function formatWatch(watch: WatchStatus): string {
-	const tags = watch.tags === undefined ? '' : ` [${watch.tags.join(',')}]`;
-	const peer = watch.peer === undefined ? '' : ` from ${watch.peer}`;
-	const meta = watch.meta === undefined ? '' : ` ${JSON.stringify(watch.meta)}`;
-	const name = `${watch.service}${tags}${meta}${peer}`;
+	const name = `${watch.service} ${queryLabel(watch)}`.trimEnd();
 	return formatLine(name, `${watch.healthyInstances}/${watch.instances} healthy`, watch);
 }
 
 function formatKeyWatch(watch: KeyWatchStatus): string {
 	const found = watch.prefix === true ? count(watch.entries, 'key') : watch.entries === 0 ? 'no such key' : 'there';
-	return formatLine(`key ${watch.key}${watch.prefix === true ? '…' : ''}`, found, watch);
+	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
+	return formatLine(`key ${watch.key}${watch.prefix === true ? '…' : ''}${place}`, found, watch);
 }
 
 function formatLine(name: string, found: string, watch: WatchStatus | KeyWatchStatus): string {
-	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
 	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
 	const error = watch.error === null ? '' : `: ${watch.error}`;
-	return `  ${name}${place}  ${watch.state}${age}, ${found}, ${count(watch.readers, 'reader')}, revision ${watch.revision}${error}`;
+	return `  ${name}  ${watch.state}${age}, ${found}, ${count(watch.readers, 'reader')}, revision ${watch.revision}${error}`;
 }
 
 function formatRegistration(registration: RegistrationStatus): string {

@@ -3,7 +3,8 @@ import { dirname, relative } from 'node:path';
 
 import { parseServicesFile, ServicesFileError } from '@spock/discovery';
 
-import { type ClientFlags, withClient } from '../client/with-client.ts';
+import type { ClientFlags } from '../client/sidecar-target.ts';
+import { withClient } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
 import { print } from '../output/output.ts';
 import { differenceOf, serviceMapModule } from './service-map.ts';
@@ -24,11 +25,11 @@ export async function typegen(flags: TypegenFlags): Promise<void> {
 	if (services !== undefined && (flags.socket !== undefined || flags.connect !== undefined)) {
 		throw usage('give either --services or the address of a sidecar');
 	}
-	if (check && out === undefined) throw usage('--check needs --out FILE: the file to look at');
+	if (check && out === undefined) throw usage('--check needs --out FILE: the file to check');
 	const names = services === undefined ? await namesOfSidecar(flags) : namesIn(services);
 	const from = services ?? 'the running sidecar';
 	if (names.length === 0) {
-		throw usage(`${from} names no service, and with an empty map every name would compile: add one first`);
+		throw usage(`${from} has no services, and with an empty map every name would compile: add one first`);
 	}
 	const origin = services === undefined ? 'the running sidecar' : shownPath(services, out);
 	const made = serviceMapModule(names, origin);
@@ -38,7 +39,7 @@ export async function typegen(flags: TypegenFlags): Promise<void> {
 	}
 	const before = readIfThere(out);
 	const difference = differenceOf(before ?? '', made);
-	if (difference === undefined) print(`${out} is current: ${names.length} services`);
+	if (difference === undefined) print(`${out} is up to date: ${names.length} services`);
 	else if (check) throw outdated(flags, out, before === undefined ? undefined : difference);
 	else write(out, made, names.length);
 }
@@ -53,21 +54,22 @@ function namesIn(file: string): string[] {
 	try {
 		return [...parseServicesFile(text, file).keys()];
 	} catch (error) {
-		if (error instanceof ServicesFileError) throw usage(`${error.message} (docs/BACKENDS.md has the form)`, error);
+		if (error instanceof ServicesFileError)
+			throw usage(`${error.message} (docs/guide/backends.md describes the format)`, error);
 		throw error;
 	}
 }
 
 async function namesOfSidecar(flags: TypegenFlags): Promise<string[]> {
-	const { services, source, ageMs } = await withClient(flags, (client, timeoutMs) =>
-		client.request('listServices', {}, timeoutMs),
+	const { services, source, ageMs } = await withClient(flags, (client, options) =>
+		client.request('listServices', {}, options),
 	).catch((error: unknown) => {
 		if (!(error instanceof CommandError) || error.exitCode !== EXIT.noSidecar) throw error;
 		const message = `${error.message}. A services file needs no sidecar: --services FILE`;
 		throw new CommandError(error.exitCode, message, { cause: error });
 	});
 	if (source === 'last-known-good') {
-		process.stderr.write(`the registry is away: these are the services of ${Math.ceil(ageMs / 1000)} s ago\n`);
+		process.stderr.write(`the registry is unavailable: these are the services of ${Math.ceil(ageMs / 1000)} s ago\n`);
 	}
 	return services.map(({ name }) => name);
 }
@@ -96,10 +98,10 @@ function write(file: string, text: string, count: number): void {
 }
 
 function outdated({ services, socket, connect }: TypegenFlags, out: string, difference: string | undefined): Error {
-	const what = difference === undefined ? 'is not there' : 'is not current';
+	const what = difference === undefined ? 'does not exist' : 'is out of date';
 	const given = { '--services': services, '--socket': socket, '--connect': connect };
 	const from = Object.entries(given).map(([flag, value]) => (value === undefined ? '' : `${flag} ${value} `));
-	const how = `make it by \`sidecar typegen ${from.join('')}--out ${out}\``;
+	const how = `generate it with \`sidecar typegen ${from.join('')}--out ${out}\``;
 	return new CommandError(EXIT.failure, `${out} ${what}: ${how}${difference === undefined ? '' : `\n${difference}`}`);
 }
 

@@ -1,31 +1,20 @@
-import {
-	type EventMap,
-	type FuncData,
-	type FuncReply,
-	isServing,
-	queryKey,
-	type ServiceSnapshot,
-} from '@spock/protocol';
+import type { CallOptions, Diplomat, SnapshotObserver, SourceWatch, SpockError } from '@spock/client';
+import { isServing, type ServiceSnapshot } from '@spock/protocol';
 
+import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
-import type { WireClient } from '../client/wire-client.ts';
-import type { ClientFlags } from '../client/with-client.ts';
 import { print, printable } from '../output/output.ts';
-import { nextStep, type QueryFlags, queryOf } from './ask.ts';
-
-interface WatchFlags extends ClientFlags, QueryFlags {}
+import { nextStep, queryOf } from './ask.ts';
 
 /** `sidecar watch SERVICE`: a line for each change until Ctrl-C or until nobody reads the lines any more. */
-export async function watch(service: string, flags: WatchFlags): Promise<void> {
+export async function watch(service: string, flags: ClientFlags): Promise<void> {
 	const query = queryOf(service, flags);
-	await follow(flags, {
-		func: 'watchService',
-		query,
-		event: 'service',
-		isMine: (snapshot) => queryKey(snapshot) === queryKey(query),
-		begun: async ({ instances, oversize }, client, timeoutMs) => {
+	await follow<ServiceSnapshot>(flags, {
+		first: (client, options) => client.request('getInstances', query, options),
+		observe: (client, observer) => client.observeService(query, observer),
+		begun: async ({ instances, oversize }, client, options) => {
 			if (instances.length > 0 || oversize || flags.json) return;
-			process.stderr.write(`no instance yet: ${await nextStep(client, query, timeoutMs)}\n`);
+			process.stderr.write(`no instance yet: ${await nextStep(client, query, options)}\n`);
 		},
 		show: (snapshot) => print(flags.json ? JSON.stringify(snapshot) : printable(formatSnapshot(snapshot))),
 	});
@@ -51,41 +40,59 @@ export function formatState({
 	return `${new Date().toISOString()}  #${revision} ${source}${age}`;
 }
 
-/** What a command follows: one subscription and its pushes. */
-export interface Followed<F extends 'watchService' | 'watchKey'> {
-	readonly func: F;
-	readonly query: FuncData<F>;
-	readonly event: keyof EventMap;
-	/** True for a push of this subscription. */
-	isMine(snapshot: FuncReply<F>): boolean;
-	show(snapshot: FuncReply<F>): void;
-	/** The first snapshot of all was shown; asked for more on the same connection. Never rejects. */
-	begun?(snapshot: FuncReply<F>, client: WireClient, timeoutMs: number): Promise<void>;
+/** What a command follows: one subscription and its snapshots. */
+export interface Followed<S> {
+	/** The snapshot now; rejects if there is none. */
+	first(client: Diplomat, options: CallOptions): Promise<S>;
+	observe(client: Diplomat, observer: SnapshotObserver<S>): SourceWatch;
+	show(snapshot: S): void;
+	/** The first snapshot of all was shown. Never rejects. */
+	begun?(snapshot: S, client: Diplomat, options: CallOptions): Promise<void>;
 }
 
 /** Shows the snapshot and each change, on one connection after another. */
-export function follow<F extends 'watchService' | 'watchKey'>(
-	flags: ClientFlags,
-	followed: Followed<F>,
-): Promise<void> {
-	const { func, query, event: wanted, isMine, show } = followed;
+export function follow<S extends object>(flags: ClientFlags, followed: Followed<S>): Promise<void> {
 	let shown: string | undefined;
-	const showNews = (snapshot: FuncReply<F>): void => {
-		shown = contentOf(snapshot);
-		show(snapshot);
+	// The next snapshot of a sidecar is news only if it says something else: another one counts its revisions anew.
+	let mayBeKnown = true;
+	let fail: (error: SpockError) => void = () => undefined;
+	const failed = new Promise<never>((_resolve, reject) => {
+		fail = reject;
+	});
+	// Whoever waits for it may not have begun to.
+	failed.catch(() => undefined);
+	const show = (snapshot: S): void => {
+		const content = contentOf(snapshot);
+		if (!mayBeKnown || content !== shown) followed.show(snapshot);
+		shown = content;
+		mayBeKnown = false;
 	};
 	return stayConnected(flags, {
 		client: 'sidecar watch',
-		begin: async (client, timeoutMs, held) => {
-			client.onPush = (event, data) => {
-				if (event === wanted && isMine(data as FuncReply<F>)) showNews(data as FuncReply<F>);
-			};
-			const snapshot = await client.request(func, query, timeoutMs);
-			// Another sidecar counts its revisions anew: what it says first is news only if it says something else.
-			const isFirst = shown === undefined;
-			if (contentOf(snapshot) !== shown) showNews(snapshot);
-			held();
-			if (isFirst) await followed.begun?.(snapshot, client, timeoutMs);
+		failed,
+		begin: async (client, options, given) => {
+			const first = await followed.first(client, options);
+			show(first);
+			given();
+			mayBeKnown = true;
+			await followed.begun?.(first, client, options);
+			await new Promise<void>((resolve, reject) => {
+				followed.observe(client, {
+					next: (snapshot) => {
+						resolve();
+						// Without a connection it is the last one, marked as stale by this process.
+						if (client.status().state === 'ready') show(snapshot);
+					},
+					error: (error) => {
+						// What was never given is not waited for.
+						reject(error);
+						if (!error.retryable) fail(error);
+					},
+				});
+			});
+		},
+		back: () => {
+			mayBeKnown = true;
 		},
 	});
 }

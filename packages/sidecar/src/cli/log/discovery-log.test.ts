@@ -24,20 +24,20 @@ function logged(event: DiscoveryEvent): [level: string, facts: object, message: 
 
 describe('the log of what keeps answers honest', () => {
 	it.each<[string, DiscoveryEvent, RegExp]>([
-		['warn', { type: 'held', query, count: 2, holdMs: 10 }, /nothing is left/],
-		['warn', { type: 'hold-ended', query, outcome: 'emptied', heldMs: 5 }, /gone for good/],
-		['warn', { type: 'hold-ended', query, outcome: 'returned', heldMs: 5 }, /back/],
+		['warn', { type: 'held', query, count: 2, holdMs: 10 }, /registry returned nothing/],
+		['warn', { type: 'hold-ended', query, outcome: 'emptied', heldMs: 5 }, /is confirmed/],
+		['warn', { type: 'hold-ended', query, outcome: 'returned', heldMs: 5 }, /was wrong/],
 		[
 			'warn',
 			{ type: 'instances-refused', query, count: 1, added: 1, instances: [{ instance: 'a', reason: 'has no host' }] },
-			/bad instances are left out/,
+			/invalid instances left out/,
 		],
-		['info', { type: 'instances-refused', query, count: 0, added: 0, instances: [] }, /can be used again/],
-		['warn', { type: 'panic', query, active: true, healthy: 1, instances: 3 }, /all are served/],
+		['info', { type: 'instances-refused', query, count: 0, added: 0, instances: [] }, /valid again/],
+		['warn', { type: 'panic', query, active: true, healthy: 1, instances: 3 }, /serving all/],
 		['warn', { type: 'panic', query, active: false, healthy: 3, instances: 3 }, /enough instances/],
-		['warn', { type: 'state-restored', what: 'barista', ageMs: 5 }, /an earlier sidecar kept/],
-		['warn', { type: 'state-refused', file: 'f', refusal: 'torn', reason: 'cut off' }, /not used: cut off/],
-		['error', { type: 'state-write', outcome: 'failed', error: new Error('full'), isNews: true }, /cannot be written/],
+		['warn', { type: 'state-restored', what: 'barista', ageMs: 5 }, /saved state/],
+		['warn', { type: 'state-refused', file: 'f', refusal: 'torn', reason: 'cut off' }, /state file ignored/],
+		['error', { type: 'state-write', outcome: 'failed', error: new Error('full'), isNews: true }, /cannot write/],
 	])('%s for %j', (level, event, message) => {
 		expect(logged(event)).toEqual([[level, expect.any(Object), expect.stringMatching(message)]]);
 	});

@@ -2,10 +2,10 @@ import type { DiscoveryEvent } from '@spock/discovery';
 
 import type { LimitedLog } from './limited-log.ts';
 
-/** Bad instances that one line tells of. */
+/** Invalid instances that one line lists. */
 const LOGGED_MAX = 8;
 
-/** Writes what discovery tells: outages and their ends loudly, changes for whoever wants to see them. */
+/** Writes what discovery reports: outages and their ends as warnings, changes at `debug`. */
 export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 	const log = limited.of(event.type);
 	switch (event.type) {
@@ -22,17 +22,17 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 		case 'watch-failed': {
 			const { code, message } = event.error;
 			const facts = { query: event.query, code, reason: message };
-			if (event.isServed) log.warn(facts, 'a watch fails; the last known answer is served');
-			else log.warn(facts, 'a watch fails, and there is no answer to serve yet');
+			if (event.isServed) log.warn(facts, 'watch failed; serving the last known answer');
+			else log.warn(facts, 'watch failed; no answer to serve yet');
 			return;
 		}
 		case 'watch-recovered':
-			log.info({ query: event.query, outageMs: Math.round(event.outageMs) }, 'a watch is well again');
+			log.info({ query: event.query, outageMs: Math.round(event.outageMs) }, 'watch recovered');
 			return;
 		case 'held':
 			log.warn(
 				{ query: event.query, count: event.count, holdMs: event.holdMs },
-				'the registry says that nothing is left: the last answer is served until it has said so for long enough',
+				'registry returned nothing; serving the last known answer',
 			);
 			return;
 		case 'hold-ended': {
@@ -42,53 +42,45 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 		}
 		case 'instances-refused': {
 			const { query, count, instances } = event;
-			if (count === 0) log.info({ query }, 'every instance of a service can be used again');
-			else log.warn({ query, count, instances: instances.slice(0, LOGGED_MAX) }, 'bad instances are left out');
+			if (count === 0) log.info({ query }, 'all instances are valid again');
+			else log.warn({ query, count, instances: instances.slice(0, LOGGED_MAX) }, 'invalid instances left out');
 			return;
 		}
 		case 'panic': {
 			const { query, healthy, instances } = event;
-			const message = event.active
-				? 'too few instances are healthy: all are served'
-				: 'enough instances are healthy again';
+			const message = event.active ? 'too few healthy instances; serving all' : 'enough instances are healthy again';
 			log.warn({ query, healthy, instances }, message);
 			return;
 		}
 		case 'state-restored':
 			log.warn(
 				{ what: event.what, ageMs: Math.round(event.ageMs) },
-				'the registry does not answer: what an earlier sidecar kept is served',
+				'registry does not answer; serving the saved state',
 			);
 			return;
 		case 'state-refused':
-			log.warn(
-				{ file: event.file, refusal: event.refusal, reason: event.reason },
-				`a file of the state directory is not used: ${event.reason}`,
-			);
+			log.warn({ file: event.file, refusal: event.refusal, reason: event.reason }, 'state file ignored');
 			return;
 		case 'state-write':
 			if (event.outcome === 'failed' && event.isNews) {
-				log.error({ reason: event.error.message }, 'the state directory cannot be written; it is tried again');
+				log.error({ reason: event.error.message }, 'cannot write the state directory; retrying');
 			}
 			return;
 		case 'registration': {
 			const { id, service, phase, state, reason } = event;
 			const level =
 				reason !== undefined || phase === 'grace' ? 'warn' : phase === 'held' && state === 'pending' ? 'debug' : 'info';
-			log[level](
-				{ id, service, phase, state, ...(reason && { reason }) },
-				`registration of ${service}: ${phase}, ${state}`,
-			);
+			log[level]({ id, service, phase, state, ...(reason && { reason }) }, 'registration changed');
 			return;
 		}
 		case 'registrations-unknown':
 			log[event.isNews ? 'warn' : 'debug'](
 				{ reason: event.error.message },
-				'registrations of an earlier sidecar cannot be looked for yet; it is tried again',
+				'cannot look up earlier registrations; retrying',
 			);
 			return;
 		case 'list-denied':
-			log.warn({ reason: event.error.message }, 'no service may be listed; what may be read is answered');
+			log.warn({ reason: event.error.message }, 'listing services is denied; serving readable ones');
 			return;
 		case 'services-file-loaded':
 			log.info({ file: event.file, services: event.services }, 'services file loaded');
@@ -96,32 +88,30 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 		case 'services-file-refused':
 			log.error(
 				{ file: event.file, reason: event.error.message },
-				`the services file is bad, and what it said before is still served: ${event.error.message}`,
+				'services file is invalid; serving its last version',
 			);
 			return;
 		case 'credentials-loaded':
-			log.info({ files: event.files }, `${event.what} loaded`);
+			log.info({ what: event.what, files: event.files }, 'credentials loaded');
 			return;
 		case 'credentials-refused':
 			log.error(
-				{ files: event.files, reason: event.error.message },
-				`${event.what} is missing or bad, and what was good before stays in force: ${event.error.message}`,
+				{ what: event.what, files: event.files, reason: event.error.message },
+				'credentials are unusable; keeping the last good ones',
 			);
 			return;
 		case 'logged-in':
-			log.info({ method: event.method, ttlMs: event.ttlMs }, `logged in at Consul with ${event.method}`);
+			log.info({ method: event.method, ttlMs: event.ttlMs }, 'logged in to Consul');
 			return;
 		case 'login-failed': {
 			const { code, message } = event.error;
-			log.error({ method: event.method, code, reason: message }, 'the login at Consul has failed');
+			log.error({ method: event.method, code, reason: message }, 'Consul login failed; retrying');
 			return;
 		}
 		case 'watch-mode':
 			log.info(
 				{ watches: event.watches, mode: event.mode, sharing: event.sharing },
-				event.mode === 'shared'
-					? 'many services: some of them share one watch'
-					: 'few services: a watch for each of them',
+				event.mode === 'shared' ? 'too many services; some share a watch' : 'each service has its own watch again',
 			);
 			return;
 		case 'backend-query':
@@ -131,8 +121,8 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 }
 
 const HOLD_ENDS: Readonly<Record<'returned' | 'emptied' | 'failed' | 'dropped', string>> = {
-	returned: 'the instances of a service are back',
-	emptied: 'the instances of a service are gone for good',
-	failed: 'the registry fails; the last known answer is served',
-	dropped: 'nobody asks any more for a service that was held',
+	returned: 'hold ended: the empty answer was wrong',
+	emptied: 'hold ended: the empty answer is confirmed',
+	failed: 'hold ended: watch failed; serving last known answer',
+	dropped: 'hold ended: no client reads it anymore',
 };

@@ -23,7 +23,7 @@ it('writes ten lines of a kind in a second, and at its end how many it has left 
 	writeMany(log, 'bad', 25);
 	expect(lines).toHaveLength(10);
 	await clock.advance(1000);
-	expect(lines.slice(10)).toEqual([[{ kind: 'bad', leftOut: 15 }, 'too many lines of one kind: some were left out']]);
+	expect(lines.slice(10)).toEqual([[{ kind: 'bad', leftOut: 15 }, 'too many log lines; some left out']]);
 	expect([log.leftOut, clock.pendingTimers]).toEqual([15, 0]);
 	writeMany(log, 'bad', 1);
 	expect(lines).toHaveLength(12);

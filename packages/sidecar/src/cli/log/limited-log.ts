@@ -88,6 +88,6 @@ export class LimitedLog {
 		kind.written = 0;
 		kind.leftOut = 0;
 		const log = this.#log;
-		if (leftOut > 0) log.warn({ kind: name, leftOut }, 'too many lines of one kind: some were left out');
+		if (leftOut > 0) log.warn({ kind: name, leftOut }, 'too many log lines; some left out');
 	}
 }

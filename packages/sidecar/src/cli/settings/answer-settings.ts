@@ -1,129 +1,108 @@
-import type { Setting } from './setting.ts';
+import { type BalancingPolicy, DEFAULT_POLICY } from '@spock/balancer';
+import {
+	DEFAULT_EMPTY_HOLD_MS,
+	DEFAULT_ENTRIES_MAX,
+	DEFAULT_IDLE_TTL_MS,
+	DEFAULT_KEY_ENTRIES_MAX,
+	DEFAULT_PANIC_THRESHOLD,
+	DEFAULT_RECONNECT_GRACE_MS,
+	DEFAULT_REGISTRATION_TTL_MS,
+	DEFAULT_REGISTRATIONS_MAX,
+	DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
+} from '@spock/discovery';
 
-/** Settings of the answers that are kept: how long, how many, and how much they are believed. */
-export const answerSettings: readonly Setting[] = [
-	{
-		name: 'idleTtlMs',
-		flag: '--idle-ttl-ms <ms>',
-		env: 'SPOCK_IDLE_TTL_MS',
+import { sidecarPolicies } from '../../foundation/limits.ts';
+
+/** Cached answers: how long, how many, and how far they are trusted. */
+export const answerSettings = {
+	idleTtlMs: {
+		kind: 'integer',
+		unit: 'ms',
+		default: DEFAULT_IDLE_TTL_MS as number,
 		help: 'how long a service is still watched after the last request for it',
-		kind: 'integer',
-		fallback: '60000',
 	},
-	{
-		name: 'staleMaxMs',
-		flag: '--stale-max-ms <ms>',
-		env: 'SPOCK_STALE_MAX_MS',
+	staleMaxMs: {
+		kind: 'integer',
+		unit: 'ms',
+		note: 'no limit',
 		help: 'age past which last known answers are refused',
-		kind: 'integer',
-		fallback: 'no limit',
 	},
-	{
-		name: 'emptyHoldMs',
-		flag: '--empty-hold-ms <ms>',
-		env: 'SPOCK_EMPTY_HOLD_MS',
+	emptyHoldMs: {
+		kind: 'integer',
+		unit: 'ms',
+		default: DEFAULT_EMPTY_HOLD_MS as number,
 		help: 'how long the last instances are served when Consul returns none any more; 0: not at all',
-		kind: 'integer',
-		fallback: '10000',
 	},
-	{
-		name: 'panicThreshold',
-		flag: '--panic-threshold <fraction>',
-		env: 'SPOCK_PANIC_THRESHOLD',
-		help: 'fraction of healthy instances, 0 to 1, below which all are served',
+	panicThreshold: {
 		kind: 'fraction',
-		fallback: '0 (never)',
+		unit: 'fraction',
+		default: DEFAULT_PANIC_THRESHOLD as number,
+		note: ' (never)',
+		help: 'fraction of healthy instances, 0 to 1, below which all are served',
 	},
-	{
-		name: 'stateDir',
-		flag: '--state-dir <directory>',
-		env: 'SPOCK_STATE_DIR',
+	stateDir: {
+		kind: 'text',
+		unit: 'directory',
 		help: 'directory for answers that outlive the sidecar, for a start while Consul is away',
-		kind: 'text',
-		fallback: 'none',
 	},
-	{
-		name: 'entriesMax',
-		flag: '--entries-max <count>',
-		env: 'SPOCK_ENTRIES_MAX',
+	entriesMax: {
+		kind: 'integer',
+		unit: 'count',
+		default: DEFAULT_ENTRIES_MAX as number,
 		help: 'different queries for services at once; the next one replaces one that no client reads, or is OVERLOADED',
-		kind: 'integer',
-		fallback: '10000',
 	},
-	{
-		name: 'entriesPerClientMax',
-		flag: '--entries-per-client-max <count>',
-		env: 'SPOCK_ENTRIES_PER_CLIENT_MAX',
-		help: 'the same, of one client',
+	entriesPerClientMax: { kind: 'integer', unit: 'count', note: 'half of them', help: 'the same, of one client' },
+	keyEntriesMax: {
 		kind: 'integer',
-		fallback: 'half of them',
-	},
-	{
-		name: 'keyEntriesMax',
-		flag: '--key-entries-max <count>',
-		env: 'SPOCK_KEY_ENTRIES_MAX',
+		unit: 'count',
+		default: DEFAULT_KEY_ENTRIES_MAX as number,
 		help: 'different keys and prefixes at once, as above. Each may take a megabyte',
-		kind: 'integer',
-		fallback: '1000',
 	},
-	{
-		name: 'keyEntriesPerClientMax',
-		flag: '--key-entries-per-client-max <count>',
-		env: 'SPOCK_KEY_ENTRIES_PER_CLIENT_MAX',
-		help: 'the same, of one client',
-		kind: 'integer',
-		fallback: 'half of them',
+	keyEntriesPerClientMax: { kind: 'integer', unit: 'count', note: 'half of them', help: 'the same, of one client' },
+	policy: {
+		kind: sidecarPolicies as readonly BalancingPolicy[],
+		unit: 'name',
+		default: DEFAULT_POLICY as BalancingPolicy,
+		help: 'how getService picks an instance',
 	},
-];
+} as const;
 
-/** Settings of what apps register. */
-export const registrationSettings: readonly Setting[] = [
-	{
-		name: 'advertise',
-		flag: '--advertise <host>',
-		env: 'SPOCK_ADVERTISE',
+/** What apps register. */
+export const registrationSettings = {
+	advertise: {
+		kind: 'text',
+		unit: 'host',
+		note: "the address of Consul's agent; 127.0.0.1 with the local backend",
 		help: 'host of the instances that apps register without one; in a pod its IP address',
-		kind: 'text',
-		fallback: "the address of Consul's agent; 127.0.0.1 with the local backend",
 	},
-	{
-		name: 'owner',
-		flag: '--owner <name>',
-		env: 'SPOCK_OWNER',
+	owner: {
+		kind: 'text',
+		unit: 'name',
+		note: 'made of host name, socket and its volume',
 		help: 'name by which this sidecar finds its registrations after a restart; unique at the agent',
-		kind: 'text',
-		fallback: 'made of host name, socket and its volume',
 	},
-	{
-		name: 'reconnectGraceMs',
-		flag: '--reconnect-grace-ms <ms>',
-		env: 'SPOCK_RECONNECT_GRACE_MS',
+	reconnectGraceMs: {
+		kind: 'integer',
+		unit: 'ms',
+		default: DEFAULT_RECONNECT_GRACE_MS as number,
 		help: 'how long an app that has lost its connection may take to return before it is deregistered',
-		kind: 'integer',
-		fallback: '30000',
 	},
-	{
-		name: 'registrationTtlMs',
-		flag: '--registration-ttl-ms <ms>',
-		env: 'SPOCK_REGISTRATION_TTL_MS',
+	registrationTtlMs: {
+		kind: 'integer',
+		unit: 'ms',
+		default: DEFAULT_REGISTRATION_TTL_MS as number,
 		help: 'time without a renewal by the sidecar after which Consul marks its registrations critical',
-		kind: 'integer',
-		fallback: '15000',
 	},
-	{
-		name: 'registrationsMax',
-		flag: '--registrations-max <count>',
-		env: 'SPOCK_REGISTRATIONS_MAX',
+	registrationsMax: {
+		kind: 'integer',
+		unit: 'count',
+		default: DEFAULT_REGISTRATIONS_MAX as number,
 		help: 'instances that apps may register at once; the next one is OVERLOADED, 0 for none',
-		kind: 'integer',
-		fallback: '1024',
 	},
-	{
-		name: 'registrationsPerHolderMax',
-		flag: '--registrations-per-holder-max <count>',
-		env: 'SPOCK_REGISTRATIONS_PER_HOLDER_MAX',
+	registrationsPerHolderMax: {
+		kind: 'integer',
+		unit: 'count',
+		default: DEFAULT_REGISTRATIONS_PER_HOLDER_MAX as number,
 		help: 'instances that one connection may register; the next one is OVERLOADED',
-		kind: 'integer',
-		fallback: '64',
 	},
-];
+} as const;

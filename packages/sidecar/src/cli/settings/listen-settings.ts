@@ -1,109 +1,111 @@
-import type { Setting } from './setting.ts';
+import { DEFAULT_METRICS_SERVICES_MAX } from '../../admin/metrics/metric.ts';
+import { DEFAULT_SOCKET_MODE } from '../../listen/listener.ts';
 
-/** Who may connect over TCP. */
-export const accessSettings: readonly Setting[] = [
-	{
-		name: 'listen',
-		flag: '--listen <address>',
-		env: 'SPOCK_LISTEN',
+/** Where clients connect, and who may. */
+export const listenSettings = {
+	socket: {
+		kind: 'text',
+		unit: 'path',
+		note: '/uds/sidecar.sock in a pod, else a private directory of the user; none with --listen',
+		help: 'unix domain socket to listen at',
+	},
+	socketMode: {
+		kind: 'mode',
+		unit: 'mode',
+		default: DEFAULT_SOCKET_MODE as number,
+		help: 'permissions of the socket, octal',
+	},
+	listen: {
+		kind: 'text',
+		unit: 'address',
 		help: 'TCP address, HOST:PORT or tls://HOST:PORT, in place of the socket, or beside it if --socket is given',
+	},
+	listenAny: { kind: 'boolean', default: false, help: 'allow --listen at an address that other machines can reach' },
+	token: { kind: 'text', isSecret: true, help: 'the token that clients must give in hello over TCP' },
+	tokenFile: {
 		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'listenAny',
-		flag: '--listen-any',
-		env: 'SPOCK_LISTEN_ANY',
-		help: 'allow --listen at an address that other machines can reach',
-		kind: 'boolean',
-		fallback: 'false',
-	},
-	{
-		name: 'token',
-		env: 'SPOCK_TOKEN',
-		help: 'the token that clients must give in hello over TCP',
-		kind: 'text',
-		isSecret: true,
-		fallback: 'none',
-	},
-	{
-		name: 'tokenFile',
-		flag: '--token-file <file>',
-		env: 'SPOCK_TOKEN_FILE',
+		unit: 'file',
 		help: 'file with that token, or with two during a rotation, one per line; read again when it changes',
+	},
+	tokenOnSocket: { kind: 'boolean', default: false, help: 'require the token on the unix domain socket too' },
+	tlsCert: {
 		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'tokenOnSocket',
-		flag: '--token-on-socket',
-		env: 'SPOCK_TOKEN_ON_SOCKET',
-		help: 'require the token on the unix domain socket too',
-		kind: 'boolean',
-		fallback: 'false',
-	},
-	{
-		name: 'tlsCert',
-		flag: '--tls-cert <file>',
-		env: 'SPOCK_TLS_CERT',
+		unit: 'file',
 		help: 'certificate chain for tls://, in PEM; read again when it changes, as the other two are',
-		kind: 'text',
-		fallback: 'none',
 	},
-	{
-		name: 'tlsKey',
-		flag: '--tls-key <file>',
-		env: 'SPOCK_TLS_KEY',
-		help: 'private key of that certificate, in PEM',
+	tlsKey: { kind: 'text', unit: 'file', help: 'private key of that certificate, in PEM' },
+	tlsClientCa: {
 		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'tlsClientCa',
-		flag: '--tls-client-ca <file>',
-		env: 'SPOCK_TLS_CLIENT_CA',
+		unit: 'file',
+		note: 'none: clients need no certificate',
 		help: 'authorities of the certificates that clients must have, in PEM',
-		kind: 'text',
-		fallback: 'none: clients need no certificate',
 	},
-];
-
-/** The gRPC front. */
-export const grpcSettings: readonly Setting[] = [
-	{
-		name: 'grpc',
-		flag: '--grpc <address>',
-		env: 'SPOCK_GRPC',
-		help: 'addresses for gRPC: unix:PATH, HOST:PORT or tls://HOST:PORT; repeated or separated by commas (docs/GRPC.md)',
+	grpc: {
 		kind: 'list',
-		fallback: 'none',
+		unit: 'address',
+		help: 'addresses for gRPC: unix:PATH, HOST:PORT or tls://HOST:PORT; repeated or separated by commas (docs/GRPC.md)',
 	},
-	{
-		name: 'grpcAny',
-		flag: '--grpc-any',
-		env: 'SPOCK_GRPC_ANY',
+	grpcAny: {
+		kind: 'boolean',
+		default: false,
 		help: 'allow --grpc at an address that other machines can reach, as for probes of a pod',
-		kind: 'boolean',
-		fallback: 'false',
 	},
-];
+} as const;
 
-/** Settings of taking the place of another sidecar. */
-export const handOverSettings: readonly Setting[] = [
-	{
-		name: 'takeOver',
-		flag: '--take-over',
-		env: 'SPOCK_TAKE_OVER',
-		help: 'replace the sidecar that listens at the socket, without a failed call; if there is none, just start',
+/** Replacing a running sidecar. */
+export const takeOverSettings = {
+	takeOver: {
 		kind: 'boolean',
-		fallback: 'false',
+		default: false,
+		help: 'replace the sidecar that listens at the socket, without a failed call; without one, just start',
 	},
-	{
-		name: 'takeOverWarmUpMs',
-		flag: '--take-over-warm-up-ms <ms>',
-		env: 'SPOCK_TAKE_OVER_WARM_UP_MS',
-		help: 'how long the registry may take to answer what the old sidecar knows, before the take-over is given up',
+	takeOverWarmUpMs: {
 		kind: 'integer',
-		fallback: '30000',
+		unit: 'ms',
+		default: 30_000,
+		help: 'how long the registry may take to answer what the old sidecar knows, before the take-over is given up',
 	},
-];
+} as const;
+
+/** The admin port and the log. */
+export const reportingSettings = {
+	admin: {
+		kind: 'text',
+		unit: 'host:port',
+		help: 'HTTP for the status page, /metrics, /livez and /readyz',
+	},
+	adminAny: {
+		kind: 'boolean',
+		default: false,
+		help: 'allow --admin at an address that other machines can reach, as in a pod',
+	},
+	adminAllowedHosts: {
+		kind: 'list',
+		unit: 'names',
+		help: 'further host names that the admin port answers to, separated by commas',
+	},
+	metricsServicesMax: {
+		kind: 'integer',
+		unit: 'count',
+		default: DEFAULT_METRICS_SERVICES_MAX as number,
+		help: 'services whose age is a metric by name, the oldest first',
+	},
+	logLevel: {
+		kind: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+		unit: 'level',
+		default: 'info',
+		help: 'lowest level that is logged',
+	},
+	slowRequestMs: {
+		kind: 'integer',
+		unit: 'ms',
+		default: 500,
+		help: 'a request with a trace that takes longer is logged with its trace id, as is one that fails',
+	},
+	logFormat: {
+		kind: ['auto', 'pretty', 'json'],
+		unit: 'format',
+		default: 'auto',
+		help: 'auto (pretty on a terminal), pretty or json',
+	},
+} as const;

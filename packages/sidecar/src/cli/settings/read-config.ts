@@ -24,7 +24,7 @@ function readText(file: string): string {
 	// A FIFO that nobody writes would hold up the start for ever, without a word.
 	const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
-		if (!fstatSync(descriptor).isFile()) throw new Error('it is no file');
+		if (!fstatSync(descriptor).isFile()) throw new Error('it is not a regular file');
 		return readFileSync(descriptor, 'utf8');
 	} finally {
 		closeSync(descriptor);

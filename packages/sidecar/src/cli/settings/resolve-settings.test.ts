@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
 import { describeSettings, resolveSettings, settingsAsJson } from './resolve-settings.ts';
-import { settings } from './settings.ts';
+import { type SettingName, settings } from './settings.ts';
 
-function inForce(name: string, sources: Partial<Parameters<typeof resolveSettings>[0]>): unknown {
-	const resolved = resolveSettings({ flags: {}, env: {}, ...sources }).get(name);
-	return [resolved?.value, resolved?.origin];
+function inForce(name: SettingName, sources: Partial<Parameters<typeof resolveSettings>[0]>): unknown {
+	const { value, origin } = resolveSettings({ flags: {}, env: {}, ...sources })[name];
+	return [value, origin];
 }
 
 describe('resolveSettings', () => {
@@ -16,7 +16,7 @@ describe('resolveSettings', () => {
 		expect(inForce('logLevel', { flags, env, file })).toEqual(['debug', 'flag']);
 		expect(inForce('logLevel', { env, file })).toEqual(['warn', 'environment']);
 		expect(inForce('logLevel', { file })).toEqual(['error', 'config file']);
-		expect(inForce('logLevel', {})).toEqual([undefined, 'default']);
+		expect(inForce('logLevel', {})).toEqual(['info', 'default']);
 	});
 
 	it('an empty variable counts as absent', () => {
@@ -47,8 +47,8 @@ describe('resolveSettings', () => {
 			[{ flags: { panicThreshold: '1.5' } }, '--panic-threshold must be a number from 0 to 1, not "1.5"'],
 			[{ flags: { panicThreshold: '.' } }, '--panic-threshold must be a number from 0 to 1'],
 			[{ flags: { socketMode: '999' } }, '--socket-mode must be three octal digits'],
-			[{ file: { name: 'a.yaml', values: { socket: 5 } } }, 'socket in a.yaml must be a text, not 5'],
-			[{ file: { name: 'a.yaml', values: { sokket: '/x' } } }, 'a.yaml: there is no setting sokket'],
+			[{ file: { name: 'a.yaml', values: { socket: 5 } } }, 'socket in a.yaml must be a string, not 5'],
+			[{ file: { name: 'a.yaml', values: { sokket: '/x' } } }, 'a.yaml: unknown setting sokket'],
 		];
 		for (const [sources, message] of cases) {
 			expect(() => resolveSettings({ flags: {}, env: {}, ...sources })).toThrow(message);
@@ -71,7 +71,7 @@ describe('resolveSettings', () => {
 	});
 
 	it('every setting has an environment variable of its own, and no secret has a flag', () => {
-		expect(new Set(settings.map(({ env }) => env)).size).toBe(settings.length);
+		expect(new Set(settings.map(({ variable }) => variable)).size).toBe(settings.length);
 		for (const { isSecret, flag } of settings) if (isSecret) expect(flag).toBeUndefined();
 	});
 });

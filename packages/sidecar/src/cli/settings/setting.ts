@@ -1,51 +1,118 @@
-/** What one setting of `sidecar start` may be, and where it may come from. */
+/** What a value is, by the kind of its setting. */
+export interface ValueByKind {
+	readonly text: string;
+	readonly list: readonly string[];
+	readonly integer: number;
+	readonly fraction: number;
+	readonly boolean: boolean;
+	/** Permissions, in octal. */
+	readonly mode: number;
+}
+
+/** What any setting may be, once read. */
+export type Value = ValueByKind[keyof ValueByKind];
+
+/**
+ * One setting of `sidecar start`. Its flag, its variable, its key in a config file, `--print-config`, the reference page and the
+ * type of its value follow from this and from its name.
+ */
 export interface Setting {
-	/** Its name in a config file. */
-	readonly name: string;
-	/** For commander: `--socket <path>`; none for what must not stand in a process list. */
-	readonly flag?: string;
-	/** The environment variable. */
-	readonly env: string;
+	/** How it is read; a list: one of these words. */
+	readonly kind: keyof ValueByKind | readonly string[];
+	/** The unit of a number; of others what stands for the value in `--help`, as in `--socket <path>`. None for switches. */
+	readonly unit?: string;
+	/** The value where nothing is given; absent where it is decided later. */
+	readonly default?: Value;
+	/** For people: what applies without a default, if not `none`; or something to add to the default. */
+	readonly note?: string;
+	/** One sentence: what it does. */
 	readonly help: string;
-	readonly kind: 'text' | 'list' | 'integer' | 'fraction' | 'boolean' | 'mode' | readonly string[];
+	/** The environment variable, where Consul has named it already. */
+	readonly variable?: string;
+	/** True: never shown, and without a flag, because it would stand in a list of processes. */
 	readonly isSecret?: true;
-	/** For people; the value itself is decided where the setting is used. */
-	readonly fallback: string;
 }
 
-/** Where a value came from. */
-export type Origin = 'flag' | 'environment' | 'config file' | 'default';
+/** What a setting is once it is read; undefined only where it has no default. */
+export type ValueOf<S extends Setting> =
+	| (S['kind'] extends readonly (infer Word)[] ? Word : ValueByKind[S['kind'] & keyof ValueByKind])
+	| (S extends { readonly default: Value } ? never : undefined);
 
-/** What a setting may be, once read. */
-export type Value = string | number | boolean | readonly string[];
-
-/** One setting in force; `value` is undefined where the default is decided later. */
-export interface Resolved {
-	readonly setting: Setting;
-	readonly value: Value | undefined;
-	readonly origin: Origin;
-	/** For messages: `--socket`, `SPOCK_SOCKET`, `socket in spock.yaml`. */
-	readonly where: string;
+/** Reads one kind of values. */
+interface Parser<T> {
+	/** For messages: what it must be. */
+	readonly expected: string;
+	/** For the reference page. */
+	readonly title: string;
+	/** From a flag, a variable or a config file; undefined if it is wrong. */
+	parse(raw: unknown): T | undefined;
 }
 
-/** Every setting in force, by name. */
-export type Settings = ReadonlyMap<string, Resolved>;
+const parsers: { readonly [K in keyof ValueByKind]: Parser<ValueByKind[K]> } = {
+	text: {
+		expected: 'a string',
+		title: 'text',
+		parse: (raw) => (typeof raw === 'string' && raw !== '' ? raw : undefined),
+	},
+	list: {
+		expected: 'a list',
+		title: 'list',
+		parse: (raw) => {
+			const list: unknown = typeof raw === 'string' ? raw.split(',').map((item) => item.trim()) : raw;
+			return Array.isArray(list) && list.every((item) => typeof item === 'string' && item !== '') ? list : undefined;
+		},
+	},
+	integer: {
+		expected: 'a whole number',
+		title: 'whole number',
+		parse: (raw) => {
+			const value = typeof raw === 'string' && /^\d+$/.test(raw) ? Number(raw) : raw;
+			return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+		},
+	},
+	fraction: {
+		expected: 'a number from 0 to 1',
+		title: '0 to 1',
+		parse: (raw) => {
+			const value = typeof raw === 'string' && /^[\d.]+$/.test(raw) ? Number(raw) : raw;
+			return typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined;
+		},
+	},
+	boolean: {
+		expected: 'true or false',
+		title: 'true or false',
+		parse: (raw) => {
+			if (raw === true || raw === 'true' || raw === '1') return true;
+			return raw === false || raw === 'false' || raw === '0' ? false : undefined;
+		},
+	},
+	mode: {
+		expected: 'three octal digits, as in 0660',
+		title: 'octal',
+		parse: (raw) => {
+			const text = typeof raw === 'number' ? raw.toString(8) : raw;
+			return typeof text === 'string' && /^0?[0-7]{3}$/.test(text) ? Number.parseInt(text, 8) : undefined;
+		},
+	},
+};
 
-/** A setting of text; undefined where the default is decided later. */
-export function textOf(settings: Settings, name: string): string | undefined {
-	return settings.get(name)?.value as string | undefined;
+/** How the values of a setting are read. */
+export function parserOf({ kind }: Setting): Parser<Value> {
+	if (typeof kind === 'string') return parsers[kind];
+	return {
+		expected: `one of ${kind.join(', ')}`,
+		title: kind.map((word) => `\`${word}\``).join(', '),
+		parse: (raw) => kind.find((word) => word === raw),
+	};
 }
 
-/** A setting of a whole number; undefined where the default is decided later. */
-export function integerOf(settings: Settings, name: string): number | undefined {
-	return settings.get(name)?.value as number | undefined;
+/** What applies where nothing is given, for people. */
+export function defaultText(setting: Setting): string {
+	const { default: value, note } = setting;
+	return value === undefined ? (note ?? 'none') : showValue(setting, value) + (note ?? '');
 }
 
-/** Those of the settings that somebody gave, by name, to be spread into options: what is absent gets its default there. */
-export function givenSettings<O>(
-	settings: Settings,
-	names: readonly (keyof O & string)[],
-): { -readonly [N in keyof O]?: Exclude<O[N], undefined> } {
-	const values = names.map((name) => [name, settings.get(name)?.value] as const);
-	return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as ReturnType<typeof givenSettings<O>>;
+/** A value as people write it. */
+export function showValue({ kind }: Setting, value: Value): string {
+	return kind === 'mode' ? `0${value.toString(8)}` : String(value);
 }

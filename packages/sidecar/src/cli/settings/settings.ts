@@ -1,119 +1,104 @@
-import { sidecarPolicies } from '../../foundation/limits.ts';
+import { type Limit, limitTable, type NumericLimit } from '../../foundation/limits.ts';
 import { answerSettings, registrationSettings } from './answer-settings.ts';
-import { consulSettings, dnsSettings, replaySettings } from './backend-settings.ts';
-import { limitSettings } from './limit-settings.ts';
-import { accessSettings, grpcSettings, handOverSettings } from './listen-settings.ts';
-import { adminSettings, logSettings, metricsSettings } from './reporting-settings.ts';
-import type { Setting } from './setting.ts';
+import { listenSettings, reportingSettings, takeOverSettings } from './listen-settings.ts';
+import { defaultText, type Setting, type ValueOf } from './setting.ts';
+import { consulSettings, dnsSettings, sourceSettings } from './source-settings.ts';
 
-/** Every setting of `sidecar start`: flags, environment, config file, help and `--print-config` all come from this table. */
-export const settings: readonly Setting[] = [
-	{
-		name: 'backend',
-		flag: '--backend <names>',
-		env: 'SPOCK_BACKEND',
-		help: 'source of services: consul, local, dns, replay or the path of a module; of several, separated by commas, the first that knows a service',
-		kind: 'list',
-		fallback: 'consul when CONSUL_HTTP_ADDR is set, else local',
-	},
-	{
-		name: 'services',
-		flag: '--services <file>',
-		env: 'SPOCK_SERVICES',
-		help: 'services of the local backend, JSON or YAML, read again when it changes',
-		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'consul',
-		flag: '--consul <urls>',
-		env: 'CONSUL_HTTP_ADDR',
-		help: 'addresses of Consul, separated by commas',
-		kind: 'list',
-		fallback: 'http://127.0.0.1:8500',
-	},
-	{
-		name: 'consulToken',
-		env: 'CONSUL_HTTP_TOKEN',
-		help: 'ACL token',
-		kind: 'text',
-		isSecret: true,
-		fallback: 'none',
-	},
-	{
-		name: 'consulTokenFile',
-		flag: '--consul-token-file <file>',
-		env: 'CONSUL_HTTP_TOKEN_FILE',
-		help: 'file with the ACL token, read again for every query',
-		kind: 'text',
-		fallback: 'none',
-	},
-	{
-		name: 'consulDatacenter',
-		flag: '--consul-datacenter <name>',
-		env: 'SPOCK_CONSUL_DATACENTER',
-		help: 'datacenter to ask',
-		kind: 'text',
-		fallback: "the agent's own",
-	},
-	{
-		name: 'consulConsistency',
-		flag: '--consul-consistency <mode>',
-		env: 'SPOCK_CONSUL_CONSISTENCY',
-		help: 'stale, default or consistent',
-		kind: ['stale', 'default', 'consistent'],
-		fallback: 'stale',
-	},
-	...consulSettings,
-	...dnsSettings,
-	...replaySettings,
-	...registrationSettings,
-	{
-		name: 'socket',
-		flag: '--socket <path>',
-		env: 'SPOCK_SOCKET',
-		help: 'unix domain socket to listen at',
-		kind: 'text',
-		fallback: '/uds/sidecar.sock in a pod, else a private directory of the user; none with --listen',
-	},
-	{
-		name: 'socketMode',
-		flag: '--socket-mode <mode>',
-		env: 'SPOCK_SOCKET_MODE',
-		help: 'permissions of the socket, octal',
-		kind: 'mode',
-		fallback: '0660',
-	},
-	...accessSettings,
-	...grpcSettings,
-	...adminSettings,
-	...metricsSettings,
-	...handOverSettings,
-	...logSettings,
-	{
-		name: 'policy',
-		flag: '--policy <name>',
-		env: 'SPOCK_POLICY',
-		help: `how getService picks an instance: ${sidecarPolicies.join(', ')}`,
-		kind: sidecarPolicies,
-		fallback: 'round-robin',
-	},
-	{
-		name: 'graceMs',
-		flag: '--grace-ms <ms>',
-		env: 'SPOCK_GRACE_MS',
-		help: 'minimum time that clients are served after SIGTERM',
-		kind: 'integer',
-		fallback: '1000; 0 on a terminal',
-	},
-	{
-		name: 'drainTimeoutMs',
-		flag: '--drain-timeout-ms <ms>',
-		env: 'SPOCK_DRAIN_TIMEOUT_MS',
-		help: 'time after SIGTERM at which remaining clients are cut off',
-		kind: 'integer',
-		fallback: '25000; 2000 on a terminal',
-	},
-	...answerSettings,
-	...limitSettings,
+/** At a terminal a person has pressed Ctrl-C and waits. */
+export const TERMINAL_LIMITS: Readonly<Record<'graceMs' | 'drainTimeoutMs', number>> = {
+	graceMs: 0,
+	drainTimeoutMs: 2000,
+};
+
+const { graceMs: _grace, drainTimeoutMs: _drain, ...clientLimits } = limitTable;
+const atTerminal = (name: keyof typeof TERMINAL_LIMITS): Limit & Setting => ({
+	...limitTable[name],
+	note: `; ${TERMINAL_LIMITS[name]} on a terminal`,
+});
+
+const areas: readonly (readonly [heading: string, settings: Readonly<Record<string, Setting>>])[] = [
+	['Where services come from', sourceSettings],
+	['Consul', consulSettings],
+	['DNS', dnsSettings],
+	['The answers that are kept', answerSettings],
+	['What apps register', registrationSettings],
+	['Where it listens, and for whom', listenSettings],
+	[
+		'Limits on clients',
+		{
+			...clientLimits,
+			connectionsMax: { ...limitTable.connectionsMax, note: ', less where the process may open fewer files' },
+		},
+	],
+	[
+		'End and take-over',
+		{ graceMs: atTerminal('graceMs'), drainTimeoutMs: atTerminal('drainTimeoutMs'), ...takeOverSettings },
+	],
+	['Logs and the admin port', reportingSettings],
 ];
+
+/** Every setting by name, as it is described. */
+export type SettingTable = typeof sourceSettings &
+	typeof consulSettings &
+	typeof dnsSettings &
+	typeof answerSettings &
+	typeof registrationSettings &
+	typeof listenSettings &
+	typeof takeOverSettings &
+	typeof reportingSettings &
+	Readonly<Record<NumericLimit, Limit>>;
+
+export type SettingName = keyof SettingTable;
+
+/** Where a value came from. */
+export type Origin = 'flag' | 'environment' | 'config file' | 'default';
+
+/** One setting in force. */
+export interface Resolved<T> {
+	readonly value: T;
+	readonly origin: Origin;
+	/** For messages: `--socket`, `SPOCK_SOCKET`, `socket in spock.yaml`. */
+	readonly where: string;
+}
+
+/** Every setting in force, by name. */
+export type Settings = { readonly [N in SettingName]: Resolved<ValueOf<SettingTable[N]>> };
+
+/** A setting with what follows from its name. */
+export interface NamedSetting extends Setting {
+	readonly name: SettingName;
+	/** For commander: `--socket <path>`; none for a secret. */
+	readonly flag: string | undefined;
+	readonly variable: string;
+	/** For people. */
+	readonly defaultText: string;
+}
+
+/** Every setting of `sidecar start`, by area. */
+export const settingAreas: readonly (readonly [heading: string, settings: readonly NamedSetting[]])[] = areas.map(
+	([heading, table]) => [heading, Object.entries(table).map(([name, setting]) => named(name as SettingName, setting))],
+);
+
+/** Every setting of `sidecar start`. */
+export const settings: readonly NamedSetting[] = settingAreas.flatMap(([, area]) => area);
+
+function named(name: SettingName, setting: Setting): NamedSetting {
+	const words = name.replace(/[A-Z]/g, (letter) => ` ${letter}`).split(' ');
+	const { unit, isSecret, variable = `SPOCK_${words.join('_').toUpperCase()}` } = setting;
+	const flag = `--${words.join('-').toLowerCase()}${unit === undefined ? '' : ` <${unit}>`}`;
+	return { ...setting, name, flag: isSecret ? undefined : flag, variable, defaultText: defaultText(setting) };
+}
+
+/** Settings by the name of the option that each is for; a list where the names are the same. */
+type OptionNames = readonly SettingName[] | Readonly<Record<string, SettingName>>;
+
+/** The options of a library that were given, typed; it fills in the defaults of the others itself. */
+export function givenSettings<const O extends OptionNames>(settings: Settings, names: O): GivenSettings<O> {
+	const entries = Array.isArray(names) ? names.map((name) => [name, name]) : Object.entries(names);
+	const given = (entries as [string, SettingName][]).filter(([, name]) => settings[name].origin !== 'default');
+	return Object.fromEntries(given.map(([option, name]) => [option, settings[name].value])) as GivenSettings<O>;
+}
+
+type GivenSettings<O extends OptionNames> = O extends readonly (infer N extends SettingName)[]
+	? { -readonly [M in N]?: Exclude<Settings[M]['value'], undefined> }
+	: { -readonly [M in keyof O]?: Exclude<Settings[O[M] & SettingName]['value'], undefined> };

@@ -12,7 +12,7 @@ it('a misspelt variable is told with the one that was meant, sorted, and never i
 });
 
 it('no setting, no variable of the other commands and none of Kubernetes is told of', () => {
-	const env = Object.fromEntries(settings.map((setting) => [setting.env, 'x']));
+	const env = Object.fromEntries(settings.map((setting) => [setting.variable, 'x']));
 	const others = { SPOCK_CONFIG: 'x', SPOCK_TOKEN: 'x', SPOCK_TOKEN_FILE: 'x', SPOCK_CONNECT_CA: 'x' };
 	const links = {
 		SPOCK_SIDECAR_SERVICE_HOST: '10.0.0.1',

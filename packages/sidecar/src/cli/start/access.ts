@@ -1,12 +1,13 @@
 import { type DiscoveryListener, TlsFiles } from '@spock/discovery';
 import { systemClock } from '@spock/protocol/internal';
 import { defaultSocketPath, formatAddress, POD_SOCKET_DIRECTORY } from '@spock/protocol/node';
+import type { Logger } from 'pino';
 
 import { refuseRemote } from '../../listen/listen.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import { AcceptedTokens, type TokenCheck, TokenFile } from '../../listen/tokens.ts';
 import { parseTcpAddress } from '../client/sidecar-target.ts';
-import { integerOf, type Settings, textOf } from '../settings/setting.ts';
+import { givenSettings, type Settings } from '../settings/settings.ts';
 
 /** What the settings say of who may connect. */
 export interface Access {
@@ -19,30 +20,41 @@ export interface Access {
 	/** For the addresses with tls://, of which there is one if this is here. */
 	readonly tls: TlsFiles | undefined;
 	/** What is dangerous about it, for the log; empty if nothing is. */
-	readonly warnings: readonly string[];
+	readonly warnings: readonly AccessWarning[];
 }
 
-const UNUSED_TOKEN =
-	'a token is given, and nobody has to show it: the socket wants one with --token-on-socket, and a port is there with --listen';
+type Risk = 'noTls' | 'open' | 'unusedToken';
+
+const RISKS: Readonly<Record<Risk, string>> = {
+	noTls: 'address without TLS; use tls://',
+	open: 'address admits every client; require a token',
+	unusedToken: 'token set, but no address requires it',
+};
+
+/** Something dangerous, and where it is. */
+export interface AccessWarning {
+	readonly risk: Risk;
+	readonly address?: string;
+	/** The flag that allows the address. */
+	readonly flag?: string;
+}
 
 /** Reads the settings and the files that they name. Throws an Error that names what is wrong with them. */
 export function accessFrom(settings: Settings, onEvent: DiscoveryListener): Access {
-	const text = (name: string): string | undefined => settings.get(name)?.value as string | undefined;
-	const is = (name: string): boolean => settings.get(name)?.value === true;
-	const [token, path, listen] = [text('token'), text('tokenFile'), text('listen')];
+	const [token, path, listen] = [settings.token.value, settings.tokenFile.value, settings.listen.value];
+	const [tokenOnSocket, listenAny] = [settings.tokenOnSocket.value, settings.listenAny.value];
 	const tokens =
 		path !== undefined
 			? new TokenFile({ path, clock: systemClock, onEvent })
 			: token === undefined
 				? undefined
 				: new AcceptedTokens([token]);
-	if (is('tokenOnSocket') && tokens === undefined)
-		throw new Error('--token-on-socket needs --token-file or SPOCK_TOKEN');
-	const socketTokens = is('tokenOnSocket') ? tokens : undefined;
-	const [certFile, keyFile, caFile] = [text('tlsCert'), text('tlsKey'), text('tlsClientCa')];
-	const hasFiles = certFile !== undefined || keyFile !== undefined || caFile !== undefined;
-	const files = { ...(certFile && { certFile }), ...(keyFile && { keyFile }), ...(caFile && { caFile }) };
-	const grpc = (settings.get('grpc')?.value ?? []) as readonly string[];
+	if (tokenOnSocket && tokens === undefined) throw new Error('--token-on-socket needs --token-file or SPOCK_TOKEN');
+	const socketTokens = tokenOnSocket ? tokens : undefined;
+	const files = givenSettings(settings, { certFile: 'tlsCert', keyFile: 'tlsKey', caFile: 'tlsClientCa' });
+	const { certFile, keyFile, caFile } = files;
+	const hasFiles = Object.keys(files).length > 0;
+	const grpc = settings.grpc.value ?? [];
 	const tlsAddress = [
 		...(listen === undefined ? [] : [`--listen ${listen}`]),
 		...grpc.map((one) => `--grpc ${one}`),
@@ -58,45 +70,62 @@ export function accessFrom(settings: Settings, onEvent: DiscoveryListener): Acce
 			);
 		}
 		const isUsed = tokens === socketTokens || grpc.length > 0;
-		return { tcp: undefined, socketTokens, tokens, tls, warnings: isUsed ? [] : [UNUSED_TOKEN] };
+		return { tcp: undefined, socketTokens, tokens, tls, warnings: isUsed ? [] : [{ risk: 'unusedToken' }] };
 	}
 	const { host, port, isTls } = parseTcpAddress(listen);
-	if (hasFiles && tls === undefined) throw new Error(`the TLS files are given, and --listen ${listen} is not tls://`);
+	if (hasFiles && tls === undefined)
+		throw new Error(`TLS files are given, but --listen ${listen} is not tls://HOST:PORT`);
 	const address = { host, port };
-	if (!is('listenAny')) refuseRemote(address);
-	const tcp = { address, allowRemote: is('listenAny'), ...(tokens && { tokens }), ...(isTls && tls && { tls }) };
+	if (!listenAny) refuseRemote(address);
+	const tcp = { address, allowRemote: listenAny, ...(tokens && { tokens }), ...(isTls && tls && { tls }) };
 	// Without --listen-any the listener refuses what other machines can reach.
-	const warnings = is('listenAny')
-		? warningsOf(formatAddress(address), isTls, tokens !== undefined || caFile !== undefined)
+	const warnings = listenAny
+		? risksOf({
+				flag: '--listen-any',
+				address: formatAddress(address),
+				isTls,
+				isGuarded: tokens !== undefined || caFile !== undefined,
+			})
 		: [];
 	return { tcp, socketTokens, tokens, tls, warnings };
 }
 
-function warningsOf(address: string, isTls: boolean, isGuarded: boolean): string[] {
+/** What is dangerous about an address that other machines can reach. */
+export function risksOf({
+	isTls,
+	isGuarded,
+	...where
+}: {
+	readonly flag: string;
+	readonly address: string;
+	readonly isTls: boolean;
+	/** Whether a token or a client certificate is required. */
+	readonly isGuarded: boolean;
+}): AccessWarning[] {
 	return [
-		...(isTls ? [] : [`${address} speaks without TLS: who is on the way can read and change everything; use tls://`]),
-		...(isGuarded
-			? []
-			: [
-					`${address} lets everybody in who can reach it: give --token-file or --tls-client-ca, or remove --listen-any`,
-				]),
+		...(isTls ? [] : [{ risk: 'noTls' as const, ...where }]),
+		...(isGuarded ? [] : [{ risk: 'open' as const, ...where }]),
 	];
+}
+
+/** Logs what is dangerous. */
+export function logRisks(log: Logger, warnings: readonly AccessWarning[]): void {
+	for (const { risk, ...facts } of warnings) log.warn(facts, RISKS[risk]);
 }
 
 /** The socket, the TCP address, or both: at least one. */
 export function listenAddresses(settings: Settings, { tcp, socketTokens }: Access): SidecarListen[] {
-	const named = textOf(settings, 'socket');
-	const isNamed = settings.get('socket')?.origin !== 'default';
+	const { value: named, origin } = settings.socket;
+	const isNamed = origin !== 'default';
 	const listen: SidecarListen[] = [];
 	if (isNamed || tcp === undefined) {
 		const path = named ?? defaultSocketPath({ env: {}, uid: process.getuid?.() });
-		const socketMode = integerOf(settings, 'socketMode');
 		// The private directory of the user is ours to make; a pod's volume and a path somebody named are theirs.
 		const privateDirectory = !isNamed && !path.startsWith(`${POD_SOCKET_DIRECTORY}/`);
 		listen.push({
 			address: { path },
 			privateDirectory,
-			...(socketMode !== undefined && { socketMode }),
+			socketMode: settings.socketMode.value,
 			...(socketTokens && { tokens: socketTokens }),
 		});
 	}

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 
 import { SIDECAR_VERSION } from '../../foundation/version.ts';
 import { parseTcpAddress } from '../client/sidecar-target.ts';
-import { type Settings, textOf } from '../settings/setting.ts';
+import type { Settings } from '../settings/settings.ts';
 import { describeBackend } from './create-backend.ts';
 
 /** Says where it listens, what it knows, and how to try it. */
@@ -13,27 +13,27 @@ export function announce(
 	settings: Settings,
 	backend: Backend | LocalBackend,
 ): void {
-	log.info({ sidecar: SIDECAR_VERSION, addresses, backend: backend.name }, `listening at ${addresses.join(' and ')}`);
+	log.info({ sidecar: SIDECAR_VERSION, addresses, backend: backend.name }, 'listening');
 	if (!('services' in backend)) {
-		log.info({ backend: backend.status().addresses }, `services come from ${describeBackend(backend)}`);
+		log.info({ backend: describeBackend(backend) }, 'services come from the backend');
 		return;
 	}
 	const names = backend.services();
 	log.info(
 		{ services: names },
-		names.length === 0 ? 'no services: give some with --services FILE' : `services: ${names.join(', ')}`,
+		names.length === 0 ? 'no services configured; use --services FILE' : 'services configured',
 	);
 	const [first] = names;
 	if (first === undefined) return;
-	const tokenFile = textOf(settings, 'tokenFile');
+	const tokenFile = settings.tokenFile.value;
 	const command = tryItCommand(first, {
 		addresses,
-		isDefault: settings.get('socket')?.origin === 'default' && textOf(settings, 'listen') === undefined,
-		hasToken: tokenFile !== undefined || textOf(settings, 'token') !== undefined,
+		isDefault: settings.socket.origin === 'default' && settings.listen.value === undefined,
+		hasToken: tokenFile !== undefined || settings.token.value !== undefined,
 		tokenFile,
-		tokenOnSocket: settings.get('tokenOnSocket')?.value === true,
+		tokenOnSocket: settings.tokenOnSocket.value,
 	});
-	if (command !== undefined) log.info(`try it: ${command}`);
+	if (command !== undefined) log.info({ command }, 'try it');
 }
 
 /** What decides how a sidecar is asked. */

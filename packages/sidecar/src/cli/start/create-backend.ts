@@ -16,7 +16,7 @@ import {
 import { systemClock } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { type Resolved, type Settings, textOf } from '../settings/setting.ts';
+import { givenSettings, type Settings } from '../settings/settings.ts';
 import { consulOptionsOf } from './discovery-options.ts';
 
 /** Backends by the names that `--backend` knows. */
@@ -41,7 +41,7 @@ export async function createBackends(
 	if (strange !== undefined) {
 		const known = Object.keys(makers).join(', ');
 		throw usage(
-			`${where} must be of ${known} or the path of a module, as in ./my-backend.js; not ${JSON.stringify(strange)}`,
+			`${where} must be one of ${known}, or the path of a module such as ./my-backend.js, not ${JSON.stringify(strange)}`,
 		);
 	}
 	const backends: Backend[] = [];
@@ -57,20 +57,14 @@ export async function createBackends(
 
 /** The `dns` backend as the settings ask for it. */
 export function createDnsBackend(settings: Settings, onEvent: DiscoveryListener): Backend {
-	const value = (name: string): unknown => settings.get(name)?.value;
-	const servers = value('dnsServer') as readonly string[] | undefined;
-	const nameTemplate = value('dnsNameTemplate') as string | undefined;
-	const protocol = value('dnsProtocol') as 'udp' | undefined;
-	const ttlMsMin = value('dnsTtlMsMin') as number | undefined;
-	const ttlMsMax = value('dnsTtlMsMax') as number | undefined;
-	return dnsBackend({
-		onEvent,
-		...(servers && { servers }),
-		...(nameTemplate && { nameTemplate }),
-		...(protocol && { protocol }),
-		...(ttlMsMin !== undefined && { ttlMsMin }),
-		...(ttlMsMax !== undefined && { ttlMsMax }),
+	const given = givenSettings(settings, {
+		servers: 'dnsServer',
+		nameTemplate: 'dnsNameTemplate',
+		protocol: 'dnsProtocol',
+		ttlMsMin: 'dnsTtlMsMin',
+		ttlMsMax: 'dnsTtlMsMax',
 	});
+	return dnsBackend({ onEvent, ...given });
 }
 
 /** A line for people: where services come from. */
@@ -90,20 +84,20 @@ async function loadBackend(path: string, onEvent: DiscoveryListener): Promise<Ba
 		throw usage(`the backend ${path} cannot be loaded: ${(error as Error).message}`, error);
 	}
 	if (typeof make !== 'function') {
-		throw usage(`the backend ${path} must have a default export that is a function and makes a backend`);
+		throw usage(`the backend ${path} must have a default export that is a function and creates a backend`);
 	}
 	let backend: Backend | undefined;
 	try {
 		backend = await (make as BackendFactory)({ onEvent, clock: systemClock });
 	} catch (error) {
-		throw usage(`the backend ${path} cannot be made: ${(error as Error).message}`, error);
+		throw usage(`the backend ${path} cannot be created: ${(error as Error).message}`, error);
 	}
 	if (typeof backend?.name !== 'string' || backend.name === '') {
-		throw usage(`the backend ${path} must have a name, which is a text`);
+		throw usage(`the backend ${path} must have a name, which is a non-empty string`);
 	}
 	const missing = METHODS.find((method) => typeof backend[method] !== 'function');
 	if (missing !== undefined)
-		throw usage(`the backend ${path} has no function ${missing}; docs/BACKENDS.md says what it does`);
+		throw usage(`the backend ${path} must have a function ${missing}; docs/guide/backends.md describes it`);
 	return backend;
 }
 
@@ -116,15 +110,11 @@ export function createBackend(
 	settings: Settings,
 	onEvent: (event: DiscoveryEvent) => void,
 ): Promise<Backend | LocalBackend> {
-	const hasConsul = settings.get('consul')?.origin !== 'default';
-	const { value, where = 'the default' } = settings.get('backend') ?? {};
-	const names = (value as readonly string[] | undefined) ?? [hasConsul ? 'consul' : 'local'];
+	const hasConsul = settings.consul.origin !== 'default';
+	const { value: names = [hasConsul ? 'consul' : 'local'], where } = settings.backend;
 	const makers = {
 		consul: () => consulBackend({ ...consulOptionsOf(settings, process.env), onEvent }),
-		local: () => {
-			const file = textOf(settings, 'services');
-			return createLocalBackend({ onEvent, ...(file !== undefined && { file }) });
-		},
+		local: () => createLocalBackend({ onEvent, ...givenSettings(settings, { file: 'services' }) }),
 		dns: () => createDnsBackend(settings, onEvent),
 		replay: () => createReplay(settings),
 	};
@@ -133,17 +123,14 @@ export function createBackend(
 
 /** The `replay` backend as the settings ask for it. Rejects with an Error that names what is wrong. */
 export async function createReplay(settings: Settings): Promise<Backend> {
-	const file = settings.get('record')?.value as string | undefined;
-	if (file === undefined) throw new CommandError(EXIT.usage, 'the replay backend needs a record: --record FILE');
-	const loop = settings.get('replayLoop')?.value === true;
-	return createReplayBackend({ file, loop, speed: speedOf(settings.get('replaySpeed')) });
+	const file = settings.record.value;
+	if (file === undefined) throw new CommandError(EXIT.usage, 'the replay backend needs a recording: --record FILE');
+	return createReplayBackend({ file, loop: settings.replayLoop.value, speed: speedOf(settings.replaySpeed) });
 }
 
-function speedOf(setting: Resolved | undefined): number {
-	const text = setting?.value as string | undefined;
-	if (text === undefined) return 1;
+function speedOf({ value: text, where }: Settings['replaySpeed']): number {
 	if (text === 'max') return 0;
 	const speed = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
 	if (Number.isFinite(speed)) return speed;
-	throw new CommandError(EXIT.usage, `${setting?.where} must be a factor, as 60 or 0.5, or max; not ${text}`);
+	throw new CommandError(EXIT.usage, `${where} must be a factor such as 60 or 0.5, or max, not ${text}`);
 }

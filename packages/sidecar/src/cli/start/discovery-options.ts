@@ -9,16 +9,15 @@ import {
 	consulOptionsFromEnvironment,
 	type DiscoveryListener,
 	Registrations,
-	type RegistrationsOptions,
 } from '@spock/discovery';
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
 import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { givenSettings, type Settings } from '../settings/setting.ts';
+import { givenSettings, type Settings } from '../settings/settings.ts';
 
 /** The settings of the cache between backend and clients. Throws an Error if there is a file in the place of the state directory. */
 export function sourceOptionsOf(settings: Settings, backend: string): Omit<BackendSourceOptions, 'backend'> {
-	const { stateDir, ...given } = givenSettings<BackendSourceOptions>(settings, [
+	const { stateDir, ...given } = givenSettings(settings, [
 		'idleTtlMs',
 		'staleMaxMs',
 		'emptyHoldMs',
@@ -30,18 +29,17 @@ export function sourceOptionsOf(settings: Settings, backend: string): Omit<Backe
 		'stateDir',
 	]);
 	if (stateDir !== undefined && statSync(stateDir, { throwIfNoEntry: false })?.isDirectory() === false)
-		throw new Error(`--state-dir ${stateDir} is no directory: name one, or a place where one can be made`);
+		throw new Error(`--state-dir ${stateDir} is not a directory: name one, or a path where one can be created`);
 	return { ...given, ...(stateDir !== undefined && { stateDir, stateScope: stateScope(settings, backend) }) };
 }
 
 /** Tells the registries apart that one directory must not mix up; by name and place, as an address may change. */
 function stateScope(settings: Settings, backend: string): string {
 	if (backend === 'local') return backend;
-	const datacenter = settings.get('consulDatacenter')?.value ?? '';
-	const part = (name: string, variable: string): unknown => settings.get(name)?.value ?? process.env[variable] ?? '';
-	const namespace = part('consulNamespace', 'CONSUL_NAMESPACE');
-	const partition = part('consulPartition', 'CONSUL_PARTITION');
-	return `${backend} datacenter=${String(datacenter)} namespace=${String(namespace)} partition=${String(partition)}`;
+	const { consulDatacenter, consulNamespace, consulPartition } = settings;
+	const namespace = consulNamespace.value ?? process.env['CONSUL_NAMESPACE'] ?? '';
+	const partition = consulPartition.value ?? process.env['CONSUL_PARTITION'] ?? '';
+	return `${backend} datacenter=${consulDatacenter.value ?? ''} namespace=${namespace} partition=${partition}`;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -51,45 +49,44 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * CommandError or a TypeError that names the setting.
  */
 export function consulOptionsOf(settings: Settings, env: Environment): ConsulBackendOptions {
-	const text = (name: string): string | undefined => settings.get(name)?.value as string | undefined;
-	const addresses = settings.get('consul')?.value as readonly string[] | undefined;
 	const { addresses: fromEnvironment, ...rest } = consulOptionsFromEnvironment(env);
+	const { addresses: asGiven, ...given } = givenSettings(settings, {
+		addresses: 'consul',
+		token: 'consulToken',
+		tokenFile: 'consulTokenFile',
+		datacenter: 'consulDatacenter',
+		consistency: 'consulConsistency',
+		namespace: 'consulNamespace',
+		partition: 'consulPartition',
+		near: 'consulNear',
+		taggedAddress: 'consulTaggedAddress',
+		cached: 'consulCached',
+		heldMax: 'consulHeldMax',
+		sharedQueriesPerMinuteMax: 'consulSharedQueriesMax',
+	});
 	// Read by Consul's rules from the environment, where CONSUL_HTTP_SSL has a say in it.
-	const inForce = settings.get('consul')?.origin === 'environment' ? fromEnvironment : addresses;
-	const given = {
-		addresses: inForce,
-		token: text('consulToken'),
-		tokenFile: text('consulTokenFile'),
-		datacenter: text('consulDatacenter'),
-		consistency: text('consulConsistency'),
-		namespace: text('consulNamespace'),
-		partition: text('consulPartition'),
-		near: text('consulNear'),
-		taggedAddress: text('consulTaggedAddress'),
-		cached: settings.get('consulCached')?.value,
-		heldMax: settings.get('consulHeldMax')?.value,
-		sharedQueriesPerMinuteMax: settings.get('consulSharedQueriesMax')?.value,
-		login: loginOf(settings),
-	};
-	const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-	return { ...rest, ...(options as ConsulBackendOptions) };
+	const addresses = settings.consul.origin === 'environment' ? fromEnvironment : asGiven;
+	const login = loginOf(settings);
+	return { ...rest, ...given, ...(addresses && { addresses }), ...(login && { login }) };
 }
 
 function loginOf(settings: Settings): ConsulBackendOptions['login'] {
-	const method = settings.get('consulLoginMethod')?.value as string | undefined;
-	const tokenFile = settings.get('consulLoginTokenFile')?.value as string | undefined;
-	const meta = settings.get('consulLoginMeta');
+	const { consulLoginTokenFile, consulLoginMeta: meta } = settings;
+	const { method, ...given } = givenSettings(settings, {
+		method: 'consulLoginMethod',
+		tokenFile: 'consulLoginTokenFile',
+	});
 	if (method === undefined) {
-		const lonely = [settings.get('consulLoginTokenFile'), meta].find((setting) => setting?.value !== undefined);
+		const lonely = [consulLoginTokenFile, meta].find(({ value }) => value !== undefined);
 		if (lonely === undefined) return undefined;
 		throw new CommandError(EXIT.usage, `${lonely.where} needs --consul-login-method`);
 	}
-	const pairs = (meta?.value as readonly string[] | undefined)?.map((pair) => {
+	const pairs = meta.value?.map((pair) => {
 		const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
 		if (name !== undefined && value !== undefined) return [name, value] as const;
-		throw new CommandError(EXIT.usage, `${meta?.where} must be name=value, not ${JSON.stringify(pair)}`);
+		throw new CommandError(EXIT.usage, `${meta.where} must be name=value, not ${JSON.stringify(pair)}`);
 	});
-	return { method, ...(tokenFile && { tokenFile }), ...(pairs && { meta: Object.fromEntries(pairs) }) };
+	return { method, ...given, ...(pairs && { meta: Object.fromEntries(pairs) }) };
 }
 
 /** What apps may register, if the registry can be written to. Throws a RangeError or TypeError naming a wrong setting. */
@@ -101,26 +98,15 @@ export function createRegistrations(
 ): Registrations | undefined {
 	const { registrar } = backend;
 	if (registrar === undefined) return undefined;
-	const {
-		owner = defaultOwner(address),
-		registrationTtlMs,
-		...given
-	} = givenSettings<RegistrationsOptions & { readonly registrationTtlMs: number }>(settings, [
-		'advertise',
-		'owner',
-		'reconnectGraceMs',
-		'registrationTtlMs',
-		'registrationsMax',
-		'registrationsPerHolderMax',
-	]);
-	return new Registrations({
-		registrar,
-		onEvent,
-		owner,
-		machine: hostname(),
-		...given,
-		...(registrationTtlMs !== undefined && { ttlMs: registrationTtlMs }),
+	const given = givenSettings(settings, {
+		advertise: 'advertise',
+		owner: 'owner',
+		reconnectGraceMs: 'reconnectGraceMs',
+		ttlMs: 'registrationTtlMs',
+		registrationsMax: 'registrationsMax',
+		registrationsPerHolderMax: 'registrationsPerHolderMax',
 	});
+	return new Registrations({ registrar, onEvent, owner: defaultOwner(address), machine: hostname(), ...given });
 }
 
 /**

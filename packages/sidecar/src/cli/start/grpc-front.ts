@@ -7,15 +7,15 @@ import { refuseRemote } from '../../listen/listen.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import type { TlsListen } from '../../listen/tls-server.ts';
 import { parseTcpAddress, type TcpAddress } from '../client/sidecar-target.ts';
-import { integerOf, type Settings } from '../settings/setting.ts';
-import type { Access } from './access.ts';
+import type { Settings } from '../settings/settings.ts';
+import { type Access, logRisks, risksOf } from './access.ts';
 
 /**
  * The gRPC front that is asked for; undefined if none is, and then nothing of gRPC is loaded. Throws an Error that names what is wrong
  * with an address.
  */
 export async function grpcFrontOf(settings: Settings, access: Access, log: Logger): Promise<FrontOptions | undefined> {
-	const addresses = settings.get('grpc')?.value as readonly string[] | undefined;
+	const addresses = settings.grpc.value;
 	if (addresses === undefined) return undefined;
 	const listen = addresses.map((address) => listenAt(address, settings, access, log));
 	const { GrpcFront } = await import('../../grpc/grpc-front.ts');
@@ -25,20 +25,18 @@ export async function grpcFrontOf(settings: Settings, access: Access, log: Logge
 function listenAt(text: string, settings: Settings, { tokens, tls, socketTokens }: Access, log: Logger): SidecarListen {
 	const path = /^unix:(?:\/\/)?(.+)$/.exec(text)?.[1] ?? (text.startsWith('/') ? text : undefined);
 	if (path !== undefined) {
-		const socketMode = integerOf(settings, 'socketMode');
-		return {
-			address: { path },
-			flag: '--grpc',
-			...(socketMode !== undefined && { socketMode }),
-			...(socketTokens && { tokens: socketTokens }),
-		};
+		const socketMode = settings.socketMode.value;
+		return { address: { path }, flag: '--grpc', socketMode, ...(socketTokens && { tokens: socketTokens }) };
 	}
 	const { host, port, isTls } = tcpAddressOf(text);
 	const address = { host, port };
-	const allowRemote = settings.get('grpcAny')?.value === true;
+	const allowRemote = settings.grpcAny.value;
 	if (!allowRemote)
 		refuseRemote(address, 'listen on 127.0.0.1, or allow it with --grpc-any, together with tls:// and --token-file');
-	else if (!isLoopback(host)) warn(formatAddress(address), isTls, tokens !== undefined || hasClientCa(settings), log);
+	else if (!isLoopback(host)) {
+		const isGuarded = tokens !== undefined || settings.tlsClientCa.value !== undefined;
+		logRisks(log, risksOf({ flag: '--grpc-any', address: formatAddress(address), isTls, isGuarded }));
+	}
 	// Clients of gRPC insist on being asked for HTTP/2 in the handshake.
 	const secure = isTls && tls ? { tls: speakingHttp2(tls) } : {};
 	return { address, allowRemote, ...(tokens && { tokens }), ...secure };
@@ -63,18 +61,7 @@ function speakingHttp2(tls: TlsListen): TlsListen {
 	};
 }
 
-function hasClientCa(settings: Settings): boolean {
-	return settings.get('tlsClientCa')?.value !== undefined;
-}
-
-function warn(address: string, isTls: boolean, isGuarded: boolean, log: Logger): void {
-	if (!isTls) log.warn(`gRPC at ${address} speaks without TLS: who is on the way can read and change everything`);
-	if (!isGuarded) {
-		log.warn(`gRPC at ${address} lets everybody in who can reach it: give --token-file, or remove --grpc-any`);
-	}
-}
-
 /** Says where it speaks gRPC, if it does. */
 export function announceGrpc(log: Logger, addresses: readonly string[]): void {
-	if (addresses.length > 0) log.info({ addresses }, `gRPC at ${addresses.join(' and ')}`);
+	if (addresses.length > 0) log.info({ addresses }, 'gRPC listening');
 }

@@ -10,7 +10,7 @@ import { StatusSite } from '../../admin/status-site.ts';
 import type { Sidecar } from '../../sidecar.ts';
 import { untilFree } from '../../take-over/until-free.ts';
 import { logTakeOver } from '../log/connection-log.ts';
-import { type Settings, textOf } from '../settings/setting.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** What the admin port shows. */
 export interface AdminParts {
@@ -23,9 +23,9 @@ export interface AdminParts {
 export function adminAddressOf(
 	settings: Settings,
 ): { readonly host: string; readonly port: number; readonly allowRemote: boolean } | undefined {
-	const text = textOf(settings, 'admin');
+	const text = settings.admin.value;
 	if (text === undefined) return undefined;
-	const address = { ...parseHostPort(text), allowRemote: settings.get('adminAny')?.value === true };
+	const address = { ...parseHostPort(text), allowRemote: settings.adminAny.value };
 	refuseRemoteAdmin(address);
 	return address;
 }
@@ -38,13 +38,13 @@ export async function startAdmin(
 ): Promise<{ close(): Promise<void> } | undefined> {
 	const address = adminAddressOf(settings);
 	if (address === undefined) return undefined;
-	const failed = (err: unknown): void => log.error({ err }, 'a page of the admin port could not be made');
+	const failed = (err: unknown): void => log.error({ err }, 'cannot render an admin page');
 	const options = {
 		...address,
-		allowedHosts: (settings.get('adminAllowedHosts')?.value as readonly string[] | undefined) ?? [],
+		allowedHosts: settings.adminAllowedHosts.value ?? [],
 		registry: metrics.registry,
 		readiness: () => sidecar.readiness(),
-		acceptFailed: (error: Error) => metrics.acceptFailed(error),
+		acceptFailed: (error: Error) => metrics.observer.acceptFailed?.(error),
 		failed,
 	};
 	let admin: AdminServer | undefined;
@@ -54,11 +54,10 @@ export async function startAdmin(
 		admin = one;
 		return { address: bound, close: () => one.close() };
 	};
-	const bound = ({ address }: { address: string }): void =>
-		log.info({ address }, 'admin port: /metrics, /livez, /readyz, and the status page at /');
+	const bound = ({ address }: { address: string }): void => log.info({ address }, 'admin port listening');
 	const trying = new AbortController();
 	// A sidecar whose place is taken has it until then, and longer if it hangs.
-	if (settings.get('takeOver')?.value !== true) bound(await bind());
+	if (!settings.takeOver.value) bound(await bind());
 	else {
 		const late = (error: Error): void => {
 			const event = { step: 'port late', questions: 0, error } as const;

@@ -1,9 +1,8 @@
 import { endWithoutReader } from '../log/logger.ts';
 import { EXIT } from '../output/exit-codes.ts';
 import { outputIsLog, print } from '../output/output.ts';
-import { isPretty } from '../settings/reporting-settings.ts';
 import { describeSettings, resolveSettings, settingsAsJson } from '../settings/resolve-settings.ts';
-import { isStartPretty, reportStartFailure } from './start-failure.ts';
+import { isPretty, isStartPretty, reportStartFailure } from './start-failure.ts';
 
 /** Flags that are no settings. */
 export interface StartFlags extends Readonly<Record<string, unknown>> {
@@ -41,7 +40,7 @@ async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => voi
 	outputIsLog();
 	try {
 		const isTerminal = process.stdout.isTTY === true;
-		formatted(isPretty(settings, isTerminal));
+		formatted(isPretty(settings.logFormat.value, isTerminal));
 		return await (await import('./start.ts')).start(settings, isTerminal);
 	} finally {
 		endWithoutReader();

@@ -32,7 +32,12 @@ export function isStartPretty(args: readonly string[], env: Readonly<Record<stri
 	const at = args.lastIndexOf(flag);
 	const inline = args.findLast((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1);
 	const format = (at === -1 ? inline : args[at + 1]) ?? env['SPOCK_LOG_FORMAT'] ?? '';
-	return format === 'pretty' || (format !== 'json' && process.stdout.isTTY === true);
+	return isPretty(format, process.stdout.isTTY === true);
+}
+
+/** Whether a log of this format is for people. */
+export function isPretty(format: string, isTerminal: boolean): boolean {
+	return format === 'pretty' || (format !== 'json' && isTerminal);
 }
 
 /**
@@ -45,7 +50,7 @@ export function reportStartFailure(error: unknown, isForPeople: boolean): number
 	const exitCode = error instanceof CommandError ? error.exitCode : EXIT.failure;
 	// What is no CommandError is a fault of ours.
 	const fault = error instanceof CommandError ? {} : { stack };
-	log.fatal({ exitCode, reason: message, ...fault }, `the sidecar cannot start: ${message}`);
+	log.fatal({ exitCode, reason: message, ...fault }, 'the sidecar cannot start');
 	if (process.stderr.isTTY) reportFailure(error);
 	return exitCode;
 }

@@ -4,55 +4,52 @@ import type { Logger } from 'pino';
 
 import { ChangeLog } from '../../admin/change-log.ts';
 import { SidecarMetrics } from '../../admin/metrics/sidecar-metrics.ts';
-import { StatusModel, viewOf } from '../../admin/status-model.ts';
+import { StatusModel } from '../../admin/status-model.ts';
+import { observeAll, type SidecarObserver } from '../../foundation/observer.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import { createSidecar, type Sidecar } from '../../sidecar.ts';
-import { connectionLog, observeBoth } from '../log/connection-log.ts';
+import { connectionLog } from '../log/connection-log.ts';
 import { logDiscovery } from '../log/discovery-log.ts';
 import { LimitedLog } from '../log/limited-log.ts';
 import { createLogger } from '../log/logger.ts';
 import { asUsage } from '../output/exit-codes.ts';
-import { limitsOf } from '../settings/limit-settings.ts';
-import { DEFAULT_LOG_LEVEL, isPretty } from '../settings/reporting-settings.ts';
 import { unknownVariables } from '../settings/resolve-settings.ts';
-import { integerOf, type Settings, textOf } from '../settings/setting.ts';
-import { accessFrom, listenAddresses } from './access.ts';
+import type { Settings } from '../settings/settings.ts';
+import { accessFrom, listenAddresses, logRisks } from './access.ts';
 import { announce } from './announce.ts';
 import { createBackend } from './create-backend.ts';
 import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
 import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
-import { withinOpenFiles } from './open-files.ts';
 import { adminAddressOf, startAdmin } from './start-admin.ts';
-import { startFailure } from './start-failure.ts';
+import { isPretty, startFailure } from './start-failure.ts';
+import { limitsOf } from './start-limits.ts';
 import { takeOverOptionsOf } from './take-over-options.ts';
 
 /** `sidecar start`, once its settings are known: runs until a signal. Gives the exit code. */
 export async function start(settings: Settings, isTerminal: boolean): Promise<number> {
 	const { log, dropped } = createLogger(
-		textOf(settings, 'logLevel') ?? DEFAULT_LOG_LEVEL,
-		isPretty(settings, isTerminal) ? 'pretty' : 'json',
+		settings.logLevel.value,
+		isPretty(settings.logFormat.value, isTerminal) ? 'pretty' : 'json',
 	);
 	const limited = new LimitedLog(log);
 	const metrics = new SidecarMetrics();
-	metrics.log(() => ({ unread: dropped(), limited: limited.leftOut }));
-	return run(settings, { log, limited, metrics, isTerminal });
+	return run(settings, { log, dropped, limited, metrics, isTerminal });
 }
 
 /** What `run` reports to, and whether a person reads it. */
 interface Reporting {
 	readonly log: Logger;
+	/** Lines that nobody has read in time, since the start. */
+	readonly dropped: () => number;
 	/** For what clients and outages can cause. */
 	readonly limited: LimitedLog;
 	readonly metrics: SidecarMetrics;
 	readonly isTerminal: boolean;
 }
 
-async function run(settings: Settings, { log, limited, metrics, isTerminal }: Reporting): Promise<number> {
+async function run(settings: Settings, { log, dropped, limited, metrics, isTerminal }: Reporting): Promise<number> {
 	for (const { variable, meant } of unknownVariables(process.env)) {
-		log.warn(
-			{ variable, meant },
-			`${variable} is no setting: ${meant === undefined ? 'remove it' : `did you mean ${meant}?`}`,
-		);
+		log.warn({ variable, meant }, 'unknown environment variable ignored');
 	}
 	const changes = new ChangeLog(systemClock);
 	const onEvent = (event: DiscoveryEvent): void => {
@@ -71,7 +68,7 @@ async function run(settings: Settings, { log, limited, metrics, isTerminal }: Re
 	let admin: { close(): Promise<void> } | undefined;
 	const sidecar: Sidecar = await asUsage(async () => {
 		const access = accessFrom(settings, onEvent);
-		for (const warning of access.warnings) log.warn(warning);
+		logRisks(log, access.warnings);
 		const listen = listenAddresses(settings, access);
 		const front = await grpcFrontOf(settings, access, log);
 		// A wrong one must not be found out when the sidecar serves already.
@@ -85,12 +82,17 @@ async function run(settings: Settings, { log, limited, metrics, isTerminal }: Re
 			...(registrations && { registrations }),
 			listen,
 			...(front && { front }),
-			view: () => viewOf(model.current()),
-			limits: withinOpenFiles(limitsOf(settings, isTerminal), log),
-			observer: observeBoth(connectionLog(log, limited, integerOf(settings, 'slowRequestMs')), metrics, (phase) => {
-				// The port is for whoever has taken this place.
-				if (phase === 'handing over') void admin?.close();
-			}),
+			limits: limitsOf(settings, isTerminal, log),
+			observer: observeAll<SidecarObserver>([
+				connectionLog(log, limited, settings.slowRequestMs.value),
+				metrics.observer,
+				{
+					phase: (phase) => {
+						// The port is for whoever has taken this place.
+						if (phase === 'handing over') void admin?.close();
+					},
+				},
+			]),
 		});
 	});
 	const model: StatusModel = new StatusModel({
@@ -106,14 +108,15 @@ async function run(settings: Settings, { log, limited, metrics, isTerminal }: Re
 		watches: () => source.watches(),
 		keyWatches: () => source.keyWatches(),
 		backend: () => source.status(),
-		servicesMax: integerOf(settings, 'metricsServicesMax'),
+		servicesMax: settings.metricsServicesMax.value,
 		isReady: () => sidecar.readiness().ready,
+		logLinesDropped: () => ({ unread: dropped(), limited: limited.leftOut }),
 	});
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
 	const stopListening = endWhenAsked(sidecar, log);
 	try {
 		// After the sockets in a take-over: the sidecar in place has the port until it leaves.
-		const isAdminLast = settings.get('takeOver')?.value === true;
+		const isAdminLast = settings.takeOver.value;
 		if (!isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
 		const addresses = await sidecar.start();
 		if (isAdminLast) admin = await startAdmin(settings, { sidecar, metrics, model }, log);
@@ -138,7 +141,7 @@ async function run(settings: Settings, { log, limited, metrics, isTerminal }: Re
 /** Ends the sidecar on a signal. Returns a function that removes the signal handlers. */
 function endWhenAsked(sidecar: Sidecar, log: Logger): () => void {
 	const onSignal = (signal: NodeJS.Signals): void => {
-		log.info({ signal }, `${signal}: ending`);
+		log.info({ signal }, 'signal received; shutting down');
 		sidecar.terminate();
 	};
 	process.on('SIGTERM', onSignal);

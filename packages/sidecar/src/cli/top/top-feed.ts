@@ -1,103 +1,162 @@
-import type { StatusReply, WatchStatus } from '@spock/protocol';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 
-import type { ServiceDetail, ServiceView, StatusView } from '../../handlers/status-view.ts';
-import { type SidecarTarget, targetOf } from '../client/sidecar-target.ts';
-import { WireClient } from '../client/wire-client.ts';
-import { asCommandError, type ClientFlags, timeoutOf } from '../client/with-client.ts';
+import { Backoff } from '@spock/protocol/internal';
+import { formatAddress, parseHostPort } from '@spock/protocol/node';
+
+import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { StatusEvents } from './status-events.ts';
 
-/** What a sidecar says of itself, asked for again and again over one connection, and over the next one when that is gone. */
+const RETRY_DELAYS = { delayMsMin: 100, delayMsMax: 2000 };
+/** Longest answer that is read. 10,000 services are about 4 million characters. */
+const BODY_CHARACTERS_MAX = 2 ** 26;
+/** Of a page that was not expected, so many characters are shown. */
+const REASON_CHARACTERS_MAX = 200;
+
+/** Reads HOST:PORT, as `--admin` of `start` does. Throws a CommandError. */
+export function adminAddressOf(text: string): { readonly host: string; readonly port: number } {
+	try {
+		const { host, port } = parseHostPort(text);
+		// Of a sidecar that listens at every address, one is enough.
+		return { host: host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, port };
+	} catch (cause) {
+		throw new CommandError(EXIT.usage, `--admin, or SPOCK_ADMIN, must be HOST:PORT, not ${text}`, { cause });
+	}
+}
+
+/** Told what the admin server sends. */
+export interface FeedListener {
+	view(view: StatusView): void;
+	/** There is no view now; the feed goes on trying. */
+	lost(error: Error): void;
+}
+
+/** The admin server of a sidecar: its status once, one service, and its events for as long as wanted. */
 export class TopFeed {
-	readonly #target: SidecarTarget;
+	readonly #address: { readonly host: string; readonly port: number };
 	readonly #timeoutMs: number;
-	#client: WireClient | undefined;
+	readonly #backoff = new Backoff(RETRY_DELAYS);
+	readonly #requests = new Set<ClientRequest>();
+	#retryTimer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
-	/** Throws a CommandError for flags that are wrong. */
-	constructor(flags: ClientFlags) {
-		this.#target = targetOf(flags);
-		this.#timeoutMs = timeoutOf(flags);
+	/** `timeoutMs`: how long an answer, or the silence of a stream, may take. */
+	constructor(address: { readonly host: string; readonly port: number }, timeoutMs: number) {
+		this.#address = address;
+		this.#timeoutMs = timeoutMs;
 	}
 
-	/** Rejects with an Error that can be shown. */
+	/** Rejects with a CommandError. */
 	view(): Promise<StatusView> {
-		return this.#ask(async (client) => {
-			const reply = await client.request('status', { view: true }, this.#timeoutMs);
-			return viewOfStatus(reply, Date.now());
-		});
+		return this.#json('/status.json');
 	}
 
-	/** The instances of one service, and who watches it. Asking keeps it watched. */
-	explain(service: string): Promise<ServiceDetail> {
-		return this.#ask(async (client) => {
-			const reply = await client.request('explain', { service }, this.#timeoutMs);
-			return { key: service, ...reply };
-		});
+	/** The instances of one service, and who watches it. Asking does not keep it watched. Rejects with a CommandError. */
+	service(key: string): Promise<ServiceDetail> {
+		return this.#json(`/service.json?key=${encodeURIComponent(key)}`);
 	}
 
-	/** Final; also for a connection that is still being opened. */
+	/** Reads the events until `close`; a stream that ends or says nothing is opened anew. Call it once. */
+	follow(listener: FeedListener): void {
+		const again = (error: Error): void => {
+			if (this.#isClosed) return;
+			listener.lost(error);
+			this.#retryTimer = setTimeout(() => this.follow(listener), this.#backoff.next());
+		};
+		this.#stream(listener).then(() => again(this.#unreachable('it ended its event stream')), again);
+	}
+
+	/** Final. */
 	close(): void {
 		this.#isClosed = true;
-		this.#drop();
+		clearTimeout(this.#retryTimer);
+		for (const request of this.#requests) request.destroy();
 	}
 
-	#drop(): void {
-		this.#client?.close();
-		this.#client = undefined;
-	}
-
-	async #ask<T>(ask: (client: WireClient) => Promise<T>): Promise<T> {
-		try {
-			this.#client ??= await this.#open();
-			return await ask(this.#client);
-		} catch (error) {
-			this.#drop();
-			throw asCommandError(error);
-		}
-	}
-
-	async #open(): Promise<WireClient> {
-		const client = await WireClient.open(this.#target, this.#timeoutMs);
-		try {
-			await client.request('hello', { versions: [1], client: 'sidecar top', pid: process.pid }, this.#timeoutMs);
-			if (this.#isClosed) throw new CommandError(EXIT.failure, 'top has ended');
-		} catch (error) {
-			// Nobody else knows of it: it would hold the process.
-			client.close();
-			throw error;
-		}
-		void client.closed.then(() => {
-			if (this.#client === client) this.#client = undefined;
+	async #stream(listener: FeedListener): Promise<void> {
+		const events = new StatusEvents();
+		// The sidecar sends something every second.
+		await this.#read('/events', 'silence', (piece) => {
+			if (!events.read(piece) || events.view === undefined) return;
+			this.#backoff.reset();
+			listener.view(events.view);
 		});
-		return client;
+	}
+
+	async #json<T>(path: string): Promise<T> {
+		let body = '';
+		await this.#read(path, 'answer', (piece) => {
+			body += piece;
+			if (body.length > BODY_CHARACTERS_MAX)
+				throw new Error(`its answer is longer than ${BODY_CHARACTERS_MAX} characters`);
+		});
+		try {
+			return JSON.parse(body) as T;
+		} catch (cause) {
+			throw new CommandError(EXIT.failure, `what listens at ${this.#name} is not the admin server of a sidecar`, {
+				cause,
+			});
+		}
+	}
+
+	/** Reads a page to its end, piece by piece. `within` says what the time limit is for: the whole answer, or each silence. */
+	async #read(path: string, within: 'answer' | 'silence', take: (piece: string) => void): Promise<void> {
+		const { get } = await import('node:http');
+		if (this.#isClosed) throw this.#unreachable('top has ended');
+		const limitMs = this.#timeoutMs;
+		let timer: NodeJS.Timeout | undefined;
+		let request: ClientRequest | undefined;
+		try {
+			const response = await new Promise<IncomingMessage>((resolve, reject) => {
+				request = get({ ...this.#address, path, agent: false }, resolve).on('error', reject);
+				this.#requests.add(request);
+				const why = `does not answer: it sent nothing for ${limitMs} ms; --timeout allows more`;
+				const late = new CommandError(EXIT.noSidecar, `the admin server at ${this.#name} ${why}`);
+				timer = setTimeout(() => request?.destroy(late), limitMs);
+			});
+			if (response.statusCode !== 200) throw await this.#refusal(path, response);
+			for await (const piece of response.setEncoding('utf8')) {
+				if (within === 'silence') timer?.refresh();
+				take(piece);
+			}
+		} catch (error) {
+			throw error instanceof CommandError ? error : this.#unreachable(reasonOf(error as Error), error);
+		} finally {
+			clearTimeout(timer);
+			request?.destroy();
+			if (request !== undefined) this.#requests.delete(request);
+		}
+	}
+
+	async #refusal(path: string, response: IncomingMessage): Promise<CommandError> {
+		const [text = ''] = (await response.setEncoding('utf8').take(1).toArray()) as string[];
+		const { statusCode } = response;
+		if (statusCode === 404) {
+			const isService = path.startsWith('/service.json');
+			const what = isService
+				? 'no client watches this service any more'
+				: `what listens at ${this.#name} is not the admin server of a sidecar`;
+			return new CommandError(EXIT.failure, what);
+		}
+		return new CommandError(
+			EXIT.failure,
+			`the admin server at ${this.#name} answered ${statusCode}: ${text.trim().slice(0, REASON_CHARACTERS_MAX)}`,
+		);
+	}
+
+	#unreachable(reason: string, cause?: unknown): CommandError {
+		const name = this.#name;
+		const message = `no admin server at ${name}: ${reason}. Start the sidecar with --admin ${name}, or name its address with --admin or SPOCK_ADMIN`;
+		return new CommandError(EXIT.noSidecar, message, { cause });
+	}
+
+	get #name(): string {
+		return formatAddress(this.#address);
 	}
 }
 
-/** What a status tells without a view, as of a sidecar of an earlier version: no rates, no connections, no changes. */
-export function viewOfStatus(reply: StatusReply, at: number): StatusView {
-	if (reply.view !== undefined) return reply.view as StatusView;
-	const { sidecar, instance, pid, phase, ready, reasons, backend, connections, subscriptions, watches } = reply;
-	return {
-		overview: {
-			...{ at, sidecar, instance, pid, startedAt: at - reply.uptimeMs, phase, ready, reasons, backend },
-			...{ services: watches.length, connections, subscriptions, keys: reply.keyWatches?.length ?? 0 },
-			...{ registrations: reply.registrations.length, inFlight: 0, rates: null },
-			latency: { boundsMs: [], total: [], recent: [], recentMs: 0 },
-		},
-		services: watches.map((watch) => serviceOf(watch, at)),
-		connections: { count: connections, rows: [] },
-		changes: [],
-	};
-}
-
-function serviceOf(watch: WatchStatus, at: number): ServiceView {
-	const { healthyInstances, ageMs, ...view } = watch;
-	const isStale = watch.state === 'stale' || watch.state === 'held';
-	return {
-		...view,
-		key: watch.service,
-		healthy: healthyInstances,
-		changedAt: null,
-		staleSince: isStale ? at - ageMs : null,
-	};
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+	if (code === 'ECONNREFUSED') return 'no process listens there';
+	if (code === 'ECONNRESET') return 'it closed the connection';
+	return message;
 }

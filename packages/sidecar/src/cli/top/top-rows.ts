@@ -1,6 +1,7 @@
-import type { InstanceExplanation } from '@spock/protocol';
+import type { InstanceExplanation, ServiceQuery } from '@spock/protocol';
+import { queryLabel } from '@spock/protocol/internal';
 
-import type { ChangeView, ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../handlers/status-view.ts';
+import type { ChangeView, ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../admin/status-view.ts';
 import { printable } from '../output/output.ts';
 import { age, shortNumber } from './top-format.ts';
 import { TOP_ORDERS, type TopState } from './top-state.ts';
@@ -20,8 +21,8 @@ export interface Column {
 export interface Row {
 	readonly cells: readonly string[];
 	readonly tone: Tone;
-	/** The service that enter opens; none in other tables. */
-	readonly service?: string;
+	/** Key of the service that enter opens; none in other tables. */
+	readonly key?: string;
 }
 
 /** What the lower part of the screen shows. */
@@ -92,8 +93,7 @@ function tabOf(view: StatusView, state: TopState, now: number): Table {
 		case 'connections': {
 			const connections = [...view.connections.rows].sort(CONNECTION_ORDERS[order]);
 			const rows = connections.map((connection) => connectionRow(connection, now));
-			const empty = view.connections.count > 0 ? 'this sidecar does not tell of its connections' : 'no connection';
-			return { columns: CONNECTION_COLUMNS, rows, empty };
+			return { columns: CONNECTION_COLUMNS, rows, empty: 'no connection' };
 		}
 		case 'changes': {
 			const rows = view.changes.map(changeRow);
@@ -123,14 +123,8 @@ const CONNECTION_ORDERS: Readonly<Record<string, Compare<ConnectionView>>> = {
 };
 
 function serviceRow(view: ServiceView, now: number): Row {
-	const { service, tags, datacenter, peer, meta, state, healthy, instances, readers, revision, error } = view;
-	const conditions = [
-		...(tags ?? []).map((tag) => `#${tag}`),
-		...Object.entries(meta ?? {}).map(([name, value]) => `${name}=${value}`),
-		...(datacenter === undefined ? [] : [`@${datacenter}`]),
-		...(peer === undefined ? [] : [`from ${peer}`]),
-	];
-	const name = [service, ...conditions, ...(error === null ? [] : [`– ${error}`])].join(' ');
+	const { key, state, healthy, instances, readers, revision, error } = view;
+	const name = error === null ? nameOf(view) : `${nameOf(view)} – ${error}`;
 	const isLive = state === 'fresh';
 	const tone = state === 'cold' ? 'dim' : healthy === 0 ? 'bad' : isLive && healthy === instances ? 'good' : 'warning';
 	const cells = [
@@ -142,7 +136,12 @@ function serviceRow(view: ServiceView, now: number): Row {
 		age(view.changedAt, now),
 		age(view.staleSince, now),
 	];
-	return { cells, tone, service };
+	return { cells, tone, key };
+}
+
+/** A query, as people read it: its service, and what it asks for besides. */
+export function nameOf(query: ServiceQuery): string {
+	return [query.service, queryLabel(query)].filter((part) => part !== '').join(' ');
 }
 
 function connectionRow(view: ConnectionView, now: number): Row {
@@ -150,7 +149,7 @@ function connectionRow(view: ConnectionView, now: number): Row {
 	const rate = (value: number | undefined): string => (value === undefined ? '-' : shortNumber(value));
 	const cells = [
 		String(id),
-		printable(client ?? '(said no hello)'),
+		printable(client ?? '(sent no hello)'),
 		pid === null ? '-' : String(pid),
 		age(openedAt, now),
 		String(subscriptions),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
-import type { ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../handlers/status-view.ts';
+import type { ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../admin/status-view.ts';
 import { drawTop, printTop, type ScreenInput } from './top-screen.ts';
 import { FIRST_STATE, type TopState } from './top-state.ts';
 
 const NOW = 1_800_000_000_000;
 
 const service = (name: string, healthy: number, more: Partial<ServiceView> = {}): ServiceView => ({
-	...{ service: name, key: name, state: 'fresh', instances: 3, healthy, readers: 1, revision: 7 },
+	...{ service: name, key: name, label: '', state: 'fresh', instances: 3, healthy, readers: 1, revision: 7 },
 	...{ changedAt: NOW - 65_000, staleSince: null, error: null, ...more },
 });
 
@@ -148,7 +148,7 @@ describe('the screen of top', () => {
 			const { lines, shown } = draw({ selected }, { view: many });
 			const name = `svc-${String(Math.min(99, selected)).padStart(3, '0')}`;
 			expect(lines.find((line) => line.includes(name))).toContain('\u001b[7m');
-			expect(shown).toEqual({ rows: 100, page: 17, service: name });
+			expect(shown).toEqual({ rows: 100, page: 17, key: name });
 		}
 	});
 

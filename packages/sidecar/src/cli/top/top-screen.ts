@@ -1,7 +1,7 @@
-import type { LatencyView, OverviewView, ServiceDetail, StatusView } from '../../handlers/status-view.ts';
+import type { LatencyView, OverviewView, ServiceDetail, StatusView } from '../../admin/status-view.ts';
 import { printable } from '../output/output.ts';
 import { bars, fit, quantile, shortDuration, shortNumber } from './top-format.ts';
-import { type Column, type Row, type Table, tableOf } from './top-rows.ts';
+import { type Column, nameOf, type Row, type Table, tableOf } from './top-rows.ts';
 import { type Shown, TOP_ORDERS, TOP_TABS, type TopState } from './top-state.ts';
 
 /** What a screen is made from. */
@@ -55,8 +55,8 @@ export function drawTop(input: ScreenInput): Screen {
 		...Array.from({ length: Math.max(0, page - body.length) }, () => ''),
 		trouble === undefined ? paint('dim', fit(KEYS, width)) : paint('bad', fit(printable(trouble), width)),
 	];
-	const service = table.rows[selected]?.service;
-	return { lines: lines.slice(0, height), shown: { rows: table.rows.length, page, service } };
+	const key = table.rows[selected]?.key;
+	return { lines: lines.slice(0, height), shown: { rows: table.rows.length, page, key } };
 }
 
 /** The same once, for a file or a pipe: every row, as wide as it needs to be. */
@@ -152,7 +152,13 @@ function tabLine({ view, detail, state, width }: ScreenInput, paint: Paint): str
 			detail === undefined
 				? ''
 				: `watched by ${detail.watcherCount}${watchers.length > 0 ? `: ${watchers.join(', ')}` : ''}`;
-		return cut(`${printable(state.detail)}  ${printable(who)}  ${search}`, width, 'bold', paint);
+		const open = view?.services.find(({ key }) => key === state.detail) ?? detail;
+		return cut(
+			`${printable(open === undefined ? state.detail : nameOf(open))}  ${printable(who)}  ${search}`,
+			width,
+			'bold',
+			paint,
+		);
 	}
 	const counts = {
 		services: view?.overview.services ?? 0,

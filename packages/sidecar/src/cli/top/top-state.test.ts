@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { FIRST_STATE, keysIn, press, type Shown, type TopState } from './top-state.ts';
 
-const SHOWN: Shown = { rows: 10, page: 4, service: 'barista' };
+const SHOWN: Shown = { rows: 10, page: 4, key: 'barista' };
 
 function after(keys: readonly string[], from: Partial<TopState> = {}, shown = SHOWN): TopState | undefined {
 	let state: TopState | undefined = { ...FIRST_STATE, ...from };
@@ -17,7 +17,7 @@ describe('the keys of top', () => {
 		expect(after(['\u001b[6~', '\u001b[6~'])?.selected).toBe(8);
 		expect([after(['G'])?.selected, after(['G', 'g'])?.selected]).toEqual([9, 0]);
 		expect(after(['j'], { selected: 50 }, { ...SHOWN, rows: 3 })?.selected).toBe(2);
-		expect(after(['j'], {}, { rows: 0, page: 4, service: undefined })?.selected).toBe(0);
+		expect(after(['j'], {}, { rows: 0, page: 4, key: undefined })?.selected).toBe(0);
 	});
 
 	it('change the tab, the order and the service', () => {
@@ -28,7 +28,7 @@ describe('the keys of top', () => {
 		expect(after(['s', 's', 's', 's'])?.orders.services).toBe(0);
 		expect(after(['\r'])).toMatchObject({ detail: 'barista', selected: 0 });
 		expect(after(['\r', '\u001b'])?.detail).toBeUndefined();
-		expect(after(['\r'], {}, { ...SHOWN, service: undefined })?.detail).toBeUndefined();
+		expect(after(['\r'], {}, { ...SHOWN, key: undefined })?.detail).toBeUndefined();
 	});
 
 	it('filter: letters are letters then, until enter or escape', () => {

@@ -20,7 +20,7 @@ export interface TopState {
 	readonly isTyping: boolean;
 	/** Index into the orders, for each tab. */
 	readonly orders: Readonly<Record<TopTab, number>>;
-	/** The service whose instances are shown; undefined for the tab itself. */
+	/** Key of the service whose instances are shown; undefined for the tab itself. */
 	readonly detail: string | undefined;
 }
 
@@ -38,8 +38,8 @@ export interface Shown {
 	readonly rows: number;
 	/** Rows that fit on the screen. */
 	readonly page: number;
-	/** The service in the selected row, if it is one. */
-	readonly service: string | undefined;
+	/** Key of the service in the selected row, if it is one. */
+	readonly key: string | undefined;
 }
 
 const MOVES: Readonly<Record<string, (shown: Shown) => number>> = {
@@ -84,7 +84,7 @@ export function press(state: TopState, key: string, shown: Shown): TopState | un
 			return { ...state, orders: { ...state.orders, [state.tab]: next }, selected: 0 };
 		}
 		case '\r':
-			return shown.service === undefined ? state : { ...state, detail: shown.service, selected: 0, filter: '' };
+			return shown.key === undefined ? state : { ...state, detail: shown.key, selected: 0, filter: '' };
 		case '\u001b':
 			if (state.filter !== '') return { ...state, filter: '', selected: 0 };
 			return { ...state, detail: undefined, selected: 0 };

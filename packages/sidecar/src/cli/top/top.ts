@@ -1,24 +1,26 @@
-import type { ServiceDetail, StatusView } from '../../handlers/status-view.ts';
-import type { ClientFlags } from '../client/with-client.ts';
+import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
+import { timeoutOf } from '../client/sidecar-target.ts';
 import { print } from '../output/output.ts';
 import { Terminal } from './terminal.ts';
-import { TopFeed } from './top-feed.ts';
+import { adminAddressOf, TopFeed } from './top-feed.ts';
 import { drawTop, printTop, type Screen } from './top-screen.ts';
 import { FIRST_STATE, keysIn, press, type TopState } from './top-state.ts';
 
 /** Flags of `sidecar top`. */
-export interface TopFlags extends ClientFlags {
+export interface TopFlags {
+	/** Where the admin server is, HOST:PORT. */
+	readonly admin: string;
+	readonly timeout: string;
+	readonly json?: boolean;
 	readonly once?: boolean;
 }
-
-const REFRESH_MS = 1000;
 
 /**
  * `sidecar top`: what the sidecar sees, on a whole terminal, until `q` or Ctrl-C. With --once, --json, or where the output or
  * the input is no terminal, it is printed once.
  */
 export async function top(flags: TopFlags): Promise<void> {
-	const feed = new TopFeed(flags);
+	const feed = new TopFeed(adminAddressOf(flags.admin), timeoutOf(flags));
 	try {
 		const first = await feed.view();
 		if (flags.json) print(JSON.stringify(first));
@@ -41,7 +43,6 @@ class LiveTop {
 	#trouble: string | undefined;
 	#state: TopState = FIRST_STATE;
 	#screen: Screen | undefined;
-	#timer: NodeJS.Timeout | undefined;
 	#isAsking = false;
 	#end: () => void = () => undefined;
 
@@ -55,24 +56,31 @@ class LiveTop {
 			key: (text) => this.#pressed(text),
 			redraw: () => this.#draw(),
 		});
-		this.#timer = setInterval(() => void this.#refresh(), REFRESH_MS);
 		this.#draw();
+		feed.follow({
+			view: (view) => {
+				this.#view = view;
+				this.#trouble = undefined;
+				void this.#refreshDetail();
+				this.#draw();
+			},
+			lost: ({ message }) => {
+				this.#trouble = message;
+				this.#draw();
+			},
+		});
 	}
 
-	async #refresh(): Promise<void> {
-		// A sidecar that is slow is not asked more.
-		if (this.#isAsking) return;
+	/** Asks for the open service, if there is one. A sidecar that is slow is not asked more. */
+	async #refreshDetail(): Promise<void> {
+		const { detail: key } = this.#state;
+		if (key === undefined || this.#isAsking) return;
 		this.#isAsking = true;
-		const { detail: service } = this.#state;
 		try {
-			this.#view = await this.#feed.view();
-			if (service !== undefined) {
-				const detail = await this.#feed.explain(service);
-				if (this.#state.detail === service) this.#detail = detail;
-			}
-			this.#trouble = undefined;
+			const detail = await this.#feed.service(key);
+			if (this.#state.detail === key) this.#detail = detail;
 		} catch (error) {
-			this.#trouble = (error as Error).message;
+			if (this.#state.detail === key) this.#trouble = (error as Error).message;
 		} finally {
 			this.#isAsking = false;
 		}
@@ -90,7 +98,7 @@ class LiveTop {
 			this.#state = next;
 			if (next.detail !== before) {
 				this.#detail = undefined;
-				if (next.detail !== undefined) void this.#refresh();
+				if (next.detail !== undefined) void this.#refreshDetail();
 			}
 			this.#draw();
 		}
@@ -104,7 +112,6 @@ class LiveTop {
 	}
 
 	#close(): void {
-		clearInterval(this.#timer);
 		this.#terminal.close();
 		this.#end();
 	}

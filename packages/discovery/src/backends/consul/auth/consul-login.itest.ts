@@ -116,7 +116,7 @@ describe('a login whose Consul answers as the test says', () => {
 	it.each([null, {}, { SecretID: '' }, { SecretID: 5 }])('an answer of %j holds no token', async (answer) => {
 		await using place = await tempSocket();
 		const { login } = await loggingIn(place, () => answer);
-		await expect(login.read()).rejects.toThrow(/holds no token/);
+		await expect(login.read()).rejects.toThrow(/contains no token/);
 		await login.close();
 	});
 

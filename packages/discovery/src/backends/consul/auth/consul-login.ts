@@ -192,7 +192,7 @@ function loginError(reason: unknown, method: string): SpockError {
 /** A token and its end, which is counted from the request, because Consul's clock is not ours. Throws an Error for another shape. */
 function readSession(answer: unknown, sentAtMs: number): Session {
 	const { SecretID, CreateTime, ExpirationTime } = (answer ?? {}) as Readonly<Record<string, unknown>>;
-	if (typeof SecretID !== 'string' || SecretID === '') throw new Error('its answer to the login holds no token');
+	if (typeof SecretID !== 'string' || SecretID === '') throw new Error('its response to the login contains no token');
 	const lifeMs = Date.parse(String(ExpirationTime)) - Date.parse(String(CreateTime));
 	return {
 		token: SecretID,

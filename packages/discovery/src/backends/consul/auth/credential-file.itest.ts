@@ -43,9 +43,9 @@ describe('a token in a file', () => {
 	it.each<[string, (path: string, write: (text: string) => void) => void, RegExp]>([
 		['missing', (path) => rmSync(path), /ENOENT/],
 		['empty', (_path, write) => write(' \n'), /is empty/],
-		['two lines', (_path, write) => write('one\ntwo'), /something else than one token/],
-		['binary', (_path, write) => write('\u0000\u0001secret'), /something else than one token/],
-		['too long', (_path, write) => write('x'.repeat(70_000)), /something else than one token/],
+		['two lines', (_path, write) => write('one\ntwo'), /must contain one token and nothing else/],
+		['binary', (_path, write) => write('\u0000\u0001secret'), /must contain one token and nothing else/],
+		['too long', (_path, write) => write('x'.repeat(70_000)), /must contain one token and nothing else/],
 		['huge', (_path, write) => write('x'.repeat(1024 * 1024 + 1)), /longer than/],
 		[
 			'a directory',
@@ -53,7 +53,7 @@ describe('a token in a file', () => {
 				rmSync(path);
 				mkdirSync(path);
 			},
-			/no file|EISDIR/,
+			/not a regular file|EISDIR/,
 		],
 	])('keeps the last good one while it is %s, and says so once', (_what, spoil, says) =>
 		withFile(async ({ path, file, events, write }) => {

@@ -37,7 +37,7 @@ export class CredentialFile {
 		try {
 			const text = (await readSmallFile(path)).trim();
 			if (text === '') throw new Error(`${path} is empty`);
-			if (!TOKEN.test(text)) throw new Error(`${path} holds something else than one token`);
+			if (!TOKEN.test(text)) throw new Error(`${path} must contain one token and nothing else`);
 			this.#token.accept(text);
 			return text;
 		} catch (reason) {
@@ -45,7 +45,7 @@ export class CredentialFile {
 			this.#token.refuse(error);
 			const last = this.#token.value ?? fallback;
 			if (last !== undefined) return last;
-			throw new SpockError('UNAVAILABLE', `there is no ${what}: ${error.message}`, { cause: error });
+			throw new SpockError('UNAVAILABLE', `no ${what} is available: ${error.message}`, { cause: error });
 		}
 	}
 }

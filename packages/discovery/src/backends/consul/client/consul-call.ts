@@ -64,7 +64,7 @@ function reportBrokenBody(request: ConsulHookRequest, call: ConsulCall): void {
 			if (value !== undefined && call.answerBytesMax !== Number.POSITIVE_INFINITY) refuseLongBody(value, call);
 			value?.once('error', (error) => call.emit('broken', error));
 			value?.once('close', () => {
-				if (!value.complete) call.emit('broken', new Error('the connection ended in the middle of the answer'));
+				if (!value.complete) call.emit('broken', new Error('the connection ended in the middle of the response'));
 			});
 		},
 	});
@@ -77,7 +77,7 @@ function refuseLongBody(response: IncomingMessage, call: ConsulCall): void {
 	response.on('data', (chunk: Buffer) => {
 		bytes += chunk.length;
 		if (bytes <= answerBytesMax) return;
-		const message = `Consul's answer is longer than ${answerBytesMax} bytes: ask for less`;
+		const message = `Consul's response is longer than ${answerBytesMax} bytes: narrow the query`;
 		call.emit('broken', new SpockError('FRAME_TOO_LARGE', message, { details: { answerBytesMax } }));
 	});
 }
@@ -110,7 +110,7 @@ export function sendWithDeadline(
 			settle();
 			if (isCancelled) call.emit('cancel');
 		};
-		const abort = (): void => end(() => reject(aborted(signal as AbortSignal)), true);
+		const abort = (): void => end(() => reject(aborted(signal)), true);
 		const timer = clock.setTimeout(() => {
 			end(() => reject(new Error(`no answer within ${timeoutMs} ms`)), true);
 		}, timeoutMs);
@@ -124,6 +124,6 @@ export function sendWithDeadline(
 	});
 }
 
-function aborted({ reason }: AbortSignal): SpockError {
-	return new SpockError('ABORTED', 'the call to Consul was aborted', { cause: reason });
+function aborted(signal: AbortSignal | undefined): SpockError {
+	return new SpockError('ABORTED', 'the call to Consul was aborted', { cause: signal?.reason });
 }

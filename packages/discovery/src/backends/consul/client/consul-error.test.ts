@@ -22,9 +22,7 @@ describe('an error of Consul', () => {
 
 	it('of a datacenter that is not there says what to check', () => {
 		const error = consulError(failure('consul: x: No path to datacenter', { statusCode: 500 }), URL, []);
-		expect(error.message).toContain(
-			'answered 500: No path to datacenter: no servers of that name are known there, check',
-		);
+		expect(error.message).toContain('answered 500: No path to datacenter: Consul does not know this datacenter; check');
 	});
 
 	it.each([

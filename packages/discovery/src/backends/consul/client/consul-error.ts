@@ -17,13 +17,16 @@ const WORDS_MAX = 300;
  */
 export function refuseFiltered({ headers }: Pick<IncomingMessage, 'headers'>): void {
 	if (headers['x-consul-results-filtered-by-acls'] !== 'true') return;
-	throw new SpockError('ACL_DENIED', 'Consul filtered everything from its answer: the token may not read it');
+	throw new SpockError(
+		'ACL_DENIED',
+		'Consul filtered every result from its response: use an ACL token that may read them',
+	);
 }
 
 /** An answer in another shape than the API's: a proxy's or another program's page. */
 export function notJson({ headers }: Pick<IncomingMessage, 'headers'>): Error {
 	const type = headers['content-type'] ?? 'no content type';
-	return new Error(`its answer is not what Consul's API gives (${type}): is this address Consul?`);
+	return new Error(`its response is not that of Consul's API (${type}): check that this address is Consul`);
 }
 
 /**
@@ -52,7 +55,7 @@ export function consulError(reason: unknown, url: string, secrets: readonly stri
 	const text = plainBody(response) || error.message.replace(/^consul: [\w./-]+: /, '') || code || 'no reason given';
 	const said = statusCode === undefined ? `failed: ${text}` : `answered ${statusCode}: ${text}`;
 	const hint = /No path to datacenter/.test(text)
-		? ': no servers of that name are known there, check the datacenter of the lookup and that of the sidecar'
+		? ': Consul does not know this datacenter; check that of the lookup and that of the sidecar'
 		: '';
 	return new SpockError('UNAVAILABLE', `Consul at ${url} ${redact(said, secrets)}${hint}`, {
 		details,

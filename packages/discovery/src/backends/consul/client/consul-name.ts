@@ -9,6 +9,6 @@ const NOT_A_NAME = /^\.{0,2}$|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 /** Throws BAD_REQUEST for a name that no Consul answers for; `path` is the member that it came in. */
 export function refuseUnaskable(path: 'key' | 'service', name: string): void {
 	if (!NOT_A_NAME.test(name)) return;
-	const message = `Consul can have no ${path} ${JSON.stringify(name)}`;
+	const message = `Consul cannot have a ${path} named ${JSON.stringify(name)}: use another name`;
 	throw new SpockError('BAD_REQUEST', message, { details: { path } });
 }

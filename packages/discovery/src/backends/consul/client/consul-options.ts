@@ -37,6 +37,8 @@ export const DEFAULT_BEARER_TOKEN_FILE = '/var/run/secrets/kubernetes.io/service
 /** Which servers may answer. `stale`: any; `default`: the leader, nearly always; `consistent`: the leader, verified. */
 export type ConsulConsistency = 'stale' | 'default' | 'consistent';
 
+export const DEFAULT_CONSUL_CONSISTENCY: ConsulConsistency = 'stale';
+
 /** How to reach Consul, and as whom: for everything that is asked of it. */
 export interface ConsulConnectionOptions {
 	/** Consul's HTTP addresses; the next one is used when one fails. Default `http://127.0.0.1:8500`. */

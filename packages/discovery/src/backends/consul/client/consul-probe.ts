@@ -28,7 +28,7 @@ export async function probeServers(
 ): Promise<void> {
 	try {
 		const [, leader] = await ask(endpoint, clock, LEADER, signal);
-		if (mustKnowLeader && leader === '') throw new Error('it knows no leader');
+		if (mustKnowLeader && leader === '') throw new Error('no cluster leader');
 	} catch (reason) {
 		const { statusCode } = reason as { readonly statusCode?: number };
 		// 429 is the want of room for one more connection: those that are held are not touched by it.
@@ -42,5 +42,5 @@ export async function probeServers(
  */
 export async function probeLeader(endpoint: ConsulEndpoint, clock: Clock): Promise<void> {
 	const [, leader] = await ask(endpoint, clock, LEADER);
-	if (typeof leader !== 'string' || leader === '') throw new Error('it knows no leader');
+	if (typeof leader !== 'string' || leader === '') throw new Error('no cluster leader');
 }

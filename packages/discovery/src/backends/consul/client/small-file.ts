@@ -11,7 +11,7 @@ export async function readSmallFile(path: string): Promise<string> {
 		// A FIFO that nobody writes would hold up one of the few threads for files, and with it the end of the process.
 		file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 		const stats = await file.stat();
-		if (!stats.isFile()) throw new Error('it is no file');
+		if (!stats.isFile()) throw new Error('it is not a regular file');
 		if (stats.size > BYTES_MAX) throw new Error(`it is longer than ${BYTES_MAX} bytes`);
 		return await file.readFile('utf8');
 	} catch (cause) {

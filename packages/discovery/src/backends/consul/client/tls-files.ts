@@ -139,13 +139,13 @@ function listCertificates(directory: string): readonly string[] {
 		.filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
 		.map(({ name }) => name)
 		.sort();
-	if (names.length === 0) throw new Error(`there is no certificate in ${directory}`);
-	if (names.length > CA_FILES_MAX) throw new Error(`there are more than ${CA_FILES_MAX} files in ${directory}`);
+	if (names.length === 0) throw new Error(`${directory} contains no certificate`);
+	if (names.length > CA_FILES_MAX) throw new Error(`${directory} contains more than ${CA_FILES_MAX} files`);
 	return names.map((name) => join(directory, name));
 }
 
 /** The text of a file, at the start. Throws for what is no file: a FIFO would hold up the whole process. */
 function readNow(path: string): string {
-	if (!statSync(path).isFile()) throw new Error(`${path} cannot be read: it is no file`);
+	if (!statSync(path).isFile()) throw new Error(`${path} cannot be read: it is not a regular file`);
 	return readFileSync(path, 'utf8');
 }

@@ -8,7 +8,7 @@ import type { ConsulEndpoint } from '../client/consul-endpoints.ts';
 import { consulError, isConsulsAnswer } from '../client/consul-error.ts';
 import { probeServers } from '../client/consul-probe.ts';
 import type { ConsulQuestion } from '../client/consul-question.ts';
-import { AddressPulse } from './address-pulse.ts';
+import { AddressHeartbeat } from './address-heartbeat.ts';
 import type { ConsulHealth } from './consul-health.ts';
 import type { HeldRoom } from './held-room.ts';
 
@@ -38,7 +38,7 @@ export interface AddressCallsOptions {
 /** The calls in flight, each to one address with the token that is in force, and what they tell of how that address is. */
 export class AddressCalls {
 	readonly #options: AddressCallsOptions;
-	readonly #pulses: ReadonlyMap<ConsulEndpoint, AddressPulse>;
+	readonly #heartbeats: ReadonlyMap<ConsulEndpoint, AddressHeartbeat>;
 	/** Not more than the watches, and calls that somebody waits for. */
 	readonly #calls = new Set<ConsulCall>();
 	readonly #onTimely = new Set<() => void>();
@@ -46,7 +46,7 @@ export class AddressCalls {
 	constructor(options: AddressCallsOptions) {
 		this.#options = options;
 		const { clock, random, endpoints } = options;
-		this.#pulses = new Map(
+		this.#heartbeats = new Map(
 			endpoints.map((one) => {
 				// Where there is another address, one without a leader is as good as none: the others may have one.
 				const mustKnowLeader = endpoints.length > 1;
@@ -54,7 +54,7 @@ export class AddressCalls {
 				const timely = (): void => {
 					for (const listener of this.#onTimely) listener();
 				};
-				return [one, new AddressPulse({ clock, random, beat, timely })];
+				return [one, new AddressHeartbeat({ clock, random, beat, timely })];
 			}),
 		);
 	}
@@ -67,7 +67,7 @@ export class AddressCalls {
 
 	/** True while this address answers in time. */
 	isTimely(number: number): boolean {
-		return this.#pulses.get(this.#options.endpoints[number] as ConsulEndpoint)?.isTimely ?? true;
+		return this.#heartbeats.get(this.#options.endpoints[number] as ConsulEndpoint)?.isTimely ?? true;
 	}
 
 	/** Ends all of them with CLOSED. */
@@ -88,7 +88,7 @@ export class AddressCalls {
 		const endpoint = endpoints[number] as ConsulEndpoint;
 		const startedAtMs = clock.now();
 		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
-		const pulse = this.#pulses.get(endpoint);
+		const heartbeat = this.#heartbeats.get(endpoint);
 		let release: (() => void) | undefined;
 		let token: string | undefined;
 		try {
@@ -98,13 +98,13 @@ export class AddressCalls {
 			const client = await endpoint.client();
 			if (question.token === undefined) refuseIfClosed();
 			this.#calls.add(call);
-			release = pulse?.hold(call);
+			release = heartbeat?.hold(call);
 			const common = { ctx: call, ...(token && { token }) };
 			const [response, body] = (await sendWithDeadline({ clock, call, timeoutMs, signal }, () =>
 				question.send(client, common),
 			)) as ConsulAnswer;
 			const value = question.read(response, body);
-			if (isProof && !isHeld) pulse?.answered(startedAtMs);
+			if (isProof && !isHeld) heartbeat?.answered(startedAtMs);
 			if (await endpoint.isMultiplexed()) room.multiplexed(number);
 			health.succeeded(startedAtMs, response);
 			return value;

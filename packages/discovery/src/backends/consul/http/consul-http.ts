@@ -9,6 +9,7 @@ import { type ConsulEndpoint, createEndpoints } from '../client/consul-endpoints
 import {
 	type ConsulConnectionOptions,
 	DEFAULT_CONSUL_ADDRESS,
+	DEFAULT_CONSUL_CONSISTENCY,
 	DEFAULT_CONSUL_WAIT_MS,
 } from '../client/consul-options.ts';
 import { probeLeader } from '../client/consul-probe.ts';
@@ -65,7 +66,7 @@ export class ConsulHttp {
 
 	constructor(options: ConsulConnectionOptions = {}) {
 		const { addresses = [DEFAULT_CONSUL_ADDRESS], waitMs = DEFAULT_CONSUL_WAIT_MS, clock = systemClock } = options;
-		oneOfOption('consistency', options.consistency ?? 'stale', ['stale', 'default', 'consistent']);
+		oneOfOption('consistency', options.consistency ?? DEFAULT_CONSUL_CONSISTENCY, ['stale', 'default', 'consistent']);
 		this.#options = options;
 		this.clock = clock;
 		this.#health = new ConsulHealth(clock, options.onEvent);
@@ -146,10 +147,10 @@ export class ConsulHttp {
 	 * that it was asked with.
 	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/blockingquery/blockingquery.go (AbandonCh)
 	 */
-	blocking<T>(
-		question: ConsulQuestion<FetchAnswer<T>>,
+	blocking<A extends FetchAnswer<unknown>>(
+		question: ConsulQuestion<A>,
 		placeNow?: () => HeldPlace | undefined,
-	): (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>> {
+	): (index: number, signal: AbortSignal) => Promise<A> {
 		const { parameters = {} } = question;
 		const isCached = parameters['cached'] !== undefined;
 		const waitMs = this.#waitMs;
@@ -185,8 +186,8 @@ export class ConsulHttp {
 			// It goes on where it was answered, or has no place any more.
 			if (place?.move(number) === false) place.release();
 			const isEarly = isHeld && this.clock.now() - askedAtMs < waitMs;
-			const told = { ...answer, meta: this.#metaOf(answer, number, isHeld ? 0 : this.clock.now() - askedAtMs) };
-			return isEarly && answer.index <= index ? { ...told, isAbandoned: true } : told;
+			const full = { ...answer, meta: this.#metaOf(answer, number, isHeld ? 0 : this.clock.now() - askedAtMs) };
+			return isEarly && answer.index <= index ? { ...full, isAbandoned: true } : full;
 		};
 	}
 
@@ -212,7 +213,7 @@ export class ConsulHttp {
 
 	/** The same, with the consistency of reads. */
 	readParameters(datacenter?: string): Record<string, string> {
-		const { consistency = 'stale' } = this.#options;
+		const { consistency = DEFAULT_CONSUL_CONSISTENCY } = this.#options;
 		return { ...(consistency !== 'default' && { [consistency]: '' }), ...this.placeParameters(datacenter) };
 	}
 

@@ -7,7 +7,7 @@ import type { Clock } from '@spock/protocol/internal';
 export const DEFAULT_HELD_MAX = 150;
 /** Beyond them, for what else is held: keys, and what tells of many services at once. */
 const OTHERS_MAX = 24;
-/** And for calls that are not held: lookups of names, registrations, pulses. */
+/** And for calls that are not held: lookups of names, registrations, heartbeats. */
 const CALLS_MAX = 16;
 /** Queries that are held at an address where they share connections: as many as there may be questions. */
 const MULTIPLEXED_MAX = 10_000;

@@ -7,12 +7,12 @@ const at = (headers: Record<string, string> = {}) => ({ headers: { 'x-consul-ind
 
 describe('an answer of Consul', () => {
 	it.each([null, {}, 'text', ['text'], [null]])('of instances or checks that is %j is not the API’s', (body) => {
-		expect(() => readAnsweredInstances(at(), body)).toThrow(/is this address Consul/);
-		expect(() => readAnsweredChecks(at(), body)).toThrow(/is this address Consul/);
+		expect(() => readAnsweredInstances(at(), body)).toThrow(/check that this address is Consul/);
+		expect(() => readAnsweredChecks(at(), body)).toThrow(/check that this address is Consul/);
 	});
 
 	it.each([null, [], { barista: 'v2' }])('of services that is %j is not the API’s', (body) => {
-		expect(() => readAnsweredServices(at(), body)).toThrow(/is this address Consul/);
+		expect(() => readAnsweredServices(at(), body)).toThrow(/check that this address is Consul/);
 	});
 
 	it('without an index is an error, and not index 0', () => {

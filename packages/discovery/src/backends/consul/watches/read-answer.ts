@@ -98,7 +98,7 @@ function expectEntries(response: AnswerHeaders, body: unknown): readonly unknown
 
 function expectIndex({ headers }: AnswerHeaders): number {
 	const index = parseIndex(headers['x-consul-index']);
-	if (index === undefined) throw new Error('its answer has no X-Consul-Index');
+	if (index === undefined) throw new Error('its response has no X-Consul-Index');
 	return index;
 }
 

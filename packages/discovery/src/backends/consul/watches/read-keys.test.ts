@@ -42,7 +42,7 @@ describe('an answer about keys', () => {
 			{ Key: 'a', Value: 'text' },
 			[null],
 		]) {
-			expect(() => readAnsweredKeys(ok, body)).toThrow('is this address Consul?');
+			expect(() => readAnsweredKeys(ok, body)).toThrow('check that this address is Consul');
 		}
 	});
 

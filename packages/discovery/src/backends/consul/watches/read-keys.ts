@@ -26,7 +26,7 @@ export function readAnsweredKeys(
 	const entries = body === undefined && response.statusCode === 404 ? [] : Array.isArray(body) ? body : [body];
 	if (!entries.every(isEntry)) throw notJson(response);
 	const index = parseIndex(response.headers['x-consul-index']);
-	if (index === undefined) throw new Error('its answer has no X-Consul-Index');
+	if (index === undefined) throw new Error('its response has no X-Consul-Index');
 	if (entries.length === 0) refuseFiltered(response);
 	// A key without bytes has the value null.
 	const value = entries.map(({ Key, Value }) => ({ key: Key, bytes: Value ?? NO_BYTES }));

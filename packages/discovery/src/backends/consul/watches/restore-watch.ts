@@ -44,7 +44,7 @@ export class RestoreWatch {
 	constructor(options: RestoreWatchOptions) {
 		this.#options = options;
 		const { http, recovery, parameters } = options;
-		const fetch = http.blocking<true>({
+		const fetch = http.blocking<FetchAnswer<true>>({
 			parameters,
 			send: (client, call) => client.catalog.service.nodes({ ...call, service: SERVICE }),
 			read: readAnsweredIndex,

@@ -269,7 +269,7 @@ export class ServiceWatches {
 			const place = this.#sharing.size > 0 ? this.#options.http.takePlace() : undefined;
 			if (place === undefined) return;
 			const latest = first(this.#sharing, (one, other) => one.usedAtMs > other.usedAtMs);
-			this.#hold(latest as Watching, place);
+			if (latest !== undefined) this.#hold(latest, place);
 		}
 	}
 

@@ -30,6 +30,8 @@ export interface SharedQuestionOptions {
 }
 
 interface Waiting {
+	/** The index that the query waits to leave; 0 where it waits for any answer. */
+	readonly index: number;
 	readonly signal: AbortSignal;
 	readonly resolve: (answer: FetchAnswer<Instances>) => void;
 	readonly reject: (reason: unknown) => void;
@@ -42,8 +44,6 @@ export class SharedQuestion {
 	dueAtMs: number;
 	readonly #options: SharedQuestionOptions;
 	#waiting: Waiting | undefined;
-	/** The index that the query waits to leave; 0 where it waits for any answer. */
-	#index = 0;
 	#nodes: ReadonlySet<string> = new Set();
 	#confirmedAtMs: number;
 	#readAtMs: number;
@@ -78,7 +78,7 @@ export class SharedQuestion {
 	/** One query: see `SharedQuery.fetch`. */
 	wait(index: number, signal: AbortSignal): Promise<FetchAnswer<Instances>> {
 		return new Promise((resolve, reject) => {
-			const waiting: Waiting = { signal, resolve, reject };
+			const waiting: Waiting = { index, signal, resolve, reject };
 			const end = (): void => {
 				if (this.#waiting === waiting) this.#waiting = undefined;
 				reject(signal.reason);
@@ -86,7 +86,6 @@ export class SharedQuestion {
 			if (signal.aborted) return end();
 			signal.addEventListener('abort', end, { once: true });
 			this.#waiting = waiting;
-			this.#index = index;
 			if (index === 0) this.dueAtMs = this.#options.clock.now();
 			if (!this.#options.isTold || this.#mustRead) this.#doubtedAtMs ??= this.#options.clock.now();
 			this.#enqueue();
@@ -115,7 +114,7 @@ export class SharedQuestion {
 
 	/** Others have changed or nothing has, as of `ageMs` ago. */
 	unchanged(ageMs: number): void {
-		if (this.#doubtedAtMs !== undefined || this.#index === 0 || this.#waiting === undefined) return;
+		if (this.#doubtedAtMs !== undefined || this.#waiting === undefined || this.#waiting.index === 0) return;
 		this.#confirm(this.#options.clock.now() - ageMs, { ageMs });
 	}
 
@@ -150,9 +149,8 @@ export class SharedQuestion {
 
 	async #ask(waiting: Waiting): Promise<void> {
 		const { clock, fetch, probe } = this.#options;
-		const { signal } = waiting;
+		const { index, signal } = waiting;
 		const askedAtMs = clock.now();
-		const index = this.#index;
 		const mustRead = this.#mustRead || index === 0;
 		if (probe !== undefined && !mustRead && this.#hurry === 0) {
 			const { index: found, meta } = await probe(signal);
@@ -200,7 +198,7 @@ export class SharedQuestion {
 
 	#enqueue(): void {
 		if (this.#waiting === undefined || this.#isTurn) return;
-		if (this.#index === 0 || this.#hurry > 0) this.#options.enqueue(this, true);
+		if (this.#waiting.index === 0 || this.#hurry > 0) this.#options.enqueue(this, true);
 		else if (this.#doubtedAtMs !== undefined) this.#options.enqueue(this, false);
 	}
 

@@ -132,7 +132,7 @@ export class SharedWatch {
 			answered: ({ value }, meta) => {
 				if (before !== undefined) this.#tellConcerned(diffChecks(before, value));
 				before = value;
-				this.#told(meta);
+				this.#confirm(meta);
 			},
 			failed: () => this.#doubtAll(),
 		});
@@ -153,14 +153,14 @@ export class SharedWatch {
 			answered: ({ index }, meta) => {
 				if (before !== undefined && before !== index) this.#doubtAll();
 				before = index;
-				this.#told(meta);
+				this.#confirm(meta);
 			},
 			failed: () => this.#doubtAll(),
 		});
 	}
 
-	/** What was told of says that the others are as they were; where it came late it says nothing. */
-	#told(meta: AnswerMeta | undefined): void {
+	/** A change of some services confirms the others; a late answer confirms none. */
+	#confirm(meta: AnswerMeta | undefined): void {
 		if (meta?.isUnconfirmed) this.#doubtAll();
 		else for (const question of [...this.#questions]) question.unchanged(meta?.ageMs ?? 0);
 	}

@@ -1,0 +1,221 @@
+import {
+	type CallOptions,
+	encodeRequest,
+	encodeTrace,
+	readTraceContext,
+	SpockError,
+	splitTrace,
+} from '@spock/protocol';
+import { offAbort, onAbort } from '@spock/protocol/internal';
+import type { SocketAddress } from '@spock/protocol/node';
+import { type RequestStartMessage, requestEndChannel, requestStartChannel } from '../foundation/diagnostics.ts';
+import { abortedError } from '../foundation/errors.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+
+/** What a call needs of the clock of its connection. */
+export interface CallClock {
+	/** Where the sidecar is. */
+	readonly server: SocketAddress;
+	/** Monotonic milliseconds. */
+	now(): number;
+}
+
+/** Calls made so far in this process. */
+let callCount = 0;
+
+/** The clock of calls to this sidecar. */
+export function callClock({ clock, address }: Pick<ResolvedOptions, 'clock' | 'address'>): CallClock {
+	return { server: address, now: () => clock.now() };
+}
+
+/** What is common to all calls of one kind: shared, so that a call itself is small. */
+export interface CallTraits {
+	/** The call may be sent again after a reconnect, within its deadline. */
+	readonly idempotent: boolean;
+	/** Nobody outside waits for it: it does not hold up a drain. */
+	readonly background: boolean;
+	/** The client asks it for itself, and in nobody's name. */
+	readonly own: boolean;
+	/** Equal replies may be one value: `read` makes it frozen, and it is remembered by its text. */
+	readonly memoised: boolean;
+	/** Gives the tail to send when the call is sent again: a newer call may have changed what is wanted. Default: the same as before. */
+	readonly again: (() => string) | undefined;
+	/**
+	 * Checks the data of the reply and gives the call's value; throws PROTOCOL, and tells of what it leaves out. Default: the data
+	 * itself.
+	 */
+	readonly read: ((data: unknown, leftOut: (why: string) => void) => unknown) | undefined;
+}
+
+/** Who holds a call that is not settled: the calls that wait, or the channel of a socket. One at a time. */
+export interface CallOwner {
+	/** Lets the call go without settling it: its caller gave up. */
+	abandon(call: OutgoingCall): void;
+}
+
+/** What a call is made of. */
+export interface CallRequest {
+	readonly func: string;
+	/** Everything of the frame behind the id. */
+	readonly tail: string;
+	readonly traits: CallTraits;
+	readonly timeoutMs: number;
+	readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * One call from its making to its end. Whoever settles it has taken it from its owner first, so it is settled exactly
+ * once: by its reply, its deadline, its signal, or the end of the connection.
+ */
+export class OutgoingCall {
+	readonly func: string;
+	/** Calls of one process in the order in which they were made. */
+	readonly order: number = callCount++;
+	/** Everything of the frame behind the id: the tail of the request, and before it the trace, if it belongs to one. */
+	tail: string;
+	readonly traits: CallTraits;
+	readonly timeoutMs: number;
+	readonly deadlineMs: number;
+	/** Its id on the wire while a channel owns it. */
+	id = -1;
+	/** True from the moment its frame was handed to a socket. */
+	sent = false;
+	owner: CallOwner | undefined = undefined;
+	readonly #clock: CallClock;
+	/** -1 while nobody listens, which is asked once: the end is told only of calls whose start was timed. */
+	readonly #startedMs: number;
+	readonly #signal: AbortSignal | undefined;
+	readonly #resolve: (value: unknown) => void;
+	readonly #reject: (error: SpockError) => void;
+
+	constructor(
+		request: CallRequest,
+		clock: CallClock,
+		resolve: (value: unknown) => void,
+		reject: (error: SpockError) => void,
+	) {
+		this.func = request.func;
+		this.tail = request.tail;
+		this.traits = request.traits;
+		this.timeoutMs = request.timeoutMs;
+		this.deadlineMs = clock.now() + request.timeoutMs;
+		this.#clock = clock;
+		this.#signal = request.signal;
+		this.#resolve = resolve;
+		this.#reject = reject;
+		if (request.signal !== undefined) onAbort(request.signal, this);
+		this.#startedMs = requestEndChannel.hasSubscribers ? clock.now() : -1;
+		if (requestStartChannel.hasSubscribers) this.tail = this.#publishStart() + request.tail;
+	}
+
+	/** Sees to it that, sent again, it asks for what is wanted now. */
+	renew(): void {
+		const { again } = this.traits;
+		if (again === undefined || !this.sent) return;
+		const plain = splitTrace(this.tail);
+		this.tail = plain === undefined ? again() : this.tail.slice(0, this.tail.length - plain.rest.length) + again();
+	}
+
+	resolve(value: unknown): void {
+		this.#end(undefined);
+		this.#resolve(value);
+	}
+
+	reject(error: SpockError): void {
+		this.#end(error);
+		this.#reject(error);
+	}
+
+	rejectTimeout(where: string): void {
+		const { func, timeoutMs, sent } = this;
+		this.reject(
+			new SpockError('TIMEOUT', `${func}: no reply within ${timeoutMs} ms${where}`, {
+				details: { func, timeoutMs, sent },
+			}),
+		);
+	}
+
+	/** The listener of the signal's `abort`: the call is its own listener, which saves a closure. */
+	handleEvent(): void {
+		this.owner?.abandon(this);
+		this.reject(abortedError(this.#signal, this.func));
+	}
+
+	#end(error: SpockError | undefined): void {
+		this.owner = undefined;
+		offAbort(this.#signal, this);
+		if (this.#startedMs !== -1) this.#publishEnd(error);
+	}
+
+	/** Gives the members of the trace that a listener says it belongs to. */
+	#publishStart(): string {
+		const { func, traits } = this;
+		const { server } = this.#clock;
+		const message: RequestStartMessage = { func, call: this, server, own: traits.own, trace: undefined };
+		requestStartChannel.publish(message);
+		// Whoever sets it may be wrong, which must break no frame.
+		const trace = message.trace && readTraceContext(message.trace.traceparent, message.trace.tracestate);
+		return trace === undefined ? '' : encodeTrace(trace);
+	}
+
+	#publishEnd(error: SpockError | undefined): void {
+		const { func, traits } = this;
+		const { server } = this.#clock;
+		requestEndChannel.publish({
+			func,
+			call: this,
+			server,
+			own: traits.own,
+			durationMs: Math.max(0, this.#clock.now() - this.#startedMs),
+			code: error?.code ?? 'ok',
+			error,
+			requestBytes: this.sent ? Buffer.byteLength(encodeRequest(this.id, this.tail)) - 1 : 0,
+		});
+	}
+}
+
+export function makeTraits(traits: Partial<CallTraits>): CallTraits {
+	return {
+		idempotent: false,
+		background: false,
+		own: false,
+		memoised: false,
+		again: undefined,
+		read: undefined,
+		...traits,
+	};
+}
+
+/** A call of `request`: what comes is passed on as it is, and nothing is sent twice. */
+export const PLAIN: CallTraits = makeTraits({});
+/** A question that may be asked again after a reconnect. */
+export const QUESTION: CallTraits = makeTraits({ idempotent: true });
+/** What nobody waits for. */
+export const BACKGROUND: CallTraits = makeTraits({ background: true, own: true });
+
+/**
+ * How the promise is settled that was made last with {@link captureSettlers}. One executor for all promises, and no closure for each:
+ * 1.3x as fast. It runs within `new Promise`.
+ */
+export const captured: { resolve: (value: unknown) => void; reject: (error: unknown) => void } = {
+	resolve: () => undefined,
+	reject: () => undefined,
+};
+
+/** The executor. */
+export function captureSettlers(resolve: (value: unknown) => void, reject: (error: unknown) => void): void {
+	captured.resolve = resolve;
+	captured.reject = reject;
+}
+
+/**
+ * For a call of several steps, begun now: gives its options for the next step, whose `timeoutMs` is what is left of the
+ * whole deadline: a whole number, at least 1.
+ */
+export function timeLeft<O extends CallOptions>(
+	options: O,
+	{ clock, timeoutMs: defaultMs }: Pick<ResolvedOptions, 'clock' | 'timeoutMs'>,
+): () => O & { readonly timeoutMs: number } {
+	const endMs = clock.now() + (options.timeoutMs ?? defaultMs);
+	return () => ({ ...options, timeoutMs: Math.max(1, Math.floor(endMs - clock.now())) });
+}

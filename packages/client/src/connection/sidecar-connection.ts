@@ -1,0 +1,313 @@
+import type { CallOptions, Push, SpockError } from '@spock/protocol';
+import { inNeutralContext, step } from '@spock/protocol/internal';
+import { formatAddress } from '@spock/protocol/node';
+import {
+	type CallClock,
+	type CallRequest,
+	callClock,
+	captured,
+	captureSettlers,
+	OutgoingCall,
+} from '../calls/outgoing-call.ts';
+import { Waiters } from '../calls/waiters.ts';
+import {
+	type FaultMessage,
+	goawayChannel,
+	goawayMessage,
+	stateChannel,
+	windowChannel,
+} from '../foundation/diagnostics.ts';
+import { abortedError, overloadedError, throwIfAborted } from '../foundation/errors.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import type { Closed, ConnectionEvent, ConnectionState } from '../foundation/status.ts';
+import { notReadyError } from './address-report.ts';
+import { type ConnectionAction, connectionMachine } from './connection-machine.ts';
+import { type ConnectionCounts, ConnectionReport } from './connection-report.ts';
+import { DisconnectedCalls } from './disconnected-calls.ts';
+import type { Greeting } from './greeting.ts';
+import { RetrySchedule } from './retry-schedule.ts';
+import { Session, type SessionListener } from './session.ts';
+import { Sessions } from './sessions.ts';
+
+/** The connection to a sidecar: the owner of socket, back-off and phase. Decisions are in {@link connectionMachine}. */
+export class SidecarConnection implements SessionListener {
+	/** Settles, never rejecting, when the connection is closed and its last socket is gone. */
+	readonly closedPromise: Promise<Closed>;
+	readonly #options: ResolvedOptions;
+	/** By it a sidecar knows this client again, whichever of its connections it comes on. */
+	readonly #secret = crypto.randomUUID();
+	readonly #listener: ConnectionListener;
+	readonly #clock: CallClock;
+	readonly #retry: RetrySchedule;
+	readonly #disconnected: DisconnectedCalls;
+	readonly #report: ConnectionReport;
+	readonly #ready: Waiters;
+	#resolveClosed: (closed: Closed) => void = () => undefined;
+	#state: ConnectionState = 'idle';
+	readonly #sessions = new Sessions();
+	/** Calls on their way from a retired session to its successor. */
+	#moving: OutgoingCall[] = [];
+	#readyAtMs = 0;
+	#lastError: SpockError | undefined;
+	#outcome: Closed | undefined;
+
+	/** What the words of the table mean here. */
+	readonly #actions: Readonly<Record<ConnectionAction, (event: ConnectionEvent) => void>> = {
+		dial: () => this.#dial(),
+		adopt: () => {
+			this.#sessions.adopt();
+			this.#readyAtMs = this.#options.clock.now();
+			this.greeting = this.#sessions.current?.greeting;
+			this.#report.connected(this.greeting?.sidecar ?? null);
+		},
+		'retire the first': () => {
+			const retired = this.#sessions.current?.channel;
+			// What waits for its window was never sent: it goes to the successor.
+			this.#moving = retired?.takeWaiting() ?? [];
+			retired?.drain();
+		},
+		resubscribe: () => {
+			const { current } = this.#sessions;
+			if (current !== undefined) this.#listener.adopted(current);
+			this.#ready.resolveAll();
+			for (const call of this.#moving.splice(0)) this.#place(call);
+		},
+		'flush waiting': () => {
+			for (const call of this.#disconnected.waiting.takeAll()) this.#place(call);
+		},
+		'reset backoff if stable': () => {
+			if (this.#isStable()) this.#retry.reset();
+		},
+		'reject in flight': () => {
+			// While this client lives on, sockets that finish after a goaway still bring the answers to their calls.
+			const { lost } = this.#sessions;
+			const gone = this.#state === 'closed' ? this.#sessions.all : [];
+			if (lost !== undefined) this.#release(lost);
+			for (const session of gone) this.#release(session);
+		},
+		'mark views stale': () => this.#listener.lost(this.#sessions.lost?.silentSinceMs ?? this.#options.clock.now()),
+		'schedule retry': () => this.#retry.schedule(this.#lastError),
+		'dial or schedule': () => {
+			// A sidecar that says goaway to every new connection must not make this client dial without pause.
+			if (this.#sessions.dialled !== undefined || this.#retry.pending) return;
+			if (this.#isStable()) this.#dial();
+			else this.#retry.schedule(undefined);
+		},
+		'cancel dial': () => this.#sessions.cancelDial(),
+		'cancel timer': () => this.#retry.cancel(),
+		'refuse new': () => this.#sessions.drain(),
+		'reject waiting': () => this.#disconnected.rejectWaiting(),
+		'end socket': () => this.#sessions.end(),
+		'destroy socket': () => this.#sessions.destroy(),
+		settle: (event) => this.#settle(event),
+	};
+
+	constructor(options: ResolvedOptions, listener: ConnectionListener) {
+		this.#options = options;
+		this.#listener = listener;
+		this.#clock = callClock(options);
+		const { transport, address } = options;
+		const mark = transport.mark && (() => transport.mark?.(address));
+		this.#retry = new RetrySchedule(options, () => this.#dispatch('retry due'), mark);
+		this.#disconnected = new DisconnectedCalls(options, this);
+		this.#report = new ConnectionReport(address);
+		this.#ready = new Waiters(options.clock, options.unref);
+		this.closedPromise = new Promise((resolve) => {
+			this.#resolveClosed = resolve;
+		});
+	}
+
+	get state(): ConnectionState {
+		return this.#state;
+	}
+
+	/** What the last sidecar said of itself; kept while it is away. */
+	greeting: Greeting | undefined = undefined;
+
+	get lastError(): SpockError | undefined {
+		return this.#lastError;
+	}
+
+	counts(): ConnectionCounts {
+		const { inFlight, waiting, window } = this.#sessions.counts();
+		const { lateReplies, protocolFaults, connects } = this.#report;
+		return {
+			inFlight,
+			waiting: waiting + this.#disconnected.waiting.count,
+			window,
+			lateReplies,
+			protocolFaults,
+			reconnects: Math.max(0, connects - 1),
+		};
+	}
+
+	/** Dials, if nobody has yet; idempotent. */
+	start(): void {
+		this.#dispatch('start');
+	}
+
+	/** Resolves when hello is answered. Rejects with TIMEOUT (saying what is at the address), ABORTED, CLOSED, PROTOCOL. */
+	async ready({ timeoutMs = this.#options.readyTimeoutMs, signal }: CallOptions = {}): Promise<void> {
+		throwIfAborted(signal, 'ready');
+		if (this.#state === 'ready') return;
+		if (this.#disconnected.isEnding) throw this.#disconnected.closedError();
+		const { waitingMax } = this.#options;
+		if (this.#ready.count >= waitingMax) throw overloadedError('ready', 'waitingMax', waitingMax);
+		this.start();
+		return this.#ready.wait('ready', { timeoutMs, signal }, () =>
+			notReadyError(this.#options.address, this.#lastError, timeoutMs),
+		);
+	}
+
+	/**
+	 * Sends a call now, or when there is a connection. Rejects with what the sidecar answers, or TIMEOUT, ABORTED,
+	 * DISCONNECTED, OVERLOADED, FRAME_TOO_LARGE, CLOSED.
+	 */
+	call(request: CallRequest): Promise<unknown> {
+		const { signal, func } = request;
+		if (signal?.aborted) return Promise.reject(abortedError(signal, func));
+		const promise = new Promise(captureSettlers);
+		this.#place(new OutgoingCall(request, this.#clock, captured.resolve, captured.reject));
+		return promise;
+	}
+
+	/** Refuses new calls, waits for those in flight (their deadlines bound that), and closes. Idempotent. */
+	drain(): Promise<Closed> {
+		this.#dispatch('drain');
+		return this.closedPromise;
+	}
+
+	/** Rejects every call with CLOSED and closes. Idempotent; also ends a drain. */
+	close(): Promise<Closed> {
+		this.#dispatch('close');
+		return this.closedPromise;
+	}
+
+	/** Why a call of this function could not even wait now; undefined if it could. */
+	refusal(func: string): SpockError | undefined {
+		return this.#disconnected.refusal(func);
+	}
+
+	/** For people: why there is no connection now. */
+	whyNotReady(): string {
+		return this.#disconnected.whyNotReady();
+	}
+
+	greeted(session: Session): void {
+		if (session === this.#sessions.dialled) this.#dispatch('connected');
+	}
+
+	refused(session: Session, error: SpockError): void {
+		if (session !== this.#sessions.dialled || this.#report.connects > 0) return;
+		this.#lastError = error;
+		this.#dispatch('refused');
+	}
+
+	push(session: Session, push: Push): void {
+		if (push.event === 'goaway') {
+			if (goawayChannel.hasSubscribers)
+				goawayChannel.publish(goawayMessage(formatAddress(this.#options.address), push.data));
+			if (session === this.#sessions.current) this.#dispatch('goaway');
+		} else this.#listener.push(session, push);
+	}
+
+	windowed(inFlightMax: number, narrowed: boolean): void {
+		if (windowChannel.hasSubscribers)
+			windowChannel.publish({ address: formatAddress(this.#options.address), inFlightMax, narrowed });
+	}
+
+	fault(kind: FaultMessage['kind'], message: string): void {
+		this.#report.fault(kind, message);
+	}
+
+	emptied(session: Session): void {
+		if (this.#state !== 'draining') session.end();
+		else this.#endDrain();
+	}
+
+	closed(session: Session, error: SpockError): void {
+		const place = this.#sessions.remove(session);
+		if (place !== undefined) {
+			this.#lastError = error;
+			this.#report.disconnected(error, place === 'current');
+		}
+		this.#sessions.lose(session);
+		if (place === 'current') this.#dispatch('lost');
+		else if (place === 'dialled') this.#dispatch(this.#state === 'ready' ? 'successor lost' : 'lost');
+		// Nobody's any more, unless the events above have taken its calls already.
+		this.#release(session);
+		this.#endDrain();
+		this.#finish();
+	}
+
+	#place(call: OutgoingCall): void {
+		const { current } = this.#sessions;
+		if (current !== undefined && this.#state === 'ready') current.channel.send(call);
+		else this.#disconnected.hold(call);
+	}
+
+	#dispatch(event: ConnectionEvent): void {
+		const { state, actions } = step(connectionMachine, this.#state, event);
+		const from = this.#state;
+		this.#state = state;
+		if (state !== from && stateChannel.hasSubscribers) {
+			stateChannel.publish({ address: formatAddress(this.#options.address), from, to: state, event });
+		}
+		for (const action of actions) this.#actions[action](event);
+	}
+
+	#dial(): void {
+		this.#retry.attempt();
+		// The first call may begin it; it outlives that.
+		this.#sessions.dial(inNeutralContext(() => new Session(this.#options, this.#secret, this)));
+	}
+
+	/** A drain ends when nobody waits for anything any more. */
+	#endDrain(): void {
+		if (this.#state === 'draining' && this.#sessions.isIdle) this.#dispatch('emptied');
+	}
+
+	#isStable(): boolean {
+		return this.#options.clock.now() - this.#readyAtMs >= this.#options.stableMs;
+	}
+
+	/** Takes the calls of a session that is gone, or going: they are rejected, or wait for the next connection. */
+	#release(session: Session): void {
+		const { retries } = this.#disconnected;
+		for (const call of session.channel.takeAll()) {
+			if (retries && (call.traits.idempotent || !call.sent)) {
+				call.renew();
+				this.#place(call);
+			} else call.reject(this.#disconnected.lostError(call));
+		}
+	}
+
+	#settle(event: ConnectionEvent): void {
+		if (this.#outcome === undefined) {
+			if (event === 'refused' && this.#lastError !== undefined) {
+				this.#outcome = { reason: 'refused', error: this.#lastError };
+			} else this.#outcome = { reason: event === 'close' ? 'close' : 'drain' };
+			this.#ready.rejectAll(this.#disconnected.closedError());
+			if (event !== 'emptied') {
+				for (const session of this.#sessions.all) {
+					this.#release(session);
+					session.destroy();
+				}
+			}
+		}
+		this.#finish();
+	}
+
+	#finish(): void {
+		if (this.#outcome !== undefined && this.#sessions.isEmpty) this.#resolveClosed(this.#outcome);
+	}
+}
+
+/** Told by a connection of what its subscriptions need to know. */
+export interface ConnectionListener {
+	/** New calls go to this session from now on: what is wanted must be subscribed to again. It has been greeted. */
+	adopted(session: Session): void;
+	/** There is no connection; what is known was true at `verifiedAtMs` of the clock. */
+	lost(verifiedAtMs: number): void;
+	push(session: Session, push: Push): void;
+}

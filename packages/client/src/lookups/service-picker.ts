@@ -1,0 +1,191 @@
+import { type Picker, type PickerOptions, pickerOver, servedInstances, spareEjected, toAddress } from '@spock/balancer';
+import {
+	isServing,
+	type ServiceAddress,
+	type ServiceInstance,
+	type ServiceQuery,
+	type ServiceSnapshot,
+} from '@spock/protocol';
+import { inNeutralContext, isHost, isInteger, showAs } from '@spock/protocol/internal';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import type { SnapshotFollower, StoredSnapshot } from '../snapshots/stored-snapshot.ts';
+import type { InstanceRecords } from './instance-records.ts';
+
+/** What a view needs of the options. */
+export type PickerSettings = Pick<ResolvedOptions, 'policy' | 'random' | 'clock' | 'ejectedPercentMax'>;
+
+/** An answer that is the same until the snapshot changes: a lookup then makes neither an object nor a promise. */
+interface Answer {
+	readonly address: ServiceAddress;
+	readonly promise: Promise<ServiceAddress>;
+}
+
+/** One service as lookups see it: the picker over its stored snapshot, without the instances that calls failed at. */
+export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
+	readonly stored: StoredSnapshot<ServiceQuery, ServiceSnapshot>;
+	readonly query: ServiceQuery;
+	readonly #options: PickerSettings;
+	readonly #records: InstanceRecords;
+	readonly #pickerOptions: PickerOptions;
+	readonly #ended: () => void;
+	#picker: Picker | undefined;
+	/** Those that the picker picks from. */
+	#serving: readonly ServiceInstance[] = [];
+	/** What the picker knows of ejections: of this revision of the records, and until then. */
+	#recordsRevision = 0;
+	#ejectedUntilMs = Number.POSITIVE_INFINITY;
+	#answers = new Map<ServiceInstance, Answer>();
+
+	/** Follows the snapshot until that is no longer stored, which `ended` is told. */
+	constructor(
+		stored: StoredSnapshot<ServiceQuery, ServiceSnapshot>,
+		options: PickerSettings,
+		records: InstanceRecords,
+		ended: () => void,
+	) {
+		const { random, clock } = options;
+		const { query } = stored;
+		this.stored = stored;
+		this.query = query;
+		this.#options = options;
+		this.#records = records;
+		this.#pickerOptions = { random, recordOf: (instance) => records.of(query, instance), now: () => clock.now() };
+		this.#ended = ended;
+		stored.follower = this;
+		if (stored.current !== undefined) this.#arrange(stored.current);
+	}
+
+	/** True once there is a snapshot to pick from. */
+	get known(): boolean {
+		return this.stored.current !== undefined;
+	}
+
+	/** The picker stays if the instances are the same: its turn is not lost when the age changes. */
+	changed(snapshot: ServiceSnapshot, before: ServiceSnapshot | undefined): void {
+		if (before?.instances === snapshot.instances) return;
+		if (this.#records.size > 0 && before !== undefined) this.#forgive(before, snapshot);
+		this.#arrange(snapshot);
+		this.#answers = new Map();
+	}
+
+	ended(): void {
+		this.#ended();
+	}
+
+	/** The next address, or undefined when there is no snapshot or no instance serves. */
+	pick(key?: string): ServiceAddress | undefined {
+		this.stored.unusedSweeps = 0;
+		const { current } = this.stored;
+		if (current === undefined) return undefined;
+		const chosen = this.#choose(current, key);
+		return chosen && this.#addressOf(chosen, current);
+	}
+
+	/** As `pick`, in a promise that is already resolved. */
+	lookUp(key?: string): Promise<ServiceAddress> | undefined {
+		this.stored.unusedSweeps = 0;
+		const { current } = this.stored;
+		if (current === undefined) return undefined;
+		const chosen = this.#choose(current, key);
+		if (chosen === undefined) return undefined;
+		return this.stored.isStale
+			? Promise.resolve(this.#staleAddress(chosen, current))
+			: this.#answer(chosen, current).promise;
+	}
+
+	/** As `pick`, but another one than these, if any other serves. */
+	pickOther(exclude: ReadonlySet<string> | undefined, key?: string): ServiceAddress | undefined {
+		const { current } = this.stored;
+		const address = this.pick(key);
+		if (current === undefined || address === undefined || exclude?.has(address.instance) !== true) return address;
+		const others = this.#serving.filter(({ instance }) => !exclude.has(instance));
+		const chosen = pickerOver(this.#options.policy, others, this.#pickerOptions).pick({ key });
+		return chosen === undefined ? address : this.#addressOf(chosen, current);
+	}
+
+	/** Instances that are served, and get no work of this client: their calls failed, or nobody can be sent to them. */
+	get spared(): readonly ServiceInstance[] {
+		const { current } = this.stored;
+		if (current === undefined) return [];
+		this.#lookAgain(current);
+		const serving = new Set(this.#serving);
+		return servedInstances(current).filter((one) => !serving.has(one));
+	}
+
+	/** Every instance, healthy or not. */
+	get instances(): readonly ServiceInstance[] {
+		return this.stored.current?.instances ?? [];
+	}
+
+	#choose(current: ServiceSnapshot, key: string | undefined): ServiceInstance | undefined {
+		this.#lookAgain(current);
+		return this.#picker?.pick(key === undefined ? undefined : { key });
+	}
+
+	/** Arranges the picker again if an instance was ejected since, or may come back. */
+	#lookAgain(current: ServiceSnapshot): void {
+		const isSame =
+			this.#recordsRevision === this.#records.revision &&
+			(this.#ejectedUntilMs === Number.POSITIVE_INFINITY || this.#options.clock.now() < this.#ejectedUntilMs);
+		if (!isSame) this.#arrange(current);
+	}
+
+	/** The picker of this snapshot, without those that are ejected. */
+	#arrange(snapshot: ServiceSnapshot): void {
+		const { policy, clock, ejectedPercentMax } = this.#options;
+		const records = this.#records;
+		this.#recordsRevision = records.revision;
+		// A source of anybody's may tell of an instance that nobody can be sent to: its caller would be blamed for that.
+		const served = servedInstances(snapshot).filter(isCallable);
+		const find = (one: ServiceInstance): ReturnType<InstanceRecords['find']> => records.find(this.query, one);
+		const { serving, untilMs } = spareEjected(served, find, clock.now(), ejectedPercentMax);
+		this.#serving = serving;
+		this.#ejectedUntilMs = untilMs;
+		this.#picker = pickerOver(policy, serving, this.#pickerOptions);
+	}
+
+	/** What failed before is forgotten of an instance that the registry calls well again. */
+	#forgive(before: ServiceSnapshot, now: ServiceSnapshot): void {
+		const failing = before.instances.filter((one) => (this.#records.find(this.query, one)?.failures ?? 0) > 0);
+		for (const old of failing) {
+			if (isServing(old)) continue;
+			const { instance, host, port } = old;
+			const next = now.instances.find((one) => one.instance === instance && one.host === host && one.port === port);
+			if (next !== undefined && isServing(next)) this.#records.forgive(this.query, old);
+		}
+	}
+
+	#addressOf(chosen: ServiceInstance, current: ServiceSnapshot): ServiceAddress {
+		return this.stored.isStale ? this.#staleAddress(chosen, current) : this.#answer(chosen, current).address;
+	}
+
+	#answer(chosen: ServiceInstance, current: ServiceSnapshot): Answer {
+		let answer = this.#answers.get(chosen);
+		if (answer === undefined) {
+			// It outlives the lookup that it is made for.
+			const address = this.#given(toAddress(chosen, current));
+			answer = { address, promise: inNeutralContext(() => Promise.resolve(address)) };
+			this.#answers.set(chosen, answer);
+		}
+		return answer;
+	}
+
+	#staleAddress(chosen: ServiceInstance, { source, verifiedAt }: ServiceSnapshot): ServiceAddress {
+		return this.#given(toAddress(chosen, { source, verifiedAt, ageMs: this.stored.ageMs }));
+	}
+
+	#given(address: ServiceAddress): ServiceAddress {
+		return this.#records.given(this.query, Object.freeze(address));
+	}
+}
+
+showAs(ServicePicker, 'ServicePicker', ({ query, known, instances }) => ({
+	...query,
+	known,
+	instances: instances.length,
+}));
+
+/** True where its host and its port are what they are called. */
+export function isCallable({ host, port }: ServiceInstance): boolean {
+	return isHost(host) && isInteger(port, 0, 65_535);
+}

@@ -1,0 +1,199 @@
+import { type ReadOptions, SpockError, tooOldError } from '@spock/protocol';
+import { withAnySignal } from '@spock/protocol/internal';
+import { timeLeft } from '../calls/outgoing-call.ts';
+import type { Session } from '../connection/session.ts';
+import { closedError, throwIfAborted } from '../foundation/errors.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
+import { assertAge, type PublishedSnapshot, type StoredSnapshot } from './stored-snapshot.ts';
+import type { StandIn, SubscriptionKind, SubscriptionPort } from './subscription-kind.ts';
+
+/** What a reader needs of the feed. */
+export interface ReadFeed<Q, S extends PublishedSnapshot> {
+	readonly store: SnapshotStore<Q, S>;
+	readonly isClosed: boolean;
+	/** The session that calls go to; undefined without a connection. */
+	readonly session: Session | undefined;
+	/** Subscribes now to what was refused before and waits for the next attempt. */
+	hurry(stored: StoredSnapshot<Q, S>): void;
+	/** True once the sidecar has sent a snapshot of it. */
+	hasSent(stored: StoredSnapshot<Q, S>): boolean;
+	/** Takes the time of verification from an answer on this session, if the same process feeds the same snapshot. */
+	verify(stored: StoredSnapshot<Q, S>, snapshot: S, session: Session): void;
+}
+
+/** Answers requests for one snapshot: from the store where that is young enough, else over the wire or by the stand-in. */
+export class SnapshotReader<Q, S extends PublishedSnapshot> {
+	readonly #kind: SubscriptionKind<Q, S>;
+	readonly #port: SubscriptionPort;
+	readonly #options: ResolvedOptions;
+	readonly #feed: ReadFeed<Q, S>;
+	readonly #standIn: StandIn<Q, S> | undefined;
+
+	constructor(
+		kind: SubscriptionKind<Q, S>,
+		port: SubscriptionPort,
+		options: ResolvedOptions,
+		feed: ReadFeed<Q, S>,
+		standIn: StandIn<Q, S> | undefined,
+	) {
+		this.#kind = kind;
+		this.#port = port;
+		this.#options = options;
+		this.#feed = feed;
+		this.#standIn = standIn;
+	}
+
+	async get(query: Q, options: ReadOptions = {}): Promise<S> {
+		const { timeoutMs = this.#options.timeoutMs, signal } = options;
+		const { getFunc } = this.#kind;
+		const { connection } = this.#port;
+		throwIfAborted(signal, getFunc);
+		if (this.#feed.isClosed) throw closedError();
+		const isFed = this.#port.pushes !== false || this.#standIn?.isAway === true;
+		const stored = isFed ? this.#feed.store.open(query) : undefined;
+		if (stored === undefined) return this.#getUnstored(query, options);
+		const known = stored.read();
+		if (known !== undefined) return this.#young(stored, known, options);
+		const refusal = connection.refusal(getFunc);
+		// Without a connection it may be an option to fail at once: then the stand-in is asked at once.
+		if (refusal?.code === 'DISCONNECTED' && this.#standIn !== undefined) return this.#standIn.get(query, options);
+		if (refusal !== undefined) throw refusal;
+		// What was refused before waits for the next attempt: this caller need not.
+		this.#feed.hurry(stored);
+		const left = timeLeft(options, this.#options);
+		let first: S;
+		try {
+			const wait = { timeoutMs, signal };
+			first = await stored.waiters.wait(getFunc, wait, () => this.#noSnapshotError(stored, timeoutMs));
+		} catch (error) {
+			if (this.#port.pushes !== false || !SpockError.is(error, 'UNKNOWN_FUNC')) throw error;
+			return this.fetch(query, left());
+		}
+		return this.#young(stored, first, left());
+	}
+
+	/** The snapshot that the sidecar has now, asked for over the wire. */
+	async fetch(query: Q, options: ReadOptions = {}): Promise<S> {
+		const { maxAgeMs } = options;
+		const { getFunc, fetched, noun } = this.#kind;
+		const data = { ...this.#kind.normalise(query), ...(maxAgeMs !== undefined && { maxAgeMs }) };
+		const snapshot = (await this.#port.call(getFunc, data, fetched, options)) as S;
+		// A sidecar that does not know maxAgeMs has not checked the age.
+		assertAge(snapshot.ageMs, maxAgeMs, noun, this.#kind.nameOf(query));
+		return snapshot;
+	}
+
+	/** What is known, if it is young enough for the caller; else what the sidecar answers, which may verify it. */
+	async #young(stored: StoredSnapshot<Q, S>, known: S, options: ReadOptions): Promise<S> {
+		const { maxAgeMs } = options;
+		if (maxAgeMs === undefined || stored.isYoung(maxAgeMs)) return known;
+		const { noun, nameOf } = this.#kind;
+		const tooOld = tooOldError(noun, nameOf(stored.query), stored.knownAgeMs(), maxAgeMs);
+		const { session } = this.#feed;
+		if (session === undefined && this.#standIn === undefined) throw tooOld;
+		if (session === undefined) return this.#fetchWhenBack(stored, options, tooOld);
+		const snapshot = await this.fetch(stored.query, options);
+		this.#feed.verify(stored, snapshot, session);
+		return snapshot;
+	}
+
+	/** The sidecar is away: it may be back within the deadline, and the stand-in may know what it has never sent. */
+	async #fetchWhenBack(stored: StoredSnapshot<Q, S>, options: ReadOptions, tooOld: SpockError): Promise<S> {
+		const { connection } = this.#port;
+		const { query } = stored;
+		const standIn = this.#feed.hasSent(stored) ? undefined : this.#standIn;
+		if (connection.refusal(this.#kind.getFunc) !== undefined) {
+			if (standIn === undefined) throw tooOld;
+			return this.#askStandIn(standIn, stored, options);
+		}
+		const left = timeLeft(options, this.#options);
+		let reason = tooOld;
+		const fetching = async (signal: AbortSignal): Promise<S> => {
+			await connection.ready({ timeoutMs: left().timeoutMs, signal });
+			return this.fetch(query, { ...left(), signal });
+		};
+		try {
+			return await this.#race(
+				options.signal,
+				fetching,
+				(fetched) =>
+					standIn &&
+					this.#askStandIn(standIn, stored, left()).catch((error: unknown) => {
+						reason = SpockError.from(error);
+						return fetched;
+					}),
+			);
+		} catch (error) {
+			throw SpockError.is(error, 'TIMEOUT') ? reason : error;
+		}
+	}
+
+	/** Asks the stand-in, whose answer may verify what it feeds. */
+	async #askStandIn(standIn: StandIn<Q, S>, stored: StoredSnapshot<Q, S>, options: ReadOptions): Promise<S> {
+		const snapshot = await standIn.get(stored.query, options);
+		if (standIn.feeds(stored)) stored.verify(snapshot);
+		return snapshot;
+	}
+
+	/** Without a place in the store: the sidecar is asked for this caller alone, and so is the stand-in. */
+	async #getUnstored(query: Q, options: ReadOptions): Promise<S> {
+		const standIn = this.#standIn;
+		if (standIn === undefined) return this.fetch(query, options);
+		const { getFunc } = this.#kind;
+		const left = timeLeft(options, this.#options);
+		const stored = this.#feed.store.unstored(query);
+		let reason: SpockError | undefined;
+		const standingIn = async (fetched: Promise<S>): Promise<S> => {
+			const wait = { timeoutMs: left().timeoutMs, signal: undefined };
+			const known = await stored.waiters.wait(getFunc, wait, closedError).catch(() => undefined);
+			if (known === undefined) return fetched;
+			if (stored.isYoung(options.maxAgeMs)) return known;
+			return standIn.get(query, left()).catch((error: unknown) => {
+				reason = SpockError.from(error);
+				return fetched;
+			});
+		};
+		standIn.start(stored);
+		try {
+			return await this.#race(options.signal, (signal) => this.fetch(query, { ...left(), signal }), standingIn);
+		} catch (error) {
+			if (SpockError.is(error, 'TIMEOUT')) throw reason ?? standIn.explain(stored, error);
+			if (!standIn.isAway || !SpockError.is(error, 'DISCONNECTED')) throw error;
+			return await standIn.get(query, left());
+		} finally {
+			standIn.stop(stored);
+			stored.end(closedError());
+		}
+	}
+
+	/** What the sidecar answers or the other source does, whichever is first; the wait for the sidecar then ends. */
+	async #race(
+		signal: AbortSignal | undefined,
+		fetch: (signal: AbortSignal) => Promise<S>,
+		other: (fetched: Promise<S>) => Promise<S> | undefined,
+	): Promise<S> {
+		const won = new AbortController();
+		const fetched = withAnySignal([signal, won.signal], fetch);
+		const others = other(fetched);
+		// The loser's end concerns no caller.
+		fetched.catch(() => undefined);
+		others?.catch(() => undefined);
+		try {
+			return await Promise.race([fetched, others ?? fetched]);
+		} finally {
+			won.abort();
+		}
+	}
+
+	/** TIMEOUT: no snapshot came, and why, as far as the connection knows. */
+	#noSnapshotError(stored: StoredSnapshot<Q, S>, timeoutMs: number): SpockError {
+		const { connection } = this.#port;
+		const { noun } = this.#kind;
+		const name = this.#kind.nameOf(stored.query);
+		const why = connection.state === 'ready' ? '' : `, because ${connection.whyNotReady()}`;
+		const message = `no snapshot of ${JSON.stringify(name)} came within ${timeoutMs} ms${why}`;
+		const timeout = new SpockError('TIMEOUT', message, { details: { [noun]: name, timeoutMs } });
+		return this.#standIn?.explain(stored, timeout) ?? timeout;
+	}
+}

@@ -1,0 +1,152 @@
+import {
+	isStale,
+	knownAgeMs,
+	type ServiceSnapshot,
+	type SnapshotObserver,
+	type SpockError,
+	tooOldError,
+} from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+import { Waiters } from '../calls/waiters.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+
+/** The members of every snapshot that say how current it is. */
+export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt'>;
+
+/** What is derived from a stored snapshot and lives as long as it does. Called before any observer. */
+export interface SnapshotFollower<S> {
+	changed(snapshot: S, before: S | undefined): void;
+	/** The snapshot is no longer stored. */
+	ended(): void;
+}
+
+/** The current snapshot of one query: when it was verified, how old it is, and who waits for it or observes it. */
+export class StoredSnapshot<Q, S extends PublishedSnapshot> {
+	readonly key: string;
+	readonly query: Q;
+	readonly waiters: Waiters<S>;
+	/** Incremented by each sweep, set to 0 by each use: cheaper than reading the clock at every lookup. */
+	unusedSweeps = 0;
+	follower: SnapshotFollower<S> | undefined = undefined;
+	/** True while no source verifies it. */
+	isStale = false;
+	/** The newest snapshot, with the age that it was published with. */
+	current: S | undefined = undefined;
+	readonly #clock: Clock;
+	readonly #observers = new Set<SnapshotObserver<S>>();
+	/** When it was last verified, by the monotonic clock. */
+	#verifiedAtMs = 0;
+	/** Why there is no snapshot, until there is one. */
+	#error: SpockError | undefined;
+
+	constructor(key: string, query: Q, { clock, unref }: Pick<ResolvedOptions, 'clock' | 'unref'>) {
+		this.key = key;
+		this.query = query;
+		this.#clock = clock;
+		this.waiters = new Waiters(clock, unref);
+	}
+
+	get isInUse(): boolean {
+		return this.#observers.size > 0 || this.waiters.count > 0;
+	}
+
+	/** The newest snapshot; its age grows while it is stale. */
+	read(): S | undefined {
+		const { current } = this;
+		return current && this.#aged(current);
+	}
+
+	/** How long ago a stale snapshot was verified, in milliseconds. */
+	get ageMs(): number {
+		return this.#clock.now() - this.#verifiedAtMs;
+	}
+
+	/** How long ago the registry confirmed it, as far as this process can know; Infinity if that is unknown. */
+	knownAgeMs(): number {
+		const { current } = this;
+		if (current === undefined) return Number.POSITIVE_INFINITY;
+		const ageMs = this.isStale ? this.ageMs : current.ageMs;
+		return knownAgeMs({ ageMs, verifiedAt: current.verifiedAt }, this.#clock.wallNow());
+	}
+
+	/** True if there is a snapshot, and the registry confirmed it within `maxAgeMs`. */
+	isYoung(maxAgeMs: number | undefined): boolean {
+		return this.current !== undefined && (maxAgeMs === undefined || this.knownAgeMs() <= maxAgeMs);
+	}
+
+	/** Replaces the snapshot and notifies everyone. */
+	put(snapshot: S, verifiedAtMs: number = this.#clock.now() - snapshot.ageMs): void {
+		const before = this.current;
+		this.#error = undefined;
+		this.current = snapshot;
+		this.isStale = isStale(snapshot);
+		this.#verifiedAtMs = verifiedAtMs;
+		this.follower?.changed(snapshot, before);
+		const now = this.#aged(snapshot);
+		this.waiters.resolveAll(now);
+		// An observer may stop others, or add new ones, which are notified when they are added.
+		for (const observer of this.#all()) observer.next(now);
+	}
+
+	/** Takes the time of verification from an answer to a request, if it says the same. Both must be of one process. */
+	verify(snapshot: S): void {
+		const { current } = this;
+		if (current?.revision !== snapshot.revision || current.source !== 'live' || snapshot.source !== 'live') return;
+		const verifiedAt = Math.max(current.verifiedAt, snapshot.verifiedAt);
+		this.current = Object.freeze({ ...current, verifiedAt });
+	}
+
+	/** Why there is no snapshot. One that is known remains. */
+	fail(error: SpockError): void {
+		this.refuse(error);
+		this.report(error);
+	}
+
+	/** As `fail`, but those who observe already are not told. */
+	refuse(error: SpockError): void {
+		if (this.current !== undefined) return;
+		this.#error = error;
+		this.waiters.rejectAll(error);
+	}
+
+	/** As `fail`, but those who wait go on waiting. */
+	report(error: SpockError): void {
+		if (this.current !== undefined) return;
+		this.#error = error;
+		for (const observer of this.#all()) observer.error?.(error);
+	}
+
+	/** Notifies the observer of what is known, and of each change until the returned function is called. */
+	observe(observer: SnapshotObserver<S>): () => void {
+		// The same object may observe twice.
+		const own: SnapshotObserver<S> = {
+			next: (snapshot) => observer.next(snapshot),
+			error: (error) => observer.error?.(error),
+		};
+		this.#observers.add(own);
+		const known = this.read();
+		if (known !== undefined) own.next(known);
+		else if (this.#error !== undefined) own.error?.(this.#error);
+		return () => this.#observers.delete(own);
+	}
+
+	/** It is no longer stored. */
+	end(error: SpockError): void {
+		this.#observers.clear();
+		this.waiters.rejectAll(error);
+		this.follower?.ended();
+	}
+
+	#aged(snapshot: S): S {
+		return this.isStale ? Object.freeze({ ...snapshot, ageMs: this.ageMs }) : snapshot;
+	}
+
+	*#all(): Iterable<SnapshotObserver<S>> {
+		for (const observer of [...this.#observers]) if (this.#observers.has(observer)) yield observer;
+	}
+}
+
+/** Throws UNAVAILABLE for an answer, to a request just made, that is older than the caller accepts. */
+export function assertAge(ageMs: number, maxAgeMs: number | undefined, noun: 'service' | 'key', name: string): void {
+	if (maxAgeMs !== undefined && ageMs > maxAgeMs) throw tooOldError(noun, name, ageMs, maxAgeMs);
+}

@@ -1,0 +1,311 @@
+import {
+	entriesOf,
+	isStale,
+	type KeyQuery,
+	type KeySnapshot,
+	type ReadOptions,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type SnapshotObserver,
+	type SourceWatch,
+	SpockError,
+	type WatchedSource,
+} from '@spock/protocol';
+import { formatAddress } from '@spock/protocol/node';
+import { BACKGROUND, type CallTraits } from '../calls/outgoing-call.ts';
+import type { Session } from '../connection/session.ts';
+import { snapshotChannel } from '../foundation/diagnostics.ts';
+import { closedError, overloadedError } from '../foundation/errors.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import { RefusedSubscriptions } from './refused-subscriptions.ts';
+import { SnapshotReader } from './snapshot-reader.ts';
+import { type SnapshotFeed, SnapshotStore } from './snapshot-store.ts';
+import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
+import type { StandIn, SubscriptionKind, SubscriptionPort } from './subscription-kind.ts';
+
+/** One stored snapshot as the sidecar feeds it. */
+interface Subscription<Q, S extends PublishedSnapshot> {
+	readonly stored: StoredSnapshot<Q, S>;
+	/** The session that it is subscribed on, or is being. */
+	session: Session | undefined;
+	/** The process that sent the newest snapshot: revisions compare only within one. Undefined before the first. */
+	instance: string | null | undefined;
+}
+
+/**
+ * The snapshots of one kind that a sidecar pushes. Subscriptions are made again on every new connection; while the sidecar is
+ * away its snapshots stay, marked as last known.
+ */
+export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements SnapshotFeed<Q, S>, WatchedSource<Q, S> {
+	readonly store: SnapshotStore<Q, S>;
+	/** Answers requests, from the store or over the wire. */
+	readonly reader: SnapshotReader<Q, S>;
+	readonly #kind: SubscriptionKind<Q, S>;
+	readonly #port: SubscriptionPort;
+	readonly #options: ResolvedOptions;
+	readonly #standIn: StandIn<Q, S> | undefined;
+	readonly #subscriptions = new Map<StoredSnapshot<Q, S>, Subscription<Q, S>>();
+	readonly #refused: RefusedSubscriptions<Subscription<Q, S>>;
+	/** Those with an unreadable push, subscribed to again with a back-off of their own. */
+	readonly #unread: RefusedSubscriptions<Subscription<Q, S>>;
+	/** Those with an unreadable push and no readable one since. */
+	readonly #doubted = new Set<Subscription<Q, S>>();
+	#session: Session | undefined;
+	#closed = false;
+
+	constructor(kind: SubscriptionKind<Q, S>, port: SubscriptionPort, options: ResolvedOptions, standIn?: StandIn<Q, S>) {
+		this.#kind = kind;
+		this.#port = port;
+		this.#options = options;
+		this.#standIn = standIn;
+		this.store = new SnapshotStore(kind, this, options);
+		this.reader = new SnapshotReader(kind, port, options, this, standIn);
+		const again = (subscription: Subscription<Q, S>): void => this.#subscribe(subscription, kind.subscribedAgain);
+		this.#refused = new RefusedSubscriptions(options, again);
+		this.#unread = new RefusedSubscriptions(options, again);
+	}
+
+	peek(query: Q): S | undefined {
+		const stored = this.store.find(query);
+		if (stored === undefined) return undefined;
+		stored.unusedSweeps = 0;
+		return stored.read();
+	}
+
+	get(query: Q, options?: ReadOptions): Promise<S> {
+		return this.reader.get(query, options);
+	}
+
+	watch(query: Q, observer: SnapshotObserver<S>): SourceWatch {
+		if (this.#closed) throw closedError();
+		const stored = this.store.open(query);
+		if (stored === undefined) {
+			const { subscriptionsMax } = this.#options;
+			throw overloadedError(this.#kind.watchFunc, 'subscriptionsMax', subscriptionsMax);
+		}
+		const stop = stored.observe(observer);
+		return {
+			stop: () => {
+				stop();
+				this.store.release(stored);
+			},
+		};
+	}
+
+	get isClosed(): boolean {
+		return this.#closed;
+	}
+
+	get session(): Session | undefined {
+		return this.#session;
+	}
+
+	/** Subscribes now to what was refused before and waits for the next attempt. */
+	hurry(stored: StoredSnapshot<Q, S>): void {
+		const subscription = this.#subscriptions.get(stored);
+		if (subscription !== undefined && this.#refused.delete(subscription)) this.#subscribe(subscription);
+	}
+
+	/** True once the sidecar has sent a snapshot of it. */
+	hasSent(stored: StoredSnapshot<Q, S>): boolean {
+		return this.#subscriptions.get(stored)?.instance !== undefined;
+	}
+
+	verify(stored: StoredSnapshot<Q, S>, snapshot: S, session: Session): void {
+		// An answer of a session that is no longer the current one may be of another process.
+		if (session !== this.#session) return;
+		if (this.#subscriptions.get(stored)?.instance === instanceOf(session)) stored.verify(snapshot);
+	}
+
+	/** For the store: subscribes now, or as soon as there is a connection. */
+	start(stored: StoredSnapshot<Q, S>): void {
+		const subscription = { stored, session: undefined, instance: undefined };
+		this.#subscriptions.set(stored, subscription);
+		this.#standIn?.start(stored);
+		if (this.#port.pushes === false) stored.fail(noPushesError());
+		else this.#subscribe(subscription);
+	}
+
+	/** For the store: ends the subscription. */
+	stop(stored: StoredSnapshot<Q, S>): void {
+		const subscription = this.#subscriptions.get(stored);
+		if (subscription === undefined) return;
+		this.#subscriptions.delete(stored);
+		this.#standIn?.stop(stored);
+		this.#refused.delete(subscription);
+		this.#unread.delete(subscription);
+		this.#doubted.delete(subscription);
+		const { session } = subscription;
+		subscription.session = undefined;
+		if (session !== undefined && session === this.#session && this.#port.pushes === true) {
+			session.send(this.#kind.unwatchFunc, stored.query, BACKGROUND, this.#options.timeoutMs);
+		}
+	}
+
+	/** New calls go to this session from now on. */
+	adopted(session: Session): void {
+		this.#session = session;
+		this.#forgetFailures();
+		for (const subscription of this.#all()) this.#subscribe(subscription, this.#kind.subscribedAgain);
+	}
+
+	/** There is no connection; what is known was true at this moment. */
+	lost(verifiedAtMs: number): void {
+		this.#session = undefined;
+		this.#forgetFailures();
+		for (const subscription of this.#all()) {
+			subscription.session = undefined;
+			this.#markStale(subscription, verifiedAtMs);
+		}
+	}
+
+	/** A push of this kind. */
+	push(session: Session, data: unknown): void {
+		let snapshot: S;
+		try {
+			snapshot = this.#kind.read(data, (why) => this.#port.connection.fault('push', why));
+		} catch (reason) {
+			const error = SpockError.from(reason);
+			this.#port.connection.fault('push', error.message);
+			for (const subscription of this.#concernedBy(data)) this.#doubt(subscription, session, error);
+			return;
+		}
+		const subscription = this.#find(snapshot);
+		if (subscription?.session !== session) return;
+		if (this.#doubted.delete(subscription)) {
+			this.#unread.delete(subscription);
+			this.#unread.accepted();
+		}
+		this.#accept(subscription, snapshot, session);
+	}
+
+	/** Rejects those who wait with CLOSED and notifies no observer any more; idempotent. */
+	close(): void {
+		this.#closed = true;
+		this.#session = undefined;
+		this.#forgetFailures();
+		this.store.close();
+	}
+
+	/** A copy: what one subscription causes may end others. */
+	#all(): readonly Subscription<Q, S>[] {
+		return [...this.#subscriptions.values()];
+	}
+
+	#find(query: Q | S): Subscription<Q, S> | undefined {
+		const stored = this.store.find(query);
+		return stored && this.#subscriptions.get(stored);
+	}
+
+	/** The subscriptions that an unreadable push may be about: all, if its query cannot be read either. */
+	#concernedBy(data: unknown): readonly Subscription<Q, S>[] {
+		let query: Q;
+		try {
+			query = this.#kind.queryOf(data);
+		} catch {
+			return this.#all();
+		}
+		const subscription = this.#find(query);
+		return subscription === undefined ? [] : [subscription];
+	}
+
+	/** Its snapshot is last known from now on, and it is subscribed to again: soon the first time, then with back-off. */
+	#doubt(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
+		if (subscription.session !== session || session !== this.#session) return;
+		this.#doubted.add(subscription);
+		this.#unread.add(subscription, error);
+		this.#markStale(subscription, this.#options.clock.now());
+	}
+
+	#forgetFailures(): void {
+		this.#refused.clear();
+		this.#unread.clear();
+		this.#doubted.clear();
+	}
+
+	#subscribe(subscription: Subscription<Q, S>, traits: CallTraits = this.#kind.subscribed): void {
+		const session = this.#session;
+		if (session === undefined || this.#port.connection.state !== 'ready') return;
+		subscription.session = session;
+		if (this.#port.pushes === false) {
+			subscription.stored.fail(noPushesError());
+			return;
+		}
+		session.send(
+			this.#kind.watchFunc,
+			subscription.stored.query,
+			traits,
+			this.#options.timeoutMs,
+			(snapshot) => this.#subscribed(subscription, session, snapshot as S),
+			(error) => this.#subscribeFailed(subscription, session, error),
+		);
+	}
+
+	#subscribed(subscription: Subscription<Q, S>, session: Session, snapshot: S): void {
+		if (subscription.session !== session) return;
+		this.#refused.accepted();
+		this.#accept(subscription, snapshot, session);
+	}
+
+	#subscribeFailed(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
+		// Of a session that is not the current one: `lost` and `adopted` see to that.
+		if (subscription.session !== session || this.#session !== session) return;
+		if (error.code === 'DISCONNECTED' || error.code === 'CLOSED') return;
+		subscription.session = undefined;
+		this.#markStale(subscription, this.#options.clock.now());
+		// What the sidecar refuses, the stand-in may still answer: those who observe go on, those who wait are not kept.
+		if (this.#standIn?.feeds(subscription.stored) === true) subscription.stored.refuse(error);
+		else subscription.stored.fail(error);
+		this.#refused.add(subscription, error);
+	}
+
+	/** Stores a snapshot unless it is older. An equal revision is news only if it changes whether the snapshot is live. */
+	#accept(subscription: Subscription<Q, S>, snapshot: S, session: Session): void {
+		const { stored } = subscription;
+		const instance = instanceOf(session);
+		const known = stored.current;
+		if (known !== undefined && instance === subscription.instance) {
+			if (snapshot.revision < known.revision) return;
+			if (snapshot.revision === known.revision && snapshot.source === known.source) return;
+		}
+		subscription.instance = instance;
+		this.#standIn?.stop(stored);
+		this.#put(stored, snapshot, this.#options.clock.now() - snapshot.ageMs);
+	}
+
+	/** What the sidecar has sent was true at this moment, or before that if it was stale already. */
+	#markStale({ stored, instance }: Subscription<Q, S>, verifiedAtMs: number): void {
+		const { current } = stored;
+		if (current === undefined || instance === undefined || isStale(current)) return;
+		this.#put(stored, { ...current, source: 'last-known-good' }, verifiedAtMs);
+	}
+
+	#put(stored: StoredSnapshot<Q, S>, snapshot: S, verifiedAtMs: number): void {
+		if (snapshotChannel.hasSubscribers) {
+			const { revision, source, verifiedAt } = snapshot;
+			// There are these two kinds only.
+			const known = snapshot as unknown as ServiceSnapshot | KeySnapshot;
+			snapshotChannel.publish({
+				address: formatAddress(this.#options.address),
+				query: stored.query as ServiceQuery | KeyQuery,
+				revision,
+				source,
+				previousSource: stored.current?.source,
+				ageMs: isStale(snapshot) ? this.#options.clock.now() - verifiedAtMs : snapshot.ageMs,
+				verifiedAt,
+				count: 'instances' in known ? known.instances.length : entriesOf(known).length,
+			});
+		}
+		stored.put(snapshot, verifiedAtMs);
+	}
+}
+
+/** The process at the other end; null where it does not say. */
+function instanceOf({ greeting }: Session): string | null {
+	return greeting?.instance ?? null;
+}
+
+/** UNKNOWN_FUNC: a baseline sidecar cannot serve a watch. */
+function noPushesError(): SpockError {
+	return new SpockError('UNKNOWN_FUNC', 'this sidecar is too old to push changes; upgrade it');
+}

@@ -1,0 +1,143 @@
+import {
+	knownAgeMs,
+	type ReadOptions,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+	type SourceWatch,
+	SpockError,
+} from '@spock/protocol';
+
+import type { SidecarConnection } from '../connection/sidecar-connection.ts';
+import { closedError } from '../foundation/errors.ts';
+import { OneTimer } from '../foundation/one-timer.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
+import type { FallbackStatus } from '../foundation/status.ts';
+import { assertAge, type StoredSnapshot } from '../snapshots/stored-snapshot.ts';
+import type { StandIn } from '../snapshots/subscription-kind.ts';
+
+type StoredService = StoredSnapshot<ServiceQuery, ServiceSnapshot>;
+
+/** What the fallback does for one query that the sidecar has never sent a snapshot of. */
+interface Orphan {
+	/** Undefined until the fallback is asked. */
+	watch: SourceWatch | undefined;
+	/** Why the fallback has no answer. */
+	error: SpockError | undefined;
+}
+
+/**
+ * A source that stands in for a sidecar where that has never sent a snapshot and is away. The sidecar's first snapshot ends it,
+ * so that the fallback is asked no more than necessary.
+ */
+export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
+	readonly #connection: Pick<SidecarConnection, 'state'>;
+	readonly #options: ResolvedOptions;
+	readonly #make: ServiceSource | (() => ServiceSource);
+	readonly #orphans = new Map<StoredService, Orphan>();
+	readonly #check: OneTimer;
+	#source: ServiceSource | undefined;
+	#closing: Promise<void> | undefined;
+
+	/** Owns the source. */
+	constructor(
+		connection: Pick<SidecarConnection, 'state'>,
+		options: ResolvedOptions,
+		fallback: ServiceSource | (() => ServiceSource),
+	) {
+		this.#connection = connection;
+		this.#options = options;
+		this.#make = fallback;
+		if (typeof fallback !== 'function') this.source();
+		this.#check = new OneTimer(options.clock, () => this.#standIn());
+	}
+
+	get isAway(): boolean {
+		return this.#connection.state !== 'ready';
+	}
+
+	status(): FallbackStatus {
+		const services = [...this.#orphans.values()].filter(({ watch }) => watch !== undefined).length;
+		return { source: this.#source?.name ?? null, services };
+	}
+
+	start(stored: StoredService): void {
+		this.#orphans.set(stored, { watch: undefined, error: undefined });
+		this.#check.arm(this.#options.fallbackAfterMs);
+	}
+
+	stop(stored: StoredService): void {
+		const orphan = this.#orphans.get(stored);
+		this.#orphans.delete(stored);
+		orphan?.watch?.stop();
+		if (this.#orphans.size === 0) this.#check.cancel();
+	}
+
+	feeds(stored: StoredService): boolean {
+		return this.#orphans.get(stored)?.watch !== undefined;
+	}
+
+	/** The source may not know `maxAgeMs`: its answer is checked here. */
+	async get(query: ServiceQuery, options: ReadOptions): Promise<ServiceSnapshot> {
+		const snapshot = await this.source().get(query, options);
+		// A list that no registry verifies has no time of verification to compare with.
+		const { verifiedAt } = snapshot;
+		const ageMs = verifiedAt === 0 ? snapshot.ageMs : knownAgeMs(snapshot, this.#options.clock.wallNow());
+		assertAge(ageMs, options.maxAgeMs, 'service', query.service);
+		return snapshot;
+	}
+
+	explain(stored: StoredService, timeout: SpockError): SpockError {
+		const reason = this.#orphans.get(stored)?.error;
+		if (reason === undefined) return timeout;
+		const { message, details, cause } = timeout;
+		return new SpockError('TIMEOUT', `${message}; the fallback: ${reason.message}`, { details, cause });
+	}
+
+	/** The source, made if necessary. Throws what making it throws, and CLOSED after the end. */
+	source(): ServiceSource {
+		if (this.#closing !== undefined) throw closedError();
+		if (this.#source === undefined) {
+			const made = typeof this.#make === 'function' ? this.#make() : this.#make;
+			// A promise of a source is a likely mistake.
+			if (typeof made?.watch !== 'function')
+				throw new TypeError('fallback must be a ServiceSource, or a function that returns one');
+			this.#source = made;
+		}
+		return this.#source;
+	}
+
+	close(): Promise<void> {
+		this.#closing ??= this.#close();
+		return this.#closing;
+	}
+
+	async #close(): Promise<void> {
+		for (const stored of [...this.#orphans.keys()]) this.stop(stored);
+		await this.#source?.close();
+	}
+
+	/** Watches every query without an answer if the sidecar is still away; looks again while one is not watched. */
+	#standIn(): void {
+		for (const [stored, orphan] of [...this.#orphans]) {
+			if (this.isAway && orphan.watch === undefined && this.#orphans.has(stored)) this.#watch(stored, orphan);
+		}
+		const isOneWaiting = [...this.#orphans.values()].some(({ watch }) => watch === undefined);
+		if (isOneWaiting) this.#check.arm(this.#options.fallbackAfterMs);
+	}
+
+	#watch(stored: StoredService, orphan: Orphan): void {
+		const fail = (error: SpockError): void => {
+			orphan.error = error;
+			stored.report(error);
+		};
+		try {
+			orphan.watch = this.source().watch(stored.query, { next: (snapshot) => stored.put(snapshot), error: fail });
+		} catch (error) {
+			fail(SpockError.is(error) ? error : new SpockError('UNAVAILABLE', String(error), { cause: error }));
+			return;
+		}
+		// An answer before `watch` returned may have ended it.
+		if (!this.#orphans.has(stored)) orphan.watch.stop();
+	}
+}

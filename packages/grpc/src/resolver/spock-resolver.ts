@@ -1,0 +1,157 @@
+import type { ChannelOptions, experimental } from '@grpc/grpc-js';
+import { type CallOutcome, type Diplomat, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/client';
+import { type Clock, type Random, systemClock } from '@spock/protocol/internal';
+
+import { type InstancePlace, PlanConfig } from './balancing-plan.ts';
+import { Ejections } from './ejections.ts';
+import type { GrpcModule } from './grpc-module.ts';
+import { type AnyListener, tellListener } from './grpc-module.ts';
+import { addressesOf, noAddresses, type ServiceAddresses } from './service-addresses.ts';
+import { ChannelServiceConfig } from './service-config.ts';
+import { ServiceWatch } from './service-watch.ts';
+
+/** What a resolver needs of where it is registered. */
+export interface ResolverPlace {
+	readonly grpc: GrpcModule;
+	/** Whom to ask; undefined after the registration was undone. */
+	readonly diplomat: Diplomat | undefined;
+	/** It is told when the place changes, from here on. */
+	add(resolver: SpockResolver): void;
+	delete(resolver: SpockResolver): void;
+}
+
+/** What tests replace. */
+export interface ResolverTools {
+	readonly clock: Clock;
+	readonly random: Random;
+}
+
+/**
+ * Follows a service for one channel and tells it the addresses, each set once. What makes it right that a request for a
+ * resolution is otherwise not answered: every outcome, also that there are no addresses, is told as a resolution with a
+ * policy that answers calls by itself, so that grpc-js has no call waiting for another one.
+ */
+export class SpockResolver implements experimental.Resolver {
+	readonly #place: ResolverPlace;
+	readonly #query: ServiceQuery;
+	readonly #listener: AnyListener;
+	readonly #serviceConfig: ChannelServiceConfig;
+	readonly #tools: ResolverTools;
+	#watch: ServiceWatch | undefined;
+	#ejections: Ejections | undefined;
+	#snapshot: ServiceSnapshot | undefined;
+	#told: ServiceAddresses | undefined;
+	#isActive = false;
+
+	constructor(
+		place: ResolverPlace,
+		query: ServiceQuery,
+		listener: AnyListener,
+		channelOptions: ChannelOptions,
+		tools: ResolverTools = { clock: systemClock, random: Math.random },
+	) {
+		this.#place = place;
+		this.#query = query;
+		this.#listener = listener;
+		this.#serviceConfig = new ChannelServiceConfig(place.grpc, channelOptions);
+		this.#tools = tools;
+	}
+
+	/** A channel asks when it leaves idleness, and whenever a connection is lost. Only the first one starts something. */
+	updateResolution(): void {
+		if (this.#isActive) return;
+		this.#isActive = true;
+		this.#place.add(this);
+		this.#start();
+	}
+
+	/** The channel is idle or closed. `updateResolution` starts it again, and what is then found is told again. */
+	destroy(): void {
+		this.#isActive = false;
+		this.#place.delete(this);
+		this.#stop();
+		this.#snapshot = undefined;
+		this.#told = undefined;
+	}
+
+	/** There is another Diplomat to ask, or none. What is known stays until the new one has answered. */
+	restart(): void {
+		this.#stop();
+		this.#start();
+	}
+
+	#start(): void {
+		const { diplomat } = this.#place;
+		if (diplomat === undefined) {
+			const message = `the resolver of the service ${JSON.stringify(this.#query.service)} was unregistered`;
+			// A listener must not be called within updateResolution.
+			void Promise.resolve().then(() => {
+				if (!this.#isActive || this.#place.diplomat !== undefined) return;
+				this.#snapshot = undefined;
+				this.#tell(noAddresses(new SpockError('CLOSED', message)));
+			});
+			return;
+		}
+		const { clock } = this.#tools;
+		// Later in this tick: an instance is ejected by the end of a call, amid which grpc-js is not given another list.
+		this.#ejections = new Ejections({
+			diplomat,
+			query: this.#query,
+			clock,
+			changed: () => void Promise.resolve().then(() => this.#arrange()),
+		});
+		this.#watch = new ServiceWatch({
+			...this.#tools,
+			diplomat,
+			query: this.#query,
+			next: (snapshot) => {
+				this.#snapshot = snapshot;
+				this.#arrange();
+			},
+			failed: (error) => {
+				// Addresses that may still be right are better than none.
+				if (this.#told === undefined || this.#told.unavailable !== undefined) this.#tell(noAddresses(error));
+			},
+		});
+	}
+
+	#stop(): void {
+		this.#watch?.stop();
+		this.#watch = undefined;
+		this.#ejections?.stop();
+		this.#ejections = undefined;
+	}
+
+	/** Tells what is known now, if it differs from what was told. */
+	#arrange(): void {
+		const [snapshot, ejections] = [this.#snapshot, this.#ejections];
+		if (snapshot === undefined || ejections === undefined) return;
+		this.#tell(addressesOf(this.#place.grpc, snapshot, (instances) => ejections.among(instances)));
+	}
+
+	#report(instance: InstancePlace, outcome: CallOutcome, durationMs: number): void {
+		const { diplomat } = this.#place;
+		if (diplomat === undefined) return;
+		const { instance: name, host, port } = instance;
+		diplomat.report({ query: this.#query, instance: name, host, port }, outcome, durationMs);
+		// What a Diplomat remembers of instances it forgets when nobody looks their service up any more. The watch tells errors.
+		if (outcome === 'failure') diplomat.getService(this.#query).catch(() => undefined);
+	}
+
+	#tell(addresses: ServiceAddresses): void {
+		if (addresses.key === this.#told?.key) return;
+		this.#told = addresses;
+		const { grpc } = this.#place;
+		const config = new PlanConfig({
+			grpc,
+			service: this.#query.service,
+			childPolicy: this.#serviceConfig.childPolicy,
+			instances: addresses.instances,
+			unavailable: addresses.unavailable,
+			now: () => this.#tools.clock.now(),
+			report: (instance, outcome, durationMs) => this.#report(instance, outcome, durationMs),
+		});
+		const serviceConfig = this.#serviceConfig.with(config);
+		tellListener(grpc, this.#listener, { endpoints: addresses.endpoints, serviceConfig });
+	}
+}

@@ -1,0 +1,35 @@
+import { NAME_LENGTH_MAX } from './limits.ts';
+
+/** True for what JSON calls an object: neither null nor an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** True for a whole number from `min` to `max`. */
+export function isInteger(value: unknown, min: number, max: number = Number.POSITIVE_INFINITY): value is number {
+	return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+}
+
+/** The string itself; null for everything else. */
+export function stringOrNull(value: unknown): string | null {
+	return typeof value === 'string' ? value : null;
+}
+
+/** Control characters, and halves of surrogate pairs, which UTF-8 cannot carry. */
+const NOT_IN_NAMES = /[\p{Cc}\p{Cs}]/u;
+
+/** What a name must be, for error messages. */
+export const NAME_RULE: string = `a string of 1 to ${NAME_LENGTH_MAX} characters without control characters or lone surrogates`;
+
+/** True for a string of 1 to `lengthMax` characters, without halves of surrogate pairs. */
+export function isText(value: unknown, lengthMax: number = NAME_LENGTH_MAX): value is string {
+	return typeof value === 'string' && value.length > 0 && value.length <= lengthMax && !/\p{Cs}/u.test(value);
+}
+
+/**
+ * True for a name that a registry can have: of a service, tag, datacenter, peer, host or member of metadata. Terminals, logs and
+ * headers act on control characters, and Consul answers 400 to a path with one.
+ */
+export function isName(value: unknown): value is string {
+	return isText(value) && !NOT_IN_NAMES.test(value);
+}

@@ -1,4 +1,0 @@
-/** True for what JSON calls an object: neither null nor an array. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,0 +1,203 @@
+import { badMember, type SpockError } from '../errors/spock-error.ts';
+import { isHost } from '../foundation/host.ts';
+import {
+	META_COUNT_MAX,
+	META_NAME_LENGTH_MAX,
+	META_VALUE_LENGTH_MAX,
+	NAME_LENGTH_MAX,
+	NOTE_LENGTH_MAX,
+	QUERY_TAGS_MAX,
+	REGISTRATION_ID_LENGTH_MAX,
+	TAGGED_ADDRESSES_MAX,
+} from '../foundation/limits.ts';
+import { isInteger, isName, isObject, isText, NAME_RULE } from '../foundation/values.ts';
+import type {
+	DeregisterServiceData,
+	RegisterServiceData,
+	RegistrationCheck,
+	RegistrationWeights,
+	ReportedStatus,
+	ReportServiceData,
+	TaggedAddress,
+} from '../model/registration.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Safe in the path of a URL as it stands, and never `.` or `..`. */
+const ID = /^[A-Za-z0-9_][\w.:@~+-]*$/;
+/** What Consul allows: https://developer.hashicorp.com/consul/api-docs/agent/service#meta */
+const META_NAME = /^[\w-]+$/;
+/** Ours say whose a registration is; Consul keeps its own. */
+const META_RESERVED = /^(?:spock|consul)-/;
+const STATUSES: readonly unknown[] = ['passing', 'warning', 'critical'] satisfies ReportedStatus[];
+const LONE_SURROGATE = /\p{Cs}/u;
+const PORT_MAX = 65_535;
+const WEIGHT_MAX = 65_535;
+
+/** Checks a registration; throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function validateRegistration(data: unknown): RegisterServiceData {
+	const members = expectObject(data, '');
+	const { service, port, host, bind } = members;
+	if (!isName(service)) throw badName('service');
+	if (!isInteger(port, 1, PORT_MAX)) throw badMember('port', `must be a port from 1 to ${PORT_MAX}`);
+	if (isGiven(host) && !isHost(host)) throw badHost('host');
+	if (isGiven(bind) && bind !== 'connection' && bind !== 'sidecar')
+		throw badMember('bind', 'must be connection or sidecar');
+	return {
+		service,
+		port,
+		...(isGiven(members['id']) && { id: readId(members['id']) }),
+		...(isGiven(host) && { host: host as string }),
+		...(isGiven(members['tags']) && { tags: readTags(members['tags']) }),
+		...(isGiven(members['meta']) && { meta: readMeta(members['meta']) }),
+		...(isGiven(members['weights']) && { weights: readWeights(members['weights']) }),
+		...(isGiven(members['taggedAddresses']) && { taggedAddresses: readTagged(members['taggedAddresses']) }),
+		...(isGiven(members['check']) && { check: readCheck(members['check']) }),
+		...(isGiven(bind) && { bind: bind as 'connection' | 'sidecar' }),
+		...(isGiven(members['status']) && { status: readStatus(members['status']) }),
+		...optionalText(members, 'note', NOTE_LENGTH_MAX),
+	};
+}
+
+/** Checks a report; throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function validateReport(data: unknown): ReportServiceData {
+	const members = expectObject(data, '');
+	return {
+		id: readId(members['id']),
+		status: readStatus(members['status']),
+		...optionalText(members, 'note', NOTE_LENGTH_MAX),
+	};
+}
+
+/** Checks which registration shall end; throws BAD_REQUEST, whose `details.path` names the wrong member. */
+export function validateDeregistration(data: unknown): DeregisterServiceData {
+	return { id: readId(expectObject(data, '')['id']) };
+}
+
+function readId(id: unknown): string {
+	if (isText(id, REGISTRATION_ID_LENGTH_MAX) && ID.test(id)) return id;
+	const sentence = `must be 1 to ${REGISTRATION_ID_LENGTH_MAX} of the characters A-Z a-z 0-9 _ . : @ ~ + -, the first a letter, a digit or _`;
+	throw badMember('id', sentence);
+}
+
+function readStatus(status: unknown): ReportedStatus {
+	if (STATUSES.includes(status)) return status as ReportedStatus;
+	throw badMember('status', 'must be passing, warning or critical');
+}
+
+function readTags(tags: unknown): readonly string[] {
+	if (!Array.isArray(tags) || tags.length > QUERY_TAGS_MAX) {
+		throw badMember('tags', `must be an array of at most ${QUERY_TAGS_MAX} strings`);
+	}
+	tags.forEach((tag, index) => {
+		if (!isName(tag)) throw badName(`tags[${index}]`);
+	});
+	return tags as string[];
+}
+
+function readMeta(meta: unknown): Readonly<Record<string, string>> {
+	const entries = Object.entries(expectObject(meta, 'meta'));
+	if (entries.length > META_COUNT_MAX) throw badMember('meta', `must have at most ${META_COUNT_MAX} members`);
+	for (const [name, value] of entries) {
+		// The name itself is not repeated: it may be as long as a frame.
+		if (name.length > META_NAME_LENGTH_MAX || !META_NAME.test(name)) {
+			throw badMember('meta', `must have names of 1 to ${META_NAME_LENGTH_MAX} letters, digits, _ and -`);
+		}
+		if (META_RESERVED.test(name))
+			throw badMember(`meta.${name}`, 'has a reserved name: names must not begin with spock- or consul-');
+		// Lines and tabs are what Consul keeps; what is no UTF-8 it would keep as something else.
+		if (typeof value !== 'string' || value.length > META_VALUE_LENGTH_MAX || LONE_SURROGATE.test(value)) {
+			throw badMember(
+				`meta.${name}`,
+				`must be a string of at most ${META_VALUE_LENGTH_MAX} characters without lone surrogates`,
+			);
+		}
+	}
+	return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function readWeights(weights: unknown): RegistrationWeights {
+	const members = expectObject(weights, 'weights');
+	return {
+		...optionalInteger(members, 'passing', 1, WEIGHT_MAX, 'weights.'),
+		...optionalInteger(members, 'warning', 0, WEIGHT_MAX, 'weights.'),
+	};
+}
+
+function readTagged(addresses: unknown): Readonly<Record<string, TaggedAddress>> {
+	const entries = Object.entries(expectObject(addresses, 'taggedAddresses'));
+	if (entries.length > TAGGED_ADDRESSES_MAX) {
+		throw badMember('taggedAddresses', `must have at most ${TAGGED_ADDRESSES_MAX} members`);
+	}
+	return Object.fromEntries(
+		entries.map(([tag, address]) => {
+			if (tag.length > META_NAME_LENGTH_MAX || !META_NAME.test(tag)) {
+				throw badMember('taggedAddresses', `must have names of 1 to ${META_NAME_LENGTH_MAX} letters, digits, _ and -`);
+			}
+			const path = `taggedAddresses.${tag}`;
+			const members = expectObject(address, path);
+			const { host } = members;
+			if (!isHost(host)) throw badHost(`${path}.host`);
+			return [tag, { host, ...optionalInteger(members, 'port', 1, PORT_MAX, `${path}.`) }];
+		}),
+	);
+}
+
+function readCheck(check: unknown): RegistrationCheck {
+	const members = expectObject(check, 'check');
+	const { http, tcp } = members;
+	if (isGiven(http) === isGiven(tcp)) throw badMember('check', 'must have either http or tcp');
+	if (isGiven(http) && !(isName(http) && /^https?:\/\/./.test(http))) {
+		throw badMember('check.http', `must be an http:// or https:// URL of at most ${NAME_LENGTH_MAX} characters`);
+	}
+	if (isGiven(tcp) && !(isName(tcp) && /^.+:\d{1,5}$/.test(tcp))) {
+		throw badMember('check.tcp', 'must be host:port');
+	}
+	return {
+		...(isGiven(http) ? { http: http as string } : { tcp: tcp as string }),
+		...optionalInteger(members, 'intervalMs', 1000, 3_600_000, 'check.'),
+		...optionalInteger(members, 'timeoutMs', 100, 600_000, 'check.'),
+	};
+}
+
+/** As everywhere in the protocol, a member that is null is absent. */
+function isGiven(value: unknown): boolean {
+	return value !== undefined && value !== null;
+}
+
+function optionalText<N extends string>(members: Members, name: N, lengthMax: number): { readonly [P in N]?: string } {
+	const value = members[name];
+	if (!isGiven(value)) return {};
+	if (!isText(value, lengthMax)) throw badText(name, lengthMax);
+	return { [name]: value } as { readonly [P in N]?: string };
+}
+
+function optionalInteger<N extends string>(
+	members: Members,
+	name: N,
+	min: number,
+	max: number,
+	prefix: string,
+): { readonly [P in N]?: number } {
+	const value = members[name];
+	if (!isGiven(value)) return {};
+	if (!isInteger(value, min, max)) throw badMember(`${prefix}${name}`, `must be an integer from ${min} to ${max}`);
+	return { [name]: value } as { readonly [P in N]?: number };
+}
+
+function expectObject(data: unknown, path: string): Members {
+	if (!isObject(data)) throw badMember(path, 'must be an object');
+	return data;
+}
+
+function badName(path: string): SpockError {
+	return badMember(path, `must be ${NAME_RULE}`);
+}
+
+function badHost(path: string): SpockError {
+	return badMember(path, 'must be an IP address or a name');
+}
+
+function badText(path: string, lengthMax: number): SpockError {
+	return badMember(path, `must be a string of 1 to ${lengthMax} characters`);
+}

@@ -1,0 +1,93 @@
+import type { ServiceSnapshot, SnapshotSource } from './snapshot.ts';
+
+/** What is asked of the registry's key-value store. Two queries with equal members are one watch and one subscription. */
+export interface KeyQuery {
+	/** The key, or with `prefix` what keys begin with; 1 to 512 characters. */
+	readonly key: string;
+	/** True: every key that begins with `key`. Default false: the key itself. */
+	readonly prefix?: boolean;
+	/** The registry's datacenter. Default: the one of the sidecar's backend. */
+	readonly datacenter?: string;
+}
+
+/** What getKey asks. */
+export interface GetKeyData extends KeyQuery {
+	/** The registry must have confirmed the answer within this many milliseconds; else UNAVAILABLE. */
+	readonly maxAgeMs?: number;
+}
+
+/** One key and its value. */
+export interface KeyEntry {
+	readonly key: string;
+	/** The value as text, or its bytes in base64 where `encoding` says so. */
+	readonly value: string;
+	/** Present where the bytes are no UTF-8, or would be longer as JSON text than as base64. */
+	readonly encoding?: 'base64';
+}
+
+interface KeySnapshotBase extends KeyQuery {
+	/** Grows by one with every change that the publishing process publishes. */
+	readonly revision: number;
+	readonly source: SnapshotSource;
+	/** How long ago the answer was last verified, in milliseconds; 0 while `source` is `live` or `static`. */
+	readonly ageMs: number;
+	/** When the registry last confirmed the answer, as in a snapshot of a service. */
+	readonly verifiedAt: number;
+	/** Present, and true, while the registry says that there are no keys any more and that is not believed yet. */
+	readonly held?: true;
+	/** Present, and true, while a newer answer does not fit into a frame of this client, as in a snapshot of a service. */
+	readonly oversize?: true;
+}
+
+/** What a snapshot says of itself, whatever it is a snapshot of. */
+export type SnapshotState = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'held' | 'oversize'>;
+
+/** One key at one moment. That there is no such key is an answer too: it has an age, and ends with a push. */
+export interface KeyValueSnapshot extends KeySnapshotBase {
+	readonly prefix?: never;
+	/** As in {@link KeyEntry}; null: there is no such key. */
+	readonly value: string | null;
+	readonly encoding?: 'base64';
+}
+
+/** All keys that begin with `key` at one moment, sorted by key; none is an answer too. */
+export interface KeyPrefixSnapshot extends KeySnapshotBase {
+	readonly prefix: true;
+	readonly entries: readonly KeyEntry[];
+}
+
+/** The answer to getKey and watchKey, and the data of a push `key`. `prefix` tells the two kinds apart. */
+export type KeySnapshot = KeyValueSnapshot | KeyPrefixSnapshot;
+
+/** The name under which a query is cached and subscribed: equal queries have equal names, others never. */
+export function keyQueryKey({ key, prefix, datacenter }: KeyQuery): string {
+	// A key may hold any character: what stands first tells the two forms apart.
+	if (prefix !== true && datacenter === undefined) return `=${key}`;
+	return JSON.stringify([key, prefix === true, datacenter ?? null]);
+}
+
+/** The query with only the members that count; frozen. */
+export function normaliseKeyQuery({ key, prefix, datacenter }: KeyQuery): KeyQuery {
+	return Object.freeze({
+		key,
+		...(prefix === true && { prefix }),
+		...(datacenter !== undefined && { datacenter }),
+	});
+}
+
+/** The snapshot of a normalised query, frozen, from what was found: for a single key one entry or none. */
+export function makeKeySnapshot(query: KeyQuery, entries: readonly KeyEntry[], state: SnapshotState): KeySnapshot {
+	const { key, datacenter } = query;
+	const place = { key, ...(datacenter !== undefined && { datacenter }) };
+	if (query.prefix === true) return Object.freeze({ ...place, prefix: true, ...state, entries });
+	const [entry] = entries;
+	const { value = null, encoding } = entry ?? {};
+	return Object.freeze({ ...place, ...state, value, ...(encoding && { encoding }) });
+}
+
+/** The keys that a snapshot tells of: those of a prefix; of a single key itself, or none when there is no such key. */
+export function entriesOf(snapshot: KeySnapshot): readonly KeyEntry[] {
+	if (snapshot.prefix === true) return snapshot.entries;
+	const { key, value, encoding } = snapshot;
+	return value === null ? [] : [{ key, value, ...(encoding && { encoding }) }];
+}

@@ -1,0 +1,93 @@
+import type { ServiceQuery } from './query.ts';
+
+/** Whether an instance may be sent work. `warning` still may; `critical` and `maintenance` may not. */
+export type InstanceStatus = 'passing' | 'warning' | 'critical' | 'maintenance';
+
+/** One running copy of a service. */
+export interface ServiceInstance {
+	/** Unique within the service: for Consul, node name + "/" + service id. */
+	readonly instance: string;
+	/** An IP address or a DNS name. */
+	readonly host: string;
+	readonly port: number;
+	/** Relative share of the work, at least 0. 1 when the registry says nothing. */
+	readonly weight: number;
+	readonly status: InstanceStatus;
+	readonly tags: readonly string[];
+	readonly meta: Readonly<Record<string, string>>;
+	/** The failure zone the instance runs in, or null. */
+	readonly zone: string | null;
+	readonly datacenter: string | null;
+}
+
+/**
+ * Where a snapshot's truth comes from. `live`: verified by the backend within its watch interval. `last-known-good`: the
+ * backend (or, on a client, the sidecar) is out of reach. `static`: a list that nobody verifies.
+ */
+export type SnapshotSource = 'live' | 'last-known-good' | 'static';
+
+/**
+ * All instances of a service at one moment, healthy or not, sorted by instance. The members of the query are there if the
+ * query had them: they tell the subscriptions of one service apart.
+ */
+export interface ServiceSnapshot extends ServiceQuery {
+	/** Grows by one with every change that the publishing process publishes. */
+	readonly revision: number;
+	readonly instances: readonly ServiceInstance[];
+	readonly source: SnapshotSource;
+	/** How long ago the instances were last verified, in milliseconds; 0 while `source` is `live` or `static`. */
+	readonly ageMs: number;
+	/**
+	 * When the registry last confirmed the instances, in milliseconds since 1970, as far as the teller knew when it told:
+	 * a live snapshot is verified again and again without being told again. 0 when nobody knows.
+	 */
+	readonly verifiedAt: number;
+	/** Present, and true, while the registry says that there are no instances any more and that is not believed yet. */
+	readonly held?: true;
+	/**
+	 * Present, and true, while a newer snapshot does not fit into a frame of this client: these are the instances that it was
+	 * told before.
+	 */
+	readonly oversize?: true;
+	/** Present, and true, while so few instances are healthy that all of them are served. */
+	readonly panic?: true;
+}
+
+/** One instance to send work to: the answer to getService. */
+export interface ServiceAddress {
+	readonly host: string;
+	readonly port: number;
+	readonly instance: string;
+	/** Present, and true, only when the answer is not live. */
+	readonly stale?: true;
+	/** Age of a stale answer in milliseconds. */
+	readonly ageMs?: number;
+	/** When the registry last confirmed a stale answer, in milliseconds since 1970. */
+	readonly verifiedAt?: number;
+}
+
+/** A service's name and the tags that any of its instances carries. */
+export interface ServiceListEntry {
+	readonly name: string;
+	readonly tags: readonly string[];
+}
+
+/** The answer to listServices. */
+export interface ServiceList {
+	readonly services: readonly ServiceListEntry[];
+	readonly source: SnapshotSource;
+	/** Of a list that is not live, in milliseconds; else 0. */
+	readonly ageMs: number;
+	/** When the registry gave the list, in milliseconds since 1970; 0 when nobody knows. */
+	readonly verifiedAt: number;
+}
+
+/** True for an instance that may be sent work. */
+export function isServing({ status }: Pick<ServiceInstance, 'status'>): boolean {
+	return status === 'passing' || status === 'warning';
+}
+
+/** True for a snapshot whose backend, or sidecar, is out of reach: its age grows. */
+export function isStale({ source }: Pick<ServiceSnapshot, 'source'>): boolean {
+	return source === 'last-known-good';
+}

@@ -1,0 +1,170 @@
+import type {
+	BackendStatus,
+	ExplainReply,
+	InstanceStatus,
+	QuestionState,
+	ServiceQuery,
+	SnapshotSource,
+} from '@spock/protocol';
+
+/**
+ * What the status page shows, as JSON: `GET /status.json` on the admin port. The instances of a service are left out, and
+ * asked for one service at a time: `GET /service.json?key=KEY` gives a {@link ServiceDetail}. The page itself is told the
+ * same four parts by server-sent events, each under its name, as they change: see `status-streams.ts`.
+ *
+ * Points in time are milliseconds since 1970, durations milliseconds. Rates are of the last second or so, and null until two
+ * samples were taken: samples are taken while somebody looks.
+ */
+export interface StatusView {
+	readonly overview: OverviewView;
+	/** Every service that is watched, by name. At most as many as the sidecar watches (10,000). */
+	readonly services: readonly ServiceView[];
+	readonly connections: ConnectionsView;
+	/** The last 200 changes, the oldest first. */
+	readonly changes: readonly ChangeView[];
+}
+
+/** The process as a whole. */
+export interface OverviewView {
+	/** When this was taken. */
+	readonly at: number;
+	/** Name and version of the sidecar. */
+	readonly sidecar: string;
+	/** Differs for every process. */
+	readonly instance: string;
+	readonly pid: number;
+	readonly startedAt: number;
+	/** `serving`, or a phase of the start or the end. */
+	readonly phase: string;
+	readonly ready: boolean;
+	/** Why it is not ready, or less than live. */
+	readonly reasons: readonly string[];
+	readonly backend: BackendStatus;
+	readonly services: number;
+	readonly connections: number;
+	readonly subscriptions: number;
+	/** Keys and prefixes that are watched. */
+	readonly keys: number;
+	/** Instances that apps have registered through this sidecar. */
+	readonly registrations: number;
+	/** Requests that wait for an answer. */
+	readonly inFlight: number;
+	readonly rates: Rates | null;
+	readonly latency: LatencyView;
+}
+
+/** Per second. */
+export interface Rates {
+	readonly requests: number;
+	readonly bytesRead: number;
+	readonly bytesWritten: number;
+}
+
+/** Requests by how long their answers took, in the sidecar. */
+export interface LatencyView {
+	/** The upper bound of each bucket, in milliseconds; the last bucket, which has none, is left out here. */
+	readonly boundsMs: readonly number[];
+	/** Requests in each bucket since the start; one more than there are bounds. */
+	readonly total: readonly number[];
+	/** Of these, the ones of the last `recentMs`. */
+	readonly recent: readonly number[];
+	/** What `recent` covers: 0 until two samples were taken, then up to a minute. */
+	readonly recentMs: number;
+}
+
+/** One question for a service. */
+export interface ServiceView extends ServiceQuery {
+	/** Names the question: unique, and what `/service.json` is asked with. */
+	readonly key: string;
+	/** What it asks for besides the service, for people; empty where there is nothing. */
+	readonly label: string;
+	readonly state: QuestionState;
+	readonly instances: number;
+	readonly healthy: number;
+	/** Subscriptions of clients. */
+	readonly readers: number;
+	readonly revision: number;
+	/** When instances or source last changed; null before the first answer. */
+	readonly changedAt: number | null;
+	/** Since when the registry has not confirmed it, while `state` is `stale` or `held`; else null. */
+	readonly staleSince: number | null;
+	/** Why the watch fails, else null. */
+	readonly error: string | null;
+}
+
+/** One question with its instances and who watches: what `explain` tells. */
+export interface ServiceDetail extends ExplainReply {
+	readonly key: string;
+}
+
+/** The connections that are open. */
+export interface ConnectionsView {
+	/** How many there are. */
+	readonly count: number;
+	/** The first 200 of them by requests per second, then by number. */
+	readonly rows: readonly ConnectionView[];
+}
+
+/** One connection. */
+export interface ConnectionView {
+	/** As in the log. */
+	readonly id: number;
+	/** What the client says that it is, null if it said nothing. */
+	readonly client: string | null;
+	readonly pid: number | null;
+	readonly openedAt: number;
+	readonly subscriptions: number;
+	readonly inFlight: number;
+	/** Output that the client has not read, in bytes. */
+	readonly outputBytes: number;
+	/** Since it was opened. */
+	readonly requests: number;
+	readonly rates: Rates | null;
+}
+
+/** One change that readers were told: of instances, or only of where the answers of some services come from. */
+export type ChangeView = InstancesChange | SourceChange;
+
+interface Change {
+	/** Names the change. */
+	readonly id: number;
+	/** Grows with every change and with every addition to one. */
+	readonly sequence: number;
+	readonly at: number;
+	/** Where the answers come from since then. */
+	readonly source: SnapshotSource;
+	/** Where they came from before; null for the first answer. */
+	readonly sourceBefore: SnapshotSource | null;
+}
+
+/** The instances of one question have changed. */
+export interface InstancesChange extends Change {
+	readonly kind: 'instances';
+	/** As in {@link ServiceView}. */
+	readonly key: string;
+	readonly service: string;
+	readonly revision: number;
+	/** How many instances came, went and changed. */
+	readonly counts: { readonly came: number; readonly went: number; readonly changed: number };
+	/** The first 20 of them: those that went, then those that changed, then those that came. */
+	readonly instances: readonly InstanceChange[];
+}
+
+/** What became of one instance. */
+export interface InstanceChange {
+	readonly what: 'came' | 'went' | 'changed';
+	readonly instance: string;
+	readonly address: string;
+	readonly status: InstanceStatus;
+	/** What is different, as text; empty unless it changed. */
+	readonly fields: readonly { readonly name: string; readonly from: string; readonly to: string }[];
+}
+
+/** Only the source of answers has changed, as in an outage: of all services that this happened to one after the other. */
+export interface SourceChange extends Change {
+	readonly kind: 'source';
+	/** How many services. */
+	readonly count: number;
+	/** The first 10 of them. */
+	readonly services: readonly string[];
+}

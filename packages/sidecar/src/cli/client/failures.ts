@@ -1,0 +1,96 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+
+import { SpockError } from '@spock/protocol';
+import { formatAddress } from '@spock/protocol/node';
+
+import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { printable } from '../output/output.ts';
+import type { SidecarTarget } from './sidecar-target.ts';
+
+/** What is known of a connection that failed. */
+export interface FailedConnection {
+	/** Undefined if it could not even be opened. */
+	readonly socket: Socket | undefined;
+	/** True if it was there for a while. */
+	readonly wasConnected: boolean;
+}
+
+/** A connection that never came about, or ended, as a command says it: what happened, and what to do. */
+export function connectionError(
+	target: SidecarTarget,
+	cause: NodeJS.ErrnoException | undefined,
+	{ socket, wasConnected }: FailedConnection,
+): CommandError {
+	const { name, transport } = target;
+	if (cause !== undefined && isUntrusted(socket)) return untrusted(name, cause);
+	if (cause?.code === 'EACCES' || cause?.code === 'EPERM') return forbidden(name, cause);
+	if (cause !== undefined && !wasConnected) return noSidecar(name, reasonOf(cause, target), cause);
+	const why = cause === undefined ? '' : `: ${cause.message}`;
+	// A listener with TLS takes plain bytes for a broken handshake, and says nothing that could be read.
+	const isSilent = transport === 'tcp' && (socket?.bytesRead ?? 0) === 0;
+	const hint = isSilent ? `. If it speaks TLS: --connect tls://${formatAddress(target.address)}` : '';
+	return new CommandError(EXIT.noSidecar, `the sidecar at ${name} closed the connection${why}${hint}`, { cause });
+}
+
+/** Nothing was accepted, or answered, within the time limit. */
+export function timeoutError({ name }: SidecarTarget, timeoutMs: number, wasConnected: boolean): CommandError {
+	if (!wasConnected) return noSidecar(name, `it did not accept the connection within ${timeoutMs} ms`);
+	const message = `the sidecar at ${name} did not answer within ${timeoutMs} ms; --timeout allows more`;
+	return new CommandError(EXIT.failure, message);
+}
+
+/** A failure of the sidecar as what a command prints; `more` is what to do next. Any other error as it is. */
+export function asCommandError(error: unknown, more = ''): unknown {
+	if (!SpockError.is(error)) return error;
+	const hint = isAboutHello(error) ? '. Give the token with --token-file or SPOCK_TOKEN' : '';
+	return new CommandError(
+		error.code === 'BAD_REQUEST' ? EXIT.usage : EXIT.failure,
+		`${error.code}: ${printable(error.message)}${hint}${more}`,
+		{ cause: error },
+	);
+}
+
+/** True for a failure of the sidecar's own token. That of the registry is refused with the same code, and not given here. */
+function isAboutHello({ code, message }: SpockError): boolean {
+	return code === 'ACL_DENIED' && /\bhello\b/.test(message);
+}
+
+/** True for a TLS socket whose peer has a certificate that was not accepted. */
+function isUntrusted(socket: Socket | undefined): boolean {
+	return Boolean((socket as Partial<TLSSocket> | undefined)?.authorizationError);
+}
+
+function untrusted(address: string, cause: NodeJS.ErrnoException): CommandError {
+	const message = `the certificate of the sidecar at ${address} is not trusted: ${cause.message}`;
+	// Another authority mends neither.
+	const isOwnFault = cause.code === 'CERT_HAS_EXPIRED' || cause.code === 'ERR_TLS_CERT_ALTNAME_INVALID';
+	const hint = isOwnFault ? '' : '. Name the authority that issued it with --tls-ca or SPOCK_CONNECT_CA';
+	return new CommandError(EXIT.noSidecar, `${message}${hint}`, { cause });
+}
+
+/** Something is there: to start another one mends nothing. */
+function forbidden(address: string, cause: NodeJS.ErrnoException): CommandError {
+	const message = `no permission to connect to ${address}: this user may not write to the socket, or not enter its directory`;
+	return new CommandError(EXIT.noSidecar, `${message}. Run this as the sidecar's user, or in the group of the socket`, {
+		cause,
+	});
+}
+
+function noSidecar(address: string, reason: string, cause?: Error): CommandError {
+	const message = `no sidecar at ${address}: ${reason}. Start one with \`npx --no-install sidecar start\`, or give its address with --socket or --connect`;
+	return new CommandError(EXIT.noSidecar, message, { cause });
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException, { transport }: SidecarTarget): string {
+	switch (code) {
+		case 'ENOENT':
+			return 'nothing exists at that path';
+		case 'ECONNREFUSED':
+			return `no process listens there${transport === 'unix' ? ' (the socket of a sidecar that has died)' : ''}`;
+		case 'ENOTSOCK':
+			return 'the file at that path is not a socket';
+		default:
+			return message;
+	}
+}

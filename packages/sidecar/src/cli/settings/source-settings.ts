@@ -1,0 +1,152 @@
+import {
+	type ConsulConsistency,
+	DEFAULT_CONSUL_ADDRESS,
+	DEFAULT_CONSUL_CONSISTENCY,
+	DEFAULT_DNS_NAME_TEMPLATE,
+	DEFAULT_DNS_PROTOCOL,
+	DEFAULT_DNS_TTL_MS_MAX,
+	DEFAULT_DNS_TTL_MS_MIN,
+	DEFAULT_HELD_MAX,
+	DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX,
+} from '@spock/discovery';
+
+/** Which backends are asked, and those that read files. */
+export const sourceSettings = {
+	backend: {
+		kind: 'list',
+		unit: 'names',
+		note: 'consul when CONSUL_HTTP_ADDR is set, else local',
+		help: 'source of services: consul, local, dns, replay or the path of a module; of several, separated by commas, the first that knows a service',
+	},
+	services: {
+		kind: 'text',
+		unit: 'file',
+		help: 'services of the local backend, JSON or YAML, read again when it changes',
+	},
+	record: { kind: 'text', unit: 'file', help: 'file of `sidecar record` for the replay backend' },
+	replaySpeed: {
+		kind: 'text',
+		unit: 'factor',
+		default: '1',
+		help: 'replay speed, as 60 or 0.5; max replays everything at once',
+	},
+	replayLoop: {
+		kind: 'boolean',
+		default: false,
+		help: 'start again at the end of the record; otherwise its last state stays',
+	},
+} as const;
+
+/** The Consul backend. */
+export const consulSettings = {
+	consul: {
+		kind: 'list',
+		unit: 'urls',
+		default: [DEFAULT_CONSUL_ADDRESS as string],
+		variable: 'CONSUL_HTTP_ADDR',
+		help: 'addresses of Consul, separated by commas',
+	},
+	consulToken: { kind: 'text', variable: 'CONSUL_HTTP_TOKEN', isSecret: true, help: 'ACL token' },
+	consulTokenFile: {
+		kind: 'text',
+		unit: 'file',
+		variable: 'CONSUL_HTTP_TOKEN_FILE',
+		help: 'file with the ACL token, read again for every query',
+	},
+	consulDatacenter: { kind: 'text', unit: 'name', note: "the agent's own", help: 'datacenter to ask' },
+	consulConsistency: {
+		kind: ['stale', 'default', 'consistent'],
+		unit: 'mode',
+		default: DEFAULT_CONSUL_CONSISTENCY as ConsulConsistency,
+		help: "which of Consul's servers may answer: any (stale), the leader (default), or the verified leader (consistent)",
+	},
+	consulNamespace: {
+		kind: 'text',
+		unit: 'name',
+		note: "the token's own",
+		variable: 'CONSUL_NAMESPACE',
+		help: 'namespace to ask (Consul Enterprise)',
+	},
+	consulPartition: {
+		kind: 'text',
+		unit: 'name',
+		note: "the agent's own",
+		variable: 'CONSUL_PARTITION',
+		help: 'admin partition to ask (Consul Enterprise)',
+	},
+	consulCached: { kind: 'boolean', default: false, help: 'let the local agent answer from its cache' },
+	consulNear: {
+		kind: 'text',
+		unit: 'node',
+		help: 'node by whose distance Consul sorts; _agent for the queried one',
+	},
+	consulTaggedAddress: {
+		kind: ['lan', 'lan_ipv4', 'lan_ipv6', 'wan', 'wan_ipv4', 'wan_ipv6'],
+		unit: 'tag',
+		note: "the instance's own, else its node's",
+		help: 'which tagged address of an instance to use, if it has one',
+	},
+	consulHeldMax: {
+		kind: 'integer',
+		unit: 'count',
+		default: DEFAULT_HELD_MAX as number,
+		help: 'queries held for services at each address, 1 to 10000: 40 below http_max_conns_per_client of Consul',
+	},
+	consulSharedQueriesMax: {
+		kind: 'integer',
+		unit: 'count',
+		default: DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX as number,
+		help: 'queries a minute for all services beyond those, 2 to 1000000',
+	},
+	consulLoginMethod: {
+		kind: 'text',
+		unit: 'name',
+		note: 'no login',
+		help: 'auth method to log in with, in place of a given ACL token',
+	},
+	consulLoginTokenFile: {
+		kind: 'text',
+		unit: 'file',
+		note: "the pod's service-account token",
+		help: 'file with the bearer token, read for each login',
+	},
+	consulLoginMeta: {
+		kind: 'list',
+		unit: 'pairs',
+		help: 'stored with the token in Consul: name=value, separated by commas',
+	},
+} as const;
+
+/** The DNS backend. */
+export const dnsSettings = {
+	dnsServer: {
+		kind: 'list',
+		unit: 'addresses',
+		note: "the system's",
+		help: 'name servers of the dns backend, IP addresses with or without a port, separated by commas',
+	},
+	dnsNameTemplate: {
+		kind: 'text',
+		unit: 'template',
+		default: DEFAULT_DNS_NAME_TEMPLATE as string,
+		help: 'name with the SRV records of a service: with {service}, and {tag} and {datacenter} where queries may have them',
+	},
+	dnsProtocol: {
+		kind: ['udp', 'tcp'],
+		unit: 'name',
+		default: DEFAULT_DNS_PROTOCOL as 'udp' | 'tcp',
+		help: 'udp (and tcp for longer answers), or tcp always',
+	},
+	dnsTtlMsMin: {
+		kind: 'integer',
+		unit: 'ms',
+		default: DEFAULT_DNS_TTL_MS_MIN as number,
+		help: 'least time between two queries of a name, whatever the TTL of its records',
+	},
+	dnsTtlMsMax: {
+		kind: 'integer',
+		unit: 'ms',
+		default: DEFAULT_DNS_TTL_MS_MAX as number,
+		help: 'most time between two queries of a name, whatever the TTL of its records',
+	},
+} as const;

@@ -1,0 +1,322 @@
+import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import {
+	type ClientStatus,
+	encodePayload,
+	encodePush,
+	type GoawayData,
+	type HelloData,
+	type KeyQuery,
+	type KeySnapshot,
+	type RegistrationReply,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	type ServiceSource,
+	type WatcherStatus,
+} from '@spock/protocol';
+import { FramedSocket } from '@spock/protocol/node';
+
+import type { CloseReason } from '../foundation/observer.ts';
+import type { TokenCheck } from '../listen/tokens.ts';
+import type { LoadedConnection } from '../overload/overload.ts';
+import { ReadGate, type ReadGateContext } from '../overload/read-gate.ts';
+import type { Answer, RequestContext } from './answer.ts';
+import { ConnectionEnd } from './connection-end.ts';
+import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
+import { Pushes, registrationPush } from './pushes.ts';
+import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
+import { SilenceWatch } from './silence-watch.ts';
+import { snapshotPayload } from './snapshot-text.ts';
+
+/** What a connection tells of itself, for the status page; sizes in bytes, counts since it was opened. */
+export interface ConnectionFacts {
+	readonly id: number;
+	/** What the client says that it is, null if it said nothing. */
+	readonly client: string | null;
+	readonly pid: number | null;
+	/** By the monotonic clock, in milliseconds. */
+	readonly openedAtMs: number;
+	readonly subscriptions: number;
+	readonly inFlight: number;
+	/** What the client has not read. */
+	readonly outputBytes: number;
+	readonly requests: number;
+	readonly bytesRead: number;
+	readonly bytesWritten: number;
+}
+
+/** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
+const PUSH_BUSY_BYTES = 65_536;
+
+/** What every connection shares. */
+export interface ConnectionContext extends RequestsContext, ReadGateContext {
+	readonly source: ServiceSource;
+	/** Called once, when the connection is gone. */
+	readonly closed: (connection: AcceptedConnection, reason: CloseReason) => void;
+	/** Nothing was heard of its client for too long, for this reason; undefined: it is heard again. */
+	readonly silent: (connection: AcceptedConnection, reason: string | undefined) => void;
+}
+
+/** What a connection must pass. */
+export interface ConnectionGate {
+	/** Nothing is answered before a hello with one of them. Undefined: no token is wanted. */
+	readonly tokens: TokenCheck | undefined;
+	/** It has shown one. False where there is no room for it. */
+	readonly enter: () => boolean;
+}
+
+/** One client: its frames, its requests in flight, its subscriptions. Nothing it sends can throw past this class. */
+export class AcceptedConnection implements RequestsPort, LoadedConnection {
+	readonly id: number;
+	frameBytesMax: number;
+	identity: string | undefined = undefined;
+	readonly #context: ConnectionContext;
+	readonly #openedAtMs: number;
+	readonly #framed: FramedSocket;
+	readonly #requests: Requests;
+	readonly #pushes: Pushes;
+	readonly #readGate: ReadGate;
+	readonly #input: ConnectionInput;
+	readonly #end: ConnectionEnd;
+	readonly #silence: SilenceWatch;
+	/** The window it was told last. */
+	#window: number;
+	#handledBefore = 0;
+	#hello: HelloData | undefined;
+	/** Why the client is to go, also one that says hello only later. */
+	#away: GoawayData | undefined;
+
+	constructor(id: number, socket: Duplex, context: ConnectionContext, { tokens, enter }: ConnectionGate) {
+		this.id = id;
+		this.#openedAtMs = context.clock.now();
+		this.frameBytesMax = context.limits.frameBytesMax;
+		this.#context = context;
+		this.#window = context.limits.inFlightMax;
+		this.#requests = new Requests(context, this);
+		this.#pushes = new Pushes(
+			context.source,
+			{
+				isBusy: () => this.#framed.bufferedBytes > PUSH_BUSY_BYTES,
+				push: (line) => {
+					context.observer.pushed?.('sent');
+					this.send(line);
+				},
+				superseded: () => context.observer.pushed?.('superseded'),
+				longestFrame: () => this.frameBytesMax,
+				oversize: (name, refusal) => context.observer.oversize?.(id, name, refusal),
+				now: () => context.clock.now(),
+				asker: id,
+				full: () => context.limited('subscriptionsMax'),
+			},
+			context.limits.subscriptionsMax,
+		);
+		this.#framed = new FramedSocket(
+			socket,
+			{
+				frame: (text) => this.#input.frame(text, undefined),
+				numbered: (id, rest) => this.#input.numbered(id, rest),
+				chunkRead: () => {
+					this.#silence.chunkRead();
+					this.#requests.chunkRead();
+					this.#readGate.chunkRead();
+				},
+				fault: (code, message) => this.#input.fault(code, message),
+				drained: () => {
+					this.#readGate.drained();
+					this.#pushes.flush();
+				},
+				ended: () => this.#end.peerEnded(),
+				closed: (error) => {
+					this.#silence.stop();
+					context.closed(this, this.#end.closed(error));
+				},
+			},
+			{
+				frameBytesMax: tokens === undefined ? this.frameBytesMax : Math.min(this.frameBytesMax, TOKEN_HELLO_BYTES_MAX),
+			},
+		);
+		this.#readGate = new ReadGate(
+			this.#framed,
+			context,
+			() => this.destroy('slow-consumer'),
+			() => this.#end.settled(),
+		);
+		const { clock, limits, limited } = context;
+		const isRemote = (socket as Partial<Socket>).remoteAddress !== undefined;
+		this.#silence = new SilenceWatch(clock, {
+			bytesRead: () => this.#framed.bytesRead,
+			silent: (silentMs) => this.#silent(silentMs, isRemote),
+			heard: () => {
+				context.observer.silent?.(this.who(), null);
+				context.silent(this, undefined);
+			},
+		});
+		const parts = { framed: this.#framed, requests: this.#requests, readGate: this.#readGate };
+		this.#end = new ConnectionEnd({ ...parts, pushes: this.#pushes, clock, slowConsumerMs: limits.slowConsumerMs });
+		this.#input = new ConnectionInput(
+			{ ...parts, end: this.#end, limits, limited, enter, openedAtMs: this.#openedAtMs },
+			tokens,
+		);
+	}
+
+	/** Subscriptions of this client. */
+	get subscriptions(): number {
+		return this.#pushes.size;
+	}
+
+	/** Of those, and of those that were refused, how many are too long for this client. */
+	get oversizeSubscriptions(): number {
+		return this.#pushes.oversizeCount;
+	}
+
+	/** Requests that wait for an answer. */
+	get inFlight(): number {
+		return this.#requests.waiting;
+	}
+
+	get bytesRead(): number {
+		return this.#framed.bytesRead;
+	}
+
+	get bytesWritten(): number {
+		return this.#framed.bytesWritten;
+	}
+
+	get outputBytes(): number {
+		return this.#framed.bufferedBytes;
+	}
+
+	/** True while it is not read, because its client leaves too much unread. */
+	get isSlow(): boolean {
+		return this.#readGate.isSlow;
+	}
+
+	get window(): number | undefined {
+		return this.#hello?.features?.includes('window') ? this.#window : undefined;
+	}
+
+	facts(): ConnectionFacts {
+		const { id, subscriptions, inFlight, outputBytes, bytesRead, bytesWritten } = this;
+		const { client = null, pid = null } = this.#hello ?? {};
+		const requests = this.#requests.handled;
+		const openedAtMs = this.#openedAtMs;
+		return { id, client, pid, openedAtMs, subscriptions, inFlight, outputBytes, requests, bytesRead, bytesWritten };
+	}
+
+	sample(): number {
+		// What was told a sample ago has been read by now.
+		this.#requests.inFlightMax = this.#window;
+		const count = this.#requests.handled - this.#handledBefore;
+		this.#handledBefore = this.#requests.handled;
+		return count;
+	}
+
+	tellWindow(inFlightMax: number): void {
+		this.#window = inFlightMax;
+		if (inFlightMax > this.#requests.inFlightMax) this.#requests.inFlightMax = inFlightMax;
+		this.send(encodePush('window', encodePayload({ inFlightMax })));
+	}
+
+	greet({ secret, ...hello }: HelloData): void {
+		this.#hello = hello;
+		this.#context.observer.greeted?.(this.who());
+		if (hello.heartbeatMs !== undefined) this.#silence.start(hello.heartbeatMs);
+		// The secret itself is kept nowhere. One connection is one client, whatever it says later.
+		this.identity ??= secret && createHash('sha256').update(secret).digest('base64url');
+		const { frameBytesMax } = this.#context.limits;
+		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
+		// Behind the answer to hello: before it, the client has nothing yet that it could move.
+		if (this.#away !== undefined) queueMicrotask(() => this.#tellAway());
+	}
+
+	/** Who this client is. */
+	who(): ClientStatus {
+		const { client = null, pid = null } = this.#hello ?? {};
+		return { connection: this.id, client, pid };
+	}
+
+	/** Who this client is, if it subscribes to just this query, or wants to. */
+	watcher(key: string): WatcherStatus | undefined {
+		const { services } = this.#pushes;
+		const oversize = services.isOversize(key);
+		if (!services.has(key) && !oversize) return undefined;
+		return { ...this.who(), ...(oversize && { oversize }) };
+	}
+
+	subscribe(query: ServiceQuery, call: RequestContext): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
+		return payloadOf(this.#pushes.services.add(query, call));
+	}
+
+	unsubscribe(query: ServiceQuery): void {
+		this.#pushes.services.remove(query);
+	}
+
+	subscribeKey(query: KeyQuery, call: RequestContext): Promise<Answer<KeySnapshot>> | Answer<KeySnapshot> {
+		return payloadOf(this.#pushes.keys.add(query, call));
+	}
+
+	unsubscribeKey(query: KeyQuery): void {
+		this.#pushes.keys.remove(query);
+	}
+
+	told(registration: RegistrationReply): void {
+		if (!this.#hello?.features?.includes('push')) return;
+		const line = registrationPush(registration, this.frameBytesMax);
+		if (line !== undefined) this.send(line);
+	}
+
+	/** Sends a line with the others of this tick. */
+	send(line: string): void {
+		this.#framed.write(line);
+		// The client's own requests make the output: not reading them is what bounds the memory.
+		this.#readGate.sent();
+	}
+
+	/** A request that had to wait is answered. */
+	settled(): void {
+		this.#end.settled();
+	}
+
+	/** Asks the client to go elsewhere, if it understands that. */
+	goaway(data: GoawayData): void {
+		this.#away = data;
+		this.#tellAway();
+	}
+
+	/** Its kernel still answers, or nobody could tell: at a socket of this machine it may wake up, over TCP it can come again. */
+	#silent(silentMs: number, isRemote: boolean): void {
+		const seconds = (silentMs / 1000).toFixed(0);
+		this.#context.observer.silent?.(this.who(), silentMs);
+		this.#context.silent(
+			this,
+			`the app sent nothing for ${seconds} s, three of its heartbeats: it is stopped or blocked, or its machine is gone`,
+		);
+		if (isRemote) this.destroy('silent');
+	}
+
+	#tellAway(): void {
+		if (this.#away === undefined || !this.#hello?.features?.includes('goaway')) return;
+		this.send(encodePush('goaway', encodePayload(this.#away)));
+	}
+
+	/** Sends what is pending and ends the connection once every request in flight is answered. */
+	end(reason: CloseReason): void {
+		this.#end.begin(reason);
+	}
+
+	/** Drops the connection at once, for this reason unless it was ending anyway. */
+	destroy(reason: CloseReason): void {
+		this.#end.drop(reason);
+	}
+
+	/** Closes a connection that takes too long to say something; called now and then for all connections. */
+	checkTimes(nowMs: number): void {
+		this.#input.checkTimes(nowMs);
+	}
+}
+
+function payloadOf<S extends ServiceSnapshot | KeySnapshot>(found: S | Promise<S>): Answer<S> | Promise<Answer<S>> {
+	return found instanceof Promise ? found.then(snapshotPayload) : snapshotPayload(found);
+}

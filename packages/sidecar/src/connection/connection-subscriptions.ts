@@ -1,0 +1,218 @@
+import { isStale, type SnapshotState, type SourceWatch, SpockError, type WatchedSource } from '@spock/protocol';
+
+/** What is subscribed to: services, or keys. */
+export interface Subscribable<Q, S> {
+	readonly source: WatchedSource<Q, S>;
+	/** Equal queries have equal names. */
+	keyOf(query: Q): string;
+	normalise(query: Q): Q;
+}
+
+/** Where the pushes of one connection go. */
+export interface PushSink<S> {
+	/** True while the client has not read what it was sent: pushes then wait, newest only. */
+	isBusy(): boolean;
+	push(snapshot: S): void;
+	superseded(): void;
+	/** Why a snapshot is too long for this client: FRAME_TOO_LARGE; undefined if it is not. */
+	refusal(snapshot: S): SpockError | undefined;
+	/** From now on a snapshot is too long for it. */
+	oversize(snapshot: S, refusal: SpockError): void;
+	/** The clock of ages. */
+	now(): number;
+	/** The connection, as one of those who ask the source. */
+	readonly asker: number;
+	/** A subscription over the limit is refused. */
+	full(): void;
+}
+
+interface Subscription<S> {
+	readonly watch: SourceWatch;
+	/** Requests to watch it that wait for its first snapshot. */
+	asking: number;
+	/** The revision the client was told last; pushes that are not newer are left out. Infinity until the first reply. */
+	toldRevision: number;
+	/** The last snapshot of the source that it was told, and when. */
+	told: S | undefined;
+	toldAtMs: number;
+}
+
+/** What one connection watches of one kind. */
+export class ConnectionSubscriptions<Q, S extends SnapshotState> {
+	readonly #kind: Subscribable<Q, S>;
+	readonly #sink: PushSink<S>;
+	readonly #countMax: number;
+	readonly #subscriptions = new Map<string, Subscription<S>>();
+	// The newest snapshot of each query that the client has not been told yet: bounded by the number of subscriptions.
+	readonly #waiting = new Map<string, S>();
+	/** What the client cannot be told as it is now, subscribed to or refused. */
+	readonly #oversize = new Set<string>();
+
+	constructor(kind: Subscribable<Q, S>, sink: PushSink<S>, countMax: number) {
+		this.#kind = kind;
+		this.#sink = sink;
+		this.#countMax = countMax;
+	}
+
+	get size(): number {
+		return this.#subscriptions.size;
+	}
+
+	/** True for the key of a query that is watched. */
+	has(key: string): boolean {
+		return this.#subscriptions.has(key);
+	}
+
+	/** Queries whose newest snapshot is too long for this client. */
+	get oversizeCount(): number {
+		return this.#oversize.size;
+	}
+
+	/** True for the key of a query whose newest snapshot is too long for this client. */
+	isOversize(key: string): boolean {
+		return this.#oversize.has(key);
+	}
+
+	/**
+	 * Starts to watch; gives the snapshot to reply with, at once if it is known. Watching twice is watching once. Throws or
+	 * rejects with OVERLOADED, FRAME_TOO_LARGE, ABORTED when `call` is cancelled, and what the source rejects with: then it does
+	 * not watch.
+	 */
+	add(query: Q, call: { readonly signal: AbortSignal }): S | Promise<S> {
+		const { source } = this.#kind;
+		const key = this.#kind.keyOf(query);
+		const asked = this.#kind.normalise(query);
+		const subscription = this.#subscriptions.get(key) ?? this.#open(key, asked);
+		const known = source.peek(asked);
+		if (known !== undefined) return this.#reply(key, known);
+		subscription.asking++;
+		return source.get(asked, { signal: call.signal, asker: this.#sink.asker }).then(
+			(first) => {
+				subscription.asking--;
+				return this.#reply(key, source.peek(asked) ?? first);
+			},
+			(error: unknown) => {
+				subscription.asking--;
+				this.#removeUntold(key);
+				throw error;
+			},
+		);
+	}
+
+	remove(query: Q): void {
+		const key = this.#kind.keyOf(query);
+		this.#remove(key);
+		this.#oversize.delete(key);
+	}
+
+	/** Sends what had to wait, as far as the client takes it. */
+	flush(): void {
+		for (const [key, snapshot] of this.#waiting) {
+			if (this.#sink.isBusy()) return;
+			this.#waiting.delete(key);
+			this.#push(key, snapshot);
+		}
+	}
+
+	clear(): void {
+		for (const { watch } of this.#subscriptions.values()) watch.stop();
+		this.#subscriptions.clear();
+		this.#waiting.clear();
+		this.#oversize.clear();
+	}
+
+	#open(key: string, query: Q): Subscription<S> {
+		if (this.#subscriptions.size >= this.#countMax) {
+			this.#sink.full();
+			throw new SpockError('OVERLOADED', `this connection has ${this.#countMax} subscriptions, which is the limit`, {
+				details: { subscriptionsMax: this.#countMax },
+			});
+		}
+		const subscription: Subscription<S> = {
+			watch: this.#kind.source.watch(
+				query,
+				// Held back until the reply is sent: a push must not come before the answer to the question it belongs to.
+				{ next: (snapshot) => this.#tell(key, snapshot) },
+				{ asker: this.#sink.asker },
+			),
+			asking: 0,
+			toldRevision: Number.POSITIVE_INFINITY,
+			told: undefined,
+			toldAtMs: 0,
+		};
+		this.#subscriptions.set(key, subscription);
+		return subscription;
+	}
+
+	#reply(key: string, snapshot: S): S {
+		const refusal = this.#sink.refusal(snapshot);
+		if (refusal !== undefined) {
+			this.#markOversize(key, snapshot, refusal);
+			this.#removeUntold(key);
+			throw refusal;
+		}
+		this.#noteTold(key, snapshot);
+		this.#waiting.delete(key);
+		return snapshot;
+	}
+
+	#tell(key: string, snapshot: S): void {
+		const subscription = this.#subscriptions.get(key);
+		// Told before `watch` returned: the reply says the same.
+		if (subscription === undefined || snapshot.revision <= subscription.toldRevision) return;
+		subscription.toldRevision = snapshot.revision;
+		if (this.#waiting.has(key)) this.#sink.superseded();
+		if (this.#sink.isBusy()) {
+			this.#waiting.set(key, snapshot);
+		} else {
+			this.#waiting.delete(key);
+			this.#push(key, snapshot);
+		}
+	}
+
+	/** Sends a snapshot; or what was told before, marked, where this one is too long and the client does not know it yet. */
+	#push(key: string, snapshot: S): void {
+		const refusal = this.#sink.refusal(snapshot);
+		if (refusal === undefined) {
+			this.#noteTold(key, snapshot);
+			this.#sink.push(snapshot);
+			return;
+		}
+		const subscription = this.#subscriptions.get(key);
+		if (subscription?.told === undefined || !this.#markOversize(key, snapshot, refusal)) return;
+		const { told, toldAtMs } = subscription;
+		const ageMs = isStale(told) ? told.ageMs + this.#sink.now() - toldAtMs : 0;
+		const { revision } = snapshot;
+		this.#sink.push(Object.freeze({ ...told, revision, source: 'last-known-good', ageMs, oversize: true }));
+	}
+
+	#noteTold(key: string, snapshot: S): void {
+		this.#oversize.delete(key);
+		const subscription = this.#subscriptions.get(key);
+		if (subscription === undefined) return;
+		subscription.toldRevision = snapshot.revision;
+		subscription.told = snapshot;
+		subscription.toldAtMs = this.#sink.now();
+	}
+
+	/** False if it was marked before. */
+	#markOversize(key: string, snapshot: S, refusal: SpockError): boolean {
+		if (this.#oversize.has(key)) return false;
+		// What was refused is no subscription, and is bounded like them.
+		if (this.#subscriptions.has(key) || this.#oversize.size < this.#countMax) this.#oversize.add(key);
+		this.#sink.oversize(snapshot, refusal);
+		return true;
+	}
+
+	/** A client that was told that it does not watch, or did not wait to be told, must not get pushes. */
+	#removeUntold(key: string): void {
+		const subscription = this.#subscriptions.get(key);
+		if (subscription?.told === undefined && subscription?.asking === 0) this.#remove(key);
+	}
+
+	#remove(key: string): void {
+		this.#subscriptions.get(key)?.watch.stop();
+		this.#subscriptions.delete(key);
+		this.#waiting.delete(key);
+	}
+}

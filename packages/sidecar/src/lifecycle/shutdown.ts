@@ -1,0 +1,81 @@
+import type { ConnectionRegistry } from '../connection/connection-registry.ts';
+import type { ResolvedLimits } from '../foundation/limits.ts';
+import type { Front } from './front.ts';
+import type { Listening } from './listening.ts';
+import type { Readiness } from './readiness.ts';
+import type { SidecarOptions } from './sidecar-options.ts';
+
+/** How long clients may take to leave before they are cut off, in milliseconds. */
+const GOAWAY_GRACE_MS = 1000;
+
+/** What a {@link Shutdown} takes apart. */
+export interface SidecarParts {
+	readonly options: SidecarOptions;
+	readonly limits: ResolvedLimits;
+	readonly readiness: Readiness;
+	readonly listening: Listening;
+	readonly registry: ConnectionRegistry;
+	readonly front: Front | undefined;
+}
+
+/** How a sidecar closes what it has opened; its life cycle decides when, and how long that may take. */
+export class Shutdown {
+	readonly #parts: SidecarParts;
+	#closing: Promise<void> | undefined;
+	#emptied: (() => void) | undefined;
+
+	constructor(parts: SidecarParts) {
+		this.#parts = parts;
+	}
+
+	/** The last connection has closed. */
+	emptied(): void {
+		this.#emptied?.();
+	}
+
+	/** Closes everything, each after what needs it. Idempotent. */
+	closeAll(): Promise<void> {
+		this.#closing ??= this.#close();
+		return this.#closing;
+	}
+
+	/** Cuts every connection. */
+	destroyAll(): void {
+		const { options, registry, front } = this.#parts;
+		// The registry is not waited for any more: it removes what is left by itself.
+		options.registrations?.close();
+		registry.destroyAll();
+		front?.destroy();
+	}
+
+	/** Another sidecar has replaced this one. */
+	sendAway(): void {
+		const { options, limits, listening, registry } = this.#parts;
+		options.registrations?.release();
+		void options.source.release?.();
+		listening.closePorts();
+		registry.sendAway({ reason: 'upgrade', graceMs: limits.drainTimeoutMs });
+	}
+
+	async #close(): Promise<void> {
+		const { options, readiness, listening, registry, front } = this.#parts;
+		readiness.stop();
+		await listening.endBinding();
+		// Apps that have left are taken out; one that is still here has not, and what ends may be its sidecar alone: the next one
+		// finds it in the registry. The life cycle bounds this: past its last deadline `destroyAll` ends the wait.
+		await options.registrations?.leave();
+		await listening.close();
+		const frontClosed = front?.close(GOAWAY_GRACE_MS);
+		if (registry.size > 0) {
+			const emptied = new Promise<void>((resolve) => {
+				this.#emptied = resolve;
+			});
+			registry.endAll({ reason: 'shutdown', graceMs: GOAWAY_GRACE_MS });
+			await emptied;
+		}
+		await frontClosed;
+		registry.close();
+		options.registrations?.close();
+		await options.source.close();
+	}
+}

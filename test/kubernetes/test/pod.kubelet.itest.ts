@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { ContainerEvent } from '../src/machine/container-events.ts';
+import { PodMachine } from '../src/machine/pod-machine.ts';
+import { readRendered, renderedDirectory } from '../src/manifests.ts';
+import { isReady } from '../src/pod.ts';
+import { documentedProbes } from './grpc-probes.ts';
+import { ADDRESS, RunningPod, SERVICE } from './running-pod.ts';
+
+/** A tally is some milliseconds late on a busy machine, and the kubelet's and the app's clocks are read one after the other. */
+const SLACK_MS = 250;
+
+const directory = renderedDirectory(process.env);
+const native = readRendered(directory, 'consul-agent-on-node');
+const ordinary = readRendered(directory, 'without-native-sidecars');
+let machine: PodMachine;
+
+beforeAll(async () => {
+	const { SPOCK_SIDECAR_IMAGE: sidecar = '', SPOCK_APP_IMAGE: app = '' } = process.env;
+	machine = await PodMachine.start(process.env, [
+		{ archive: sidecar, name: 'spock-sidecar:0.1.0' },
+		{ archive: app, name: 'spock-example-app:0.1.0' },
+	]);
+	await register();
+});
+afterAll(() => machine?.[Symbol.asyncDispose]());
+
+describe('a pod with a native sidecar', () => {
+	it('starts the app when the sidecar can answer it, and ends the sidecar when the app has left', async () => {
+		const pod = await RunningPod.start(machine, native, {
+			title: 'start, and an end in good order',
+			name: 'order',
+			manner: 'leaves',
+			leavesAfterMs: 2000,
+		});
+		const sidecarStart = await pod.container('sidecar', 'start');
+		const serves = await pod.sidecarLogs('serving');
+		const appStart = await pod.container('app', 'start');
+		const first = await pod.appSays('first lookup');
+		expect(first).toMatchObject({ address: ADDRESS });
+		expect([sidecarStart.atMs, serves, appStart.atMs, first.atMs]).toEqual(
+			[sidecarStart.atMs, serves, appStart.atMs, first.atMs].toSorted((one, two) => one - two),
+		);
+		await pod.is('all containers are ready', ({ status }) =>
+			[...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].every(({ ready }) => ready),
+		);
+
+		await pod.remove();
+		const appExit = await expectEnds(pod);
+		expect(await pod.sidecarLogs('signal received; shutting down')).toBeGreaterThanOrEqual(appExit.atMs - SLACK_MS);
+		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
+	});
+
+	it('goes on with lookups while the sidecar is killed and started again, and says how old they are', async () => {
+		const pod = await RunningPod.start(machine, native, {
+			title: 'SIGKILL of the sidecar, twice',
+			name: 'kills',
+			manner: 'leaves',
+			leavesAfterMs: 0,
+		});
+		for (const kill of [0, 1]) {
+			await waitForLive(pod);
+			const { pid } = await pod.container('sidecar', 'start', kill);
+			const killedAtMs = Date.now();
+			pod.note('SIGKILL of the sidecar', killedAtMs);
+			process.kill(pid, 'SIGKILL');
+			expect((await pod.container('sidecar', 'exit', kill)).exitCode).toBe(137);
+			const { atMs: lostAtMs } = await pod.appSays('lost', kill);
+			const { atMs: backAtMs } = await pod.appSays('back', kill);
+			const gap = pod.tallies(lostAtMs + SLACK_MS, backAtMs);
+			expect(gap.length).toBeGreaterThan(1);
+			for (const [index, { atMs, lookups, stale, ageMsMin, ageMsMax }] of gap.entries()) {
+				expect(stale).toBe(lookups);
+				expect(ageMsMax).toBeLessThanOrEqual(atMs - killedAtMs + SLACK_MS);
+				// A tally tells of the time since the one before it.
+				const sinceMs = gap[index - 1]?.atMs ?? lostAtMs;
+				expect(ageMsMin).toBeGreaterThanOrEqual(sinceMs - lostAtMs - SLACK_MS);
+			}
+		}
+		await waitForLive(pod);
+		expect(pod.record.containers.filter(({ container }) => container === 'app')).toHaveLength(1);
+		await pod.remove();
+		await expectEnds(pod, { sidecarRestarts: 2 });
+		expect(pod.tell().failed).toBe(0);
+	});
+
+	it('has an app that ignores SIGTERM killed when the grace period is over, and the sidecar ends by itself after it', async () => {
+		const pod = await RunningPod.start(machine, native, {
+			title: 'an app that ignores SIGTERM',
+			name: 'stays',
+			manner: 'stays',
+			leavesAfterMs: 0,
+		});
+		await pod.remove();
+		const told = await pod.appSays('SIGTERM');
+		const appExit = await expectEnds(pod, { appExitCode: 137 });
+		// The grace period of the manifest, 35 s, less what the kubelet needs to begin.
+		expect(appExit.atMs - told.atMs).toBeGreaterThan(30_000);
+		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
+	});
+
+	it('does not start the app before the registry has answered', async () => {
+		await machine.consul.kill();
+		const pod = await RunningPod.place(machine, native, {
+			title: 'start while Consul is away',
+			name: 'early',
+			manner: 'leaves',
+			leavesAfterMs: 0,
+		});
+		await pod.probesFail(3, 'Startup');
+		expect(pod.record.containers).toMatchObject([{ container: 'sidecar', kind: 'start' }]);
+		const awayUntilMs = Date.now();
+		await machine.consul.restart();
+		await register();
+		pod.note('Consul is there', Date.now());
+		await pod.firstLookup();
+		expect((await pod.container('app', 'start')).atMs).toBeGreaterThan(awayUntilMs);
+		await pod.remove();
+		await expectEnds(pod);
+		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
+	});
+
+	it('is done when the app of a Job is', async () => {
+		const pod = await RunningPod.start(machine, native, {
+			title: 'a pod of a Job',
+			name: 'job',
+			manner: 'ends',
+			leavesAfterMs: 1000,
+			isJob: true,
+		});
+		const appExit = await expectEnds(pod);
+		await pod.is('the pod has succeeded', ({ status }) => status?.phase === 'Succeeded');
+		pod.note('the pod has succeeded', Date.now());
+		expect(await pod.sidecarLogs('signal received; shutting down')).toBeGreaterThanOrEqual(appExit.atMs - SLACK_MS);
+		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
+		await pod.remove();
+	});
+});
+
+describe('a pod whose sidecar is probed over gRPC alone, by the settings that docs/GRPC.md has', () => {
+	const asked = { periodSeconds: 1, timeoutSeconds: 1 };
+
+	it('is started and ready when the registry has answered, and not before', async () => {
+		await machine.consul.kill();
+		const pod = await RunningPod.place(machine, native, {
+			title: 'probes over gRPC',
+			name: 'grpc',
+			manner: 'leaves',
+			leavesAfterMs: 0,
+			sidecar: documentedProbes(),
+		});
+		await pod.probesFail(3, 'Startup', 'NOT_SERVING');
+		expect(pod.record.containers).toMatchObject([{ container: 'sidecar', kind: 'start' }]);
+		expect(await pod.pod()).not.toSatisfy(isReady);
+		await machine.consul.restart();
+		await register();
+		await pod.firstLookup();
+		await pod.is('ready', isReady);
+		await pod.remove();
+		await expectEnds(pod);
+	});
+
+	it('is not ready while the sidecar is not, which liveness takes no notice of; one that hangs is killed', async () => {
+		await machine.consul.kill();
+		const { startupProbe: _, readinessProbe, livenessProbe, ...documented } = documentedProbes();
+		const pod = await RunningPod.place(machine, native, {
+			title: 'readiness and liveness over gRPC',
+			name: 'grpc-asked',
+			manner: 'leaves',
+			leavesAfterMs: 0,
+			sidecar: {
+				...documented,
+				// Without one readiness is asked from the start.
+				startupProbe: undefined,
+				readinessProbe: { ...readinessProbe, ...asked, failureThreshold: 1 },
+				// As late as the process needs to listen, on a busy machine too; and what hangs need not be waited for.
+				livenessProbe: { ...livenessProbe, ...asked, initialDelaySeconds: 5, terminationGracePeriodSeconds: 1 },
+			},
+		});
+		await pod.probesFail(8, 'Readiness', 'NOT_SERVING');
+		const sidecar = await pod.container('sidecar', 'start');
+		await pod.is('the sidecar is running and not ready', ({ status }) =>
+			(status?.initContainerStatuses ?? []).some(({ state, ready }) => state.running !== undefined && !ready),
+		);
+		expect(await pod.pod()).not.toSatisfy(isReady);
+		expect(pod.probesFailed('Liveness')).toBe(0);
+		await machine.consul.restart();
+		await register();
+		await pod.is('ready', isReady);
+
+		process.kill(sidecar.pid, 'SIGSTOP');
+		await pod.is('not ready', (found) => !isReady(found));
+		await pod.probesFail(3, 'Liveness');
+		expect((await pod.container('sidecar', 'exit')).pid).toBe(sidecar.pid);
+		await pod.container('sidecar', 'start', 1);
+		await pod.is('ready again', isReady);
+		await pod.remove();
+		await pod.container('sidecar', 'exit', 1);
+	});
+});
+
+describe('a pod with two ordinary containers', () => {
+	it('has both told to end at once, and the sidecar waits until the app has left', async () => {
+		const pod = await RunningPod.start(machine, ordinary, {
+			title: 'two ordinary containers, for clusters before 1.29',
+			name: 'ordinary',
+			manner: 'leaves',
+			leavesAfterMs: 5000,
+		});
+		await pod.remove();
+		const { atMs: appTold } = await pod.appSays('SIGTERM');
+		const sidecarTold = await pod.sidecarLogs('signal received; shutting down');
+		// Well before the app leaves: it really is told beside the app, and not after it.
+		expect(sidecarTold).toBeLessThan(appTold + 2500);
+		await expectEnds(pod);
+		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
+	});
+});
+
+/** Both containers end, the sidecar after the app and by itself. Gives the app's end. */
+async function expectEnds(
+	pod: RunningPod,
+	{ appExitCode = 0, sidecarRestarts = 0 }: { readonly appExitCode?: number; readonly sidecarRestarts?: number } = {},
+): Promise<ContainerEvent> {
+	const app = await pod.container('app', 'exit');
+	const sidecar = await pod.container('sidecar', 'exit', sidecarRestarts);
+	expect([app.exitCode, sidecar.exitCode]).toEqual([appExitCode, 0]);
+	expect(sidecar.atMs).toBeGreaterThan(app.atMs);
+	return app;
+}
+
+async function register(): Promise<void> {
+	const [Address, port] = ADDRESS.split(':');
+	await machine.consul.put('/v1/agent/service/register', { Name: SERVICE, Address, Port: Number(port) });
+}
+
+/** Until the app has live answers. */
+async function waitForLive(pod: RunningPod): Promise<void> {
+	const from = Date.now();
+	await pod.is('live answers', () => pod.tallies(from).some(({ lookups, stale }) => lookups > 0 && stale === 0));
+}

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A seed that once failed, and what it found. */
+export interface KeptSeed {
+	readonly seed: number;
+	readonly found: string;
+}
+
+/** The seeds that ever failed: they run before all others. */
+export function readSeeds(root: string): readonly KeptSeed[] {
+	return JSON.parse(readFileSync(join(root, 'test/simulation/seeds.json'), 'utf8')) as KeptSeed[];
+}

@@ -99,11 +99,11 @@ export const attacks: Readonly<Record<string, Attack>> = {
 	'questions left behind': async (crowd) => {
 		await crowd.open(16, { reopens: true });
 		let names = 0;
-		crowd.everyMs(20, (socket) => {
+		crowd.oneEachMs(10, (socket) => {
 			const asked = Array.from({ length: 8 }, () => questions(++names, ['watchService', 'watchKey', 'getInstances']));
 			socket.write(asked.join(''), () => socket.destroy());
 		});
-		return '16 connections that ask for new names, watch them, and are gone before the answer';
+		return '16 connections, 2,400 questions and watches a second for new names, each gone before the answer';
 	},
 	'connections held': async (crowd) => {
 		const open = await crowd.open(crowd.connections);

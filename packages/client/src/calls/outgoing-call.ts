@@ -36,7 +36,7 @@ export interface CallTraits {
 	readonly background: boolean;
 	/** The client asks it for itself, and in nobody's name. */
 	readonly own: boolean;
-	/** Equal replies may be one value: `read` makes it frozen, and it is remembered by its text. */
+	/** Equal replies to calls with these very traits may be one value: `read` makes it frozen, and it is cached by its text. */
 	readonly memoised: boolean;
 	/** Gives the tail to send when the call is sent again: a newer call may have changed what is wanted. Default: the same as before. */
 	readonly again: (() => string) | undefined;

@@ -4,7 +4,7 @@ import { FrameDecoder, readClientMessage, SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 import { ADDRESS } from '../snapshots/subscription-kind.ts';
-import { BACKGROUND, callClock, OutgoingCall, PLAIN } from './outgoing-call.ts';
+import { BACKGROUND, callClock, makeTraits, OutgoingCall, PLAIN } from './outgoing-call.ts';
 import { type ChannelLimits, RequestChannel } from './request-channel.ts';
 
 function makeChannel(limits: Partial<ChannelLimits> = {}) {
@@ -298,6 +298,15 @@ describe('RequestChannel', () => {
 		expect(Object.isFrozen(await first)).toBe(true);
 		await expect(third).rejects.toMatchObject({ code: 'PROTOCOL', details: { path: 'host' } });
 		expect(faults).toEqual(['frame']);
+	});
+
+	it('equal replies to calls of other traits are read by their own', async () => {
+		const { channel, call } = makeChannel();
+		const other = makeTraits({ memoised: true, read: (data) => Object.freeze({ other: data }) });
+		const calls = [call(100, undefined, ADDRESS), call(100, undefined, other), call(100, undefined, ADDRESS)];
+		for (const id of [1, 2, 3]) receive(channel, `{"id":${id},"data":{"host":"h","port":1}}`);
+		const address = { host: 'h', port: 1, instance: 'h:1' };
+		expect(await Promise.all(calls)).toEqual([address, { other: { host: 'h', port: 1 } }, address]);
 	});
 
 	it('tells once that it is empty, and only after a drain', async () => {

@@ -17,7 +17,7 @@ import type { FaultMessage } from '../foundation/diagnostics.ts';
 import { overloadedError } from '../foundation/errors.ts';
 import { CallQueue, inOrder } from './call-queue.ts';
 import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
-import type { CallOwner, OutgoingCall } from './outgoing-call.ts';
+import type { CallOwner, CallTraits, OutgoingCall } from './outgoing-call.ts';
 
 /** Values of replies that are remembered by their text, for each connection, and the longest such text. */
 const MEMO_COUNT_MAX = 1024;
@@ -38,6 +38,12 @@ export interface ChannelPort {
 	timedOut(): void;
 	/** The last call that anybody waits for is settled; told only after `drain`. */
 	emptied(): void;
+}
+
+/** A reply that is cached by its text, and which calls it is for. */
+interface MemoisedReply {
+	readonly traits: CallTraits;
+	readonly value: unknown;
 }
 
 /** What a channel may do. */
@@ -66,7 +72,7 @@ export class RequestChannel implements CallOwner {
 	readonly #ring: InFlightRing<OutgoingCall>;
 	readonly #heads = new FrameHeads();
 	readonly #deadlines: DeadlineTimer;
-	readonly #memo = new TextMemo<unknown>({ countMax: MEMO_COUNT_MAX, lengthMax: MEMO_LENGTH_MAX });
+	readonly #memo = new TextMemo<MemoisedReply>({ countMax: MEMO_COUNT_MAX, lengthMax: MEMO_LENGTH_MAX });
 	readonly #clock: Clock;
 	#inFlightMax: number;
 	/** What hello allowed. */
@@ -160,10 +166,10 @@ export class RequestChannel implements CallOwner {
 	/** Reads one frame that begins with an id, `{"id":N`, and goes on with `rest`. Whatever it holds, nothing is thrown. */
 	receiveNumbered(id: number, rest: string): void {
 		// Measured in design: 1.13 to 1.17x the calls of parsing each payload.
-		const memoised = this.#ring.peek(id)?.traits.memoised === true;
-		const known = memoised ? this.#memo.find(rest) : undefined;
-		if (known !== undefined) {
-			this.#take(id)?.resolve(known);
+		const traits = this.#ring.peek(id)?.traits;
+		const known = traits?.memoised === true ? this.#memo.find(rest) : undefined;
+		if (known !== undefined && known.traits === traits) {
+			this.#take(id)?.resolve(known.value);
 			this.#notifyEmptied();
 			return;
 		}
@@ -173,7 +179,7 @@ export class RequestChannel implements CallOwner {
 			return;
 		}
 		const value = this.#reply(id, data);
-		if (memoised && value !== undefined) this.#memo.remember(rest, value);
+		if (traits?.memoised === true && value !== undefined) this.#memo.remember(rest, { traits, value });
 	}
 
 	/** Reads any frame from the sidecar. Whatever it holds, nothing is thrown. */

@@ -1,3 +1,4 @@
+import type { ServiceAddress } from '@spock/protocol';
 import { fakeSnapshot, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -145,6 +146,19 @@ describe('lookups', () => {
 			{ service: 'barista', key: 'k' },
 		]);
 		expect(sidecar.requestsOf('watchService')).toHaveLength(0);
+		await diplomat.close();
+	});
+
+	it('two services whose replies are equal have addresses of their own: a failure counts for the one that was called', async () => {
+		const { diplomat, sidecar } = await simulate({ ejectAfterFailures: 1 });
+		for (const service of ['a', 'b']) sidecar.publish(fakeSnapshot(service, 1, ['10.0.0.1:80', '10.0.0.2:80']));
+		const ask = (service: string): Promise<ServiceAddress> => diplomat.getService(service, { fresh: true });
+		const [a, b] = [await ask('a'), await ask('b')];
+		expect(await ask('a')).toEqual(b);
+		diplomat.report(b, 'failure', 1);
+		expect(diplomat.status().ejected.map(({ service }) => service)).toEqual(['b']);
+		diplomat.report(a, 'failure', 1);
+		expect(diplomat.status().ejected.map(({ service }) => service)).toEqual(['b', 'a']);
 		await diplomat.close();
 	});
 

@@ -11,10 +11,11 @@ import {
 	type ServiceSnapshot,
 	type ServiceSource,
 } from '@spock/protocol';
-import { QUESTION, timeLeft } from '../calls/outgoing-call.ts';
+import { type CallTraits, makeTraits, QUESTION, timeLeft } from '../calls/outgoing-call.ts';
 import { closedError, throwIfAborted } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import type { Scope } from '../foundation/scope.ts';
+import { readAddress } from '../snapshots/read-snapshot.ts';
 import { assertAge } from '../snapshots/stored-snapshot.ts';
 import { ADDRESS } from '../snapshots/subscription-kind.ts';
 import type { RemoteSource } from '../sources/remote-source.ts';
@@ -33,8 +34,15 @@ import {
 import type { ServicePicker } from './service-picker.ts';
 import type { ServicePickers } from './service-pickers.ts';
 
-/** Requests for one address whose frame is remembered, by the name of the service. */
-const TAILS_MAX = 1024;
+/** Services whose request for one address is cached. */
+const REQUESTS_MAX = 1024;
+
+/** The request for one address of a service, but for its id, its deadline and its signal. */
+interface AddressRequest {
+	readonly func: 'getService';
+	readonly tail: string;
+	readonly traits: CallTraits;
+}
 
 /** What lookups need; all of it is the client's. */
 export interface LookupsSetup {
@@ -54,7 +62,7 @@ export class Lookups {
 	/** Fields of their own: every lookup looks at them. */
 	readonly #sidecar: RemoteSource | undefined;
 	readonly #asksAlways: boolean;
-	readonly #tails = new Map<string, string>();
+	readonly #requests = new Map<string, AddressRequest>();
 
 	constructor(setup: LookupsSetup) {
 		this.#setup = setup;
@@ -209,19 +217,30 @@ export class Lookups {
 
 	/** The common lookup over the wire: its frame is made once for each service. */
 	#askByName(sidecar: RemoteSource, service: string, signal: AbortSignal | undefined): Promise<ServiceAddress> {
-		let tail = this.#tails.get(service);
-		if (tail === undefined) {
+		let request = this.#requests.get(service);
+		if (request === undefined) {
 			try {
-				tail = encodeRequestTail('getService', encodePayload(toQuery(service)));
+				request = this.#addressRequest(toQuery(service));
 			} catch (error) {
 				return Promise.reject(error);
 			}
-			if (this.#tails.size >= TAILS_MAX) this.#tails.clear();
-			this.#tails.set(service, tail);
+			if (this.#requests.size >= REQUESTS_MAX) this.#requests.clear();
+			this.#requests.set(service, request);
 		}
+		const { func, tail, traits } = request;
 		const { timeoutMs } = this.#setup.options;
-		const request = { func: 'getService', tail, traits: ADDRESS, timeoutMs, signal };
-		return this.#given({ service }, sidecar.connection.call(request) as Promise<ServiceAddress>);
+		return sidecar.connection.call({ func, tail, traits, timeoutMs, signal }) as Promise<ServiceAddress>;
+	}
+
+	/**
+	 * Equal replies are one address for each service, which can be reported: with a copy for each reply, 64 calls in flight took
+	 * 1.3 times as long.
+	 */
+	#addressRequest(query: ServiceQuery): AddressRequest {
+		const tail = encodeRequestTail('getService', encodePayload(query));
+		if (this.#asksAlways) return { func: 'getService', tail, traits: ADDRESS };
+		const read = (data: unknown): ServiceAddress => this.#setup.records.given(query, readAddress(data));
+		return { func: 'getService', tail, traits: makeTraits({ ...ADDRESS, read }) };
 	}
 }
 

@@ -232,15 +232,15 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.observers.size > 0 || this.isInUse) this.#restartWatch();
 	}
 
-	#answered(value: V, meta: AnswerMeta): void {
+	#answered(value: V, meta: AnswerMeta, cameAtMs: number = this.#context.clock.now()): void {
 		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
-		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta))) return;
+		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta, cameAtMs))) return;
 		if (this.#state === 'evicted') return;
-		const { clock, kind } = this.#context;
+		const { kind } = this.#context;
 		if (this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
 		this.#outage.ended();
 		this.#error = undefined;
-		this.#answeredAtMs = clock.now() - meta.ageMs;
+		this.#answeredAtMs = cameAtMs - meta.ageMs;
 		const how = meta.isUnconfirmed ? 'late' : 'answered';
 		const served = this.#served.value;
 		if (served !== undefined && kind.isSame(served, value)) {

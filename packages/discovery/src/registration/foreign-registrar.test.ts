@@ -1,4 +1,4 @@
-import type { RegistrationReply } from '@spock/protocol';
+import { type RegistrationReply, SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
@@ -55,7 +55,12 @@ it.each(faults)('an app is pending while the registrar %s, and registered when i
 	registrations.close();
 });
 
-it.each([...faults, ['answers with no list', () => Promise.resolve(undefined) as never] as const])(
+const strangeAnswers: readonly (readonly [string, () => never])[] = [
+	['answers with no list', () => Promise.resolve(undefined) as never],
+	['lists something other than instances', () => Promise.resolve([{ id: 'b1' }]) as never],
+];
+
+it.each([...faults, ...strangeAnswers])(
 	'what was there before is asked for again where the registrar %s',
 	async (_how, fail) => {
 		const { clock, registrar, registrations, events, app } = open();
@@ -73,3 +78,18 @@ it.each([...faults, ['answers with no list', () => Promise.resolve(undefined) as
 		registrations.close();
 	},
 );
+
+it('what the registrar does not know any more is taken out, whether it says so or not', async () => {
+	const { clock, registrar, registrations, app } = open();
+	await registrations.claim(barista, app);
+	let calls = 0;
+	registrar.deregister = () => {
+		// A loop without a wait would never end: the test must.
+		if (++calls > 3) return Promise.resolve();
+		return Promise.reject(new SpockError('NO_SUCH_SERVICE', 'unknown id'));
+	};
+	await registrations.withdraw('b1', app);
+	expect(calls).toBe(1);
+	expect(registrations.count).toBe(0);
+	expect(clock.pendingTimers).toBe(0);
+});

@@ -58,8 +58,13 @@ export class RegistryEntry {
 		this.#wasKnown = true;
 	}
 
+	/** Takes it out. One that the registry does not know is out already: to try again at once would never end. */
 	async remove(id: string): Promise<void> {
-		await this.#registrar.deregister(id);
+		try {
+			await this.#registrar.deregister(id);
+		} catch (error) {
+			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
+		}
 		this.#definition = undefined;
 	}
 }

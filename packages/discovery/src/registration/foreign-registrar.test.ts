@@ -41,7 +41,7 @@ const faults: readonly (readonly [string, () => never])[] = [
 ];
 
 it.each(faults)('an app is pending while the registrar %s, and registered when it is mended', async (_how, fail) => {
-	const { clock, registrar, registrations, app, told } = open();
+	const { clock, registrar, registrations, events, app, told } = open();
 	const { register, report } = registrar;
 	registrar.register = fail;
 	await expect(registrations.claim(barista, app)).resolves.toMatchObject({ state: 'pending', instance: null });
@@ -52,6 +52,9 @@ it.each(faults)('an app is pending while the registrar %s, and registered when i
 	registrar.report = report;
 	await clock.advance(5000);
 	expect(told).toEqual(['pending', 'registered', 'pending', 'registered']);
+	expect(events).toContainEqual(
+		expect.objectContaining({ type: 'registration', error: expect.objectContaining({ cause: FAULT }) }),
+	);
 	registrations.close();
 });
 

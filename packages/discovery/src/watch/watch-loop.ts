@@ -6,7 +6,7 @@ import { readIndex } from './blocking-index.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { type WatchAction, type WatchEvent, type WatchState, watchMachine } from './watch-machine.ts';
 
-// An agent that restarts refuses connections for about 0.2 s: the first retry comes within the time that takes.
+/** Delays between failed queries, of any registry. An agent that restarts refuses connections for about 0.2 s: the first retry comes within that. */
 export const RETRY_DELAY_MS_MIN = 250;
 export const RETRY_DELAY_MS_MAX = 30_000;
 /**

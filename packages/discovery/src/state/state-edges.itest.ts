@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { keyQueryKey } from '@spock/protocol';
@@ -64,6 +64,23 @@ describe('a state directory', () => {
 		const failures = events.filter((event) => event.type === 'state-write' && event.outcome === 'failed');
 		expect(failures[0]).toMatchObject({ isNews: true });
 		await store.close();
+	});
+
+	it('that takes nothing keeps no more waiting than it has files, and the newest of that', async () => {
+		await using place = await tempSocket();
+		const { stateDir, store, clock, written } = opened(place);
+		// A file in the place of the directory.
+		writeFileSync(stateDir, '');
+		store.keep({ service: 'oldest' }, A, 5);
+		for (let number = 0; number < 10_000; number++) store.keep({ service: `made-up-${number}` }, [], 5);
+		store.keep(barista, B, 5);
+		rmSync(stateDir);
+		await waitFor('the write', async () => {
+			await clock.advance(5000);
+			return written() > 0;
+		});
+		await store.close();
+		expect(readdirSync(stateDir)).toEqual([stateFileName('instances', 'barista')]);
 	});
 
 	it('of keys of which none is left has no file any more', async () => {

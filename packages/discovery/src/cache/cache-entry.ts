@@ -12,10 +12,9 @@ import {
 	holdOutcome,
 } from './cache-entry-machine.ts';
 import { EmptyHold, type EmptyHoldContext } from './empty-hold.ts';
-import { EmptyRecheck } from './empty-recheck.ts';
 import { KeptAnswer } from './kept-answer.ts';
+import { EmptyRecheck, Verifier } from './out-of-turn.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
-import { Verifier } from './verifier.ts';
 import { WatchOutage } from './watch-outage.ts';
 
 /** Nobody reads a question any more that was last asked for so long ago: a registry is not asked again for it. */

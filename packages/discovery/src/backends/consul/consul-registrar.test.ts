@@ -2,8 +2,7 @@ import { SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { ConsulClient, ConsulCommon } from './client/consul-client.ts';
-import type { ConsulQuestion } from './client/consul-question.ts';
+import type { ConsulClient, ConsulCommon, ConsulQuestion } from './client/consul-client.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 

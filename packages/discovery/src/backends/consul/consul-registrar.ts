@@ -10,10 +10,8 @@ import type {
 	Registrar,
 	RegistrationTerms,
 } from '../../foundation/registrar.ts';
-import { type ConsulRequest, sendRequest } from './client/consul-client.ts';
-import { notJson } from './client/consul-error.ts';
-import { refuseUnaskable } from './client/consul-name.ts';
-import type { ConsulQuestion } from './client/consul-question.ts';
+import { type ConsulQuestion, type ConsulRequest, sendRequest } from './client/consul-client.ts';
+import { notJson, refuseUnaskable } from './client/consul-error.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 import {
 	type AgentCheck,

@@ -5,7 +5,7 @@ import { keyQueryKey } from '@spock/protocol';
 import { FakeClock, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { A, B, instance } from '../../test/fake-backend-source.ts';
+import { A, B, createSource, instance, recorder } from '../../test/fake-backend-source.ts';
 import type { DiscoveryEvent } from '../foundation/discovery-event.ts';
 import { instancesBody, keysBody } from './state-body.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -64,6 +64,16 @@ describe('a state directory', () => {
 		const failures = events.filter((event) => event.type === 'state-write' && event.outcome === 'failed');
 		expect(failures[0]).toMatchObject({ isNews: true });
 		await store.close();
+	});
+
+	it('is written also where the backend cannot be closed', async () => {
+		await using place = await tempSocket();
+		const stateDir = join(place.directory, 'state');
+		const { source, last } = createSource({ stateDir }, { close: () => Promise.reject(new Error('stuck')) });
+		source.watch(barista, recorder());
+		last().answered(A);
+		await expect(source.close()).rejects.toThrow('stuck');
+		expect(readdirSync(stateDir)).toContain(stateFileName('instances', 'barista'));
 	});
 
 	it('that takes nothing keeps no more waiting than it has files, and the newest of that', async () => {

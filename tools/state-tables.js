@@ -11,9 +11,9 @@ const page = join(root, 'docs/ARCHITECTURE.md');
 const MACHINES = {
 	'client-connection': ['packages/client/src/connection/connection-machine.ts', 'connectionMachine'],
 	'sidecar-lifecycle': ['packages/sidecar/src/lifecycle/lifecycle-machine.ts', 'lifecycleMachine'],
-	'watch-loop': ['packages/discovery/src/watch/watch-machine.ts', 'watchMachine'],
+	'watch-loop': ['packages/discovery/src/watch/watch-loop.ts', 'watchMachine'],
 	registration: ['packages/discovery/src/registration/registration-machine.ts', 'registrationMachine'],
-	'registration-sync': ['packages/discovery/src/registration/registration-sync-machine.ts', 'registrationSyncMachine'],
+	'registration-sync': ['packages/discovery/src/registration/registration-sync.ts', 'registrationSyncMachine'],
 	'cache-entry': ['packages/discovery/src/cache/cache-entry-machine.ts', 'cacheEntryMachine'],
 };
 

@@ -255,8 +255,12 @@ export class BackendSource implements ServiceSource {
 		this.#cache.close();
 		this.#keys?.close();
 		await this.#deregister();
-		await this.#backend.close();
-		await this.#state?.close();
+		try {
+			await this.#backend.close();
+		} finally {
+			// A backend of a third party may fail to close: what is known must outlive the process all the same.
+			await this.#state?.close();
+		}
 	}
 
 	/** Takes out what was registered, as far as the registry answers in time; the rest runs out there. */

@@ -35,7 +35,7 @@ export {
 export { DEFAULT_NAME_TEMPLATE as DEFAULT_DNS_NAME_TEMPLATE } from './backends/dns/name-template.ts';
 export { createLocalBackend, type LocalBackend, type LocalBackendOptions } from './backends/local/local-backend.ts';
 export { parseServicesFile, ServicesFileError } from './backends/local/services-file.ts';
-export type { ServicesFileContent, ServicesFileInstance } from './backends/local/services-file-content.ts';
+export type { ServicesFileContent, ServicesFileInstance } from './backends/local/services-file-reader.ts';
 export { RecordFileError, type Recording, readRecording } from './backends/replay/read-recording.ts';
 export {
 	type MarkRecord,
@@ -69,7 +69,7 @@ export type { SnapshotDiff } from './foundation/snapshot-diff.ts';
 export { directRegistrar } from './registration/direct-registrar.ts';
 export type { RegistrationHolder } from './registration/registration-holders.ts';
 export { registrationMachine } from './registration/registration-machine.ts';
-export { registrationSyncMachine } from './registration/registration-sync-machine.ts';
+export { registrationSyncMachine } from './registration/registration-sync.ts';
 export { Registrations } from './registration/registrations.ts';
 export {
 	DEFAULT_RECONNECT_GRACE_MS,
@@ -78,5 +78,4 @@ export {
 	DEFAULT_TTL_MS as DEFAULT_REGISTRATION_TTL_MS,
 	type RegistrationsOptions,
 } from './registration/registrations-options.ts';
-export { type FetchAnswer, WatchLoop, type WatchLoopOptions } from './watch/watch-loop.ts';
-export { watchMachine } from './watch/watch-machine.ts';
+export { type FetchAnswer, WatchLoop, type WatchLoopOptions, watchMachine } from './watch/watch-loop.ts';

@@ -3,7 +3,7 @@ import { settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { createSource, instance, query, recorder, refused } from '../test/fake-backend-source.ts';
-import { rememberChecks } from './foundation/instance-checks.ts';
+import { rememberChecks } from './foundation/instance-notes.ts';
 
 function withChecks(name: string, ...checks: readonly [id: string, status: string][]) {
 	const one = instance(name);

@@ -19,6 +19,8 @@ export interface Chained {
 	second: ScriptedBackend;
 	chain: ReturnType<typeof chainBackend>;
 	told: string[];
+	/** Of each answer of the watch. */
+	ages: (number | undefined)[];
 	watch: () => { stop(): void };
 }
 
@@ -31,11 +33,14 @@ export function chained(): Chained {
 	]);
 	const chain = chainBackend({ backends: [first, second], clock });
 	const told: string[] = [];
+	const ages: (number | undefined)[] = [];
 	const watch = (): { stop(): void } =>
 		chain.watch(barista, {
-			answered: (instances: readonly ServiceInstance[]) =>
-				told.push(instances.map((one) => one.instance).join() || '-'),
+			answered: (instances, meta) => {
+				told.push(instances.map((one) => one.instance).join() || '-');
+				ages.push(meta?.ageMs);
+			},
 			failed: (error) => told.push(`!${error.message}`),
 		});
-	return { clock, first, second, chain, told, watch };
+	return { clock, first, second, chain, told, ages, watch };
 }

@@ -165,6 +165,19 @@ describe('watching', () => {
 		expect(heard).toMatchObject([{ message: 'a fault of the observer' }]);
 	});
 
+	it('an observer that throws at the first word makes the call throw, and is no reader', () => {
+		const { source, last } = createSource();
+		source.watch(query, recorder()).stop();
+		last().answered(A);
+		const faulty = {
+			next: () => {
+				throw new Error('a fault of the observer');
+			},
+		};
+		expect(() => source.watch(query, faulty)).toThrow('a fault of the observer');
+		expect(source.watches()).toMatchObject([{ readers: 0 }]);
+	});
+
 	it('an observer that is stopped by another one while both are told is not told', () => {
 		const { source, last } = createSource();
 		const second = recorder();

@@ -126,8 +126,14 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		};
 		entry.observers.add(own);
 		const known = entry.read();
-		if (known !== undefined) own.next(known);
-		else if (entry.error !== undefined) own.error?.(entry.error);
+		try {
+			if (known !== undefined) own.next(known);
+			else if (entry.error !== undefined) own.error?.(entry.error);
+		} catch (fault) {
+			// The caller has no `stop` to call: the observer would stay for ever.
+			entry.observers.delete(own);
+			throw fault;
+		}
 		return {
 			stop: () => {
 				if (entry.observers.delete(own)) entry.usedAtMs = this.#options.clock.now();

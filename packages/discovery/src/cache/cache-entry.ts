@@ -12,10 +12,9 @@ import {
 	holdOutcome,
 } from './cache-entry-machine.ts';
 import { EmptyHold, type EmptyHoldContext } from './empty-hold.ts';
-import { EmptyRecheck } from './empty-recheck.ts';
 import { KeptAnswer } from './kept-answer.ts';
+import { EmptyRecheck, Verifier } from './out-of-turn.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
-import { Verifier } from './verifier.ts';
 import { WatchOutage } from './watch-outage.ts';
 
 /** Nobody reads a question any more that was last asked for so long ago: a registry is not asked again for it. */
@@ -232,15 +231,15 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.observers.size > 0 || this.isInUse) this.#restartWatch();
 	}
 
-	#answered(value: V, meta: AnswerMeta): void {
+	#answered(value: V, meta: AnswerMeta, cameAtMs: number = this.#context.clock.now()): void {
 		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
-		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta))) return;
+		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta, cameAtMs))) return;
 		if (this.#state === 'evicted') return;
-		const { clock, kind } = this.#context;
+		const { kind } = this.#context;
 		if (this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
 		this.#outage.ended();
 		this.#error = undefined;
-		this.#answeredAtMs = clock.now() - meta.ageMs;
+		this.#answeredAtMs = cameAtMs - meta.ageMs;
 		const how = meta.isUnconfirmed ? 'late' : 'answered';
 		const served = this.#served.value;
 		if (served !== undefined && kind.isSame(served, value)) {

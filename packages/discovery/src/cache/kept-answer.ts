@@ -1,4 +1,4 @@
-import type { Clock, TimerHandle } from '@spock/protocol/internal';
+import { type Clock, callOut, type TimerHandle } from '@spock/protocol/internal';
 
 import { settledWithin } from '../foundation/waiting.ts';
 import type { KeptValue } from '../state/state-body.ts';
@@ -15,7 +15,9 @@ const LOAD_MS_MAX = 3500;
 export class KeptAnswer<V> {
 	readonly #clock: Clock;
 	readonly #due: () => void;
-	#loading: Promise<unknown> | undefined;
+	#isLoading = false;
+	/** What waits for the file, in order: no more than one watch reports within {@link LOAD_MS_MAX}. */
+	#deferred: (() => void)[] = [];
 	#kept: KeptValue<V> | undefined;
 	#timer: TimerHandle | undefined;
 	#isAwaited = false;
@@ -36,8 +38,12 @@ export class KeptAnswer<V> {
 			if (this.#isAwaited) this.#due();
 			else this.#arm();
 		});
-		this.#loading = settledWithin(this.#clock, LOAD_MS_MAX, loaded).then(() => {
-			this.#loading = undefined;
+		this.#isLoading = true;
+		void settledWithin(this.#clock, LOAD_MS_MAX, loaded).then(() => {
+			const deferred = this.#deferred;
+			this.#deferred = [];
+			this.#isLoading = false;
+			for (const then of deferred) callOut(then);
 		});
 	}
 
@@ -46,10 +52,10 @@ export class KeptAnswer<V> {
 		return this.#kept?.value;
 	}
 
-	/** True, and `then` is called later, while it is being read. */
+	/** True while it is being read: `then` is called after that, unless a later answer made it outdated (see `drop`). */
 	defer(then: () => void): boolean {
-		if (this.#loading === undefined) return false;
-		void this.#loading.then(then);
+		if (!this.#isLoading || this.#isDropped) return false;
+		this.#deferred.push(then);
 		return true;
 	}
 
@@ -62,9 +68,10 @@ export class KeptAnswer<V> {
 		return kept;
 	}
 
-	/** It is of no use any more. */
+	/** The registry has answered: neither what was kept nor what waits for it is needed any more. */
 	drop(): void {
 		this.#isDropped = true;
+		this.#deferred = [];
 		this.#kept = undefined;
 		this.#clock.clearTimeout(this.#timer);
 	}

@@ -53,6 +53,17 @@ function waiting() {
 const barista = (...tags: string[]): ServiceListEntry => ({ name: 'barista', tags });
 
 describe('the list of services', () => {
+	it('is as old as the question for it, however long the registry took', async () => {
+		const { clock, asked, cache } = waiting();
+		const first = cache.list({}, {});
+		await clock.advance(3000);
+		asked[0]?.resolve([barista()]);
+		expect((await first).verifiedAt).toBe(clock.wallNow() - 3000);
+		const second = cache.list({}, {});
+		asked[1]?.reject(down);
+		expect(await second).toMatchObject({ source: 'last-known-good', ageMs: 3000 });
+	});
+
 	it('that says the same again is the very same, so that it is not written again; any difference makes it another', async () => {
 		const { ask, kept } = listing();
 		const lists = [

@@ -122,10 +122,12 @@ export class ListCache {
 	async #query(key: string, query: { readonly datacenter?: string }, signal: AbortSignal): Promise<KnownList> {
 		throwIfAborted(signal);
 		const { backend, clock, state } = this.#options;
+		// As old as the question: what changed while it was on its way may not be in the answer.
+		const verifiedAtMs = clock.now();
 		const services = this.#sameOr(key, await backend.list(query, { signal }));
-		const list = { services, verifiedAtMs: clock.now() };
+		const list = { services, verifiedAtMs };
 		this.#remember(key, list);
-		state?.keepList(key, services, Math.round(clock.wallNow()));
+		state?.keepList(key, services, Math.round(clock.wallNow() - (clock.now() - verifiedAtMs)));
 		return list;
 	}
 

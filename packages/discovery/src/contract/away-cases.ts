@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import type { ServiceQuery, SpockError } from '@spock/protocol';
 
 import { BackendSource } from '../backend-source.ts';
-import type { Bench, Cases } from './bench.ts';
-import { hasCode, recordWatch, until } from './watch-recorder.ts';
+import { type Bench, type Cases, hasCode, recordWatch, until } from './bench.ts';
 
 const barista: ServiceQuery = { service: 'barista' };
 const at = (port: number): { host: string; port: number } => ({ host: '10.0.0.1', port });

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 import { instance } from '../../test/fake-backend-source.ts';
 import type { Backend, BackendObserver } from '../foundation/backend.ts';
-import { backendContract } from './backend-contract.ts';
 import type { BackendFixture, ContractInstance } from './bench.ts';
+import { backendContract } from './index.ts';
 
 /** What a backend does wrong. */
 type Mistake =

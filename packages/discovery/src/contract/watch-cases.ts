@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 
 import type { ServiceInstance, ServiceQuery } from '@spock/protocol';
 
-import type { Cases } from './bench.ts';
-import { recordWatch, until } from './watch-recorder.ts';
+import { type Cases, recordWatch, until } from './bench.ts';
 
 const MANY = 50;
 const barista = { service: 'barista' };

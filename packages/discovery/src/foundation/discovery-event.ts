@@ -64,7 +64,7 @@ export type DiscoveryEvent =
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
-	/** A registration has changed: who wants it, or whether the registry knows it. `reason` says why it is pending. */
+	/** A registration has changed: who wants it, or whether the registry knows it. `error` is why the last write failed. */
 	| {
 			readonly type: 'registration';
 			readonly id: string;
@@ -73,7 +73,7 @@ export type DiscoveryEvent =
 			readonly instance: string | null;
 			readonly phase: RegistrationPhase;
 			readonly state: RegistrationState;
-			readonly reason?: string;
+			readonly error?: SpockError;
 	  }
 	/** What was registered before a restart could not be asked for; it is tried again. Told of every try, `isNews` of the first. */
 	| { readonly type: 'registrations-unknown'; readonly error: SpockError; readonly isNews: boolean }

@@ -11,7 +11,7 @@ import { readRecord } from '../backends/replay/record-format.ts';
 import { readInstancesBody } from '../state/state-body.ts';
 import type { Backend } from './backend.ts';
 import { goodInstances } from './good-instances.ts';
-import { refusedOf } from './refused-instances.ts';
+import { refusedOf } from './instance-notes.ts';
 
 const hostile = fc.constantFrom(...HOSTILE_VALUES);
 const bad = (members: object): ServiceInstance => ({ ...instance('bad'), ...members }) as ServiceInstance;

@@ -1,17 +1,26 @@
-import { isAskedFor, type RefusedInstance, type ServiceInstance, type ServiceQuery, SpockError } from '@spock/protocol';
-import { isObject, scopeOf } from '@spock/protocol/internal';
+import {
+	type InstanceStatus,
+	isAskedFor,
+	type RefusedInstance,
+	type ServiceInstance,
+	type ServiceQuery,
+	SpockError,
+} from '@spock/protocol';
+import { isHost, isInteger, isObject, scopeOf } from '@spock/protocol/internal';
 
 import type { BackendObserver } from './backend.ts';
-import { instanceFault } from './instance-fault.ts';
-import { isLookedThrough, NONE_REFUSED, REFUSED_MAX, type Refused, rememberRefused } from './refused-instances.ts';
+import { isLookedThrough, NONE_REFUSED, REFUSED_MAX, type Refused, rememberRefused } from './instance-notes.ts';
 import { sortInstances } from './snapshot-diff.ts';
 
+const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warning', 'critical', 'maintenance']);
+/** Longest value that an error shows. */
+const SHOWN_LENGTH_MAX = 64;
 /** Longest name of a bad instance that is remembered. */
 const NAME_LENGTH_MAX = 256;
 
 /**
- * The instances of an answer that are whole, in their order, frozen: one bad entry must not take a service away. The very same list
- * where nothing is wrong with it. A list is looked through once, however many ask.
+ * The good instances of an answer, in their order, frozen: one bad entry must not remove a service. The very same list if all are
+ * good. Each list is checked once.
  */
 export function goodInstances(answer: readonly ServiceInstance[]): readonly ServiceInstance[] {
 	if (isLookedThrough(answer) && Object.isFrozen(answer)) return answer;
@@ -82,4 +91,44 @@ function wholeInstance(one: ServiceInstance): ServiceInstance {
 function nameOf(instance: unknown): string {
 	const name = isObject(instance) ? instance['instance'] : undefined;
 	return typeof name === 'string' ? name.slice(0, NAME_LENGTH_MAX) : '';
+}
+
+/** What is wrong with an instance, as a sentence without its subject and full stop; undefined for a good one. */
+function instanceFault(value: unknown): string | undefined {
+	if (!isObject(value)) return `is ${show(value)}, which is not an object`;
+	const { instance, host, port, weight, status, tags, meta, zone, datacenter } = value;
+	if (typeof instance !== 'string') return `has the name ${show(instance)}, which is not a string`;
+	if (!isHost(host)) return `has the host ${show(host)}, which is neither an IP address nor a name`;
+	if (!isInteger(port, 0, 65_535)) return `has the port ${show(port)}, which is not from 0 to 65535`;
+	if (!Number.isFinite(weight) || (weight as number) < 0) return `has the weight ${show(weight)}, which is not from 0`;
+	if (!STATUSES.has(status)) return `has the unknown status ${show(status)}`;
+	if (!isStrings(tags)) return `has the tags ${show(tags)}, which are not a list of strings`;
+	if (!isTexts(meta)) return `has the metadata ${show(meta)}, whose values are not all strings`;
+	if (!isTextOrNull(zone)) return `has the zone ${show(zone)}, which is not a string`;
+	if (!isTextOrNull(datacenter)) return `has the datacenter ${show(datacenter)}, which is not a string`;
+	return undefined;
+}
+
+/** True for a list of strings. */
+export function isStrings(value: unknown): value is string[] {
+	return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isTexts(value: unknown): value is Record<string, string> {
+	return isObject(value) && Object.values(value).every((item) => typeof item === 'string');
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+	return value === null || typeof value === 'string';
+}
+
+function show(value: unknown): string {
+	let text: string | undefined;
+	try {
+		text = JSON.stringify(value);
+	} catch {
+		// A third party's backend may return what has no JSON: a bigint, a cycle.
+	}
+	text ??= typeof value;
+	return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text;
 }

@@ -1,7 +1,6 @@
 import type { ServiceInstance } from '@spock/protocol';
 
-import { isSameChecks } from './instance-checks.ts';
-import { isSameRefused, refusedOf } from './refused-instances.ts';
+import { isSameChecks, isSameRefused, refusedOf } from './instance-notes.ts';
 
 /** What changed between two lists of instances, by instance name. */
 export interface SnapshotDiff {

@@ -83,20 +83,20 @@ export class Adoption {
 
 	#ask(): void {
 		const { find, found, againAfterMs } = this.#options;
-		find().then(
-			(instances) => {
+		// What `found` throws is a failure too: a registrar of a third party may return something other than instances.
+		find()
+			.then((instances) => {
 				if (this.#state === 'ended') return;
 				found(instances);
 				if (this.#state !== 'asking') return this.stop();
 				this.#state = 'known';
 				this.#tellKnown();
 				this.#askIn(againAfterMs);
-			},
-			(reason: unknown) => {
+			})
+			.catch((reason: unknown) => {
 				if (this.#state === 'asking') this.#failed(SpockError.from(reason));
 				if (this.#state !== 'ended') this.#askIn(this.#backoff.next());
-			},
-		);
+			});
 	}
 
 	#failed(error: SpockError): void {

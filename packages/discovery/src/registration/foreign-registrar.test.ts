@@ -1,4 +1,4 @@
-import type { RegistrationReply } from '@spock/protocol';
+import { type RegistrationReply, SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
@@ -41,7 +41,7 @@ const faults: readonly (readonly [string, () => never])[] = [
 ];
 
 it.each(faults)('an app is pending while the registrar %s, and registered when it is mended', async (_how, fail) => {
-	const { clock, registrar, registrations, app, told } = open();
+	const { clock, registrar, registrations, events, app, told } = open();
 	const { register, report } = registrar;
 	registrar.register = fail;
 	await expect(registrations.claim(barista, app)).resolves.toMatchObject({ state: 'pending', instance: null });
@@ -52,10 +52,18 @@ it.each(faults)('an app is pending while the registrar %s, and registered when i
 	registrar.report = report;
 	await clock.advance(5000);
 	expect(told).toEqual(['pending', 'registered', 'pending', 'registered']);
+	expect(events).toContainEqual(
+		expect.objectContaining({ type: 'registration', error: expect.objectContaining({ cause: FAULT }) }),
+	);
 	registrations.close();
 });
 
-it.each([...faults, ['answers with no list', () => Promise.resolve(undefined) as never] as const])(
+const strangeAnswers: readonly (readonly [string, () => never])[] = [
+	['answers with no list', () => Promise.resolve(undefined) as never],
+	['lists something other than instances', () => Promise.resolve([{ id: 'b1' }]) as never],
+];
+
+it.each([...faults, ...strangeAnswers])(
 	'what was there before is asked for again where the registrar %s',
 	async (_how, fail) => {
 		const { clock, registrar, registrations, events, app } = open();
@@ -73,3 +81,18 @@ it.each([...faults, ['answers with no list', () => Promise.resolve(undefined) as
 		registrations.close();
 	},
 );
+
+it('what the registrar does not know any more is taken out, whether it says so or not', async () => {
+	const { clock, registrar, registrations, app } = open();
+	await registrations.claim(barista, app);
+	let calls = 0;
+	registrar.deregister = () => {
+		// A loop without a wait would never end: the test must.
+		if (++calls > 3) return Promise.resolve();
+		return Promise.reject(new SpockError('NO_SUCH_SERVICE', 'unknown id'));
+	};
+	await registrations.withdraw('b1', app);
+	expect(calls).toBe(1);
+	expect(registrations.count).toBe(0);
+	expect(clock.pendingTimers).toBe(0);
+});

@@ -1,7 +1,7 @@
 import { step } from '@spock/protocol/internal';
 import { describe, expect, it } from 'vitest';
 
-import { registrationSyncMachine, type SyncEvent, type SyncState } from './registration-sync-machine.ts';
+import { registrationSyncMachine, type SyncEvent, type SyncState } from './registration-sync.ts';
 
 /** Every cell that does something, written out by hand; all others must do nothing. */
 const CELLS: Readonly<Record<string, string>> = {

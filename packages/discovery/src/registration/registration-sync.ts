@@ -1,12 +1,45 @@
 import { SpockError } from '@spock/protocol';
-import { Backoff, type Clock, type Random, step, type TimerHandle } from '@spock/protocol/internal';
+import { Backoff, type Clock, type MachineTable, type Random, step, type TimerHandle } from '@spock/protocol/internal';
 
-import {
-	registrationSyncMachine,
-	type SyncAction,
-	type SyncEvent,
-	type SyncState,
-} from './registration-sync-machine.ts';
+export type SyncState = 'in step' | 'writing' | 'outdated' | 'backing off' | 'stopped';
+export type SyncEvent = 'wanted' | 'wanted now' | 'written' | 'lost' | 'failed' | 'due' | 'stop';
+export type SyncAction = 'write' | 'reset retries' | 'schedule refresh' | 'schedule retry' | 'cancel timer';
+
+/**
+ * What was written of one registration: one write at a time, and only the newest want. A write is never aborted for the next one:
+ * the registry may still carry out an aborted request, and a registration that overtakes its deregistration would stay.
+ *
+ * `wanted`: there is something new to write; `wanted now`: without waiting for the next retry. `lost`: the registry no longer knows
+ * the instance, and everything is written again. In `in step` the time to live is renewed when `due`.
+ */
+export const registrationSyncMachine: MachineTable<SyncState, SyncEvent, SyncAction> = {
+	'in step': {
+		wanted: ['writing', 'cancel timer', 'write'],
+		'wanted now': ['writing', 'cancel timer', 'write'],
+		due: ['writing', 'write'],
+		stop: ['stopped', 'cancel timer'],
+	},
+	writing: {
+		wanted: ['outdated'],
+		'wanted now': ['outdated'],
+		written: ['in step', 'reset retries', 'schedule refresh'],
+		lost: ['writing', 'write'],
+		failed: ['backing off', 'schedule retry'],
+		stop: ['stopped'],
+	},
+	outdated: {
+		written: ['writing', 'reset retries', 'write'],
+		lost: ['writing', 'write'],
+		failed: ['backing off', 'schedule retry'],
+		stop: ['stopped'],
+	},
+	'backing off': {
+		'wanted now': ['writing', 'cancel timer', 'write'],
+		due: ['writing', 'write'],
+		stop: ['stopped', 'cancel timer'],
+	},
+	stopped: {},
+};
 
 /** The first delay after a failed write; it doubles, with full jitter. */
 const RETRY_DELAY_MS_MIN = 250;
@@ -17,9 +50,9 @@ export interface RegistrationSyncOptions {
 	readonly random?: Random;
 	/** How often a registration in step is renewed, and the longest delay between retries; milliseconds. */
 	readonly refreshMs: number;
-	/** Writes what is wanted now. Rejects with NO_SUCH_SERVICE when the registry has lost what it was told before. */
+	/** Writes what is wanted now. Rejects with NO_SUCH_SERVICE when the registry has lost what was written before. */
 	readonly write: () => Promise<void>;
-	/** A write has ended; told before anything follows from it. */
+	/** A write has ended; called before anything follows from it. */
 	readonly settled: (error: SpockError | undefined) => void;
 }
 
@@ -41,12 +74,12 @@ export class RegistrationSync {
 		return this.#state;
 	}
 
-	/** Something else shall be written; `now` does not wait for the next retry. */
+	/** There is something new to write; `now` does not wait for the next retry. */
 	want(now: boolean): void {
 		this.#handle(now ? 'wanted now' : 'wanted');
 	}
 
-	/** Writes nothing from now on. What is on its way cannot be called back. */
+	/** Writes nothing from now on. A write in flight is not undone. */
 	stop(): void {
 		this.#handle('stop');
 	}

@@ -12,10 +12,9 @@ import type {
 import { OwnedDefinition } from './owned-definition.ts';
 import { type RegistrationHolder, RegistrationHolders } from './registration-holders.ts';
 import { type RegistrationAction, type RegistrationEvent, registrationMachine } from './registration-machine.ts';
-import { replyOf } from './registration-reply.ts';
 import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
-import { RegistryEntry } from './registry-entry.ts';
+import { RegistryEntry, replyOf } from './registry-entry.ts';
 
 /** An instance is renewed this often within its time to live, so that two lost renewals harm nobody. */
 const REFRESHES_PER_TTL = 3;

@@ -50,15 +50,7 @@ export class Registrations {
 			known: () => this.#adoption.next(),
 			isDraining: () => this.#state === 'draining' || this.#state === 'closed',
 			changed: ({ id, service, instance, phase, state, error }) => {
-				onEvent?.({
-					type: 'registration',
-					id,
-					service,
-					instance,
-					phase,
-					state,
-					...(error && { reason: error.message }),
-				});
+				onEvent?.({ type: 'registration', id, service, instance, phase, state, ...(error && { error }) });
 			},
 			forget: (registration) => this.#forget(registration),
 		};

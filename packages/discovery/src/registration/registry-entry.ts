@@ -1,5 +1,6 @@
-import { SpockError } from '@spock/protocol';
+import { type RegistrationReply, type RegistrationState, SpockError } from '@spock/protocol';
 
+import type { RegistrationPhase } from '../foundation/discovery-event.ts';
 import type { InstanceDefinition, InstanceHealth, Registrar, RegistrationTerms } from '../foundation/registrar.ts';
 
 /** What the registry is believed to know of one instance, and the calls that change it. */
@@ -24,19 +25,19 @@ export class RegistryEntry {
 		return this.#wasKnown;
 	}
 
-	/** Its name in snapshots, as far as the registry has told. */
+	/** Its name in snapshots, if the registry has returned it. */
 	get instance(): string | null {
 		return this.#instance;
 	}
 
-	/** It was there before us. Without a definition it is to be told everything when the app comes back. */
+	/** It was registered before this process. Without a definition everything is written again when the app is back. */
 	found(instance: string | null, definition: InstanceDefinition | undefined): void {
 		this.#instance = instance;
 		this.#definition = definition;
 		this.#wasKnown = true;
 	}
 
-	/** The registry has lost it, or must be told everything again. */
+	/** The registry has lost it, or everything must be written again. */
 	lose(): void {
 		this.#definition = undefined;
 	}
@@ -50,7 +51,7 @@ export class RegistryEntry {
 		try {
 			this.#instance = await this.#registrar.register(definition, health, this.#terms);
 		} catch (error) {
-			// Lost while it was being registered: that is tried again in a while, and not at once.
+			// Lost while it was being registered: retried with the back-off, and not at once.
 			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
 			throw new SpockError('UNAVAILABLE', error.message, { details: error.details, cause: error });
 		}
@@ -58,8 +59,47 @@ export class RegistryEntry {
 		this.#wasKnown = true;
 	}
 
+	/** Takes it out. One that the registry does not know is out already: to try again at once would never end. */
 	async remove(id: string): Promise<void> {
-		await this.#registrar.deregister(id);
+		try {
+			await this.#registrar.deregister(id);
+		} catch (error) {
+			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
+		}
 		this.#definition = undefined;
 	}
+}
+
+/** What is known of one registration. */
+export interface RegistrationFacts {
+	readonly definition: InstanceDefinition;
+	readonly phase: RegistrationPhase;
+	readonly instance: string | null;
+	/** True while the registry is believed to know it. */
+	readonly isKnown: boolean;
+	/** Why the last write failed. */
+	readonly error: SpockError | undefined;
+	/** True while the sidecar ends: what is deregistered then comes back with the next one. */
+	readonly isDraining: boolean;
+}
+
+/** The state of a registration, as sent to apps. */
+export function replyOf(facts: RegistrationFacts): RegistrationReply {
+	const { definition, instance } = facts;
+	const state = stateOf(facts);
+	return { id: definition.id, service: definition.service, instance, state, error: reasonOf(state, facts) };
+}
+
+function stateOf({ phase, isKnown, error, isDraining }: RegistrationFacts): RegistrationState {
+	if (phase === 'leaving' || phase === 'gone') return isDraining ? 'pending' : 'deregistered';
+	const isThere = isKnown || phase === 'adopted';
+	return isThere && error === undefined ? 'registered' : 'pending';
+}
+
+function reasonOf(state: RegistrationState, { phase, error }: RegistrationFacts): string | null {
+	if (state === 'registered') return null;
+	// One that ended because it was asked to has no reason; one that was refused has.
+	if (state === 'deregistered') return phase === 'gone' ? (error?.message ?? null) : null;
+	if (phase === 'leaving' || phase === 'gone') return 'the sidecar is shutting down';
+	return error?.message ?? 'the registry has not been updated yet';
 }

@@ -9,8 +9,7 @@ import {
 } from '@spock/protocol';
 import { isInteger, isObject } from '@spock/protocol/internal';
 
-import { readInstances } from '../foundation/good-instances.ts';
-import { isStrings } from '../foundation/instance-fault.ts';
+import { isStrings, readInstances } from '../foundation/good-instances.ts';
 import { StateFileError } from './state-file.ts';
 
 /** An answer that an earlier process kept, and when it was verified, in milliseconds since 1970. */

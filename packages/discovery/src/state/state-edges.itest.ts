@@ -1,11 +1,11 @@
-import { mkdirSync, readdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { keyQueryKey } from '@spock/protocol';
 import { FakeClock, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { A, B, instance } from '../../test/fake-backend-source.ts';
+import { A, B, createSource, instance, recorder } from '../../test/fake-backend-source.ts';
 import type { DiscoveryEvent } from '../foundation/discovery-event.ts';
 import { instancesBody, keysBody } from './state-body.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -64,6 +64,33 @@ describe('a state directory', () => {
 		const failures = events.filter((event) => event.type === 'state-write' && event.outcome === 'failed');
 		expect(failures[0]).toMatchObject({ isNews: true });
 		await store.close();
+	});
+
+	it('is written also where the backend cannot be closed', async () => {
+		await using place = await tempSocket();
+		const stateDir = join(place.directory, 'state');
+		const { source, last } = createSource({ stateDir }, { close: () => Promise.reject(new Error('stuck')) });
+		source.watch(barista, recorder());
+		last().answered(A);
+		await expect(source.close()).rejects.toThrow('stuck');
+		expect(readdirSync(stateDir)).toContain(stateFileName('instances', 'barista'));
+	});
+
+	it('that takes nothing keeps no more waiting than it has files, and the newest of that', async () => {
+		await using place = await tempSocket();
+		const { stateDir, store, clock, written } = opened(place);
+		// A file in the place of the directory.
+		writeFileSync(stateDir, '');
+		store.keep({ service: 'oldest' }, A, 5);
+		for (let number = 0; number < 10_000; number++) store.keep({ service: `made-up-${number}` }, [], 5);
+		store.keep(barista, B, 5);
+		rmSync(stateDir);
+		await waitFor('the write', async () => {
+			await clock.advance(5000);
+			return written() > 0;
+		});
+		await store.close();
+		expect(readdirSync(stateDir)).toEqual([stateFileName('instances', 'barista')]);
 	});
 
 	it('of keys of which none is left has no file any more', async () => {

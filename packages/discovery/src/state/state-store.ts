@@ -36,7 +36,7 @@ const VERIFIED_DELAY_MS = 30_000;
 const FAILURES_MAX = 16;
 /** After a failure to write. */
 const RETRY_DELAY_MS = 5000;
-/** Files in the directory; the one that was written longest ago makes room. */
+/** Files in the directory, and those that wait to be written; the oldest makes room. */
 const FILES_MAX = 10_000;
 /** A disk that hangs must not hold up the end of the process. */
 const CLOSE_MS_MAX = 2000;
@@ -161,8 +161,7 @@ export class StateStore {
 		if (known === undefined || known.content.deref() !== content) {
 			this.#kept.set(name, { ...kept, content: new WeakRef(content), checksum: undefined });
 			this.#gone.delete(name);
-			this.#pending.add(name);
-			this.#arm(WRITE_DELAY_MS);
+			this.#enqueue(name);
 			return;
 		}
 		known.verifiedAt = kept.verifiedAt;
@@ -177,6 +176,17 @@ export class StateStore {
 		if (this.#gone.size >= FILES_MAX) this.#gone.clear();
 		this.#gone.add(name);
 		this.#kept.delete(name);
+		this.#enqueue(name);
+	}
+
+	/** Where the disk takes nothing, the oldest of what waits makes room: its next answer is written again. */
+	#enqueue(name: string): void {
+		const [oldest] = this.#pending;
+		if (oldest !== undefined && this.#pending.size >= FILES_MAX && !this.#pending.has(name)) {
+			this.#pending.delete(oldest);
+			this.#kept.delete(oldest);
+			this.#gone.delete(oldest);
+		}
 		this.#pending.add(name);
 		this.#arm(WRITE_DELAY_MS);
 	}

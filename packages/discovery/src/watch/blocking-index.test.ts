@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { parseIndex, readIndex } from './blocking-index.ts';
+import { readIndex } from './watch-loop.ts';
 
 describe('the blocking index', () => {
 	it.each([
@@ -26,14 +26,5 @@ describe('the blocking index', () => {
 				expect(index).toBeLessThanOrEqual(Math.max(1, returned));
 			}),
 		);
-	});
-
-	it.each([undefined, '', '-1', '1.5', 'x', '9'.repeat(16), '9'.repeat(40), ['1', '2']])('%j is no index', (header) => {
-		expect(parseIndex(header as string | undefined)).toBeUndefined();
-	});
-
-	it('reads a number', () => {
-		expect(parseIndex('0')).toBe(0);
-		expect(parseIndex('123456789012345')).toBe(123456789012345);
 	});
 });

@@ -1,17 +1,64 @@
 import { SpockError } from '@spock/protocol';
-import { Backoff, type Clock, type Random, step } from '@spock/protocol/internal';
+import { Backoff, type Clock, type MachineTable, type Random, step } from '@spock/protocol/internal';
 
 import type { AnswerMeta } from '../foundation/backend.ts';
-import { readIndex } from './blocking-index.ts';
 import { TokenBucket } from './token-bucket.ts';
-import { type WatchAction, type WatchEvent, type WatchState, watchMachine } from './watch-machine.ts';
 
-// An agent that restarts refuses connections for about 0.2 s: the first retry comes within the time that takes.
+export type WatchState = 'idle' | 'querying' | 'backing off' | 'stopped';
+export type WatchEvent =
+	| 'start'
+	| 'unchanged'
+	| 'changed'
+	| 'index went back'
+	| 'failed'
+	| 'due'
+	| 'reread'
+	| 'retry'
+	| 'stop';
+export type WatchAction =
+	| 'query'
+	| 'query at the pace'
+	| 'query soon'
+	| 'retry later'
+	| 'retry soon'
+	| 'reset retries'
+	| 'index 0'
+	| 'notify'
+	| 'cancel';
+
+/**
+ * The life of one blocking watch. `query at the pace` waits where the bucket is empty. `cancel` ends the query in flight or the
+ * wait for the next one. `reread`: what is known may be outdated, and the query in flight would not reveal it. `retry`: what
+ * failed may work again.
+ */
+export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
+	idle: {
+		start: ['querying', 'query'],
+		stop: ['stopped'],
+	},
+	querying: {
+		unchanged: ['querying', 'reset retries', 'notify', 'query at the pace'],
+		changed: ['querying', 'reset retries', 'notify', 'query at the pace'],
+		'index went back': ['querying', 'reset retries', 'index 0', 'notify', 'query at the pace'],
+		failed: ['backing off', 'notify', 'index 0', 'retry later'],
+		reread: ['querying', 'cancel', 'index 0', 'query soon'],
+		stop: ['stopped', 'cancel'],
+	},
+	'backing off': {
+		due: ['querying', 'query'],
+		reread: ['backing off', 'cancel', 'retry soon'],
+		retry: ['backing off', 'cancel', 'retry soon'],
+		stop: ['stopped', 'cancel'],
+	},
+	stopped: {},
+};
+
+/** Delays between failed queries, of any registry. An agent that restarts refuses connections for about 0.2 s: the first retry comes within that. */
 export const RETRY_DELAY_MS_MIN = 250;
 export const RETRY_DELAY_MS_MAX = 30_000;
 /**
- * What makes many watches ask at the same moment makes each of them ask at a random point within this time. So much is also
- * added to a wait that the pace demands: a service that comes and goes in step with it would be gone at each look.
+ * An event that makes many watches query at the same moment makes each of them query at a random point within this time. As much is
+ * added to a wait for the pace: a service that comes and goes in step with it would be gone at each query.
  */
 export const SPREAD_MS = 250;
 
@@ -22,7 +69,7 @@ export interface FetchAnswer<T> {
 	readonly index: number;
 	/** How fresh it is, if the registry said so. */
 	readonly meta?: AnswerMeta;
-	/** The registry ended the query before its time although the index has not grown: what it knew was replaced. */
+	/** The registry ended the query before its time although the index has not grown: its state was replaced. */
 	readonly isAbandoned?: boolean;
 }
 
@@ -44,10 +91,7 @@ export interface WatchLoopOptions<T> {
 
 const NOTHING = (): void => undefined;
 
-/**
- * Blocking queries without end: when to ask next, with which index, and what to make of the outcome. What one query is, is
- * the business of `fetch`.
- */
+/** Blocking queries without end: when to query next, with which index, and what the outcome means. `fetch` makes one query. */
 export class WatchLoop<T> {
 	readonly #options: WatchLoopOptions<T>;
 	readonly #backoff: Backoff;
@@ -189,4 +233,22 @@ export class WatchLoop<T> {
 		const event = reading.wentBack || isAbandoned ? 'index went back' : isSame ? 'unchanged' : 'changed';
 		this.#handle(event, () => this.#options.answered(value, meta));
 	}
+}
+
+/** What an answer's index means for the next query. */
+interface IndexReading {
+	/** The index of the next query; 0 does not block. */
+	readonly index: number;
+	/** True when the registry's index is lower than its last one: a restored or restarted server. */
+	readonly wentBack: boolean;
+}
+
+/**
+ * The index rules of blocking queries. An index that went back is dropped: a larger index than the server's would block
+ * for the whole wait. A returned 0 counts as 1, because 0 never blocks and the loop would spin.
+ * Source: https://developer.hashicorp.com/consul/api-docs/features/blocking
+ */
+export function readIndex(previous: number, returned: number): IndexReading {
+	if (returned < previous) return { index: 0, wentBack: true };
+	return { index: Math.max(1, returned), wentBack: false };
 }

@@ -1,7 +1,7 @@
 import { step } from '@spock/protocol/internal';
 import { describe, expect, it } from 'vitest';
 
-import { type WatchEvent, type WatchState, watchMachine } from './watch-machine.ts';
+import { type WatchEvent, type WatchState, watchMachine } from './watch-loop.ts';
 
 const NOTHING = 'nothing';
 type Cells = Readonly<Record<WatchEvent, Readonly<Record<WatchState, string>>>>;

@@ -38,6 +38,31 @@ describe('a chain of backends', () => {
 		expect(told.at(-1)).toBe('a');
 	});
 
+	it('an answer that had to wait for its turn is as old as it is', async () => {
+		const { clock, first, second, told, ages, watch } = chained();
+		watch();
+		second.answer(B);
+		await clock.advance(500);
+		first.answer(A);
+		first.answer();
+		await clock.advance(DEFAULT_GONE_HOLD_MS);
+		expect(told).toEqual(['a', 'b']);
+		expect(ages).toEqual([0, 500 + DEFAULT_GONE_HOLD_MS]);
+	});
+
+	it('what the first said before it failed is not live again when it is back and says that the service is gone', async () => {
+		const { clock, first, second, told, watch } = chained();
+		watch();
+		first.answer(A);
+		second.answer(B);
+		first.fail();
+		first.answer();
+		second.answer(B);
+		expect(told).toEqual(['a', '!consul is away']);
+		await clock.advance(DEFAULT_GONE_HOLD_MS);
+		expect(told).toEqual(['a', '!consul is away', 'b']);
+	});
+
 	it('tells its members that somebody has asked again: a registry prefers what was asked last', () => {
 		const used: string[] = [];
 		const members = ['a', 'b'].map((name) => {

@@ -29,6 +29,8 @@ interface Member {
 	watch: BackendWatch | undefined;
 	/** Its last good answer. */
 	answer: Answer | undefined;
+	/** When that came. */
+	answeredAtMs: number;
 	error: SpockError | undefined;
 	isLate: boolean;
 	/** Runs while it says that a service which it knew is gone. */
@@ -52,6 +54,7 @@ export class ChainWatch implements BackendWatch {
 				backend,
 				watch: undefined,
 				answer: undefined,
+				answeredAtMs: 0,
 				error: undefined,
 				isLate: false,
 				goneTimer: undefined,
@@ -59,7 +62,7 @@ export class ChainWatch implements BackendWatch {
 		});
 	}
 
-	/** Asks every member. The observer may be told before this returns. Throws what a member's `watch` throws. */
+	/** Starts a watch of every member. The observer may be called before this returns. Throws what a member's `watch` throws. */
 	start(): void {
 		const { query, observer, clock, firstWordMs } = this.#options;
 		try {
@@ -85,7 +88,7 @@ export class ChainWatch implements BackendWatch {
 		this.#decide();
 	}
 
-	/** Somebody has asked again: each member that prefers what was asked last is told. */
+	/** A client has sent the query again: passed on to each member that prefers such queries. */
 	used(): void {
 		if (this.#stopped) return;
 		for (const { watch } of this.#members) watch?.used?.();
@@ -105,29 +108,31 @@ export class ChainWatch implements BackendWatch {
 	#answered(member: Member, answer: Answer): void {
 		if (this.#stopped) return;
 		const { clock, goneHoldMs } = this.#options;
+		const atMs = clock.now();
 		member.error = undefined;
 		if (answer[0].length > 0) {
 			clock.clearTimeout(member.goneTimer);
 			member.goneTimer = undefined;
-			this.#accept(member, answer);
+			this.#accept(member, answer, atMs);
 			return;
 		}
-		// It says so again: the hold runs on, and what is held is not verified by that.
+		// Empty again: the hold goes on, and does not verify what is held.
 		if (member.goneTimer !== undefined) return;
 		if (!this.#isStandInKnown(member)) {
-			this.#accept(member, answer);
+			this.#accept(member, answer, atMs);
 			return;
 		}
 		// Another member would take over: a service that is only restarting must not change its registry to and fro.
 		member.goneTimer = clock.setTimeout(() => {
 			member.goneTimer = undefined;
-			if (!this.#stopped && member.error === undefined) this.#accept(member, answer);
+			if (!this.#stopped && member.error === undefined) this.#accept(member, answer, atMs);
 		}, goneHoldMs);
 		member.goneTimer.unref?.();
 	}
 
-	#accept(member: Member, answer: Answer): void {
+	#accept(member: Member, answer: Answer, atMs: number): void {
 		member.answer = answer;
+		member.answeredAtMs = atMs;
 		this.#options.remember(member.number, answer[0].length > 0);
 		this.#decide(member.number);
 	}
@@ -135,7 +140,7 @@ export class ChainWatch implements BackendWatch {
 	#failed(member: Member, error: SpockError): void {
 		if (this.#stopped) return;
 		member.error = error;
-		// What it said before it failed is not confirmed any more: the hold starts anew when it is back.
+		// Its answer before the failure is no longer confirmed: the hold starts anew when it is back.
 		this.#options.clock.clearTimeout(member.goneTimer);
 		member.goneTimer = undefined;
 		this.#decide(member.number);
@@ -146,13 +151,13 @@ export class ChainWatch implements BackendWatch {
 		this.#decide();
 	}
 
-	/** True if this member has the word, says that the service is gone, and a later one knows it. */
+	/** True if this member knew the service until now, and a later one knows it. */
 	#isStandInKnown(member: Member): boolean {
 		const later = this.#members.slice(member.number + 1);
 		return knows(member) && later.some(knows);
 	}
 
-	/** Tells what the chain says now: if it has changed, or if the member whose word it is has just said it again. */
+	/** Reports the chain's answer: if it has changed, or if the member that gave it has just given it again. */
 	#decide(from?: number): void {
 		if (this.#isStarting || this.#stopped) return;
 		const choice = chooseMember(
@@ -163,9 +168,18 @@ export class ChainWatch implements BackendWatch {
 		const before = this.#last;
 		if (choice.kind === 'waiting') return;
 		if (choice.member !== from && isSameChoice(before, choice)) return;
+		const { observer, clock } = this.#options;
+		const { answeredAtMs, goneTimer } = this.#members[choice.member] as Member;
+		// It no longer says what it said last: that is held, and not to be called live.
+		if (goneTimer !== undefined) return;
 		this.#last = choice;
-		if (choice.kind === 'answered') this.#options.observer.answered(...choice.answer);
-		else this.#options.observer.failed(choice.error);
+		if (choice.kind === 'failed') {
+			observer.failed(choice.error);
+			return;
+		}
+		// It may have come long before it was its turn.
+		const [instances, meta] = choice.answer;
+		observer.answered(instances, { ...meta, ageMs: (meta?.ageMs ?? 0) + clock.now() - answeredAtMs });
 	}
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { instance } from '../../../test/fake-backend-source.ts';
 import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
-import type { ConsulQuestion } from './client/consul-question.ts';
+import type { ConsulQuestion } from './client/consul-client.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 
 const barista = { service: 'barista' };

@@ -12,8 +12,8 @@ import { booleanOption, oneOfOption, type QueryMemberName, queryMembers, stringO
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import type { FetchAnswer } from '../../watch/watch-loop.ts';
 import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
-import { refuseUnaskable } from './client/consul-name.ts';
-import type { ConsulQuestion } from './client/consul-question.ts';
+import type { ConsulQuestion } from './client/consul-client.ts';
+import { refuseUnaskable } from './client/consul-error.ts';
 import type { ConsulBackendOptions } from './consul-backend-options.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import { ConsulHttp } from './http/consul-http.ts';

@@ -1,17 +1,27 @@
 import { SpockError } from '@spock/protocol';
+import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { ConsulQuestion } from './client/consul-question.ts';
+import type { ConsulClient, ConsulCommon, ConsulQuestion } from './client/consul-client.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 
 /** A Consul that gives these answers, one for each question; a function may throw. */
 function registrar(...answers: readonly (() => unknown)[]) {
+	return registrarWith(new FakeClock(), () => undefined, answers);
+}
+
+/** The same, on a clock, with the token of the moment. */
+function registrarWith(clock: FakeClock, token: () => string | undefined, answers: readonly (() => unknown)[]) {
 	const left = [...answers];
+	const client = { _request: () => Promise.resolve() } as unknown as ConsulClient;
 	const http = {
+		clock,
 		placeParameters: () => ({}),
-		call: async <T>({ read }: ConsulQuestion<T>): Promise<T> =>
-			read({ headers: {} } as Parameters<typeof read>[0], left.shift()?.()),
+		call: async <T>({ read, send }: ConsulQuestion<T>): Promise<T> => {
+			await send(client, { token: token() } as ConsulCommon);
+			return read({ headers: {} } as Parameters<typeof read>[0], left.shift()?.());
+		},
 	} as unknown as ConsulHttp;
 	return new ConsulRegistrar(http);
 }
@@ -39,6 +49,29 @@ describe('a write to Consul', () => {
 			throw new SpockError('ACL_DENIED', 'no');
 		});
 		await expect(denied.report('b1', health)).rejects.toMatchObject({ code: 'ACL_DENIED' });
+	});
+
+	it('with a token that Consul has only just stopped to know is worth a retry: it may have restarted', async () => {
+		const clock = new FakeClock();
+		let token = 'old';
+		const unknown = () => {
+			throw new SpockError('ACL_DENIED', 'unknown', { details: { isUnknownToken: true } });
+		};
+		const answers = [() => '', unknown, unknown, () => '', unknown, unknown];
+		const consul = registrarWith(clock, () => token, answers);
+		const code = (): Promise<string> =>
+			consul.deregister('b1').then(
+				() => 'good',
+				(error: SpockError) => error.code,
+			);
+		expect(await code()).toBe('good');
+		expect(await code()).toBe('UNAVAILABLE');
+		await clock.advance(10_000);
+		expect([await code(), await code()]).toEqual(['ACL_DENIED', 'good']);
+		expect(await code()).toBe('UNAVAILABLE');
+		// It has never accepted this one.
+		token = 'new';
+		expect(await code()).toBe('ACL_DENIED');
 	});
 
 	it('answered with a page is none, and taking out what Consul does not know is done', async () => {
@@ -92,5 +125,22 @@ describe('an id that two sidecars register', () => {
 		const consul = registrar(...registered, service('them'), check('passing'), () => expect.fail('a write'));
 		await consul.register(barista, health, terms);
 		await consul.deregister('b1');
+	});
+
+	it('is not taken out by one that has written nothing yet, nor where another program has it', async () => {
+		const noWrite = () => expect.fail('a write');
+		const never = registrar(refused(undefined), service('them'), check('passing'), noWrite);
+		await expect(never.register(barista, health, terms)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await never.deregister('b1');
+		const unmarked = () => ({ b1: { ID: 'b1', Service: 'barista', Meta: {} } });
+		const replaced = registrar(...registered, unmarked, noWrite);
+		await replaced.register(barista, health, terms);
+		await replaced.deregister('b1');
+	});
+
+	it('is registered anew where another program has registered it since: its address may be another one', async () => {
+		const consul = registrar(...registered, () => ({ b1: { ID: 'b1', Service: 'barista' } }));
+		await consul.register(barista, health, terms);
+		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
 	});
 });

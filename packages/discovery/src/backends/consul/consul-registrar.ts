@@ -10,10 +10,8 @@ import type {
 	Registrar,
 	RegistrationTerms,
 } from '../../foundation/registrar.ts';
-import { type ConsulRequest, sendRequest } from './client/consul-client.ts';
-import { notJson } from './client/consul-error.ts';
-import { refuseUnaskable } from './client/consul-name.ts';
-import type { ConsulQuestion } from './client/consul-question.ts';
+import { type ConsulQuestion, type ConsulRequest, sendRequest } from './client/consul-client.ts';
+import { notJson, refuseUnaskable } from './client/consul-error.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 import {
 	type AgentCheck,
@@ -26,6 +24,8 @@ import {
 
 /** A write is short: the next one, or the retry, must not wait long for it. */
 const WRITE_MS = 5000;
+/** A server that has just started knows no token until it has read its data: one that was good is believed to be gone after this. */
+const TOKEN_DOUBTED_MS = 10_000;
 const BAD_REQUEST = 400;
 const NOT_FOUND = 404;
 /** How agents before 1.7 say that they do not know a check or a service, with status 500. */
@@ -41,6 +41,10 @@ export class ConsulRegistrar implements Registrar {
 	readonly #http: ConsulHttp;
 	/** Whose each instance is, and the token that it was registered with: not more than are registered at once. */
 	readonly #own = new Map<string, { readonly owner: string; readonly token?: string | undefined }>();
+	/** On whose behalf this was asked last: that of an instance of which nothing was written yet. */
+	#owner: string | undefined;
+	/** The token that Consul accepted last, and since when it no longer knows it. */
+	#accepted: { readonly token: string | undefined; readonly unknownSinceMs?: number } | undefined;
 
 	constructor(http: ConsulHttp) {
 		this.#http = http;
@@ -55,6 +59,7 @@ export class ConsulRegistrar implements Registrar {
 		// Consul would take it, and nobody could ever look it up.
 		refuseUnaskable('service', service);
 		const { owner } = terms;
+		this.#owner = owner;
 		const { rival } = await this.#look(id, owner);
 		if (rival?.isAlive) {
 			// Known as ours by name alone: it must not be taken out for ours.
@@ -76,8 +81,10 @@ export class ConsulRegistrar implements Registrar {
 	async report(id: string, health: InstanceHealth): Promise<void> {
 		const own = this.#own.get(id);
 		if (own !== undefined) {
-			const { rival, token } = await this.#look(id, own.owner);
+			const { rival, isUnmarked, token } = await this.#look(id, own.owner);
 			if (rival?.isAlive) throw rivalError(id, rival);
+			// Its address may be another one, and reports would keep it passing.
+			if (isUnmarked) throw registerAnew(id, 'was registered by another program');
 			// What another sidecar has left behind is registered anew.
 			if (rival !== undefined) throw registerAnew(id, `was registered by ${rival.owner}`);
 			// Before anything changes: the agent tells the servers with the token that came with the registration, and where that is
@@ -89,12 +96,11 @@ export class ConsulRegistrar implements Registrar {
 	}
 
 	async deregister(id: string): Promise<void> {
-		const own = this.#own.get(id);
+		const owner = this.#own.get(id)?.owner ?? this.#owner;
 		try {
-			// What another sidecar has under this id is not ours to take out.
-			if (own === undefined || (await this.#look(id, own.owner)).rival === undefined) {
-				await this.#put(`/agent/service/deregister/${id}`);
-			}
+			const found = owner === undefined ? undefined : await this.#look(id, owner);
+			// What another sidecar or another program has under this id is not ours to take out.
+			if (found?.rival === undefined && !found?.isUnmarked) await this.#put(`/agent/service/deregister/${id}`);
 		} catch (error) {
 			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
 		}
@@ -102,6 +108,7 @@ export class ConsulRegistrar implements Registrar {
 	}
 
 	async owned(owner: string): Promise<readonly OwnedInstance[]> {
+		this.#owner = owner;
 		const services = Object.values(await this.#get<AgentService>('/agent/services', `"${OWNER_META}" in Meta`));
 		const own = services.filter(({ Meta }) => Meta?.[OWNER_META] === owner);
 		if (own.length === 0) return [];
@@ -116,14 +123,16 @@ export class ConsulRegistrar implements Registrar {
 		return this.#put(`/agent/check/update/${checkIdOf(id)}`, { Status: status, Output: note });
 	}
 
-	/** The other sidecar that has registered this id at the agent, if one has; and the token that it was asked with. */
-	async #look(id: string, owner: string): Promise<{ readonly rival?: Rival; readonly token: string | undefined }> {
+	/** Who has registered this id at the agent, as far as it is not this owner, and the token that it was asked with. */
+	async #look(id: string, owner: string): Promise<Found> {
 		const { value, token } = await this.#list<AgentService>('/agent/services', `ID == "${id}"`);
-		const other = value[id]?.Meta?.[OWNER_META];
-		if (other === undefined || other === owner) return { token };
+		const entry = value[id];
+		const other = entry?.Meta?.[OWNER_META];
+		if (other === undefined || other === owner)
+			return { token, isUnmarked: entry !== undefined && other === undefined };
 		const checks = await this.#get<AgentCheck>('/agent/checks', `ServiceID == "${id}"`);
 		const { Status = 'critical' } = checks[checkIdOf(id)] ?? {};
-		return { rival: { owner: other, isAlive: Status !== 'critical' }, token };
+		return { rival: { owner: other, isAlive: Status !== 'critical' }, token, isUnmarked: false };
 	}
 
 	async #get<T>(path: string, filter?: string): Promise<Readonly<Record<string, T>>> {
@@ -166,11 +175,32 @@ export class ConsulRegistrar implements Registrar {
 		try {
 			const question = { parameters: { ...place, ...parameters }, send, read };
 			const value = await this.#http.call(question, { isFirstOnly: true, timeoutMs: WRITE_MS });
+			this.#accepted = { token };
 			return { value, token };
 		} catch (error) {
-			throw asWriteError(error);
+			throw asWriteError(this.#isDoubtful(error, token) ? asUnavailable(error) : error);
 		}
 	}
+
+	/** True where Consul has only just stopped to know a token that it accepted: it may have restarted. */
+	#isDoubtful(error: unknown, token: string | undefined): error is SpockError {
+		if (!SpockError.is(error, 'ACL_DENIED') || error.details['isUnknownToken'] !== true) return false;
+		if (this.#accepted === undefined || this.#accepted.token !== token) return false;
+		const nowMs = this.#http.clock.now();
+		const { unknownSinceMs = nowMs } = this.#accepted;
+		this.#accepted = { token, unknownSinceMs };
+		return nowMs - unknownSinceMs < TOKEN_DOUBTED_MS;
+	}
+}
+
+/** What stands under an id at the agent. */
+interface Found {
+	/** The other sidecar that has registered it. */
+	readonly rival?: Rival;
+	/** Another program has: it has no owner. */
+	readonly isUnmarked: boolean;
+	/** The agent was asked with it. */
+	readonly token: string | undefined;
 }
 
 /** What Consul answered, and the token that it was asked with. */
@@ -195,6 +225,11 @@ function rivalError(id: string, { owner }: Rival): SpockError {
 /** What makes the caller register it again. */
 function registerAnew(id: string, why: string): SpockError {
 	return new SpockError('NO_SUCH_SERVICE', `${id} ${why}`, { details: { id } });
+}
+
+/** An error that is worth a retry. */
+function asUnavailable(cause: SpockError): SpockError {
+	return new SpockError('UNAVAILABLE', cause.message, { details: cause.details, cause });
 }
 
 /** What an answer means to a write: a definition that Consul refuses, and an instance that it does not know. */

@@ -1,6 +1,7 @@
 import {
 	type BackendStatus,
 	type CallOptions,
+	type ServiceInstance,
 	type ServiceListEntry,
 	type ServiceQuery,
 	SpockError,
@@ -11,12 +12,12 @@ import type { Backend, BackendObserver, BackendWatch } from '../../foundation/ba
 import { DnsClient, formatServer } from './dns-client.ts';
 import { type DnsBackendOptions, type ResolvedDnsOptions, resolveDnsOptions } from './dns-options.ts';
 import { type DnsRound, DnsWatch } from './dns-watch.ts';
-import { resolveService } from './resolve-service.ts';
+import { type Asked, instancesOf, negativeTtl, readAddresses, readSrv, type Timed } from './srv-instances.ts';
 
 const NO_INSTANCES: readonly never[] = Object.freeze([]);
 
 /**
- * Services from SRV records, asked for again when they end. A name that does not exist is a service without instances;
+ * Services from SRV records, queried again when they expire. A name that does not exist is a service without instances;
  * a server that cannot answer is a failure, so that the last known instances stay. DNS cannot list services: `list`
  * rejects with UNKNOWN_FUNC. Throws a TypeError or RangeError naming the option that is wrong. Source: RFC 2782.
  */
@@ -59,7 +60,7 @@ class DnsBackend implements Backend {
 		});
 	}
 
-	/** Asks for what the names of all services end with: any answer of a server will do. */
+	/** Queries the suffix of all service names: any response of a server will do. */
 	async probe({ signal }: CallOptions = {}): Promise<void> {
 		this.#refuseIfClosed();
 		const { suffix } = this.#options.template;
@@ -95,7 +96,7 @@ class DnsBackend implements Backend {
 		return { instances, againMs: Math.min(Math.max(againMs, ttlMsMin), againMsMax) };
 	}
 
-	/** Keeps the outcome for `status` and reports it. */
+	/** Stores the outcome for `status` and reports it. */
 	async #report<T>(ask: () => Promise<T>): Promise<T> {
 		const { clock, onEvent } = this.#options;
 		const startedAtMs = clock.now();
@@ -118,4 +119,49 @@ class DnsBackend implements Backend {
 	#refuseIfClosed(): void {
 		if (this.#closed.signal.aborted) throw new SpockError('CLOSED', 'the DNS backend was closed');
 	}
+}
+
+/** The answer of DNS for a service. */
+interface ResolvedService {
+	/** Empty when the name does not exist, or has no SRV records. */
+	readonly instances: readonly ServiceInstance[];
+	/** How long it is valid, in seconds; undefined where the server did not say. */
+	readonly ttl: number | undefined;
+}
+
+/**
+ * The instances of a name: its SRV records, and the addresses of their targets, which the server adds or which are queried
+ * for. A target without an address is left out. Rejects with UNAVAILABLE or ABORTED.
+ */
+async function resolveService(
+	client: DnsClient,
+	name: string,
+	asked: Asked,
+	signal: AbortSignal,
+): Promise<ResolvedService> {
+	const reply = await client.ask({ name, type: 'SRV' }, signal);
+	const records = readSrv(reply, name);
+	if (records.values.length === 0) return { instances: [], ttl: negativeTtl(reply) ?? records.ttl };
+	const ttls = [records.ttl];
+	const addresses = new Map<string, readonly string[]>();
+	const targets = [...new Set(records.values.map(({ target }) => target))];
+	await Promise.all(
+		targets.map(async (target) => {
+			const added = readAddresses(reply.additionals, target);
+			const found = added.values.length > 0 ? added : await askAddresses(client, target, signal);
+			addresses.set(target, found.values);
+			ttls.push(found.ttl);
+		}),
+	);
+	const known = ttls.filter((ttl) => ttl !== undefined);
+	return { instances: instancesOf(records.values, addresses, asked), ttl: Math.min(...known) };
+}
+
+async function askAddresses(client: DnsClient, host: string, signal: AbortSignal): Promise<Timed<string>> {
+	const v4 = await client.ask({ name: host, type: 'A' }, signal);
+	const found = readAddresses(v4.answers, host);
+	if (found.values.length > 0) return found;
+	const v6 = await client.ask({ name: host, type: 'AAAA' }, signal);
+	const other = readAddresses(v6.answers, host);
+	return other.values.length > 0 ? other : { values: [], ttl: negativeTtl(v6) };
 }

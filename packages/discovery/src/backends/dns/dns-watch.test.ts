@@ -9,12 +9,15 @@ function watching(random: () => number): {
 	clock: FakeClock;
 	watch: DnsWatch;
 	told: (readonly ServiceInstance[] | string)[];
+	/** Of each answer. */
+	ages: (number | undefined)[];
 	/** Settles the round that runs. */
 	answer: (round: DnsRound | SpockError) => Promise<void>;
 	rounds: () => number;
 } {
 	const clock = new FakeClock();
 	const told: (readonly ServiceInstance[] | string)[] = [];
+	const ages: (number | undefined)[] = [];
 	let rounds = 0;
 	let settleRound: (round: DnsRound | SpockError) => void = () => undefined;
 	const watch = new DnsWatch({
@@ -24,7 +27,13 @@ function watching(random: () => number): {
 				settleRound = (round) => (round instanceof SpockError ? reject(round) : resolve(round));
 			});
 		},
-		observer: { answered: (instances) => told.push(instances), failed: (error) => told.push(error.message) },
+		observer: {
+			answered: (instances, meta) => {
+				told.push(instances);
+				ages.push(meta?.ageMs);
+			},
+			failed: (error) => told.push(error.message),
+		},
 		clock,
 		random,
 	});
@@ -33,7 +42,7 @@ function watching(random: () => number): {
 		await settle();
 	};
 	watch.start();
-	return { clock, watch, told, answer, rounds: () => rounds };
+	return { clock, watch, told, ages, answer, rounds: () => rounds };
 }
 
 const away = new SpockError('UNAVAILABLE', 'away');
@@ -51,6 +60,15 @@ describe('a watch of a DNS name', () => {
 			await clock.advance(1);
 			expect(rounds()).toBe(2);
 		}
+	});
+
+	it('an answer is as old as the query for it', async () => {
+		const { clock, answer, ages } = watching(() => 0);
+		await clock.advance(1500);
+		await answer({ instances: A, againMs: 1000 });
+		await clock.advance(1000);
+		await answer({ instances: A, againMs: 1000 });
+		expect(ages).toEqual([1500, 0]);
 	});
 
 	it('tells the very same list while nothing has changed', async () => {

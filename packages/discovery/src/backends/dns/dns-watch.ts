@@ -3,13 +3,12 @@ import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/proto
 
 import type { BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import { isSameList } from '../../foundation/snapshot-diff.ts';
+import { RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from '../../watch/watch-loop.ts';
 
-const RETRY_DELAY_MS_MIN = 250;
-const RETRY_DELAY_MS_MAX = 30_000;
-/** The part of the time to live that is added at random, so that the questions of many do not come at the same moment. */
+/** The part of the time to live that is added at random, so that the queries of many do not come at the same moment. */
 const JITTER = 0.1;
 
-/** One round of a watch: what is there, and when to ask again, in milliseconds. */
+/** One round of a watch: the instances, and when to query again, in milliseconds. */
 export interface DnsRound {
 	readonly instances: readonly ServiceInstance[];
 	readonly againMs: number;
@@ -23,7 +22,7 @@ export interface DnsWatchOptions {
 	readonly random: Random;
 }
 
-/** Asks again whenever the answer has ended, and sooner and then ever later while there is none. */
+/** Queries again whenever the answer expires; after a failure with the back-off that all watches share. */
 export class DnsWatch implements BackendWatch {
 	readonly #options: DnsWatchOptions;
 	readonly #backoff: Backoff;
@@ -39,9 +38,10 @@ export class DnsWatch implements BackendWatch {
 
 	/** Asks for the first time. */
 	start(): void {
-		const { resolve } = this.#options;
+		const { resolve, clock } = this.#options;
+		const askedAtMs = clock.now();
 		resolve(this.#stopped.signal).then(
-			(round) => this.#answered(round),
+			(round) => this.#answered(round, clock.now() - askedAtMs),
 			(reason: unknown) => this.#failed(SpockError.from(reason)),
 		);
 	}
@@ -51,20 +51,21 @@ export class DnsWatch implements BackendWatch {
 		this.#options.clock.clearTimeout(this.#timer);
 	}
 
-	#answered({ instances, againMs }: DnsRound): void {
+	/** An answer is as old as the query for it. */
+	#answered({ instances, againMs }: DnsRound, ageMs: number): void {
 		if (this.#stopped.signal.aborted) return;
 		this.#backoff.reset();
 		// The very same list while nothing has changed: readers compare by identity first.
 		const isSame = this.#instances !== undefined && isSameList(this.#instances, instances);
 		if (!isSame) this.#instances = instances;
-		// Armed before anybody is told: an observer that throws must not end the watch.
+		// Armed before the observer is notified: one that throws must not end the watch.
 		this.#again(againMs * (1 + this.#options.random() * JITTER));
-		this.#options.observer.answered(this.#instances as readonly ServiceInstance[]);
+		this.#options.observer.answered(this.#instances as readonly ServiceInstance[], { ageMs });
 	}
 
 	#failed(error: SpockError): void {
 		if (this.#stopped.signal.aborted) return;
-		// A question that cannot be asked stays so; any other is asked again.
+		// DNS cannot express such a query, now or later; any other failure may pass.
 		if (error.code !== 'BAD_REQUEST') this.#again(this.#backoff.next());
 		this.#options.observer.failed(error);
 	}

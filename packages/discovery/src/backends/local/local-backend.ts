@@ -12,6 +12,7 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
+
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import type { DiscoveryListener } from '../../foundation/discovery-event.ts';
 import { askedInstances } from '../../foundation/good-instances.ts';
@@ -19,7 +20,7 @@ import { throwIfAborted } from '../../foundation/waiting.ts';
 import { LocalKeyWatches } from './local-keys.ts';
 import { LocalRegistrar } from './local-registrar.ts';
 import { parseLocalFile, readLocalContent, ServicesFileError } from './services-file.ts';
-import type { LocalContent, LocalServices, ServicesFileContent } from './services-file-content.ts';
+import type { LocalContent, LocalServices, ServicesFileContent } from './services-file-reader.ts';
 import { WatchedFile } from './watched-file.ts';
 
 /** How often the file is looked at although nothing was heard of it: not every file system tells of its changes. */

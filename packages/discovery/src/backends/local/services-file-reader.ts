@@ -1,19 +1,51 @@
 import type { InstanceStatus, ServiceInstance } from '@spock/protocol';
-import { isHost, isName, NAME_RULE } from '@spock/protocol/internal';
+import { isHost, isName, NAME_RULE, nearestName } from '@spock/protocol/internal';
 import { isMap, isNode, isSeq, type Node, type ParsedNode } from 'yaml';
 
 import { sortInstances } from '../../foundation/snapshot-diff.ts';
-import { type LocalKeys, readKeys } from './local-keys.ts';
-import type { LocalContent, LocalServices } from './services-file-content.ts';
+import { type LocalKeys, type LocalKeysContent, readKeys } from './local-keys.ts';
+
+/** The instances of each service in a services file, sorted. */
+export type LocalServices = ReadonlyMap<string, readonly ServiceInstance[]>;
+
+/** The content of a services file. */
+export interface LocalContent {
+	readonly services: LocalServices;
+	readonly keys: LocalKeys;
+}
+
+/** One instance as a services file writes it. */
+export interface ServicesFileInstance {
+	/** An IP address or a DNS name. */
+	readonly host: string;
+	readonly port: number;
+	/** Unique within the service. Default `host:port`. */
+	readonly id?: string;
+	/** Default 1. */
+	readonly weight?: number;
+	/** Default `passing`. */
+	readonly status?: InstanceStatus;
+	readonly tags?: readonly string[];
+	readonly meta?: Readonly<Record<string, string>>;
+	readonly zone?: string;
+	readonly datacenter?: string;
+}
+
+/** A services file. */
+export interface ServicesFileContent {
+	readonly services: Readonly<Record<string, readonly ServicesFileInstance[]>>;
+	/** The key-value store: text as it is, anything else as its JSON. Default: no keys. */
+	readonly keys?: LocalKeysContent;
+}
 
 const STATUSES: readonly InstanceStatus[] = ['passing', 'warning', 'critical', 'maintenance'];
 const MEMBERS = ['host', 'port', 'id', 'weight', 'status', 'tags', 'meta', 'zone', 'datacenter'];
 
-/** Told of the first thing that is wrong, and where it stands; does not return. */
+/** Called with the first fault and its offset; does not return. */
 export type Fail = (offset: number, reason: string) => never;
 type Members = Readonly<Record<string, unknown>>;
 
-/** Walks the values, and beside them the nodes that know where each one stands. */
+/** Walks the values, and beside them the nodes with the position of each. */
 export class ServicesFileReader {
 	readonly #fail: Fail;
 
@@ -116,10 +148,9 @@ export class ServicesFileReader {
 	#onlyMembers(members: Members, node: Node | null | undefined, known: readonly string[], path: string): void {
 		for (const name of Object.keys(members)) {
 			if (known.includes(name)) continue;
-			this.#failAt(
-				child(node, name) ?? node,
-				`${path} has an unknown member ${name}; expected one of: ${known.join(', ')}`,
-			);
+			const meant = nearestName(name, known);
+			const hint = meant === undefined ? `; expected one of: ${known.join(', ')}` : `: did you mean ${meant}?`;
+			this.#failAt(child(node, name) ?? node, `${path} has an unknown member ${name}${hint}`);
 		}
 	}
 

@@ -1,8 +1,12 @@
 import { LineCounter, parseDocument } from 'yaml';
 
 import { jsonFault } from './json-fault.ts';
-import type { LocalContent, LocalServices, ServicesFileContent } from './services-file-content.ts';
-import { ServicesFileReader } from './services-file-reader.ts';
+import {
+	type LocalContent,
+	type LocalServices,
+	type ServicesFileContent,
+	ServicesFileReader,
+} from './services-file-reader.ts';
 
 /** A services file that cannot be served. The message starts with file, line and column. */
 export class ServicesFileError extends Error {

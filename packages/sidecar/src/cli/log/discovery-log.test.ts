@@ -1,4 +1,5 @@
 import type { DiscoveryEvent } from '@spock/discovery';
+import { SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import type { Logger } from 'pino';
 import { describe, expect, it } from 'vitest';
@@ -45,5 +46,17 @@ describe('the log of what keeps answers honest', () => {
 	it('a disk that stays full is told once', () => {
 		expect(logged({ type: 'state-write', outcome: 'failed', error: new Error('full'), isNews: false })).toEqual([]);
 		expect(logged({ type: 'state-write', outcome: 'ok' })).toEqual([]);
+	});
+
+	it('an internal fault of a registrar is logged with its cause', () => {
+		const error = SpockError.from(new TypeError('fetch failed'));
+		const registration = { id: 'b1', service: 'barista', instance: null, phase: 'held', state: 'pending' } as const;
+		expect(logged({ type: 'registration', ...registration, error })).toEqual([
+			[
+				'warn',
+				expect.objectContaining({ reason: 'an internal fault: TypeError: fetch failed' }),
+				'registration changed',
+			],
+		]);
 	});
 });

@@ -1,4 +1,5 @@
 import type { DiscoveryEvent } from '@spock/discovery';
+import type { SpockError } from '@spock/protocol';
 
 import type { LimitedLog } from './limited-log.ts';
 
@@ -20,8 +21,7 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 			return;
 		}
 		case 'watch-failed': {
-			const { code, message } = event.error;
-			const facts = { query: event.query, code, reason: message };
+			const facts = { query: event.query, code: event.error.code, reason: reasonOf(event.error) };
 			if (event.isServed) log.warn(facts, 'watch failed; serving the last known answer');
 			else log.warn(facts, 'watch failed; no answer to serve yet');
 			return;
@@ -67,15 +67,15 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 			}
 			return;
 		case 'registration': {
-			const { id, service, phase, state, reason } = event;
+			const { id, service, phase, state, error } = event;
 			const level =
-				reason !== undefined || phase === 'grace' ? 'warn' : phase === 'held' && state === 'pending' ? 'debug' : 'info';
-			log[level]({ id, service, phase, state, ...(reason && { reason }) }, 'registration changed');
+				error !== undefined || phase === 'grace' ? 'warn' : phase === 'held' && state === 'pending' ? 'debug' : 'info';
+			log[level]({ id, service, phase, state, ...(error && { reason: reasonOf(error) }) }, 'registration changed');
 			return;
 		}
 		case 'registrations-unknown':
 			log[event.isNews ? 'warn' : 'debug'](
-				{ reason: event.error.message },
+				{ reason: reasonOf(event.error) },
 				'cannot look up earlier registrations; retrying',
 			);
 			return;
@@ -118,6 +118,11 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 			log.trace({ outcome: event.outcome, durationMs: event.durationMs }, 'backend query');
 			return;
 	}
+}
+
+/** Why. The message of an internal fault, such as one of a third party's backend, says nothing without its cause. */
+function reasonOf({ code, message, cause }: SpockError): string {
+	return code === 'INTERNAL' && cause !== undefined ? `${message}: ${String(cause)}` : message;
 }
 
 const HOLD_ENDS: Readonly<Record<'returned' | 'emptied' | 'failed' | 'dropped', string>> = {

@@ -6,9 +6,9 @@ import { FakeClock, type TempSocket, tempSocket, waitFor } from '@spock/testkit'
 import { describe, expect, it } from 'vitest';
 
 import type { DiscoveryEvent } from '../../../foundation/discovery-event.ts';
+import type { ConsulQuestion } from '../client/consul-client.ts';
 import { consulError } from '../client/consul-error.ts';
 import { DEFAULT_BEARER_TOKEN_FILE } from '../client/consul-options.ts';
-import type { ConsulQuestion } from '../client/consul-question.ts';
 import { ConsulLogin } from './consul-login.ts';
 
 const answerOf = (token: string, lifeMs?: number) => ({

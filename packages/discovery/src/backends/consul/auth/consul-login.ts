@@ -3,9 +3,8 @@ import { Backoff, type Clock, type Random, stringOption, type TimerHandle } from
 
 import type { DiscoveryListener } from '../../../foundation/discovery-event.ts';
 import { RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN } from '../../../watch/watch-loop.ts';
-import { sendRequest } from '../client/consul-client.ts';
+import { type ConsulCallOptions, type ConsulQuestion, sendRequest } from '../client/consul-client.ts';
 import { type ConsulLoginOptions, DEFAULT_BEARER_TOKEN_FILE } from '../client/consul-options.ts';
-import type { ConsulCallOptions, ConsulQuestion } from '../client/consul-question.ts';
 import { CredentialFile } from './credential-file.ts';
 
 /** The share of a token's life after which a new one is asked for. */

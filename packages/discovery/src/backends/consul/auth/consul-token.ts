@@ -1,5 +1,5 @@
 import type { SpockError } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { ConsulConnectionOptions } from '../client/consul-options.ts';
 import { ConsulLogin, type ConsulLoginContext } from './consul-login.ts';
@@ -39,7 +39,7 @@ export class ConsulToken {
 		return look !== undefined && nowMs - look.atMs < LOOK_MS ? look.token : this.#lookNow(this.#source, nowMs);
 	}
 
-	/** True if another one may come at any time: it is read from a file. A login sees to its own. */
+	/** True if it may be replaced at any time, because it is read from a file. A login renews its own. */
 	get mayBeReplaced(): boolean {
 		return this.#source instanceof CredentialFile;
 	}
@@ -56,7 +56,7 @@ export class ConsulToken {
 		const token = source.read();
 		const look = { atMs, token };
 		this.#look = look;
-		// Whoever asked hears of it; the next one looks for itself.
+		// The caller gets the error; the next one reads the file again.
 		token.catch(() => {
 			if (this.#look === look) this.#look = undefined;
 		});
@@ -71,4 +71,51 @@ export class ConsulToken {
 
 function isUnknownToken(error: SpockError): boolean {
 	return error.code === 'ACL_DENIED' && error.details['isUnknownToken'] === true;
+}
+
+/** How soon another token is used once Consul has refused the last one, whatever the back-offs of the watches are. */
+const REPLACE_MS = 500;
+
+/** Reads the token file again after Consul has refused its token, until it contains another one. */
+export class TokenReplacement {
+	readonly #clock: Clock;
+	readonly #token: ConsulToken;
+	readonly #listeners = new Set<() => void>();
+	#timer: TimerHandle | undefined;
+	#isStopped = false;
+
+	constructor(clock: Clock, token: ConsulToken) {
+		this.#clock = clock;
+		this.#token = token;
+	}
+
+	/** Adds a listener, called each time that a refused token was replaced; call the returned function to remove it. */
+	onReplaced(listener: () => void): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	/** Consul has refused this token; other errors are ignored. */
+	refused(token: string | undefined, error: SpockError): void {
+		if (this.#isStopped || this.#timer !== undefined || error.code !== 'ACL_DENIED') return;
+		if (token === undefined || !this.#token.mayBeReplaced) return;
+		this.#timer = this.#clock.setTimeout(() => void this.#look(token, error), REPLACE_MS);
+		// A call that needs the token holds the process by itself.
+		this.#timer.unref?.();
+	}
+
+	/** Idempotent; no listener is called after it. */
+	stop(): void {
+		this.#isStopped = true;
+		this.#clock.clearTimeout(this.#timer);
+		this.#listeners.clear();
+	}
+
+	async #look(refused: string, error: SpockError): Promise<void> {
+		// Never rejects: the file was good once, or there would be no token, and its last good one stays in force.
+		const token = await this.#token.read();
+		this.#timer = undefined;
+		if (token === refused) this.refused(refused, error);
+		else for (const listener of [...this.#listeners]) listener();
+	}
 }

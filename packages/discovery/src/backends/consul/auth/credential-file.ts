@@ -1,8 +1,7 @@
 import { SpockError } from '@spock/protocol';
 
 import type { DiscoveryListener } from '../../../foundation/discovery-event.ts';
-import { LastGood } from '../client/last-good.ts';
-import { readSmallFile } from '../client/small-file.ts';
+import { LastGood, readSmallFile } from '../client/last-good.ts';
 
 /** What a token may consist of, because it is sent in a header. */
 const TOKEN = /^[\x21-\x7e]{1,65536}$/;

@@ -34,3 +34,10 @@ export function isStreamed({ headers }: AnswerHeaders): boolean {
 function countFrom(header: string | readonly string[] | undefined): number | undefined {
 	return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
+
+/** The value of X-Consul-Index; undefined when it is missing or no index, which makes the answer an error. */
+export function parseIndex(header: string | string[] | undefined): number | undefined {
+	if (typeof header !== 'string' || !/^\d{1,16}$/.test(header)) return undefined;
+	const index = Number(header);
+	return Number.isSafeInteger(index) ? index : undefined;
+}

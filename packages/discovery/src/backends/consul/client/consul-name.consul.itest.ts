@@ -3,7 +3,7 @@ import { get } from 'node:http';
 import { findConsul, startConsul } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import { refuseUnaskable } from './consul-name.ts';
+import { refuseUnaskable } from './consul-error.ts';
 
 const binary = findConsul(process.env);
 const NAMES: readonly string[] = [

@@ -7,8 +7,7 @@ import type { Clock } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../../../foundation/discovery-event.ts';
 import type { ConsulTls } from './consul-options.ts';
-import { LastGood } from './last-good.ts';
-import { readSmallFile } from './small-file.ts';
+import { LastGood, readSmallFile } from './last-good.ts';
 
 /** Files in a directory of certificates: more is something else than that. */
 const CA_FILES_MAX = 1000;

@@ -1,13 +1,12 @@
 import type { SpockError } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
-import type { ConsulToken } from '../auth/consul-token.ts';
-import type { TokenReplacement } from '../auth/token-replacement.ts';
+import type { ConsulToken, TokenReplacement } from '../auth/consul-token.ts';
 import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from '../client/consul-call.ts';
+import type { ConsulQuestion } from '../client/consul-client.ts';
 import type { ConsulEndpoint } from '../client/consul-endpoints.ts';
 import { consulError, isConsulsAnswer } from '../client/consul-error.ts';
 import { probeServers } from '../client/consul-probe.ts';
-import type { ConsulQuestion } from '../client/consul-question.ts';
 import { AddressHeartbeat } from './address-heartbeat.ts';
 import type { ConsulHealth } from './consul-health.ts';
 import type { HeldRoom } from './held-room.ts';

@@ -3,8 +3,8 @@ import { type Clock, durationMsOption, integerOption, oneOfOption, systemClock }
 
 import type { AnswerMeta } from '../../../foundation/backend.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
-import { ConsulToken } from '../auth/consul-token.ts';
-import { TokenReplacement } from '../auth/token-replacement.ts';
+import { ConsulToken, TokenReplacement } from '../auth/consul-token.ts';
+import type { ConsulCallOptions, ConsulQuestion } from '../client/consul-client.ts';
 import { type ConsulEndpoint, createEndpoints } from '../client/consul-endpoints.ts';
 import {
 	type ConsulConnectionOptions,
@@ -13,7 +13,6 @@ import {
 	DEFAULT_CONSUL_WAIT_MS,
 } from '../client/consul-options.ts';
 import { probeLeader } from '../client/consul-probe.ts';
-import type { ConsulCallOptions, ConsulQuestion } from '../client/consul-question.ts';
 import { type AddressAsk, AddressCalls } from './address-calls.ts';
 import { AddressChoice } from './address-choice.ts';
 import { ConsulHealth } from './consul-health.ts';

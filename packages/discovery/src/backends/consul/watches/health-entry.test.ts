@@ -1,7 +1,7 @@
 import type { ServiceInstance } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
-import { checksOf } from '../../../foundation/instance-checks.ts';
+import { checksOf } from '../../../foundation/instance-notes.ts';
 import { type HealthEntry, readHealthEntries, type TaggedAddress } from './health-entry.ts';
 
 const Node = { Node: 'n1', Address: '10.9.9.9', Datacenter: 'dc1' };

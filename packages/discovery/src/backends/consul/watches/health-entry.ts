@@ -2,7 +2,7 @@ import type { CheckStatus, InstanceStatus, ServiceInstance } from '@spock/protoc
 import { isObject } from '@spock/protocol/internal';
 
 import { goodInstances } from '../../../foundation/good-instances.ts';
-import { rememberChecks } from '../../../foundation/instance-checks.ts';
+import { rememberChecks } from '../../../foundation/instance-notes.ts';
 import { sortInstances } from '../../../foundation/snapshot-diff.ts';
 
 interface HealthCheck {

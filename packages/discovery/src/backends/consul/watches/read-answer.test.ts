@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readAnswerMeta } from '../client/answer-headers.ts';
+import { parseIndex, readAnswerMeta } from '../client/answer-headers.ts';
 import { readAnsweredChecks, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 
 const at = (headers: Record<string, string> = {}) => ({ headers: { 'x-consul-index': '7', ...headers } });
@@ -47,5 +47,16 @@ describe('an answer of Consul', () => {
 		expect(readAnswerMeta({ headers: { 'x-cache': 'MISS', age: '-3' } })).toEqual({ ageMs: 0, cache: 'miss' });
 		const streaming = { ...headers, 'x-consul-query-backend': 'streaming', 'x-consul-knownleader': 'false' };
 		expect(readAnswerMeta({ headers: streaming })).toEqual({ ageMs: 2000, cache: 'hit' });
+	});
+});
+
+describe('X-Consul-Index', () => {
+	it.each([undefined, '', '-1', '1.5', 'x', '9'.repeat(16), '9'.repeat(40), ['1', '2']])('%j is no index', (header) => {
+		expect(parseIndex(header as string | undefined)).toBeUndefined();
+	});
+
+	it('reads a number', () => {
+		expect(parseIndex('0')).toBe(0);
+		expect(parseIndex('123456789012345')).toBe(123456789012345);
 	});
 });

@@ -1,8 +1,7 @@
 import type { ServiceInstance, ServiceListEntry } from '@spock/protocol';
 
-import { parseIndex } from '../../../watch/blocking-index.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
-import { type AnswerHeaders, isStreamed, readAnswerMeta } from '../client/answer-headers.ts';
+import { type AnswerHeaders, isStreamed, parseIndex, readAnswerMeta } from '../client/answer-headers.ts';
 import { notJson, refuseFiltered } from '../client/consul-error.ts';
 import { type CheckDigest, digestChecks, type StateEntry } from './check-digest.ts';
 import { readHealthEntries, type TaggedAddress } from './health-entry.ts';

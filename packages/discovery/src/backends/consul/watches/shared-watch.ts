@@ -6,20 +6,28 @@ import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import { type ConsulHttp, LIVE_AGE_MS_MAX } from '../http/consul-http.ts';
 import { type CheckDiff, type CheckDigest, diffChecks } from './check-digest.ts';
 import type { QueryBudget } from './query-budget.ts';
+import { readAnsweredChecks, readAnsweredIndex } from './read-answer.ts';
 import { noticeRestores, RESTORED_AGAIN_MS } from './restore-watch.ts';
-import { type Blocking, blockingCatalogIndex, blockingChecks } from './shared-queries.ts';
 import { SharedQuestion, type SharedQuestionOptions } from './shared-question.ts';
 import { UrgentQuestions } from './urgent-questions.ts';
 import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
+/** Nearly all checks pass: without those the response is thousands of times smaller, and each change of a check still brings one. */
+const NOT_PASSING = 'Status != "passing"';
+/** No service has this name. */
+const NO_NAME = 'ServiceName == ""';
 /** Reads at once: a node that fails may concern hundreds of services. */
 const READS_MAX = 16;
-/** Lookups and known changes may come without end: after so many in a row one that may have changed has a turn all the same. */
+/** Lookups and known changes may never stop: after this many in a row, a query that may have changed has its turn. */
 const URGENT_IN_ROW_MAX = 3;
-/** How often it is looked whose answer was not confirmed in time, or is due to be read for no reason. */
+/** How often to look for answers that were not confirmed in time, or are due for a routine read. */
 const TICK_MS = 1000;
-/** What neither of the two queries tells, an edit of a node's address or metadata, is seen within this time. */
+/** Neither of the two queries reports an edit of a node's address or metadata; it is seen within this time. */
 const READ_MS_MAX = 300_000;
+
+type Parameters = Readonly<Record<string, string>>;
+/** One query: blocks while the index is `index`; 0 does not block. */
+type Blocking<T> = (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;
 
 /** What a {@link SharedWatch} needs. */
 export interface SharedWatchOptions {
@@ -31,15 +39,15 @@ export interface SharedWatchOptions {
 	readonly budget: QueryBudget;
 }
 
-/** What is asked for one question, and who is told how it stands with what is known. */
+/** How one query is read, and what is notified when its answer is confirmed. */
 export type SharedQuestionSource = Pick<
 	SharedQuestionOptions,
 	'service' | 'isTold' | 'fetch' | 'probe' | 'endIfUnread' | 'confirmed'
 >;
 
 /**
- * An answer that counts as another one whenever its index has moved: edits that concern nobody here are followed each second, and
- * not at the pace of a watch whose answers change nothing, because what is not heard of for longer is not live.
+ * An answer that counts as changed whenever its index has moved: edits that concern no query here are followed each second, and
+ * not at the pace of a watch whose answers never change, because an answer that is not confirmed for longer is not live.
  */
 interface Indexed<T> {
 	readonly value: T;
@@ -50,20 +58,20 @@ interface Indexed<T> {
 export interface SharedQuery {
 	/** One query: resolves when the index is not `index` any more; with 0 as soon as its turn has come. */
 	fetch(index: number, signal: AbortSignal): Promise<FetchAnswer<readonly ServiceInstance[]>>;
-	/** Idempotent; nothing is told after it. */
+	/** Idempotent; the query's observer is not called after it. */
 	leave(): void;
 }
 
 /**
  * Stands in for a blocking query for those services of a datacenter for which no query is held. Two queries are held for all of
- * them: the checks that do not pass, which tell whom a change concerns, and the index of the catalog, which moves with every edit
- * of any service and tells no more than that. Then whoever may have changed is asked for its own index, one after the other, as
- * fast as a budget allows; and what was not confirmed for too long is not called live.
+ * them: the checks that do not pass, which show what a change concerns, and the index of the catalog, which moves with every edit
+ * of any service and shows no more than that. Then every service that may have changed is queried for its own index, one after the
+ * other, as fast as a budget allows; an answer that was not confirmed for too long is not called live.
  */
 export class SharedWatch {
 	readonly #options: SharedWatchOptions;
 	readonly #questions = new Set<SharedQuestion>();
-	/** Those that wait for a turn: who is known to have changed or was never read before goes first, then who waits longest. */
+	/** Queries that wait for a turn: those known to have changed or never read go first, then the one that waits longest. */
 	readonly #urgent = new UrgentQuestions<SharedQuestion>();
 	readonly #doubtful = new Set<SharedQuestion>();
 	readonly #checks: ConsulWatch;
@@ -94,7 +102,7 @@ export class SharedWatch {
 			clock: this.#options.http.clock,
 			enqueue: (one, isUrgent) => {
 				if (isUrgent) this.#doubtful.delete(one);
-				// Who waits already keeps the place.
+				// One that waits already keeps its place.
 				if (isUrgent) this.#urgent.add(one);
 				else if (!this.#urgent.has(one)) this.#doubtful.add(one);
 				this.#pump();
@@ -112,7 +120,7 @@ export class SharedWatch {
 		};
 	}
 
-	/** Ends both queries and every read; idempotent. Nothing is told after it. */
+	/** Ends both queries and every read; idempotent. No observer is called after it. */
 	stop(): void {
 		const { clock } = this.#options.http;
 		this.#isStopped = true;
@@ -165,7 +173,7 @@ export class SharedWatch {
 		else for (const question of [...this.#questions]) question.unchanged(meta?.ageMs ?? 0);
 	}
 
-	/** What had changed since the snapshot is as it was: each service's own index tells of it. */
+	/** Changes since the snapshot are undone: each service's own index shows them. */
 	#restored(): void {
 		const { clock } = this.#options.http;
 		this.#doubtAll();
@@ -180,7 +188,7 @@ export class SharedWatch {
 	}
 
 	#doubtAll(): void {
-		// What nobody reads ends, and is not asked for again.
+		// A query without readers ends, and is not sent again.
 		for (const question of [...this.#questions]) if (!question.endIfUnread()) question.doubt();
 	}
 
@@ -245,4 +253,28 @@ function indexed<T>(fetch: Blocking<T>): Blocking<Indexed<T>> {
 
 function isSameIndex(before: Indexed<unknown>, after: Indexed<unknown>): boolean {
 	return before.index === after.index;
+}
+
+/**
+ * Every check of a datacenter that does not pass.
+ * Source: https://developer.hashicorp.com/consul/api-docs/health#list-checks-in-state
+ */
+function blockingChecks(http: ConsulHttp, parameters: Parameters): Blocking<CheckDigest> {
+	return http.blocking({
+		parameters: { ...parameters, filter: NOT_PASSING },
+		send: (client, call) => client.health.state({ ...call, state: 'any' }),
+		read: readAnsweredChecks,
+	});
+}
+
+/**
+ * The index of the catalog of a datacenter: it moves with every edit of any service. The names are left out.
+ * Source: https://developer.hashicorp.com/consul/api-docs/catalog#list-services
+ */
+function blockingCatalogIndex(http: ConsulHttp, parameters: Parameters): Blocking<true> {
+	return http.blocking({
+		parameters: { ...parameters, filter: NO_NAME },
+		send: (client, call) => client.catalog.service.list(call),
+		read: readAnsweredIndex,
+	});
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readAnsweredKeys } from './read-keys.ts';
+import { readAnsweredKeys } from './consul-keys.ts';
 
 const ok = { statusCode: 200, headers: { 'x-consul-index': '7', 'content-type': 'application/json' } };
 const absent = { statusCode: 404, headers: { 'x-consul-index': '9' } };

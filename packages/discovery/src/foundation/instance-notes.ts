@@ -1,6 +1,6 @@
-import type { CheckStatus, ServiceInstance } from '@spock/protocol';
+import type { CheckStatus, RefusedInstance, ServiceInstance } from '@spock/protocol';
 
-/** Checks kept for each instance: the worst of them, where a registry has more. */
+/** Checks remembered for each instance: the worst of them, where a registry has more. */
 export const CHECKS_MAX = 64;
 
 // Beside the instances and not in them: snapshots are pushed to clients, which do not act on single checks. A list of checks
@@ -37,7 +37,7 @@ export function isSameChecks(left: ServiceInstance, right: ServiceInstance): boo
 	);
 }
 
-/** Gives instances that stay the checks of their equals in a newer list, which has the same order. */
+/** Gives instances that are reused the checks of their equals in a newer list, which has the same order. */
 export function takeChecks(kept: readonly ServiceInstance[], newer: readonly ServiceInstance[]): void {
 	if (kept === newer) return;
 	kept.forEach((instance, index) => {
@@ -53,4 +53,43 @@ function severity({ status }: CheckStatus): number {
 
 function compare(left: string, right: string): number {
 	return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Refused instances of one answer that are remembered; the others are counted. */
+export const REFUSED_MAX = 64;
+/** The instances left out of an answer of a registry, because no client could be sent to them. */
+export interface Refused {
+	readonly count: number;
+	/** The first {@link REFUSED_MAX} of them. */
+	readonly instances: readonly RefusedInstance[];
+}
+
+export const NONE_REFUSED: Refused = Object.freeze({ count: 0, instances: Object.freeze([]) });
+
+// Beside the lists and not in them, as checks are: an answer passes through several hands on its way to the cache.
+const refused = new WeakMap<readonly ServiceInstance[], Refused>();
+
+/** Remembers the instances left out of a list. */
+export function rememberRefused(list: readonly ServiceInstance[], bad: Refused): void {
+	refused.set(list, bad);
+}
+
+/** True for a list whose instances were checked. */
+export function isLookedThrough(list: readonly ServiceInstance[]): boolean {
+	return refused.has(list);
+}
+
+/** The instances left out of a list. */
+export function refusedOf(list: readonly ServiceInstance[]): Refused {
+	return refused.get(list) ?? NONE_REFUSED;
+}
+
+/** True if the same instances are left out of two lists, for the same reasons. */
+export function isSameRefused(before: Refused, after: Refused): boolean {
+	if (before === after) return true;
+	if (before.count !== after.count) return false;
+	return before.instances.every(({ instance, reason }, index) => {
+		const other = after.instances[index];
+		return instance === other?.instance && reason === other.reason;
+	});
 }

@@ -31,7 +31,7 @@ import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './conf
 import { closedError } from './foundation/errors.ts';
 import type { ResolvedOptions } from './foundation/options.ts';
 import type { Scope } from './foundation/scope.ts';
-import { watchIterator } from './foundation/scoped-iterator.ts';
+import { guardObserver, watchIterator } from './foundation/scoped-iterator.ts';
 import type { Closed, DiplomatStatus } from './foundation/status.ts';
 import { CLIENT_VERSION } from './foundation/version.ts';
 import { InstanceRecords, type ReportedAddress } from './lookups/instance-records.ts';
@@ -193,12 +193,12 @@ export class Diplomat implements AsyncDisposable {
 
 	/**
 	 * As `watchService`, for a reader that may not skip a change: `observer.next` is called in the tick in which a snapshot comes, the
-	 * current one at once if it is known, and `observer.error` while no snapshot is known. Continues until `stop`, or the end of this client.
-	 * Throws CLOSED after the end, OVERLOADED past `subscriptionsMax`.
+	 * current one at once if it is known, and `observer.error` while no snapshot is known. What it throws becomes an uncaught exception, and
+	 * the watch continues until `stop`, or the end of this client. Throws CLOSED after the end, OVERLOADED past `subscriptionsMax`.
 	 */
 	observeService(service: ServiceOrQuery, observer: SnapshotObserver): SourceWatch {
 		if (!this.#scope.isOpen) throw closedError();
-		return this.#source.watch(toQuery(service), observer);
+		return this.#source.watch(toQuery(service), guardObserver(observer));
 	}
 
 	/**
@@ -239,7 +239,7 @@ export class Diplomat implements AsyncDisposable {
 	/** As `observeService`, of a key or of all keys that begin with it. Throws UNKNOWN_FUNC for a source without keys. */
 	observeKey(key: string | KeyQuery, observer: SnapshotObserver<KeySnapshot>): SourceWatch {
 		if (!this.#scope.isOpen) throw closedError();
-		return this.#keys.watch(toKeyQuery(key), observer);
+		return this.#keys.watch(toKeyQuery(key), guardObserver(observer));
 	}
 
 	/**

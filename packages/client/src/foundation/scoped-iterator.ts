@@ -1,5 +1,5 @@
-import type { KeyQuery, ServiceQuery, SourceWatch, WatchedSource } from '@spock/protocol';
-import { offAbort, onAbort } from '@spock/protocol/internal';
+import type { KeyQuery, ServiceQuery, SnapshotObserver, SourceWatch, WatchedSource } from '@spock/protocol';
+import { callOut, offAbort, onAbort } from '@spock/protocol/internal';
 
 import { skipChannel } from './diagnostics.ts';
 import { NewestOnly } from './newest-only.ts';
@@ -55,4 +55,12 @@ export function watchIterator<Q extends ServiceQuery | KeyQuery, S>(
 		});
 		return () => watch.stop();
 	});
+}
+
+/** An observer of the app, whose faults become uncaught exceptions: they must not reach whoever reads the socket. */
+export function guardObserver<S>(observer: SnapshotObserver<S>): SnapshotObserver<S> {
+	return {
+		next: (snapshot) => callOut(() => observer.next(snapshot)),
+		error: (error) => callOut(() => observer.error?.(error)),
+	};
 }

@@ -49,15 +49,19 @@ export class ClientEnd {
 		this.scope.end();
 		if (sidecar !== undefined) return sidecar[reason]();
 		store.close();
-		await source.close();
-		this.#ended({ reason });
+		try {
+			await source.close();
+		} finally {
+			this.#ended({ reason });
+		}
 	}
 
 	#ended(closed: Closed): void {
 		if (this.#hasEnded) return;
 		this.#hasEnded = true;
 		this.scope.end();
-		void this.#parts.sidecar?.close();
+		// `drain` and `close` close the sidecar by themselves, and their caller hears what fails.
+		if (closed.reason === 'refused') void this.#parts.sidecar?.close();
 		this.#resolveClosed(closed);
 	}
 }

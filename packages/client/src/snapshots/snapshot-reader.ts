@@ -11,7 +11,6 @@ import type { StandIn, SubscriptionKind, SubscriptionPort } from './subscription
 /** What a reader needs of the feed. */
 export interface ReadFeed<Q, S extends PublishedSnapshot> {
 	readonly store: SnapshotStore<Q, S>;
-	readonly isClosed: boolean;
 	/** The session that calls go to; undefined without a connection. */
 	readonly session: Session | undefined;
 	/** Subscribes now to what was refused before and waits for the next attempt. */
@@ -49,7 +48,7 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		const { getFunc } = this.#kind;
 		const { connection } = this.#port;
 		throwIfAborted(signal, getFunc);
-		if (this.#feed.isClosed) throw closedError();
+		if (this.#feed.store.isClosed) throw closedError();
 		const isFed = this.#port.pushes !== false || this.#standIn?.isAway === true;
 		const stored = isFed ? this.#feed.store.open(query) : undefined;
 		if (stored === undefined) return this.#getUnstored(query, options);

@@ -44,6 +44,7 @@ describe('the report of what is at an address', () => {
 		const circle = new Error('a');
 		circle.cause = circle;
 		expect(errnoOf(circle)).toBeUndefined();
+		expect(reportAddress({ host: '127.0.0.1', port: 7 }, circle).found).toBe('no answer');
 		expect(errnoOf(undefined)).toBeUndefined();
 	});
 });

@@ -153,8 +153,8 @@ export class OutgoingCall {
 		const { server } = this.#clock;
 		const message: RequestStartMessage = { func, call: this, server, own: traits.own, trace: undefined };
 		requestStartChannel.publish(message);
-		// Whoever sets it may be wrong, which must break no frame.
-		const trace = message.trace && readTraceContext(message.trace.traceparent, message.trace.tracestate);
+		// A listener may set anything, which must break no frame.
+		const trace = readTraceContext(message.trace?.traceparent, message.trace?.tracestate);
 		return trace === undefined ? '' : encodeTrace(trace);
 	}
 

@@ -58,10 +58,13 @@ export class CallQueue implements CallOwner {
 	}
 
 	readonly #sweep = (isDue: IsDue): void => {
+		// Once for all of them: the reason is looked for in the file system.
+		let why: string | undefined;
 		for (const call of this.#calls) {
 			if (!isDue(call.deadlineMs)) continue;
 			this.#calls.delete(call);
-			call.rejectTimeout(`, because ${this.#whyNot()}`);
+			why ??= this.#whyNot();
+			call.rejectTimeout(`, because ${why}`);
 		}
 	};
 }

@@ -30,12 +30,10 @@ import type { Config } from './config/config.ts';
 import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './config/open-config.ts';
 import { closedError } from './foundation/errors.ts';
 import type { ResolvedOptions } from './foundation/options.ts';
-import type { Scope } from './foundation/scope.ts';
-import { guardObserver, watchIterator } from './foundation/scoped-iterator.ts';
+import { guardObserver, type Scope, watchIterator } from './foundation/scope.ts';
 import type { Closed, DiplomatStatus } from './foundation/status.ts';
 import { CLIENT_VERSION } from './foundation/version.ts';
-import { InstanceRecords, type ReportedAddress } from './lookups/instance-records.ts';
-import type { Lease } from './lookups/lease.ts';
+import { InstanceRecords, type Lease, type ReportedAddress } from './lookups/instance-records.ts';
 import {
 	type AcquireOptions,
 	checkCallOptions,
@@ -51,8 +49,7 @@ import {
 } from './lookups/lookup-options.ts';
 import { Lookups } from './lookups/lookups.ts';
 import { directStore, ServicePickers, type ServiceStore } from './lookups/service-pickers.ts';
-import { OwnRegistrations } from './registration/own-registrations.ts';
-import type { Registration } from './registration/registration.ts';
+import { OwnRegistrations, type Registration } from './registration/registration.ts';
 import { REQUEST_TRAITS } from './snapshots/subscription-kind.ts';
 import type { RemoteSource } from './sources/remote-source.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@spock/protocol/internal';
 import { overloadedError } from '../foundation/errors.ts';
-import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
+import { DeadlineTimer, type IsDue } from '../foundation/timers.ts';
 import type { CallOwner, OutgoingCall } from './outgoing-call.ts';
 
 /** Sorts calls in place by when they were made: what an app says last is what the sidecar must hear last. */

@@ -15,8 +15,8 @@ import {
 import { type Clock, FrameHeads, TextMemo } from '@spock/protocol/internal';
 import type { FaultMessage } from '../foundation/diagnostics.ts';
 import { overloadedError } from '../foundation/errors.ts';
+import { DeadlineTimer, type IsDue } from '../foundation/timers.ts';
 import { CallQueue, inOrder } from './call-queue.ts';
-import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
 import type { CallOwner, OutgoingCall } from './outgoing-call.ts';
 
 /** Values of replies that are remembered by their text, for each connection, and the longest such text. */

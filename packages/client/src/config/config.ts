@@ -15,8 +15,7 @@ import { configErrorChannel } from '../foundation/diagnostics.ts';
 import { closedError, throwIfAborted } from '../foundation/errors.ts';
 import type { NewestOnly } from '../foundation/newest-only.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
-import { type Endable, Scope } from '../foundation/scope.ts';
-import { scopedIterator } from '../foundation/scoped-iterator.ts';
+import { type Endable, Scope, scopedIterator } from '../foundation/scope.ts';
 import { checkCallOptions } from '../lookups/lookup-options.ts';
 import type { ConfigReader } from './config-reader.ts';
 

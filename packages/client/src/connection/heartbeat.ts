@@ -1,6 +1,6 @@
 import type { Clock } from '@spock/protocol/internal';
 
-import { OneTimer } from '../foundation/one-timer.ts';
+import { OneTimer } from '../foundation/timers.ts';
 
 /** Checks in a row without a byte from the peer after which it counts as dead. */
 export const MISSED_PINGS_MAX = 2;

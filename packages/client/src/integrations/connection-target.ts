@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { normaliseQuery, type ServiceAddress, type ServiceQuery, validateQuery } from '@spock/protocol';
 import { durationMsOption } from '@spock/protocol/internal';
 import type { Diplomat } from '../diplomat.ts';
-import type { Lease } from '../lookups/lease.ts';
+import type { Lease } from '../lookups/instance-records.ts';
 import { type KnownServiceQuery, QUERY_MEMBERS } from '../lookups/lookup-options.ts';
 import { serviceError } from './call-errors.ts';
 

@@ -3,7 +3,7 @@ import type { ServiceAddress, ServiceQuery } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
 import type { Diplomat } from '../diplomat.ts';
-import type { Lease } from '../lookups/lease.ts';
+import type { Lease } from '../lookups/instance-records.ts';
 import { InstanceResources } from './instance-resources.ts';
 
 /** What {@link InstanceConnections} needs. */

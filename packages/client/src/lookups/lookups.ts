@@ -18,8 +18,7 @@ import type { Scope } from '../foundation/scope.ts';
 import { assertAge } from '../snapshots/stored-snapshot.ts';
 import { ADDRESS } from '../snapshots/subscription-kind.ts';
 import type { RemoteSource } from '../sources/remote-source.ts';
-import type { InstanceRecords } from './instance-records.ts';
-import { type Lease, RecordedLease } from './lease.ts';
+import { type InstanceRecords, type Lease, RecordedLease } from './instance-records.ts';
 import {
 	type AcquireOptions,
 	checkCallOptions,

@@ -2,8 +2,7 @@ import { fakeInstance, HOSTILE_VALUES } from '@spock/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readKeySnapshot } from './read-key-snapshot.ts';
-import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
+import { readAddress, readKeySnapshot, readList, readSnapshot } from './read-snapshot.ts';
 
 const snapshot = { service: 'barista', revision: 1, instances: [] };
 const place = { host: '10.0.0.1', port: 80 };

@@ -1,8 +1,8 @@
 import type { ServiceQuery, ServiceSnapshot, ServiceSource, SourceWatch } from '@spock/protocol';
 
 import { closedError } from '../foundation/errors.ts';
-import { OneTimer } from '../foundation/one-timer.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
+import { OneTimer } from '../foundation/timers.ts';
 import { type PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 
 /** Sweeps that an unused query outlives: the idle time has passed by then. */

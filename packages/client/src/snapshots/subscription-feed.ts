@@ -13,11 +13,11 @@ import {
 } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
 import { BACKGROUND, type CallTraits } from '../calls/outgoing-call.ts';
+import { RefusedSubscriptions } from '../connection/retry-schedule.ts';
 import type { Session } from '../connection/session.ts';
 import { snapshotChannel } from '../foundation/diagnostics.ts';
 import { overloadedError } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
-import { RefusedSubscriptions } from './refused-subscriptions.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
 import { type SnapshotFeed, SnapshotStore } from './snapshot-store.ts';
 import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';

@@ -17,8 +17,7 @@ import {
 
 import { type CallTraits, makeTraits } from '../calls/outgoing-call.ts';
 import type { SidecarConnection } from '../connection/sidecar-connection.ts';
-import { readKeySnapshot } from './read-key-snapshot.ts';
-import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
+import { readAddress, readKeySnapshot, readList, readSnapshot } from './read-snapshot.ts';
 import type { QueryIdentity, SnapshotFeed } from './snapshot-store.ts';
 import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 

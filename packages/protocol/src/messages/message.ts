@@ -1,6 +1,6 @@
 import type { WireError } from '../errors/spock-error.ts';
 import { FUNC_LENGTH_MAX, ID_MAX, JSON_DEPTH_MAX, TIMEOUT_MS_MAX } from '../foundation/limits.ts';
-import { isInteger, isObject } from '../foundation/values.ts';
+import { isInteger, isObject, show } from '../foundation/values.ts';
 import { readTraceContext, type TraceContext } from './trace-context.ts';
 
 /** Client to sidecar: answered by exactly one reply or failure with the same id. */
@@ -68,21 +68,29 @@ export function readClientMessage(text: string): ClientMessage | Fault {
 		if (func === 'cancel') return { kind: 'notice', func, data };
 		return badRequest(null, 'id', 'a request needs an id');
 	}
-	if (!isId(id)) return badRequest(null, 'id', `id must be an integer from 0 to ${ID_MAX}`);
+	if (!isId(id)) return badRequest(null, 'id', `id must be an integer from 0 to ${ID_MAX}, not ${show(id)}`);
 	// -0 is 0 on the wire and must be so in every comparison.
 	const requestId = id + 0;
 	if (typeof func !== 'string' || func.length === 0 || func.length > FUNC_LENGTH_MAX) {
-		return badRequest(requestId, 'func', `func must be a string of 1 to ${FUNC_LENGTH_MAX} characters`);
+		return badRequest(
+			requestId,
+			'func',
+			`func must be a string of 1 to ${FUNC_LENGTH_MAX} characters, not ${show(func)}`,
+		);
 	}
 	if (timeoutMs !== undefined && !isTimeoutMs(timeoutMs)) {
-		return badRequest(requestId, 'timeoutMs', `timeoutMs must be an integer from 1 to ${TIMEOUT_MS_MAX}`);
+		return badRequest(
+			requestId,
+			'timeoutMs',
+			`timeoutMs must be an integer from 1 to ${TIMEOUT_MS_MAX}, not ${show(timeoutMs)}`,
+		);
 	}
 	const trace = traceparent === undefined ? undefined : readTraceContext(traceparent, tracestate);
 	return { kind: 'request', id: requestId, func, data, timeoutMs, trace };
 }
 
 /**
- * Reads one frame as a client does: a reply, a failure, a push, or a fault. A frame with an id that could be nobody's
+ * Reads one frame as a client does: a reply, a failure, a push, or a fault. A frame with an id that no request can have
  * (`null` in a reply, `"length"`, -1, 1.5) is a fault, never a TypeError further on. Never throws.
  */
 export function readSidecarMessage(text: string): SidecarMessage | Fault {
@@ -118,7 +126,7 @@ function parseObject(text: string): Members | string {
 	try {
 		value = JSON.parse(text);
 	} catch {
-		// What V8 says of the text quotes the text; a peer is told only that it is no JSON.
+		// V8's message quotes the text, which is not repeated to a peer.
 		return 'the frame is not JSON';
 	}
 	return isObject(value) ? value : 'the frame is not a JSON object';

@@ -13,7 +13,7 @@ describe('the report of what is at an address', () => {
 			'nothing',
 			failed('ENOENT'),
 			'nothing',
-			/nothing at that path: start it with `npx --no-install sidecar start --socket \/s\/a`/,
+			/nothing at that path: start it with `npx --no-install sidecar start --socket \/s\/a --backend local --services \S+`/,
 		],
 		['no directory', failed('ENOENT'), 'no directory', /directory \/s does not exist/],
 		['no permission', failed('EACCES'), 'no permission', /fsGroup/],

@@ -64,7 +64,8 @@ function explain(
 	}
 	const code = errnoOf(lastError);
 	const isPath = 'path' in address;
-	const start = `start it with \`npx --no-install sidecar start --${isPath ? 'socket' : 'listen'} ${name}\``;
+	const local = '--backend local --services examples/services.json';
+	const start = `start it with \`npx --no-install sidecar start --${isPath ? 'socket' : 'listen'} ${name} ${local}\`, or \`--backend consul --consul URL\``;
 	const found = isPath ? look(name) : undefined;
 	if (code === UNTRUSTED_DIRECTORY) return ['untrusted directory', messageOf(lastError)];
 	if (found === 'no directory') {

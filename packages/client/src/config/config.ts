@@ -104,10 +104,11 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		return this.#held?.source ?? null;
 	}
 
-	/** How long ago the value was last what the registry says, in milliseconds; 0 unless it is `last-known-good`. */
+	/** How long ago the value was last what the registry says, in whole milliseconds; 0 unless it is `last-known-good`. */
 	get ageMs(): number {
 		const held = this.#held;
-		return held?.source === 'last-known-good' ? Math.max(0, this.#options.clock.now() - held.verifiedAtMs) : 0;
+		if (held?.source !== 'last-known-good') return 0;
+		return Math.max(0, Math.round(this.#options.clock.now() - held.verifiedAtMs));
 	}
 
 	/** The revision of the snapshot that the value is from; 0 before the first. */

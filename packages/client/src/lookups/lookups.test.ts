@@ -210,6 +210,8 @@ describe('while the sidecar is away', () => {
 		sidecar.connection.drop();
 		await settle();
 		await clock.advance(1000);
+		// An age is in whole milliseconds, although clocks have fractions.
+		clock.work(0.25);
 		expect(await diplomat.getService('barista')).toMatchObject({ host: '10.0.0.1', stale: true, ageMs: 1000 });
 		await clock.advance(500);
 		expect(diplomat.pick('barista')).toMatchObject({ stale: true, ageMs: 1500 });

@@ -75,7 +75,7 @@ describe('a snapshot with entries that are bad', () => {
 describe('an address from the wire', () => {
 	it('has its age only while it is stale', () => {
 		expect(readAddress({ ...place, ageMs: 5 })).toEqual({ ...place, instance: '10.0.0.1:80' });
-		expect(readAddress({ ...place, stale: true, ageMs: 5 })).toMatchObject({ stale: true, ageMs: 5, verifiedAt: 0 });
+		expect(readAddress({ ...place, stale: true, ageMs: 5.4 })).toMatchObject({ stale: true, ageMs: 5, verifiedAt: 0 });
 	});
 });
 

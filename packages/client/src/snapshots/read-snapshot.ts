@@ -116,7 +116,7 @@ function readSource(source: unknown): SnapshotSource {
 }
 
 function readMs(value: unknown): number {
-	return isFrom0(value) ? value : 0;
+	return isFrom0(value) ? Math.round(value) : 0;
 }
 
 /** JSON has numbers that JavaScript takes for Infinity: nobody can share work out by them, or add them to a time. */

@@ -284,7 +284,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 				revision,
 				source,
 				previousSource: stored.current?.source,
-				ageMs: isStale(snapshot) ? this.#options.clock.now() - verifiedAtMs : snapshot.ageMs,
+				ageMs: isStale(snapshot) ? Math.round(this.#options.clock.now() - verifiedAtMs) : snapshot.ageMs,
 				verifiedAt,
 				count: 'instances' in known ? known.instances.length : entriesOf(known).length,
 			});

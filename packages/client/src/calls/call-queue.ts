@@ -64,7 +64,7 @@ export class CallQueue implements CallOwner {
 			if (!isDue(call.deadlineMs)) continue;
 			this.#calls.delete(call);
 			why ??= this.#whyNot();
-			call.rejectTimeout(`, because ${why}`);
+			call.rejectTimeout(why);
 		}
 	};
 }

@@ -9,7 +9,7 @@ import {
 import { offAbort, onAbort } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 import { type RequestStartMessage, requestEndChannel, requestStartChannel } from '../foundation/diagnostics.ts';
-import { abortedError } from '../foundation/errors.ts';
+import { abortedError, silentSidecarHint } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 
 /** What a call needs of the clock of its connection. */
@@ -126,13 +126,14 @@ export class OutgoingCall {
 		this.#reject(error);
 	}
 
-	rejectTimeout(where: string): void {
-		const { func, timeoutMs, sent } = this;
-		this.reject(
-			new SpockError('TIMEOUT', `${func}: no reply within ${timeoutMs} ms${where}`, {
-				details: { func, timeoutMs, sent },
-			}),
-		);
+	/** `why` it was not sent; undefined for a call that was, to a sidecar that has not answered. */
+	rejectTimeout(why?: string): void {
+		const { func, timeoutMs, sent, traits } = this;
+		let message = `${func}: no reply within ${timeoutMs} ms`;
+		if (why !== undefined) message += `, because ${why}`;
+		// What the client sends for itself is a detail of another report.
+		else if (!traits.background) message += `; ${silentSidecarHint(this.#clock.server)}`;
+		this.reject(new SpockError('TIMEOUT', message, { details: { func, timeoutMs, sent } }));
 	}
 
 	/** The listener of the signal's `abort`: the call is its own listener, which saves a closure. */

@@ -300,7 +300,7 @@ export class RequestChannel implements CallOwner {
 		for (const call of due) {
 			if (call.traits.background) this.#background--;
 			if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
-			call.rejectTimeout('');
+			call.rejectTimeout();
 		}
 		if (due.length === 0) return;
 		// The heartbeat counts its own pings.

@@ -254,6 +254,22 @@ describe('while the sidecar is away', () => {
 		await diplomat.close();
 	});
 
+	it('a first lookup that the sidecar does not answer says what to look at', async () => {
+		const { diplomat, clock } = await simulate(
+			{},
+			{ handle: ({ func }) => (func === 'watchService' ? 'hold' : undefined) },
+		);
+		const settled = expect(diplomat.getService('barista', { timeoutMs: 200 })).rejects.toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringMatching(
+				/"barista" came within 200 ms; the sidecar at .*simulated.sock is connected.*check its log/,
+			),
+		});
+		await clock.advance(200);
+		await settled;
+		await diplomat.close();
+	});
+
 	it('a first lookup waits for the sidecar, and at its deadline says what is wrong', async () => {
 		const { diplomat, clock } = await simulate({}, {}, 'ENOENT');
 		const settled = expect(diplomat.getService('barista', { timeoutMs: 200 })).rejects.toMatchObject({

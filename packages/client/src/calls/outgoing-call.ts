@@ -32,24 +32,24 @@ export function callClock({ clock, address }: Pick<ResolvedOptions, 'clock' | 'a
 export interface CallTraits {
 	/** The call may be sent again after a reconnect, within its deadline. */
 	readonly idempotent: boolean;
-	/** Nobody outside waits for it: it does not hold up a drain. */
+	/** No caller waits for it: it does not hold up a drain. */
 	readonly background: boolean;
-	/** The client asks it for itself, and in nobody's name. */
+	/** The client makes it for itself, and not for a caller. */
 	readonly own: boolean;
 	/** Equal replies may be one value: `read` makes it frozen, and it is remembered by its text. */
 	readonly memoised: boolean;
-	/** Gives the tail to send when the call is sent again: a newer call may have changed what is wanted. Default: the same as before. */
+	/** The tail to send when the call is sent again: a newer call may have changed what is wanted. Default: the same as before. */
 	readonly again: (() => string) | undefined;
 	/**
-	 * Checks the data of the reply and gives the call's value; throws PROTOCOL, and tells of what it leaves out. Default: the data
+	 * Checks the data of the reply and returns the call's value; throws PROTOCOL, and reports what it leaves out. Default: the data
 	 * itself.
 	 */
 	readonly read: ((data: unknown, leftOut: (why: string) => void) => unknown) | undefined;
 }
 
-/** Who holds a call that is not settled: the calls that wait, or the channel of a socket. One at a time. */
+/** The owner of a call that is not settled: the queue, or the channel of a socket. One at a time. */
 export interface CallOwner {
-	/** Lets the call go without settling it: its caller gave up. */
+	/** Releases the call without settling it: its caller gave up. */
 	abandon(call: OutgoingCall): void;
 }
 
@@ -64,8 +64,8 @@ export interface CallRequest {
 }
 
 /**
- * One call from its making to its end. Whoever settles it has taken it from its owner first, so it is settled exactly
- * once: by its reply, its deadline, its signal, or the end of the connection.
+ * One call from its making to its end. It is taken from its owner before it is settled, so it is settled exactly once: by
+ * its reply, its deadline, its signal, or the end of the connection.
  */
 export class OutgoingCall {
 	readonly func: string;
@@ -82,7 +82,7 @@ export class OutgoingCall {
 	sent = false;
 	owner: CallOwner | undefined = undefined;
 	readonly #clock: CallClock;
-	/** -1 while nobody listens, which is asked once: the end is told only of calls whose start was timed. */
+	/** -1 without a subscriber at the start: the end is published only of calls whose start was timed. */
 	readonly #startedMs: number;
 	readonly #signal: AbortSignal | undefined;
 	readonly #resolve: (value: unknown) => void;
@@ -108,7 +108,7 @@ export class OutgoingCall {
 		if (requestStartChannel.hasSubscribers) this.tail = this.#publishStart() + request.tail;
 	}
 
-	/** Sees to it that, sent again, it asks for what is wanted now. */
+	/** Before it is sent again: it then asks for what is wanted now. */
 	renew(): void {
 		const { again } = this.traits;
 		if (again === undefined || !this.sent) return;
@@ -148,7 +148,7 @@ export class OutgoingCall {
 		if (this.#startedMs !== -1) this.#publishEnd(error);
 	}
 
-	/** Gives the members of the trace that a listener says it belongs to. */
+	/** The members of the trace that a listener has set. */
 	#publishStart(): string {
 		const { func, traits } = this;
 		const { server } = this.#clock;
@@ -187,15 +187,15 @@ export function makeTraits(traits: Partial<CallTraits>): CallTraits {
 	};
 }
 
-/** A call of `request`: what comes is passed on as it is, and nothing is sent twice. */
+/** A call of `request`: the reply is passed on as it is, and nothing is sent twice. */
 export const PLAIN: CallTraits = makeTraits({});
 /** A question that may be asked again after a reconnect. */
 export const QUESTION: CallTraits = makeTraits({ idempotent: true });
-/** What nobody waits for. */
+/** What the client sends for itself: no caller waits for it. */
 export const BACKGROUND: CallTraits = makeTraits({ background: true, own: true });
 
 /**
- * How the promise is settled that was made last with {@link captureSettlers}. One executor for all promises, and no closure for each:
+ * The settlers of the promise that was made last with {@link captureSettlers}. One executor for all promises, and no closure for each:
  * 1.3x as fast. It runs within `new Promise`.
  */
 export const captured: { resolve: (value: unknown) => void; reject: (error: unknown) => void } = {
@@ -210,7 +210,7 @@ export function captureSettlers(resolve: (value: unknown) => void, reject: (erro
 }
 
 /**
- * For a call of several steps, begun now: gives its options for the next step, whose `timeoutMs` is what is left of the
+ * For a call of several steps, begun now: returns its options for the next step, whose `timeoutMs` is what is left of the
  * whole deadline: a whole number, at least 1.
  */
 export function timeLeft<O extends CallOptions>(

@@ -65,12 +65,12 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	readonly #waiters: Waiters;
 	/** The client's, which this ends with. */
 	readonly #outer: Scope;
-	/** Its iterators, which are told of new values and end with this. */
+	/** Its iterators, which get new values and end with this. */
 	readonly #scope = new Scope<NewestOnly<V>>();
 	#watch: SourceWatch | undefined;
 	#held: Held<V> | undefined;
 	#error: SpockError | undefined;
-	/** True once the registry has been heard and there is a value. */
+	/** True once the registry has answered and there is a value. */
 	#ready = false;
 
 	/** Use `diplomat.config`. Starts to watch; throws what that throws. Is of the scope `outer` until it is closed. */
@@ -85,7 +85,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 			next: (snapshot) => this.#next(snapshot),
 			error: (error) => this.#fail(error),
 		});
-		// What was told before `watch` returned may have made its listener close this.
+		// A listener may have closed this before `watch` returned.
 		if (!this.#scope.isOpen) this.#watch.stop();
 		else outer.add(this);
 	}
@@ -188,7 +188,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		}
 	}
 
-	/** What is served from now on: what was found, else the default, else what was served before. */
+	/** The value to serve from now on: the one found, else the default, else the last one served. */
 	#hold(snapshot: KeySnapshot, found: { readonly value: V } | undefined, isBad: boolean): Held<V> | undefined {
 		const before = this.#held;
 		const { fallback } = this.#setup;
@@ -209,7 +209,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		};
 	}
 
-	/** There is no snapshot, and why. */
+	/** There is no snapshot, because of this error. */
 	#fail(error: SpockError): void {
 		const isNew = this.#error?.code !== error.code;
 		this.#error = error;
@@ -229,7 +229,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		if (onChange !== undefined) callOut(() => onChange(value, this));
 	}
 
-	/** Nobody verifies the value any more. */
+	/** No source verifies the value any more. */
 	#keepStale(): void {
 		const held = this.#held;
 		if (held === undefined || held.source === 'last-known-good' || held.source === 'default') return;

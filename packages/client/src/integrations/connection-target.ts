@@ -24,7 +24,7 @@ export interface ConnectionTargetOptions extends ServiceQuery {
 	readonly lookupTimeoutMs?: number;
 }
 
-/** The names of these options, for who has others besides. */
+/** The names of these options, for integrations that have others besides. */
 export const CONNECTION_TARGET_OPTIONS: readonly string[] = [
 	'diplomat',
 	...QUERY_MEMBERS,

@@ -69,7 +69,7 @@ export class Registration implements AsyncDisposable {
 
 	/**
 	 * Deregisters it; resolves when the registry does not know it any more. Call it before the app stops serving, so that
-	 * nobody is sent to it. Rejects with TIMEOUT, ACL_DENIED, OVERLOADED, ABORTED, DISCONNECTED or CLOSED: then it can be called
+	 * no client calls it. Rejects with TIMEOUT, ACL_DENIED, OVERLOADED, ABORTED, DISCONNECTED or CLOSED: then it can be called
 	 * again. If the sidecar was asked it goes on trying, and the `state` is `pending` until a sidecar has confirmed it; if not,
 	 * the registration stays. Idempotent.
 	 */
@@ -133,7 +133,7 @@ export class OwnRegistrations {
 		this.#source = source;
 	}
 
-	/** Those that have not ended. */
+	/** Registrations that have not ended. */
 	get count(): number {
 		return this.#registrations.size;
 	}
@@ -155,15 +155,15 @@ export class OwnRegistrations {
 		const reply = await registrar.register(data, listener, options);
 		registration = new Registration(registrar, reply, (ended) => this.#registrations.delete(ended));
 		this.#registrations.add(registration);
-		// What was told between the reply and now is newer.
+		// What was pushed between the reply and now is newer.
 		if (early !== undefined) registration.update(early);
 		return registration;
 	}
 
-	/** Deregisters everything, as far as the registry can be told within the deadline. Never rejects. */
+	/** Deregisters everything, as far as the registry answers within the deadline. Never rejects. */
 	async drain(options: CallOptions): Promise<void> {
 		this.#draining = true;
-		// What could not be confirmed is the sidecar's from here on: it was asked, or it sees this client leave.
+		// What was not confirmed is left to the sidecar: it was asked, or it sees this client leave.
 		await Promise.allSettled([...this.#registrations].map((registration) => registration.drain(options)));
 	}
 }

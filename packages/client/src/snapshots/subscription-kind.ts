@@ -72,7 +72,7 @@ const SUBSCRIBE: CallTraits = makeTraits({ read: readSnapshot });
 /** As SNAPSHOT and SUBSCRIBE, of keys. */
 const KEY_SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readKeySnapshot });
 const SUBSCRIBE_KEY: CallTraits = makeTraits({ read: readKeySnapshot });
-/** A subscription that is made again, on a new connection or because it was refused: for whom, nobody can say. */
+/** A subscription that is made again, on a new connection or because it was refused: it belongs to no caller. */
 const RESUBSCRIBE: CallTraits = makeTraits({ own: true, read: readSnapshot });
 const RESUBSCRIBE_KEY: CallTraits = makeTraits({ own: true, read: readKeySnapshot });
 

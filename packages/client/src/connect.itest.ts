@@ -1,13 +1,32 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-import { FakeSidecar, fakeSnapshot, tempSocket, waitFor, wireError } from '@spock/testkit';
+import { FakeClock, FakeSidecar, fakeSnapshot, tempSocket, waitFor, wireError } from '@spock/testkit';
 import { describe, expect, it, vi } from 'vitest';
 
-import { connect, createDiplomat } from './connect.ts';
+import { type ConnectOptions, connect, createDiplomat } from './connect.ts';
+import type { DisconnectMessage } from './foundation/diagnostics.ts';
+import { DEFAULT_READY_TIMEOUT_MS } from './foundation/options.ts';
 
 const QUICK = { readyTimeoutMs: 60, retryDelayMsMax: 5 };
+
+/** What `connect` rejects with at its deadline, which comes when an attempt has failed, however long that takes. */
+async function rejectionOf(options: ConnectOptions): Promise<unknown> {
+	const clock = new FakeClock();
+	const address = options.path ?? `127.0.0.1:${options.port}`;
+	let hear: (message: unknown) => void = () => undefined;
+	const failed = new Promise<void>((resolve) => {
+		hear = (message) => (message as DisconnectMessage).address === address && resolve();
+	});
+	subscribe('spock:client:disconnect', hear);
+	const rejection = connect({ ...options, clock }).catch((error: unknown) => error);
+	await failed;
+	unsubscribe('spock:client:disconnect', hear);
+	await clock.advance(DEFAULT_READY_TIMEOUT_MS);
+	return rejection;
+}
 
 describe('connect', () => {
 	it('waits for a sidecar that is not there yet', async () => {
@@ -31,7 +50,7 @@ describe('connect', () => {
 
 	it('says that nothing is at the path, and how to start a sidecar', async () => {
 		await using place = await tempSocket();
-		await expect(connect({ path: place.path, ...QUICK })).rejects.toMatchObject({
+		expect(await rejectionOf({ path: place.path })).toMatchObject({
 			code: 'TIMEOUT',
 			message: expect.stringMatching(/nothing at that path.*npx --no-install sidecar start --socket \//),
 			details: { found: 'nothing', address: place.path },
@@ -83,7 +102,7 @@ describe('connect', () => {
 		const { spawnSync } = await import('node:child_process');
 		const script = `require('net').createServer().listen(${JSON.stringify(place.path)}, () => process.kill(process.pid, 'SIGKILL'))`;
 		spawnSync(process.execPath, ['-e', script]);
-		await expect(connect({ path: place.path, ...QUICK })).rejects.toMatchObject({
+		expect(await rejectionOf({ path: place.path })).toMatchObject({
 			code: 'TIMEOUT',
 			details: { found: 'nobody listens' },
 		});
@@ -105,7 +124,7 @@ describe('connect', () => {
 			server.once('listening', () => resolve((server.address() as { port: number }).port));
 		});
 		await new Promise<void>((resolve) => server.close(() => resolve()));
-		await expect(connect({ port, ...QUICK })).rejects.toMatchObject({ details: { found: 'nobody listens' } });
+		expect(await rejectionOf({ port })).toMatchObject({ details: { found: 'nobody listens' } });
 	});
 
 	it('rejects ABORTED with its cause when the signal aborts, before or during the wait, and leaves nothing behind', async () => {

@@ -21,21 +21,17 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { inNeutralContext, showAs, signalOption } from '@spock/protocol/internal';
-import { formatAddress } from '@spock/protocol/node';
 
 import { PLAIN } from './calls/outgoing-call.ts';
-import { ClientEnd } from './client-end.ts';
-import { directStatus, sidecarStatus } from './client-status.ts';
+import { ClientLife } from './client-life.ts';
 import type { Config } from './config/config.ts';
 import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './config/open-config.ts';
 import { closedError } from './foundation/errors.ts';
 import type { ResolvedOptions } from './foundation/options.ts';
-import type { Scope } from './foundation/scope.ts';
-import { watchIterator } from './foundation/scoped-iterator.ts';
+import { guardObserver, type Scope, watchIterator } from './foundation/scope.ts';
 import type { Closed, DiplomatStatus } from './foundation/status.ts';
 import { CLIENT_VERSION } from './foundation/version.ts';
-import { InstanceRecords, type ReportedAddress } from './lookups/instance-records.ts';
-import type { Lease } from './lookups/lease.ts';
+import { InstanceRecords, type Lease, type ReportedAddress } from './lookups/instance-records.ts';
 import {
 	type AcquireOptions,
 	checkCallOptions,
@@ -50,9 +46,8 @@ import {
 	toQuery,
 } from './lookups/lookup-options.ts';
 import { Lookups } from './lookups/lookups.ts';
-import { directStore, ServicePickers, type ServiceStore } from './lookups/service-pickers.ts';
-import { OwnRegistrations } from './registration/own-registrations.ts';
-import type { Registration } from './registration/registration.ts';
+import { directStore, ServicePickers } from './lookups/service-pickers.ts';
+import { OwnRegistrations, type Registration } from './registration/registration.ts';
 import { REQUEST_TRAITS } from './snapshots/subscription-kind.ts';
 import type { RemoteSource } from './sources/remote-source.ts';
 
@@ -71,11 +66,10 @@ export class Diplomat implements AsyncDisposable {
 	/** The source when it is a sidecar; undefined in direct mode. */
 	readonly #sidecar: RemoteSource | undefined;
 	readonly #records: InstanceRecords;
-	readonly #store: ServiceStore;
 	readonly #views: ServicePickers;
 	readonly #lookups: Lookups;
 	readonly #registrations: OwnRegistrations;
-	readonly #end: ClientEnd;
+	readonly #life: ClientLife;
 	/** Watches and configurations. It is open while calls are taken. */
 	readonly #scope: Scope;
 
@@ -86,11 +80,11 @@ export class Diplomat implements AsyncDisposable {
 		this.#sidecar = sidecar;
 		// Where the sidecar picks, this client ejects no instance.
 		this.#records = new InstanceRecords(options.lookups === 'local' ? options : { ...options, ejectAfterFailures: 0 });
-		this.#store = sidecar?.services.store ?? directStore(source, options);
-		this.#views = new ServicePickers(this.#store, options, this.#records);
-		this.#end = new ClientEnd({ source, sidecar, store: this.#store });
-		this.#scope = this.#end.scope;
-		this.closed = this.#end.closed;
+		const store = sidecar?.services.store ?? directStore(source, options);
+		this.#views = new ServicePickers(store, options, this.#records);
+		this.#life = new ClientLife({ source, sidecar, store });
+		this.#scope = this.#life.scope;
+		this.closed = this.#life.closed;
 		this.#lookups = new Lookups({
 			options,
 			scope: this.#scope,
@@ -193,12 +187,12 @@ export class Diplomat implements AsyncDisposable {
 
 	/**
 	 * As `watchService`, for a reader that may not skip a change: `observer.next` is called in the tick in which a snapshot comes, the
-	 * current one at once if it is known, and `observer.error` while no snapshot is known. Continues until `stop`, or the end of this client.
-	 * Throws CLOSED after the end, OVERLOADED past `subscriptionsMax`.
+	 * current one at once if it is known, and `observer.error` while no snapshot is known. What it throws becomes an uncaught exception, and
+	 * the watch continues until `stop`, or the end of this client. Throws CLOSED after the end, OVERLOADED past `subscriptionsMax`.
 	 */
 	observeService(service: ServiceOrQuery, observer: SnapshotObserver): SourceWatch {
 		if (!this.#scope.isOpen) throw closedError();
-		return this.#source.watch(toQuery(service), observer);
+		return this.#source.watch(toQuery(service), guardObserver(observer));
 	}
 
 	/**
@@ -239,7 +233,7 @@ export class Diplomat implements AsyncDisposable {
 	/** As `observeService`, of a key or of all keys that begin with it. Throws UNKNOWN_FUNC for a source without keys. */
 	observeKey(key: string | KeyQuery, observer: SnapshotObserver<KeySnapshot>): SourceWatch {
 		if (!this.#scope.isOpen) throw closedError();
-		return this.#keys.watch(toKeyQuery(key), observer);
+		return this.#keys.watch(toKeyQuery(key), guardObserver(observer));
 	}
 
 	/**
@@ -291,11 +285,8 @@ export class Diplomat implements AsyncDisposable {
 
 	/** What this client knows of itself. No I/O. */
 	status(): DiplomatStatus {
-		const sidecar = this.#sidecar;
-		const { ejectedPercentMax } = this.#options;
-		const ejected = { ejected: this.#records.ejected(), ejectedPercentMax };
-		if (sidecar === undefined) return directStatus(this.#source.name, this.#scope.isOpen, this.#store.count, ejected);
-		return sidecarStatus(sidecar, formatAddress(this.#options.address), ejected);
+		const { address, ejectedPercentMax } = this.#options;
+		return this.#life.status(address, { ejected: this.#records.ejected(), ejectedPercentMax });
 	}
 
 	/**
@@ -305,12 +296,12 @@ export class Diplomat implements AsyncDisposable {
 	async drain(): Promise<void> {
 		// With nothing registered it refuses new calls within this tick, as it says.
 		if (this.#registrations.count > 0) await this.#registrations.drain(sourceOptions({}, this.#options));
-		await this.#end.drain();
+		await this.#life.drain();
 	}
 
 	/** Rejects every call with CLOSED and ends. Idempotent; also cuts a drain short. */
 	close(): Promise<void> {
-		return this.#end.close();
+		return this.#life.close();
 	}
 
 	/** As `drain`. */

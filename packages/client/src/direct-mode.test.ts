@@ -69,6 +69,26 @@ describe('direct mode', () => {
 		await diplomat.close();
 	});
 
+	it('a lookup that is cut short by the end of the client watches nothing after it', async () => {
+		const { source, counts } = scripted(two);
+		const diplomat = createDiplomat({ source, clock: new FakeClock() });
+		const lookup = diplomat.getService('barista');
+		const closed = diplomat.close();
+		await expect(lookup).rejects.toMatchObject({ code: 'CLOSED' });
+		await closed;
+		expect(counts.watches).toBe(0);
+	});
+
+	it('a source that fails to close rejects the call, and the client has ended all the same', async () => {
+		for (const reason of ['close', 'drain'] as const) {
+			const { source } = scripted(two);
+			const close = () => Promise.reject(new Error('no way to close'));
+			const diplomat = createDiplomat({ source: { ...source, close }, clock: new FakeClock() });
+			await expect(diplomat[reason]()).rejects.toThrow('no way to close');
+			expect(await diplomat.closed).toEqual({ reason });
+		}
+	});
+
 	it('what else a source refuses rejects the lookup', async () => {
 		const { source } = scripted(two, new SpockError('ACL_DENIED', 'no'));
 		const diplomat = createDiplomat({ source, clock: new FakeClock() });

@@ -27,8 +27,8 @@ export {
 	SpockError,
 } from '@spock/protocol';
 export type { Config, ConfigListeners } from './config/config.ts';
+export type { ConfigParser, KeyName, StandardSchemaLike } from './config/config-reader.ts';
 export type { ConfigOptions, PrefixConfigOptions } from './config/open-config.ts';
-export type { ConfigParser, KeyName, StandardSchemaLike } from './config/parsed-keys.ts';
 export { type ConnectOptions, type CreateOptions, connect, createDiplomat } from './connect.ts';
 export { type ConnectionAction, connectionMachine } from './connection/connection-machine.ts';
 export { Diplomat } from './diplomat.ts';
@@ -76,8 +76,7 @@ export type {
 	FallbackStatus,
 } from './foundation/status.ts';
 export { socketTransport, type Transport } from './foundation/transport.ts';
-export type { ReportedAddress } from './lookups/instance-records.ts';
-export type { Lease } from './lookups/lease.ts';
+export type { Lease, ReportedAddress } from './lookups/instance-records.ts';
 export type {
 	AcquireOptions,
 	GetServiceOptions,

@@ -82,11 +82,11 @@ export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatIns
 	});
 	const open = new Map<object, OpenCall>();
 
-	const onStart = (told: unknown): void => {
-		const message = told as RequestStartMessage;
+	const onStart = (published: unknown): void => {
+		const message = published as RequestStartMessage;
 		const { call, func, own } = message;
 		if (own && !ownCalls) return;
-		// What a client asks for itself runs in the context of whoever connected it, long ago: that is not where it belongs.
+		// The client's own calls run in the context in which it was connected, which they do not belong to.
 		const parent = own ? ROOT_CONTEXT : context.active();
 		const kind = kindOf(message);
 		const span = tracer.startSpan(kind.name, { kind: SpanKind.CLIENT, attributes: kind.spanAttributes }, parent);
@@ -94,8 +94,8 @@ export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatIns
 		open.set(call, { span, within: trace.setSpan(parent, span) });
 		if (propagate) message.trace = traceOf(span);
 	};
-	const onEnd = (told: unknown): void => {
-		const message = told as RequestEndMessage;
+	const onEnd = (published: unknown): void => {
+		const message = published as RequestEndMessage;
 		const ended = open.get(message.call);
 		if (ended === undefined) return;
 		open.delete(message.call);

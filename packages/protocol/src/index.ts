@@ -1,5 +1,10 @@
-export { type ErrorCode, isWireErrorCode, type WireErrorCode } from './errors/error-code.ts';
-export { type ErrorCodeFacts, errorCodes } from './errors/error-code-facts.ts';
+export {
+	type ErrorCode,
+	type ErrorCodeFacts,
+	errorCodes,
+	isWireErrorCode,
+	type WireErrorCode,
+} from './errors/error-code.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './errors/spock-error.ts';
 export * from './foundation/limits.ts';
 export { FrameDecoder, type FrameDecoderOptions, type FrameSink } from './frames/frame-decoder.ts';
@@ -17,7 +22,6 @@ export {
 	type PayloadText,
 } from './frames/frame-encoder.ts';
 export { InFlightRing, type InFlightRingOptions } from './frames/in-flight-ring.ts';
-export { isDeeperThan } from './frames/json-depth.ts';
 export type {
 	BackendStatus,
 	ClientStatus,
@@ -40,19 +44,23 @@ export type {
 	WatcherStatus,
 	WatchStatus,
 } from './messages/func-map.ts';
-export type {
-	ClientMessage,
-	Failure,
-	Fault,
-	Notice,
-	Push,
-	Reply,
-	Request,
-	SidecarMessage,
+export {
+	type ClientMessage,
+	type Failure,
+	type Fault,
+	isDeeperThan,
+	isId,
+	isTimeoutMs,
+	type Notice,
+	type Push,
+	type Reply,
+	type Request,
+	readClientMessage,
+	readSidecarMessage,
+	type SidecarMessage,
 } from './messages/message.ts';
 export { encodeTrace, readTraceContext, splitTrace, type TraceContext, traceIdOf } from './messages/trace-context.ts';
 export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './messages/validate-func-data.ts';
-export { isId, isTimeoutMs, readClientMessage, readSidecarMessage } from './messages/validate-message.ts';
 export type {
 	CheckStatus,
 	HoldStatus,
@@ -74,7 +82,6 @@ export {
 	normaliseKeyQuery,
 	type SnapshotState,
 } from './model/key-model.ts';
-export { knownAgeMs, tooOldError } from './model/max-age.ts';
 export { isAskedFor, normaliseQuery, queryKey, type ServiceQuery, type ServiceScope } from './model/query.ts';
 export type {
 	DeregisterServiceData,
@@ -104,10 +111,12 @@ export {
 	type InstanceStatus,
 	isServing,
 	isStale,
+	knownAgeMs,
 	type ServiceAddress,
 	type ServiceInstance,
 	type ServiceList,
 	type ServiceListEntry,
 	type ServiceSnapshot,
 	type SnapshotSource,
+	tooOldError,
 } from './model/snapshot.ts';

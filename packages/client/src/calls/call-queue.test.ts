@@ -37,3 +37,19 @@ it('a call that is made by the end of another one does not overtake those that w
 	expect(written.map((line) => (JSON.parse(line) as { func: string }).func)).toEqual(['first', 'second', 'third']);
 	channel.takeAll();
 });
+
+it('what expires in one sweep has one reason, which is looked for once', async () => {
+	let looks = 0;
+	const waiting = new CallQueue(clock, 10, () => `look ${++looks}`);
+	const errors: unknown[] = [];
+	for (const func of ['a', 'b', 'c']) {
+		const request = { func, tail: '', traits: PLAIN, timeoutMs: 10, signal: undefined };
+		waiting.add(
+			new OutgoingCall(request, callClock({ clock, address: { path: '/nowhere' } }), ignore, (error) =>
+				errors.push(error.message),
+			),
+		);
+	}
+	await clock.advance(10);
+	expect(errors).toEqual(['a', 'b', 'c'].map((func) => `${func}: no reply within 10 ms, because look 1`));
+});

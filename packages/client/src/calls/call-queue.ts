@@ -1,9 +1,9 @@
 import type { Clock } from '@spock/protocol/internal';
 import { overloadedError } from '../foundation/errors.ts';
-import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
+import { DeadlineTimer, type IsDue } from '../foundation/timers.ts';
 import type { CallOwner, OutgoingCall } from './outgoing-call.ts';
 
-/** Sorts calls in place by when they were made: what an app says last is what the sidecar must hear last. */
+/** Sorts calls in place by when they were made: the sidecar must receive the newest last. */
 export function inOrder(calls: OutgoingCall[]): OutgoingCall[] {
 	return calls.sort((left, right) => left.order - right.order);
 }
@@ -15,7 +15,7 @@ export class CallQueue implements CallOwner {
 	readonly #calls = new Set<OutgoingCall>();
 	readonly #deadlines: DeadlineTimer;
 
-	/** `whyNot` says for people why they cannot. */
+	/** `whyNot` returns, for people, why they cannot be sent. */
 	constructor(clock: Clock, countMax: number, whyNot: () => string) {
 		this.#countMax = countMax;
 		this.#whyNot = whyNot;
@@ -42,14 +42,14 @@ export class CallQueue implements CallOwner {
 		if (this.#calls.size === 0) this.#deadlines.clear();
 	}
 
-	/** Lets the oldest call go, unsettled; undefined if none waits. */
+	/** Releases the oldest call, unsettled; undefined if none waits. */
 	takeFirst(): OutgoingCall | undefined {
 		const [first] = this.#calls;
 		if (first !== undefined) this.abandon(first);
 		return first;
 	}
 
-	/** Lets every call go, unsettled, in the order in which they were made: those of a lost connection are older than others here. */
+	/** Releases every call, unsettled, in the order in which they were made: those of a lost connection are older than others here. */
 	takeAll(): OutgoingCall[] {
 		const calls = inOrder([...this.#calls]);
 		this.#calls.clear();
@@ -58,10 +58,13 @@ export class CallQueue implements CallOwner {
 	}
 
 	readonly #sweep = (isDue: IsDue): void => {
+		// Once for all of them: the reason is looked for in the file system.
+		let why: string | undefined;
 		for (const call of this.#calls) {
 			if (!isDue(call.deadlineMs)) continue;
 			this.#calls.delete(call);
-			call.rejectTimeout(`, because ${this.#whyNot()}`);
+			why ??= this.#whyNot();
+			call.rejectTimeout(why);
 		}
 	};
 }

@@ -5,7 +5,6 @@ import { fakeSnapshot, HOLD_PING, memoryPair, settle, wireError } from '@spock/t
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
-import { createDiplomat } from '../connect.ts';
 
 describe('one signal', () => {
 	it('for many calls and watches is no leak that Node warns of, and none is left on it', async () => {
@@ -120,8 +119,10 @@ describe('a transport', () => {
 			errors.push('thrown');
 			throw 'no way';
 		};
-		const diplomat = createDiplomat({ path: '/nowhere.sock', transport, readyTimeoutMs: 50 });
-		await expect(diplomat.ready()).rejects.toMatchObject({ code: 'TIMEOUT' });
+		const { diplomat, clock } = await simulate({ transport });
+		const ready = expect(diplomat.ready({ timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+		await clock.advance(50);
+		await ready;
 		expect(diplomat.status().lastError).toContain('no way');
 		expect(errors.length).toBeGreaterThan(1);
 		await diplomat.close();

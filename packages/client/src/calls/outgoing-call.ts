@@ -9,7 +9,7 @@ import {
 import { offAbort, onAbort } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 import { type RequestStartMessage, requestEndChannel, requestStartChannel } from '../foundation/diagnostics.ts';
-import { abortedError } from '../foundation/errors.ts';
+import { abortedError, silentSidecarHint } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 
 /** What a call needs of the clock of its connection. */
@@ -32,24 +32,24 @@ export function callClock({ clock, address }: Pick<ResolvedOptions, 'clock' | 'a
 export interface CallTraits {
 	/** The call may be sent again after a reconnect, within its deadline. */
 	readonly idempotent: boolean;
-	/** Nobody outside waits for it: it does not hold up a drain. */
+	/** No caller waits for it: it does not hold up a drain. */
 	readonly background: boolean;
-	/** The client asks it for itself, and in nobody's name. */
+	/** The client makes it for itself, and not for a caller. */
 	readonly own: boolean;
 	/** Equal replies to calls with these very traits may be one value: `read` makes it frozen, and it is cached by its text. */
 	readonly memoised: boolean;
-	/** Gives the tail to send when the call is sent again: a newer call may have changed what is wanted. Default: the same as before. */
+	/** The tail to send when the call is sent again: a newer call may have changed what is wanted. Default: the same as before. */
 	readonly again: (() => string) | undefined;
 	/**
-	 * Checks the data of the reply and gives the call's value; throws PROTOCOL, and tells of what it leaves out. Default: the data
+	 * Checks the data of the reply and returns the call's value; throws PROTOCOL, and reports what it leaves out. Default: the data
 	 * itself.
 	 */
 	readonly read: ((data: unknown, leftOut: (why: string) => void) => unknown) | undefined;
 }
 
-/** Who holds a call that is not settled: the calls that wait, or the channel of a socket. One at a time. */
+/** The owner of a call that is not settled: the queue, or the channel of a socket. One at a time. */
 export interface CallOwner {
-	/** Lets the call go without settling it: its caller gave up. */
+	/** Releases the call without settling it: its caller gave up. */
 	abandon(call: OutgoingCall): void;
 }
 
@@ -64,8 +64,8 @@ export interface CallRequest {
 }
 
 /**
- * One call from its making to its end. Whoever settles it has taken it from its owner first, so it is settled exactly
- * once: by its reply, its deadline, its signal, or the end of the connection.
+ * One call from its making to its end. It is taken from its owner before it is settled, so it is settled exactly once: by
+ * its reply, its deadline, its signal, or the end of the connection.
  */
 export class OutgoingCall {
 	readonly func: string;
@@ -82,7 +82,7 @@ export class OutgoingCall {
 	sent = false;
 	owner: CallOwner | undefined = undefined;
 	readonly #clock: CallClock;
-	/** -1 while nobody listens, which is asked once: the end is told only of calls whose start was timed. */
+	/** -1 without a subscriber at the start: the end is published only of calls whose start was timed. */
 	readonly #startedMs: number;
 	readonly #signal: AbortSignal | undefined;
 	readonly #resolve: (value: unknown) => void;
@@ -108,7 +108,7 @@ export class OutgoingCall {
 		if (requestStartChannel.hasSubscribers) this.tail = this.#publishStart() + request.tail;
 	}
 
-	/** Sees to it that, sent again, it asks for what is wanted now. */
+	/** Before it is sent again: it then asks for what is wanted now. */
 	renew(): void {
 		const { again } = this.traits;
 		if (again === undefined || !this.sent) return;
@@ -126,13 +126,14 @@ export class OutgoingCall {
 		this.#reject(error);
 	}
 
-	rejectTimeout(where: string): void {
-		const { func, timeoutMs, sent } = this;
-		this.reject(
-			new SpockError('TIMEOUT', `${func}: no reply within ${timeoutMs} ms${where}`, {
-				details: { func, timeoutMs, sent },
-			}),
-		);
+	/** `why` it was not sent; undefined for a call that was, to a sidecar that has not answered. */
+	rejectTimeout(why?: string): void {
+		const { func, timeoutMs, sent, traits } = this;
+		let message = `${func}: no reply within ${timeoutMs} ms`;
+		if (why !== undefined) message += `, because ${why}`;
+		// What the client sends for itself is a detail of another report.
+		else if (!traits.background) message += `; ${silentSidecarHint(this.#clock.server)}`;
+		this.reject(new SpockError('TIMEOUT', message, { details: { func, timeoutMs, sent } }));
 	}
 
 	/** The listener of the signal's `abort`: the call is its own listener, which saves a closure. */
@@ -147,14 +148,14 @@ export class OutgoingCall {
 		if (this.#startedMs !== -1) this.#publishEnd(error);
 	}
 
-	/** Gives the members of the trace that a listener says it belongs to. */
+	/** The members of the trace that a listener has set. */
 	#publishStart(): string {
 		const { func, traits } = this;
 		const { server } = this.#clock;
 		const message: RequestStartMessage = { func, call: this, server, own: traits.own, trace: undefined };
 		requestStartChannel.publish(message);
-		// Whoever sets it may be wrong, which must break no frame.
-		const trace = message.trace && readTraceContext(message.trace.traceparent, message.trace.tracestate);
+		// A listener may set anything, which must break no frame.
+		const trace = readTraceContext(message.trace?.traceparent, message.trace?.tracestate);
 		return trace === undefined ? '' : encodeTrace(trace);
 	}
 
@@ -186,15 +187,15 @@ export function makeTraits(traits: Partial<CallTraits>): CallTraits {
 	};
 }
 
-/** A call of `request`: what comes is passed on as it is, and nothing is sent twice. */
+/** A call of `request`: the reply is passed on as it is, and nothing is sent twice. */
 export const PLAIN: CallTraits = makeTraits({});
 /** A question that may be asked again after a reconnect. */
 export const QUESTION: CallTraits = makeTraits({ idempotent: true });
-/** What nobody waits for. */
+/** What the client sends for itself: no caller waits for it. */
 export const BACKGROUND: CallTraits = makeTraits({ background: true, own: true });
 
 /**
- * How the promise is settled that was made last with {@link captureSettlers}. One executor for all promises, and no closure for each:
+ * The settlers of the promise that was made last with {@link captureSettlers}. One executor for all promises, and no closure for each:
  * 1.3x as fast. It runs within `new Promise`.
  */
 export const captured: { resolve: (value: unknown) => void; reject: (error: unknown) => void } = {
@@ -209,7 +210,7 @@ export function captureSettlers(resolve: (value: unknown) => void, reject: (erro
 }
 
 /**
- * For a call of several steps, begun now: gives its options for the next step, whose `timeoutMs` is what is left of the
+ * For a call of several steps, begun now: returns its options for the next step, whose `timeoutMs` is what is left of the
  * whole deadline: a whole number, at least 1.
  */
 export function timeLeft<O extends CallOptions>(

@@ -83,6 +83,9 @@ describe('RequestChannel', () => {
 		await clock.advance(100);
 		await expect(late).rejects.toMatchObject({
 			code: 'TIMEOUT',
+			message: expect.stringMatching(
+				/^ping: no reply within 100 ms; the sidecar at \/nowhere is connected.*check its log/,
+			),
 			details: { func: 'ping', timeoutMs: 100, sent: true },
 		});
 		expect(written[1]).toBe('{"func":"cancel","data":{"id":1}}\n');

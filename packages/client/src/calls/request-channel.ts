@@ -15,8 +15,8 @@ import {
 import { type Clock, FrameHeads, TextMemo } from '@spock/protocol/internal';
 import type { FaultMessage } from '../foundation/diagnostics.ts';
 import { overloadedError } from '../foundation/errors.ts';
+import { DeadlineTimer, type IsDue } from '../foundation/timers.ts';
 import { CallQueue, inOrder } from './call-queue.ts';
-import { DeadlineTimer, type IsDue } from './deadline-timer.ts';
 import type { CallOwner, CallTraits, OutgoingCall } from './outgoing-call.ts';
 
 /** Values of replies that are remembered by their text, for each connection, and the longest such text. */
@@ -26,7 +26,7 @@ const MEMO_LENGTH_MAX = 512;
 /** Slots at least for what the client sends for itself while callers have all of the window. */
 const SPARE_SLOTS_MIN = 16;
 
-/** What a channel writes to and tells. */
+/** What a channel writes to and notifies. */
 export interface ChannelPort {
 	/** Sends one line with the others of this tick. */
 	write(line: string): void;
@@ -36,7 +36,7 @@ export interface ChannelPort {
 	fault(kind: FaultMessage['kind'], message: string): void;
 	/** Calls other than pings of the heartbeat were not answered by their deadlines. */
 	timedOut(): void;
-	/** The last call that anybody waits for is settled; told only after `drain`. */
+	/** The last call that a caller waits for is settled; only after `drain`. */
 	emptied(): void;
 }
 
@@ -52,7 +52,7 @@ export interface ChannelLimits {
 	readonly pendingOutputBytesMax: number;
 	/** Most calls that wait while the sidecar has narrowed the window. Default 65536. */
 	readonly waitingMax?: number;
-	/** What becomes of calls over a narrowed window. Default `wait`. */
+	/** What happens to calls over a narrowed window. Default `wait`. */
 	readonly whileNarrowed?: 'wait' | 'fail';
 	/** Where ids start; tests begin just below the wrap. Default 1. */
 	readonly firstId?: number;
@@ -63,7 +63,7 @@ export interface ChannelLimits {
  * reads lines and knows nothing of sockets.
  */
 export class RequestChannel implements CallOwner {
-	/** True when abandoned calls are told to the sidecar; a baseline sidecar knows no notices. */
+	/** True when the sidecar is notified of abandoned calls; a baseline sidecar knows no notices. */
 	sendsCancel = false;
 	/** Longest frame that the sidecar accepts. */
 	frameBytesMax: number = FRAME_BYTES_MAX;
@@ -79,7 +79,7 @@ export class RequestChannel implements CallOwner {
 	#fullWindow: number;
 	#background = 0;
 	#draining = false;
-	/** True while somebody wants to know of settled calls: a drain, or calls that wait for the window. */
+	/** True while settled calls matter: for a drain, or for calls that wait for the window. */
 	#isWatched = false;
 	/** Calls over a narrowed window; made when the first window is pushed. */
 	#waiting: CallQueue | undefined;
@@ -95,22 +95,22 @@ export class RequestChannel implements CallOwner {
 		this.#deadlines = new DeadlineTimer(clock, this.#sweep);
 	}
 
-	/** Calls in flight that somebody waits for. */
+	/** Calls in flight that a caller waits for. */
 	get inFlight(): number {
 		return this.#ring.size - this.#background;
 	}
 
-	/** Calls that wait for the window to let them through. */
+	/** Calls that wait for room in the window. */
 	get waiting(): number {
 		return this.#waiting?.count ?? 0;
 	}
 
-	/** What the sidecar has narrowed the window to; null while it is as wide as hello said. */
+	/** What the sidecar has narrowed the window to; null while it is as wide as in hello. */
 	get window(): number | null {
 		return this.#inFlightMax < this.#fullWindow ? this.#inFlightMax : null;
 	}
 
-	/** What the sidecar accepts at once from this connection, as hello told; never more than the option. */
+	/** What the sidecar accepts at once from this connection, by its hello; never more than the option. */
 	narrow(inFlightMax: number): void {
 		this.#inFlightMax = Math.min(this.#limits.inFlightMax, inFlightMax);
 		this.#fullWindow = this.#inFlightMax;
@@ -131,7 +131,7 @@ export class RequestChannel implements CallOwner {
 		// None goes before those that wait already.
 		const isFull = this.#ring.size >= this.#inFlightMax || this.waiting > 0;
 		if (!isFull || this.#passes(call)) this.#transmit(call);
-		// What the client sends for itself is tried again by who sends it.
+		// What the client sends for itself is tried again by its sender.
 		else if (this.#waits() && !call.traits.background) this.#wait(call);
 		else call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
 	}
@@ -206,19 +206,19 @@ export class RequestChannel implements CallOwner {
 		this.#notifyEmptied();
 	}
 
-	/** Tells `emptied` once nobody waits for anything here; at once if that is so now. */
+	/** Calls `emptied` once no caller waits for anything here; at once if that is so now. */
 	drain(): void {
 		this.#draining = true;
 		this.#isWatched = true;
 		this.#settled();
 	}
 
-	/** Lets the calls go that wait for the window: they were never sent, and may go elsewhere. */
+	/** Releases the calls that wait for the window: they were never sent, and may go elsewhere. */
 	takeWaiting(): OutgoingCall[] {
 		return this.#waiting?.takeAll() ?? [];
 	}
 
-	/** Ends the channel: lets every call go, unsettled, in the order in which they were made, and forgets the deadlines. */
+	/** Ends the channel: releases every call, unsettled, in the order in which they were made, and forgets the deadlines. */
 	takeAll(): OutgoingCall[] {
 		this.#deadlines.clear();
 		this.#memo.clear();
@@ -230,7 +230,7 @@ export class RequestChannel implements CallOwner {
 
 	/**
 	 * What the client sends for itself: the window is for what callers ask, a heartbeat that waits would find the sidecar dead, and a
-	 * registration that waits is not there.
+	 * registration that waits is missing.
 	 */
 	#passes({ traits }: OutgoingCall): boolean {
 		return traits.background && this.#ring.size < this.#ring.capacity;
@@ -245,7 +245,7 @@ export class RequestChannel implements CallOwner {
 		this.#waiting?.add(call);
 	}
 
-	/** A call is settled, or the window is another one: sends what waited for that, and tells the end of a drain. */
+	/** A call is settled, or the window has changed: sends what waited for that, and reports the end of a drain. */
 	#settled(): void {
 		const waiting = this.#waiting;
 		while (waiting !== undefined && waiting.count > 0 && this.#ring.size < this.#inFlightMax) {
@@ -306,7 +306,7 @@ export class RequestChannel implements CallOwner {
 		for (const call of due) {
 			if (call.traits.background) this.#background--;
 			if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
-			call.rejectTimeout('');
+			call.rejectTimeout();
 		}
 		if (due.length === 0) return;
 		// The heartbeat counts its own pings.
@@ -328,7 +328,7 @@ const CLOSE_BRACE = 0x7d;
 /** A nesting of JSON_DEPTH_MAX levels needs this many characters: shorter payloads need no look at their depth. */
 const SHALLOW_LENGTH_MAX: number = 2 * (JSON_DEPTH_MAX - 1);
 
-/** What {@link readReply} gives for text that the fast path must not judge. JSON has no such value. */
+/** What {@link readReply} returns for text that the fast path must not judge. JSON has no such value. */
 export const UNREADABLE: unique symbol = Symbol('unreadable');
 
 /** The value of a payload from what stands behind the id of a frame: `,"data":PAYLOAD}`. UNREADABLE for every other frame. */

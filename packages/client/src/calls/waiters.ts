@@ -1,7 +1,7 @@
 import type { SpockError } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 import { abortedError } from '../foundation/errors.ts';
-import { OneTimer } from '../foundation/one-timer.ts';
+import { OneTimer } from '../foundation/timers.ts';
 
 interface Waiter<T> {
 	resolve(value: T): void;

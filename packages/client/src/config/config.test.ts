@@ -20,7 +20,7 @@ function parseLimits(text: string): Limits {
 
 describe('a configuration', () => {
 	it('follows its key: parsed once for each text, told of each change', async () => {
-		const { diplomat, sidecar } = await simulate();
+		const { diplomat, sidecar, clock } = await simulate();
 		sidecar.publishKey(fakeKey('app/limits', 1, '{"max":5}'));
 		let parses = 0;
 		const told: Limits[] = [];
@@ -44,6 +44,7 @@ describe('a configuration', () => {
 		sidecar.publishKey({ ...fakeKey('app/limits', 3, '{"max":6}'), source: 'last-known-good', ageMs: 100 });
 		await settle();
 		expect(config.value).toBe(value);
+		clock.work(0.25);
 		expect(config).toMatchObject({ source: 'last-known-good', ageMs: 100, revision: 3 });
 		expect(parses).toBe(2);
 		expect(told).toEqual([{ max: 5 }, { max: 6 }]);

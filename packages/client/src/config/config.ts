@@ -15,8 +15,7 @@ import { configErrorChannel } from '../foundation/diagnostics.ts';
 import { closedError, throwIfAborted } from '../foundation/errors.ts';
 import type { NewestOnly } from '../foundation/newest-only.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
-import { type Endable, Scope } from '../foundation/scope.ts';
-import { scopedIterator } from '../foundation/scoped-iterator.ts';
+import { type Endable, Scope, scopedIterator } from '../foundation/scope.ts';
 import { checkCallOptions } from '../lookups/lookup-options.ts';
 import type { ConfigReader } from './config-reader.ts';
 
@@ -66,12 +65,12 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	readonly #waiters: Waiters;
 	/** The client's, which this ends with. */
 	readonly #outer: Scope;
-	/** Its iterators, which are told of new values and end with this. */
+	/** Its iterators, which get new values and end with this. */
 	readonly #scope = new Scope<NewestOnly<V>>();
 	#watch: SourceWatch | undefined;
 	#held: Held<V> | undefined;
 	#error: SpockError | undefined;
-	/** True once the registry has been heard and there is a value. */
+	/** True once the registry has answered and there is a value. */
 	#ready = false;
 
 	/** Use `diplomat.config`. Starts to watch; throws what that throws. Is of the scope `outer` until it is closed. */
@@ -86,7 +85,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 			next: (snapshot) => this.#next(snapshot),
 			error: (error) => this.#fail(error),
 		});
-		// What was told before `watch` returned may have made its listener close this.
+		// A listener may have closed this before `watch` returned.
 		if (!this.#scope.isOpen) this.#watch.stop();
 		else outer.add(this);
 	}
@@ -105,10 +104,11 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		return this.#held?.source ?? null;
 	}
 
-	/** How long ago the value was last what the registry says, in milliseconds; 0 unless it is `last-known-good`. */
+	/** How long ago the value was last what the registry says, in whole milliseconds; 0 unless it is `last-known-good`. */
 	get ageMs(): number {
 		const held = this.#held;
-		return held?.source === 'last-known-good' ? Math.max(0, this.#options.clock.now() - held.verifiedAtMs) : 0;
+		if (held?.source !== 'last-known-good') return 0;
+		return Math.max(0, Math.round(this.#options.clock.now() - held.verifiedAtMs));
 	}
 
 	/** The revision of the snapshot that the value is from; 0 before the first. */
@@ -188,7 +188,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		}
 	}
 
-	/** What is served from now on: what was found, else the default, else what was served before. */
+	/** The value to serve from now on: the one found, else the default, else the last one served. */
 	#hold(snapshot: KeySnapshot, found: { readonly value: V } | undefined, isBad: boolean): Held<V> | undefined {
 		const before = this.#held;
 		const { fallback } = this.#setup;
@@ -209,7 +209,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		};
 	}
 
-	/** There is no snapshot, and why. */
+	/** There is no snapshot, because of this error. */
 	#fail(error: SpockError): void {
 		const isNew = this.#error?.code !== error.code;
 		this.#error = error;
@@ -229,7 +229,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		if (onChange !== undefined) callOut(() => onChange(value, this));
 	}
 
-	/** Nobody verifies the value any more. */
+	/** No source verifies the value any more. */
 	#keepStale(): void {
 		const held = this.#held;
 		if (held === undefined || held.source === 'last-known-good' || held.source === 'default') return;

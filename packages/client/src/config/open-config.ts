@@ -3,8 +3,7 @@ import type { ResolvedOptions } from '../foundation/options.ts';
 import type { Scope } from '../foundation/scope.ts';
 import { toKeyQuery } from '../lookups/lookup-options.ts';
 import { Config, type ConfigListeners } from './config.ts';
-import { keyReader, prefixReader } from './config-reader.ts';
-import type { ConfigParser } from './parsed-keys.ts';
+import { type ConfigParser, keyReader, prefixReader } from './config-reader.ts';
 
 /** Options of `diplomat.config` for one key. */
 export interface ConfigOptions<T> extends ConfigListeners<T> {

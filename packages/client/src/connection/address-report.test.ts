@@ -13,7 +13,7 @@ describe('the report of what is at an address', () => {
 			'nothing',
 			failed('ENOENT'),
 			'nothing',
-			/nothing at that path: start it with `npx --no-install sidecar start --socket \/s\/a`/,
+			/nothing at that path: start it with `npx --no-install sidecar start --socket \/s\/a --backend local --services \S+`/,
 		],
 		['no directory', failed('ENOENT'), 'no directory', /directory \/s does not exist/],
 		['no permission', failed('EACCES'), 'no permission', /fsGroup/],
@@ -44,6 +44,7 @@ describe('the report of what is at an address', () => {
 		const circle = new Error('a');
 		circle.cause = circle;
 		expect(errnoOf(circle)).toBeUndefined();
+		expect(reportAddress({ host: '127.0.0.1', port: 7 }, circle).found).toBe('no answer');
 		expect(errnoOf(undefined)).toBeUndefined();
 	});
 });

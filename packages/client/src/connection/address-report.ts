@@ -3,6 +3,9 @@ import { dirname } from 'node:path';
 import { SpockError } from '@spock/protocol';
 import { formatAddress, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
 
+/** How deep causes are followed: an error may be its own cause. */
+const CAUSES_MAX = 4;
+
 /** What is at a path, as far as this process can see. */
 export type PathFinding = 'nothing' | 'no directory' | 'no permission' | 'not a socket' | 'socket';
 
@@ -61,7 +64,8 @@ function explain(
 	}
 	const code = errnoOf(lastError);
 	const isPath = 'path' in address;
-	const start = `start it with \`npx --no-install sidecar start --${isPath ? 'socket' : 'listen'} ${name}\``;
+	const local = '--backend local --services examples/services.json';
+	const start = `start it with \`npx --no-install sidecar start --${isPath ? 'socket' : 'listen'} ${name} ${local}\`, or \`--backend consul --consul URL\``;
 	const found = isPath ? look(name) : undefined;
 	if (code === UNTRUSTED_DIRECTORY) return ['untrusted directory', messageOf(lastError)];
 	if (found === 'no directory') {
@@ -94,8 +98,7 @@ function messageOf(error: unknown): string {
 
 /** The code of a failed TLS handshake, or of a certificate that is not trusted. */
 function tlsCodeOf(error: unknown): string | undefined {
-	for (let current = error; current instanceof Error; current = current.cause) {
-		const { code } = current as NodeJS.ErrnoException;
+	for (const { code } of causes(error)) {
 		if (typeof code === 'string' && /CERT|TLS|SSL|SIGNATURE|EPROTO/.test(code)) return code;
 	}
 	return undefined;
@@ -107,11 +110,19 @@ function isPermission(code: string | undefined): boolean {
 
 /** The errno code of an error or of the error that led to it. */
 export function errnoOf(error: unknown): string | undefined {
-	for (let current = error, depth = 0; current instanceof Error && depth < 4; current = current.cause, depth++) {
-		const { syscall, code } = current as NodeJS.ErrnoException;
+	for (const { syscall, code } of causes(error)) {
 		if (syscall !== undefined && typeof code === 'string') return code;
 	}
 	return undefined;
+}
+
+/** The error and what led to it, outermost first. */
+function* causes(error: unknown): Iterable<NodeJS.ErrnoException> {
+	let current = error;
+	for (let depth = 0; current instanceof Error && depth < CAUSES_MAX; depth++) {
+		yield current;
+		current = current.cause;
+	}
 }
 
 /** A half-sentence for people: why there is no connection. */

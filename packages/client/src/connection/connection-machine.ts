@@ -23,11 +23,11 @@ export type ConnectionAction =
 
 /**
  * The life of a client's connection. `dial` opens a socket and says hello on it; `connected` is the answer to hello, from
- * a full sidecar or a baseline one. Readiness is therefore never a socket file alone, nor somebody who merely accepts.
+ * a full sidecar or a baseline one. Readiness is therefore never a socket file alone, nor a process that merely accepts.
  *
  * In `ready` a second socket, the successor, may be dialled after a goaway: `connected`, `successor lost` and `retry due`
  * are its events there, while the first socket goes on serving. `refused` is a first sidecar that shares no protocol
- * version with this client: waiting cannot mend it. (After an upgrade the same answer is `lost`, because a roll-back can.)
+ * version with this client: waiting cannot fix it. (After an upgrade the same answer is `lost`, because a roll-back can.)
  */
 export const connectionMachine: MachineTable<ConnectionState, ConnectionEvent, ConnectionAction> = {
 	idle: {

@@ -4,13 +4,13 @@ import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 import { connectChannel, disconnectChannel, type FaultMessage, faultChannel } from '../foundation/diagnostics.ts';
 import type { DiplomatStatus } from '../foundation/status.ts';
 
-/** Counts of one connection since it was made, and what it does now, as the client's status tells them. */
+/** Counts of one connection since it was made, and what it does now, as the client's status shows them. */
 export type ConnectionCounts = Pick<
 	DiplomatStatus,
 	'inFlight' | 'waiting' | 'window' | 'lateReplies' | 'protocolFaults' | 'reconnects'
 >;
 
-/** What a connection tells of itself: its counts, and the diagnostics channels of a process. */
+/** What a connection reports: its counts, and the diagnostics channels of a process. */
 export class ConnectionReport {
 	lateReplies = 0;
 	protocolFaults = 0;

@@ -5,7 +5,7 @@ import type { ResolvedOptions } from '../foundation/options.ts';
 import type { ConnectionState } from '../foundation/status.ts';
 import { whyNotReady } from './address-report.ts';
 
-/** The connection, as far as the calls that it cannot send need to know it. */
+/** What the calls that a connection cannot send need to know of it. */
 export interface ConnectionStatus {
 	readonly state: ConnectionState;
 	readonly lastError: SpockError | undefined;
@@ -34,7 +34,7 @@ export class DisconnectedCalls {
 		return !this.isEnding && this.#options.whileDisconnected === 'wait';
 	}
 
-	/** Lets a call wait, or rejects it. */
+	/** Queues a call, or rejects it. */
 	hold(call: OutgoingCall): void {
 		const refusal = this.refusal(call.func);
 		if (refusal === undefined) this.waiting.add(call);

@@ -1,7 +1,7 @@
 import { FRAME_BYTES_MAX, type HelloData, PROTOCOL_VERSIONS, SpockError } from '@spock/protocol';
 import { isInteger, isObject, stringOrNull } from '@spock/protocol/internal';
 
-/** What the answer to hello said of the other side. */
+/** What the answer to hello says of the sidecar. */
 export interface Greeting {
 	/** True for a sidecar that knows requests and replies only. */
 	readonly baseline: boolean;
@@ -19,10 +19,10 @@ export interface Greeting {
 
 const BASELINE: Greeting = greetingFrom({}, true);
 
-/** What a client says of itself first. */
+/** What a client says of itself in hello. */
 export type Introduction = Pick<HelloData, 'client' | 'frameBytesMax' | 'heartbeatMs' | 'token' | 'secret'>;
 
-/** What this client says first. */
+/** The data of this client's hello. */
 export function helloData(introduction: Introduction): HelloData {
 	const { pid } = process;
 	const features = ['push', 'goaway', 'window'];
@@ -42,8 +42,8 @@ export function readGreeting(data: unknown): Greeting {
 
 /**
  * Reads a failure of hello: a sidecar that does not know the function is a baseline one. Throws PROTOCOL when the two
- * have no version in common, and the failure itself when it says nothing about that (OVERLOADED, say, or BAD_REQUEST for a
- * member of this hello: whoever names one knows the function).
+ * have no version in common, and the failure itself for anything else (OVERLOADED, say, or BAD_REQUEST for a member of this
+ * hello: a sidecar that names a member knows the function).
  */
 export function readGreetingFailure(error: SpockError): Greeting {
 	if (error.code === 'UNKNOWN_FUNC') return BASELINE;

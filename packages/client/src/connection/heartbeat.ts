@@ -1,6 +1,6 @@
 import type { Clock } from '@spock/protocol/internal';
 
-import { OneTimer } from '../foundation/one-timer.ts';
+import { OneTimer } from '../foundation/timers.ts';
 
 /** Checks in a row without a byte from the peer after which it counts as dead. */
 export const MISSED_PINGS_MAX = 2;
@@ -13,13 +13,12 @@ export interface HeartbeatPort {
 	/** Every byte is a sign of life, not only the answer to a ping. */
 	bytesRead(): number;
 	ping(): void;
-	/** The peer is silent since this moment of the clock. The heartbeat has stopped. */
+	/** The peer has been silent since this moment of the clock. The heartbeat has stopped. */
 	dead(silentSinceMs: number): void;
 }
 
 /**
- * Finds a half-open connection: a peer that is stopped, or gone without a word, looks to the kernel like one that has
- * nothing to say. Its timer never keeps the process alive.
+ * Finds a half-open connection: a peer that is stopped, or whose machine is gone, looks to the kernel like an idle one. Its timer never keeps the process alive.
  */
 export class Heartbeat {
 	readonly #clock: Clock;
@@ -46,7 +45,7 @@ export class Heartbeat {
 		this.#timer.arm(this.#intervalMs);
 	}
 
-	/** A call got no answer in time: the peer is asked now, and checked soon, for as long as it says nothing. */
+	/** A call got no answer in time: the peer is pinged now, and checked soon, until it sends a byte. */
 	doubt(): void {
 		// Not before it has started: until then the deadline of hello bounds the silence.
 		if (this.#doubts || this.#intervalMs <= DOUBT_MS || !this.#timer.pending) return;

@@ -1,20 +1,21 @@
+import type { SpockError } from '@spock/protocol';
 import { Backoff } from '@spock/protocol/internal';
-import { OneTimer } from '../foundation/one-timer.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
+import { OneTimer } from '../foundation/timers.ts';
 import { errnoOf } from './address-report.ts';
 
-/** Quick retries in a row, after which a full backlog counts as any other failure. */
+/** Quick retries in a row, after which a full backlog counts like any other failure. */
 const QUICK_RETRIES_MAX = 16;
 
-/** Between two looks at whether somebody new is there, in milliseconds: a client is back within about this of a sidecar. */
+/** Between two looks for a new listener, in milliseconds: a client is back within about this time of a sidecar. */
 const LOOK_MS = 25;
 
 /** What a schedule needs of the options. */
 export type RetryOptions = Pick<ResolvedOptions, 'retryDelayMsMin' | 'retryDelayMsMax' | 'clock' | 'random' | 'unref'>;
 
 /**
- * When to try again: back-off from the first failure on, started afresh only by a success that lasts. Back-off spares whoever
- * fails; somebody new has not failed yet. So with a `mark` of who is there, a new one is tried at once, and once.
+ * When to try again: back-off from the first failure on, started afresh only by a success that lasts. Back-off spares a listener
+ * that fails; a new one has not failed yet. So with a `mark` of the listener, a new one is tried at once, and once.
  */
 export class RetrySchedule {
 	readonly #options: RetryOptions;
@@ -48,13 +49,13 @@ export class RetrySchedule {
 	schedule(error: unknown): void {
 		if (this.#timer.pending) return;
 		const { clock } = this.#options;
-		// A delay is between the beginnings of two attempts: one that has hung for longer need not be waited for again.
+		// A delay is between the starts of two attempts: after one that hung for longer there is no wait.
 		const passedMs = this.#attemptedAtMs === undefined ? 0 : clock.now() - this.#attemptedAtMs;
 		this.#waitMs = Math.max(1, this.#delayMs(error) - passedMs);
 		this.#wait();
 	}
 
-	/** An attempt begins: delays count from here, and who is there now is no news any more. */
+	/** An attempt begins: delays count from here, and the present listener is not new any more. */
 	attempt(): void {
 		this.#attemptedAtMs = this.#options.clock.now();
 		this.#marked = this.#mark?.();
@@ -64,7 +65,7 @@ export class RetrySchedule {
 		this.#timer.cancel();
 	}
 
-	/** What was tried has succeeded, and lasts: the next failure is a new story. */
+	/** The connection was made, and lasts: the next failure starts from the first delay. */
 	reset(): void {
 		this.#backoff.reset();
 		this.#quickRetries = 0;
@@ -93,8 +94,43 @@ export class RetrySchedule {
 	}
 }
 
-/** For what a sidecar that is there refuses: its backend needs time, not haste, and no process is held for it. */
+/** For what a connected sidecar refuses: its backend needs time, and the timer does not keep the process alive. */
 export function whileRefused(options: RetryOptions): RetryOptions {
 	const { clock, random } = options;
 	return { clock, random, retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true };
+}
+
+/** Subscriptions that the sidecar has refused, and when they are asked for again: all at once. */
+export class RefusedSubscriptions<S> {
+	readonly #refused = new Set<S>();
+	readonly #retry: RetrySchedule;
+
+	constructor(options: ResolvedOptions, subscribe: (subscription: S) => void) {
+		this.#retry = new RetrySchedule(whileRefused(options), () => {
+			const due = [...this.#refused];
+			this.#refused.clear();
+			for (const subscription of due) subscribe(subscription);
+		});
+	}
+
+	add(subscription: S, error: SpockError): void {
+		this.#refused.add(subscription);
+		this.#retry.schedule(error);
+	}
+
+	/** True if it was one of them: the caller then asks for it. */
+	delete(subscription: S): boolean {
+		return this.#refused.delete(subscription);
+	}
+
+	/** A subscription was made: once none is refused, delays start afresh. */
+	accepted(): void {
+		if (this.#refused.size === 0) this.#retry.reset();
+	}
+
+	/** Forgets all of them. */
+	clear(): void {
+		this.#retry.cancel();
+		this.#refused.clear();
+	}
 }

@@ -12,7 +12,7 @@ import { failedTransport } from '../foundation/transport.ts';
 import { type Greeting, helloData, readGreeting, readGreetingFailure } from './greeting.ts';
 import { Heartbeat } from './heartbeat.ts';
 
-/** Told by a session. After `closed` nothing is told. */
+/** Notified by a session. `closed` is the last call. */
 export interface SessionListener {
 	/** Hello was answered; `session.greeting` is set. */
 	greeted(session: Session): void;
@@ -22,7 +22,7 @@ export interface SessionListener {
 	/** So many may be in flight on it from now on. */
 	windowed(inFlightMax: number, narrowed: boolean): void;
 	fault(kind: FaultMessage['kind'], message: string): void;
-	/** Nobody waits for anything on it any more; told only after `channel.drain()`. */
+	/** No caller waits for anything on it any more; only after `channel.drain()`. */
 	emptied(session: Session): void;
 	/** The socket is gone. Its channel still holds the calls that were in flight: the listener takes them. */
 	closed(session: Session, error: SpockError): void;
@@ -31,7 +31,7 @@ export interface SessionListener {
 /** One socket to a sidecar: opened and greeted at once, checked by a heartbeat, closed by its owner or by the peer. */
 export class Session {
 	readonly channel: RequestChannel;
-	/** What the sidecar said of itself; undefined until it has. */
+	/** The sidecar's answer to hello; undefined until it has come. */
 	greeting: Greeting | undefined = undefined;
 	/** Since when nothing was heard, if the heartbeat found the peer dead. */
 	silentSinceMs: number | undefined = undefined;
@@ -43,7 +43,7 @@ export class Session {
 	readonly #framed: FramedSocket;
 	readonly #heartbeat: Heartbeat;
 	#error: SpockError | undefined;
-	/** Runs while the token for hello is asked for. */
+	/** Runs while the option `token` is called. */
 	#tokenTimer: TimerHandle | undefined;
 	/** True once this side has ended it. */
 	#endedHere = false;
@@ -93,7 +93,7 @@ export class Session {
 		this.#hello();
 	}
 
-	/** Sends a call of this session: it ends with the session. Whoever does not care what becomes of it gives no callbacks. */
+	/** Sends a call of this session: it ends with the session. Without callbacks its outcome is ignored. */
 	send(
 		func: FuncName,
 		data: unknown,
@@ -208,5 +208,5 @@ export class Session {
 }
 
 function ignore(): void {
-	// A ping is answered by its bytes, not by its reply; an unwatch that fails leaves pushes that nobody takes.
+	// A ping is answered by its bytes, not by its reply; an unwatch that fails leaves pushes that are ignored.
 }

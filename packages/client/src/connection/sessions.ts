@@ -50,7 +50,7 @@ export class Sessions {
 		this.dialled = undefined;
 	}
 
-	/** Nobody waits for the dialled one any more. */
+	/** The dialled one is not needed any more. */
 	cancelDial(): void {
 		const dialled = this.dialled;
 		this.dialled = undefined;
@@ -71,7 +71,7 @@ export class Sessions {
 		for (const session of this.all) session.destroy();
 	}
 
-	/** This one is gone; gives what it was, which it stays until `lose`. */
+	/** This one is gone; returns what it was, which it stays until `lose`. */
 	remove(session: Session): SessionPlace {
 		this.#open.delete(session);
 		if (session === this.current) return 'current';

@@ -34,7 +34,7 @@ export class SidecarConnection implements SessionListener {
 	/** Settles, never rejecting, when the connection is closed and its last socket is gone. */
 	readonly closedPromise: Promise<Closed>;
 	readonly #options: ResolvedOptions;
-	/** By it a sidecar knows this client again, whichever of its connections it comes on. */
+	/** By it a sidecar recognises this client on any of its connections. */
 	readonly #secret = crypto.randomUUID();
 	readonly #listener: ConnectionListener;
 	readonly #clock: CallClock;
@@ -51,7 +51,7 @@ export class SidecarConnection implements SessionListener {
 	#lastError: SpockError | undefined;
 	#outcome: Closed | undefined;
 
-	/** What the words of the table mean here. */
+	/** The actions of the table. */
 	readonly #actions: Readonly<Record<ConnectionAction, (event: ConnectionEvent) => void>> = {
 		dial: () => this.#dial(),
 		adopt: () => {
@@ -121,7 +121,7 @@ export class SidecarConnection implements SessionListener {
 		return this.#state;
 	}
 
-	/** What the last sidecar said of itself; kept while it is away. */
+	/** The last sidecar's answer to hello; retained while it is away. */
 	greeting: Greeting | undefined = undefined;
 
 	get lastError(): SpockError | undefined {
@@ -141,7 +141,7 @@ export class SidecarConnection implements SessionListener {
 		};
 	}
 
-	/** Dials, if nobody has yet; idempotent. */
+	/** Dials, unless it has begun; idempotent. */
 	start(): void {
 		this.#dispatch('start');
 	}
@@ -234,7 +234,7 @@ export class SidecarConnection implements SessionListener {
 		this.#sessions.lose(session);
 		if (place === 'current') this.#dispatch('lost');
 		else if (place === 'dialled') this.#dispatch(this.#state === 'ready' ? 'successor lost' : 'lost');
-		// Nobody's any more, unless the events above have taken its calls already.
+		// It has no owner now, unless the events above have taken its calls already.
 		this.#release(session);
 		this.#endDrain();
 		this.#finish();
@@ -262,7 +262,7 @@ export class SidecarConnection implements SessionListener {
 		this.#sessions.dial(inNeutralContext(() => new Session(this.#options, this.#secret, this)));
 	}
 
-	/** A drain ends when nobody waits for anything any more. */
+	/** A drain ends when no caller waits for anything any more. */
 	#endDrain(): void {
 		if (this.#state === 'draining' && this.#sessions.isIdle) this.#dispatch('emptied');
 	}
@@ -303,7 +303,7 @@ export class SidecarConnection implements SessionListener {
 	}
 }
 
-/** Told by a connection of what its subscriptions need to know. */
+/** Notified by a connection of what its subscriptions need to know. */
 export interface ConnectionListener {
 	/** New calls go to this session from now on: what is wanted must be subscribed to again. It has been greeted. */
 	adopted(session: Session): void;

@@ -5,14 +5,14 @@ import { isText } from '@spock/protocol/internal';
 
 import { CLIENT_VERSION } from './version.ts';
 
-/** Characters of a name at most: what is longer is no name of a package either (npm allows 214). */
+/** Longest name, in characters: that of a package, which npm allows 214. */
 export const NAME_LENGTH_MAX = 214;
 
 let found: string | undefined;
 
 /**
- * What a client is called whose app does not say: the name of the package that the main module of the process belongs to. Looked up
- * once; the name of this library where there is none.
+ * The default name of a client: that of the package that the main module of the process belongs to. Looked up once; the name of this
+ * library where there is none.
  */
 export function defaultName(main: string | undefined = process.argv[1]): string {
 	if (main !== process.argv[1]) return packageOf(main) ?? CLIENT_VERSION;
@@ -37,7 +37,7 @@ function packageOf(main: string | undefined): string | undefined {
 	}
 }
 
-/** A package.json without a name says what its modules are, and not whose. */
+/** A package.json without a name only sets the type of its modules. */
 function nameIn(file: string): string | undefined {
 	try {
 		const { name } = JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown };

@@ -22,7 +22,7 @@ export interface StateMessage {
 	readonly address: string;
 	readonly from: ConnectionState;
 	readonly to: ConnectionState;
-	/** What made it. */
+	/** What caused it. */
 	readonly event: ConnectionEvent;
 }
 
@@ -83,7 +83,7 @@ export interface LimitMessage {
 /** `spock:client:window`: an overloaded sidecar narrows what may be in flight, or widens it again. */
 export interface WindowMessage {
 	readonly address: string;
-	/** What the sidecar lets be in flight from now on. */
+	/** How many may be in flight from now on. */
 	readonly inFlightMax: number;
 	/** False once it is as wide as hello said. */
 	readonly narrowed: boolean;
@@ -98,7 +98,7 @@ export interface GoawayMessage {
 	readonly graceMs: number | null;
 }
 
-/** `spock:client:snapshot`: what is known of a service or key is another now, or is live no more, or again. */
+/** `spock:client:snapshot`: a stored snapshot has changed, or is no longer live, or live again. */
 export interface SnapshotMessage {
 	readonly address: string;
 	/** What was asked for. */
@@ -119,7 +119,7 @@ export interface SkipMessage {
 	readonly query: ServiceQuery | KeyQuery;
 }
 
-/** `spock:client:registration`: a registration of this app has changed; `error` tells why it is `pending`. */
+/** `spock:client:registration`: a registration of this app has changed; `error` is why it is `pending`. */
 export interface RegistrationMessage extends RegistrationReply {
 	readonly address: string;
 }
@@ -131,12 +131,12 @@ export interface FaultMessage {
 	readonly message: string;
 }
 
-/** `spock:client:ejection`: calls to an instance failed in a row, and it gets no more of this client's for a while. */
+/** `spock:client:ejection`: calls to an instance failed in a row, and it gets none of this client for a while. */
 export type EjectionMessage = EjectedInstance;
 
 /**
- * `spock:client:unwatched`: a service whose connections an integration holds is not watched any more, and why: until the
- * next new connection nobody tells when an instance has left.
+ * `spock:client:unwatched`: the watch of a service, to which an integration has connections, has ended with an error: until the next new
+ * connection the integration does not notice when an instance leaves.
  */
 export interface UnwatchedMessage {
 	readonly query: ServiceQuery;
@@ -170,7 +170,7 @@ export const ejectionChannel: Publisher<EjectionMessage> = channel('spock:client
 export const unwatchedChannel: Publisher<UnwatchedMessage> = channel('spock:client:unwatched');
 export const configErrorChannel: Publisher<ConfigErrorMessage> = channel('spock:client:config:error');
 
-/** What a goaway says: whatever is no reason and no time is null. */
+/** The message of a goaway: a reason or a time of another type is null. */
 export function goawayMessage(address: string, data: unknown): GoawayMessage {
 	const { reason, graceMs } = isObject(data) ? data : {};
 	return { address, reason: stringOrNull(reason), graceMs: typeof graceMs === 'number' ? graceMs : null };

@@ -1,17 +1,24 @@
 import { SpockError } from '@spock/protocol';
+import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 import { limitChannel } from './diagnostics.ts';
 
-/** CLOSED, for those who do not know which of the two it was. */
+/** CLOSED, where it is unknown which of the two it was. */
 export function closedError(): SpockError {
 	return new SpockError('CLOSED', 'the client was closed or is draining');
 }
 
-/** OVERLOADED: what was asked for is past a limit, which message and details name together with its value. Tells it, too. */
+/** OVERLOADED: a limit is reached, which message and details name with its value. Also publishes it. */
 export function overloadedError(func: string, limit: string, value: number): SpockError {
 	if (limitChannel.hasSubscribers) limitChannel.publish({ func, limit, value });
 	return new SpockError('OVERLOADED', `${func}: the limit ${limit} (${value}) is reached; retry later or raise it`, {
 		details: { func, [limit]: value },
 	});
+}
+
+/** The end of a TIMEOUT of a connected sidecar: what to look at. A sidecar that hangs cannot tell it. */
+export function silentSidecarHint(address: SocketAddress): string {
+	const place = formatAddress(address);
+	return `the sidecar at ${place} is connected but has not answered: check its log, its CPU and its registry, or raise timeoutMs`;
 }
 
 /** ABORTED, its cause the reason of the signal. */

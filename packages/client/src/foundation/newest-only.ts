@@ -25,7 +25,7 @@ export class NewestOnly<T> implements AsyncIterableIterator<T> {
 		this.#release = release;
 	}
 
-	/** Gives a value to whoever waits for one, or keeps it in the place of the one before. True if that was never read. */
+	/** Resolves a waiting `next`, or retains the value in place of the one before. True if that was never read. */
 	put(value: T): boolean {
 		if (this.#state === 'ended') return false;
 		const isUnread = this.#kept !== undefined;

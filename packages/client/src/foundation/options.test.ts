@@ -42,6 +42,8 @@ describe('options', () => {
 		[{ ejectedPercentMax: 101 }, 'ejectedPercentMax must be an integer from 0 to 100, not 101'],
 		[{ ejectionMsMin: 20, ejectionMsMax: 10 }, 'ejectionMsMax must be an integer from 20 to 2147483647, not 10'],
 		[{ inFlightMax: 0 }, 'inFlightMax must be an integer from 1 to 16777216, not 0'],
+		[{ retryDelayMsMax: 0 }, 'retryDelayMsMax must be an integer from 10 to 2147483647, not 0'],
+		[{ ejectionMsMax: Number.NaN }, 'ejectionMsMax must be an integer from 10000 to 2147483647, not NaN'],
 		[{ retryDelayMsMin: 20, retryDelayMsMax: 10 }, 'retryDelayMsMax must be an integer from 20 to 2147483647, not 10'],
 		[{ name: 'x\ud800' }, 'name must not contain lone surrogates: got "x\\ud800"'],
 		[{ name: 'x'.repeat(215) }, 'name must have at most 214 characters, not 215'],

@@ -13,6 +13,7 @@ import {
 	type Clock,
 	durationMsOption,
 	integerOption,
+	isInteger,
 	isText,
 	knownMembers,
 	oneOfOption,
@@ -260,7 +261,8 @@ function range<Min extends NumberOption, Max extends NumberOption>(
 	defaultMax: number,
 ): Record<Min | Max, Descriptor<number>> {
 	const floor: Descriptor<number> = {
-		byDefault: (given) => Math.min(defaultMin, given[maxName] ?? defaultMin),
+		// A ceiling that is no duration is refused by its own check.
+		byDefault: ({ [maxName]: max }) => (isInteger(max, 1) ? Math.min(defaultMin, max) : defaultMin),
 		check: durationMs(defaultMin).check,
 	};
 	const floorOf = (given: DiplomatOptions): number => given[minName] ?? floor.byDefault(given);

@@ -23,17 +23,17 @@ const READ_BYTES = 65_536;
 let readBuffer: Buffer | undefined;
 
 /**
- * Every sidecar makes a socket of its own, which a look at the path tells for 2 µs: a fortieth of a failing attempt. (A watch of
+ * Every sidecar makes a socket of its own, which a `stat` of the path shows in 2 µs: a fortieth of a failing attempt. (A watch of
  * the directory would cost an inotify instance, of which a user has 128 for all processes.)
  */
 function markOf(address: SocketAddress): string | undefined {
 	if (!('path' in address)) return undefined;
 	try {
 		const found = statSync(address.path, { throwIfNoEntry: false });
-		// The numbers of files that are gone are given again; the time of the last change is not.
+		// The inode numbers of deleted files are used again; the time of the last change is not.
 		return found && `${found.ino} ${found.ctimeMs}`;
 	} catch {
-		// A directory that may not be entered. The next attempt says so.
+		// A directory that this process may not enter. The next attempt reports it.
 		return undefined;
 	}
 }
@@ -57,13 +57,13 @@ const openSocket = (address: SocketAddress, receive: (chunk: Buffer) => void): D
 /** A unix domain or a TCP socket of node:net. */
 export const socketTransport: Transport = Object.assign(openSocket, { mark: markOf });
 
-/** A stream that is broken from the start: a transport that throws is one whose attempt failed. */
+/** A stream that is broken from the start, for a transport that throws. */
 export function failedTransport(error: unknown): Duplex {
 	return new Socket().destroy(error instanceof Error ? error : new Error(String(error)));
 }
 
 /**
- * Where the sidecar is when the caller does not say. The one place of this package that looks at the process: the app and
+ * Where the sidecar is by default. The one place of this package that looks at the process: the app and
  * its sidecar must find each other by SPOCK_SOCKET, or by the same rule without it (see `defaultSocketAddress`).
  */
 export function defaultAddress(): SocketAddress {

@@ -49,7 +49,7 @@ function causes(error: unknown): readonly ErrorLike[] {
 }
 
 /**
- * What the error of a call says of the instance: nothing when its caller aborted the call (`cancelled`). Running out of
+ * What the error of a call means for the instance: nothing when its caller aborted the call (`cancelled`). Running out of
  * time is a failure, also where an `AbortSignal.timeout` did it.
  */
 export function outcomeOf(error: unknown): CallOutcome {
@@ -67,7 +67,7 @@ export function isConnectionError(error: unknown): boolean {
 	});
 }
 
-/** The error of a look-up, which names the service: whoever asks for a sidecar that is away does not know which. */
+/** The error of a lookup, which names the service: that of an absent sidecar does not. */
 export function serviceError({ service }: ServiceQuery, error: unknown): SpockError {
 	const known = SpockError.from(error);
 	// Every message of ours that names a service has it in quotes; `sidecar` alone may be the name of one, or not.

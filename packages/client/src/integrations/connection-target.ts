@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { normaliseQuery, type ServiceAddress, type ServiceQuery, validateQuery } from '@spock/protocol';
 import { durationMsOption } from '@spock/protocol/internal';
 import type { Diplomat } from '../diplomat.ts';
-import type { Lease } from '../lookups/lease.ts';
+import type { Lease } from '../lookups/instance-records.ts';
 import { type KnownServiceQuery, QUERY_MEMBERS } from '../lookups/lookup-options.ts';
 import { serviceError } from './call-errors.ts';
 
@@ -24,7 +24,7 @@ export interface ConnectionTargetOptions extends ServiceQuery {
 	readonly lookupTimeoutMs?: number;
 }
 
-/** The names of these options, for who has others besides. */
+/** The names of these options, for integrations that have others besides. */
 export const CONNECTION_TARGET_OPTIONS: readonly string[] = [
 	'diplomat',
 	...QUERY_MEMBERS,

@@ -3,7 +3,7 @@ import type { ServiceAddress, ServiceQuery } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
 import type { Diplomat } from '../diplomat.ts';
-import type { Lease } from '../lookups/lease.ts';
+import type { Lease } from '../lookups/instance-records.ts';
 import { InstanceResources } from './instance-resources.ts';
 
 /** What {@link InstanceConnections} needs. */
@@ -18,7 +18,7 @@ export interface InstanceConnectionsOptions<C> {
 /**
  * Long-lived connections, such as those to a database, with the leases that they live on. A lease lasts as long as its
  * connection, so that what is in flight at an instance is its open connections; that the connection could be made is
- * reported as soon as it is known. Connections to an instance that has left the snapshot, or has moved, are told to leave.
+ * reported as soon as it is known. `leave` is called for connections to an instance that has left the snapshot, or has moved.
  */
 export class InstanceConnections<C> {
 	readonly #diplomat: Diplomat;
@@ -37,7 +37,7 @@ export class InstanceConnections<C> {
 		});
 	}
 
-	/** Begins a connection to the leased instance. Whoever begins it calls `end` of what it is given. */
+	/** Begins a connection to the leased instance. The caller calls `end` of the returned lease. */
 	add(lease: Lease, connection: C): ConnectionLease {
 		const group = this.#groups.get(lease.query, lease.address);
 		group.add(connection);

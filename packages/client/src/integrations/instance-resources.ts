@@ -42,7 +42,7 @@ export class InstanceResources<R> implements AsyncDisposable {
 		return size;
 	}
 
-	/** The resource of an instance, made if need be. */
+	/** The resource of an instance, made if necessary. */
 	get(query: ServiceQuery, address: ServiceAddress): R {
 		const key = queryKey(query);
 		const id = idOf(address);
@@ -92,7 +92,7 @@ export class InstanceResources<R> implements AsyncDisposable {
 	}
 
 	async #watch(followed: Followed<R>): Promise<void> {
-		// Whoever asks by a name that is none of typegen's has said so already.
+		// The caller's types have checked the name.
 		const query = followed.query as KnownServiceQuery;
 		const watch = new AbortController();
 		followed.watch = watch;

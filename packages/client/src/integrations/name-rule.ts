@@ -5,7 +5,7 @@ import { QUERY_MEMBERS } from '../lookups/lookup-options.ts';
 /** What host names of services end with by default. */
 export const DEFAULT_NAME_SUFFIX = '.spock';
 
-/** Which host names are services, and what is asked for them. */
+/** Which host names are services, and the query of each. */
 export interface NameRuleOptions {
 	/** What the host names of services end with. Default `.spock`. */
 	readonly suffix?: string;
@@ -39,12 +39,12 @@ export class NameRule {
 		this.#common = query;
 		knownMembers('member of query', query, QUERY_MEMBERS.slice(1));
 		validateQuery({ ...query, service: 'any' });
-		this.#services = new Map(Object.entries(services).map(([label, told]) => serviceOf(label, told)));
+		this.#services = new Map(Object.entries(services).map(([label, given]) => serviceOf(label, given)));
 		for (const label of this.#services.keys()) this.#queryOf(label);
 	}
 
 	/**
-	 * The question that a host name asks; undefined if it is no service's. Throws BAD_REQUEST for a name with the suffix that
+	 * The query of a host name; undefined if it names no service. Throws BAD_REQUEST for a name with the suffix that
 	 * has not exactly one label before it.
 	 */
 	query(hostname: string): ServiceQuery | undefined {
@@ -71,18 +71,21 @@ export class NameRule {
 }
 
 /** What is asked for by a label. Throws a TypeError naming the label. */
-function serviceOf(label: string, told: string | Partial<ServiceQuery>): [label: string, query: Partial<ServiceQuery>] {
+function serviceOf(
+	label: string,
+	given: string | Partial<ServiceQuery>,
+): [label: string, query: Partial<ServiceQuery>] {
 	if (label === '' || label.includes('.')) {
 		throw new TypeError(
 			`services: ${JSON.stringify(label)} is not a host label: it must not be empty or contain a dot`,
 		);
 	}
-	const query = typeof told === 'string' ? { service: told } : told;
+	const query = typeof given === 'string' ? { service: given } : given;
 	knownMembers(`member of services.${label}`, query, QUERY_MEMBERS);
 	return [label.toLowerCase(), query];
 }
 
-/** Questions that are remembered; host names may come from outside. */
+/** Queries that are remembered; host names may come from outside. */
 const KNOWN_MAX = 1024;
 
 /** How requests over HTTP go to an instance. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { directClient, HOSTS } from '../../test/direct-client.ts';
 import { simulate } from '../../test/simulated-client.ts';
-import type { Lease } from './lease.ts';
+import type { Lease } from './instance-records.ts';
 
 describe('a lease', () => {
 	it('is of an instance, for one call; released once, however often it is', async () => {

@@ -224,6 +224,8 @@ describe('while the sidecar is away', () => {
 		sidecar.connection.drop();
 		await settle();
 		await clock.advance(1000);
+		// An age is in whole milliseconds, although clocks have fractions.
+		clock.work(0.25);
 		expect(await diplomat.getService('barista')).toMatchObject({ host: '10.0.0.1', stale: true, ageMs: 1000 });
 		await clock.advance(500);
 		expect(diplomat.pick('barista')).toMatchObject({ stale: true, ageMs: 1500 });
@@ -263,6 +265,22 @@ describe('while the sidecar is away', () => {
 		await clock.advance(1000);
 		expect(await lookup).toMatchObject({ host: '10.0.0.1' });
 		expect(sidecar.requestsOf('getService')).toHaveLength(2);
+		await diplomat.close();
+	});
+
+	it('a first lookup that the sidecar does not answer says what to look at', async () => {
+		const { diplomat, clock } = await simulate(
+			{},
+			{ handle: ({ func }) => (func === 'watchService' ? 'hold' : undefined) },
+		);
+		const settled = expect(diplomat.getService('barista', { timeoutMs: 200 })).rejects.toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringMatching(
+				/"barista" came within 200 ms; the sidecar at .*simulated.sock is connected.*check its log/,
+			),
+		});
+		await clock.advance(200);
+		await settled;
 		await diplomat.close();
 	});
 

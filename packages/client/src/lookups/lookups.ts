@@ -19,8 +19,7 @@ import { readAddress } from '../snapshots/read-snapshot.ts';
 import { assertAge } from '../snapshots/stored-snapshot.ts';
 import { ADDRESS } from '../snapshots/subscription-kind.ts';
 import type { RemoteSource } from '../sources/remote-source.ts';
-import type { InstanceRecords } from './instance-records.ts';
-import { type Lease, RecordedLease } from './lease.ts';
+import { type InstanceRecords, type Lease, RecordedLease } from './instance-records.ts';
 import {
 	type AcquireOptions,
 	checkCallOptions,
@@ -44,7 +43,7 @@ interface AddressRequest {
 	readonly traits: CallTraits;
 }
 
-/** What lookups need; all of it is the client's. */
+/** What lookups need; the client owns all of it. */
 export interface LookupsSetup {
 	readonly options: ResolvedOptions;
 	/** Lookups are refused when it has ended. */
@@ -59,7 +58,7 @@ export interface LookupsSetup {
 /** Lookups of one address: from a stored snapshot, or by waiting for one, or by asking the sidecar. */
 export class Lookups {
 	readonly #setup: LookupsSetup;
-	/** Fields of their own: every lookup looks at them. */
+	/** Fields of their own: every lookup reads them. */
 	readonly #sidecar: RemoteSource | undefined;
 	readonly #asksAlways: boolean;
 	readonly #requests = new Map<string, AddressRequest>();
@@ -70,7 +69,7 @@ export class Lookups {
 		this.#asksAlways = setup.options.lookups === 'remote';
 	}
 
-	/** The sidecar, if this lookup goes over the wire: as every other, or because its caller wants it so. */
+	/** The sidecar, if this lookup goes over the wire: by option of the client, or of this lookup. */
 	asked(options: LookupOptions | undefined): RemoteSource | undefined {
 		return options?.fresh === true || this.isRemote ? this.#sidecar : undefined;
 	}
@@ -159,7 +158,7 @@ export class Lookups {
 		if (answerKnown !== undefined) return answerKnown;
 		const left = await this.#whenGreeted(options);
 		const view = this.isRemote ? undefined : this.#setup.views.open(query);
-		// At `subscriptionsMax`, or where it cannot push. One that is away is no better asked than where a view waits for it.
+		// At `subscriptionsMax`, or where it cannot push. While it is away, a stored snapshot is the better choice.
 		const isAsked = view === undefined && !this.#isStoodInFor;
 		if (isAsked && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left);
 		let snapshot = view?.stored.read();
@@ -167,7 +166,7 @@ export class Lookups {
 			snapshot = await this.#setup.source.get(query, sourceOptions(left, this.#setup.options));
 			if (view === undefined) return this.#pickOnce(query, snapshot, key);
 			if (this.#sidecar === undefined) verifyDirect(view.stored, snapshot);
-			// What was asked for may say something else than what is known here, which a push is about to replace.
+			// The answer may be newer than the stored snapshot, which a push is about to replace.
 			if (!view.stored.isYoung(maxAgeMs)) return this.#pickOnce(query, snapshot, key);
 		}
 		const answer = view.lookUp(key);
@@ -195,7 +194,7 @@ export class Lookups {
 		};
 		const answer = this.#given(query, sidecar.call('getService', data, ADDRESS, options));
 		if (maxAgeMs === undefined) return answer;
-		// A sidecar that knows nothing of maxAgeMs has looked at no age.
+		// A sidecar that does not know maxAgeMs has not checked the age.
 		return answer.then((address) => {
 			assertAge(address.ageMs ?? 0, maxAgeMs, 'service', query.service);
 			return address;
@@ -209,7 +208,7 @@ export class Lookups {
 		return this.#setup.records.given(query, Object.freeze(toAddress(chosen, snapshot)));
 	}
 
-	/** Equal replies are one object, whatever service they are about: of what may be reported there is a copy for each. */
+	/** Equal replies are one object, for any service: an address that may be reported needs a copy for each. */
 	#given(query: ServiceQuery, answer: Promise<ServiceAddress>): Promise<ServiceAddress> {
 		if (this.#asksAlways) return answer;
 		return answer.then((address) => this.#setup.records.given(query, Object.freeze({ ...address })));
@@ -244,7 +243,7 @@ export class Lookups {
 	}
 }
 
-/** A source has sent both; what nothing is known of yet is stored, since the source is watched for it. */
+/** Both are of one source; without a stored snapshot this is the first, since the source is watched for it. */
 function verifyDirect(stored: ServicePicker['stored'], snapshot: ServiceSnapshot): void {
 	if (stored.current === undefined) stored.put(snapshot);
 	else stored.verify(snapshot);

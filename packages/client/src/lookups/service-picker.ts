@@ -11,7 +11,7 @@ import type { ResolvedOptions } from '../foundation/options.ts';
 import type { SnapshotFollower, StoredSnapshot } from '../snapshots/stored-snapshot.ts';
 import type { InstanceRecords } from './instance-records.ts';
 
-/** What a view needs of the options. */
+/** What a picker needs of the options. */
 export type PickerSettings = Pick<ResolvedOptions, 'policy' | 'random' | 'clock' | 'ejectedPercentMax'>;
 
 /** An answer that is the same until the snapshot changes: a lookup then makes neither an object nor a promise. */
@@ -36,7 +36,7 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 	#ejectedUntilMs = Number.POSITIVE_INFINITY;
 	#answers = new Map<ServiceInstance, Answer>();
 
-	/** Follows the snapshot until that is no longer stored, which `ended` is told. */
+	/** Follows the snapshot as long as it is stored; then calls `ended`. */
 	constructor(
 		stored: StoredSnapshot<ServiceQuery, ServiceSnapshot>,
 		options: PickerSettings,
@@ -103,7 +103,7 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		return chosen === undefined ? address : this.#addressOf(chosen, current);
 	}
 
-	/** Instances that are served, and get no work of this client: their calls failed, or nobody can be sent to them. */
+	/** Instances that are served and get no work from this client: their calls failed, or their address is unusable. */
 	get spared(): readonly ServiceInstance[] {
 		const { current } = this.stored;
 		if (current === undefined) return [];
@@ -135,7 +135,7 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		const { policy, clock, ejectedPercentMax } = this.#options;
 		const records = this.#records;
 		this.#recordsRevision = records.revision;
-		// A source of anybody's may tell of an instance that nobody can be sent to: its caller would be blamed for that.
+		// Any source may report an instance with an unusable address: a call to it would fail as if its caller were at fault.
 		const served = servedInstances(snapshot).filter(isCallable);
 		const find = (one: ServiceInstance): ReturnType<InstanceRecords['find']> => records.find(this.query, one);
 		const { serving, untilMs } = spareEjected(served, find, clock.now(), ejectedPercentMax);
@@ -144,7 +144,7 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		this.#picker = pickerOver(policy, serving, this.#pickerOptions);
 	}
 
-	/** What failed before is forgotten of an instance that the registry calls well again. */
+	/** Failures are forgotten of an instance that the registry reports as healthy again. */
 	#forgive(before: ServiceSnapshot, now: ServiceSnapshot): void {
 		const failing = before.instances.filter((one) => (this.#records.find(this.query, one)?.failures ?? 0) > 0);
 		for (const old of failing) {
@@ -185,7 +185,7 @@ showAs(ServicePicker, 'ServicePicker', ({ query, known, instances }) => ({
 	instances: instances.length,
 }));
 
-/** True where its host and its port are what they are called. */
+/** True for an instance whose host and port can be called. */
 export function isCallable({ host, port }: ServiceInstance): boolean {
 	return isHost(host) && isInteger(port, 0, 65_535);
 }

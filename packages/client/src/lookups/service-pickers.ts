@@ -14,7 +14,7 @@ import type { InstanceRecords } from './instance-records.ts';
 import { checkMembers } from './lookup-options.ts';
 import { isCallable, type PickerSettings, ServicePicker } from './service-picker.ts';
 
-/** The snapshots of services that a client keeps. */
+/** The stored snapshots of services. */
 export type ServiceStore = SnapshotStore<ServiceQuery, ServiceSnapshot>;
 
 /** The store of a client in direct mode. */

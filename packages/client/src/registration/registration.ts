@@ -1,11 +1,15 @@
-import type {
-	CallOptions,
-	RegistrationReply,
-	RegistrationState,
-	ReportedStatus,
-	ServiceRegistrar,
+import {
+	type CallOptions,
+	type RegisterServiceData,
+	type RegistrationReply,
+	type RegistrationState,
+	type ReportedStatus,
+	type ServiceRegistrar,
+	type ServiceSource,
+	SpockError,
 } from '@spock/protocol';
 import { isObject, showAs, stringOrNull } from '@spock/protocol/internal';
+import { closedError } from '../foundation/errors.ts';
 
 /**
  * An instance of this app in the registry, made by `diplomat.register`. It survives reconnects and restarts of the sidecar:
@@ -65,7 +69,7 @@ export class Registration implements AsyncDisposable {
 
 	/**
 	 * Deregisters it; resolves when the registry does not know it any more. Call it before the app stops serving, so that
-	 * nobody is sent to it. Rejects with TIMEOUT, ACL_DENIED, OVERLOADED, ABORTED, DISCONNECTED or CLOSED: then it can be called
+	 * no client calls it. Rejects with TIMEOUT, ACL_DENIED, OVERLOADED, ABORTED, DISCONNECTED or CLOSED: then it can be called
 	 * again. If the sidecar was asked it goes on trying, and the `state` is `pending` until a sidecar has confirmed it; if not,
 	 * the registration stays. Idempotent.
 	 */
@@ -117,4 +121,49 @@ export function readRegistration(data: unknown): RegistrationReply | undefined {
 		state: state as RegistrationReply['state'],
 		error: stringOrNull(error),
 	};
+}
+
+/** What one client has registered. */
+export class OwnRegistrations {
+	readonly #source: ServiceSource;
+	readonly #registrations = new Set<Registration>();
+	#draining = false;
+
+	constructor(source: ServiceSource) {
+		this.#source = source;
+	}
+
+	/** Registrations that have not ended. */
+	get count(): number {
+		return this.#registrations.size;
+	}
+
+	/** Rejects with UNKNOWN_FUNC when the source cannot register, and with CLOSED once they drain. */
+	async register(data: RegisterServiceData, options: CallOptions): Promise<Registration> {
+		const { registrar, name } = this.#source;
+		if (this.#draining) throw closedError();
+		if (registrar === undefined) {
+			const message = `registerService: the source ${name} only finds services; use a sidecar, or a source that can register`;
+			throw new SpockError('UNKNOWN_FUNC', message, { details: { func: 'registerService', source: name } });
+		}
+		let registration: Registration | undefined;
+		let early: RegistrationReply | undefined;
+		const listener = (reply: RegistrationReply): void => {
+			if (registration === undefined) early = reply;
+			else registration.update(reply);
+		};
+		const reply = await registrar.register(data, listener, options);
+		registration = new Registration(registrar, reply, (ended) => this.#registrations.delete(ended));
+		this.#registrations.add(registration);
+		// What was pushed between the reply and now is newer.
+		if (early !== undefined) registration.update(early);
+		return registration;
+	}
+
+	/** Deregisters everything, as far as the registry answers within the deadline. Never rejects. */
+	async drain(options: CallOptions): Promise<void> {
+		this.#draining = true;
+		// What was not confirmed is left to the sidecar: it was asked, or it sees this client leave.
+		await Promise.allSettled([...this.#registrations].map((registration) => registration.drain(options)));
+	}
 }

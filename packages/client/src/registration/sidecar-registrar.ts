@@ -36,20 +36,20 @@ type WantedPhase = 'kept' | 'leaving' | 'left';
 
 interface Wanted {
 	phase: WantedPhase;
-	/** The app's last word. */
+	/** What the app wants last. */
 	data: RegisterServiceData;
 	/** The newest report, also while it is on its way. */
 	report: ReportServiceData | undefined;
 	/** What a sidecar accepted last: what is gone back to where the last word is refused. */
 	accepted: RegisterServiceData;
-	/** Words of the app so far that came to `data`, and to `accepted`: answers may come out of order. */
+	/** Numbers of the app's reports that led to `data`, and to `accepted`: answers may come out of order. */
 	word: number;
 	acceptedWord: number;
 	last: RegistrationReply;
 	readonly listener: RegistrationListener;
 }
 
-/** Failures after which nobody knows whether the sidecar was asked. */
+/** Failures after which it is unknown whether the sidecar was asked. */
 const UNKNOWN_OUTCOMES: readonly string[] = ['TIMEOUT', 'ABORTED', 'DISCONNECTED', 'CLOSED', 'PROTOCOL'];
 
 /** Instances registered through a sidecar: made again on every new connection, with what was reported of them last. */
@@ -205,7 +205,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		this.#notify(wanted, reply);
 	}
 
-	/** Forgets everything; nobody is told anything after it. */
+	/** Forgets everything; no listener is called after it. */
 	close(): void {
 		this.lost('the client was closed, and its sidecar deregisters what it held');
 		this.#wanted.clear();

@@ -2,8 +2,7 @@ import { fakeInstance, HOSTILE_VALUES } from '@spock/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readKeySnapshot } from './read-key-snapshot.ts';
-import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
+import { readAddress, readKeySnapshot, readList, readSnapshot } from './read-snapshot.ts';
 
 const snapshot = { service: 'barista', revision: 1, instances: [] };
 const place = { host: '10.0.0.1', port: 80 };
@@ -76,7 +75,7 @@ describe('a snapshot with entries that are bad', () => {
 describe('an address from the wire', () => {
 	it('has its age only while it is stale', () => {
 		expect(readAddress({ ...place, ageMs: 5 })).toEqual({ ...place, instance: '10.0.0.1:80' });
-		expect(readAddress({ ...place, stale: true, ageMs: 5 })).toMatchObject({ stale: true, ageMs: 5, verifiedAt: 0 });
+		expect(readAddress({ ...place, stale: true, ageMs: 5.4 })).toMatchObject({ stale: true, ageMs: 5, verifiedAt: 0 });
 	});
 });
 

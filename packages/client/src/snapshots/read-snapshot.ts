@@ -1,11 +1,16 @@
 import {
 	type InstanceStatus,
+	type KeyEntry,
+	type KeyQuery,
+	type KeySnapshot,
+	makeKeySnapshot,
 	type ServiceAddress,
 	type ServiceInstance,
 	type ServiceList,
 	type ServiceListEntry,
 	type ServiceSnapshot,
 	type SnapshotSource,
+	type SnapshotState,
 	SpockError,
 } from '@spock/protocol';
 import { isHost, isInteger, isObject, readQuery, stringOrNull } from '@spock/protocol/internal';
@@ -106,12 +111,12 @@ function readTags(tags: unknown): readonly string[] {
 	return isStrings(tags) ? Object.freeze(tags) : NO_TAGS;
 }
 
-export function readSource(source: unknown): SnapshotSource {
+function readSource(source: unknown): SnapshotSource {
 	return source === 'last-known-good' || source === 'static' ? source : 'live';
 }
 
-export function readMs(value: unknown): number {
-	return isFrom0(value) ? value : 0;
+function readMs(value: unknown): number {
+	return isFrom0(value) ? Math.round(value) : 0;
 }
 
 /** JSON has numbers that JavaScript takes for Infinity: nobody can share work out by them, or add them to a time. */
@@ -143,12 +148,12 @@ function readInstance(data: unknown, index: number): ServiceInstance {
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_META: Readonly<Record<string, string>> = Object.freeze({});
 
-export function expectObject(value: unknown, path: string): Members {
+function expectObject(value: unknown, path: string): Members {
 	if (!isObject(value)) throw wrong(path, 'an object');
 	return value;
 }
 
-export function expectArray(value: unknown, path: string): unknown[] {
+function expectArray(value: unknown, path: string): unknown[] {
 	if (!Array.isArray(value)) throw wrong(path, 'an array');
 	return value;
 }
@@ -161,9 +166,46 @@ function ignore(): void {
 	// Whoever wants to know gives a function.
 }
 
-export function wrong(path: string, expected: string): SpockError {
+function wrong(path: string, expected: string): SpockError {
 	const member = path === '' ? 'data' : path;
 	return new SpockError('PROTOCOL', `the sidecar sent an invalid ${member}: expected ${expected}`, {
 		details: { path },
 	});
+}
+
+/** What a reply or a push says of keys; frozen. Throws PROTOCOL, whose `details.path` names the member. */
+export function readKeySnapshot(data: unknown): KeySnapshot {
+	const members = expectObject(data, '');
+	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, held, oversize, value } = members;
+	if (typeof key !== 'string') throw wrong('key', 'a string');
+	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
+	const query: KeyQuery = {
+		key,
+		...(prefix === true && { prefix }),
+		...(typeof datacenter === 'string' && { datacenter }),
+	};
+	const state: SnapshotState = {
+		revision: revision as number,
+		source: readSource(source),
+		ageMs: readMs(ageMs),
+		verifiedAt: readMs(verifiedAt),
+		...(held === true && { held }),
+		...(oversize === true && { oversize }),
+	};
+	if (prefix === true) {
+		const entries = expectArray(members['entries'], 'entries').map((entry, index) => {
+			const path = `entries[${index}]`;
+			return readEntry(expectObject(entry, path), `${path}.`);
+		});
+		return makeKeySnapshot(query, Object.freeze(entries), state);
+	}
+	return makeKeySnapshot(query, value === null ? [] : [readEntry(members, '')], state);
+}
+
+function readEntry({ key, value, encoding }: Readonly<Record<string, unknown>>, path: string): KeyEntry {
+	if (typeof key !== 'string') throw wrong(`${path}key`, 'a string');
+	if (typeof value !== 'string') throw wrong(`${path}value`, 'a string');
+	// A way of writing bytes that this version does not know would be taken for text.
+	if (encoding !== undefined && encoding !== null && encoding !== 'base64') throw wrong(`${path}encoding`, 'base64');
+	return Object.freeze({ key, value, ...(encoding === 'base64' && { encoding }) });
 }

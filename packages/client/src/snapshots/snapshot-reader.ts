@@ -2,7 +2,7 @@ import { type ReadOptions, SpockError, tooOldError } from '@spock/protocol';
 import { withAnySignal } from '@spock/protocol/internal';
 import { timeLeft } from '../calls/outgoing-call.ts';
 import type { Session } from '../connection/session.ts';
-import { closedError, throwIfAborted } from '../foundation/errors.ts';
+import { closedError, silentSidecarHint, throwIfAborted } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 import { assertAge, type PublishedSnapshot, type StoredSnapshot } from './stored-snapshot.ts';
@@ -11,7 +11,6 @@ import type { StandIn, SubscriptionKind, SubscriptionPort } from './subscription
 /** What a reader needs of the feed. */
 export interface ReadFeed<Q, S extends PublishedSnapshot> {
 	readonly store: SnapshotStore<Q, S>;
-	readonly isClosed: boolean;
 	/** The session that calls go to; undefined without a connection. */
 	readonly session: Session | undefined;
 	/** Subscribes now to what was refused before and waits for the next attempt. */
@@ -49,7 +48,7 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		const { getFunc } = this.#kind;
 		const { connection } = this.#port;
 		throwIfAborted(signal, getFunc);
-		if (this.#feed.isClosed) throw closedError();
+		if (this.#feed.store.isClosed) throw closedError();
 		const isFed = this.#port.pushes !== false || this.#standIn?.isAway === true;
 		const stored = isFed ? this.#feed.store.open(query) : undefined;
 		if (stored === undefined) return this.#getUnstored(query, options);
@@ -191,7 +190,8 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		const { connection } = this.#port;
 		const { noun } = this.#kind;
 		const name = this.#kind.nameOf(stored.query);
-		const why = connection.state === 'ready' ? '' : `, because ${connection.whyNotReady()}`;
+		const isReady = connection.state === 'ready';
+		const why = isReady ? `; ${silentSidecarHint(this.#options.address)}` : `, because ${connection.whyNotReady()}`;
 		const message = `no snapshot of ${JSON.stringify(name)} came within ${timeoutMs} ms${why}`;
 		const timeout = new SpockError('TIMEOUT', message, { details: { [noun]: name, timeoutMs } });
 		return this.#standIn?.explain(stored, timeout) ?? timeout;

@@ -1,8 +1,8 @@
 import type { ServiceQuery, ServiceSnapshot, ServiceSource, SourceWatch } from '@spock/protocol';
 
 import { closedError } from '../foundation/errors.ts';
-import { OneTimer } from '../foundation/one-timer.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
+import { OneTimer } from '../foundation/timers.ts';
 import { type PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 
 /** Sweeps that an unused query outlives: the idle time has passed by then. */
@@ -37,6 +37,7 @@ export class SnapshotStore<Q, S extends PublishedSnapshot> {
 	readonly #options: StoreOptions;
 	readonly #stored = new Map<string, StoredSnapshot<Q, S>>();
 	readonly #sweepTimer: OneTimer;
+	#isClosed = false;
 
 	constructor(identity: QueryIdentity<Q, S>, feed: SnapshotFeed<Q, S>, options: StoreOptions) {
 		this.#identity = identity;
@@ -49,13 +50,18 @@ export class SnapshotStore<Q, S extends PublishedSnapshot> {
 		return this.#stored.size;
 	}
 
+	get isClosed(): boolean {
+		return this.#isClosed;
+	}
+
 	/** The stored snapshot of a query, or of the query of a snapshot; this does not count as a use. */
 	find(query: Q | S): StoredSnapshot<Q, S> | undefined {
 		return this.#stored.get(this.#identity.keyOf(query));
 	}
 
-	/** The stored snapshot of a query, added if necessary; undefined at `subscriptionsMax`. */
+	/** The stored snapshot of a query, added if necessary; undefined at `subscriptionsMax`. Throws CLOSED after `close`. */
 	open(query: Q): StoredSnapshot<Q, S> | undefined {
+		if (this.#isClosed) throw closedError();
 		const known = this.find(query);
 		if (known !== undefined) {
 			known.unusedSweeps = 0;
@@ -85,8 +91,9 @@ export class SnapshotStore<Q, S extends PublishedSnapshot> {
 		if (this.#stored.get(stored.key) === stored) this.#remove(stored);
 	}
 
-	/** Rejects those who wait with CLOSED and notifies no observer any more; idempotent. */
+	/** Rejects waiting calls with CLOSED and notifies no observer any more; idempotent. */
 	close(): void {
+		this.#isClosed = true;
 		this.#sweepTimer.cancel();
 		for (const stored of [...this.#stored.values()]) this.#remove(stored);
 	}

@@ -56,9 +56,9 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		return current && this.#aged(current);
 	}
 
-	/** How long ago a stale snapshot was verified, in milliseconds. */
+	/** How long ago a stale snapshot was verified, in whole milliseconds. */
 	get ageMs(): number {
-		return this.#clock.now() - this.#verifiedAtMs;
+		return Math.round(this.#clock.now() - this.#verifiedAtMs);
 	}
 
 	/** How long ago the registry confirmed it, as far as this process can know; Infinity if that is unknown. */
@@ -88,7 +88,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		for (const observer of this.#all()) observer.next(now);
 	}
 
-	/** Takes the time of verification from an answer to a request, if it says the same. Both must be of one process. */
+	/** Takes the time of verification from an answer to a request with the same revision. Both must be of one process. */
 	verify(snapshot: S): void {
 		const { current } = this;
 		if (current?.revision !== snapshot.revision || current.source !== 'live' || snapshot.source !== 'live') return;
@@ -102,14 +102,14 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		this.report(error);
 	}
 
-	/** As `fail`, but those who observe already are not told. */
+	/** As `fail`, but present observers are not notified. */
 	refuse(error: SpockError): void {
 		if (this.current !== undefined) return;
 		this.#error = error;
 		this.waiters.rejectAll(error);
 	}
 
-	/** As `fail`, but those who wait go on waiting. */
+	/** As `fail`, but waiting calls go on waiting. */
 	report(error: SpockError): void {
 		if (this.current !== undefined) return;
 		this.#error = error;

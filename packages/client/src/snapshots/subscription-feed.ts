@@ -13,11 +13,11 @@ import {
 } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
 import { BACKGROUND, type CallTraits } from '../calls/outgoing-call.ts';
+import { RefusedSubscriptions } from '../connection/retry-schedule.ts';
 import type { Session } from '../connection/session.ts';
 import { snapshotChannel } from '../foundation/diagnostics.ts';
-import { closedError, overloadedError } from '../foundation/errors.ts';
+import { overloadedError } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
-import { RefusedSubscriptions } from './refused-subscriptions.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
 import { type SnapshotFeed, SnapshotStore } from './snapshot-store.ts';
 import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
@@ -51,7 +51,6 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	/** Those with an unreadable push and no readable one since. */
 	readonly #doubted = new Set<Subscription<Q, S>>();
 	#session: Session | undefined;
-	#closed = false;
 
 	constructor(kind: SubscriptionKind<Q, S>, port: SubscriptionPort, options: ResolvedOptions, standIn?: StandIn<Q, S>) {
 		this.#kind = kind;
@@ -77,7 +76,6 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	}
 
 	watch(query: Q, observer: SnapshotObserver<S>): SourceWatch {
-		if (this.#closed) throw closedError();
 		const stored = this.store.open(query);
 		if (stored === undefined) {
 			const { subscriptionsMax } = this.#options;
@@ -90,10 +88,6 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 				this.store.release(stored);
 			},
 		};
-	}
-
-	get isClosed(): boolean {
-		return this.#closed;
 	}
 
 	get session(): Session | undefined {
@@ -179,9 +173,8 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		this.#accept(subscription, snapshot, session);
 	}
 
-	/** Rejects those who wait with CLOSED and notifies no observer any more; idempotent. */
+	/** Rejects waiting calls with CLOSED and notifies no observer any more; idempotent. */
 	close(): void {
-		this.#closed = true;
 		this.#session = undefined;
 		this.#forgetFailures();
 		this.store.close();
@@ -291,7 +284,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 				revision,
 				source,
 				previousSource: stored.current?.source,
-				ageMs: isStale(snapshot) ? this.#options.clock.now() - verifiedAtMs : snapshot.ageMs,
+				ageMs: isStale(snapshot) ? Math.round(this.#options.clock.now() - verifiedAtMs) : snapshot.ageMs,
 				verifiedAt,
 				count: 'instances' in known ? known.instances.length : entriesOf(known).length,
 			});

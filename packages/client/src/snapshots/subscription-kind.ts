@@ -17,8 +17,7 @@ import {
 
 import { type CallTraits, makeTraits } from '../calls/outgoing-call.ts';
 import type { SidecarConnection } from '../connection/sidecar-connection.ts';
-import { readKeySnapshot } from './read-key-snapshot.ts';
-import { readAddress, readList, readSnapshot } from './read-snapshot.ts';
+import { readAddress, readKeySnapshot, readList, readSnapshot } from './read-snapshot.ts';
 import type { QueryIdentity, SnapshotFeed } from './snapshot-store.ts';
 import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 
@@ -73,7 +72,7 @@ const SUBSCRIBE: CallTraits = makeTraits({ read: readSnapshot });
 /** As SNAPSHOT and SUBSCRIBE, of keys. */
 const KEY_SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readKeySnapshot });
 const SUBSCRIBE_KEY: CallTraits = makeTraits({ read: readKeySnapshot });
-/** A subscription that is made again, on a new connection or because it was refused: for whom, nobody can say. */
+/** A subscription that is made again, on a new connection or because it was refused: it belongs to no caller. */
 const RESUBSCRIBE: CallTraits = makeTraits({ own: true, read: readSnapshot });
 const RESUBSCRIBE_KEY: CallTraits = makeTraits({ own: true, read: readKeySnapshot });
 

@@ -25,6 +25,35 @@ describe('observeService', () => {
 		expect(() => diplomat.observeService('barista', { next: () => undefined })).toThrow('closed');
 		expect(() => diplomat.observeKey('menu', { next: () => undefined })).toThrow('closed');
 	});
+
+	it('an observer that throws disturbs neither the connection nor other observers; the process hears of it', async () => {
+		const faults: unknown[] = [];
+		const before = process.listeners('uncaughtException');
+		process.removeAllListeners('uncaughtException');
+		process.on('uncaughtException', (fault) => faults.push(fault));
+		try {
+			const { diplomat, sidecar } = await simulate();
+			const revisions: number[] = [];
+			const fail = (): never => {
+				throw new Error('a fault of the app');
+			};
+			diplomat.observeService('barista', { next: fail, error: fail });
+			diplomat.observeService('barista', { next: ({ revision }) => revisions.push(revision) });
+			for (const revision of [1, 2]) {
+				sidecar.publish(fakeSnapshot('barista', revision, ['10.0.0.1:80']));
+				await settle();
+			}
+			expect(revisions).toEqual([1, 2]);
+			expect(diplomat.status()).toMatchObject({ state: 'ready', protocolFaults: 0 });
+			expect(sidecar.requestsOf('watchService')).toHaveLength(1);
+			await diplomat.close();
+			await new Promise((resolve) => setImmediate(resolve));
+			expect(faults.map(String)).toEqual(['Error: a fault of the app', 'Error: a fault of the app']);
+		} finally {
+			process.removeAllListeners('uncaughtException');
+			for (const listener of before) process.on('uncaughtException', listener);
+		}
+	});
 });
 
 describe('watchService', () => {

@@ -56,6 +56,15 @@ describe('a fallback', () => {
 		await diplomat.close();
 	});
 
+	it('that fails to close rejects the call that ends the client, and nothing else', async () => {
+		const close = () => Promise.reject(new Error('no way to close'));
+		for (const reason of ['close', 'drain'] as const) {
+			const { diplomat } = await simulate({ fallback: { ...scriptedSource().source, close } });
+			await expect(diplomat[reason]()).rejects.toThrow('no way to close');
+			expect(await diplomat.closed).toEqual({ reason });
+		}
+	});
+
 	it('whose own registry goes away says so: its answers are stale as any other’s', async () => {
 		const { source, observers } = scriptedSource();
 		const { diplomat, clock } = await simulate({ fallback: source }, {}, 'ECONNREFUSED');

@@ -10,9 +10,9 @@ import {
 
 import type { SidecarConnection } from '../connection/sidecar-connection.ts';
 import { closedError } from '../foundation/errors.ts';
-import { OneTimer } from '../foundation/one-timer.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import type { FallbackStatus } from '../foundation/status.ts';
+import { OneTimer } from '../foundation/timers.ts';
 import { assertAge, type StoredSnapshot } from '../snapshots/stored-snapshot.ts';
 import type { StandIn } from '../snapshots/subscription-kind.ts';
 

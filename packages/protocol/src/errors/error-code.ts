@@ -1,6 +1,6 @@
 /**
- * The codes that travel in failures, and whether trying again can help. What each means for people stands in
- * error-code-facts.ts, so that a program which only makes errors does not carry the prose.
+ * The codes that travel in failures, and whether trying again can help. What each means stands apart, in {@link errorCodes}, so that
+ * the bundle of a program which only makes errors leaves the prose out.
  */
 const WIRE_CODES = {
 	BAD_FRAME: false,
@@ -40,4 +40,47 @@ export const retryableByCode: Readonly<Record<ErrorCode, boolean>> = { ...WIRE_C
 /** True for a string that is one of the codes which may travel in a failure. */
 export function isWireErrorCode(code: unknown): code is WireErrorCode {
 	return typeof code === 'string' && Object.hasOwn(WIRE_CODES, code);
+}
+
+/** What is known of one code. */
+export interface ErrorCodeFacts {
+	/** True when the code may travel in a failure. */
+	readonly wire: boolean;
+	/** True when the same call may succeed later. */
+	readonly retryable: boolean;
+	/** One sentence for people. */
+	readonly meaning: string;
+}
+
+const MEANINGS: Readonly<Record<ErrorCode, string>> = {
+	BAD_FRAME: 'a line was not one JSON object in valid UTF-8',
+	BAD_REQUEST: 'the request or its data has the wrong shape',
+	FRAME_TOO_LARGE: 'a frame is longer than frameBytesMax',
+	UNKNOWN_FUNC: 'the sidecar has no function of that name, or its registry cannot do it',
+	UNSUPPORTED_VERSION: 'no protocol version in common',
+	NO_SUCH_SERVICE: 'the registry knows no instance of the service',
+	NO_HEALTHY_INSTANCE: 'the service has instances, none of them healthy',
+	ACL_DENIED: 'the registry refuses its token, or the sidecar that of the client',
+	NOT_READY: 'the backend has not given a first answer yet',
+	UNAVAILABLE: 'the backend is out of reach and nothing young enough is known',
+	OVERLOADED: 'a limit on work in flight is reached',
+	INTERNAL: 'a fault inside the sidecar',
+	TIMEOUT: 'the deadline of the call passed',
+	ABORTED: 'the caller aborted the call',
+	DISCONNECTED: 'the connection was lost, or there is none',
+	CLOSED: 'the client was closed or is draining',
+	PROTOCOL: 'the peer broke the protocol',
+	NO_SUCH_KEY: 'the registry has no such key',
+	BAD_VALUE: 'the value of a key is not what its reader accepts',
+};
+
+/** The code table, frozen. Marked as pure, so that a bundle that does not read it leaves it out. */
+export const errorCodes: Readonly<Record<ErrorCode, ErrorCodeFacts>> = /* @__PURE__ */ makeTable();
+
+function makeTable(): Readonly<Record<ErrorCode, ErrorCodeFacts>> {
+	const codes = Object.keys(retryableByCode) as ErrorCode[];
+	const rows = codes.map((code) => {
+		return [code, { wire: isWireErrorCode(code), retryable: retryableByCode[code], meaning: MEANINGS[code] }] as const;
+	});
+	return Object.freeze(Object.fromEntries(rows)) as Record<ErrorCode, ErrorCodeFacts>;
 }

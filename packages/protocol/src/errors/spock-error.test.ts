@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { isWireErrorCode } from './error-code.ts';
-import { errorCodes } from './error-code-facts.ts';
+import { errorCodes, isWireErrorCode } from './error-code.ts';
 import { SpockError } from './spock-error.ts';
 
 describe('SpockError', () => {

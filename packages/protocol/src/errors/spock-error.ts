@@ -1,4 +1,4 @@
-import { isObject, stringOrNull } from '../foundation/values.ts';
+import { isObject, show, stringOrNull } from '../foundation/values.ts';
 import { type ErrorCode, isWireErrorCode, retryableByCode, type WireErrorCode } from './error-code.ts';
 
 /** The error member of a failure on the wire. */
@@ -91,6 +91,11 @@ export class SpockError extends Error {
 		const code: WireErrorCode = isWireErrorCode(this.code) ? this.code : 'INTERNAL';
 		return { code, message: this.message, retryable: this.retryable, details: this.details };
 	}
+}
+
+/** As {@link badMember}, and the message shows the value, which must not be a secret. */
+export function badValue(path: string, sentence: string, value: unknown): SpockError {
+	return badMember(path, `${sentence}, not ${show(value)}`);
 }
 
 /** BAD_REQUEST for a member of a request's data; `details.path` names it, "" for the data itself. */

@@ -33,3 +33,48 @@ export function isText(value: unknown, lengthMax: number = NAME_LENGTH_MAX): val
 export function isName(value: unknown): value is string {
 	return isText(value) && !NOT_IN_NAMES.test(value);
 }
+
+/** Longest text that {@link show} repeats, in characters. */
+const SHOWN_LENGTH_MAX = 64;
+
+/** A value for a message about it, short: of an object or a function only what it is. Never for a secret. */
+export function show(value: unknown): string {
+	if (typeof value === 'string') {
+		const isLong = value.length > SHOWN_LENGTH_MAX;
+		return isLong
+			? `${JSON.stringify(value.slice(0, SHOWN_LENGTH_MAX))}… (${value.length} characters)`
+			: JSON.stringify(value);
+	}
+	if (typeof value === 'function') return 'a function';
+	if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+	return String(value);
+}
+
+// What `console.log` and util.inspect call, with the function itself: https://nodejs.org/api/util.html#utilinspectcustom
+const INSPECT = Symbol.for('nodejs.util.inspect.custom');
+
+interface InspectOptions {
+	readonly depth?: number | null;
+}
+
+/**
+ * Has `console.log` show these members of the objects of a class, whose own are private and would show as `{}`. They are for
+ * people, and must hold no secret: no token, and no value of a key.
+ */
+export function showAs<T extends object>(
+	{ prototype }: { readonly prototype: T },
+	name: string,
+	members: (shown: T) => object,
+): void {
+	const value = function (
+		this: T,
+		depth: number,
+		options: InspectOptions,
+		inspect: (value: unknown, options: InspectOptions) => string,
+	): string {
+		if (depth < 0) return `[${name}]`;
+		const { depth: left = 2 } = options;
+		return `${name} ${inspect(members(this), { ...options, depth: left === null ? null : left - 1 })}`;
+	};
+	Object.defineProperty(prototype, INSPECT, { value });
+}

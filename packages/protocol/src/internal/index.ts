@@ -1,6 +1,6 @@
 // Shared by the packages of this repository; outside semver.
 export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
-export { isInteger, isName, isObject, isText, NAME_RULE, stringOrNull } from '../foundation/values.ts';
+export { isInteger, isName, isObject, isText, NAME_RULE, showAs, stringOrNull } from '../foundation/values.ts';
 export { FrameHeads } from '../frames/frame-encoder.ts';
 export { validateRegistration, validateReport } from '../messages/validate-registration.ts';
 export {
@@ -40,5 +40,4 @@ export {
 	stringOption,
 	wrongType,
 } from './option-validators.ts';
-export { showAs } from './show-as.ts';
 export { TextMemo, type TextMemoOptions } from './text-memo.ts';

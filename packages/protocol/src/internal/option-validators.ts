@@ -1,5 +1,5 @@
 import { TIMEOUT_MS_MAX } from '../foundation/limits.ts';
-import { isInteger } from '../foundation/values.ts';
+import { isInteger, show } from '../foundation/values.ts';
 import { nearestName } from './nearest-name.ts';
 
 // A wrong option is a programmer's error: it throws at the call and names the option and the value.
@@ -77,10 +77,4 @@ export function knownMembers(what: string, value: unknown, known: readonly strin
 /** For a value that is not what `expected` says. */
 export function wrongType(name: string, expected: string, value: unknown): TypeError {
 	return new TypeError(`${name} must be ${expected}, not ${show(value)}`);
-}
-
-function show(value: unknown): string {
-	if (typeof value === 'string') return JSON.stringify(value);
-	if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
-	return String(value);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { encodeRequest, encodeRequestTail } from '../frames/frame-encoder.ts';
+import { readClientMessage } from './message.ts';
 import { encodeTrace, splitTrace, type TraceContext, traceIdOf } from './trace-context.ts';
-import { readClientMessage } from './validate-message.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { validateKeyQuery, validateQuery } from './validate-func-data.ts';
+import type { FuncName } from './func-map.ts';
+import { validateFuncData, validateKeyQuery, validateQuery } from './validate-func-data.ts';
 
 const LONE = 'a\ud800';
 
@@ -25,5 +26,30 @@ describe('a query', () => {
 	it('may have any whole character', () => {
 		const query = { service: 'ünï\u{1f600}', tags: ['\u{10ffff}'], meta: { a: '\u{1f600}' } };
 		expect(validateQuery(query)).toEqual(query);
+	});
+});
+
+describe('a refusal', () => {
+	it.each<[FuncName, unknown, string]>([
+		['getService', 'barista', 'data must be an object, not "barista"'],
+		['getService', { service: 'barista', tags: ['v1', 7] }, 'data.tags[1] must be a string of 1 to 512'],
+		['getService', { service: 'barista', tags: ['v1', 7] }, ', not 7'],
+		['watchKey', { key: 'a', prefix: 'yes' }, 'data.prefix must be true or false, not "yes"'],
+		['registerService', { service: 'a', port: '80' }, 'data.port must be a port from 1 to 65535, not "80"'],
+		['registerService', { service: 'a', port: 80, host: 'a b' }, 'must be an IP address or a name, not "a b"'],
+		['registerService', { service: 'a'.repeat(600), port: 80 }, `not "${'a'.repeat(64)}"… (600 characters)`],
+		['hello', { versions: [1], pid: 1.5 }, 'data.pid must be an integer, not 1.5'],
+	])('of %s %j shows the value, short', (func, data, message) => {
+		expect(() => validateFuncData(func, data)).toThrow(message);
+	});
+
+	it.each<[FuncName, object]>([
+		['hello', { versions: [1], token: 'hidden\ud800' }],
+		['hello', { versions: [1], secret: 'hidden' }],
+		['registerService', { service: 'a', port: 80, meta: { password: 'hidden\ud800' } }],
+		['registerService', { service: 'a', port: 80, check: { http: 'ftp://me:hidden@host/' } }],
+	])('of %s %j shows nothing that may be a secret', (func, data) => {
+		expect(() => validateFuncData(func, data)).toThrow('must be');
+		expect(() => validateFuncData(func, data)).not.toThrow('hidden');
 	});
 });

@@ -1,10 +1,16 @@
-import { badMember, type SpockError } from '../errors/spock-error.ts';
+import { badMember, badValue } from '../errors/spock-error.ts';
 import { FRAME_BYTES_MAX_FLOOR, NAME_LENGTH_MAX, TIMEOUT_MS_MAX } from '../foundation/limits.ts';
-import { isInteger, isName, isObject, isText, NAME_RULE } from '../foundation/values.ts';
+import { isInteger, isText } from '../foundation/values.ts';
 import type { KeyQuery } from '../model/key-model.ts';
-import { checkQuery } from '../model/query.ts';
+import { checkName, checkQuery } from '../model/query.ts';
 import type { FuncData, FuncName } from './func-map.ts';
-import { validateDeregistration, validateRegistration, validateReport } from './validate-registration.ts';
+import {
+	badText,
+	expectObject,
+	validateDeregistration,
+	validateRegistration,
+	validateReport,
+} from './validate-registration.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -15,17 +21,17 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	hello: validateHello,
 	ping: (data) => data,
 	getService: (data) => {
-		const members = expectObject(data);
+		const members = expectObject(data, '');
 		const key = optionalText(members, 'key');
 		return { ...checkQuery(members), ...(key === undefined ? {} : { key }), ...maxAgeFrom(members) };
 	},
 	getInstances: (data) => {
-		const members = expectObject(data);
+		const members = expectObject(data, '');
 		return { ...checkQuery(members), ...maxAgeFrom(members) };
 	},
 	listServices: (data) => {
 		// Absent data is null on the wire: "all services here" needs no members.
-		const datacenter = data === null ? undefined : optionalName(expectObject(data), 'datacenter');
+		const datacenter = data === null ? undefined : optionalName(expectObject(data, ''), 'datacenter');
 		return datacenter === undefined ? {} : { datacenter };
 	},
 	watchService: validateQuery,
@@ -34,7 +40,7 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	reportService: validateReport,
 	deregisterService: validateDeregistration,
 	getKey: (data) => {
-		const members = expectObject(data);
+		const members = expectObject(data, '');
 		return { ...keyQueryFrom(members), ...maxAgeFrom(members) };
 	},
 	watchKey: validateKeyQuery,
@@ -62,20 +68,20 @@ export function validateFuncData<F extends FuncName>(func: F, data: unknown): Fu
 
 /** Checks a query; throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function validateQuery(data: unknown): FuncData<'watchService'> {
-	return checkQuery(expectObject(data));
+	return checkQuery(expectObject(data, ''));
 }
 
 /** Checks a query of keys; throws BAD_REQUEST, whose `details.path` names the wrong member. */
 export function validateKeyQuery(data: unknown): KeyQuery {
-	return keyQueryFrom(expectObject(data));
+	return keyQueryFrom(expectObject(data, ''));
 }
 
 function keyQueryFrom(members: Members): KeyQuery {
 	const { key, prefix } = members;
 	// Not a name: stores have keys of any characters.
-	if (!isText(key)) throw badText('key');
+	if (!isText(key)) throw badValue('key', `must be a string of 1 to ${NAME_LENGTH_MAX} characters`, key);
 	const isPrefix = prefix === undefined || prefix === null ? false : prefix;
-	if (typeof isPrefix !== 'boolean') throw badMember('prefix', 'must be true or false');
+	if (typeof isPrefix !== 'boolean') throw badValue('prefix', 'must be true or false', isPrefix);
 	const datacenter = optionalName(members, 'datacenter');
 	return { key, ...(isPrefix && { prefix: true }), ...(datacenter === undefined ? {} : { datacenter }) };
 }
@@ -83,17 +89,17 @@ function keyQueryFrom(members: Members): KeyQuery {
 function maxAgeFrom({ maxAgeMs }: Members): { maxAgeMs?: number } {
 	if (maxAgeMs === undefined || maxAgeMs === null) return {};
 	if (!isInteger(maxAgeMs, 0, TIMEOUT_MS_MAX))
-		throw badMember('maxAgeMs', `must be an integer from 0 to ${TIMEOUT_MS_MAX}`);
+		throw badValue('maxAgeMs', `must be an integer from 0 to ${TIMEOUT_MS_MAX}`, maxAgeMs);
 	return { maxAgeMs };
 }
 
 function validateHello(data: unknown): FuncData<'hello'> {
-	const members = expectObject(data);
+	const members = expectObject(data, '');
 	const { versions, pid, features } = members;
 	if (!Array.isArray(versions) || !versions.every((version) => Number.isInteger(version))) {
 		throw badMember('versions', 'must be an array of integers');
 	}
-	if (pid !== undefined && pid !== null && !Number.isInteger(pid)) throw badMember('pid', 'must be an integer');
+	if (pid !== undefined && pid !== null && !Number.isInteger(pid)) throw badValue('pid', 'must be an integer', pid);
 	if (features !== undefined && features !== null) {
 		if (!Array.isArray(features) || !features.every((feature) => typeof feature === 'string')) {
 			throw badMember('features', 'must be an array of strings');
@@ -102,11 +108,11 @@ function validateHello(data: unknown): FuncData<'hello'> {
 	const { frameBytesMax } = members;
 	if (frameBytesMax !== undefined && frameBytesMax !== null) {
 		if (!isInteger(frameBytesMax, FRAME_BYTES_MAX_FLOOR)) {
-			throw badMember('frameBytesMax', `must be an integer from ${FRAME_BYTES_MAX_FLOOR}`);
+			throw badValue('frameBytesMax', `must be an integer from ${FRAME_BYTES_MAX_FLOOR}`, frameBytesMax);
 		}
 	}
 	const client = optionalText(members, 'client');
-	// Checked and left out: by now it has been looked at, and nobody shall keep it.
+	// Checked and left out: it was compared before, and must not be kept. The message shows no value, as of the secret.
 	optionalText(members, 'token');
 	const secret = optionalText(members, 'secret');
 	if (secret !== undefined && secret.length < SECRET_LENGTH_MIN) {
@@ -114,7 +120,7 @@ function validateHello(data: unknown): FuncData<'hello'> {
 	}
 	const { heartbeatMs } = members;
 	if (heartbeatMs !== undefined && heartbeatMs !== null && !isInteger(heartbeatMs, 1, TIMEOUT_MS_MAX)) {
-		throw badMember('heartbeatMs', `must be an integer from 1 to ${TIMEOUT_MS_MAX}`);
+		throw badValue('heartbeatMs', `must be an integer from 1 to ${TIMEOUT_MS_MAX}`, heartbeatMs);
 	}
 	return {
 		versions: versions as number[],
@@ -127,29 +133,15 @@ function validateHello(data: unknown): FuncData<'hello'> {
 	};
 }
 
-function expectObject(data: unknown): Members {
-	if (!isObject(data)) throw badMember('', 'must be an object');
-	return data;
-}
-
 function optionalName(members: Members, name: string): string | undefined {
 	const value = members[name];
 	if (value === undefined || value === null) return undefined;
-	if (!isName(value)) throw badName(name);
-	return value;
+	return checkName(value, name);
 }
 
 function optionalText(members: Members, name: string): string | undefined {
 	const value = members[name];
 	if (value === undefined || value === null) return undefined;
-	if (!isText(value)) throw badText(name);
+	if (!isText(value)) throw badText(name, NAME_LENGTH_MAX);
 	return value;
-}
-
-function badName(path: string): SpockError {
-	return badMember(path, `must be ${NAME_RULE}`);
-}
-
-function badText(path: string): SpockError {
-	return badMember(path, `must be a string of 1 to ${NAME_LENGTH_MAX} characters`);
 }

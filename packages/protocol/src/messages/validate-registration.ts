@@ -1,4 +1,4 @@
-import { badMember, type SpockError } from '../errors/spock-error.ts';
+import { badMember, badValue, type SpockError } from '../errors/spock-error.ts';
 import { isHost } from '../foundation/host.ts';
 import {
 	META_COUNT_MAX,
@@ -6,11 +6,11 @@ import {
 	META_VALUE_LENGTH_MAX,
 	NAME_LENGTH_MAX,
 	NOTE_LENGTH_MAX,
-	QUERY_TAGS_MAX,
 	REGISTRATION_ID_LENGTH_MAX,
 	TAGGED_ADDRESSES_MAX,
 } from '../foundation/limits.ts';
-import { isInteger, isName, isObject, isText, NAME_RULE } from '../foundation/values.ts';
+import { isInteger, isName, isObject, isText } from '../foundation/values.ts';
+import { checkName, checkNames } from '../model/query.ts';
 import type {
 	DeregisterServiceData,
 	RegisterServiceData,
@@ -38,17 +38,17 @@ const WEIGHT_MAX = 65_535;
 export function validateRegistration(data: unknown): RegisterServiceData {
 	const members = expectObject(data, '');
 	const { service, port, host, bind } = members;
-	if (!isName(service)) throw badName('service');
-	if (!isInteger(port, 1, PORT_MAX)) throw badMember('port', `must be a port from 1 to ${PORT_MAX}`);
-	if (isGiven(host) && !isHost(host)) throw badHost('host');
+	const name = checkName(service, 'service');
+	if (!isInteger(port, 1, PORT_MAX)) throw badValue('port', `must be a port from 1 to ${PORT_MAX}`, port);
+	if (isGiven(host) && !isHost(host)) throw badHost('host', host);
 	if (isGiven(bind) && bind !== 'connection' && bind !== 'sidecar')
-		throw badMember('bind', 'must be connection or sidecar');
+		throw badValue('bind', 'must be connection or sidecar', bind);
 	return {
-		service,
+		service: name,
 		port,
 		...(isGiven(members['id']) && { id: readId(members['id']) }),
 		...(isGiven(host) && { host: host as string }),
-		...(isGiven(members['tags']) && { tags: readTags(members['tags']) }),
+		...(isGiven(members['tags']) && { tags: checkNames(members['tags'], 'tags') }),
 		...(isGiven(members['meta']) && { meta: readMeta(members['meta']) }),
 		...(isGiven(members['weights']) && { weights: readWeights(members['weights']) }),
 		...(isGiven(members['taggedAddresses']) && { taggedAddresses: readTagged(members['taggedAddresses']) }),
@@ -77,35 +77,22 @@ export function validateDeregistration(data: unknown): DeregisterServiceData {
 function readId(id: unknown): string {
 	if (isText(id, REGISTRATION_ID_LENGTH_MAX) && ID.test(id)) return id;
 	const sentence = `must be 1 to ${REGISTRATION_ID_LENGTH_MAX} of the characters A-Z a-z 0-9 _ . : @ ~ + -, the first a letter, a digit or _`;
-	throw badMember('id', sentence);
+	throw badValue('id', sentence, id);
 }
 
 function readStatus(status: unknown): ReportedStatus {
 	if (STATUSES.includes(status)) return status as ReportedStatus;
-	throw badMember('status', 'must be passing, warning or critical');
-}
-
-function readTags(tags: unknown): readonly string[] {
-	if (!Array.isArray(tags) || tags.length > QUERY_TAGS_MAX) {
-		throw badMember('tags', `must be an array of at most ${QUERY_TAGS_MAX} strings`);
-	}
-	tags.forEach((tag, index) => {
-		if (!isName(tag)) throw badName(`tags[${index}]`);
-	});
-	return tags as string[];
+	throw badValue('status', 'must be passing, warning or critical', status);
 }
 
 function readMeta(meta: unknown): Readonly<Record<string, string>> {
 	const entries = Object.entries(expectObject(meta, 'meta'));
 	if (entries.length > META_COUNT_MAX) throw badMember('meta', `must have at most ${META_COUNT_MAX} members`);
 	for (const [name, value] of entries) {
-		// The name itself is not repeated: it may be as long as a frame.
-		if (name.length > META_NAME_LENGTH_MAX || !META_NAME.test(name)) {
-			throw badMember('meta', `must have names of 1 to ${META_NAME_LENGTH_MAX} letters, digits, _ and -`);
-		}
+		checkMetaName(name, 'meta');
 		if (META_RESERVED.test(name))
 			throw badMember(`meta.${name}`, 'has a reserved name: names must not begin with spock- or consul-');
-		// Lines and tabs are what Consul keeps; what is no UTF-8 it would keep as something else.
+		// The value is not shown: it may be a secret. Lines and tabs are what Consul keeps; what is no UTF-8 it would keep as something else.
 		if (typeof value !== 'string' || value.length > META_VALUE_LENGTH_MAX || LONE_SURROGATE.test(value)) {
 			throw badMember(
 				`meta.${name}`,
@@ -131,13 +118,11 @@ function readTagged(addresses: unknown): Readonly<Record<string, TaggedAddress>>
 	}
 	return Object.fromEntries(
 		entries.map(([tag, address]) => {
-			if (tag.length > META_NAME_LENGTH_MAX || !META_NAME.test(tag)) {
-				throw badMember('taggedAddresses', `must have names of 1 to ${META_NAME_LENGTH_MAX} letters, digits, _ and -`);
-			}
+			checkMetaName(tag, 'taggedAddresses');
 			const path = `taggedAddresses.${tag}`;
 			const members = expectObject(address, path);
 			const { host } = members;
-			if (!isHost(host)) throw badHost(`${path}.host`);
+			if (!isHost(host)) throw badHost(`${path}.host`, host);
 			return [tag, { host, ...optionalInteger(members, 'port', 1, PORT_MAX, `${path}.`) }];
 		}),
 	);
@@ -147,11 +132,12 @@ function readCheck(check: unknown): RegistrationCheck {
 	const members = expectObject(check, 'check');
 	const { http, tcp } = members;
 	if (isGiven(http) === isGiven(tcp)) throw badMember('check', 'must have either http or tcp');
+	// Not shown: a URL may hold a password.
 	if (isGiven(http) && !(isName(http) && /^https?:\/\/./.test(http))) {
 		throw badMember('check.http', `must be an http:// or https:// URL of at most ${NAME_LENGTH_MAX} characters`);
 	}
 	if (isGiven(tcp) && !(isName(tcp) && /^.+:\d{1,5}$/.test(tcp))) {
-		throw badMember('check.tcp', 'must be host:port');
+		throw badValue('check.tcp', 'must be host:port', tcp);
 	}
 	return {
 		...(isGiven(http) ? { http: http as string } : { tcp: tcp as string }),
@@ -181,23 +167,27 @@ function optionalInteger<N extends string>(
 ): { readonly [P in N]?: number } {
 	const value = members[name];
 	if (!isGiven(value)) return {};
-	if (!isInteger(value, min, max)) throw badMember(`${prefix}${name}`, `must be an integer from ${min} to ${max}`);
+	if (!isInteger(value, min, max))
+		throw badValue(`${prefix}${name}`, `must be an integer from ${min} to ${max}`, value);
 	return { [name]: value } as { readonly [P in N]?: number };
 }
 
-function expectObject(data: unknown, path: string): Members {
-	if (!isObject(data)) throw badMember(path, 'must be an object');
+function checkMetaName(name: string, path: string): void {
+	if (name.length <= META_NAME_LENGTH_MAX && META_NAME.test(name)) return;
+	throw badValue(path, `must have names of 1 to ${META_NAME_LENGTH_MAX} letters, digits, _ and -`, name);
+}
+
+/** The members of the data, or of what is at the path in it. Throws BAD_REQUEST for anything else. */
+export function expectObject(data: unknown, path: string): Members {
+	if (!isObject(data)) throw badValue(path, 'must be an object', data);
 	return data;
 }
 
-function badName(path: string): SpockError {
-	return badMember(path, `must be ${NAME_RULE}`);
+function badHost(path: string, host: unknown): SpockError {
+	return badValue(path, 'must be an IP address or a name', host);
 }
 
-function badHost(path: string): SpockError {
-	return badMember(path, 'must be an IP address or a name');
-}
-
-function badText(path: string, lengthMax: number): SpockError {
+/** The text is not shown: it may be a secret, or of any length. */
+export function badText(path: string, lengthMax: number): SpockError {
 	return badMember(path, `must be a string of 1 to ${lengthMax} characters`);
 }

@@ -1,4 +1,4 @@
-import { badMember } from '../errors/spock-error.ts';
+import { badMember, badValue } from '../errors/spock-error.ts';
 import { QUERY_META_MAX, QUERY_TAGS_MAX } from '../foundation/limits.ts';
 import { isName, isObject, NAME_RULE } from '../foundation/values.ts';
 
@@ -133,25 +133,14 @@ const KINDS: {
 	readonly pairs: Kind<Readonly<Record<string, string>>>;
 } = {
 	name: {
-		check: (value, path) => {
-			if (!isName(value)) throw badMember(path, `must be ${NAME_RULE}`);
-			return value;
-		},
+		check: checkName,
 		isOf: (value) => typeof value === 'string',
 		canonical: (name) => name,
 		nothing: 'null',
 		normalised: (name) => name,
 	},
 	names: {
-		check: (value, path) => {
-			if (!Array.isArray(value) || value.length > QUERY_TAGS_MAX) {
-				throw badMember(path, `must be an array of at most ${QUERY_TAGS_MAX} strings`);
-			}
-			value.forEach((name, index) => {
-				KINDS.name.check(name, `${path}[${index}]`);
-			});
-			return value as string[];
-		},
+		check: checkNames,
 		isOf: (value): value is readonly string[] => Array.isArray(value) && value.every((one) => typeof one === 'string'),
 		canonical: (names) => (names.length === 0 ? undefined : names.length === 1 ? names : [...new Set(names)].sort()),
 		nothing: '[]',
@@ -163,8 +152,8 @@ const KINDS: {
 				throw badMember(path, `must be an object of at most ${QUERY_META_MAX} strings`);
 			}
 			for (const [name, text] of Object.entries(value)) {
-				if (!isName(name)) throw badMember(path, `must have names that are ${NAME_RULE}`);
-				if (text !== '' && !isName(text)) throw badMember(`${path}.${name}`, `must be '' or ${NAME_RULE}`);
+				if (!isName(name)) throw badValue(path, `must have names that are ${NAME_RULE}`, name);
+				if (text !== '' && !isName(text)) throw badValue(`${path}.${name}`, `must be '' or ${NAME_RULE}`, text);
 			}
 			return value as Record<string, string>;
 		},
@@ -178,6 +167,23 @@ const KINDS: {
 		normalised: (entries) => Object.freeze(Object.fromEntries(entries as [string, string][])),
 	},
 };
+
+/** The name itself. Throws BAD_REQUEST for anything else; `path` names it. */
+export function checkName(value: unknown, path: string): string {
+	if (!isName(value)) throw badValue(path, `must be ${NAME_RULE}`, value);
+	return value;
+}
+
+/** The names, such as tags, themselves. Throws BAD_REQUEST for anything else; `path` names what is wrong. */
+export function checkNames(value: unknown, path: string): readonly string[] {
+	if (!Array.isArray(value) || value.length > QUERY_TAGS_MAX) {
+		throw badMember(path, `must be an array of at most ${QUERY_TAGS_MAX} strings`);
+	}
+	value.forEach((name, index) => {
+		checkName(name, `${path}[${index}]`);
+	});
+	return value;
+}
 
 /** A query of the service with what `take` gives for each member that `from` has; what is undefined is left out. */
 function takeMembers(
@@ -198,7 +204,7 @@ function takeMembers(
 
 /** The query in the data of a request, checked, without what else is there. Throws BAD_REQUEST, whose `details.path` names the member. */
 export function checkQuery(members: Readonly<Record<string, unknown>>): ServiceQuery {
-	const service = KINDS.name.check(members['service'], 'service');
+	const service = checkName(members['service'], 'service');
 	return takeMembers(service, members, (value, kind, name) => kind.check(value, name));
 }
 

@@ -1,11 +1,43 @@
-import type { Clock } from '@spock/protocol/internal';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-import { OneTimer } from '../foundation/one-timer.ts';
+/** One action that is due later: at most one timer of the clock runs for it. */
+export class OneTimer {
+	readonly #clock: Clock;
+	readonly #due: () => void;
+	readonly #unref: boolean;
+	#timer: TimerHandle | undefined;
+
+	/** With `unref`, which is the default, the timer never keeps the process alive. */
+	constructor(clock: Clock, due: () => void, unref = true) {
+		this.#clock = clock;
+		this.#due = due;
+		this.#unref = unref;
+	}
+
+	/** True while it is due later. */
+	get pending(): boolean {
+		return this.#timer !== undefined;
+	}
+
+	/** Calls `due` after this delay, unless a call is pending. */
+	arm(delayMs: number): void {
+		this.#timer ??= this.#clock.setTimeout(() => {
+			this.#timer = undefined;
+			this.#due();
+		}, delayMs);
+		if (this.#unref) this.#timer.unref?.();
+	}
+
+	cancel(): void {
+		this.#clock.clearTimeout(this.#timer);
+		this.#timer = undefined;
+	}
+}
 
 /** After a sweep the next one comes no sooner than this: staggered deadlines cost one sweep for each step, not one each. */
-export const DEADLINE_RESOLUTION_MS = 5;
+const DEADLINE_RESOLUTION_MS = 5;
 
-/** True for a deadline that has passed. A sweep asks it of every deadline there is. */
+/** True for a deadline that has passed. A sweep asks it of every deadline. */
 export type IsDue = (deadlineMs: number) => boolean;
 
 /**
@@ -20,14 +52,14 @@ export class DeadlineTimer {
 	readonly #timer: OneTimer;
 	#dueMs: number = Number.POSITIVE_INFINITY;
 
-	/** `sweep` ends what is due. The earliest of the deadlines that it has asked about and that are not is armed next. */
+	/** `sweep` ends what is due. Of the deadlines that it asked about, the earliest that is not due is armed next. */
 	constructor(clock: Clock, sweep: (isDue: IsDue) => void) {
 		this.#clock = clock;
 		this.#sweep = sweep;
 		this.#timer = new OneTimer(clock, () => this.#fire());
 	}
 
-	/** Sees to it that a sweep comes at this deadline or earlier. */
+	/** Sweeps at this deadline or earlier. */
 	arm(deadlineMs: number): void {
 		if (deadlineMs >= this.#dueMs) return;
 		this.clear();

@@ -1,7 +1,7 @@
 import type { CallOutcome } from '@spock/client';
 import { describe, expect, it } from 'vitest';
 
-import { nameInstance, outcomeOfRequest } from './request-errors.ts';
+import { nameInstance, outcomeOfRequest } from './service-request.ts';
 
 const QUERY = { service: 'barista' };
 const ADDRESS = { host: '::1', port: 80, instance: 'web-1' };

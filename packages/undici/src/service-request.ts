@@ -104,7 +104,8 @@ export class ServiceRequest {
 		const durationMs = this.#answeredAfterMs ?? systemClock.now() - this.#startedMs;
 		if (outcome === 'failure') this.#onFailure(instance);
 		if (state === 'followed') {
-			this.#settings.diplomat.report({ ...this.lease.address, query: this.lease.query }, outcome, durationMs);
+			// The address itself: the client knows its service, and the key of its record.
+			this.#settings.diplomat.report(this.lease.address, outcome, durationMs);
 		} else {
 			this.#unlisten();
 			this.lease.release(outcome, durationMs);

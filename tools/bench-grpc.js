@@ -5,9 +5,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
-import { build } from 'esbuild';
-
 import { replaceInDocs } from './docs-section.js';
+import { loadSource } from './load-source.js';
 import { ensureBuilt, ensureInstalled, root, run, say } from './prepare.js';
 
 const PAGE = 'docs/integrations/grpc.md';
@@ -35,15 +34,9 @@ function measure() {
 	};
 }
 
-const bundled = await build({
-	entryPoints: [join(root, 'benchmarks/src/grpc-load/render-grpc-load.ts')],
-	bundle: true,
-	write: false,
-	format: 'esm',
-	platform: 'node',
-});
-const text = Buffer.from(bundled.outputFiles[0].contents).toString('base64');
-const { renderGrpcLoadTable, drawGrpcLoad } = await import(`data:text/javascript;base64,${text}`);
+const { renderGrpcLoadTable, drawGrpcLoad } = await loadSource(
+	`export * from './benchmarks/src/grpc-load/render-grpc-load.ts';`,
+);
 
 const results = isRender ? JSON.parse(readFileSync(kept, 'utf8')) : measure();
 const { machine, node, takenAt } = results;

@@ -1,4 +1,4 @@
-// A part of a page of docs/ that a command writes: what stands between `<!-- name -->` and the next `<!-- end -->`.
+// What commands write into the repository: whole files, and parts of pages of docs/, between `<!-- name -->` and the next `<!-- end -->`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
@@ -11,13 +11,18 @@ export function replaceInDocs(name, text, page) {
 	say(`wrote ${path}`);
 }
 
-/** Ends the process if the page does not have this text already; `command` brings it up to date. */
-export function checkDocsSection(name, text, page, command) {
-	const path = resolve(root, page);
-	if (withSection(name, text, path) !== readFileSync(path, 'utf8')) {
-		fail(`${page} is not what the code says: run \`${command}\``);
-	}
-	say(`${page} says what the code says`);
+/** As `replaceInDocs`; with `--check` it writes nothing, and ends the process where the page differs. `command` updates it. */
+export function updateDocs(name, text, page, command) {
+	updateFile(page, withSection(name, text, resolve(root, page)), command);
+}
+
+/** Writes a file; with `--check` it writes nothing, and ends the process where the file differs. `command` updates it. */
+export function updateFile(file, text, command) {
+	const path = resolve(root, file);
+	if (readFileSync(path, 'utf8') === text) return;
+	if (process.argv.includes('--check')) fail(`${file} differs from the code; run \`${command}\``);
+	writeFileSync(path, text);
+	say(`wrote ${path}`);
 }
 
 function withSection(name, text, page) {

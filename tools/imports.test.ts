@@ -123,7 +123,6 @@ function sourcesOf(name: string): string[] {
 interface Import {
 	readonly file: string;
 	readonly target: string;
-	readonly typeOnly: boolean;
 }
 
 function importsOf(file: string): Import[] {
@@ -132,16 +131,12 @@ function importsOf(file: string): Import[] {
 	const visit = (node: ts.Node): void => {
 		if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier !== undefined) {
 			const { text: target } = node.moduleSpecifier as ts.StringLiteral;
-			const typeOnly = ts.isExportDeclaration(node)
-				? node.isTypeOnly
-				: node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
-			found.push({ file, target, typeOnly });
+			found.push({ file, target });
 		} else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
 			const [target] = node.arguments;
-			if (target !== undefined && ts.isStringLiteral(target))
-				found.push({ file, target: target.text, typeOnly: false });
+			if (target !== undefined && ts.isStringLiteral(target)) found.push({ file, target: target.text });
 		} else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
-			found.push({ file, target: (node.argument.literal as ts.StringLiteral).text, typeOnly: true });
+			found.push({ file, target: (node.argument.literal as ts.StringLiteral).text });
 		}
 		ts.forEachChild(node, visit);
 	};
@@ -163,11 +158,11 @@ function refuseCycle(graph: Graph): void {
 	for (const node of graph.keys()) visit(node, []);
 }
 
-/** Which file imports which of its own package; types too, if asked for. */
-function fileGraph(sources: readonly string[], withTypes: boolean): Graph {
+/** Which file imports which of its own package, types included. */
+function fileGraph(sources: readonly string[]): Graph {
 	const targetsOf = (file: string): string[] =>
 		importsOf(file)
-			.filter(({ target, typeOnly }) => /^\..*\.ts$/.test(target) && (withTypes || !typeOnly))
+			.filter(({ target }) => /^\..*\.ts$/.test(target))
 			.map(({ target }) => resolve(dirname(file), target));
 	return new Map(sources.map((file) => [file, targetsOf(file)]));
 }
@@ -177,7 +172,7 @@ function folderGraph(name: string): Graph {
 	const home = join(placeOf(name), 'src');
 	const folderOf = (file: string): string => relative(home, dirname(file)).replaceAll('\\', '/') || ROOT;
 	const found = new Map<string, Set<string>>();
-	for (const [file, targets] of fileGraph(sourcesOf(name), true)) {
+	for (const [file, targets] of fileGraph(sourcesOf(name))) {
 		const folder = folderOf(file);
 		const others = targets.map(folderOf).filter((other) => other !== folder);
 		found.set(folder, new Set([...(found.get(folder) ?? []), ...others]));
@@ -253,7 +248,7 @@ describe('imports', () => {
 		});
 
 		it('has no cycle among its files', () => {
-			const graph = fileGraph(sources, WITH_DOORS.includes(name));
+			const graph = fileGraph(sources);
 			expect(graph.size).toBeGreaterThan(0);
 			expect([...graph.values()].flat().filter((file) => !graph.has(file))).toEqual([]);
 			refuseCycle(graph);

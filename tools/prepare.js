@@ -72,6 +72,11 @@ function packageDirectories() {
 	return [...below, join(root, 'benchmarks')];
 }
 
+function isBuilt(directory) {
+	const manifest = join(directory, 'package.json');
+	return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).scripts?.build !== undefined;
+}
+
 /** Installs the dependencies of the lock file if they are not there. */
 export function ensureInstalled() {
 	const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -89,13 +94,15 @@ export function ensureInstalled() {
 
 /** Builds the packages if a source has changed since the last build. */
 export function ensureBuilt() {
-	const published = packageDirectories().filter((directory) => existsSync(join(directory, 'tsup.config.ts')));
+	const published = packageDirectories().filter(isBuilt);
 	const sources = published.flatMap((directory) => [
 		join(directory, 'package.json'),
-		join(directory, 'tsup.config.ts'),
+		...readdirSync(directory)
+			.filter((name) => /^tsup\..*\.ts$/.test(name))
+			.map((name) => join(directory, name)),
 		...filesBelow(join(directory, 'src')).filter((path) => !/\.i?test\.ts$/.test(path)),
 	]);
-	const wanted = digest([...sources.sort(), join(root, 'tsup.base.ts'), join(root, 'tsconfig.base.json')]);
+	const wanted = digest([...sources.sort(), join(root, 'tsup.config.ts'), join(root, 'tsconfig.base.json')]);
 	const outputs = published.map((directory) => join(directory, 'dist/index.js'));
 	outputs.push(join(root, 'packages/sidecar/dist/lean/lean.js'));
 	if (isCurrent(BUILD_STAMP, wanted) && outputs.every(existsSync)) return;

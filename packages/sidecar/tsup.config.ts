@@ -1,7 +1,8 @@
-import { rawFiles } from '../../test/testkit/src/raw-files.js';
-import { packageConfig } from '../../tsup.base.ts';
+import { defineConfig } from 'tsup';
 
-export default packageConfig(
-	{ index: 'src/index.ts', 'cli/main': 'src/cli/main.ts' },
-	{ format: ['esm'], esbuildPlugins: [rawFiles] },
+import { rawFiles } from '../../test/testkit/src/raw-files.js';
+import { packageConfig } from '../../tsup.config.ts';
+
+export default defineConfig(() =>
+	packageConfig({ entry: { 'cli/main': 'src/cli/main.ts' }, format: ['esm'], esbuildPlugins: [rawFiles] }),
 );

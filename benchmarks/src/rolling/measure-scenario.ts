@@ -3,10 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { LoadClient, startServer } from '../processes.ts';
 import type { OwnTools } from '../toolbox.ts';
-import type { ClientCommand, ClientReport, ClientSettings } from './rolling-messages.ts';
+import type { ClientCommand, ClientReport, ClientSettings, WayName } from './rolling-messages.ts';
 import type { Scenario, ScenarioResult, WayResult } from './rolling-results.ts';
 import { placeOf, ServiceGroup } from './service-group.ts';
-import type { WayName } from './ways/ways.ts';
 
 /** Requests before the first restart and, beside the time to live of DNS, after the last one, in milliseconds. */
 const CALM_MS = 1000;

@@ -7,8 +7,9 @@ import { openOwnTools, packageVersions } from '../toolbox.ts';
 import { brokenPromises, fallenBehind } from './broken-promises.ts';
 import { measureScenario } from './measure-scenario.ts';
 import { renderRollingMarkdown } from './rolling-md.ts';
+import type { WayName } from './rolling-messages.ts';
 import type { RollingResults, Scenario, ScenarioResult } from './rolling-results.ts';
-import { MEASURED_WAYS, WAY_NAMES, type WayName } from './ways/ways.ts';
+import { MEASURED_WAYS, WAY_NAMES } from './ways/ways.ts';
 
 interface Options extends MeasuringOptions, Omit<Scenario, 'order' | 'preStopMs'> {
 	readonly ways: readonly WayName[];

@@ -1,7 +1,8 @@
 import { formatCount, formatNumber } from '../report/format-number.ts';
 import { columnsOf, markdownTable } from '../report/markdown.ts';
+import type { WayName } from './rolling-messages.ts';
 import { failed, type RollingResults, type ScenarioResult, type WayResult } from './rolling-results.ts';
-import { WAYS, type WayName } from './ways/ways.ts';
+import { WAYS } from './ways/ways.ts';
 
 /** The whole of docs/integrations/rolling-restart.md. The same results give the same bytes. */
 export function renderRollingMarkdown(results: RollingResults): string {

@@ -1,5 +1,3 @@
-import type { WayName } from './ways/ways.ts';
-
 /** The services that every instance is registered as, each at a port of its own. */
 export const HTTP_SERVICE = 'rolling-http';
 export const GRPC_SERVICE = 'rolling-grpc';
@@ -22,6 +20,9 @@ export interface InstancePorts {
 	readonly http: number;
 	readonly grpc: number;
 }
+
+/** The ways to call the services: see `WAYS`. */
+export type WayName = 'undici' | 'http' | 'grpc' | 'acquire' | 'dns-http' | 'dns-http-once' | 'dns-grpc';
 
 /** What the process of a client is told, as JSON in its one argument. */
 export interface ClientSettings {

@@ -1,7 +1,6 @@
 import type { ResultOrigin } from '../result-file.ts';
-import type { ClientReport } from './rolling-messages.ts';
+import type { ClientReport, WayName } from './rolling-messages.ts';
 import type { RestartOrder } from './service-group.ts';
-import type { WayName } from './ways/ways.ts';
 
 /** What `npm run bench rolling` found: the only thing that docs/integrations/rolling-restart.md is made from. */
 export interface RollingResults extends ResultOrigin {

@@ -2,11 +2,9 @@ import type { InstanceStatus, ServiceInstance, ServiceSnapshot } from '@spock/pr
 import { fakeInstance as instance } from '@spock/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { createPicker } from './create-picker.ts';
 import { explain, inspectionOf } from './explain.ts';
-import { balancingPolicies } from './picker.ts';
-import { noInstanceError, toAddress } from './service-answer.ts';
+import { balancingPolicies, createPicker } from './pickers.ts';
+import { noInstanceError, toAddress } from './served-instances.ts';
 
 function snapshot(instances: readonly ServiceInstance[], members: Partial<ServiceSnapshot> = {}): ServiceSnapshot {
 	return { service: 'barista', revision: 1, instances, source: 'live', ageMs: 0, verifiedAt: 1, ...members };

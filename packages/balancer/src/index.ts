@@ -1,13 +1,14 @@
-export { createPicker, type PickerOptions, pickerOver } from './create-picker.ts';
 export { explain, inspectionOf } from './explain.ts';
 export { type CallOutcome, callOutcomes, type EjectionRules, InstanceRecord } from './instance-record.ts';
 export {
 	type BalancingPolicy,
 	balancingPolicies,
+	createPicker,
 	DEFAULT_POLICY,
 	needsRecords,
 	type Picker,
+	type PickerOptions,
 	type PickOptions,
-} from './picker.ts';
-export { type Spared, servedInstances, spareEjected } from './served-instances.ts';
-export { noInstanceError, toAddress } from './service-answer.ts';
+	pickerOver,
+} from './pickers.ts';
+export { noInstanceError, type Spared, servedInstances, spareEjected, toAddress } from './served-instances.ts';

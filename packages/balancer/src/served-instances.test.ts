@@ -2,9 +2,8 @@ import type { ServiceInstance } from '@spock/protocol';
 import { fakeSnapshot } from '@spock/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { pickerOver } from './create-picker.ts';
 import { InstanceRecord } from './instance-record.ts';
+import { pickerOver } from './pickers.ts';
 import { spareEjected } from './served-instances.ts';
 
 const rules = { ejectAfterFailures: 1, ejectionMsMin: 1000, ejectionMsMax: 1000 };

@@ -84,3 +84,42 @@ it('a client that is made within a request hears of nothing within it', async ()
 		unsubscribe('spock:client:snapshot', see);
 	}
 });
+
+it('an answer that is cached keeps nothing of the request that it was made for', async () => {
+	setFlagsFromString('--expose-gc');
+	const collect = runInNewContext('gc') as () => void;
+	const requests = new AsyncLocalStorage<object>();
+	await using place = await tempSocket();
+	await using sidecar = await FakeSidecar.listen(place.path);
+	sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+	const diplomat = createDiplomat({ path: place.path, idleSubscriptionMs: 3_600_000 });
+	// The snapshot is here before the request, and no answer from it yet.
+	const changes = diplomat.watchService('barista')[Symbol.asyncIterator]();
+	await changes.next();
+	const request = (): WeakRef<object> => {
+		const store = { body: new Uint8Array(1024) };
+		requests.run(store, () => void diplomat.getService('barista'));
+		return new WeakRef(store);
+	};
+	const store = request();
+	await waitFor('the store to be released', async () => {
+		await settle();
+		collect();
+		return store.deref() === undefined;
+	});
+	await diplomat.close();
+});
+
+it('a configuration that is opened within a request tells of no value within it, also of one that is known', async () => {
+	const requests = new AsyncLocalStorage<string>();
+	const seen: unknown[] = [];
+	await using place = await tempSocket();
+	await using sidecar = await FakeSidecar.listen(place.path);
+	sidecar.publishKey(fakeKey('app/max', 1, '1'));
+	const diplomat = createDiplomat({ path: place.path });
+	await diplomat.config('app/max').ready();
+	const onChange = (value: string): void => void seen.push([value, requests.getStore()]);
+	requests.run('the request', () => diplomat.config('app/max', { onChange }));
+	expect(seen).toEqual([['1', undefined]]);
+	await diplomat.close();
+});

@@ -2,8 +2,7 @@ import type { Diplomat } from '@spock/client';
 import { expect, it } from 'vitest';
 
 import { type DiscoveryOptions, splitOptions } from './agent-options.ts';
-import { DiscoveryAgent } from './discovery-agent.ts';
-import { DiscoveryHttpsAgent } from './discovery-https-agent.ts';
+import { DiscoveryAgent, DiscoveryHttpsAgent } from './discovery-agent.ts';
 import { discoveryLookup } from './discovery-lookup.ts';
 
 const diplomat = { acquire: () => undefined } as unknown as Diplomat;

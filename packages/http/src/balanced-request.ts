@@ -1,14 +1,13 @@
-import type { ClientRequest } from 'node:http';
+import type { ClientRequest, Agent as HttpAgent } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 
 import type { Lease, ServiceAddress, ServiceQuery } from '@spock/client';
 import { instanceError, serviceError } from '@spock/client/integrations';
 import { TIMEOUT_MS_MAX } from '@spock/protocol';
 
-import { hostHeader, setHostHeader } from './host-header.ts';
+import type { Settings } from './agent-options.ts';
 import type { InstanceSockets } from './instance-sockets.ts';
-import { internalsOf, placeByNode, type RequestTarget } from './node-internals.ts';
-import type { RequestBalancer } from './request-balancer.ts';
+import { hostHeader, internalsOf, placeByNode, type RequestTarget, setHostHeader } from './node-internals.ts';
 import { RequestOutcome } from './request-outcome.ts';
 import { discard, isConnecting, nameMissingTls, passOn, whenUsable } from './usable-socket.ts';
 
@@ -22,12 +21,24 @@ type Phase =
 	| { readonly name: 'connecting'; readonly socket: Socket; readonly stop: () => void }
 	| { readonly name: 'handed over' };
 
+/** The agent that a request is made with. */
+export interface RequestOwner {
+	readonly settings: Settings;
+	readonly agent: HttpAgent;
+	/** Changes when the agent is destroyed: a request of before tries no other instance. */
+	readonly generation: number;
+	/** The connections to an instance, to which one is about to be added; undefined where none is kept. */
+	socketsOf(query: ServiceQuery, address: ServiceAddress): InstanceSockets | undefined;
+	/** A connection is used by a request to an instance. */
+	use(socket: Socket, sockets: InstanceSockets): void;
+}
+
 /**
  * One request to a service, until it has its socket. It gets that only when it is connected: before, nothing was sent, and
  * another instance can have the request, whatever its method.
  */
 export class BalancedRequest {
-	readonly #balancer: RequestBalancer;
+	readonly #owner: RequestOwner;
 	readonly #request: ClientRequest;
 	readonly #options: RequestTarget;
 	readonly #query: ServiceQuery;
@@ -44,16 +55,16 @@ export class BalancedRequest {
 	#lease: Lease | undefined;
 	#sockets: InstanceSockets | undefined;
 
-	constructor(balancer: RequestBalancer, request: ClientRequest, options: RequestTarget, query: ServiceQuery) {
-		this.#balancer = balancer;
+	constructor(owner: RequestOwner, request: ClientRequest, options: RequestTarget, query: ServiceQuery) {
+		this.#owner = owner;
 		this.#request = request;
 		this.#options = options;
 		this.#query = query;
-		this.#outcome = new RequestOutcome(request, query, balancer.settings);
-		this.#generation = balancer.generation;
+		this.#outcome = new RequestOutcome(request, query, owner.settings);
+		this.#generation = owner.generation;
 		this.#destroy = request.destroy;
 		this.#onSocket = request.onSocket;
-		this.#setsHost = !balancer.settings.keepHost && request.hasHeader('host') && !isHostGiven(options.headers);
+		this.#setsHost = !owner.settings.keepHost && request.hasHeader('host') && !isHostGiven(options.headers);
 	}
 
 	start(): void {
@@ -69,7 +80,7 @@ export class BalancedRequest {
 	/** Undefined also where the source of the services throws: `acquire` then says why, where nothing else is to be said. */
 	#tryAcquire(): Lease | undefined {
 		try {
-			return this.#balancer.settings.diplomat.tryAcquire(this.#query, { exclude: this.#excluded() });
+			return this.#owner.settings.diplomat.tryAcquire(this.#query, { exclude: this.#excluded() });
 		} catch {
 			return undefined;
 		}
@@ -86,7 +97,7 @@ export class BalancedRequest {
 		this.#phase = { name: 'acquiring', abort };
 		const { timeout } = this.#options;
 		try {
-			const lease = await this.#balancer.settings.diplomat.acquire(this.#query, {
+			const lease = await this.#owner.settings.diplomat.acquire(this.#query, {
 				exclude: this.#excluded(),
 				signal: abort.signal,
 				// Of a request that has no socket yet, Node keeps no time.
@@ -100,13 +111,13 @@ export class BalancedRequest {
 
 	/** Gives the request to Node's agent, aimed at an instance. */
 	#place(lease: Lease): void {
-		const { agent } = this.#balancer;
+		const { agent } = this.#owner;
 		const { host, port } = lease.address;
 		this.#phase = { name: 'placed' };
 		this.#lease = lease;
 		// Node says only when it is so, and this may have been given a closed one before.
 		this.#request.reusedSocket = false;
-		this.#sockets = this.#balancer.socketsOf(this.#query, lease.address);
+		this.#sockets = this.#owner.socketsOf(this.#query, lease.address);
 		this.#outcome.begin(lease, this.#sockets);
 		if (this.#outcome.needsNewConnection) this.#sockets?.closeIdle();
 		try {
@@ -121,7 +132,7 @@ export class BalancedRequest {
 	}
 
 	#servername(address: ServiceAddress): string {
-		const { servername } = this.#balancer.settings;
+		const { servername } = this.#owner.settings;
 		if (this.#options.servername !== undefined) return this.#options.servername;
 		if (servername !== undefined) return typeof servername === 'string' ? servername : servername(this.#query, address);
 		// An IP address is no server name (RFC 6066, section 3); the certificate is checked against it all the same.
@@ -135,7 +146,7 @@ export class BalancedRequest {
 			this.#isUnusable(socket, error, false);
 			return;
 		}
-		const { connectTimeoutMs, clock, socketTimeoutMs } = this.#balancer.settings;
+		const { connectTimeoutMs, clock, socketTimeoutMs } = this.#owner.settings;
 		const isReused = request.reusedSocket;
 		// While it was idle it had a time of its own.
 		if (isReused) socket.setTimeout(socketTimeoutMs);
@@ -146,7 +157,7 @@ export class BalancedRequest {
 			return;
 		}
 		if (this.#sockets?.isDrained === true && this.#movesOn(socket)) return;
-		if (this.#sockets !== undefined) this.#balancer.use(socket, this.#sockets);
+		if (this.#sockets !== undefined) this.#owner.use(socket, this.#sockets);
 		const onTimeout = (): void => void request.emit('timeout');
 		let isSettled = false;
 		const stop = whenUsable(socket, { isReused, connectTimeoutMs, clock, onTimeout }, (problem) => {
@@ -183,7 +194,7 @@ export class BalancedRequest {
 			this.#tried.add(lease.address.instance);
 			this.#outcome.blame();
 		}
-		const { settings, generation } = this.#balancer;
+		const { settings, generation } = this.#owner;
 		const isWorthIt = this.#tried.size <= settings.connectRetriesMax && this.#generation === generation;
 		const next = isWorthIt ? this.#tryAcquire() : undefined;
 		if (next !== undefined && !this.#tried.has(next.address.instance)) {

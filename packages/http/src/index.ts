@@ -6,6 +6,5 @@ export {
 	type DiscoveryHttpsAgentOptions,
 	type DiscoveryOptions,
 } from './agent-options.ts';
-export { DiscoveryAgent } from './discovery-agent.ts';
-export { DiscoveryHttpsAgent } from './discovery-https-agent.ts';
+export { DiscoveryAgent, DiscoveryHttpsAgent } from './discovery-agent.ts';
 export { type DiscoveryLookup, type DiscoveryLookupOptions, discoveryLookup } from './discovery-lookup.ts';

@@ -1,5 +1,5 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type RequestOptions } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 
 // What node:http has for agents and does not document. The parts used here are those that agents of other people
 // (agent-base, http-proxy-agent) have relied on for years; they are the same in Node 20, 22, 24 and 26, and every test of
@@ -40,4 +40,33 @@ export function internalsOf(request: ClientRequest): RequestInternals {
 /** What Node's agents, of http and https, do with a request: an idle connection, a new one, or the queue. */
 export function placeByNode(agent: HttpAgent, request: ClientRequest, target: RequestTarget): void {
 	(HttpAgent.prototype as unknown as AgentInternals).addRequest.call(agent, request, target);
+}
+
+/** An instance as the Host header has it: without the port that goes without saying, and IPv6 in brackets (RFC 9110, 7.2). */
+export function hostHeader(host: string, port: number, defaultPort: number): string {
+	const name = isIPv6(host) ? `[${host}]` : host;
+	return port === defaultPort ? name : `${name}:${port}`;
+}
+
+/**
+ * Sets the Host header of a request that nothing was sent of. Its head may have been rendered, because an instance became
+ * known only after `end` was called: then the line is replaced in what waits to be sent. A head that was given as an array,
+ * or that is not found where it is expected, is left alone.
+ */
+export function setHostHeader(request: ClientRequest, value: string): void {
+	const internals = internalsOf(request);
+	const rendered = internals._header;
+	if (rendered === null || rendered === undefined) {
+		request.setHeader('Host', value);
+		return;
+	}
+	const [first] = internals.outputData;
+	const waiting = first?.data;
+	if (first !== undefined && !(typeof waiting === 'string' && waiting.startsWith(rendered))) return;
+	internals._header = null;
+	// This also refuses what must not be in a header.
+	request.setHeader('Host', value);
+	const changed = rendered.replace(/\r\nhost:[^\r\n]*/i, () => `\r\nHost: ${value}`);
+	internals._header = changed;
+	if (first !== undefined && typeof waiting === 'string') first.data = changed + waiting.slice(rendered.length);
 }

@@ -1,12 +1,18 @@
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import { createConnection, Socket } from 'node:net';
+import { type ConnectionOptions, checkServerIdentity, connect as connectTls, type PeerCertificate } from 'node:tls';
 
-import { SpockError } from '@spock/client';
-import { type ConnectionLease, type InstanceConnections, instanceError, outcomeOf } from '@spock/client/integrations';
+import { type ServiceAddress, SpockError } from '@spock/client';
+import {
+	type ConnectionLease,
+	type ConnectionTarget,
+	type InstanceConnections,
+	instanceError,
+	outcomeOf,
+	sniOf,
+} from '@spock/client/integrations';
 import { systemClock } from '@spock/protocol/internal';
 import { AbstractConnector } from 'ioredis';
-
-import { connected, dial } from './dial.ts';
-import type { RedisConnectionOptions, RedisTarget } from './options.ts';
 
 /** As ioredis, where the Redis says nothing (https://github.com/redis/ioredis, RedisOptions). */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -16,8 +22,20 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 /** ioredis' own word for a Redis that was disconnected by the app while it connected. */
 const CLOSED_MESSAGE = 'Connection is closed.';
 
+/** What is used of ioredis' own options. */
+export interface RedisConnectionOptions {
+	readonly connectTimeout?: number;
+	readonly disconnectTimeout?: number;
+	readonly family?: number;
+	/** True comes from a `rediss:` URL. */
+	readonly tls?: true | ConnectionOptions;
+}
+
 /** What a connector needs. */
-export interface InstanceConnectorOptions extends RedisTarget {
+interface InstanceConnectorOptions {
+	readonly target: ConnectionTarget;
+	/** What the server must call its role; undefined: any. */
+	readonly role: string | undefined;
 	readonly connections: InstanceConnections<InstanceConnector>;
 	readonly redis: RedisConnectionOptions;
 }
@@ -133,5 +151,33 @@ export class InstanceConnector extends AbstractConnector {
 			this.#failed = undefined;
 			lease.opened();
 		});
+	}
+}
+
+/** Begins a connection to an instance, in TLS if the Redis has options for it. */
+function dial(address: ServiceAddress, target: ConnectionTarget, options: RedisConnectionOptions): Socket {
+	const { family, tls } = options;
+	const place = { host: address.host, port: address.port, ...(family !== undefined && { family }) };
+	if (tls === undefined) return createConnection(place);
+	const given = tls === true ? {} : tls;
+	const name = target.servername(address, given.servername);
+	const check = given.checkServerIdentity ?? checkServerIdentity;
+	return connectTls({
+		...given,
+		...place,
+		// Empty: none, as an address must not be asked for.
+		servername: sniOf(name) ?? '',
+		checkServerIdentity: (_host: string, certificate: PeerCertificate) => check(name, certificate),
+	});
+}
+
+/** Waits until a socket is connected. Rejects with its error, when the time is over (0: never), or when the signal aborts. */
+async function connected(socket: Socket, event: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+	const late = (): unknown => socket.destroy(new Error(`no connection within ${timeoutMs} ms`));
+	const timer = timeoutMs > 0 ? systemClock.setTimeout(late, timeoutMs) : undefined;
+	try {
+		await once(socket, event, { signal });
+	} finally {
+		systemClock.clearTimeout(timer);
 	}
 }

@@ -4,14 +4,12 @@ import { type Lease, SpockError } from '@spock/client';
 import { InstanceResources } from '@spock/client/integrations';
 import type { Clock } from '@spock/protocol/internal';
 
-import { checkAgentOptions } from './check-options.ts';
-import { dispatchOf, forwardEvents, newBase } from './dispatcher-base.ts';
-import { fetchAgents } from './fetch-agent.ts';
+import type { AnyAgentClass, AnyDispatcher, Dispatch } from './any-undici.ts';
+import { dispatchOf, fetchAgents, forwardEvents, newBase } from './any-undici.ts';
 import { IdleAgents } from './idle-agents.ts';
 import { Origins } from './origins.ts';
 import { listenFor } from './request-events.ts';
 import { ServiceDispatch, type ServiceOptions } from './service-dispatch.ts';
-import type { AnyAgentClass, AnyDispatcher, Dispatch } from './undici-types.ts';
 
 /** Options of `createDispatcher`. */
 export interface DispatcherOptions<A extends AnyAgentClass = AnyAgentClass> extends ServiceOptions {
@@ -144,5 +142,16 @@ export class Agents {
 	/** Gracefully, if it has not been destroyed. */
 	async #close(agent: AnyDispatcher): Promise<void> {
 		if (!this.#isDestroyed) await agent.close();
+	}
+}
+
+/** Throws a TypeError for what the dispatcher alone is given. */
+function checkAgentOptions(Agent: unknown, agentOptions: unknown): void {
+	if (Agent !== undefined && typeof Agent !== 'function') {
+		throw new TypeError('Agent must be the class Agent of undici: give the class, not an instance');
+	}
+	if (agentOptions === undefined) return;
+	if (typeof agentOptions !== 'object' || agentOptions === null || Array.isArray(agentOptions)) {
+		throw new TypeError('agentOptions must be an object with the options of undici’s Agent');
 	}
 }

@@ -1,9 +1,8 @@
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
 import { Agents, type DispatcherOptions } from './agents.ts';
-import { checkOptions } from './check-options.ts';
-import { withCallback } from './dispatcher-base.ts';
-import type { AnyAgentClass, AnyDispatcher } from './undici-types.ts';
+import type { AnyAgentClass, AnyDispatcher } from './any-undici.ts';
+import { checkOptions } from './service-dispatch.ts';
 
 /** What there is beside undici's own `Dispatcher`: the ends of its life. */
 export interface ServiceDispatcher extends AsyncDisposable {
@@ -49,6 +48,22 @@ export function dispatcherWith(options: DispatcherOptions, clock: Clock): AnyDis
 		destroy: withCallback((error) => agents.destroy(error)),
 		[Symbol.asyncDispose]: () => agents.close(),
 	}) as unknown as AnyDispatcher & ServiceDispatcher;
+}
+
+/** As undici's: the last argument may be a callback, in the place of the promise that it gives otherwise. */
+export function withCallback(
+	end: (error: Error | null) => Promise<void>,
+): (...given: readonly unknown[]) => Promise<void> | undefined {
+	return (...given) => {
+		const ended = end(given[0] instanceof Error ? given[0] : null);
+		const callback = given.find((one) => typeof one === 'function');
+		if (callback === undefined) return ended;
+		void ended.then(
+			() => callback(null, null),
+			(error) => callback(error),
+		);
+		return undefined;
+	};
 }
 
 /** A `fetch` that finds services by name, and the ends of its life: those of its dispatcher. */

@@ -1,8 +1,7 @@
 import { FakeClock } from '@spock/testkit';
 import { expect, it } from 'vitest';
-
+import type { AnyDispatcher } from './any-undici.ts';
 import { AGENT_IDLE_MS, IdleAgents } from './idle-agents.ts';
-import type { AnyDispatcher } from './undici-types.ts';
 
 function agent(): AnyDispatcher {
 	return { dispatch: () => true, close: async () => undefined, destroy: async () => undefined };

@@ -1,6 +1,6 @@
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
-import type { AnyDispatcher } from './undici-types.ts';
+import type { AnyDispatcher } from './any-undici.ts';
 
 /** How long an agent is kept without a connection and without a request, in milliseconds; at most twice as long. */
 export const AGENT_IDLE_MS = 60_000;

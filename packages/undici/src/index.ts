@@ -1,4 +1,5 @@
 export type { DispatcherOptions } from './agents.ts';
+export type { AnyAgentClass, AnyDispatch, AnyDispatcher } from './any-undici.ts';
 export {
 	createDispatcher,
 	createFetch,
@@ -9,4 +10,3 @@ export {
 } from './dispatcher.ts';
 export { type SpockInterceptor, spockInterceptor } from './interceptor.ts';
 export type { ServiceOptions } from './service-dispatch.ts';
-export type { AnyAgentClass, AnyDispatch, AnyDispatcher } from './undici-types.ts';

@@ -1,8 +1,7 @@
-import { checkOptions } from './check-options.ts';
+import type { AnyDispatch, Dispatch } from './any-undici.ts';
 import { Origins } from './origins.ts';
 import { listenFor } from './request-events.ts';
-import { ServiceDispatch, type ServiceOptions } from './service-dispatch.ts';
-import type { AnyDispatch, Dispatch } from './undici-types.ts';
+import { checkOptions, ServiceDispatch, type ServiceOptions } from './service-dispatch.ts';
 
 /** What `compose` of undici takes. */
 export interface SpockInterceptor extends Disposable {

@@ -1,10 +1,16 @@
 import type { Diplomat, Lease, ServiceQuery } from '@spock/client';
-import { FailedInstances, failedInstances, type HttpTargetOptions, serviceError } from '@spock/client/integrations';
-import { offAbort, onAbort } from '@spock/protocol/internal';
+import {
+	diplomatOption,
+	FailedInstances,
+	failedInstances,
+	type HttpTargetOptions,
+	serviceError,
+} from '@spock/client/integrations';
+import { knownMembers, offAbort, onAbort } from '@spock/protocol/internal';
 
+import type { Dispatch, DispatchHandler, DispatchOptions } from './any-undici.ts';
 import type { Origin, Origins } from './origins.ts';
 import { type RequestSettings, ServiceRequest } from './service-request.ts';
-import type { Dispatch, DispatchHandler, DispatchOptions } from './undici-types.ts';
 
 /** What a request to a service is made with, by the interceptor and by the dispatcher. */
 export interface ServiceOptions extends HttpTargetOptions {
@@ -202,4 +208,26 @@ function inList(list: readonly unknown[], host: string): readonly unknown[] {
 
 function isHost(name: unknown): boolean {
 	return typeof name === 'string' && name.toLowerCase() === 'host';
+}
+
+/** What the interceptor takes, and the dispatcher too. */
+const KNOWN = ['diplomat', 'suffix', 'query', 'services', 'keepHost', 'servername', 'isFailure'] as const;
+
+/** Throws a TypeError that names what is missing, wrong or unknown. `more` are options that the caller checks itself. */
+export function checkOptions(caller: string, options: ServiceOptions, more: readonly string[] = []): void {
+	if (typeof options !== 'object' || options === null) {
+		throw new TypeError(`${caller} needs options: { diplomat }, the Diplomat that finds the services`);
+	}
+	knownMembers('option', options, [...KNOWN, ...more]);
+	const { diplomat, keepHost, servername, isFailure } = options;
+	diplomatOption(diplomat);
+	if (keepHost !== undefined && typeof keepHost !== 'boolean') {
+		throw new TypeError(`keepHost must be true or false, not ${String(keepHost)}`);
+	}
+	if (servername !== undefined && typeof servername !== 'string' && typeof servername !== 'function') {
+		throw new TypeError(`servername must be a string or a function, not ${typeof servername}`);
+	}
+	if (isFailure !== undefined && typeof isFailure !== 'function') {
+		throw new TypeError(`isFailure must be a function, not ${typeof isFailure}`);
+	}
 }

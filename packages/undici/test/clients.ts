@@ -1,7 +1,7 @@
 import type { Diplomat } from '@spock/client';
 
+import type { AnyAgentClass } from '../src/any-undici.ts';
 import { createDispatcher, type DispatcherOptions, spockInterceptor } from '../src/index.ts';
-import type { AnyAgentClass } from '../src/undici-types.ts';
 
 /** A dispatcher, whatever version of undici it belongs to. */
 export interface Dispatcher {

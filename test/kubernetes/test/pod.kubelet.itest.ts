@@ -30,7 +30,6 @@ describe('a pod with a native sidecar', () => {
 		const pod = await RunningPod.start(machine, native, {
 			title: 'start, and an end in good order',
 			name: 'order',
-			manner: 'leaves',
 			leavesAfterMs: 2000,
 		});
 		const sidecarStart = await pod.container('sidecar', 'start');
@@ -55,8 +54,6 @@ describe('a pod with a native sidecar', () => {
 		const pod = await RunningPod.start(machine, native, {
 			title: 'SIGKILL of the sidecar, twice',
 			name: 'kills',
-			manner: 'leaves',
-			leavesAfterMs: 0,
 		});
 		for (const kill of [0, 1]) {
 			await waitForLive(pod);
@@ -89,7 +86,6 @@ describe('a pod with a native sidecar', () => {
 			title: 'an app that ignores SIGTERM',
 			name: 'stays',
 			manner: 'stays',
-			leavesAfterMs: 0,
 		});
 		await pod.remove();
 		const told = await pod.appSays('SIGTERM');
@@ -104,14 +100,11 @@ describe('a pod with a native sidecar', () => {
 		const pod = await RunningPod.place(machine, native, {
 			title: 'start while Consul is away',
 			name: 'early',
-			manner: 'leaves',
-			leavesAfterMs: 0,
 		});
 		await pod.probesFail(3, 'Startup');
 		expect(pod.record.containers).toMatchObject([{ container: 'sidecar', kind: 'start' }]);
 		const awayUntilMs = Date.now();
-		await machine.consul.restart();
-		await register();
+		await restartConsul();
 		pod.note('Consul is there', Date.now());
 		await pod.firstLookup();
 		expect((await pod.container('app', 'start')).atMs).toBeGreaterThan(awayUntilMs);
@@ -145,15 +138,12 @@ describe('a pod whose sidecar is probed over gRPC alone, by the settings that do
 		const pod = await RunningPod.place(machine, native, {
 			title: 'probes over gRPC',
 			name: 'grpc',
-			manner: 'leaves',
-			leavesAfterMs: 0,
 			sidecar: documentedProbes(),
 		});
 		await pod.probesFail(3, 'Startup', 'NOT_SERVING');
 		expect(pod.record.containers).toMatchObject([{ container: 'sidecar', kind: 'start' }]);
 		expect(await pod.pod()).not.toSatisfy(isReady);
-		await machine.consul.restart();
-		await register();
+		await restartConsul();
 		await pod.firstLookup();
 		await pod.is('ready', isReady);
 		await pod.remove();
@@ -166,8 +156,6 @@ describe('a pod whose sidecar is probed over gRPC alone, by the settings that do
 		const pod = await RunningPod.place(machine, native, {
 			title: 'readiness and liveness over gRPC',
 			name: 'grpc-asked',
-			manner: 'leaves',
-			leavesAfterMs: 0,
 			sidecar: {
 				...documented,
 				// Without one readiness is asked from the start.
@@ -184,8 +172,7 @@ describe('a pod whose sidecar is probed over gRPC alone, by the settings that do
 		);
 		expect(await pod.pod()).not.toSatisfy(isReady);
 		expect(pod.probesFailed('Liveness')).toBe(0);
-		await machine.consul.restart();
-		await register();
+		await restartConsul();
 		await pod.is('ready', isReady);
 
 		process.kill(sidecar.pid, 'SIGSTOP');
@@ -204,7 +191,6 @@ describe('a pod with two ordinary containers', () => {
 		const pod = await RunningPod.start(machine, ordinary, {
 			title: 'two ordinary containers, for clusters before 1.29',
 			name: 'ordinary',
-			manner: 'leaves',
 			leavesAfterMs: 5000,
 		});
 		await pod.remove();
@@ -227,6 +213,12 @@ async function expectEnds(
 	expect([app.exitCode, sidecar.exitCode]).toEqual([appExitCode, 0]);
 	expect(sidecar.atMs).toBeGreaterThan(app.atMs);
 	return app;
+}
+
+/** Consul keeps nothing of before. */
+async function restartConsul(): Promise<void> {
+	await machine.consul.restart();
+	await register();
 }
 
 async function register(): Promise<void> {

@@ -18,8 +18,10 @@ const WAIT_MS = 90_000;
 export interface RunningPodOptions {
 	readonly title: string;
 	readonly name: string;
-	readonly manner: LookupAppSettings['manner'];
-	readonly leavesAfterMs: number;
+	/** Default `leaves`. */
+	readonly manner?: LookupAppSettings['manner'];
+	/** Default 0. */
+	readonly leavesAfterMs?: number;
 	readonly isJob?: boolean;
 	/** What its sidecar's container has otherwise, and more environment for it. */
 	readonly sidecar?: Partial<Container>;
@@ -59,7 +61,7 @@ export class RunningPod {
 		manifests: readonly Manifest[],
 		options: RunningPodOptions,
 	): Promise<RunningPod> {
-		const { name, manner, leavesAfterMs, isJob = false, sidecar } = options;
+		const { name, manner = 'leaves', leavesAfterMs = 0, isJob = false, sidecar } = options;
 		const app = { service: SERVICE, manner, leavesAfterMs };
 		const pod = staticPod(workloadTemplate(manifests), {
 			name,

@@ -1,12 +1,25 @@
 import type { SeededRandom } from './seeded-random.ts';
 import type { SidecarHost } from './sidecar-host.ts';
+import type { SimClient } from './sim-client.ts';
 import type { RegistryMode } from './sim-registry.ts';
-import type { World } from './world.ts';
+import type { WorldContext } from './world-context.ts';
 
 const BAD_MODES: readonly RegistryMode[] = ['hangs', 'answers 500', 'refuses', 'denies', 'lies empty'];
 
+/** What a fault can reach. */
+export interface Breakable {
+	readonly context: WorldContext;
+	readonly hosts: readonly SidecarHost[];
+	readonly clients: readonly SimClient[];
+	/** Ends a fault after a while. */
+	later(delayMs: number, mend: () => void): void;
+	ensureUp(host: SidecarHost): void;
+	/** An app ends, and another takes its place. */
+	replace(client: SimClient, how: 'kill' | 'drain' | 'close'): string;
+}
+
 /** One kind of fault: it begins now, and ends by itself after a while or at the next calm. */
-type Fault = (world: World, random: SeededRandom) => string;
+type Fault = (world: Breakable, random: SeededRandom) => string;
 
 const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
 	[
@@ -155,7 +168,7 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
 const WEIGHTS = FAULTS.reduce((sum, [weight]) => sum + weight, 0);
 
 /** Breaks something, by chance. Says what. */
-export function breakSomething(world: World, random: SeededRandom): string {
+export function breakSomething(world: Breakable, random: SeededRandom): string {
 	let left = random.unit() * WEIGHTS;
 	for (const [weight, fault] of FAULTS) {
 		left -= weight;
@@ -164,7 +177,7 @@ export function breakSomething(world: World, random: SeededRandom): string {
 	return 'nothing';
 }
 
-function onHost(world: World, act: (host: SidecarHost) => string): string {
+function onHost(world: Breakable, act: (host: SidecarHost) => string): string {
 	const host = world.context.random.pick(world.hosts);
 	return `${host.address}: ${act(host)}`;
 }

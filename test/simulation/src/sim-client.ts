@@ -1,5 +1,5 @@
 import { createDiplomat, type Diplomat, type DiplomatOptions, type Registration } from '@spock/client';
-import type { ServiceQuery } from '@spock/protocol';
+import { type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
 
 import { AnswerChecks } from './answer-checks.ts';
 import type { Cable } from './cable.ts';
@@ -9,7 +9,6 @@ import { questionName } from './question-name.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SidecarHost } from './sidecar-host.ts';
 import type { SimProcess } from './sim-process.ts';
-import { Watcher } from './watcher.ts';
 import type { WorldContext } from './world-context.ts';
 
 /** A silent peer is found by the second ping that it misses. */
@@ -182,5 +181,61 @@ export class SimClient {
 			this.world.fail('nothing leaks', `${this.process.name} has closed and holds ${left}`);
 		}
 		this.process.kill();
+	}
+}
+
+/** A loop over the changes of one service, as an app has it. */
+class Watcher {
+	readonly query: ServiceQuery;
+	/** The snapshot that came last. */
+	last: ServiceSnapshot | undefined;
+	lastVersion = 0;
+	#instance: string | null = null;
+	readonly #client: SimClient;
+	readonly #controller = new AbortController();
+
+	constructor(client: SimClient, query: ServiceQuery) {
+		this.query = query;
+		this.#client = client;
+		void this.#run();
+	}
+
+	stop(): void {
+		this.#client.watchers.delete(this);
+		this.#controller.abort();
+	}
+
+	async #run(): Promise<void> {
+		const { diplomat, world, process } = this.#client;
+		try {
+			for await (const snapshot of diplomat.watchService(this.query, { signal: this.#controller.signal })) {
+				if (!process.isAlive || this.#client.isEnding) return;
+				this.#take(snapshot);
+			}
+		} catch (error) {
+			if (
+				this.#client.isEnding ||
+				(SpockError.is(error) && ['ACL_DENIED', 'OVERLOADED', 'CLOSED'].includes(error.code))
+			)
+				return;
+			world.fail('errors are those that may come', `watchService failed: ${String((error as Error)?.stack)}`);
+		} finally {
+			this.#client.watchers.delete(this);
+		}
+	}
+
+	#take(snapshot: ServiceSnapshot): void {
+		const { world, checks, diplomat, isConnected, process } = this.#client;
+		const { instance } = diplomat.status();
+		const version = checks.snapshot(this.query, snapshot, { isConnected });
+		if (version === undefined) return;
+		const isOlder = version > 0 && version < this.lastVersion;
+		if (instance === this.#instance && isOlder) {
+			const text = `${process.name} was told version ${version} of ${questionName(this.query)} after ${this.lastVersion}`;
+			world.fail('revisions never go back', text);
+		}
+		this.#instance = instance;
+		this.last = snapshot;
+		if (version > 0) this.lastVersion = version;
 	}
 }

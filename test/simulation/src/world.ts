@@ -1,5 +1,5 @@
 import { checkShared } from './convergence.ts';
-import { breakSomething } from './faults.ts';
+import { type Breakable, breakSomething } from './faults.ts';
 import type { Injection } from './injection.ts';
 import { RemoteSite } from './remote-site.ts';
 import type { Scheduler, SimEvent } from './scheduler.ts';
@@ -22,7 +22,7 @@ const SITE_CHANCE = 0.3;
 const SITE_SEED = 2 ** 40;
 
 /** One world: a registry, sidecars, apps, and what befalls them. */
-export class World {
+export class World implements Breakable {
 	readonly context: WorldContext;
 	readonly shape: WorldShape;
 	readonly hosts: SidecarHost[] = [];

@@ -28,7 +28,8 @@ export { HOSTILE_TEXTS, HOSTILE_VALUES } from './hostile-values.ts';
 export { describeKeyContract, type KeyFixture } from './key-contract.ts';
 export { type MemoryPair, memoryPair } from './memory-transport.ts';
 export { findConsul, type RealConsul, type RealConsulOptions, startConsul } from './real-consul.ts';
-export { describeSourceContract, type MakeFixture, type SourceFixture, type SourceTraits } from './source-contract.ts';
+export type { MakeFixture, SourceFixture, SourceTraits } from './source-contract/fixture.ts';
+export { describeSourceContract } from './source-contract.ts';
 export {
 	type ProcessResult,
 	type RunningProcess,

@@ -1,8 +1,7 @@
+import type { WayName } from '../rolling-messages.ts';
 import type { OpenWay } from './way.ts';
 
-export type WayName = 'undici' | 'http' | 'grpc' | 'acquire' | 'dns-http' | 'dns-http-once' | 'dns-grpc';
-
-/** What is told of a way. */
+/** What the page and the checks know of a way. */
 interface WayTraits {
 	/** In the page. */
 	readonly title: string;

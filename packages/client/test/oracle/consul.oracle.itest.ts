@@ -17,7 +17,7 @@ import { ForeignNoise } from './foreign-noise.ts';
 import { FreezingProxy } from './freezing-proxy.ts';
 import { type OracleReport, runOracle } from './oracle-run.ts';
 import { RegistryWorkload } from './registry-workload.ts';
-import { ViewFleet } from './view-fleet.ts';
+import { type Spoil, ViewFleet } from './view-fleet.ts';
 
 const count = (name: string, fallback: number): number => Number(process.env[`SPOCK_ORACLE_${name}`] || fallback);
 const SEED = count('SEED', Math.floor(Math.random() * 2 ** 31));
@@ -102,7 +102,26 @@ describe('views of a real Consul', () => {
 		},
 		PATIENCE_MS,
 	);
+
+	it(
+		'that are old, and say that they were confirmed after the change, are found',
+		async () => {
+			using direct = new ConsulDirect(consul.url);
+			await using noise = new ForeignNoise(direct);
+			const report = await watchConsul({
+				...{ seed: 7, ...SHARING, durationMs: 60_000, flags: FEW_QUERIES, mayBeOld: true, spoil: confirmedNow },
+				agreementMsMax: SCARCE_AGREEMENT_MS_MAX,
+				afterEach: () => noise.toggle(),
+			});
+			expect(report.divergences.join('\n')).toContain('it says that it was confirmed');
+		},
+		PATIENCE_MS,
+	);
 });
+
+/** Claims of an old snapshot that the registry has confirmed it just now. */
+const confirmedNow: Spoil = (snapshot) =>
+	snapshot.source === 'live' ? snapshot : { ...snapshot, verifiedAt: Date.now() };
 
 interface Watched {
 	readonly seed: number;
@@ -115,6 +134,8 @@ interface Watched {
 	/** Of both sidecars. */
 	readonly flags?: readonly string[];
 	readonly mayBeOld?: boolean;
+	/** What goes wrong on purpose with the snapshots of the views. */
+	readonly spoil?: Spoil;
 	readonly afterFirst?: () => void;
 	readonly afterEach?: () => void;
 	/** Called at the end with what the sidecars have logged. */
@@ -127,6 +148,7 @@ async function watchConsul({
 	clients,
 	urls,
 	flags = [],
+	spoil,
 	ended,
 	...options
 }: Watched): Promise<OracleReport> {
@@ -146,7 +168,7 @@ async function watchConsul({
 			paths.push(path);
 		}
 		const questions = workload.questionsOf.bind(workload);
-		const fleet = own(await ViewFleet.start(paths, clients, workload.services, questions));
+		const fleet = own(await ViewFleet.start(paths, clients, workload.services, questions, spoil));
 		const report = await runOracle({ agreementMsMax: AGREEMENT_MS_MAX, ...options, consul: direct, workload, fleet });
 		ended?.(sidecars.map((sidecar) => sidecar.stdout()));
 		return report;

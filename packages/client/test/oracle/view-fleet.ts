@@ -21,6 +21,9 @@ export type Standing =
 			readonly told?: ToldAge;
 	  };
 
+/** A planted fault: what a view is given in place of a snapshot. */
+export type Spoil = (snapshot: ServiceSnapshot) => ServiceSnapshot;
+
 /** One client's view of one question. */
 export interface View {
 	readonly name: string;
@@ -38,12 +41,16 @@ export class ViewFleet implements AsyncDisposable {
 		this.views = views;
 	}
 
-	/** `questionsOf`: a service by itself, with a tag, with metadata. */
+	/**
+	 * `questionsOf`: a service by itself, with a tag, with metadata. `spoil`: what goes wrong on purpose with each snapshot on its way
+	 * to a view.
+	 */
 	static async start(
 		paths: readonly string[],
 		count: number,
 		services: readonly string[],
 		questionsOf: (service: string) => readonly ServiceQuery[],
+		spoil: Spoil = (snapshot) => snapshot,
 	): Promise<ViewFleet> {
 		const path = (at: number): string => paths[at % paths.length] as string;
 		const clients = await Promise.all(
@@ -54,7 +61,7 @@ export class ViewFleet implements AsyncDisposable {
 				const kind = KINDS[(client * 3 + at) % KINDS.length] as Kind;
 				const [plain, tagged, conditioned] = questionsOf(service) as [ServiceQuery, ServiceQuery, ServiceQuery];
 				const query = kind.endsWith('tag') ? tagged : kind === 'watch metadata' ? conditioned : plain;
-				return makeView(diplomat, `client ${client}, ${kind} of ${JSON.stringify(query)}`, kind, query);
+				return makeView(diplomat, `client ${client}, ${kind} of ${JSON.stringify(query)}`, kind, query, spoil);
 			}),
 		);
 		return new ViewFleet(clients, views);
@@ -65,13 +72,13 @@ export class ViewFleet implements AsyncDisposable {
 	}
 }
 
-function makeView(diplomat: Diplomat, name: string, kind: Kind, query: ServiceQuery): View {
-	if (kind.startsWith('watch')) return new WatchedView(diplomat, name, query);
+function makeView(diplomat: Diplomat, name: string, kind: Kind, query: ServiceQuery, spoil: Spoil): View {
+	if (kind.startsWith('watch')) return new WatchedView(diplomat, name, query, spoil);
 	const isFresh = kind.startsWith('fresh');
 	if (kind.endsWith('pick')) return { name, query, compare: (truth) => comparePick(diplomat, query, isFresh, truth) };
 	const compare = async (truth: Truth, whole: Truth): Promise<Standing> => {
 		const snapshot = await diplomat.getInstances(query, isFresh ? { fresh: true } : {});
-		return compareSnapshot(snapshot, truth, whole, undefined);
+		return compareSnapshot(spoil(snapshot), truth, whole, undefined);
 	};
 	return { name, query, compare: (truth, whole) => compare(truth, whole).catch(failed) };
 }
@@ -85,10 +92,10 @@ class WatchedView implements View {
 	#sinceMs = 0;
 	#error: unknown;
 
-	constructor(diplomat: Diplomat, name: string, query: ServiceQuery) {
+	constructor(diplomat: Diplomat, name: string, query: ServiceQuery, spoil: Spoil) {
 		this.name = name;
 		this.query = query;
-		void this.#run(diplomat);
+		void this.#run(diplomat, spoil);
 	}
 
 	compare(truth: Truth, whole: Truth): Promise<Standing> {
@@ -99,13 +106,13 @@ class WatchedView implements View {
 		return Promise.resolve(compareSnapshot(last, truth, whole, this.#sinceMs));
 	}
 
-	async #run(diplomat: Diplomat): Promise<void> {
+	async #run(diplomat: Diplomat, spoil: Spoil): Promise<void> {
 		try {
 			for await (const snapshot of diplomat.watchService(this.query)) {
 				const text = print(snapshot.instances);
 				if (text !== this.#text) this.#sinceMs = performance.now();
 				this.#text = text;
-				this.#last = snapshot;
+				this.#last = spoil(snapshot);
 			}
 		} catch (error) {
 			this.#error = error;

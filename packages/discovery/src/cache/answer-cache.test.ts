@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 import { SpockError } from '@spock/protocol';
 import { settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
@@ -25,6 +27,21 @@ describe('reading', () => {
 			ageMs: 0,
 			verifiedAt: clock.wallNow(),
 		});
+	});
+
+	it('the watch that a request begins is not of that request', async () => {
+		const requests = new AsyncLocalStorage<string>();
+		const { source, backend, last } = createSource();
+		const { watch } = backend;
+		const begunIn: unknown[] = [];
+		backend.watch = (...given) => {
+			begunIn.push(requests.getStore());
+			return watch.apply(backend, given);
+		};
+		const read = requests.run('the first request', () => source.get(query));
+		last().answered(A);
+		await read;
+		expect(begunIn).toEqual([undefined]);
 	});
 
 	it('a snapshot has tags and datacenter only if the question had them', async () => {

@@ -11,8 +11,8 @@ import {
 } from '@spock/client/integrations';
 import { type Clock, systemClock, type TimerHandle, withAnySignal } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
+
 import { callOutcome, isServiceError } from './call-status.ts';
-import type { FirstAnswer } from './channel-calls.ts';
 import {
 	checkPoolCall,
 	type GrpcPoolOptions,
@@ -20,6 +20,7 @@ import {
 	poolOptions,
 	type ResolvedPoolOptions,
 } from './pool-options.ts';
+import type { FirstAnswer } from './pooled-client.ts';
 import { PooledClient } from './pooled-client.ts';
 
 /** What tests replace. */

@@ -6,8 +6,8 @@ import { FakeClock, fakeSnapshot, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { scriptedDiplomat } from '../../test/scripted-diplomat.ts';
-import type { PlanConfig } from './balancing-plan.ts';
 import type { AnyListener, Resolution } from './grpc-module.ts';
+import type { PlanConfig } from './spock-load-balancer.ts';
 import { SpockResolver } from './spock-resolver.ts';
 
 /** A listener of each shape that writes down what it is told. */

@@ -2,13 +2,10 @@ import type { ChannelOptions, experimental } from '@grpc/grpc-js';
 import { type CallOutcome, type Diplomat, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/client';
 import { type Clock, type Random, systemClock } from '@spock/protocol/internal';
 
-import { type InstancePlace, PlanConfig } from './balancing-plan.ts';
-import { Ejections } from './ejections.ts';
-import type { GrpcModule } from './grpc-module.ts';
-import { type AnyListener, tellListener } from './grpc-module.ts';
-import { addressesOf, noAddresses, type ServiceAddresses } from './service-addresses.ts';
-import { ChannelServiceConfig } from './service-config.ts';
+import { type AnyListener, type GrpcModule, type ServiceConfig, tellListener } from './grpc-module.ts';
+import { addressesOf, Ejections, noAddresses, type ServiceAddresses } from './service-addresses.ts';
 import { ServiceWatch } from './service-watch.ts';
+import { type InstancePlace, PlanConfig, SPOCK_POLICY } from './spock-load-balancer.ts';
 
 /** What a resolver needs of where it is registered. */
 export interface ResolverPlace {
@@ -154,4 +151,47 @@ export class SpockResolver implements experimental.Resolver {
 		const serviceConfig = this.#serviceConfig.with(config);
 		tellListener(grpc, this.#listener, { endpoints: addresses.endpoints, serviceConfig });
 	}
+}
+
+/** How calls are shared out unless the user's service config says otherwise. */
+const DEFAULT_CHILD_POLICY = [{ round_robin: {} }];
+
+/** A service config as its user wrote it: grpc-js has checked it before a resolver is made. */
+type WrittenConfig = Partial<Omit<ServiceConfig, 'methodConfig'>> & {
+	readonly methodConfig?: readonly WrittenMethod[];
+};
+type Method = ServiceConfig['methodConfig'][number];
+type WrittenMethod = Omit<Method, 'timeout'> & { readonly timeout?: string | Method['timeout'] };
+
+/**
+ * The service config of a channel: the user's (`grpc.service_config`: retries, time-outs, a policy), under the policy of this
+ * package. A config that a resolver gives replaces the user's whole, so theirs must be in it.
+ */
+class ChannelServiceConfig {
+	/** How calls are shared out among the instances. */
+	readonly childPolicy: experimental.TypedLoadBalancingConfig;
+	readonly #rest: Omit<ServiceConfig, 'loadBalancingConfig'>;
+
+	constructor(grpc: GrpcModule, channelOptions: ChannelOptions) {
+		const text = channelOptions['grpc.service_config'];
+		const written = (text === undefined ? {} : JSON.parse(text)) as WrittenConfig;
+		const { loadBalancingConfig = [], methodConfig = [], retryThrottling } = written;
+		const chosen = grpc.experimental.selectLbConfigFromList([...loadBalancingConfig, ...DEFAULT_CHILD_POLICY], true);
+		// grpc-js always has round_robin, and a default below it.
+		this.childPolicy = chosen as experimental.TypedLoadBalancingConfig;
+		this.#rest = {
+			methodConfig: methodConfig.map((method) => readMethod(grpc, method)),
+			...(retryThrottling && { retryThrottling }),
+		};
+	}
+
+	with(config: PlanConfig): ServiceConfig {
+		return { ...this.#rest, loadBalancingConfig: [{ [SPOCK_POLICY]: config }] };
+	}
+}
+
+/** In JSON a duration is a text such as "1.5s". */
+function readMethod(grpc: GrpcModule, { timeout, ...method }: WrittenMethod): Method {
+	const read = typeof timeout === 'string' ? grpc.experimental.parseDuration(timeout) : timeout;
+	return { ...method, ...(read && { timeout: read }) };
 }

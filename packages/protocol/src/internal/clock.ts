@@ -3,7 +3,10 @@ import { performance } from 'node:perf_hooks';
 // Not the globals: fake timers replace those, perhaps before this module is loaded.
 import * as timers from 'node:timers';
 
-/** Made when this module is loaded, which is in no request. */
+/**
+ * Made when this module is loaded, which is in no request unless an app first loads it within one: then the store of that request
+ * stays. Node has no way to leave every store (Node 20 to 26, tried), so docs/reference/diagnostics.md tells apps to load it at start.
+ */
 const neutral = new AsyncResource('spock');
 
 /**

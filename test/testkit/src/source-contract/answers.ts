@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 
-import type { MakeFixture, SourceTraits } from '../source-contract.ts';
 import { waitFor } from '../wait-for.ts';
-import { hostsOf } from './recorder.ts';
+import { hostsOf, type MakeFixture, type SourceTraits } from './fixture.ts';
 
 /** What `get`, `peek` and `list` promise while the registry is well. */
 export function testAnswers(makeFixture: MakeFixture, traits: SourceTraits): void {

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { MakeFixture, SourceTraits } from '../source-contract.ts';
-import { recorder } from './recorder.ts';
+import { type MakeFixture, recorder, type SourceTraits } from './fixture.ts';
 
 /** What `close` promises. */
 export function testEnd(makeFixture: MakeFixture, { isEmbedded = false }: SourceTraits): void {

@@ -1,9 +1,8 @@
 import { SpockError } from '@spock/protocol';
 import { expect, it } from 'vitest';
 
-import type { MakeFixture, SourceFixture, SourceTraits } from '../source-contract.ts';
 import { waitFor } from '../wait-for.ts';
-import { hostsOf, recorder } from './recorder.ts';
+import { hostsOf, type MakeFixture, recorder, type SourceFixture, type SourceTraits } from './fixture.ts';
 
 type Hands = Required<Pick<SourceFixture, 'holdAnswers' | 'cutOff'>>;
 

@@ -1,9 +1,8 @@
 import type { ServiceSnapshot, SourceWatch } from '@spock/protocol';
 import { expect, it } from 'vitest';
 
-import type { MakeFixture } from '../source-contract.ts';
 import { waitFor } from '../wait-for.ts';
-import { hostsOf, recorder } from './recorder.ts';
+import { hostsOf, type MakeFixture, recorder } from './fixture.ts';
 
 /** What `watch` promises while the registry is well. */
 export function testWatches(makeFixture: MakeFixture): void {

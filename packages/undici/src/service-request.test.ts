@@ -1,7 +1,7 @@
-import type { CallOutcome } from '@spock/client';
+import type { CallOutcome, Diplomat, Lease } from '@spock/client';
 import { describe, expect, it } from 'vitest';
 
-import { nameInstance, outcomeOfRequest } from './request-errors.ts';
+import { nameInstance, outcomeOfRequest, ServiceRequest } from './service-request.ts';
 
 const QUERY = { service: 'barista' };
 const ADDRESS = { host: '::1', port: 80, instance: 'web-1' };
@@ -63,4 +63,17 @@ describe('an error', () => {
 		expect(error).toMatchObject({ message: 'mine' });
 		expect(Object.hasOwn(error, 'service')).toBe(false);
 	});
+});
+
+it('a request without a lease is reported by the address that the client returned, whose record it finds at once', () => {
+	const reported: unknown[][] = [];
+	const diplomat = { report: (...given: unknown[]) => void reported.push(given) } as unknown as Diplomat;
+	const lease: Lease = { query: QUERY, address: ADDRESS, release: () => undefined };
+	const request = new ServiceRequest(lease, { diplomat, isFailure: () => false }, () => undefined);
+	request.dispatched();
+	request.made();
+	request.answered(200);
+	request.completed();
+	expect(reported).toEqual([[ADDRESS, 'success', expect.any(Number)]]);
+	expect(reported[0]?.[0]).toBe(ADDRESS);
 });

@@ -3,7 +3,7 @@ import { OutgoingMessage } from 'node:http';
 
 import { describe, expect, it } from 'vitest';
 
-import { hostHeader, setHostHeader } from './host-header.ts';
+import { hostHeader, setHostHeader } from './node-internals.ts';
 
 it.each([
 	['10.0.0.1', 80, '10.0.0.1'],

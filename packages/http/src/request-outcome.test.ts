@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/client';
 import { describe, expect, it } from 'vitest';
 
-import { type CallEnd, outcomeOfEnd } from './call-end.ts';
+import { type CallEnd, outcomeOfEnd } from './request-outcome.ts';
 
 const NOTHING: CallEnd = {
 	head: undefined,

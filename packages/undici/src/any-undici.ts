@@ -1,0 +1,103 @@
+import { EventEmitter } from 'node:events';
+
+/**
+ * What this package needs to know of undici, in its own words: nothing here is bound to one of undici's versions, of which
+ * a process may have two, that of the built-in fetch and that of npm.
+ */
+export interface DispatchOptions {
+	readonly origin?: string | URL;
+	readonly path: string;
+	readonly method: string;
+	readonly headers?: unknown;
+	readonly servername?: string | null;
+	readonly upgrade?: unknown;
+	/** Not undici's dispatchers look at it but its `request`, which leaves it among the options. */
+	readonly signal?: unknown;
+}
+
+/** Who is told what becomes of a request: by the names of undici 7 and 8, or by those of 6, or by both. */
+export interface DispatchHandler {
+	onResponseError?(controller: unknown, error: unknown): void;
+	onError?(error: unknown): void;
+}
+
+/** Starts a request. False: it was taken, but the next one had better wait for the event `drain`. */
+export type Dispatch = (options: DispatchOptions, handler: DispatchHandler) => boolean;
+
+/** The `dispatch` of any version of undici. */
+export type AnyDispatch = (options: never, handler: never) => boolean;
+
+/** The dispatchers of any version of undici. */
+export interface AnyDispatcher {
+	dispatch: AnyDispatch;
+	close(): Promise<void>;
+	destroy(error?: Error | null): Promise<void>;
+}
+
+/** The class `Agent` of any version of undici. */
+// biome-ignore lint/suspicious/noExplicitAny: the options are those of the version that is given.
+export type AnyAgentClass = new (options?: any) => AnyDispatcher;
+
+/**
+ * A new object of undici's class `Dispatcher`, from which the agent's class comes: it has `compose`, and `request` and
+ * `stream` with npm's, of just that version. What it cannot do is to dispatch. Throws a TypeError for another's agent.
+ */
+export function newBase(agent: AnyDispatcher): EventEmitter {
+	let prototype: object | null = Object.getPrototypeOf(agent);
+	while (prototype !== null && !Object.hasOwn(prototype, 'compose')) prototype = Object.getPrototypeOf(prototype);
+	const base: unknown = prototype === null ? undefined : new (prototype.constructor as new () => unknown)();
+	if (!(base instanceof EventEmitter)) throw new TypeError('Agent must be the class Agent of undici 6, 7 or 8');
+	return base;
+}
+
+/** What undici's agents emit, and so do dispatchers over them. */
+const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain'] as const;
+
+/** What one emits, the other does too. */
+export function forwardEvents(from: AnyDispatcher, to: EventEmitter): void {
+	if (!(from instanceof EventEmitter)) return;
+	for (const name of EVENTS) from.on(name, (...args: unknown[]) => to.emit(name, ...args));
+}
+
+/** The agent's `dispatch`, bound. */
+export function dispatchOf(agent: AnyDispatcher): Dispatch {
+	const dispatch = agent.dispatch as Dispatch;
+	return (options, handler) => dispatch.call(agent, options, handler);
+}
+
+/** Undici 8 and later keep the dispatcher of `fetch` here (https://github.com/nodejs/undici/blob/main/lib/global.js). */
+const CURRENT = Symbol.for('undici.globalDispatcher.2');
+/** Earlier ones keep it here; where an 8 was loaded first, it is one that takes their handlers. */
+const LEGACY = Symbol.for('undici.globalDispatcher.1');
+
+/**
+ * What makes agents for the fetch that is built into Node. Their class is nowhere exported, but is that of the dispatcher
+ * which fetch uses by itself; that one is only looked at, now. Throws a TypeError where the app has put another kind there.
+ */
+export function fetchAgents(): (agentOptions: unknown) => AnyDispatcher {
+	// Node loads its undici when something of it is touched first.
+	void globalThis.Response;
+	const { [CURRENT]: current, [LEGACY]: legacy } = globalThis as unknown as Record<symbol, object | undefined>;
+	const isLegacy = Number.parseInt(process.versions['undici'] ?? '', 10) < 8;
+	const Used = classOf(isLegacy ? legacy : current);
+	if (Used?.name === 'Agent') return (agentOptions) => new Used(agentOptions);
+	// An undici 8 of npm was loaded before Node's own, and put a class here that takes the handlers of Node's older fetch.
+	const Newer = classOf(current);
+	if (Used?.name === 'Dispatcher1Wrapper' && Newer?.name === 'Agent') {
+		return (agentOptions) => {
+			const newer = new Newer(agentOptions);
+			const agent = new Used(newer);
+			// What stands around it does not emit what it does.
+			if (agent instanceof EventEmitter) forwardEvents(newer, agent);
+			return agent;
+		};
+	}
+	throw new TypeError(
+		`the global dispatcher of fetch is a ${Used?.name}, not the Agent of Node: ` +
+			'create this dispatcher before replacing the global one, or give the option Agent',
+	);
+}
+
+function classOf(dispatcher: object | undefined): AnyAgentClass | undefined {
+	return dispatcher?.constructor as AnyAgentClass | undefined;
+}

@@ -111,12 +111,12 @@ describe('the cost of one call more', () => {
 
 	it('rises at once with a slow call, falls by and by, and fades with time', () => {
 		const record = new InstanceRecord();
-		record.report('success', 10, 0, rules, noJitter);
-		record.report('success', 100, 0, rules, noJitter);
-		expect(record.cost(0)).toBe(100);
 		record.report('success', 10, 1000, rules, noJitter);
+		record.report('success', 100, 1000, rules, noJitter);
+		expect(record.cost(1000)).toBe(100);
+		record.report('success', 10, 2000, rules, noJitter);
 		// In a second a tenth of the 100 ms fades, and the 10 ms take its place.
-		expect(record.cost(1000)).toBeCloseTo(100 * Math.exp(-0.1) + 10 * (1 - Math.exp(-0.1)), 6);
+		expect(record.cost(2000)).toBeCloseTo(100 * Math.exp(-0.1) + 10 * (1 - Math.exp(-0.1)), 6);
 		expect(record.cost(100_000)).toBeLessThan(1);
 	});
 

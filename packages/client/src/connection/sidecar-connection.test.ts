@@ -95,6 +95,14 @@ describe('what is known from a connection that turns out to be half-open', () =>
 });
 
 describe('a connection that waits for its token', () => {
+	it('is bounded in that by the time for a dial, and not once it has it', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ token: () => Promise.resolve('secret'), dialTimeoutMs: 500 });
+		await clock.advance(5000);
+		expect(sidecar.requestsOf('hello').map(({ data }) => data)).toMatchObject([{ token: 'secret' }]);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+
 	it('leaves no timer when the client is closed meanwhile', async () => {
 		const { diplomat, clock, sidecar } = await simulate({ token: () => new Promise<string>(() => undefined) });
 		const call = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED' });

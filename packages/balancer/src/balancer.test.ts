@@ -3,7 +3,7 @@ import { fakeInstance as instance } from '@spock/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explain, inspectionOf } from './explain.ts';
-import { balancingPolicies, createPicker } from './pickers.ts';
+import { balancingPolicies, createPicker, needsRecords } from './pickers.ts';
 import { noInstanceError, toAddress } from './served-instances.ts';
 
 function snapshot(instances: readonly ServiceInstance[], members: Partial<ServiceSnapshot> = {}): ServiceSnapshot {
@@ -23,6 +23,23 @@ function seeded(seed: number): () => number {
 }
 
 describe.each(balancingPolicies)('every policy: %s', (policy) => {
+	it('is named by its picker', () => {
+		expect(createPicker(policy, snapshot(names(1))).policy).toBe(policy);
+	});
+
+	it('gives a key the same instance in every version: an upgrade of one app must not move the keys of all', () => {
+		const picker = createPicker(policy, snapshot(names(10)));
+		const keys = ['', 'user-1', 'user-2', 'user-3', 'Grüße', '4711'];
+		expect(keys.map((key) => picker.pick({ key })?.instance)).toEqual([
+			'node/4',
+			'node/4',
+			'node/2',
+			'node/2',
+			'node/7',
+			'node/0',
+		]);
+	});
+
 	it('picks passing and warning instances only, and nothing when there is none', () => {
 		const statuses: InstanceStatus[] = ['passing', 'warning', 'critical', 'maintenance'];
 		fc.assert(
@@ -70,7 +87,29 @@ describe('round-robin', () => {
 	});
 });
 
+describe('random', () => {
+	it('gives equal shares, whatever the weights', () => {
+		const picker = createPicker('random', snapshot([instance('a'), instance('b', { weight: 9 })]), {
+			random: seeded(11),
+		});
+		const picks = Array.from({ length: 4000 }, () => picker.pick()?.instance);
+		expect(picks.filter((picked) => picked === 'a').length / picks.length).toBeCloseTo(0.5, 1);
+	});
+});
+
+it('only the policies that compare loads need records of calls', () => {
+	expect(balancingPolicies.filter(needsRecords)).toEqual(['least-in-flight', 'least-latency']);
+});
+
 describe('weighted', () => {
+	it('gives the draw just at the end of a share to the next instance', () => {
+		const draws = [0, 0.2499, 0.25, 0.9999];
+		const picker = createPicker('weighted', snapshot([instance('a'), instance('b', { weight: 3 })]), {
+			random: () => draws.shift() ?? 0,
+		});
+		expect(Array.from({ length: 4 }, () => picker.pick()?.instance)).toEqual(['a', 'a', 'b', 'b']);
+	});
+
 	it('follows the weights, and weight 0 gets nothing', () => {
 		const instances = [instance('a', { weight: 1 }), instance('b', { weight: 3 }), instance('c', { weight: 0 })];
 		const picker = createPicker('weighted', snapshot(instances), { random: seeded(7) });
@@ -149,6 +188,7 @@ describe('answers', () => {
 			instance('b', { status: 'warning', weight: 0 }),
 			instance('c', { status: 'critical' }),
 			instance('d', { status: 'warning' }),
+			instance('e', { weight: 0 }),
 		];
 		const facts = new Map([
 			['b', { changedAt: 5, checks: [check('warning', 'disk')] }],
@@ -170,14 +210,41 @@ describe('answers', () => {
 					checks: [{ status: 'critical' }, { status: 'warning' }],
 				},
 				{ included: true, reason: 'the check "load" warns: it still gets work' },
+				{ included: false, reason: 'all its checks pass; its weight is 0, and others have more' },
 			],
 		});
 		const panicking = { ...inspection, snapshot: snapshot(instances, { panic: true }) };
 		expect(explain(query, panicking)).toMatchObject({ panic: true });
+		expect(explain(query, panicking).instances[0]).toMatchObject({ included: true, reason: 'all its checks pass' });
 		expect(explain(query, panicking).instances[2]).toMatchObject({
 			included: true,
 			reason: 'the check "id-" is critical; served anyway, because too few are healthy (panic)',
 		});
+	});
+
+	it('explain says how old the answer is, and leaves who watches to the caller', () => {
+		const stale = inspectionOf(snapshot([], { source: 'last-known-good', ageMs: 50, verifiedAt: 7 }));
+		expect(explain({ service: 'barista' }, stale)).toMatchObject({
+			state: 'stale',
+			source: 'last-known-good',
+			ageMs: 50,
+			verifiedAt: 7,
+			watchers: [],
+			watcherCount: 0,
+		});
+		expect(explain({ service: 'barista' }, inspectionOf(snapshot([]))).state).toBe('fresh');
+	});
+
+	it('explain names the refused instances, with their whole number, only where there are any', () => {
+		const inspection = inspectionOf(snapshot([]));
+		const refused = ['a', 'b'].map((name) => ({ instance: name, reason: 'has no host' }));
+		const reply = explain({ service: 'barista' }, { ...inspection, refused });
+		expect(reply).toMatchObject({ refused, refusedCount: 2 });
+		expect(explain({ service: 'barista' }, { ...inspection, refused, refusedCount: 9 }).refusedCount).toBe(9);
+		for (const none of [inspection, { ...inspection, refused: [] }]) {
+			expect(explain({ service: 'barista' }, none)).not.toHaveProperty('refused');
+			expect(explain({ service: 'barista' }, none)).not.toHaveProperty('refusedCount');
+		}
 	});
 
 	it('explain says why there is nothing to serve', () => {
@@ -198,12 +265,14 @@ describe('answers', () => {
 			message: 'no instance of "barista" with the tags v2 is registered in datacenter "dc2"',
 			details: { service: 'barista', tags: ['v2'], datacenter: 'dc2' },
 		});
-		const unhealthy = [instance('a', { status: 'critical' }), instance('b', { status: 'critical' })];
+		const unhealthy = ['critical', 'critical', 'maintenance'].map((status, index) =>
+			instance(`${index}`, { status: status as InstanceStatus }),
+		);
 		expect(noInstanceError(snapshot(unhealthy, { source: 'last-known-good', ageMs: 1500.4 }))).toMatchObject({
 			code: 'NO_HEALTHY_INSTANCE',
 			retryable: true,
-			message: 'no instance of "barista" is healthy: 2 critical (as of 1500 ms ago)',
-			details: { statuses: { critical: 2 } },
+			message: 'no instance of "barista" is healthy: 2 critical, 1 maintenance (as of 1500 ms ago)',
+			details: { statuses: { critical: 2, maintenance: 1 } },
 		});
 	});
 });

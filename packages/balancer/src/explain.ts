@@ -25,7 +25,7 @@ export function explain(query: ServiceQuery, inspection: Inspection): ExplainRep
 	const { refused = [], refusedCount = refused.length } = inspection;
 	const instances = snapshot?.instances ?? [];
 	const panic = snapshot?.panic === true;
-	const served = new Set(snapshot === undefined ? [] : servedInstances(snapshot));
+	const served = new Set(servedInstances(snapshot ?? { instances }));
 	return {
 		...query,
 		state,
@@ -41,7 +41,7 @@ export function explain(query: ServiceQuery, inspection: Inspection): ExplainRep
 			const { host, port, weight, status } = instance;
 			const { changedAt = null, checks = [] } = facts.get(instance.instance) ?? {};
 			const included = served.has(instance);
-			const reason = reasonFor(instance, checks, included, panic);
+			const reason = reasonFor(instance, checks, included);
 			return { instance: instance.instance, host, port, weight, status, included, reason, changedAt, checks };
 		}),
 		instanceCount: instances.length,
@@ -52,16 +52,11 @@ export function explain(query: ServiceQuery, inspection: Inspection): ExplainRep
 	};
 }
 
-function reasonFor(
-	{ status, weight }: ServiceInstance,
-	checks: readonly CheckStatus[],
-	included: boolean,
-	panic: boolean,
-): string {
+function reasonFor({ status, weight }: ServiceInstance, checks: readonly CheckStatus[], included: boolean): string {
 	const health = healthOf(status, checks);
 	const isHealthy = status === 'passing' || status === 'warning';
 	if (isHealthy && !included) return `${health}; its weight is ${weight}, and others have more`;
-	if (!isHealthy && included && panic) return `${health}; served anyway, because too few are healthy (panic)`;
+	if (!isHealthy && included) return `${health}; served anyway, because too few are healthy (panic)`;
 	return status === 'warning' ? `${health}: it still gets work` : health;
 }
 

@@ -95,8 +95,8 @@ describe('ejection', () => {
 		fail(record, 3, 0);
 		record.forgive();
 		expect([record.failures, record.ejections, record.ejectedUntilMs]).toEqual([0, 0, Number.NEGATIVE_INFINITY]);
-		expect(record.isBlank).toBe(false);
-		expect(new InstanceRecord().isBlank).toBe(true);
+		fail(record, 3, 10);
+		expect(record.ejectedUntilMs).toBe(1010);
 	});
 });
 
@@ -111,12 +111,12 @@ describe('the cost of one call more', () => {
 
 	it('rises at once with a slow call, falls by and by, and fades with time', () => {
 		const record = new InstanceRecord();
-		record.report('success', 10, 0, rules, noJitter);
-		record.report('success', 100, 0, rules, noJitter);
-		expect(record.cost(0)).toBe(100);
 		record.report('success', 10, 1000, rules, noJitter);
-		expect(record.cost(1000)).toBeGreaterThan(80);
-		expect(record.cost(1000)).toBeLessThan(100);
+		record.report('success', 100, 1000, rules, noJitter);
+		expect(record.cost(1000)).toBe(100);
+		record.report('success', 10, 2000, rules, noJitter);
+		// In a second a tenth of the 100 ms fades, and the 10 ms take its place.
+		expect(record.cost(2000)).toBeCloseTo(100 * Math.exp(-0.1) + 10 * (1 - Math.exp(-0.1)), 6);
 		expect(record.cost(100_000)).toBeLessThan(1);
 	});
 
@@ -134,5 +134,21 @@ describe('the cost of one call more', () => {
 		expect(record.cost(0)).toBe(50);
 		record.report('failure', 5000, 0, rules, noJitter);
 		expect(record.cost(0)).toBe(5000);
+	});
+
+	it('does not fall faster by a refusal than by time', () => {
+		const [refusing, silent] = [new InstanceRecord(), new InstanceRecord()];
+		for (const record of [refusing, silent]) record.report('success', 50, 0, rules, noJitter);
+		refusing.report('failure', 1, 5000, rules, noJitter);
+		expect(refusing.cost(5000)).toBe(silent.cost(5000));
+	});
+
+	it('is that of the last time-out, also when slower ones have faded since', () => {
+		const record = new InstanceRecord();
+		record.report('failure', 5000, 0, rules, noJitter);
+		record.report('failure', 5000, 60_000, rules, noJitter);
+		expect(record.cost(60_000)).toBeCloseTo(5000, 6);
+		record.report('failure', 3000, 120_000, rules, noJitter);
+		expect(record.cost(120_000)).toBeGreaterThanOrEqual(3000);
 	});
 });

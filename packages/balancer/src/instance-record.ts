@@ -55,17 +55,12 @@ export class InstanceRecord {
 		return this.#ejections;
 	}
 
-	/** True if nothing is known that another record would not say. */
-	get isBlank(): boolean {
-		return this.inFlight === 0 && this.#failures === 0 && this.#ejections === 0 && this.#latencyMs === 0;
-	}
-
 	/** Takes the end of a call into account; true if that ejects the instance. */
 	report(outcome: CallOutcome, durationMs: number, nowMs: number, rules: EjectionRules, random: Random): boolean {
 		if (outcome === 'cancelled') return false;
 		const isSuccess = outcome === 'success';
-		// A connection that is refused at once is not a fast answer.
-		if (isSuccess || durationMs > this.#latencyMs) this.#learn(durationMs, nowMs);
+		// A connection that is refused at once is not a fast answer; a time-out is a slow one, however slow the calls of long ago were.
+		if (isSuccess || durationMs > this.#fadedMs(nowMs)) this.#learn(durationMs, nowMs);
 		// Calls that were under way when it was ejected still end, one way or the other: it stays on trial.
 		if (nowMs < this.#ejectedUntilMs) return false;
 		if (isSuccess) this.#failures = 0;
@@ -86,14 +81,17 @@ export class InstanceRecord {
 	/** What one call more would cost, in milliseconds: the latency, which fades, for it and each that is under way. */
 	cost(nowMs: number): number {
 		if (this.#latencyMs === 0) return this.inFlight === 0 ? 0 : UNKNOWN_COST_MS + this.inFlight;
-		const faded = this.#latencyMs * Math.exp((this.#latencyAtMs - nowMs) / LATENCY_DECAY_MS);
-		return faded * (this.inFlight + 1);
+		return this.#fadedMs(nowMs) * (this.inFlight + 1);
+	}
+
+	#fadedMs(nowMs: number): number {
+		return this.#latencyMs * keptShare(nowMs - this.#latencyAtMs);
 	}
 
 	/** A slower call counts at once, faster ones by and by. */
 	#learn(durationMs: number, nowMs: number): void {
-		const kept = Math.exp((this.#latencyAtMs - nowMs) / LATENCY_DECAY_MS);
-		this.#latencyMs = Math.max(durationMs, this.#latencyMs * kept + durationMs * (1 - kept));
+		const newShare = 1 - keptShare(nowMs - this.#latencyAtMs);
+		this.#latencyMs = Math.max(durationMs, this.#fadedMs(nowMs) + durationMs * newShare);
 		this.#latencyAtMs = nowMs;
 	}
 
@@ -105,4 +103,8 @@ export class InstanceRecord {
 		this.#ejectedAtMs = nowMs;
 		this.#ejectedUntilMs = nowMs + Math.round(plainMs * (1 + random() * JITTER_SHARE));
 	}
+}
+
+function keptShare(passedMs: number): number {
+	return Math.exp(-passedMs / LATENCY_DECAY_MS);
 }

@@ -109,12 +109,53 @@ describe('two choices', () => {
 		expect(made.pick()).toBe(strong);
 	});
 
+	it('draws any two: the second may stand before the first', () => {
+		const all = instances(3);
+		const { made, of } = picker('least-in-flight', all, [0.9, 0]);
+		of(1).inFlight = 5;
+		of(2).inFlight = 1;
+		expect(made.pick()).toBe(all[0]);
+	});
+
 	it('takes the one of two that costs less time', () => {
 		const all = instances(2);
 		const { made, of } = picker('least-latency', all, [0, 0]);
 		of(0).report('success', 100, 0, rules, () => 0);
 		of(1).report('success', 10, 0, rules, () => 0);
 		expect(made.pick()).toBe(all[1]);
+	});
+
+	it('counts calls and not their time under least-in-flight', () => {
+		const all = instances(2);
+		const { made, of } = picker('least-in-flight', all, [0, 0]);
+		of(0).report('success', 5000, 0, rules, () => 0);
+		of(1).inFlight = 1;
+		expect(made.pick()).toBe(all[0]);
+	});
+
+	it('lets a slow call of long ago count for less than one that has no answer yet', () => {
+		const all = instances(2);
+		const records = all.map(() => new InstanceRecord());
+		records[0]?.report('success', 5000, 0, rules, () => 0);
+		if (records[1] !== undefined) records[1].inFlight = 1;
+		let nowMs = 0;
+		const made = pickerOver('least-latency', all, {
+			random: () => 0,
+			recordOf: (instance) => records[all.indexOf(instance)] as InstanceRecord,
+			now: () => nowMs,
+		});
+		expect(made.pick()).toBe(all[1]);
+		nowMs = 60_000;
+		expect(made.pick()).toBe(all[0]);
+	});
+
+	it('compares what was reported where no clock is given', () => {
+		const all = instances(2);
+		const records = all.map(() => new InstanceRecord());
+		records[0]?.report('success', 10, 0, rules, () => 0);
+		records[1]?.report('success', 100, 0, rules, () => 0);
+		const recordOf = (instance: ServiceInstance): InstanceRecord => records[all.indexOf(instance)] as InstanceRecord;
+		expect(pickerOver('least-latency', all, { random: () => 0, recordOf }).pick()).toBe(all[0]);
 	});
 
 	it.each(['least-in-flight', 'least-latency'] as const)('%s evens out the calls of a slow instance', (policy) => {

@@ -20,7 +20,6 @@ export function servedInstances({
 	panic,
 }: Pick<ServiceSnapshot, 'instances' | 'panic'>): readonly ServiceInstance[] {
 	const serving = panic === true ? instances : instances.filter(isServing);
-	if (serving.every(hasWeight)) return serving;
 	const weighing = serving.filter(hasWeight);
 	return weighing.length > 0 ? weighing : serving;
 }

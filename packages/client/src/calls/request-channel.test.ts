@@ -12,6 +12,7 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 	const written: string[] = [];
 	const faults: string[] = [];
 	let emptied = 0;
+	let timeouts = 0;
 	let bufferedBytes = 0;
 	const channel = new RequestChannel(
 		{
@@ -19,18 +20,18 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 			bufferedBytes: () => bufferedBytes,
 			push: ({ event }) => faults.push(`push ${event}`),
 			fault: (kind) => faults.push(kind),
-			timedOut: () => undefined,
+			timedOut: () => timeouts++,
 			emptied: () => emptied++,
 		},
 		clock,
 		{ inFlightMax: 4, pendingOutputBytesMax: 1000, ...limits },
 	);
 	channel.sendsCancel = true;
-	const call = (timeoutMs = 100, signal?: AbortSignal, traits = PLAIN): Promise<unknown> => {
+	const call = (timeoutMs = 100, signal?: AbortSignal, traits = PLAIN, func = 'ping'): Promise<unknown> => {
 		const settled = new Promise((resolve, reject) =>
 			channel.send(
 				new OutgoingCall(
-					{ func: 'ping', tail: ',"func":"ping"}\n', traits, timeoutMs, signal },
+					{ func, tail: `,"func":"${func}"}\n`, traits, timeoutMs, signal },
 					callClock({ clock, address: { path: '/nowhere' } }),
 					resolve,
 					reject,
@@ -49,6 +50,7 @@ function makeChannel(limits: Partial<ChannelLimits> = {}) {
 		call,
 		idOf,
 		emptied: () => emptied,
+		timeouts: () => timeouts,
 		buffer: (bytes: number) => {
 			bufferedBytes = bytes;
 		},
@@ -284,6 +286,17 @@ describe('RequestChannel', () => {
 		await clock.advance(1000);
 		expect(ended).toHaveLength(6);
 		for (const lateMs of ended) expect(lateMs).toBeLessThanOrEqual(5);
+	});
+
+	it.each([
+		['a ping of the heartbeat, which counts them itself, reports no time-out', 'ping', BACKGROUND, 0],
+		['another call of the client reports its time-out', 'watchService', BACKGROUND, 1],
+		["a caller's ping reports its time-out", 'ping', PLAIN, 1],
+	])('%s', async (_name, func, traits, count) => {
+		const { call, clock, timeouts } = makeChannel();
+		void call(50, undefined, traits, func);
+		await clock.advance(60);
+		expect(timeouts()).toBe(count);
 	});
 
 	it('equal addresses are one frozen value; a reply of the wrong shape is PROTOCOL', async () => {

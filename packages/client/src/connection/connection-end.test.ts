@@ -65,6 +65,23 @@ describe('the end', () => {
 		},
 	);
 
+	it('close ends the calls that finish on a first connection, also while its successor is lost', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate({ stableMs: 10 }, HOLD_PING);
+		await clock.advance(10);
+		const call = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED' });
+		await settle();
+		sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await settle();
+		network.failsWith = 'ECONNREFUSED';
+		sidecar.connection.drop();
+		await settle();
+		expect(diplomat.status()).toMatchObject({ state: 'backoff', inFlight: 1 });
+		await Promise.all([call, diplomat.close()]);
+		await settle();
+		expect(sidecar.liveCount).toBe(0);
+		expect(clock.pendingTimers).toBe(0);
+	});
+
 	it('close cuts a drain short', async () => {
 		const { diplomat, clock } = await simulate({}, HOLD_PING);
 		const call = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED' });

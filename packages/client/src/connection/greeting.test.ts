@@ -1,4 +1,4 @@
-import { settle, wireError } from '@spock/testkit';
+import { HOLD_PING, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
@@ -65,6 +65,24 @@ describe('a sidecar that refuses hello as a bad request', () => {
 		const { diplomat } = await simulate({}, hello({ error: wireError('BAD_REQUEST') }));
 		expect(diplomat.status().state).toBe('ready');
 		await diplomat.close();
+	});
+});
+
+describe('limits that a sidecar names in hello', () => {
+	it('are kept: more calls are OVERLOADED, longer frames FRAME_TOO_LARGE, and neither is sent', async () => {
+		const { diplomat, sidecar } = await simulate({}, { ...HOLD_PING, limits: { inFlightMax: 1, frameBytesMax: 64 } });
+		await expect(diplomat.request('ping', 'x'.repeat(64))).rejects.toMatchObject({
+			code: 'FRAME_TOO_LARGE',
+			details: { frameBytesMax: 64 },
+		});
+		const held = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED' });
+		await expect(diplomat.request('ping', 2)).rejects.toMatchObject({
+			code: 'OVERLOADED',
+			details: { inFlightMax: 1 },
+		});
+		await settle();
+		expect(sidecar.requestsOf('ping').map(({ data }) => data)).toEqual([1]);
+		await Promise.all([held, diplomat.close()]);
 	});
 });
 

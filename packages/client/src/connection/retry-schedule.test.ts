@@ -67,6 +67,15 @@ describe('a schedule that sees who is at the address', () => {
 		expect(since()).toEqual([5001]);
 	});
 
+	it('keeps the delay that runs when it is asked for another', async () => {
+		const { clock, retry, since } = schedule('first');
+		retry.schedule(undefined);
+		await clock.advance(110);
+		retry.schedule(undefined);
+		await clock.advance(2000);
+		expect(since()).toEqual([500]);
+	});
+
 	it('looks no more once it is cancelled', async () => {
 		const { clock, retry, there } = schedule('first');
 		retry.schedule(undefined);

@@ -1,4 +1,4 @@
-import { HOLD_PING, settle } from '@spock/testkit';
+import { fakeSnapshot, HOLD_PING, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
@@ -77,6 +77,39 @@ describe('a connection that is lost', () => {
 		expect(diplomat.status()).toMatchObject({ state: 'ready', reconnects: 1 });
 		expect(diplomat.status().lastError).toMatch(/has not sent a byte/);
 		await diplomat.close();
+	});
+});
+
+describe('what is known from a connection that turns out to be half-open', () => {
+	it('is as old as the last byte, and not as the finding', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate({ heartbeatMs: 1000 });
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		await diplomat.getService('barista');
+		sidecar.options = { handle: () => 'hold' };
+		network.failsWith = 'ECONNREFUSED';
+		await clock.advance(3000);
+		// Bytes were seen at the first check; two checks later it counts as dead.
+		expect(await diplomat.getService('barista')).toMatchObject({ stale: true, ageMs: 2000 });
+		await diplomat.close();
+	});
+});
+
+describe('a connection that waits for its token', () => {
+	it('is bounded in that by the time for a dial, and not once it has it', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ token: () => Promise.resolve('secret'), dialTimeoutMs: 500 });
+		await clock.advance(5000);
+		expect(sidecar.requestsOf('hello').map(({ data }) => data)).toMatchObject([{ token: 'secret' }]);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+
+	it('leaves no timer when the client is closed meanwhile', async () => {
+		const { diplomat, clock, sidecar } = await simulate({ token: () => new Promise<string>(() => undefined) });
+		const call = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED' });
+		expect(sidecar.requests).toEqual([]);
+		await Promise.all([call, diplomat.close()]);
+		await settle();
+		expect(clock.pendingTimers).toBe(0);
 	});
 });
 
@@ -201,6 +234,24 @@ describe('goaway', () => {
 		await settle();
 		expect(sidecar.requestsOf('watchService').map(({ connection }) => connection)).toEqual([0, 1]);
 		expect((await diplomat.getInstances('barista')).source).toBe('live');
+		await diplomat.close();
+	});
+
+	it('said again while its successor is dialled, or waited for, dials no other', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate({ stableMs: 10, retryDelayMsMin: 1000 });
+		await clock.advance(10);
+		const { connection } = sidecar;
+		const goaway = async (): Promise<number> => {
+			connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+			await settle();
+			return network.attempts;
+		};
+		network.failsWith = 'ECONNREFUSED';
+		expect([await goaway(), await goaway()]).toEqual([2, 2]);
+		network.failsWith = undefined;
+		sidecar.options = { hello: 'silent' };
+		await clock.advance(1000);
+		expect([network.attempts, await goaway()]).toEqual([3, 3]);
 		await diplomat.close();
 	});
 

@@ -119,6 +119,24 @@ describe('window', () => {
 		await diplomat.close();
 	});
 
+	it('a lost connection ends what was sent; those who wait go to the next one', async () => {
+		const { diplomat, sidecar, clock } = await simulate({}, HOLD_PING);
+		sidecar.connection.push('window', { inFlightMax: 1 });
+		await settle();
+		const [sent, waiting] = [diplomat.request('ping', 0), diplomat.request('ping', 1)];
+		await settle();
+		sidecar.connection.drop();
+		await expect(sent).rejects.toMatchObject({ code: 'DISCONNECTED', details: { sent: true } });
+		await clock.advance(1000);
+		expect(sidecar.requestsOf('ping').map(({ connection, data }) => [connection, data])).toEqual([
+			[0, 0],
+			[1, 1],
+		]);
+		answerNext(sidecar, 1);
+		expect(await waiting).toBe(1);
+		await diplomat.close();
+	});
+
 	it('a heartbeat passes it: a full window is no dead sidecar', async () => {
 		const { diplomat, sidecar, clock } = await simulate(
 			{ heartbeatMs: 1000 },

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ID_MAX } from '../foundation/limits.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 
@@ -98,6 +98,56 @@ describe('FrameDecoder', () => {
 		expect(found).toEqual([['frame', frame.toString()]]);
 		expect(copiedBytes).toBeGreaterThanOrEqual(frame.length);
 		expect(copiedBytes).toBeLessThan(3 * frame.length);
+	});
+
+	it('copies nothing of frames that come whole', () => {
+		const copies = vi.spyOn(Buffer.prototype, 'copy');
+		try {
+			expect(decodeChunks([Buffer.from('1\n2\n'), Buffer.from('é\n3\n')])).toHaveLength(4);
+			expect(copies).not.toHaveBeenCalled();
+		} finally {
+			copies.mockRestore();
+		}
+	});
+
+	it('keeps the buffer of cut frames, but not that of a long one', () => {
+		const allocations = vi.spyOn(Buffer, 'allocUnsafeSlow');
+		try {
+			const decoder = new FrameDecoder({ frame: () => undefined, fault: () => undefined });
+			const pushCut = (bytes: number): number => {
+				decoder.push(Buffer.alloc(bytes, 0x61));
+				decoder.push(Buffer.from('\n'));
+				return allocations.mock.calls.length;
+			};
+			expect([pushCut(10), pushCut(4000), pushCut(65_000), pushCut(10), pushCut(65_000)]).toEqual([1, 1, 2, 2, 2]);
+			expect([pushCut(100_000), pushCut(10), pushCut(10)]).toEqual([3, 4, 4]);
+		} finally {
+			allocations.mockRestore();
+		}
+	});
+
+	it('judges a frame that is not complete by a limit that is set meanwhile', () => {
+		const found: string[] = [];
+		const decoder = new FrameDecoder({ frame: (text) => found.push(text), fault: (code) => found.push(code) });
+		decoder.frameBytesMax = 4;
+		decoder.push(Buffer.from('12345\n123'));
+		decoder.frameBytesMax = 8;
+		decoder.push(Buffer.from('45678\n'));
+		expect(found).toEqual(['FRAME_TOO_LARGE', '12345678']);
+	});
+
+	it.each([
+		['in one chunk', ['1\n', '1\n123456\n'], 6],
+		['in one chunk with others than ASCII', ['é\n1234é\n'], 6],
+		['without its end', ['1\n123', '45678'], 8],
+	])('names the bytes of a frame that is too long, and the limit: %s', (_how, chunks, bytes) => {
+		const messages: string[] = [];
+		const decoder = new FrameDecoder(
+			{ frame: () => undefined, fault: (_code, message) => messages.push(message) },
+			{ frameBytesMax: 4 },
+		);
+		for (const chunk of chunks) decoder.push(Buffer.from(chunk));
+		expect(messages).toEqual([`a frame of at least ${bytes} bytes is over the limit of 4`]);
 	});
 
 	it('keeps nothing of a chunk that its owner uses again', () => {
@@ -244,6 +294,33 @@ describe('a decoder that is held', () => {
 				},
 			),
 		);
+	});
+
+	it.each(['1\n22\n333\n4444\n', 'é\n€€\n😀\nä1\n'])('keeps all behind the frame at which it is held: %j', (text) => {
+		const stream = Buffer.from(text);
+		const whole = referenceDecode(stream, 1024);
+		for (let cut = 0; cut <= stream.length; cut++) {
+			for (const holdAt of [[1], [2], [3], [1, 2, 3, 4]]) {
+				expect(decodeHeld(cutAt(stream, [cut]), new Set(holdAt), 9)).toEqual(whole);
+			}
+		}
+	});
+
+	it('may be held and released by its own sink, and goes on in order', () => {
+		const texts = Array.from({ length: 5000 }, (_, index) => `{"id":${index}}`);
+		const found: string[] = [];
+		const decoder: FrameDecoder = new FrameDecoder({
+			frame: (text) => {
+				found.push(text);
+				decoder.hold();
+				if (found.length > 1) decoder.release();
+			},
+			fault: () => undefined,
+		});
+		decoder.push(Buffer.from(texts.map((text) => `${text}\n`).join('')));
+		expect(found).toEqual(texts.slice(0, 1));
+		decoder.release();
+		expect(found).toEqual(texts);
 	});
 
 	it('keeps a chunk of many kilobytes, also when it is held at every frame', () => {

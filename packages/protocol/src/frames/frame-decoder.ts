@@ -8,7 +8,6 @@ const ZERO = 0x30;
 const NINE = 0x39;
 /** How a frame with an id begins as every writer of this project makes it: the id's digits follow. */
 const ID_PREFIX = '{"id":';
-const ID_DIGITS_MAX = String(ID_MAX).length;
 /** The first carry buffer: larger than nearly every frame. It doubles when needed and is let go when it has grown. */
 const CARRY_BYTES_INITIAL = 4096;
 const CARRY_BYTES_KEPT_MAX = 65_536;
@@ -148,7 +147,8 @@ export class FrameDecoder {
 		let from = 0;
 		let end = text.indexOf('\n');
 		while (end !== -1) {
-			const last = end > from && text.charCodeAt(end - 1) === CR ? end - 1 : end;
+			// Before an empty line stands the LF of another, or nothing: never a CR.
+			const last = text.charCodeAt(end - 1) === CR ? end - 1 : end;
 			if (last - from > this.#frameBytesMax) this.#faultTooLarge(last - from);
 			else if (last > from) this.#tell(text, from, last);
 			from = end + 1;
@@ -190,7 +190,7 @@ export class FrameDecoder {
 	}
 
 	#emit(bytes: Buffer, start: number, lineEnd: number): void {
-		const end = lineEnd > start && bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+		const end = bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
 		if (end === start) return;
 		if (end - start > this.#frameBytesMax) {
 			this.#faultTooLarge(end - start);
@@ -216,8 +216,7 @@ export class FrameDecoder {
 			}
 			const count = at - digits;
 			// JSON has no number without digits or with a leading zero.
-			const isId =
-				count > 0 && count <= ID_DIGITS_MAX && id <= ID_MAX && (count === 1 || text.charCodeAt(digits) !== ZERO);
+			const isId = count > 0 && id <= ID_MAX && (count === 1 || text.charCodeAt(digits) !== ZERO);
 			if (isId && at < end) {
 				sink.numbered(id, text.slice(at, end));
 				return;

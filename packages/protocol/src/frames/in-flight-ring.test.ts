@@ -16,9 +16,13 @@ describe('InFlightRing', () => {
 	it('skips a busy slot after a wrap and never overwrites it', () => {
 		const ring = new InFlightRing<string>({ capacity: 4, firstId: 0 });
 		const long = ring.issue('long');
+		let before = long;
 		for (let turn = 0; turn < 100; turn++) {
 			const id = ring.issue(`short ${turn}`);
 			expect(id & 3).not.toBe(long & 3);
+			// Never one that was given before: a late reply to that would find the new entry.
+			expect(id).toBeGreaterThan(before);
+			before = id;
 			expect(ring.take(id)).toBe(`short ${turn}`);
 		}
 		expect(ring.take(long)).toBe('long');
@@ -54,6 +58,20 @@ describe('InFlightRing', () => {
 		expect(ring.issue(-1)).toBe(-1);
 		for (const [index, id] of ids.entries()) expect(ring.take(id)).toBe(index);
 		expect(ring.size).toBe(0);
+	});
+
+	it('grows only when half of its slots are taken, and stays small while few are in flight', () => {
+		const ring = new InFlightRing<number>({ capacity: 1024 });
+		for (let turn = 0; turn < 1000; turn++) ring.take(ring.issue(turn));
+		expect(ring.slots).toBe(64);
+		for (let turn = 0; turn < 32; turn++) ring.issue(turn);
+		expect(ring.slots).toBe(64);
+		ring.issue(32);
+		expect(ring.slots).toBe(128);
+	});
+
+	it('takes a capacity up to 2^31, of which it makes only what it needs', () => {
+		expect(new InFlightRing({ capacity: 2 ** 31 }).slots).toBeLessThanOrEqual(64);
 	});
 
 	it('refuses a capacity that is no power of two, naming it', () => {

@@ -1,0 +1,41 @@
+import { encodeTrace } from '@spock/protocol';
+import { FakeClock } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { callClock, makeTraits, OutgoingCall, timeLeft } from './outgoing-call.ts';
+
+const ignore = (): void => undefined;
+
+describe('what is left of the time of several steps', () => {
+	it('is a whole number of at least 1, whatever the steps before have taken', () => {
+		const clock = new FakeClock();
+		const left = timeLeft({ timeoutMs: 100 }, { clock, timeoutMs: 5000 });
+		expect(left()).toEqual({ timeoutMs: 100 });
+		clock.work(50.5);
+		expect(left()).toEqual({ timeoutMs: 49 });
+		clock.work(1000);
+		expect(left()).toEqual({ timeoutMs: 1 });
+	});
+
+	it('is of the default where none is given, and keeps the other options', () => {
+		const clock = new FakeClock();
+		const { signal } = new AbortController();
+		expect(timeLeft({ signal }, { clock, timeoutMs: 5000 })()).toEqual({ signal, timeoutMs: 5000 });
+	});
+});
+
+describe('a call that is sent again', () => {
+	const trace = encodeTrace({ traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: undefined });
+
+	it.each(['', trace])('asks for what is wanted now, within the trace that it was made in (%j)', (members) => {
+		const traits = makeTraits({ again: () => 'new' });
+		const request = { func: 'ping', tail: `${members}old`, traits, timeoutMs: 100, signal: undefined };
+		const clock = callClock({ clock: new FakeClock(), address: { path: '/nowhere' } });
+		const call = new OutgoingCall(request, clock, ignore, ignore);
+		call.renew();
+		expect(call.tail).toBe(`${members}old`);
+		call.sent = true;
+		call.renew();
+		expect(call.tail).toBe(`${members}new`);
+	});
+});

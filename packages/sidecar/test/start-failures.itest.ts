@@ -28,7 +28,7 @@ afterAll(async () => {
 /** `%` stands for the directory, `#` for a port that is taken. */
 const START: readonly [what: string, flags: string, exitCode: number, reason: string][] = [
 	['a flag that there is not', '--no-such-flag', 2, "unknown option '--no-such-flag' (--help lists"],
-	['a value that is none', '--grace-ms soon', 2, '--grace-ms must be a whole number'],
+	['a value that is none', '--grace-ms soon', 2, '--grace-ms must be a duration'],
 	['a limit out of range', '--frame-bytes-max 10', 2, 'frameBytesMax'],
 	['no config file', '--config %/none', 2, 'the config file'],
 	['a bad config file', '--config %/bad', 2, 'the config file'],

@@ -1,8 +1,8 @@
 import type { ClientFlags, TargetFlags } from './client/sidecar-target.ts';
 import type { WaitFlags } from './commands/wait.ts';
 
-/** `--timeout` of every command that asks, in milliseconds. */
-export const DEFAULT_TIMEOUT = '5000';
+/** `--timeout` of every command that asks. */
+export const DEFAULT_TIMEOUT = '5s';
 
 /** A command that needs no command line parser. */
 export type LeanCommand =

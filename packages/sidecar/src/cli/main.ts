@@ -49,7 +49,7 @@ function targetCommand(name: string, description: string, parent: Command = prog
 /** A command that asks a running sidecar. */
 function clientCommand(name: string, description: string, parent: Command = program): Command {
 	return targetCommand(name, description, parent)
-		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s', DEFAULT_TIMEOUT)
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES);
 }
@@ -78,7 +78,7 @@ async function main(): Promise<number> {
 	};
 	queryCommand('get', 'print one healthy instance of a service as host:port')
 		.option('--key <key>', 'equal keys get the same instance')
-		.option('--max-age-ms <ms>', 'the registry must have confirmed it within this time, or be asked now')
+		.option('--max-age-ms <duration>', 'the registry must have confirmed it within this time, or be asked now')
 		.action(async (service, flags) => (await import('./commands/ask.ts')).get(service, flags));
 	clientCommand('list', 'print the names of all services, with their tags')
 		.option('--datacenter <name>', 'look in this datacenter')
@@ -115,7 +115,7 @@ async function main(): Promise<number> {
 		.command('top')
 		.description('show services, connections and changes on the whole terminal, each second, until q')
 		.option('--admin <host:port>', `admin server of the sidecar (default: SPOCK_ADMIN, else ${DEFAULT_ADMIN})`)
-		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s', DEFAULT_TIMEOUT)
 		.option('--once', 'print it once, as when the output is not a terminal')
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES)
@@ -163,7 +163,7 @@ function addTypegen(): void {
 		.option('--services <file>', 'a services file in JSON or YAML, in place of a sidecar')
 		.option('--out <file>', 'the module to write (default: stdout)')
 		.option('--check', 'write nothing; exit with 1 if the module is out of date')
-		.option('--timeout <ms>', 'how long to wait for a sidecar, in milliseconds', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for a sidecar, as 500ms or 10s', DEFAULT_TIMEOUT)
 		.addHelpText('after', TYPEGEN_EXIT_CODES)
 		.action(async (flags) => (await import('./commands/typegen.ts')).typegen(flags));
 }

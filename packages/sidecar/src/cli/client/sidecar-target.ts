@@ -12,6 +12,7 @@ import {
 
 import { tokensIn } from '../../listen/tokens.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { readDurationMs } from '../settings/setting.ts';
 
 /** Flags that say where the sidecar is, and how to be let in. */
 export interface TargetFlags {
@@ -31,11 +32,9 @@ export interface ClientFlags extends TargetFlags {
 
 /** The time limit that the flags name, in milliseconds. */
 export function timeoutOf({ timeout }: Pick<ClientFlags, 'timeout'>): number {
-	const timeoutMs = Number(timeout);
-	if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > 2 ** 31 - 1) {
-		throw new CommandError(EXIT.usage, `--timeout must be a whole number of milliseconds from 1, not ${timeout}`);
-	}
-	return timeoutMs;
+	const timeoutMs = readDurationMs(timeout);
+	if (timeoutMs) return timeoutMs;
+	throw new CommandError(EXIT.usage, `--timeout must be a duration from 1 ms on, such as 500ms or 10s, not ${timeout}`);
 }
 
 /** A sidecar to connect to. */

@@ -1,5 +1,5 @@
 import type { CallOptions, Diplomat, FuncName } from '@spock/client';
-import { type GetServiceData, type ServiceQuery, SpockError, TIMEOUT_MS_MAX } from '@spock/protocol';
+import { type GetServiceData, type ServiceQuery, SpockError } from '@spock/protocol';
 import { nearestName, queryMembers } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
@@ -8,6 +8,7 @@ import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
 import { print, printable } from '../output/output.ts';
+import { readDurationMs } from '../settings/setting.ts';
 
 interface GetFlags extends ClientFlags {
 	readonly key?: string;
@@ -57,11 +58,9 @@ export async function get(service: string, flags: GetFlags): Promise<void> {
 
 function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
 	if (maxAgeMs === undefined) return {};
-	const value = Number(maxAgeMs);
-	if (!/^\d+$/.test(maxAgeMs) || value > TIMEOUT_MS_MAX) {
-		throw new CommandError(EXIT.usage, `--max-age-ms must be a whole number of milliseconds, not ${maxAgeMs}`);
-	}
-	return { maxAgeMs: value };
+	const value = readDurationMs(maxAgeMs);
+	if (value !== undefined) return { maxAgeMs: value };
+	throw new CommandError(EXIT.usage, `--max-age-ms must be a duration such as 500ms or 10s, not ${maxAgeMs}`);
 }
 
 const NOTHING =

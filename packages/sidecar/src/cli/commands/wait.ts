@@ -2,6 +2,7 @@ import { Backoff } from '@spock/protocol/internal';
 
 import { type TargetFlags, targetOf } from '../client/sidecar-target.ts';
 import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { readDurationMs } from '../settings/setting.ts';
 import { askReady } from './health.ts';
 import { dieOf, runCommand, SignalRelay } from './run-command.ts';
 
@@ -76,17 +77,4 @@ async function askOnce(flags: TargetFlags, timeoutMs: number): Promise<string | 
 /** The sidecar answers, and will answer the same again: a token that it does not know, say. */
 function isRefusal({ cause }: CommandError): boolean {
 	return (cause as { readonly retryable?: boolean } | undefined)?.retryable === false;
-}
-
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/**
- * Reads `250ms`, `30s`, `1.5m`, `2h`, or a number alone, which is milliseconds. Undefined for anything else, and for more than
- * a timer can wait, 2147483647 ms.
- */
-export function readDurationMs(text: string): number | undefined {
-	const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
-	if (number === undefined) return undefined;
-	const durationMs = Math.round(Number(number) * (UNITS_MS[unit] as number));
-	return durationMs < 2 ** 31 ? durationMs : undefined;
 }

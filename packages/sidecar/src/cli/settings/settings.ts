@@ -84,8 +84,9 @@ export const settings: readonly NamedSetting[] = settingAreas.flatMap(([, area])
 
 function named(name: SettingName, setting: Setting): NamedSetting {
 	const words = name.replace(/[A-Z]/g, (letter) => ` ${letter}`).split(' ');
-	const { unit, isSecret, variable = `SPOCK_${words.join('_').toUpperCase()}` } = setting;
-	const flag = `--${words.join('-').toLowerCase()}${unit === undefined ? '' : ` <${unit}>`}`;
+	const { kind, unit, isSecret, variable = `SPOCK_${words.join('_').toUpperCase()}` } = setting;
+	const placeholder = kind === 'duration' ? kind : unit;
+	const flag = `--${words.join('-').toLowerCase()}${placeholder === undefined ? '' : ` <${placeholder}>`}`;
 	return { ...setting, name, flag: isSecret ? undefined : flag, variable, defaultText: defaultText(setting) };
 }
 

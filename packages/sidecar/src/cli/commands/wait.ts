@@ -59,7 +59,8 @@ async function untilReady(flags: WaitFlags, timeoutMs: number): Promise<void> {
 		}
 		const notReady = await askOnce(flags, Math.min(leftMs, ANSWER_MS));
 		if (notReady === undefined) return;
-		reason = notReady;
+		// A try that the deadline cut short says less than the one before.
+		if (reason === '' || performance.now() < deadlineMs) reason = notReady;
 		await new Promise((resolve) => setTimeout(resolve, Math.min(backoff.next(), leftMs)));
 	}
 }

@@ -214,6 +214,7 @@ describe('sidecar start', () => {
 			SPOCK_SOCKET: own.path,
 		});
 		expect(exitCode).toBe(0);
+		expect(await start(['--print-config'], { SPOCK_CONFIG: '' })).toMatchObject({ exitCode: 0 });
 		expect(stdout).toMatch(/^logLevel +debug +flag/m);
 		expect(stdout).toMatch(/^graceMs +5 +config file/m);
 		expect(stdout).toMatch(/^socket +.* +environment: SPOCK_SOCKET/m);

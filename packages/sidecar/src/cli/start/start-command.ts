@@ -27,7 +27,8 @@ export async function startCommand(flags: StartFlags): Promise<number> {
 /** `formatted` is told, once it is known, whether the log is for people. */
 async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => void): Promise<number> {
 	const { env } = process;
-	const file = flags.config ?? env['SPOCK_CONFIG'];
+	// An empty variable counts as absent, as that of any setting does.
+	const file = flags.config ?? (env['SPOCK_CONFIG'] || undefined);
 	const values =
 		file === undefined
 			? undefined

@@ -29,12 +29,16 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 		throw explain(error, path, options.flag);
 	});
 	const next = `${path}.next`;
+	// A take-over renames onto the path: what is not a socket must not be lost.
+	if (options.beside) await assertReplaceable(path, options.flag);
 	let at = options.beside ? next : path;
 	let bound = await bindAndPublish(path, at, options);
 	let closing: Promise<void> | undefined;
 	let restoring: Promise<SocketPathState> | undefined;
 	const restore = async (): Promise<SocketPathState> => {
-		if ((await lstatIfThere(next))?.isSocket() && (await isStale(next))) await rm(next, { force: true });
+		const left = await lstatIfThere(next);
+		// By its inode: the next successor may have taken the name since.
+		if (left?.isSocket() && (await isStale(next))) await removeIfOurs(next, left.ino);
 		const found = await lstatIfThere(path);
 		if (closing !== undefined || found?.ino === bound.ino) return 'ours';
 		if (found !== undefined && !(found.isSocket() && (await isStale(path)))) return 'taken';
@@ -52,8 +56,12 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 			return found?.isSocket() === true && found.ino !== bound.ino;
 		},
 		publish: async (how) => {
-			if (how === 'replace') await rename(next, path);
-			else {
+			if (how === 'replace') {
+				await assertReplaceable(path, options.flag);
+				// A successor that was taken for dead may have lost its name to another one.
+				if ((await lstatIfThere(next))?.ino !== bound.ino) throw new Error(lostName(next));
+				await rename(next, path);
+			} else {
 				await publish(next, path, alreadyListens(path, options.flag));
 				await rm(next, { force: true });
 			}
@@ -112,6 +120,14 @@ export async function bindUnpublished(path: string, options: ListenOptions): Pro
 export async function discard({ server, name }: Pick<UnpublishedSocket, 'server' | 'name'>): Promise<void> {
 	if (server.listening) await closeServer(server);
 	await rm(name, { force: true });
+}
+
+/** Rejects with an Error that says what to do if what stands at the path is not a socket. */
+export async function assertReplaceable(path: string, flag: string = DEFAULT_FLAG): Promise<void> {
+	const found = await lstatIfThere(path);
+	if (found === undefined || found.isSocket()) return;
+	const cause = Object.assign(new Error(`not a socket: ${path}`), { code: 'ENOTSOCK' });
+	throw new Error(`${path} is not a socket: remove it, or choose another path with ${flag}`, { cause });
 }
 
 /** Binds a private name and links it to `at`, which others look at. */
@@ -217,6 +233,10 @@ function alreadyListens(path: string, flag: string = DEFAULT_FLAG): string {
 		`${taken}, take its place with --take-over, or choose another path with --socket ` +
 		`(\`sidecar status --socket ${path}\` shows what it is)`
 	);
+}
+
+function lostName(next: string): string {
+	return `the socket at ${next} was removed or replaced by another process: start again`;
 }
 
 function takesOverToo(path: string): string {

@@ -15,6 +15,7 @@ import { assertSocketPathFits, FramedSocket } from '@spock/protocol/node';
 import { closeServer, explain } from '../listen/bind.ts';
 import type { PublishedSocketPath, SocketPathState } from '../listen/listener.ts';
 import {
+	assertReplaceable,
 	bindUnpublished,
 	discard,
 	isStale,
@@ -74,11 +75,8 @@ export class PrivateSocket implements Pick<PublishedSocketPath, 'restore'> {
 	}
 
 	/** Rejects with an Error that says what to do if what stands there is not a socket. */
-	async assertReplaceable(): Promise<void> {
-		const found = await lstatIfThere(this.#at);
-		if (found === undefined || found.isSocket()) return;
-		const cause = Object.assign(new Error(`not a socket: ${this.#at}`), { code: 'ENOTSOCK' });
-		throw new Error(`${this.#at} is not a socket: remove it, or choose another path with --socket`, { cause });
+	assertReplaceable(): Promise<void> {
+		return assertReplaceable(this.#at);
 	}
 
 	async #open(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { CallOptions, Diplomat, FuncName } from '@spock/client';
-import { type GetServiceData, type ServiceQuery, SpockError } from '@spock/protocol';
+import { funcNames, type GetServiceData, type ServiceQuery, SpockError } from '@spock/protocol';
 import { nearestName, queryMembers } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
@@ -121,7 +121,16 @@ export async function call(func: string, text: string | undefined, flags: Client
 		throw new CommandError(EXIT.usage, message, { cause: error });
 	}
 	await withClient(flags, async (client, options) => {
-		const reply = await client.request(func as FuncName, data as never, options);
+		const reply = await client.request(func as FuncName, data as never, options).catch((error: unknown) => {
+			// A known function may be unknown to this registry, which the error says.
+			const isKnown = (funcNames as readonly string[]).includes(func);
+			throw SpockError.is(error, 'UNKNOWN_FUNC') && !isKnown ? asCommandError(error, `; ${funcHint(func)}`) : error;
+		});
 		print(flags.json ? JSON.stringify(reply) : JSON.stringify(reply, null, 2));
 	});
+}
+
+function funcHint(func: string): string {
+	const meant = nearestName(func, funcNames);
+	return meant === undefined ? `expected one of: ${funcNames.join(', ')}` : `did you mean ${meant}?`;
 }

@@ -2,9 +2,7 @@ import { queryMembers } from '@spock/protocol/internal';
 import { Command, CommanderError, Option } from 'commander';
 
 import { SIDECAR_VERSION } from '../foundation/version.ts';
-import { DEFAULT_TIMEOUT } from './lean-arguments.ts';
-import { CommandError, EXIT } from './output/exit-codes.ts';
-import { handleLostOutput, reportFailure } from './output/output.ts';
+import { CommandError, EXIT, handleLostOutput, reportFailure } from './output/output.ts';
 import { isStartPretty, reportStartFailure } from './start/start-failure.ts';
 
 /** Where `top` looks for the admin server: the port of the image, the manifests and the docs. */
@@ -49,7 +47,7 @@ function targetCommand(name: string, description: string, parent: Command = prog
 /** A command that asks a running sidecar. */
 function clientCommand(name: string, description: string, parent: Command = program): Command {
 	return targetCommand(name, description, parent)
-		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s (default: 5s)')
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES);
 }
@@ -115,7 +113,7 @@ async function main(): Promise<number> {
 		.command('top')
 		.description('show services, connections and changes on the whole terminal, each second, until q')
 		.option('--admin <host:port>', `admin server of the sidecar (default: SPOCK_ADMIN, else ${DEFAULT_ADMIN})`)
-		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s (default: 5s)')
 		.option('--once', 'print it once, as when the output is not a terminal')
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES)
@@ -163,7 +161,7 @@ function addTypegen(): void {
 		.option('--services <file>', 'a services file in JSON or YAML, in place of a sidecar')
 		.option('--out <file>', 'the module to write (default: stdout)')
 		.option('--check', 'write nothing; exit with 1 if the module is out of date')
-		.option('--timeout <duration>', 'how long to wait for a sidecar, as 500ms or 10s', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for a sidecar, as 500ms or 10s (default: 5s)')
 		.addHelpText('after', TYPEGEN_EXIT_CODES)
 		.action(async (flags) => (await import('./commands/typegen.ts')).typegen(flags));
 }

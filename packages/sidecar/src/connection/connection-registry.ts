@@ -7,7 +7,7 @@ import type { CloseReason, LimitName } from '../foundation/observer.ts';
 import type { TokenCheck } from '../listen/tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
-import { type Defer, ReadScheduler } from '../overload/read-scheduler.ts';
+import { type Defer, ReadScheduler } from '../overload/read-gate.ts';
 import { AcceptedConnection, type ConnectionContext, type ConnectionFacts } from './accepted-connection.ts';
 
 /** How often connections are looked at for frames that take too long. */

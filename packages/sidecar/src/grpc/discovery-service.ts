@@ -3,7 +3,7 @@ import { inspectionOf } from '@spock/balancer';
 import { queryKey, type ServiceSnapshot, type SourceWatch, SpockError, validateFuncData } from '@spock/protocol';
 
 import { explained } from '../handlers/explain.ts';
-import type { FrontContext } from '../lifecycle/front.ts';
+import type { FrontContext } from '../lifecycle/sidecar-options.ts';
 import { encoderOf } from './definitions.ts';
 import { statusName, statusOf } from './grpc-status.ts';
 import {

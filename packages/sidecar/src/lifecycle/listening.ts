@@ -11,8 +11,7 @@ import type { Listen, Listener, PublishedSocketPath, SidecarListen } from '../li
 import type { TlsListen, TlsServerOptions } from '../listen/tls-server.ts';
 import type { HandOver } from '../take-over/hand-over.ts';
 import { type ListenPlace, takeOver } from '../take-over/take-over.ts';
-import type { Front } from './front.ts';
-import type { SidecarOptions } from './sidecar-options.ts';
+import type { Front, SidecarOptions } from './sidecar-options.ts';
 
 /** What a {@link Listening} needs. */
 export interface ListeningContext {

@@ -3,9 +3,7 @@ import type { TLSSocket } from 'node:tls';
 
 import { SpockError } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
-
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { printable } from '../output/output.ts';
+import { CommandError, EXIT, printable } from '../output/output.ts';
 import type { SidecarTarget } from './sidecar-target.ts';
 
 /** What is known of a connection that failed. */

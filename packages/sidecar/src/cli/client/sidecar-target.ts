@@ -11,7 +11,7 @@ import {
 } from '@spock/protocol/node';
 
 import { tokensIn } from '../../listen/tokens.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { readDurationMs } from '../settings/setting.ts';
 
 /** Flags that say where the sidecar is, and how to be let in. */
@@ -26,12 +26,15 @@ export interface TargetFlags {
 
 /** Flags of every command that talks to a sidecar. */
 export interface ClientFlags extends TargetFlags {
-	readonly timeout: string;
+	/** Default {@link DEFAULT_TIMEOUT}. */
+	readonly timeout?: string;
 	readonly json?: boolean;
 }
 
+const DEFAULT_TIMEOUT = '5s';
+
 /** The time limit that the flags name, in milliseconds. */
-export function timeoutOf({ timeout }: Pick<ClientFlags, 'timeout'>): number {
+export function timeoutOf({ timeout = DEFAULT_TIMEOUT }: Pick<ClientFlags, 'timeout'>): number {
 	const timeoutMs = readDurationMs(timeout);
 	if (timeoutMs) return timeoutMs;
 	throw new CommandError(EXIT.usage, `--timeout must be a duration from 1 ms on, such as 500ms or 10s, not ${timeout}`);

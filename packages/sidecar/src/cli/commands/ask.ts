@@ -6,8 +6,7 @@ import { formatAddress } from '@spock/protocol/node';
 import { asCommandError } from '../client/failures.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { print, printable } from '../output/output.ts';
+import { CommandError, EXIT, print, printable } from '../output/output.ts';
 import { readDurationMs } from '../settings/setting.ts';
 
 interface GetFlags extends ClientFlags {

@@ -3,8 +3,7 @@ import { SpockError } from '@spock/protocol';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
-import { asUsage, CommandError, EXIT } from '../output/exit-codes.ts';
-import { print } from '../output/output.ts';
+import { asUsage, CommandError, EXIT, print } from '../output/output.ts';
 
 /** Flags of `sidecar record`. */
 export interface RecordFlags extends ClientFlags {

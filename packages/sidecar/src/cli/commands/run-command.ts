@@ -1,7 +1,7 @@
 import type { SpawnOptions } from 'node:child_process';
 import { constants } from 'node:os';
 
-import { CommandError } from '../output/exit-codes.ts';
+import { CommandError } from '../output/output.ts';
 
 /** What a command that stands for another one hears of; everything else that a process can be sent cannot be caught. */
 const RELAYED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'];

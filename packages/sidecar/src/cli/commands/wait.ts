@@ -1,7 +1,7 @@
 import { Backoff } from '@spock/protocol/internal';
 
 import { type TargetFlags, targetOf } from '../client/sidecar-target.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { readDurationMs } from '../settings/setting.ts';
 import { askReady } from './health.ts';
 import { dieOf, runCommand, SignalRelay } from './run-command.ts';

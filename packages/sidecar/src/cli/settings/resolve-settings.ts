@@ -1,6 +1,6 @@
 import { nearestName } from '@spock/protocol/internal';
 
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { parserOf, showValue, type Value } from './setting.ts';
 import { type NamedSetting, type Origin, type Resolved, type Settings, settings } from './settings.ts';
 

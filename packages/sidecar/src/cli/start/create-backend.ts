@@ -15,7 +15,7 @@ import {
 } from '@spock/discovery';
 import { systemClock } from '@spock/protocol/internal';
 
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { givenSettings, type Settings } from '../settings/settings.ts';
 import { consulOptionsOf } from './discovery-options.ts';
 

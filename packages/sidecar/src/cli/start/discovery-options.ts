@@ -12,7 +12,7 @@ import {
 } from '@spock/discovery';
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { givenSettings, type Settings } from '../settings/settings.ts';
 
 /** The settings of the cache between backend and clients. Throws an Error if there is a file in the place of the state directory. */

@@ -1,5 +1,4 @@
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { reportFailure } from '../output/output.ts';
+import { CommandError, EXIT, reportFailure } from '../output/output.ts';
 
 /** What the system says where the place that a setting names can not be used at all: another start changes nothing. */
 const WRONG_PLACES: ReadonlySet<unknown> = new Set([

@@ -8,11 +8,12 @@ import { StatusModel } from '../../admin/status-model.ts';
 import { observeAll, type SidecarObserver } from '../../foundation/observer.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import { createSidecar, type Sidecar } from '../../sidecar.ts';
-import { connectionLog } from '../log/connection-log.ts';
+import type { TakeOverEvent, TakeOverOptions } from '../../take-over/take-over.ts';
+import { connectionLog, logTakeOver } from '../log/connection-log.ts';
 import { logDiscovery } from '../log/discovery-log.ts';
 import { LimitedLog } from '../log/limited-log.ts';
 import { createLogger } from '../log/logger.ts';
-import { asUsage } from '../output/exit-codes.ts';
+import { asUsage } from '../output/output.ts';
 import { unknownVariables } from '../settings/resolve-settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import { accessFrom, listenAddresses, logRisks } from './access.ts';
@@ -23,7 +24,6 @@ import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
 import { adminAddressOf, startAdmin } from './start-admin.ts';
 import { isPretty, startFailure } from './start-failure.ts';
 import { limitsOf } from './start-limits.ts';
-import { takeOverOptionsOf } from './take-over-options.ts';
 
 /** `sidecar start`, once its settings are known: runs until a signal. Gives the exit code. */
 export async function start(settings: Settings, isTerminal: boolean): Promise<number> {
@@ -157,4 +157,20 @@ async function endAtOnce(sidecar: Sidecar): Promise<void> {
 	sidecar.terminate();
 	sidecar.terminate();
 	await sidecar.ended;
+}
+
+/** How to replace the sidecar at this address; undefined where that is not asked for. Throws an Error where it cannot be. */
+function takeOverOptionsOf(
+	settings: Settings,
+	{ address }: SidecarListen,
+	log: Logger,
+	metrics: SidecarMetrics,
+): TakeOverOptions | undefined {
+	if (!settings.takeOver.value) return undefined;
+	if (!('path' in address)) throw new Error('no socket path to take over: --take-over needs --socket');
+	const told = (event: TakeOverEvent): void => {
+		logTakeOver(log, event);
+		metrics.tookOver(event);
+	};
+	return { warmUpMs: settings.takeOverWarmUpMs.value, told };
 }

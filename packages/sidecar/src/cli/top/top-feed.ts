@@ -4,7 +4,7 @@ import { Backoff } from '@spock/protocol/internal';
 import { formatAddress, parseHostPort } from '@spock/protocol/node';
 
 import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { StatusEvents } from './status-events.ts';
 
 const RETRY_DELAYS = { delayMsMin: 100, delayMsMax: 2000 };

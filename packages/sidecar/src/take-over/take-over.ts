@@ -14,6 +14,9 @@ import { warmUp } from './warm-up.ts';
 /** How long the sidecar in place may take for an answer before it counts as hung. */
 const ANSWER_MS_MAX = 2000;
 
+/** Sidecars in place that may end, one after the other, in the moment in which they are asked. */
+const FIND_ATTEMPTS_MAX = 3;
+
 /** What became of a take-over, for the log. */
 export interface TakeOverEvent {
 	/**
@@ -131,7 +134,7 @@ async function bindPath(context: TakeOverContext, place: ListenPlace): Promise<L
 	return listener;
 }
 
-async function find(context: TakeOverContext, path: string): Promise<Found | undefined> {
+async function find(context: TakeOverContext, path: string, attempt = 1): Promise<Found | undefined> {
 	const { find: connect = findPredecessor, clock, told } = context;
 	const predecessor = await connect(path, clock);
 	if (predecessor === undefined) return undefined;
@@ -150,6 +153,8 @@ async function find(context: TakeOverContext, path: string): Promise<Found | und
 			return { predecessor, finishMs: 1, questions: undefined };
 		}
 		predecessor.close();
+		// It has just ended: then none is in place, or the next one.
+		if (SpockError.is(error, 'DISCONNECTED') && attempt < FIND_ATTEMPTS_MAX) return find(context, path, attempt + 1);
 		throw error;
 	}
 }

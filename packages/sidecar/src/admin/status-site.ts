@@ -57,7 +57,7 @@ const pageFiles: ReadonlyMap<string, PageFile> = new Map([
 export interface StatusSiteOptions {
 	readonly model: Pick<StatusModel, 'current' | 'detail'>;
 	readonly clock: Clock;
-	/** Told of a fault of ours in a stream. */
+	/** Receives bugs of ours in a stream. */
 	readonly failed: (error: unknown) => void;
 }
 
@@ -89,7 +89,7 @@ export class StatusSite implements AdminSite {
 		return file && { status: 200, ...file };
 	}
 
-	/** Made once for each sample: who asks all the time is given the same text. */
+	/** Made once for each sample: frequent callers get the same text. */
 	#view(): AdminPage {
 		const { model } = this.#options;
 		const sample = model.current();

@@ -5,8 +5,8 @@ import { EXIT, handleLostOutput, reportFailure } from './output/output.ts';
 
 /**
  * The commands that probes and pods run over and over, in a bundle of its own: a probe each second must not pay for a command
- * line parser, help, and a dozen modules. `bin/sidecar.js` asks it first. False: it is nothing for here, such as `--help`, or
- * a flag that is wrong; nothing has happened then, and the whole command line takes it.
+ * line parser, help, and a dozen modules. `bin/sidecar.js` asks it first. Returns false, having done nothing,
+ * for anything else, such as `--help` or a wrong flag, which the whole command line handles.
  */
 export async function runLean(args: readonly string[]): Promise<boolean> {
 	const command = readLeanCommand(args);
@@ -41,7 +41,7 @@ const VALUE_FLAGS: Readonly<Record<string, keyof TargetFlags | 'timeout'>> = {
 
 /**
  * `health` and `wait` with flags that are plainly right, read as the whole command line reads them. Undefined for everything
- * else, help and mistakes among it, which is to be shown by the whole command line.
+ * else, such as help and mistakes, which the whole command line handles.
  */
 export function readLeanCommand(args: readonly string[]): LeanCommand | undefined {
 	const [name, ...rest] = args;
@@ -67,7 +67,7 @@ function readFlags(args: readonly string[], takesJson: boolean): (WaitFlags & { 
 		}
 		const [, flag = arg, inline] = /^(--[^=]+)=(.*)$/s.exec(arg) ?? [];
 		const value = inline ?? args[++index];
-		// A flag with nothing behind it, or with another flag: whoever can explain it shall read it.
+		// A flag without a value: the whole command line explains it.
 		if (!Object.hasOwn(VALUE_FLAGS, flag) || value === undefined || value.startsWith('-')) return undefined;
 		values[VALUE_FLAGS[flag] as string] = value;
 	}

@@ -174,7 +174,7 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 		.option('--config <file>', 'settings in JSON or YAML (or SPOCK_CONFIG)')
 		.option('--print-config', 'show the settings in force and where each comes from, then end')
 		.option('--json', 'with --print-config: as JSON')
-		// What is wrong with a flag is told as everything that ends a start.
+		// A wrong flag is reported as any other failure of a start.
 		.configureOutput({ writeErr: () => undefined })
 		.exitOverride();
 	if (process.argv[2] === 'start' || process.argv[2] === 'help') {

@@ -18,7 +18,7 @@ export interface RegistryContext
 	extends Pick<ConnectionContext, 'source' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
 	/** Default: `setImmediate`. */
 	readonly defer?: Defer;
-	/** Nothing was heard of a client for too long, for this reason; undefined: it is heard again. Default: nobody is told. */
+	/** A client was silent for too long, for this reason; undefined: it is heard again. Default: not reported. */
 	readonly silent?: (connection: AcceptedConnection, reason: string | undefined) => void;
 	/** Shared with whatever else takes connections. Default: the limits' `connectionsMax` for this registry alone. */
 	readonly admission?: Admission;

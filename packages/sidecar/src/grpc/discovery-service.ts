@@ -82,7 +82,7 @@ export function discoveryService(
 			orFail(() => stream.send(withinLimit(watchResponse(snapshot), `the service ${snapshot.service}`)));
 		orFail(() => {
 			watching = source.watch(query, { next, error: (error) => stream.fail(error) }, { asker: askerOf(call) });
-			// It may have told an error before it returned.
+			// It may have reported an error before it returned.
 			if (isEnded) watching.stop();
 		});
 	};

@@ -179,7 +179,7 @@ export class GrpcFront implements Front {
 		return true;
 	}
 
-	/** Who connects and says nothing holds a connection that somebody else needs. */
+	/** A peer that connects and stays silent takes a connection that another client needs. */
 	#expectPreface(socket: Socket): TimerHandle {
 		const { clock, limits } = this.#context;
 		const timer = clock.setTimeout(() => {
@@ -202,8 +202,10 @@ interface Call {
 }
 type Callback = (status: FailedStatus) => void;
 
-/** The methods of a service for those alone who give one of these tokens, in `authorization: Bearer TOKEN`. `refused` counts the others; `accepted`
- * is told from which address a good one came, and says whether there is room. */
+/**
+ * The methods of a service, for callers with one of these tokens in `authorization: Bearer TOKEN`. `refused` counts the others;
+ * `accepted` is given the address of a good one, and returns whether there is room.
+ */
 function guarded(
 	implementation: UntypedServiceImplementation,
 	tokens: TokenCheck,
@@ -230,7 +232,7 @@ const FULL: FailedStatus = statusOf(
 	new SpockError('OVERLOADED', 'too many clients are connected: retry later, or raise connectionsMax'),
 );
 
-/** Why a caller is not let in. No part of what it gave is in it. */
+/** Why a caller is refused; undefined if it is not. Contains no part of what it sent. */
 function refusalOf(metadata: Metadata, tokens: TokenCheck): FailedStatus | undefined {
 	const [given] = metadata.get('authorization');
 	const [, token] = /^bearer +(\S+)$/i.exec(typeof given === 'string' ? given : '') ?? [];

@@ -60,7 +60,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 /** Optional parts of the protocol that this sidecar speaks. */
 const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window']);
 
-/** Agrees on a version and tells who this process is and what it allows. */
+/** Agrees on a version, and answers with this process's name and limits. */
 function helloHandler(sidecar: string, instance: string, limits: WireLimits): Handler<'hello'> {
 	return (hello, { caller }) => {
 		const { versions } = hello;
@@ -74,7 +74,7 @@ function helloHandler(sidecar: string, instance: string, limits: WireLimits): Ha
 	};
 }
 
-/** Gives the value back. */
+/** Returns the value. */
 const pingHandler: Handler<'ping'> = (data) => answer(data);
 
 /** What the sidecar knows of itself. It grows with what is watched, which clients decide. */

@@ -9,7 +9,7 @@ import { callOptions, keysOf } from '../foundation/sidecar-source.ts';
 /** Picks one of the instances that get work. Throws NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE. */
 export type ChooseInstance = (snapshot: ServiceSnapshot, data: Pick<GetServiceData, 'key'>) => ServiceInstance;
 
-/** Balances by this policy over everybody who asks. */
+/** Balances by this policy over all callers together. */
 export function instanceChooser(policy: BalancingPolicy, random: Random = Math.random): ChooseInstance {
 	// By the list and not by the snapshot: while the registry is away every read is a new snapshot over the same list.
 	const pickers = new WeakMap<readonly ServiceInstance[], Picker>();
@@ -25,7 +25,7 @@ export function instanceChooser(policy: BalancingPolicy, random: Random = Math.r
 	};
 }
 
-/** One healthy instance, balanced over everybody who asks this sidecar. */
+/** One healthy instance, balanced over all callers of this sidecar. */
 export function getServiceHandler(source: ServiceSource, chooseInstance: ChooseInstance): Handler<'getService'> {
 	// The payload of a live answer is the same until the instance changes: it is serialised once.
 	const payloads = new WeakMap<ServiceInstance, Answer<ServiceAddress>>();

@@ -28,13 +28,13 @@ export interface ListeningContext {
 	readonly answered: (from: SnapshotSource | undefined) => void;
 }
 
-/** The addresses of a sidecar: binds them, or takes them over, and lets them go. */
+/** The addresses of a sidecar: binds them, or takes them over, and releases them. */
 export class Listening {
 	readonly #context: ListeningContext;
 	readonly #listeners: Listener[] = [];
 	/** Those of the front, which are in `#listeners` too. */
 	readonly #frontListeners = new Set<Listener>();
-	/** Ends the binding, when the process shall end before it is bound. */
+	/** Ends the binding when the process must end before it is bound. */
 	readonly #abort = new AbortController();
 	#binding: Promise<void> | undefined;
 
@@ -57,7 +57,7 @@ export class Listening {
 		return this.#own.flatMap(({ place }) => place ?? []);
 	}
 
-	/** Those of the front: whoever takes the others need not have a front. */
+	/** Those of the front, which a successor may lack. */
 	get frontPlaces(): readonly PublishedSocketPath[] {
 		return [...this.#frontListeners].flatMap(({ place }) => place ?? []);
 	}
@@ -73,7 +73,7 @@ export class Listening {
 		return this.#binding;
 	}
 
-	/** Lets go of ports, because no two processes can have one; the path has changed hands. */
+	/** Releases ports, because two processes cannot share one; a successor has the path. */
 	closePorts(): void {
 		for (const listener of this.#listeners) if (listener.place === undefined) void listener.close();
 	}

@@ -29,7 +29,7 @@ export interface SidecarOptions {
 	readonly takeOver?: TakeOverOptions;
 	/** Binds an address. For simulations; default: a socket of this process. */
 	readonly listener?: Listen;
-	/** Told what happens, to count and log it. */
+	/** Receives what happens, for logs and metrics. */
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
@@ -61,13 +61,13 @@ export interface FrontContext {
 	emptied(): void;
 }
 
-/** Another protocol over the same answers, at addresses of its own. It lives as the sidecar does, which tells it each phase. */
+/** Another protocol over the same answers, at addresses of its own. It follows the sidecar's life cycle, phase by phase. */
 export interface Front {
-	/** What takes the connections of a listener. With `tokens`, whoever calls must give one of them. */
+	/** What takes the connections of a listener. With `tokens`, callers must give one of them. */
 	acceptor(origin: ConnectionOrigin): (socket: Duplex) => void;
 	/** Open now. */
 	readonly connections: number;
-	/** Streams open now that tell changes. */
+	/** Open streams of changes. */
 	readonly streams: number;
 	phase(state: LifecycleState): void;
 	/** Ends every connection once its calls are answered, or after this many milliseconds; resolves when all are gone. Idempotent. */

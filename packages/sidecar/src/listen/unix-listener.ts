@@ -15,7 +15,7 @@ import {
 	type SocketPathState,
 } from './listener.ts';
 
-/** How long a probe of somebody else's socket may take. */
+/** How long a probe of another process's socket may take. */
 const PROBE_MS = 2000;
 
 // Two sidecars in one process must not share a private name either.
@@ -46,7 +46,7 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 		const first = bound;
 		bound = await bindAndPublish(path, path, options);
 		first.server.close();
-		// Asked to close meanwhile: what was bound for nothing is let go.
+		// Asked to close meanwhile: release what was just bound.
 		if (closing !== undefined) await removeIfOurs(path, bound.ino).then(() => closeServer(bound.server));
 		return 'restored';
 	};
@@ -67,7 +67,7 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 			}
 			at = path;
 		},
-		// One at a time: two would take each other's sockets for somebody else's.
+		// One at a time: two would take each other's sockets for those of another process.
 		restore: () => {
 			restoring ??= restore().finally(() => {
 				restoring = undefined;
@@ -85,7 +85,7 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 	};
 }
 
-/** A socket that listens under a name of its own, which no client knows. Who asked for it closes it, and removes the name. */
+/** A socket that listens under a name of its own, which no client knows. The caller closes it, and removes the name. */
 export interface UnpublishedSocket {
 	readonly server: Server;
 	readonly ino: number;
@@ -108,7 +108,7 @@ export async function bindUnpublished(path: string, options: ListenOptions): Pro
 	try {
 		await bound;
 		await chmod(name, socketMode);
-		// Not from the public name: somebody else may have that as soon as it is there.
+		// Not from the public name, which another process may take at once.
 		return { server, ino: (await lstat(name)).ino, name };
 	} catch (error) {
 		await discard({ server, name });
@@ -186,7 +186,7 @@ async function clearStaleSocket(path: string, aside: string, occupied: string): 
 	await rm(aside, { force: true });
 }
 
-/** True only if nobody listens: a socket file outlives a process that was killed. */
+/** True only if no process listens: a socket file outlives a process that was killed. */
 export function isStale(path: string): Promise<boolean> {
 	return new Promise((resolve, reject) => {
 		const probe = connect(path);

@@ -79,7 +79,7 @@ export interface ReadGateContext {
 }
 
 /**
- * When one connection is read: not while its client leaves too much output unread, and not for longer than a turn while others
+ * When one connection is read: not while its client leaves too much output unread, and not for longer than a turn while other clients
  * wait. A client that is not read is stopped by its own full socket, which is what bounds the memory.
  */
 export class ReadGate implements ScheduledReader {

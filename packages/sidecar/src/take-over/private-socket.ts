@@ -26,7 +26,7 @@ import {
 } from '../listen/unix-listener.ts';
 import { type KnownQueries, privatePathOf, STEPS } from './messages.ts';
 
-/** Connections at once: one of a successor, and a few that have not noticed yet that they are dead. The oldest makes room. */
+/** Connections at once: one of a successor, and a few dead ones that are not noticed yet. The oldest makes room. */
 const CONNECTIONS_MAX = 4;
 
 /** How long a connection may take to `begin`. Then it stays: how long the warm-up takes is the successor's setting. */
@@ -93,7 +93,7 @@ export class PrivateSocket implements Pick<PublishedSocketPath, 'restore'> {
 			return 'ours';
 		await this.#bind((name) => publish(name, this.#at, `another process listens at ${this.#at}`));
 		await discard(before);
-		// Asked to close meanwhile: what was bound for nothing is released.
+		// Asked to close meanwhile: release what was just bound.
 		if (this.#closing !== undefined) await this.#release();
 		return 'restored';
 	}

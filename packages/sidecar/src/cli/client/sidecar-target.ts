@@ -117,7 +117,7 @@ function tlsTarget(
 	};
 }
 
-/** What `read` gives. A file that cannot be read is told with the flag or the variable that names it. */
+/** Returns what `read` returns. Throws an Error that names the flag or variable if the file cannot be read. */
 function readingFile<T>(from: string, read: () => T): T {
 	try {
 		return read();

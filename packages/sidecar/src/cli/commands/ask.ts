@@ -81,7 +81,7 @@ export async function list(flags: ClientFlags & { readonly datacenter?: string }
 }
 
 /**
- * What to do where a service has no instance: the name that was most likely meant, and the command that tells more. One list is asked
+ * What to do where a service has no instance: the name that was most likely meant, and the command that shows more. One list is asked
  * for, two where a datacenter is named, and only so many names of each are looked at. Never rejects.
  */
 export async function nextStep(client: Diplomat, query: ServiceQuery, options: CallOptions): Promise<string> {

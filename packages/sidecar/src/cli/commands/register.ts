@@ -41,7 +41,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 	const failed = new Promise<never>((_resolve, reject) => {
 		fail = reject;
 	});
-	// Whoever waits for it may not have begun to.
+	// It may reject before anything awaits it.
 	failed.catch(() => undefined);
 	const onEnd = (message: unknown): void => {
 		const { func, own, error } = message as RequestEndMessage;

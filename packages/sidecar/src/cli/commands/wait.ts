@@ -18,7 +18,7 @@ export const TIMED_OUT = 124;
 
 /** How often it asks: quick at first, because most waits are short. */
 const ASK_DELAYS = { delayMsMin: 20, delayMsMax: 250 };
-/** A sidecar that takes longer than this to say how it is, is asked anew. */
+/** A sidecar that takes longer than this to answer is asked again. */
 const ANSWER_MS = 5000;
 
 /**
@@ -65,7 +65,7 @@ async function untilReady(flags: WaitFlags, timeoutMs: number): Promise<void> {
 	}
 }
 
-/** Why it is not ready yet. Rejects with what waiting does not mend. */
+/** Why it is not ready yet. Rejects with errors that waiting cannot fix. */
 async function askOnce(flags: TargetFlags, timeoutMs: number): Promise<string | undefined> {
 	try {
 		return (await askReady(flags, timeoutMs)).notReady;

@@ -21,7 +21,7 @@ export class CommandError extends Error {
 	}
 }
 
-/** A wrong setting is wrong usage, whoever found it out. */
+/** Turns any error into a usage error: a wrong setting is wrong usage, wherever it is found. */
 export async function asUsage<T>(make: () => T | Promise<T>): Promise<T> {
 	try {
 		return await make();
@@ -77,7 +77,7 @@ export function reportFailure(error: unknown): number {
  */
 export function handleLostOutput(): void {
 	process.stdout.on('error', endOfOutput);
-	// Nobody can be told.
+	// There is nowhere left to report it.
 	process.stderr.on('error', () => undefined);
 }
 

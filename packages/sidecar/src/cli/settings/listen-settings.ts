@@ -13,7 +13,7 @@ export const listenSettings = {
 		kind: 'mode',
 		unit: 'mode',
 		default: DEFAULT_SOCKET_MODE as number,
-		help: 'permissions of the socket, octal',
+		help: 'permissions of the socket, octal; in quotes in a config file',
 	},
 	listen: {
 		kind: 'text',

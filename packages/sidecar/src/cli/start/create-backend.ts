@@ -22,7 +22,7 @@ import { consulOptionsOf } from './discovery-options.ts';
 /** Backends by the names that `--backend` knows. */
 export type BackendMakers = Readonly<Record<string, () => Backend | Promise<Backend>>>;
 
-/** A module of somebody's own, by its path and not by a name. */
+/** A module of the user's own, given by its path. */
 const MODULE = /^(?:\.{0,2}\/|file:)|\.[cm]?js$/;
 const METHODS = ['watch', 'list', 'status', 'close'] as const;
 

@@ -73,7 +73,7 @@ export async function startAdmin(
 	};
 }
 
-/** The status page of a sidecar of this process; `failed` is told of a fault of ours. */
+/** The status page of a sidecar of this process; `failed` receives bugs of ours. */
 export function statusSiteOf(model: StatusModel, failed: (error: unknown) => void): StatusSite {
 	return new StatusSite({ model, clock: systemClock, failed });
 }

@@ -25,7 +25,7 @@ export async function startCommand(flags: StartFlags): Promise<number> {
 	}
 }
 
-/** `formatted` is told, once it is known, whether the log is for people. */
+/** Calls `formatted` with whether the log is for people, once that is known. */
 async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => void): Promise<number> {
 	const { env } = process;
 	// An empty variable counts as absent, as that of any setting does.
@@ -65,7 +65,7 @@ async function readConfig(file: string): Promise<Readonly<Record<string, unknown
 }
 
 function readText(file: string): string {
-	// A FIFO that nobody writes would hold up the start for ever, without a word.
+	// A FIFO without a writer would block the start for ever.
 	const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
 		if (!fstatSync(descriptor).isFile()) throw new Error('it is not a regular file');

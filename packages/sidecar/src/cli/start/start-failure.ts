@@ -40,8 +40,8 @@ export function isPretty(format: string, isTerminal: boolean): boolean {
 }
 
 /**
- * Says why a start has failed. Where the log is for programs it is the last line of that, because nobody reads anything else there; text
- * on stderr is for people, who have a terminal or asked for it. Gives the exit code.
+ * Says why a start has failed. Where the log is for programs it is the last log line, which is all that a log collector sees; text
+ * on stderr is for people, at a terminal or by --log-format. Gives the exit code.
  */
 export function reportStartFailure(error: unknown, isForPeople: boolean): number {
 	if (isForPeople) return reportFailure(error);

@@ -39,7 +39,7 @@ export async function start(settings: Settings, isTerminal: boolean): Promise<nu
 /** What `run` reports to, and whether a person reads it. */
 interface Reporting {
 	readonly log: Logger;
-	/** Lines that nobody has read in time, since the start. */
+	/** Log lines dropped because they were not read in time, since the start. */
 	readonly dropped: () => number;
 	/** For what clients and outages can cause. */
 	readonly limited: LimitedLog;
@@ -88,7 +88,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 				metrics.observer,
 				{
 					phase: (phase) => {
-						// The port is for whoever has taken this place.
+						// The successor needs the port.
 						if (phase === 'handing over') void admin?.close();
 					},
 				},
@@ -152,7 +152,7 @@ function endWhenAsked(sidecar: Sidecar, log: Logger): () => void {
 	};
 }
 
-/** Whatever it has bound is let go, so that the process can end; clients are not waited for. */
+/** Releases whatever it has bound, so that the process can end, without waiting for clients. */
 async function endAtOnce(sidecar: Sidecar): Promise<void> {
 	sidecar.terminate();
 	sidecar.terminate();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { expect, it } from 'vitest';
 
-import { serviceMapModule } from '../packages/sidecar/src/cli/commands/service-map.ts';
+import { serviceMapModule } from '../packages/sidecar/src/cli/commands/typegen.ts';
 
 // The compiler is asked what a person would be told: by files that are nowhere but here, beside this one.
 const RESOLUTIONS = {

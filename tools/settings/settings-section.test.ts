@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { consulOptionsFromEnvironment } from '../../packages/discovery/src/backends/consul/consul-backend-options.ts';
-import { parserOf } from '../../packages/sidecar/src/cli/settings/setting.ts';
+import { parserOf, showValue } from '../../packages/sidecar/src/cli/settings/setting.ts';
 import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
 import { limitTable } from '../../packages/sidecar/src/foundation/limits.ts';
 import { CONSUL_VARIABLES, settingsSection } from './settings-section.ts';
@@ -26,7 +26,8 @@ describe('the settings in docs/reference/settings.md', () => {
 	it('have defaults that their own parsers take', () => {
 		for (const setting of settings) {
 			const { name, default: value } = setting;
-			if (value !== undefined) expect([name, parserOf(setting).parse(value)]).toEqual([name, value]);
+			if (value !== undefined)
+				expect([name, parserOf(setting).parse(showValue(setting, value))]).toEqual([name, value]);
 		}
 	});
 

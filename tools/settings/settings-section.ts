@@ -32,7 +32,7 @@ const COMMAND_FLAGS: readonly (readonly [flag: string, variable: string, meaning
 	['--tls-ca FILE', 'SPOCK_CONNECT_CA', 'authorities to trust for `tls://`, in PEM'],
 	['--tls-cert FILE', 'SPOCK_CONNECT_CERT', 'certificate of this client, in PEM'],
 	['--tls-key FILE', 'SPOCK_CONNECT_KEY', 'private key of that certificate, in PEM'],
-	['--timeout MS', '', 'how long to wait for an answer; default 5000'],
+	['--timeout DURATION', '', 'how long to wait for an answer; default 5s'],
 	['--json', '', 'data as JSON'],
 ];
 
@@ -63,10 +63,10 @@ function part(heading: string, text: string): string {
 
 function settingsTable(group: readonly NamedSetting[]): string {
 	const rows = group.map((setting) => {
-		const { name, flag, unit = '', variable } = setting;
+		const { name, kind, flag, unit = '', variable } = setting;
 		const shownFlag = flag === undefined ? `none (secret); ${code(name)} in the file` : code(flag.replace(/ .*/, ''));
 		// What may be given: the unit, the words to choose from, or the kind.
-		const value = ['ms', 'bytes', 'count'].includes(unit) ? unit : parserOf(setting).title;
+		const value = kind === 'integer' ? unit : parserOf(setting).title;
 		return [shownFlag, code(variable), value, cell(setting.defaultText), cell(setting.help)];
 	});
 	return table(['flag', 'variable', 'value', 'default', 'meaning'], rows);

@@ -138,7 +138,7 @@ describe('sidecar start --backend', () => {
 			],
 			[['--backend', 'consul,etcd'], '"etcd"'],
 			[['--backend', 'consul,local,consul'], 'names consul twice'],
-			[['--backend', 'consul,'], '--backend must be a list'],
+			[['--backend', 'consul,'], '--backend must be a list without empty items'],
 			[['--backend', './no-such-file.js'], './no-such-file.js cannot be loaded'],
 			[['--backend', bad], 'bad.mjs cannot be loaded'],
 			[['--backend', bare], 'bare.mjs must have a default export that is a function'],

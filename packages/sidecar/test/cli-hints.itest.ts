@@ -89,10 +89,7 @@ describe('what a command says when it is not let in', () => {
 
 	it('a service that nobody has is explained with where the names are, and 0', async () => {
 		const { exitCode, stdout } = await command('explain', 'nope', '--socket', place.path, '--token-file', token);
-		expect([exitCode, stdout]).toEqual([
-			0,
-			expect.stringContaining('no instance of nope is registered; `sidecar list`'),
-		]);
+		expect([exitCode, stdout]).toEqual([0, expect.stringContaining('nope: no instance is registered; `sidecar list`')]);
 	});
 
 	it('a service that is misspelt: which was meant, in get, explain and watch', async () => {
@@ -102,7 +99,7 @@ describe('what a command says when it is not let in', () => {
 			exitCode: 1,
 			stderr: `sidecar: NO_SUCH_SERVICE: no instance of "barrista" is registered. ${meant}\n`,
 		});
-		expect((await command('explain', ...at)).stdout).toContain(`no instance of barrista is registered; ${meant}`);
+		expect((await command('explain', ...at)).stdout).toContain(`barrista: no instance is registered; ${meant}\n`);
 		await using watch = runSidecar(['watch', ...at]);
 		await waitFor('the hint', () => watch.stderr().includes('\n'));
 		expect(await watch.stop()).toMatchObject({

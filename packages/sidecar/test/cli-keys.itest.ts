@@ -46,12 +46,12 @@ describe('sidecar kv', () => {
 	it('get of a key that is not there says so, and 1', async () => {
 		const { exitCode, stdout, stderr } = await command('kv', 'get', 'app/none');
 		expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-		expect(stderr).toContain('NO_SUCH_KEY: unknown key "app/none"');
+		expect(stderr).toContain('NO_SUCH_KEY: the key "app/none" does not exist');
 		// The hint is a command that works as it is written.
 		const hint = /`sidecar (.*)` shows the keys beside it/.exec(stderr)?.[1] ?? '';
 		const shown = await command(...hint.split(' '));
 		expect(shown).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('app/limits={') });
-		expect((await command('kv', 'get', 'none')).stderr).toBe('sidecar: NO_SUCH_KEY: unknown key "none"\n');
+		expect((await command('kv', 'get', 'none')).stderr).toBe('sidecar: NO_SUCH_KEY: the key "none" does not exist\n');
 	});
 
 	it('get --prefix prints a line for each key', async () => {

@@ -128,8 +128,10 @@ describe('commands that ask a running sidecar', () => {
 		});
 		expect(await command('call', 'brew')).toMatchObject({
 			exitCode: 1,
-			stderr: expect.stringContaining('UNKNOWN_FUNC'),
+			stderr: expect.stringContaining('UNKNOWN_FUNC: unknown function "brew"; expected one of: hello, '),
 		});
+		const { stderr } = await command('call', 'getServices');
+		expect(stderr).toBe('sidecar: UNKNOWN_FUNC: unknown function "getServices"; did you mean getService?\n');
 		expect(await command('call', 'getService', '{}')).toMatchObject({
 			exitCode: 2,
 			stderr: expect.stringContaining('service'),
@@ -214,6 +216,7 @@ describe('sidecar start', () => {
 			SPOCK_SOCKET: own.path,
 		});
 		expect(exitCode).toBe(0);
+		expect(await start(['--print-config'], { SPOCK_CONFIG: '' })).toMatchObject({ exitCode: 0 });
 		expect(stdout).toMatch(/^logLevel +debug +flag/m);
 		expect(stdout).toMatch(/^graceMs +5 +config file/m);
 		expect(stdout).toMatch(/^socket +.* +environment: SPOCK_SOCKET/m);

@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import {
+	chmodSync,
+	existsSync,
+	lstatSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -108,6 +118,36 @@ describe('a unix domain socket', () => {
 		expect(readdirSync(place.directory)).toEqual(['sidecar.sock']);
 		await second.close();
 		expect(readdirSync(place.directory)).toEqual([]);
+	});
+
+	it('a take-over replaces sockets alone: a file at the path is kept', async () => {
+		await using place = await tempSocket();
+		writeFileSync(place.path, 'precious');
+		await expect(listen({ path: place.path }, { accept, beside: true, flag: '--grpc' })).rejects.toThrow(
+			'is not a socket: remove it, or choose another path with --grpc',
+		);
+		rmSync(place.path);
+		const late = await listen({ path: place.path }, { accept, beside: true });
+		writeFileSync(place.path, 'precious');
+		await expect(late.place?.publish('replace')).rejects.toThrow('is not a socket');
+		await late.close();
+		expect(readdirSync(place.directory)).toEqual(['sidecar.sock']);
+		expect(readFileSync(place.path, 'utf8')).toBe('precious');
+	});
+
+	it('a successor that has lost its name to another one publishes neither', async () => {
+		await using place = await tempSocket();
+		const first = await listen({ path: place.path }, { accept });
+		const second = await listen({ path: place.path }, { accept, beside: true });
+		rmSync(`${place.path}.next`);
+		const third = await listen({ path: place.path }, { accept, beside: true });
+		await expect(second.place?.publish('replace')).rejects.toThrow('replaced by another process: start again');
+		expect(await first.place?.isReplaced()).toBe(false);
+		await second.close();
+		await third.place?.publish('replace');
+		expect(await first.place?.isReplaced()).toBe(true);
+		await first.close();
+		await third.close();
 	});
 
 	it('takes its path back from a successor that has died, and from nobody else', async () => {

@@ -28,8 +28,15 @@ afterAll(async () => {
 /** `%` stands for the directory, `#` for a port that is taken. */
 const START: readonly [what: string, flags: string, exitCode: number, reason: string][] = [
 	['a flag that there is not', '--no-such-flag', 2, "unknown option '--no-such-flag' (--help lists"],
-	['a value that is none', '--grace-ms soon', 2, '--grace-ms must be a whole number'],
+	['a value that is none', '--grace-ms soon', 2, '--grace-ms must be a duration'],
 	['a limit out of range', '--frame-bytes-max 10', 2, 'frameBytesMax'],
+	[
+		'an option of Consul out of range',
+		'--backend consul --consul-held-max 0',
+		2,
+		'--consul-held-max must be an integer',
+	],
+	['an option of DNS out of range', '--backend dns --dns-ttl-ms-min 0', 2, '--dns-ttl-ms-min must be an integer'],
 	['no config file', '--config %/none', 2, 'the config file'],
 	['a bad config file', '--config %/bad', 2, 'the config file'],
 	['no services file', '--services %/none', 2, 'none does not exist'],

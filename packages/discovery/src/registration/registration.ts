@@ -58,6 +58,8 @@ export class Registration {
 	/** The write on its way, or the last one. */
 	#written = { version: 0, isRemoval: false };
 	#notified = '';
+	/** What was reported last; the same is not reported twice in a row. */
+	#reported = '';
 
 	constructor(definition: InstanceDefinition, health: InstanceHealth, context: RegistrationContext) {
 		this.id = definition.id;
@@ -257,7 +259,7 @@ export class Registration {
 		const isNew = state !== this.#phase;
 		this.#phase = state;
 		for (const action of actions) this.#act(action);
-		if (isNew) this.#context.changed(this);
+		if (isNew) this.#changed();
 	}
 
 	#act(action: RegistrationAction): void {
@@ -315,7 +317,7 @@ export class Registration {
 		} else if (error.code === 'NO_SUCH_SERVICE') {
 			// It is registered anew at once: whoever waits for this write waits for that, and what comes of it is told.
 			this.#entry.lose();
-			this.#context.changed(this);
+			this.#changed();
 			return;
 		} else {
 			if (!error.retryable && !this.#entry.wasKnown) this.#refuse(error);
@@ -337,6 +339,15 @@ export class Registration {
 		if (news === this.#notified) return;
 		this.#notified = news;
 		this.holders.tell(reply);
+		this.#changed();
+	}
+
+	/** Reports it unless the last report said the same: one step may change the phase and be news for the holders too. */
+	#changed(): void {
+		const { phase, state, instance, error } = this;
+		const report = JSON.stringify([phase, state, instance, error?.message]);
+		if (report === this.#reported) return;
+		this.#reported = report;
 		this.#context.changed(this);
 	}
 }

@@ -16,6 +16,19 @@ describe('the end of registrations', () => {
 		registrations.close();
 	});
 
+	it('a deregistration is reported once as begun, and once as done', async () => {
+		const { registrations, events } = openRegistrations();
+		const one = holder();
+		await registrations.claim(barista, one);
+		events.length = 0;
+		await registrations.withdraw('b1', one);
+		const reported = events.filter((event) => event.type === 'registration');
+		expect(reported.map(({ phase, state }) => `${phase} ${state}`)).toEqual([
+			'leaving deregistered',
+			'gone deregistered',
+		]);
+	});
+
 	it('closed twice is closed once, and leaves no timer; a drain after it is over', async () => {
 		const { clock, registrations } = openRegistrations();
 		const one = holder();

@@ -143,7 +143,7 @@ it('a stream ends with the port, and tells so', async () => {
 	const clock = { now: () => 0, wallNow: () => 0, setTimeout: () => ({}), clearTimeout: () => undefined };
 	const sample = { overview: {}, services: new Map(), connections: {}, changes: [] } as never;
 	const model = { current: () => sample, detail: () => undefined };
-	const site = new StatusSite({ model, files: new Map(), clock, failed: () => undefined });
+	const site = new StatusSite({ model, clock, failed: () => undefined });
 	const { port, server } = await start({ site });
 	const response = await fetch(`http://127.0.0.1:${port}/events`);
 	expect(response.headers.get('content-type')).toBe('text/event-stream');

@@ -1,24 +1,63 @@
+/// <reference path="./raw-files.d.ts" />
 import type { ServerResponse } from 'node:http';
 
 import type { Clock } from '@spock/protocol/internal';
 
 import { type AdminPage, type AdminSite, jsonPage } from './admin-page.ts';
+// Read at the build and kept as text in the program: no file can be missing beside it, whatever it is packed into.
+import changesScript from './page/changes.js?raw';
+import connectionsScript from './page/connections.js?raw';
+import domScript from './page/dom.js?raw';
+import formatScript from './page/format.js?raw';
+import icon from './page/icon.svg?raw';
+import html from './page/index.html?raw';
+import mainScript from './page/main.js?raw';
+import overviewScript from './page/overview.js?raw';
+import pageStyle from './page/page.css?raw';
+import panelsStyle from './page/panels.css?raw';
+import partsStyle from './page/parts.css?raw';
+import detailScript from './page/service-detail.js?raw';
+import rowScript from './page/service-row.js?raw';
+import servicesScript from './page/services.js?raw';
+import streamScript from './page/stream.js?raw';
+import tablesStyle from './page/tables.css?raw';
 import { type StatusModel, type StatusSample, viewOf } from './status-model.ts';
 import { StatusStreams } from './status-streams.ts';
 
 /** A file of the page: its path, type and text. */
-export interface PageFile {
+interface PageFile {
 	readonly type: string;
 	readonly body: string;
 }
 
-/** What a {@link StatusSite} is made of. */
+const script = (body: string): PageFile => ({ type: 'text/javascript; charset=utf-8', body });
+const style = (body: string): PageFile => ({ type: 'text/css; charset=utf-8', body });
+
+/** The files of the status page, by their path. */
+const pageFiles: ReadonlyMap<string, PageFile> = new Map([
+	['/', { type: 'text/html; charset=utf-8', body: html }],
+	['/page/icon.svg', { type: 'image/svg+xml', body: icon }],
+	['/page/page.css', style(pageStyle)],
+	['/page/panels.css', style(panelsStyle)],
+	['/page/parts.css', style(partsStyle)],
+	['/page/tables.css', style(tablesStyle)],
+	['/page/main.js', script(mainScript)],
+	['/page/changes.js', script(changesScript)],
+	['/page/connections.js', script(connectionsScript)],
+	['/page/dom.js', script(domScript)],
+	['/page/format.js', script(formatScript)],
+	['/page/overview.js', script(overviewScript)],
+	['/page/service-detail.js', script(detailScript)],
+	['/page/service-row.js', script(rowScript)],
+	['/page/services.js', script(servicesScript)],
+	['/page/stream.js', script(streamScript)],
+]);
+
+/** What a {@link StatusSite}is made of. */
 export interface StatusSiteOptions {
 	readonly model: Pick<StatusModel, 'current' | 'detail'>;
-	/** By path. */
-	readonly files: ReadonlyMap<string, PageFile>;
 	readonly clock: Clock;
-	/** Told of a fault of ours in a stream. */
+	/** Receives bugs of ours in a stream. */
 	readonly failed: (error: unknown) => void;
 }
 
@@ -35,7 +74,7 @@ export class StatusSite implements AdminSite {
 	}
 
 	page(path: string, query: URLSearchParams): AdminPage | undefined {
-		const { model, files } = this.#options;
+		const { model } = this.#options;
 		if (path === '/status.json') return this.#view();
 		if (path === '/service.json') {
 			const detail = model.detail(query.get('key') ?? '');
@@ -46,11 +85,11 @@ export class StatusSite implements AdminSite {
 				: jsonPage(200, detail);
 		}
 		if (path === this.streamPath) return { status: 200, type: 'text/event-stream', body: '' };
-		const file = files.get(path);
+		const file = pageFiles.get(path);
 		return file && { status: 200, ...file };
 	}
 
-	/** Made once for each sample: who asks all the time is given the same text. */
+	/** Made once for each sample: frequent callers get the same text. */
 	#view(): AdminPage {
 		const { model } = this.#options;
 		const sample = model.current();

@@ -2,9 +2,7 @@ import { queryMembers } from '@spock/protocol/internal';
 import { Command, CommanderError, Option } from 'commander';
 
 import { SIDECAR_VERSION } from '../foundation/version.ts';
-import { DEFAULT_TIMEOUT } from './lean-arguments.ts';
-import { CommandError, EXIT } from './output/exit-codes.ts';
-import { handleLostOutput, reportFailure } from './output/output.ts';
+import { CommandError, EXIT, handleLostOutput, reportFailure } from './output/output.ts';
 import { isStartPretty, reportStartFailure } from './start/start-failure.ts';
 
 /** Where `top` looks for the admin server: the port of the image, the manifests and the docs. */
@@ -49,7 +47,7 @@ function targetCommand(name: string, description: string, parent: Command = prog
 /** A command that asks a running sidecar. */
 function clientCommand(name: string, description: string, parent: Command = program): Command {
 	return targetCommand(name, description, parent)
-		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s (default: 5s)')
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES);
 }
@@ -78,7 +76,7 @@ async function main(): Promise<number> {
 	};
 	queryCommand('get', 'print one healthy instance of a service as host:port')
 		.option('--key <key>', 'equal keys get the same instance')
-		.option('--max-age-ms <ms>', 'the registry must have confirmed it within this time, or be asked now')
+		.option('--max-age-ms <duration>', 'the registry must have confirmed it within this time, or be asked now')
 		.action(async (service, flags) => (await import('./commands/ask.ts')).get(service, flags));
 	clientCommand('list', 'print the names of all services, with their tags')
 		.option('--datacenter <name>', 'look in this datacenter')
@@ -115,7 +113,7 @@ async function main(): Promise<number> {
 		.command('top')
 		.description('show services, connections and changes on the whole terminal, each second, until q')
 		.option('--admin <host:port>', `admin server of the sidecar (default: SPOCK_ADMIN, else ${DEFAULT_ADMIN})`)
-		.option('--timeout <ms>', 'how long to wait for an answer, in milliseconds', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s (default: 5s)')
 		.option('--once', 'print it once, as when the output is not a terminal')
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES)
@@ -163,7 +161,7 @@ function addTypegen(): void {
 		.option('--services <file>', 'a services file in JSON or YAML, in place of a sidecar')
 		.option('--out <file>', 'the module to write (default: stdout)')
 		.option('--check', 'write nothing; exit with 1 if the module is out of date')
-		.option('--timeout <ms>', 'how long to wait for a sidecar, in milliseconds', DEFAULT_TIMEOUT)
+		.option('--timeout <duration>', 'how long to wait for a sidecar, as 500ms or 10s (default: 5s)')
 		.addHelpText('after', TYPEGEN_EXIT_CODES)
 		.action(async (flags) => (await import('./commands/typegen.ts')).typegen(flags));
 }
@@ -176,7 +174,7 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 		.option('--config <file>', 'settings in JSON or YAML (or SPOCK_CONFIG)')
 		.option('--print-config', 'show the settings in force and where each comes from, then end')
 		.option('--json', 'with --print-config: as JSON')
-		// What is wrong with a flag is told as everything that ends a start.
+		// A wrong flag is reported as any other failure of a start.
 		.configureOutput({ writeErr: () => undefined })
 		.exitOverride();
 	if (process.argv[2] === 'start' || process.argv[2] === 'help') {

@@ -7,7 +7,7 @@ import type { CloseReason, LimitName } from '../foundation/observer.ts';
 import type { TokenCheck } from '../listen/tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
-import { type Defer, ReadScheduler } from '../overload/read-scheduler.ts';
+import { type Defer, ReadScheduler } from '../overload/read-gate.ts';
 import { AcceptedConnection, type ConnectionContext, type ConnectionFacts } from './accepted-connection.ts';
 
 /** How often connections are looked at for frames that take too long. */
@@ -18,7 +18,7 @@ export interface RegistryContext
 	extends Pick<ConnectionContext, 'source' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
 	/** Default: `setImmediate`. */
 	readonly defer?: Defer;
-	/** Nothing was heard of a client for too long, for this reason; undefined: it is heard again. Default: nobody is told. */
+	/** A client was silent for too long, for this reason; undefined: it is heard again. Default: not reported. */
 	readonly silent?: (connection: AcceptedConnection, reason: string | undefined) => void;
 	/** Shared with whatever else takes connections. Default: the limits' `connectionsMax` for this registry alone. */
 	readonly admission?: Admission;

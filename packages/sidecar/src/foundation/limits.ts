@@ -64,7 +64,7 @@ export type NumericLimit = Exclude<keyof SidecarLimits, 'policy'>;
 
 /** All there is to know of one limit. It is a setting of `sidecar start` too: flag, variable and reference page follow from it. */
 export interface Limit {
-	readonly kind: 'integer';
+	readonly kind: 'integer' | 'duration';
 	readonly unit: 'bytes' | 'count' | 'ms';
 	readonly default: number;
 	/** The range of sensible values, ends included. */
@@ -123,7 +123,7 @@ function limit(
 	min = 1,
 	max: number = unit === 'ms' ? TIMEOUT_MS_MAX : 1_000_000,
 ): Limit {
-	return { kind: 'integer', unit, default: byDefault, min, max, help };
+	return { kind: unit === 'ms' ? 'duration' : 'integer', unit, default: byDefault, min, max, help };
 }
 
 /** Policies that a sidecar can follow: it does not learn how calls end. */

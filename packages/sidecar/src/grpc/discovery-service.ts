@@ -3,7 +3,7 @@ import { inspectionOf } from '@spock/balancer';
 import { queryKey, type ServiceSnapshot, type SourceWatch, SpockError, validateFuncData } from '@spock/protocol';
 
 import { explained } from '../handlers/explain.ts';
-import type { FrontContext } from '../lifecycle/front.ts';
+import type { FrontContext } from '../lifecycle/sidecar-options.ts';
 import { encoderOf } from './definitions.ts';
 import { statusName, statusOf } from './grpc-status.ts';
 import {
@@ -82,7 +82,7 @@ export function discoveryService(
 			orFail(() => stream.send(withinLimit(watchResponse(snapshot), `the service ${snapshot.service}`)));
 		orFail(() => {
 			watching = source.watch(query, { next, error: (error) => stream.fail(error) }, { asker: askerOf(call) });
-			// It may have told an error before it returned.
+			// It may have reported an error before it returned.
 			if (isEnded) watching.stop();
 		});
 	};

@@ -1,15 +1,25 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-import { type ConnectionInjector, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+	type ConnectionInjector,
+	type Metadata,
+	Server,
+	ServerCredentials,
+	status as Status,
+	type UntypedHandleCall,
+	type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { SpockError } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 
 import type { ConnectionOrigin } from '../connection/connection-registry.ts';
-import type { Front, FrontContext } from '../lifecycle/front.ts';
 import type { LifecycleState } from '../lifecycle/lifecycle-machine.ts';
-import { guarded } from './bearer.ts';
+import type { Front, FrontContext } from '../lifecycle/sidecar-options.ts';
+import type { TokenCheck } from '../listen/tokens.ts';
 import { serviceDefinition } from './definitions.ts';
 import { discoveryService } from './discovery-service.ts';
+import { type FailedStatus, statusOf } from './grpc-status.ts';
 import { HEALTH, HealthService } from './health-service.ts';
 import { DISCOVERY } from './messages.ts';
 import {
@@ -169,7 +179,7 @@ export class GrpcFront implements Front {
 		return true;
 	}
 
-	/** Who connects and says nothing holds a connection that somebody else needs. */
+	/** A peer that connects and stays silent takes a connection that another client needs. */
 	#expectPreface(socket: Socket): TimerHandle {
 		const { clock, limits } = this.#context;
 		const timer = clock.setTimeout(() => {
@@ -183,4 +193,53 @@ export class GrpcFront implements Front {
 /** The address of a client as grpc-js writes it. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
 	return `${remoteAddress}:${remotePort}`;
+}
+
+interface Call {
+	readonly metadata: Metadata;
+	emit(event: 'error', status: FailedStatus): unknown;
+	getPeer(): string;
+}
+type Callback = (status: FailedStatus) => void;
+
+/**
+ * The methods of a service, for callers with one of these tokens in `authorization: Bearer TOKEN`. `refused` counts the others;
+ * `accepted` is given the address of a good one, and returns whether there is room.
+ */
+function guarded(
+	implementation: UntypedServiceImplementation,
+	tokens: TokenCheck,
+	refused: (method: string) => void,
+	accepted: (peer: string) => boolean,
+): UntypedServiceImplementation {
+	const methods = Object.entries(implementation).map(([method, handle]) => {
+		const guard = (call: Call, callback?: Callback): void => {
+			const refusal = refusalOf(call.metadata, tokens) ?? (accepted(call.getPeer()) ? undefined : FULL);
+			if (refusal === undefined) {
+				(handle as (...given: unknown[]) => void)(call, callback);
+				return;
+			}
+			refused(method);
+			if (callback === undefined) call.emit('error', refusal);
+			else callback(refusal);
+		};
+		return [method, guard as unknown as UntypedHandleCall] as const;
+	});
+	return Object.fromEntries(methods);
+}
+
+const FULL: FailedStatus = statusOf(
+	new SpockError('OVERLOADED', 'too many clients are connected: retry later, or raise connectionsMax'),
+);
+
+/** Why a caller is refused; undefined if it is not. Contains no part of what it sent. */
+function refusalOf(metadata: Metadata, tokens: TokenCheck): FailedStatus | undefined {
+	const [given] = metadata.get('authorization');
+	const [, token] = /^bearer +(\S+)$/i.exec(typeof given === 'string' ? given : '') ?? [];
+	if (token !== undefined && tokens.accepts(token)) return undefined;
+	const message =
+		given === undefined
+			? 'this listener requires a token in the metadata: authorization: Bearer TOKEN'
+			: 'this sidecar does not accept the token in the metadata: authorization: Bearer TOKEN';
+	return { ...statusOf(new SpockError('ACL_DENIED', message)), code: Status.UNAUTHENTICATED };
 }

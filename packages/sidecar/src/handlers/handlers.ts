@@ -1,23 +1,24 @@
 import type { Registrations } from '@spock/discovery';
-import type { StatusReply } from '@spock/protocol';
+import { type HelloReply, PROTOCOL_VERSIONS, SpockError, type StatusReply, type WireLimits } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { Handlers } from '../connection/answer.ts';
+import { answer, type Handler, type Handlers } from '../connection/answer.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import { SIDECAR_VERSION } from '../foundation/version.ts';
 import { explainHandler, type Watchers } from './explain.ts';
-import { getKeyHandler, unwatchKeyHandler, watchKeyHandler } from './keys.ts';
-import { deregisterServiceHandler, registerServiceHandler, reportServiceHandler } from './registrations.ts';
 import {
 	type ChooseInstance,
 	getInstancesHandler,
+	getKeyHandler,
 	getServiceHandler,
 	listServicesHandler,
+	unwatchKeyHandler,
 	unwatchServiceHandler,
+	watchKeyHandler,
 	watchServiceHandler,
-} from './services.ts';
-import { helloHandler, pingHandler, statusHandler } from './session.ts';
+} from './lookups.ts';
+import { ReplyCache } from './reply-cache.ts';
 
 /** What the functions of a sidecar work with. */
 export interface HandlersContext {
@@ -54,4 +55,55 @@ export function createHandlers(context: HandlersContext): Handlers {
 		status: statusHandler(status, clock),
 		explain: explainHandler(source, connections, clock),
 	};
+}
+
+/** Optional parts of the protocol that this sidecar speaks. */
+const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window']);
+
+/** Agrees on a version, and answers with this process's name and limits. */
+function helloHandler(sidecar: string, instance: string, limits: WireLimits): Handler<'hello'> {
+	return (hello, { caller }) => {
+		const { versions } = hello;
+		const version = PROTOCOL_VERSIONS.find((known) => versions.includes(known));
+		if (version === undefined) {
+			const message = `this sidecar speaks version ${PROTOCOL_VERSIONS.join(', ')}, the client ${versions.join(', ')}`;
+			throw new SpockError('UNSUPPORTED_VERSION', message, { details: { versions: PROTOCOL_VERSIONS } });
+		}
+		caller.greet(hello);
+		return answer<HelloReply>({ version, sidecar, instance, features: FEATURES, limits });
+	};
+}
+
+/** Returns the value. */
+const pingHandler: Handler<'ping'> = (data) => answer(data);
+
+/** What the sidecar knows of itself. It grows with what is watched, which clients decide. */
+export function statusHandler(status: () => StatusReply, clock: Pick<Clock, 'now'>): Handler<'status'> {
+	const replies = new ReplyCache<StatusReply>(clock);
+	return () => replies.find('') ?? replies.put('', answer(status()));
+}
+
+/** Registers an instance and keeps it registered, for the connection that asks or, if it says so, for the sidecar. */
+function registerServiceHandler(registrations: Registrations | undefined): Handler<'registerService'> {
+	return (data, { caller, timeoutMs, signal }) =>
+		expectRegistrations(registrations).claim(data, caller, { timeoutMs, signal }).then(answer);
+}
+
+/** The app's own word on its health. */
+function reportServiceHandler(registrations: Registrations | undefined): Handler<'reportService'> {
+	return (data, { caller, timeoutMs, signal }) =>
+		expectRegistrations(registrations).report(data, caller, { timeoutMs, signal }).then(answer);
+}
+
+/** Gives up what this client holds of an instance; answered when the registry knows, if it was the last to hold it. */
+function deregisterServiceHandler(registrations: Registrations | undefined): Handler<'deregisterService'> {
+	return ({ id }, { caller, signal }) =>
+		expectRegistrations(registrations)
+			.withdraw(id, caller, signal)
+			.then(() => answer(null));
+}
+
+function expectRegistrations(registrations: Registrations | undefined): Registrations {
+	if (registrations !== undefined) return registrations;
+	throw new SpockError('UNKNOWN_FUNC', 'the registry of this sidecar is read-only: instances cannot be registered');
 }

@@ -11,8 +11,7 @@ import type { Listen, Listener, PublishedSocketPath, SidecarListen } from '../li
 import type { TlsListen, TlsServerOptions } from '../listen/tls-server.ts';
 import type { HandOver } from '../take-over/hand-over.ts';
 import { type ListenPlace, takeOver } from '../take-over/take-over.ts';
-import type { Front } from './front.ts';
-import type { SidecarOptions } from './sidecar-options.ts';
+import type { Front, SidecarOptions } from './sidecar-options.ts';
 
 /** What a {@link Listening} needs. */
 export interface ListeningContext {
@@ -29,13 +28,13 @@ export interface ListeningContext {
 	readonly answered: (from: SnapshotSource | undefined) => void;
 }
 
-/** The addresses of a sidecar: binds them, or takes them over, and lets them go. */
+/** The addresses of a sidecar: binds them, or takes them over, and releases them. */
 export class Listening {
 	readonly #context: ListeningContext;
 	readonly #listeners: Listener[] = [];
 	/** Those of the front, which are in `#listeners` too. */
 	readonly #frontListeners = new Set<Listener>();
-	/** Ends the binding, when the process shall end before it is bound. */
+	/** Ends the binding when the process must end before it is bound. */
 	readonly #abort = new AbortController();
 	#binding: Promise<void> | undefined;
 
@@ -58,7 +57,7 @@ export class Listening {
 		return this.#own.flatMap(({ place }) => place ?? []);
 	}
 
-	/** Those of the front: whoever takes the others need not have a front. */
+	/** Those of the front, which a successor may lack. */
 	get frontPlaces(): readonly PublishedSocketPath[] {
 		return [...this.#frontListeners].flatMap(({ place }) => place ?? []);
 	}
@@ -74,7 +73,7 @@ export class Listening {
 		return this.#binding;
 	}
 
-	/** Lets go of ports, because no two processes can have one; the path has changed hands. */
+	/** Releases ports, because two processes cannot share one; a successor has the path. */
 	closePorts(): void {
 		for (const listener of this.#listeners) if (listener.place === undefined) void listener.close();
 	}

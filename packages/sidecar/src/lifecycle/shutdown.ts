@@ -1,9 +1,8 @@
 import type { ConnectionRegistry } from '../connection/connection-registry.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
-import type { Front } from './front.ts';
 import type { Listening } from './listening.ts';
 import type { Readiness } from './readiness.ts';
-import type { SidecarOptions } from './sidecar-options.ts';
+import type { Front, SidecarOptions } from './sidecar-options.ts';
 
 /** How long clients may take to leave before they are cut off, in milliseconds. */
 const GOAWAY_GRACE_MS = 1000;

@@ -1,12 +1,18 @@
+import type { Duplex } from 'node:stream';
+
 import type { Registrations } from '@spock/discovery';
+import type { ServiceQuery, ServiceSource, WatcherStatus } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
-import type { SidecarLimits } from '../foundation/limits.ts';
+import type { ConnectionOrigin } from '../connection/connection-registry.ts';
+import type { ResolvedLimits, SidecarLimits } from '../foundation/limits.ts';
 import type { SidecarObserver } from '../foundation/observer.ts';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
+import type { ChooseInstance } from '../handlers/lookups.ts';
 import type { Listen, SidecarListen } from '../listen/listener.ts';
+import type { Admission, Strangers } from '../overload/admission.ts';
 import type { TakeOverOptions } from '../take-over/take-over.ts';
-import type { FrontOptions } from './front.ts';
+import type { LifecycleState } from './lifecycle-machine.ts';
 
 /** Options of `createSidecar`. */
 export interface SidecarOptions {
@@ -23,7 +29,7 @@ export interface SidecarOptions {
 	readonly takeOver?: TakeOverOptions;
 	/** Binds an address. For simulations; default: a socket of this process. */
 	readonly listener?: Listen;
-	/** Told what happens, to count and log it. */
+	/** Receives what happens, for logs and metrics. */
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
@@ -33,4 +39,46 @@ export interface SidecarOptions {
 	readonly random?: Random;
 	/** Names this process; differs for every one. Default: a random UUID. */
 	readonly instance?: string;
+}
+
+/** What a sidecar gives to a {@link Front}. */
+export interface FrontContext {
+	readonly source: ServiceSource;
+	/** Picks an instance by the same turns as `getService`. */
+	readonly choose: ChooseInstance;
+	readonly limits: ResolvedLimits;
+	readonly clock: Clock;
+	readonly observer: SidecarObserver;
+	/** Whether lookups should be sent to this sidecar. */
+	isReady(): boolean;
+	/** Counts the connections of all protocols. */
+	readonly admission: Admission;
+	/** Those of all protocols that are not counted there yet. */
+	readonly strangers: Strangers;
+	/** Those of them that subscribe to just this query. */
+	watchers(query: ServiceQuery): readonly WatcherStatus[];
+	/** The last connection of this front has gone. */
+	emptied(): void;
+}
+
+/** Another protocol over the same answers, at addresses of its own. It follows the sidecar's life cycle, phase by phase. */
+export interface Front {
+	/** What takes the connections of a listener. With `tokens`, callers must give one of them. */
+	acceptor(origin: ConnectionOrigin): (socket: Duplex) => void;
+	/** Open now. */
+	readonly connections: number;
+	/** Open streams of changes. */
+	readonly streams: number;
+	phase(state: LifecycleState): void;
+	/** Ends every connection once its calls are answered, or after this many milliseconds; resolves when all are gone. Idempotent. */
+	close(graceMs: number): Promise<void>;
+	/** Cuts every connection off. */
+	destroy(): void;
+}
+
+/** A front to be made, and where it listens. */
+export interface FrontOptions {
+	/** At least one. */
+	readonly listen: readonly SidecarListen[];
+	readonly create: (context: FrontContext) => Front;
 }

@@ -3,8 +3,7 @@ import type { StatusReply } from '@spock/protocol';
 
 import type { ConnectionRegistry } from '../connection/connection-registry.ts';
 import { SIDECAR_VERSION } from '../foundation/version.ts';
-import type { Front } from './front.ts';
-import type { SidecarOptions } from './sidecar-options.ts';
+import type { Front, SidecarOptions } from './sidecar-options.ts';
 
 /** Clients that `status` names: so many fit into a frame whatever they call themselves. */
 const CLIENTS_SHOWN_MAX = 64;

@@ -15,7 +15,7 @@ import {
 	type SocketPathState,
 } from './listener.ts';
 
-/** How long a probe of somebody else's socket may take. */
+/** How long a probe of another process's socket may take. */
 const PROBE_MS = 2000;
 
 // Two sidecars in one process must not share a private name either.
@@ -29,12 +29,16 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 		throw explain(error, path, options.flag);
 	});
 	const next = `${path}.next`;
+	// A take-over renames onto the path: what is not a socket must not be lost.
+	if (options.beside) await assertReplaceable(path, options.flag);
 	let at = options.beside ? next : path;
 	let bound = await bindAndPublish(path, at, options);
 	let closing: Promise<void> | undefined;
 	let restoring: Promise<SocketPathState> | undefined;
 	const restore = async (): Promise<SocketPathState> => {
-		if ((await lstatIfThere(next))?.isSocket() && (await isStale(next))) await rm(next, { force: true });
+		const left = await lstatIfThere(next);
+		// By its inode: the next successor may have taken the name since.
+		if (left?.isSocket() && (await isStale(next))) await removeIfOurs(next, left.ino);
 		const found = await lstatIfThere(path);
 		if (closing !== undefined || found?.ino === bound.ino) return 'ours';
 		if (found !== undefined && !(found.isSocket() && (await isStale(path)))) return 'taken';
@@ -42,7 +46,7 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 		const first = bound;
 		bound = await bindAndPublish(path, path, options);
 		first.server.close();
-		// Asked to close meanwhile: what was bound for nothing is let go.
+		// Asked to close meanwhile: release what was just bound.
 		if (closing !== undefined) await removeIfOurs(path, bound.ino).then(() => closeServer(bound.server));
 		return 'restored';
 	};
@@ -52,14 +56,18 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 			return found?.isSocket() === true && found.ino !== bound.ino;
 		},
 		publish: async (how) => {
-			if (how === 'replace') await rename(next, path);
-			else {
+			if (how === 'replace') {
+				await assertReplaceable(path, options.flag);
+				// A successor that was taken for dead may have lost its name to another one.
+				if ((await lstatIfThere(next))?.ino !== bound.ino) throw new Error(lostName(next));
+				await rename(next, path);
+			} else {
 				await publish(next, path, alreadyListens(path, options.flag));
 				await rm(next, { force: true });
 			}
 			at = path;
 		},
-		// One at a time: two would take each other's sockets for somebody else's.
+		// One at a time: two would take each other's sockets for those of another process.
 		restore: () => {
 			restoring ??= restore().finally(() => {
 				restoring = undefined;
@@ -77,7 +85,7 @@ export async function listenUnix(path: string, options: ListenOptions): Promise<
 	};
 }
 
-/** A socket that listens under a name of its own, which no client knows. Who asked for it closes it, and removes the name. */
+/** A socket that listens under a name of its own, which no client knows. The caller closes it, and removes the name. */
 export interface UnpublishedSocket {
 	readonly server: Server;
 	readonly ino: number;
@@ -100,7 +108,7 @@ export async function bindUnpublished(path: string, options: ListenOptions): Pro
 	try {
 		await bound;
 		await chmod(name, socketMode);
-		// Not from the public name: somebody else may have that as soon as it is there.
+		// Not from the public name, which another process may take at once.
 		return { server, ino: (await lstat(name)).ino, name };
 	} catch (error) {
 		await discard({ server, name });
@@ -112,6 +120,14 @@ export async function bindUnpublished(path: string, options: ListenOptions): Pro
 export async function discard({ server, name }: Pick<UnpublishedSocket, 'server' | 'name'>): Promise<void> {
 	if (server.listening) await closeServer(server);
 	await rm(name, { force: true });
+}
+
+/** Rejects with an Error that says what to do if what stands at the path is not a socket. */
+export async function assertReplaceable(path: string, flag: string = DEFAULT_FLAG): Promise<void> {
+	const found = await lstatIfThere(path);
+	if (found === undefined || found.isSocket()) return;
+	const cause = Object.assign(new Error(`not a socket: ${path}`), { code: 'ENOTSOCK' });
+	throw new Error(`${path} is not a socket: remove it, or choose another path with ${flag}`, { cause });
 }
 
 /** Binds a private name and links it to `at`, which others look at. */
@@ -170,7 +186,7 @@ async function clearStaleSocket(path: string, aside: string, occupied: string): 
 	await rm(aside, { force: true });
 }
 
-/** True only if nobody listens: a socket file outlives a process that was killed. */
+/** True only if no process listens: a socket file outlives a process that was killed. */
 export function isStale(path: string): Promise<boolean> {
 	return new Promise((resolve, reject) => {
 		const probe = connect(path);
@@ -217,6 +233,10 @@ function alreadyListens(path: string, flag: string = DEFAULT_FLAG): string {
 		`${taken}, take its place with --take-over, or choose another path with --socket ` +
 		`(\`sidecar status --socket ${path}\` shows what it is)`
 	);
+}
+
+function lostName(next: string): string {
+	return `the socket at ${next} was removed or replaced by another process: start again`;
 }
 
 function takesOverToo(path: string): string {

@@ -3,7 +3,56 @@ import type { FramedSocket } from '@spock/protocol/node';
 
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName } from '../foundation/observer.ts';
-import type { ReadScheduler, ScheduledReader } from './read-scheduler.ts';
+
+/** A connection that has had its turn and has more input. */
+export interface ScheduledReader {
+	takeTurn(): void;
+}
+
+/** Runs a callback once the event loop has looked at every socket again: `setImmediate`. */
+export type Defer = (callback: () => void) => void;
+
+/**
+ * Which connection is read next, in order. One turn for each iteration of the event loop: between two of them every other socket
+ * is read, so that however many connections flood, a request of another client waits for one turn and not for all of them.
+ */
+export class ReadScheduler {
+	/** Chunks of input that were handled within a turn, of all connections: whether others had input. */
+	reads = 0;
+	readonly #defer: Defer;
+	readonly #waiting = new Set<ScheduledReader>();
+	#deferred = false;
+
+	constructor(defer: Defer) {
+		this.#defer = defer;
+	}
+
+	/** Schedules a turn, behind those that wait already. */
+	schedule(reader: ScheduledReader): void {
+		this.#waiting.add(reader);
+		this.#arm();
+	}
+
+	/** Cancels its turn. */
+	cancel(reader: ScheduledReader): void {
+		this.#waiting.delete(reader);
+	}
+
+	#arm(): void {
+		if (this.#deferred || this.#waiting.size === 0) return;
+		this.#deferred = true;
+		this.#defer(this.#next);
+	}
+
+	readonly #next = (): void => {
+		this.#deferred = false;
+		const [reader] = this.#waiting;
+		if (reader === undefined) return;
+		this.#waiting.delete(reader);
+		this.#arm();
+		reader.takeTurn();
+	};
+}
 
 /** Output that the client has not taken above which its turn ends. Far below every `outputBytesMax`. */
 const TURN_OUTPUT_BYTES = 65_536;
@@ -30,7 +79,7 @@ export interface ReadGateContext {
 }
 
 /**
- * When one connection is read: not while its client leaves too much output unread, and not for longer than a turn while others
+ * When one connection is read: not while its client leaves too much output unread, and not for longer than a turn while other clients
  * wait. A client that is not read is stopped by its own full socket, which is what bounds the memory.
  */
 export class ReadGate implements ScheduledReader {

@@ -23,11 +23,11 @@ export interface HandOverPort {
 	isServing(): boolean;
 	/** The names that it can be reached by, of its unix domain sockets. */
 	places(): readonly PublishedSocketPath[];
-	/** Those besides, which a successor need not take. */
+	/** Further ones, which a successor may leave alone. */
 	otherPlaces(): readonly PublishedSocketPath[];
 	/** Every query that has an answer. */
 	known(): KnownQueries;
-	/** Somebody else has the place: sends the clients there, and leaves when they have gone. */
+	/** Another sidecar has the path: sends the clients there, and ends when they have gone. */
 	leave(): void;
 	/** The place could not be taken back from a successor that has died. */
 	failed(error: unknown): void;
@@ -42,7 +42,7 @@ export interface HandOverPort {
 export class HandOver {
 	readonly #port: HandOverPort;
 	readonly #socket: PrivateSocket | undefined;
-	/** Those that have begun: which of them is the successor shows at the path. */
+	/** Connections that have called `begin`: which one is the successor shows at the path. */
 	readonly #successors = new Set<object>();
 	#looks = 0;
 	#timer: TimerHandle | undefined;
@@ -74,7 +74,7 @@ export class HandOver {
 		await this.#socket?.assertReplaceable();
 	}
 
-	/** Lets successors come from now on, in place of the sidecar that had the path. Rejects with an Error that says what to do. */
+	/** Accepts successors from now on, in place of the sidecar that had the path. Rejects with an Error that says what to do. */
 	async open(): Promise<void> {
 		await this.#socket?.open();
 	}
@@ -86,7 +86,7 @@ export class HandOver {
 	}
 
 	/**
-	 * A successor is about to take the place; gives what it should ask first. Throws UNAVAILABLE when there is nothing to take
+	 * A successor is about to take the place; returns what it should query first. Throws UNAVAILABLE when there is nothing to take
 	 * any more, and NOT_READY when there is nothing to take yet.
 	 */
 	begin(successor: object): KnownQueries {
@@ -118,7 +118,7 @@ export class HandOver {
 	/** A connection is gone. A successor that dies half-way may have left its own dead socket at the path. */
 	left(successor: object): void {
 		if (!this.#successors.delete(successor)) return;
-		// One schedule at a time, from its beginning: two looks at once would take each other's sockets for somebody else's.
+		// One schedule at a time, from its beginning: two looks at once would take each other's sockets for those of another process.
 		this.#looks = 0;
 		if (!this.#isLooking) this.#lookAgain();
 	}
@@ -142,7 +142,7 @@ export class HandOver {
 	}
 }
 
-/** What is worth asking again elsewhere: every query that has an answer. */
+/** What a successor should query first: every query that has an answer. */
 export function knownQueriesOf(source: SidecarSource): KnownQueries {
 	const services = source.watches().filter(({ state }) => state !== 'cold');
 	const keys = (source.keyWatches?.() ?? []).filter(({ state }) => state !== 'cold');

@@ -1,7 +1,7 @@
 import { type KeyQuery, type ServiceQuery, SpockError, validateKeyQuery, validateQuery } from '@spock/protocol';
 import { isObject } from '@spock/protocol/internal';
 
-// What two sidecars say to each other at the private socket: frames of the public protocol, functions of their own. Unknown
+// What two sidecars exchange at the private socket: frames of the public protocol, functions of their own. Unknown
 // members of a reply are ignored, so that later versions can add some.
 
 /**
@@ -20,7 +20,7 @@ export interface KnownQueries {
 /** Most bytes of queries in the reply to `begin`; more are left out. Below the frame limit of the reader, FRAME_BYTES_MAX. */
 export const QUERIES_BYTES_MAX = 524_288;
 
-/** Where the sidecar that listens at this path speaks to its successor. */
+/** The private socket, for its successor, of the sidecar that listens at this path. */
 export function privatePathOf(path: string): string {
 	return `${path}.take-over`;
 }
@@ -35,7 +35,7 @@ export function fittingQueries({ services, keys }: KnownQueries): KnownQueries {
 	return { services: services.filter(fits), keys: keys.filter(fits) };
 }
 
-/** Reads the reply to `begin`. Throws a SpockError if it is none. */
+/** Reads the reply to `begin`. Throws a SpockError if it is malformed. */
 export function readKnownQueries(data: unknown): KnownQueries {
 	const { services, keys } = isObject(data) ? data : {};
 	if (!Array.isArray(services) || !Array.isArray(keys)) {

@@ -15,6 +15,7 @@ import { assertSocketPathFits, FramedSocket } from '@spock/protocol/node';
 import { closeServer, explain } from '../listen/bind.ts';
 import type { PublishedSocketPath, SocketPathState } from '../listen/listener.ts';
 import {
+	assertReplaceable,
 	bindUnpublished,
 	discard,
 	isStale,
@@ -25,7 +26,7 @@ import {
 } from '../listen/unix-listener.ts';
 import { type KnownQueries, privatePathOf, STEPS } from './messages.ts';
 
-/** Connections at once: one of a successor, and a few that have not noticed yet that they are dead. The oldest makes room. */
+/** Connections at once: one of a successor, and a few dead ones that are not noticed yet. The oldest makes room. */
 const CONNECTIONS_MAX = 4;
 
 /** How long a connection may take to `begin`. Then it stays: how long the warm-up takes is the successor's setting. */
@@ -74,11 +75,8 @@ export class PrivateSocket implements Pick<PublishedSocketPath, 'restore'> {
 	}
 
 	/** Rejects with an Error that says what to do if what stands there is not a socket. */
-	async assertReplaceable(): Promise<void> {
-		const found = await lstatIfThere(this.#at);
-		if (found === undefined || found.isSocket()) return;
-		const cause = Object.assign(new Error(`not a socket: ${this.#at}`), { code: 'ENOTSOCK' });
-		throw new Error(`${this.#at} is not a socket: remove it, or choose another path with --socket`, { cause });
+	assertReplaceable(): Promise<void> {
+		return assertReplaceable(this.#at);
 	}
 
 	async #open(): Promise<void> {
@@ -95,7 +93,7 @@ export class PrivateSocket implements Pick<PublishedSocketPath, 'restore'> {
 			return 'ours';
 		await this.#bind((name) => publish(name, this.#at, `another process listens at ${this.#at}`));
 		await discard(before);
-		// Asked to close meanwhile: what was bound for nothing is released.
+		// Asked to close meanwhile: release what was just bound.
 		if (this.#closing !== undefined) await this.#release();
 		return 'restored';
 	}

@@ -3,10 +3,18 @@ import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
+import type { KnownQueries } from './messages.ts';
+import type { findPredecessor, Predecessor } from './predecessor.ts';
 import { type TakeOverEvent, takeOver } from './take-over.ts';
 
 /** Takes over from a sidecar that answers `finish` so; gives what was told, and adds to `steps` what was done. */
-async function told(finish: () => Promise<void>, isClosed = false, steps: string[] = []): Promise<TakeOverEvent[]> {
+function told(finish: () => Promise<void>, isClosed = false, steps: string[] = []): Promise<TakeOverEvent[]> {
+	const begin = async (): Promise<KnownQueries> => ({ services: [], keys: [] });
+	return toldBy(async () => ({ begin, finish, isClosed: () => isClosed, close: () => undefined }), steps);
+}
+
+/** The same, from whichever sidecar is found. */
+async function toldBy(find: typeof findPredecessor, steps: string[] = []): Promise<TakeOverEvent[]> {
 	const events: TakeOverEvent[] = [];
 	const nothing = async (): Promise<void> => undefined;
 	await takeOver({
@@ -25,12 +33,7 @@ async function told(finish: () => Promise<void>, isClosed = false, steps: string
 		signal: new AbortController().signal,
 		bound: () => undefined,
 		open: async () => void steps.push('open'),
-		find: async () => ({
-			begin: async () => ({ services: [], keys: [] }),
-			finish,
-			isClosed: () => isClosed,
-			close: () => undefined,
-		}),
+		find,
 		warmUpMs: 1000,
 		told: (event) => void events.push(event),
 	});
@@ -55,5 +58,20 @@ describe('takeOver', () => {
 		steps.length = 0;
 		await told(() => Promise.resolve(), true, steps);
 		expect(steps).toEqual(['if free']);
+	});
+
+	it('starts as ever where the sidecar in place ends in the moment in which it is asked', async () => {
+		const steps: string[] = [];
+		const ending: Predecessor = {
+			begin: () => Promise.reject(new SpockError('DISCONNECTED', 'it closed the connection')),
+			finish: () => Promise.reject(new Error('not called')),
+			isClosed: () => true,
+			close: () => void steps.push('close'),
+		};
+		const found = [ending, undefined];
+		expect(await toldBy(async () => found.shift(), steps)).toEqual([{ step: 'nobody', questions: 0 }]);
+		expect(steps).toEqual(['close', 'if free']);
+		// One that does so every time is no sidecar.
+		await expect(toldBy(async () => ending)).rejects.toThrow('it closed the connection');
 	});
 });

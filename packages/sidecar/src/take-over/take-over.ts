@@ -14,18 +14,21 @@ import { warmUp } from './warm-up.ts';
 /** How long the sidecar in place may take for an answer before it counts as hung. */
 const ANSWER_MS_MAX = 2000;
 
+/** Sidecars in place that may end, one after the other, in the moment in which they are asked. */
+const FIND_ATTEMPTS_MAX = 3;
+
 /** What became of a take-over, for the log. */
 export interface TakeOverEvent {
 	/**
-	 * `nobody`: there was no sidecar, and this one starts as any other. `begun`: it was found, and its questions are being
-	 * asked. `ending`: it was leaving anyway. `hung`: it does not answer; its place is taken, and its clients come when their
+	 * `nobody`: there was no sidecar, and this one starts as any other. `begun`: it was found, and its queries are being
+	 * repeated here. `ending`: it was leaving anyway. `hung`: it does not answer; its place is taken, and its clients come when their
 	 * heartbeat finds out. `refused`: its place is taken, and it answers that it does not leave. `finished`: it leaves now.
 	 * `port late`: it still has a port, which is tried on in the background; `port bound`: that has come to pass.
 	 */
 	readonly step: 'nobody' | 'begun' | 'ending' | 'hung' | 'refused' | 'finished' | 'port late' | 'port bound';
-	/** Questions that it had answers to, and this one has now. */
+	/** Queries that it had answers to, as this one has now. */
 	readonly questions: number;
-	/** Why it does not leave, or what the port's last try said. */
+	/** Why it does not leave, or why the port could not be bound. */
 	readonly error?: Error;
 }
 
@@ -48,29 +51,29 @@ export interface TakeOverContext extends TakeOverOptions {
 	readonly listen: Listen;
 	readonly source: SidecarSource;
 	readonly clock: Clock;
-	/** Lets the next successor come to this process, before it replaces another: see `HandOver.open`. */
+	/** Opens this process to its own successor, before it replaces another one: see `HandOver.open`. */
 	readonly open: () => Promise<void>;
 	/** Default: {@link findPredecessor}. */
 	readonly find?: typeof findPredecessor;
-	/** Aborts when the process shall end: up to the moment the place is taken nothing has changed then. */
+	/** Aborts when the process must end. Nothing has changed until the path is taken. */
 	readonly signal: AbortSignal;
-	/** Told of each listener as soon as it is bound: whoever gave it closes it, whatever becomes of the rest. */
+	/** Called with each listener as soon as it is bound; the caller closes it, also when the take-over fails. */
 	readonly bound: (listener: Listener) => void;
 }
 
-/** Who is in place, as far as it says. */
+/** The sidecar in place, as far as it answers. */
 interface Found {
 	readonly predecessor: Predecessor;
-	/** How long to wait until it has heard that it is replaced; undefined for one that ends by itself. */
+	/** How long it may take to confirm that it is replaced; undefined for one that ends by itself. */
 	readonly finishMs: number | undefined;
-	/** What it knows; undefined where it does not say. */
+	/** What it knows; undefined if it did not answer. */
 	readonly questions: KnownQueries | undefined;
 }
 
 /**
  * Binds every address in place of the sidecar that is there, in an order in which no client is refused: beside the path,
- * then what it knew is asked, then the path, then its leaving, then ports. Rejects before the path is taken if anything is
- * wrong, and the sidecar in place has noticed nothing. Resolves with where the answers come from.
+ * then its queries are repeated, then the path is taken, then it is asked to leave, then ports are bound. Rejects before the path is taken if
+ * anything is wrong; the sidecar in place then goes on. Resolves with where the answers come from.
  */
 export async function takeOver(context: TakeOverContext): Promise<SnapshotSource | undefined> {
 	const { places, told } = context;
@@ -108,7 +111,7 @@ async function bindPort(context: TakeOverContext, place: ListenPlace, paths: rea
 		clock,
 		signal: AbortSignal.any([context.signal, replaced.signal]),
 		bind: async () => {
-			// The port is for whoever has taken this place meanwhile.
+			// The next successor, if there is one by now, needs the port.
 			const isReplaced = isLate && (await Promise.all(paths.map((one) => one.place?.isReplaced()))).includes(true);
 			if (isReplaced) replaced.abort();
 			replaced.signal.throwIfAborted();
@@ -131,7 +134,7 @@ async function bindPath(context: TakeOverContext, place: ListenPlace): Promise<L
 	return listener;
 }
 
-async function find(context: TakeOverContext, path: string): Promise<Found | undefined> {
+async function find(context: TakeOverContext, path: string, attempt = 1): Promise<Found | undefined> {
 	const { find: connect = findPredecessor, clock, told } = context;
 	const predecessor = await connect(path, clock);
 	if (predecessor === undefined) return undefined;
@@ -150,6 +153,8 @@ async function find(context: TakeOverContext, path: string): Promise<Found | und
 			return { predecessor, finishMs: 1, questions: undefined };
 		}
 		predecessor.close();
+		// It has just ended: then none is in place, or the next one.
+		if (SpockError.is(error, 'DISCONNECTED') && attempt < FIND_ATTEMPTS_MAX) return find(context, path, attempt + 1);
 		throw error;
 	}
 }
@@ -165,7 +170,7 @@ async function tellToLeave({ predecessor, finishMs, questions }: Found, { told }
 		if (!SpockError.is(error, 'TIMEOUT') && !predecessor.isClosed()) {
 			told?.({ step: 'refused', questions: count, error: SpockError.from(error) });
 		} else if (questions !== undefined) {
-			// It has died, or hangs. Without its questions, that was told already.
+			// It has died, or hangs. Without its queries that was reported already.
 			told?.({ step: 'hung', questions: count });
 		}
 	}

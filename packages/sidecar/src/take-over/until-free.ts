@@ -6,20 +6,20 @@ const PORT_RETRY_MS = 10;
 const LATE_RETRY_MS_MIN = 100;
 const LATE_RETRY_MS_MAX = 5000;
 
-/** A port that another process is about to let go of. */
+/** A port that another process is about to release. */
 export interface ContestedPort<T> {
 	readonly clock: Clock;
 	readonly bind: () => Promise<T>;
-	/** Ends the trying. What is bound at that moment is closed. */
+	/** Ends the attempts. What is bound at that moment is closed. */
 	readonly signal: AbortSignal;
-	/** Told when the port is bound, at once or much later. */
+	/** Called when the port is bound, at once or much later. */
 	readonly bound: (bound: T) => void;
-	/** Told once that it stays taken, with the error of the last try; it is tried on in the background. */
+	/** Called once if it stays taken, with the last error; attempts go on in the background. */
 	readonly late: (error: Error) => void;
 }
 
 /**
- * Binds a port that another process lets go of: two processes cannot share one. Resolves when it is bound, or stays taken
+ * Binds a port that another process releases: two processes cannot share one. Resolves when it is bound, or stays taken
  * for so long that the start goes on without it. Rejects with the signal's reason, and at once with any other error.
  */
 export async function untilFree<T extends { close(): Promise<void> }>(port: ContestedPort<T>): Promise<void> {
@@ -50,7 +50,7 @@ async function bindOne<T extends { close(): Promise<void> }>({ bind, bound, sign
 	throw signal.reason;
 }
 
-/** Tries for as long as it takes: one that hangs has its port until it wakes up, or dies. */
+/** Tries for as long as it takes: a hung process keeps its port until it wakes up or dies. */
 function tryOn<T extends { close(): Promise<void> }>(port: ContestedPort<T>): void {
 	const { clock, signal } = port;
 	const backoff = new Backoff({ delayMsMin: LATE_RETRY_MS_MIN, delayMsMax: LATE_RETRY_MS_MAX });
@@ -59,7 +59,7 @@ function tryOn<T extends { close(): Promise<void> }>(port: ContestedPort<T>): vo
 	const again = (): void => {
 		if (signal.aborted) return;
 		timer = clock.setTimeout(() => {
-			// What goes wrong is known since it was late, and the next try may mend it.
+			// `late` has reported the error; the next attempt may succeed.
 			bindOne(port).then(() => signal.removeEventListener('abort', onAbort), again);
 		}, backoff.next());
 		timer.unref?.();

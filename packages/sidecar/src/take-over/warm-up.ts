@@ -4,7 +4,7 @@ import type { Clock } from '@spock/protocol/internal';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import type { KnownQueries } from './messages.ts';
 
-/** Questions asked at once: a registry must not feel a take-over. */
+/** Queries at once: a registry must not feel a take-over. */
 const QUESTIONS_AT_ONCE = 64;
 
 const ASK_AGAIN_MS = 100;
@@ -18,9 +18,8 @@ export interface WarmUp {
 }
 
 /**
- * Asks everything that the sidecar in place has answers to, so that nobody who moves waits for one. Rejects if one cannot be
- * had: whoever is in place knows more then, and must stay. Resolves with where the registry's answer comes from; undefined
- * if it gave none.
+ * Repeats every query that the sidecar in place has an answer to, so that no client that moves waits. Rejects if one fails: the
+ * sidecar in place then knows more, and must stay. Resolves with where the registry's answer comes from; undefined if there was none.
  */
 export async function warmUp(
 	{ source, warmUpMs, clock, signal }: WarmUp,
@@ -35,7 +34,7 @@ export async function warmUp(
 		...services.map((query) => ({ name: query.service, ask: async () => source.get(query, wait()) })),
 		...keys.map((query) => ({ name: `the key ${query.key}`, ask: async () => source.keys?.get(query, wait()) })),
 	];
-	// It was not ready either, perhaps: readiness tells, and asks again.
+	// The old sidecar may not have been ready either: readiness reports it, and asks again.
 	const answered = (source.probe?.() ?? source.list({}).then((list) => list.source)).catch(() => undefined);
 	const ask = async (): Promise<void> => {
 		for (let next = questions.pop(); next !== undefined; next = questions.pop()) {
@@ -54,7 +53,7 @@ export async function warmUp(
 	return atMost(clock, deadlineMs - clock.now(), answered);
 }
 
-/** What waiting can mend is asked again, for as long as there is time. */
+/** Retries what waiting can fix, for as long as there is time. */
 async function untilAnswered(
 	ask: () => Promise<unknown>,
 	clock: Clock,

@@ -1,7 +1,6 @@
 import { addChanges, clearChanges, filterChanges } from './changes.js';
 import { showConnectionAges, showConnections } from './connections.js';
 import { byId, setAttribute, setText } from './dom.js';
-import { showLatency } from './latency.js';
 import { showOverview } from './overview.js';
 import { filterServices, showServiceAges, takeServices } from './services.js';
 import { follow } from './stream.js';
@@ -20,10 +19,7 @@ const problems = byId('problems');
 const whole = new Set();
 
 const parts = {
-	overview: (overview) => {
-		showOverview(overview);
-		showLatency(overview.latency);
-	},
+	overview: showOverview,
 	services: (services, isAll) => takeServices(services, isAll),
 	connections: showConnections,
 	changes: (changes, isAll) => {

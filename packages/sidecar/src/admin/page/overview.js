@@ -1,6 +1,5 @@
 import { byId, element, setAttribute, setText } from './dom.js';
-import { age, bytes, whole } from './format.js';
-import { quantile } from './latency.js';
+import { age, bytes, duration, plural, whole } from './format.js';
 
 const FIGURES = [
 	['Requests/s', ({ rates }) => (rates === null ? '–' : whole(rates.requests))],
@@ -20,9 +19,10 @@ const BACKEND_WORDS = { up: 'good', connecting: 'warn', down: 'bad' };
 
 const values = new Map();
 
-/** Shows the process as a whole. */
+/** Shows the process as a whole, and how long its requests take. */
 export function showOverview(overview) {
-	const { sidecar, pid, phase, ready, reasons, backend, instance } = overview;
+	const { sidecar, pid, phase, ready, reasons, backend, instance, latency } = overview;
+	showLatency(latency);
 	const phaseTag = byId('phase');
 	setText(phaseTag, ready || phase !== 'serving' ? phase : 'not ready');
 	setAttribute(phaseTag, 'class', `tag ${ready ? (reasons.length > 0 ? 'warn' : 'good') : 'bad'}`);
@@ -53,4 +53,91 @@ function setFigure(name, text, word = '') {
 	}
 	setText(figure.value, text);
 	setAttribute(figure.value, 'class', word);
+}
+
+/** Bounds that are written below their bars. */
+const LABELLED_MS = new Set([0.01, 0.1, 1, 10, 100, 1000]);
+
+let bars;
+
+/** The recent requests, or all since the start until there are any recent ones. */
+function shown({ recent, total, recentMs }) {
+	return recentMs > 0 ? recent : total;
+}
+
+/** The bound below which this part of the requests was answered; a dash if there were none. */
+function quantile(latency, part) {
+	const counts = shown(latency);
+	const all = counts.reduce((sum, count) => sum + count, 0);
+	if (all === 0) return '–';
+	let sum = 0;
+	const index = counts.findIndex((count) => {
+		sum += count;
+		return sum >= all * part;
+	});
+	const { boundsMs } = latency;
+	return index < boundsMs.length ? `≤ ${duration(boundsMs[index])}` : `> ${duration(boundsMs.at(-1))}`;
+}
+
+/** Shows how long requests take. */
+function showLatency(latency) {
+	const { boundsMs, recentMs, total } = latency;
+	const counts = shown(latency);
+	const all = counts.reduce((sum, count) => sum + count, 0);
+	const most = Math.max(1, ...counts);
+	setText(
+		byId('latency-window'),
+		`${plural(all, 'request')} ${recentMs > 0 ? `in the last ${age(recentMs)}` : 'since the start'}`,
+	);
+	bars ??= makeBars(boundsMs);
+	for (const [index, { bar, cells }] of bars.entries()) {
+		const count = counts[index];
+		// A few among millions are still to be seen.
+		const height = count === 0 ? 0 : Math.max(3, (count / most) * 100);
+		bar.style.blockSize = `${height}%`;
+		bar.classList.toggle('zero', count === 0);
+		setAttribute(bar.parentElement, 'title', `up to ${boundName(boundsMs, index)}: ${plural(count, 'request')}`);
+		setText(cells.recent, recentMs > 0 ? whole(latency.recent[index]) : '–');
+		setText(cells.total, whole(total[index]));
+	}
+	for (const [name, part] of [
+		['p50', 0.5],
+		['p90', 0.9],
+		['p99', 0.99],
+		['p99.9', 0.999],
+	]) {
+		setText(quantileNode(name), quantile(latency, part));
+	}
+}
+
+function boundName(boundsMs, index) {
+	return index < boundsMs.length ? duration(boundsMs[index]) : 'any time';
+}
+
+function makeBars(boundsMs) {
+	const rows = [];
+	const made = Array.from({ length: boundsMs.length + 1 }, (_, index) => {
+		const bar = element('i');
+		const label = LABELLED_MS.has(boundsMs[index]) ? duration(boundsMs[index]) : '';
+		byId('bars').append(element('div', { class: 'bar' }, bar, element('span', {}, label)));
+		const cells = { recent: element('td', { class: 'number' }), total: element('td', { class: 'number' }) };
+		rows.push(
+			element('tr', {}, element('th', { scope: 'row' }, boundName(boundsMs, index)), cells.recent, cells.total),
+		);
+		return { bar, cells };
+	});
+	byId('latency-table').tBodies[0].replaceChildren(...rows);
+	return made;
+}
+
+const quantileNodes = new Map();
+
+function quantileNode(name) {
+	let node = quantileNodes.get(name);
+	if (node === undefined) {
+		node = element('dd');
+		quantileNodes.set(name, node);
+		byId('quantiles').append(element('div', {}, element('dt', {}, name), node));
+	}
+	return node;
 }

@@ -3,9 +3,7 @@ import type { TLSSocket } from 'node:tls';
 
 import { SpockError } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
-
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { printable } from '../output/output.ts';
+import { CommandError, EXIT, printable } from '../output/output.ts';
 import type { SidecarTarget } from './sidecar-target.ts';
 
 /** What is known of a connection that failed. */
@@ -63,13 +61,13 @@ function isUntrusted(socket: Socket | undefined): boolean {
 
 function untrusted(address: string, cause: NodeJS.ErrnoException): CommandError {
 	const message = `the certificate of the sidecar at ${address} is not trusted: ${cause.message}`;
-	// Another authority mends neither.
+	// Another authority would not help with either.
 	const isOwnFault = cause.code === 'CERT_HAS_EXPIRED' || cause.code === 'ERR_TLS_CERT_ALTNAME_INVALID';
 	const hint = isOwnFault ? '' : '. Name the authority that issued it with --tls-ca or SPOCK_CONNECT_CA';
 	return new CommandError(EXIT.noSidecar, `${message}${hint}`, { cause });
 }
 
-/** Something is there: to start another one mends nothing. */
+/** A socket exists, so starting another sidecar would not help. */
 function forbidden(address: string, cause: NodeJS.ErrnoException): CommandError {
 	const message = `no permission to connect to ${address}: this user may not write to the socket, or not enter its directory`;
 	return new CommandError(EXIT.noSidecar, `${message}. Run this as the sidecar's user, or in the group of the socket`, {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FakeSidecar } from '@spock/testkit';
 import { expect, it, vi } from 'vitest';
 
-import { EXIT } from '../output/exit-codes.ts';
+import { EXIT } from '../output/output.ts';
 import { targetOf } from './sidecar-target.ts';
 import { openClient } from './with-client.ts';
 

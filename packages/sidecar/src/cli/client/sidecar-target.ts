@@ -11,7 +11,8 @@ import {
 } from '@spock/protocol/node';
 
 import { tokensIn } from '../../listen/tokens.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
+import { readDurationMs } from '../settings/setting.ts';
 
 /** Flags that say where the sidecar is, and how to be let in. */
 export interface TargetFlags {
@@ -25,17 +26,18 @@ export interface TargetFlags {
 
 /** Flags of every command that talks to a sidecar. */
 export interface ClientFlags extends TargetFlags {
-	readonly timeout: string;
+	/** Default {@link DEFAULT_TIMEOUT}. */
+	readonly timeout?: string;
 	readonly json?: boolean;
 }
 
+const DEFAULT_TIMEOUT = '5s';
+
 /** The time limit that the flags name, in milliseconds. */
-export function timeoutOf({ timeout }: Pick<ClientFlags, 'timeout'>): number {
-	const timeoutMs = Number(timeout);
-	if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > 2 ** 31 - 1) {
-		throw new CommandError(EXIT.usage, `--timeout must be a whole number of milliseconds from 1, not ${timeout}`);
-	}
-	return timeoutMs;
+export function timeoutOf({ timeout = DEFAULT_TIMEOUT }: Pick<ClientFlags, 'timeout'>): number {
+	const timeoutMs = readDurationMs(timeout);
+	if (timeoutMs) return timeoutMs;
+	throw new CommandError(EXIT.usage, `--timeout must be a duration from 1 ms on, such as 500ms or 10s, not ${timeout}`);
 }
 
 /** A sidecar to connect to. */
@@ -115,7 +117,7 @@ function tlsTarget(
 	};
 }
 
-/** What `read` gives. A file that cannot be read is told with the flag or the variable that names it. */
+/** Returns what `read` returns. Throws an Error that names the flag or variable if the file cannot be read. */
 function readingFile<T>(from: string, read: () => T): T {
 	try {
 		return read();

@@ -98,13 +98,13 @@ export function disconnectOf(
 			if (message.address === formatAddress(address) && ends(message)) reject(message.error);
 		};
 	});
-	// Whoever waits for it may not have begun to.
+	// It may reject before anything awaits it.
 	failed.catch(() => undefined);
 	subscribe('spock:client:disconnect', listener);
 	return { failed, stop: () => void unsubscribe('spock:client:disconnect', listener) };
 }
 
-/** What Node said, if it said something. */
+/** The system error of Node among the causes, if there is one. */
 function systemErrorOf(error: Error): NodeJS.ErrnoException | undefined {
 	for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
 		if (!SpockError.is(cause)) return cause;

@@ -1,13 +1,13 @@
 import type { CallOptions, Diplomat, FuncName } from '@spock/client';
-import { type GetServiceData, type ServiceQuery, SpockError, TIMEOUT_MS_MAX } from '@spock/protocol';
+import { funcNames, type GetServiceData, type ServiceQuery, SpockError } from '@spock/protocol';
 import { nearestName, queryMembers } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { asCommandError } from '../client/failures.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { print, printable } from '../output/output.ts';
+import { CommandError, EXIT, print, printable } from '../output/output.ts';
+import { readDurationMs } from '../settings/setting.ts';
 
 interface GetFlags extends ClientFlags {
 	readonly key?: string;
@@ -57,11 +57,9 @@ export async function get(service: string, flags: GetFlags): Promise<void> {
 
 function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
 	if (maxAgeMs === undefined) return {};
-	const value = Number(maxAgeMs);
-	if (!/^\d+$/.test(maxAgeMs) || value > TIMEOUT_MS_MAX) {
-		throw new CommandError(EXIT.usage, `--max-age-ms must be a whole number of milliseconds, not ${maxAgeMs}`);
-	}
-	return { maxAgeMs: value };
+	const value = readDurationMs(maxAgeMs);
+	if (value !== undefined) return { maxAgeMs: value };
+	throw new CommandError(EXIT.usage, `--max-age-ms must be a duration such as 500ms or 10s, not ${maxAgeMs}`);
 }
 
 const NOTHING =
@@ -83,7 +81,7 @@ export async function list(flags: ClientFlags & { readonly datacenter?: string }
 }
 
 /**
- * What to do where a service has no instance: the name that was most likely meant, and the command that tells more. One list is asked
+ * What to do where a service has no instance: the name that was most likely meant, and the command that shows more. One list is asked
  * for, two where a datacenter is named, and only so many names of each are looked at. Never rejects.
  */
 export async function nextStep(client: Diplomat, query: ServiceQuery, options: CallOptions): Promise<string> {
@@ -122,7 +120,16 @@ export async function call(func: string, text: string | undefined, flags: Client
 		throw new CommandError(EXIT.usage, message, { cause: error });
 	}
 	await withClient(flags, async (client, options) => {
-		const reply = await client.request(func as FuncName, data as never, options);
+		const reply = await client.request(func as FuncName, data as never, options).catch((error: unknown) => {
+			// A known function may be unknown to this registry, which the error says.
+			const isKnown = (funcNames as readonly string[]).includes(func);
+			throw SpockError.is(error, 'UNKNOWN_FUNC') && !isKnown ? asCommandError(error, `; ${funcHint(func)}`) : error;
+		});
 		print(flags.json ? JSON.stringify(reply) : JSON.stringify(reply, null, 2));
 	});
+}
+
+function funcHint(func: string): string {
+	const meant = nearestName(func, funcNames);
+	return meant === undefined ? `expected one of: ${funcNames.join(', ')}` : `did you mean ${meant}?`;
 }

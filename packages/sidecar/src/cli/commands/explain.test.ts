@@ -101,11 +101,11 @@ describe('the page of explain', () => {
 		]);
 	});
 
-	it('says of a service that nobody has where the names are', () => {
+	it('says first of an unknown service that no instance is registered, and where the names are', () => {
 		const none = { ...reply, instances: [], instanceCount: 0 };
-		const hint = 'no instance of barista [v1] @dc2 is registered; `sidecar list` shows the names and their tags';
+		const hint = 'barista [v1] @dc2: no instance is registered; `sidecar list` shows the names and their tags';
 		const next = '`sidecar list` shows the names and their tags';
-		expect(formatExplanation(none, 10_000, next).split('\n').at(-1)).toBe(hint);
+		expect(formatExplanation(none, 10_000, next).split('\n')[0]).toBe(hint);
 		expect(formatExplanation(reply, 10_000)).not.toContain('is registered');
 	});
 

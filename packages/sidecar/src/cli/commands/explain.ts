@@ -20,13 +20,13 @@ export async function explain(service: string, flags: ClientFlags): Promise<void
 	});
 }
 
-/** A page of text for people; `next` is what to do where there is no instance. */
+/** A page of text for people, the most important line first; `next` is what to do where no instance is registered. */
 export function formatExplanation(reply: ExplainReply, wallNowMs: number, next?: string): string {
 	const { instances, instanceCount = instances.length } = reply;
 	const served = instances.filter(({ included }) => included).length;
 	const rows = instances.map((instance) => rowOf(instance, wallNowMs));
 	return [
-		`${printable(nameOf(reply))}: ${served} of ${instances.length} instances get work`,
+		`${printable(nameOf(reply))}: ${next === undefined ? `${served} of ${instances.length} instances get work` : `no instance is registered; ${next}`}`,
 		...(instanceCount > instances.length
 			? [`shown     ${instances.length} of ${instanceCount}: the others do not fit into a frame`]
 			: []),
@@ -42,7 +42,6 @@ export function formatExplanation(reply: ExplainReply, wallNowMs: number, next?:
 			: ['', ...table([['SERVED', 'INSTANCE', 'ADDRESS', 'WEIGHT', 'CHANGED', 'WHY'], ...rows])]),
 		...refusedOf(reply),
 		...checksOf(instances),
-		...(next === undefined ? [] : [`no instance of ${printable(nameOf(reply))} is registered; ${next}`]),
 	].join('\n');
 }
 

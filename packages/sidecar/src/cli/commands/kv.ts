@@ -23,7 +23,7 @@ export async function getKey(key: string, flags: KeyFlags): Promise<void> {
 		else if (found.prefix === true) for (const entry of found.entries) print(formatEntry(entry));
 		else if (found.value !== null) printValue(found.value, found.encoding);
 		if (found.prefix !== true && found.value === null) {
-			throw new SpockError('NO_SUCH_KEY', `unknown key ${JSON.stringify(key)}${hintOf(key)}`);
+			throw new SpockError('NO_SUCH_KEY', `the key ${JSON.stringify(key)} does not exist${hintOf(key)}`);
 		}
 		if (isStale(found) && !flags.json) {
 			process.stderr.write(`not live: last confirmed by the registry ${Math.round(found.ageMs / 1000)} s ago\n`);

@@ -3,8 +3,7 @@ import { SpockError } from '@spock/protocol';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
-import { asUsage, CommandError, EXIT } from '../output/exit-codes.ts';
-import { print } from '../output/output.ts';
+import { asUsage, CommandError, EXIT, print } from '../output/output.ts';
 
 /** Flags of `sidecar record`. */
 export interface RecordFlags extends ClientFlags {
@@ -17,7 +16,7 @@ const LOOK_MS = 2000;
 const BYTES_MIN = 4096;
 
 /**
- * `sidecar record FILE`: writes what readers of services are told, until Ctrl-C or SIGTERM. A sidecar that restarts is waited
+ * `sidecar record FILE`: writes the snapshots that readers of services receive, until Ctrl-C or SIGTERM. A sidecar that restarts is waited
  * for; what was not seen meanwhile is marked as a gap. Ends with 1 when the file is full or cannot be written.
  */
 export async function record(file: string, flags: RecordFlags): Promise<void> {
@@ -28,7 +27,7 @@ export async function record(file: string, flags: RecordFlags): Promise<void> {
 		fail = (error) =>
 			reject(SpockError.is(error) ? error : new CommandError(EXIT.failure, error.message, { cause: error }));
 	});
-	// Whoever waits for it may not have begun to.
+	// It may reject before anything awaits it.
 	failed.catch(() => undefined);
 	let writer: RecordWriter | undefined;
 	let timer: NodeJS.Timeout | undefined;

@@ -4,8 +4,7 @@ import type { Registration, RegistrationMessage, RequestEndMessage, SpockError }
 import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '@spock/protocol';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { print, printable } from '../output/output.ts';
+import { CommandError, EXIT, print, printable } from '../output/output.ts';
 
 /** Flags of `sidecar register`, as commander gives them. */
 export interface RegisterFlags extends ClientFlags {
@@ -42,7 +41,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 	const failed = new Promise<never>((_resolve, reject) => {
 		fail = reject;
 	});
-	// Whoever waits for it may not have begun to.
+	// It may reject before anything awaits it.
 	failed.catch(() => undefined);
 	const onEnd = (message: unknown): void => {
 		const { func, own, error } = message as RequestEndMessage;

@@ -1,12 +1,12 @@
 import type { SpawnOptions } from 'node:child_process';
 import { constants } from 'node:os';
 
-import { CommandError } from '../output/exit-codes.ts';
+import { CommandError } from '../output/output.ts';
 
 /** What a command that stands for another one hears of; everything else that a process can be sent cannot be caught. */
 const RELAYED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'];
 
-/** Signals to this process, told to one receiver after another, so that none is lost between two of them. */
+/** Passes signals to one receiver at a time, so that none is lost when the receiver changes. */
 export class SignalRelay {
 	/** Told of each signal from now on. */
 	receiver: (signal: NodeJS.Signals) => void;
@@ -23,7 +23,7 @@ export class SignalRelay {
 	}
 }
 
-/** A terminal sends these to everybody in front of it, so the command has them already. */
+/** A terminal sends these to its whole process group, so the command has received them already. */
 const FROM_TERMINAL: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT', 'SIGWINCH']);
 /** Dying of one of these would write a core file of this process over the command's own. */
 const WITH_CORE: ReadonlySet<NodeJS.Signals> = new Set([
@@ -48,7 +48,7 @@ type Execve = (file: string, args: readonly string[], env: NodeJS.ProcessEnv) =>
 
 /**
  * Runs a command with this process's stdin, stdout and stderr until it ends, and passes signals on to it. Gives its exit
- * code; where it was ended by a signal this process ends by the same one, so that whoever waits for it sees that.
+ * code; where it was ended by a signal this process ends by the same one, so that the parent process sees it.
  *
  * As process 1 of a container it has the command take its place, where Node can do that (22.15 and later): the command is then
  * process 1 itself, and what that has to reap is its business as ever. A Node before that stays in between, and cannot reap
@@ -75,7 +75,7 @@ export async function runCommand([file = '', ...args]: readonly string[], signal
 	});
 }
 
-/** Ends this process by a signal that nobody listens to any more. Gives the exit code that says the same where that cannot be, as for process 1. */
+/** Ends this process by a signal that has no listener any more. Returns the equivalent exit code for when it survives, as process 1 does. */
 export function dieOf(signal: NodeJS.Signals): number {
 	const exitCode = 128 + constants.signals[signal];
 	if (WITH_CORE.has(signal)) return exitCode;
@@ -86,7 +86,7 @@ export function dieOf(signal: NodeJS.Signals): number {
 /** Where the program is, as a shell looks for it; undefined if it is nowhere, which starting it then explains. */
 async function findProgram(file: string): Promise<string | undefined> {
 	const { access, stat, constants: modes } = await import('node:fs/promises');
-	/** Node ends the process where the kernel refuses, so what can be told before is. */
+	/** Node ends the process if the kernel refuses `execve`, so check beforehand. */
 	const isProgram = async (path: string): Promise<boolean> => {
 		try {
 			await access(path, modes.X_OK);

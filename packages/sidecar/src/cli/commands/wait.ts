@@ -1,7 +1,8 @@
 import { Backoff } from '@spock/protocol/internal';
 
 import { type TargetFlags, targetOf } from '../client/sidecar-target.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
+import { readDurationMs } from '../settings/setting.ts';
 import { askReady } from './health.ts';
 import { dieOf, runCommand, SignalRelay } from './run-command.ts';
 
@@ -17,7 +18,7 @@ export const TIMED_OUT = 124;
 
 /** How often it asks: quick at first, because most waits are short. */
 const ASK_DELAYS = { delayMsMin: 20, delayMsMax: 250 };
-/** A sidecar that takes longer than this to say how it is, is asked anew. */
+/** A sidecar that takes longer than this to answer is asked again. */
 const ANSWER_MS = 5000;
 
 /**
@@ -58,12 +59,13 @@ async function untilReady(flags: WaitFlags, timeoutMs: number): Promise<void> {
 		}
 		const notReady = await askOnce(flags, Math.min(leftMs, ANSWER_MS));
 		if (notReady === undefined) return;
-		reason = notReady;
+		// A try that the deadline cut short says less than the one before.
+		if (reason === '' || performance.now() < deadlineMs) reason = notReady;
 		await new Promise((resolve) => setTimeout(resolve, Math.min(backoff.next(), leftMs)));
 	}
 }
 
-/** Why it is not ready yet. Rejects with what waiting does not mend. */
+/** Why it is not ready yet. Rejects with errors that waiting cannot fix. */
 async function askOnce(flags: TargetFlags, timeoutMs: number): Promise<string | undefined> {
 	try {
 		return (await askReady(flags, timeoutMs)).notReady;
@@ -76,17 +78,4 @@ async function askOnce(flags: TargetFlags, timeoutMs: number): Promise<string | 
 /** The sidecar answers, and will answer the same again: a token that it does not know, say. */
 function isRefusal({ cause }: CommandError): boolean {
 	return (cause as { readonly retryable?: boolean } | undefined)?.retryable === false;
-}
-
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/**
- * Reads `250ms`, `30s`, `1.5m`, `2h`, or a number alone, which is milliseconds. Undefined for anything else, and for more than
- * a timer can wait, 2147483647 ms.
- */
-export function readDurationMs(text: string): number | undefined {
-	const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
-	if (number === undefined) return undefined;
-	const durationMs = Math.round(Number(number) * (UNITS_MS[unit] as number));
-	return durationMs < 2 ** 31 ? durationMs : undefined;
 }

@@ -6,7 +6,7 @@ import { stayConnected } from '../client/stay-connected.ts';
 import { print, printable } from '../output/output.ts';
 import { nextStep, queryOf } from './ask.ts';
 
-/** `sidecar watch SERVICE`: a line for each change until Ctrl-C or until nobody reads the lines any more. */
+/** `sidecar watch SERVICE`: a line for each change until Ctrl-C or until the output is closed. */
 export async function watch(service: string, flags: ClientFlags): Promise<void> {
 	const query = queryOf(service, flags);
 	await follow<ServiceSnapshot>(flags, {
@@ -59,7 +59,7 @@ export function follow<S extends object>(flags: ClientFlags, followed: Followed<
 	const failed = new Promise<never>((_resolve, reject) => {
 		fail = reject;
 	});
-	// Whoever waits for it may not have begun to.
+	// It may reject before anything awaits it.
 	failed.catch(() => undefined);
 	const show = (snapshot: S): void => {
 		const content = contentOf(snapshot);
@@ -84,7 +84,7 @@ export function follow<S extends object>(flags: ClientFlags, followed: Followed<
 						if (client.status().state === 'ready') show(snapshot);
 					},
 					error: (error) => {
-						// What was never given is not waited for.
+						// A first snapshot that never came is not waited for.
 						reject(error);
 						if (!error.retryable) fail(error);
 					},

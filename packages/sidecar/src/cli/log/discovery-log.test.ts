@@ -43,6 +43,15 @@ describe('the log of what keeps answers honest', () => {
 		expect(logged(event)).toEqual([[level, expect.any(Object), expect.stringMatching(message)]]);
 	});
 
+	it('a deregistration is one line by default, and a warning while the registry refuses it', () => {
+		const leaving = { type: 'registration', id: 'a', service: 's', instance: 'a', state: 'deregistered' } as const;
+		expect(logged({ ...leaving, phase: 'leaving' })).toMatchObject([['debug', {}, 'registration changed']]);
+		expect(logged({ ...leaving, phase: 'gone' })).toMatchObject([['info', {}, 'registration changed']]);
+		expect(logged({ ...leaving, phase: 'leaving', reason: 'refused' })).toMatchObject([
+			['warn', {}, 'registration changed'],
+		]);
+	});
+
 	it('a disk that stays full is told once', () => {
 		expect(logged({ type: 'state-write', outcome: 'failed', error: new Error('full'), isNews: false })).toEqual([]);
 		expect(logged({ type: 'state-write', outcome: 'ok' })).toEqual([]);

@@ -68,8 +68,9 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 			return;
 		case 'registration': {
 			const { id, service, phase, state, error } = event;
-			const level =
-				error !== undefined || phase === 'grace' ? 'warn' : phase === 'held' && state === 'pending' ? 'debug' : 'info';
+			// The end of such a step is logged at info, and its failure as a warning.
+			const isOnTheWay = phase === 'leaving' || (phase === 'held' && state === 'pending');
+			const level = error !== undefined || phase === 'grace' ? 'warn' : isOnTheWay ? 'debug' : 'info';
 			log[level]({ id, service, phase, state, ...(error && { reason: reasonOf(error) }) }, 'registration changed');
 			return;
 		}

@@ -16,19 +16,19 @@ import { sidecarPolicies } from '../../foundation/limits.ts';
 /** Cached answers: how long, how many, and how far they are trusted. */
 export const answerSettings = {
 	idleTtlMs: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		default: DEFAULT_IDLE_TTL_MS as number,
 		help: 'how long a service is still watched after the last request for it',
 	},
 	staleMaxMs: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		note: 'no limit',
 		help: 'age past which last known answers are refused',
 	},
 	emptyHoldMs: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		default: DEFAULT_EMPTY_HOLD_MS as number,
 		help: 'how long the last instances are served when Consul returns none any more; 0: not at all',
@@ -82,13 +82,13 @@ export const registrationSettings = {
 		help: 'name by which this sidecar finds its registrations after a restart; unique at the agent',
 	},
 	reconnectGraceMs: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		default: DEFAULT_RECONNECT_GRACE_MS as number,
 		help: 'how long an app that has lost its connection may take to return before it is deregistered',
 	},
 	registrationTtlMs: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		default: DEFAULT_REGISTRATION_TTL_MS as number,
 		help: 'time without a renewal by the sidecar after which Consul marks its registrations critical',

@@ -13,7 +13,7 @@ export const listenSettings = {
 		kind: 'mode',
 		unit: 'mode',
 		default: DEFAULT_SOCKET_MODE as number,
-		help: 'permissions of the socket, octal',
+		help: 'permissions of the socket, octal; in quotes in a config file',
 	},
 	listen: {
 		kind: 'text',
@@ -60,7 +60,7 @@ export const takeOverSettings = {
 		help: 'replace the sidecar that listens at the socket, without a failed call; without one, just start',
 	},
 	takeOverWarmUpMs: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		default: 30_000,
 		help: 'how long the registry may take to answer what the old sidecar knows, before the take-over is given up',
@@ -97,7 +97,7 @@ export const reportingSettings = {
 		help: 'lowest level that is logged',
 	},
 	slowRequestMs: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		default: 500,
 		help: 'a request with a trace that takes longer is logged with its trace id, as is one that fails',

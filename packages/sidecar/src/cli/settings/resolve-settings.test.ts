@@ -25,6 +25,10 @@ describe('resolveSettings', () => {
 
 	it('reads numbers, lists, modes and switches from text', () => {
 		expect(inForce('graceMs', { env: { SPOCK_GRACE_MS: '250' } })).toEqual([250, 'environment']);
+		expect(inForce('graceMs', { flags: { graceMs: '1.5m' } })).toEqual([90_000, 'flag']);
+		expect(inForce('idleTtlMs', { env: { SPOCK_IDLE_TTL_MS: '10s' } })).toEqual([10_000, 'environment']);
+		expect(inForce('graceMs', { file: { name: 'f', values: { graceMs: 0 } } })).toEqual([0, 'config file']);
+		expect(inForce('graceMs', { file: { name: 'f', values: { graceMs: '0s' } } })).toEqual([0, 'config file']);
 		expect(inForce('consul', { flags: { consul: 'http://a:1, http://b:2' } })).toEqual([
 			['http://a:1', 'http://b:2'],
 			'flag',
@@ -40,14 +44,23 @@ describe('resolveSettings', () => {
 
 	it('refuses a wrong value and names it, and where it came from', () => {
 		const cases: [Partial<Parameters<typeof resolveSettings>[0]>, string][] = [
-			[{ env: { SPOCK_GRACE_MS: 'soon' } }, 'SPOCK_GRACE_MS must be a whole number, not "soon"'],
-			[{ flags: { graceMs: '-1' } }, '--grace-ms must be a whole number, not "-1"'],
+			[{ env: { SPOCK_GRACE_MS: 'soon' } }, 'SPOCK_GRACE_MS must be a duration such as 500ms, 10s or 2m'],
+			[
+				{ flags: { graceMs: '-1' } },
+				'--grace-ms must be a duration such as 500ms, 10s or 2m (at most 2147483647 ms), not "-1"',
+			],
 			[{ env: { SPOCK_DNS_PROTOCOL: 'tls' } }, 'SPOCK_DNS_PROTOCOL must be one of udp, tcp, not "tls"'],
-			[{ env: { SPOCK_BACKEND: 'consul,' } }, 'SPOCK_BACKEND must be a list, not "consul,"'],
+			[{ env: { SPOCK_BACKEND: 'consul,' } }, 'SPOCK_BACKEND must be a list without empty items, not "consul,"'],
 			[{ flags: { panicThreshold: '1.5' } }, '--panic-threshold must be a number from 0 to 1, not "1.5"'],
 			[{ flags: { panicThreshold: '.' } }, '--panic-threshold must be a number from 0 to 1'],
 			[{ flags: { socketMode: '999' } }, '--socket-mode must be three octal digits'],
-			[{ file: { name: 'a.yaml', values: { socket: 5 } } }, 'socket in a.yaml must be a string, not 5'],
+			[{ env: { SPOCK_ENTRIES_MAX: '10s' } }, 'SPOCK_ENTRIES_MAX must be a whole number, not "10s"'],
+			// YAML reads 0440 as the decimal 440, which is 0670: more than was meant.
+			[
+				{ file: { name: 'a.yaml', values: { socketMode: 440 } } },
+				'socketMode in a.yaml must be three octal digits as text',
+			],
+			[{ file: { name: 'a.yaml', values: { socket: 5 } } }, 'socket in a.yaml must be non-empty text, not 5'],
 			[{ file: { name: 'a.yaml', values: { sokket: '/x' } } }, 'a.yaml: unknown setting sokket'],
 		];
 		for (const [sources, message] of cases) {

@@ -1,6 +1,6 @@
 import { nearestName } from '@spock/protocol/internal';
 
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { parserOf, showValue, type Value } from './setting.ts';
 import { type NamedSetting, type Origin, type Resolved, type Settings, settings } from './settings.ts';
 
@@ -76,7 +76,7 @@ export function settingsAsJson(resolved: Settings): Record<string, unknown> {
 	return Object.fromEntries(rows);
 }
 
-/** Told of at most; one that is wrong is seldom alone, and a pod may have many of somebody else's. */
+/** Most unknown variables that are reported; a pod may have many of another program's. */
 export const UNKNOWN_VARIABLES_MAX = 10;
 
 /** Variables that are no settings of `start`: of the command itself, of the commands that ask, and of clients in the same pod. */
@@ -100,7 +100,7 @@ export interface UnknownVariable {
 	readonly meant: string | undefined;
 }
 
-/** The `SPOCK_…` variables that nobody reads, sorted: one that is misspelt would do nothing, in silence. */
+/** The `SPOCK_…` variables that nothing reads, sorted: a misspelt one would silently do nothing. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
 	const known = [...settings.map(({ variable }) => variable), ...OTHERS];
 	return Object.keys(env)

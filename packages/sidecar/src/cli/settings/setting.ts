@@ -3,6 +3,8 @@ export interface ValueByKind {
 	readonly text: string;
 	readonly list: readonly string[];
 	readonly integer: number;
+	/** In milliseconds. */
+	readonly duration: number;
 	readonly fraction: number;
 	readonly boolean: boolean;
 	/** Permissions, in octal. */
@@ -50,12 +52,12 @@ interface Parser<T> {
 
 const parsers: { readonly [K in keyof ValueByKind]: Parser<ValueByKind[K]> } = {
 	text: {
-		expected: 'a string',
+		expected: 'non-empty text',
 		title: 'text',
 		parse: (raw) => (typeof raw === 'string' && raw !== '' ? raw : undefined),
 	},
 	list: {
-		expected: 'a list',
+		expected: 'a list without empty items',
 		title: 'list',
 		parse: (raw) => {
 			const list: unknown = typeof raw === 'string' ? raw.split(',').map((item) => item.trim()) : raw;
@@ -69,6 +71,11 @@ const parsers: { readonly [K in keyof ValueByKind]: Parser<ValueByKind[K]> } = {
 			const value = typeof raw === 'string' && /^\d+$/.test(raw) ? Number(raw) : raw;
 			return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 		},
+	},
+	duration: {
+		expected: 'a duration such as 500ms, 10s or 2m (at most 2147483647 ms)',
+		title: 'duration',
+		parse: (raw) => readDurationMs(String(raw)),
 	},
 	fraction: {
 		expected: 'a number from 0 to 1',
@@ -87,14 +94,27 @@ const parsers: { readonly [K in keyof ValueByKind]: Parser<ValueByKind[K]> } = {
 		},
 	},
 	mode: {
-		expected: 'three octal digits, as in 0660',
+		expected: 'three octal digits as text, as in "0660"',
 		title: 'octal',
-		parse: (raw) => {
-			const text = typeof raw === 'number' ? raw.toString(8) : raw;
-			return typeof text === 'string' && /^0?[0-7]{3}$/.test(text) ? Number.parseInt(text, 8) : undefined;
-		},
+		// No number: YAML reads 0440 as the decimal 440, which is 0670.
+		parse: (raw) => (typeof raw === 'string' && /^0?[0-7]{3}$/.test(raw) ? Number.parseInt(raw, 8) : undefined),
 	},
 };
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/**
+ * Reads `250ms`, `30s`, `1.5m`, `2h`, or a number alone, which is milliseconds. Undefined for anything else, and for more than
+ * a timer can wait, 2147483647 ms.
+ */
+export function readDurationMs(text: string): number | undefined {
+	const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+	if (number === undefined) return undefined;
+	const durationMs = Number(number) * (UNITS_MS[unit] as number);
+	// Not rounded to zero, which often means no limit.
+	if (durationMs > 0 && durationMs < 1) return undefined;
+	return durationMs < 2 ** 31 ? Math.round(durationMs) : undefined;
+}
 
 /** How the values of a setting are read. */
 export function parserOf({ kind }: Setting): Parser<Value> {

@@ -1,4 +1,5 @@
 import { type Limit, limitTable, type NumericLimit } from '../../foundation/limits.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { answerSettings, registrationSettings } from './answer-settings.ts';
 import { listenSettings, reportingSettings, takeOverSettings } from './listen-settings.ts';
 import { defaultText, type Setting, type ValueOf } from './setting.ts';
@@ -84,8 +85,9 @@ export const settings: readonly NamedSetting[] = settingAreas.flatMap(([, area])
 
 function named(name: SettingName, setting: Setting): NamedSetting {
 	const words = name.replace(/[A-Z]/g, (letter) => ` ${letter}`).split(' ');
-	const { unit, isSecret, variable = `SPOCK_${words.join('_').toUpperCase()}` } = setting;
-	const flag = `--${words.join('-').toLowerCase()}${unit === undefined ? '' : ` <${unit}>`}`;
+	const { kind, unit, isSecret, variable = `SPOCK_${words.join('_').toUpperCase()}` } = setting;
+	const placeholder = kind === 'duration' ? kind : unit;
+	const flag = `--${words.join('-').toLowerCase()}${placeholder === undefined ? '' : ` <${placeholder}>`}`;
 	return { ...setting, name, flag: isSecret ? undefined : flag, variable, defaultText: defaultText(setting) };
 }
 
@@ -97,6 +99,22 @@ export function givenSettings<const O extends OptionNames>(settings: Settings, n
 	const entries = Array.isArray(names) ? names.map((name) => [name, name]) : Object.entries(names);
 	const given = (entries as [string, SettingName][]).filter(([, name]) => settings[name].origin !== 'default');
 	return Object.fromEntries(given.map(([option, name]) => [option, settings[name].value])) as GivenSettings<O>;
+}
+
+/**
+ * Returns what `make` returns. An option that the library refuses is named as the flag or variable that it came from: an operator
+ * does not know that `ttlMs` was given as `--registration-ttl-ms`.
+ */
+export function namedAsGiven<T>(settings: Settings, names: Readonly<Record<string, SettingName>>, make: () => T): T {
+	try {
+		return make();
+	} catch (cause) {
+		const { message } = cause as Error;
+		const [, option = ''] = /^(\w+) must /.exec(message) ?? [];
+		const name = Object.hasOwn(names, option) ? names[option] : undefined;
+		if (name === undefined || settings[name].origin === 'default') throw cause;
+		throw new CommandError(EXIT.usage, `${settings[name].where}${message.slice(option.length)}`, { cause });
+	}
 }
 
 type GivenSettings<O extends OptionNames> = O extends readonly (infer N extends SettingName)[]

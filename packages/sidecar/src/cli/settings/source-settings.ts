@@ -138,13 +138,13 @@ export const dnsSettings = {
 		help: 'udp (and tcp for longer answers), or tcp always',
 	},
 	dnsTtlMsMin: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		default: DEFAULT_DNS_TTL_MS_MIN as number,
 		help: 'least time between two queries of a name, whatever the TTL of its records',
 	},
 	dnsTtlMsMax: {
-		kind: 'integer',
+		kind: 'duration',
 		unit: 'ms',
 		default: DEFAULT_DNS_TTL_MS_MAX as number,
 		help: 'most time between two queries of a name, whatever the TTL of its records',

@@ -15,14 +15,14 @@ import {
 } from '@spock/discovery';
 import { systemClock } from '@spock/protocol/internal';
 
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { givenSettings, type Settings } from '../settings/settings.ts';
-import { consulOptionsOf } from './discovery-options.ts';
+import { CommandError, EXIT } from '../output/output.ts';
+import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
+import { CONSUL_OPTIONS, consulOptionsOf } from './discovery-options.ts';
 
 /** Backends by the names that `--backend` knows. */
 export type BackendMakers = Readonly<Record<string, () => Backend | Promise<Backend>>>;
 
-/** A module of somebody's own, by its path and not by a name. */
+/** A module of the user's own, given by its path. */
 const MODULE = /^(?:\.{0,2}\/|file:)|\.[cm]?js$/;
 const METHODS = ['watch', 'list', 'status', 'close'] as const;
 
@@ -55,16 +55,17 @@ export async function createBackends(
 	}
 }
 
+const DNS_OPTIONS = {
+	servers: 'dnsServer',
+	nameTemplate: 'dnsNameTemplate',
+	protocol: 'dnsProtocol',
+	ttlMsMin: 'dnsTtlMsMin',
+	ttlMsMax: 'dnsTtlMsMax',
+} as const;
+
 /** The `dns` backend as the settings ask for it. */
 export function createDnsBackend(settings: Settings, onEvent: DiscoveryListener): Backend {
-	const given = givenSettings(settings, {
-		servers: 'dnsServer',
-		nameTemplate: 'dnsNameTemplate',
-		protocol: 'dnsProtocol',
-		ttlMsMin: 'dnsTtlMsMin',
-		ttlMsMax: 'dnsTtlMsMax',
-	});
-	return dnsBackend({ onEvent, ...given });
+	return namedAsGiven(settings, DNS_OPTIONS, () => dnsBackend({ onEvent, ...givenSettings(settings, DNS_OPTIONS) }));
 }
 
 /** A line for people: where services come from. */
@@ -113,7 +114,10 @@ export function createBackend(
 	const hasConsul = settings.consul.origin !== 'default';
 	const { value: names = [hasConsul ? 'consul' : 'local'], where } = settings.backend;
 	const makers = {
-		consul: () => consulBackend({ ...consulOptionsOf(settings, process.env), onEvent }),
+		consul: () =>
+			namedAsGiven(settings, CONSUL_OPTIONS, () =>
+				consulBackend({ ...consulOptionsOf(settings, process.env), onEvent }),
+			),
 		local: () => createLocalBackend({ onEvent, ...givenSettings(settings, { file: 'services' }) }),
 		dns: () => createDnsBackend(settings, onEvent),
 		replay: () => createReplay(settings),

@@ -12,8 +12,8 @@ import {
 } from '@spock/discovery';
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { givenSettings, type Settings } from '../settings/settings.ts';
+import { CommandError, EXIT } from '../output/output.ts';
+import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
 
 /** The settings of the cache between backend and clients. Throws an Error if there is a file in the place of the state directory. */
 export function sourceOptionsOf(settings: Settings, backend: string): Omit<BackendSourceOptions, 'backend'> {
@@ -37,12 +37,28 @@ export function sourceOptionsOf(settings: Settings, backend: string): Omit<Backe
 function stateScope(settings: Settings, backend: string): string {
 	if (backend === 'local') return backend;
 	const { consulDatacenter, consulNamespace, consulPartition } = settings;
-	const namespace = consulNamespace.value ?? process.env['CONSUL_NAMESPACE'] ?? '';
-	const partition = consulPartition.value ?? process.env['CONSUL_PARTITION'] ?? '';
+	// The settings follow CONSUL_NAMESPACE and CONSUL_PARTITION.
+	const [namespace, partition] = [consulNamespace.value ?? '', consulPartition.value ?? ''];
 	return `${backend} datacenter=${consulDatacenter.value ?? ''} namespace=${namespace} partition=${partition}`;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Options of the Consul backend, by the setting that each is from. */
+export const CONSUL_OPTIONS = {
+	addresses: 'consul',
+	token: 'consulToken',
+	tokenFile: 'consulTokenFile',
+	datacenter: 'consulDatacenter',
+	consistency: 'consulConsistency',
+	namespace: 'consulNamespace',
+	partition: 'consulPartition',
+	near: 'consulNear',
+	taggedAddress: 'consulTaggedAddress',
+	cached: 'consulCached',
+	heldMax: 'consulHeldMax',
+	sharedQueriesPerMinuteMax: 'consulSharedQueriesMax',
+} as const;
 
 /**
  * What the settings ask of the Consul backend; TLS, which has no settings of its own, follows Consul's variables. Throws a
@@ -50,20 +66,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function consulOptionsOf(settings: Settings, env: Environment): ConsulBackendOptions {
 	const { addresses: fromEnvironment, ...rest } = consulOptionsFromEnvironment(env);
-	const { addresses: asGiven, ...given } = givenSettings(settings, {
-		addresses: 'consul',
-		token: 'consulToken',
-		tokenFile: 'consulTokenFile',
-		datacenter: 'consulDatacenter',
-		consistency: 'consulConsistency',
-		namespace: 'consulNamespace',
-		partition: 'consulPartition',
-		near: 'consulNear',
-		taggedAddress: 'consulTaggedAddress',
-		cached: 'consulCached',
-		heldMax: 'consulHeldMax',
-		sharedQueriesPerMinuteMax: 'consulSharedQueriesMax',
-	});
+	const { addresses: asGiven, ...given } = givenSettings(settings, CONSUL_OPTIONS);
 	// Read by Consul's rules from the environment, where CONSUL_HTTP_SSL has a say in it.
 	const addresses = settings.consul.origin === 'environment' ? fromEnvironment : asGiven;
 	const login = loginOf(settings);
@@ -89,7 +92,16 @@ function loginOf(settings: Settings): ConsulBackendOptions['login'] {
 	return { method, ...given, ...(pairs && { meta: Object.fromEntries(pairs) }) };
 }
 
-/** What apps may register, if the registry can be written to. Throws a RangeError or TypeError naming a wrong setting. */
+const REGISTRATION_OPTIONS = {
+	advertise: 'advertise',
+	owner: 'owner',
+	reconnectGraceMs: 'reconnectGraceMs',
+	ttlMs: 'registrationTtlMs',
+	registrationsMax: 'registrationsMax',
+	registrationsPerHolderMax: 'registrationsPerHolderMax',
+} as const;
+
+/** What apps may register, if the registry can be written to. Throws an Error naming a wrong setting. */
 export function createRegistrations(
 	settings: Settings,
 	backend: Backend,
@@ -98,15 +110,13 @@ export function createRegistrations(
 ): Registrations | undefined {
 	const { registrar } = backend;
 	if (registrar === undefined) return undefined;
-	const given = givenSettings(settings, {
-		advertise: 'advertise',
-		owner: 'owner',
-		reconnectGraceMs: 'reconnectGraceMs',
-		ttlMs: 'registrationTtlMs',
-		registrationsMax: 'registrationsMax',
-		registrationsPerHolderMax: 'registrationsPerHolderMax',
-	});
-	return new Registrations({ registrar, onEvent, owner: defaultOwner(address), machine: hostname(), ...given });
+	const given = givenSettings(settings, REGISTRATION_OPTIONS);
+	const machine = hostname();
+	return namedAsGiven(
+		settings,
+		REGISTRATION_OPTIONS,
+		() => new Registrations({ registrar, onEvent, owner: defaultOwner(address), machine, ...given }),
+	);
 }
 
 /**

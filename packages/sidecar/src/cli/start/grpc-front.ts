@@ -1,7 +1,7 @@
 import { formatAddress } from '@spock/protocol/node';
 import type { Logger } from 'pino';
 
-import type { FrontOptions } from '../../lifecycle/front.ts';
+import type { FrontOptions } from '../../lifecycle/sidecar-options.ts';
 import { isLoopback } from '../../listen/bind.ts';
 import { refuseRemote } from '../../listen/listen.ts';
 import type { SidecarListen } from '../../listen/listener.ts';

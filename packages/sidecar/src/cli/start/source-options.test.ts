@@ -45,8 +45,10 @@ describe('the settings of registrations', () => {
 		await expect(claim(0, 'b')).rejects.toMatchObject({ code: 'OVERLOADED' });
 		await claim(1, 'b');
 		await expect(claim(2, 'c')).rejects.toMatchObject({ code: 'OVERLOADED' });
-		expect(() => make({ SPOCK_REGISTRATIONS_PER_HOLDER_MAX: '0' })).toThrow('registrationsPerHolderMax');
-		expect(() => make({ SPOCK_REGISTRATION_TTL_MS: '5' })).toThrow('ttlMs');
+		expect(() => make({ SPOCK_REGISTRATIONS_PER_HOLDER_MAX: '0' })).toThrow(
+			'SPOCK_REGISTRATIONS_PER_HOLDER_MAX must be',
+		);
+		expect(() => make({ SPOCK_REGISTRATION_TTL_MS: '5' })).toThrow('SPOCK_REGISTRATION_TTL_MS must be');
 		registrations?.close();
 		await backend.close();
 	});

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 
 import { AdminServer, refuseRemoteAdmin } from '../../admin/admin-server.ts';
 import type { SidecarMetrics } from '../../admin/metrics/sidecar-metrics.ts';
-import { pageFiles } from '../../admin/page-files.ts';
 import type { StatusModel } from '../../admin/status-model.ts';
 import { StatusSite } from '../../admin/status-site.ts';
 import type { Sidecar } from '../../sidecar.ts';
@@ -74,7 +73,7 @@ export async function startAdmin(
 	};
 }
 
-/** The status page of a sidecar of this process; `failed` is told of a fault of ours. */
+/** The status page of a sidecar of this process; `failed` receives bugs of ours. */
 export function statusSiteOf(model: StatusModel, failed: (error: unknown) => void): StatusSite {
-	return new StatusSite({ model, files: pageFiles, clock: systemClock, failed });
+	return new StatusSite({ model, clock: systemClock, failed });
 }

@@ -1,5 +1,4 @@
-import { CommandError, EXIT } from '../output/exit-codes.ts';
-import { reportFailure } from '../output/output.ts';
+import { CommandError, EXIT, reportFailure } from '../output/output.ts';
 
 /** What the system says where the place that a setting names can not be used at all: another start changes nothing. */
 const WRONG_PLACES: ReadonlySet<unknown> = new Set([
@@ -41,8 +40,8 @@ export function isPretty(format: string, isTerminal: boolean): boolean {
 }
 
 /**
- * Says why a start has failed. Where the log is for programs it is the last line of that, because nobody reads anything else there; text
- * on stderr is for people, who have a terminal or asked for it. Gives the exit code.
+ * Says why a start has failed. Where the log is for programs it is the last log line, which is all that a log collector sees; text
+ * on stderr is for people, at a terminal or by --log-format. Gives the exit code.
  */
 export function reportStartFailure(error: unknown, isForPeople: boolean): number {
 	if (isForPeople) return reportFailure(error);

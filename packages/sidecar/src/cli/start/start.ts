@@ -8,11 +8,12 @@ import { StatusModel } from '../../admin/status-model.ts';
 import { observeAll, type SidecarObserver } from '../../foundation/observer.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import { createSidecar, type Sidecar } from '../../sidecar.ts';
-import { connectionLog } from '../log/connection-log.ts';
+import type { TakeOverEvent, TakeOverOptions } from '../../take-over/take-over.ts';
+import { connectionLog, logTakeOver } from '../log/connection-log.ts';
 import { logDiscovery } from '../log/discovery-log.ts';
 import { LimitedLog } from '../log/limited-log.ts';
 import { createLogger } from '../log/logger.ts';
-import { asUsage } from '../output/exit-codes.ts';
+import { asUsage } from '../output/output.ts';
 import { unknownVariables } from '../settings/resolve-settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import { accessFrom, listenAddresses, logRisks } from './access.ts';
@@ -23,7 +24,6 @@ import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
 import { adminAddressOf, startAdmin } from './start-admin.ts';
 import { isPretty, startFailure } from './start-failure.ts';
 import { limitsOf } from './start-limits.ts';
-import { takeOverOptionsOf } from './take-over-options.ts';
 
 /** `sidecar start`, once its settings are known: runs until a signal. Gives the exit code. */
 export async function start(settings: Settings, isTerminal: boolean): Promise<number> {
@@ -39,7 +39,7 @@ export async function start(settings: Settings, isTerminal: boolean): Promise<nu
 /** What `run` reports to, and whether a person reads it. */
 interface Reporting {
 	readonly log: Logger;
-	/** Lines that nobody has read in time, since the start. */
+	/** Log lines dropped because they were not read in time, since the start. */
 	readonly dropped: () => number;
 	/** For what clients and outages can cause. */
 	readonly limited: LimitedLog;
@@ -88,7 +88,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 				metrics.observer,
 				{
 					phase: (phase) => {
-						// The port is for whoever has taken this place.
+						// The successor needs the port.
 						if (phase === 'handing over') void admin?.close();
 					},
 				},
@@ -152,9 +152,25 @@ function endWhenAsked(sidecar: Sidecar, log: Logger): () => void {
 	};
 }
 
-/** Whatever it has bound is let go, so that the process can end; clients are not waited for. */
+/** Releases whatever it has bound, so that the process can end, without waiting for clients. */
 async function endAtOnce(sidecar: Sidecar): Promise<void> {
 	sidecar.terminate();
 	sidecar.terminate();
 	await sidecar.ended;
+}
+
+/** How to replace the sidecar at this address; undefined where that is not asked for. Throws an Error where it cannot be. */
+function takeOverOptionsOf(
+	settings: Settings,
+	{ address }: SidecarListen,
+	log: Logger,
+	metrics: SidecarMetrics,
+): TakeOverOptions | undefined {
+	if (!settings.takeOver.value) return undefined;
+	if (!('path' in address)) throw new Error('no socket path to take over: --take-over needs --socket');
+	const told = (event: TakeOverEvent): void => {
+		logTakeOver(log, event);
+		metrics.tookOver(event);
+	};
+	return { warmUpMs: settings.takeOverWarmUpMs.value, told };
 }

@@ -1,10 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
-import { Backoff } from '@spock/protocol/internal';
+import { Backoff, isObject } from '@spock/protocol/internal';
 import { formatAddress, parseHostPort } from '@spock/protocol/node';
 
 import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
-import { CommandError, EXIT } from '../output/exit-codes.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import { StatusEvents } from './status-events.ts';
 
 const RETRY_DELAYS = { delayMsMin: 100, delayMsMax: 2000 };
@@ -47,13 +47,15 @@ export class TopFeed {
 	}
 
 	/** Rejects with a CommandError. */
-	view(): Promise<StatusView> {
-		return this.#json('/status.json');
+	async view(): Promise<StatusView> {
+		const view = await this.#json('/status.json');
+		if (isStatusView(view)) return view;
+		throw this.#stranger();
 	}
 
 	/** The instances of one service, and who watches it. Asking does not keep it watched. Rejects with a CommandError. */
-	service(key: string): Promise<ServiceDetail> {
-		return this.#json(`/service.json?key=${encodeURIComponent(key)}`);
+	async service(key: string): Promise<ServiceDetail> {
+		return (await this.#json(`/service.json?key=${encodeURIComponent(key)}`)) as ServiceDetail;
 	}
 
 	/** Reads the events until `close`; a stream that ends or says nothing is opened anew. Call it once. */
@@ -83,7 +85,7 @@ export class TopFeed {
 		});
 	}
 
-	async #json<T>(path: string): Promise<T> {
+	async #json(path: string): Promise<unknown> {
 		let body = '';
 		await this.#read(path, 'answer', (piece) => {
 			body += piece;
@@ -91,11 +93,9 @@ export class TopFeed {
 				throw new Error(`its answer is longer than ${BODY_CHARACTERS_MAX} characters`);
 		});
 		try {
-			return JSON.parse(body) as T;
+			return JSON.parse(body);
 		} catch (cause) {
-			throw new CommandError(EXIT.failure, `what listens at ${this.#name} is not the admin server of a sidecar`, {
-				cause,
-			});
+			throw this.#stranger(cause);
 		}
 	}
 
@@ -106,13 +106,16 @@ export class TopFeed {
 		const limitMs = this.#timeoutMs;
 		let timer: NodeJS.Timeout | undefined;
 		let request: ClientRequest | undefined;
+		let late: CommandError | undefined;
 		try {
 			const response = await new Promise<IncomingMessage>((resolve, reject) => {
 				request = get({ ...this.#address, path, agent: false }, resolve).on('error', reject);
 				this.#requests.add(request);
 				const why = `does not answer: it sent nothing for ${limitMs} ms; --timeout allows more`;
-				const late = new CommandError(EXIT.noSidecar, `the admin server at ${this.#name} ${why}`);
-				timer = setTimeout(() => request?.destroy(late), limitMs);
+				timer = setTimeout(() => {
+					late = new CommandError(EXIT.noSidecar, `the admin server at ${this.#name} ${why}`);
+					request?.destroy(late);
+				}, limitMs);
 			});
 			if (response.statusCode !== 200) throw await this.#refusal(path, response);
 			for await (const piece of response.setEncoding('utf8')) {
@@ -120,6 +123,8 @@ export class TopFeed {
 				take(piece);
 			}
 		} catch (error) {
+			// Once the head of an answer was read, Node reports a destroyed request as a reset, whatever it was destroyed with.
+			if (late !== undefined) throw late;
 			throw error instanceof CommandError ? error : this.#unreachable(reasonOf(error as Error), error);
 		} finally {
 			clearTimeout(timer);
@@ -132,16 +137,18 @@ export class TopFeed {
 		const [text = ''] = (await response.setEncoding('utf8').take(1).toArray()) as string[];
 		const { statusCode } = response;
 		if (statusCode === 404) {
-			const isService = path.startsWith('/service.json');
-			const what = isService
-				? 'no client watches this service any more'
-				: `what listens at ${this.#name} is not the admin server of a sidecar`;
-			return new CommandError(EXIT.failure, what);
+			if (!path.startsWith('/service.json')) return this.#stranger();
+			return new CommandError(EXIT.failure, 'no client watches this service any more');
 		}
 		return new CommandError(
 			EXIT.failure,
 			`the admin server at ${this.#name} answered ${statusCode}: ${text.trim().slice(0, REASON_CHARACTERS_MAX)}`,
 		);
+	}
+
+	#stranger(cause?: unknown): CommandError {
+		const message = `what listens at ${this.#name} is not the admin server of a sidecar`;
+		return new CommandError(EXIT.failure, message, { cause });
 	}
 
 	#unreachable(reason: string, cause?: unknown): CommandError {
@@ -159,4 +166,10 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
 	if (code === 'ECONNREFUSED') return 'no process listens there';
 	if (code === 'ECONNRESET') return 'it closed the connection';
 	return message;
+}
+
+/** True for JSON with the four parts of a status: whatever else listens at the port may answer with JSON too. */
+function isStatusView(value: unknown): value is StatusView {
+	const { overview, services, connections, changes } = (value ?? {}) as Partial<Record<keyof StatusView, unknown>>;
+	return isObject(overview) && isObject(connections) && Array.isArray(services) && Array.isArray(changes);
 }

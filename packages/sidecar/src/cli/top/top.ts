@@ -10,7 +10,7 @@ import { FIRST_STATE, keysIn, press, type TopState } from './top-state.ts';
 export interface TopFlags {
 	/** Where the admin server is, HOST:PORT. */
 	readonly admin: string;
-	readonly timeout: string;
+	readonly timeout?: string;
 	readonly json?: boolean;
 	readonly once?: boolean;
 }

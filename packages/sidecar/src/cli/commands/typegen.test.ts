@@ -1,7 +1,7 @@
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
-import { differenceOf, serviceMapModule } from './service-map.ts';
+import { differenceOf, serviceMapModule } from './typegen.ts';
 
 /** What the module's map is when it runs. */
 function mapOf(module: string): Record<string, string> {

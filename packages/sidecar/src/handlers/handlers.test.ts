@@ -2,7 +2,7 @@ import type { StatusReply } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../connection/answer.ts';
-import { statusHandler } from './session.ts';
+import { statusHandler } from './handlers.ts';
 
 /** How often a status of this size is made, for two requests at once and one a second later. */
 async function timesMade(reason: string): Promise<number> {

@@ -4,12 +4,12 @@ import type { Random } from '@spock/protocol/internal';
 
 import { type Answer, answer, type Handler } from '../connection/answer.ts';
 import { snapshotPayload } from '../connection/snapshot-text.ts';
-import { callOptions } from '../foundation/sidecar-source.ts';
+import { callOptions, keysOf } from '../foundation/sidecar-source.ts';
 
 /** Picks one of the instances that get work. Throws NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE. */
 export type ChooseInstance = (snapshot: ServiceSnapshot, data: Pick<GetServiceData, 'key'>) => ServiceInstance;
 
-/** Balances by this policy over everybody who asks. */
+/** Balances by this policy over all callers together. */
 export function instanceChooser(policy: BalancingPolicy, random: Random = Math.random): ChooseInstance {
 	// By the list and not by the snapshot: while the registry is away every read is a new snapshot over the same list.
 	const pickers = new WeakMap<readonly ServiceInstance[], Picker>();
@@ -25,7 +25,7 @@ export function instanceChooser(policy: BalancingPolicy, random: Random = Math.r
 	};
 }
 
-/** One healthy instance, balanced over everybody who asks this sidecar. */
+/** One healthy instance, balanced over all callers of this sidecar. */
 export function getServiceHandler(source: ServiceSource, chooseInstance: ChooseInstance): Handler<'getService'> {
 	// The payload of a live answer is the same until the instance changes: it is serialised once.
 	const payloads = new WeakMap<ServiceInstance, Answer<ServiceAddress>>();
@@ -72,5 +72,25 @@ export const watchServiceHandler: Handler<'watchService'> = (data, call) => call
 /** No more pushes of this query. */
 export const unwatchServiceHandler: Handler<'unwatchService'> = (data, { caller }) => {
 	caller.unsubscribe(data);
+	return answer(null);
+};
+
+/** The value of a key, or all keys that begin with it. A key that does not exist has the value null. */
+export function getKeyHandler(source: ServiceSource): Handler<'getKey'> {
+	return (data, call) => {
+		const keys = keysOf(source);
+		const { maxAgeMs } = data;
+		const known = maxAgeMs === undefined ? keys.peek(data) : undefined;
+		if (known !== undefined) return snapshotPayload(known);
+		return keys.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then(snapshotPayload);
+	};
+}
+
+/** What a key, or a prefix, says now; its changes are pushed from now on. */
+export const watchKeyHandler: Handler<'watchKey'> = (data, call) => call.caller.subscribeKey(data, call);
+
+/** No more pushes of this key or prefix. */
+export const unwatchKeyHandler: Handler<'unwatchKey'> = (data, { caller }) => {
+	caller.unsubscribeKey(data);
 	return answer(null);
 };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { readLeanCommand } from './lean-arguments.ts';
+import { readLeanCommand } from './lean.ts';
 
 describe('the commands that need no command line parser', () => {
 	it('health has the flags that it has everywhere', () => {
-		expect(readLeanCommand(['health'])).toEqual({ name: 'health', flags: { timeout: '5000' } });
+		expect(readLeanCommand(['health'])).toEqual({ name: 'health', flags: {} });
 		const args = ['health', '--socket', '/a', '--timeout=70', '--json', '--token-file', 'f', '--tls-ca=a=b'];
 		const flags = { socket: '/a', timeout: '70', json: true, tokenFile: 'f', tlsCa: 'a=b' };
 		expect(readLeanCommand(args)).toEqual({ name: 'health', flags });

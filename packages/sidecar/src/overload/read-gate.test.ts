@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ReadScheduler } from './read-scheduler.ts';
+import { ReadScheduler } from './read-gate.ts';
 
 function scripted() {
 	const deferred: (() => void)[] = [];

@@ -47,8 +47,9 @@ describe('the log of what keeps answers honest', () => {
 		const leaving = { type: 'registration', id: 'a', service: 's', instance: 'a', state: 'deregistered' } as const;
 		expect(logged({ ...leaving, phase: 'leaving' })).toMatchObject([['debug', {}, 'registration changed']]);
 		expect(logged({ ...leaving, phase: 'gone' })).toMatchObject([['info', {}, 'registration changed']]);
-		expect(logged({ ...leaving, phase: 'leaving', reason: 'refused' })).toMatchObject([
-			['warn', {}, 'registration changed'],
+		const error = new SpockError('UNAVAILABLE', 'refused');
+		expect(logged({ ...leaving, phase: 'leaving', error })).toMatchObject([
+			['warn', { reason: 'refused' }, 'registration changed'],
 		]);
 	});
 

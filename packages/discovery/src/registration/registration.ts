@@ -14,11 +14,10 @@ import { type RegistrationHolder, RegistrationHolders } from './registration-hol
 import { type RegistrationAction, type RegistrationEvent, registrationMachine } from './registration-machine.ts';
 import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
-import { RegistryEntry, replyOf } from './registry-entry.ts';
+import { isSameHealth, LOST_HEALTH, RegistryEntry, replyOf } from './registry-entry.ts';
 
 /** An instance is renewed this often within its time to live, so that two lost renewals harm nobody. */
 const REFRESHES_PER_TTL = 3;
-const LOST_HEALTH: InstanceHealth = { status: 'critical', note: 'the app has lost its connection to its sidecar' };
 
 /** What a registration shares with the others. */
 export interface RegistrationContext {
@@ -120,10 +119,8 @@ export class Registration {
 		this.definition.define(definition, holder, this.#phase === 'new');
 		const gaveUp = this.holders.add(holder, health, () => this.abandon(holder));
 		this.#health = this.holders.health() ?? health;
-		const isSame = known === this.definition.value && isEqual(before, this.#health);
-		if (isSame && this.#phase === 'held' && this.#isSettled) {
-			return { written: Promise.resolve(this.reply()), gaveUp };
-		}
+		const isSame = known === this.definition.value && isSameHealth(before, this.#health);
+		if (isSame && this.#phase === 'held' && this.#isSettled) return { written: Promise.resolve(this.reply()), gaveUp };
 		this.#version++;
 		this.#handle('claimed');
 		// Whoever waited for its end was overtaken by whoever wants it now.
@@ -146,9 +143,9 @@ export class Registration {
 		const isHolder = this.holders.says(holder, health);
 		// One that is back and has not registered again yet holds nothing: what the others say counts until it has.
 		this.#health = (isHolder || this.holders.size > 0 ? this.holders.health() : undefined) ?? health;
-		const isSame = isEqual(before, this.#health);
 		// In the other phases the registry is told something else: this is kept for when the app is back.
-		if (this.#phase !== 'held' || (isSame && this.#isSettled)) return Promise.resolve(this.reply());
+		if (this.#phase !== 'held' || (isSameHealth(before, this.#health) && this.#isSettled))
+			return Promise.resolve(this.reply());
 		this.#version++;
 		this.#sync.want(false);
 		// The registry is away: the next retry tells it, and nobody need wait for that.
@@ -247,7 +244,7 @@ export class Registration {
 	/** What the holders say together may have changed. */
 	#listen(): void {
 		const health = this.holders.health();
-		if (health === undefined || isEqual(this.#health, health)) return;
+		if (health === undefined || isSameHealth(this.#health, health)) return;
 		this.#health = health;
 		if (this.#phase !== 'held') return;
 		this.#version++;
@@ -344,14 +341,9 @@ export class Registration {
 
 	/** Reports it unless the last report said the same: one step may change the phase and be news for the holders too. */
 	#changed(): void {
-		const { phase, state, instance, error } = this;
-		const report = JSON.stringify([phase, state, instance, error?.message]);
+		const report = JSON.stringify([this.#phase, this.state, this.instance, this.#error?.message]);
 		if (report === this.#reported) return;
 		this.#reported = report;
 		this.#context.changed(this);
 	}
-}
-
-function isEqual(left: InstanceHealth, right: InstanceHealth): boolean {
-	return left.status === right.status && left.note === right.note;
 }

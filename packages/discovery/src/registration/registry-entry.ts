@@ -3,6 +3,16 @@ import { type RegistrationReply, type RegistrationState, SpockError } from '@spo
 import type { RegistrationPhase } from '../foundation/discovery-event.ts';
 import type { InstanceDefinition, InstanceHealth, Registrar, RegistrationTerms } from '../foundation/registrar.ts';
 
+/** The health of an instance whose app is away. */
+export const LOST_HEALTH: InstanceHealth = {
+	status: 'critical',
+	note: 'the app has lost its connection to its sidecar',
+};
+
+export function isSameHealth(left: InstanceHealth, right: InstanceHealth): boolean {
+	return left.status === right.status && left.note === right.note;
+}
+
 /** What the registry is believed to know of one instance, and the calls that change it. */
 export class RegistryEntry {
 	readonly #registrar: Registrar;

@@ -35,6 +35,23 @@ export function directClient(
 	return { diplomat: createDiplomat({ source, clock, random: () => 0, ...options }), clock, publish };
 }
 
+/** A source whose answers the test gives by its observers. */
+export function scriptedSource(): { readonly source: ServiceSource; readonly observers: Set<SnapshotObserver> } {
+	const observers = new Set<SnapshotObserver>();
+	const source: ServiceSource = {
+		name: 'scripted',
+		peek: () => undefined,
+		get: () => new Promise(() => undefined),
+		list: () => Promise.resolve({ services: [], source: 'live', ageMs: 0, verifiedAt: 0 }),
+		watch: (_query, observer) => {
+			observers.add(observer);
+			return { stop: () => void observers.delete(observer) };
+		},
+		close: () => Promise.resolve(),
+	};
+	return { source, observers };
+}
+
 /** Hosts of so many picks. */
 export function picks(diplomat: Diplomat, count: number): Set<string | undefined> {
 	return new Set(Array.from({ length: count }, () => diplomat.pick('barista')?.host));

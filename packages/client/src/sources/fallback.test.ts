@@ -1,27 +1,11 @@
-import { type ServiceSource, type SnapshotObserver, SpockError } from '@spock/protocol';
+import { type ServiceSource, SpockError } from '@spock/protocol';
 import { FakeClock, fakeSnapshot, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
+import { scriptedSource } from '../../test/direct-client.ts';
 import { simulate } from '../../test/simulated-client.ts';
 import { DEFAULT_FALLBACK_AFTER_MS, DEFAULT_TIMEOUT_MS, resolveOptions } from '../foundation/options.ts';
 import { RemoteSource } from './remote-source.ts';
-
-/** A fallback whose answers the test gives. */
-function scriptedSource(): { readonly source: ServiceSource; readonly observers: Set<SnapshotObserver> } {
-	const observers = new Set<SnapshotObserver>();
-	const source: ServiceSource = {
-		name: 'scripted',
-		peek: () => undefined,
-		get: () => new Promise(() => undefined),
-		list: () => Promise.resolve({ services: [], source: 'live', ageMs: 0, verifiedAt: 0 }),
-		watch: (_query, observer) => {
-			observers.add(observer);
-			return { stop: () => void observers.delete(observer) };
-		},
-		close: () => Promise.resolve(),
-	};
-	return { source, observers };
-}
 
 describe('a fallback', () => {
 	it('is asked when the sidecar has been away for its time, and not before', async () => {

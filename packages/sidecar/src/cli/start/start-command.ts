@@ -1,7 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-
 import { endWithoutReader } from '../log/logger.ts';
-import { CommandError, EXIT, outputIsLog, print } from '../output/output.ts';
+import { EXIT, outputIsLog, print } from '../output/output.ts';
 import { describeSettings, resolveSettings, settingsAsJson } from '../settings/resolve-settings.ts';
 import { isPretty, isStartPretty, reportStartFailure } from './start-failure.ts';
 
@@ -30,7 +28,10 @@ async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => voi
 	const { env } = process;
 	// An empty variable counts as absent, as that of any setting does.
 	const file = flags.config ?? (env['SPOCK_CONFIG'] || undefined);
-	const values = file === undefined ? undefined : { name: file, values: await readConfig(file) };
+	const values =
+		file === undefined
+			? undefined
+			: { name: file, values: (await import('../settings/read-config.ts')).readConfig(file) };
 	const settings = resolveSettings({ flags, env, ...(values && { file: values }) });
 	if (flags.printConfig) {
 		print(flags.json ? JSON.stringify(settingsAsJson(settings), null, 2) : describeSettings(settings));
@@ -43,34 +44,5 @@ async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => voi
 		return await (await import('./start.ts')).start(settings, isTerminal);
 	} finally {
 		endWithoutReader();
-	}
-}
-
-/** The settings of a config file, JSON or YAML. Throws a CommandError that names it. */
-async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
-	let values: unknown;
-	try {
-		// Loaded for a file alone, which few starts have.
-		const { parse } = await import('yaml');
-		values = parse(readText(file));
-	} catch (error) {
-		throw new CommandError(EXIT.usage, `the config file ${file} cannot be read: ${(error as Error).message}`, {
-			cause: error,
-		});
-	}
-	if (typeof values !== 'object' || values === null || Array.isArray(values)) {
-		throw new CommandError(EXIT.usage, `the config file ${file} must be an object of settings`);
-	}
-	return values as Record<string, unknown>;
-}
-
-function readText(file: string): string {
-	// A FIFO without a writer would block the start for ever.
-	const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-	try {
-		if (!fstatSync(descriptor).isFile()) throw new Error('it is not a regular file');
-		return readFileSync(descriptor, 'utf8');
-	} finally {
-		closeSync(descriptor);
 	}
 }

@@ -26,7 +26,7 @@ export const balancingPolicies: readonly BalancingPolicy[] = Object.freeze([
 	'least-latency',
 ]);
 
-/** True for a policy that lives on what is known of calls: where nobody tells of any it is no better than `random`. */
+/** True for a policy that chooses by the outcome of calls: without reports it is no better than `random`. */
 export function needsRecords(policy: BalancingPolicy): boolean {
 	return policy === 'least-in-flight' || policy === 'least-latency';
 }

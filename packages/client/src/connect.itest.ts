@@ -104,7 +104,7 @@ describe('connect', () => {
 		spawnSync(process.execPath, ['-e', script]);
 		expect(await rejectionOf({ path: place.path })).toMatchObject({
 			code: 'TIMEOUT',
-			details: { found: 'nobody listens' },
+			details: { found: 'not listening' },
 		});
 	});
 
@@ -118,13 +118,13 @@ describe('connect', () => {
 		await waitFor('every socket to be gone', () => sidecar.liveCount === 0);
 	});
 
-	it('says that nobody listens at a port', async () => {
+	it('reports a port at which no process listens', async () => {
 		const server = createServer().listen(0, '127.0.0.1');
 		const port = await new Promise<number>((resolve) => {
 			server.once('listening', () => resolve((server.address() as { port: number }).port));
 		});
 		await new Promise<void>((resolve) => server.close(() => resolve()));
-		expect(await rejectionOf({ port })).toMatchObject({ details: { found: 'nobody listens' } });
+		expect(await rejectionOf({ port })).toMatchObject({ details: { found: 'not listening' } });
 	});
 
 	it('rejects ABORTED with its cause when the signal aborts, before or during the wait, and leaves nothing behind', async () => {

@@ -19,7 +19,7 @@ describe('the report of what is at an address', () => {
 		['no permission', failed('EACCES'), 'no permission', /fsGroup/],
 		['socket', failed('EACCES'), 'no permission', /user or group/],
 		['not a socket', failed('ECONNREFUSED'), 'not a socket', /not a socket/],
-		['socket', failed('ECONNREFUSED'), 'nobody listens', /no process listens on/],
+		['socket', failed('ECONNREFUSED'), 'not listening', /no process listens on/],
 		['socket', silent, 'no answer', /does not answer hello/],
 		['socket', undefined, 'no answer', /does not answer hello:/],
 		['socket', failed('EMFILE'), 'unreachable', /lost/],
@@ -33,7 +33,7 @@ describe('the report of what is at an address', () => {
 		const address = { host: '127.0.0.1', port: 7 };
 		expect(reportAddress(address, failed('ECONNREFUSED'))).toMatchObject({
 			address: '127.0.0.1:7',
-			found: 'nobody listens',
+			found: 'not listening',
 		});
 		expect(reportAddress(address, failed('ENOTFOUND')).found).toBe('unreachable');
 		expect(reportAddress(address, silent).found).toBe('no answer');

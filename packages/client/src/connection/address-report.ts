@@ -26,10 +26,10 @@ export function lookAtPath(path: string): PathFinding {
 /** What was found at an address, and what to do about it; for people. */
 export interface AddressReport {
 	readonly address: string;
-	/** One word or two for programs: a {@link PathFinding}, `nobody listens`, `no answer`, `denied`, `tls`, `untrusted directory`, or `unreachable`. */
+	/** One word or two for programs: a {@link PathFinding}, `not listening`, `no answer`, `denied`, `tls`, `untrusted directory`, or `unreachable`. */
 	readonly found:
 		| PathFinding
-		| 'nobody listens'
+		| 'not listening'
 		| 'no answer'
 		| 'denied'
 		| 'tls'
@@ -81,7 +81,7 @@ function explain(
 		const what = isPath
 			? 'no process listens on the socket file, which a sidecar that ended has left'
 			: 'no process listens there';
-		return ['nobody listens', `${what}: ${start}`];
+		return ['not listening', `${what}: ${start}`];
 	}
 	const message = messageOf(lastError);
 	const tlsCode = tlsCodeOf(lastError);

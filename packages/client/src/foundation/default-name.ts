@@ -11,8 +11,8 @@ export const NAME_LENGTH_MAX = 214;
 let found: string | undefined;
 
 /**
- * The default name of a client: that of the package that the main module of the process belongs to. Looked up once; the name of this
- * library where there is none.
+ * The default name of a client: that of the package that the main module of the process belongs to. Looked up once; the name of
+ * this library where no package is found.
  */
 export function defaultName(main: string | undefined = process.argv[1]): string {
 	if (main !== process.argv[1]) return packageOf(main) ?? CLIENT_VERSION;

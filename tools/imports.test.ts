@@ -10,8 +10,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
 	balancer: ['protocol'],
 	discovery: ['protocol'],
+	events: ['protocol'],
 	client: ['protocol', 'balancer'],
-	sidecar: ['protocol', 'balancer', 'discovery', 'client'],
+	sidecar: ['protocol', 'balancer', 'discovery', 'events', 'client'],
 	testkit: ['protocol'],
 	bench: ['protocol', 'balancer', 'discovery', 'client', 'sidecar', 'testkit', 'undici', 'http', 'grpc'],
 	hostile: ['protocol', 'discovery', 'client', 'sidecar', 'testkit'],
@@ -27,6 +28,7 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
 	balancer: [],
 	discovery: ['consul', 'dns-packet', 'yaml'],
+	events: [],
 	client: [],
 	sidecar: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
 	testkit: ['dns-packet'],
@@ -56,7 +58,8 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],
 	balancer: ['.', './package.json'],
 	discovery: ['.', './contract', './package.json'],
-	client: ['.', './integrations', './otel', './package.json', './tls'],
+	events: ['.', './contract', './package.json'],
+	client: ['.', './events', './integrations', './otel', './package.json', './tls'],
 	sidecar: ['.', './package.json'],
 	testkit: [
 		'.',
@@ -81,7 +84,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 /** What a package's own files say, outside any folder, in a table of doors. */
 const ROOT = 'src';
 /** Packages whose folders have doors: a table of docs/ARCHITECTURE.md says which folder may import which. */
-const WITH_DOORS: readonly string[] = ['client', 'discovery', 'grpc', 'protocol', 'sidecar'];
+const WITH_DOORS: readonly string[] = ['client', 'discovery', 'events', 'grpc', 'protocol', 'sidecar'];
 /** Parts of Node that the pure half of the protocol and the balancer may not touch. `node:buffer` is bytes, not I/O. */
 const IMPURE = /^node:(?!buffer$)/;
 

@@ -6,6 +6,16 @@ export {
 	type WireErrorCode,
 } from './errors/error-code.ts';
 export { SpockError, type SpockErrorOptions, type WireError } from './errors/spock-error.ts';
+export {
+	type EventText,
+	encodeEvent,
+	encodeEventLine,
+	readUplinkFrame,
+	type UplinkFrame,
+} from './events/event-frame.ts';
+export type * from './events/event-model.ts';
+export { isStreamName, validateEvent } from './events/validate-event.ts';
+export { isDeeperThan } from './foundation/json-depth.ts';
 export * from './foundation/limits.ts';
 export { FrameDecoder, type FrameDecoderOptions, type FrameSink } from './frames/frame-decoder.ts';
 export {
@@ -48,10 +58,11 @@ export {
 	type ClientMessage,
 	type Failure,
 	type Fault,
-	isDeeperThan,
 	isId,
 	isTimeoutMs,
 	type Notice,
+	type NoticeName,
+	noticeNames,
 	type Push,
 	type Reply,
 	type Request,

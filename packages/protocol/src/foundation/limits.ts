@@ -40,6 +40,19 @@ export const KEY_ENTRIES_BYTES_MAX: number = FRAME_BYTES_MAX - 8192;
 export const QUERY_META_MAX = 16;
 /** Longest `tracestate` of a request, in characters: what W3C asks to be passed on at the least. Longer ones are ignored. */
 export const TRACE_STATE_LENGTH_MAX = 512;
+/** Longest text of an event's data, in bytes. */
+export const EVENT_BYTES_MAX: number = 512 * 1024;
+/** Longest name of a stream, a group or a producer. */
+export const STREAM_NAME_LENGTH_MAX = 128;
+export const EVENT_KEY_LENGTH_MAX = 512;
+export const EVENT_ID_LENGTH_MAX = 128;
+/** Most headers of an event, and conditions on them in a filter. */
+export const EVENT_HEADERS_MAX = 32;
+/** Most keys in a filter. */
+export const FILTER_KEYS_MAX = 256;
+/** Most events out at one consumer, and most bytes of their data. */
+export const CONSUMER_IN_FLIGHT_MAX = 4096;
+export const CONSUMER_BYTES_MAX: number = 1024 * 1024;
 /** Frames that are no JSON object, in a row, after which a connection is closed. */
 export const BAD_FRAMES_IN_A_ROW_MAX = 16;
 /** Written but not yet taken by the peer, for each connection; above it reading from that connection stops. */

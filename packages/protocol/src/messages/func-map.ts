@@ -1,3 +1,18 @@
+import type {
+	AckedData,
+	ConsumerClosedData,
+	DeliverData,
+	EventsStatus,
+	EventWindowData,
+	OpenConsumerData,
+	OpenConsumerReply,
+	OpenProducerData,
+	OpenProducerReply,
+	PublishData,
+	PublishReply,
+	RewindGroupData,
+	RewindGroupReply,
+} from '../events/event-model.ts';
 import type { WireLimits } from '../foundation/limits.ts';
 import type { CheckStatus, HoldStatus, QuestionState, RefusedInstance } from '../model/inspection.ts';
 import type { GetKeyData, KeyQuery, KeySnapshot } from '../model/key-model.ts';
@@ -17,7 +32,7 @@ export interface HelloData {
 	/** What the app is called, or its client and version, `@spock/client/1.0.0`; for people. */
 	readonly client?: string;
 	readonly pid?: number;
-	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`. */
+	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`, `events`. */
 	readonly features?: readonly string[];
 	/** Longest frame that the client reads, in bytes: it is sent no longer one. Default: the sidecar's own limit. */
 	readonly frameBytesMax?: number;
@@ -135,6 +150,8 @@ export interface StatusReply {
 	readonly registrations: readonly RegistrationStatus[];
 	/** Keys and prefixes being watched. */
 	readonly keyWatches: readonly KeyWatchStatus[];
+	/** Absent where the sidecar takes no events. */
+	readonly events?: EventsStatus;
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
 }
@@ -218,6 +235,11 @@ export interface FuncMap {
 	getKey: { data: GetKeyData; reply: KeySnapshot };
 	watchKey: { data: KeyQuery; reply: KeySnapshot };
 	unwatchKey: { data: KeyQuery; reply: null };
+	openProducer: { data: OpenProducerData; reply: OpenProducerReply };
+	publish: { data: PublishData; reply: PublishReply };
+	openConsumer: { data: OpenConsumerData; reply: OpenConsumerReply };
+	closeConsumer: { data: { readonly consumer: number }; reply: null };
+	rewindGroup: { data: RewindGroupData; reply: RewindGroupReply };
 	status: { data: null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
 }
@@ -241,6 +263,10 @@ export interface EventMap {
 	key: KeySnapshot;
 	goaway: GoawayData;
 	window: { readonly inFlightMax: number };
+	acked: AckedData;
+	eventWindow: EventWindowData;
+	deliver: DeliverData;
+	consumerClosed: ConsumerClosedData;
 }
 
 /** The name of a push. */

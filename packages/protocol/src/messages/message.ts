@@ -1,4 +1,5 @@
 import type { WireError } from '../errors/spock-error.ts';
+import { isDeeperThan } from '../foundation/json-depth.ts';
 import { FUNC_LENGTH_MAX, ID_MAX, JSON_DEPTH_MAX, TIMEOUT_MS_MAX } from '../foundation/limits.ts';
 import { isInteger, isObject, show } from '../foundation/values.ts';
 import { readTraceContext, type TraceContext } from './trace-context.ts';
@@ -15,10 +16,14 @@ export interface Request {
 	readonly trace: TraceContext | undefined;
 }
 
-/** Client to sidecar, never answered. `cancel` is the only one of version 1. */
+/** The functions that are never answered: `cancel`, and those of the feature `events`. */
+export const noticeNames = ['cancel', 'uplink', 'event', 'ack', 'nack', 'term', 'extend'] as const;
+export type NoticeName = (typeof noticeNames)[number];
+
+/** Client to sidecar, never answered. */
 export interface Notice {
 	readonly kind: 'notice';
-	readonly func: 'cancel';
+	readonly func: NoticeName;
 	readonly data: unknown;
 }
 
@@ -65,7 +70,8 @@ export function readClientMessage(text: string): ClientMessage | Fault {
 	if (typeof members === 'string') return badFrame(members);
 	const { id, func, data = null, timeoutMs, traceparent, tracestate } = members;
 	if (id === undefined) {
-		if (func === 'cancel') return { kind: 'notice', func, data };
+		const notice = noticeNames.find((name) => name === func);
+		if (notice !== undefined) return { kind: 'notice', func: notice, data };
 		return badRequest(null, 'id', 'a request needs an id');
 	}
 	if (!isId(id)) return badRequest(null, 'id', `id must be an integer from 0 to ${ID_MAX}, not ${show(id)}`);
@@ -139,35 +145,3 @@ function badFrame(message: string): Fault {
 function badRequest(id: number | null, path: string, message: string): Fault {
 	return { kind: 'fault', id, code: 'BAD_REQUEST', message, details: { path } };
 }
-
-/**
- * True when the text nests objects and arrays deeper than `depthMax`. Looks at characters only, so it is safe on text that
- * is not JSON. Deep nesting is cheap to send and dear to parse, print and compare: it is refused before any of that.
- */
-export function isDeeperThan(text: string, depthMax: number): boolean {
-	// Every level costs its opening and its closing character: a shorter text cannot be too deep.
-	if (text.length <= depthMax) return false;
-	let depth = 0;
-	let inString = false;
-	for (let index = 0; index < text.length; index++) {
-		const code = text.charCodeAt(index);
-		if (inString) {
-			if (code === BACKSLASH) index++;
-			else if (code === QUOTE) inString = false;
-		} else if (code === QUOTE) {
-			inString = true;
-		} else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-			if (++depth > depthMax) return true;
-		} else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-			depth--;
-		}
-	}
-	return false;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;

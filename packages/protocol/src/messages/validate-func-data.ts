@@ -1,4 +1,11 @@
 import { badMember, badValue } from '../errors/spock-error.ts';
+import {
+	validateCloseConsumer,
+	validateOpenConsumer,
+	validateOpenProducer,
+	validatePublish,
+	validateRewindGroup,
+} from '../events/validate-event.ts';
 import { FRAME_BYTES_MAX_FLOOR, NAME_LENGTH_MAX, TIMEOUT_MS_MAX } from '../foundation/limits.ts';
 import { isInteger, isText } from '../foundation/values.ts';
 import type { KeyQuery } from '../model/key-model.ts';
@@ -45,6 +52,11 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	},
 	watchKey: validateKeyQuery,
 	unwatchKey: validateKeyQuery,
+	openProducer: validateOpenProducer,
+	publish: validatePublish,
+	openConsumer: validateOpenConsumer,
+	closeConsumer: validateCloseConsumer,
+	rewindGroup: validateRewindGroup,
 	// It takes nothing, and ignores what it is given.
 	status: () => null,
 	explain: validateQuery,

@@ -52,6 +52,11 @@ export function createHandlers(context: HandlersContext): Handlers {
 		getKey: getKeyHandler(source),
 		watchKey: watchKeyHandler,
 		unwatchKey: unwatchKeyHandler,
+		openProducer: eventsAreOff,
+		publish: eventsAreOff,
+		openConsumer: eventsAreOff,
+		closeConsumer: eventsAreOff,
+		rewindGroup: eventsAreOff,
 		status: statusHandler(status, clock),
 		explain: explainHandler(source, connections, clock),
 	};
@@ -101,6 +106,10 @@ function deregisterServiceHandler(registrations: Registrations | undefined): Han
 		expectRegistrations(registrations)
 			.withdraw(id, caller, signal)
 			.then(() => answer(null));
+}
+
+function eventsAreOff(): never {
+	throw new SpockError('UNKNOWN_FUNC', 'this sidecar takes no events: start it with --events DIRECTORY');
 }
 
 function expectRegistrations(registrations: Registrations | undefined): Registrations {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { isDeeperThan } from './message.ts';
+import { isDeeperThan } from './json-depth.ts';
 
 /** Levels of objects and arrays. */
 function depthOf(value: unknown): number {

@@ -1,0 +1,48 @@
+import type { ConsumeFrom } from '@spock/protocol';
+
+import type { LogEvent } from './log-record.ts';
+
+/**
+ * Where streams are kept. The log feeds a store in order, and takes what it says for granted only until it says otherwise. Errors are
+ * SpockErrors: UNAVAILABLE where trying again can help; BAD_REQUEST and FRAME_TOO_LARGE for one event that it will never take.
+ */
+export interface EventStore {
+	/** The kind, for people: `embedded`, `jetstream`. */
+	readonly name: string;
+	/**
+	 * Appends events of one stream, in the order of their positions, each above all that it was given before. `stored` is
+	 * called with a position whenever everything up to it is stored; resolves when all of them are. Rejects with the first event that is not:
+	 * none behind it is stored then. What it holds already, by position, it does not store again.
+	 */
+	append(stream: string, events: readonly LogEvent[], stored: (position: number) => void): Promise<void>;
+	/** The highest position of a stream that it holds, or held; 0 if none: where feeding begins again. */
+	lastOf(stream: string): Promise<number>;
+	/** Whether it still holds the event of this position, or one behind it: false if it has lost acknowledged events. */
+	holds(stream: string, position: number): Promise<boolean>;
+	/** Events of a stream for a group, or for a reader without one. */
+	reader(stream: string, options: StoreReaderOptions): Promise<StoreReader>;
+	/** Whatever holds it is released. Idempotent. */
+	close(): Promise<void>;
+}
+
+export interface StoreReaderOptions {
+	/** Absent: what it has read is forgotten at its end. */
+	readonly group?: string;
+	/** Where it begins if nothing is known of the group. */
+	readonly from: ConsumeFrom;
+}
+
+/** The events of a stream that a group has not done yet, in order. One reader for each group of a sidecar. */
+export interface StoreReader {
+	/** Everything below is done, and events above may be: what `read` gives is the rest. */
+	readonly position: number;
+	/** Up to so many events that it has not given yet; resolves at once, also with none. */
+	read(limits: { readonly eventsMax: number; readonly bytesMax: number }): Promise<readonly LogEvent[]>;
+	/** Calls `listener` when `read` may give more; one listener. */
+	onMore(listener: () => void): void;
+	/** An event is done: it is never given again, once this has resolved not even to another process. */
+	done(position: number): Promise<void>;
+	/** Begins anywhere else; what was done there counts no more. Gives the position. */
+	rewind(to: ConsumeFrom): Promise<number>;
+	close(): Promise<void>;
+}

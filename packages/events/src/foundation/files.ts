@@ -1,0 +1,33 @@
+/**
+ * The disk, as the log uses it: so little of it that a model of a page cache, of torn writes and of a full disk can stand in. Every
+ * method rejects with the error of the operating system, its `code` included.
+ */
+export interface Files {
+	/** Names in a directory; makes it, for this user alone, where it does not exist. */
+	list(directory: string): Promise<readonly string[]>;
+	/** Opens an existing file for reading. */
+	open(path: string): Promise<ReadableFile>;
+	/** Makes a new file; rejects with EEXIST where there is one. */
+	create(path: string): Promise<WritableFile>;
+	rename(from: string, to: string): Promise<void>;
+	/** Removes a file; does nothing where there is none. */
+	remove(path: string): Promise<void>;
+	/** Makes names in the directory durable: what was created, renamed and removed. */
+	syncDirectory(directory: string): Promise<void>;
+	/** Bytes that may still be written to the file system of the directory, and all that it has. */
+	space(directory: string): Promise<{ readonly freeBytes: number; readonly totalBytes: number }>;
+}
+
+export interface ReadableFile {
+	readonly bytes: number;
+	/** Up to `length` bytes from an offset; fewer only at the end of the file. */
+	read(offset: number, length: number): Promise<Uint8Array>;
+	close(): Promise<void>;
+}
+
+export interface WritableFile extends ReadableFile {
+	/** Writes all of it at this offset. It is durable only after `sync`. */
+	write(chunks: readonly Uint8Array[], offset: number): Promise<void>;
+	/** Everything written is durable: `fdatasync`. After a rejection nothing is known of what was written since the last one. */
+	sync(): Promise<void>;
+}

@@ -1,0 +1,38 @@
+import type { EventText } from '@spock/protocol';
+
+/** Who an event comes from: the producer, its epoch, and its number there. */
+export interface EventOrigin {
+	/** Empty for an event that came by `publish`. */
+	readonly producer: string;
+	readonly epoch: number;
+	readonly seq: number;
+}
+
+/** An event for the log. */
+export interface NewEvent extends EventOrigin, EventText {
+	readonly kind: 'event';
+}
+
+/**
+ * A change of what the log's owner remembers besides its events: a producer's epoch, a `seq` that was refused or was a duplicate by
+ * its id, the place of a group. Its text is JSON that only its writer reads.
+ */
+export interface NewNote {
+	readonly kind: 'note';
+	/** Whose it is. */
+	readonly of: 'producers' | 'groups' | 'store';
+	readonly text: string;
+}
+
+export type NewRecord = NewEvent | NewNote;
+
+/** Where a record is, and when it came. */
+export interface RecordPlace {
+	/** One more for each record, notes included, from 1. */
+	readonly position: number;
+	/** In milliseconds since 1970; never less than that of the record before. */
+	readonly time: number;
+}
+
+export type LogEvent = NewEvent & RecordPlace;
+export type LogRecord = LogEvent | (NewNote & RecordPlace);

@@ -89,6 +89,8 @@ export default defineConfig({
 			oracle: { include: [`${packages}/*.oracle.itest.ts`], ...oneAtATime },
 			// Faults of real processes under load, and a soak, minutes long: `npm run suite faults`, `npm run suite soak`.
 			faults: { include: [`${packages}/*.faults.itest.ts`], ...oneAtATime },
+			// Producers and sidecars that are killed, and every event accounted for: `npm run suite events`.
+			events: { include: [`${packages}/*.events.itest.ts`], ...oneAtATime },
 			soak: { include: [`${packages}/*.soak.itest.ts`], ...oneAtATime },
 			// Hostile clients beside a good one, two minutes: `npm run suite hostile`.
 			hostile: { include: [`${packages}/*.hostile.itest.ts`], ...oneAtATime },

@@ -8,6 +8,7 @@ import { removeFigures, runSuite, showFigures, takeOptions } from './run-suite.j
 const SUITES = {
 	browser: {},
 	cluster: { figures: ['cluster.json'] },
+	events: { counts: ['times'] },
 	faults: { counts: ['times', 'pairs'], flags: ['add'], keeps: 'add', figures: ['faults.json'] },
 	handover: {
 		project: 'load',

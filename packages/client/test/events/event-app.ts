@@ -1,0 +1,44 @@
+import { writeSync } from 'node:fs';
+
+import { createDiplomat } from '@spock/client';
+import { openEvents } from '@spock/client/events';
+
+import { ACCEPTED, type EventAppSettings, PERSISTED } from './event-report.ts';
+
+// An app that emits without pause until it is killed. What it knows of its events it tells by a pipe and at once, so that the last
+// word counts too.
+const { path, run, streams, everyMs, perTurn } = JSON.parse(process.argv[2] ?? '') as EventAppSettings;
+process.once('disconnect', () => process.exit());
+
+const diplomat = createDiplomat({ path });
+const events = openEvents({ diplomat });
+const REPORT = 3;
+let count = 0;
+
+function turn(): void {
+	// What an earlier tick has emitted, and is not in this process any more, is in the kernel or further: the app may die now.
+	const { unsent } = events.status();
+	const handed = count - unsent;
+	if (handed > 0) writeSync(REPORT, `${ACCEPTED} ${handed}\n`);
+	for (let index = 0; index < perTurn; index++) {
+		const stream = streams[count % streams.length] as string;
+		if (!events.emit(stream, { run, count: ++count, padding: 'x'.repeat(count % 300) })) break;
+	}
+	if (count % 50 === 0 || perTurn === 1) publishOne();
+	if (everyMs === 0) setImmediate(turn);
+	else setTimeout(turn, everyMs);
+}
+
+/** One that is awaited: when it is on disk, all before it are. */
+function publishOne(): void {
+	const number = ++count;
+	events.publish(streams[number % streams.length] as string, { run, count: number }, { timeoutMs: 60_000 }).then(
+		() => writeSync(REPORT, `${PERSISTED} ${number}\n`),
+		(error: unknown) => {
+			throw error;
+		},
+	);
+}
+
+await diplomat.ready({ timeoutMs: 60_000 });
+turn();

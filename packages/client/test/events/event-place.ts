@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { type RunningProcess, startSidecar } from '@spock/testkit';
+
+import { bundleWorker } from '../worker-process.ts';
+import { type EventAppSettings, noteReport, type Told } from './event-report.ts';
+
+/** A running app, and what it has told. */
+export interface EventApp {
+	readonly run: string;
+	readonly told: Told;
+	/** SIGKILL; resolves when it is gone and its last word is read. */
+	kill(): Promise<void>;
+}
+
+/** A directory with a sidecar's socket and its events, which outlive it, and apps that emit there. */
+export class EventPlace implements AsyncDisposable {
+	readonly path: string;
+	readonly log: string;
+	readonly told: Map<string, Told> = new Map();
+	readonly #directory: string;
+	readonly #app: string;
+	readonly #children = new Set<ChildProcess>();
+	#sidecar: RunningProcess | undefined;
+
+	private constructor(directory: string, app: string) {
+		this.#directory = directory;
+		this.#app = app;
+		this.path = join(directory, 'sidecar.sock');
+		this.log = join(directory, 'events');
+	}
+
+	static async make(): Promise<EventPlace> {
+		const directory = await mkdtemp('/tmp/spock-events-');
+		return new EventPlace(directory, await bundleWorker(new URL('./event-app.ts', import.meta.url), directory));
+	}
+
+	/** Starts a sidecar, in place of the one that was killed. */
+	async startSidecar(args: readonly string[] = []): Promise<RunningProcess> {
+		const flags = ['--backend', 'local', '--events', this.log, '--log-level', 'warn', ...args];
+		const sidecar = await startSidecar(this.path, flags);
+		this.#sidecar = sidecar;
+		return sidecar;
+	}
+
+	/** SIGKILL; resolves when it is gone. */
+	async killSidecar(): Promise<void> {
+		await this.#sidecar?.stop('SIGKILL');
+		this.#sidecar = undefined;
+	}
+
+	startApp(settings: Omit<EventAppSettings, 'path'>): EventApp {
+		const { run } = settings;
+		const told: Told = { accepted: 0, persisted: 0 };
+		this.told.set(run, told);
+		const child = spawn(process.execPath, [this.#app, JSON.stringify({ path: this.path, ...settings })], {
+			stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'ipc'],
+		});
+		this.#children.add(child);
+		let text = '';
+		const report = child.stdio[3] as NodeJS.ReadableStream;
+		report.setEncoding('utf8').on('data', (chunk: string) => {
+			text += chunk;
+			const end = text.lastIndexOf('\n') + 1;
+			noteReport(told, text.slice(0, end));
+			text = text.slice(end);
+		});
+		const closed = once(child, 'close');
+		return {
+			run,
+			told,
+			kill: async () => {
+				child.kill('SIGKILL');
+				await closed;
+				this.#children.delete(child);
+			},
+		};
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		for (const child of this.#children) child.kill('SIGKILL');
+		await this.killSidecar();
+		await rm(this.#directory, { recursive: true, force: true });
+	}
+}

@@ -75,6 +75,24 @@ describe('the components, over workloads of somebody else', () => {
 		expect(sidecar && variable(sidecar, 'CONSUL_TLS_SERVER_NAME')).toBe('server.dc2.consul');
 	});
 
+	it.each(['ledger', 'report'])('give the events of %s a volume with room for more than the log', (name) => {
+		const { spec } = podOf(name);
+		const sidecar = sidecarOf(podOf(name));
+		const mount = sidecar?.volumeMounts?.find((one) => one.name === 'spock-events');
+		expect(sidecar && variable(sidecar, 'SPOCK_EVENTS')).toBe(`${mount?.mountPath}/log`);
+		const bytesMax = Number(sidecar && variable(sidecar, 'SPOCK_EVENTS_BYTES_MAX'));
+		const volume = spec.volumes?.find((one) => one.name === 'spock-events');
+		const claims = manifests.find(({ metadata }) => metadata.name === name)?.spec['volumeClaimTemplates'];
+		if (name === 'report') {
+			expect(volume?.emptyDir?.sizeLimit).toBe('384Mi');
+			expect(bytesMax).toBeLessThan(384 * 1024 ** 2);
+		} else {
+			expect(volume).toBeUndefined();
+			expect(claims).toMatchObject([{ metadata: { name: 'spock-events' } }]);
+			expect(bytesMax).toBeLessThan(1024 ** 3);
+		}
+	});
+
 	it('speak gRPC at a socket in the volume that the app has', () => {
 		const sidecar = sidecarOf(podOf('ledger'));
 		expect(sidecar && variable(sidecar, 'SPOCK_GRPC')).toBe('unix:/uds/grpc.sock');

@@ -99,6 +99,7 @@ async function main(): Promise<number> {
 		.option('--check <url>', 'http://…, https://… or tcp://host:port, which the registry checks too')
 		.action(async (service, flags) => (await import('./commands/register.ts')).register(service, flags));
 	addKeyCommands();
+	addEventCommands();
 	clientCommand('status', "print the sidecar's state: backend, connections, watches, registrations").action(
 		async (flags) => (await import('./commands/status.ts')).status(flags),
 	);
@@ -153,6 +154,53 @@ function addKeyCommands(): void {
 		.option('--prefix', 'follow every key that begins with it')
 		.option('--datacenter <name>', 'look in this datacenter')
 		.action(async (key, flags) => (await import('./commands/kv.ts')).watchKey(key, flags));
+}
+
+/** `sidecar events …`. */
+function addEventCommands(): void {
+	const events = program.command('events').description('streams of events, their groups and their log').exitOverride();
+	clientCommand('status', 'print the state of the log, its streams and groups', events).action(async (flags) =>
+		(await import('./commands/events/show-events.ts')).eventsStatus(flags),
+	);
+	clientCommand('publish', 'publish an event and print its position, or one for each line of the input', events)
+		.argument('<stream>')
+		.argument('[json]', 'the event (default: each line of the input is one)')
+		.option('--key <key>', 'events of one key keep their order')
+		.option('--id <id>', 'an event with an id that was seen within two minutes is stored once')
+		.option('--header <name=value>', 'may be given again', collect)
+		.action(async (stream, json, flags) =>
+			(await import('./commands/events/publish-events.ts')).publishEvents(stream, json, flags),
+		);
+	clientCommand('tail', 'print a line for each event of a stream, until Ctrl-C', events)
+		.argument('<stream>')
+		.option('--from <place>', 'first, new, a position, or a time as 2026-01-31T12:00:00Z (default: new)')
+		.option('--key <key>', 'only events of this key; may be given again', collect)
+		.option('--count <count>', 'end after so many events')
+		.action(async (stream, flags) => (await import('./commands/events/tail-events.ts')).tailEvents(stream, flags));
+	clientCommand('groups', 'print the place of each group, and what it has not done', events)
+		.argument('[stream]')
+		.action(async (stream, flags) => (await import('./commands/events/show-events.ts')).eventGroups(stream, flags));
+	clientCommand('rewind', 'move a group to another place in its stream', events)
+		.argument('<stream>')
+		.argument('<group>')
+		.requiredOption('--to <place>', 'first, new, a position, or a time as 2026-01-31T12:00:00Z')
+		.action(async (stream, group, flags) =>
+			(await import('./commands/events/rewind-group.ts')).rewindGroup(stream, group, flags),
+		);
+	clientCommand('dead', 'print the events of a stream that were given up, and why', events)
+		.argument('<stream>')
+		.option('--retry', 'publish each again, and take it out of the dead ones')
+		.action(async (stream, flags) => (await import('./commands/events/dead-events.ts')).deadEvents(stream, flags));
+	events
+		.command('check')
+		.description('read the log of a sidecar that is not running, and print what is damaged; writes nothing')
+		.argument('<directory>')
+		.option('--json', 'print data as JSON')
+		.addHelpText('after', EXIT_CODES)
+		.exitOverride()
+		.action(async (directory, flags) =>
+			(await import('./commands/events/check-log.ts')).checkLog(directory, flags),
+		);
 }
 
 /** `sidecar typegen`: asks a sidecar only where it is given no file. */

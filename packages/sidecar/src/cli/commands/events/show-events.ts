@@ -1,0 +1,99 @@
+import { type EventsStatus, type GroupStatus, SpockError, type StreamStatus } from '@spock/protocol';
+import { nearestName } from '@spock/protocol/internal';
+
+import type { ClientFlags } from '../../client/sidecar-target.ts';
+import { withClient } from '../../client/with-client.ts';
+import { CommandError, EXIT, print, printable } from '../../output/output.ts';
+
+const MIB = 1_048_576;
+
+/** `sidecar events status` */
+export async function eventsStatus(flags: ClientFlags): Promise<void> {
+	await withClient(flags, async (client, options) => {
+		const events = expectEvents((await client.request('status', null, options)).events);
+		print(flags.json ? JSON.stringify(events) : formatEvents(events, Date.now()));
+	});
+}
+
+/** `sidecar events groups` */
+export async function eventGroups(stream: string | undefined, flags: ClientFlags): Promise<void> {
+	await withClient(flags, async (client, options) => {
+		const { groups, streams } = expectEvents((await client.request('status', null, options)).events);
+		const shown = groups.filter((group) => stream === undefined || group.stream === stream);
+		if (flags.json) print(JSON.stringify(shown));
+		else for (const group of shown) print(printable(formatGroup(group)));
+		if (shown.length === 0 && !flags.json) process.stderr.write(`${noGroup(stream, streams)}\n`);
+	});
+}
+
+/** What is known of events. Throws UNKNOWN_FUNC where the sidecar takes none. */
+export function expectEvents(events: EventsStatus | undefined): EventsStatus {
+	if (events !== undefined) return events;
+	throw new SpockError('UNKNOWN_FUNC', 'this sidecar takes no events: start it with --events DIRECTORY');
+}
+
+/** A wrong place in a stream: `first`, `new`, a position, or a time as ISO 8601 writes it. */
+export function placeOf(flag: string, text: string): 'first' | 'new' | { position: number } | { time: number } {
+	if (text === 'first' || text === 'new') return text;
+	if (/^\d{1,15}$/.test(text)) return { position: Number(text) };
+	const time = Date.parse(text);
+	if (!Number.isNaN(time) && time >= 0) return { time };
+	const expected = 'must be first, new, a position such as 1200, or a time such as 2026-01-31T12:00:00Z';
+	throw new CommandError(EXIT.usage, `${flag} ${expected}, not ${JSON.stringify(text)}`);
+}
+
+/** A page of text for people. `now` in milliseconds since 1970. */
+export function formatEvents(events: EventsStatus, now: number): string {
+	const { state, reason, directory, bytes, bytesMax, producers, unstored, oldestUnstoredMs, damaged } = events;
+	const oldest = oldestUnstoredMs === null ? '' : `, the oldest for ${seconds(oldestUnstoredMs)}`;
+	return [
+		`log          ${state}, ${mebibytes(bytes)} of ${mebibytes(bytesMax)} in ${directory}`,
+		...(reason === null ? [] : [`             ${reason}`]),
+		...(damaged === 0 ? [] : [`             ${count(damaged, 'damaged record')} skipped`]),
+		`producers    ${producers}; ${count(unstored, 'event')} not stored yet${oldest}`,
+		`streams      ${events.streams.length}`,
+		...events.streams.map((stream) => formatStream(stream, now)),
+		`groups       ${events.groups.length}`,
+		...events.groups.map((group) => `  ${formatGroup(group)}`),
+	]
+		.map(printable)
+		.join('\n');
+}
+
+function formatStream(status: StreamStatus, now: number): string {
+	const { stream, store, first, last, events, bytes, lastAt, unstored } = status;
+	const places = first === null ? '' : `, positions ${first} to ${last}`;
+	const age = lastAt === null ? '' : `, last ${seconds(Math.max(0, now - lastAt))} ago`;
+	const waiting = unstored === 0 ? '' : `, ${unstored} not stored yet`;
+	return `  ${stream}  ${store}, ${count(events, 'event')}, ${mebibytes(bytes)}${places}${age}${waiting}`;
+}
+
+function formatGroup(status: GroupStatus): string {
+	const { stream, group, order, consumers, position, lag, out, backingOff, oldestUnackedMs } = status;
+	const oldest = oldestUnackedMs === null ? '' : ` (the oldest for ${seconds(oldestUnackedMs)})`;
+	const retries = backingOff === 0 ? '' : `, ${backingOff} backing off`;
+	const ordered = order === 'none' ? '' : `, order ${order}`;
+	return `${stream} ${group}  at ${position}, lag ${lag}, ${out} out${oldest}${retries}, ${count(consumers, 'consumer')}${ordered}`;
+}
+
+function noGroup(stream: string | undefined, streams: readonly StreamStatus[]): string {
+	if (stream === undefined || streams.some((known) => known.stream === stream)) return 'no group has consumed it yet';
+	const meant = nearestName(
+		stream,
+		streams.map((known) => known.stream),
+	);
+	const hint = meant === undefined ? '`sidecar events status` shows the streams' : `did you mean ${meant}?`;
+	return printable(`no such stream: ${stream}; ${hint}`);
+}
+
+function mebibytes(bytes: number): string {
+	return `${(bytes / MIB).toFixed(1)} MiB`;
+}
+
+function seconds(ms: number): string {
+	return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function count(number: number, what: string): string {
+	return `${number} ${what}${number === 1 ? '' : 's'}`;
+}

@@ -32,6 +32,8 @@ export interface BenchResults {
 	readonly connectPerCall: readonly ConnectPerCallFigure[];
 	/** Lookups within the process, by what the caller writes. */
 	readonly lookups: readonly { readonly what: string; readonly ns: number }[];
+	/** Events; left out by runs before there were any. */
+	readonly events?: readonly EventsFigure[];
 	readonly startUp: readonly { readonly what: string; readonly wallMs: number; readonly cpuMs: number }[];
 	readonly bundle: {
 		readonly minifiedBytes: number;
@@ -43,7 +45,7 @@ export interface BenchResults {
 }
 
 /** What a run has measured before it begins. */
-export const NO_FIGURES: Omit<BenchResults, keyof ResultOrigin | 'versions' | 'leftOut' | 'grpcFront'> = {
+export const NO_FIGURES: Omit<BenchResults, keyof ResultOrigin | 'versions' | 'leftOut' | 'grpcFront' | 'events'> = {
 	calls: [],
 	nodeVersions: [],
 	connections: [],
@@ -162,4 +164,13 @@ export interface ConnectPerCallFigure {
 	readonly p50Us: number;
 	readonly p99Us: number;
 	readonly cpuUs: number;
+}
+
+/** One figure of events, and what the same run takes for its least: an echo, a bare write, the start of an empty log. */
+export interface EventsFigure {
+	readonly what: string;
+	readonly unit: 'ns' | 'µs' | 'ms' | '/s' | 'MB';
+	readonly value: number;
+	/** In the same unit; null where there is nothing to compare with. */
+	readonly floor: number | null;
 }

@@ -5,6 +5,7 @@ import { measureBundle } from './sections/bundle.ts';
 import { measureCalls } from './sections/calls.ts';
 import { measureConnectPerCall } from './sections/connect-per-call.ts';
 import { measureConnections } from './sections/connections.ts';
+import { measureEvents } from './sections/events.ts';
 import { measureGrpcFront } from './sections/grpc-front.ts';
 import { measureInFlight } from './sections/in-flight.ts';
 import { measureNodeVersions } from './sections/node-versions.ts';
@@ -29,6 +30,7 @@ export type SectionName =
 	| 'watchers'
 	| 'connect-per-call'
 	| 'lookups'
+	| 'events'
 	| 'start-up'
 	| 'bundle'
 	| 'micro';
@@ -58,6 +60,7 @@ export const SECTIONS: Readonly<Record<SectionName, Section>> = {
 	watchers: async (run) => ({ watchers: await measureWatchers(run) }),
 	'connect-per-call': async (run) => ({ connectPerCall: await measureConnectPerCall(run) }),
 	lookups: async (run) => ({ lookups: await measureLookups(run) }),
+	events: async (run) => ({ events: await measureEvents(run) }),
 	'start-up': async (run) => ({ startUp: await measureStartUp(run) }),
 	bundle: async () => ({ bundle: await measureBundle() }),
 	micro: async (run) => ({ micro: await measureMicro(run) }),

@@ -20,6 +20,12 @@ switch (name) {
 	case 'subscribe':
 		await (await import('./subscribe.ts')).probeSubscribe(args);
 		break;
+	case 'events':
+		await (await import('./events.ts')).probeEvents(args);
+		break;
+	case 'events-fill':
+		await (await import('./fill-events.ts')).fillEvents(args);
+		break;
 	case 'push-server':
 		await (await import('./push-server.ts')).servePushes(args);
 		break;

@@ -45,6 +45,18 @@ function startUpFigure(results: BenchResults, what: string): BenchResults['start
 	return results.startUp.find((figure) => figure.what === what);
 }
 
+/** A figure of events whose name begins so, and its ratio to the floor of the run. */
+function eventsFigure(what: string): Measure {
+	return (results) => results.events?.find((figure) => figure.what.startsWith(what))?.value;
+}
+
+function eventsToFloor(what: string): Measure {
+	return (results) => {
+		const figure = results.events?.find((one) => one.what.startsWith(what));
+		return ratioOf(figure?.value, figure?.floor ?? undefined);
+	};
+}
+
 function atMost(what: string, unit: GoalPart['unit'], floor: number, goal: number, measure: Measure): GoalPart {
 	return { what, unit, wanted: 'at most', floor, goal, measure };
 }
@@ -202,5 +214,32 @@ const GROWTH_GOALS: readonly GoalRow[] = [
 	},
 ];
 
+const EVENTS_GOALS: readonly GoalRow[] = [
+	{
+		figure: 'an event leaves the app',
+		parts: [
+			atMost('`emit()` of 200 B, beyond its JSON', 'ns', 1000, 500, eventsFigure('emit()')),
+			atMost('`await publish()`, to echo and fdatasync', 'ratio', 1.5, 1.25, eventsToFloor('publish()')),
+		],
+	},
+	{
+		figure: 'events on disk',
+		parts: [
+			atLeast('300 B, to a bare loop of writes', 'ratio', 0.6, 0.85, eventsToFloor('persisted events of 300 B')),
+			atLeast('16 kB, to a bare loop of writes', 'ratio', 0.6, 0.85, eventsToFloor('persisted events of 16 kB')),
+			atLeast('for a CPU second, 300 B', 'count', 120_000, 200_000, eventsFigure('persisted events of 300 B for')),
+			atMost('recovery, to reading the files', 'ratio', 2, 1.3, eventsToFloor('recovery')),
+			atMost('memory of a million of them', 'MB', 24, 12, eventsFigure('memory')),
+		],
+	},
+	{
+		figure: 'events beside other work',
+		parts: [
+			atMost('p99 of a lookup over the wire, to that without events', 'ratio', 1.5, 1.2, eventsToFloor('a lookup')),
+			atMost('delivery to the handler, to echo', 'ratio', 3, 2, eventsToFloor('delivery')),
+		],
+	},
+];
+
 /** Every goal that was set before the product was built. The floor is what a bare prototype reached. */
-export const GOAL_ROWS: readonly GoalRow[] = [...CALL_GOALS, ...GROWTH_GOALS];
+export const GOAL_ROWS: readonly GoalRow[] = [...CALL_GOALS, ...GROWTH_GOALS, ...EVENTS_GOALS];

@@ -80,6 +80,19 @@ export function renderLookupsTable(results: BenchResults): string {
 	);
 }
 
+/** Events. */
+export function renderEventsTable(results: BenchResults): string {
+	return table(
+		1,
+		['Figure', 'Measured', 'Least'],
+		(results.events ?? []).map(({ what, unit, value, floor }) => [
+			what,
+			`${formatNumber(value)} ${unit}`,
+			floor === null ? '' : `${formatNumber(floor)} ${unit}`,
+		]),
+	);
+}
+
 /** Start-up of the sidecar and its commands. */
 export function renderStartUpTable(results: BenchResults): string {
 	return table(

@@ -6,6 +6,7 @@ import { formatGoalBound, formatGoalValue, judgeGoals } from './goals.ts';
 import {
 	renderConnectionsTable,
 	renderConnectPerCallTable,
+	renderEventsTable,
 	renderInFlightTable,
 	renderLookupsTable,
 	renderRegistryTable,
@@ -137,6 +138,9 @@ function renderGrowth(results: BenchResults): string[] {
 		renderConnectPerCallTable(results),
 		'## Lookups within the process',
 		renderLookupsTable(results),
+		'## Events',
+		'Beside each figure the least that the same run takes for it: its JSON, an echo and a write with fdatasync, a loop of such writes, reading the files.',
+		renderEventsTable(results),
 		'## Start-up',
 		renderStartUpTable(results),
 	];

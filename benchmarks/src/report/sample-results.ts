@@ -62,6 +62,17 @@ export function sampleResults(changes: Partial<BenchResults> = {}): BenchResults
 			{ what: 'pick()', ns: 31.2 },
 			{ what: 'await getService()', ns: 164 },
 		],
+		events: [
+			{ what: 'emit() of 200 B', unit: 'ns', value: 610, floor: 820 },
+			{ what: 'publish() one at a time, p50', unit: 'µs', value: 410, floor: 330 },
+			{ what: 'persisted events of 300 B', unit: '/s', value: 140_000, floor: 180_000 },
+			{ what: 'persisted events of 300 B for a CPU second', unit: '/s', value: 150_000, floor: null },
+			{ what: 'persisted events of 16 kB', unit: '/s', value: 9000, floor: 11_000 },
+			{ what: 'recovery of 256 MiB, beyond a start', unit: 'ms', value: 300, floor: 210 },
+			{ what: 'memory of the sidecar with 1,000,000 events in its log', unit: 'MB', value: 9, floor: 80 },
+			{ what: 'a lookup over the wire beside 20,000 events/s, p99', unit: 'µs', value: 420, floor: 380 },
+			{ what: 'delivery, persisted to handler, p50', unit: 'µs', value: 60, floor: 42 },
+		],
 		startUp: [
 			{ what: 'sidecar start (local)', wallMs: 212, cpuMs: 190 },
 			{ what: 'sidecar health', wallMs: 61, cpuMs: 48 },
@@ -80,6 +91,7 @@ export function emptyResults(): BenchResults {
 	return sampleResults({
 		leftOut: [{ what: 'everything', why: 'this run only exists in tests' }],
 		...NO_FIGURES,
+		events: [],
 	});
 }
 

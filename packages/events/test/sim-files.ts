@@ -29,6 +29,15 @@ class SimInode {
 		for (let block = Math.floor(offset / BLOCK_BYTES); block * BLOCK_BYTES < end; block++) this.dirty.add(block);
 	}
 
+	/** It is as long as a process made it, and what it has there is left of another file. */
+	exposeOld(old: SimInode | undefined, random: Random): void {
+		const from = this.durable.length;
+		const end = from + Math.floor(random() * (this.cached.length - from + 1));
+		const bytes = Buffer.alloc(end - from);
+		bytes.set(old?.cached.subarray(from, end) ?? []);
+		this.durable = Buffer.concat([this.durable, bytes]);
+	}
+
 	/** Those blocks of it that happen to get to the disk; `torn` ones in part. */
 	flush(random: Random, share: number): void {
 		for (const block of this.dirty) {
@@ -53,6 +62,8 @@ export class SimDisk {
 	/** Names that a loss of power leaves, and the changes since. */
 	durableNames: Map<string, SimInode> = new Map();
 	changes: ((names: Map<string, SimInode>) => void)[] = [];
+	/** What was deleted: its blocks are used again, and hold it until they are written. */
+	deleted: SimInode[] = [];
 	/** Most bytes of all files together. */
 	bytesMax: number = Number.POSITIVE_INFINITY;
 
@@ -74,6 +85,7 @@ export class SimDisk {
 		const share = random();
 		for (const [name, inode] of names) {
 			const copy = inode.clone();
+			if (random() < 0.3) copy.exposeOld(this.deleted[Math.floor(random() * this.deleted.length)], random);
 			copy.flush(random, share);
 			const left = new SimInode();
 			left.durable = copy.durable;
@@ -147,6 +159,8 @@ export class SimFiles implements Files {
 
 	async remove(path: string): Promise<void> {
 		await this.before('remove', path);
+		const inode = this.disk.names.get(path);
+		if (inode !== undefined) this.disk.deleted = [...this.disk.deleted, inode].slice(-4);
 		this.disk.change((names) => names.delete(path));
 		this.after('remove', path);
 	}

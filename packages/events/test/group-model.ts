@@ -128,6 +128,7 @@ export class GroupModel {
 	#close(index: number): void {
 		const slot = this.#slots[index];
 		if (slot === undefined) return;
+		this.#expire();
 		this.#slots[index] = undefined;
 		slot.isOpen = false;
 		for (const delivery of this.#deliveries) {
@@ -143,6 +144,7 @@ export class GroupModel {
 	#answer(kind: 'ack' | 'nack' | 'term' | 'extend', pick: number): void {
 		const delivery = this.#deliveries[pick % this.#deliveries.length];
 		if (delivery === undefined || delivery.slot.consumer === undefined || !delivery.slot.isOpen) return;
+		this.#expire();
 		const { event, slot, n } = delivery;
 		const { consumer } = slot;
 		const counts = event.current === delivery && event.fate === 'open';
@@ -160,11 +162,22 @@ export class GroupModel {
 		if (this.#attempts > 0 && event.deliveries >= this.#attempts && event.fate === 'open') event.fate = 'dying';
 	}
 
+	/** Deliveries that nobody has acked in time. */
+	#expire(): void {
+		for (const event of this.#events.values()) {
+			const { current } = event;
+			if (current === undefined || this.#isOut(current) || current.untilMs === Number.NEGATIVE_INFINITY) continue;
+			current.untilMs = Number.NEGATIVE_INFINITY;
+			this.#failed(event);
+		}
+	}
+
 	#isOut({ untilMs }: ModelDelivery): boolean {
 		return untilMs > this.#bench.clock.now();
 	}
 
 	#delivered(slot: Slot, batch: readonly Delivery[]): void {
+		this.#expire();
 		if (!slot.isOpen) this.#fault('delivered to a consumer that is closed');
 		for (const { n, delivery, event } of batch) {
 			const { position } = event;
@@ -174,8 +187,6 @@ export class GroupModel {
 				continue;
 			}
 			if (known.current !== undefined && this.#isOut(known.current)) this.#fault(`${position} is out twice`);
-			// The last delivery has failed without a word: nobody acked it in time.
-			if (known.current !== undefined) this.#failed(known);
 			if (known.fate !== 'open' && known.fate !== 'unsure')
 				this.#fault(`${position} was delivered, but is ${known.fate}`);
 			known.fate = 'open';
@@ -260,14 +271,14 @@ export class GroupModel {
 		await this.#becomeQuiet();
 		for (let index = 0; index < SLOTS; index++) this.#open(index, 4);
 		await settle();
-		for (let turn = 0; turn < 100; turn++) {
+		for (let turn = 0; turn < 400; turn++) {
 			const before = this.#deliveries.length;
 			for (const [index, { event }] of [...this.#deliveries.entries()]) {
 				if (event.current === this.#deliveries[index]) this.#answer('ack', index);
 			}
 			await settle();
 			if (this.#deliveries.length === before && !this.#isAnyOpen) break;
-			await this.#bench.clock.advance(60_000);
+			await this.#bench.clock.advance(ACK_WAIT_MS / 2);
 		}
 		await this.#becomeQuiet();
 		for (const { position, fate } of this.#events.values()) {
@@ -299,6 +310,7 @@ export class GroupModel {
 
 	#checkNote({ place, done = [] }: { place?: number; done?: number[] }): void {
 		if (place === undefined) return;
+		this.#expire();
 		for (const { position, fate } of this.#events.values()) {
 			if (position >= place && !done.includes(position)) continue;
 			if (fate === 'open') this.#fault(`${position} was noted as done, but is not`);

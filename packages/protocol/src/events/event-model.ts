@@ -35,7 +35,10 @@ export interface OpenProducerData {
 	readonly persisted?: number;
 }
 
-/** How much a producer may have sent beyond `persisted`. Both 0: nothing now. */
+/**
+ * How much a producer may have sent beyond `persisted`. Both 0: nothing now. It may send while it has sent less than both: so one
+ * event may go beyond the bytes, and one that is larger than the window still goes.
+ */
 export interface EventWindow {
 	/** Of the texts of their data, in UTF-8. */
 	readonly bytes: number;
@@ -55,6 +58,8 @@ export interface OpenProducerReply {
 	readonly eventBytesMax: number;
 	/** Lets one connection carry the events of this producer: given with `uplink`, once. */
 	readonly ticket: string;
+	/** Refused events above the `persisted` that the producer was told. Absent: none. */
+	readonly refused?: readonly RefusedEvent[];
 }
 
 /** An event that was taken out of its producer's sequence. It is stored nowhere. */

@@ -10,8 +10,14 @@ import {
 } from '@spock/protocol';
 import { type Clock, type Random, setImmediate } from '@spock/protocol/internal';
 
-import type { Consumer, ConsumerSink } from './foundation/consumer.ts';
-import type { Intake, OpenedProducer, ProducerLine, Uplink } from './foundation/event-sessions.ts';
+import type {
+	Consumer,
+	ConsumerSink,
+	Intake,
+	OpenedProducer,
+	ProducerLine,
+	Uplink,
+} from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
 import type { Files } from './foundation/files.ts';
 import type { LogOwner } from './foundation/log-owner.ts';

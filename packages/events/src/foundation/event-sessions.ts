@@ -1,4 +1,6 @@
-import type { AckedData, EventWindowData, OpenProducerReply, UplinkFrame } from '@spock/protocol';
+import type { AckedData, EventWindowData, OpenProducerReply, SpockError, UplinkFrame } from '@spock/protocol';
+
+import type { LogEvent } from './log-record.ts';
 
 /** The call line of a producer, for pushes. Both only write: neither calls back, neither throws. */
 export interface ProducerLine {
@@ -28,4 +30,35 @@ export interface Uplink {
 	frame(frame: UplinkFrame): 'go on' | 'close';
 	/** The connection has ended, and every frame that came by it was given. Idempotent. */
 	closed(): void;
+}
+
+/** One event on its way to a consumer. */
+export interface Delivery {
+	/** Names this delivery towards `ack` and the like; of this consumer alone. */
+	readonly n: number;
+	/** 1, and one more each time that it is delivered again. */
+	readonly delivery: number;
+	readonly event: LogEvent;
+}
+
+/** The connection of a consumer. Both only write: neither throws. */
+export interface ConsumerSink {
+	deliver(events: readonly Delivery[]): void;
+	/** The consumer has ended, by no wish of its client: nothing is delivered after this. */
+	closed(error: SpockError): void;
+}
+
+/** An open consumer. Unknown numbers are ignored: they were delivered again meanwhile. */
+export interface Consumer {
+	/** The first event that it may get. */
+	readonly position: number;
+	ack(n: readonly number[]): void;
+	/** Deliver again after `delayMs`. Default: 1 s, doubled with each delivery up to 5 min, with jitter. */
+	nack(n: readonly number[], delayMs?: number): void;
+	/** Never deliver again: to the stream of the dead, with this reason. */
+	term(n: readonly number[], reason?: string): void;
+	/** Begins the wait for the ack anew. */
+	extend(n: readonly number[]): void;
+	/** What is out comes again, to another member. Idempotent. */
+	close(): void;
 }

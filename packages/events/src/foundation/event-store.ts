@@ -53,6 +53,6 @@ export interface StoreReader {
 	done(positions: readonly number[]): Promise<void>;
 	/** Begins anywhere else; what was done there counts no more. Gives the position, once that is kept. */
 	rewind(to: ConsumeFrom): Promise<number>;
-	/** Ends it; promises of `done` still settle. Idempotent. */
+	/** Ends it; promises of `done` still settle. Idempotent; never rejects. */
 	close(): Promise<void>;
 }

@@ -6,6 +6,8 @@ import { type GroupEventInput, type GroupEventState, groupEventMachine } from '.
 /** Every cell that does something, written out by hand; all others must do nothing. */
 const CELLS: Readonly<Record<string, string>> = {
 	'waiting + credit': 'out: deliver, start ack wait',
+	'waiting + acked': 'done: leave line, release key, keep done',
+	'waiting + buried': 'dead: leave line, store dead letter',
 	'out + acked': 'done: cancel timer, give credit back, release key, keep done',
 	'out + nacked': 'backing off: cancel timer, give credit back, schedule',
 	'out + ack wait over': 'backing off: give credit back, schedule',

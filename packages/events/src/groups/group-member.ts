@@ -1,5 +1,7 @@
-import type { ConsumerSink, Delivery } from '../foundation/consumer.ts';
-import type { GroupEvent } from './group-event.ts';
+import type { SpockError } from '@spock/protocol';
+
+import type { ConsumerSink, Delivery } from '../foundation/event-sessions.ts';
+import type { GroupEvent, GroupEventHolder } from './group-event.ts';
 
 export interface GroupMemberOptions {
 	/** Most events out at it. */
@@ -11,7 +13,7 @@ export interface GroupMemberOptions {
 }
 
 /** One consumer in its group: its credit, and which delivery each number names. */
-export class GroupMember {
+export class GroupMember implements GroupEventHolder {
 	readonly ackWaitMs: number;
 	readonly #inFlightMax: number;
 	readonly #bytesMax: number;
@@ -38,8 +40,8 @@ export class GroupMember {
 
 	/** Puts a delivery into the batch that `send` gives to the sink. */
 	add(item: GroupEvent): void {
-		item.member?.forget(item);
-		item.member = this;
+		item.holder?.forget(item);
+		item.holder = this;
 		item.n = ++this.#nLast;
 		item.deliveries++;
 		this.#deliveries.set(item.n, item);
@@ -65,10 +67,9 @@ export class GroupMember {
 		return this.#deliveries.get(n);
 	}
 
-	/** Answers to the last delivery of this event no longer count. */
 	forget(item: GroupEvent): void {
 		this.#deliveries.delete(item.n);
-		item.member = undefined;
+		item.holder = undefined;
 	}
 
 	/** What was delivered here and may still be answered, the oldest delivery first. */
@@ -84,7 +85,7 @@ export class GroupMember {
 		this.#bytesOut = 0;
 	}
 
-	closed(error: Parameters<ConsumerSink['closed']>[0]): void {
+	closed(error: SpockError): void {
 		this.#sink.closed(error);
 	}
 }

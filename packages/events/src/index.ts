@@ -1,5 +1,16 @@
+export { EventService, type EventServiceLimits, type EventServiceOptions } from './event-service.ts';
 export type { EventPage, LogMemory, ReadEvents, RecordLog } from './foundation/event-log.ts';
+export type {
+	Consumer,
+	ConsumerSink,
+	Delivery,
+	Intake,
+	OpenedProducer,
+	ProducerLine,
+	Uplink,
+} from './foundation/event-sessions.ts';
 export type { EventStore, StoreReader, StoreReaderOptions } from './foundation/event-store.ts';
+export type { DamageReport, EventsObserver, LeftAtExit } from './foundation/events-observer.ts';
 export type { Files, ReadableFile, WritableFile } from './foundation/files.ts';
 export type { LogOwner } from './foundation/log-owner.ts';
 export type {

@@ -11,7 +11,7 @@ export interface ProducerLine {
 
 /** What a producer's call line has opened. */
 export interface OpenedProducer {
-	/** Send it in the same tick in which it was given: pushes that follow go on from it. */
+	/** Made when it is first read: then send it at once, since pushes that go on from it may follow. */
 	readonly reply: OpenProducerReply;
 	/** The call line has ended: no more pushes, and its ticket is void. The uplink is untouched. Idempotent. */
 	closed(): void;

@@ -43,6 +43,8 @@ export interface EventWindow {
 	/** Of the texts of their data, in UTF-8. */
 	readonly bytes: number;
 	readonly events: number;
+	/** Why it is 0, for people. Absent while it is not. */
+	readonly reason?: string;
 }
 
 /** Where a producer goes on. */
@@ -84,8 +86,6 @@ export interface AckedData {
 export interface EventWindowData extends EventWindow {
 	readonly producer: string;
 	readonly epoch: number;
-	/** Why it is 0, for people. Absent while it is not. */
-	readonly reason?: string;
 }
 
 /** One event by a request, on any connection: for programs without a producer. */

@@ -26,6 +26,7 @@ import { PLAIN } from './calls/outgoing-call.ts';
 import { ClientLife } from './client-life.ts';
 import type { Config } from './config/config.ts';
 import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './config/open-config.ts';
+import { EXTEND, type Extension, type ExtensionHost } from './connection/extension.ts';
 import { closedError } from './foundation/errors.ts';
 import type { ResolvedOptions } from './foundation/options.ts';
 import { guardObserver, type Scope, watchIterator } from './foundation/scope.ts';
@@ -59,6 +60,16 @@ import type { RemoteSource } from './sources/remote-source.ts';
  * throw at the call.
  */
 export class Diplomat implements AsyncDisposable {
+	static {
+		// Not in the public types: other entries of this package use it.
+		Object.defineProperty(Diplomat.prototype, EXTEND, {
+			value(this: Diplomat, make: (host: ExtensionHost) => Extension): Extension | undefined {
+				if (!this.#scope.isOpen) throw closedError();
+				return this.#sidecar?.extend(make);
+			},
+		});
+	}
+
 	/** Settles when this client has ended, with the reason; never rejects. */
 	readonly closed: Promise<Closed>;
 	readonly #options: ResolvedOptions;

@@ -11,6 +11,8 @@ export interface Greeting {
 	readonly instance: string | null;
 	/** True if snapshots are pushed. */
 	readonly pushes: boolean;
+	/** True if it takes events. */
+	readonly takesEvents: boolean;
 	/** Longest frame that it accepts; the protocol's default if it says nothing. */
 	readonly frameBytesMax: number;
 	/** Most requests at once that it accepts on one connection; Infinity if it says nothing. */
@@ -25,7 +27,7 @@ export type Introduction = Pick<HelloData, 'client' | 'frameBytesMax' | 'heartbe
 /** The data of this client's hello. */
 export function helloData(introduction: Introduction): HelloData {
 	const { pid } = process;
-	const features = ['push', 'goaway', 'window'];
+	const features = ['push', 'goaway', 'window', 'events'];
 	return { versions: PROTOCOL_VERSIONS, pid, features, ...introduction };
 }
 
@@ -66,11 +68,13 @@ function unsupported(versions: unknown, cause?: SpockError): SpockError {
 function greetingFrom(data: Readonly<Record<string, unknown>>, baseline: boolean): Greeting {
 	const { sidecar, instance, features, limits } = data;
 	const { frameBytesMax, inFlightMax } = isObject(limits) ? limits : {};
+	const has = (feature: string): boolean => Array.isArray(features) && features.includes(feature);
 	return Object.freeze({
 		baseline,
 		sidecar: stringOrNull(sidecar),
 		instance: stringOrNull(instance),
-		pushes: Array.isArray(features) && features.includes('push'),
+		pushes: has('push'),
+		takesEvents: has('events'),
 		frameBytesMax: isInteger(frameBytesMax, 1) ? frameBytesMax : FRAME_BYTES_MAX,
 		inFlightMax: isInteger(inFlightMax, 1) ? inFlightMax : Number.POSITIVE_INFINITY,
 	});

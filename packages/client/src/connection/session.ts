@@ -39,6 +39,7 @@ export class Session {
 	readonly #clock: CallClock;
 	readonly #listener: SessionListener;
 	readonly #secret: string;
+	readonly #isQuiet: boolean;
 	readonly #socket: Duplex;
 	readonly #framed: FramedSocket;
 	readonly #heartbeat: Heartbeat;
@@ -48,12 +49,13 @@ export class Session {
 	/** True once this side has ended it. */
 	#endedHere = false;
 
-	/** `secret` is that of its client, and known to the sidecar alone. */
-	constructor(options: ResolvedOptions, secret: string, listener: SessionListener) {
+	/** `secret` is that of its client, and known to the sidecar alone. A quiet session has no heartbeat. */
+	constructor(options: ResolvedOptions, secret: string, listener: SessionListener, isQuiet = false) {
 		const { clock, transport, address, unref, frameBytesMax } = options;
 		this.#options = options;
 		this.#clock = callClock(options);
 		this.#secret = secret;
+		this.#isQuiet = isQuiet;
 		this.#listener = listener;
 		this.channel = new RequestChannel(
 			{
@@ -108,6 +110,16 @@ export class Session {
 		);
 	}
 
+	/** Bytes that the sidecar has not taken: only those that have left the process outlive it. */
+	get bufferedBytes(): number {
+		return this.#framed.bufferedBytes;
+	}
+
+	/** Sends a line that is never answered, with the others of this tick. */
+	write(line: string): void {
+		this.#framed.write(line);
+	}
+
 	/** Ends the socket when what was written is sent; `closed` follows. */
 	end(): void {
 		this.#endedHere = true;
@@ -152,7 +164,14 @@ export class Session {
 		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
 		this.send(
 			'hello',
-			helloData({ client, frameBytesMax, heartbeatMs, secret: this.#secret, ...(token && { token }) }),
+			helloData({
+				client,
+				frameBytesMax,
+				// Without it the sidecar expects no sign of life.
+				...(!this.#isQuiet && { heartbeatMs }),
+				secret: this.#secret,
+				...(token && { token }),
+			}),
 			BACKGROUND,
 			dialTimeoutMs,
 			(data) => this.#greet(() => readGreeting(data)),
@@ -175,7 +194,7 @@ export class Session {
 		this.channel.sendsCancel = !greeting.baseline;
 		this.channel.frameBytesMax = greeting.frameBytesMax;
 		this.channel.narrow(greeting.inFlightMax);
-		this.#heartbeat.start();
+		if (!this.#isQuiet) this.#heartbeat.start();
 		this.#listener.greeted(this);
 	}
 

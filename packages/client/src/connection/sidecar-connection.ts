@@ -171,6 +171,12 @@ export class SidecarConnection implements SessionListener {
 		return promise;
 	}
 
+	/** A socket to this sidecar. The listener owns it. */
+	open(listener: SessionListener, isQuiet?: boolean): Session {
+		// A call may begin it; it outlives that.
+		return inNeutralContext(() => new Session(this.#options, this.#secret, listener, isQuiet));
+	}
+
 	/** Refuses new calls, waits for those in flight (their deadlines bound that), and closes. Idempotent. */
 	drain(): Promise<Closed> {
 		this.#dispatch('drain');
@@ -258,8 +264,7 @@ export class SidecarConnection implements SessionListener {
 
 	#dial(): void {
 		this.#retry.attempt();
-		// The first call may begin it; it outlives that.
-		this.#sessions.dial(inNeutralContext(() => new Session(this.#options, this.#secret, this)));
+		this.#sessions.dial(this.open(this));
 	}
 
 	/** A drain ends when no caller waits for anything any more. */

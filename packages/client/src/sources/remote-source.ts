@@ -18,6 +18,7 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { type CallTraits, timeLeft } from '../calls/outgoing-call.ts';
+import type { Extension, ExtensionHost } from '../connection/extension.ts';
 import type { Session } from '../connection/session.ts';
 import { type ConnectionListener, SidecarConnection } from '../connection/sidecar-connection.ts';
 import type { DiplomatOptions, ResolvedOptions } from '../foundation/options.ts';
@@ -38,6 +39,9 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 	/** False for a sidecar that cannot push, true for one that can; undefined until the first has answered hello. */
 	pushes: boolean | undefined = undefined;
 	readonly #options: ResolvedOptions;
+	readonly #extensions = new Set<Extension>();
+	/** New calls go there; undefined while the sidecar is away. */
+	#session: Session | undefined;
 
 	/** Owns the fallback. */
 	constructor(options: ResolvedOptions, fallback?: DiplomatOptions['fallback']) {
@@ -79,14 +83,29 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 		return fallback.isAway ? fallback.source().list(query, left()) : this.call('listServices', query, LIST, left());
 	}
 
-	/** Lets the calls in flight finish, then closes. */
+	/** Adds a part that is notified of what the connection does, from now on. */
+	extend<E extends Extension>(make: (host: ExtensionHost) => E): E {
+		const extension = make({
+			options: this.#options,
+			dial: (listener, isQuiet) => this.connection.open(listener, isQuiet),
+			leave: () => this.#extensions.delete(extension),
+		});
+		this.#extensions.add(extension);
+		if (this.#session !== undefined) extension.adopted(this.#session);
+		return extension;
+	}
+
+	/** Lets the extensions and the calls in flight finish, then closes. */
 	async drain(): Promise<void> {
+		// Without an extension, calls are refused within this tick.
+		const extended = this.#extensions.size > 0 ? await this.#each((extension) => extension.drain()) : [];
 		await this.connection.drain();
 		await this.#dispose();
+		for (const end of extended) if (end.status === 'rejected') throw end.reason;
 	}
 
 	async close(): Promise<void> {
-		await Promise.all([this.connection.close(), this.#dispose()]);
+		await Promise.all([this.connection.close(), this.#each((extension) => extension.close()), this.#dispose()]);
 	}
 
 	adopted(session: Session): void {
@@ -94,19 +113,25 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 		this.services.adopted(session);
 		this.keys.adopted(session);
 		this.registrar.adopted(session);
+		this.#session = session;
+		for (const extension of this.#extensions) extension.adopted(session);
 	}
 
 	lost(verifiedAtMs: number): void {
+		this.#session = undefined;
+		for (const extension of this.#extensions) extension.lost();
 		this.services.lost(verifiedAtMs);
 		this.keys.lost(verifiedAtMs);
 		this.registrar.lost('the connection to the sidecar was lost');
 	}
 
-	push(session: Session, { event, data }: Push): void {
+	push(session: Session, push: Push): void {
+		const { event, data } = push;
 		if (event === 'registration' && !this.registrar.push(data)) this.connection.fault('push', 'not a registration');
-		// Pushes of a newer protocol are ignored.
 		if (event === 'service') this.services.push(session, data);
 		else if (event === 'key') this.keys.push(session, data);
+		// Pushes of a newer protocol are ignored.
+		else for (const extension of this.#extensions) extension.push(session, push);
 	}
 
 	/** Calls any function; the options are checked already. */
@@ -119,6 +144,10 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 		const tail = encodeRequestTail(func, encodePayload(data), timeoutMs);
 		const request = { func, tail, traits, timeoutMs: timeoutMs ?? this.#options.timeoutMs, signal };
 		return this.connection.call(request) as Promise<FuncReply<F>>;
+	}
+
+	#each(end: (extension: Extension) => Promise<void>): Promise<PromiseSettledResult<void>[]> {
+		return Promise.allSettled([...this.#extensions].map(end));
 	}
 
 	async #dispose(): Promise<void> {

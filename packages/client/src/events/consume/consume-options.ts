@@ -99,7 +99,8 @@ export function resolveHandle(stream: string, options: HandleOptions): ResolvedH
 	return {
 		...resolved(stream, options, inFlight),
 		concurrency,
-		handlerTimeoutMs: handlerTimeoutMs && durationMsOption('handlerTimeoutMs', handlerTimeoutMs),
+		handlerTimeoutMs:
+			handlerTimeoutMs === undefined ? undefined : durationMsOption('handlerTimeoutMs', handlerTimeoutMs),
 		retryDelayMs,
 	};
 }

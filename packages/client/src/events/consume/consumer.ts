@@ -71,8 +71,9 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 	/** The connection on which it is open, or being opened. */
 	#line: EventLine | undefined;
 	#place: Place | undefined;
-	#openedAtMs = 0;
-	/** When those that wait were extended last. */
+	/** Since when it has been open; Infinity once that has counted. */
+	#openedAtMs = Number.POSITIVE_INFINITY;
+	/** When those that wait were extended last, or came. */
 	#extendedAtMs = 0;
 	/** Why the sidecar refuses it. */
 	#refusal: SpockError | undefined;
@@ -204,6 +205,7 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 	deliver(events: readonly DeliveredEvent[]): void {
 		// While it is being left, what still comes goes back with the rest.
 		if (this.#state !== 'open') return;
+		if (this.waitingCount === 0) this.#extendedAtMs = this.#clock.now();
 		for (const delivered of events) this.#receive(delivered);
 		if (this.waitingCount > 0) this.#sink.arrived();
 	}
@@ -288,6 +290,7 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 	#scheduleRetry(): void {
 		this.#report.closed(this.#refusal, true);
 		if (this.#clock.now() - this.#openedAtMs >= STABLE_MS) this.#retry.reset();
+		this.#openedAtMs = Number.POSITIVE_INFINITY;
 		this.#retry.schedule(this.#refusal);
 	}
 

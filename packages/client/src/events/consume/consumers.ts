@@ -1,4 +1,4 @@
-import type { ResolvedOptions } from '../../foundation/options.ts';
+import type { RetryOptions } from '../../connection/retry-schedule.ts';
 import { type ConsumeOptions, type HandleOptions, resolveConsume, resolveHandle } from './consume-options.ts';
 import type { ConsumerContext } from './consumer.ts';
 import { Downlink, type DownlinkPort } from './downlink.ts';
@@ -12,7 +12,7 @@ export class Consumers implements RunningConsumers {
 	readonly #running = new Set<RunningConsumer>();
 	#isOpen = true;
 
-	constructor(port: DownlinkPort, options: ResolvedOptions, shapes: EventShapes) {
+	constructor(port: DownlinkPort, options: RetryOptions, shapes: EventShapes) {
 		this.#context = { downlink: new Downlink(port), shapes, retry: options };
 	}
 

@@ -150,7 +150,8 @@ export class EventIterator<T>
 			const event = this.#state === 'open' ? this.#consumer.take()?.event : undefined;
 			// Taking may have ended it.
 			if (event === undefined && (this.#state as string) === 'open') return;
-			const [waiting] = this.#waiting.splice(0, 1) as [Waiting<T>];
+			const waiting = this.#waiting.shift();
+			if (waiting === undefined) return;
 			const error = this.#error;
 			this.#error = undefined;
 			if (event !== undefined) waiting.resolve({ value: event, done: false });

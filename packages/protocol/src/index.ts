@@ -19,6 +19,7 @@ export {
 	validateAck,
 	validateEvent,
 	validateNack,
+	validateOpenConsumer,
 	validateTerm,
 	validateUplink,
 } from './events/validate-event.ts';

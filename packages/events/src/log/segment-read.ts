@@ -36,6 +36,8 @@ export async function readSegment(
 	const lost: { from: number; to: number }[] = [];
 	let next = from;
 	let isStopped = false;
+	/** Where the first record is that was asked for, and the last that was looked at. */
+	let lookedFrom: number | undefined;
 	let lookedTo = start;
 	/** The position that comes next in the file. */
 	let expected: number | undefined;
@@ -59,7 +61,8 @@ export async function readSegment(
 					}
 					if (expected !== undefined && position > expected) lost.push({ from: expected, to: position });
 					expected = position + 1;
-					isStopped = offset - start >= range.bytesMax;
+					lookedFrom ??= offset;
+					isStopped = offset - lookedFrom >= range.bytesMax;
 					if (kind === 'event' && (page.stream === undefined || streamAt(buffer, at) === page.stream)) {
 						isStopped ||= !page.hasRoomFor(length);
 						if (isStopped) return false;

@@ -1,9 +1,8 @@
 import type { AckedData, EventWindowData, UplinkFrame } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
+import { ManualLog } from '../../test/manual-log.ts';
 import type { OpenedProducer, ProducerLine, Uplink } from '../foundation/event-sessions.ts';
-import { MemoryLog } from '../memory-log.ts';
 import { PRODUCER_CONNECTIONS_MAX, Producers, type ProducersOptions } from './producers.ts';
 import { WINDOW_BYTES_FIRST, WINDOW_BYTES_MAX, WINDOWS_BYTES_MAX } from './windows.ts';
 
@@ -11,12 +10,12 @@ type Options = Partial<Omit<ProducersOptions, 'log' | 'clock'>>;
 
 class House {
 	readonly clock = new FakeClock();
-	readonly log: MemoryLog;
+	readonly log: ManualLog;
 	readonly producers: Producers;
 
 	constructor(options: Options = {}, before?: House, below?: number) {
 		let told: Producers | undefined;
-		this.log = new MemoryLog(this.clock, (persisted) => told?.committed(persisted));
+		this.log = new ManualLog(this.clock, (persisted) => told?.committed(persisted));
 		if (before !== undefined) {
 			this.clock.work(before.clock.now() - this.clock.now());
 			before.log.copyTo(this.log, below ?? before.log.persisted);

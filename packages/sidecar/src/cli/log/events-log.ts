@@ -20,19 +20,19 @@ export function eventsLog(log: Logger, limited: LimitedLog): EventsObserver & Ev
 			log.error({ reason: message, retryMs }, 'event log cannot be opened; retrying');
 		},
 		endFailed: (err) => log.error({ err }, 'event log did not end cleanly'),
-		logState: (state, error) => {
-			const log = limited.of('events state');
-			if (error === null) log.debug({ state }, 'event log changed its state');
-			else log.error({ state, reason: error.message }, 'event log cannot be written; retrying');
+		logState: (state, reason) => log.debug({ state, reason }, 'event log changed its state'),
+		failed: ({ message }) => {
+			const log = limited.of('events failed');
+			log.error({ reason: message }, 'event log cannot be written; retrying');
 		},
 		blocked: (reason) => {
 			const log = limited.of('events blocked');
 			if (reason === null) log.info({}, 'events are taken again');
 			else log.warn({ reason }, 'no events are taken; producers wait');
 		},
-		damaged: ({ file, from, to, message }) => {
+		damaged: ({ file, from, to }) => {
 			const log = limited.of('events damaged');
-			log.error({ file, from, to, reason: message }, 'event log is damaged; the rest is kept');
+			log.error({ file, from, to }, 'event log is damaged; the rest is kept');
 		},
 		logLost: (producer, known, told) => {
 			const log = limited.of('events lost');
@@ -46,9 +46,9 @@ export function eventsLog(log: Logger, limited: LimitedLog): EventsObserver & Ev
 			const log = limited.of('events dead');
 			log.warn({ stream, group, reason }, 'event moved to the dead stream');
 		},
-		leftAtExit: (left) => {
-			if (left.unpersisted === 0 && left.unstored === 0) log.debug(left, 'event log closed');
-			else log.warn(left, 'event log closed with unstored events');
+		leftAtExit: (records) => {
+			if (records === 0) log.debug({}, 'event log closed');
+			else log.warn({ records }, 'event log closed before all was written');
 		},
 	};
 }

@@ -9,7 +9,7 @@ export const eventsSettings = {
 	eventsBytesMax: {
 		kind: 'integer',
 		unit: 'bytes',
-		default: 256 * 1024 * 1024,
+		default: 268_435_456,
 		help: 'most bytes of the log on disk; above it producers wait, and nothing is dropped',
 	},
 	eventsFreeBytesMin: {
@@ -21,7 +21,7 @@ export const eventsSettings = {
 	eventsRetentionMs: {
 		kind: 'duration',
 		unit: 'ms',
-		default: 7 * 24 * 3_600_000,
+		default: 604_800_000,
 		help: 'how long events are kept that every group has done; longer, as long as one has not',
 	},
 	eventsRetentionBytes: {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 
-import type { EventServiceLimits, EventsObserver } from '@spock/events';
+import type { EventService, EventServiceLimits, EventsObserver } from '@spock/events';
 import type { Logger } from 'pino';
 
 import { observeAll } from '../../foundation/observer.ts';
@@ -43,7 +43,7 @@ export async function eventsOf(settings: Settings, reporting: EventsReporting): 
 		return undefined;
 	}
 	const directory = resolve(settings.events.value);
-	const [{ EventGuest }, { EventService, NodeFiles, NodeOwner }] = await Promise.all([
+	const [{ EventGuest }, { EventService: Service, NodeFiles, NodeOwner }] = await Promise.all([
 		import('../../events/event-guest.ts'),
 		import('@spock/events'),
 	]);
@@ -53,14 +53,16 @@ export async function eventsOf(settings: Settings, reporting: EventsReporting): 
 	return {
 		create: (context) => {
 			const { clock, random } = context;
-			const [files, owner] = [new NodeFiles(), new NodeOwner(directory)];
-			const service = namedAsGiven(
+			const serve = (): EventService => {
+				const [files, owner] = [new NodeFiles(), new NodeOwner(directory)];
+				return new Service({ directory, files, owner, clock, random, limits, observer });
+			};
+			const drainMs = settings.eventsDrainMs.value;
+			return namedAsGiven(
 				settings,
 				LIMITS,
-				() => new EventService({ directory, files, owner, clock, random, limits, observer }),
+				() => new EventGuest(context, { serve, directory, drainMs, openFailed, endFailed }),
 			);
-			const drainMs = settings.eventsDrainMs.value;
-			return new EventGuest(context, { service, directory, drainMs, openFailed, endFailed });
 		},
 	};
 }

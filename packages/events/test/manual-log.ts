@@ -52,6 +52,10 @@ export class ManualLog implements RecordLog {
 		for (const record of this.#records.slice(from - 1)) memory.replay(record);
 	}
 
+	records(): readonly LogRecord[] {
+		return this.#records;
+	}
+
 	events(): LogEvent[] {
 		return this.#records.filter((record) => record.kind === 'event');
 	}

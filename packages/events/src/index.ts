@@ -10,7 +10,7 @@ export type {
 	Uplink,
 } from './foundation/event-sessions.ts';
 export type { EventStore, StoreReader, StoreReaderOptions } from './foundation/event-store.ts';
-export type { DamageReport, EventsObserver, LeftAtExit } from './foundation/events-observer.ts';
+export type { DamageReport, EventsObserver } from './foundation/events-observer.ts';
 export type { Files, ReadableFile, WritableFile } from './foundation/files.ts';
 export type { LogOwner } from './foundation/log-owner.ts';
 export type {

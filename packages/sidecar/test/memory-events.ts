@@ -16,7 +16,7 @@ import {
 	type UplinkFrame,
 } from '@spock/protocol';
 
-import type { EventGuestOptions } from '../src/events/event-guest.ts';
+import type { GuestService } from '../src/events/event-guest.ts';
 
 /** What outlives a sidecar. */
 export interface Disk {
@@ -38,7 +38,7 @@ interface Producer {
 const WINDOW = { bytes: 131_072, events: 4096 };
 
 /** The service of events without a disk: what is appended is persisted in the next turn of the event loop, unless `isStalled`. */
-export class MemoryEvents implements Required<EventGuestOptions['service']> {
+export class MemoryEvents implements GuestService {
 	readonly disk: Disk;
 	readonly told: string[] = [];
 	isStalled = false;

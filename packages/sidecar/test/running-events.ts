@@ -35,7 +35,7 @@ export async function runEvents(
 		events: {
 			create: (context) =>
 				new EventGuest(context, {
-					service: events,
+					serve: () => events,
 					directory: '/memory',
 					drainMs: 5,
 					openFailed: (error) => failures.push(error.message),

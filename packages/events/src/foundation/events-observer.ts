@@ -1,21 +1,12 @@
 import type { SpockError } from '@spock/protocol';
 
-/** Why a record could not be taken as it was found. */
+/** Records that were written once and cannot be read. */
 export interface DamageReport {
+	/** The file, without its directory. */
 	readonly file: string;
-	/** Positions that are missing, inclusive; null where they are not known. */
-	readonly from: number | null;
-	readonly to: number | null;
-	readonly message: string;
-}
-
-/** What is left in the log when the service ends. */
-export interface LeftAtExit {
-	/** Events that no sync has covered. */
-	readonly unpersisted: number;
-	/** Events that their store does not hold. */
-	readonly unstored: number;
-	readonly oldestUnstoredMs: number | null;
+	/** The first position that is lost, and the one behind the last. */
+	readonly from: number;
+	readonly to: number;
 }
 
 /**
@@ -30,19 +21,25 @@ export interface EventsObserver {
 	refused?(stream: string | null, error: { readonly code: string; readonly message: string }): void;
 	/** A repetition, by its `id`: it was not appended again. */
 	duplicate?(stream: string, count: number): void;
+	/** Events were delivered; `group` is null for a reader of its own. */
+	delivered?(stream: string, group: string | null, count: number): void;
+	/** Some of them were delivered before. */
 	redelivered?(stream: string, group: string | null, count: number): void;
 	/** An event went to the stream of the dead. */
-	dead?(stream: string, group: string, reason: string): void;
+	dead?(stream: string, group: string | null, reason: string): void;
 	/** One sync of the disk has ended. */
 	synced?(durationMs: number): void;
 	/** Nothing is taken any more, and why; null: events are taken again. */
 	blocked?(reason: string | null): void;
 	damaged?(report: DamageReport): void;
-	/** The state of the log has changed. */
-	logState?(state: string, error: SpockError | null): void;
+	/** The state of the log has changed; `reason` says why nothing is taken, null while events are. */
+	logState?(state: string, reason: string | null): void;
+	/** A write, a sync or a look at the owner failed; it is tried again in a new file. */
+	failed?(error: SpockError): void;
 	/** A producer was told more than the log knows: the log was lost. */
 	logLost?(producer: string, known: number, told: number): void;
 	/** Segments that no group needs were deleted. */
 	trimmed?(below: number): void;
-	leftAtExit?(left: LeftAtExit): void;
+	/** So many records were taken and are not on disk at the end. Their producers were told of none. */
+	leftAtExit?(records: number): void;
 }

@@ -32,6 +32,8 @@ export interface LogSegment {
 	readonly lastTime: number;
 	readonly fileBytes: number;
 	readonly streams: ReadonlyMap<string, Readonly<StreamCount>>;
+	/** False if no event of the stream, or only such in front of the position, is in it. */
+	mayHold(stream: string, from: number): boolean;
 }
 
 /** The log on disk: records are appended to segments, committed in groups, and read back. States and their changes: {@link logMachine}. */
@@ -204,6 +206,10 @@ export class EventLog implements RecordLog {
 			next = read.next;
 		}
 		return { events: page.events, next: Math.max(next, from) };
+	}
+
+	lastOf(stream: string): number {
+		return this.#segments.findLast((segment) => segment.streams.has(stream))?.streams.get(stream)?.last ?? 0;
 	}
 
 	async positionAt(time: number): Promise<number> {

@@ -15,7 +15,7 @@ import { judge } from './producer-table.ts';
 import { StreamCounts } from './stream-counts.ts';
 
 export interface EventAppenderOptions {
-	readonly log: Pick<RecordLog, 'append'>;
+	readonly log: Pick<RecordLog, 'append' | 'persisted'>;
 	readonly clock: Clock;
 	readonly observer: EventsObserver;
 	/** The only streams that events may be written to. Default: any. */
@@ -28,7 +28,7 @@ export interface EventAppenderOptions {
 
 /** Brings events into the log, each `seq` and each id once, and knows which of them are on disk. */
 export class EventAppender {
-	readonly #log: Pick<RecordLog, 'append'>;
+	readonly #log: Pick<RecordLog, 'append' | 'persisted'>;
 	readonly #observer: EventsObserver;
 	readonly #streams: ReadonlySet<string> | undefined;
 	readonly #streamsSetting: string;
@@ -57,6 +57,11 @@ export class EventAppender {
 	/** The bytes of their texts. */
 	get waitingBytes(): number {
 		return this.#pending.bytes;
+	}
+
+	/** Every record below is on disk. */
+	get persisted(): number {
+		return this.#log.persisted;
 	}
 
 	/** Ids that were forgotten too early because there were too many. */

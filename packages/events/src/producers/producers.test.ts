@@ -1,22 +1,23 @@
-import type { AckedData, EventWindowData, UplinkFrame } from '@spock/protocol';
+import { type AckedData, type EventWindowData, SpockError, type UplinkFrame } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
+import { ManualLog } from '../../test/manual-log.ts';
 import type { OpenedProducer, ProducerLine, Uplink } from '../foundation/event-sessions.ts';
-import { MemoryLog } from '../memory-log.ts';
+import type { PlantedBugs } from './planted-bugs.ts';
 import { PRODUCER_CONNECTIONS_MAX, Producers, type ProducersOptions } from './producers.ts';
+import { PUBLISHES_MAX } from './publishes.ts';
 import { WINDOW_BYTES_FIRST, WINDOW_BYTES_MAX, WINDOWS_BYTES_MAX } from './windows.ts';
 
 type Options = Partial<Omit<ProducersOptions, 'log' | 'clock'>>;
 
 class House {
 	readonly clock = new FakeClock();
-	readonly log: MemoryLog;
+	readonly log: ManualLog;
 	readonly producers: Producers;
 
 	constructor(options: Options = {}, before?: House, below?: number) {
 		let told: Producers | undefined;
-		this.log = new MemoryLog(this.clock, (persisted) => told?.committed(persisted));
+		this.log = new ManualLog(this.clock, (persisted) => told?.committed(persisted));
 		if (before !== undefined) {
 			this.clock.work(before.clock.now() - this.clock.now());
 			before.log.copyTo(this.log, below ?? before.log.persisted);
@@ -248,13 +249,45 @@ describe('a repetition by its id', () => {
 });
 
 describe('windows', () => {
-	it('together never exceed their sum, whatever the number of producers', async () => {
-		const house = new House();
+	async function mostGranted(plantedBugs: PlantedBugs): Promise<number> {
+		const house = new House({ plantedBugs });
+		let most = 0;
 		for (let count = 1; count <= 2000; count++) {
 			await house.open(`p${count}`);
-			expect(house.producers.windowBytes).toBeLessThanOrEqual(WINDOWS_BYTES_MAX);
+			most = Math.max(most, house.producers.windowBytes);
 		}
-		expect((await house.open('last')).reply.window.bytes).toBe(16_384);
+		return most;
+	}
+
+	it('together never exceed their sum, whatever the number of producers', async () => {
+		expect(await mostGranted({})).toBe(WINDOWS_BYTES_MAX);
+		expect(await mostGranted({ countsWindowTwice: true })).toBeGreaterThan(WINDOWS_BYTES_MAX);
+	});
+
+	it('are as large as the number of producers allows, and change seldom', async () => {
+		const house = new House();
+		const opened: Opened[] = [];
+		for (let count = 1; count <= 300; count++) opened.push(await house.open(`p${count}`));
+		expect(opened.at(-1)?.reply.window.bytes).toBe(WINDOW_BYTES_FIRST / 2);
+		const [first] = opened;
+		const pushes = first?.line.windows.length;
+		for (let count = 0; count < 100; count++) {
+			opened.pop()?.opened.closed();
+			opened.push(await house.open('p300', { epoch: 1 }));
+		}
+		expect(first?.line.windows.length).toBe(pushes);
+		for (const { opened: each } of opened.slice(100)) each.closed();
+		expect(first?.line.windows.at(-1)?.bytes).toBe(WINDOW_BYTES_FIRST);
+	});
+
+	it('tell a line that opens in the same commit nothing before its answer', async () => {
+		const house = new House();
+		const lines = Array.from({ length: 300 }, () => new Line());
+		const opening = lines.map((line, index) => house.producers.open({ producer: `p${index}` }, line));
+		house.log.commit();
+		const all = await Promise.all(opening);
+		expect(lines.flatMap(({ windows }) => windows)).toEqual([]);
+		for (const { reply } of all) expect(reply.window.bytes).toBe(WINDOW_BYTES_FIRST / 2);
 	});
 
 	it('grow while the log is quick and a producer uses its own', async () => {
@@ -316,5 +349,79 @@ describe('tickets', () => {
 		const { reply } = await house.open('p');
 		for (let count = 0; count < PRODUCER_CONNECTIONS_MAX; count++) await house.open('p', { epoch: 1 });
 		expect(house.producers.uplink(reply.ticket, { pause: () => undefined, resume: () => undefined })).toBeUndefined();
+	});
+});
+
+describe('the table of producers', () => {
+	it('is full: a producer that was seen within a day is not forgotten for a new one', async () => {
+		const house = new House({ producersMax: 2 });
+		const first = await house.open('a');
+		const second = await house.open('b');
+		expect(() => house.producers.open({ producer: 'c' }, new Line())).toThrow(/2 producers are known/);
+		first.opened.closed();
+		await house.clock.advance(24 * 60 * 60 * 1000 - 1);
+		expect(() => house.producers.open({ producer: 'c' }, new Line())).toThrow(/2 producers are known/);
+		await house.clock.advance(1);
+		expect((await house.open('c')).reply.epoch).toBe(1);
+		expect(second.uplink().uplink.frame(event(1))).toBe('go on');
+		expect(house.producers.count).toBe(2);
+	});
+});
+
+describe('publish', () => {
+	it('is answered when it is on disk, with the position of the first event of its id', async () => {
+		const house = new House();
+		const answers: unknown[] = [];
+		for (const id of ['a', 'b', 'a']) {
+			void house.producers.publish({ stream: 'orders', id, payload: 1 }).then((reply) => answers.push(reply));
+		}
+		house.log.commit(2);
+		await house.clock.advance(0);
+		expect(answers).toEqual([{ position: 1, duplicate: false }]);
+		house.log.commit();
+		await house.clock.advance(0);
+		expect(answers.slice(1)).toEqual([
+			{ position: 2, duplicate: false },
+			{ position: 1, duplicate: true },
+		]);
+		expect(await house.producers.publish({ stream: 'orders', id: 'b', payload: 1 })).toEqual({
+			position: 2,
+			duplicate: true,
+		});
+	});
+
+	it('is bounded: too many that wait are refused, and those that were aborted count until they are on disk', async () => {
+		const house = new House();
+		const controller = new AbortController();
+		const aborted: unknown[] = [];
+		for (let count = 0; count < PUBLISHES_MAX; count++) {
+			house.producers
+				.publish({ stream: 'orders', payload: 1 }, controller.signal)
+				.catch((error: unknown) => aborted.push(error));
+		}
+		controller.abort();
+		await house.clock.advance(0);
+		expect(aborted).toHaveLength(PUBLISHES_MAX);
+		expect(aborted[0]).toMatchObject({ code: 'ABORTED' });
+		await expect(house.producers.publish({ stream: 'orders', payload: 1 })).rejects.toMatchObject({
+			code: 'OVERLOADED',
+		});
+		house.log.commit();
+		const next = house.producers.publish({ stream: 'orders', payload: 1 });
+		house.log.commit();
+		expect(await next).toMatchObject({ duplicate: false });
+	});
+
+	it('is refused with the reason while nothing is taken, and rejected when the log is released', async () => {
+		const house = new House();
+		const waiting = house.producers.publish({ stream: 'orders', payload: 1 });
+		house.producers.setReason('the disk is full');
+		const refused = house.producers.publish({ stream: 'orders', payload: 1 });
+		await expect(refused).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			message: expect.stringContaining('the disk is full'),
+		});
+		house.producers.released(new SpockError('UNAVAILABLE', 'the log is released'));
+		await expect(waiting).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 	});
 });

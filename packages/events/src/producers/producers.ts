@@ -15,6 +15,7 @@ import type { Intake, OpenedProducer, ProducerLine, Uplink } from '../foundation
 import type { EventsObserver } from '../foundation/events-observer.ts';
 import type { LogRecord, NewEvent } from '../foundation/log-record.ts';
 import { EventAppender } from './event-appender.ts';
+import { Openings } from './openings.ts';
 import type { PlantedBugs } from './planted-bugs.ts';
 import type { Producer } from './producer.ts';
 import { encodeNote } from './producer-notes.ts';
@@ -26,11 +27,9 @@ import { WINDOWS_BYTES_MAX, Windows } from './windows.ts';
 
 /** Call lines of one producer that are told, and uplinks that are read: more than a line that flaps leaves behind. */
 export const PRODUCER_CONNECTIONS_MAX = 8;
-/** Producers that wait until their epoch is on disk. */
-export const OPENINGS_MAX = 1024;
 
 export interface ProducersOptions {
-	readonly log: Pick<RecordLog, 'append'>;
+	readonly log: Pick<RecordLog, 'append' | 'persisted'>;
 	readonly clock: Clock;
 	readonly observer?: EventsObserver | undefined;
 	/** The only streams that events may be written to. Default: any. */
@@ -43,18 +42,12 @@ export interface ProducersOptions {
 	readonly plantedBugs?: PlantedBugs;
 }
 
-interface Opening {
-	readonly position: number;
-	readonly resolve: () => void;
-	readonly reject: (error: SpockError) => void;
-}
-
 /**
  * Everything that writes events: producers with their call lines and uplinks, and `publish`. What comes is appended at once; what is
  * told goes out when a commit has ended.
  */
 export class Producers implements LogMemory {
-	readonly #log: Pick<RecordLog, 'append'>;
+	readonly #log: Pick<RecordLog, 'append' | 'persisted'>;
 	readonly #clock: Clock;
 	readonly #observer: EventsObserver;
 	readonly #bugs: PlantedBugs;
@@ -67,7 +60,7 @@ export class Producers implements LogMemory {
 	/** Sessions with a call line: those that have a window. */
 	#linedCount = 0;
 	readonly #paused = new Set<ProducerUplink>();
-	#openings: Opening[] = [];
+	readonly #openings = new Openings();
 	/** A producer has used more than half of its window since the last commit. */
 	#isTight = false;
 	/** Since when the oldest record that is not on disk waits; undefined while none does. */
@@ -103,6 +96,11 @@ export class Producers implements LogMemory {
 	/** Events that are not on disk. */
 	get waiting(): number {
 		return this.#appender.waitingEvents + this.#publishes.count;
+	}
+
+	/** Since when the oldest of them waits, in milliseconds; null where none does. */
+	get waitingMs(): number | null {
+		return this.waiting === 0 || this.#waitingSinceMs === undefined ? null : this.#clock.now() - this.#waitingSinceMs;
 	}
 
 	/** Of all windows that are granted now. */
@@ -158,7 +156,7 @@ export class Producers implements LogMemory {
 	/** Nothing is committed any more: who waits is told so. */
 	released(error: SpockError): void {
 		this.#publishes.reject(error);
-		for (const { reject } of this.#openings.splice(0)) reject(error);
+		this.#openings.reject(error);
 	}
 
 	/** Everything below is on disk. */
@@ -173,7 +171,7 @@ export class Producers implements LogMemory {
 			if (this.#windows.reason === null) session.granted = this.#windows.current;
 			this.#tell(session);
 		}
-		this.#endOpenings(persisted);
+		this.#openings.committed(persisted);
 		this.#pace(nowMs);
 		this.#resume();
 		this.#appender.tellCounts();
@@ -232,22 +230,15 @@ export class Producers implements LogMemory {
 	#begin(name: string, epoch: number, persisted: number, line: ProducerLine): Promise<OpenedProducer> {
 		const { reason } = this.#windows;
 		if (reason !== null) throw unavailable(reason);
-		if (this.#openings.length >= OPENINGS_MAX) {
-			const message = `${OPENINGS_MAX} producers wait until they are on disk: try again later`;
-			throw new SpockError('OVERLOADED', message, { details: { openingsMax: OPENINGS_MAX }, isStackless: true });
-		}
+		this.#openings.admit();
 		this.#table.makeRoom(name);
 		const text = encodeNote({ kind: 'opened', producer: name, epoch, persisted });
 		const position = this.#log.append({ kind: 'note', of: 'producers', text });
 		this.#waitingSinceMs ??= this.#clock.now();
 		const producer = this.#table.begin(name, epoch, persisted);
-		return new Promise((resolve, reject) => {
-			this.#openings.push({
-				position,
-				resolve: () =>
-					producer.isOver ? reject(overError(producer)) : resolve(this.#admit(producer, persisted, line)),
-				reject,
-			});
+		return this.#openings.wait(position, () => {
+			if (producer.isOver) throw overError(producer);
+			return this.#admit(producer, persisted, line);
 		});
 	}
 
@@ -345,20 +336,12 @@ export class Producers implements LogMemory {
 		for (const { line, isTold } of lines) if (isTold) line.acked(data);
 	}
 
-	#endOpenings(persisted: number): void {
-		const openings = this.#openings;
-		let count = 0;
-		while (count < openings.length && (openings[count] as Opening).position < persisted) count++;
-		if (count === 0) return;
-		for (const { resolve } of openings.splice(0, count)) resolve();
-	}
-
 	#pace(nowMs: number): void {
 		const sinceMs = this.#waitingSinceMs;
 		if (sinceMs === undefined) return;
 		const isTight = this.#isTight;
 		this.#isTight = false;
-		this.#waitingSinceMs = this.waiting > 0 || this.#openings.length > 0 ? nowMs : undefined;
+		this.#waitingSinceMs = this.waiting > 0 || this.#openings.count > 0 ? nowMs : undefined;
 		if (this.#windows.committed(nowMs - sinceMs, isTight, nowMs)) this.#pushWindows();
 	}
 

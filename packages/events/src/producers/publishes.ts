@@ -29,6 +29,8 @@ export interface PublishAppender {
 	): { readonly position: number; readonly duplicate: boolean };
 	/** As it is; gives its position. */
 	append(event: NewEvent): number;
+	/** Every record below is on disk. */
+	readonly persisted: number;
 	/** An event of this stream is on disk. */
 	countPersisted(stream: string): void;
 }
@@ -57,6 +59,10 @@ export class Publishes {
 			const bytes = Buffer.byteLength(text);
 			this.#admit(bytes);
 			const { position, duplicate } = this.#appender.publish(data.stream, data.key, data.id, text);
+			if (position < this.#appender.persisted) {
+				resolve({ position, duplicate });
+				return;
+			}
 			// It stays among those that wait, because its bytes do.
 			const abort = (): void => reject(abortedError(signal));
 			this.#pending.push({

@@ -13,9 +13,13 @@ const RETRY_MS_MAX = 10_000;
 /** Consumers of all connections. Each has a credit of a megabyte. */
 export const CONSUMERS_MAX = 1024;
 
+/** The service, as the guest uses it. */
+export type GuestService = ServedEvents & Pick<EventService, 'open' | 'status' | 'handOver' | 'close'>;
+
 /** What the guest is put together from. */
 export interface EventGuestOptions {
-	readonly service: ServedEvents & Pick<EventService, 'open' | 'status' | 'handOver' | 'close'>;
+	/** A service over the directory; another one after each attempt to open it that has failed. */
+	readonly serve: () => GuestService;
 	/** Where the log is; for people. */
 	readonly directory: string;
 	/** How long the end may take for what its store does not hold yet, in milliseconds. */
@@ -40,6 +44,7 @@ export class EventGuest implements Events {
 	readonly #backoff: Backoff;
 	readonly #sessions: ConnectionEventsContext;
 	readonly #tickets: UnusedTickets;
+	#service: GuestService;
 	#state: State = opening();
 	#timer: TimerHandle | undefined;
 	#consumers = 0;
@@ -47,11 +52,12 @@ export class EventGuest implements Events {
 
 	constructor({ clock, random, defer }: EventsContext, options: EventGuestOptions) {
 		this.#options = options;
+		this.#service = options.serve();
 		this.#clock = clock;
 		this.#backoff = new Backoff({ delayMsMin: RETRY_MS_MIN, delayMsMax: RETRY_MS_MAX, random });
 		this.#tickets = new UnusedTickets(clock);
 		this.#sessions = {
-			service: () => this.#service(),
+			service: () => this.#served(),
 			tickets: this.#tickets,
 			enterConsumer: () => this.#consumers < CONSUMERS_MAX && ++this.#consumers > 0,
 			leaveConsumer: () => this.#consumers--,
@@ -68,7 +74,7 @@ export class EventGuest implements Events {
 	}
 
 	status(): EventsStatus {
-		if (this.#state.kind === 'open') return this.#options.service.status();
+		if (this.#state.kind === 'open') return this.#service.status();
 		const reason = this.#state.kind === 'failed' ? this.#state.error.message : null;
 		const { directory } = this.#options;
 		const nothing = { bytes: 0, bytesMax: 0, next: 0, producers: 0, unstored: 0, oldestUnstoredMs: null, damaged: 0 };
@@ -78,7 +84,7 @@ export class EventGuest implements Events {
 	async handOver(): Promise<void> {
 		this.#clock.clearTimeout(this.#timer);
 		try {
-			await this.#options.service.handOver();
+			await this.#service.handOver();
 		} catch (error) {
 			this.#options.endFailed?.(error);
 		}
@@ -92,9 +98,9 @@ export class EventGuest implements Events {
 	async #close(): Promise<void> {
 		this.#clock.clearTimeout(this.#timer);
 		this.#tickets.close();
-		const { service, drainMs, endFailed } = this.#options;
+		const { drainMs, endFailed } = this.#options;
 		try {
-			await service.close(drainMs);
+			await this.#service.close(drainMs);
 		} catch (error) {
 			endFailed?.(error);
 		}
@@ -102,9 +108,12 @@ export class EventGuest implements Events {
 	}
 
 	async #open(takeOver: boolean): Promise<void> {
-		if (this.#state.kind === 'failed') this.#state = opening();
+		if (this.#state.kind === 'failed') {
+			this.#state = opening();
+			this.#service = this.#options.serve();
+		}
 		try {
-			await this.#options.service.open(takeOver);
+			await this.#service.open(takeOver);
 			if (this.#ending === undefined) this.#become({ kind: 'open' });
 		} catch (reason) {
 			if (this.#ending !== undefined) return;
@@ -123,13 +132,13 @@ export class EventGuest implements Events {
 		if (before.kind === 'opening') before.settle();
 	}
 
-	#service(): ServedEvents | Promise<ServedEvents> {
+	#served(): ServedEvents | Promise<ServedEvents> {
 		const state = this.#state;
 		switch (state.kind) {
 			case 'open':
-				return this.#options.service;
+				return this.#service;
 			case 'opening':
-				return state.attempt.then(() => this.#service());
+				return state.attempt.then(() => this.#served());
 			case 'failed':
 				throw state.error;
 			case 'ended':

@@ -1,11 +1,11 @@
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { EventPage, LogMemory, ReadEvents, RecordLog } from './foundation/event-log.ts';
-import type { LogEvent, LogRecord, NewRecord } from './foundation/log-record.ts';
+import type { EventPage, LogMemory, ReadEvents, RecordLog } from '../src/foundation/event-log.ts';
+import type { LogEvent, LogRecord, NewRecord } from '../src/foundation/log-record.ts';
 
 /** A log without a disk, for tests: `commit` stands for a sync. */
-export class MemoryLog implements RecordLog {
+export class ManualLog implements RecordLog {
 	readonly #clock: Clock;
 	readonly #committed: (persisted: number) => void;
 	readonly #records: LogRecord[] = [];
@@ -42,7 +42,7 @@ export class MemoryLog implements RecordLog {
 	}
 
 	/** Puts the records below a position into an empty log, as a restart finds them. */
-	copyTo(log: MemoryLog, below: number): void {
+	copyTo(log: ManualLog, below: number): void {
 		log.#records.push(...this.#records.slice(0, below - 1));
 		log.#time = log.#records.at(-1)?.time ?? 0;
 		log.persisted = log.next;
@@ -50,6 +50,10 @@ export class MemoryLog implements RecordLog {
 
 	replay(memory: LogMemory, from = 1): void {
 		for (const record of this.#records.slice(from - 1)) memory.replay(record);
+	}
+
+	records(): readonly LogRecord[] {
+		return this.#records;
 	}
 
 	events(): LogEvent[] {

@@ -4,6 +4,7 @@ import { loadSource } from './load-source.js';
 
 const MACHINES = {
 	'client-connection': ['packages/client/src/connection/connection-machine.ts', 'connectionMachine'],
+	'event-outbox': ['packages/client/src/events/produce/outbox-machine.ts', 'outboxMachine'],
 	'sidecar-lifecycle': ['packages/sidecar/src/lifecycle/lifecycle-machine.ts', 'lifecycleMachine'],
 	'watch-loop': ['packages/discovery/src/watch/watch-loop.ts', 'watchMachine'],
 	registration: ['packages/discovery/src/registration/registration-machine.ts', 'registrationMachine'],

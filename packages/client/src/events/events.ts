@@ -1,0 +1,174 @@
+import { type CallOptions, SpockError } from '@spock/protocol';
+import { durationMsOption, knownMembers, oneOfOption, showAs, signalOption } from '@spock/protocol/internal';
+import type { ExtensionHost } from '../connection/extension.ts';
+import { throwIfAborted } from '../foundation/errors.ts';
+import type { EventPayloadOf, EventSchema, EventSchemas, KnownEvents, StreamName } from './known-events.ts';
+import { type EmitOptions, encodeJson, encodeWhole } from './produce/encode-event.ts';
+import type { EventStream } from './produce/event-stream.ts';
+import type { EncodedEvent, Patience, PublishLevel } from './produce/event-waits.ts';
+import type { Producer } from './produce/producer.ts';
+import { emittedChannel } from './produce/producer-diagnostics.ts';
+import type { ProducerStatus } from './produce/producer-status.ts';
+
+const LEVELS: readonly PublishLevel[] = ['accepted', 'persisted', 'stored'];
+const FLUSH_LEVELS = ['persisted', 'stored'] as const;
+const CALL_OPTION_NAMES: readonly string[] = ['timeoutMs', 'signal'];
+
+/** Options of `publish`. */
+export interface PublishOptions extends EmitOptions, CallOptions {
+	/**
+	 * What to wait for. `accepted`: it is in the buffer of this process. `persisted` (default): it is on the sidecar's disk. `stored`: the
+	 * store of its stream has it.
+	 */
+	readonly until?: PublishLevel;
+}
+
+/** Options of `flush`. */
+export interface FlushOptions extends CallOptions {
+	/** Default `persisted`. */
+	readonly until?: 'persisted' | 'stored';
+}
+
+/**
+ * Events of an app, made by `openEvents`. What is emitted is kept in this process until the sidecar has it on its disk, and sent
+ * again, in order, over every new connection; nothing is ever dropped to make room.
+ *
+ * Wrong streams, payloads and options throw at the call: a TypeError or a RangeError that names them, BAD_VALUE for a payload that its
+ * schema refuses, FRAME_TOO_LARGE, OVERLOADED, and CLOSED after `drain` or `close`.
+ */
+export class Events<Streams extends object = KnownEvents> implements AsyncDisposable {
+	readonly #producer: Producer;
+	readonly #host: ExtensionHost;
+	readonly #schemas: Readonly<Record<string, EventSchema | undefined>>;
+
+	/** Use `openEvents`. */
+	constructor(host: ExtensionHost, producer: Producer, schemas: EventSchemas<Streams>) {
+		this.#host = host;
+		this.#producer = producer;
+		this.#schemas = { ...schemas };
+	}
+
+	/**
+	 * Accepts an event, in this tick and without waiting. Order holds among the events of this producer. False when the buffer is over
+	 * `highWaterBytes`: the event is accepted all the same; slow down, or `await room()`. Throws OVERLOADED, and accepts nothing, when the
+	 * buffer is full. The payload is encoded at once; a Uint8Array travels as base64 and comes back as bytes.
+	 */
+	emit<Name extends StreamName<Streams>>(
+		stream: Name,
+		payload: EventPayloadOf<Streams, Name>,
+		options?: EmitOptions,
+	): boolean {
+		const producer = this.#producer;
+		producer.checkOpen();
+		const to = producer.streams.of(stream);
+		if (options !== undefined || this.#isSpecial(to, payload)) {
+			const { body, bytes } = this.#encode(to, payload, options);
+			return producer.buffer.emit(to, body, bytes);
+		}
+		const text = encodeJson(payload);
+		// The head is ASCII, and the text of an event ends with one brace.
+		const bytes = to.head.length + Buffer.byteLength(text) + 1;
+		return producer.buffer.emit(to, `${to.lineHead}${text}}}\n`, bytes);
+	}
+
+	/**
+	 * As `emit`, as soon as there is room, and resolves when the event has come as far as `until` says. Rejects with the code of the
+	 * sidecar where that refuses it; TIMEOUT at its deadline (`timeoutMs` of the client, by default) and ABORTED by its signal, whose
+	 * details say how far it came: `reached` is null, `accepted`, `sent` or `persisted`. Such an event stays in the buffer and **is still
+	 * sent**, unless `reached` is null: give an `id` where it may be published again. Where the sidecar takes no events, the deadline rejects
+	 * with the reason, such as UNKNOWN_FUNC. CLOSED when this ends first.
+	 */
+	publish<Name extends StreamName<Streams>>(
+		stream: Name,
+		payload: EventPayloadOf<Streams, Name>,
+		options: PublishOptions = {},
+	): Promise<void> {
+		const { until = 'persisted', timeoutMs, signal, ...rest } = options;
+		oneOfOption('until', until, LEVELS);
+		const patience = this.#patience({ timeoutMs, signal });
+		const event = this.#encode(this.#producer.streams.of(stream), payload, rest);
+		return this.#unlessAborted('publish', patience, () => this.#producer.buffer.publish(event, until, patience));
+	}
+
+	/** Resolves when the buffer is not over `highWaterBytes`. Rejects with TIMEOUT, ABORTED, OVERLOADED or CLOSED. */
+	room(options: CallOptions = {}): Promise<void> {
+		knownMembers('option', options, CALL_OPTION_NAMES);
+		const patience = this.#patience(options);
+		return this.#unlessAborted('room', patience, () => this.#producer.buffer.room(patience));
+	}
+
+	/**
+	 * Resolves when every event that was accepted so far is persisted, or stored; those that were refused do not count. Rejects with
+	 * TIMEOUT or ABORTED, whose details are `accepted` and `persisted`, counts of events, and `stored` by stream; OVERLOADED; or CLOSED.
+	 */
+	flush(options: FlushOptions = {}): Promise<void> {
+		const { until = 'persisted', ...rest } = options;
+		knownMembers('option', rest, CALL_OPTION_NAMES);
+		oneOfOption('until', until, FLUSH_LEVELS);
+		const patience = this.#patience(rest);
+		return this.#unlessAborted('flush', patience, () => this.#producer.buffer.flush(until, patience));
+	}
+
+	/** What this producer knows of itself. No I/O. */
+	status(): ProducerStatus {
+		return this.#producer.status();
+	}
+
+	/**
+	 * Accepts no more events, and resolves when all that were accepted are persisted, and every caller of `publish` has its answer.
+	 * Rejects with TIMEOUT after `drainTimeoutMs`, whose details say how far it came: the rest is given up. `diplomat.drain()` does this
+	 * first. Idempotent.
+	 */
+	async drain(): Promise<void> {
+		try {
+			await this.#producer.drain();
+		} finally {
+			this.#host.leave();
+		}
+	}
+
+	/** Rejects every call with CLOSED, gives up what is not persisted, and ends. Idempotent; also cuts a drain short, which then rejects. */
+	async close(): Promise<void> {
+		await this.#producer.close();
+		this.#host.leave();
+	}
+
+	/** As `drain`. */
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.drain();
+	}
+
+	/** True for what the short way of `emit` does not do. */
+	#isSpecial({ name }: EventStream, payload: unknown): boolean {
+		return payload instanceof Uint8Array || emittedChannel.hasSubscribers || Object.hasOwn(this.#schemas, name);
+	}
+
+	#encode(stream: EventStream, payload: unknown, options: EmitOptions | undefined): EncodedEvent {
+		if (Object.hasOwn(this.#schemas, stream.name)) checkSchema(stream.name, this.#schemas[stream.name], payload);
+		return encodeWhole(this.#producer.options.producer, stream, payload, options);
+	}
+
+	#patience({ timeoutMs = this.#host.options.timeoutMs, signal }: CallOptions): Patience {
+		return { timeoutMs: durationMsOption('timeoutMs', timeoutMs), signal: signalOption('signal', signal) };
+	}
+
+	async #unlessAborted(what: string, { signal }: Patience, call: () => Promise<void>): Promise<void> {
+		throwIfAborted(signal, what);
+		this.#producer.checkOpen();
+		await call();
+	}
+}
+
+showAs(Events, 'Events', (events) => events.status());
+
+/** Throws BAD_VALUE with the issues, and a TypeError for a schema that does not answer at once. */
+function checkSchema(stream: string, schema: EventSchema | undefined, payload: unknown): void {
+	const result = schema?.['~standard'].validate(payload);
+	if (result instanceof Promise) {
+		throw new TypeError(`the schema of ${stream} returned a promise; it must validate synchronously`);
+	}
+	if (result?.issues === undefined) return;
+	const issues = result.issues.map(({ message }) => message);
+	const message = `the payload is not what the schema of ${stream} accepts: ${issues.join('; ')}`;
+	throw new SpockError('BAD_VALUE', message, { details: { stream, issues } });
+}

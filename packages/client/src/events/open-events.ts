@@ -1,0 +1,59 @@
+import { type Push, SpockError } from '@spock/protocol';
+import { isObject, knownMembers, wrongType } from '@spock/protocol/internal';
+import { EXTEND, type Extensible } from '../connection/extension.ts';
+import type { Session } from '../connection/session.ts';
+import type { Diplomat } from '../diplomat.ts';
+import { Events } from './events.ts';
+import type { EventSchemas, KnownEvents } from './known-events.ts';
+import { Producer } from './produce/producer.ts';
+import { PRODUCER_OPTION_NAMES, type ProducerOptions, resolveProducerOptions } from './produce/producer-options.ts';
+
+/** Options of {@link openEvents}. Wrong ones throw at the call, naming the option and its value. */
+export interface EventsOptions<Streams extends object = KnownEvents> extends ProducerOptions {
+	/** The client whose sidecar takes the events. It is not owned; its `drain` drains the events first, its `close` closes them. */
+	readonly diplomat: Diplomat;
+	/**
+	 * What payloads must be, by stream: schemas as Zod, Valibot or ArkType make them, which answer at once. They check, and what is sent
+	 * is the payload as it was given. Default: none.
+	 */
+	readonly schemas?: EventSchemas<Streams>;
+}
+
+const OPTION_NAMES: readonly string[] = ['diplomat', 'schemas', ...PRODUCER_OPTION_NAMES];
+
+/**
+ * Events through the sidecar of a client, one started with `--events DIR`. Usable at once: what is emitted before the sidecar is
+ * there is sent when it comes. Each call makes a producer of its own, with two connections: make one for a process. Throws UNKNOWN_FUNC in
+ * direct mode, which has no sidecar; CLOSED for a client that has ended.
+ */
+export function openEvents<Streams extends object = KnownEvents>(options: EventsOptions<Streams>): Events<Streams> {
+	knownMembers('option', options, OPTION_NAMES);
+	const { diplomat, schemas = {}, ...producer } = options;
+	const extensible = diplomat as unknown as Partial<Extensible> | undefined;
+	if (typeof extensible?.[EXTEND] !== 'function') {
+		throw wrongType('diplomat', 'a client of this version, made by connect or createDiplomat', diplomat);
+	}
+	if (!isObject(schemas)) throw wrongType('schemas', 'an object', schemas);
+	for (const [stream, schema] of Object.entries(schemas as Record<string, unknown>)) checkIsSchema(stream, schema);
+	const resolved = resolveProducerOptions(producer);
+	const extension = extensible[EXTEND]((host) => {
+		const sending = new Producer(host, resolved);
+		const events = new Events<Streams>(host, sending, schemas as EventSchemas<Streams>);
+		return {
+			events,
+			adopted: (session: Session) => sending.adopted(session),
+			lost: () => sending.lost(),
+			push: (session: Session, push: Push) => sending.push(session, push),
+			drain: () => events.drain(),
+			close: () => events.close(),
+		};
+	});
+	if (extension !== undefined) return extension.events;
+	throw new SpockError('UNKNOWN_FUNC', 'openEvents: not available in direct mode, which has no sidecar');
+}
+
+function checkIsSchema(stream: string, schema: unknown): void {
+	// Some libraries make schemas that are functions.
+	const standard = (schema as { readonly '~standard'?: unknown } | null | undefined)?.['~standard'];
+	if (!isObject(standard)) throw wrongType(`schemas.${stream}`, 'a schema in the form of standardschema.dev', schema);
+}

@@ -1,34 +1,43 @@
 import type { DeliveredEvent } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { Delivery, FinalSettlement } from './received-event.ts';
 
 /** Least number of acks that are remembered of a group. */
 const ACKS_MIN = 1024;
 /** Acks that are remembered of a reader without a group: those above the oldest event that it has not acked. */
 const READER_ACKS_MAX = 16_384;
+/** After this time an ack has reached the sidecar's disk, or was found lost: whoever rewinds the group then means it. */
+const LOST_ACK_MS = 300_000;
 
-/** An event that was acked: as it was delivered then. */
-interface Acked {
+/** An event that is done, as it was delivered then. */
+interface Done {
 	readonly delivery: number;
 	readonly time: number;
 	/** The sidecar's process. */
 	readonly instance: string | null;
+	readonly atMs: number;
+	readonly settlement: FinalSettlement;
 }
 
 /**
  * What one consumer knows of events beyond a connection. An ack that was lost with its connection brings its event again, which the app
- * has done already: it is acked once more and not handed out. A reader without a group is forgotten by the sidecar with its connection,
+ * has done already: the same is said of it once more, and it is not handed out. A reader without a group is forgotten by the sidecar with its connection,
  * so its place is here alone.
  */
 export class ConsumerMemory {
+	readonly #clock: Clock;
 	readonly #isReader: boolean;
 	readonly #acksMax: number;
-	/** By position, the oldest ack first. */
-	readonly #acked = new Map<number, Acked>();
+	/** By position, what was settled longest ago first. */
+	readonly #done = new Map<number, Done>();
 	/** Of a reader: delivered, and not done. */
 	readonly #undone = new Set<number>();
 	/** Of a reader: behind the last one delivered; undefined before it was opened. */
 	#next: number | undefined;
 
-	constructor({ group, inFlightMax }: { readonly group?: string; readonly inFlightMax: number }) {
+	constructor({ group, inFlightMax }: { readonly group?: string; readonly inFlightMax: number }, clock: Clock) {
+		this.#clock = clock;
 		this.#isReader = group === undefined;
 		// Unless the sidecar was killed before it had stored them, no more acks than that can be on their way.
 		this.#acksMax = this.#isReader ? READER_ACKS_MAX : Math.max(ACKS_MIN, 2 * inFlightMax);
@@ -41,10 +50,9 @@ export class ConsumerMemory {
 		return place;
 	}
 
-	/** The sidecar has opened it here: what is below is done for good. */
+	/** The sidecar has opened it here. */
 	opened(position: number): void {
 		if (this.#isReader) this.#next ??= position;
-		for (const known of this.#acked.keys()) if (known < position) this.#acked.delete(known);
 	}
 
 	delivered({ position }: DeliveredEvent): void {
@@ -53,26 +61,35 @@ export class ConsumerMemory {
 		this.#next = Math.max(this.#next ?? 0, position + 1);
 	}
 
-	/** It was acked, or given up. */
-	done({ position, time, delivery }: DeliveredEvent, instance: string | null): void {
+	/** It is a dead letter if the sidecar has heard of its last failure; else it comes again. */
+	passed({ position }: DeliveredEvent): void {
 		this.#undone.delete(position);
-		this.#acked.delete(position);
-		this.#acked.set(position, { time, delivery, instance });
-		if (this.#acked.size <= this.#acksMax) return;
-		for (const oldest of this.#acked.keys()) {
-			this.#acked.delete(oldest);
-			break;
-		}
+	}
+
+	/** It is done, or can never be. */
+	settled({ delivered, instance }: Delivery, settlement: FinalSettlement): void {
+		const { position, time, delivery } = delivered;
+		this.passed(delivered);
+		this.#done.delete(position);
+		this.#done.set(position, { time, delivery, instance, atMs: this.#clock.now(), settlement });
+		if (this.#done.size <= this.#acksMax) return;
+		const [oldest] = this.#done.keys();
+		this.#done.delete(oldest as number);
 	}
 
 	/**
-	 * True if it was acked, and comes again because the sidecar has not heard that. The time tells it from an event of another log that
-	 * has its position; the number of its delivery from one that a group gets again because it was rewound, which only holds within
-	 * one process of the sidecar: the next one counts anew.
+	 * What was said of it, if it comes again because the sidecar has not heard or not stored that. The time tells it from an event of
+	 * another log that has its position. A group that was rewound gets it again as its first delivery: that tells the two apart within
+	 * one process of the sidecar; the next one counts anew, so there only what was said lately counts.
 	 */
-	isDone({ position, time, delivery }: DeliveredEvent, instance: string | null): boolean {
-		const acked = this.#acked.get(position);
-		if (acked === undefined || acked.time !== time) return false;
-		return acked.instance !== instance || delivery > acked.delivery;
+	recall({ delivered, instance }: Delivery): FinalSettlement | undefined {
+		const done = this.#done.get(delivered.position);
+		if (done === undefined || done.time !== delivered.time) return undefined;
+		if (!this.#isReader) {
+			const isSaid =
+				done.instance === instance ? delivered.delivery > done.delivery : this.#clock.now() - done.atMs < LOST_ACK_MS;
+			if (!isSaid) return undefined;
+		}
+		return done.settlement;
 	}
 }

@@ -5,8 +5,6 @@ import type { Settlement } from './received-event.ts';
 
 /** Most deliveries in one notice: the frame stays short for any sidecar. */
 const NUMBERS_MAX = 512;
-/** Longest reason of a dead letter, in characters. */
-const REASON_LENGTH_MAX = 512;
 
 /** What is said of one consumer's deliveries on one connection: gathered for a tick, then one notice for all that is alike. */
 export class ConsumerNotices {
@@ -33,7 +31,7 @@ export class ConsumerNotices {
 				append(this.#nacks, settlement.delayMs, n);
 				return;
 			case 'term':
-				append(this.#terms, settlement.reason?.slice(0, REASON_LENGTH_MAX), n);
+				append(this.#terms, settlement.reason, n);
 		}
 	}
 

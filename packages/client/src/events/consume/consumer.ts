@@ -11,11 +11,13 @@ import { Deliveries } from './deliveries.ts';
 import type { Downlink, DownlinkMember, EventLine } from './downlink.ts';
 import { type EventPayload, type EventShapes, readPayload } from './event-shapes.ts';
 import {
+	ACK,
 	type Delivery,
 	type DeliveryHandle,
 	type DeliveryOwner,
 	ReceivedEvent,
 	type Settlement,
+	termination,
 } from './received-event.ts';
 
 /** One that was open for so long and is then closed by the sidecar is opened again without much delay, in milliseconds. */
@@ -100,7 +102,7 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 		this.#sink = sink;
 		this.#clock = context.retry.clock;
 		this.#retry = new RetrySchedule(whileRefused(context.retry), () => this.#dispatch('retry due'));
-		this.#memory = new ConsumerMemory(asked);
+		this.#memory = new ConsumerMemory(asked, this.#clock);
 		this.#deliveries = new Deliveries(asked.inFlightMax);
 		this.#report = report;
 	}
@@ -167,8 +169,8 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 	}
 
 	/** Of an event whose delivery is void, but which the app has done: it is acked when it comes again. */
-	doneWithoutAck(delivered: DeliveredEvent): void {
-		this.#memory.done(delivered, this.#line?.instance ?? null);
+	doneWithoutAck(delivery: Delivery): void {
+		this.#memory.settled(delivery, ACK);
 	}
 
 	settle(delivery: Delivery, settlement: Settlement): boolean {
@@ -177,7 +179,8 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 		const { delivered } = delivery;
 		place.notices.settle(delivered.n, settlement);
 		const isLast = this.#asked.attempts > 0 && delivered.delivery >= this.#asked.attempts;
-		if (settlement.kind !== 'nack' || isLast) this.#memory.done(delivered, place.line.instance);
+		if (settlement.kind !== 'nack') this.#memory.settled(delivery, settlement);
+		else if (isLast) this.#memory.passed(delivered);
 		this.#report.settled(delivered, settlement);
 		if (this.outCount === 0) this.#dispatch('last one settled');
 		return true;
@@ -212,14 +215,16 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 
 	#receive(delivered: DeliveredEvent): void {
 		const { line, notices } = this.#place as Place;
+		const delivery: Delivery = { delivered, instance: line.instance, state: 'waiting' };
 		this.#memory.delivered(delivered);
-		if (this.#memory.isDone(delivered, line.instance)) {
-			notices.settle(delivered.n, { kind: 'ack' });
-			this.#memory.done(delivered, line.instance);
+		const said = this.#memory.recall(delivery);
+		if (said !== undefined) {
+			notices.settle(delivered.n, said);
+			this.#memory.settled(delivery, said);
 			return;
 		}
 		this.#report.delivered(delivered);
-		const delivery = this.#deliveries.add(delivered);
+		this.#deliveries.add(delivery);
 		if (this.#sink.takesOver(delivery)) this.#deliveries.takeThis(delivery);
 	}
 
@@ -229,7 +234,7 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 			payload = readPayload(delivery.delivered.event, this.#context.shapes);
 		} catch (error) {
 			const cause = error as Error;
-			if (SpockError.is(cause, 'BAD_VALUE')) this.settle(delivery, { kind: 'term', reason: cause.message });
+			if (SpockError.is(cause, 'BAD_VALUE')) this.settle(delivery, termination(cause.message));
 			else this.fail(cause);
 			return undefined;
 		}

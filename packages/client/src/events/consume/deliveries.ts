@@ -38,7 +38,8 @@ export class Deliveries {
 	}
 
 	/** A delivery has come. An earlier one of the same event is void: its time has run out at the sidecar. */
-	add(delivered: DeliveredEvent): Delivery {
+	add(delivery: Delivery): void {
+		const { delivered } = delivery;
 		const before = this.#open.get(delivered.position);
 		if (before !== undefined) this.#remove(before, 'void');
 		else if (this.#open.size >= this.#inFlightMax) {
@@ -48,10 +49,8 @@ export class Deliveries {
 				break;
 			}
 		}
-		const delivery: Delivery = { delivered, state: 'waiting' };
 		this.#open.set(delivered.position, delivery);
 		this.#waiting.push(delivery);
-		return delivery;
 	}
 
 	/** Hands out the first that waits and that the caller can use now. */

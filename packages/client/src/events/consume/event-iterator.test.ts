@@ -123,6 +123,16 @@ describe('consuming', () => {
 		expect(again.told('ack')).toEqual([1]);
 	});
 
+	it('repeats that an event is given up, when that was lost with its connection: it must become a dead letter', async () => {
+		const { downlink, first } = await opened([1]);
+		first.term('no such customer');
+		downlink.lose();
+		const again = downlink.connect();
+		again.deliver(delivered(4, { position: 1, time: 1001, delivery: 2 }));
+		await tick();
+		expect(again.notices).toMatchObject([{ func: 'term', data: { n: [4], reason: 'no such customer' } }]);
+	});
+
 	it('hands out again what was acked, when the group was rewound, or another log has its position', async () => {
 		const { downlink, events, first, line } = await opened([1]);
 		first.ack();
@@ -131,6 +141,21 @@ describe('consuming', () => {
 		downlink.lose();
 		downlink.connect({ instance: 'spock-2' }).deliver(delivered(1, { time: 5_000, delivery: 2 }));
 		expect(await next(events)).toMatchObject({ position: 1, time: 5_000 });
+	});
+
+	it('hands out again what another process of the sidecar delivers long after it was acked: the group was rewound', async () => {
+		const { clock, downlink, events, first } = await opened([1]);
+		first.ack();
+		await clock.advance(299_000);
+		downlink.lose();
+		const again = downlink.connect({ instance: 'spock-2' });
+		again.deliver(delivered(1));
+		await tick();
+		expect(again.told('ack')).toEqual([1]);
+		await clock.advance(300_000);
+		downlink.lose();
+		downlink.connect({ instance: 'spock-3' }).deliver(delivered(1));
+		expect(await next(events)).toMatchObject({ position: 1 });
 	});
 
 	it('a reader without a group goes on where it is after a loss, and skips what it has acked', async () => {
@@ -146,6 +171,18 @@ describe('consuming', () => {
 		(await next(events)).ack();
 		downlink.lose();
 		expect(downlink.connect().calls[0]?.data).toMatchObject({ from: { position: 4 } });
+	});
+
+	it('a reader skips what it has acked behind what it has not', async () => {
+		const { downlink, events } = await opened([1, 2, 3], { group: undefined });
+		(await next(events)).ack();
+		downlink.lose();
+		const again = downlink.connect();
+		expect(again.calls[0]?.data).toMatchObject({ from: { position: 1 } });
+		again.deliver(...[1, 2, 3].map((n) => delivered(n)));
+		expect([(await next(events)).position, (await next(events)).position]).toEqual([1, 3]);
+		await tick();
+		expect(again.told('ack')).toEqual([2]);
 	});
 
 	it('a reader that was never delivered anything begins again where it was opened, not where the stream ends by then', async () => {

@@ -7,7 +7,7 @@ import type { ResolvedHandle } from './consume-options.ts';
 import { Consumer, type ConsumerContext, type ConsumerSink, type TakenEvent } from './consumer.ts';
 import { ConsumerReport } from './consumer-report.ts';
 import type { RunningConsumer, RunningConsumers } from './event-iterator.ts';
-import type { Delivery, DeliveryHandle, ReceivedEvent } from './received-event.ts';
+import { ACK, type Delivery, type DeliveryHandle, type ReceivedEvent, termination } from './received-event.ts';
 
 /** What a handler is given besides its event. */
 export interface HandlerContext {
@@ -202,7 +202,7 @@ export class HandlerPool<T> implements ConsumerSink, RunningConsumer {
 
 	#succeeded({ handle: { delivery } }: HandlerRun): void {
 		// It was done, whether the sidecar can be told now or when it delivers it again.
-		if (!this.#consumer.settle(delivery, { kind: 'ack' })) this.#consumer.doneWithoutAck(delivery.delivered);
+		if (!this.#consumer.settle(delivery, ACK)) this.#consumer.doneWithoutAck(delivery);
 	}
 
 	#failed({ handle: { delivery } }: HandlerRun, error: unknown): void {
@@ -210,7 +210,7 @@ export class HandlerPool<T> implements ConsumerSink, RunningConsumer {
 		const number = delivery.delivered.delivery;
 		if (attempts > 0 && number >= attempts) {
 			const reason = error instanceof Error ? error.message : String(error);
-			this.#consumer.settle(delivery, { kind: 'term', reason });
+			this.#consumer.settle(delivery, termination(reason));
 			return;
 		}
 		const delayMs = this.#retryDelayMs(number);

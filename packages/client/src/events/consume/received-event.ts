@@ -6,6 +6,8 @@ import type { EventPayload } from './event-shapes.ts';
 /** One delivery, until the sidecar is told what has become of it, or does not listen to that any more. */
 export interface Delivery {
 	readonly delivered: DeliveredEvent;
+	/** The process of the sidecar that delivered it. */
+	readonly instance: string | null;
 	/**
 	 * `waiting`: in this process, not yet handed to the app. `out`: in the app's hands. `settled`: acked, nacked or terminated here.
 	 * `void`: the sidecar delivers it again, whatever is said of it: its connection was lost, or its time has run out.
@@ -20,11 +22,11 @@ export interface DeliveryHandle {
 	isDecided: boolean;
 }
 
+/** After it an event is not handed out again. */
+export type FinalSettlement = { readonly kind: 'ack' } | { readonly kind: 'term'; readonly reason: string | undefined };
+
 /** What can become of a delivery. */
-export type Settlement =
-	| { readonly kind: 'ack' }
-	| { readonly kind: 'nack'; readonly delayMs: number | undefined }
-	| { readonly kind: 'term'; readonly reason: string | undefined };
+export type Settlement = FinalSettlement | { readonly kind: 'nack'; readonly delayMs: number | undefined };
 
 /** Where a received event goes back to. Each returns false for a delivery that is settled or void. */
 export interface DeliveryOwner {
@@ -32,7 +34,14 @@ export interface DeliveryOwner {
 	extend(delivery: Delivery): boolean;
 }
 
-const ACK: Settlement = { kind: 'ack' };
+export const ACK: FinalSettlement = { kind: 'ack' };
+/** Longest reason of a dead letter, in characters. */
+const REASON_LENGTH_MAX = 512;
+
+/** It can never be handled. */
+export function termination(reason: string | undefined): FinalSettlement {
+	return { kind: 'term', reason: reason?.slice(0, REASON_LENGTH_MAX) };
+}
 
 /** An event of a stream, delivered to this process at least once. */
 export class ReceivedEvent<T = unknown> {
@@ -104,7 +113,7 @@ export class ReceivedEvent<T = unknown> {
 
 	/** It can never be handled: it goes to `<stream>.dead` with this reason, of which 512 characters are kept. False as with `ack`. */
 	term(reason?: string): boolean {
-		return this.#settle({ kind: 'term', reason });
+		return this.#settle(termination(reason));
 	}
 
 	/** It needs more time: `ackWaitMs` begins again. False as with `ack`. */

@@ -23,6 +23,7 @@ export type {
 	RecordPlace,
 } from './foundation/log-record.ts';
 export { EventLog, type LogSegment } from './log/event-log.ts';
+export { inspectLog, type LogReport } from './log/inspect-log.ts';
 export { type LogState, logMachine } from './log/log-machine.ts';
 export { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits, type LogListener } from './log/log-options.ts';
 export { NodeFiles } from './log/node-files.ts';

@@ -25,6 +25,19 @@ describe('the members of a group', () => {
 		await bench.open({ filter: { headers: { y: '2', x: '1' }, keys: ['b', 'a'] } });
 	});
 
+	it('are known to their openers before their first event comes', async () => {
+		const bench = new GroupBench();
+		bench.add(2);
+		await bench.open({ inFlightMax: 1 });
+		const order: string[] = [];
+		const sink = { deliver: () => void order.push('delivered'), closed: () => undefined };
+		await bench.groups.open({ stream: 'orders', group: 'billing' }, sink);
+		for (let hop = 0; hop < 20; hop++) await Promise.resolve();
+		order.push('opened');
+		await settle();
+		expect(order).toEqual(['opened', 'delivered']);
+	});
+
 	it('open at the same time', async () => {
 		const bench = new GroupBench();
 		bench.add(4);

@@ -68,7 +68,7 @@ export class ConsumerGroups {
 
 	/**
 	 * Adds a consumer. Rejects with BAD_REQUEST where the members of its group have other terms, OVERLOADED when there are too many, and with what
-	 * the store rejects.
+	 * the store rejects. Its first events come in a later turn of the event loop than the consumer.
 	 */
 	async open(data: OpenConsumerData, sink: ConsumerSink): Promise<Consumer> {
 		const terms = groupTerms(data);

@@ -187,6 +187,29 @@ describe('limits and faults', () => {
 		await expect(bench.open()).rejects.toBe(gone);
 	});
 
+	it('close finishes dead letters, and waits no longer than it may for a disk that hangs', async () => {
+		for (const hangs of [false, true]) {
+			const bench = new GroupBench();
+			bench.add(1);
+			const one = await bench.open({ attempts: 1 });
+			bench.log.persistsAlone = false;
+			await one.nack(0);
+			let isClosed = false;
+			const closing = bench.groups.close(new SpockError('UNAVAILABLE', 'the sidecar ends'), 1000).then(() => {
+				isClosed = true;
+			});
+			await bench.clock.advance(999);
+			expect(isClosed).toBe(false);
+			if (hangs) await bench.clock.advance(1);
+			else bench.log.persist();
+			await closing;
+			await settle();
+			expect(bench.clock.pendingTimers).toBe(0);
+			bench.log.persist();
+			expect((await bench.reopened().open()).shown).toEqual(hangs ? ['0'] : []);
+		}
+	});
+
 	it('an ack counts when its note is on disk', async () => {
 		const bench = new GroupBench();
 		bench.add(2);

@@ -25,6 +25,19 @@ describe('the members of a group', () => {
 		await bench.open({ filter: { headers: { y: '2', x: '1' }, keys: ['b', 'a'] } });
 	});
 
+	it('are known to their openers before their first event comes', async () => {
+		const bench = new GroupBench();
+		bench.add(2);
+		await bench.open({ inFlightMax: 1 });
+		const order: string[] = [];
+		const sink = { deliver: () => void order.push('delivered'), closed: () => undefined };
+		await bench.groups.open({ stream: 'orders', group: 'billing' }, sink);
+		for (let hop = 0; hop < 20; hop++) await Promise.resolve();
+		order.push('opened');
+		await settle();
+		expect(order).toEqual(['opened', 'delivered']);
+	});
+
 	it('open at the same time', async () => {
 		const bench = new GroupBench();
 		bench.add(4);
@@ -172,6 +185,29 @@ describe('limits and faults', () => {
 		expect([one.errors, two.errors]).toEqual([[gone], [gone]]);
 		expect(bench.clock.pendingTimers).toBe(0);
 		await expect(bench.open()).rejects.toBe(gone);
+	});
+
+	it('close finishes dead letters, and waits no longer than it may for a disk that hangs', async () => {
+		for (const hangs of [false, true]) {
+			const bench = new GroupBench();
+			bench.add(1);
+			const one = await bench.open({ attempts: 1 });
+			bench.log.persistsAlone = false;
+			await one.nack(0);
+			let isClosed = false;
+			const closing = bench.groups.close(new SpockError('UNAVAILABLE', 'the sidecar ends'), 1000).then(() => {
+				isClosed = true;
+			});
+			await bench.clock.advance(999);
+			expect(isClosed).toBe(false);
+			if (hangs) await bench.clock.advance(1);
+			else bench.log.persist();
+			await closing;
+			await settle();
+			expect(bench.clock.pendingTimers).toBe(0);
+			bench.log.persist();
+			expect((await bench.reopened().open()).shown).toEqual(hangs ? ['0'] : []);
+		}
 	});
 
 	it('an ack counts when its note is on disk', async () => {

@@ -15,7 +15,6 @@ const BUGS: Readonly<Record<string, Pick<LosePowerOptions, 'plant' | 'bug'>>> = 
 	'a new file whose name is not durable': {
 		plant: (files) => withMethod(files, 'syncDirectory', async () => undefined),
 	},
-	'a CRC without a salt of its own for each segment': { bug: { random: () => 0.5 } },
 	'a torn tail that is kept': { bug: { keepsTornTail: true } },
 };
 

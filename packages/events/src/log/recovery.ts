@@ -27,7 +27,7 @@ import {
 	type SegmentName,
 	segmentFileName,
 } from './segment-header.ts';
-import { asBuffer, scanRecords } from './segment-scan.ts';
+import { asBuffer, type ScanVisitor, scanRecords } from './segment-scan.ts';
 
 /** Records that were written once and cannot be read. */
 export interface LogDamage {
@@ -87,11 +87,12 @@ export async function recoverLog(names: readonly string[], options: RecoveryOpti
 	const segments: Segment[] = [];
 	let next = chain[0]?.name.first ?? 1;
 	let lastTime = 0;
-	for (const [index, { name, header }] of chain.entries()) {
+	for (const [index, { name, header, end }] of chain.entries()) {
 		const follower = chain[index + 1];
 		const scan = await scanSegment(header, {
 			...options,
 			limit: follower?.name.first ?? Number.POSITIVE_INFINITY,
+			end,
 			isLastOfEpoch: follower?.name.epoch !== name.epoch,
 			isReplayed: index >= replayFrom,
 			isNewest: follower === undefined,
@@ -126,6 +127,8 @@ async function look(name: SegmentName, { directory, files }: RecoveryOptions): P
 interface Link {
 	readonly name: SegmentName;
 	readonly header: SegmentHeader;
+	/** The first position of the file behind it, which may be one that cannot be read. */
+	readonly end: number;
 }
 
 interface Chain {
@@ -146,18 +149,21 @@ function chainOf(found: readonly Found[]): Chain {
 	const voidFiles: SegmentName[] = [];
 	/** The next one; undefined before the newest is found. */
 	let wanted: SegmentName | undefined;
+	let end = Number.POSITIVE_INFINITY;
 	for (const [index, { name, header }] of [...found.entries()].reverse()) {
 		const newer = chain[0];
 		const order = wanted === undefined ? 0 : compareSegments(name, wanted);
 		if (order > 0) voidFiles.push(name);
 		else if (order < 0) strayFiles.push(name);
 		else if (header !== undefined) {
-			chain.unshift({ name, header });
+			chain.unshift({ name, header, end });
+			end = name.first;
 			wanted = header.previous;
 		} else {
 			strayFiles.push(name);
 			if (newer === undefined) continue;
 			damage.push({ file: segmentFileName(name), from: name.first, to: newer.name.first });
+			end = name.first;
 			// Which one is in front of it is lost with it: the next that fits.
 			const isInFront = (other: Found): boolean => other.header !== undefined && other.name.first < name.first;
 			wanted = found.slice(0, index).findLast(isInFront)?.name ?? { first: 0, epoch: 0 };
@@ -208,6 +214,8 @@ interface SegmentScan {
 interface ScanOptions extends RecoveryOptions {
 	/** Records from here on belong to the next segment. */
 	readonly limit: number;
+	/** Its records should reach up to here. */
+	readonly end: number;
 	/** Its tail may be torn. */
 	readonly isLastOfEpoch: boolean;
 	readonly isReplayed: boolean;
@@ -216,47 +224,95 @@ interface ScanOptions extends RecoveryOptions {
 }
 
 async function scanSegment(header: SegmentHeader, options: ScanOptions): Promise<SegmentScan> {
-	const { directory, files, memory, limit, isLastOfEpoch, isReplayed, isNewest } = options;
+	const { directory, files, end, limit } = options;
 	const fileName = segmentFileName(header);
-	const damage: LogDamage[] = [];
 	const file = await files.open(join(directory, fileName));
 	try {
 		const checkpointBytes = (await readCheckpoint(file, header))?.bytes ?? 0;
 		const segment = new Segment({ ...header, checkpointBytes });
 		segment.fileBytes = file.bytes;
-		let isSealed = false;
-		await scanRecords(file, segment.length, segment.seed, {
-			gap: (_, __, buffer, at) => {
-				if (positionAt(buffer, at) <= segment.next) return true;
-				const wasSynced = syncedBelowAt(buffer, at) > segment.next || kindAt(buffer, at) === 'seal';
-				return !isLastOfEpoch || wasSynced || options.keepsTornTail === true;
-			},
-			record: (buffer, at, length, offset) => {
-				const kind = kindAt(buffer, at);
-				const position = positionAt(buffer, at);
-				if (position >= limit && kind !== 'seal') return false;
-				if (position > segment.next) damage.push({ file: fileName, from: segment.next, to: position });
-				if (kind === 'seal') {
-					isSealed = true;
-					segment.next = Math.max(segment.next, Math.min(position, limit));
-					return false;
-				}
-				if (kind === 'event' || kind === 'note') {
-					segment.skipTo(offset);
-					segment.add(position, timeAt(buffer, at), length, kind === 'event' ? streamAt(buffer, at) : undefined);
-					if (isReplayed) memory.replay(decodeRecord(buffer, at, length));
-				}
-				return true;
-			},
-		});
-		if (Number.isFinite(limit) && segment.next < limit) {
-			damage.push({ file: fileName, from: segment.next, to: limit });
-			segment.next = limit;
+		const scan = new RecoveryScan(segment, options);
+		const offset = await scanRecords(file, segment.length, segment.seed, scan);
+		if (scan.tornAt !== undefined) {
+			// What is behind may show that it was synced once.
+			scan.syncedBelow = await syncedBelow(file, offset, segment.seed);
+			await scanRecords(file, offset, segment.seed, scan);
 		}
+		if (segment.next < end && Number.isFinite(end)) scan.lose(end);
+		if (Number.isFinite(limit)) segment.next = limit;
 		// What was read may be in the memory of the kernel alone, where a killed process left it.
-		if (isNewest && !isSealed) await file.sync();
-		return { segment, damage };
+		if (options.isNewest && !scan.isSealed) await file.sync();
+		return { segment, damage: scan.damage };
 	} finally {
 		await file.close();
+	}
+}
+
+/** Up to which position a writer had synced the file, by its records behind an offset. */
+async function syncedBelow(file: ReadableFile, from: number, seed: number): Promise<number> {
+	let most = 0;
+	await scanRecords(file, from, seed, {
+		gap: () => true,
+		record: (buffer, at) => {
+			most = Math.max(most, kindAt(buffer, at) === 'seal' ? positionAt(buffer, at) : syncedBelowAt(buffer, at));
+			return true;
+		},
+	});
+	return most;
+}
+
+/** Takes the records of one segment, in order, and decides what a gap between them is. */
+class RecoveryScan implements ScanVisitor {
+	readonly damage: LogDamage[] = [];
+	isSealed = false;
+	/** The first position that seems torn. */
+	tornAt: number | undefined;
+	/** Known to have been synced once: what is bad below is no torn tail. */
+	syncedBelow = 0;
+	readonly #segment: Segment;
+	readonly #options: ScanOptions;
+
+	constructor(segment: Segment, options: ScanOptions) {
+		this.#segment = segment;
+		this.#options = options;
+	}
+
+	gap(_from: number, _to: number, buffer: Buffer, at: number): boolean {
+		const { next } = this.#segment;
+		// Between the records lies something that is none.
+		if (positionAt(buffer, at) <= next) return true;
+		if (!this.#options.isLastOfEpoch || next < this.syncedBelow || this.#options.keepsTornTail === true) return true;
+		this.tornAt = next;
+		return false;
+	}
+
+	record(buffer: Buffer, at: number, length: number, offset: number): boolean {
+		const { limit, isReplayed, memory } = this.#options;
+		const segment = this.#segment;
+		const kind = kindAt(buffer, at);
+		const position = positionAt(buffer, at);
+		if (kind === 'seal') {
+			if (Math.min(position, limit) > segment.next) this.lose(Math.min(position, limit));
+			this.isSealed = true;
+			return false;
+		}
+		if (position >= limit) return false;
+		// A part of the file that stands in it twice.
+		if (position < segment.next) return true;
+		if (position > segment.next) this.lose(position);
+		if (kind === 'event' || kind === 'note') {
+			segment.skipTo(offset);
+			segment.add(position, timeAt(buffer, at), length, kind === 'event' ? streamAt(buffer, at) : undefined);
+			if (isReplayed) memory.replay(decodeRecord(buffer, at, length));
+		}
+		return true;
+	}
+
+	/** Everything up to a position is lost. */
+	lose(to: number): void {
+		const { next } = this.#segment;
+		this.#segment.lost.add(next);
+		this.damage.push({ file: segmentFileName(this.#segment), from: next, to });
+		this.#segment.next = to;
 	}
 }

@@ -55,8 +55,9 @@ export async function readSegment(
 					lookedTo = offset;
 					const kind = kindAt(buffer, at);
 					if (position >= below || kind === 'seal') return false;
-					if (position < from) {
-						expected = position + 1;
+					// Or else it is a part of the file that stands in it twice.
+					if (position < from || position < (expected ?? 0)) {
+						expected = Math.max(expected ?? 0, position + 1);
 						return true;
 					}
 					if (expected !== undefined && position > expected) lost.push({ from: expected, to: position });

@@ -1,0 +1,71 @@
+import { lstat, readdir, rename } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+
+import { tempSocket } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { NodeOwner } from './node-owner.ts';
+
+describe('the owner of a log', () => {
+	it('is one process: another one is refused until it releases the directory', async () => {
+		await using temp = await tempSocket();
+		const [one, other] = [new NodeOwner(temp.directory), new NodeOwner(temp.directory)];
+		await one.claim('nobody');
+		await expect(other.claim('nobody')).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			message: expect.stringContaining(
+				`another process has the log: it listens at ${temp.directory}/owner.sock`,
+			) as string,
+		});
+		expect([await one.isOurs(), await other.isOurs()]).toEqual([true, false]);
+		await one.release();
+		await one.release();
+		expect(await one.isOurs()).toBe(false);
+		await other.claim('nobody');
+		expect(await other.isOurs()).toBe(true);
+		await other.release();
+		expect(await readdir(temp.directory)).toEqual([]);
+	});
+
+	it('loses it to one that claims it from anyone, and does not remove what is not its own', async () => {
+		await using temp = await tempSocket();
+		const [one, other] = [new NodeOwner(temp.directory), new NodeOwner(temp.directory)];
+		await one.claim('nobody');
+		await other.claim('anyone');
+		expect([await one.isOurs(), await other.isOurs()]).toEqual([false, true]);
+		await one.release();
+		expect(await other.isOurs()).toBe(true);
+		await expect(one.claim('nobody')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await other.release();
+	});
+
+	it('that was killed left a socket, which is replaced', async () => {
+		await using temp = await tempSocket();
+		const path = join(temp.directory, 'owner.sock');
+		const server = createServer();
+		await new Promise<void>((resolve) => server.listen(`${path}.dead`, resolve));
+		// Under another name Node does not find it when it closes.
+		await rename(`${path}.dead`, path);
+		await new Promise((resolve) => server.close(resolve));
+		expect((await lstat(path)).isSocket()).toBe(true);
+		const owner = new NodeOwner(temp.directory);
+		await owner.claim('nobody');
+		expect(await owner.isOurs()).toBe(true);
+		await owner.release();
+	});
+
+	it('is one, of many that start at the same moment', async () => {
+		await using temp = await tempSocket();
+		const owners = Array.from({ length: 12 }, () => new NodeOwner(temp.directory));
+		const claims = await Promise.allSettled(owners.map((owner) => owner.claim('nobody')));
+		expect(claims.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+		await Promise.all(owners.map((owner) => owner.release()));
+		expect(await readdir(temp.directory)).toEqual([]);
+	});
+
+	it('has a directory whose path is short enough for a socket, or is told so', async () => {
+		const owner = new NodeOwner(`/tmp/${'x'.repeat(100)}`);
+		await expect(owner.claim('nobody')).rejects.toThrow('the directory of the log is too long');
+	});
+});

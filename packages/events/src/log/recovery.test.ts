@@ -1,0 +1,181 @@
+import { settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { event, openSimLog, readAll } from '../../test/open-sim-log.ts';
+import { seededRandom } from '../../test/seeded-random.ts';
+import { SimDisk } from '../../test/sim-files.ts';
+
+const RECORDS = 60;
+
+/** A disk with three segments, killed and not closed; records are their positions. */
+async function written(): Promise<SimDisk> {
+	const disk = new SimDisk();
+	const { log } = await openSimLog({ disk });
+	for (let position = 1; position <= RECORDS; position++) {
+		log.append(event(`${position}`.padEnd(300)));
+		if (position % 4 === 0) await settle();
+	}
+	await settle();
+	await settle();
+	return disk.clone();
+}
+
+function logFiles(disk: SimDisk): string[] {
+	return [...disk.names.keys()].filter((name) => name.endsWith('.log')).sort();
+}
+
+/** Changes a byte of the record of a position. */
+function damage(disk: SimDisk, name: string, position: number): void {
+	const bytes = disk.names.get(name)?.cached ?? Buffer.alloc(0);
+	const at = bytes.indexOf(`${position}`.padEnd(300));
+	expect(at).toBeGreaterThan(0);
+	bytes[at + 200] = 0x41;
+}
+
+function numbers(texts: readonly string[]): number[] {
+	return texts.map(Number);
+}
+
+const all = Array.from({ length: RECORDS }, (_, index) => index + 1);
+
+describe('damage', () => {
+	it('in an old segment: the rest is read, the gap is reported with its positions, a copy is put aside', async () => {
+		const disk = await written();
+		const [first = ''] = logFiles(disk);
+		damage(disk, first, 3);
+		damage(disk, first, 4);
+		damage(disk, first, 9);
+		const { log, damage: found } = await openSimLog({ disk });
+		expect(numbers(await readAll(log))).toEqual(all.filter((position) => ![3, 4, 9].includes(position)));
+		const file = first.slice('/log/'.length);
+		expect(found).toEqual([
+			{ file, from: 3, to: 5 },
+			{ file, from: 9, to: 10 },
+		]);
+		expect(log.damaged).toBe(3);
+		expect(disk.names.get(`${first}.damaged`)?.cached).toEqual(disk.names.get(first)?.cached);
+	});
+
+	it('in the newest segment, of a record that was synced: no torn tail, so what is behind it is kept', async () => {
+		const disk = await written();
+		const newest = logFiles(disk).at(-1) ?? '';
+		damage(disk, newest, 50);
+		const { log, damage: found } = await openSimLog({ disk });
+		expect(numbers(await readAll(log))).toEqual(all.filter((position) => position !== 50));
+		expect(found).toEqual([{ file: newest.slice('/log/'.length), from: 50, to: 51 }]);
+	});
+
+	it('of one copy of a header costs nothing', async () => {
+		const disk = await written();
+		for (const name of logFiles(disk)) disk.names.get(name)?.cached.fill(0, 0, 512);
+		const { log, damage: found } = await openSimLog({ disk });
+		expect([numbers(await readAll(log)), found]).toEqual([all, []]);
+	});
+
+	it('of both copies of a header costs that segment, whose file is put aside', async () => {
+		const disk = await written();
+		const [, second = '', third = ''] = logFiles(disk);
+		disk.names.get(second)?.cached.fill(0, 0, 1024);
+		const { log, damage: found } = await openSimLog({ disk });
+		const [from, to] = [second, third].map((name) => Number(name.slice('/log/'.length).split('-')[0]));
+		expect(found).toMatchObject([{ from, to }]);
+		expect(numbers(await readAll(log))).toEqual(
+			all.filter((position) => position < (from ?? 0) || position >= (to ?? 0)),
+		);
+		expect([disk.names.has(second), disk.names.has(`${second}.damaged`)]).toEqual([false, true]);
+	});
+
+	it('of a checkpoint: an older one is restored', async () => {
+		const disk = await written();
+		const [, second = '', third = ''] = logFiles(disk);
+		for (const name of [second, third]) disk.names.get(name)?.cached.fill(0, 1024, 1060);
+		const { restored, replayed, log } = await openSimLog({ disk, limits: { replayMs: 0 } });
+		expect([restored, replayed.length]).toEqual([['below 1'], RECORDS]);
+		expect(numbers(await readAll(log))).toEqual(all);
+	});
+
+	it('that appears while the log is open is reported once, and what is behind it is read', async () => {
+		const disk = await written();
+		const { log, damage: found } = await openSimLog({ disk });
+		damage(disk, logFiles(disk)[0] ?? '', 5);
+		for (let time = 0; time < 2; time++) {
+			expect(numbers(await readAll(log))).toEqual(all.filter((position) => position !== 5));
+		}
+		expect(found).toMatchObject([{ from: 5, to: 6 }]);
+	});
+
+	it.each([1, 2, 3, 4])(
+		'of any kind never refuses a start, and nothing is read that was not written (seed %i)',
+		async (seed) => {
+			const random = seededRandom(seed);
+			const whole = await written();
+			for (let round = 0; round < 60; round++) {
+				const disk = whole.clone();
+				for (let count = 0; count <= random() * 4; count++) mutate(disk, random);
+				const { log, damage: found, replayed } = await openSimLog({ disk, limits: { replayMs: 0 } });
+				const read = await log.read(log.first, { bytesMax: 1e6, eventsMax: 1000 });
+				for (const { position, text } of [...read.events, ...replayed.filter(({ kind }) => kind === 'event')]) {
+					expect(Number(text)).toBe(position);
+				}
+				const positions = read.events.map(({ position }) => position);
+				expect(positions).toEqual([...new Set(positions)].sort((one, other) => one - other));
+				// What is missing in the middle was reported.
+				const lost = new Set(
+					found.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index)),
+				);
+				const [first = 0, last = 0] = [positions[0], positions.at(-1)];
+				const missing = all.filter((position) => position > first && position < last && !positions.includes(position));
+				expect(missing.filter((position) => !lost.has(position))).toEqual([]);
+				const position = log.append(event('new'));
+				await settle();
+				expect((await log.read(position, { bytesMax: 1e6, eventsMax: 1 })).events).toMatchObject([{ text: 'new' }]);
+			}
+		},
+	);
+});
+
+describe('blocks of a deleted file that appear behind the records of a new one', () => {
+	/** Gives the texts that are found: of the new file `new`, of the old one, which nobody was told of, `old`. */
+	async function reuse(random: () => number): Promise<string[]> {
+		const disk = new SimDisk();
+		const { log } = await openSimLog({ disk, random });
+		log.append(event('first'));
+		await settle();
+		const before = disk.losePower(() => 0.5);
+		for (const text of ['old 1', 'old 2']) log.append(event(text));
+		await settle();
+		const [old] = logFiles(disk).map((name) => disk.names.get(name)?.cached ?? Buffer.alloc(0));
+		const again = await openSimLog({ disk: before, random });
+		again.log.append(event('new 1'));
+		await settle();
+		const after = before.clone();
+		const cached = after.names.get(logFiles(after)[1] ?? '')?.cached ?? Buffer.alloc(0);
+		const end = cached.indexOf('new 1') + 5;
+		old?.copy(cached, end, old.indexOf('old 1') + 5, old.indexOf('old 2') + 5);
+		return readAll((await openSimLog({ disk: after })).log);
+	}
+
+	it('are not read', async () => {
+		const random = seededRandom(1);
+		expect(await reuse(random)).toEqual(['first', 'new 1']);
+	});
+
+	it('are read if all segments have the same salt', async () => {
+		expect(await reuse(() => 0.5)).toEqual(['first', 'new 1', 'old 2']);
+	});
+});
+
+function mutate(disk: SimDisk, random: () => number): void {
+	const names = logFiles(disk);
+	const inode = disk.names.get(names[Math.floor(random() * names.length)] ?? '');
+	if (inode === undefined || inode.cached.length === 0) return;
+	const { cached } = inode;
+	const at = Math.floor(random() * cached.length);
+	const length = Math.floor(random() ** 4 * 3000) + 1;
+	const kind = random();
+	if (kind < 0.3) cached[at] = (cached[at] ?? 0) ^ (1 << Math.floor(random() * 8));
+	else if (kind < 0.5) cached.fill(0, at, Math.min(at + length, cached.length));
+	else if (kind < 0.6) inode.cached = Buffer.from(cached.subarray(0, at));
+	else if (kind < 0.8) cached.copyWithin(at, Math.floor(random() * cached.length), cached.length);
+	else for (let index = at; index < Math.min(at + length, cached.length); index++) cached[index] = random() * 256;
+}

@@ -255,9 +255,10 @@ describe('order by key', () => {
 		bench.add(100, (index) => (index < 50 ? 'a' : 'b'));
 		const reads: number[] = [];
 		const { read } = bench.log;
-		bench.log.read = (from, options) => {
-			reads.push(options.eventsMax);
-			return read.call(bench.log, from, options);
+		bench.log.read = async (from, options) => {
+			const page = await read.call(bench.log, from, options);
+			reads.push(page.events.length);
+			return page;
 		};
 		const one = await bench.open({ order: 'key' });
 		expect(one.shown).toEqual(['0']);

@@ -150,10 +150,11 @@ export class ConsumerGroup {
 		}
 	}
 
-	/** Ends the group and all its members. */
+	/** Ends the group and all its members; what they still answer counts no more. */
 	fail(error: SpockError): void {
 		if (this.#phase === 'ended') return;
 		const members = this.#members.splice(0);
+		for (const member of members) member.reset();
 		this.#end();
 		for (const member of members) member.closed(error);
 	}

@@ -164,6 +164,27 @@ describe('limits and faults', () => {
 		expect((await bench.open()).shown).toEqual(['0', '1']);
 	});
 
+	it('what an ended consumer still answers counts no more', async () => {
+		const bench = new GroupBench();
+		bench.add(2);
+		const one = await bench.open();
+		const { read } = bench.log;
+		bench.log.read = () => Promise.reject(new SpockError('UNAVAILABLE', 'the disk does not answer'));
+		bench.add(1);
+		await settle();
+		expect(one.errors).toHaveLength(1);
+		bench.log.read = read;
+		const two = await bench.open();
+		const notes = bench.log.records.length;
+		await one.ack(0, 1);
+		await one.nack(0, 1);
+		one.consumer.close();
+		await bench.clock.advance(10);
+		expect(bench.log.records).toHaveLength(notes);
+		expect(two.shown).toEqual(['0', '1', '0']);
+		expect(bench.groups.status()).toMatchObject([{ out: 3, consumers: 1 }]);
+	});
+
 	it('an ack that the log cannot take ends the consumers', async () => {
 		const bench = new GroupBench();
 		bench.add(1);

@@ -1,4 +1,4 @@
-import type { ConsumeFrom } from '@spock/protocol';
+import { type ConsumeFrom, SpockError } from '@spock/protocol';
 
 import type { RecordLog } from '../foundation/event-log.ts';
 import type { StoreReader } from '../foundation/event-store.ts';
@@ -101,6 +101,7 @@ export class EmbeddedReader implements StoreReader {
 	async rewind(to: ConsumeFrom): Promise<number> {
 		this.#generation++;
 		const position = await this.#store.positionOf(to);
+		if (this.#isClosed) throw new SpockError('UNAVAILABLE', 'the reader was closed meanwhile; try again');
 		this.#generation++;
 		this.#given.clear();
 		this.#pending = [];
@@ -117,6 +118,8 @@ export class EmbeddedReader implements StoreReader {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#note();
+		// Another reader of the group may follow: what is said to be done from now on is its matter.
+		this.#given.clear();
 		this.#store.closed(this);
 	}
 

@@ -188,6 +188,19 @@ describe('the embedded store', () => {
 		expect(await positions(reader)).toEqual([]);
 	});
 
+	it('a closed reader changes nothing any more', async () => {
+		const { log, store } = makeStore();
+		for (let index = 0; index < 3; index++) log.add('orders');
+		const reader = await store.reader('orders', BILLING);
+		const given = await positions(reader);
+		const rewinding = expect(reader.rewind('new')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await reader.close();
+		await rewinding;
+		await reader.done(given);
+		await settle();
+		expect(store.groups()).toMatchObject([{ position: 1, done: new Set() }]);
+	});
+
 	it('`done` rejects with what the log throws', async () => {
 		const { log, store } = makeStore();
 		log.add('orders');

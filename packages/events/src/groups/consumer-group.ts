@@ -1,5 +1,5 @@
 import { type ConsumeFrom, type GroupStatus, SpockError } from '@spock/protocol';
-import type { Clock, Random } from '@spock/protocol/internal';
+import { type Clock, type Random, setImmediate } from '@spock/protocol/internal';
 
 import type { Consumer } from '../foundation/event-sessions.ts';
 import type { StoreReader } from '../foundation/event-store.ts';
@@ -105,10 +105,14 @@ export class ConsumerGroup {
 		return this.#members.length;
 	}
 
+	/** Nothing is delivered in this turn of the event loop: promises bring the consumer to its opener first, who answers its client. */
 	join(options: GroupMemberOptions): Consumer {
 		const member = new GroupMember(options);
 		this.#members.push(member);
-		this.#pumpSoon();
+		setImmediate(() => {
+			member.start();
+			this.#pumpSoon();
+		});
 		const each = (n: readonly number[], visit: (item: GroupEvent) => void): void => {
 			for (const number of n) {
 				const item = member.find(number);

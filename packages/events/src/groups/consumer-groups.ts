@@ -6,7 +6,7 @@ import {
 	type RewindGroupReply,
 	SpockError,
 } from '@spock/protocol';
-import type { Clock, Random } from '@spock/protocol/internal';
+import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
 
 import type { Consumer, ConsumerSink } from '../foundation/event-sessions.ts';
 import type { EventStore } from '../foundation/event-store.ts';
@@ -18,6 +18,7 @@ import type { GroupMistakes } from './held-events.ts';
 
 const DEFAULT_IN_FLIGHT_MAX = 64;
 const DEFAULT_ACK_WAIT_MS = 30_000;
+const DEFAULT_DRAIN_MS = 5000;
 const DEFAULT_LIMITS: ConsumerGroupsLimits = Object.freeze({
 	consumersMax: 4096,
 	lookAheadMax: 4096,
@@ -68,7 +69,7 @@ export class ConsumerGroups {
 
 	/**
 	 * Adds a consumer. Rejects with BAD_REQUEST where the members of its group have other terms, OVERLOADED when there are too many, and with what
-	 * the store rejects.
+	 * the store rejects. Its first events come in a later turn of the event loop than the consumer.
 	 */
 	async open(data: OpenConsumerData, sink: ConsumerSink): Promise<Consumer> {
 		const terms = groupTerms(data);
@@ -113,11 +114,20 @@ export class ConsumerGroups {
 		return [...this.#groups.values()].map((group) => ({ ...group.status(), group: group.terms.group ?? '' }));
 	}
 
-	/** Ends all consumers with this error. Resolves when their readers are closed. */
-	async close(error: SpockError): Promise<void> {
+	/**
+	 * Ends all consumers with this error. What they have acked is given to the store at once; then it waits `drainMs` at most for dead letters
+	 * and readers that a slow disk keeps.
+	 */
+	async close(error: SpockError, drainMs: number = DEFAULT_DRAIN_MS): Promise<void> {
 		this.#closed ??= error;
 		for (const group of [...this.#groups.values(), ...this.#loners]) group.fail(error);
-		await Promise.all(this.#turns.values());
+		const { clock } = this.#options;
+		let timer: TimerHandle | undefined;
+		const deadline = new Promise<void>((resolve) => {
+			timer = clock.setTimeout(resolve, drainMs);
+		});
+		await Promise.race([Promise.all(this.#turns.values()), deadline]);
+		clock.clearTimeout(timer);
 	}
 
 	async #openMember(

@@ -21,6 +21,7 @@ export class GroupMember implements GroupEventHolder {
 	/** Deliveries that may be answered: what is out, and what backs off since it was out here. */
 	readonly #deliveries = new Map<number, GroupEvent>();
 	#batch: Delivery[] = [];
+	#isStarted = false;
 	#nLast = 0;
 	#out = 0;
 	#bytesOut = 0;
@@ -32,8 +33,14 @@ export class GroupMember implements GroupEventHolder {
 		this.#sink = sink;
 	}
 
+	/** From now on it takes events: its opener knows of it. */
+	start(): void {
+		this.#isStarted = true;
+	}
+
 	/** Whether an event of so many bytes may be sent. */
 	takes(bytes: number): boolean {
+		if (!this.#isStarted) return false;
 		if (this.#out === 0) return true;
 		return this.#out < this.#inFlightMax && this.#bytesOut + bytes <= this.#bytesMax;
 	}

@@ -127,7 +127,7 @@ export class EmbeddedReader implements StoreReader {
 		this.#more();
 	}
 
-	/** Above this nothing is given until the place has moved: a reader that skips an event for days must not grow without end. */
+	/** Beyond this nothing is given until the place has moved: a reader that skips an event for days must not grow without end. */
 	get #isFull(): boolean {
 		const done = this.#place?.done.size ?? 0;
 		return done + this.#pending.length >= this.#store.doneAboveMax;

@@ -46,8 +46,8 @@ export class SessionLine implements OpenedProducer {
 /** A producer with a connection: its call lines, which are told, and its uplinks, which are read. */
 export class ProducerSession {
 	readonly producer: Producer;
-	readonly lines = new Set<SessionLine>();
-	readonly uplinks = new Set<ProducerUplink>();
+	readonly lines: Set<SessionLine> = new Set();
+	readonly uplinks: Set<ProducerUplink> = new Set();
 	/** The largest window that its events under way may have been sent by. */
 	granted: EventWindow;
 

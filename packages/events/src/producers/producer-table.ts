@@ -9,7 +9,7 @@ import { decodeNote } from './producer-notes.ts';
 /** Most producers that are known at a time. */
 export const PRODUCERS_MAX = 4096;
 /** A producer that was heard of within this time is never forgotten. */
-export const PRODUCER_SEEN_MS = 24 * 60 * 60 * 1000;
+export const PRODUCER_SEEN_MS: number = 24 * 60 * 60 * 1000;
 
 /** What is to be done with a `seq`: `over` is that of an epoch which has ended. */
 export type Verdict = 'append' | 'duplicate' | 'gap' | 'over';

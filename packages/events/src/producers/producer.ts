@@ -32,7 +32,7 @@ export class Producer {
 	isOver = false;
 	/** True while a commit's list of producers has it. */
 	isTouched = false;
-	readonly places = new Map<string, StreamPlace>();
+	readonly places: Map<string, StreamPlace> = new Map();
 	/** Places that have changed since they were told. */
 	changed: StreamPlace[] = [];
 	/** By `seq`, ascending. */

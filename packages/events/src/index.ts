@@ -1,5 +1,16 @@
+export { EventService, type EventServiceLimits, type EventServiceOptions } from './event-service.ts';
 export type { EventPage, LogMemory, ReadEvents, RecordLog } from './foundation/event-log.ts';
+export type {
+	Consumer,
+	ConsumerSink,
+	Delivery,
+	Intake,
+	OpenedProducer,
+	ProducerLine,
+	Uplink,
+} from './foundation/event-sessions.ts';
 export type { EventStore, StoreReader, StoreReaderOptions } from './foundation/event-store.ts';
+export type { DamageReport, EventsObserver } from './foundation/events-observer.ts';
 export type { Files, ReadableFile, WritableFile } from './foundation/files.ts';
 export type { LogOwner } from './foundation/log-owner.ts';
 export type {
@@ -11,3 +22,9 @@ export type {
 	NewRecord,
 	RecordPlace,
 } from './foundation/log-record.ts';
+export { EventLog, type LogSegment } from './log/event-log.ts';
+export { type LogState, logMachine } from './log/log-machine.ts';
+export { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits, type LogListener } from './log/log-options.ts';
+export { NodeFiles } from './log/node-files.ts';
+export { NodeOwner } from './log/node-owner.ts';
+export type { LogDamage } from './log/recovery.ts';

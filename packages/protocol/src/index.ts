@@ -14,7 +14,14 @@ export {
 	type UplinkFrame,
 } from './events/event-frame.ts';
 export type * from './events/event-model.ts';
-export { isStreamName, validateEvent } from './events/validate-event.ts';
+export {
+	isStreamName,
+	validateAck,
+	validateEvent,
+	validateNack,
+	validateTerm,
+	validateUplink,
+} from './events/validate-event.ts';
 export { isDeeperThan } from './foundation/json-depth.ts';
 export * from './foundation/limits.ts';
 export { FrameDecoder, type FrameDecoderOptions, type FrameSink } from './frames/frame-decoder.ts';

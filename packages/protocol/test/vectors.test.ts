@@ -1,5 +1,8 @@
 import {
+	type EventData,
 	encodeCancel,
+	encodeEvent,
+	encodeEventLine,
 	encodeFailure,
 	encodePayload,
 	encodePush,
@@ -11,6 +14,7 @@ import {
 	type FuncName,
 	readClientMessage,
 	readSidecarMessage,
+	readUplinkFrame,
 	SpockError,
 	type TraceContext,
 	validateFuncData,
@@ -142,6 +146,21 @@ describe('vectors: encoding', () => {
 			const frame = vector.line.slice(0, -1);
 			const read = vector.request !== undefined || vector.cancel !== undefined ? readClientMessage : readSidecarMessage;
 			expect(read(frame).kind).not.toBe('fault');
+		});
+	}
+});
+
+describe('vectors: events', () => {
+	type EventCase = { readonly rule: string } & (
+		| { readonly frame: string; readonly read: object }
+		| { readonly event: EventData; readonly text: string }
+		| { readonly seq: number; readonly text: string; readonly line: string }
+	);
+	for (const vector of loadVectors<EventCase>('events')) {
+		it(vector.rule, () => {
+			if ('frame' in vector) expect(readUplinkFrame(vector.frame)).toMatchObject(vector.read);
+			else if ('event' in vector) expect(encodeEvent(vector.event)).toBe(vector.text);
+			else expect(encodeEventLine(vector.seq, vector.text)).toBe(vector.line);
 		});
 	}
 });

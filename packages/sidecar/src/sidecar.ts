@@ -14,7 +14,7 @@ import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { Listening } from './lifecycle/listening.ts';
 import { Readiness } from './lifecycle/readiness.ts';
 import { Shutdown } from './lifecycle/shutdown.ts';
-import type { Front, SidecarOptions } from './lifecycle/sidecar-options.ts';
+import type { Events, Front, SidecarOptions } from './lifecycle/sidecar-options.ts';
 import { gaugesOf, type SidecarGauges, statusOf } from './lifecycle/sidecar-status.ts';
 import { SocketPathWatch } from './lifecycle/socket-path-watch.ts';
 import { Admission } from './overload/admission.ts';
@@ -63,6 +63,7 @@ class SpockSidecar implements Sidecar {
 	readonly #clock: Clock;
 	readonly #registry: ConnectionRegistry;
 	readonly #front: Front | undefined;
+	readonly #events: Events | undefined;
 	readonly #lifecycle: Lifecycle;
 	readonly #handOver: HandOver;
 	readonly #readiness: Readiness;
@@ -73,6 +74,7 @@ class SpockSidecar implements Sidecar {
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
 		const { source, registrations, observer = {}, clock = systemClock, defer, random = Math.random } = options;
+		this.#events = options.events?.create({ clock, random, defer: defer ?? setImmediate });
 		this.limits = limits;
 		this.instance = options.instance ?? randomUUID();
 		this.#options = options;
@@ -95,6 +97,7 @@ class SpockSidecar implements Sidecar {
 			registrations,
 			limits,
 			clock,
+			hasEvents: this.#events !== undefined,
 			choose,
 			status: () => this.status(),
 			connections: {
@@ -109,6 +112,7 @@ class SpockSidecar implements Sidecar {
 		this.#registry = new ConnectionRegistry(
 			{
 				source,
+				events: this.#events,
 				dispatcher,
 				memo: new RequestMemo(),
 				limits,
@@ -146,7 +150,7 @@ class SpockSidecar implements Sidecar {
 			answered: (from) => this.#readiness.answered(from),
 		});
 		const listeners = { listening: this.#listening, registry: this.#registry, front: this.#front };
-		this.#end = new Shutdown({ options, limits, readiness: this.#readiness, ...listeners });
+		this.#end = new Shutdown({ options, limits, readiness: this.#readiness, events: this.#events, ...listeners });
 		let end: (exitCode: 0 | 1) => void = () => undefined;
 		this.ended = new Promise((resolve) => {
 			end = resolve;
@@ -172,6 +176,8 @@ class SpockSidecar implements Sidecar {
 		if (this.#lifecycle.state === 'serving') {
 			this.#readiness.probe();
 			this.#placeWatch.start();
+			// Not before the sidecar in place has left: it has the log.
+			this.#events?.open(this.#listening.hasReplacedHung);
 			// Not before it is bound: only then it is sure that no other sidecar of this name is alive.
 			this.#options.registrations?.adopt();
 			await this.#openHandOver();
@@ -190,13 +196,9 @@ class SpockSidecar implements Sidecar {
 
 	status(): StatusReply {
 		const { ready, reasons } = this.readiness();
-		return statusOf(this.#options, this.#registry, {
-			instance: this.instance,
-			uptimeMs: Math.round(this.#clock.now() - this.#startedAtMs),
-			phase: this.#lifecycle.state,
-			ready,
-			reasons,
-		});
+		const uptimeMs = Math.round(this.#clock.now() - this.#startedAtMs);
+		const own = { instance: this.instance, uptimeMs, phase: this.#lifecycle.state, ready, reasons };
+		return statusOf(this.#options, this.#registry, own, this.#events);
 	}
 
 	readiness(): ReadyState {
@@ -243,7 +245,10 @@ class SpockSidecar implements Sidecar {
 			places: () => this.#listening.places,
 			otherPlaces: () => this.#listening.frontPlaces,
 			known: () => knownQueriesOf(source),
-			leave: () => this.#lifecycle.handle('replaced'),
+			leave: async () => {
+				this.#lifecycle.handle('replaced');
+				await this.#events?.handOver();
+			},
 			failed: (error) => observer?.placeLost?.(error),
 			acceptFailed: (error) => observer?.acceptFailed?.(error),
 		});

@@ -18,6 +18,8 @@ export interface RecordLog {
 	 * event that was looked at, so that a read which finds nothing still advances. It resolves at once, also with nothing.
 	 */
 	read(from: number, options: ReadEvents): Promise<EventPage>;
+	/** The position of the newest event of a stream, which may not be on disk yet; 0 where none is kept. */
+	lastOf(stream: string): number;
 	/** Whole segments whose records are all below may be deleted now. */
 	trim(below: number): void;
 	/** The first position whose record is not older than this time; `next` where there is none. */

@@ -28,21 +28,31 @@ export interface EventStore {
 export interface StoreReaderOptions {
 	/** Absent: what it has read is forgotten at its end. */
 	readonly group?: string;
-	/** Where it begins if nothing is known of the group. */
-	readonly from: ConsumeFrom;
+	/** Where it begins if nothing is known of the group. Absent: an unknown group is refused with BAD_REQUEST. */
+	readonly from?: ConsumeFrom;
 }
 
-/** The events of a stream that a group has not done yet, in order. One reader for each group of a sidecar. */
+/**
+ * The events of a stream that a group has not done yet, in order. One reader at a time for each group of a sidecar: a second is refused with
+ * BAD_REQUEST.
+ */
 export interface StoreReader {
 	/** Everything below is done, and events above may be: what `read` gives is the rest. */
 	readonly position: number;
-	/** Up to so many events that it has not given yet; resolves at once, also with none. */
+	/**
+	 * Up to so many events that it has not given yet; at least one, if there is one, whatever its size. Resolves at once, also with none: then
+	 * `onMore` tells when to ask again. One call at a time.
+	 */
 	read(limits: { readonly eventsMax: number; readonly bytesMax: number }): Promise<readonly LogEvent[]>;
 	/** Calls `listener` when `read` may give more; one listener. */
 	onMore(listener: () => void): void;
-	/** An event is done: it is never given again, once this has resolved not even to another process. */
-	done(position: number): Promise<void>;
-	/** Begins anywhere else; what was done there counts no more. Gives the position. */
+	/**
+	 * These events are done: once this has resolved they are never given again, not even to another process. Positions that it has not
+	 * given, or that are done already, are ignored. Rejects if the store cannot keep it: then they may be given again by the next reader.
+	 */
+	done(positions: readonly number[]): Promise<void>;
+	/** Begins anywhere else; what was done there counts no more. Gives the position, once that is kept. */
 	rewind(to: ConsumeFrom): Promise<number>;
+	/** Ends it; promises of `done` still settle. Idempotent; never rejects. */
 	close(): Promise<void>;
 }

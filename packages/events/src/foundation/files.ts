@@ -22,6 +22,8 @@ export interface ReadableFile {
 	readonly bytes: number;
 	/** Up to `length` bytes from an offset; fewer only at the end of the file. */
 	read(offset: number, length: number): Promise<Uint8Array>;
+	/** What was written to the file, by whomever, is durable: `fdatasync`. */
+	sync(): Promise<void>;
 	close(): Promise<void>;
 }
 

@@ -1,8 +1,9 @@
 import { SpockError } from '../errors/spock-error.ts';
 import { isDeeperThan } from '../foundation/json-depth.ts';
-import { EVENT_BYTES_MAX, JSON_DEPTH_MAX } from '../foundation/limits.ts';
+import { EVENT_BYTES_MAX, EVENT_ID_LENGTH_MAX, EVENT_KEY_LENGTH_MAX, JSON_DEPTH_MAX } from '../foundation/limits.ts';
 import { isInteger, isObject } from '../foundation/values.ts';
 import type { EventData, RefusedEvent } from './event-model.ts';
+import { memberText } from './member-text.ts';
 import { validateEvent } from './validate-event.ts';
 
 /** An event as it travels and is kept: the text of its data, and what must be known of it without parsing that. */
@@ -21,19 +22,17 @@ export type UplinkFrame =
 	| { readonly kind: 'fault'; readonly message: string };
 
 /** The text of an event: a member that is not given does not appear. Throws a TypeError for what JSON cannot carry. */
-export function encodeEvent({
-	stream,
-	key,
-	id,
-	at,
-	version,
-	encoding,
-	traceparent,
-	headers,
-	payload,
-}: EventData): string {
+export function encodeEvent(event: EventData): string {
+	const { payload } = event;
 	const text = JSON.stringify(payload) as string | undefined;
 	if (text === undefined) throw new TypeError(`payload must be a JSON value, not ${typeof payload}`);
+	return encodeMembers(event, text);
+}
+
+function encodeMembers(
+	{ stream, key, id, at, version, encoding, traceparent, headers }: EventData,
+	payload: string,
+): string {
 	let head = `{"stream":"${stream}"`;
 	if (key !== undefined) head += `,"key":${JSON.stringify(key)}`;
 	if (id !== undefined) head += `,"id":${JSON.stringify(id)}`;
@@ -42,7 +41,7 @@ export function encodeEvent({
 	if (encoding !== undefined) head += `,"encoding":"${encoding}"`;
 	if (traceparent !== undefined) head += `,"traceparent":"${traceparent}"`;
 	if (headers !== undefined) head += `,"headers":${JSON.stringify(headers)}`;
-	return `${head},"payload":${text}}`;
+	return `${head},"payload":${payload}}`;
 }
 
 /** The line of an event on an uplink, from its text. */
@@ -64,10 +63,10 @@ export function readUplinkFrame(text: string): UplinkFrame {
 	const [, digits = '', head = '', stream = '', key, id, encoding] = match;
 	const dataAt = '{"seq":'.length + digits.length + DATA_MEMBER.length;
 	const payload = text.slice(dataAt + head.length, -2);
-	const isBytes = encoding !== undefined;
-	if ((isBytes && payload.charCodeAt(0) !== QUOTE) || isDeeperThan(payload, JSON_DEPTH_MAX - 2) || !isJson(payload)) {
-		return readAnyFrame(text);
-	}
+	// The expression counts code points, the limits UTF-16 units.
+	const isLong = (key?.length ?? 0) > EVENT_KEY_LENGTH_MAX || (id?.length ?? 0) > EVENT_ID_LENGTH_MAX;
+	const isNoText = encoding !== undefined && payload.charCodeAt(0) !== QUOTE;
+	if (isLong || isNoText || isDeeperThan(payload, JSON_DEPTH_MAX - 2) || !isJson(payload)) return readAnyFrame(text);
 	return sized(Number(digits), { stream, key, id, text: text.slice(dataAt, -1) });
 }
 
@@ -92,7 +91,10 @@ function readAnyFrame(text: string): UplinkFrame {
 	}
 	try {
 		const event = validateEvent(data);
-		return sized(seq, { stream: event.stream, key: event.key, id: event.id, text: encodeEvent(event) });
+		const { stream, key, id } = event;
+		// As it came: printed again, a number that no double holds would be another one.
+		const payload = memberText(memberText(text, 'data'), 'payload');
+		return sized(seq, { stream, key, id, text: encodeMembers(event, payload) });
 	} catch (error) {
 		const { code, message } = SpockError.from(error).toWire();
 		return { kind: 'refused', seq, code, message };

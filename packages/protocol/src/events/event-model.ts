@@ -35,11 +35,16 @@ export interface OpenProducerData {
 	readonly persisted?: number;
 }
 
-/** How much a producer may have sent beyond `persisted`. Both 0: nothing now. */
+/**
+ * How much a producer may have sent beyond `persisted`. Both 0: nothing now. It may send while it has sent less than both: so one
+ * event may go beyond the bytes, and one that is larger than the window still goes.
+ */
 export interface EventWindow {
 	/** Of the texts of their data, in UTF-8. */
 	readonly bytes: number;
 	readonly events: number;
+	/** Why it is 0, for people. Absent while it is not. */
+	readonly reason?: string;
 }
 
 /** Where a producer goes on. */
@@ -55,6 +60,8 @@ export interface OpenProducerReply {
 	readonly eventBytesMax: number;
 	/** Lets one connection carry the events of this producer: given with `uplink`, once. */
 	readonly ticket: string;
+	/** Refused events above the `persisted` that the producer was told. Absent: none. */
+	readonly refused?: readonly RefusedEvent[];
 }
 
 /** An event that was taken out of its producer's sequence. It is stored nowhere. */
@@ -79,8 +86,6 @@ export interface AckedData {
 export interface EventWindowData extends EventWindow {
 	readonly producer: string;
 	readonly epoch: number;
-	/** Why it is 0, for people. Absent while it is not. */
-	readonly reason?: string;
 }
 
 /** One event by a request, on any connection: for programs without a producer. */

@@ -5,20 +5,25 @@ import {
 	EVENT_ID_LENGTH_MAX,
 	EVENT_KEY_LENGTH_MAX,
 	FILTER_KEYS_MAX,
+	NAME_LENGTH_MAX,
+	NOTE_LENGTH_MAX,
 	STREAM_NAME_LENGTH_MAX,
 	TIMEOUT_MS_MAX,
 } from '../foundation/limits.ts';
 import { isInteger, isObject, isText } from '../foundation/values.ts';
 import type {
+	AckData,
 	ConsumeFrom,
 	ConsumeOrder,
 	EventData,
 	EventFilter,
 	EventLevel,
+	NackData,
 	OpenConsumerData,
 	OpenProducerData,
 	PublishData,
 	RewindGroupData,
+	TermData,
 } from './event-model.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -106,6 +111,36 @@ export function validateRewindGroup(data: unknown): RewindGroupData {
 		group: streamName(members, 'group'),
 		to: consumeFrom(members['to'], 'to'),
 	};
+}
+
+/** The ticket in the notice `uplink`. Throws BAD_REQUEST. */
+export function validateUplink(data: unknown): string {
+	return textOf(objectOf(data, '')['ticket'], 'ticket', NAME_LENGTH_MAX);
+}
+
+/** The data of the notices `ack` and `extend`. Throws BAD_REQUEST. */
+export function validateAck(data: unknown): AckData {
+	const { consumer, n } = objectOf(data, '');
+	const isGood =
+		Array.isArray(n) &&
+		n.length <= CONSUMER_IN_FLIGHT_MAX &&
+		n.every((one) => isInteger(one, 0, Number.MAX_SAFE_INTEGER));
+	if (!isGood) throw badMember('n', `must be a list of at most ${CONSUMER_IN_FLIGHT_MAX} numbers of deliveries`);
+	return { consumer: integerOf(consumer, 'consumer', 0, Number.MAX_SAFE_INTEGER), n };
+}
+
+/** The data of the notice `nack`. Throws BAD_REQUEST. */
+export function validateNack(data: unknown): NackData {
+	const { delayMs } = objectOf(data, '');
+	const ack = validateAck(data);
+	return isGiven(delayMs) ? { ...ack, delayMs: integerOf(delayMs, 'delayMs', 0, TIMEOUT_MS_MAX) } : ack;
+}
+
+/** The data of the notice `term`. Throws BAD_REQUEST. */
+export function validateTerm(data: unknown): TermData {
+	const { reason } = objectOf(data, '');
+	const ack = validateAck(data);
+	return isGiven(reason) ? { ...ack, reason: textOf(reason, 'reason', NOTE_LENGTH_MAX) } : ack;
 }
 
 function consumeFrom(value: unknown, path: string): ConsumeFrom {

@@ -46,6 +46,8 @@ export class FramedSocket {
 	/** True while the frames of a chunk are told. */
 	#reading = false;
 	#writable = true;
+	/** Nothing is written any more, but this side has not ended. */
+	#muted = false;
 	#closed = false;
 	/** True between `pause` and `resume`. */
 	#paused = false;
@@ -172,17 +174,30 @@ export class FramedSocket {
 		this.#decoder.stop();
 	}
 
-	/** Sends what is pending and ends this side. */
-	end(): void {
+	/**
+	 * Sends what is pending, and nothing from now on until `end`. For input that must survive the death of its sender: a write to a peer
+	 * that is gone makes Node destroy the socket, with everything that it had sent before and was not read yet.
+	 */
+	mute(): void {
 		if (!this.#writable) return;
 		this.flush();
 		this.#writable = false;
+		this.#muted = true;
+	}
+
+	/** Sends what is pending and ends this side. */
+	end(): void {
+		if (!this.#writable && !this.#muted) return;
+		this.flush();
+		this.#writable = false;
+		this.#muted = false;
 		this.#socket.end();
 	}
 
 	/** Drops the connection and what is pending; no frame is told after it. `closed` follows. */
 	destroy(error?: Error): void {
 		this.#writable = false;
+		this.#muted = false;
 		this.#pending = '';
 		this.#error ??= error;
 		this.#decoder.stop();
@@ -220,6 +235,7 @@ export class FramedSocket {
 		if (this.#closed) return;
 		this.#closed = true;
 		this.#writable = false;
+		this.#muted = false;
 		this.#pending = '';
 		this.#decoder.stop();
 		this.#socket.off('data', this.receive);

@@ -14,6 +14,7 @@ import {
 	type ServiceQuery,
 	type ServiceSnapshot,
 	type ServiceSource,
+	SpockError,
 	type WatcherStatus,
 } from '@spock/protocol';
 import { FramedSocket } from '@spock/protocol/node';
@@ -25,6 +26,7 @@ import { ReadGate, type ReadGateContext } from '../overload/read-gate.ts';
 import type { Answer, RequestContext } from './answer.ts';
 import { ConnectionEnd } from './connection-end.ts';
 import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
+import type { EventLine, EventSession, EventSessions } from './event-session.ts';
 import { Pushes, registrationPush } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
@@ -53,6 +55,8 @@ const PUSH_BUSY_BYTES = 65_536;
 /** What every connection shares. */
 export interface ConnectionContext extends RequestsContext, ReadGateContext {
 	readonly source: ServiceSource;
+	/** What takes and delivers events. Undefined: none are. */
+	readonly events?: EventSessions | undefined;
 	/** Called once, when the connection is gone. */
 	readonly closed: (connection: AcceptedConnection, reason: CloseReason) => void;
 	/** Nothing was heard of its client for too long, for this reason; undefined: it is heard again. */
@@ -68,7 +72,7 @@ export interface ConnectionGate {
 }
 
 /** One client: its frames, its requests in flight, its subscriptions. Nothing it sends can throw past this class. */
-export class AcceptedConnection implements RequestsPort, LoadedConnection {
+export class AcceptedConnection implements RequestsPort, LoadedConnection, EventLine {
 	readonly id: number;
 	frameBytesMax: number;
 	identity: string | undefined = undefined;
@@ -84,6 +88,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection {
 	/** The window it was told last. */
 	#window: number;
 	#handledBefore = 0;
+	/** Made when first needed: most connections have no events. */
+	#events: EventSession | undefined;
 	#hello: HelloData | undefined;
 	/** Why the client is to go, also one that says hello only later. */
 	#away: GoawayData | undefined;
@@ -130,6 +136,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection {
 				ended: () => this.#end.peerEnded(),
 				closed: (error) => {
 					this.#silence.stop();
+					this.#input.closed();
+					this.#events?.closed();
 					context.closed(this, this.#end.closed(error));
 				},
 			},
@@ -156,7 +164,18 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection {
 		const parts = { framed: this.#framed, requests: this.#requests, readGate: this.#readGate };
 		this.#end = new ConnectionEnd({ ...parts, pushes: this.#pushes, clock, slowConsumerMs: limits.slowConsumerMs });
 		this.#input = new ConnectionInput(
-			{ ...parts, end: this.#end, limits, limited, enter, openedAtMs: this.#openedAtMs },
+			{
+				...parts,
+				end: this.#end,
+				limits,
+				limited,
+				enter,
+				openedAtMs: this.#openedAtMs,
+				events: () => this.events,
+				// While it is not read, nothing is heard.
+				becameUplink: () => this.#silence.stop(),
+				failed: (func, cause) => context.observer.fault?.(func, cause),
+			},
 			tokens,
 		);
 	}
@@ -195,6 +214,21 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection {
 
 	get window(): number | undefined {
 		return this.#hello?.features?.includes('window') ? this.#window : undefined;
+	}
+
+	get events(): EventSession {
+		this.#events ??= this.#context.events?.session(this);
+		if (this.#events !== undefined) return this.#events;
+		const message = 'this sidecar takes no events: start it with --events DIRECTORY';
+		throw new SpockError('UNKNOWN_FUNC', message, { isStackless: true });
+	}
+
+	hold(): void {
+		this.#readGate.hold();
+	}
+
+	release(): void {
+		this.#readGate.release();
 	}
 
 	facts(): ConnectionFacts {

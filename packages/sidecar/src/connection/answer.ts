@@ -8,6 +8,8 @@ import {
 	type RegistrationReply,
 } from '@spock/protocol';
 
+import type { EventSession } from './event-session.ts';
+
 /** The payload of a reply, serialised, that remembers its type: a handler cannot answer with another function's reply. */
 export type Answer<T> = PayloadText & { readonly __reply?: T };
 
@@ -45,6 +47,8 @@ export interface Caller {
 	): Promise<Answer<FuncReply<'watchKey'>>> | Answer<FuncReply<'watchKey'>>;
 	/** Ends it; does nothing if there is none. */
 	unsubscribeKey(query: FuncData<'unwatchKey'>): void;
+	/** Its events. Throws UNKNOWN_FUNC where this sidecar takes none. */
+	readonly events: EventSession;
 }
 
 /** One request, as its handler sees it. */

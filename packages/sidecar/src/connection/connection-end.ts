@@ -27,6 +27,7 @@ export class ConnectionEnd {
 	readonly #parts: EndedParts;
 	#reason: CloseReason = 'client';
 	#isEnding = false;
+	#isUplink = false;
 	#peerEnded = false;
 	#timer: TimerHandle | undefined;
 
@@ -39,12 +40,22 @@ export class ConnectionEnd {
 		return this.#isEnding;
 	}
 
+	/** From now on nothing is answered and nothing written; what comes is read to its end. */
+	becomeUplink(): void {
+		const { framed, requests, pushes } = this.#parts;
+		this.#isUplink = true;
+		this.takesRequests = false;
+		requests.cancelAll();
+		pushes.clear();
+		framed.mute();
+	}
+
 	/** Sends what is pending and ends the connection once every request in flight is answered. */
 	begin(reason: CloseReason): void {
 		if (!this.#isEnding) this.#reason = reason;
 		this.#isEnding = true;
 		// On a shutdown up to its last byte: a client cannot know yet that it must go elsewhere.
-		this.takesRequests = this.#reason === 'shutdown';
+		this.takesRequests = this.#reason === 'shutdown' && !this.#isUplink;
 		this.#parts.pushes.clear();
 		this.#endIfIdle();
 	}

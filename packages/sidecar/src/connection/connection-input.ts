@@ -5,14 +5,16 @@ import {
 	type Request,
 	readClientMessage,
 	SpockError,
+	type WireError,
 } from '@spock/protocol';
 import type { FramedSocket } from '@spock/protocol/node';
 
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName } from '../foundation/observer.ts';
 import type { TokenCheck } from '../listen/tokens.ts';
-import { NEW_FRAME_COST, type ReadGate } from '../overload/read-gate.ts';
+import { eventFrameCost, NEW_FRAME_COST, type ReadGate } from '../overload/read-gate.ts';
 import type { ConnectionEnd } from './connection-end.ts';
+import type { EventSession, UplinkSession } from './event-session.ts';
 import type { Requests } from './requests.ts';
 
 /** What the input of a connection leads to. */
@@ -26,6 +28,12 @@ export interface InputParts {
 	/** It has shown a token that is wanted. False where there is no room for it. */
 	readonly enter: () => boolean;
 	readonly openedAtMs: number;
+	/** The events of this connection. Throws UNKNOWN_FUNC where none are taken. */
+	readonly events: () => EventSession;
+	/** It carries events alone from now on. */
+	readonly becameUplink: () => void;
+	/** A fault of ours. */
+	readonly failed: (func: string, cause: unknown) => void;
 }
 
 /** What one client says: which of its frames are answered, and what it may not do. */
@@ -38,6 +46,8 @@ export class ConnectionInput {
 	#tokens: TokenCheck | undefined;
 	#badFramesInARow = 0;
 	#partialSinceMs: number | undefined;
+	/** What takes every frame, on a connection that carries events alone. */
+	#uplink: UplinkSession | undefined;
 
 	/** With `tokens`, nothing is answered before a hello with one of them. */
 	constructor(parts: InputParts, tokens: TokenCheck | undefined) {
@@ -60,6 +70,10 @@ export class ConnectionInput {
 	/** Any frame; `rest` is what stands behind its id, if it begins with one. */
 	frame(text: string, rest: string | undefined): void {
 		this.#partialSinceMs = undefined;
+		if (this.#uplink !== undefined) {
+			this.#event(this.#uplink, text);
+			return;
+		}
 		const message = readClientMessage(text);
 		if (this.#tokens !== undefined && !this.#mayEnter(message, this.#tokens)) return;
 		if (message.kind === 'request') {
@@ -67,7 +81,8 @@ export class ConnectionInput {
 			if (this.#end.takesRequests) this.#requests.accept(message, rest);
 		} else if (message.kind === 'notice') {
 			this.#badFramesInARow = 0;
-			this.#requests.cancel((message.data as { id?: unknown } | null)?.id);
+			if (message.func === 'cancel') this.#requests.cancel((message.data as { id?: unknown } | null)?.id);
+			else this.#notice(message);
 		} else {
 			this.#requests.fail(message.id, { ...message, retryable: false });
 			if (message.code !== 'BAD_FRAME') this.#badFramesInARow = 0;
@@ -78,6 +93,10 @@ export class ConnectionInput {
 
 	/** Bytes that are no frame. */
 	fault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void {
+		if (this.#uplink !== undefined) {
+			this.#end.drop(code === 'FRAME_TOO_LARGE' ? 'frame-too-large' : 'bad-uplink');
+			return;
+		}
 		if (this.#tokens !== undefined) {
 			this.#mayEnter({ kind: 'fault', id: null, code, message, details: {} }, this.#tokens);
 			return;
@@ -93,14 +112,15 @@ export class ConnectionInput {
 
 	/** Closes a connection that takes too long to say something; called now and then for all connections. */
 	checkTimes(nowMs: number): void {
-		const { framed, limits, limited, openedAtMs } = this.#parts;
+		const { framed, limits, limited, openedAtMs, readGate } = this.#parts;
 		const isSilent = this.#tokens !== undefined || framed.bytesRead === framed.partialBytes;
 		if (isSilent && nowMs - openedAtMs >= limits.handshakeMs) {
 			limited('handshakeMs');
 			this.#end.drop('handshake');
 			return;
 		}
-		if (framed.partialBytes === 0) {
+		// The rest of its frame may have come long ago: it is not read while the producer is over its window.
+		if (framed.partialBytes === 0 || readGate.isHeld) {
 			this.#partialSinceMs = undefined;
 		} else {
 			this.#partialSinceMs ??= nowMs;
@@ -108,6 +128,42 @@ export class ConnectionInput {
 			limited('partialFrameMs');
 			this.#end.drop('partial-frame');
 		}
+	}
+
+	/** The connection is gone. */
+	closed(): void {
+		this.#uplink?.closed();
+	}
+
+	/** Nothing is answered on an uplink, a bad frame no more than a good one. */
+	#event(uplink: UplinkSession, text: string): void {
+		if (uplink.frame(text) === 'close') this.#end.drop('bad-uplink');
+		else this.#readGate.frameRead(eventFrameCost(text.length));
+	}
+
+	/** A notice other than `cancel`: one that cannot be taken is answered as a bad frame is. */
+	#notice(notice: Notice): void {
+		let refusal: WireError;
+		try {
+			const events = this.#parts.events();
+			if (notice.func !== 'uplink') {
+				events.notice(notice);
+				return;
+			}
+			this.#uplink = events.uplink(notice.data);
+			if (this.#uplink !== undefined) {
+				this.#end.becomeUplink();
+				this.#parts.becameUplink();
+				return;
+			}
+			refusal = BAD_TICKET;
+		} catch (error) {
+			refusal = SpockError.from(error).toWire();
+			if (refusal.code === 'INTERNAL') this.#parts.failed(notice.func, error);
+		}
+		this.#requests.fail(null, refusal);
+		// What follows could be nothing but events.
+		if (notice.func === 'uplink') this.#end.forInput('denied');
 	}
 
 	/** Whether this frame is the hello that lets it in; the connection is closed if not. */
@@ -137,6 +193,11 @@ export class ConnectionInput {
 		this.#end.forInput('bad-frames');
 	}
 }
+
+const BAD_TICKET: WireError = new SpockError(
+	'ACL_DENIED',
+	'this ticket is unknown, used, or its call line has ended: open the producer again',
+).toWire();
 
 /**
  * The longest hello, in bytes, where a token is wanted. Who has given none yet must not make the sidecar hold more: ten thousand

@@ -15,7 +15,7 @@ const SWEEP_MS = 5000;
 
 /** What a registry and its connections are given. */
 export interface RegistryContext
-	extends Pick<ConnectionContext, 'source' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
+	extends Pick<ConnectionContext, 'source' | 'events' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
 	/** Default: `setImmediate`. */
 	readonly defer?: Defer;
 	/** A client was silent for too long, for this reason; undefined: it is heard again. Default: not reported. */

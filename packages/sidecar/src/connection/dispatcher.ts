@@ -67,9 +67,10 @@ export class RequestMemo {
 
 	/** Remembers a request that was read from `{"id":N` and this rest. */
 	remember(rest: string, request: Request, prepared: PreparedRequest): void {
-		// Balancing keys are mostly seen once, and a greeting comes once from each connection.
+		// Balancing keys and events are mostly seen once, and a greeting comes once from each connection.
 		const { func, data } = prepared;
-		if (func === 'hello' || (func === 'getService' && (data as GetServiceData).key !== undefined)) return;
+		if (func === 'hello' || func === 'publish' || (func === 'getService' && (data as GetServiceData).key !== undefined))
+			return;
 		if (rest.length > REQUEST_LENGTH_MAX) return;
 		// The digits must be all of the id: behind a 1, `.0000000000000001` is rounded away, and behind a 0 it is no integer.
 		if (rest.charCodeAt(0) !== COMMA) return;

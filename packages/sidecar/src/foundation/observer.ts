@@ -11,6 +11,7 @@ export type CloseReason =
 	| 'partial-frame'
 	| 'handshake'
 	| 'denied'
+	| 'bad-uplink'
 	| 'full'
 	| 'slow-consumer'
 	| 'silent'

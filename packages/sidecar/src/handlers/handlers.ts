@@ -6,6 +6,7 @@ import { answer, type Handler, type Handlers } from '../connection/answer.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import { SIDECAR_VERSION } from '../foundation/version.ts';
+import { eventHandlers } from './events.ts';
 import { explainHandler, type Watchers } from './explain.ts';
 import {
 	type ChooseInstance,
@@ -28,6 +29,8 @@ export interface HandlersContext {
 	readonly registrations: Registrations | undefined;
 	readonly limits: ResolvedLimits;
 	readonly clock: Clock;
+	/** Whether events are taken; told in hello. */
+	readonly hasEvents: boolean;
 	/** Picks an instance for getService. */
 	readonly choose: ChooseInstance;
 	readonly status: () => StatusReply;
@@ -36,10 +39,13 @@ export interface HandlersContext {
 
 /** A handler for each function that a client may call. */
 export function createHandlers(context: HandlersContext): Handlers {
-	const { instance, source, registrations, limits, clock, choose, status, connections } = context;
+	const { instance, source, registrations, limits, clock, hasEvents, choose, status, connections } = context;
 	const { frameBytesMax, inFlightMax } = limits;
 	return {
-		hello: helloHandler(SIDECAR_VERSION, instance, { frameBytesMax, inFlightMax }),
+		hello: helloHandler(
+			{ sidecar: SIDECAR_VERSION, instance, features: hasEvents ? [...FEATURES, 'events'] : FEATURES },
+			{ frameBytesMax, inFlightMax },
+		),
 		ping: pingHandler,
 		getService: getServiceHandler(source, choose),
 		getInstances: getInstancesHandler(source),
@@ -52,11 +58,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 		getKey: getKeyHandler(source),
 		watchKey: watchKeyHandler,
 		unwatchKey: unwatchKeyHandler,
-		openProducer: eventsAreOff,
-		publish: eventsAreOff,
-		openConsumer: eventsAreOff,
-		closeConsumer: eventsAreOff,
-		rewindGroup: eventsAreOff,
+		...eventHandlers,
 		status: statusHandler(status, clock),
 		explain: explainHandler(source, connections, clock),
 	};
@@ -66,7 +68,10 @@ export function createHandlers(context: HandlersContext): Handlers {
 const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window']);
 
 /** Agrees on a version, and answers with this process's name and limits. */
-function helloHandler(sidecar: string, instance: string, limits: WireLimits): Handler<'hello'> {
+function helloHandler(
+	own: Pick<HelloReply, 'sidecar' | 'instance' | 'features'>,
+	limits: WireLimits,
+): Handler<'hello'> {
 	return (hello, { caller }) => {
 		const { versions } = hello;
 		const version = PROTOCOL_VERSIONS.find((known) => versions.includes(known));
@@ -75,7 +80,7 @@ function helloHandler(sidecar: string, instance: string, limits: WireLimits): Ha
 			throw new SpockError('UNSUPPORTED_VERSION', message, { details: { versions: PROTOCOL_VERSIONS } });
 		}
 		caller.greet(hello);
-		return answer<HelloReply>({ version, sidecar, instance, features: FEATURES, limits });
+		return answer<HelloReply>({ version, ...own, limits });
 	};
 }
 
@@ -106,10 +111,6 @@ function deregisterServiceHandler(registrations: Registrations | undefined): Han
 		expectRegistrations(registrations)
 			.withdraw(id, caller, signal)
 			.then(() => answer(null));
-}
-
-function eventsAreOff(): never {
-	throw new SpockError('UNKNOWN_FUNC', 'this sidecar takes no events: start it with --events DIRECTORY');
 }
 
 function expectRegistrations(registrations: Registrations | undefined): Registrations {

@@ -10,7 +10,7 @@ import { listen } from '../listen/listen.ts';
 import type { Listen, Listener, PublishedSocketPath, SidecarListen } from '../listen/listener.ts';
 import type { TlsListen, TlsServerOptions } from '../listen/tls-server.ts';
 import type { HandOver } from '../take-over/hand-over.ts';
-import { type ListenPlace, takeOver } from '../take-over/take-over.ts';
+import { type ListenPlace, type TakeOverOptions, takeOver } from '../take-over/take-over.ts';
 import type { Front, SidecarOptions } from './sidecar-options.ts';
 
 /** What a {@link Listening} needs. */
@@ -37,6 +37,7 @@ export class Listening {
 	/** Ends the binding when the process must end before it is bound. */
 	readonly #abort = new AbortController();
 	#binding: Promise<void> | undefined;
+	#hasReplacedHung = false;
 
 	constructor(context: ListeningContext) {
 		this.#context = context;
@@ -60,6 +61,11 @@ export class Listening {
 	/** Those of the front, which a successor may lack. */
 	get frontPlaces(): readonly PublishedSocketPath[] {
 		return [...this.#frontListeners].flatMap(({ place }) => place ?? []);
+	}
+
+	/** True once it has taken the place of a sidecar that does not answer, and may still have what only one can have. */
+	get hasReplacedHung(): boolean {
+		return this.#hasReplacedHung;
 	}
 
 	get #own(): readonly Listener[] {
@@ -100,7 +106,11 @@ export class Listening {
 			const bound = (one: Listener): void => void this.#listeners.push(one);
 			const { signal } = this.#abort;
 			const open = (): Promise<void> => handOver.open();
-			answered(await takeOver({ ...taking, places, listen: listener, source, clock, signal, bound, open }));
+			const told: TakeOverOptions['told'] = (event) => {
+				this.#hasReplacedHung ||= event.step === 'hung';
+				taking.told?.(event);
+			};
+			answered(await takeOver({ ...taking, told, places, listen: listener, source, clock, signal, bound, open }));
 			return;
 		}
 		for (const place of places) this.#listeners.push(await listener(place.address, place.options));

@@ -2,7 +2,7 @@ import type { ConnectionRegistry } from '../connection/connection-registry.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { Listening } from './listening.ts';
 import type { Readiness } from './readiness.ts';
-import type { Front, SidecarOptions } from './sidecar-options.ts';
+import type { Events, Front, SidecarOptions } from './sidecar-options.ts';
 
 /** How long clients may take to leave before they are cut off, in milliseconds. */
 const GOAWAY_GRACE_MS = 1000;
@@ -15,6 +15,7 @@ export interface SidecarParts {
 	readonly listening: Listening;
 	readonly registry: ConnectionRegistry;
 	readonly front: Front | undefined;
+	readonly events: Events | undefined;
 }
 
 /** How a sidecar closes what it has opened; its life cycle decides when, and how long that may take. */
@@ -57,7 +58,7 @@ export class Shutdown {
 	}
 
 	async #close(): Promise<void> {
-		const { options, readiness, listening, registry, front } = this.#parts;
+		const { options, readiness, listening, registry, front, events } = this.#parts;
 		readiness.stop();
 		await listening.endBinding();
 		// Apps that have left are taken out; one that is still here has not, and what ends may be its sidecar alone: the next one
@@ -75,6 +76,8 @@ export class Shutdown {
 		await frontClosed;
 		registry.close();
 		options.registrations?.close();
+		// Everything that clients have sent is read by now.
+		await events?.close();
 		await options.source.close();
 	}
 }

@@ -1,10 +1,11 @@
 import type { Duplex } from 'node:stream';
 
 import type { Registrations } from '@spock/discovery';
-import type { ServiceQuery, ServiceSource, WatcherStatus } from '@spock/protocol';
+import type { EventsStatus, ServiceQuery, ServiceSource, WatcherStatus } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { ConnectionOrigin } from '../connection/connection-registry.ts';
+import type { EventSessions } from '../connection/event-session.ts';
 import type { ResolvedLimits, SidecarLimits } from '../foundation/limits.ts';
 import type { SidecarObserver } from '../foundation/observer.ts';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
@@ -24,6 +25,8 @@ export interface SidecarOptions {
 	readonly listen: readonly SidecarListen[];
 	/** Another protocol beside the sidecar's own. Default: none. */
 	readonly front?: FrontOptions;
+	/** Durable events. Default: none, and their functions are UNKNOWN_FUNC. */
+	readonly events?: EventsOptions;
 	readonly limits?: SidecarLimits;
 	/** Takes the place of the sidecar that listens at the first path, if there is one. Default: refuses to start there. */
 	readonly takeOver?: TakeOverOptions;
@@ -81,4 +84,28 @@ export interface FrontOptions {
 	/** At least one. */
 	readonly listen: readonly SidecarListen[];
 	readonly create: (context: FrontContext) => Front;
+}
+
+/** What a sidecar gives to its {@link Events}. */
+export interface EventsContext {
+	readonly clock: Clock;
+	readonly random: Random;
+	/** Runs a callback once every socket was looked at again. */
+	readonly defer: (callback: () => void) => void;
+}
+
+/** Durable events beside the lookups, which depend on none of it. */
+export interface Events extends EventSessions {
+	/** Opens the log, and tries again for as long as that fails. `takeOver`: also from a process that lives, and hangs. */
+	open(takeOver: boolean): void;
+	status(): EventsStatus;
+	/** Gives the log up: another sidecar has taken this one's place. Never rejects. */
+	handOver(): Promise<void>;
+	/** Takes nothing new, and ends. Never rejects. Idempotent. */
+	close(): Promise<void>;
+}
+
+/** Events to be made. */
+export interface EventsOptions {
+	readonly create: (context: EventsContext) => Events;
 }

@@ -3,7 +3,7 @@ import type { StatusReply } from '@spock/protocol';
 
 import type { ConnectionRegistry } from '../connection/connection-registry.ts';
 import { SIDECAR_VERSION } from '../foundation/version.ts';
-import type { Front, SidecarOptions } from './sidecar-options.ts';
+import type { Events, Front, SidecarOptions } from './sidecar-options.ts';
 
 /** Clients that `status` names: so many fit into a frame whatever they call themselves. */
 const CLIENTS_SHOWN_MAX = 64;
@@ -16,6 +16,7 @@ export function statusOf(
 	{ source, registrations }: SidecarOptions,
 	registry: ConnectionRegistry,
 	{ instance, uptimeMs, phase, ready, reasons }: OwnStatus,
+	events: Events | undefined,
 ): StatusReply {
 	return {
 		sidecar: SIDECAR_VERSION,
@@ -33,6 +34,7 @@ export function statusOf(
 		watches: source.watches(),
 		registrations: registrations?.list() ?? [],
 		keyWatches: source.keyWatches?.() ?? [],
+		...(events && { events: events.status() }),
 		counters: registry.counters(),
 	};
 }

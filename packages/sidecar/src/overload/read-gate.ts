@@ -67,6 +67,8 @@ const ALONE_TURNS_MIN = 16;
  * Measured: 5 to 14 µs against 1.
  */
 export const NEW_FRAME_COST = 8;
+/** The same of an event on an uplink, with as many characters: it is parsed, and not validated. Measured: 2 µs, and 5 for a kilobyte. */
+export const eventFrameCost = (characters: number): number => 2 + (characters >> 8);
 
 /** What every gate shares. */
 export interface ReadGateContext {
@@ -98,6 +100,7 @@ export class ReadGate implements ScheduledReader {
 	#aloneTurns = 0;
 	#bytesRead = 0;
 	#waitsForTurn = false;
+	#isHeld = false;
 	#slowTimer: TimerHandle | undefined;
 
 	constructor(framed: FramedSocket, context: ReadGateContext, slowConsumer: () => void, resumed: () => void) {
@@ -118,6 +121,24 @@ export class ReadGate implements ScheduledReader {
 	/** True while the client leaves more unread than it may: it is not read either, and closed if that lasts. */
 	get isSlow(): boolean {
 		return this.#slowTimer !== undefined;
+	}
+
+	/** True from `hold` to `release`. */
+	get isHeld(): boolean {
+		return this.#isHeld;
+	}
+
+	/** Stops reading until `release`, beside whatever else stops it. */
+	hold(): void {
+		this.#isHeld = true;
+		this.#framed.pause();
+	}
+
+	/** Reads on, in turn with the others: many may be released at once. */
+	release(): void {
+		if (!this.#isHeld) return;
+		this.#isHeld = false;
+		if (this.#slowTimer === undefined) this.#waitForTurn();
 	}
 
 	/** A frame was handled, which cost as much as this many of those that were seen before. */
@@ -173,16 +194,22 @@ export class ReadGate implements ScheduledReader {
 	/** Ends what it waits for. */
 	close(): void {
 		this.#forgive();
+		this.#isHeld = false;
 		this.#waitsForTurn = false;
 		this.#context.scheduler.cancel(this);
 	}
 
 	#endTurn(): void {
 		if (this.#waitsForTurn) return;
-		this.#waitsForTurn = true;
-		this.#readsAtEnd = this.#context.scheduler.reads;
 		this.#context.limited('framesPerTurnMax');
 		this.#framed.pause();
+		this.#waitForTurn();
+	}
+
+	#waitForTurn(): void {
+		if (this.#waitsForTurn) return;
+		this.#waitsForTurn = true;
+		this.#readsAtEnd = this.#context.scheduler.reads;
 		this.#context.scheduler.schedule(this);
 	}
 
@@ -206,7 +233,7 @@ export class ReadGate implements ScheduledReader {
 	}
 
 	#readOn(): void {
-		if (this.#waitsForTurn || this.#slowTimer !== undefined) return;
+		if (this.#waitsForTurn || this.#isHeld || this.#slowTimer !== undefined) return;
 		this.#framed.resume();
 		this.#resumed();
 	}

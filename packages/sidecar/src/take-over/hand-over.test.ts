@@ -27,7 +27,7 @@ function handOver(services: string[] = [], isStarting = false) {
 		places: () => [place],
 		otherPlaces: () => [],
 		known: () => ({ services: services.map((service) => ({ service })), keys: [] }),
-		leave: () => void seen.left++,
+		leave: async () => void seen.left++,
 		failed: () => undefined,
 		acceptFailed: () => undefined,
 	});

@@ -27,8 +27,8 @@ export interface HandOverPort {
 	otherPlaces(): readonly PublishedSocketPath[];
 	/** Every query that has an answer. */
 	known(): KnownQueries;
-	/** Another sidecar has the path: sends the clients there, and ends when they have gone. */
-	leave(): void;
+	/** Another sidecar has the path: sends the clients there, and ends when they have gone. Resolves when what only one can have is free. */
+	leave(): Promise<void>;
 	/** The place could not be taken back from a successor that has died. */
 	failed(error: unknown): void;
 	/** A successor's connection could not be accepted, for want of open files, say. */
@@ -112,7 +112,7 @@ export class HandOver {
 			);
 		}
 		this.#successors.clear();
-		if (this.#port.isServing()) this.#port.leave();
+		if (this.#port.isServing()) await this.#port.leave();
 	}
 
 	/** A connection is gone. A successor that dies half-way may have left its own dead socket at the path. */

@@ -35,7 +35,7 @@ class Subject implements AsyncDisposable {
 			places: () => [{ isReplaced: async () => this.isReplaced, publish: async () => undefined, restore }],
 			otherPlaces: () => [],
 			known: () => ({ services: [{ service: 'barista' }], keys: [{ key: 'app/limits' }] }),
-			leave: () => void this.left++,
+			leave: async () => void this.left++,
 			failed: () => undefined,
 			acceptFailed: () => undefined,
 		});

@@ -100,6 +100,8 @@ function rewrite(message: ExpectedMessage, subject: Subject): { line: string; wa
 	const { kind } = message;
 	if (kind === 'fault') return undefined;
 	if (kind === 'notice') {
+		// Events have writers of their own.
+		if (message.func !== 'cancel') return undefined;
 		const id = (message.data as { id?: unknown } | null)?.id;
 		return isWhole(id, 0, ID_MAX)
 			? { line: subject.encodeCancel(id), wanted: { ...message, data: { id: id + 0 } } }

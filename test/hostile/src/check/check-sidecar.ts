@@ -156,7 +156,11 @@ function expectAnswers(frames: readonly Found[]): Conversation {
 		if (message.kind === 'fault') expected.push({ id: message.id, frame, code: message.code });
 		else if (message.kind === 'notice') {
 			const id = (message.data as { id?: unknown } | null)?.id;
-			if (typeof id === 'number') cancelled.add(id);
+			if (message.func !== 'cancel') expected.push({ id: null, frame, code: 'UNKNOWN_FUNC' });
+			else if (typeof id === 'number') cancelled.add(id);
+			// Nothing but events could follow.
+			isClosed = message.func === 'uplink';
+			if (isClosed) break;
 		} else if (message.kind === 'request') {
 			const { id, func, data } = message;
 			const judged = isFunc(func) ? judgeData(func, data) : undefined;

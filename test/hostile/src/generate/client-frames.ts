@@ -33,6 +33,22 @@ const keyQuery: Template = (random) => [
 		['datacenter', '"dc1"'],
 	]),
 ];
+const streamName: Template = (random) => [['stream', nameOr(random, random.pick(['"orders"', '"a.b-c_d"']))]];
+const event: Template = (random) => [
+	...streamName(random),
+	...some(random, [
+		['key', nameOr(random, '"c-1"')],
+		['id', nameOr(random, '"o-7"')],
+		['at', random.oneIn(4) ? numberText(random) : '1767225600000'],
+		['version', random.pick(['1', '1000000000', '0'])],
+		['traceparent', '"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"'],
+		['headers', `{"a":${nameOr(random, '"b"')},"c":""}`],
+	]),
+	...(random.oneIn(6) ? ([['encoding', random.pick(['"base64"', '"hex"'])]] as const) : []),
+	['payload', random.pick(['{"total":5}', '"AAEC"', 'null', '[1e400]', '12345678901234567890'])],
+];
+const from = (random: SeededRandom): string =>
+	random.pick(['"new"', '"first"', '{"position":7}', '{"time":1767225600000}', '{"position":1,"time":1}', '"last"']);
 const registration: Template = (random) => [
 	['service', nameOr(random, '"barista"')],
 	['port', '8765'],
@@ -82,6 +98,31 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 		['note', nameOr(random, '"n"')],
 	],
 	deregisterService: () => [['id', '"barista-1"']],
+	openProducer: (random) => [
+		['producer', nameOr(random, '"p-1"')],
+		...some(random, [
+			['epoch', random.pick(['1', '0'])],
+			['persisted', random.pick(['0', '41', '-1'])],
+		]),
+	],
+	publish: (random) => [
+		...event(random),
+		...some(random, [['until', random.pick(['"persisted"', '"stored"', '"accepted"'])]]),
+	],
+	openConsumer: (random) => [
+		...streamName(random),
+		...some(random, [
+			['group', nameOr(random, '"billing"')],
+			['from', from(random)],
+			['inFlightMax', random.pick(['1', '4096', '4097'])],
+			['ackWaitMs', random.pick(['1', '2147483647', '0'])],
+			['attempts', random.pick(['0', '5'])],
+			['order', random.pick(['"none"', '"key"', '"stream"', '"time"'])],
+			['filter', `{"keys":[${nameOr(random, '"a"')}],"headers":{"h":"v"}}`],
+		]),
+	],
+	closeConsumer: (random) => [['consumer', random.pick(['1', '0', '-1'])]],
+	rewindGroup: (random) => [...streamName(random), ['group', nameOr(random, '"billing"')], ['to', from(random)]],
 	status: () => [],
 	explain: query,
 };
@@ -100,8 +141,22 @@ function trace(random: SeededRandom): Fields {
 	];
 }
 
+/** What is never answered, where events are taken. */
+function noticeOfEvents(random: SeededRandom): string {
+	const func = random.pick(['uplink', 'event', 'event', 'ack', 'ack', 'nack', 'term', 'extend']);
+	const data = random.pick(['{"ticket":"t"}', '{"consumer":1,"n":[7]}', '{"stream":"s","payload":1}', 'null']);
+	return objectText(
+		spoil(random, [
+			['seq', numberText(random)],
+			['func', quote(func)],
+			['data', data],
+		]),
+	);
+}
+
 /** A frame that a client may send, or nearly. */
 export function clientFrame(random: SeededRandom): string {
+	if (random.oneIn(32)) return noticeOfEvents(random);
 	if (random.oneIn(16))
 		return objectText(
 			spoil(random, [

@@ -154,6 +154,45 @@ const registration: Members = {
 	note: optional(wellFormed(1024)),
 };
 
+const streamName = matching(/^[A-Za-z0-9_.-]+$/, 128);
+const position = whole(0, Number.MAX_SAFE_INTEGER);
+const stringMap: Rule = (value) => map(32, (key) => wellFormed(512)(key).wrong.length === 0, anyString)(value);
+const anyString = test((value) => typeof value === 'string');
+const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+const eventMembers: Members = {
+	stream: required(streamName),
+	key: optional(wellFormed(512)),
+	id: optional(wellFormed(128)),
+	at: optional(position),
+	version: optional(whole(1, 1_000_000_000)),
+	encoding: optional(oneOf('base64')),
+	// A bad one is as if it were not there.
+	traceparent: optional((value) => ({
+		wrong: [],
+		value: typeof value === 'string' && traceparent.test(value) ? value : undefined,
+	})),
+	headers: optional(stringMap),
+	payload: required(test((value) => value !== undefined)),
+	until: optional(oneOf('persisted', 'stored')),
+};
+const publish: Rule = (value) => {
+	const judged = object(eventMembers)(value);
+	const isNoText = isMap(value) && value['encoding'] === 'base64' && typeof value['payload'] !== 'string';
+	return isNoText ? { ...judged, wrong: [...judged.wrong, 'payload'] } : judged;
+};
+/** A word, or exactly one of a position and a time. */
+const from: Rule = (value) => {
+	if (value === 'new' || value === 'first') return { wrong: [], value };
+	if (!isMap(value) || isNothing(value['position']) === isNothing(value['time'])) return WRONG;
+	return object({ position: optional(position), time: optional(position) })(value);
+};
+const filter = object({
+	keys: optional((value) => wholly(list(256, wellFormed(512))(value))),
+	headers: optional(stringMap),
+});
+/** What is wrong in a part is wrong with the whole. */
+const wholly = (judged: Judged): Judged => (judged.wrong.length > 0 ? WRONG : judged);
+
 const isAnyWhole = (value: unknown): boolean => isWhole(value, -Number.MAX_VALUE, Number.MAX_VALUE);
 
 const accepted: Readonly<Record<FuncName, Rule>> = {
@@ -180,6 +219,24 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 	registerService: object(registration),
 	reportService: object({ id: required(id), status: required(status), note: optional(wellFormed(1024)) }),
 	deregisterService: object({ id: required(id) }),
+	openProducer: object({
+		producer: required(streamName),
+		epoch: optional(whole(1, Number.MAX_SAFE_INTEGER)),
+		persisted: optional(position),
+	}),
+	publish,
+	openConsumer: object({
+		stream: required(streamName),
+		group: optional(streamName),
+		from: optional(from),
+		inFlightMax: optional(whole(1, 4096)),
+		ackWaitMs: optional(whole(1, 2147483647)),
+		attempts: optional(position),
+		order: optional(oneOf('none', 'key', 'stream')),
+		filter: optional(filter),
+	}),
+	closeConsumer: object({ consumer: required(position) }),
+	rewindGroup: object({ stream: required(streamName), group: required(streamName), to: required(from) }),
 	// It takes nothing, and ignores what it is given.
 	status: () => ({ wrong: [], value: null }),
 	explain: object(query),

@@ -26,6 +26,9 @@ export type ExpectedMessage =
 
 const DEPTH_MAX = 128;
 
+/** Never answered, where the sidecar takes events. */
+const NOTICES: ReadonlySet<unknown> = new Set(['cancel', 'uplink', 'event', 'ack', 'nack', 'term', 'extend']);
+
 /** What a sidecar reads in a frame. */
 export function expectClientMessage(text: string): ExpectedMessage {
 	return expectRequest(jsonObject(text));
@@ -45,7 +48,7 @@ export function expectMessages(text: string): { bySidecar: ExpectedMessage; byCl
 function expectRequest(members: Members | undefined): ExpectedMessage {
 	if (members === undefined) return { kind: 'fault', id: null, code: 'BAD_FRAME' };
 	const { id, func, data, timeoutMs, traceparent, tracestate } = members;
-	if (id === undefined && func === 'cancel') return { kind: 'notice', func, data: data ?? null };
+	if (id === undefined && NOTICES.has(func)) return { kind: 'notice', func: func as string, data: data ?? null };
 	if (!isWhole(id, 0, 4294967295)) return badRequest(null, 'id');
 	const whole = id === 0 ? 0 : id;
 	if (typeof func !== 'string' || func.length < 1 || func.length > 64) return badRequest(whole, 'func');

@@ -1,6 +1,7 @@
 import { type Limit, limitTable, type NumericLimit } from '../../foundation/limits.ts';
 import { CommandError, EXIT } from '../output/output.ts';
 import { answerSettings, registrationSettings } from './answer-settings.ts';
+import { eventsSettings } from './events-settings.ts';
 import { listenSettings, reportingSettings, takeOverSettings } from './listen-settings.ts';
 import { defaultText, type Setting, type ValueOf } from './setting.ts';
 import { consulSettings, dnsSettings, sourceSettings } from './source-settings.ts';
@@ -23,6 +24,7 @@ const areas: readonly (readonly [heading: string, settings: Readonly<Record<stri
 	['DNS', dnsSettings],
 	['The answers that are kept', answerSettings],
 	['What apps register', registrationSettings],
+	['Events', eventsSettings],
 	['Where it listens, and for whom', listenSettings],
 	[
 		'Limits on clients',
@@ -44,6 +46,7 @@ export type SettingTable = typeof sourceSettings &
 	typeof dnsSettings &
 	typeof answerSettings &
 	typeof registrationSettings &
+	typeof eventsSettings &
 	typeof listenSettings &
 	typeof takeOverSettings &
 	typeof reportingSettings &

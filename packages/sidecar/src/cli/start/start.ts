@@ -20,6 +20,7 @@ import { accessFrom, listenAddresses, logRisks } from './access.ts';
 import { announce } from './announce.ts';
 import { createBackend } from './create-backend.ts';
 import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
+import { announceEvents, eventsOf } from './events.ts';
 import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
 import { adminAddressOf, startAdmin } from './start-admin.ts';
 import { isPretty, startFailure } from './start-failure.ts';
@@ -71,6 +72,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 		logRisks(log, access.warnings);
 		const listen = listenAddresses(settings, access);
 		const front = await grpcFrontOf(settings, access, log);
+		const events = await eventsOf(settings, { log, limited, observers: [] });
 		// A wrong one must not be found out when the sidecar serves already.
 		adminAddressOf(settings);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
@@ -82,6 +84,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 			...(registrations && { registrations }),
 			listen,
 			...(front && { front }),
+			...(events && { events }),
 			limits: limitsOf(settings, isTerminal, log),
 			observer: observeAll<SidecarObserver>([
 				connectionLog(log, limited, settings.slowRequestMs.value),
@@ -124,6 +127,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 		if (sidecar.status().phase === 'serving') {
 			announce(log, addresses, settings, backend);
 			announceGrpc(log, sidecar.frontAddresses);
+			announceEvents(log, settings, addresses);
 		}
 		return await sidecar.ended;
 	} catch (error) {

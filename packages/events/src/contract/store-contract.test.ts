@@ -1,0 +1,93 @@
+import { encodeEvent } from '@spock/protocol';
+import { describe, expect, it } from 'vitest';
+
+import { MemoryLog } from '../../test/memory-log.ts';
+import type { LogEvent } from '../foundation/log-record.ts';
+import { EmbeddedStore } from '../stores/embedded-store.ts';
+import type { StoreFixture } from './bench.ts';
+import { storeContract } from './index.ts';
+import { MemoryStore, type MemoryStoreMistakes } from './memory-store.ts';
+
+function memoryFixture(mistakes?: MemoryStoreMistakes): StoreFixture {
+	let store = new MemoryStore(mistakes);
+	let position = 0;
+	const make = (stream: string, payload: unknown): LogEvent => {
+		position += 2;
+		const origin = { kind: 'event', producer: 'p', epoch: 1, seq: position } as const;
+		return {
+			...origin,
+			...{ stream, key: 'k', id: undefined, text: encodeEvent({ stream, key: 'k', payload }) },
+			...{ position, time: 1000 + position },
+		};
+	};
+	return {
+		store,
+		events: (stream, count) => Array.from({ length: count }, (_, index) => make(stream, index)),
+		eventsWithBad: (stream) => [make(stream, 0), make(stream, 'x'.repeat(2000)), make(stream, 1)],
+		reopen: () => {
+			store = store.reopened();
+			return store;
+		},
+		lose: (stream, from) => store.lose(stream, from),
+		close: () => store.close(),
+	};
+}
+
+function embeddedFixture(): StoreFixture {
+	let time = 1000;
+	let log = new MemoryLog({ wallNow: () => time++ });
+	const attach = (to: MemoryLog, store: EmbeddedStore): EmbeddedStore => {
+		to.memory = store;
+		to.committed = () => store.committed();
+		return store;
+	};
+	let store = attach(log, new EmbeddedStore({ log }));
+	return {
+		store,
+		events: (stream, count) =>
+			Array.from({ length: count }, (_, payload) => {
+				if (payload % 3 === 0) log.append({ kind: 'note', of: 'store', text: '{}' });
+				return log.add(stream, { key: 'k', payload });
+			}),
+		eventsWithBad: (stream) => {
+			const good = log.add(stream);
+			return [good, { ...good, position: log.next + 5 }, { ...good, position: log.next + 6 }];
+		},
+		reopen: () => {
+			log = log.reopened((other) => {
+				store = new EmbeddedStore({ log: other });
+				return store;
+			});
+			store = attach(log, store);
+			log.beginSegment();
+			return store;
+		},
+		close: () => store.close(),
+	};
+}
+
+describe('a store in memory keeps the contract of an EventStore', () => {
+	for (const { name, run } of storeContract(() => memoryFixture())) it(name, run);
+});
+
+describe('the embedded store keeps the contract of an EventStore', () => {
+	for (const { name, run } of storeContract(embeddedFixture)) it(name, run);
+});
+
+describe('the contract of a store', () => {
+	it.each<[keyof MemoryStoreMistakes, string]>([
+		['storesTwice', 'what it holds already, by position, is not stored again'],
+		['storesBehindBad', 'append rejects with the first event that it never takes, and stores none behind it'],
+		['forgetsDone', 'what a group has done is never given again, nor after the reader or the store was opened again'],
+		['givesDoneAgain', 'a thousand events with holes are all done in the end'],
+		['neverTellsMore', 'read resolves at once with none, and onMore tells of what comes'],
+		['unordered', 'events are given in the order of their positions, as they came'],
+		['tellsBackwards', 'progress ascends, and ends with the last event before append resolves'],
+		['rewindKeepsDone', 'rewind begins anywhere, and what was done there counts no more'],
+	])('catches a store whose mistake is: %s', async (mistake, promise) => {
+		const cases = storeContract(() => memoryFixture({ [mistake]: true }), { patienceMs: 100 });
+		const one = cases.find(({ name }) => name === promise);
+		expect(one).toBeDefined();
+		await expect(one?.run()).rejects.toThrow();
+	});
+});

@@ -1,0 +1,291 @@
+import {
+	type EventsStatus,
+	type OpenConsumerData,
+	type OpenProducerData,
+	type PublishData,
+	type PublishReply,
+	type RewindGroupData,
+	type RewindGroupReply,
+	SpockError,
+} from '@spock/protocol';
+import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
+
+import type { LogMemory } from './foundation/event-log.ts';
+import type {
+	Consumer,
+	ConsumerSink,
+	Intake,
+	OpenedProducer,
+	ProducerLine,
+	Uplink,
+} from './foundation/event-sessions.ts';
+import type { EventsObserver } from './foundation/events-observer.ts';
+import type { Files } from './foundation/files.ts';
+import type { LogOwner } from './foundation/log-owner.ts';
+import { ConsumerGroups } from './groups/consumer-groups.ts';
+import { EventLog } from './log/event-log.ts';
+import type { LogState } from './log/log-machine.ts';
+import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
+import { ID_WINDOW_MS } from './producers/id-window.ts';
+import { Producers } from './producers/producers.ts';
+import { groupStatus, laggingGroup, streamStatus } from './service-status.ts';
+import { EmbeddedStore } from './stores/embedded-store.ts';
+import { trimBelow } from './stores/retention.ts';
+
+/** What events may take. */
+export interface EventServiceLimits {
+	/** Most bytes of the log on disk. Default 256 MiB; at least 8 MiB. */
+	readonly bytesMax?: number;
+	/** Bytes of the file system that are left free. Default: a tenth of it, at most 1 GiB. */
+	readonly freeBytesMin?: number;
+	/** How long events are kept at least, and until every group is past them. Default 7 days. */
+	readonly retentionMs?: number;
+	/** Above so many bytes events that every group is past are deleted earlier. Default half of `bytesMax`. */
+	readonly retentionBytes?: number;
+	/** The only streams that events may be written to; others are BAD_REQUEST. Default: any. */
+	readonly streams?: ReadonlySet<string>;
+	/** The setting that `streams` comes from, for the message. Default `streams`. */
+	readonly streamsSetting?: string;
+}
+
+export interface EventServiceOptions {
+	/** Of the log; made if it does not exist. */
+	readonly directory: string;
+	readonly files: Files;
+	readonly owner: LogOwner;
+	readonly clock: Clock;
+	/** For jitter and the salts of files. */
+	readonly random: Random;
+	readonly limits?: EventServiceLimits;
+	readonly observer?: EventsObserver;
+}
+
+const DEFAULT_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
+/** How often is looked for what may be deleted; while the log is larger than it should be at each commit, but not more often than this. */
+const RETAIN_MS = 10_000;
+const RETAIN_MS_MIN = 1000;
+/** Segments of a small log are a quarter of it at most, as {@link EventLog} wants. */
+const SEGMENTS_MIN = 4;
+
+/** Durable events, for the sidecar: the log, its producers, its groups and the store that is a view of it. */
+export class EventService {
+	readonly #directory: string;
+	readonly #clock: Clock;
+	readonly #observer: EventsObserver;
+	readonly #bytesMax: number;
+	readonly #rules: Parameters<typeof trimBelow>[3];
+	readonly #log: EventLog;
+	readonly #producers: Producers;
+	readonly #store: EmbeddedStore;
+	readonly #groups: ConsumerGroups;
+	#retainTimer: TimerHandle | undefined;
+	#retainedMs = Number.NEGATIVE_INFINITY;
+	#isReading = true;
+
+	constructor({ directory, files, owner, clock, random, limits = {}, observer = {} }: EventServiceOptions) {
+		const { bytesMax = DEFAULT_LOG_LIMITS.bytesMax, freeBytesMin, streams, streamsSetting } = limits;
+		const { retentionMs = DEFAULT_RETENTION_MS, retentionBytes = bytesMax / 2 } = limits;
+		this.#directory = directory;
+		this.#clock = clock;
+		this.#observer = observer;
+		this.#bytesMax = bytesMax;
+		this.#rules = { idWindowMs: ID_WINDOW_MS, retentionMs, retentionBytes };
+		const segmentBytes = Math.min(DEFAULT_LOG_LIMITS.segmentBytes, Math.floor(bytesMax / SEGMENTS_MIN));
+		this.#log = new EventLog({
+			directory,
+			files,
+			owner,
+			clock,
+			random,
+			memory: this.#memory(),
+			listener: this.#listener(),
+			limits: { bytesMax, segmentBytes, ...(freeBytesMin !== undefined && { freeBytesMin }) },
+		});
+		this.#producers = new Producers({ log: this.#log, clock, observer, streams, streamsSetting });
+		this.#producers.setReason('the log is being read');
+		this.#store = new EmbeddedStore({ log: this.#log });
+		this.#groups = new ConsumerGroups({
+			storeOf: () => this.#store,
+			bury: (event) => this.#producers.bury(event),
+			clock,
+			random,
+			observer: {
+				delivered: ({ stream, group = null }, events, again) => {
+					observer.delivered?.(stream, group, events);
+					if (again > 0) observer.redelivered?.(stream, group, again);
+				},
+				died: ({ stream, group = null }, reason) => observer.dead?.(stream, group, reason),
+			},
+		});
+	}
+
+	/**
+	 * Claims the directory and recovers the log. `takeOver`: from a process that still lives. Rejects with UNAVAILABLE where another one
+	 * has it, and with the error of a disk that cannot be read. Until it resolves all below rejects with UNAVAILABLE.
+	 */
+	async open(takeOver: boolean): Promise<void> {
+		await this.#log.open(takeOver);
+		this.#retain();
+		this.#armRetain();
+	}
+
+	/**
+	 * Opens a producer. Not a promise where nothing must be persisted first. Throws or rejects: OVERLOADED (too many producers),
+	 * UNAVAILABLE (no log), BAD_REQUEST (an epoch that is over).
+	 */
+	openProducer(data: OpenProducerData, line: ProducerLine): OpenedProducer | Promise<OpenedProducer> {
+		this.#requireLog();
+		return this.#producers.open(data, line);
+	}
+
+	/** The events of the producer that was given this ticket; undefined for any other text. */
+	uplink(ticket: string, intake: Intake): Uplink | undefined {
+		return this.#producers.uplink(ticket, intake);
+	}
+
+	/**
+	 * Appends one event; resolves when it is persisted. Rejects: UNAVAILABLE (the log takes nothing now, and why), OVERLOADED (too many
+	 * wait), BAD_REQUEST (unknown stream), FRAME_TOO_LARGE, ABORTED: the event may be stored all the same.
+	 */
+	publish(data: PublishData, signal?: AbortSignal): Promise<PublishReply> {
+		return this.#producers.publish(data, signal);
+	}
+
+	/** Rejects: BAD_REQUEST (another order than that of its group), OVERLOADED, UNAVAILABLE. */
+	async openConsumer(data: OpenConsumerData, sink: ConsumerSink): Promise<Consumer> {
+		this.#requireLog();
+		return await this.#groups.open(data, sink);
+	}
+
+	/** Rejects: BAD_REQUEST (no such group), UNAVAILABLE. */
+	async rewindGroup(data: RewindGroupData): Promise<RewindGroupReply> {
+		this.#requireLog();
+		return await this.#groups.rewind(data);
+	}
+
+	status(): EventsStatus {
+		const { state, reason = null, bytes, next, damaged, segments } = this.#log;
+		return {
+			state,
+			reason,
+			directory: this.#directory,
+			bytes,
+			bytesMax: this.#bytesMax,
+			next,
+			producers: this.#producers.count,
+			unstored: this.#producers.waiting,
+			oldestUnstoredMs: this.#producers.waitingMs,
+			damaged,
+			streams: streamStatus(segments),
+			groups: groupStatus(segments, this.#store.groups(), this.#groups.status()),
+		};
+	}
+
+	/** Of all windows that producers have now. */
+	get windowBytes(): number {
+		return this.#producers.windowBytes;
+	}
+
+	/** Closes the windows, writes what was taken and gives the directory up. Producers go on at the successor. Idempotent. */
+	async handOver(): Promise<void> {
+		await this.#end('events are handed over to another sidecar', () => this.#log.handOver());
+	}
+
+	/** Takes nothing new, waits `drainMs` at most until all is on disk, and ends. Idempotent. */
+	async close(drainMs: number): Promise<void> {
+		await this.#end('the sidecar is stopping', () => this.#log.close(drainMs));
+	}
+
+	/** The groups end first: their last notes are written too. */
+	async #end(reason: string, endLog: () => Promise<unknown>): Promise<void> {
+		this.#clock.clearTimeout(this.#retainTimer);
+		this.#producers.setReason(reason);
+		await this.#groups.close(new SpockError('UNAVAILABLE', `${reason}; connect again`));
+		await endLog();
+		await this.#store.close();
+	}
+
+	#memory(): LogMemory {
+		return {
+			checkpoint: () => `{"producers":${this.#producers.checkpoint()},"groups":${this.#store.checkpoint()}}`,
+			restore: (checkpoint) => {
+				const { producers, groups } = JSON.parse(checkpoint) as Record<'producers' | 'groups', unknown>;
+				this.#producers.restore(JSON.stringify(producers));
+				this.#store.restore(JSON.stringify(groups));
+			},
+			replay: (record) => {
+				this.#producers.replay(record);
+				this.#store.replay(record);
+			},
+		};
+	}
+
+	#listener(): LogListener {
+		const observer = this.#observer;
+		return {
+			committed: (persisted) => {
+				this.#producers.committed(persisted);
+				this.#store.committed();
+				if (this.#log.bytes > this.#rules.retentionBytes) this.#retain();
+			},
+			stateChanged: (state, reason) => this.#stateChanged(state, reason ?? null),
+			windows: (isOpen, reason = 'the log takes nothing') => {
+				const because = isOpen ? null : `${reason}${laggingGroup(this.#log.segments, this.#store.groups())}`;
+				this.#producers.setReason(because);
+				observer.blocked?.(because);
+			},
+			left: (records) => observer.leftAtExit?.(records),
+			damaged: (damage) => observer.damaged?.(damage),
+			failed: (error) => observer.failed?.(error),
+			synced: (milliseconds) => observer.synced?.(milliseconds),
+		};
+	}
+
+	#stateChanged(state: LogState, reason: string | null): void {
+		if (this.#isReading && state === 'receiving') {
+			this.#isReading = false;
+			this.#producers.recovered();
+		}
+		if (state === 'released') {
+			const error = new SpockError('UNAVAILABLE', `no events are taken: ${reason ?? 'the log is released'}`);
+			this.#producers.released(error);
+			void this.#groups.close(error);
+		}
+		this.#observer.logState?.(state, reason);
+	}
+
+	#requireLog(): void {
+		const { state, reason } = this.#log;
+		if (state !== 'recovering' && state !== 'released') return;
+		throw new SpockError('UNAVAILABLE', `no events are taken now: ${reason ?? 'the log is released'}`, {
+			details: { state },
+			isStackless: true,
+		});
+	}
+
+	/** Deletes what is not needed any more. */
+	#retain(): void {
+		const nowMs = this.#clock.now();
+		if (nowMs - this.#retainedMs < RETAIN_MS_MIN) return;
+		this.#retainedMs = nowMs;
+		const { segments, bytes, first } = this.#log;
+		const sealed = segments.slice(0, -1).map((segment) => ({
+			next: segment.next,
+			bytes: segment.fileBytes,
+			lastTime: segment.lastTime,
+			mayHold: segment.mayHold.bind(segment),
+		}));
+		const below = trimBelow(sealed, bytes, this.#store.groups(), this.#rules, this.#clock.wallNow());
+		if (below <= first) return;
+		this.#log.trim(below);
+		this.#observer.trimmed?.(this.#log.first);
+	}
+
+	#armRetain(): void {
+		this.#retainTimer = this.#clock.setTimeout(() => {
+			this.#retain();
+			this.#armRetain();
+		}, RETAIN_MS);
+		this.#retainTimer.unref?.();
+	}
+}

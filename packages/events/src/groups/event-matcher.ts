@@ -1,0 +1,23 @@
+import type { EventData, EventFilter } from '@spock/protocol';
+
+import type { LogEvent } from '../foundation/log-record.ts';
+
+export type EventMatcher = (event: LogEvent) => boolean;
+
+/** Whether an event passes a filter. Headers stand in the event's text, which is parsed only where the filter names some. */
+export function eventMatcher({ keys, headers }: EventFilter): EventMatcher {
+	const wantedKeys = keys && new Set(keys);
+	const wantedHeaders = Object.entries(headers ?? {});
+	return (event) => {
+		if (wantedKeys !== undefined && (event.key === undefined || !wantedKeys.has(event.key))) return false;
+		if (wantedHeaders.length === 0) return true;
+		const { headers: given = {} } = JSON.parse(event.text) as EventData;
+		return wantedHeaders.every(([name, value]) => Object.hasOwn(given, name) && given[name] === value);
+	};
+}
+
+/** One text for each filter, however it is written: two of the same text let the same events pass. */
+export function filterKey({ keys, headers }: EventFilter): string {
+	const names = Object.entries(headers ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
+	return JSON.stringify([keys === undefined ? null : [...new Set(keys)].sort(), names]);
+}

@@ -1,0 +1,98 @@
+import type { SpockError } from '@spock/protocol';
+
+import type { ConsumerSink, Delivery } from '../foundation/event-sessions.ts';
+import type { GroupEvent, GroupEventHolder } from './group-event.ts';
+
+export interface GroupMemberOptions {
+	/** Most events out at it. */
+	readonly inFlightMax: number;
+	/** Most bytes of their texts; one event may always be out. */
+	readonly bytesMax: number;
+	readonly ackWaitMs: number;
+	readonly sink: ConsumerSink;
+}
+
+/** One consumer in its group: its credit, and which delivery each number names. */
+export class GroupMember implements GroupEventHolder {
+	readonly ackWaitMs: number;
+	readonly #inFlightMax: number;
+	readonly #bytesMax: number;
+	readonly #sink: ConsumerSink;
+	/** Deliveries that may be answered: what is out, and what backs off since it was out here. */
+	readonly #deliveries = new Map<number, GroupEvent>();
+	#batch: Delivery[] = [];
+	#isStarted = false;
+	#nLast = 0;
+	#out = 0;
+	#bytesOut = 0;
+
+	constructor({ inFlightMax, bytesMax, ackWaitMs, sink }: GroupMemberOptions) {
+		this.#inFlightMax = inFlightMax;
+		this.#bytesMax = bytesMax;
+		this.ackWaitMs = ackWaitMs;
+		this.#sink = sink;
+	}
+
+	/** From now on it takes events: its opener knows of it. */
+	start(): void {
+		this.#isStarted = true;
+	}
+
+	/** Whether an event of so many bytes may be sent. */
+	takes(bytes: number): boolean {
+		if (!this.#isStarted) return false;
+		if (this.#out === 0) return true;
+		return this.#out < this.#inFlightMax && this.#bytesOut + bytes <= this.#bytesMax;
+	}
+
+	/** Puts a delivery into the batch that `send` gives to the sink. */
+	add(item: GroupEvent): void {
+		item.holder?.forget(item);
+		item.holder = this;
+		item.n = ++this.#nLast;
+		item.deliveries++;
+		this.#deliveries.set(item.n, item);
+		this.#out++;
+		this.#bytesOut += item.bytes;
+		this.#batch.push({ n: item.n, delivery: item.deliveries, event: item.event });
+	}
+
+	send(): void {
+		if (this.#batch.length === 0) return;
+		const batch = this.#batch;
+		this.#batch = [];
+		this.#sink.deliver(batch);
+	}
+
+	giveCreditBack(item: GroupEvent): void {
+		this.#out--;
+		this.#bytesOut -= item.bytes;
+	}
+
+	/** The delivery of this number; undefined if it no longer counts. */
+	find(n: number): GroupEvent | undefined {
+		return this.#deliveries.get(n);
+	}
+
+	forget(item: GroupEvent): void {
+		this.#deliveries.delete(item.n);
+		item.holder = undefined;
+	}
+
+	/** What was delivered here and may still be answered, the oldest delivery first. */
+	delivered(): readonly GroupEvent[] {
+		return [...this.#deliveries.values()];
+	}
+
+	/** The group has moved: nothing that was sent counts. */
+	reset(): void {
+		this.#deliveries.clear();
+		this.#batch = [];
+		this.#out = 0;
+		this.#bytesOut = 0;
+	}
+
+	closed(error: SpockError): void {
+		this.#sink.closed(error);
+	}
+}

@@ -1,0 +1,95 @@
+import { settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { event, openSimLog, readAll, type SimLog } from '../../test/open-sim-log.ts';
+import { SimClaims, SimDisk, SimFiles, type SimOwner } from '../../test/sim-files.ts';
+import type { LogOwner } from '../foundation/log-owner.ts';
+
+interface Bugs {
+	/** Of the one that is replaced. */
+	readonly before?: (owner: SimOwner) => LogOwner;
+	/** Of its successor. */
+	readonly after?: (owner: SimOwner) => LogOwner;
+}
+
+interface Outcome {
+	/** Texts that one of the owners told to be on disk. */
+	readonly told: readonly string[];
+	/** Texts that a third one finds. */
+	readonly found: readonly string[];
+	readonly predecessor: SimLog;
+}
+
+/** The owner hangs, another process takes the log, and then the first one goes on: at each moment it also appends. */
+async function takeOver({ before = (owner) => owner, after = (owner) => owner }: Bugs = {}): Promise<Outcome> {
+	const disk = new SimDisk();
+	const claims = new SimClaims();
+	const told: string[] = [];
+	const texts: string[] = [];
+	const open = async (owner: LogOwner, files: SimFiles, isForced: boolean): Promise<SimLog> => {
+		const opened: SimLog = await openSimLog({ claims, owner, files, limits: { replayMs: 1 } }, isForced);
+		return opened;
+	};
+	const tell = async ({ log }: SimLog, text: string): Promise<void> => {
+		const position = log.append(event(text));
+		texts.push(text);
+		await settle();
+		if (log.persisted > position) told.push(text);
+	};
+	const predecessor = await open(before(claims.owner()), new SimFiles(disk), false);
+	await tell(predecessor, 'first');
+	const files = new SimFiles(disk);
+	let isRead = false;
+	files.before = (operation) => {
+		if (operation !== 'syncDirectory' || isRead) return undefined;
+		isRead = true;
+		// The successor has read all there is.
+		return tell(predecessor, 'while it is read').catch(() => undefined);
+	};
+	const successor = await open(after(claims.owner()), files, true);
+	await tell(successor, 'of the successor');
+	await tell(predecessor, 'after the take-over').catch(() => undefined);
+	await tell(successor, 'last');
+	claims.die();
+	const third = await open(claims.owner(), new SimFiles(disk), false);
+	return { told, found: await readAll(third.log), predecessor };
+}
+
+describe('an owner that was replaced while it hung', () => {
+	it('acknowledges nothing any more, and nothing of it supersedes what its successor wrote', async () => {
+		const { told, found, predecessor } = await takeOver();
+		expect(told).toEqual(['first', 'of the successor', 'last']);
+		expect(found).toEqual(['first', 'of the successor', 'last']);
+		expect([predecessor.log.state, predecessor.log.reason]).toEqual([
+			'released',
+			'another process has claimed the log',
+		]);
+	});
+
+	it('loses what it acknowledges if it does not look who owns the log', async () => {
+		const blind = (owner: SimOwner): LogOwner => ({
+			claim: (from) => owner.claim(from),
+			isOurs: async () => true,
+			release: () => owner.release(),
+		});
+		const { told, found } = await takeOver({ before: blind });
+		expect(told.filter((text) => !found.includes(text))).toContain('after the take-over');
+	});
+
+	it('loses what it acknowledges if its successor claims the log after it has read it', async () => {
+		const late = (owner: SimOwner): LogOwner => {
+			let looks = 0;
+			return {
+				claim: async () => undefined,
+				isOurs: async () => {
+					if (looks++ === 0) return true;
+					await owner.claim('anyone');
+					return owner.isOurs();
+				},
+				release: () => owner.release(),
+			};
+		};
+		const { told, found } = await takeOver({ after: late });
+		expect(told.filter((text) => !found.includes(text))).toEqual(['while it is read']);
+	});
+});

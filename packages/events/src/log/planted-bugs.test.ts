@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+
+import { type LosePowerOptions, losePowerOften } from '../../test/lose-power.ts';
+import type { SimFiles } from '../../test/sim-files.ts';
+import type { Files, WritableFile } from '../foundation/files.ts';
+
+/** Each stands between the log and its disk, or is an option: a power loss must find it. */
+const BUGS: Readonly<Record<string, Pick<LosePowerOptions, 'plant' | 'bug'>>> = {
+	'an acknowledgement in front of the sync': {
+		plant: (files) => withSync(files, async (file) => void file.sync().catch(() => undefined)),
+	},
+	'a sync that is tried again on the same file': {
+		plant: (files) => withSync(files, (file) => file.sync().catch(() => file.sync())),
+	},
+	'a new file whose name is not durable': {
+		plant: (files) => withMethod(files, 'syncDirectory', async () => undefined),
+	},
+	'a CRC without a salt of its own for each segment': { bug: { random: () => 0.5 } },
+	'a torn tail that is kept': { bug: { keepsTornTail: true } },
+};
+
+function withSync(files: SimFiles, sync: (file: WritableFile) => Promise<void>): Files {
+	return withMethod(files, 'create', async (path: string) => {
+		const file = await files.create(path);
+		return { ...file, sync: () => sync(file) };
+	});
+}
+
+function withMethod<Name extends keyof Files>(files: SimFiles, name: Name, method: Files[Name]): Files {
+	return new Proxy(files, {
+		get: (target, key) => {
+			if (key === name) return method;
+			const value = Reflect.get(target, key, target) as unknown;
+			return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+		},
+	});
+}
+
+const SEEDS_MAX = 40;
+
+describe('a loss of power finds', () => {
+	it.each(Object.entries(BUGS))('%s', async (_, bug) => {
+		const errors: string[] = [];
+		for (let seed = 1; seed <= SEEDS_MAX && errors.length === 0; seed++) {
+			await losePowerOften({ seed, imagesPerOperation: 3, ...bug }).catch((error: Error) => errors.push(error.message));
+		}
+		expect(errors).toHaveLength(1);
+	});
+});

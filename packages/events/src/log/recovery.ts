@@ -1,0 +1,262 @@
+import { join } from 'node:path';
+
+import { SpockError } from '@spock/protocol';
+
+import type { LogMemory } from '../foundation/event-log.ts';
+import type { Files, ReadableFile } from '../foundation/files.ts';
+import {
+	checkpointAt,
+	decodeRecord,
+	isIntact,
+	kindAt,
+	lengthAt,
+	positionAt,
+	RECORD_HEAD_BYTES,
+	seedOf,
+	streamAt,
+	syncedBelowAt,
+	timeAt,
+} from './record.ts';
+import { Segment } from './segment.ts';
+import {
+	compareSegments,
+	decodeHeader,
+	HEADER_BYTES,
+	readSegmentFileName,
+	type SegmentHeader,
+	type SegmentName,
+	segmentFileName,
+} from './segment-header.ts';
+import { asBuffer, scanRecords } from './segment-scan.ts';
+
+/** Records that were written once and cannot be read. */
+export interface LogDamage {
+	/** The file, without its directory. */
+	readonly file: string;
+	/** The first position that is lost, and the one behind the last. */
+	readonly from: number;
+	readonly to: number;
+}
+
+/** What was found in a log's directory. */
+export interface RecoveredLog {
+	/** In order, oldest first. */
+	readonly segments: Segment[];
+	/** The position behind the last record. */
+	readonly next: number;
+	readonly lastTime: number;
+	readonly damage: readonly LogDamage[];
+	/** Files of the log that are damaged, and in use. */
+	readonly damagedFiles: readonly SegmentName[];
+	/** Files of which nothing can be read, or nobody knows to what they belong. */
+	readonly strayFiles: readonly SegmentName[];
+	/** Files that a later owner has superseded: nothing in them was ever acknowledged. */
+	readonly voidFiles: readonly SegmentName[];
+}
+
+export interface RecoveryOptions {
+	readonly directory: string;
+	readonly files: Files;
+	readonly memory: LogMemory;
+	/** Records that are younger than this, by the newest segment, are replayed in any case. */
+	readonly replayMs: number;
+	/** For tests: what follows a torn record is taken too. */
+	readonly keepsTornTail?: boolean;
+}
+
+interface Found {
+	readonly name: SegmentName;
+	/** Undefined if neither copy can be read. */
+	readonly header: SegmentHeader | undefined;
+}
+
+/**
+ * Reads a log, oldest record first, and tells `memory` what it must remember. Rejects if the disk cannot be read, and with UNAVAILABLE for
+ * the log of a newer program; never for what is damaged.
+ */
+export async function recoverLog(names: readonly string[], options: RecoveryOptions): Promise<RecoveredLog> {
+	const found: Found[] = [];
+	for (const fileName of names) {
+		const name = readSegmentFileName(fileName);
+		if (name !== undefined) found.push(await look(name, options));
+	}
+	found.sort((one, other) => compareSegments(one.name, other.name));
+	const { chain, damage, strayFiles, voidFiles } = chainOf(found);
+	const damagedFiles: SegmentName[] = [];
+	const replayFrom = await restore(chain, options);
+	const segments: Segment[] = [];
+	let next = chain[0]?.name.first ?? 1;
+	let lastTime = 0;
+	for (const [index, { name, header }] of chain.entries()) {
+		const follower = chain[index + 1];
+		const scan = await scanSegment(header, {
+			...options,
+			limit: follower?.name.first ?? Number.POSITIVE_INFINITY,
+			isLastOfEpoch: follower?.name.epoch !== name.epoch,
+			isReplayed: index >= replayFrom,
+			isNewest: follower === undefined,
+			lastTime,
+		});
+		damage.push(...scan.damage);
+		if (scan.damage.length > 0) damagedFiles.push(name);
+		segments.push(scan.segment);
+		({ next, lastTime } = scan.segment);
+	}
+	if (chain.length > 0) await options.files.syncDirectory(options.directory);
+	// Above what is lost at the end of a damaged file nothing is known, so its positions are not given again.
+	next = damage.reduce((most, { to }) => Math.max(most, to), next);
+	return { segments, next, lastTime, damage, damagedFiles, strayFiles, voidFiles };
+}
+
+async function look(name: SegmentName, { directory, files }: RecoveryOptions): Promise<Found> {
+	const file = await files.open(join(directory, segmentFileName(name)));
+	try {
+		const header = decodeHeader(asBuffer(await file.read(0, Math.min(HEADER_BYTES, file.bytes))));
+		if (header === 'newer') {
+			const message = `the log in ${directory} was written by a newer sidecar: start that one, or choose another directory`;
+			throw new SpockError('UNAVAILABLE', message, { details: { directory, file: segmentFileName(name) } });
+		}
+		const isOurs = header !== 'damaged' && header.first === name.first && header.epoch === name.epoch;
+		return { name, header: isOurs ? header : undefined };
+	} finally {
+		await file.close();
+	}
+}
+
+interface Link {
+	readonly name: SegmentName;
+	readonly header: SegmentHeader;
+}
+
+interface Chain {
+	readonly chain: readonly Link[];
+	readonly damage: LogDamage[];
+	readonly strayFiles: readonly SegmentName[];
+	readonly voidFiles: readonly SegmentName[];
+}
+
+/**
+ * The segments of the log: from the newest, each names the one in front of it. What lies between them was written by an owner that had
+ * lost the directory, or could not be written further, and nothing of it was acknowledged.
+ */
+function chainOf(found: readonly Found[]): Chain {
+	const chain: Link[] = [];
+	const damage: LogDamage[] = [];
+	const strayFiles: SegmentName[] = [];
+	const voidFiles: SegmentName[] = [];
+	/** The next one; undefined before the newest is found. */
+	let wanted: SegmentName | undefined;
+	for (const [index, { name, header }] of [...found.entries()].reverse()) {
+		const newer = chain[0];
+		const order = wanted === undefined ? 0 : compareSegments(name, wanted);
+		if (order > 0) voidFiles.push(name);
+		else if (order < 0) strayFiles.push(name);
+		else if (header !== undefined) {
+			chain.unshift({ name, header });
+			wanted = header.previous;
+		} else {
+			strayFiles.push(name);
+			if (newer === undefined) continue;
+			damage.push({ file: segmentFileName(name), from: name.first, to: newer.name.first });
+			// Which one is in front of it is lost with it: the next that fits.
+			const isInFront = (other: Found): boolean => other.header !== undefined && other.name.first < name.first;
+			wanted = found.slice(0, index).findLast(isInFront)?.name ?? { first: 0, epoch: 0 };
+		}
+	}
+	return { chain, damage, strayFiles, voidFiles };
+}
+
+/** Gives the memory the newest checkpoint that is old enough; gives the index of the segment from which records are replayed. */
+async function restore(chain: readonly Link[], options: RecoveryOptions): Promise<number> {
+	const newest = chain.at(-1);
+	if (newest === undefined) return 0;
+	const before = newest.header.time - options.replayMs;
+	let index = Math.max(
+		0,
+		chain.findLastIndex(({ header }) => header.time <= before),
+	);
+	for (; index >= 0; index--) {
+		const link = chain[index];
+		if (link === undefined) break;
+		const file = await options.files.open(join(options.directory, segmentFileName(link.name)));
+		const checkpoint = await readCheckpoint(file, link.header).finally(() => file.close());
+		if (checkpoint === undefined) continue;
+		options.memory.restore(checkpoint.text);
+		return index;
+	}
+	return 0;
+}
+
+/** The checkpoint that a segment begins with, if it is intact. */
+async function readCheckpoint(
+	file: ReadableFile,
+	{ salt }: SegmentHeader,
+): Promise<{ readonly text: string; readonly bytes: number } | undefined> {
+	const room = Math.max(0, file.bytes - HEADER_BYTES);
+	const bytes = lengthAt(asBuffer(await file.read(HEADER_BYTES, Math.min(RECORD_HEAD_BYTES, room))), 0);
+	if (bytes === 0 || bytes > room) return undefined;
+	const record = asBuffer(await file.read(HEADER_BYTES, bytes));
+	if (kindAt(record, 0) !== 'checkpoint' || !isIntact(record, 0, bytes, seedOf(salt))) return undefined;
+	return { text: checkpointAt(record, 0, bytes), bytes };
+}
+
+interface SegmentScan {
+	readonly segment: Segment;
+	readonly damage: readonly LogDamage[];
+}
+
+interface ScanOptions extends RecoveryOptions {
+	/** Records from here on belong to the next segment. */
+	readonly limit: number;
+	/** Its tail may be torn. */
+	readonly isLastOfEpoch: boolean;
+	readonly isReplayed: boolean;
+	readonly isNewest: boolean;
+	readonly lastTime: number;
+}
+
+async function scanSegment(header: SegmentHeader, options: ScanOptions): Promise<SegmentScan> {
+	const { directory, files, memory, limit, isLastOfEpoch, isReplayed, isNewest } = options;
+	const fileName = segmentFileName(header);
+	const damage: LogDamage[] = [];
+	const file = await files.open(join(directory, fileName));
+	try {
+		const checkpointBytes = (await readCheckpoint(file, header))?.bytes ?? 0;
+		const segment = new Segment({ ...header, checkpointBytes });
+		segment.fileBytes = file.bytes;
+		let isSealed = false;
+		await scanRecords(file, segment.length, segment.seed, {
+			gap: (_, __, buffer, at) => {
+				if (positionAt(buffer, at) <= segment.next) return true;
+				const wasSynced = syncedBelowAt(buffer, at) > segment.next || kindAt(buffer, at) === 'seal';
+				return !isLastOfEpoch || wasSynced || options.keepsTornTail === true;
+			},
+			record: (buffer, at, length, offset) => {
+				const kind = kindAt(buffer, at);
+				const position = positionAt(buffer, at);
+				if (position >= limit && kind !== 'seal') return false;
+				if (position > segment.next) damage.push({ file: fileName, from: segment.next, to: position });
+				if (kind === 'seal') {
+					isSealed = true;
+					segment.next = Math.max(segment.next, Math.min(position, limit));
+					return false;
+				}
+				if (kind === 'event' || kind === 'note') {
+					segment.skipTo(offset);
+					segment.add(position, timeAt(buffer, at), length, kind === 'event' ? streamAt(buffer, at) : undefined);
+					if (isReplayed) memory.replay(decodeRecord(buffer, at, length));
+				}
+				return true;
+			},
+		});
+		if (Number.isFinite(limit) && segment.next < limit) {
+			damage.push({ file: fileName, from: segment.next, to: limit });
+			segment.next = limit;
+		}
+		// What was read may be in the memory of the kernel alone, where a killed process left it.
+		if (isNewest && !isSealed) await file.sync();
+		return { segment, damage };
+	} finally {
+		await file.close();
+	}
+}

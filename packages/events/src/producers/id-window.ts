@@ -1,0 +1,64 @@
+/** A repetition of an event by its id is recognised for so long. */
+export const ID_WINDOW_MS = 120_000;
+/** Most ids that are remembered; some 40 MB. Above it the oldest go first, and are counted. */
+export const ID_WINDOW_IDS_MAX = 262_144;
+
+interface Sighting {
+	readonly position: number;
+	readonly time: number;
+}
+
+/**
+ * The ids of the last two minutes, by stream. Two maps, each of one stretch of time: what is old goes as a whole, because a Map from
+ * which the oldest are deleted one by one scans its holes at each of them. Times are those of records, which never go back.
+ */
+export class IdWindow {
+	readonly #wallNow: () => number;
+	readonly #idsMax: number;
+	/** The time of records: as the log's it never goes back. */
+	#time = 0;
+	#young = new Map<string, Sighting>();
+	#old = new Map<string, Sighting>();
+	/** When the first of the young ones came. */
+	#youngSince = 0;
+	/** Ids that were forgotten within their time because there were too many. */
+	forgotten = 0;
+
+	constructor(wallNow: () => number, idsMax: number = ID_WINDOW_IDS_MAX) {
+		this.#wallNow = wallNow;
+		this.#idsMax = idsMax;
+	}
+
+	get size(): number {
+		return this.#young.size + this.#old.size;
+	}
+
+	/** The position of the first event of this id, if that came within two minutes. */
+	find(stream: string, id: string): number | undefined {
+		this.#time = Math.max(this.#time, this.#wallNow());
+		return this.#find(`${stream}\n${id}`);
+	}
+
+	/** An event that was appended, at this time or now. Of two with the same id within two minutes the first one counts. */
+	saw(stream: string, id: string, position: number, at: number = this.#wallNow()): void {
+		const time = Math.max(this.#time, at);
+		this.#time = time;
+		const name = `${stream}\n${id}`;
+		if (this.#find(name) !== undefined) return;
+		if (this.#young.size === 0) this.#youngSince = time;
+		else if (time - this.#youngSince > ID_WINDOW_MS || this.#young.size >= this.#idsMax / 2) this.#rotate();
+		this.#young.set(name, { position, time });
+	}
+
+	#find(name: string): number | undefined {
+		const sighting = this.#young.get(name) ?? this.#old.get(name);
+		return sighting !== undefined && this.#time - sighting.time <= ID_WINDOW_MS ? sighting.position : undefined;
+	}
+
+	#rotate(): void {
+		for (const sighting of this.#old.values()) if (this.#time - sighting.time <= ID_WINDOW_MS) this.forgotten++;
+		this.#old = this.#young;
+		this.#young = new Map();
+		this.#youngSince = this.#time;
+	}
+}

@@ -1,0 +1,176 @@
+import type { RefusedEvent } from '@spock/protocol';
+import { SpockError } from '@spock/protocol';
+import type { Clock } from '@spock/protocol/internal';
+
+import type { LogRecord } from '../foundation/log-record.ts';
+import { Producer } from './producer.ts';
+import { decodeNote } from './producer-notes.ts';
+
+/** Most producers that are known at a time. */
+export const PRODUCERS_MAX = 4096;
+/** A producer that was heard of within this time is never forgotten. */
+export const PRODUCER_SEEN_MS: number = 24 * 60 * 60 * 1000;
+
+/** What is to be done with a `seq`: `over` is that of an epoch which has ended. */
+export type Verdict = 'append' | 'duplicate' | 'gap' | 'over';
+
+export function judge(producer: Producer, seq: number): Verdict {
+	if (producer.isOver) return 'over';
+	if (seq <= producer.appended) return 'duplicate';
+	return seq === producer.appended + 1 ? 'append' : 'gap';
+}
+
+interface Checkpoint {
+	readonly streams: readonly string[];
+	readonly producers: readonly SavedProducer[];
+}
+
+type SavedProducer = readonly [
+	name: string,
+	epoch: number,
+	appended: number,
+	/** In milliseconds since 1970. */
+	seenAt: number,
+	/** Pairs of the index of a stream and the last `seq` there. */
+	places: readonly number[],
+	refused: readonly (readonly [seq: number, code: RefusedEvent['code'], message: string])[],
+];
+
+/** Every producer that is known, by name: its last epoch, and how far that has come. No I/O; of time it takes only the age of each. */
+export class ProducerTable {
+	readonly #clock: Clock;
+	readonly #producersMax: number;
+	readonly #isInUse: (producer: Producer) => boolean;
+	readonly #producers = new Map<string, Producer>();
+
+	/** `isInUse`: it has a connection. */
+	constructor(clock: Clock, isInUse: (producer: Producer) => boolean, producersMax: number = PRODUCERS_MAX) {
+		this.#clock = clock;
+		this.#isInUse = isInUse;
+		this.#producersMax = producersMax;
+	}
+
+	get size(): number {
+		return this.#producers.size;
+	}
+
+	get(name: string): Producer | undefined {
+		return this.#producers.get(name);
+	}
+
+	/** Before `begin`: there is room for one more. Throws OVERLOADED. */
+	makeRoom(name: string): void {
+		if (this.#producers.has(name) || this.#producers.size < this.#producersMax || this.#forgetOldest()) return;
+		throw new SpockError(
+			'OVERLOADED',
+			`${this.#producersMax} producers are known, each connected, with events under way or seen within a day: ` +
+				'give processes that restart a producer name, so that each takes the place of the one before',
+			{ details: { producersMax: this.#producersMax }, isStackless: true },
+		);
+	}
+
+	/** Begins an epoch of a producer, and ends the one before. */
+	begin(name: string, epoch: number, persisted: number): Producer {
+		return this.#place(name, epoch, persisted, this.#clock.now());
+	}
+
+	/** JSON of what the records appended so far say. */
+	checkpoint(): string {
+		const indexes = new Map<string, number>();
+		const indexOf = (stream: string): number => {
+			const known = indexes.get(stream) ?? indexes.size;
+			indexes.set(stream, known);
+			return known;
+		};
+		const now = this.#clock.now();
+		const wallNow = this.#clock.wallNow();
+		const producers = [...this.#producers.values()].map((producer): SavedProducer => {
+			const { name, epoch, appended, seenMs, places, refused } = producer;
+			const pairs = [...places.values()].flatMap((place) => [indexOf(place.stream), place.appended]);
+			const refusals = refused.map(({ seq, code, message }) => [seq, code, message] as const);
+			return [name, epoch, appended, Math.round(wallNow - (now - seenMs)), pairs, refusals];
+		});
+		return JSON.stringify({ streams: [...indexes.keys()], producers } satisfies Checkpoint);
+	}
+
+	restore(checkpoint: string): void {
+		const { streams, producers } = JSON.parse(checkpoint) as Checkpoint;
+		for (const [name, epoch, appended, seenAt, pairs, refused] of producers) {
+			const producer = this.#place(name, epoch, appended, this.#whenSeen(seenAt));
+			for (let index = 0; index < pairs.length; index += 2) {
+				const place = producer.placeIn(streams[pairs[index] as number] as string);
+				place.appended = pairs[index + 1] as number;
+				place.stored = place.appended;
+			}
+			for (const [seq, code, message] of refused) producer.refused.push({ seq, code, message });
+		}
+	}
+
+	/** A record of the log: what it says is on disk. Nothing happens for one that was replayed, or is in the checkpoint. */
+	replay(record: LogRecord): void {
+		if (record.kind === 'event') {
+			if (record.producer === '') return;
+			const producer = this.#replayed(record.producer, record.epoch, record.seq, record.time);
+			if (producer === undefined) return;
+			const place = producer.placeIn(record.stream);
+			place.appended = record.seq;
+			place.stored = record.seq;
+			return;
+		}
+		if (record.of !== 'producers') return;
+		const note = decodeNote(record.text);
+		if (note === undefined) return;
+		if (note.kind === 'opened') {
+			const known = this.#producers.get(note.producer);
+			const isNews =
+				known === undefined ||
+				note.epoch > known.epoch ||
+				(note.epoch === known.epoch && note.persisted > known.appended);
+			if (isNews) this.#place(note.producer, note.epoch, note.persisted, this.#whenSeen(record.time));
+			return;
+		}
+		const { producer: name, epoch, seq } = note;
+		const producer = this.#replayed(name, epoch, seq, record.time);
+		if (note.kind === 'refused') producer?.refused.push({ seq, code: note.code, message: note.message });
+	}
+
+	/** All records were replayed: forgets those that are too many. */
+	recovered(): void {
+		while (this.#producers.size > this.#producersMax && this.#forgetOldest(0));
+	}
+
+	/** Takes a `seq` that is on disk; undefined if it is known, or of an epoch that is over. */
+	#replayed(name: string, epoch: number, seq: number, time: number): Producer | undefined {
+		let producer = this.#producers.get(name);
+		if (producer === undefined || epoch > producer.epoch) producer = this.#place(name, epoch, 0, 0);
+		if (epoch < producer.epoch || seq <= producer.appended) return undefined;
+		producer.appended = seq;
+		producer.persisted = seq;
+		producer.seenMs = this.#whenSeen(time);
+		return producer;
+	}
+
+	#place(name: string, epoch: number, persisted: number, seenMs: number): Producer {
+		const before = this.#producers.get(name);
+		if (before !== undefined) before.isOver = true;
+		const producer = new Producer(name, epoch, persisted, seenMs);
+		this.#producers.set(name, producer);
+		return producer;
+	}
+
+	/** By the monotonic clock; a time to come counts as now. */
+	#whenSeen(time: number): number {
+		return this.#clock.now() - Math.max(0, this.#clock.wallNow() - time);
+	}
+
+	#forgetOldest(seenMs: number = PRODUCER_SEEN_MS): boolean {
+		let oldest: Producer | undefined;
+		for (const producer of this.#producers.values()) {
+			if (producer.appended > producer.persisted || this.#isInUse(producer)) continue;
+			if (oldest === undefined || producer.seenMs < oldest.seenMs) oldest = producer;
+		}
+		if (oldest === undefined || this.#clock.now() - oldest.seenMs < seenMs) return false;
+		oldest.isOver = true;
+		return this.#producers.delete(oldest.name);
+	}
+}

@@ -1,0 +1,133 @@
+import type { RefusedEvent } from '@spock/protocol';
+
+/** Refusals that are kept although they were told: the line may have died under them. */
+export const REFUSED_TOLD_MAX = 256;
+/** Refusals of one producer that could not be told yet. A producer within its window never has as many. */
+export const REFUSED_UNTOLD_MAX = 4096;
+/** Streams of one producer whose last `seq` is remembered. */
+export const PRODUCER_STREAMS_MAX = 256;
+
+/** The last events of a producer in one stream. */
+export interface StreamPlace {
+	readonly stream: string;
+	appended: number;
+	stored: number;
+	/** True while the producer's list of changes has it. */
+	isChanged: boolean;
+}
+
+/** One epoch of a producer: how far its events have come. */
+export class Producer {
+	readonly name: string;
+	readonly epoch: number;
+	/** The last `seq` that is in the log. */
+	appended: number;
+	/** The last `seq` that is on disk. */
+	persisted: number;
+	/** Of the texts beyond `persisted`. */
+	bytes = 0;
+	/** When anything was heard of it, by the monotonic clock. */
+	seenMs: number;
+	/** A later epoch was opened: nothing of this one is taken any more. */
+	isOver = false;
+	/** True while a commit's list of producers has it. */
+	isTouched = false;
+	readonly places: Map<string, StreamPlace> = new Map();
+	/** Places that have changed since they were told. */
+	changed: StreamPlace[] = [];
+	/** By `seq`, ascending. */
+	readonly refused: RefusedEvent[] = [];
+	/** The last `seq` up to which refusals were told. */
+	refusedTold = 0;
+	#lastPlace: StreamPlace | undefined;
+
+	constructor(name: string, epoch: number, persisted: number, seenMs: number) {
+		this.name = name;
+		this.epoch = epoch;
+		this.appended = persisted;
+		this.persisted = persisted;
+		this.seenMs = seenMs;
+	}
+
+	/** Its place in a stream. Most events go to the stream of the one before, which costs a comparison. */
+	placeIn(stream: string): StreamPlace {
+		const last = this.#lastPlace;
+		if (last !== undefined && last.stream === stream) return last;
+		let place = this.places.get(stream);
+		if (place === undefined) {
+			if (this.places.size >= PRODUCER_STREAMS_MAX) this.#forgetPlace();
+			place = { stream, appended: 0, stored: 0, isChanged: false };
+			this.places.set(stream, place);
+		}
+		this.#lastPlace = place;
+		return place;
+	}
+
+	/** A place has come as far as this `seq`. */
+	storedTo(place: StreamPlace, seq: number): void {
+		place.stored = seq;
+		if (place.isChanged) return;
+		place.isChanged = true;
+		this.changed.push(place);
+	}
+
+	/** For each stream, the last `seq` that its store holds. */
+	stored(): Record<string, number> {
+		const stored: Record<string, number> = {};
+		for (const { stream, stored: seq } of this.places.values()) if (seq > 0) stored[stream] = seq;
+		return stored;
+	}
+
+	/** What has changed since the last call; undefined if nothing. */
+	takeChanged(): Record<string, number> | undefined {
+		if (this.changed.length === 0) return undefined;
+		const stored: Record<string, number> = {};
+		for (const place of this.changed) {
+			place.isChanged = false;
+			stored[place.stream] = place.stored;
+		}
+		this.changed = [];
+		return stored;
+	}
+
+	get canRefuse(): boolean {
+		let untold = this.refused.length;
+		for (const { seq } of this.refused) {
+			if (seq > this.refusedTold) break;
+			untold--;
+		}
+		return untold < REFUSED_UNTOLD_MAX;
+	}
+
+	/** Refusals that are on disk and not told yet, which are told by this; undefined if there are none. */
+	takeRefused(): readonly RefusedEvent[] | undefined {
+		const { refused, persisted } = this;
+		if (refused.length === 0) return undefined;
+		const untold = refused.filter(({ seq }) => seq > this.refusedTold && seq <= persisted);
+		this.refusedTold = persisted;
+		const told = refused.length - refused.filter(({ seq }) => seq > persisted).length;
+		if (told > REFUSED_TOLD_MAX) refused.splice(0, told - REFUSED_TOLD_MAX);
+		return untold.length === 0 ? undefined : untold;
+	}
+
+	/** Refusals on disk above what the producer was told, for one that comes back. */
+	refusedAbove(told: number): readonly RefusedEvent[] {
+		return this.refused.filter(({ seq }) => seq > told && seq <= this.persisted);
+	}
+
+	/** The producer has heard of everything up to here. */
+	heard(told: number): void {
+		const known = this.refused.findIndex(({ seq }) => seq > told);
+		this.refused.splice(0, known === -1 ? this.refused.length : known);
+	}
+
+	/** The place that has not moved for longest, of those that are stored: it was told, or will be on the next opening no more. */
+	#forgetPlace(): void {
+		let oldest: StreamPlace | undefined;
+		for (const place of this.places.values()) {
+			if (place.isChanged || place.stored !== place.appended) continue;
+			if (oldest === undefined || place.stored < oldest.stored) oldest = place;
+		}
+		if (oldest !== undefined) this.places.delete(oldest.stream);
+	}
+}

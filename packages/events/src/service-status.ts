@@ -1,0 +1,69 @@
+import type { GroupStatus, StreamStatus } from '@spock/protocol';
+
+import type { LogSegment } from './log/event-log.ts';
+import type { GroupPlace } from './stores/group-places.ts';
+
+/** Most streams, and most groups, in a status. */
+const STATUS_ITEMS_MAX = 256;
+
+/** What each stream holds, in the order of their names. */
+export function streamStatus(segments: readonly LogSegment[]): StreamStatus[] {
+	const streams = new Map<string, StreamStatus>();
+	for (const segment of segments) {
+		for (const [stream, count] of segment.streams) {
+			const { first = count.first, events = 0, bytes = 0 } = streams.get(stream) ?? {};
+			streams.set(stream, {
+				stream,
+				store: 'embedded',
+				first,
+				last: count.last,
+				events: events + count.events,
+				bytes: bytes + count.bytes,
+				lastAt: count.lastTime,
+				unstored: 0,
+			});
+		}
+	}
+	return [...streams.values()].sort((one, other) => (one.stream < other.stream ? -1 : 1)).slice(0, STATUS_ITEMS_MAX);
+}
+
+/** Every group, with consumers and without. */
+export function groupStatus(
+	segments: readonly LogSegment[],
+	places: readonly GroupPlace[],
+	open: readonly Omit<GroupStatus, 'lag'>[],
+): GroupStatus[] {
+	const byName = new Map(open.map((group) => [`${group.stream}/${group.group}`, group]));
+	return places.slice(0, STATUS_ITEMS_MAX).map((place) => {
+		const { stream, group, position } = place;
+		const members = byName.get(`${stream}/${group}`);
+		const closed = { order: 'none', consumers: 0, out: 0, backingOff: 0, oldestUnackedMs: null } as const;
+		return { ...closed, ...members, stream, group, position, lag: lagOf(segments, place) };
+	});
+}
+
+/** For the reason why the log is full: the group that keeps its oldest segment; empty if none does. */
+export function laggingGroup(segments: readonly LogSegment[], places: readonly GroupPlace[]): string {
+	const [oldest] = segments;
+	if (oldest === undefined || segments.length === 1) return '';
+	const [last] = places
+		.filter(({ stream, position }) => oldest.mayHold(stream, position))
+		.sort((one, other) => one.position - other.position);
+	if (last === undefined) return '';
+	const { stream, group } = last;
+	const skip = `sidecar events rewind ${group} --to new`;
+	return `; group ${group} of stream ${stream} has ${lagOf(segments, last)} events to do: consume them, or skip them with ${skip}`;
+}
+
+/** Events that are not done. In the segment in which the group is, those in front of it are estimated by their positions. */
+function lagOf(segments: readonly LogSegment[], { stream, position, done }: GroupPlace): number {
+	let lag = -done.size;
+	for (const { streams } of segments) {
+		const count = streams.get(stream);
+		if (count === undefined || count.last < position) continue;
+		const { first, last, events } = count;
+		const part = position <= first ? 1 : (last - position + 1) / (last - first + 1);
+		lag += Math.max(1, Math.round(events * part));
+	}
+	return Math.max(0, lag);
+}

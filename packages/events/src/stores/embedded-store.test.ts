@@ -1,0 +1,211 @@
+import { SpockError } from '@spock/protocol';
+import { settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { MemoryLog } from '../../test/memory-log.ts';
+import type { StoreReader } from '../foundation/event-store.ts';
+import { EmbeddedStore, type EmbeddedStoreOptions } from './embedded-store.ts';
+
+const BILLING = { group: 'billing', from: 'first' } as const;
+const READ = { eventsMax: 100, bytesMax: 1_000_000 };
+
+function makeStore(options: Partial<EmbeddedStoreOptions> = {}): { log: MemoryLog; store: EmbeddedStore } {
+	const log = new MemoryLog();
+	const store = new EmbeddedStore({ log, ...options });
+	log.committed = () => store.committed();
+	log.memory = store;
+	return { log, store };
+}
+
+function reopen(log: MemoryLog): { log: MemoryLog; store: EmbeddedStore } {
+	let store: EmbeddedStore | undefined;
+	const again = log.reopened((other) => {
+		store = new EmbeddedStore({ log: other });
+		return store;
+	});
+	again.committed = () => store?.committed();
+	return { log: again, store: store as unknown as EmbeddedStore };
+}
+
+async function positions(reader: StoreReader): Promise<number[]> {
+	return (await reader.read(READ)).map(({ position }) => position);
+}
+
+/** Whether the promise has settled, as far as it can without the disk. */
+async function hasSettled(promise: Promise<unknown>): Promise<boolean> {
+	let isSettled = false;
+	const note = (): void => {
+		isSettled = true;
+	};
+	promise.then(note, note);
+	await settle();
+	return isSettled;
+}
+
+/** What `done` had promised, and what a crash has made of it. */
+async function isDoneAfterCrash(options: Partial<EmbeddedStoreOptions>): Promise<boolean> {
+	const { log, store } = makeStore(options);
+	log.add('orders');
+	const reader = await store.reader('orders', BILLING);
+	const given = await positions(reader);
+	log.persistsAlone = false;
+	const done = reader.done(given);
+	await settle();
+	if (!(await hasSettled(done))) log.persist();
+	await done;
+	return (await positions(await reopen(log).store.reader('orders', BILLING))).length === 0;
+}
+
+describe('the embedded store', () => {
+	it('an event is stored when it is persisted, not before', async () => {
+		const { log, store } = makeStore();
+		log.persistsAlone = false;
+		const events = [log.add('orders'), log.add('orders'), log.add('orders')];
+		const told: number[] = [];
+		const append = store.append('orders', events, (position) => told.push(position));
+		expect(await hasSettled(append)).toBe(false);
+		log.persist(3);
+		expect(await hasSettled(append)).toBe(false);
+		expect(told).toEqual([2]);
+		log.persist();
+		await append;
+		expect(told).toEqual([2, 3]);
+	});
+
+	it('`done` resolves when its note is on disk: a crash never brings back what it has confirmed', async () => {
+		expect(await isDoneAfterCrash({})).toBe(true);
+	});
+
+	it('a planted bug is found: `done` resolves before', async () => {
+		expect(await isDoneAfterCrash({ mistakes: { doneBeforePersisted: true } })).toBe(false);
+	});
+
+	it('writes one note for each commit, however many events are done', async () => {
+		const { log, store } = makeStore();
+		for (let index = 0; index < 50; index++) log.add('orders');
+		const reader = await store.reader('orders', BILLING);
+		const given = await positions(reader);
+		log.persistsAlone = false;
+		const before = log.next;
+		const all = given.map((position) => reader.done([position]));
+		await settle();
+		expect(log.next).toBe(before + 1);
+		log.persist();
+		await Promise.all(all);
+	});
+
+	it('what is done while a note is on its way goes into the next', async () => {
+		const { log, store } = makeStore();
+		for (let index = 0; index < 3; index++) log.add('orders');
+		const reader = await store.reader('orders', BILLING);
+		const [one = 0, two = 0, three = 0] = await positions(reader);
+		log.persistsAlone = false;
+		const before = log.next;
+		const first = reader.done([one]);
+		await settle();
+		const others = [reader.done([two]), reader.done([three])];
+		await settle();
+		expect(log.next).toBe(before + 1);
+		log.persist();
+		await first;
+		expect(await hasSettled(others[0] as Promise<void>)).toBe(false);
+		expect(log.next).toBe(before + 2);
+		log.persist();
+		await Promise.all(others);
+	});
+
+	it('a new group is there when its place is on disk', async () => {
+		const { log, store } = makeStore();
+		log.persistsAlone = false;
+		const opening = store.reader('orders', { group: 'billing', from: 'new' });
+		expect(await hasSettled(opening)).toBe(false);
+		log.persist();
+		expect((await opening).position).toBe(1);
+	});
+
+	it('places outlive the segments in which they were noted', async () => {
+		const { log, store } = makeStore();
+		for (let index = 0; index < 5; index++) log.add('orders');
+		const reader = await store.reader('orders', BILLING);
+		const given = await positions(reader);
+		await reader.done([given[0] as number, given[3] as number]);
+		log.beginSegment();
+		await reader.done([given[1] as number]);
+		await settle();
+		const again = reopen(log);
+		expect(await positions(await again.store.reader('orders', BILLING))).toEqual([given[2], given[4]]);
+	});
+
+	it('a reader wakes for its own stream alone', async () => {
+		const { log, store } = makeStore();
+		const reader = await store.reader('orders', { from: 'new' });
+		let woken = 0;
+		reader.onMore(() => woken++);
+		expect(await positions(reader)).toEqual([]);
+		log.add('clicks');
+		await settle();
+		expect(woken).toBe(0);
+		log.add('orders');
+		await settle();
+		expect(woken).toBe(1);
+		log.add('orders');
+		await settle();
+		expect(woken).toBe(1);
+	});
+
+	it('a place in front of what is kept begins with what is', async () => {
+		const { log, store } = makeStore();
+		for (let index = 0; index < 5; index++) log.add('orders');
+		await settle();
+		await (await store.reader('orders', BILLING)).close();
+		log.trim(3);
+		const reader = await store.reader('orders', BILLING);
+		expect(reader.position).toBe(3);
+		expect(await positions(reader)).toEqual([3, 4, 5]);
+	});
+
+	it('one group too many is refused', async () => {
+		const { store } = makeStore({ groupsMax: 1 });
+		await store.reader('orders', BILLING);
+		const second = store.reader('clicks', BILLING);
+		await expect(second).rejects.toMatchObject({ code: 'OVERLOADED', details: { groupsMax: 1 } });
+	});
+
+	it('close rejects what waits for the disk, and refuses what comes', async () => {
+		const { log, store } = makeStore();
+		log.add('orders');
+		const reader = await store.reader('orders', BILLING);
+		const given = await positions(reader);
+		log.persistsAlone = false;
+		const done = reader.done(given);
+		const opening = store.reader('clicks', BILLING);
+		const refused = expect(Promise.all([done, opening])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		const alsoRefused = expect(opening).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await settle();
+		await store.close();
+		await Promise.all([refused, alsoRefused]);
+		await expect(store.reader('orders', BILLING)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(await positions(reader)).toEqual([]);
+	});
+
+	it('`done` rejects with what the log throws', async () => {
+		const { log, store } = makeStore();
+		log.add('orders');
+		const reader = await store.reader('orders', BILLING);
+		const given = await positions(reader);
+		log.failure = new SpockError('UNAVAILABLE', 'released');
+		await expect(reader.done(given)).rejects.toBe(log.failure);
+	});
+
+	it('a rewind while a read is under way gives nothing of that', async () => {
+		const { log, store } = makeStore();
+		for (let index = 0; index < 3; index++) log.add('orders');
+		await settle();
+		const reader = await store.reader('orders', BILLING);
+		const reading = reader.read(READ);
+		const rewinding = reader.rewind({ position: 2 });
+		expect(await reading).toEqual([]);
+		expect(await rewinding).toBe(2);
+		expect(await positions(reader)).toEqual([2, 3]);
+	});
+});

@@ -1,0 +1,105 @@
+import { isObject } from '@spock/protocol/internal';
+
+import type { LogRecord } from '../foundation/log-record.ts';
+
+/** How far a group has come. */
+export interface GroupPlace {
+	readonly stream: string;
+	readonly group: string;
+	/** Every event of the stream below is done. */
+	readonly position: number;
+	/** Those above that are done. */
+	readonly done: ReadonlySet<number>;
+}
+
+/**
+ * A change of a place, as it stands in the log. `to`: the group begins there, and nothing above is done. `place`: everything below is done,
+ * and `done` besides what was done before.
+ */
+export type GroupNote = { readonly stream: string; readonly group: string } & (
+	| { readonly to: number }
+	| { readonly place: number; readonly done?: readonly number[] }
+);
+
+interface Place extends GroupPlace {
+	position: number;
+	readonly done: Set<number>;
+}
+
+/** [stream, group, position, and the steps from each done position above to the next]: short numbers, as most steps are 1. */
+type SavedPlace = [stream: string, group: string, position: number, ...steps: number[]];
+
+/** The place of each group, as the notes in the log have it. Pure: it neither reads nor writes. */
+export class GroupPlaces {
+	readonly #places = new Map<string, Place>();
+
+	get size(): number {
+		return this.#places.size;
+	}
+
+	get(stream: string, group: string): GroupPlace | undefined {
+		return this.#places.get(placeKey(stream, group));
+	}
+
+	all(): readonly GroupPlace[] {
+		return [...this.#places.values()];
+	}
+
+	apply(note: GroupNote): void {
+		const { stream, group } = note;
+		const key = placeKey(stream, group);
+		let place = this.#places.get(key);
+		if (place === undefined) {
+			place = { stream, group, position: 0, done: new Set() };
+			this.#places.set(key, place);
+		}
+		if ('to' in note) {
+			place.position = note.to;
+			place.done.clear();
+			return;
+		}
+		place.position = note.place;
+		for (const position of place.done) if (position < note.place) place.done.delete(position);
+		for (const position of note.done ?? []) place.done.add(position);
+	}
+
+	/** All places as JSON. */
+	checkpoint(): string {
+		const saved = this.all().map(({ stream, group, position, done }): SavedPlace => {
+			const above = [...done].sort((left, right) => left - right);
+			return [stream, group, position, ...above.map((each, index) => each - (above[index - 1] ?? position))];
+		});
+		return JSON.stringify(saved);
+	}
+
+	/** What `checkpoint` gave; forgets all else. */
+	restore(checkpoint: string): void {
+		this.#places.clear();
+		for (const [stream, group, position, ...steps] of JSON.parse(checkpoint) as readonly SavedPlace[]) {
+			const done = new Set<number>();
+			let at = position;
+			for (const step of steps) {
+				at += step;
+				done.add(at);
+			}
+			this.#places.set(placeKey(stream, group), { stream, group, position, done });
+		}
+	}
+
+	/** A record found on disk; others than notes about groups are ignored, and those that only a newer version understands. */
+	replay(record: LogRecord): void {
+		if (record.kind !== 'note' || record.of !== 'groups') return;
+		const note: unknown = JSON.parse(record.text);
+		if (isGroupNote(note)) this.apply(note);
+	}
+}
+
+function isGroupNote(note: unknown): note is GroupNote {
+	if (!isObject(note) || typeof note['stream'] !== 'string' || typeof note['group'] !== 'string') return false;
+	return typeof note['to'] === 'number' || typeof note['place'] === 'number';
+}
+
+/** Names hold no slash. */
+export function placeKey(stream: string, group: string): string {
+	return `${stream}/${group}`;
+}

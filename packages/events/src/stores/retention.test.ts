@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+
+import { type RetentionRules, type SealedSegment, trimBelow } from './retention.ts';
+
+const NOW_MS = 1_000_000;
+const RULES: RetentionRules = { idWindowMs: 100, retentionMs: 1000, retentionBytes: 250 };
+
+/** Segments of ten positions and 100 bytes each, with the position of the last event of each stream. */
+function segments(...each: { ageMs: number; streams?: Record<string, number> }[]): SealedSegment[] {
+	return each.map(({ ageMs, streams = {} }, index) => ({
+		next: (index + 1) * 10 + 1,
+		bytes: 100,
+		lastTime: NOW_MS - ageMs,
+		mayHold: (stream, from) => (streams[stream] ?? 0) >= from,
+	}));
+}
+
+describe('what of the log may be trimmed', () => {
+	const old = { ageMs: 2000 };
+
+	it('segments that are older than they must be kept', () => {
+		expect(trimBelow(segments(old, old, { ageMs: 999 }), 300, [], { ...RULES, retentionBytes: 1000 }, NOW_MS)).toBe(21);
+	});
+
+	it('nothing while there is room and it is young', () => {
+		expect(trimBelow(segments({ ageMs: 500 }, { ageMs: 400 }), 250, [], RULES, NOW_MS)).toBe(0);
+	});
+
+	it('as many of the oldest as the log is too large', () => {
+		const all = segments({ ageMs: 500 }, { ageMs: 400 }, { ageMs: 300 }, { ageMs: 200 });
+		expect(trimBelow(all, 400, [], RULES, NOW_MS)).toBe(21);
+	});
+
+	it('nothing that is needed to know the id of a repetition, even if the log is too large', () => {
+		expect(trimBelow(segments({ ageMs: 150 }, { ageMs: 99 }), 1000, [], RULES, NOW_MS)).toBe(11);
+	});
+
+	it('nothing that a group is not past', () => {
+		const all = segments({ ...old, streams: { orders: 5 } }, { ...old, streams: { orders: 15, clicks: 16 } }, old);
+		expect(trimBelow(all, 300, [{ stream: 'orders', position: 6 }], RULES, NOW_MS)).toBe(11);
+		expect(trimBelow(all, 300, [{ stream: 'orders', position: 15 }], RULES, NOW_MS)).toBe(11);
+		expect(trimBelow(all, 300, [{ stream: 'orders', position: 16 }], RULES, NOW_MS)).toBe(31);
+	});
+
+	it('a group whose stream has nothing new holds nothing back, wherever its place is', () => {
+		const all = segments({ ...old, streams: { orders: 5 } }, { ...old, streams: { clicks: 12 } }, old);
+		expect(trimBelow(all, 300, [{ stream: 'orders', position: 6 }], RULES, NOW_MS)).toBe(31);
+	});
+
+	it('nothing behind a segment that must stay', () => {
+		const all = segments({ ...old, streams: { orders: 5 } }, old);
+		expect(trimBelow(all, 300, [{ stream: 'orders', position: 5 }], RULES, NOW_MS)).toBe(0);
+	});
+
+	it('a clock that was set back deletes nothing', () => {
+		expect(trimBelow(segments({ ageMs: -5000 }, old), 1000, [], RULES, NOW_MS)).toBe(0);
+	});
+});

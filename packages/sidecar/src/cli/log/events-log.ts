@@ -1,0 +1,54 @@
+import type { EventsObserver } from '@spock/events';
+import type { SpockError } from '@spock/protocol';
+import type { Logger } from 'pino';
+
+import type { LimitedLog } from './limited-log.ts';
+
+/** What becomes of the log of events as a whole, for the log of the sidecar. */
+export interface EventsEndLog {
+	/** An attempt to open it has failed; the next one follows. */
+	openFailed(error: SpockError, retryMs: number): void;
+	/** It could not be handed over or closed as it should be. */
+	endFailed(error: unknown): void;
+}
+
+/** Writes what happens to the log of events. */
+export function eventsLog(log: Logger, limited: LimitedLog): EventsObserver & EventsEndLog {
+	return {
+		openFailed: ({ message }, retryMs) => {
+			const log = limited.of('events open');
+			log.error({ reason: message, retryMs }, 'event log cannot be opened; retrying');
+		},
+		endFailed: (err) => log.error({ err }, 'event log did not end cleanly'),
+		logState: (state, reason) => log.debug({ state, reason }, 'event log changed its state'),
+		failed: ({ message }) => {
+			const log = limited.of('events failed');
+			log.error({ reason: message }, 'event log cannot be written; retrying');
+		},
+		blocked: (reason) => {
+			const log = limited.of('events blocked');
+			if (reason === null) log.info({}, 'events are taken again');
+			else log.warn({ reason }, 'no events are taken; producers wait');
+		},
+		damaged: ({ file, from, to }) => {
+			const log = limited.of('events damaged');
+			log.error({ file, from, to }, 'event log is damaged; the rest is kept');
+		},
+		logLost: (producer, known, told) => {
+			const log = limited.of('events lost');
+			log.error({ producer, known, told }, 'event log lost events it had acknowledged');
+		},
+		refused: (stream, { code, message }) => {
+			const log = limited.of('events refused');
+			log.warn({ stream, code, reason: message }, 'event refused');
+		},
+		dead: (stream, group, reason) => {
+			const log = limited.of('events dead');
+			log.warn({ stream, group, reason }, 'event moved to the dead stream');
+		},
+		leftAtExit: (records) => {
+			if (records === 0) log.debug({}, 'event log closed');
+			else log.warn({ records }, 'event log closed before all was written');
+		},
+	};
+}

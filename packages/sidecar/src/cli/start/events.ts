@@ -1,0 +1,96 @@
+import { resolve } from 'node:path';
+
+import type { EventService, EventServiceLimits, EventsObserver } from '@spock/events';
+import type { Logger } from 'pino';
+
+import { observeAll } from '../../foundation/observer.ts';
+import type { EventsOptions } from '../../lifecycle/sidecar-options.ts';
+import { eventsLog } from '../log/events-log.ts';
+import type { LimitedLog } from '../log/limited-log.ts';
+import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
+
+/** Settings that mean nothing without `--events`. */
+const NEED_EVENTS = [
+	'eventsBytesMax',
+	'eventsFreeBytesMin',
+	'eventsRetentionMs',
+	'eventsRetentionBytes',
+	'eventsStreams',
+	'eventsDrainMs',
+] as const;
+/** By the option of the service that each is for. */
+const LIMITS = {
+	bytesMax: 'eventsBytesMax',
+	freeBytesMin: 'eventsFreeBytesMin',
+	retentionMs: 'eventsRetentionMs',
+	retentionBytes: 'eventsRetentionBytes',
+	streams: 'eventsStreams',
+} as const;
+
+/** Where it reports to. */
+export interface EventsReporting {
+	readonly log: Logger;
+	readonly limited: LimitedLog;
+	/** For metrics. */
+	readonly observers: readonly EventsObserver[];
+}
+
+/** The events that are asked for; undefined if none are, and then nothing of them is loaded. Throws an Error that names a wrong setting. */
+export async function eventsOf(settings: Settings, reporting: EventsReporting): Promise<EventsOptions | undefined> {
+	if (settings.events.value === undefined) {
+		const [idle] = NEED_EVENTS.filter((name) => settings[name].origin !== 'default');
+		if (idle !== undefined) throw new Error(`${settings[idle].where} needs --events DIRECTORY`);
+		return undefined;
+	}
+	const directory = resolve(settings.events.value);
+	const [{ EventGuest }, { EventService: Service, NodeFiles, NodeOwner }] = await Promise.all([
+		import('../../events/event-guest.ts'),
+		import('@spock/events'),
+	]);
+	const { openFailed, endFailed, ...log } = eventsLog(reporting.log, reporting.limited);
+	const observer = observeAll<EventsObserver>([log, ...reporting.observers]);
+	const limits = limitsOf(settings);
+	return {
+		create: (context) => {
+			const { clock, random } = context;
+			const serve = (): EventService => {
+				const [files, owner] = [new NodeFiles(), new NodeOwner(directory)];
+				return new Service({ directory, files, owner, clock, random, limits, observer });
+			};
+			const drainMs = settings.eventsDrainMs.value;
+			return namedAsGiven(
+				settings,
+				LIMITS,
+				() => new EventGuest(context, { serve, directory, drainMs, openFailed, endFailed }),
+			);
+		},
+	};
+}
+
+function limitsOf(settings: Settings): EventServiceLimits {
+	const { freeBytesMin, retentionBytes, streams } = givenSettings(settings, LIMITS);
+	return {
+		bytesMax: settings.eventsBytesMax.value,
+		retentionMs: settings.eventsRetentionMs.value,
+		...(freeBytesMin !== undefined && { freeBytesMin }),
+		...(retentionBytes !== undefined && { retentionBytes }),
+		...(streams !== undefined && { streams: new Set(streams), streamsSetting: settings.eventsStreams.where }),
+	};
+}
+
+/**
+ * Says where events go, and how to send one from a shell: https://man.openbsd.org/nc. No command where the socket wants a token, or
+ * there is none.
+ */
+export function announceEvents(log: Logger, settings: Settings, addresses: readonly string[]): void {
+	if (settings.events.value === undefined) return;
+	const path = addresses.find((address) => address.startsWith('/'));
+	const command = path === undefined || settings.tokenOnSocket.value ? undefined : publishCommand(path);
+	log.info({ directory: resolve(settings.events.value), ...(command !== undefined && { command }) }, 'taking events');
+}
+
+/** A line for a shell that publishes an event. */
+export function publishCommand(path: string): string {
+	const frame = { id: 1, func: 'publish', data: { stream: 'orders', payload: { total: 5 } } };
+	return `echo '${JSON.stringify(frame)}' | nc -N -U ${path}`;
+}

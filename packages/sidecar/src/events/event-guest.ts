@@ -1,0 +1,166 @@
+import type { EventService } from '@spock/events';
+import { type EventsStatus, SpockError } from '@spock/protocol';
+import { Backoff, type Clock, type TimerHandle } from '@spock/protocol/internal';
+
+import type { EventLine, EventSession } from '../connection/event-session.ts';
+import type { Events, EventsContext } from '../lifecycle/sidecar-options.ts';
+import { ConnectionEvents, type ConnectionEventsContext, type ServedEvents } from './connection-events.ts';
+import { UnusedTickets } from './unused-tickets.ts';
+
+/** The first wait after a failed attempt to open the log, and the longest. */
+const RETRY_MS_MIN = 50;
+const RETRY_MS_MAX = 10_000;
+/** Consumers of all connections. Each has a credit of a megabyte. */
+export const CONSUMERS_MAX = 1024;
+
+/** The service, as the guest uses it. */
+export type GuestService = ServedEvents & Pick<EventService, 'open' | 'status' | 'handOver' | 'close'>;
+
+/** What the guest is put together from. */
+export interface EventGuestOptions {
+	/** A service over the directory; another one after each attempt to open it that has failed. */
+	readonly serve: () => GuestService;
+	/** Where the log is; for people. */
+	readonly directory: string;
+	/** How long the end may take for what its store does not hold yet, in milliseconds. */
+	readonly drainMs: number;
+	/** An attempt to open the log has failed; the next one follows after so many milliseconds. */
+	readonly openFailed?: (error: SpockError, retryMs: number) => void;
+	/** It could not be handed over, or closed, as it should be. */
+	readonly endFailed?: (error: unknown) => void;
+}
+
+/** Opening, with the attempt under way; failed, and why; or open. */
+type State =
+	| { readonly kind: 'opening'; readonly attempt: Promise<void>; readonly settle: () => void }
+	| { readonly kind: 'failed'; readonly error: SpockError }
+	| { readonly kind: 'open' }
+	| { readonly kind: 'ended' };
+
+/** Events in a sidecar: opens the log whenever that can be done, and gives it to connections. Lookups depend on none of it. */
+export class EventGuest implements Events {
+	readonly #options: EventGuestOptions;
+	readonly #clock: Clock;
+	readonly #backoff: Backoff;
+	readonly #sessions: ConnectionEventsContext;
+	readonly #tickets: UnusedTickets;
+	#service: GuestService;
+	#state: State = opening();
+	#timer: TimerHandle | undefined;
+	#consumers = 0;
+	#ending: Promise<void> | undefined;
+
+	constructor({ clock, random, defer }: EventsContext, options: EventGuestOptions) {
+		this.#options = options;
+		this.#service = options.serve();
+		this.#clock = clock;
+		this.#backoff = new Backoff({ delayMsMin: RETRY_MS_MIN, delayMsMax: RETRY_MS_MAX, random });
+		this.#tickets = new UnusedTickets(clock);
+		this.#sessions = {
+			service: () => this.#served(),
+			tickets: this.#tickets,
+			enterConsumer: () => this.#consumers < CONSUMERS_MAX && ++this.#consumers > 0,
+			leaveConsumer: () => this.#consumers--,
+			defer,
+		};
+	}
+
+	session(line: EventLine): EventSession {
+		return new ConnectionEvents(this.#sessions, line);
+	}
+
+	open(takeOver: boolean): void {
+		if (this.#state.kind !== 'ended') void this.#open(takeOver);
+	}
+
+	status(): EventsStatus {
+		if (this.#state.kind === 'open') return this.#service.status();
+		const reason = this.#state.kind === 'failed' ? this.#state.error.message : null;
+		const { directory } = this.#options;
+		const nothing = { bytes: 0, bytesMax: 0, next: 0, producers: 0, unstored: 0, oldestUnstoredMs: null, damaged: 0 };
+		return { state: this.#state.kind, reason, directory, ...nothing, streams: [], groups: [] };
+	}
+
+	async handOver(): Promise<void> {
+		this.#clock.clearTimeout(this.#timer);
+		try {
+			await this.#service.handOver();
+		} catch (error) {
+			this.#options.endFailed?.(error);
+		}
+	}
+
+	close(): Promise<void> {
+		this.#ending ??= this.#close();
+		return this.#ending;
+	}
+
+	async #close(): Promise<void> {
+		this.#clock.clearTimeout(this.#timer);
+		this.#tickets.close();
+		const { drainMs, endFailed } = this.#options;
+		try {
+			await this.#service.close(drainMs);
+		} catch (error) {
+			endFailed?.(error);
+		}
+		this.#become({ kind: 'ended' });
+	}
+
+	async #open(takeOver: boolean): Promise<void> {
+		if (this.#state.kind === 'failed') {
+			this.#state = opening();
+			this.#service = this.#options.serve();
+		}
+		try {
+			await this.#service.open(takeOver);
+			if (this.#ending === undefined) this.#become({ kind: 'open' });
+		} catch (reason) {
+			if (this.#ending !== undefined) return;
+			const error = unusable(this.#options.directory, reason);
+			const retryMs = this.#backoff.next();
+			this.#become({ kind: 'failed', error });
+			this.#options.openFailed?.(error, retryMs);
+			this.#timer = this.#clock.setTimeout(() => void this.#open(takeOver), retryMs);
+			this.#timer.unref?.();
+		}
+	}
+
+	#become(state: State): void {
+		const before = this.#state;
+		this.#state = state;
+		if (before.kind === 'opening') before.settle();
+	}
+
+	#served(): ServedEvents | Promise<ServedEvents> {
+		const state = this.#state;
+		switch (state.kind) {
+			case 'open':
+				return this.#service;
+			case 'opening':
+				return state.attempt.then(() => this.#served());
+			case 'failed':
+				throw state.error;
+			case 'ended':
+				throw new SpockError('UNAVAILABLE', 'the sidecar is shutting down', { isStackless: true });
+		}
+	}
+}
+
+function opening(): State {
+	let settle: () => void = () => undefined;
+	const attempt = new Promise<void>((resolve) => {
+		settle = resolve;
+	});
+	return { kind: 'opening', attempt, settle };
+}
+
+/** Why no events are taken, and what to do. */
+function unusable(directory: string, reason: unknown): SpockError {
+	const { message } = SpockError.from(reason);
+	const what = `events are not taken: ${reason instanceof Error ? reason.message : message}`;
+	return new SpockError('UNAVAILABLE', `${what}; check the directory ${directory} given by --events`, {
+		cause: reason,
+		isStackless: true,
+	});
+}

@@ -1,0 +1,20 @@
+import { answer, type Handlers } from '../connection/answer.ts';
+
+/** The functions of events: see `EventSession`. Each throws UNKNOWN_FUNC where this sidecar takes no events. */
+export const eventHandlers: Pick<
+	Handlers,
+	'openProducer' | 'publish' | 'openConsumer' | 'closeConsumer' | 'rewindGroup'
+> = {
+	openProducer: (data, { caller }) => {
+		const opened = caller.events.openProducer(data);
+		// At once where it can be, so that no push comes in front of the reply.
+		return opened instanceof Promise ? opened.then(answer) : answer(opened);
+	},
+	publish: (data, { caller, signal }) => caller.events.publish(data, signal).then(answer),
+	openConsumer: (data, { caller, signal }) => caller.events.openConsumer(data, signal).then(answer),
+	closeConsumer: ({ consumer }, { caller }) => {
+		caller.events.closeConsumer(consumer);
+		return answer(null);
+	},
+	rewindGroup: (data, { caller }) => caller.events.rewindGroup(data).then(answer),
+};

@@ -18,7 +18,7 @@ import { Uplink, type UplinkOwner } from './uplink.ts';
 
 /** One producer of events: joins the outbox, which decides, with the connections of its client, with time and with its callers. */
 export class Producer implements Extension, UplinkOwner {
-	readonly streams = new EventStreams();
+	readonly streams: EventStreams = new EventStreams();
 	readonly buffer: EventBuffer;
 	readonly options: ResolvedProducerOptions;
 	readonly #host: ExtensionHost;

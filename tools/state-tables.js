@@ -4,6 +4,7 @@ import { loadSource } from './load-source.js';
 
 const MACHINES = {
 	'client-connection': ['packages/client/src/connection/connection-machine.ts', 'connectionMachine'],
+	'event-consumer': ['packages/client/src/events/consume/consumer-machine.ts', 'consumerMachine'],
 	'event-outbox': ['packages/client/src/events/produce/outbox-machine.ts', 'outboxMachine'],
 	'sidecar-lifecycle': ['packages/sidecar/src/lifecycle/lifecycle-machine.ts', 'lifecycleMachine'],
 	'watch-loop': ['packages/discovery/src/watch/watch-loop.ts', 'watchMachine'],

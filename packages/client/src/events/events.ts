@@ -1,8 +1,13 @@
-import { type CallOptions, SpockError } from '@spock/protocol';
+import type { CallOptions } from '@spock/protocol';
 import { durationMsOption, knownMembers, oneOfOption, showAs, signalOption } from '@spock/protocol/internal';
 import type { ExtensionHost } from '../connection/extension.ts';
 import { throwIfAborted } from '../foundation/errors.ts';
-import type { EventPayloadOf, EventSchema, EventSchemas, KnownEvents, StreamName } from './known-events.ts';
+import type { ConsumeOptions, HandleOptions } from './consume/consume-options.ts';
+import type { Consumers } from './consume/consumers.ts';
+import { checkPayload, type EventSchema } from './consume/event-shapes.ts';
+import type { EventHandler } from './consume/handler-pool.ts';
+import type { ReceivedEvent } from './consume/received-event.ts';
+import type { ConsumedStream, EventPayloadOf, EventSchemas, KnownEvents, StreamName } from './known-events.ts';
 import { type EmitOptions, encodeJson, encodeWhole } from './produce/encode-event.ts';
 import type { EventStream } from './produce/event-stream.ts';
 import type { EncodedEvent, Patience, PublishLevel } from './produce/event-waits.ts';
@@ -38,13 +43,15 @@ export interface FlushOptions extends CallOptions {
  */
 export class Events<Streams extends object = KnownEvents> implements AsyncDisposable {
 	readonly #producer: Producer;
+	readonly #consumers: Consumers;
 	readonly #host: ExtensionHost;
 	readonly #schemas: Readonly<Record<string, EventSchema | undefined>>;
 
 	/** Use `openEvents`. */
-	constructor(host: ExtensionHost, producer: Producer, schemas: EventSchemas<Streams>) {
+	constructor(host: ExtensionHost, producer: Producer, consumers: Consumers, schemas: EventSchemas<Streams>) {
 		this.#host = host;
 		this.#producer = producer;
+		this.#consumers = consumers;
 		this.#schemas = { ...schemas };
 	}
 
@@ -109,19 +116,53 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 		return this.#unlessAborted('flush', patience, () => this.#producer.buffer.flush(until, patience));
 	}
 
+	/**
+	 * The events of a stream, one after the other, each until it is acked: an event that is not comes again, so each is seen at least
+	 * once. Survives the loss of the connection and a restart of the sidecar. Leaving the loop gives back what is not acked. Ends by the
+	 * signal, and with this or its client; rejects with BAD_REQUEST, ACL_DENIED, or UNKNOWN_FUNC of a sidecar without events. Throws for
+	 * a wrong option.
+	 */
+	consume<Name extends StreamName<Streams>>(
+		stream: ConsumedStream<Name>,
+		options: ConsumeOptions = {},
+	): AsyncIterableIterator<ReceivedEvent<EventPayloadOf<Streams, Name>>, undefined> {
+		return this.#consumers.consume(stream, options);
+	}
+
+	/**
+	 * Calls a function for each event of a stream, at most `concurrency` at once. When it has returned, or its promise has resolved, the
+	 * event is acked; when it fails, the event comes again later, and after the last of its `attempts` it goes to `<stream>.dead` with
+	 * the error as the reason. While it runs, or waits for its turn, its time is extended. Resolves when it was stopped, by the signal or
+	 * with this or its client, and the last handler has ended; a `close` does not wait for handlers, and aborts their signals. Rejects as
+	 * `consume` does, and with CLOSED after the end. Throws for a wrong option.
+	 */
+	handle<Name extends StreamName<Streams>>(
+		stream: ConsumedStream<Name>,
+		options: HandleOptions,
+		handler: EventHandler<EventPayloadOf<Streams, Name>>,
+	): Promise<void> {
+		return this.#consumers.handle(stream, options, handler);
+	}
+
 	/** What this producer knows of itself. No I/O. */
 	status(): ProducerStatus {
 		return this.#producer.status();
 	}
 
 	/**
-	 * Accepts no more events, and resolves when all that were accepted are persisted, and every caller of `publish` has its answer.
+	 * Consumers take no more events; what the app has of theirs is awaited first, so that handlers may still emit. Then this accepts no
+	 * more events, and resolves when all that were accepted are persisted, and every caller of `publish` has its answer.
 	 * Rejects with TIMEOUT after `drainTimeoutMs`, whose details say how far it came: the rest is given up. `diplomat.drain()` does this
 	 * first. Idempotent.
 	 */
 	async drain(): Promise<void> {
 		try {
+			const isConsuming = this.#consumers.count > 0;
+			const consumed = this.#consumers.drain();
+			// Without consumers nothing is accepted from this tick on.
+			if (isConsuming) await consumed;
 			await this.#producer.drain();
+			await consumed;
 		} finally {
 			this.#host.leave();
 		}
@@ -129,7 +170,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 
 	/** Rejects every call with CLOSED, gives up what is not persisted, and ends. Idempotent; also cuts a drain short, which then rejects. */
 	async close(): Promise<void> {
-		await this.#producer.close();
+		await Promise.all([this.#consumers.close(), this.#producer.close()]);
 		this.#host.leave();
 	}
 
@@ -144,8 +185,14 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 	}
 
 	#encode(stream: EventStream, payload: unknown, options: EmitOptions | undefined): EncodedEvent {
-		if (Object.hasOwn(this.#schemas, stream.name)) checkSchema(stream.name, this.#schemas[stream.name], payload);
+		if (Object.hasOwn(this.#schemas, stream.name)) this.#check(stream.name, payload);
 		return encodeWhole(this.#producer.options.producer, stream, payload, options);
+	}
+
+	/** What is sent is the payload as it was given. */
+	#check(stream: string, payload: unknown): void {
+		const schema = this.#schemas[stream];
+		if (schema !== undefined) checkPayload(stream, schema, payload);
 	}
 
 	#patience({ timeoutMs = this.#host.options.timeoutMs, signal }: CallOptions): Patience {
@@ -160,15 +207,3 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 }
 
 showAs(Events, 'Events', (events) => events.status());
-
-/** Throws BAD_VALUE with the issues, and a TypeError for a schema that does not answer at once. */
-function checkSchema(stream: string, schema: EventSchema | undefined, payload: unknown): void {
-	const result = schema?.['~standard'].validate(payload);
-	if (result instanceof Promise) {
-		throw new TypeError(`the schema of ${stream} returned a promise; it must validate synchronously`);
-	}
-	if (result?.issues === undefined) return;
-	const issues = result.issues.map(({ message }) => message);
-	const message = `the payload is not what the schema of ${stream} accepts: ${issues.join('; ')}`;
-	throw new SpockError('BAD_VALUE', message, { details: { stream, issues } });
-}

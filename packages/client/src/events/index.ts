@@ -1,5 +1,39 @@
+export {
+	type ConsumeOptions,
+	DEFAULT_ACK_WAIT_MS,
+	DEFAULT_ATTEMPTS,
+	DEFAULT_CONCURRENCY,
+	DEFAULT_CONSUMER_IN_FLIGHT_MAX,
+	type HandleOptions,
+} from './consume/consume-options.ts';
+export type {
+	ConsumerClosedMessage,
+	ConsumerMessage,
+	ConsumerOpenedMessage,
+	EventDeadMessage,
+	EventMessage,
+	EventNackedMessage,
+	HandleEndMessage,
+	HandleStartMessage,
+} from './consume/consumer-diagnostics.ts';
+export {
+	type ConsumerAction,
+	type ConsumerEvent,
+	type ConsumerState,
+	consumerMachine,
+} from './consume/consumer-machine.ts';
+export type { EventSchema, EventUpgrades } from './consume/event-shapes.ts';
+export type { EventHandler, HandlerContext } from './consume/handler-pool.ts';
+export type { ReceivedEvent } from './consume/received-event.ts';
 export { Events, type FlushOptions, type PublishOptions } from './events.ts';
-export type { EventPayloadOf, EventSchema, EventSchemas, KnownEvents, StreamName } from './known-events.ts';
+export type {
+	ConsumedStream,
+	EventPayloadOf,
+	EventSchemas,
+	KnownEvents,
+	StreamName,
+	StreamUpgrades,
+} from './known-events.ts';
 export { type EventsOptions, openEvents } from './open-events.ts';
 export type { EmitOptions } from './produce/encode-event.ts';
 export type { PublishLevel } from './produce/event-waits.ts';

@@ -1,3 +1,5 @@
+import type { EventSchema, EventUpgrades } from './consume/event-shapes.ts';
+
 /**
  * The known streams, as names of members, and what their events are. Empty here: an app fills it by a module augmentation, or
  * gives a type of its own to `openEvents`, so that unknown streams and other payloads fail to compile.
@@ -14,27 +16,20 @@ export type StreamName<Streams extends object = KnownEvents> = keyof Streams ext
 	? string
 	: Extract<keyof Streams, string>;
 
+/** A stream that can be consumed: also that of the dead letters of another one, whose payloads are the same. */
+export type ConsumedStream<Name extends string> = Name | `${Name}.dead`;
+
 /** What an event of a stream is: a JSON value, or bytes; anything while no streams are known. */
 export type EventPayloadOf<Streams extends object, Name extends string> = Name extends keyof Streams
 	? Streams[Name]
 	: unknown;
 
-/**
- * A validator in the form of https://standardschema.dev, as Zod, Valibot and ArkType make them. It is given a payload and must answer
- * at once.
- */
-export interface EventSchema {
-	readonly '~standard': {
-		readonly validate: (
-			value: unknown,
-		) =>
-			| { readonly value: unknown; readonly issues?: undefined }
-			| { readonly issues: readonly { readonly message: string }[] }
-			| Promise<unknown>;
-	};
-}
-
 /** A schema for each stream that has one. */
 export type EventSchemas<Streams extends object = KnownEvents> = {
 	readonly [Name in StreamName<Streams>]?: EventSchema;
+};
+
+/** For each stream whose payloads have changed their shape, what makes a payload of the next version of an older one. */
+export type StreamUpgrades<Streams extends object = KnownEvents> = {
+	readonly [Name in StreamName<Streams>]?: EventUpgrades;
 };

@@ -1,10 +1,13 @@
 import { type Push, SpockError } from '@spock/protocol';
-import { isObject, knownMembers, wrongType } from '@spock/protocol/internal';
+import { isInteger, isObject, knownMembers, wrongType } from '@spock/protocol/internal';
 import { EXTEND, type Extensible } from '../connection/extension.ts';
 import type { Session } from '../connection/session.ts';
 import type { Diplomat } from '../diplomat.ts';
+import { Consumers } from './consume/consumers.ts';
+import { downlinkPort } from './consume/downlink-connection.ts';
+import type { EventShapes } from './consume/event-shapes.ts';
 import { Events } from './events.ts';
-import type { EventSchemas, KnownEvents } from './known-events.ts';
+import type { EventSchemas, KnownEvents, StreamUpgrades } from './known-events.ts';
 import { Producer } from './produce/producer.ts';
 import { PRODUCER_OPTION_NAMES, type ProducerOptions, resolveProducerOptions } from './produce/producer-options.ts';
 
@@ -17,9 +20,14 @@ export interface EventsOptions<Streams extends object = KnownEvents> extends Pro
 	 * is the payload as it was given. Default: none.
 	 */
 	readonly schemas?: EventSchemas<Streams>;
+	/**
+	 * What makes a payload of the next version of an older one, by stream and version: `{ orders: { 1: (old) => … } }`. Applied before
+	 * the schema, to events that are consumed, as far as there are upgrades. Default: none.
+	 */
+	readonly upgrade?: StreamUpgrades<Streams>;
 }
 
-const OPTION_NAMES: readonly string[] = ['diplomat', 'schemas', ...PRODUCER_OPTION_NAMES];
+const OPTION_NAMES: readonly string[] = ['diplomat', 'schemas', 'upgrade', ...PRODUCER_OPTION_NAMES];
 
 /**
  * Events through the sidecar of a client, one started with `--events DIR`. Usable at once: what is emitted before the sidecar is
@@ -28,17 +36,20 @@ const OPTION_NAMES: readonly string[] = ['diplomat', 'schemas', ...PRODUCER_OPTI
  */
 export function openEvents<Streams extends object = KnownEvents>(options: EventsOptions<Streams>): Events<Streams> {
 	knownMembers('option', options, OPTION_NAMES);
-	const { diplomat, schemas = {}, ...producer } = options;
+	const { diplomat, schemas = {}, upgrade = {}, ...producer } = options;
 	const extensible = diplomat as unknown as Partial<Extensible> | undefined;
 	if (typeof extensible?.[EXTEND] !== 'function') {
 		throw wrongType('diplomat', 'a client of this version, made by connect or createDiplomat', diplomat);
 	}
 	if (!isObject(schemas)) throw wrongType('schemas', 'an object', schemas);
 	for (const [stream, schema] of Object.entries(schemas as Record<string, unknown>)) checkIsSchema(stream, schema);
+	if (!isObject(upgrade)) throw wrongType('upgrade', 'an object', upgrade);
+	for (const [stream, upgrades] of Object.entries(upgrade)) checkAreUpgrades(stream, upgrades);
 	const resolved = resolveProducerOptions(producer);
 	const extension = extensible[EXTEND]((host) => {
 		const sending = new Producer(host, resolved);
-		const events = new Events<Streams>(host, sending, schemas as EventSchemas<Streams>);
+		const consumers = new Consumers(downlinkPort(host.options), host.options, { schemas, upgrade } as EventShapes);
+		const events = new Events<Streams>(host, sending, consumers, schemas as EventSchemas<Streams>);
 		return {
 			events,
 			adopted: (session: Session) => sending.adopted(session),
@@ -56,4 +67,11 @@ function checkIsSchema(stream: string, schema: unknown): void {
 	// Some libraries make schemas that are functions.
 	const standard = (schema as { readonly '~standard'?: unknown } | null | undefined)?.['~standard'];
 	if (!isObject(standard)) throw wrongType(`schemas.${stream}`, 'a schema in the form of standardschema.dev', schema);
+}
+
+function checkAreUpgrades(stream: string, upgrades: unknown): void {
+	const isGood =
+		isObject(upgrades) &&
+		Object.entries(upgrades).every(([version, next]) => isInteger(Number(version), 1) && typeof next === 'function');
+	if (!isGood) throw wrongType(`upgrade.${stream}`, 'an object of functions by version, from 1', upgrades);
 }

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { delivered, fakeConsumers, refusal, tick } from '../../../test/fake-downlink.ts';
+import { delivered, fakeConsumers, refusal, tick } from '../../../test/events/fake-downlink.ts';
 import { type HandleEndMessage, handleStartChannel } from './consumer-diagnostics.ts';
 
 const stops: (() => void)[] = [];

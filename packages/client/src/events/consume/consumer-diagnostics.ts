@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { type Channel, channel } from 'node:diagnostics_channel';
 
 // As in foundation/diagnostics.ts: nothing is built or published while nobody has subscribed.
 
@@ -25,7 +25,7 @@ export interface ConsumerClosedMessage extends ConsumerMessage {
 	readonly opensAgain: boolean;
 }
 
-/** `spock:client:event:delivered`: an event has come. */
+/** `spock:client:event:delivered`: an event has come. `spock:client:event:acked`: its ack is on its way. */
 export interface EventMessage extends ConsumerMessage {
 	readonly position: number;
 	/** 1 for the first delivery. */
@@ -34,9 +34,6 @@ export interface EventMessage extends ConsumerMessage {
 	/** Where in which trace it was made: W3C Trace Context. Null if its producer did not say it. */
 	readonly traceparent: string | null;
 }
-
-/** `spock:client:event:acked`: its ack is on its way. */
-export type EventAckedMessage = EventMessage;
 
 /** `spock:client:event:nacked`: it was given back, to be delivered again. */
 export interface EventNackedMessage extends EventMessage {
@@ -65,11 +62,11 @@ export interface HandleEndMessage extends HandleStartMessage {
 	readonly error: unknown;
 }
 
-export const consumerOpenedChannel = channel('spock:client:consumer:opened');
-export const consumerClosedChannel = channel('spock:client:consumer:closed');
-export const eventDeliveredChannel = channel('spock:client:event:delivered');
-export const eventAckedChannel = channel('spock:client:event:acked');
-export const eventNackedChannel = channel('spock:client:event:nacked');
-export const eventDeadChannel = channel('spock:client:event:dead');
-export const handleStartChannel = channel('spock:client:event:handle:start');
-export const handleEndChannel = channel('spock:client:event:handle:end');
+export const consumerOpenedChannel: Channel = channel('spock:client:consumer:opened');
+export const consumerClosedChannel: Channel = channel('spock:client:consumer:closed');
+export const eventDeliveredChannel: Channel = channel('spock:client:event:delivered');
+export const eventAckedChannel: Channel = channel('spock:client:event:acked');
+export const eventNackedChannel: Channel = channel('spock:client:event:nacked');
+export const eventDeadChannel: Channel = channel('spock:client:event:dead');
+export const handleStartChannel: Channel = channel('spock:client:event:handle:start');
+export const handleEndChannel: Channel = channel('spock:client:event:handle:end');

@@ -2,8 +2,8 @@ import { FakeClock } from '@spock/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { tick } from '../../../test/fake-downlink.ts';
-import { ModelSidecar } from '../../../test/model-sidecar.ts';
+import { tick } from '../../../test/events/fake-downlink.ts';
+import { ModelGroup } from '../../../test/events/model-group.ts';
 import { Consumers } from './consumers.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
@@ -78,7 +78,7 @@ class HandlerBook {
 	};
 }
 
-async function act(step: Step, sidecar: ModelSidecar, book: HandlerBook, clock: FakeClock): Promise<void> {
+async function act(step: Step, sidecar: ModelGroup, book: HandlerBook, clock: FakeClock): Promise<void> {
 	switch (step.kind) {
 		case 'emit':
 			return sidecar.emit(KEYS[step.key]);
@@ -102,7 +102,7 @@ async function act(step: Step, sidecar: ModelSidecar, book: HandlerBook, clock: 
 }
 
 /** Connected, with handlers that succeed, everything is done. */
-async function finish(sidecar: ModelSidecar, book: HandlerBook): Promise<void> {
+async function finish(sidecar: ModelGroup, book: HandlerBook): Promise<void> {
 	sidecar.connect();
 	for (let round = 0; round < 1000 && !sidecar.isDone; round++) {
 		await tick();
@@ -119,7 +119,7 @@ describe('a pool, over a sidecar whose connection is lost and which is killed', 
 			await fc.assert(
 				fc.asyncProperty(steps, fc.integer({ min: 1, max: 4 }), fc.boolean(), async (all, concurrency, isClosed) => {
 					const clock = new FakeClock();
-					const sidecar = new ModelSidecar(clock);
+					const sidecar = new ModelGroup(clock);
 					const retry = { clock, random: () => 0.5, retryDelayMsMin: 10, retryDelayMsMax: 1000, unref: false };
 					const consumers = new Consumers(sidecar, retry, {});
 					const book = new HandlerBook(concurrency, order === 'key');
@@ -152,6 +152,6 @@ describe('a pool, over a sidecar whose connection is lost and which is killed', 
 	);
 });
 
-function stateOf({ events }: ModelSidecar, position: number): string | undefined {
+function stateOf({ events }: ModelGroup, position: number): string | undefined {
 	return events.find((event) => event.position === position)?.state;
 }

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
-import { delivered, fakeConsumers, tick } from '../../../test/fake-downlink.ts';
+import { delivered, fakeConsumers, tick } from '../../../test/events/fake-downlink.ts';
 import type { EventSchema, EventShapes } from './event-shapes.ts';
 import type { ReceivedEvent } from './received-event.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { delivered, fakeConsumers, refusal, tick } from '../../../test/fake-downlink.ts';
+import { delivered, fakeConsumers, refusal, tick } from '../../../test/events/fake-downlink.ts';
 import type { HandleOptions } from './consume-options.ts';
 import type { HandlerContext } from './handler-pool.ts';
 import type { ReceivedEvent } from './received-event.ts';

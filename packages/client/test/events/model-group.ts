@@ -1,7 +1,7 @@
 import type { DeliveredEvent, FuncName, NoticeName, OpenConsumerData } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { DownlinkPort, EventConnection, EventLine, EventLineListener } from '../src/events/consume/downlink.ts';
+import type { DownlinkPort, EventConnection, EventLine, EventLineListener } from '../../src/events/consume/downlink.ts';
 
 interface ModelEvent {
 	readonly position: number;
@@ -24,7 +24,7 @@ interface ModelLine extends EventLine {
  * One group of one stream, as the design has it: credit, order by key, redelivery, dead letters, time to ack. Its connection is lost,
  * and it is killed, when a test says so; what it has heard by then it keeps, unless it is killed.
  */
-export class ModelSidecar implements DownlinkPort {
+export class ModelGroup implements DownlinkPort {
 	readonly events: ModelEvent[] = [];
 	readonly faults: string[] = [];
 	/** Most that were out at once, and deliveries whose time ran out. */

@@ -1,10 +1,10 @@
 import { type DeliveredEvent, type EventData, type FuncName, type NoticeName, SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 
-import type { RetryOptions } from '../src/connection/retry-schedule.ts';
-import { Consumers } from '../src/events/consume/consumers.ts';
-import type { DownlinkPort, EventConnection, EventLine, EventLineListener } from '../src/events/consume/downlink.ts';
-import type { EventShapes } from '../src/events/consume/event-shapes.ts';
+import type { RetryOptions } from '../../src/connection/retry-schedule.ts';
+import { Consumers } from '../../src/events/consume/consumers.ts';
+import type { DownlinkPort, EventConnection, EventLine, EventLineListener } from '../../src/events/consume/downlink.ts';
+import type { EventShapes } from '../../src/events/consume/event-shapes.ts';
 
 /** One call of a consumer, to be answered by the test. */
 export interface FakeCall {

@@ -88,7 +88,6 @@ export class Producers implements LogMemory {
 		this.#publishes = new Publishes(this.#appender);
 	}
 
-	/** Producers that are known. */
 	get count(): number {
 		return this.#table.size;
 	}
@@ -189,7 +188,6 @@ export class Producers implements LogMemory {
 		this.#appender.replay(record);
 	}
 
-	/** Every record was replayed. */
 	recovered(): void {
 		this.#table.recovered();
 	}
@@ -282,11 +280,8 @@ export class Producers implements LogMemory {
 	}
 
 	#sessionOf(producer: Producer): ProducerSession {
-		let session = this.#sessions.get(producer);
-		if (session === undefined) {
-			session = new ProducerSession(producer, this.#windows.current);
-			this.#sessions.set(producer, session);
-		}
+		const session = this.#sessions.get(producer) ?? new ProducerSession(producer, this.#windows.current);
+		this.#sessions.set(producer, session);
 		return session;
 	}
 

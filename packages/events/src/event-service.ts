@@ -64,6 +64,8 @@ const DEFAULT_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 /** How often is looked for what may be deleted; while the log is larger than it should be at each commit, but not more often than this. */
 const RETAIN_MS = 10_000;
 const RETAIN_MS_MIN = 1000;
+/** How long a successor waits for consumers whose dead letters are on their way to the disk. */
+const HAND_OVER_GROUPS_MS = 100;
 /** Segments of a small log are a quarter of it at most, as {@link EventLog} wants. */
 const SEGMENTS_MIN = 4;
 
@@ -81,6 +83,8 @@ export class EventService {
 	#retainTimer: TimerHandle | undefined;
 	#retainedMs = Number.NEGATIVE_INFINITY;
 	#isReading = true;
+	/** No window is opened any more. */
+	#isEnding = false;
 
 	constructor({ directory, files, owner, clock, random, limits = {}, observer = {} }: EventServiceOptions) {
 		const { bytesMax = DEFAULT_LOG_LIMITS.bytesMax, freeBytesMin, streams, streamsSetting } = limits;
@@ -125,6 +129,7 @@ export class EventService {
 	 */
 	async open(takeOver: boolean): Promise<void> {
 		await this.#log.open(takeOver);
+		if (this.#isEnding) return;
 		this.#retain();
 		this.#armRetain();
 	}
@@ -188,21 +193,25 @@ export class EventService {
 
 	/** Closes the windows, writes what was taken and gives the directory up. Producers go on at the successor. Idempotent. */
 	async handOver(): Promise<void> {
-		await this.#end('events are handed over to another sidecar', () => this.#log.handOver());
+		await this.#endGroups('events are handed over to another sidecar', HAND_OVER_GROUPS_MS);
+		await this.#log.handOver();
+		await this.#store.close();
 	}
 
 	/** Takes nothing new, waits `drainMs` at most until all is on disk, and ends. Idempotent. */
 	async close(drainMs: number): Promise<void> {
-		await this.#end('the sidecar is stopping', () => this.#log.close(drainMs));
+		const untilMs = this.#clock.now() + drainMs;
+		await this.#endGroups('the sidecar is stopping', drainMs);
+		await this.#log.close(Math.max(0, untilMs - this.#clock.now()));
+		await this.#store.close();
 	}
 
-	/** The groups end first: their last notes are written too. */
-	async #end(reason: string, endLog: () => Promise<unknown>): Promise<void> {
+	/** Before the log ends, so that their last notes are written too. */
+	async #endGroups(reason: string, drainMs: number): Promise<void> {
+		this.#isEnding = true;
 		this.#clock.clearTimeout(this.#retainTimer);
 		this.#producers.setReason(reason);
-		await this.#groups.close(new SpockError('UNAVAILABLE', `${reason}; connect again`));
-		await endLog();
-		await this.#store.close();
+		await this.#groups.close(new SpockError('UNAVAILABLE', `${reason}; connect again`), drainMs);
 	}
 
 	#memory(): LogMemory {
@@ -230,6 +239,7 @@ export class EventService {
 			},
 			stateChanged: (state, reason) => this.#stateChanged(state, reason ?? null),
 			windows: (isOpen, reason = 'the log takes nothing') => {
+				if (this.#isEnding) return;
 				const because = isOpen ? null : `${reason}${laggingGroup(this.#log.segments, this.#store.groups())}`;
 				this.#producers.setReason(because);
 				observer.blocked?.(because);
@@ -249,7 +259,7 @@ export class EventService {
 		if (state === 'released') {
 			const error = new SpockError('UNAVAILABLE', `no events are taken: ${reason ?? 'the log is released'}`);
 			this.#producers.released(error);
-			void this.#groups.close(error);
+			void this.#groups.close(error, 0);
 		}
 		this.#observer.logState?.(state, reason);
 	}

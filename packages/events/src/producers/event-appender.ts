@@ -96,7 +96,7 @@ export class EventAppender {
 		place.appended = seq;
 		producer.appended = seq;
 		producer.bytes += bytes;
-		if (id !== undefined) this.#ids.saw(stream, id, position);
+		if (id !== undefined) this.#ids.appended(position);
 		this.#pending.push(position, producer, seq, place, bytes);
 		this.#accepted.add(stream);
 		return 'go on';
@@ -117,7 +117,7 @@ export class EventAppender {
 			return { position: first, duplicate: true };
 		}
 		const position = this.#log.append({ kind: 'event', producer: '', epoch: 0, seq: 0, stream, key, id, text });
-		if (id !== undefined) this.#ids.saw(stream, id, position);
+		if (id !== undefined) this.#ids.appended(position);
 		this.#accepted.add(stream);
 		return { position, duplicate: false };
 	}
@@ -160,7 +160,7 @@ export class EventAppender {
 	/** A record that was found on disk. */
 	replay(record: LogRecord): void {
 		if (record.kind !== 'event' || record.id === undefined || this.#bugs.forgetsIdsOnRestart === true) return;
-		this.#ids.saw(record.stream, record.id, record.position, record.time);
+		this.#ids.replay(record.stream, record.id, record.position, record.time);
 	}
 
 	#refuse(

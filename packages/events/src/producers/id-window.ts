@@ -17,6 +17,8 @@ export class IdWindow {
 	readonly #idsMax: number;
 	/** The time of records: as the log's it never goes back. */
 	#time = 0;
+	/** Of the event that was looked for last. */
+	#name = '';
 	#young = new Map<string, Sighting>();
 	#old = new Map<string, Sighting>();
 	/** When the first of the young ones came. */
@@ -36,15 +38,24 @@ export class IdWindow {
 	/** The position of the first event of this id, if that came within two minutes. */
 	find(stream: string, id: string): number | undefined {
 		this.#time = Math.max(this.#time, this.#wallNow());
-		return this.#find(`${stream}\n${id}`);
+		this.#name = `${stream}\n${id}`;
+		return this.#find(this.#name);
 	}
 
-	/** An event that was appended, at this time or now. Of two with the same id within two minutes the first one counts. */
-	saw(stream: string, id: string, position: number, at: number = this.#wallNow()): void {
-		const time = Math.max(this.#time, at);
-		this.#time = time;
+	/** The event that was looked for last, and not found, was appended now. Its name is not made and looked up again: half of the cost. */
+	appended(position: number): void {
+		this.#add(this.#name, position);
+	}
+
+	/** An event that was appended at this time. Of two with the same id within two minutes the first one counts. */
+	replay(stream: string, id: string, position: number, time: number): void {
+		this.#time = Math.max(this.#time, time);
 		const name = `${stream}\n${id}`;
-		if (this.#find(name) !== undefined) return;
+		if (this.#find(name) === undefined) this.#add(name, position);
+	}
+
+	#add(name: string, position: number): void {
+		const time = this.#time;
 		if (this.#young.size === 0) this.#youngSince = time;
 		else if (time - this.#youngSince > ID_WINDOW_MS || this.#young.size >= this.#idsMax / 2) this.#rotate();
 		this.#young.set(name, { position, time });

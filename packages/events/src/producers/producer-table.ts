@@ -20,6 +20,15 @@ export function judge(producer: Producer, seq: number): Verdict {
 	return seq === producer.appended + 1 ? 'append' : 'gap';
 }
 
+/** BAD_REQUEST for an epoch that has ended. */
+export function overError({ name, epoch }: Producer): SpockError {
+	const message = `epoch ${epoch} of producer ${name} was opened elsewhere: one process at a time may use this name`;
+	return new SpockError('BAD_REQUEST', message, {
+		details: { path: 'epoch', producer: name, epoch },
+		isStackless: true,
+	});
+}
+
 interface Checkpoint {
 	readonly streams: readonly string[];
 	readonly producers: readonly SavedProducer[];

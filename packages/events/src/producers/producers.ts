@@ -20,7 +20,7 @@ import type { PlantedBugs } from './planted-bugs.ts';
 import type { Producer } from './producer.ts';
 import { encodeNote } from './producer-notes.ts';
 import { ProducerSession, ProducerUplink, SessionLine } from './producer-session.ts';
-import { ProducerTable } from './producer-table.ts';
+import { overError, ProducerTable } from './producer-table.ts';
 import { Publishes } from './publishes.ts';
 import { type TicketBytes, Tickets } from './tickets.ts';
 import { WINDOWS_BYTES_MAX, Windows } from './windows.ts';
@@ -88,7 +88,6 @@ export class Producers implements LogMemory {
 		this.#publishes = new Publishes(this.#appender);
 	}
 
-	/** Producers that are known. */
 	get count(): number {
 		return this.#table.size;
 	}
@@ -135,11 +134,10 @@ export class Producers implements LogMemory {
 	}
 
 	/** Rejects with UNAVAILABLE while nothing is taken. */
-	publish(data: PublishData, signal?: AbortSignal): Promise<PublishReply> {
-		const { reason } = this.#windows;
-		if (reason !== null) return Promise.reject(unavailable(reason));
+	async publish(data: PublishData, signal?: AbortSignal): Promise<PublishReply> {
+		this.#windows.requireOpen();
 		this.#waitingSinceMs ??= this.#clock.now();
-		return this.#publishes.publish(data, signal);
+		return await this.#publishes.publish(data, signal);
 	}
 
 	/** Appends an event that the sidecar itself has made, whatever the windows are; resolves when it is persisted. */
@@ -190,7 +188,6 @@ export class Producers implements LogMemory {
 		this.#appender.replay(record);
 	}
 
-	/** Every record was replayed. */
 	recovered(): void {
 		this.#table.recovered();
 	}
@@ -228,8 +225,7 @@ export class Producers implements LogMemory {
 
 	/** Notes the epoch, and answers once the note is on disk. */
 	#begin(name: string, epoch: number, persisted: number, line: ProducerLine): Promise<OpenedProducer> {
-		const { reason } = this.#windows;
-		if (reason !== null) throw unavailable(reason);
+		this.#windows.requireOpen();
 		this.#openings.admit();
 		this.#table.makeRoom(name);
 		const text = encodeNote({ kind: 'opened', producer: name, epoch, persisted });
@@ -284,11 +280,8 @@ export class Producers implements LogMemory {
 	}
 
 	#sessionOf(producer: Producer): ProducerSession {
-		let session = this.#sessions.get(producer);
-		if (session === undefined) {
-			session = new ProducerSession(producer, this.#windows.current);
-			this.#sessions.set(producer, session);
-		}
+		const session = this.#sessions.get(producer) ?? new ProducerSession(producer, this.#windows.current);
+		this.#sessions.set(producer, session);
 		return session;
 	}
 
@@ -354,19 +347,4 @@ export class Producers implements LogMemory {
 			uplink.resume();
 		}
 	}
-}
-
-function overError({ name, epoch }: Producer): SpockError {
-	const message = `epoch ${epoch} of producer ${name} was opened elsewhere: one process at a time may use this name`;
-	return new SpockError('BAD_REQUEST', message, {
-		details: { path: 'epoch', producer: name, epoch },
-		isStackless: true,
-	});
-}
-
-function unavailable(reason: string): SpockError {
-	return new SpockError('UNAVAILABLE', `no events are taken now: ${reason}`, {
-		details: { reason },
-		isStackless: true,
-	});
 }

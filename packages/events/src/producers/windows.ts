@@ -1,4 +1,4 @@
-import type { EventWindow } from '@spock/protocol';
+import { type EventWindow, SpockError } from '@spock/protocol';
 
 /** All windows together. Also the most bytes that wait for the disk before uplinks are paused, whatever their windows. */
 export const WINDOWS_BYTES_MAX: number = 32 * 1024 * 1024;
@@ -78,6 +78,14 @@ export class Windows {
 		this.#reason = reason;
 		this.#resize();
 		return true;
+	}
+
+	/** Throws UNAVAILABLE while the windows are closed. */
+	requireOpen(): void {
+		const reason = this.#reason;
+		if (reason === null) return;
+		const message = `no events are taken now: ${reason}`;
+		throw new SpockError('UNAVAILABLE', message, { details: { reason }, isStackless: true });
 	}
 
 	/** Of all windows that are granted now. */

@@ -22,10 +22,15 @@ export type {
 	NewRecord,
 	RecordPlace,
 } from './foundation/log-record.ts';
+<<<<<<< HEAD
 export { EventLog, type LogSegment } from './log/event-log.ts';
 export { inspectLog, type LogReport } from './log/inspect-log.ts';
+=======
+export { EventLog } from './log/event-log.ts';
+>>>>>>> ev-log
 export { type LogState, logMachine } from './log/log-machine.ts';
 export { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits, type LogListener } from './log/log-options.ts';
 export { NodeFiles } from './log/node-files.ts';
 export { NodeOwner } from './log/node-owner.ts';
 export type { LogDamage } from './log/recovery.ts';
+export type { LogSegment } from './log/segment.ts';

@@ -14,6 +14,7 @@ const diplomat = createDiplomat({ path });
 const events = openEvents({ diplomat });
 const REPORT = 3;
 let count = 0;
+let isPublishing = false;
 
 function turn(): void {
 	// What an earlier tick has emitted, and is not in this process any more, is in the kernel or further: the app may die now.
@@ -24,7 +25,7 @@ function turn(): void {
 		const stream = streams[count % streams.length] as string;
 		if (!events.emit(stream, { run, count: ++count, padding: 'x'.repeat(count % 300) })) break;
 	}
-	if (count % 50 === 0 || perTurn === 1) publishOne();
+	if (!isPublishing) publishOne();
 	if (everyMs === 0) setImmediate(turn);
 	else setTimeout(turn, everyMs);
 }
@@ -32,8 +33,12 @@ function turn(): void {
 /** One that is awaited: when it is on disk, all before it are. */
 function publishOne(): void {
 	const number = ++count;
+	isPublishing = true;
 	events.publish(streams[number % streams.length] as string, { run, count: number }, { timeoutMs: 60_000 }).then(
-		() => writeSync(REPORT, `${PERSISTED} ${number}\n`),
+		() => {
+			isPublishing = false;
+			writeSync(REPORT, `${PERSISTED} ${number}\n`);
+		},
 		(error: unknown) => {
 			throw error;
 		},

@@ -44,7 +44,10 @@ export interface EventPage {
  * oldest segment that is kept and the records behind it are enough.
  */
 export interface LogMemory {
-	/** JSON of what the records appended so far say. Called at the moment in which a segment begins, between two records. */
+	/**
+	 * JSON of what the records appended so far say. Called within `append`, between two records; the one
+	 * that is appended may be in it already, so that replaying a record which a checkpoint knows must change nothing.
+	 */
 	checkpoint(): string;
 	/** What an earlier `checkpoint` said; called once, before the first `replay`. */
 	restore(checkpoint: string): void;

@@ -7,24 +7,23 @@ import type { EventPage, ReadEvents, RecordLog } from '../foundation/event-log.t
 import type { NewRecord } from '../foundation/log-record.ts';
 import { type LogAction, type LogMachineEvent, type LogState, logMachine } from './log-machine.ts';
 import { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits } from './log-options.ts';
+import { LogReader } from './log-reader.ts';
 import { LogSpace } from './log-space.ts';
-import { lostDirectory, openLog, takeEpoch, tidyLog } from './open-log.ts';
+import { asFailure, lostDirectory, openLog, takeEpoch, tidyLog } from './open-log.ts';
 import { encodeCheckpoint, seedOf, sizeRecord } from './record.ts';
 import { type Batch, RecordBlocks } from './record-blocks.ts';
 import type { LogDamage } from './recovery.ts';
-import { PageBuilder, Segment, type StreamCount } from './segment.ts';
+import { type LogSegment, Segment } from './segment.ts';
 import { SALT_BYTES, segmentFileName } from './segment-header.ts';
-import { findTime, readSegment } from './segment-read.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
 /** Most bytes that are written and synced together. */
 const BATCH_BYTES_MAX = 1024 * 1024;
-/** Most bytes that one read looks at on disk before it answers, found or not. */
-const LOOK_BYTES_MAX = 4 * 1024 * 1024;
 /** Delays before a new file is tried after a failure. */
 const RETRY_DELAY_MS_MIN = 100;
 const RETRY_DELAY_MS_MAX = 5000;
 
+<<<<<<< HEAD
 /** A segment, for who decides what may be deleted, and for status. */
 export interface LogSegment {
 	readonly first: number;
@@ -36,6 +35,8 @@ export interface LogSegment {
 	mayHold(stream: string, from: number): boolean;
 }
 
+=======
+>>>>>>> ev-log
 /** The log on disk: records are appended to segments, committed in groups, and read back. States and their changes: {@link logMachine}. */
 export class EventLog implements RecordLog {
 	readonly #options: EventLogOptions;
@@ -44,6 +45,7 @@ export class EventLog implements RecordLog {
 	readonly #backoff: Backoff;
 	readonly #space: LogSpace;
 	readonly #blocks: RecordBlocks;
+	readonly #reader: LogReader;
 	/** Oldest first; the last one is appended to. */
 	readonly #segments: Segment[] = [];
 	/** Checkpoints of segments that have no file yet. */
@@ -83,6 +85,15 @@ export class EventLog implements RecordLog {
 			random: this.#random,
 		});
 		this.#blocks = new RecordBlocks(recentBytesMax);
+		const { directory, files } = options;
+		this.#reader = new LogReader({
+			directory,
+			files,
+			blocks: this.#blocks,
+			segments: this.#segments,
+			persisted: () => this.#persisted,
+			damaged: (damage) => this.#reportDamage(damage),
+		});
 		this.#space = new LogSpace({
 			...options,
 			bytesMax,
@@ -180,34 +191,11 @@ export class EventLog implements RecordLog {
 		return position;
 	}
 
-	async read(from: number, { stream, bytesMax, eventsMax }: ReadEvents): Promise<EventPage> {
-		const page = new PageBuilder(stream, bytesMax, eventsMax);
-		let next = Math.max(from, this.first);
-		for (let looked = 0; looked < LOOK_BYTES_MAX && next < this.#persisted && !page.isFull; ) {
-			const inMemory = this.#blocks.first;
-			if (inMemory !== undefined && next >= inMemory) {
-				next = this.#blocks.read(next, this.#persisted, page);
-				break;
-			}
-			const segment = this.#segments.find((each) => each.next > next);
-			if (segment === undefined) break;
-			next = Math.max(next, segment.first);
-			const below = Math.min(segment.next, this.#persisted);
-			if (stream !== undefined && !segment.mayHold(stream, next)) {
-				next = below;
-				continue;
-			}
-			const range = { from: next, below, bytesMax: Math.min(bytesMax, LOOK_BYTES_MAX - looked) };
-			const read = await this.#readOrTrimmed(segment, () => readSegment(segment, range, page, this.#options));
-			if (read === undefined) continue;
-			for (const lost of read.lost) this.#foundLost(segment, lost);
-			looked += read.bytes;
-			if (read.next === next) break;
-			next = read.next;
-		}
-		return { events: page.events, next: Math.max(next, from) };
+	read(from: number, options: ReadEvents): Promise<EventPage> {
+		return this.#reader.read(from, options);
 	}
 
+<<<<<<< HEAD
 	lastOf(stream: string): number {
 		return this.#segments.findLast((segment) => segment.streams.has(stream))?.streams.get(stream)?.last ?? 0;
 	}
@@ -220,6 +208,10 @@ export class EventLog implements RecordLog {
 			const found = await this.#readOrTrimmed(segment, () => findTime(segment, time, below, this.#options));
 			if (found !== undefined) return found;
 		}
+=======
+	positionAt(time: number): Promise<number> {
+		return this.#reader.positionAt(time);
+>>>>>>> ev-log
 	}
 
 	trim(below: number): void {
@@ -463,31 +455,8 @@ export class EventLog implements RecordLog {
 		this.#removals = this.#removals.then(then).catch((error: unknown) => listener.failed(asFailure(error)));
 	}
 
-	/** Undefined if the segment was deleted meanwhile. */
-	async #readOrTrimmed<T>(segment: Segment, read: () => Promise<T>): Promise<T | undefined> {
-		try {
-			return await read();
-		} catch (error) {
-			if (!this.#segments.includes(segment)) return undefined;
-			throw asFailure(error);
-		}
-	}
-
-	#foundLost(segment: Segment, { from, to }: { readonly from: number; readonly to: number }): void {
-		if (segment.lost.has(from)) return;
-		segment.lost.add(from);
-		this.#reportDamage({ file: segmentFileName(segment), from, to });
-	}
-
 	#reportDamage(damage: LogDamage): void {
 		this.#damaged += damage.to - damage.from;
 		this.#options.listener.damaged(damage);
 	}
-}
-
-/** UNAVAILABLE, with the error of the operating system as its cause. */
-function asFailure(cause: unknown): SpockError {
-	if (SpockError.is(cause)) return cause;
-	const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-	return new SpockError('UNAVAILABLE', `the disk of the log fails with ${code}`, { cause, details: { code } });
 }

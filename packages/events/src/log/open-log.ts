@@ -107,3 +107,10 @@ async function copyAside(directory: string, files: Files, name: SegmentName): Pr
 	}
 	await files.rename(half, `${path}${DAMAGED}`);
 }
+
+/** UNAVAILABLE, with the error of the operating system as its cause. */
+export function asFailure(cause: unknown): SpockError {
+	if (SpockError.is(cause)) return cause;
+	const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+	return new SpockError('UNAVAILABLE', `the disk of the log fails with ${code}`, { cause, details: { code } });
+}

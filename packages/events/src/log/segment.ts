@@ -176,3 +176,12 @@ export class PageBuilder {
 		this.#bytes += bytes;
 	}
 }
+
+/** A segment, for who decides what may be deleted, and for status. */
+export interface LogSegment {
+	readonly first: number;
+	readonly next: number;
+	readonly lastTime: number;
+	readonly fileBytes: number;
+	readonly streams: ReadonlyMap<string, Readonly<StreamCount>>;
+}

@@ -22,12 +22,8 @@ export type {
 	NewRecord,
 	RecordPlace,
 } from './foundation/log-record.ts';
-<<<<<<< HEAD
-export { EventLog, type LogSegment } from './log/event-log.ts';
-export { inspectLog, type LogReport } from './log/inspect-log.ts';
-=======
 export { EventLog } from './log/event-log.ts';
->>>>>>> ev-log
+export { inspectLog, type LogReport } from './log/inspect-log.ts';
 export { type LogState, logMachine } from './log/log-machine.ts';
 export { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits, type LogListener } from './log/log-options.ts';
 export { NodeFiles } from './log/node-files.ts';

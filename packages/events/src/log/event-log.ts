@@ -23,20 +23,6 @@ const BATCH_BYTES_MAX = 1024 * 1024;
 const RETRY_DELAY_MS_MIN = 100;
 const RETRY_DELAY_MS_MAX = 5000;
 
-<<<<<<< HEAD
-/** A segment, for who decides what may be deleted, and for status. */
-export interface LogSegment {
-	readonly first: number;
-	readonly next: number;
-	readonly lastTime: number;
-	readonly fileBytes: number;
-	readonly streams: ReadonlyMap<string, Readonly<StreamCount>>;
-	/** False if no event of the stream, or only such in front of the position, is in it. */
-	mayHold(stream: string, from: number): boolean;
-}
-
-=======
->>>>>>> ev-log
 /** The log on disk: records are appended to segments, committed in groups, and read back. States and their changes: {@link logMachine}. */
 export class EventLog implements RecordLog {
 	readonly #options: EventLogOptions;
@@ -195,23 +181,18 @@ export class EventLog implements RecordLog {
 		return this.#reader.read(from, options);
 	}
 
-<<<<<<< HEAD
 	lastOf(stream: string): number {
-		return this.#segments.findLast((segment) => segment.streams.has(stream))?.streams.get(stream)?.last ?? 0;
+		for (const segment of [...this.#segments].reverse()) {
+			const last = segment.streams.get(stream)?.last;
+			if (last !== undefined) return last;
+			// It has more streams than it counts: this may be one of them.
+			if (segment.mayHold(stream, segment.first)) return segment.next - 1;
+		}
+		return 0;
 	}
 
-	async positionAt(time: number): Promise<number> {
-		for (;;) {
-			const segment = this.#segments.find(({ first, next, lastTime }) => lastTime >= time && next > first);
-			if (segment === undefined || segment.first >= this.#persisted) return this.#persisted;
-			const below = Math.min(segment.next, this.#persisted);
-			const found = await this.#readOrTrimmed(segment, () => findTime(segment, time, below, this.#options));
-			if (found !== undefined) return found;
-		}
-=======
 	positionAt(time: number): Promise<number> {
 		return this.#reader.positionAt(time);
->>>>>>> ev-log
 	}
 
 	trim(below: number): void {

@@ -184,4 +184,6 @@ export interface LogSegment {
 	readonly lastTime: number;
 	readonly fileBytes: number;
 	readonly streams: ReadonlyMap<string, Readonly<StreamCount>>;
+	/** False if no event of the stream, or only such in front of the position, is in it. */
+	mayHold(stream: string, from: number): boolean;
 }

@@ -188,6 +188,19 @@ describe('the embedded store', () => {
 		expect(await positions(reader)).toEqual([]);
 	});
 
+	it('what was done just before a rewind counts no more', async () => {
+		const { log, store } = makeStore();
+		for (let index = 0; index < 3; index++) log.add('orders');
+		const reader = await store.reader('orders', BILLING);
+		const given = await positions(reader);
+		const done = reader.done(given.slice(1));
+		await reader.rewind('first');
+		await done;
+		expect(await positions(reader)).toEqual(given);
+		await settle();
+		expect(store.groups()).toMatchObject([{ position: 1, done: new Set() }]);
+	});
+
 	it('a closed reader changes nothing any more', async () => {
 		const { log, store } = makeStore();
 		for (let index = 0; index < 3; index++) log.add('orders');

@@ -193,9 +193,16 @@ describe('the embedded store', () => {
 		for (let index = 0; index < 3; index++) log.add('orders');
 		const reader = await store.reader('orders', BILLING);
 		const given = await positions(reader);
-		const done = reader.done(given.slice(1));
-		await reader.rewind('first');
-		await done;
+		log.persistsAlone = false;
+		const first = reader.done(given.slice(1, 2));
+		await settle();
+		// Waits for the note of the first.
+		const second = reader.done(given.slice(2));
+		const rewinding = reader.rewind('first');
+		await settle();
+		log.persistsAlone = true;
+		log.persist();
+		await Promise.all([first, second, rewinding]);
 		expect(await positions(reader)).toEqual(given);
 		await settle();
 		expect(store.groups()).toMatchObject([{ position: 1, done: new Set() }]);

@@ -12,10 +12,6 @@ export interface Ranked {
 export class RankedHeap<T extends Ranked> {
 	readonly #items: T[] = [];
 
-	get size(): number {
-		return this.#items.length;
-	}
-
 	/** The item of the least rank. */
 	get first(): T | undefined {
 		return this.#items[0];

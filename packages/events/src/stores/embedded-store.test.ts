@@ -188,6 +188,26 @@ describe('the embedded store', () => {
 		expect(await positions(reader)).toEqual([]);
 	});
 
+	it('what was done just before a rewind counts no more', async () => {
+		const { log, store } = makeStore();
+		for (let index = 0; index < 3; index++) log.add('orders');
+		const reader = await store.reader('orders', BILLING);
+		const given = await positions(reader);
+		log.persistsAlone = false;
+		const first = reader.done(given.slice(1, 2));
+		await settle();
+		// Waits for the note of the first.
+		const second = reader.done(given.slice(2));
+		const rewinding = reader.rewind('first');
+		await settle();
+		log.persistsAlone = true;
+		log.persist();
+		await Promise.all([first, second, rewinding]);
+		expect(await positions(reader)).toEqual(given);
+		await settle();
+		expect(store.groups()).toMatchObject([{ position: 1, done: new Set() }]);
+	});
+
 	it('a closed reader changes nothing any more', async () => {
 		const { log, store } = makeStore();
 		for (let index = 0; index < 3; index++) log.add('orders');

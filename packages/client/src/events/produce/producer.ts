@@ -131,6 +131,7 @@ export class Producer implements Extension, UplinkOwner {
 		const opened = readOpened(data, { epoch, persisted, last: kept.last });
 		// From here on the sidecar reports, also while the uplink is still being greeted.
 		this.#outbox.epoch = opened.epoch;
+		this.#reason = opened.reason;
 		return opened;
 	}
 

@@ -8,6 +8,8 @@ type Members = Readonly<Record<string, unknown>>;
 export interface OpenedProducer extends Opened {
 	readonly epoch: number;
 	readonly ticket: string;
+	/** Why the window is 0; null while it is not, or for an unknown reason. */
+	readonly reason: string | null;
 	/** Longest text of an event's data, in bytes. */
 	readonly eventBytesMax: number;
 }
@@ -23,7 +25,7 @@ export function readOpened(
 	known: { readonly epoch: number | undefined; readonly persisted: number; readonly last: number },
 ): OpenedProducer {
 	const { epoch, persisted, stored, window, eventBytesMax, ticket, refused } = membersOf(data);
-	const { bytes, events } = membersOf(window);
+	const { bytes, events, reason } = membersOf(window);
 	if (!isInteger(epoch, 1) || !isInteger(persisted, 0) || typeof ticket !== 'string' || ticket === '')
 		throw wrongShape();
 	if (!isInteger(bytes, 0) || !isInteger(events, 0)) throw wrongShape();
@@ -42,6 +44,7 @@ export function readOpened(
 		window: { bytes, events },
 		eventBytesMax: isInteger(eventBytesMax, 1) ? Math.min(eventBytesMax, EVENT_BYTES_MAX) : EVENT_BYTES_MAX,
 		ticket,
+		reason: stringOrNull(reason),
 	};
 }
 

@@ -4,7 +4,9 @@ import { FakeClock, settle } from '@spock/testkit';
 import type { RetryOptions } from '../../src/connection/retry-schedule.ts';
 import { Consumers } from '../../src/events/consume/consumers.ts';
 import type { DownlinkPort, EventConnection, EventLine, EventLineListener } from '../../src/events/consume/downlink.ts';
+import type { EventIterator } from '../../src/events/consume/event-iterator.ts';
 import type { EventShapes } from '../../src/events/consume/event-shapes.ts';
+import type { ReceivedEvent } from '../../src/events/consume/received-event.ts';
 
 /** One call of a consumer, to be answered by the test. */
 export interface FakeCall {
@@ -147,4 +149,28 @@ export const tick: () => Promise<void> = settle;
 /** A failure of the sidecar. */
 export function refusal(code: 'BAD_REQUEST' | 'ACL_DENIED' | 'UNKNOWN_FUNC' | 'UNAVAILABLE'): SpockError {
 	return new SpockError(code, `a scripted ${code}`);
+}
+
+/** What {@link opened} gives. */
+export interface OpenedConsumer extends ReturnType<typeof fakeConsumers> {
+	readonly events: EventIterator<unknown>;
+	readonly line: FakeLine;
+	readonly first: ReceivedEvent;
+}
+
+/** The next event; throws at the end. */
+export async function next<T>(events: EventIterator<T>): Promise<ReceivedEvent<T>> {
+	const { value } = await events.next();
+	if (value === undefined) throw new Error('the iteration has ended');
+	return value;
+}
+
+/** A consumer that is open, with these events delivered. */
+export async function opened(deliveries: readonly number[], options: object = {}): Promise<OpenedConsumer> {
+	const fake = fakeConsumers();
+	const events = fake.consumers.consume('orders', { group: 'billing', ...options });
+	const first = events.next();
+	const line = fake.downlink.connect();
+	line.deliver(...deliveries.map((n) => delivered(n)));
+	return { ...fake, events, line, first: (await first).value as ReceivedEvent };
 }

@@ -198,9 +198,7 @@ function addEventCommands(): void {
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES)
 		.exitOverride()
-		.action(async (directory, flags) =>
-			(await import('./commands/events/check-log.ts')).checkLog(directory, flags),
-		);
+		.action(async (directory, flags) => (await import('./commands/events/check-log.ts')).checkLog(directory, flags));
 }
 
 /** `sidecar typegen`: asks a sidecar only where it is given no file. */

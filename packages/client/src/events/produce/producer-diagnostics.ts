@@ -36,11 +36,7 @@ export interface RefusedMessage extends ProducerMessage {
 }
 
 /** `spock:client:events:window`: how much may be sent and not persisted from now on; 0 while the sidecar has no room. */
-<<<<<<< HEAD
-export interface EventWindowMessage extends ProducerMessage, Omit<EventWindow, 'reason'> {
-=======
 export interface EventWindowMessage extends ProducerMessage, Pick<EventWindow, 'bytes' | 'events'> {
->>>>>>> ev-producer
 	/** Why it is 0; null while it is not, or for an unknown reason. */
 	readonly reason: string | null;
 }

@@ -22,7 +22,12 @@ export async function deadEvents(stream: string, flags: ClientFlags & { readonly
 		let shown = 0;
 		if (left > 0) {
 			const events = openEvents({ diplomat: client });
-			const consuming = events.consume(`${stream}.dead`, { group: GROUP, from: 'first', inFlightMax: SHOWN_MAX, attempts: 0 });
+			const consuming = events.consume(`${stream}.dead`, {
+				group: GROUP,
+				from: 'first',
+				inFlightMax: SHOWN_MAX,
+				attempts: 0,
+			});
 			for await (const event of consuming) {
 				print(flags.json ? JSON.stringify(event) : `${formatEvent(event)}  ${printable(reasonOf(event))}`);
 				if (flags.retry) {

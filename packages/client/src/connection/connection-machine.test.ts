@@ -18,7 +18,7 @@ const CELLS: Readonly<Record<string, string>> = {
 	'connecting close': 'closed: cancel dial, reject waiting, settle',
 	'ready connected': 'ready: retire the first, adopt, resubscribe',
 	'ready lost':
-		'backoff: cancel dial, cancel timer, reject in flight, mark views stale, reset backoff if stable, schedule retry',
+		'backoff: cancel dial, cancel timer, reject in flight, mark snapshots stale, reset backoff if stable, schedule retry',
 	'ready goaway': 'ready: reset backoff if stable, dial or schedule',
 	'ready successor lost': 'ready: schedule retry',
 	'ready retry due': 'ready: dial',

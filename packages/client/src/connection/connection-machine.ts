@@ -10,7 +10,7 @@ export type ConnectionAction =
 	| 'flush waiting'
 	| 'reset backoff if stable'
 	| 'reject in flight'
-	| 'mark views stale'
+	| 'mark snapshots stale'
 	| 'schedule retry'
 	| 'dial or schedule'
 	| 'cancel dial'
@@ -63,7 +63,7 @@ export const connectionMachine: MachineTable<ConnectionState, ConnectionEvent, C
 			'cancel dial',
 			'cancel timer',
 			'reject in flight',
-			'mark views stale',
+			'mark snapshots stale',
 			'reset backoff if stable',
 			'schedule retry',
 		],

@@ -85,7 +85,7 @@ export class SidecarConnection implements SessionListener {
 			if (lost !== undefined) this.#release(lost);
 			for (const session of gone) this.#release(session);
 		},
-		'mark views stale': () => this.#listener.lost(this.#sessions.lost?.silentSinceMs ?? this.#options.clock.now()),
+		'mark snapshots stale': () => this.#listener.lost(this.#sessions.lost?.silentSinceMs ?? this.#options.clock.now()),
 		'schedule retry': () => this.#retry.schedule(this.#lastError),
 		'dial or schedule': () => {
 			// A sidecar that says goaway to every new connection must not make this client dial without pause.

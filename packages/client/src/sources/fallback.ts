@@ -39,7 +39,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 	#source: ServiceSource | undefined;
 	#closing: Promise<void> | undefined;
 
-	/** Owns the source. */
+	/** Owns the source. Throws a TypeError for a fallback that is neither a source nor a function. */
 	constructor(
 		connection: Pick<SidecarConnection, 'state'>,
 		options: ResolvedOptions,
@@ -48,7 +48,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		this.#connection = connection;
 		this.#options = options;
 		this.#make = fallback;
-		if (typeof fallback !== 'function') this.source();
+		if (typeof fallback !== 'function') this.#source = checkSource(fallback);
 		this.#check = new OneTimer(options.clock, () => this.#standIn());
 	}
 
@@ -94,16 +94,10 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		return new SpockError('TIMEOUT', `${message}; the fallback: ${reason.message}`, { details, cause });
 	}
 
-	/** The source, made if necessary. Throws what making it throws, and CLOSED after the end. */
+	/** The source, made if necessary. Throws a SpockError: UNAVAILABLE with the cause if it cannot be made, CLOSED after the end. */
 	source(): ServiceSource {
 		if (this.#closing !== undefined) throw closedError();
-		if (this.#source === undefined) {
-			const made = typeof this.#make === 'function' ? this.#make() : this.#make;
-			// A promise of a source is a likely mistake.
-			if (typeof made?.watch !== 'function')
-				throw new TypeError('fallback must be a ServiceSource, or a function that returns one');
-			this.#source = made;
-		}
+		this.#source ??= this.#made();
 		return this.#source;
 	}
 
@@ -115,6 +109,16 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 	async #close(): Promise<void> {
 		for (const stored of [...this.#orphans.keys()]) this.stop(stored);
 		await this.#source?.close();
+	}
+
+	#made(): ServiceSource {
+		try {
+			return checkSource(typeof this.#make === 'function' ? this.#make() : this.#make);
+		} catch (cause) {
+			if (SpockError.is(cause)) throw cause;
+			const reason = cause instanceof Error ? cause.message : String(cause);
+			throw new SpockError('UNAVAILABLE', `fallback() failed: ${reason}`, { cause });
+		}
 	}
 
 	/** Watches every query without an answer if the sidecar is still away; looks again while one is not watched. */
@@ -140,4 +144,10 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		// An answer before `watch` returned may have ended it.
 		if (!this.#orphans.has(stored)) orphan.watch.stop();
 	}
+}
+
+/** Throws a TypeError for anything else, such as a promise of a source, which is a likely mistake. */
+function checkSource(fallback: ServiceSource): ServiceSource {
+	if (typeof fallback?.watch === 'function') return fallback;
+	throw new TypeError('fallback must be a ServiceSource, or a function that returns one');
 }

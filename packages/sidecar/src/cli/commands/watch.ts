@@ -14,7 +14,7 @@ export async function watch(service: string, flags: ClientFlags): Promise<void> 
 		observe: (client, observer) => client.observeService(query, observer),
 		begun: async ({ instances, oversize }, client, options) => {
 			if (instances.length > 0 || oversize || flags.json) return;
-			process.stderr.write(`no instance yet: ${await nextStep(client, query, options)}\n`);
+			process.stderr.write(`no instance yet; ${await nextStep(client, query, options)}\n`);
 		},
 		show: (snapshot) => print(flags.json ? JSON.stringify(snapshot) : printable(formatSnapshot(snapshot))),
 	});

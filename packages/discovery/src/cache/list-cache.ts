@@ -6,7 +6,7 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
-import type { Backend } from '../foundation/backend.ts';
+import { type Backend, listWithAge } from '../foundation/backend.ts';
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import { abortedError, settledWithin, throwIfAborted } from '../foundation/waiting.ts';
 import type { StateStore } from '../state/state-store.ts';
@@ -38,6 +38,9 @@ export interface ListCacheOptions {
 
 interface KnownList {
 	readonly services: readonly ServiceListEntry[];
+	/** When the registry was asked for it; -Infinity for a list of an earlier process. */
+	readonly askedAtMs: number;
+	/** Since when its oldest part is not confirmed: `askedAtMs` for a live list. */
 	readonly verifiedAtMs: number;
 }
 
@@ -66,9 +69,9 @@ export class ListCache {
 		throwIfAborted(options.signal);
 		const key = query.datacenter ?? '';
 		const before = this.#lists.get(key);
-		if (before !== undefined && clock.now() - before.verifiedAtMs < LIST_REUSED_MS) return this.#reply(before, 'live');
+		if (before !== undefined && clock.now() - before.askedAtMs < LIST_REUSED_MS) return this.#reply(before);
 		try {
-			return this.#reply(await this.#wait(this.#ask(key, query), options), 'live');
+			return this.#reply(await this.#wait(this.#ask(key, query), options));
 		} catch (error) {
 			if (!SpockError.is(error, 'UNAVAILABLE')) throw error;
 			const known = this.#lists.get(key) ?? (await this.#restore(key));
@@ -77,7 +80,8 @@ export class ListCache {
 		}
 	}
 
-	#reply({ services, verifiedAtMs }: KnownList, source: SnapshotSource): ServiceList {
+	#reply(list: KnownList, source: SnapshotSource = isLive(list) ? 'live' : 'last-known-good'): ServiceList {
+		const { services, verifiedAtMs } = list;
 		const { clock } = this.#options;
 		const ageMs = clock.now() - verifiedAtMs;
 		const verifiedAt = Math.round(clock.wallNow() - ageMs);
@@ -123,9 +127,11 @@ export class ListCache {
 		throwIfAborted(signal);
 		const { backend, clock, state } = this.#options;
 		// As old as the question: what changed while it was on its way may not be in the answer.
-		const verifiedAtMs = clock.now();
-		const services = this.#sameOr(key, await backend.list(query, { signal }));
-		const list = { services, verifiedAtMs };
+		const askedAtMs = clock.now();
+		const answer = await listWithAge(backend, query, { signal });
+		const services = this.#sameOr(key, answer.services);
+		const verifiedAtMs = askedAtMs - answer.ageMs;
+		const list = { services, askedAtMs, verifiedAtMs };
 		this.#remember(key, list);
 		state?.keepList(key, services, Math.round(clock.wallNow() - (clock.now() - verifiedAtMs)));
 		return list;
@@ -167,7 +173,8 @@ export class ListCache {
 		const kept = state && (await settledWithin(clock, LOAD_MS_MAX, state.loadList(key)));
 		if (kept === undefined) return undefined;
 		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
-		const known = { services: kept.services, verifiedAtMs: clock.now() - ageMs };
+		const verifiedAtMs = clock.now() - ageMs;
+		const known = { services: kept.services, askedAtMs: Number.NEGATIVE_INFINITY, verifiedAtMs };
 		onEvent({ type: 'state-restored', what: 'the list of services', ageMs });
 		this.#remember(key, known);
 		return known;
@@ -177,6 +184,10 @@ export class ListCache {
 		if (this.#lists.size >= LISTS_MAX && !this.#lists.has(key)) this.#lists.clear();
 		this.#lists.set(key, list);
 	}
+}
+
+function isLive({ askedAtMs, verifiedAtMs }: KnownList): boolean {
+	return askedAtMs === verifiedAtMs;
 }
 
 function isSameServices(before: readonly ServiceListEntry[], after: readonly ServiceListEntry[]): boolean {

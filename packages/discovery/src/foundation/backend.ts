@@ -55,6 +55,22 @@ export interface BackendWatch {
 	readonly used?: (() => void) | undefined;
 }
 
+/** A list of services, and how old its oldest part is in milliseconds; 0 for a live list. */
+export interface AgedList {
+	readonly services: readonly ServiceListEntry[];
+	readonly ageMs: number;
+}
+
+/** The list of any backend, with its age. Rejects as `list` does. */
+export async function listWithAge(
+	backend: Backend,
+	query: { readonly datacenter?: string },
+	options: CallOptions,
+): Promise<AgedList> {
+	if (backend.listWithAge !== undefined) return backend.listWithAge(query, options);
+	return { services: await backend.list(query, options), ageMs: 0 };
+}
+
 /** The port that a registry implements. The creator of a backend closes it. */
 export interface Backend {
 	/** `consul`, `local`, `dns`, …: for status and messages. */
@@ -84,6 +100,8 @@ export interface Backend {
 	 * the registry cannot list.
 	 */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]>;
+	/** As `list`, for a backend whose list may be partly old: the list is then served with its age. Left out: `list` is live. */
+	listWithAge?(query: { readonly datacenter?: string }, options?: CallOptions): Promise<AgedList>;
 	/** Resolves when the registry answers, rejects as `list` does: for readiness. Left out: `list` is asked. */
 	probe?(options?: CallOptions): Promise<void>;
 	/**

@@ -8,7 +8,13 @@ import {
 } from '@spock/protocol';
 import { type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
 
-import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
+import {
+	type AgedList,
+	type Backend,
+	type BackendObserver,
+	type BackendWatch,
+	listWithAge,
+} from '../../foundation/backend.ts';
 import type { Registrar } from '../../foundation/registrar.ts';
 import { ChainWatch } from './chain-watch.ts';
 
@@ -44,7 +50,13 @@ export function chainBackend(options: ChainBackendOptions): Backend {
 	return new ChainBackend(options);
 }
 
-type Lists = Map<string, readonly ServiceListEntry[]>;
+/** The last list of a member, and when it was verified. */
+interface LastList {
+	readonly services: readonly ServiceListEntry[];
+	readonly verifiedAtMs: number;
+}
+
+type Lists = Map<string, LastList>;
 
 class ChainBackend implements Backend {
 	readonly name: string;
@@ -107,14 +119,19 @@ class ChainBackend implements Backend {
 		};
 	}
 
-	/**
-	 * The names that any member knows, with the tags of all. A member that cannot list (DNS) is left out, one that is out of
-	 * reach stands with its last list; rejects as it does when it has never given one.
-	 */
+	/** The list of {@link listWithAge}. */
 	async list(
 		query: { readonly datacenter?: string } = {},
 		options: CallOptions = {},
 	): Promise<readonly ServiceListEntry[]> {
+		return (await this.listWithAge(query, options)).services;
+	}
+
+	/**
+	 * The names that any member knows, with the tags of all; as old as the oldest member's list. A member that cannot list (DNS) is left
+	 * out; one that is unreachable contributes its last list, and rejects if it has none.
+	 */
+	async listWithAge(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<AgedList> {
 		this.#refuseIfClosed();
 		const lists = await Promise.all(this.#members.map((_member, number) => this.#listOf(number, query, options)));
 		const given = lists.filter((list) => list !== undefined);
@@ -124,12 +141,13 @@ class ChainBackend implements Backend {
 			});
 		}
 		const tagsOf = new Map<string, Set<string>>();
-		for (const { name, tags } of given.flat()) {
+		for (const { name, tags } of given.flatMap(({ services }) => services)) {
 			const all = tagsOf.get(name) ?? new Set();
 			for (const tag of tags) all.add(tag);
 			tagsOf.set(name, all);
 		}
-		return [...tagsOf].sort(byName).map(([name, tags]) => ({ name, tags: [...tags].sort() }));
+		const services = [...tagsOf].sort(byName).map(([name, tags]) => ({ name, tags: [...tags].sort() }));
+		return { services, ageMs: Math.max(...given.map(({ ageMs }) => ageMs)) };
 	}
 
 	/** Resolves when any member answers: lookups of what it knows can be served then. */
@@ -180,19 +198,20 @@ class ChainBackend implements Backend {
 		number: number,
 		query: { readonly datacenter?: string },
 		options: CallOptions,
-	): Promise<readonly ServiceListEntry[] | undefined> {
+	): Promise<AgedList | undefined> {
+		const askedAtMs = this.#clock.now();
 		const lists = this.#lists[number] as Lists;
 		const key = query.datacenter ?? '';
 		try {
-			const list = await (this.#members[number] as Backend).list(query, options);
+			const list = await listWithAge(this.#members[number] as Backend, query, options);
 			if (lists.size >= LISTS_MAX && !lists.has(key)) lists.clear();
-			lists.set(key, list);
+			lists.set(key, { services: list.services, verifiedAtMs: askedAtMs - list.ageMs });
 			return list;
 		} catch (error) {
 			if (SpockError.is(error, 'UNKNOWN_FUNC')) return undefined;
 			const known = lists.get(key);
 			if (known === undefined || !SpockError.is(error, 'UNAVAILABLE')) throw error;
-			return known;
+			return { services: known.services, ageMs: this.#clock.now() - known.verifiedAtMs };
 		}
 	}
 

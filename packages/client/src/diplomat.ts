@@ -290,12 +290,17 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
-	 * Deregisters what it has registered (waiting for that as long as for any call, at most), then refuses new calls, waits
-	 * for those in flight (each until its deadline at most), and ends. Idempotent.
+	 * Deregisters what it has registered (waiting for that as long as for any call, at most), and what it is registering, then
+	 * refuses new calls, waits for those in flight (each until its deadline at most), and ends. Idempotent.
 	 */
 	async drain(): Promise<void> {
-		// With nothing registered it refuses new calls within this tick, as it says.
-		if (this.#registrations.count > 0) await this.#registrations.drain(sourceOptions({}, this.#options));
+		const { count, isRegistering } = this.#registrations;
+		// Without a connection, a registration that waits for one is rejected like every other call.
+		const isReachable = this.#sidecar === undefined || this.#sidecar.connection.state === 'ready';
+		// With nothing to deregister it refuses new calls within this tick.
+		if (count > 0 || (isRegistering && isReachable)) {
+			await this.#registrations.drain(sourceOptions({}, this.#options));
+		}
 		await this.#life.drain();
 	}
 

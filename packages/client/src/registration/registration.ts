@@ -127,6 +127,7 @@ export function readRegistration(data: unknown): RegistrationReply | undefined {
 export class OwnRegistrations {
 	readonly #source: ServiceSource;
 	readonly #registrations = new Set<Registration>();
+	readonly #pending = new Set<Promise<Registration>>();
 	#draining = false;
 
 	constructor(source: ServiceSource) {
@@ -138,8 +139,33 @@ export class OwnRegistrations {
 		return this.#registrations.size;
 	}
 
+	/** True while an instance is being registered. */
+	get isRegistering(): boolean {
+		return this.#pending.size > 0;
+	}
+
 	/** Rejects with UNKNOWN_FUNC when the source cannot register, and with CLOSED once they drain. */
 	async register(data: RegisterServiceData, options: CallOptions): Promise<Registration> {
+		const pending = this.#register(data, options);
+		this.#pending.add(pending);
+		try {
+			return await pending;
+		} finally {
+			this.#pending.delete(pending);
+		}
+	}
+
+	/** Deregisters everything, as far as the registry answers within the deadline, and what is being registered too. Never rejects. */
+	async drain(options: CallOptions): Promise<void> {
+		this.#draining = true;
+		const drained = [...this.#registrations].map((registration) => registration.drain(options));
+		// Each is registered, or has failed, at its caller's deadline at the latest.
+		const pending = [...this.#pending].map(async (registration) => (await registration).drain(options));
+		// What was not confirmed is left to the sidecar: it was asked, or it sees this client leave.
+		await Promise.allSettled([...drained, ...pending]);
+	}
+
+	async #register(data: RegisterServiceData, options: CallOptions): Promise<Registration> {
 		const { registrar, name } = this.#source;
 		if (this.#draining) throw closedError();
 		if (registrar === undefined) {
@@ -158,12 +184,5 @@ export class OwnRegistrations {
 		// What was pushed between the reply and now is newer.
 		if (early !== undefined) registration.update(early);
 		return registration;
-	}
-
-	/** Deregisters everything, as far as the registry answers within the deadline. Never rejects. */
-	async drain(options: CallOptions): Promise<void> {
-		this.#draining = true;
-		// What was not confirmed is left to the sidecar: it was asked, or it sees this client leave.
-		await Promise.allSettled([...this.#registrations].map((registration) => registration.drain(options)));
 	}
 }

@@ -44,9 +44,14 @@ export async function withClient<T>(
 
 /**
  * Connects, or rejects with a CommandError as soon as the first attempt has failed: a person waits for it. `name` is what the client
- * says that it is.
+ * says that it is; `signal` ends the attempt.
  */
-export async function openClient(target: SidecarTarget, timeoutMs: number, name: string): Promise<OpenClient> {
+export async function openClient(
+	target: SidecarTarget,
+	timeoutMs: number,
+	name: string,
+	signal?: AbortSignal,
+): Promise<OpenClient> {
 	const { address, token } = target;
 	let socket: Socket | undefined;
 	let wasConnected = false;
@@ -76,7 +81,7 @@ export async function openClient(target: SidecarTarget, timeoutMs: number, name:
 	};
 	const attempt = disconnectOf(target, () => true);
 	try {
-		await Promise.race([client.ready(), attempt.failed]);
+		await Promise.race([client.ready({ signal }), attempt.failed]);
 		return { client, failure };
 	} catch (error) {
 		await client.close();

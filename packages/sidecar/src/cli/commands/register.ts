@@ -61,7 +61,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 			back: () => {
 				shown = '';
 			},
-			end: async (_client, options) => {
+			end: async (options) => {
 				if (registration?.state !== 'registered') {
 					process.stderr.write(`stopped while not registered${formatReason(registration?.error)}\n`);
 				}

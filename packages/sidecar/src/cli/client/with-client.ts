@@ -96,17 +96,23 @@ export function disconnectOf(
 	{ address }: SidecarTarget,
 	ends: (message: DisconnectMessage) => boolean,
 ): { readonly failed: Promise<never>; stop(): void } {
-	let listener: (message: unknown) => void = () => undefined;
-	const failed = new Promise<never>((_resolve, reject) => {
-		listener = (data) => {
-			const message = data as DisconnectMessage;
-			if (message.address === formatAddress(address) && ends(message)) reject(message.error);
-		};
-	});
-	// It may reject before anything awaits it.
-	failed.catch(() => undefined);
+	const { failed, fail } = commandFailure();
+	const listener = (data: unknown): void => {
+		const message = data as DisconnectMessage;
+		if (message.address === formatAddress(address) && ends(message)) fail(message.error);
+	};
 	subscribe('spock:client:disconnect', listener);
 	return { failed, stop: () => void unsubscribe('spock:client:disconnect', listener) };
+}
+
+/** What ends a command that is under way: a promise that `fail` rejects, also before anything awaits it. */
+export function commandFailure(): { readonly failed: Promise<never>; readonly fail: (error: unknown) => void } {
+	let fail: (error: unknown) => void = () => undefined;
+	const failed = new Promise<never>((_resolve, reject) => {
+		fail = reject;
+	});
+	failed.catch(() => undefined);
+	return { failed, fail };
 }
 
 /** The system error of Node among the causes, if there is one. */

@@ -80,7 +80,6 @@ export {
 	keyQueryKey,
 	makeKeySnapshot,
 	normaliseKeyQuery,
-	type SnapshotState,
 } from './model/key-model.ts';
 export { isAskedFor, normaliseQuery, queryKey, type ServiceQuery, type ServiceScope } from './model/query.ts';
 export type {
@@ -118,5 +117,6 @@ export {
 	type ServiceListEntry,
 	type ServiceSnapshot,
 	type SnapshotSource,
+	type SnapshotState,
 	tooOldError,
 } from './model/snapshot.ts';

@@ -1,4 +1,4 @@
-import type { HoldStatus, QuestionState, SnapshotState, WatchStatus } from '@spock/protocol';
+import type { Inspection, SnapshotState, WatchStatus } from '@spock/protocol';
 
 import type { BackendObserver, BackendWatch } from '../foundation/backend.ts';
 import type { DiscoveryEvent, WatchedQuery } from '../foundation/discovery-event.ts';
@@ -59,13 +59,9 @@ export interface EntryStatus<V> extends Pick<WatchStatus, 'state' | 'revision' |
 }
 
 /** What is known of one question beyond its snapshot. */
-export interface EntryInspection<Q, V, S> {
+export interface EntryInspection<Q, V, S>
+	extends Pick<Inspection, 'state' | 'error' | 'held' | 'changedAt' | 'readers'> {
 	readonly query: Q;
 	readonly value: V | undefined;
 	readonly snapshot: S | undefined;
-	readonly state: QuestionState;
-	readonly error: string | null;
-	readonly held: HoldStatus | null;
-	readonly changedAt: number | null;
-	readonly readers: number;
 }

@@ -1,4 +1,4 @@
-import type { ServiceSnapshot, SnapshotSource } from './snapshot.ts';
+import type { SnapshotState } from './snapshot.ts';
 
 /** What is asked of the registry's key-value store. Two queries with equal members are one watch and one subscription. */
 export interface KeyQuery {
@@ -25,25 +25,8 @@ export interface KeyEntry {
 	readonly encoding?: 'base64';
 }
 
-interface KeySnapshotBase extends KeyQuery {
-	/** Grows by one with every change that the publishing process publishes. */
-	readonly revision: number;
-	readonly source: SnapshotSource;
-	/** How long ago the answer was last verified, in milliseconds; 0 while `source` is `live` or `static`. */
-	readonly ageMs: number;
-	/** When the registry last confirmed the answer, as in a snapshot of a service. */
-	readonly verifiedAt: number;
-	/** Present, and true, while the registry says that there are no keys any more and that is not believed yet. */
-	readonly held?: true;
-	/** Present, and true, while a newer answer does not fit into a frame of this client, as in a snapshot of a service. */
-	readonly oversize?: true;
-}
-
-/** What a snapshot says of itself, whatever it is a snapshot of. */
-export type SnapshotState = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'held' | 'oversize'>;
-
 /** One key at one moment. That there is no such key is an answer too: it has an age, and ends with a push. */
-export interface KeyValueSnapshot extends KeySnapshotBase {
+export interface KeyValueSnapshot extends KeyQuery, SnapshotState {
 	readonly prefix?: never;
 	/** As in {@link KeyEntry}; null: there is no such key. */
 	readonly value: string | null;
@@ -51,7 +34,7 @@ export interface KeyValueSnapshot extends KeySnapshotBase {
 }
 
 /** All keys that begin with `key` at one moment, sorted by key; none is an answer too. */
-export interface KeyPrefixSnapshot extends KeySnapshotBase {
+export interface KeyPrefixSnapshot extends KeyQuery, SnapshotState {
 	readonly prefix: true;
 	readonly entries: readonly KeyEntry[];
 }

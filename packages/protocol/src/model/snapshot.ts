@@ -27,29 +27,30 @@ export interface ServiceInstance {
  */
 export type SnapshotSource = 'live' | 'last-known-good' | 'static';
 
-/**
- * All instances of a service at one moment, healthy or not, sorted by instance. The members of the query are there if the
- * query had them: they tell the subscriptions of one service apart.
- */
-export interface ServiceSnapshot extends ServiceQuery {
+/** What any snapshot says of itself: of a service's instances, or of keys. */
+export interface SnapshotState {
 	/** Grows by one with every change that the publishing process publishes. */
 	readonly revision: number;
-	readonly instances: readonly ServiceInstance[];
 	readonly source: SnapshotSource;
-	/** How long ago the instances were last verified, in milliseconds; 0 while `source` is `live` or `static`. */
+	/** How long ago the content was last verified, in milliseconds; 0 while `source` is `live` or `static`. */
 	readonly ageMs: number;
 	/**
-	 * When the registry last confirmed the instances, in milliseconds since 1970, as far as the teller knew when it told:
-	 * a live snapshot is verified again and again without being told again. 0 when nobody knows.
+	 * When the registry last confirmed the content, in milliseconds since 1970, as far as the publisher knew when it published: a live
+	 * snapshot is verified again and again without being published again. 0 if unknown.
 	 */
 	readonly verifiedAt: number;
-	/** Present, and true, while the registry says that there are no instances any more and that is not believed yet. */
+	/** Present, and true, while the registry reports that everything is gone and that is not believed yet. */
 	readonly held?: true;
-	/**
-	 * Present, and true, while a newer snapshot does not fit into a frame of this client: these are the instances that it was
-	 * told before.
-	 */
+	/** Present, and true, while a newer snapshot does not fit into a frame of this client: the content is that of an older one. */
 	readonly oversize?: true;
+}
+
+/**
+ * All instances of a service at one moment, healthy or not, sorted by instance. The members of the query are present if the
+ * query had them: they distinguish the subscriptions of one service.
+ */
+export interface ServiceSnapshot extends ServiceQuery, SnapshotState {
+	readonly instances: readonly ServiceInstance[];
 	/** Present, and true, while so few instances are healthy that all of them are served. */
 	readonly panic?: true;
 }

@@ -8,22 +8,27 @@ export interface Subscribable<Q, S> {
 	normalise(query: Q): Q;
 }
 
-/** Where the pushes of one connection go. */
-export interface PushSink<S> {
+/** What pushes need of their connection, whatever they push. */
+export interface PushConnection {
 	/** True while the client has not read what it was sent: pushes then wait, newest only. */
 	isBusy(): boolean;
-	push(snapshot: S): void;
+	/** A push was left out, because a newer one came before the client had read. */
 	superseded(): void;
+	/** The clock of ages. */
+	now(): number;
+	/** Identifies the connection among the readers of the source. */
+	readonly asker: number;
+	/** A subscription over the limit was refused. */
+	full(): void;
+}
+
+/** Where the pushes of one connection go. */
+export interface PushSink<S> extends PushConnection {
+	push(snapshot: S): void;
 	/** Why a snapshot is too long for this client: FRAME_TOO_LARGE; undefined if it is not. */
 	refusal(snapshot: S): SpockError | undefined;
 	/** From now on a snapshot is too long for it. */
 	oversize(snapshot: S, refusal: SpockError): void;
-	/** The clock of ages. */
-	now(): number;
-	/** The connection, as one of those who ask the source. */
-	readonly asker: number;
-	/** A subscription over the limit is refused. */
-	full(): void;
 }
 
 interface Subscription<S> {

@@ -16,27 +16,17 @@ import {
 } from '@spock/protocol';
 
 import { keysOf } from '../foundation/sidecar-source.ts';
-import { ConnectionSubscriptions, type PushSink } from './connection-subscriptions.ts';
+import { ConnectionSubscriptions, type PushConnection, type PushSink } from './connection-subscriptions.ts';
 import { snapshotPush, snapshotRefusal } from './snapshot-text.ts';
 
 /** The connection that pushes leave by. */
-export interface PushPort {
-	/** True while the client has not read what it was sent: pushes then wait, newest only. */
-	isBusy(): boolean;
+export interface PushPort extends PushConnection {
 	/** Sends a push. */
 	push(line: string): void;
-	/** A push was left out, because a newer one came before the client had read. */
-	superseded(): void;
 	/** Longest frame that the client reads. */
 	longestFrame(): number;
 	/** From now on this is too long for the client, which has an older snapshot or none. */
 	oversize(name: string, refusal: SpockError): void;
-	/** The clock of ages. */
-	now(): number;
-	/** The connection, as one of those who ask the source. */
-	readonly asker: number;
-	/** A subscription over the limit was refused. */
-	full(): void;
 }
 
 /** Everything that one connection is told unasked: services and keys. */

@@ -9,26 +9,9 @@ import type { TokenCheck } from './tokens.ts';
 /** Permissions of a socket: owner and group. */
 export const DEFAULT_SOCKET_MODE = 0o660;
 
-/** One address to listen at. */
-export interface SidecarListen {
-	readonly address: SocketAddress;
-	/** Permissions of a socket. Default 0o660. */
-	readonly socketMode?: number;
-	/** Makes the socket's directory for this user alone. Default false. */
-	readonly privateDirectory?: boolean;
-	/** The flag that the address is from, for what errors say. Default `--socket`. */
-	readonly flag?: string;
-	/** Allows a TCP address that other machines can reach. Default false. */
-	readonly allowRemote?: boolean;
-	/** Speaks TLS; for TCP. Default: none. */
-	readonly tls?: TlsListen;
-	/** Answers nothing before a hello with one of these tokens. Default: everybody who can connect may speak. */
-	readonly tokens?: TokenCheck;
-}
-
-/** Options of `listen`. */
-export interface ListenOptions<S extends Duplex = Socket> {
-	/** Permissions of the socket. Default 0o660: owner and group. */
+/** What may connect to an address. */
+interface ListenAccess {
+	/** Permissions of a socket. Default 0o660: owner and group. */
 	readonly socketMode?: number;
 	/** Makes the socket's directory, for this user alone, and refuses one that others may change. Default false. */
 	readonly privateDirectory?: boolean;
@@ -36,6 +19,19 @@ export interface ListenOptions<S extends Duplex = Socket> {
 	readonly flag?: string;
 	/** Allows TCP addresses that other machines can reach. Default false. */
 	readonly allowRemote?: boolean;
+}
+
+/** One address to listen at. */
+export interface SidecarListen extends ListenAccess {
+	readonly address: SocketAddress;
+	/** Speaks TLS; for TCP. Default: none. */
+	readonly tls?: TlsListen;
+	/** Answers nothing before a hello with one of these tokens. Default: every client that can connect is answered. */
+	readonly tokens?: TokenCheck;
+}
+
+/** Options of `listen`. */
+export interface ListenOptions<S extends Duplex = Socket> extends ListenAccess {
 	/** Connections that the kernel may hold before they are accepted. Default 4096. */
 	readonly backlog?: number;
 	/** Speaks TLS; for TCP. Default: none. */

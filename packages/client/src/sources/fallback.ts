@@ -27,8 +27,8 @@ interface Orphan {
 }
 
 /**
- * A source that stands in for a sidecar where that has never sent a snapshot and is away. The sidecar's first snapshot ends it,
- * so that the fallback is asked no more than necessary.
+ * A source that replaces a disconnected sidecar for queries that the sidecar has never sent a snapshot of. The sidecar's first snapshot
+ * of a query ends the fallback's watch, so that the fallback is used no more than necessary.
  */
 export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 	readonly #connection: Pick<SidecarConnection, 'state'>;
@@ -77,10 +77,10 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		return this.#orphans.get(stored)?.watch !== undefined;
 	}
 
-	/** The source may not know `maxAgeMs`: its answer is checked here. */
+	/** Checks the age of the answer, because the source may not support `maxAgeMs`. */
 	async get(query: ServiceQuery, options: ReadOptions): Promise<ServiceSnapshot> {
 		const snapshot = await this.source().get(query, options);
-		// A list that no registry verifies has no time of verification to compare with.
+		// A static list has no time of verification.
 		const { verifiedAt } = snapshot;
 		const ageMs = verifiedAt === 0 ? snapshot.ageMs : knownAgeMs(snapshot, this.#options.clock.wallNow());
 		assertAge(ageMs, options.maxAgeMs, 'service', query.service);
@@ -121,7 +121,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		}
 	}
 
-	/** Watches every query without an answer if the sidecar is still away; looks again while one is not watched. */
+	/** Watches every query without an answer if the sidecar is still away; repeats until all are watched. */
 	#standIn(): void {
 		for (const [stored, orphan] of [...this.#orphans]) {
 			if (this.isAway && orphan.watch === undefined && this.#orphans.has(stored)) this.#watch(stored, orphan);
@@ -141,7 +141,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 			fail(SpockError.is(error) ? error : new SpockError('UNAVAILABLE', String(error), { cause: error }));
 			return;
 		}
-		// An answer before `watch` returned may have ended it.
+		// An answer that came before `watch` returned may have ended it.
 		if (!this.#orphans.has(stored)) orphan.watch.stop();
 	}
 }

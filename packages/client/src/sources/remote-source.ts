@@ -26,13 +26,13 @@ import { SubscriptionFeed } from '../snapshots/subscription-feed.ts';
 import { KEYS, LIST, SERVICES } from '../snapshots/subscription-kind.ts';
 import { Fallback } from './fallback.ts';
 
-/** Services and keys as a sidecar sends them, with another source of services that may stand in for it. */
+/** Services and keys from a sidecar, with an optional fallback for services while it is away. */
 export class RemoteSource implements ServiceSource, ConnectionListener {
 	readonly name = 'sidecar';
 	readonly connection: SidecarConnection;
 	readonly registrar: SidecarRegistrar;
 	readonly services: SubscriptionFeed<ServiceQuery, ServiceSnapshot>;
-	/** Keys come from the sidecar alone, as registrations go to it alone. */
+	/** The fallback has no part in keys or registrations. */
 	readonly keys: SubscriptionFeed<KeyQuery, KeySnapshot>;
 	readonly fallback: Fallback | undefined;
 	/** False for a sidecar that cannot push, true for one that can; undefined until the first has answered hello. */
@@ -49,7 +49,7 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 		this.registrar = new SidecarRegistrar(options, this);
 	}
 
-	/** True while the sidecar is away and a fallback stands in for it. */
+	/** True while the sidecar is away and a fallback replaces it. */
 	get isStoodInFor(): boolean {
 		return this.fallback?.isAway === true;
 	}
@@ -104,7 +104,7 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 
 	push(session: Session, { event, data }: Push): void {
 		if (event === 'registration' && !this.registrar.push(data)) this.connection.fault('push', 'not a registration');
-		// Pushes of a newer protocol are ignored.
+		// Ignore pushes of a newer protocol.
 		if (event === 'service') this.services.push(session, data);
 		else if (event === 'key') this.keys.push(session, data);
 	}

@@ -11,20 +11,20 @@ import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import { abortedError, settledWithin, throwIfAborted } from '../foundation/waiting.ts';
 import type { StateStore } from '../state/state-store.ts';
 
-/** Datacenters whose last list of services is remembered. */
+/** Datacenters whose last list of services is cached. */
 const LISTS_MAX = 64;
 
-/** A disk that hangs must not hold up the answer that there is none. */
+/** A hanging disk must not delay the answer that no list is known. */
 const LOAD_MS_MAX = 2000;
 
-/** A list answers whoever asks within this time. */
+/** A list is reused for this time. */
 export const LIST_REUSED_MS = 1000;
 /**
- * Queries for lists of other datacenters at once: watches and lookups share the connections with them. That of the registry's own
- * datacenter is one more, and has no turn to wait for: others may hang, of a datacenter that is cut off.
+ * Concurrent queries for lists of other datacenters, because watches and lookups share their connections. A query for the registry's own
+ * datacenter is not counted and never waits: others may hang if their datacenter is cut off.
  */
 const QUERIES_MAX = 4;
-/** Datacenters that wait for their turn. */
+/** Most datacenters that wait for a free query. */
 const WAITING_MAX = 64;
 
 /** What a {@link ListCache} needs. */
@@ -32,7 +32,7 @@ export interface ListCacheOptions {
 	readonly backend: Backend;
 	readonly clock: Clock;
 	readonly onEvent: DiscoveryListener;
-	/** Where lists outlive the process; undefined if nowhere. */
+	/** Where lists are stored for the next process; undefined if nowhere. */
 	readonly state: StateStore | undefined;
 }
 
@@ -44,14 +44,14 @@ interface KnownList {
 	readonly verifiedAtMs: number;
 }
 
-/** One query, for all who wait for it. */
+/** One query, shared by all callers that wait for it. */
 interface Asked {
 	readonly list: Promise<KnownList>;
 	readonly end: AbortController;
 	waiting: number;
 }
 
-/** The names of all services, and the last ones known for when the registry does not answer. */
+/** The names of all services; the last known ones while the registry does not answer. */
 export class ListCache {
 	readonly #options: ListCacheOptions;
 	readonly #lists = new Map<string, KnownList>();
@@ -63,7 +63,7 @@ export class ListCache {
 		this.#options = options;
 	}
 
-	/** Asks the registry, once for all who ask now. Only an unreachable one is bridged: a caller that gave up, or is denied, is told so. */
+	/** Queries the registry, once for all concurrent callers. Serves the last list if the registry is unreachable, but not to a denied caller. */
 	async list(query: { readonly datacenter?: string }, options: CallOptions): Promise<ServiceList> {
 		const { clock } = this.#options;
 		throwIfAborted(options.signal);
@@ -88,7 +88,7 @@ export class ListCache {
 		return { services, source, ageMs: source === 'live' ? 0 : ageMs, verifiedAt };
 	}
 
-	/** The query that is under way, or a new one. Throws OVERLOADED where too many datacenters wait. */
+	/** The query in flight, or a new one. Throws OVERLOADED if too many datacenters wait. */
 	#ask(key: string, query: { readonly datacenter?: string }): Asked {
 		const known = this.#asked.get(key);
 		if (known !== undefined) return known;
@@ -104,7 +104,7 @@ export class ListCache {
 		const list = (isOwn ? ask() : this.#inTurn(ask)).finally(() => {
 			if (this.#asked.get(key) === asked) this.#asked.delete(key);
 		});
-		// Whoever waits hears of it; perhaps nobody does any more.
+		// Waiting callers get the error; by then there may be none.
 		list.catch(() => undefined);
 		const asked: Asked = { list, end, waiting: 0 };
 		this.#asked.set(key, asked);
@@ -126,7 +126,7 @@ export class ListCache {
 	async #query(key: string, query: { readonly datacenter?: string }, signal: AbortSignal): Promise<KnownList> {
 		throwIfAborted(signal);
 		const { backend, clock, state } = this.#options;
-		// As old as the question: what changed while it was on its way may not be in the answer.
+		// As old as the query: a change while it was in flight may be missing from the answer.
 		const askedAtMs = clock.now();
 		const answer = await listWithAge(backend, query, { signal });
 		const services = this.#sameOr(key, answer.services);
@@ -137,7 +137,7 @@ export class ListCache {
 		return list;
 	}
 
-	/** Waits for as long as this caller does. The query ends when nobody waits for it any more. */
+	/** Waits until this caller's deadline. The query ends when no caller waits for it any more. */
 	async #wait(asked: Asked, { signal, timeoutMs }: CallOptions): Promise<KnownList> {
 		const { clock } = this.#options;
 		asked.waiting++;
@@ -162,7 +162,7 @@ export class ListCache {
 		}
 	}
 
-	/** The list that is known, if it says the same: it is then not written again. */
+	/** The known list if it is equal, which is then not written again. */
 	#sameOr(key: string, services: readonly ServiceListEntry[]): readonly ServiceListEntry[] {
 		const known = this.#lists.get(key)?.services;
 		return known !== undefined && isSameServices(known, services) ? known : services;

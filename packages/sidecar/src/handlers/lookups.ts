@@ -16,9 +16,9 @@ import { callOptions, keysOf } from '../foundation/sidecar-source.ts';
 /** Picks one of the instances that get work. Throws NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE. */
 export type ChooseInstance = (snapshot: ServiceSnapshot, data: Pick<GetServiceData, 'key'>) => ServiceInstance;
 
-/** Balances by this policy over all callers together. */
+/** Balances by this policy across all callers. */
 export function instanceChooser(policy: BalancingPolicy, random: Random = Math.random): ChooseInstance {
-	// By the list and not by the snapshot: while the registry is away every read is a new snapshot over the same list.
+	// Keyed by the list and not by the snapshot: while the registry is away, every read is a new snapshot of the same list.
 	const pickers = new WeakMap<readonly ServiceInstance[], Picker>();
 	return (snapshot, data) => {
 		let picker = pickers.get(snapshot.instances);
@@ -45,7 +45,7 @@ function lookUp<Q, D extends Q & { readonly maxAgeMs?: number }, S, R>(
 	return source.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then((snapshot) => reply(snapshot, data));
 }
 
-/** One healthy instance, balanced over all callers of this sidecar. */
+/** One healthy instance, balanced across all callers of this sidecar. */
 export function getServiceHandler(source: ServiceSource, chooseInstance: ChooseInstance): Handler<'getService'> {
 	// The payload of a live answer is the same until the instance changes: it is serialised once.
 	const payloads = new WeakMap<ServiceInstance, Answer<ServiceAddress>>();
@@ -74,7 +74,7 @@ export function listServicesHandler(source: ServiceSource): Handler<'listService
 	return async (data, call) => answer(await source.list(data, callOptions(call, call.caller.id)));
 }
 
-/** The snapshot now; its changes are pushed from now on. */
+/** The current snapshot; its changes are pushed from now on. */
 export const watchServiceHandler: Handler<'watchService'> = (data, call) => call.caller.subscribe(data, call);
 
 /** No more pushes of this query. */
@@ -88,7 +88,7 @@ export function getKeyHandler(source: ServiceSource): Handler<'getKey'> {
 	return (data, call) => lookUp(keysOf(source), data, call, snapshotPayload);
 }
 
-/** What a key, or a prefix, says now; its changes are pushed from now on. */
+/** The current value of a key or a prefix; its changes are pushed from now on. */
 export const watchKeyHandler: Handler<'watchKey'> = (data, call) => call.caller.subscribeKey(data, call);
 
 /** No more pushes of this key or prefix. */

@@ -237,7 +237,11 @@ export class Registration {
 
 	#evictOthers(owner: RegistrationHolder): void {
 		this.holders.deleteClient(owner);
-		this.holders.notify({ ...this.reply(), state: 'deregistered', error: 'the client that registered this id is back' });
+		this.holders.notify({
+			...this.reply(),
+			state: 'deregistered',
+			error: 'the client that registered this id is back',
+		});
 		this.holders.clear();
 	}
 

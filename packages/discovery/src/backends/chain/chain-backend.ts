@@ -20,9 +20,9 @@ import { ChainWatch } from './chain-watch.ts';
 
 /** How long a member may be silent before the next ones count. */
 export const DEFAULT_FIRST_WORD_MS = 2000;
-/** How long a member that knew a service must say that it is gone before another member's instances take its place. */
+/** How long a member that knew a service must report that it is gone before another member's instances are served. */
 export const DEFAULT_GONE_HOLD_MS = 10_000;
-/** Questions of which is remembered who knew the service. */
+/** Most queries for which the members that know them are remembered. */
 const KNOWN_MAX = 10_000;
 /** Datacenters whose last lists are remembered, for each member. */
 const LISTS_MAX = 64;
@@ -34,7 +34,7 @@ export interface ChainBackendOptions {
 	/** How long a member may be silent before the next ones count, in milliseconds. Default 2000. */
 	readonly firstWordMs?: number;
 	/**
-	 * How long a member that knew a service must say that it is gone before the instances of the next member are served,
+	 * How long a member that knew a service must report that it is gone before the instances of the next member are served,
 	 * in milliseconds. Default 10000.
 	 */
 	readonly goneHoldMs?: number;
@@ -43,8 +43,8 @@ export interface ChainBackendOptions {
 }
 
 /**
- * Several registries as one: for every query, the first that knows the service answers. A member that knew it keeps the
- * word while it is out of reach; see docs/guide/backends.md for every rule. Throws a TypeError or RangeError for a wrong option.
+ * Several registries as one: for every query, the first that knows the service answers. A member that knew it still
+ * answers, with its last instances, while it is unreachable; see docs/guide/backends.md for every rule. Throws a TypeError or RangeError for a wrong option.
  */
 export function chainBackend(options: ChainBackendOptions): Backend {
 	return new ChainBackend(options);
@@ -70,7 +70,7 @@ class ChainBackend implements Backend {
 	readonly #clock: Clock;
 	readonly #firstWordMs: number;
 	readonly #goneHoldMs: number;
-	/** For each member the questions that it knew when it was last asked. */
+	/** For each member the queries that it knew when it was last asked. */
 	readonly #known: readonly Set<string>[];
 	/** For each member the last list of each datacenter. */
 	readonly #lists: readonly Lists[];
@@ -164,7 +164,7 @@ class ChainBackend implements Backend {
 		}
 	}
 
-	/** True if some member's is. */
+	/** True if any member's is. */
 	async mayRead(options: CallOptions = {}): Promise<boolean> {
 		const each = this.#members.map((member) => member.mayRead?.(options).catch(() => false) ?? false);
 		return (await Promise.all(each)).includes(true);

@@ -58,7 +58,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		};
 	}
 
-	/** The snapshot known now, in this tick; undefined when there is none. Counts as a use of the entry. */
+	/** The snapshot known now, in this tick; undefined without one. Counts as a use of the entry. */
 	peek(query: Q): S | undefined {
 		const entry = this.#entries.get(this.#options.kind.keyOf(query));
 		if (entry === undefined) return undefined;

@@ -64,7 +64,7 @@ export class StateDirectory {
 		}
 	}
 
-	/** Removes a file; does nothing if there is none. */
+	/** Removes a file, if it exists. */
 	async remove(name: string): Promise<void> {
 		await rm(join(this.path, name), { force: true });
 	}

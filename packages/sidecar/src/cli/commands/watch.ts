@@ -43,7 +43,7 @@ export function formatState({
 
 /** What a command follows: one subscription and its snapshots. */
 export interface Followed<S> {
-	/** The snapshot now; rejects if there is none. */
+	/** The current snapshot; rejects without one. */
 	first(client: Diplomat, options: CallOptions): Promise<S>;
 	observe(client: Diplomat, observer: SnapshotObserver<S>): SourceWatch;
 	show(snapshot: S): void;

@@ -237,11 +237,8 @@ export class Registration {
 
 	#evictOthers(owner: RegistrationHolder): void {
 		this.holders.deleteClient(owner);
-		this.holders.notify({
-			...this.reply(),
-			state: 'deregistered',
-			error: 'the client that registered this id is back',
-		});
+		const error = 'the client that registered this id is back';
+		this.holders.notify({ ...this.reply(), state: 'deregistered', error });
 		this.holders.clear();
 	}
 

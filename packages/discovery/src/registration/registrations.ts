@@ -74,8 +74,8 @@ export class Registrations {
 	/**
 	 * Registers an instance for this holder, or adds the holder to a registered one. Resolves with the state after the first write:
 	 * `pending` if the registry is unreachable, or slower than the caller waits. A caller that gives up before that does not become a
-	 * holder by this claim. Throws OVERLOADED, BAD_REQUEST (another client has registered the id otherwise) and UNAVAILABLE (this sidecar is ending);
-	 * rejects with what the registry refuses it with.
+	 * holder by this claim. Throws OVERLOADED, BAD_REQUEST (another client has registered the id otherwise) and UNAVAILABLE (this sidecar is
+	 * ending); rejects with what the registry refuses it with.
 	 */
 	claim(
 		data: RegisterServiceData,

@@ -44,7 +44,8 @@ export interface ChainBackendOptions {
 
 /**
  * Several registries as one: for every query, the first that knows the service answers. A member that knew it still
- * answers, with its last instances, while it is unreachable; see docs/guide/backends.md for every rule. Throws a TypeError or RangeError for a wrong option.
+ * answers, with its last instances, while it is unreachable; see docs/guide/backends.md for every rule. Throws a TypeError or
+ * RangeError for an invalid option.
  */
 export function chainBackend(options: ChainBackendOptions): Backend {
 	return new ChainBackend(options);

@@ -289,6 +289,15 @@ describe('RequestChannel', () => {
 		expect([faults, reasons]).toEqual([['frame'], ['one instance without a port']]);
 	});
 
+	it('equal replies to calls of `request` are a value for each, which its caller may change', async () => {
+		const { channel, call } = makeChannel();
+		const both = [call(), call()];
+		for (const id of [1, 2]) receive(channel, `{"id":${id},"data":{"a":1}}`);
+		const [first, second] = await Promise.all(both);
+		expect(second).toEqual(first);
+		expect(second).not.toBe(first);
+	});
+
 	it('long replies are not cached: each is a value of its own', async () => {
 		const { channel, call } = makeChannel();
 		const cached = makeTraits({ memoised: true, read: (data) => Object.freeze({ data }) });

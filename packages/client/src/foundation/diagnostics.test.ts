@@ -6,7 +6,7 @@ import { fakeKey, fakeSnapshot, HOLD_PING, settle, wireError } from '@spock/test
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
-import type { RequestEndMessage, RequestStartMessage } from './diagnostics.ts';
+import type { ConnectMessage, DisconnectMessage, RequestEndMessage, RequestStartMessage } from './diagnostics.ts';
 
 const PATH = '/nowhere/simulated.sock';
 const stops: (() => void)[] = [];
@@ -132,6 +132,41 @@ describe('the channels of a connection', () => {
 			'drain: draining',
 			'emptied: closed',
 		]);
+	});
+
+	it('tell each connection and each end of one, why it ended, and whether it had been ready', async () => {
+		const connects = listen<ConnectMessage>('connect');
+		const disconnects = listen<DisconnectMessage>('disconnect');
+		const { diplomat, sidecar, clock, network } = await simulate({}, {}, 'ECONNREFUSED');
+		network.failsWith = undefined;
+		await clock.advance(1000);
+		sidecar.connection.drop();
+		sidecar.options = { hello: 'null' };
+		await clock.advance(1000);
+		expect(connects).toEqual([
+			{ address: PATH, sidecar: '@spock/fake/1.0.0', again: false },
+			{ address: PATH, sidecar: null, again: true },
+		]);
+		expect(disconnects).toMatchObject([
+			{ address: PATH, wasReady: false, error: { code: 'DISCONNECTED', message: 'connect ECONNREFUSED' } },
+			{ address: PATH, wasReady: true, error: { code: 'DISCONNECTED', message: 'the sidecar ended the connection' } },
+		]);
+		await diplomat.close();
+	});
+
+	it('tell what the sidecar sent against the protocol', async () => {
+		const faults = listen('fault');
+		const { diplomat, sidecar } = await simulate();
+		sidecar.connection.sendRaw('{"id":4000,"data":1}\nnot JSON\n');
+		sidecar.connection.push('window', { inFlightMax: 0 });
+		await settle();
+		expect(faults).toEqual([
+			{ address: PATH, kind: 'late reply', message: 'a reply to 4000, which no call waits for' },
+			{ address: PATH, kind: 'frame', message: 'the frame is not JSON' },
+			{ address: PATH, kind: 'push', message: 'window without a usable inFlightMax' },
+		]);
+		expect(diplomat.status()).toMatchObject({ lateReplies: 1, protocolFaults: 2 });
+		await diplomat.close();
 	});
 
 	it('tell of windows and of goaways, whatever these say', async () => {

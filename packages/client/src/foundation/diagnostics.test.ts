@@ -154,18 +154,29 @@ describe('the channels of a connection', () => {
 		await diplomat.close();
 	});
 
+	it.each(['drain', 'close'] as const)('tell that this client ended it, by %s', async (end) => {
+		const disconnects = listen<DisconnectMessage>('disconnect');
+		const { diplomat } = await simulate();
+		await diplomat[end]();
+		expect(disconnects).toMatchObject([
+			{ address: PATH, wasReady: true, error: { code: 'DISCONNECTED', message: 'this client ended the connection' } },
+		]);
+	});
+
 	it('tell what the sidecar sent against the protocol', async () => {
 		const faults = listen('fault');
-		const { diplomat, sidecar } = await simulate();
+		const { diplomat, sidecar } = await simulate({ frameBytesMax: 1024 });
 		sidecar.connection.sendRaw('{"id":4000,"data":1}\nnot JSON\n');
 		sidecar.connection.push('window', { inFlightMax: 0 });
+		sidecar.connection.push('window', { text: 'x'.repeat(1100) });
 		await settle();
 		expect(faults).toEqual([
 			{ address: PATH, kind: 'late reply', message: 'a reply to 4000, which no call waits for' },
 			{ address: PATH, kind: 'frame', message: 'the frame is not JSON' },
 			{ address: PATH, kind: 'push', message: 'window without a usable inFlightMax' },
+			{ address: PATH, kind: 'frame', message: expect.stringMatching(/^FRAME_TOO_LARGE: /) },
 		]);
-		expect(diplomat.status()).toMatchObject({ lateReplies: 1, protocolFaults: 2 });
+		expect(diplomat.status()).toMatchObject({ lateReplies: 1, protocolFaults: 3 });
 		await diplomat.close();
 	});
 

@@ -264,7 +264,7 @@ export class SidecarConnection implements SessionListener {
 
 	/** A drain ends when no caller waits for anything any more. */
 	#endDrain(): void {
-		if (this.#state === 'draining' && this.#sessions.isIdle) this.#dispatch('emptied');
+		if (this.#sessions.isIdle) this.#dispatch('emptied');
 	}
 
 	#isStable(): boolean {
@@ -288,12 +288,6 @@ export class SidecarConnection implements SessionListener {
 				this.#outcome = { reason: 'refused', error: this.#lastError };
 			} else this.#outcome = { reason: event === 'close' ? 'close' : 'drain' };
 			this.#ready.rejectAll(this.#disconnected.closedError());
-			if (event !== 'emptied') {
-				for (const session of this.#sessions.all) {
-					this.#release(session);
-					session.destroy();
-				}
-			}
 		}
 		this.#finish();
 	}

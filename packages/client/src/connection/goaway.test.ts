@@ -30,6 +30,7 @@ describe('goaway', () => {
 		await settle();
 		expect(sidecar.liveCount).toBe(1);
 		expect(first?.stream.destroyed).toBe(true);
+		expect(diplomat.status().lastError).toBeNull();
 		await diplomat.close();
 	});
 

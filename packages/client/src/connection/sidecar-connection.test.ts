@@ -1,7 +1,9 @@
-import { fakeSnapshot, HOLD_PING, settle } from '@spock/testkit';
+import { FakeClock, FakeSidecar, fakeSnapshot, HOLD_PING, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { simulate } from '../../test/simulated-client.ts';
+import { SimulatedNetwork, simulate } from '../../test/simulated-client.ts';
+import { resolveOptions } from '../foundation/options.ts';
+import { RemoteSource } from '../sources/remote-source.ts';
 
 describe('a connection that is lost', () => {
 	it('rejects what was sent DISCONNECTED at once, and says that it had been sent', async () => {
@@ -9,7 +11,31 @@ describe('a connection that is lost', () => {
 		const call = diplomat.request('ping', 1);
 		await settle();
 		sidecar.connection.drop();
-		await expect(call).rejects.toMatchObject({ code: 'DISCONNECTED', retryable: true, details: { sent: true } });
+		await expect(call).rejects.toMatchObject({
+			code: 'DISCONNECTED',
+			message: 'ping: the connection was lost before the reply came',
+			retryable: true,
+			details: { sent: true },
+		});
+		await diplomat.close();
+	});
+
+	it.each([
+		['asks again on the next one what may be asked twice', 'wait', [0, 1]],
+		['rejects that too where calls do not wait for a connection', 'fail', [0]],
+	] as const)('%s', async (_what, whileDisconnected, connections) => {
+		const { diplomat, sidecar, clock } = await simulate(
+			{ whileDisconnected, lookups: 'remote' },
+			{ handle: ({ func, connection }) => (func === 'getService' && connection === 0 ? 'hold' : undefined) },
+		);
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const call = diplomat.getService('barista').catch((error: unknown) => error);
+		await settle();
+		sidecar.connection.drop();
+		await clock.advance(1000);
+		expect(sidecar.requestsOf('getService').map(({ connection }) => connection)).toEqual(connections);
+		const lost = { code: 'DISCONNECTED', details: { func: 'getService', sent: true } };
+		expect(await call).toMatchObject(whileDisconnected === 'wait' ? { host: '10.0.0.1' } : lost);
 		await diplomat.close();
 	});
 
@@ -162,6 +188,68 @@ describe('a connection that lets a call time out', () => {
 	});
 });
 
+describe('ready', () => {
+	it('begins to connect, resolves when hello is answered, and at once while there is a connection', async () => {
+		const sidecar = new FakeSidecar({ hello: 'silent' });
+		const clock = new FakeClock();
+		const { open } = new SimulatedNetwork(sidecar);
+		const { connection } = new RemoteSource(resolveOptions({ path: '/nowhere', clock, transport: open }));
+		expect(connection.state).toBe('idle');
+		let isReady = false;
+		const ready = connection.ready().then(() => (isReady = true));
+		await settle();
+		expect([connection.state, isReady]).toEqual(['connecting', false]);
+		sidecar.connection.reply(sidecar.requestsOf('hello')[0]?.id ?? -1, { version: 1 });
+		await ready;
+		await connection.ready();
+		await connection.close();
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('rejects with ABORTED, TIMEOUT or OVERLOADED by its own name', async () => {
+		const { diplomat, clock } = await simulate({ waitingMax: 1 }, {}, 'ENOENT');
+		const stop = new AbortController();
+		const first = diplomat.ready({ signal: stop.signal }).catch((error: unknown) => error);
+		await expect(diplomat.ready()).rejects.toMatchObject({ code: 'OVERLOADED', details: { func: 'ready' } });
+		stop.abort();
+		expect(await first).toMatchObject({ code: 'ABORTED', message: 'ready: aborted by the caller' });
+		await expect(diplomat.ready({ signal: stop.signal })).rejects.toMatchObject({
+			code: 'ABORTED',
+			message: 'ready: aborted by the caller',
+		});
+		const late = diplomat.ready({ timeoutMs: 100 }).catch((error: unknown) => error);
+		await clock.advance(100);
+		expect(await late).toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringContaining('no sidecar answered at /nowhere/simulated.sock within 100 ms: '),
+			details: { address: '/nowhere/simulated.sock', found: 'no directory', timeoutMs: 100 },
+			cause: expect.objectContaining({ message: 'connect ENOENT' }),
+		});
+		await diplomat.close();
+	});
+});
+
+describe('a transport with a mark of the listener', () => {
+	it('is used at once for a new listener, and one without waits its delay with a single timer', async () => {
+		for (const hasMark of [true, false]) {
+			let listener = 'first';
+			const sidecar = new FakeSidecar();
+			const network = new SimulatedNetwork(sidecar);
+			const mark = (address: object): string => `${listener} at ${JSON.stringify(address)}`;
+			const transport = Object.assign(() => network.open(), hasMark && { mark });
+			const { diplomat, clock } = await simulate({ transport, retryDelayMsMin: 1000 });
+			network.failsWith = 'ECONNREFUSED';
+			sidecar.connection.drop();
+			await settle();
+			expect((clock.nextDueMs ?? 0) - clock.now()).toBe(hasMark ? 25 : 500);
+			listener = 'second';
+			await clock.advance(25);
+			expect(network.attempts).toBe(hasMark ? 2 : 1);
+			await diplomat.close();
+		}
+	});
+});
+
 describe('calls without a connection', () => {
 	it('wait for it, in order', async () => {
 		const { diplomat, sidecar, clock, network } = await simulate({}, {}, 'ENOENT');
@@ -199,7 +287,11 @@ describe('calls without a connection', () => {
 
 	it('fail at once where that is asked for', async () => {
 		const { diplomat } = await simulate({ whileDisconnected: 'fail' }, {}, 'ENOENT');
-		await expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'DISCONNECTED', details: { sent: false } });
+		await expect(diplomat.request('ping', 1)).rejects.toMatchObject({
+			code: 'DISCONNECTED',
+			message: expect.stringMatching(/^ping: there is no connection to the sidecar at .*sidecar start/),
+			details: { sent: false },
+		});
 		await expect(diplomat.getService('barista')).rejects.toMatchObject({ code: 'DISCONNECTED' });
 		await diplomat.close();
 	});

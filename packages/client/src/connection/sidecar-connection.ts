@@ -241,6 +241,8 @@ export class SidecarConnection implements SessionListener {
 	}
 
 	#place(call: OutgoingCall): void {
+		// A diagnostics listener may have aborted it on its way from one connection to the next.
+		if (call.ended) return;
 		const { current } = this.#sessions;
 		if (current !== undefined && this.#state === 'ready') current.channel.send(call);
 		else this.#disconnected.hold(call);

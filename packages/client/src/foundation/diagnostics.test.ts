@@ -2,14 +2,28 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 
 import type { TraceContext } from '@spock/protocol';
-import { fakeKey, fakeSnapshot, HOLD_PING, settle, wireError } from '@spock/testkit';
+import {
+	type FakeAnswer,
+	fakeKey,
+	fakeSnapshot,
+	HOLD_PING,
+	type RecordedRequest,
+	settle,
+	wireError,
+} from '@spock/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { simulate } from '../../test/simulated-client.ts';
+import { type Simulation, simulate } from '../../test/simulated-client.ts';
 import type { ConnectMessage, DisconnectMessage, RequestEndMessage, RequestStartMessage } from './diagnostics.ts';
 
 const PATH = '/nowhere/simulated.sock';
 const stops: (() => void)[] = [];
+const ABORTED = { code: 'ABORTED' };
+
+/** Holds all but hello on the first connection. */
+function holdFirst({ func, connection }: RecordedRequest): FakeAnswer | undefined {
+	return func !== 'hello' && connection === 0 ? 'hold' : undefined;
+}
 
 /** Subscribes until the end of the test. */
 function listen<T>(name: string, onMessage: (message: T) => void = () => undefined): T[] {
@@ -91,6 +105,39 @@ describe('the channels of calls', () => {
 		await diplomat.close();
 		await Promise.all([before, after]);
 		expect(ends.map(({ code, requestBytes }) => [code, requestBytes])).toEqual([['CLOSED', 0]]);
+	});
+
+	it.each<[string, (simulation: Simulation) => unknown]>([
+		['the loss of the connection', ({ sidecar }) => sidecar.connection.drop()],
+		['the deadline', ({ clock }) => clock.advance(100)],
+		['close', ({ diplomat }) => diplomat.close()],
+	])('tell each end once, and no call is sent again, if a listener aborts the others at %s', async (_what, end) => {
+		const simulation = await simulate({ lookups: 'remote' }, { handle: holdFirst });
+		const { diplomat, sidecar, clock } = simulation;
+		const stop = new AbortController();
+		const ends = listen<RequestEndMessage>('request:end', () => stop.abort());
+		const first = diplomat.request('ping', 1, { timeoutMs: 100 }).catch(() => undefined);
+		const options = { timeoutMs: 100, signal: stop.signal };
+		const others = [1, 2].map(() => expect(diplomat.getService('barista', options)).rejects.toMatchObject(ABORTED));
+		await settle();
+		await end(simulation);
+		await clock.advance(1000);
+		await Promise.all([first, ...others]);
+		expect(diplomat.status().waiting).toBe(0);
+		await diplomat.close();
+		expect(ends.filter(({ func }) => func === 'getService').map(({ code }) => code)).toEqual(['ABORTED', 'ABORTED']);
+		expect(ends.filter(({ func, own }) => func === 'ping' && !own)).toHaveLength(1);
+		expect(sidecar.requestsOf('getService')).toHaveLength(2);
+	});
+
+	it('tell each end once if a listener aborts calls that wait for a connection', async () => {
+		const { diplomat } = await simulate({}, {}, 'ENOENT');
+		const stop = new AbortController();
+		const ends = listen<RequestEndMessage>('request:end', () => stop.abort());
+		const first = diplomat.request('ping', 1).catch(() => undefined);
+		const second = expect(diplomat.request('ping', 2, { signal: stop.signal })).rejects.toMatchObject(ABORTED);
+		await Promise.all([first, second, diplomat.close()]);
+		expect(ends.map(({ code }) => code)).toEqual(['CLOSED', 'ABORTED']);
 	});
 
 	it('take a trace for the request, and no bad one', async () => {

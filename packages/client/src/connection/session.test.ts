@@ -38,8 +38,8 @@ describe('a transport', () => {
 		await diplomat.drain();
 	});
 
-	it('may return a stream that cannot be told not to hold the process', async () => {
-		const { diplomat } = await simulate({ unref: true });
+	it('may return a stream, as a clock may a timer, that cannot be told not to hold the process', async () => {
+		const { diplomat } = await simulate({ unref: true, token: () => 'secret' });
 		expect(await diplomat.request('ping', 1)).toBe(1);
 		await diplomat.close();
 	});

@@ -278,6 +278,17 @@ describe('calls without a connection', () => {
 		await diplomat.close();
 	});
 
+	it('as lookups say why there is no connection too', async () => {
+		const { diplomat, clock } = await simulate({}, {}, 'ENOENT');
+		const lookup = diplomat.getInstances('barista', { timeoutMs: 100 }).catch((error: unknown) => error);
+		await clock.advance(100);
+		expect(await lookup).toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringMatching(/, because there is no connection to the sidecar at .*sidecar start/),
+		});
+		await diplomat.close();
+	});
+
 	it('are bounded in number', async () => {
 		const { diplomat } = await simulate({ waitingMax: 1 }, {}, 'ENOENT');
 		const first = diplomat.request('ping', 1);
@@ -285,7 +296,11 @@ describe('calls without a connection', () => {
 		await Promise.all([expect(first).rejects.toMatchObject({ code: 'CLOSED' }), diplomat.close()]);
 	});
 
-	it('fail at once where that is asked for', async () => {
+	it('fail at once where that is asked for, and only without a connection', async () => {
+		const connected = await simulate({ whileDisconnected: 'fail' });
+		connected.sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		expect(await connected.diplomat.getService('barista')).toMatchObject({ host: '10.0.0.1' });
+		await connected.diplomat.close();
 		const { diplomat } = await simulate({ whileDisconnected: 'fail' }, {}, 'ENOENT');
 		await expect(diplomat.request('ping', 1)).rejects.toMatchObject({
 			code: 'DISCONNECTED',

@@ -1,4 +1,4 @@
-import { encodeTrace, type SpockError } from '@spock/protocol';
+import { encodeTrace, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -46,6 +46,28 @@ describe('a call that is sent again', () => {
 		call.sent = true;
 		call.renew();
 		expect(call.tail).toBe('old');
+	});
+});
+
+describe('a call that has ended', () => {
+	it('is not settled again', () => {
+		const clock = callClock({ clock: new FakeClock(), address: ADDRESS });
+		const request = { func: 'ping', tail: '', traits: PLAIN, timeoutMs: 100, signal: undefined };
+		const failure = new SpockError('UNAVAILABLE', 'no');
+		for (const first of ['value', 'error']) {
+			const ends: string[] = [];
+			const call = new OutgoingCall(
+				request,
+				clock,
+				() => ends.push('value'),
+				() => ends.push('error'),
+			);
+			expect(call.ended).toBe(false);
+			if (first === 'error') call.reject(failure);
+			call.resolve(1);
+			call.reject(failure);
+			expect([call.ended, ends]).toEqual([true, [first]]);
+		}
 	});
 });
 

@@ -166,4 +166,22 @@ describe('timers', () => {
 		await diplomat.close();
 		expect(clock.holding.size).toBe(0);
 	});
+
+	it.each([
+		[true, 0],
+		[false, 1],
+	])('with unref %s hold the process by %d while it waits to connect again', async (unref, count) => {
+		const clock = new HoldingClock();
+		const { diplomat } = await simulate({ clock, unref }, {}, 'ENOENT');
+		expect([clock.pendingTimers, clock.holding.size]).toEqual([1, count]);
+		await diplomat.close();
+	});
+
+	it('of heartbeats and deadlines never hold the process: the socket does', async () => {
+		const clock = new HoldingClock();
+		const { diplomat } = await simulate({ clock, unref: false }, HOLD_PING);
+		const call = diplomat.request('ping', 1).catch(() => undefined);
+		expect([clock.pendingTimers, clock.holding.size]).toEqual([2, 0]);
+		await Promise.all([call, diplomat.close()]);
+	});
 });

@@ -12,10 +12,10 @@ const CELLS: Readonly<Record<string, string>> = {
 	'idle drain': 'closed: settle',
 	'idle close': 'closed: settle',
 	'connecting connected': 'ready: adopt, resubscribe, flush waiting',
-	'connecting refused': 'closed: cancel dial, reject waiting, settle',
+	'connecting refused': 'closed: cancel dial, reject waiting, reject in flight, destroy socket, settle',
 	'connecting lost': 'backoff: schedule retry',
-	'connecting drain': 'closed: cancel dial, reject waiting, settle',
-	'connecting close': 'closed: cancel dial, reject waiting, settle',
+	'connecting drain': 'closed: cancel dial, reject waiting, reject in flight, destroy socket, settle',
+	'connecting close': 'closed: cancel dial, reject waiting, reject in flight, destroy socket, settle',
 	'ready connected': 'ready: retire the first, adopt, resubscribe',
 	'ready lost':
 		'backoff: cancel dial, cancel timer, reject in flight, mark snapshots stale, reset backoff if stable, schedule retry',
@@ -25,14 +25,14 @@ const CELLS: Readonly<Record<string, string>> = {
 	'ready drain': 'draining: cancel dial, cancel timer, refuse new',
 	'ready close': 'closed: cancel dial, cancel timer, reject in flight, destroy socket, settle',
 	'backoff retry due': 'connecting: dial',
-	'backoff drain': 'closed: cancel timer, reject waiting, settle',
-	'backoff close': 'closed: cancel timer, reject waiting, settle',
+	'backoff drain': 'closed: cancel timer, reject waiting, reject in flight, destroy socket, settle',
+	'backoff close': 'closed: cancel timer, reject waiting, reject in flight, destroy socket, settle',
 	'draining lost': 'closed: reject in flight, destroy socket, settle',
 	'draining emptied': 'closed: end socket, settle',
 	'draining close': 'closed: reject in flight, destroy socket, settle',
 	'closed connected': 'closed: cancel dial',
 	'closed drain': 'closed: settle',
-	'closed close': 'closed: settle',
+	'closed close': 'closed: destroy socket, settle',
 };
 
 describe('the connection machine', () => {

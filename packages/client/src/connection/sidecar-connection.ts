@@ -241,6 +241,8 @@ export class SidecarConnection implements SessionListener {
 	}
 
 	#place(call: OutgoingCall): void {
+		// A diagnostics listener may have aborted it on its way from one connection to the next.
+		if (call.ended) return;
 		const { current } = this.#sessions;
 		if (current !== undefined && this.#state === 'ready') current.channel.send(call);
 		else this.#disconnected.hold(call);
@@ -264,7 +266,7 @@ export class SidecarConnection implements SessionListener {
 
 	/** A drain ends when no caller waits for anything any more. */
 	#endDrain(): void {
-		if (this.#state === 'draining' && this.#sessions.isIdle) this.#dispatch('emptied');
+		if (this.#sessions.isIdle) this.#dispatch('emptied');
 	}
 
 	#isStable(): boolean {
@@ -288,12 +290,6 @@ export class SidecarConnection implements SessionListener {
 				this.#outcome = { reason: 'refused', error: this.#lastError };
 			} else this.#outcome = { reason: event === 'close' ? 'close' : 'drain' };
 			this.#ready.rejectAll(this.#disconnected.closedError());
-			if (event !== 'emptied') {
-				for (const session of this.#sessions.all) {
-					this.#release(session);
-					session.destroy();
-				}
-			}
 		}
 		this.#finish();
 	}

@@ -10,7 +10,7 @@ import {
 
 import { servedInstances } from './served-instances.ts';
 
-/** The inspection of a source that tells no more than its snapshot. */
+/** The inspection of a source that has only a snapshot. */
 export function inspectionOf(snapshot: ServiceSnapshot): Inspection {
 	const state = isStale(snapshot) ? 'stale' : 'fresh';
 	return { snapshot, state, error: null, held: null, changedAt: null, readers: 0, instances: new Map() };

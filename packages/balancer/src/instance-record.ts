@@ -1,21 +1,21 @@
 import type { Random } from '@spock/protocol/internal';
 
 /**
- * How a call to an instance ended. `cancelled`: whoever made it gave up, or it never left; that says nothing about the
+ * How a call to an instance ended. `cancelled`: the caller gave up, or the call was never sent; that is no information about the
  * instance.
  */
 export type CallOutcome = 'success' | 'failure' | 'cancelled';
 
-/** Every outcome there is. */
+/** Every outcome. */
 export const callOutcomes: readonly CallOutcome[] = Object.freeze(['success', 'failure', 'cancelled']);
 
 /** When an instance is ejected, and for how long. */
 export interface EjectionRules {
-	/** So many failures in a row eject; 0: none ever do. */
+	/** Failures in a row that eject an instance; 0: never. */
 	readonly ejectAfterFailures: number;
 	/** The first time out, in milliseconds; it doubles each time that the instance fails again right after. */
 	readonly ejectionMsMin: number;
-	/** What the doubling stops at. */
+	/** The limit of the doubling. */
 	readonly ejectionMsMax: number;
 }
 
@@ -23,15 +23,15 @@ export interface EjectionRules {
 export const LATENCY_DECAY_MS = 10_000;
 /** Times out are up to this share longer: clients that ejected an instance together do not come back together. */
 const JITTER_SHARE = 0.1;
-/** What a call costs at an instance that has not answered yet and is tried already: others are asked meanwhile. */
+/** The cost of a call to an instance that is tried and has not answered yet, so that others are preferred meanwhile. */
 const UNKNOWN_COST_MS = 1000;
 
 /**
- * What the calls to one instance have told: how many are under way, how long they take, and whether they fail. Pure: the
- * time is given. An instance that comes back from an ejection is on trial: its first failure ejects it again.
+ * The record of the calls to one instance: how many are in flight, how long they take, and whether they fail. Pure: the time is
+ * an argument. An instance that comes back from an ejection is on trial: its first failure ejects it again.
  */
 export class InstanceRecord {
-	/** Calls under way. */
+	/** Calls in flight. */
 	inFlight = 0;
 	#latencyMs = 0;
 	#latencyAtMs = 0;
@@ -71,7 +71,7 @@ export class InstanceRecord {
 		return true;
 	}
 
-	/** Forgets failures and ejections: the registry says that the instance is another one now, or well again. */
+	/** Forgets failures and ejections, because the registry reports a new instance, or a healthy one again. */
 	forgive(): void {
 		this.#failures = 0;
 		this.#ejections = 0;

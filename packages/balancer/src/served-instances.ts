@@ -31,7 +31,7 @@ function hasWeight({ weight }: ServiceInstance): boolean {
 /** Who gets work while some are ejected. */
 export interface Spared {
 	readonly serving: readonly ServiceInstance[];
-	/** When to look again, on the clock of the records: somebody may come back then. Infinity if nobody is ejected. */
+	/** When to check again, on the clock of the records: an instance may come back then. Infinity if none is ejected. */
 	readonly untilMs: number;
 }
 

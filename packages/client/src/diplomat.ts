@@ -77,7 +77,7 @@ export class Diplomat implements AsyncDisposable {
 	/** The source when it is a sidecar; undefined in direct mode. */
 	readonly #sidecar: RemoteSource | undefined;
 	readonly #records: InstanceRecords;
-	readonly #views: ServicePickers;
+	readonly #pickers: ServicePickers;
 	readonly #lookups: Lookups;
 	readonly #registrations: OwnRegistrations;
 	readonly #life: ClientLife;
@@ -92,14 +92,14 @@ export class Diplomat implements AsyncDisposable {
 		// Where the sidecar picks, this client ejects no instance.
 		this.#records = new InstanceRecords(options.lookups === 'local' ? options : { ...options, ejectAfterFailures: 0 });
 		const store = sidecar?.services.store ?? directStore(source, options);
-		this.#views = new ServicePickers(store, options, this.#records);
+		this.#pickers = new ServicePickers(store, options, this.#records);
 		this.#life = new ClientLife({ source, sidecar, store });
 		this.#scope = this.#life.scope;
 		this.closed = this.#life.closed;
 		this.#lookups = new Lookups({
 			options,
 			scope: this.#scope,
-			views: this.#views,
+			pickers: this.#pickers,
 			records: this.#records,
 			source,
 			sidecar,
@@ -125,9 +125,9 @@ export class Diplomat implements AsyncDisposable {
 	 * answered, or not lately enough for `maxAgeMs`. The address is frozen and may be shared between calls.
 	 */
 	getService(service: ServiceOrQuery, options?: GetServiceOptions): Promise<ServiceAddress> {
-		// After the end there are no views, and while a sidecar cannot push theirs are outdated.
+		// After the end there are no pickers, and while a sidecar cannot push their snapshots are outdated.
 		if (options === undefined && this.#scope.isOpen && !this.#lookups.isRemote) {
-			const answer = this.#views.find(service)?.lookUp();
+			const answer = this.#pickers.find(service)?.lookUp();
 			if (answer !== undefined) return answer;
 		}
 		return this.#lookups.getService(service, options ?? {});
@@ -301,12 +301,17 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
-	 * Deregisters what it has registered (waiting for that as long as for any call, at most), then refuses new calls, waits
-	 * for those in flight (each until its deadline at most), and ends. Idempotent.
+	 * Deregisters what it has registered (waiting for that as long as for any call, at most), and what it is registering, then
+	 * refuses new calls, waits for those in flight (each until its deadline at most), and ends. Idempotent.
 	 */
 	async drain(): Promise<void> {
-		// With nothing registered it refuses new calls within this tick, as it says.
-		if (this.#registrations.count > 0) await this.#registrations.drain(sourceOptions({}, this.#options));
+		const { count, isRegistering } = this.#registrations;
+		// Without a connection, a registration that waits for one is rejected like every other call.
+		const isReachable = this.#sidecar === undefined || this.#sidecar.connection.state === 'ready';
+		// With nothing to deregister it refuses new calls within this tick.
+		if (count > 0 || (isRegistering && isReachable)) {
+			await this.#registrations.drain(sourceOptions({}, this.#options));
+		}
 		await this.#life.drain();
 	}
 

@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
 /** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 2 %. */
-const GZIP_BYTES_MAX = 35_300;
+const GZIP_BYTES_MAX = 35_400;
 /** What the bridge to OpenTelemetry adds: the names of all functions bring their validators, and the table of query members. */
 const OTEL_GZIP_BYTES_MAX = 6700;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */

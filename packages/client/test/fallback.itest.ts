@@ -168,7 +168,7 @@ describe('a fallback', () => {
 		const refusal = await diplomat.getService('barista', { timeoutMs: 200 }).catch((error: unknown) => error);
 		expect(refusal).toMatchObject({
 			code: 'TIMEOUT',
-			message: expect.stringContaining('the fallback: Error: no such file'),
+			message: expect.stringContaining('the fallback: fallback() failed: no such file'),
 		});
 	});
 

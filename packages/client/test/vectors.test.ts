@@ -36,7 +36,7 @@ function channelWithCall(id: number) {
 			emptied: () => undefined,
 		},
 		clock,
-		{ inFlightMax: 4, pendingOutputBytesMax: 1000, firstId: id },
+		{ inFlightMax: 4, pendingOutputBytesMax: 1000, waitingMax: 4, whileNarrowed: 'wait', firstId: id },
 	);
 	const settled = new Promise((resolve, reject) => {
 		channel.send(

@@ -1,6 +1,7 @@
 import { SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
+import { chained } from '../test/chained-backends.ts';
 import { A, B, createSource, instance, query, recorder, refused } from '../test/fake-backend-source.ts';
 import { BackendSource } from './backend-source.ts';
 import type { Backend } from './foundation/backend.ts';
@@ -127,6 +128,27 @@ describe('the list of services', () => {
 		await clock.advance(1500);
 		answers.push(() => Promise.reject(refused));
 		expect(await source.list()).toEqual({ services: entries, source: 'last-known-good', ageMs: 1500, verifiedAt });
+	});
+
+	it('of several registries is as old as what a member out of reach said last', async () => {
+		const { clock, first, second, chain } = chained();
+		const source = new BackendSource({ backend: chain, clock });
+		const verifiedAt = clock.wallNow();
+		const { services } = await source.list();
+		await clock.advance(1500);
+		first.fail();
+		expect(await source.list()).toEqual({ services, source: 'last-known-good', ageMs: 1500, verifiedAt });
+		await clock.advance(500);
+		second.fail();
+		// Within a second the list is not asked for again, and still not live.
+		expect(await source.list()).toEqual({ services, source: 'last-known-good', ageMs: 2000, verifiedAt });
+		await clock.advance(500);
+		expect(await source.list()).toEqual({ services, source: 'last-known-good', ageMs: 2500, verifiedAt });
+		first.answer();
+		second.answer();
+		await clock.advance(1000);
+		expect(await source.list()).toEqual({ services, source: 'live', ageMs: 0, verifiedAt: clock.wallNow() });
+		await source.close();
 	});
 
 	it('fails when nothing is known, and when the token is denied', async () => {

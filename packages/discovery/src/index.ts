@@ -56,7 +56,14 @@ export {
 	type LocalSourceOptions,
 	localSource,
 } from './direct-sources.ts';
-export type { Backend, BackendContext, BackendFactory, BackendObserver, BackendWatch } from './foundation/backend.ts';
+export type {
+	AgedList,
+	Backend,
+	BackendContext,
+	BackendFactory,
+	BackendObserver,
+	BackendWatch,
+} from './foundation/backend.ts';
 export type { DiscoveryEvent, DiscoveryListener, RegistrationPhase } from './foundation/discovery-event.ts';
 export type {
 	InstanceDefinition,

@@ -1,7 +1,7 @@
 import { type ServiceInstance, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 
-import { BackendSource, type BackendSourceOptions } from '../src/backend-source.ts';
+import { BackendSource, type BackendSourceOptions, DEFAULT_EMPTY_HOLD_MS } from '../src/backend-source.ts';
 import type { Backend, BackendObserver, BackendWatch } from '../src/foundation/backend.ts';
 import type { DiscoveryEvent } from '../src/foundation/discovery-event.ts';
 
@@ -93,6 +93,18 @@ export function createSource(
 	};
 	const source = new BackendSource({ backend, clock, onEvent: (event) => events.push(event), ...options });
 	return { clock, backend, source, watching, events, last };
+}
+
+/** How long a source holds an empty answer back. */
+export const HOLD_MS: number = DEFAULT_EMPTY_HOLD_MS;
+
+/** A source that serves A to a reader. */
+export function serving(options: Partial<BackendSourceOptions> = {}): FakeBackendSource & { readonly seen: Recorder } {
+	const created = createSource(options);
+	const seen = recorder();
+	created.source.watch(query, seen);
+	created.last().answered(A);
+	return { ...created, seen };
 }
 
 /** An observer that keeps what it is told. */

@@ -1,6 +1,6 @@
 import type { GroupStatus, StreamStatus } from '@spock/protocol';
 
-import type { LogSegment } from './log/event-log.ts';
+import type { LogSegment } from './log/segment.ts';
 import type { GroupPlace } from './stores/group-places.ts';
 
 /** Most streams, and most groups, in a status. */

@@ -31,12 +31,12 @@ it('says what must be given where nothing was, and what was forgotten', () => {
 
 it('refuses unknown members where they are ours alone', () => {
 	const misspelt = { diplomat, sufix: '.mesh' } as DiscoveryOptions;
-	expect(() => discoveryLookup(misspelt)).toThrow('unknown option "sufix": did you mean "suffix"?');
+	expect(() => discoveryLookup(misspelt)).toThrow('unknown option "sufix"; did you mean "suffix"?');
 	// Of the agents it may be an option of Node's.
 	expect(splitOptions(misspelt).agentOptions).toHaveProperty('sufix');
 	const options = { diplomat, query: { tag: ['v1'] } } as unknown as DiscoveryOptions;
 	for (const make of [() => new DiscoveryAgent(options), () => discoveryLookup(options)]) {
-		expect(make).toThrow('unknown member of query "tag": did you mean "tags"?');
+		expect(make).toThrow('unknown member of query "tag"; did you mean "tags"?');
 	}
 });
 

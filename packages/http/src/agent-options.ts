@@ -54,7 +54,7 @@ export interface Settings {
 	readonly keepAliveBufferMs: number;
 	readonly isFailure: (response: IncomingMessage) => boolean;
 	readonly clock: Clock;
-	/** What Node's agent was told: whether connections are kept, and the time-out of sockets, 0 if there is none. */
+	/** The options of Node's agent: whether connections are kept alive, and the time-out of sockets, 0 without one. */
 	readonly keepAlive: boolean;
 	readonly socketTimeoutMs: number;
 }
@@ -62,7 +62,7 @@ export interface Settings {
 const EXAMPLE = '{ diplomat }, from connect() or createDiplomat() of @spock/client';
 const FAILURE_STATUSES: ReadonlySet<unknown> = new Set([502, 503, 504]);
 
-/** Checks the options, and tells ours from those of Node's agent. Throws what names the wrong one. */
+/** Checks the options, and separates ours from those of Node's agent. Throws an error that names an invalid one. */
 export function splitOptions<A extends AgentOptions>(
 	options: DiscoveryOptions & A,
 ): { readonly settings: Settings; readonly agentOptions: AgentOptions } {

@@ -91,7 +91,7 @@ export class BalancedRequest {
 		return failed === undefined ? this.#tried : new Set([...failed, ...this.#tried]);
 	}
 
-	/** Nothing is known of the service yet, or nothing serves: whoever asks the registry says which. */
+	/** The service is not known yet, or no instance serves: a lookup finds out which. */
 	async #acquire(): Promise<void> {
 		const abort = new AbortController();
 		this.#phase = { name: 'acquiring', abort };
@@ -242,7 +242,7 @@ export class BalancedRequest {
 	}
 }
 
-/** True if the caller has set the header: what it wants there is nobody else's business. */
+/** True if the caller has set the header, which must then stay as it is. */
 function isHostGiven(headers: RequestTarget['headers']): boolean {
 	if (headers === undefined || headers === null) return false;
 	return Array.isArray(headers) || Object.keys(headers).some((name) => name.toLowerCase() === 'host');

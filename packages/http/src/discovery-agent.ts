@@ -82,7 +82,7 @@ export class DiscoveryHttpsAgent extends HttpsAgent {
 	}
 }
 
-/** What makes an agent of Node one that discovers: it is told of every request, and of every connection that is kept. */
+/** Adds discovery to an agent of Node: it receives every request, and every connection that is kept alive. */
 class RequestBalancer implements RequestOwner {
 	readonly settings: Settings;
 	readonly agent: HttpAgent;

@@ -15,7 +15,7 @@ export class InstanceSockets {
 	#requests = 0;
 	#isDrained = false;
 
-	/** `onUnused` is told when there is neither a connection nor a request left. */
+	/** Calls `onUnused` when neither a connection nor a request is left. */
 	constructor(onUnused: (self: InstanceSockets) => void) {
 		this.#onUnused = onUnused;
 	}
@@ -62,7 +62,7 @@ export class InstanceSockets {
 		if (known !== undefined) known.isIdle = true;
 	}
 
-	/** The connection has ended, or belongs to somebody else now. */
+	/** The connection has ended, or has another owner now. */
 	forget(socket: Duplex): void {
 		const known = this.#sockets.get(socket);
 		if (known === undefined) return;

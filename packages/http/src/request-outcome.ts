@@ -57,7 +57,7 @@ export class RequestOutcome {
 	begin(lease: Lease, sockets: InstanceSockets | undefined): void {
 		this.#lease = lease;
 		this.#startedMs = this.#settings.clock.now();
-		// In this order: the connections of an instance are forgotten when nobody wants any.
+		// In this order, because the connections of an instance are forgotten when they are unused.
 		sockets?.enter();
 		this.#sockets?.leave();
 		this.#sockets = sockets;
@@ -97,7 +97,7 @@ export class RequestOutcome {
 		});
 	}
 
-	/** Looks for the head of the response without a listener of `response`: with one, Node would not discard what nobody reads. */
+	/** Detects the head of the response without a listener of `response`: with one, Node would not discard an unread response. */
 	#watchAnswer(socket: Socket): void {
 		const request = this.#request;
 		const onData = (): void => {
@@ -127,7 +127,7 @@ export class RequestOutcome {
 		const { code } = error as NodeJS.ErrnoException;
 		const { failed } = this;
 		if (failed !== undefined && this.#request.reusedSocket) resets.set(failed, (resets.get(failed) ?? 0) + 1);
-		// A copy, because an error that is the cause of its cause is a trap for whoever follows causes.
+		// A copy, because an error that is the cause of its own cause traps code that follows causes.
 		const copy = Object.assign(new Error(error.message), { code });
 		const cause = instanceError(this.#query, lease.address, copy);
 		Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true });
@@ -149,7 +149,7 @@ export class RequestOutcome {
 	}
 }
 
-/** How a request ended, as Node tells it. */
+/** How a request ended, according to Node. */
 export interface CallEnd {
 	/** What the response's head says of the instance; undefined: there was none. */
 	readonly head: 'success' | 'failure' | undefined;

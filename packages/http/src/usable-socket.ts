@@ -8,7 +8,7 @@ export interface UsableSocketOptions {
 	readonly isReused: boolean;
 	readonly connectTimeoutMs: number;
 	readonly clock: Clock;
-	/** Told when the socket's own time-out passes, which is the caller's. */
+	/** Called when the socket's own time-out passes, which is the caller's. */
 	readonly onTimeout: () => void;
 }
 
@@ -65,15 +65,15 @@ export function isConnecting(socket: Socket): boolean {
 	return socket.connecting || (socket as Socket & { readonly secureConnecting?: boolean }).secureConnecting === true;
 }
 
-/** Ends a socket that nobody listens to: what it fails with, now or later, would be an uncaught exception. */
+/** Ends a socket without listeners, whose errors, now or later, would be uncaught exceptions. */
 export function discard(socket: Socket): void {
 	socket.on('error', () => undefined).destroy();
 }
 
-/** Lets Node give a connected socket that nobody uses to the next in its queue, or keep or end it, in the next tick. */
+/** Lets Node assign an unused connected socket to the next request in its queue, or keep or end it, in the next tick. */
 export function passOn(socket: Socket): void {
 	const onError = (): void => undefined;
-	// Nobody else listens until then; Node sees then that it is closed.
+	// Nothing else listens until then; Node then sees that it is closed.
 	socket.on('error', onError);
 	process.nextTick(() => {
 		socket.emit('free');

@@ -39,7 +39,7 @@ export class InstanceSocket extends Socket {
 	#isInTls = false;
 	/** The server has spoken as one of PostgreSQL: from now on a mistake may be the app's. */
 	#hasAnswered = false;
-	/** pg was told to end it, before any answer. */
+	/** pg has ended it, before any answer. */
 	#isEnded = false;
 	#isLeaving = false;
 	#cutError: SpockError | undefined;
@@ -66,7 +66,7 @@ export class InstanceSocket extends Socket {
 		}
 	}
 
-	/** True once the instance has left the snapshot: the connection shall end. */
+	/** True once the instance has left the snapshot: the connection must end. */
 	get isLeaving(): boolean {
 		return this.#isLeaving;
 	}
@@ -112,7 +112,7 @@ export class InstanceSocket extends Socket {
 		const failure = this.#failure(error);
 		this.#end(failure === null || failure === this.#cutError ? 'cancelled' : 'failure');
 		super._destroy(failure, (closed) => {
-			// The cause of a failed handshake is told by the stream over this one, and goes first.
+			// The stream over this one reports the cause of a failed handshake first.
 			if (this.#isInTls) setImmediate(callback, closed);
 			else callback(closed);
 		});
@@ -135,7 +135,7 @@ export class InstanceSocket extends Socket {
 		const lease = this.#lease;
 		if (lease === undefined) return error ?? (this.#isEnded ? null : this.#lookupError());
 		if (!lease.isConnecting || this.#isEnded) return error;
-		// Whoever asks for a query to be cancelled gets no answer.
+		// A request to cancel a query gets no answer.
 		if (error === null && this.bytesWritten === CANCEL_REQUEST_BYTES) return null;
 		if (error instanceof SpockError) return error;
 		return instanceError(
@@ -174,7 +174,7 @@ export class InstanceSocket extends Socket {
 		else this.#lease.opened();
 	}
 
-	/** pg tells its client of the first error only: that is the one that names the service. */
+	/** pg passes only the first error to its client: the one that names the service. */
 	#broken(error: Error): void {
 		const lease = this.#lease;
 		if (lease === undefined || this.#hasAnswered || error instanceof SpockError) return;

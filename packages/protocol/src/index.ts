@@ -99,7 +99,6 @@ export {
 	keyQueryKey,
 	makeKeySnapshot,
 	normaliseKeyQuery,
-	type SnapshotState,
 } from './model/key-model.ts';
 export { isAskedFor, normaliseQuery, queryKey, type ServiceQuery, type ServiceScope } from './model/query.ts';
 export type {
@@ -137,5 +136,6 @@ export {
 	type ServiceListEntry,
 	type ServiceSnapshot,
 	type SnapshotSource,
+	type SnapshotState,
 	tooOldError,
 } from './model/snapshot.ts';

@@ -94,17 +94,17 @@ describe('what a command says when it is not let in', () => {
 
 	it('a service that is misspelt: which was meant, in get, explain and watch', async () => {
 		const at = ['barrista', '--socket', place.path, '--token-file', token];
-		const meant = 'did you mean barista? `sidecar list` shows the names';
+		const meant = 'did you mean "barista"? `sidecar list` shows the names';
 		expect(await command('get', ...at)).toMatchObject({
 			exitCode: 1,
-			stderr: `sidecar: NO_SUCH_SERVICE: no instance of "barrista" is registered. ${meant}\n`,
+			stderr: `sidecar: NO_SUCH_SERVICE: no instance of "barrista" is registered; ${meant}\n`,
 		});
 		expect((await command('explain', ...at)).stdout).toContain(`barrista: no instance is registered; ${meant}\n`);
 		await using watch = runSidecar(['watch', ...at]);
 		await waitFor('the hint', () => watch.stderr().includes('\n'));
 		expect(await watch.stop()).toMatchObject({
 			stdout: expect.stringContaining('no instance'),
-			stderr: `no instance yet: ${meant}\n`,
+			stderr: `no instance yet; ${meant}\n`,
 		});
 	});
 
@@ -115,7 +115,7 @@ describe('what a command says when it is not let in', () => {
 		[['--datacenter', 'dc9'], 'without --datacenter, shows where it is known'],
 	])('a service that is there, and not with these flags: without which it is found: %j', async (flags, without) => {
 		const { stderr } = await command('get', 'barista', ...flags, '--socket', place.path, '--token-file', token);
-		expect(stderr).toContain(`. \`sidecar explain barista\`, ${without}\n`);
+		expect(stderr).toContain(`; \`sidecar explain barista\`, ${without}\n`);
 	});
 
 	it('the line to try the sidecar with works when it is pasted', async () => {

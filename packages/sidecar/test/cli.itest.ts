@@ -75,7 +75,7 @@ describe('commands that ask a running sidecar', () => {
 		expect(await command('get', 'nobody')).toMatchObject({
 			exitCode: 1,
 			stdout: '',
-			stderr: 'sidecar: NO_SUCH_SERVICE: no instance of "nobody" is registered. `sidecar list` shows the names\n',
+			stderr: 'sidecar: NO_SUCH_SERVICE: no instance of "nobody" is registered; `sidecar list` shows the names\n',
 		});
 		const { exitCode, stderr } = await command('get', 'till');
 		expect([exitCode, stderr]).toEqual([1, expect.stringContaining('NO_HEALTHY_INSTANCE')]);
@@ -131,7 +131,7 @@ describe('commands that ask a running sidecar', () => {
 			stderr: expect.stringContaining('UNKNOWN_FUNC: unknown function "brew"; expected one of: hello, '),
 		});
 		const { stderr } = await command('call', 'getServices');
-		expect(stderr).toBe('sidecar: UNKNOWN_FUNC: unknown function "getServices"; did you mean getService?\n');
+		expect(stderr).toBe('sidecar: UNKNOWN_FUNC: unknown function "getServices"; did you mean "getService"?\n');
 		expect(await command('call', 'getService', '{}')).toMatchObject({
 			exitCode: 2,
 			stderr: expect.stringContaining('service'),

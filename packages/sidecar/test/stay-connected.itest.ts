@@ -38,6 +38,19 @@ async function site(): Promise<Site> {
 }
 
 describe('a command that stays connected', () => {
+	it.each([...COMMANDS, ['record', '/nowhere']])(
+		'%s is stopped at once while it connects, which is 0',
+		async (...args) => {
+			await using here = await site();
+			here.answers['hello'] = 'hold';
+			await using command = runSidecar([...args, '--socket', here.place.path, '--timeout', '60000']);
+			await waitFor('the hello', () => here.sidecar.requestsOf('hello').length > 0);
+			const { exitCode, stderr } = await command.stop('SIGINT');
+			const expected = args[0] === 'register' ? 'stopped while not registered\n' : '';
+			expect([exitCode, stderr]).toEqual([0, expected]);
+		},
+	);
+
 	it.each(COMMANDS)('%s ends when the next sidecar refuses its hello', async (...args) => {
 		await using here = await site();
 		await using command = runSidecar([...args, '--socket', here.place.path]);

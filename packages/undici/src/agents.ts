@@ -33,7 +33,7 @@ export class Agents {
 	readonly #connected = new Set<AnyDispatcher>();
 	/** Agents of instances that take requests. */
 	readonly #kept = new Set<AnyDispatcher>();
-	/** Ends of agents that nobody needed. */
+	/** Ends of unused agents. */
 	readonly #dropped = new Set<Promise<void>>();
 	readonly #services: ServiceDispatch;
 	readonly #unlisten: () => void;
@@ -99,7 +99,7 @@ export class Agents {
 	#forward(agent: AnyDispatcher): AnyDispatcher {
 		if (!(agent instanceof EventEmitter)) return agent;
 		forwardEvents(agent, this.events);
-		// Told with all that the connection belongs to, the client last.
+		// Reported with everything that the connection belongs to, the client last.
 		agent.on('connect', (_origin, targets: AnyDispatcher[]) => {
 			for (const client of targets.slice(-1)) this.#connected.add(client);
 		});
@@ -132,7 +132,7 @@ export class Agents {
 		await this.#close(agent);
 	}
 
-	/** One that nobody seems to need: gracefully, because a request may still wait for its connection. */
+	/** Ends an unused agent: gracefully, because a request may still wait for its connection. */
 	#drop(agent: AnyDispatcher): void {
 		this.#instances.delete(agent);
 		const dropped = this.#drain(agent).finally(() => this.#dropped.delete(dropped));

@@ -15,7 +15,7 @@ export interface DispatchOptions {
 	readonly signal?: unknown;
 }
 
-/** Who is told what becomes of a request: by the names of undici 7 and 8, or by those of 6, or by both. */
+/** The handler of a request: with the names of undici 7 and 8, or those of 6, or both. */
 export interface DispatchHandler {
 	onResponseError?(controller: unknown, error: unknown): void;
 	onError?(error: unknown): void;

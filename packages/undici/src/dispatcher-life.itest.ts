@@ -152,14 +152,14 @@ describe('the dispatcher', () => {
 			servername: { servername: 1 },
 			isFailure: { isFailure: 503 },
 			suffix: { suffix: 'spock' },
-			'unknown option "keephost": did you mean "keepHost"?': { keephost: true },
+			'unknown option "keephost"; did you mean "keepHost"?': { keephost: true },
 			'not a promise: await it first': { diplomat: Promise.resolve(diplomat) },
 		};
 		const wrongAgents: Record<string, object> = {
 			'Agent must be the class Agent of undici 6, 7 or 8': { Agent: Map },
 			'give the class, not an instance': { Agent: {} },
 			agentOptions: { agentOptions: 'fast' },
-			'unknown option "agent": did you mean "Agent"?': { agent: Map },
+			'unknown option "agent"; did you mean "Agent"?': { agent: Map },
 		};
 		for (const [name, options] of Object.entries({ ...wrong, ...wrongAgents })) {
 			const all = { diplomat, ...options } as Parameters<typeof createDispatcher>[0];

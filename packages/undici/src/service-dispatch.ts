@@ -182,7 +182,7 @@ function isGatewayError(statusCode: number): boolean {
 	return statusCode >= 502 && statusCode <= 504;
 }
 
-/** A request ends before undici has seen it: its handler is told as undici would, by the name it has for that. */
+/** A request ends before undici has seen it: notifies its handler as undici would, by the name that it uses. */
 function tell(handler: DispatchHandler, error: unknown): void {
 	if (typeof handler.onResponseError === 'function') handler.onResponseError(null, error);
 	else if (typeof handler.onError === 'function') handler.onError(error);

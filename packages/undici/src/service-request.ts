@@ -23,7 +23,7 @@ type State = 'picked' | 'sent' | 'unfollowed' | 'followed' | 'ended';
 export class ServiceRequest {
 	readonly lease: Lease;
 	readonly #settings: RequestSettings;
-	/** Told the instance when it failed. */
+	/** Called with the instance when it failed. */
 	readonly #onFailure: (instance: string) => void;
 	#state: State = 'picked';
 	/** What it listens by, while it has its lease. */
@@ -63,7 +63,7 @@ export class ServiceRequest {
 		if (this.#state === 'picked') this.letGo();
 	}
 
-	/** Gives the lease back: nobody will say when it ends. */
+	/** Releases the lease, because its end will not be reported. */
 	letGo(): void {
 		if (this.#state === 'picked') this.#state = 'unfollowed';
 		else if (this.#state === 'sent') this.#follow();
@@ -86,7 +86,7 @@ export class ServiceRequest {
 	failed(error: unknown): void {
 		if (this.#state === 'ended') return;
 		const outcome = this.#hasFailed ? 'failure' : outcomeOfRequest(error);
-		// The channel comes before the handler is told: what it is told has the names.
+		// The diagnostics channel precedes the handler: the handler's error then has the names too.
 		if (outcome === 'failure') nameInstance(error, this.lease.query, this.lease.address);
 		this.#end(outcome);
 	}

@@ -2,14 +2,13 @@ import { FakeClock } from '@spock/testkit';
 import { expect, it } from 'vitest';
 import { CallQueue } from './call-queue.ts';
 import { callClock, OutgoingCall, PLAIN } from './outgoing-call.ts';
-import { RequestChannel } from './request-channel.ts';
 
 const clock = new FakeClock();
 const ignore = (): void => undefined;
 
-function makeCall(func: string, resolve: (value: unknown) => void = ignore): OutgoingCall {
+function makeCall(func: string): OutgoingCall {
 	const request = { func, tail: `,"func":"${func}"}\n`, traits: PLAIN, timeoutMs: 1000, signal: undefined };
-	return new OutgoingCall(request, callClock({ clock, address: { path: '/nowhere' } }), resolve, ignore);
+	return new OutgoingCall(request, callClock({ clock, address: { path: '/nowhere' } }), ignore, ignore);
 }
 
 it('calls of a lost connection go before those that were made after them and have waited longer', () => {
@@ -17,25 +16,18 @@ it('calls of a lost connection go before those that were made after them and hav
 	const [sentBefore, madeSince, madeLast] = [makeCall('a'), makeCall('b'), makeCall('c')];
 	for (const call of [madeSince, madeLast, sentBefore]) waiting.add(call);
 	expect(waiting.takeAll()).toEqual([sentBefore, madeSince, madeLast]);
+	expect([waiting.count, waiting.takeAll(), clock.pendingTimers]).toEqual([0, [], 0]);
 });
 
-it('a call that is made by the end of another one does not overtake those that wait for the window', () => {
-	const written: string[] = [];
-	const port = {
-		write: (line: string) => written.push(line),
-		bufferedBytes: () => 0,
-		push: ignore,
-		fault: ignore,
-		timedOut: ignore,
-		emptied: ignore,
-	};
-	const channel = new RequestChannel(port, clock, { inFlightMax: 4, pendingOutputBytesMax: 1000 });
-	channel.setWindow(1);
-	channel.send(makeCall('first', () => channel.send(makeCall('third'))));
-	channel.send(makeCall('second'));
-	for (const id of [1, 2]) channel.receiveNumbered(id, ',"data":null}');
-	expect(written.map((line) => (JSON.parse(line) as { func: string }).func)).toEqual(['first', 'second', 'third']);
-	channel.takeAll();
+it('a queue that the last call has left keeps no timer', () => {
+	const waiting = new CallQueue(clock, 10, () => 'there is no connection');
+	const [first, second] = [makeCall('a'), makeCall('b')];
+	for (const call of [first, second]) waiting.add(call);
+	waiting.abandon(second);
+	expect([waiting.count, clock.pendingTimers]).toEqual([1, 1]);
+	expect(waiting.takeFirst()).toBe(first);
+	expect([waiting.count, clock.pendingTimers]).toEqual([0, 0]);
+	expect(waiting.takeFirst()).toBeUndefined();
 });
 
 it('what expires in one sweep has one reason, which is looked for once', async () => {

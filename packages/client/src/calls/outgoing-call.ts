@@ -53,6 +53,9 @@ export interface CallOwner {
 	abandon(call: OutgoingCall): void;
 }
 
+/** In the place of the owner of a call that has ended: no field more for each call. */
+const ENDED: CallOwner = { abandon: () => undefined };
+
 /** What a call is made of. */
 export interface CallRequest {
 	readonly func: string;
@@ -64,8 +67,9 @@ export interface CallRequest {
 }
 
 /**
- * One call from its making to its end. It is taken from its owner before it is settled, so it is settled exactly once: by
- * its reply, its deadline, its signal, or the end of the connection.
+ * One call from its making to its end. It is settled exactly once: by its reply, its deadline, its signal, or the end of the
+ * connection. Its owner releases it before that; of several that are released at once, a diagnostics listener of the first end may
+ * abort the others.
  */
 export class OutgoingCall {
 	readonly func: string;
@@ -116,12 +120,19 @@ export class OutgoingCall {
 		this.tail = plain === undefined ? again() : this.tail.slice(0, this.tail.length - plain.rest.length) + again();
 	}
 
+	/** True once it is settled. */
+	get ended(): boolean {
+		return this.owner === ENDED;
+	}
+
 	resolve(value: unknown): void {
+		if (this.ended) return;
 		this.#end(undefined);
 		this.#resolve(value);
 	}
 
 	reject(error: SpockError): void {
+		if (this.ended) return;
 		this.#end(error);
 		this.#reject(error);
 	}
@@ -143,7 +154,7 @@ export class OutgoingCall {
 	}
 
 	#end(error: SpockError | undefined): void {
-		this.owner = undefined;
+		this.owner = ENDED;
 		offAbort(this.#signal, this);
 		if (this.#startedMs !== -1) this.#publishEnd(error);
 	}

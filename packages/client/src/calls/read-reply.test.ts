@@ -49,6 +49,13 @@ describe('the fast path of replies', () => {
 		);
 	});
 
+	it.each(['{"id":1,"date":5}', '{"id":1,"data":55', '{"id":1,"data":5]', '{"id":1,"data":5 '])(
+		'leaves %s to the exact reader',
+		(frame) => {
+			expect(readFast(frame)).toBeUndefined();
+		},
+	);
+
 	it('leaves payloads that nest too deep to the exact reader, which refuses them', () => {
 		for (const levels of [126, 127, 128, 129]) {
 			const frame = `{"id":1,"data":${'['.repeat(levels)}${']'.repeat(levels)}}`;

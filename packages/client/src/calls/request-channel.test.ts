@@ -1,73 +1,11 @@
 import { getEventListeners } from 'node:events';
 
-import { FrameDecoder, readClientMessage, SpockError } from '@spock/protocol';
-import { FakeClock, settle } from '@spock/testkit';
+import { encodeTrace, readClientMessage, SpockError } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
+
+import { makeChannel, receive } from '../../test/lone-channel.ts';
 import { ADDRESS } from '../snapshots/subscription-kind.ts';
-import { BACKGROUND, callClock, makeTraits, OutgoingCall, PLAIN } from './outgoing-call.ts';
-import { type ChannelLimits, RequestChannel } from './request-channel.ts';
-
-function makeChannel(limits: Partial<ChannelLimits> = {}) {
-	const clock = new FakeClock();
-	const written: string[] = [];
-	const faults: string[] = [];
-	let emptied = 0;
-	let timeouts = 0;
-	let bufferedBytes = 0;
-	const channel = new RequestChannel(
-		{
-			write: (line) => written.push(line),
-			bufferedBytes: () => bufferedBytes,
-			push: ({ event }) => faults.push(`push ${event}`),
-			fault: (kind) => faults.push(kind),
-			timedOut: () => timeouts++,
-			emptied: () => emptied++,
-		},
-		clock,
-		{ inFlightMax: 4, pendingOutputBytesMax: 1000, ...limits },
-	);
-	channel.sendsCancel = true;
-	const call = (timeoutMs = 100, signal?: AbortSignal, traits = PLAIN, func = 'ping'): Promise<unknown> => {
-		const settled = new Promise((resolve, reject) =>
-			channel.send(
-				new OutgoingCall(
-					{ func, tail: `,"func":"${func}"}\n`, traits, timeoutMs, signal },
-					callClock({ clock, address: { path: '/nowhere' } }),
-					resolve,
-					reject,
-				),
-			),
-		);
-		settled.catch(() => undefined);
-		return settled;
-	};
-	const idOf = (index: number): number => (JSON.parse(written[index] ?? '{}') as { id: number }).id;
-	return {
-		channel,
-		clock,
-		written,
-		faults,
-		call,
-		idOf,
-		emptied: () => emptied,
-		timeouts: () => timeouts,
-		buffer: (bytes: number) => {
-			bufferedBytes = bytes;
-		},
-	};
-}
-
-/** Gives the channel a frame as a session would. */
-function receive(channel: RequestChannel, frame: string): void {
-	const decoder = new FrameDecoder({
-		frame: (text) => channel.receive(text),
-		numbered: (id, rest) => channel.receiveNumbered(id, rest),
-		fault: (code) => {
-			throw new Error(code);
-		},
-	});
-	decoder.push(Buffer.from(`${frame}\n`));
-}
+import { BACKGROUND, makeTraits, PLAIN } from './outgoing-call.ts';
 
 describe('RequestChannel', () => {
 	it('matches replies by id, in any order', async () => {
@@ -80,7 +18,8 @@ describe('RequestChannel', () => {
 	});
 
 	it('a late reply after a time-out disturbs nobody, and the sidecar is told to stop', async () => {
-		const { channel, clock, call, written, faults } = makeChannel({ inFlightMax: 1 });
+		const { channel, clock, call, written, faults, reasons } = makeChannel({ inFlightMax: 1 });
+		channel.sendsCancel = true;
 		const late = call(100);
 		await clock.advance(100);
 		await expect(late).rejects.toMatchObject({
@@ -95,7 +34,9 @@ describe('RequestChannel', () => {
 		receive(channel, '{"id":1,"data":"of the first"}');
 		receive(channel, '{"id":2,"data":"of the second"}');
 		expect(await next).toBe('of the second');
-		expect(faults).toEqual(['late reply']);
+		receive(channel, '{"id":2,"error":{"code":"INTERNAL","message":"late"}}');
+		expect(faults).toEqual(['late reply', 'late reply']);
+		expect(reasons).toEqual(['a reply to 1, which no call waits for', 'a failure of 2, which no call waits for']);
 	});
 
 	it('ids wrap past a busy slot: the old call keeps its own reply and deadline', async () => {
@@ -122,25 +63,6 @@ describe('RequestChannel', () => {
 		for (const id of [1, 2, 3, 4]) receive(channel, `{"id":${id},"data":${id}}`);
 		expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
 	});
-
-	it.each([false, true])(
-		'a ping goes out although the window is full (narrowed: %s), and a drain waits for the calls',
-		async (isNarrowed) => {
-			const { channel, call, clock, written, emptied, idOf } = makeChannel();
-			const calls = Array.from({ length: 4 }, (_, turn) => call(1000 + turn));
-			if (isNarrowed) channel.setWindow(2);
-			for (let turn = 0; turn < 12; turn++) void call(50, undefined, BACKGROUND);
-			expect(written).toHaveLength(16);
-			expect(Math.min(...written.map((line) => (JSON.parse(line) as { id: number }).id))).toBeGreaterThan(0);
-			expect(channel.inFlight).toBe(4);
-			channel.drain();
-			await clock.advance(60);
-			expect([channel.inFlight, emptied()]).toEqual([4, 0]);
-			for (let turn = 0; turn < 4; turn++) receive(channel, `{"id":${idOf(turn)},"data":${turn}}`);
-			expect(await Promise.all(calls)).toEqual([0, 1, 2, 3]);
-			expect([channel.inFlight, emptied()]).toEqual([0, 1]);
-		},
-	);
 
 	it('what this client sends for itself has a bound too', async () => {
 		const { channel, call, written } = makeChannel();
@@ -203,10 +125,29 @@ describe('RequestChannel', () => {
 	});
 
 	it('a frame longer than the sidecar accepts is refused here, and takes no slot', async () => {
-		const { channel, call } = makeChannel();
-		channel.frameBytesMax = 5;
-		await expect(call()).rejects.toMatchObject({ code: 'FRAME_TOO_LARGE' });
+		const { channel, call, written } = makeChannel();
+		const frame = '{"id":1,"func":"ping"}';
+		channel.frameBytesMax = frame.length - 1;
+		await expect(call()).rejects.toMatchObject({
+			code: 'FRAME_TOO_LARGE',
+			message: expect.stringMatching(/^a frame of 22 bytes is over the limit of 21/),
+			details: { frameBytes: frame.length, frameBytesMax: frame.length - 1 },
+		});
 		expect(channel.inFlight).toBe(0);
+		channel.frameBytesMax = frame.length;
+		void call();
+		expect(written).toEqual(['{"id":2,"func":"ping"}\n']);
+	});
+
+	it('a trace is left out of a frame that would be too long with it, and of no other', () => {
+		const { channel, send, written } = makeChannel();
+		const members = encodeTrace({ traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: undefined });
+		const tail = `${members},"func":"ping"}\n`;
+		channel.frameBytesMax = `{"id":1${tail}`.length - 1;
+		void send({ tail });
+		channel.frameBytesMax--;
+		void send({ tail });
+		expect(written).toEqual([`{"id":1${tail}`, '{"id":2,"func":"ping"}\n']);
 	});
 
 	it.each([
@@ -228,16 +169,26 @@ describe('RequestChannel', () => {
 	});
 
 	it("a failure rejects its call with the sidecar's code; one without an id is a fault", async () => {
-		const { channel, call, faults } = makeChannel();
+		const { channel, call, faults, reasons } = makeChannel();
 		const pending = call();
 		receive(channel, '{"id":null,"error":{"code":"BAD_FRAME","message":"m"}}');
 		receive(channel, '{"id":1,"error":{"code":"NOT_READY","message":"m","retryable":true,"details":{"a":1}}}');
 		await expect(pending).rejects.toMatchObject({ code: 'NOT_READY', retryable: true, details: { a: 1 } });
 		expect(faults).toEqual(['failure without a request']);
+		expect(reasons).toEqual(['BAD_FRAME: m']);
+	});
+
+	it('a push goes to its owner, and settles nothing', () => {
+		const { channel, call, faults } = makeChannel();
+		void call();
+		receive(channel, '{"event":"goaway","data":null}');
+		expect(faults).toEqual(['push goaway']);
+		expect(channel.inFlight).toBe(1);
 	});
 
 	it('an abort rejects with its cause, tells the sidecar, and leaves no listener', async () => {
 		const { channel, call, written } = makeChannel();
+		channel.sendsCancel = true;
 		const stop = new AbortController();
 		const reason = new Error('enough');
 		const pending = call(100, stop.signal);
@@ -251,6 +202,17 @@ describe('RequestChannel', () => {
 		expect(await answered).toBe(1);
 		other.abort();
 		expect(written).toHaveLength(3);
+	});
+
+	it('a sidecar that does not understand it is not told to stop', async () => {
+		const { call, clock, written } = makeChannel();
+		const stop = new AbortController();
+		const [aborted, late] = [call(100, stop.signal), call(100)];
+		stop.abort();
+		await clock.advance(100);
+		await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
+		await expect(late).rejects.toMatchObject({ code: 'TIMEOUT' });
+		expect(written).toHaveLength(2);
 	});
 
 	it('a call that has ended listens to its signal no more', async () => {
@@ -300,20 +262,57 @@ describe('RequestChannel', () => {
 	});
 
 	it('equal addresses are one frozen value; a reply of the wrong shape is PROTOCOL', async () => {
-		const { channel, call, faults } = makeChannel();
-		const [first, second, third] = [
-			call(100, undefined, ADDRESS),
-			call(100, undefined, ADDRESS),
-			call(100, undefined, ADDRESS),
-		];
+		const { channel, call, faults, reasons } = makeChannel();
+		const [first, second, third, fourth] = Array.from({ length: 4 }, () => call(100, undefined, ADDRESS));
 		receive(channel, '{"id":1,"data":{"host":"h","port":1}}');
 		receive(channel, '{"id":2,"data":{"host":"h","port":1}}');
-		receive(channel, '{"id":3,"data":{"host":5}}');
+		for (const id of [3, 4]) receive(channel, `{"id":${id},"data":{"host":5}}`);
 		expect(await first).toEqual({ host: 'h', port: 1, instance: 'h:1' });
 		expect(await second).toBe(await first);
 		expect(Object.isFrozen(await first)).toBe(true);
-		await expect(third).rejects.toMatchObject({ code: 'PROTOCOL', details: { path: 'host' } });
-		expect(faults).toEqual(['frame']);
+		for (const wrong of [third, fourth]) {
+			await expect(wrong).rejects.toMatchObject({ code: 'PROTOCOL', details: { path: 'host' } });
+		}
+		expect(faults).toEqual(['frame', 'frame']);
+		expect(reasons).toEqual(['the reply to ping has the wrong shape', 'the reply to ping has the wrong shape']);
+	});
+
+	it('what a reader leaves out of a reply is a fault, and the call succeeds', async () => {
+		const { channel, call, faults, reasons } = makeChannel();
+		const read = (_data: unknown, leftOut: (why: string) => void): string => {
+			leftOut('one instance without a port');
+			return 'the rest';
+		};
+		const pending = call(100, undefined, makeTraits({ read }));
+		receive(channel, '{"id":1,"data":[]}');
+		expect(await pending).toBe('the rest');
+		expect([faults, reasons]).toEqual([['frame'], ['one instance without a port']]);
+	});
+
+	it('equal replies to calls of `request` are a value for each, which its caller may change', async () => {
+		const { channel, call } = makeChannel();
+		const both = [call(), call()];
+		for (const id of [1, 2]) receive(channel, `{"id":${id},"data":{"a":1}}`);
+		const [first, second] = await Promise.all(both);
+		expect(second).toEqual(first);
+		expect(second).not.toBe(first);
+	});
+
+	it('long replies are not cached: each is a value of its own', async () => {
+		const { channel, call } = makeChannel();
+		const cached = makeTraits({ memoised: true, read: (data) => Object.freeze({ data }) });
+		const answersOf = async (text: string): Promise<unknown[]> => {
+			const calls = [call(100, undefined, cached), call(100, undefined, cached)];
+			for (const left of [0, 1]) receive(channel, `{"id":${nextId + left},"data":"${text}"}`);
+			nextId += 2;
+			return Promise.all(calls);
+		};
+		let nextId = 1;
+		const [short, sameShort] = await answersOf('x'.repeat(480));
+		expect(sameShort).toBe(short);
+		const [long, otherLong] = await answersOf('x'.repeat(520));
+		expect(otherLong).toEqual(long);
+		expect(otherLong).not.toBe(long);
 	});
 
 	it('equal replies to calls of other traits are read by their own', async () => {
@@ -323,19 +322,5 @@ describe('RequestChannel', () => {
 		for (const id of [1, 2, 3]) receive(channel, `{"id":${id},"data":{"host":"h","port":1}}`);
 		const address = { host: 'h', port: 1, instance: 'h:1' };
 		expect(await Promise.all(calls)).toEqual([address, { other: { host: 'h', port: 1 } }, address]);
-	});
-
-	it('tells once that it is empty, and only after a drain', async () => {
-		const { channel, call, emptied } = makeChannel();
-		void call();
-		receive(channel, '{"id":1,"data":1}');
-		expect(emptied()).toBe(0);
-		void call();
-		channel.drain();
-		expect(emptied()).toBe(0);
-		receive(channel, '{"id":2,"data":1}');
-		receive(channel, '{"id":2,"data":1}');
-		await settle();
-		expect(emptied()).toBe(1);
 	});
 });

@@ -3,7 +3,6 @@ import {
 	FRAME_BYTES_MAX,
 	fitsFrame,
 	frameTooLargeError,
-	IN_FLIGHT_MAX,
 	InFlightRing,
 	isDeeperThan,
 	JSON_DEPTH_MAX,
@@ -15,6 +14,7 @@ import {
 import { type Clock, FrameHeads, TextMemo } from '@spock/protocol/internal';
 import type { FaultMessage } from '../foundation/diagnostics.ts';
 import { overloadedError } from '../foundation/errors.ts';
+import type { ResolvedOptions } from '../foundation/options.ts';
 import { DeadlineTimer, type IsDue } from '../foundation/timers.ts';
 import { CallQueue, inOrder } from './call-queue.ts';
 import type { CallOwner, CallTraits, OutgoingCall } from './outgoing-call.ts';
@@ -47,13 +47,8 @@ interface MemoisedReply {
 }
 
 /** What a channel may do. */
-export interface ChannelLimits {
-	readonly inFlightMax: number;
-	readonly pendingOutputBytesMax: number;
-	/** Most calls that wait while the sidecar has narrowed the window. Default 65536. */
-	readonly waitingMax?: number;
-	/** What happens to calls over a narrowed window. Default `wait`. */
-	readonly whileNarrowed?: 'wait' | 'fail';
+export interface ChannelLimits
+	extends Pick<ResolvedOptions, 'inFlightMax' | 'pendingOutputBytesMax' | 'waitingMax' | 'whileNarrowed'> {
 	/** Where ids start; tests begin just below the wrap. Default 1. */
 	readonly firstId?: number;
 }
@@ -79,8 +74,6 @@ export class RequestChannel implements CallOwner {
 	#fullWindow: number;
 	#background = 0;
 	#draining = false;
-	/** True while settled calls matter: for a drain, or for calls that wait for the window. */
-	#isWatched = false;
 	/** Calls over a narrowed window; made when the first window is pushed. */
 	#waiting: CallQueue | undefined;
 
@@ -121,7 +114,7 @@ export class RequestChannel implements CallOwner {
 		this.#inFlightMax = Math.min(this.#fullWindow, inFlightMax);
 		if (this.#limits.whileNarrowed !== 'fail') {
 			const why = (): string => `the sidecar has narrowed the window to ${this.#inFlightMax} calls in flight`;
-			this.#waiting ??= new CallQueue(this.#clock, this.#limits.waitingMax ?? IN_FLIGHT_MAX, why);
+			this.#waiting ??= new CallQueue(this.#clock, this.#limits.waitingMax, why);
 		}
 		this.#settled();
 	}
@@ -130,10 +123,14 @@ export class RequestChannel implements CallOwner {
 	send(call: OutgoingCall): void {
 		// None goes before those that wait already.
 		const isFull = this.#ring.size >= this.#inFlightMax || this.waiting > 0;
-		if (!isFull || this.#passes(call)) this.#transmit(call);
+		if (!isFull || this.#passes(call)) {
+			this.#transmit(call);
+			return;
+		}
 		// What the client sends for itself is tried again by its sender.
-		else if (this.#waits() && !call.traits.background) this.#wait(call);
-		else call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
+		const queue = call.traits.background ? undefined : this.#narrowedQueue();
+		if (queue === undefined) call.reject(overloadedError(call.func, 'inFlightMax', this.#inFlightMax));
+		else queue.add(call);
 	}
 
 	#transmit(call: OutgoingCall): void {
@@ -209,7 +206,6 @@ export class RequestChannel implements CallOwner {
 	/** Calls `emptied` once no caller waits for anything here; at once if that is so now. */
 	drain(): void {
 		this.#draining = true;
-		this.#isWatched = true;
 		this.#settled();
 	}
 
@@ -224,7 +220,6 @@ export class RequestChannel implements CallOwner {
 		this.#memo.clear();
 		this.#background = 0;
 		this.#draining = false;
-		this.#isWatched = false;
 		return inOrder([...this.#ring.takeAll(), ...this.takeWaiting()]);
 	}
 
@@ -236,26 +231,20 @@ export class RequestChannel implements CallOwner {
 		return traits.background && this.#ring.size < this.#ring.capacity;
 	}
 
-	#waits(): boolean {
-		return this.#waiting !== undefined && this.#inFlightMax < this.#fullWindow;
-	}
-
-	#wait(call: OutgoingCall): void {
-		this.#isWatched = true;
-		this.#waiting?.add(call);
+	/** Where calls wait; undefined while the window is as wide as in hello, and where they fail instead. */
+	#narrowedQueue(): CallQueue | undefined {
+		return this.#inFlightMax < this.#fullWindow ? this.#waiting : undefined;
 	}
 
 	/** A call is settled, or the window has changed: sends what waited for that, and reports the end of a drain. */
 	#settled(): void {
-		const waiting = this.#waiting;
-		while (waiting !== undefined && waiting.count > 0 && this.#ring.size < this.#inFlightMax) {
-			const call = waiting.takeFirst();
-			if (call !== undefined) this.#transmit(call);
+		while (this.#ring.size < this.#inFlightMax) {
+			const call = this.#waiting?.takeFirst();
+			if (call === undefined) break;
+			this.#transmit(call);
 		}
-		this.#isWatched = this.#draining || this.waiting > 0;
 		if (!this.#draining || this.inFlight > 0 || this.waiting > 0) return;
 		this.#draining = false;
-		this.#isWatched = false;
 		this.#port.emptied();
 	}
 
@@ -297,8 +286,9 @@ export class RequestChannel implements CallOwner {
 		return call;
 	}
 
+	/** On the path of every reply: nearly always nothing waits for it. */
 	#notifyEmptied(): void {
-		if (this.#isWatched) this.#settled();
+		if (this.#draining || this.waiting > 0) this.#settled();
 	}
 
 	readonly #sweep = (isDue: IsDue): void => {
@@ -308,7 +298,6 @@ export class RequestChannel implements CallOwner {
 			if (this.sendsCancel) this.#port.write(encodeCancel(call.id));
 			call.rejectTimeout();
 		}
-		if (due.length === 0) return;
 		// The heartbeat counts its own pings.
 		if (due.some(({ func, traits }) => func !== 'ping' || !traits.background)) this.#port.timedOut();
 		this.#notifyEmptied();

@@ -1,10 +1,10 @@
 import { type KeyEntry, SpockError } from '@spock/protocol';
 
-/** What a snapshot of keys means for a configuration. */
+/** The configuration read from a snapshot of keys. */
 export interface ConfigReading<V> {
-	/** The value, made of the last good value of each key; undefined without one. */
+	/** The value, from the last good value of each key; undefined without one. */
 	readonly found: { readonly value: V } | undefined;
-	/** Why `found` is not, or not wholly, what the registry says. */
+	/** Why `found` differs from the registry. */
 	readonly error: SpockError | undefined;
 	/** Errors that are new with this snapshot. */
 	readonly errors: readonly SpockError[];
@@ -47,8 +47,8 @@ export function prefixReader<T>(parse: ConfigParser<T>, hasDefault: boolean): Co
 }
 
 /**
- * A validator in the form of https://standardschema.dev, as Zod, Valibot and ArkType make them. It is given the text of the
- * value and must answer at once.
+ * A validator as specified by https://standardschema.dev: Zod, Valibot and ArkType provide them. It receives the text of the
+ * value and must be synchronous.
  */
 export interface StandardSchemaLike<T> {
 	readonly '~standard': {
@@ -64,28 +64,28 @@ export interface StandardSchemaLike<T> {
 /** The name of a key. Declared so that `JSON.parse`, whose second parameter is a function, is a {@link ConfigParser}. */
 export type KeyName = string & NonNullable<Parameters<typeof JSON.parse>[1]>;
 
-/** Makes a value of a key's text; throws, or returns issues, when the text is not what was agreed. */
+/** Parses the text of a key; throws, or returns issues, for invalid text. */
 export type ConfigParser<T> = ((text: string, key: KeyName) => T) | StandardSchemaLike<T>;
 
-/** What one key says. */
+/** The state of one key. */
 interface Parsed<T> {
-	/** What was read last, good or bad; undefined before that. */
+	/** The text that was read last, valid or not; undefined before that. */
 	text: string | undefined;
 	/** The last good value. */
 	good: { readonly value: T } | undefined;
-	/** Why `text` is not good. */
+	/** Why `text` is invalid. */
 	error: SpockError | undefined;
 }
 
-/** What a snapshot has changed. */
+/** The changes of a snapshot. */
 interface ParsedUpdate {
 	/** True if a value was added, replaced or removed. */
 	readonly changed: boolean;
-	/** What is wrong with new values. */
+	/** The errors of new values. */
 	readonly errors: readonly SpockError[];
 }
 
-/** The values of keys, parsed once for each text. A key whose new text is bad keeps its last good value. Pure. */
+/** The values of keys; each text is parsed once. A key with invalid new text keeps its last good value. Pure. */
 class ParsedKeys<T> {
 	readonly #parse: ConfigParser<T>;
 	readonly #keys = new Map<string, Parsed<T>>();
@@ -94,7 +94,7 @@ class ParsedKeys<T> {
 		this.#parse = parse;
 	}
 
-	/** Why some key is not what its text says; undefined when all are good. */
+	/** The error of some key whose text is invalid; undefined when all are valid. */
 	get error(): SpockError | undefined {
 		for (const { error } of this.#keys.values()) if (error !== undefined) return error;
 		return undefined;
@@ -155,7 +155,7 @@ class ParsedKeys<T> {
 
 	#apply(text: string, key: string): T {
 		const parse = this.#parse;
-		// Asked first, because some libraries make schemas that are functions.
+		// Checked first, because the schemas of some libraries are functions.
 		if (!('~standard' in parse)) return parse(text, key as KeyName);
 		const result = parse['~standard'].validate(text);
 		if (result instanceof Promise) throw new TypeError('the schema returned a promise; it must validate synchronously');

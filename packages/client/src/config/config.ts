@@ -19,41 +19,41 @@ import { type Endable, Scope, scopedIterator } from '../foundation/scope.ts';
 import { checkCallOptions } from '../lookups/lookup-options.ts';
 import type { ConfigReader } from './config-reader.ts';
 
-/** What is common to the options of a configuration of one key and of a prefix. `V` is the type of its value. */
+/** Options of a configuration, of one key or of a prefix. `V` is the type of its value. */
 export interface ConfigListeners<V> {
 	/** Called with every new value, the first included. */
 	readonly onChange?: (value: V, config: Config<V>) => void;
-	/** Called once for each bad new value, missing key, or other reason why the value is not the registry's. */
+	/** Called once for each invalid new value, missing key, or other reason why the value is not the registry's. */
 	readonly onError?: (error: SpockError, config: Config<V>) => void;
 }
 
-/** What a {@link Config} is made of. */
+/** What a {@link Config} needs. */
 export interface ConfigSetup<V> extends ConfigListeners<V> {
 	readonly query: KeyQuery;
 	readonly read: ConfigReader<V>;
-	/** The default, used while no good value is known. */
+	/** The default, used until a valid value is known. */
 	readonly fallback: { readonly value: V } | undefined;
 }
 
-/** The value that is served, and how good it is. */
+/** The value that is served, and its source. */
 interface Held<V> {
 	readonly value: V;
 	readonly revision: number;
 	readonly source: SnapshotSource | 'default';
-	/** When it was last what the registry says; only for `last-known-good`. */
+	/** When it was last the registry's value; only for `last-known-good`. */
 	readonly verifiedAtMs: number;
 }
 
 type ConfigOptionsOfClient = Pick<ResolvedOptions, 'clock' | 'unref' | 'timeoutMs'>;
 
 /**
- * A value that follows the registry, made by `diplomat.config`. A bad new value keeps the last good one, a registry or a
- * sidecar out of reach keeps the last known one; `source`, `ageMs` and `error` say so. Iterating gives the value and then
- * each new one. Ends with `close`, or with its client; the last value can be read after that.
+ * A value that follows the registry, made by `diplomat.config`. After an invalid new value the last valid one is served, and while
+ * the registry or the sidecar is unreachable the last known one; see `source`, `ageMs` and `error`. Iterating yields the value and
+ * then each new one. Ends with `close`, or with its client; the last value can be read after that.
  */
 export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	static {
-		// Neither the value nor the words of an error, which may quote it.
+		// Neither the value nor the message of an error, which may quote it.
 		showAs<Config<unknown>>(Config, 'Config', (config) => {
 			const { source, ageMs, revision, error } = config;
 			return { ...config.#setup.query, source, ageMs, revision, error: error?.code };
@@ -63,9 +63,9 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	readonly #setup: ConfigSetup<V>;
 	readonly #options: ConfigOptionsOfClient;
 	readonly #waiters: Waiters;
-	/** The client's, which this ends with. */
+	/** The client's scope, with which this ends. */
 	readonly #outer: Scope;
-	/** Its iterators, which get new values and end with this. */
+	/** Iterators, which receive new values and end with this. */
 	readonly #scope = new Scope<NewestOnly<V>>();
 	#watch: SourceWatch | undefined;
 	#held: Held<V> | undefined;
@@ -73,7 +73,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	/** True once the registry has answered and there is a value. */
 	#ready = false;
 
-	/** Use `diplomat.config`. Starts to watch; throws what that throws. Is of the scope `outer` until it is closed. */
+	/** Use `diplomat.config`. Starts to watch, and throws what that throws. Belongs to the scope `outer` until it is closed. */
 	constructor(setup: ConfigSetup<V>, source: KeySource, options: ConfigOptionsOfClient, outer: Scope) {
 		const { query, fallback } = setup;
 		this.#setup = setup;
@@ -97,32 +97,32 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	}
 
 	/**
-	 * `live`; `last-known-good` while registry or sidecar are out of reach or the newest value is bad; `default`; null while
-	 * there is no value.
+	 * `live`; `last-known-good` while the registry or the sidecar is unreachable or the newest value is invalid; `default`; null
+	 * without a value.
 	 */
 	get source(): SnapshotSource | 'default' | null {
 		return this.#held?.source ?? null;
 	}
 
-	/** How long ago the value was last what the registry says, in whole milliseconds; 0 unless it is `last-known-good`. */
+	/** How long ago the value was last the registry's, in whole milliseconds; 0 unless it is `last-known-good`. */
 	get ageMs(): number {
 		const held = this.#held;
 		if (held?.source !== 'last-known-good') return 0;
 		return Math.max(0, Math.round(this.#options.clock.now() - held.verifiedAtMs));
 	}
 
-	/** The revision of the snapshot that the value is from; 0 before the first. */
+	/** The revision of the value's snapshot; 0 before the first. */
 	get revision(): number {
 		return this.#held?.revision ?? 0;
 	}
 
-	/** Why the value is not what the registry says now; undefined when it is. */
+	/** Why the value is not the registry's current value; undefined when it is. */
 	get error(): SpockError | undefined {
 		return this.#error;
 	}
 
 	/**
-	 * Resolves with this when the registry has been heard and there is a value. Rejects with NO_SUCH_KEY (unless there is a
+	 * Resolves with this once the registry has answered and a value is available. Rejects with NO_SUCH_KEY (unless there is a
 	 * default), BAD_VALUE, ACL_DENIED, with the last error or TIMEOUT at its deadline, ABORTED, CLOSED.
 	 */
 	async ready(options: CallOptions = {}): Promise<this> {
@@ -140,7 +140,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		return this;
 	}
 
-	/** The value now, if there is one, and then each new one: newest only. Ends by the signal, or with this. */
+	/** Yields the current value, if any, and then each new one, newest only. Ends with the signal, or with this. */
 	changes(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<V> {
 		const signal = signalOption('signal', options.signal);
 		return scopedIterator<V>(this.#scope, signal, (iterator) => {
@@ -188,7 +188,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		}
 	}
 
-	/** The value to serve from now on: the one found, else the default, else the last one served. */
+	/** The value to serve from now on: the one that was read, else the default, else the last one served. */
 	#hold(snapshot: KeySnapshot, found: { readonly value: V } | undefined, isBad: boolean): Held<V> | undefined {
 		const before = this.#held;
 		const { fallback } = this.#setup;
@@ -204,12 +204,11 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 			value: served.value,
 			revision: isOld ? before.revision : revision,
 			source: isBad ? 'last-known-good' : snapshot.source,
-			// A value that is no longer the registry's was last true when it still was.
+			// Of a value that is no longer the registry's, this is when it last was.
 			verifiedAtMs: isOld && before.source === 'last-known-good' ? before.verifiedAtMs : heardAtMs,
 		};
 	}
 
-	/** There is no snapshot, because of this error. */
 	#fail(error: SpockError): void {
 		const isNew = this.#error?.code !== error.code;
 		this.#error = error;

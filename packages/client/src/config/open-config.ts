@@ -7,7 +7,7 @@ import { type ConfigParser, keyReader, prefixReader } from './config-reader.ts';
 
 /** Options of `diplomat.config` for one key. */
 export interface ConfigOptions<T> extends ConfigListeners<T> {
-	/** Makes the value of the text; throws for a bad one. Default: the text itself. */
+	/** Parses the text; throws if it is invalid. Default: the value is the text itself. */
 	readonly parse?: ConfigParser<T> | undefined;
 	/** The value before the first answer and while the key is missing. Default: none, and a missing key is an error. */
 	readonly default?: T;
@@ -27,8 +27,8 @@ export interface PrefixConfigOptions<T> extends ConfigListeners<ReadonlyMap<stri
 }
 
 /**
- * Opens a configuration, which is of the scope until it is closed. Throws BAD_REQUEST for a wrong key, a TypeError for a
- * wrong `parse`, and what the source throws.
+ * Opens a configuration, which belongs to the scope until it is closed. Throws BAD_REQUEST for an invalid key, a TypeError for an
+ * invalid `parse`, and what the source throws.
  */
 export function openConfig<T>(
 	key: string,
@@ -39,7 +39,7 @@ export function openConfig<T>(
 ): Config<T> | Config<ReadonlyMap<string, T>> {
 	const { datacenter } = options;
 	const place = datacenter === undefined ? {} : { datacenter };
-	// Without `parse` the type of the value is text.
+	// Without `parse` the value is text.
 	const parse = parseOption(options.parse) ?? ((text: string) => text as T);
 	if (options.prefix === true) {
 		const query = toKeyQuery({ key, prefix: true, ...place });

@@ -1,9 +1,9 @@
-import { settle } from '@spock/testkit';
+import type { Duplex } from 'node:stream';
+
+import { FakeSidecar, HOLD_PING, memoryPair, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
-
-const HOLD_PING = { handle: ({ func }: { func: string }) => (func === 'ping' ? ('hold' as const) : undefined) };
 
 describe('the end', () => {
 	it('drain refuses new calls, waits for those in flight, and leaves no timer and no socket', async () => {
@@ -12,7 +12,10 @@ describe('the end', () => {
 		await settle();
 		const drained = diplomat.drain();
 		expect(diplomat.status().state).toBe('draining');
-		await expect(diplomat.request('ping', 2)).rejects.toMatchObject({ code: 'CLOSED' });
+		await expect(diplomat.request('ping', 2)).rejects.toMatchObject({
+			code: 'CLOSED',
+			message: 'the client is draining',
+		});
 		await expect(diplomat.getService('barista')).rejects.toMatchObject({ code: 'CLOSED' });
 		sidecar.connection.reply(sidecar.requestsOf('ping')[0]?.id ?? -1, 'done');
 		expect(await call).toBe('done');
@@ -51,7 +54,8 @@ describe('the end', () => {
 		'close rejects every call with CLOSED and leaves no timer (attempts: %s)',
 		async (failsWith) => {
 			const { diplomat, sidecar, clock } = await simulate({}, HOLD_PING, failsWith);
-			const call = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED' });
+			const message = 'the client was closed';
+			const call = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED', message });
 			const ready = diplomat.ready().catch(() => undefined);
 			const lookup = diplomat.getService('barista').catch((error: unknown) => error);
 			await diplomat.close();
@@ -80,6 +84,90 @@ describe('the end', () => {
 		await settle();
 		expect(sidecar.liveCount).toBe(0);
 		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('a drain ends when its last call is lost with a connection that was left', async () => {
+		const { diplomat, sidecar, clock } = await simulate(
+			{ stableMs: 10 },
+			{ handle: ({ func }) => (func === 'getInstances' ? 'hold' : undefined) },
+		);
+		await clock.advance(10);
+		const call = diplomat.request('getInstances', { service: 'barista' });
+		const lost = expect(call).rejects.toMatchObject({ code: 'DISCONNECTED', details: { sent: true } });
+		await settle();
+		const [first] = sidecar.connections;
+		first?.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await settle();
+		const drained = diplomat.drain();
+		first?.drop();
+		await Promise.all([lost, drained]);
+		expect(await diplomat.closed).toEqual({ reason: 'drain' });
+	});
+
+	it('has the reason that came first', async () => {
+		const { diplomat } = await simulate();
+		const closed = diplomat.close();
+		await Promise.all([closed, diplomat.drain()]);
+		expect(await diplomat.closed).toEqual({ reason: 'close' });
+	});
+
+	it('close rejects calls at once, however long the socket takes to close', async () => {
+		const sidecar = new FakeSidecar(HOLD_PING);
+		let destroyed: () => void = () => undefined;
+		const transport = (): Duplex => {
+			const { near, far } = memoryPair();
+			near._destroy = (error, done) => {
+				destroyed = () => done(error);
+			};
+			sidecar.accept(far);
+			return near;
+		};
+		const { diplomat } = await simulate({ transport });
+		const call = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED' });
+		await settle();
+		let isClosed = false;
+		void diplomat.closed.then(() => (isClosed = true));
+		const closing = diplomat.close();
+		await call;
+		expect(isClosed).toBe(false);
+		destroyed();
+		await closing;
+		expect(await diplomat.closed).toEqual({ reason: 'close' });
+	});
+
+	it('close drops a socket that a drain is ending, but whose peer takes nothing', async () => {
+		const sidecar = new FakeSidecar(HOLD_PING);
+		const { near, far } = memoryPair();
+		sidecar.accept(far);
+		const { diplomat } = await simulate({ transport: () => near });
+		near._write = () => undefined;
+		const stop = new AbortController();
+		const call = expect(diplomat.request('ping', 1, { signal: stop.signal })).rejects.toMatchObject({
+			code: 'ABORTED',
+		});
+		await settle();
+		stop.abort();
+		await call;
+		const drained = diplomat.drain();
+		await settle();
+		expect(near.destroyed).toBe(false);
+		await diplomat.close();
+		await drained;
+		expect(await diplomat.closed).toEqual({ reason: 'drain' });
+		expect(near.destroyed).toBe(true);
+	});
+
+	it('a drain after a sidecar of another version has come says that this client drains', async () => {
+		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 }, HOLD_PING);
+		await clock.advance(10);
+		const call = diplomat.request('ping', 1).catch(() => undefined);
+		sidecar.options = { ...HOLD_PING, hello: 'unsupported' };
+		sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
+		await settle();
+		expect(diplomat.status()).toMatchObject({ state: 'ready', lastError: expect.stringContaining('protocol version') });
+		const drained = diplomat.drain();
+		await expect(diplomat.request('ping', 2)).rejects.toMatchObject({ code: 'CLOSED' });
+		await Promise.all([diplomat.close(), call, drained]);
 	});
 
 	it('close cuts a drain short', async () => {

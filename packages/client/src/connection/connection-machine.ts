@@ -10,7 +10,7 @@ export type ConnectionAction =
 	| 'flush waiting'
 	| 'reset backoff if stable'
 	| 'reject in flight'
-	| 'mark views stale'
+	| 'mark snapshots stale'
 	| 'schedule retry'
 	| 'dial or schedule'
 	| 'cancel dial'
@@ -45,14 +45,14 @@ export const connectionMachine: MachineTable<ConnectionState, ConnectionEvent, C
 	connecting: {
 		start: null,
 		connected: ['ready', 'adopt', 'resubscribe', 'flush waiting'],
-		refused: ['closed', 'cancel dial', 'reject waiting', 'settle'],
+		refused: ['closed', 'cancel dial', 'reject waiting', 'reject in flight', 'destroy socket', 'settle'],
 		lost: ['backoff', 'schedule retry'],
 		goaway: null,
 		'successor lost': null,
 		'retry due': null,
-		drain: ['closed', 'cancel dial', 'reject waiting', 'settle'],
+		drain: ['closed', 'cancel dial', 'reject waiting', 'reject in flight', 'destroy socket', 'settle'],
 		emptied: null,
-		close: ['closed', 'cancel dial', 'reject waiting', 'settle'],
+		close: ['closed', 'cancel dial', 'reject waiting', 'reject in flight', 'destroy socket', 'settle'],
 	},
 	ready: {
 		start: null,
@@ -63,7 +63,7 @@ export const connectionMachine: MachineTable<ConnectionState, ConnectionEvent, C
 			'cancel dial',
 			'cancel timer',
 			'reject in flight',
-			'mark views stale',
+			'mark snapshots stale',
 			'reset backoff if stable',
 			'schedule retry',
 		],
@@ -82,9 +82,9 @@ export const connectionMachine: MachineTable<ConnectionState, ConnectionEvent, C
 		goaway: null,
 		'successor lost': null,
 		'retry due': ['connecting', 'dial'],
-		drain: ['closed', 'cancel timer', 'reject waiting', 'settle'],
+		drain: ['closed', 'cancel timer', 'reject waiting', 'reject in flight', 'destroy socket', 'settle'],
 		emptied: null,
-		close: ['closed', 'cancel timer', 'reject waiting', 'settle'],
+		close: ['closed', 'cancel timer', 'reject waiting', 'reject in flight', 'destroy socket', 'settle'],
 	},
 	draining: {
 		start: null,
@@ -108,6 +108,6 @@ export const connectionMachine: MachineTable<ConnectionState, ConnectionEvent, C
 		'retry due': null,
 		drain: ['closed', 'settle'],
 		emptied: null,
-		close: ['closed', 'settle'],
+		close: ['closed', 'destroy socket', 'settle'],
 	},
 };

@@ -1,7 +1,9 @@
+import { FRAME_BYTES_MAX, SpockError } from '@spock/protocol';
 import { HOLD_PING, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
+import { readGreeting, readGreetingFailure } from './greeting.ts';
 
 const hello = (answer: { readonly data: unknown } | { readonly error: ReturnType<typeof wireError> }) => ({
 	handle: ({ func }: { readonly func: string }) => (func === 'hello' ? answer : undefined),
@@ -32,6 +34,82 @@ describe('a sidecar of another version', () => {
 		await clock.advance(3000);
 		expect(diplomat.status().state).toBe('ready');
 		await diplomat.close();
+	});
+});
+
+describe('hello', () => {
+	it('names versions, process and features, which an older sidecar cannot know', async () => {
+		const { diplomat, sidecar } = await simulate({ name: 'till', heartbeatMs: 7000 });
+		const [{ data } = { data: undefined }] = sidecar.requestsOf('hello');
+		expect(data).toEqual({
+			versions: [1],
+			pid: process.pid,
+			features: ['push', 'goaway', 'window'],
+			client: 'till',
+			frameBytesMax: expect.any(Number),
+			heartbeatMs: 7000,
+			secret: expect.stringMatching(/^[0-9a-f-]{36}$/),
+		});
+		await diplomat.close();
+	});
+
+	it.each([null, undefined, 5, 'hello', [], {}, { sidecar: '@spock/sidecar/1.0.0', limits: { inFlightMax: 1 } }])(
+		'that is answered %j, without a version, was answered by a baseline sidecar',
+		(data) => {
+			expect(readGreeting(data)).toMatchObject({ baseline: true, instance: null, pushes: false });
+		},
+	);
+
+	it('that an unknown function refuses was answered by a baseline sidecar, which has the limits of the protocol', () => {
+		expect(readGreetingFailure(new SpockError('UNKNOWN_FUNC', 'hello?'))).toEqual({
+			baseline: true,
+			sidecar: null,
+			instance: null,
+			pushes: false,
+			frameBytesMax: FRAME_BYTES_MAX,
+			inFlightMax: Number.POSITIVE_INFINITY,
+		});
+	});
+
+	it('reads what the answer says of the sidecar', () => {
+		const limits = { frameBytesMax: 1000, inFlightMax: 10 };
+		const data = { version: 1, sidecar: '@spock/sidecar/1.0.0', instance: 'a', features: ['goaway', 'push'], limits };
+		const { sidecar, instance } = data;
+		expect(readGreeting(data)).toEqual({ baseline: false, sidecar, instance, pushes: true, ...limits });
+		expect(readGreeting({ ...data, features: ['goaway'] }).pushes).toBe(false);
+	});
+
+	it.each([null, 'many', 0, 1.5, -1, [5]])('ignores members of the answer that have the wrong type: %j', (wrong) => {
+		const limits = { frameBytesMax: wrong, inFlightMax: wrong };
+		const told = { version: 1, sidecar: 5, instance: {}, features: 'push', limits };
+		const nothing = { baseline: false, sidecar: null, instance: null, pushes: false };
+		const defaults = { frameBytesMax: FRAME_BYTES_MAX, inFlightMax: Number.POSITIVE_INFINITY };
+		expect(readGreeting(told)).toEqual({ ...nothing, ...defaults });
+		expect(readGreeting({ ...told, limits: wrong })).toEqual({ ...nothing, ...defaults });
+	});
+
+	it('that is answered with an `inFlightMax` of a wrong type leaves the option in force', async () => {
+		const answer = { version: 1, limits: { inFlightMax: 'many' } };
+		const handle = ({ func }: { readonly func: string }) => (func === 'hello' ? { data: answer } : ('hold' as const));
+		const { diplomat } = await simulate({ inFlightMax: 1 }, { handle });
+		const held = expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'CLOSED' });
+		await expect(diplomat.request('ping', 2)).rejects.toMatchObject({ details: { inFlightMax: 1 } });
+		await Promise.all([held, diplomat.close()]);
+	});
+
+	it('that shares no version says which versions either speaks, and why', () => {
+		const refusal = new SpockError('UNSUPPORTED_VERSION', 'no', { details: { versions: [2, 3] } });
+		expect(() => readGreetingFailure(refusal)).toThrow(
+			expect.objectContaining({
+				code: 'PROTOCOL',
+				message: 'no protocol version in common: this client speaks 1, the sidecar 2, 3; upgrade the older one',
+				details: { client: [1], sidecar: [2, 3] },
+				cause: refusal,
+			}),
+		);
+		expect(() => readGreetingFailure(new SpockError('UNSUPPORTED_VERSION', 'no'))).toThrow(
+			expect.objectContaining({ details: { client: [1], sidecar: null } }),
+		);
 	});
 });
 

@@ -25,7 +25,7 @@ export class Heartbeat {
 	readonly #intervalMs: number;
 	readonly #port: HeartbeatPort;
 	readonly #timer: OneTimer;
-	#bytesRead = -1;
+	#bytesRead = 0;
 	#heardAtMs = 0;
 	#pinged = false;
 	#missed = 0;

@@ -123,10 +123,6 @@ export class Session {
 	/** Ends the socket when what was written is sent; `closed` follows. */
 	end(): void {
 		this.#endedHere = true;
-		if (this.#socket.writableFinished || this.#socket.destroyed) {
-			this.#framed.destroy();
-			return;
-		}
 		// Once our side is sent nothing is left to do: waiting for the peer's end would let it hold us.
 		this.#socket.once('finish', () => this.#framed.destroy());
 		this.#framed.end();

@@ -1,7 +1,9 @@
-import { fakeSnapshot, HOLD_PING, settle } from '@spock/testkit';
+import { FakeClock, FakeSidecar, fakeSnapshot, HOLD_PING, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { simulate } from '../../test/simulated-client.ts';
+import { SimulatedNetwork, simulate } from '../../test/simulated-client.ts';
+import { resolveOptions } from '../foundation/options.ts';
+import { RemoteSource } from '../sources/remote-source.ts';
 
 describe('a connection that is lost', () => {
 	it('rejects what was sent DISCONNECTED at once, and says that it had been sent', async () => {
@@ -9,7 +11,43 @@ describe('a connection that is lost', () => {
 		const call = diplomat.request('ping', 1);
 		await settle();
 		sidecar.connection.drop();
-		await expect(call).rejects.toMatchObject({ code: 'DISCONNECTED', retryable: true, details: { sent: true } });
+		await expect(call).rejects.toMatchObject({
+			code: 'DISCONNECTED',
+			message: 'ping: the connection was lost before the reply came',
+			retryable: true,
+			details: { sent: true },
+		});
+		await diplomat.close();
+	});
+
+	it.each([
+		['asks again on the next one what may be asked twice', 'wait', [0, 1]],
+		['rejects that too where calls do not wait for a connection', 'fail', [0]],
+	] as const)('%s', async (_what, whileDisconnected, connections) => {
+		const { diplomat, sidecar, clock } = await simulate(
+			{ whileDisconnected, lookups: 'remote' },
+			{ handle: ({ func, connection }) => (func === 'getService' && connection === 0 ? 'hold' : undefined) },
+		);
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const call = diplomat.getService('barista').catch((error: unknown) => error);
+		await settle();
+		sidecar.connection.drop();
+		await clock.advance(1000);
+		expect(sidecar.requestsOf('getService').map(({ connection }) => connection)).toEqual(connections);
+		const lost = { code: 'DISCONNECTED', details: { func: 'getService', sent: true } };
+		expect(await call).toMatchObject(whileDisconnected === 'wait' ? { host: '10.0.0.1' } : lost);
+		await diplomat.close();
+	});
+
+	it('has no window any more', async () => {
+		const { diplomat, sidecar, network } = await simulate();
+		sidecar.connection.push('window', { inFlightMax: 2 });
+		await settle();
+		expect(diplomat.status().window).toBe(2);
+		network.failsWith = 'ENOENT';
+		sidecar.connection.drop();
+		await settle();
+		expect(diplomat.status()).toMatchObject({ state: 'backoff', window: null });
 		await diplomat.close();
 	});
 
@@ -56,7 +94,7 @@ describe('a connection that is lost', () => {
 
 	it('is looked for until drain or close, however long that takes', async () => {
 		const { diplomat, clock, network } = await simulate({}, {}, 'ENOENT');
-		await clock.advance(3_600_000);
+		await clock.advance(600_000);
 		const before = network.attempts;
 		network.failsWith = undefined;
 		await clock.advance(1000);
@@ -150,6 +188,68 @@ describe('a connection that lets a call time out', () => {
 	});
 });
 
+describe('ready', () => {
+	it('begins to connect, resolves when hello is answered, and at once while there is a connection', async () => {
+		const sidecar = new FakeSidecar({ hello: 'silent' });
+		const clock = new FakeClock();
+		const { open } = new SimulatedNetwork(sidecar);
+		const { connection } = new RemoteSource(resolveOptions({ path: '/nowhere', clock, transport: open }));
+		expect(connection.state).toBe('idle');
+		let isReady = false;
+		const ready = connection.ready().then(() => (isReady = true));
+		await settle();
+		expect([connection.state, isReady]).toEqual(['connecting', false]);
+		sidecar.connection.reply(sidecar.requestsOf('hello')[0]?.id ?? -1, { version: 1 });
+		await ready;
+		await connection.ready();
+		await connection.close();
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('rejects with ABORTED, TIMEOUT or OVERLOADED by its own name', async () => {
+		const { diplomat, clock } = await simulate({ waitingMax: 1 }, {}, 'ENOENT');
+		const stop = new AbortController();
+		const first = diplomat.ready({ signal: stop.signal }).catch((error: unknown) => error);
+		await expect(diplomat.ready()).rejects.toMatchObject({ code: 'OVERLOADED', details: { func: 'ready' } });
+		stop.abort();
+		expect(await first).toMatchObject({ code: 'ABORTED', message: 'ready: aborted by the caller' });
+		await expect(diplomat.ready({ signal: stop.signal })).rejects.toMatchObject({
+			code: 'ABORTED',
+			message: 'ready: aborted by the caller',
+		});
+		const late = diplomat.ready({ timeoutMs: 100 }).catch((error: unknown) => error);
+		await clock.advance(100);
+		expect(await late).toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringContaining('no sidecar answered at /nowhere/simulated.sock within 100 ms: '),
+			details: { address: '/nowhere/simulated.sock', found: 'no directory', timeoutMs: 100 },
+			cause: expect.objectContaining({ message: 'connect ENOENT' }),
+		});
+		await diplomat.close();
+	});
+});
+
+describe('a transport with a mark of the listener', () => {
+	it('is used at once for a new listener, and one without waits its delay with a single timer', async () => {
+		for (const hasMark of [true, false]) {
+			let listener = 'first';
+			const sidecar = new FakeSidecar();
+			const network = new SimulatedNetwork(sidecar);
+			const mark = (address: object): string => `${listener} at ${JSON.stringify(address)}`;
+			const transport = Object.assign(() => network.open(), hasMark && { mark });
+			const { diplomat, clock } = await simulate({ transport, retryDelayMsMin: 1000 });
+			network.failsWith = 'ECONNREFUSED';
+			sidecar.connection.drop();
+			await settle();
+			expect((clock.nextDueMs ?? 0) - clock.now()).toBe(hasMark ? 25 : 500);
+			listener = 'second';
+			await clock.advance(25);
+			expect(network.attempts).toBe(hasMark ? 2 : 1);
+			await diplomat.close();
+		}
+	});
+});
+
 describe('calls without a connection', () => {
 	it('wait for it, in order', async () => {
 		const { diplomat, sidecar, clock, network } = await simulate({}, {}, 'ENOENT');
@@ -178,6 +278,17 @@ describe('calls without a connection', () => {
 		await diplomat.close();
 	});
 
+	it('as lookups say why there is no connection too', async () => {
+		const { diplomat, clock } = await simulate({}, {}, 'ENOENT');
+		const lookup = diplomat.getInstances('barista', { timeoutMs: 100 }).catch((error: unknown) => error);
+		await clock.advance(100);
+		expect(await lookup).toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringMatching(/, because there is no connection to the sidecar at .*sidecar start/),
+		});
+		await diplomat.close();
+	});
+
 	it('are bounded in number', async () => {
 		const { diplomat } = await simulate({ waitingMax: 1 }, {}, 'ENOENT');
 		const first = diplomat.request('ping', 1);
@@ -185,9 +296,17 @@ describe('calls without a connection', () => {
 		await Promise.all([expect(first).rejects.toMatchObject({ code: 'CLOSED' }), diplomat.close()]);
 	});
 
-	it('fail at once where that is asked for', async () => {
+	it('fail at once where that is asked for, and only without a connection', async () => {
+		const connected = await simulate({ whileDisconnected: 'fail' });
+		connected.sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		expect(await connected.diplomat.getService('barista')).toMatchObject({ host: '10.0.0.1' });
+		await connected.diplomat.close();
 		const { diplomat } = await simulate({ whileDisconnected: 'fail' }, {}, 'ENOENT');
-		await expect(diplomat.request('ping', 1)).rejects.toMatchObject({ code: 'DISCONNECTED', details: { sent: false } });
+		await expect(diplomat.request('ping', 1)).rejects.toMatchObject({
+			code: 'DISCONNECTED',
+			message: expect.stringMatching(/^ping: there is no connection to the sidecar at .*sidecar start/),
+			details: { sent: false },
+		});
 		await expect(diplomat.getService('barista')).rejects.toMatchObject({ code: 'DISCONNECTED' });
 		await diplomat.close();
 	});
@@ -199,84 +318,6 @@ describe('calls without a connection', () => {
 		stop.abort();
 		await expect(call).rejects.toMatchObject({ code: 'ABORTED' });
 		expect(diplomat.status().waiting).toBe(0);
-		await diplomat.close();
-	});
-});
-
-describe('goaway', () => {
-	it('new calls go to a second socket, those in flight finish on the first, which is then closed', async () => {
-		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 }, HOLD_PING);
-		await clock.advance(10);
-		const old = diplomat.request('ping', 'old');
-		await settle();
-		const [first] = sidecar.connections;
-		first?.push('goaway', { reason: 'upgrade', graceMs: 1000 });
-		await settle();
-		expect(sidecar.connections).toHaveLength(2);
-		const next = diplomat.request('ping', 'next');
-		await settle();
-		const pings = sidecar.requestsOf('ping');
-		expect(pings.map(({ connection }) => connection)).toEqual([0, 1]);
-		sidecar.connections[1]?.reply(pings[1]?.id ?? -1, 'next');
-		first?.reply(pings[0]?.id ?? -1, 'old');
-		expect(await Promise.all([old, next])).toEqual(['old', 'next']);
-		await settle();
-		expect(sidecar.liveCount).toBe(1);
-		expect(first?.stream.destroyed).toBe(true);
-		await diplomat.close();
-	});
-
-	it('lookups go on meanwhile, from either socket, and never turn stale', async () => {
-		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 });
-		await diplomat.getService('barista').catch(() => undefined);
-		await clock.advance(10);
-		sidecar.connection.push('goaway', { reason: 'shutdown', graceMs: 1000 });
-		await settle();
-		expect(sidecar.requestsOf('watchService').map(({ connection }) => connection)).toEqual([0, 1]);
-		expect((await diplomat.getInstances('barista')).source).toBe('live');
-		await diplomat.close();
-	});
-
-	it('said again while its successor is dialled, or waited for, dials no other', async () => {
-		const { diplomat, sidecar, clock, network } = await simulate({ stableMs: 10, retryDelayMsMin: 1000 });
-		await clock.advance(10);
-		const { connection } = sidecar;
-		const goaway = async (): Promise<number> => {
-			connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
-			await settle();
-			return network.attempts;
-		};
-		network.failsWith = 'ECONNREFUSED';
-		expect([await goaway(), await goaway()]).toEqual([2, 2]);
-		network.failsWith = undefined;
-		sidecar.options = { hello: 'silent' };
-		await clock.advance(1000);
-		expect([network.attempts, await goaway()]).toEqual([3, 3]);
-		await diplomat.close();
-	});
-
-	it('a sidecar that says it to every new connection makes no storm', async () => {
-		const { diplomat, sidecar, clock, network } = await simulate();
-		for (let turn = 0; turn < 200; turn++) {
-			sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
-			await clock.advance(100);
-		}
-		expect(network.attempts).toBeLessThan(80);
-		expect(diplomat.status().state).toBe('ready');
-		await diplomat.close();
-	});
-
-	it('a successor that cannot be reached is tried again, and the first serves on', async () => {
-		const { diplomat, sidecar, clock, network } = await simulate({ stableMs: 10 });
-		await clock.advance(10);
-		network.failsWith = 'ECONNREFUSED';
-		sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 1000 });
-		await clock.advance(5000);
-		expect(await diplomat.request('ping', 'still here')).toBe('still here');
-		network.failsWith = undefined;
-		await clock.advance(2000);
-		expect(sidecar.connections).toHaveLength(2);
-		expect(sidecar.liveCount).toBe(1);
 		await diplomat.close();
 	});
 });

@@ -85,7 +85,7 @@ export class SidecarConnection implements SessionListener {
 			if (lost !== undefined) this.#release(lost);
 			for (const session of gone) this.#release(session);
 		},
-		'mark views stale': () => this.#listener.lost(this.#sessions.lost?.silentSinceMs ?? this.#options.clock.now()),
+		'mark snapshots stale': () => this.#listener.lost(this.#sessions.lost?.silentSinceMs ?? this.#options.clock.now()),
 		'schedule retry': () => this.#retry.schedule(this.#lastError),
 		'dial or schedule': () => {
 			// A sidecar that says goaway to every new connection must not make this client dial without pause.
@@ -247,6 +247,8 @@ export class SidecarConnection implements SessionListener {
 	}
 
 	#place(call: OutgoingCall): void {
+		// A diagnostics listener may have aborted it on its way from one connection to the next.
+		if (call.ended) return;
 		const { current } = this.#sessions;
 		if (current !== undefined && this.#state === 'ready') current.channel.send(call);
 		else this.#disconnected.hold(call);
@@ -269,7 +271,7 @@ export class SidecarConnection implements SessionListener {
 
 	/** A drain ends when no caller waits for anything any more. */
 	#endDrain(): void {
-		if (this.#state === 'draining' && this.#sessions.isIdle) this.#dispatch('emptied');
+		if (this.#sessions.isIdle) this.#dispatch('emptied');
 	}
 
 	#isStable(): boolean {
@@ -293,12 +295,6 @@ export class SidecarConnection implements SessionListener {
 				this.#outcome = { reason: 'refused', error: this.#lastError };
 			} else this.#outcome = { reason: event === 'close' ? 'close' : 'drain' };
 			this.#ready.rejectAll(this.#disconnected.closedError());
-			if (event !== 'emptied') {
-				for (const session of this.#sessions.all) {
-					this.#release(session);
-					session.destroy();
-				}
-			}
 		}
 		this.#finish();
 	}

@@ -2,14 +2,28 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 
 import type { TraceContext } from '@spock/protocol';
-import { fakeKey, fakeSnapshot, HOLD_PING, settle, wireError } from '@spock/testkit';
+import {
+	type FakeAnswer,
+	fakeKey,
+	fakeSnapshot,
+	HOLD_PING,
+	type RecordedRequest,
+	settle,
+	wireError,
+} from '@spock/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { simulate } from '../../test/simulated-client.ts';
-import type { RequestEndMessage, RequestStartMessage } from './diagnostics.ts';
+import { type Simulation, simulate } from '../../test/simulated-client.ts';
+import type { ConnectMessage, DisconnectMessage, RequestEndMessage, RequestStartMessage } from './diagnostics.ts';
 
 const PATH = '/nowhere/simulated.sock';
 const stops: (() => void)[] = [];
+const ABORTED = { code: 'ABORTED' };
+
+/** Holds all but hello on the first connection. */
+function holdFirst({ func, connection }: RecordedRequest): FakeAnswer | undefined {
+	return func !== 'hello' && connection === 0 ? 'hold' : undefined;
+}
 
 /** Subscribes until the end of the test. */
 function listen<T>(name: string, onMessage: (message: T) => void = () => undefined): T[] {
@@ -93,6 +107,39 @@ describe('the channels of calls', () => {
 		expect(ends.map(({ code, requestBytes }) => [code, requestBytes])).toEqual([['CLOSED', 0]]);
 	});
 
+	it.each<[string, (simulation: Simulation) => unknown]>([
+		['the loss of the connection', ({ sidecar }) => sidecar.connection.drop()],
+		['the deadline', ({ clock }) => clock.advance(100)],
+		['close', ({ diplomat }) => diplomat.close()],
+	])('tell each end once, and no call is sent again, if a listener aborts the others at %s', async (_what, end) => {
+		const simulation = await simulate({ lookups: 'remote' }, { handle: holdFirst });
+		const { diplomat, sidecar, clock } = simulation;
+		const stop = new AbortController();
+		const ends = listen<RequestEndMessage>('request:end', () => stop.abort());
+		const first = diplomat.request('ping', 1, { timeoutMs: 100 }).catch(() => undefined);
+		const options = { timeoutMs: 100, signal: stop.signal };
+		const others = [1, 2].map(() => expect(diplomat.getService('barista', options)).rejects.toMatchObject(ABORTED));
+		await settle();
+		await end(simulation);
+		await clock.advance(1000);
+		await Promise.all([first, ...others]);
+		expect(diplomat.status().waiting).toBe(0);
+		await diplomat.close();
+		expect(ends.filter(({ func }) => func === 'getService').map(({ code }) => code)).toEqual(['ABORTED', 'ABORTED']);
+		expect(ends.filter(({ func, own }) => func === 'ping' && !own)).toHaveLength(1);
+		expect(sidecar.requestsOf('getService')).toHaveLength(2);
+	});
+
+	it('tell each end once if a listener aborts calls that wait for a connection', async () => {
+		const { diplomat } = await simulate({}, {}, 'ENOENT');
+		const stop = new AbortController();
+		const ends = listen<RequestEndMessage>('request:end', () => stop.abort());
+		const first = diplomat.request('ping', 1).catch(() => undefined);
+		const second = expect(diplomat.request('ping', 2, { signal: stop.signal })).rejects.toMatchObject(ABORTED);
+		await Promise.all([first, second, diplomat.close()]);
+		expect(ends.map(({ code }) => code)).toEqual(['CLOSED', 'ABORTED']);
+	});
+
 	it('take a trace for the request, and no bad one', async () => {
 		const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 		const traces = [
@@ -132,6 +179,52 @@ describe('the channels of a connection', () => {
 			'drain: draining',
 			'emptied: closed',
 		]);
+	});
+
+	it('tell each connection and each end of one, why it ended, and whether it had been ready', async () => {
+		const connects = listen<ConnectMessage>('connect');
+		const disconnects = listen<DisconnectMessage>('disconnect');
+		const { diplomat, sidecar, clock, network } = await simulate({}, {}, 'ECONNREFUSED');
+		network.failsWith = undefined;
+		await clock.advance(1000);
+		sidecar.connection.drop();
+		sidecar.options = { hello: 'null' };
+		await clock.advance(1000);
+		expect(connects).toEqual([
+			{ address: PATH, sidecar: '@spock/fake/1.0.0', again: false },
+			{ address: PATH, sidecar: null, again: true },
+		]);
+		expect(disconnects).toMatchObject([
+			{ address: PATH, wasReady: false, error: { code: 'DISCONNECTED', message: 'connect ECONNREFUSED' } },
+			{ address: PATH, wasReady: true, error: { code: 'DISCONNECTED', message: 'the sidecar ended the connection' } },
+		]);
+		await diplomat.close();
+	});
+
+	it.each(['drain', 'close'] as const)('tell that this client ended it, by %s', async (end) => {
+		const disconnects = listen<DisconnectMessage>('disconnect');
+		const { diplomat } = await simulate();
+		await diplomat[end]();
+		expect(disconnects).toMatchObject([
+			{ address: PATH, wasReady: true, error: { code: 'DISCONNECTED', message: 'this client ended the connection' } },
+		]);
+	});
+
+	it('tell what the sidecar sent against the protocol', async () => {
+		const faults = listen('fault');
+		const { diplomat, sidecar } = await simulate({ frameBytesMax: 1024 });
+		sidecar.connection.sendRaw('{"id":4000,"data":1}\nnot JSON\n');
+		sidecar.connection.push('window', { inFlightMax: 0 });
+		sidecar.connection.push('window', { text: 'x'.repeat(1100) });
+		await settle();
+		expect(faults).toEqual([
+			{ address: PATH, kind: 'late reply', message: 'a reply to 4000, which no call waits for' },
+			{ address: PATH, kind: 'frame', message: 'the frame is not JSON' },
+			{ address: PATH, kind: 'push', message: 'window without a usable inFlightMax' },
+			{ address: PATH, kind: 'frame', message: expect.stringMatching(/^FRAME_TOO_LARGE: /) },
+		]);
+		expect(diplomat.status()).toMatchObject({ lateReplies: 1, protocolFaults: 3 });
+		await diplomat.close();
 	});
 
 	it('tell of windows and of goaways, whatever these say', async () => {

@@ -15,7 +15,7 @@ export function overloadedError(func: string, limit: string, value: number): Spo
 	});
 }
 
-/** The end of a TIMEOUT of a connected sidecar: what to look at. A sidecar that hangs cannot tell it. */
+/** The end of the message of a TIMEOUT of a connected sidecar: what to check. A hanging sidecar cannot report it. */
 export function silentSidecarHint(address: SocketAddress): string {
 	const place = formatAddress(address);
 	return `the sidecar at ${place} is connected but has not answered: check its log, its CPU and its registry, or raise timeoutMs`;

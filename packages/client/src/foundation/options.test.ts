@@ -36,7 +36,7 @@ describe('options', () => {
 			{ policy: 'best' as 'random' },
 			'policy must be one of round-robin, random, weighted, consistent-hash, least-in-flight, least-latency, not "best"',
 		],
-		[{ lookUps: 'remote' } as object, 'unknown option "lookUps": did you mean "lookups"?'],
+		[{ lookUps: 'remote' } as object, 'unknown option "lookUps"; did you mean "lookups"?'],
 		[{ socket: '/x' } as object, 'unknown option "socket"; expected one of: path, host, port, '],
 		[{ ejectAfterFailures: -1 }, 'ejectAfterFailures must be an integer from 0 to 16777216, not -1'],
 		[{ ejectedPercentMax: 101 }, 'ejectedPercentMax must be an integer from 0 to 100, not 101'],

@@ -79,7 +79,7 @@ export class ConnectionLease {
 	opened(): void {
 		if (this.#state !== 'connecting') return;
 		this.#state = 'open';
-		this.#diplomat.report({ ...this.address, query: this.query }, 'success', this.#clock.now() - this.#startedMs);
+		this.#diplomat.report(this.address, 'success', this.#clock.now() - this.#startedMs);
 	}
 
 	/**

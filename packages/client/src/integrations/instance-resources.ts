@@ -17,7 +17,7 @@ export interface InstanceResourcesOptions<R> {
 interface Followed<R> {
 	readonly query: ServiceQuery;
 	readonly resources: Map<string, R>;
-	/** Ends the watch; undefined while there is none. */
+	/** Ends the watch; undefined without one. */
 	watch: AbortController | undefined;
 }
 

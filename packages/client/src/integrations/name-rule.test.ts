@@ -37,10 +37,10 @@ describe('the name rule', () => {
 		[{ suffix: '.spock.' }, 'suffix must begin with a dot and must not end with one, got ".spock."'],
 		[{ suffix: '.' }, 'suffix must begin with a dot and must not end with one, got "."'],
 		[{ suffix: 7 as unknown as string }, 'suffix must be'],
-		[{ query: { tag: 'v1' } as object }, 'unknown member of query "tag": did you mean "tags"?'],
+		[{ query: { tag: 'v1' } as object }, 'unknown member of query "tag"; did you mean "tags"?'],
 		[{ query: { service: 'x' } as object }, 'unknown member of query "service"'],
 		[{ services: { 'a.b': 'x' } }, 'services: "a.b" is not a host label: it must not be empty or contain a dot'],
-		[{ services: { a: { tag: 'x' } as object } }, 'unknown member of services.a "tag": did you mean "tags"?'],
+		[{ services: { a: { tag: 'x' } as object } }, 'unknown member of services.a "tag"; did you mean "tags"?'],
 		[{ query: { tags: 'v1' as unknown as string[] } }, 'tags'],
 		[{ services: { barista: { datacenter: 7 as unknown as string } } }, 'datacenter'],
 	])('%j is refused at once', (options, message) => {

@@ -234,7 +234,7 @@ describe('ejection', () => {
 	it('what is misspelt is refused, and not left out', async () => {
 		const { diplomat } = directClient();
 		const misspelt = { service: 'barista', tag: 'v2' };
-		const message = 'unknown member "tag": did you mean "tags"?';
+		const message = 'unknown member "tag"; did you mean "tags"?';
 		await expect(diplomat.acquire(misspelt)).rejects.toThrow(message);
 		expect(() => diplomat.pick(misspelt)).toThrow(message);
 		expect(() => diplomat.watchService(misspelt)).toThrow(message);

@@ -111,9 +111,10 @@ export class InstanceRecords {
 	}
 
 	/** Forgets every instance that is not among these and has no call under way. */
-	keepOnly(views: Iterable<{ readonly query: ServiceScope; readonly instances: readonly Place[] }>): void {
+	keepOnly(pickers: Iterable<{ readonly query: ServiceScope; readonly instances: readonly Place[] }>): void {
 		const known = new Set<string>();
-		for (const { query, instances } of views) for (const instance of instances) known.add(instanceKey(query, instance));
+		for (const { query, instances } of pickers)
+			for (const instance of instances) known.add(instanceKey(query, instance));
 		for (const [key, { record }] of this.#records) {
 			if (record.inFlight === 0 && !known.has(key)) this.#records.delete(key);
 		}

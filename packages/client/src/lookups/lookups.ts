@@ -48,7 +48,7 @@ export interface LookupsSetup {
 	readonly options: ResolvedOptions;
 	/** Lookups are refused when it has ended. */
 	readonly scope: Scope;
-	readonly views: ServicePickers;
+	readonly pickers: ServicePickers;
 	readonly records: InstanceRecords;
 	readonly source: ServiceSource;
 	/** The source when it is a sidecar; undefined in direct mode. */
@@ -86,14 +86,14 @@ export class Lookups {
 
 	/** `diplomat.pick`. */
 	pick(service: ServiceOrQuery, options: PickNowOptions | undefined): ServiceAddress | undefined {
-		const { views, scope } = this.#setup;
-		const view = views.find(service) ?? (scope.isOpen ? views.open(toQuery(service)) : undefined);
+		const { pickers, scope } = this.#setup;
+		const picker = pickers.find(service) ?? (scope.isOpen ? pickers.open(toQuery(service)) : undefined);
 		if (options !== undefined) checkCallOptions(options);
 		if (options?.maxAgeMs !== undefined) {
-			if (view?.stored.isYoung(options.maxAgeMs) !== true) return undefined;
+			if (picker?.stored.isYoung(options.maxAgeMs) !== true) return undefined;
 		}
-		if (options?.exclude !== undefined) return view?.pickOther(options.exclude, options.key);
-		return view?.pick(options?.key);
+		if (options?.exclude !== undefined) return picker?.pickOther(options.exclude, options.key);
+		return picker?.pick(options?.key);
 	}
 
 	/** `diplomat.acquire`. */
@@ -108,7 +108,7 @@ export class Lookups {
 		const isOther = exclude?.has(address.instance) !== true;
 		return this.#lease(
 			service,
-			isOther ? address : (this.#setup.views.find(service)?.pickOther(exclude, lookup.key) ?? address),
+			isOther ? address : (this.#setup.pickers.find(service)?.pickOther(exclude, lookup.key) ?? address),
 		);
 	}
 
@@ -121,12 +121,12 @@ export class Lookups {
 
 	/** `diplomat.explain`: what the sidecar or the source answers, with what is known here. `complete` is for a source. */
 	async explain(query: ServiceQuery, options: CallOptions, complete: ReadOptions): Promise<ExplainReply> {
-		const { views, source } = this.#setup;
+		const { pickers, source } = this.#setup;
 		if (this.#sidecar !== undefined && !this.#isStoodInFor) {
-			return views.explain(query, await this.#sidecar.call('explain', query, QUESTION, options));
+			return pickers.explain(query, await this.#sidecar.call('explain', query, QUESTION, options));
 		}
 		const inspection = (await source.inspect?.(query, complete)) ?? inspectionOf(await source.get(query, complete));
-		return views.explain(query, explain(query, inspection));
+		return pickers.explain(query, explain(query, inspection));
 	}
 
 	#lease(service: ServiceOrQuery, address: ServiceAddress): Lease {
@@ -153,23 +153,23 @@ export class Lookups {
 		const asked = this.asked(options);
 		if (asked !== undefined) return this.#ask(asked, query, options);
 		const { maxAgeMs } = options;
-		const known = this.#setup.views.find(query);
+		const known = this.#setup.pickers.find(query);
 		const answerKnown = known?.stored.isYoung(maxAgeMs) ? known.lookUp(key) : undefined;
 		if (answerKnown !== undefined) return answerKnown;
 		const left = await this.#whenGreeted(options);
-		const view = this.isRemote ? undefined : this.#setup.views.open(query);
+		const picker = this.isRemote ? undefined : this.#setup.pickers.open(query);
 		// At `subscriptionsMax`, or where it cannot push. While it is away, a stored snapshot is the better choice.
-		const isAsked = view === undefined && !this.#isStoodInFor;
+		const isAsked = picker === undefined && !this.#isStoodInFor;
 		if (isAsked && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left);
-		let snapshot = view?.stored.read();
-		if (view === undefined || snapshot === undefined || !view.stored.isYoung(maxAgeMs)) {
+		let snapshot = picker?.stored.read();
+		if (picker === undefined || snapshot === undefined || !picker.stored.isYoung(maxAgeMs)) {
 			snapshot = await this.#setup.source.get(query, sourceOptions(left, this.#setup.options));
-			if (view === undefined) return this.#pickOnce(query, snapshot, key);
-			if (this.#sidecar === undefined) verifyDirect(view.stored, snapshot);
+			if (picker === undefined) return this.#pickOnce(query, snapshot, key);
+			if (this.#sidecar === undefined) verifyDirect(picker.stored, snapshot);
 			// The answer may be newer than the stored snapshot, which a push is about to replace.
-			if (!view.stored.isYoung(maxAgeMs)) return this.#pickOnce(query, snapshot, key);
+			if (!picker.stored.isYoung(maxAgeMs)) return this.#pickOnce(query, snapshot, key);
 		}
-		const answer = view.lookUp(key);
+		const answer = picker.lookUp(key);
 		if (answer === undefined) throw noInstanceError(snapshot);
 		return answer;
 	}

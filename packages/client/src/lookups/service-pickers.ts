@@ -22,12 +22,12 @@ export function directStore(source: ServiceSource, options: StoreOptions): Servi
 	return new SnapshotStore({ keyOf: queryKey, normalise: normaliseQuery }, new SourceFeed(source), options);
 }
 
-/** The views that lookups use: one for each stored snapshot that a lookup has asked for. */
+/** The pickers that lookups use: one for each stored snapshot that a lookup has asked for. */
 export class ServicePickers {
 	readonly #store: ServiceStore;
 	readonly #options: PickerSettings;
 	readonly #records: InstanceRecords;
-	readonly #views = new Map<string, ServicePicker>();
+	readonly #pickers = new Map<string, ServicePicker>();
 
 	constructor(store: ServiceStore, options: PickerSettings, records: InstanceRecords) {
 		this.#store = store;
@@ -36,27 +36,27 @@ export class ServicePickers {
 		store.swept = () => this.#forgetGone();
 	}
 
-	/** The view of a query, if there is one. */
+	/** The picker of a query, if there is one. */
 	find(query: string | ServiceQuery): ServicePicker | undefined {
 		if (typeof query === 'string') {
-			// A name may be spelt as the key of a longer query: it is not valid then, and has no view.
-			const view = this.#views.get(query);
-			return view?.query.service === query ? view : undefined;
+			// A name may be spelt as the key of a longer query: it is not valid then, and has no picker.
+			const picker = this.#pickers.get(query);
+			return picker?.query.service === query ? picker : undefined;
 		}
 		checkMembers(query);
-		return this.#views.get(queryKey(query));
+		return this.#pickers.get(queryKey(query));
 	}
 
-	/** The view of a query, made if necessary; undefined at `subscriptionsMax`, of this client or of its source. */
+	/** The picker of a query, made if necessary; undefined at `subscriptionsMax`, of this client or of its source. */
 	open(query: ServiceQuery): ServicePicker | undefined {
-		const known = this.#views.get(queryKey(query));
+		const known = this.#pickers.get(queryKey(query));
 		if (known !== undefined) return known;
 		try {
 			const stored = this.#store.open(query);
 			if (stored === undefined) return undefined;
-			const view = new ServicePicker(stored, this.#options, this.#records, () => this.#views.delete(stored.key));
-			this.#views.set(stored.key, view);
-			return view;
+			const picker = new ServicePicker(stored, this.#options, this.#records, () => this.#pickers.delete(stored.key));
+			this.#pickers.set(stored.key, picker);
+			return picker;
 		} catch (error) {
 			if (SpockError.is(error, 'OVERLOADED')) return undefined;
 			throw error;
@@ -65,14 +65,14 @@ export class ServicePickers {
 
 	/** The answer of a sidecar or source, with the instances that this client leaves out marked as such. */
 	explain(query: ServiceQuery, reply: ExplainReply): ExplainReply {
-		const view = this.find(query);
-		const spared = view?.spared ?? [];
+		const picker = this.find(query);
+		const spared = picker?.spared ?? [];
 		// The answer is not validated before: it may be anything.
-		if (view === undefined || spared.length === 0 || !Array.isArray(reply?.instances)) return reply;
+		if (picker === undefined || spared.length === 0 || !Array.isArray(reply?.instances)) return reply;
 		const instances = reply.instances.map((reported) => {
 			const one = reported?.included === true ? spared.find((other) => isSameInstance(other, reported)) : undefined;
 			if (one === undefined) return reported;
-			return { ...reported, included: false, reason: `${reported.reason}; ${this.#why(view, one)}` };
+			return { ...reported, included: false, reason: `${reported.reason}; ${this.#why(picker, one)}` };
 		});
 		return { ...reply, instances };
 	}
@@ -87,7 +87,7 @@ export class ServicePickers {
 	/** A record of an instance is kept while a picker has the instance. */
 	#forgetGone(): void {
 		if (this.#records.size === 0) return;
-		this.#records.keepOnly(this.#views.values());
+		this.#records.keepOnly(this.#pickers.values());
 	}
 }
 

@@ -44,7 +44,7 @@ export class Registration implements AsyncDisposable {
 	}
 
 	/**
-	 * `registered`: the registry knows it. `pending`: it does not, or this is unknown, and it is tried again; `error` tells
+	 * `registered`: the registry knows it. `pending`: it does not, or this is unknown, and registering is retried; `error` says
 	 * why. `draining`, then `deregistered`: it has ended.
 	 */
 	get state(): RegistrationState | 'draining' {
@@ -57,8 +57,8 @@ export class Registration implements AsyncDisposable {
 	}
 
 	/**
-	 * Says how the app is, and why: `warning` still gets work, `critical` does not. Kept until the next report, over
-	 * reconnects too. Resolves when the registry knows, or cannot be reached yet (`state` is then `pending`). Rejects with
+	 * Reports the health of the app, and why: `warning` still gets work, `critical` does not. Valid until the next report, also across
+	 * reconnects. Resolves when the registry knows, or cannot be reached yet (`state` is then `pending`). Rejects with
 	 * BAD_REQUEST (nothing was sent, and the report before it counts), NO_SUCH_SERVICE (it was deregistered), OVERLOADED, TIMEOUT,
 	 * ABORTED, DISCONNECTED or CLOSED: after the last five it is sent again in the background, because it is the app's latest status.
 	 */
@@ -86,7 +86,7 @@ export class Registration implements AsyncDisposable {
 		return this.drain();
 	}
 
-	/** For `diplomat.register`: how it is now. */
+	/** Called by `diplomat.register` with the current state. */
 	update(reply: RegistrationReply): void {
 		if (this.#reply.state === 'deregistered') return;
 		this.#reply = reply;
@@ -109,7 +109,7 @@ showAs(Registration, 'Registration', ({ id, service, instance, state, error }) =
 
 const STATES: readonly unknown[] = ['registered', 'pending', 'deregistered'] satisfies RegistrationReply['state'][];
 
-/** How a registration is, from the data of a reply or a push. Undefined for data without it. */
+/** Reads a registration from the data of a reply or a push; undefined for anything else. */
 export function readRegistration(data: unknown): RegistrationReply | undefined {
 	if (!isObject(data)) return undefined;
 	const { id, service, instance, state, error } = data;
@@ -127,6 +127,7 @@ export function readRegistration(data: unknown): RegistrationReply | undefined {
 export class OwnRegistrations {
 	readonly #source: ServiceSource;
 	readonly #registrations = new Set<Registration>();
+	readonly #pending = new Set<Promise<Registration>>();
 	#draining = false;
 
 	constructor(source: ServiceSource) {
@@ -138,8 +139,33 @@ export class OwnRegistrations {
 		return this.#registrations.size;
 	}
 
+	/** True while an instance is being registered. */
+	get isRegistering(): boolean {
+		return this.#pending.size > 0;
+	}
+
 	/** Rejects with UNKNOWN_FUNC when the source cannot register, and with CLOSED once they drain. */
 	async register(data: RegisterServiceData, options: CallOptions): Promise<Registration> {
+		const pending = this.#register(data, options);
+		this.#pending.add(pending);
+		try {
+			return await pending;
+		} finally {
+			this.#pending.delete(pending);
+		}
+	}
+
+	/** Deregisters everything, including what is being registered, as far as the registry answers within the deadline. Never rejects. */
+	async drain(options: CallOptions): Promise<void> {
+		this.#draining = true;
+		const drained = [...this.#registrations].map((registration) => registration.drain(options));
+		// Each has settled by its caller's deadline.
+		const pending = [...this.#pending].map(async (registration) => (await registration).drain(options));
+		// The sidecar completes what was not confirmed: it received the request, or sees this client leave.
+		await Promise.allSettled([...drained, ...pending]);
+	}
+
+	async #register(data: RegisterServiceData, options: CallOptions): Promise<Registration> {
 		const { registrar, name } = this.#source;
 		if (this.#draining) throw closedError();
 		if (registrar === undefined) {
@@ -155,15 +181,8 @@ export class OwnRegistrations {
 		const reply = await registrar.register(data, listener, options);
 		registration = new Registration(registrar, reply, (ended) => this.#registrations.delete(ended));
 		this.#registrations.add(registration);
-		// What was pushed between the reply and now is newer.
+		// A state pushed since the reply is newer.
 		if (early !== undefined) registration.update(early);
 		return registration;
-	}
-
-	/** Deregisters everything, as far as the registry answers within the deadline. Never rejects. */
-	async drain(options: CallOptions): Promise<void> {
-		this.#draining = true;
-		// What was not confirmed is left to the sidecar: it was asked, or it sees this client leave.
-		await Promise.allSettled([...this.#registrations].map((registration) => registration.drain(options)));
 	}
 }

@@ -1,4 +1,4 @@
-import type { ServiceRegistrar, ServiceSource } from '@spock/protocol';
+import type { RegistrationReply, ServiceRegistrar, ServiceSource } from '@spock/protocol';
 import { type FakeAnswer, type RecordedRequest, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -204,6 +204,43 @@ describe('drain', () => {
 		expect(sidecar.requestsOf('deregisterService')).toHaveLength(1);
 	});
 
+	it.each([[['b1']], [[]]])('of the client deregisters what is being registered, beside %j', async (earlier) => {
+		const handle = (request: RecordedRequest): FakeAnswer | undefined => {
+			if (request.func !== 'registerService') return registering(request);
+			return { data: reply({ id: (request.data as { id: string }).id }) };
+		};
+		const { diplomat, sidecar } = await simulate({}, { handle });
+		for (const id of earlier) await diplomat.register({ ...barista, id });
+		const pending = diplomat.register({ ...barista, id: 'b2' });
+		const drained = diplomat.drain();
+		await expect(diplomat.register(barista)).rejects.toMatchObject({ code: 'CLOSED' });
+		await drained;
+		expect((await pending).state).toBe('deregistered');
+		const ids = sidecar.requestsOf('deregisterService').map(({ data }) => (data as { id: string }).id);
+		expect(ids.sort()).toEqual([...earlier, 'b2']);
+		expect(await diplomat.closed).toEqual({ reason: 'drain' });
+	});
+
+	it('of the client waits for a registration no longer than its caller', async () => {
+		const handle = ({ func }: RecordedRequest): FakeAnswer | undefined =>
+			func === 'registerService' ? 'hold' : undefined;
+		const { diplomat, clock } = await simulate({}, { handle });
+		const late = expect(diplomat.register(barista, { timeoutMs: 300 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+		const drained = diplomat.drain();
+		await clock.advance(300);
+		await Promise.all([late, drained]);
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('of a client without a connection rejects what waits to be registered, at once', async () => {
+		const { diplomat, clock } = await simulate({}, {}, 'ECONNREFUSED');
+		const waiting = expect(diplomat.register(barista)).rejects.toMatchObject({ code: 'CLOSED' });
+		const startedMs = clock.now();
+		await diplomat.drain();
+		await waiting;
+		expect(clock.now()).toBe(startedMs);
+	});
+
 	it('of the client ends although the registry does not answer', async () => {
 		const handle = (request: RecordedRequest): FakeAnswer | undefined =>
 			request.func === 'deregisterService' ? 'hold' : registering(request);
@@ -269,6 +306,29 @@ describe('in direct mode', () => {
 		await registration.report('critical');
 		await diplomat.drain();
 		expect(calls).toEqual(['register barista', 'report critical', 'deregister b1']);
+	});
+
+	it('a drain waits for what is being registered, and deregisters it', async () => {
+		const calls: string[] = [];
+		let answer: (registered: RegistrationReply) => void = () => undefined;
+		const registrar: ServiceRegistrar = {
+			register: () =>
+				new Promise((resolve) => {
+					answer = resolve;
+				}),
+			report: () => Promise.reject(new Error('not asked')),
+			deregister: async ({ id }) => {
+				calls.push(`deregister ${id}`);
+				return null;
+			},
+		};
+		const diplomat = createDiplomat({ source: { ...source, registrar } });
+		const pending = diplomat.register(barista);
+		const drained = diplomat.drain();
+		await settle();
+		answer(reply());
+		await drained;
+		expect([(await pending).state, calls]).toEqual(['deregistered', ['deregister b1']]);
 	});
 
 	it('one that only finds services says so', async () => {

@@ -22,37 +22,37 @@ import { registrationChannel } from '../foundation/diagnostics.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import { readRegistration } from './registration.ts';
 
-/** The way to the sidecar, now or when there is a connection. */
+/** Access to the sidecar, now or once connected. */
 export interface RegistrarPort {
 	/** Calls any function; the options are checked already. */
 	call<F extends FuncName>(func: F, data: FuncData<F>, traits: CallTraits, options: CallOptions): Promise<FuncReply<F>>;
 }
 
 /**
- * `kept`: registered on every new connection. `leaving`: its deregistration is being asked for. `left`: it was sent and is not
- * confirmed, and is asked for again on every new connection.
+ * `kept`: registered on every new connection. `leaving`: its deregistration was requested and has not settled. `left`: the request was
+ * sent but not confirmed, and is repeated on every new connection.
  */
 type WantedPhase = 'kept' | 'leaving' | 'left';
 
 interface Wanted {
 	phase: WantedPhase;
-	/** What the app wants last. */
+	/** The app's latest registration or report. */
 	data: RegisterServiceData;
-	/** The newest report, also while it is on its way. */
+	/** The newest report, also while it is in flight. */
 	report: ReportServiceData | undefined;
-	/** What a sidecar accepted last: what is gone back to where the last word is refused. */
+	/** What a sidecar accepted last: restored if the app's latest data are refused. */
 	accepted: RegisterServiceData;
-	/** Numbers of the app's reports that led to `data`, and to `accepted`: answers may come out of order. */
+	/** Numbers of the app's reports that led to `data` and to `accepted`: answers may arrive out of order. */
 	word: number;
 	acceptedWord: number;
 	last: RegistrationReply;
 	readonly listener: RegistrationListener;
 }
 
-/** Failures after which it is unknown whether the sidecar was asked. */
+/** Failures after which it is unknown whether the sidecar received the request. */
 const UNKNOWN_OUTCOMES: readonly string[] = ['TIMEOUT', 'ABORTED', 'DISCONNECTED', 'CLOSED', 'PROTOCOL'];
 
-/** Instances registered through a sidecar: made again on every new connection, with what was reported of them last. */
+/** Instances registered through a sidecar: registered again on every new connection, with their latest report. */
 export class SidecarRegistrar implements ServiceRegistrar {
 	readonly #port: RegistrarPort;
 	readonly #timeoutMs: number;
@@ -60,7 +60,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	readonly #retry: RetrySchedule;
 	readonly #wanted = new Map<string, Wanted>();
 	#session: Session | undefined;
-	/** Sessions so far: a registration that was made on one of them is unknown to the next. */
+	/** Sessions so far: the next session does not know the registrations of an earlier one. */
 	#sessions = 0;
 	/** Reports so far. */
 	#words = 0;
@@ -79,10 +79,10 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	): Promise<RegistrationReply> {
 		validateRegistration(data);
 		const sessions = this.#sessions;
-		// Within the reply's own tick: what is pushed right behind it must find its registration.
+		// In the tick of the reply, so that a push right behind it finds its registration.
 		const read = (reply: unknown): RegistrationReply => {
 			const last = readRegistration(reply);
-			// A baseline sidecar may answer what it does not know with nothing.
+			// A baseline sidecar may answer an unknown function with an empty reply.
 			if (last === undefined)
 				throw new SpockError('UNKNOWN_FUNC', 'this sidecar is too old to register services; upgrade it');
 			const accepted = { ...data, id: last.id };
@@ -98,7 +98,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			};
 			this.#wanted.set(last.id, wanted);
 			this.#publish(last);
-			// The connection changed while it was being registered: the new one may know nothing of it.
+			// The connection changed meanwhile, and the new sidecar may not know the registration.
 			if (this.#sessions !== sessions) this.#register(wanted);
 			return last;
 		};
@@ -107,7 +107,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	}
 
 	async report(report: ReportServiceData, options: CallOptions = {}): Promise<RegistrationReply> {
-		// Before it is remembered: a word that no sidecar accepts would be refused with every registration to come.
+		// Before it is stored: an invalid report would make every later registration fail.
 		validateReport(report);
 		const wanted = this.#wanted.get(report.id);
 		const { note: _, ...before } = wanted?.data ?? {};
@@ -118,13 +118,13 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			wanted.report = report;
 			wanted.word = word;
 		}
-		// A connection that finishes after a goaway may be lost after the next one has carried a newer report.
+		// After a goaway, the old connection may be lost after the next one has carried a newer report.
 		const again = (): string => tailOf('reportService', this.#wanted.get(report.id)?.report ?? report, options);
 		try {
 			const traits = { ...QUESTION, again, read: this.#readReport };
 			const reply = (await this.#port.call('reportService', report, traits, options)) as RegistrationReply;
 			if (wanted !== undefined) accept(wanted, data, word);
-			// What was pushed right behind the reply is newer.
+			// A state pushed right behind the reply is newer.
 			return wanted?.last ?? reply;
 		} catch (error) {
 			if (wanted?.data === data) {
@@ -133,7 +133,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 					wantAccepted(wanted);
 					wanted.report = undefined;
 				} else if (this.#isWanted(wanted, 'kept')) {
-					// Whether it was heard or not, it is what the app said last: it is said again with the registration.
+					// Whether it arrived or not, it is the app's latest report: it is sent again with the registration.
 					this.#retry.schedule(error);
 				}
 			}
@@ -144,9 +144,9 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	async deregister(which: DeregisterServiceData, options: CallOptions = {}): Promise<null> {
 		const wanted = this.#wanted.get(which.id);
 		const session = this.#session;
-		// At once: a reconnect must not register again what the app takes out.
+		// At once, so that a reconnect does not register it again.
 		if (wanted !== undefined) wanted.phase = 'leaving';
-		// What was registered anew meanwhile stays.
+		// An instance that was registered again meanwhile stays.
 		const again = (): string => {
 			const newer = this.#wanted.get(which.id);
 			return newer === undefined || newer === wanted
@@ -163,28 +163,28 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		}
 	}
 
-	/** There is a new connection: everything is registered on it. */
+	/** Registers everything on a new connection. */
 	adopted(session: Session): void {
 		this.#session = session;
 		this.#sessions++;
 		this.#registerAgain(() => true);
 	}
 
-	/** There is no connection: what is known is not sure any more. */
+	/** The connection was lost: every registration is pending until the next one. */
 	lost(reason: string): void {
 		this.#session = undefined;
 		this.#retry.cancel();
 		for (const wanted of this.#wanted.values()) this.#pending(wanted, reason);
 	}
 
-	/** A registration has changed. False for data that is none. */
+	/** Handles a pushed registration. Returns false for invalid data. */
 	push(data: unknown): boolean {
 		const reply = readRegistration(data);
 		if (reply !== undefined) this.#receive(reply);
 		return reply !== undefined;
 	}
 
-	/** Of the answer to a report, which says how the registration is now: within its own tick, as of a push. */
+	/** Reads the answer to a report, which has the registration's current state: in the tick of the answer, as for a push. */
 	readonly #readReport = (data: unknown): RegistrationReply => {
 		const reply = readRegistration(data);
 		if (reply === undefined) throw new SpockError('PROTOCOL', 'the sidecar answered a report without a registration');
@@ -196,7 +196,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		const wanted = this.#wanted.get(reply.id);
 		if (wanted === undefined) return;
 		if (reply.state === 'deregistered' && reply.error !== null && wanted.phase === 'kept') {
-			// Refused anew, by a sidecar that was restarted: what the registry took once it may take again. Only the app ends it.
+			// A restarted sidecar refuses it. The registry accepted it once and may do so again: only the app ends a registration.
 			this.#pending(wanted, reply.error);
 			this.#retry.schedule(undefined);
 			return;
@@ -234,13 +234,13 @@ export class SidecarRegistrar implements ServiceRegistrar {
 				if (!isCurrent() || reply === undefined) return;
 				accept(wanted, data, word);
 				this.#notify(wanted, reply);
-				// One that is refused for good must not be asked for at full speed because the others are well.
+				// While one is refused, its back-off must not be reset by the success of others.
 				if (![...this.#wanted.values()].some(isOpen)) this.#retry.reset();
 			},
 			(error) => {
 				if (!isCurrent()) return;
 				if (isRefusal(error) && data !== wanted.accepted) {
-					// What was accepted once is better than an instance that is registered nowhere. A newer word is tried first.
+					// Try newer data first, then what was accepted before: better than not being registered.
 					if (wanted.data === data) wantAccepted(wanted);
 					this.#register(wanted);
 					return;
@@ -251,7 +251,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		);
 	}
 
-	/** Asks again for what an earlier connection was asked and did not confirm. */
+	/** Repeats a deregistration that an earlier connection did not confirm. */
 	#deregister(wanted: Wanted): void {
 		const session = this.#session;
 		const isCurrent = (): boolean => this.#session === session && this.#isWanted(wanted, 'left');
@@ -271,7 +271,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 		);
 	}
 
-	/** The app's attempt to take it out has failed. One that never reached a sidecar has changed nothing. */
+	/** The app's deregistration has failed. If it never reached a sidecar, nothing has changed. */
 	#stayed(wanted: Wanted, error: SpockError, session: Session | undefined): void {
 		const mayBeSent = session !== undefined || this.#session !== undefined;
 		const wasAsked = isRefusal(error) || (UNKNOWN_OUTCOMES.includes(error.code) && mayBeSent);
@@ -313,12 +313,12 @@ function tailOf(func: FuncName, data: unknown, { timeoutMs }: CallOptions): stri
 	return encodeRequestTail(func, encodePayload(data), timeoutMs);
 }
 
-/** The sidecar has said no, and would again. */
+/** True for a refusal that a retry would not change. */
 function isRefusal({ code, retryable }: SpockError): boolean {
 	return !retryable && !UNKNOWN_OUTCOMES.includes(code);
 }
 
-/** A sidecar has accepted this word. It counts as well where a later one was refused before that was known. */
+/** A sidecar has accepted these data. They count even if later data were refused in the meantime. */
 function accept(wanted: Wanted, data: RegisterServiceData, word: number): void {
 	if (word < wanted.acceptedWord) return;
 	const isLast = wanted.word <= word;
@@ -327,13 +327,13 @@ function accept(wanted: Wanted, data: RegisterServiceData, word: number): void {
 	if (isLast) wantAccepted(wanted);
 }
 
-/** What was accepted last is what is wanted. */
+/** Goes back to the data that were accepted last. */
 function wantAccepted(wanted: Wanted): void {
 	wanted.data = wanted.accepted;
 	wanted.word = wanted.acceptedWord;
 }
 
-/** Not known to be at the sidecar as the app wants it. */
+/** True unless the sidecar is known to have the app's latest data. */
 function isOpen({ phase, data, accepted, last }: Wanted): boolean {
 	return phase !== 'kept' || last.state !== 'registered' || data !== accepted;
 }

@@ -15,14 +15,14 @@ import {
 } from '@spock/protocol';
 import { isHost, isInteger, isObject, readQuery, stringOrNull } from '@spock/protocol/internal';
 
-// What comes over the wire is another process's word: it is checked once, here, and frozen. Members this version does
-// not know are left out, and those that may be missing get the protocol's defaults.
+// Data from the wire is untrusted: it is validated once, here, and frozen. Unknown members are left out, and missing optional members
+// get the protocol's defaults.
 
 type Members = Readonly<Record<string, unknown>>;
 
 const STATUSES: ReadonlySet<unknown> = new Set<InstanceStatus>(['passing', 'warning', 'critical', 'maintenance']);
 
-/** Told what is wrong with an entry that is left out, because the others are good. */
+/** Called with the error of an entry that is left out because others are good. */
 export type LeftOut = (why: string) => void;
 
 /**
@@ -69,7 +69,7 @@ export function readList(data: unknown, leftOut: LeftOut = ignore): ServiceList 
 	});
 }
 
-/** What each of the entries is; those for which `read` throws are left out. Throws where that is every one: nothing was understood. */
+/** Reads each entry, leaving out those for which `read` throws. Throws if that is every entry. */
 function readGood<T>(
 	entries: readonly unknown[],
 	read: (entry: unknown, index: number) => T,
@@ -96,14 +96,14 @@ function readListEntry(entry: unknown, index: number): ServiceListEntry {
 	return Object.freeze({ name, tags: readTags(tags) });
 }
 
-/** Where an instance is and what it is called; `prefix` stands before the names of the members in an error. */
+/** Host, port and name of an instance; `prefix` precedes the names of the members in an error. */
 function readPlace(
 	{ host, port, instance }: Members,
 	prefix: string,
 ): Pick<ServiceInstance, 'host' | 'port' | 'instance'> {
 	if (!isHost(host)) throw wrong(`${prefix}host`, 'an IP address or a name');
 	if (!isInteger(port, 0, 65_535)) throw wrong(`${prefix}port`, 'a port');
-	// A baseline sidecar may tell no more than host and port.
+	// A baseline sidecar may send only host and port.
 	return { host, port, instance: stringOrNull(instance) ?? `${host}:${port}` };
 }
 
@@ -119,7 +119,7 @@ function readMs(value: unknown): number {
 	return isFrom0(value) ? Math.round(value) : 0;
 }
 
-/** JSON has numbers that JavaScript takes for Infinity: nobody can share work out by them, or add them to a time. */
+/** JSON may contain numbers that parse as Infinity, which cannot serve as a weight or a time. */
 function isFrom0(value: unknown): value is number {
 	return Number.isFinite(value) && (value as number) >= 0;
 }
@@ -132,7 +132,7 @@ function readInstance(data: unknown, index: number): ServiceInstance {
 	const path = `instances[${index}]`;
 	const members = expectObject(data, path);
 	const { weight, status, tags, meta, zone, datacenter } = members;
-	// A status of a newer sidecar gets no work: that is the mistake which harms nobody.
+	// An instance with an unknown status gets no work, which is the harmless mistake.
 	const known = status === undefined ? 'passing' : STATUSES.has(status) ? (status as InstanceStatus) : 'critical';
 	return Object.freeze({
 		...readPlace(members, `${path}.`),
@@ -163,7 +163,7 @@ function isStrings(value: unknown): value is string[] {
 }
 
 function ignore(): void {
-	// Whoever wants to know gives a function.
+	// Only a caller that passes a function is notified.
 }
 
 function wrong(path: string, expected: string): SpockError {
@@ -173,7 +173,7 @@ function wrong(path: string, expected: string): SpockError {
 	});
 }
 
-/** What a reply or a push says of keys; frozen. Throws PROTOCOL, whose `details.path` names the member. */
+/** A snapshot of keys from the data of a reply or a push; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readKeySnapshot(data: unknown): KeySnapshot {
 	const members = expectObject(data, '');
 	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, held, oversize, value } = members;
@@ -205,7 +205,7 @@ export function readKeySnapshot(data: unknown): KeySnapshot {
 function readEntry({ key, value, encoding }: Readonly<Record<string, unknown>>, path: string): KeyEntry {
 	if (typeof key !== 'string') throw wrong(`${path}key`, 'a string');
 	if (typeof value !== 'string') throw wrong(`${path}value`, 'a string');
-	// A way of writing bytes that this version does not know would be taken for text.
+	// A value in an unknown encoding would be mistaken for text.
 	if (encoding !== undefined && encoding !== null && encoding !== 'base64') throw wrong(`${path}encoding`, 'base64');
 	return Object.freeze({ key, value, ...(encoding === 'base64' && { encoding }) });
 }

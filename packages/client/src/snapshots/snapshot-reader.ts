@@ -13,15 +13,15 @@ export interface ReadFeed<Q, S extends PublishedSnapshot> {
 	readonly store: SnapshotStore<Q, S>;
 	/** The session that calls go to; undefined without a connection. */
 	readonly session: Session | undefined;
-	/** Subscribes now to what was refused before and waits for the next attempt. */
+	/** Subscribes now instead of at the next attempt after a refusal. */
 	hurry(stored: StoredSnapshot<Q, S>): void;
-	/** True once the sidecar has sent a snapshot of it. */
+	/** True once the sidecar has sent this snapshot. */
 	hasSent(stored: StoredSnapshot<Q, S>): boolean;
 	/** Takes the time of verification from an answer on this session, if the same process feeds the same snapshot. */
 	verify(stored: StoredSnapshot<Q, S>, snapshot: S, session: Session): void;
 }
 
-/** Answers requests for one snapshot: from the store where that is young enough, else over the wire or by the stand-in. */
+/** Answers requests for one snapshot: from the store if that is young enough, else over the wire or from the stand-in. */
 export class SnapshotReader<Q, S extends PublishedSnapshot> {
 	readonly #kind: SubscriptionKind<Q, S>;
 	readonly #port: SubscriptionPort;
@@ -55,10 +55,10 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		const known = stored.read();
 		if (known !== undefined) return this.#young(stored, known, options);
 		const refusal = connection.refusal(getFunc);
-		// Without a connection it may be an option to fail at once: then the stand-in is asked at once.
+		// With `whileDisconnected: 'fail'` the stand-in is used at once.
 		if (refusal?.code === 'DISCONNECTED' && this.#standIn !== undefined) return this.#standIn.get(query, options);
 		if (refusal !== undefined) throw refusal;
-		// What was refused before waits for the next attempt: this caller need not.
+		// A refused subscription waits for its next attempt, but this caller need not.
 		this.#feed.hurry(stored);
 		const left = timeLeft(options, this.#options);
 		let first: S;
@@ -72,18 +72,18 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		return this.#young(stored, first, left());
 	}
 
-	/** The snapshot that the sidecar has now, asked for over the wire. */
+	/** Requests the snapshot that the sidecar has now. */
 	async fetch(query: Q, options: ReadOptions = {}): Promise<S> {
 		const { maxAgeMs } = options;
 		const { getFunc, fetched, noun } = this.#kind;
 		const data = { ...this.#kind.normalise(query), ...(maxAgeMs !== undefined && { maxAgeMs }) };
 		const snapshot = (await this.#port.call(getFunc, data, fetched, options)) as S;
-		// A sidecar that does not know maxAgeMs has not checked the age.
+		// An older sidecar does not check maxAgeMs.
 		assertAge(snapshot.ageMs, maxAgeMs, noun, this.#kind.nameOf(query));
 		return snapshot;
 	}
 
-	/** What is known, if it is young enough for the caller; else what the sidecar answers, which may verify it. */
+	/** The known snapshot, if it is young enough for the caller; else the sidecar's answer, which may verify it. */
 	async #young(stored: StoredSnapshot<Q, S>, known: S, options: ReadOptions): Promise<S> {
 		const { maxAgeMs } = options;
 		if (maxAgeMs === undefined || stored.isYoung(maxAgeMs)) return known;
@@ -97,7 +97,7 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		return snapshot;
 	}
 
-	/** The sidecar is away: it may be back within the deadline, and the stand-in may know what it has never sent. */
+	/** While the sidecar is away: it may return before the deadline, and the stand-in may know what it has never sent. */
 	async #fetchWhenBack(stored: StoredSnapshot<Q, S>, options: ReadOptions, tooOld: SpockError): Promise<S> {
 		const { connection } = this.#port;
 		const { query } = stored;
@@ -128,14 +128,14 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		}
 	}
 
-	/** Asks the stand-in, whose answer may verify what it feeds. */
+	/** Asks the stand-in; its answer may verify the stored snapshot that it feeds. */
 	async #askStandIn(standIn: StandIn<Q, S>, stored: StoredSnapshot<Q, S>, options: ReadOptions): Promise<S> {
 		const snapshot = await standIn.get(stored.query, options);
 		if (standIn.feeds(stored)) stored.verify(snapshot);
 		return snapshot;
 	}
 
-	/** Without a place in the store: the sidecar is asked for this caller alone, and so is the stand-in. */
+	/** When the store is full: asks the sidecar, and the stand-in, for this caller alone. */
 	async #getUnstored(query: Q, options: ReadOptions): Promise<S> {
 		const standIn = this.#standIn;
 		if (standIn === undefined) return this.fetch(query, options);
@@ -166,7 +166,7 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		}
 	}
 
-	/** What the sidecar answers or the other source does, whichever is first; the wait for the sidecar then ends. */
+	/** The first answer of sidecar and stand-in; ends the wait for the sidecar. */
 	async #race(
 		signal: AbortSignal | undefined,
 		fetch: (signal: AbortSignal) => Promise<S>,
@@ -175,7 +175,7 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		const won = new AbortController();
 		const fetched = withAnySignal([signal, won.signal], fetch);
 		const others = other(fetched);
-		// The loser's end concerns no caller.
+		// The end of the slower one concerns no caller.
 		fetched.catch(() => undefined);
 		others?.catch(() => undefined);
 		try {
@@ -185,7 +185,7 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		}
 	}
 
-	/** TIMEOUT: no snapshot came, and why, as far as the connection knows. */
+	/** TIMEOUT, with the reason as far as the connection knows it. */
 	#noSnapshotError(stored: StoredSnapshot<Q, S>, timeoutMs: number): SpockError {
 		const { connection } = this.#port;
 		const { noun } = this.#kind;

@@ -5,18 +5,18 @@ import type { ResolvedOptions } from '../foundation/options.ts';
 import { OneTimer } from '../foundation/timers.ts';
 import { type PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 
-/** Sweeps that an unused query outlives: the idle time has passed by then. */
+/** Sweeps after which an unused query is removed: the idle time has passed by then. */
 const UNUSED_SWEEPS_MAX = 2;
 
 /** Where the snapshots of a store come from. */
 export interface SnapshotFeed<Q, S extends PublishedSnapshot> {
-	/** Keeps this snapshot current from now on. What this throws, `open` throws. */
+	/** Keeps this snapshot current from now on. `open` rethrows its errors. */
 	start(stored: StoredSnapshot<Q, S>): void;
 	/** The snapshot is no longer stored. */
 	stop(stored: StoredSnapshot<Q, S>): void;
 }
 
-/** How a store tells one query from another. */
+/** How a store distinguishes queries. */
 export interface QueryIdentity<Q, S> {
 	/** Equal for equal queries; a snapshot has the key of its query. */
 	keyOf(query: Q | S): string;
@@ -26,7 +26,7 @@ export interface QueryIdentity<Q, S> {
 export type StoreOptions = Pick<ResolvedOptions, 'clock' | 'unref' | 'idleSubscriptionMs' | 'subscriptionsMax'>;
 
 /**
- * The current snapshots of a client, one for each query that is used: at most `subscriptionsMax`, each until it was unused for
+ * The current snapshots of a client, one for each query in use: at most `subscriptionsMax`, each until it has been unused for
  * `idleSubscriptionMs`.
  */
 export class SnapshotStore<Q, S extends PublishedSnapshot> {
@@ -80,12 +80,12 @@ export class SnapshotStore<Q, S extends PublishedSnapshot> {
 		return stored;
 	}
 
-	/** For one request over the limit: not stored, and not fed. */
+	/** A snapshot for one request over the limit: neither stored nor fed. */
 	unstored(query: Q): StoredSnapshot<Q, S> {
 		return new StoredSnapshot(this.#identity.keyOf(query), this.#identity.normalise(query), this.#options);
 	}
 
-	/** A reader has left: the snapshot goes with it if nothing else has used it for the idle time. */
+	/** A reader has left: removes the snapshot if nothing else has used it for the idle time. */
 	release(stored: StoredSnapshot<Q, S>): void {
 		if (stored.isInUse || stored.unusedSweeps <= UNUSED_SWEEPS_MAX) return;
 		if (this.#stored.get(stored.key) === stored) this.#remove(stored);

@@ -10,22 +10,22 @@ import type { Clock } from '@spock/protocol/internal';
 import { Waiters } from '../calls/waiters.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 
-/** The members of every snapshot that say how current it is. */
+/** The members of every snapshot that show how current it is. */
 export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt'>;
 
-/** What is derived from a stored snapshot and lives as long as it does. Called before any observer. */
+/** Something derived from a stored snapshot that lives as long as it, such as a picker. Called before any observer. */
 export interface SnapshotFollower<S> {
 	changed(snapshot: S, before: S | undefined): void;
 	/** The snapshot is no longer stored. */
 	ended(): void;
 }
 
-/** The current snapshot of one query: when it was verified, how old it is, and who waits for it or observes it. */
+/** The current snapshot of one query, its age, and the calls that wait for it or observe it. */
 export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 	readonly key: string;
 	readonly query: Q;
 	readonly waiters: Waiters<S>;
-	/** Incremented by each sweep, set to 0 by each use: cheaper than reading the clock at every lookup. */
+	/** Incremented by each sweep, reset by each use: cheaper than reading the clock at every lookup. */
 	unusedSweeps = 0;
 	follower: SnapshotFollower<S> | undefined = undefined;
 	/** True while no source verifies it. */
@@ -61,7 +61,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		return Math.round(this.#clock.now() - this.#verifiedAtMs);
 	}
 
-	/** How long ago the registry confirmed it, as far as this process can know; Infinity if that is unknown. */
+	/** How long ago the registry confirmed it, as far as this process knows; Infinity if unknown. */
 	knownAgeMs(): number {
 		const { current } = this;
 		if (current === undefined) return Number.POSITIVE_INFINITY;
@@ -74,7 +74,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		return this.current !== undefined && (maxAgeMs === undefined || this.knownAgeMs() <= maxAgeMs);
 	}
 
-	/** Replaces the snapshot and notifies everyone. */
+	/** Replaces the snapshot and notifies followers, waiting calls and observers. */
 	put(snapshot: S, verifiedAtMs: number = this.#clock.now() - snapshot.ageMs): void {
 		const before = this.current;
 		this.#error = undefined;
@@ -88,7 +88,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		for (const observer of this.#all()) observer.next(now);
 	}
 
-	/** Takes the time of verification from an answer to a request with the same revision. Both must be of one process. */
+	/** Takes the time of verification from an answer with the same revision, which must be from the same process. */
 	verify(snapshot: S): void {
 		const { current } = this;
 		if (current?.revision !== snapshot.revision || current.source !== 'live' || snapshot.source !== 'live') return;
@@ -96,7 +96,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		this.current = Object.freeze({ ...current, verifiedAt });
 	}
 
-	/** Why there is no snapshot. One that is known remains. */
+	/** Reports why the snapshot cannot be read. A known snapshot remains. */
 	fail(error: SpockError): void {
 		this.refuse(error);
 		this.report(error);
@@ -109,14 +109,14 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		this.waiters.rejectAll(error);
 	}
 
-	/** As `fail`, but waiting calls go on waiting. */
+	/** As `fail`, but calls continue to wait. */
 	report(error: SpockError): void {
 		if (this.current !== undefined) return;
 		this.#error = error;
 		for (const observer of this.#all()) observer.error?.(error);
 	}
 
-	/** Notifies the observer of what is known, and of each change until the returned function is called. */
+	/** Notifies the observer of the known snapshot, and of each change until the returned function is called. */
 	observe(observer: SnapshotObserver<S>): () => void {
 		// The same object may observe twice.
 		const own: SnapshotObserver<S> = {
@@ -130,7 +130,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		return () => this.#observers.delete(own);
 	}
 
-	/** It is no longer stored. */
+	/** The snapshot is no longer stored. */
 	end(error: SpockError): void {
 		this.#observers.clear();
 		this.waiters.rejectAll(error);
@@ -146,7 +146,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 	}
 }
 
-/** Throws UNAVAILABLE for an answer, to a request just made, that is older than the caller accepts. */
+/** Throws UNAVAILABLE for an answer that is older than the caller accepts. */
 export function assertAge(ageMs: number, maxAgeMs: number | undefined, noun: 'service' | 'key', name: string): void {
 	if (maxAgeMs !== undefined && ageMs > maxAgeMs) throw tooOldError(noun, name, ageMs, maxAgeMs);
 }

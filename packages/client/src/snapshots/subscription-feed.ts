@@ -23,18 +23,18 @@ import { type SnapshotFeed, SnapshotStore } from './snapshot-store.ts';
 import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 import type { StandIn, SubscriptionKind, SubscriptionPort } from './subscription-kind.ts';
 
-/** One stored snapshot as the sidecar feeds it. */
+/** A stored snapshot that the sidecar feeds. */
 interface Subscription<Q, S extends PublishedSnapshot> {
 	readonly stored: StoredSnapshot<Q, S>;
-	/** The session that it is subscribed on, or is being. */
+	/** The session on which it is, or is being, subscribed. */
 	session: Session | undefined;
-	/** The process that sent the newest snapshot: revisions compare only within one. Undefined before the first. */
+	/** The process that sent the newest snapshot: revisions are comparable only within one process. Undefined before the first. */
 	instance: string | null | undefined;
 }
 
 /**
- * The snapshots of one kind that a sidecar pushes. Subscriptions are made again on every new connection; while the sidecar is
- * away its snapshots stay, marked as last known.
+ * The snapshots of one kind that a sidecar pushes. Subscribes again on every new connection; while the sidecar is away, its
+ * snapshots remain, marked as last known.
  */
 export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements SnapshotFeed<Q, S>, WatchedSource<Q, S> {
 	readonly store: SnapshotStore<Q, S>;
@@ -46,9 +46,9 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	readonly #standIn: StandIn<Q, S> | undefined;
 	readonly #subscriptions = new Map<StoredSnapshot<Q, S>, Subscription<Q, S>>();
 	readonly #refused: RefusedSubscriptions<Subscription<Q, S>>;
-	/** Those with an unreadable push, subscribed to again with a back-off of their own. */
+	/** Subscriptions with an unreadable push, which are repeated with a back-off of their own. */
 	readonly #unread: RefusedSubscriptions<Subscription<Q, S>>;
-	/** Those with an unreadable push and no readable one since. */
+	/** Subscriptions with an unreadable push and no readable one since. */
 	readonly #doubted = new Set<Subscription<Q, S>>();
 	#session: Session | undefined;
 
@@ -94,24 +94,24 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		return this.#session;
 	}
 
-	/** Subscribes now to what was refused before and waits for the next attempt. */
+	/** Subscribes now instead of at the next attempt after a refusal. */
 	hurry(stored: StoredSnapshot<Q, S>): void {
 		const subscription = this.#subscriptions.get(stored);
 		if (subscription !== undefined && this.#refused.delete(subscription)) this.#subscribe(subscription);
 	}
 
-	/** True once the sidecar has sent a snapshot of it. */
+	/** True once the sidecar has sent this snapshot. */
 	hasSent(stored: StoredSnapshot<Q, S>): boolean {
 		return this.#subscriptions.get(stored)?.instance !== undefined;
 	}
 
 	verify(stored: StoredSnapshot<Q, S>, snapshot: S, session: Session): void {
-		// An answer of a session that is no longer the current one may be of another process.
+		// An answer on a session that is no longer current may be from another process.
 		if (session !== this.#session) return;
 		if (this.#subscriptions.get(stored)?.instance === instanceOf(session)) stored.verify(snapshot);
 	}
 
-	/** For the store: subscribes now, or as soon as there is a connection. */
+	/** Called by the store: subscribes now, or once connected. */
 	start(stored: StoredSnapshot<Q, S>): void {
 		const subscription = { stored, session: undefined, instance: undefined };
 		this.#subscriptions.set(stored, subscription);
@@ -120,7 +120,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		else this.#subscribe(subscription);
 	}
 
-	/** For the store: ends the subscription. */
+	/** Called by the store: ends the subscription. */
 	stop(stored: StoredSnapshot<Q, S>): void {
 		const subscription = this.#subscriptions.get(stored);
 		if (subscription === undefined) return;
@@ -143,7 +143,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		for (const subscription of this.#all()) this.#subscribe(subscription, this.#kind.subscribedAgain);
 	}
 
-	/** There is no connection; what is known was true at this moment. */
+	/** The connection was lost; its snapshots were last verified at this time. */
 	lost(verifiedAtMs: number): void {
 		this.#session = undefined;
 		this.#forgetFailures();
@@ -180,7 +180,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		this.store.close();
 	}
 
-	/** A copy: what one subscription causes may end others. */
+	/** A copy, because handling one subscription may end others. */
 	#all(): readonly Subscription<Q, S>[] {
 		return [...this.#subscriptions.values()];
 	}
@@ -202,7 +202,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		return subscription === undefined ? [] : [subscription];
 	}
 
-	/** Its snapshot is last known from now on, and it is subscribed to again: soon the first time, then with back-off. */
+	/** Marks the snapshot as last known and subscribes again: soon the first time, then with back-off. */
 	#doubt(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
 		if (subscription.session !== session || session !== this.#session) return;
 		this.#doubted.add(subscription);
@@ -241,18 +241,18 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	}
 
 	#subscribeFailed(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
-		// Of a session that is not the current one: `lost` and `adopted` see to that.
+		// `lost` and `adopted` handle a session that is not current.
 		if (subscription.session !== session || this.#session !== session) return;
 		if (error.code === 'DISCONNECTED' || error.code === 'CLOSED') return;
 		subscription.session = undefined;
 		this.#markStale(subscription, this.#options.clock.now());
-		// What the sidecar refuses, the stand-in may still answer: those who observe go on, those who wait are not kept.
+		// The stand-in may still answer what the sidecar refuses: observers stay, waiting calls are rejected.
 		if (this.#standIn?.feeds(subscription.stored) === true) subscription.stored.refuse(error);
 		else subscription.stored.fail(error);
 		this.#refused.add(subscription, error);
 	}
 
-	/** Stores a snapshot unless it is older. An equal revision is news only if it changes whether the snapshot is live. */
+	/** Stores a snapshot unless it is older. An equal revision is stored only if it changes whether the snapshot is live. */
 	#accept(subscription: Subscription<Q, S>, snapshot: S, session: Session): void {
 		const { stored } = subscription;
 		const instance = instanceOf(session);
@@ -266,7 +266,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		this.#put(stored, snapshot, this.#options.clock.now() - snapshot.ageMs);
 	}
 
-	/** What the sidecar has sent was true at this moment, or before that if it was stale already. */
+	/** Marks a live snapshot as last known, verified at this time. */
 	#markStale({ stored, instance }: Subscription<Q, S>, verifiedAtMs: number): void {
 		const { current } = stored;
 		if (current === undefined || instance === undefined || isStale(current)) return;
@@ -276,7 +276,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	#put(stored: StoredSnapshot<Q, S>, snapshot: S, verifiedAtMs: number): void {
 		if (snapshotChannel.hasSubscribers) {
 			const { revision, source, verifiedAt } = snapshot;
-			// There are these two kinds only.
+			// Only these two kinds exist.
 			const known = snapshot as unknown as ServiceSnapshot | KeySnapshot;
 			snapshotChannel.publish({
 				address: formatAddress(this.#options.address),
@@ -293,7 +293,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	}
 }
 
-/** The process at the other end; null where it does not say. */
+/** The process at the other end; null if it sends no name. */
 function instanceOf({ greeting }: Session): string | null {
 	return greeting?.instance ?? null;
 }

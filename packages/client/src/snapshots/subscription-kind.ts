@@ -23,11 +23,11 @@ import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 
 /** What can be subscribed to: services, or keys. */
 export interface SubscriptionKind<Q, S> extends QueryIdentity<Q, S> {
-	/** Asks for one snapshot; errors name a call by it. */
+	/** The function that requests one snapshot; errors name a call by it. */
 	readonly getFunc: FuncName;
 	readonly watchFunc: FuncName;
 	readonly unwatchFunc: FuncName;
-	/** How replies to `getFunc` and `watchFunc` are read; `subscribedAgain` for any subscription but the first. */
+	/** How replies to `getFunc` and `watchFunc` are read; `subscribedAgain` applies to all subscriptions after the first. */
 	readonly fetched: CallTraits;
 	readonly subscribed: CallTraits;
 	readonly subscribedAgain: CallTraits;
@@ -36,11 +36,11 @@ export interface SubscriptionKind<Q, S> extends QueryIdentity<Q, S> {
 	nameOf(query: Q): string;
 	/** The snapshot in a push; throws PROTOCOL, and reports what it leaves out. */
 	read(data: unknown, leftOut: (why: string) => void): S;
-	/** The query of a push that cannot be read; throws where that cannot be read either. */
+	/** The query of an unreadable push; throws if the query is unreadable too. */
 	queryOf(data: unknown): Q;
 }
 
-/** The way to the sidecar, which all subscriptions of a client share. */
+/** Access to the sidecar, shared by all subscriptions of a client. */
 export interface SubscriptionPort {
 	readonly connection: SidecarConnection;
 	/** False for a sidecar that cannot push; undefined until the first has answered hello. */
@@ -49,15 +49,15 @@ export interface SubscriptionPort {
 	call(func: FuncName, data: unknown, traits: CallTraits, options: CallOptions): Promise<unknown>;
 }
 
-/** Feeds what the sidecar has never sent a snapshot of, while it is away. */
+/** While the sidecar is away, feeds the snapshots that it has never sent. */
 export interface StandIn<Q, S extends PublishedSnapshot> extends SnapshotFeed<Q, S> {
-	/** True while the sidecar cannot be asked. */
+	/** True while the sidecar is disconnected. */
 	readonly isAway: boolean;
 	/** True if it feeds this snapshot now. */
 	feeds(stored: StoredSnapshot<Q, S>): boolean;
-	/** Asks once. Rejects with UNAVAILABLE where the answer is older than `maxAgeMs`. */
+	/** Rejects with UNAVAILABLE if the answer is older than `maxAgeMs`. */
 	get(query: Q, options: ReadOptions): Promise<S>;
-	/** A TIMEOUT of the sidecar, with why the stand-in has no answer either. */
+	/** Adds to a TIMEOUT of the sidecar why the stand-in has no answer either. */
 	explain(stored: StoredSnapshot<Q, S>, timeout: SpockError): SpockError;
 }
 
@@ -67,16 +67,16 @@ export const ADDRESS: CallTraits = makeTraits({ idempotent: true, memoised: true
 const SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readSnapshot });
 /** The names of all services. */
 export const LIST: CallTraits = makeTraits({ idempotent: true, read: readList });
-/** A subscription of one session: made anew on the next one, so not repeated by itself. Lookups wait for its answer. */
+/** A subscription of one session. Not repeated, because the next session makes its own. Lookups wait for its answer. */
 const SUBSCRIBE: CallTraits = makeTraits({ read: readSnapshot });
-/** As SNAPSHOT and SUBSCRIBE, of keys. */
+/** As SNAPSHOT and SUBSCRIBE, for keys. */
 const KEY_SNAPSHOT: CallTraits = makeTraits({ idempotent: true, read: readKeySnapshot });
 const SUBSCRIBE_KEY: CallTraits = makeTraits({ read: readKeySnapshot });
-/** A subscription that is made again, on a new connection or because it was refused: it belongs to no caller. */
+/** A repeated subscription, on a new connection or after a refusal: it belongs to no caller. */
 const RESUBSCRIBE: CallTraits = makeTraits({ own: true, read: readSnapshot });
 const RESUBSCRIBE_KEY: CallTraits = makeTraits({ own: true, read: readKeySnapshot });
 
-/** How `request` treats a function: lookups are checked as they are elsewhere, so that their types are true. */
+/** How `request` treats a function: replies to lookups are validated, so that their types are true. */
 export const REQUEST_TRAITS: Readonly<Partial<Record<FuncName, CallTraits>>> = {
 	getService: makeTraits({ memoised: true, read: readAddress }),
 	getInstances: SUBSCRIBE,
@@ -86,7 +86,7 @@ export const REQUEST_TRAITS: Readonly<Partial<Record<FuncName, CallTraits>>> = {
 	listServices: makeTraits({ read: readList }),
 };
 
-/** Services, as a sidecar is asked for them. */
+/** Subscriptions to services. */
 export const SERVICES: SubscriptionKind<ServiceQuery, ServiceSnapshot> = {
 	getFunc: 'getInstances',
 	watchFunc: 'watchService',
@@ -102,7 +102,7 @@ export const SERVICES: SubscriptionKind<ServiceQuery, ServiceSnapshot> = {
 	queryOf: validateQuery,
 };
 
-/** Keys, as a sidecar is asked for them. */
+/** Subscriptions to keys. */
 export const KEYS: SubscriptionKind<KeyQuery, KeySnapshot> = {
 	getFunc: 'getKey',
 	watchFunc: 'watchKey',

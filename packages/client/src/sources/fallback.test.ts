@@ -304,20 +304,6 @@ describe('a fallback', () => {
 		await diplomat.close();
 	});
 
-	it('that cannot be made says why to whoever watches', async () => {
-		const fallback = (): ServiceSource => {
-			throw new SpockError('ACL_DENIED', 'no token for the fallback');
-		};
-		const { diplomat, clock } = await simulate({ fallback }, {}, 'ECONNREFUSED');
-		const next = expect(diplomat.watchService('barista').next()).rejects.toMatchObject({
-			code: 'ACL_DENIED',
-			message: 'no token for the fallback',
-		});
-		await clock.advance(DEFAULT_FALLBACK_AFTER_MS);
-		await next;
-		await diplomat.close();
-	});
-
 	it('lists nothing when the sidecar is back within its time', async () => {
 		let lists = 0;
 		const source: ServiceSource = {

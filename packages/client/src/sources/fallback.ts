@@ -27,8 +27,8 @@ interface Orphan {
 }
 
 /**
- * A source that stands in for a sidecar where that has never sent a snapshot and is away. The sidecar's first snapshot ends it,
- * so that the fallback is asked no more than necessary.
+ * A source that replaces a disconnected sidecar for queries that the sidecar has never sent a snapshot of. The sidecar's first snapshot
+ * of a query ends the fallback's watch, so that the fallback is used no more than necessary.
  */
 export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 	readonly #connection: Pick<SidecarConnection, 'state'>;
@@ -39,7 +39,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 	#source: ServiceSource | undefined;
 	#closing: Promise<void> | undefined;
 
-	/** Owns the source. */
+	/** Owns the source. Throws a TypeError for a fallback that is neither a source nor a function. */
 	constructor(
 		connection: Pick<SidecarConnection, 'state'>,
 		options: ResolvedOptions,
@@ -48,7 +48,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		this.#connection = connection;
 		this.#options = options;
 		this.#make = fallback;
-		if (typeof fallback !== 'function') this.source();
+		if (typeof fallback !== 'function') this.#source = checkSource(fallback);
 		this.#check = new OneTimer(options.clock, () => this.#standIn());
 	}
 
@@ -77,10 +77,10 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		return this.#orphans.get(stored)?.watch !== undefined;
 	}
 
-	/** The source may not know `maxAgeMs`: its answer is checked here. */
+	/** Checks the age of the answer, because the source may not support `maxAgeMs`. */
 	async get(query: ServiceQuery, options: ReadOptions): Promise<ServiceSnapshot> {
 		const snapshot = await this.source().get(query, options);
-		// A list that no registry verifies has no time of verification to compare with.
+		// A static list has no time of verification.
 		const { verifiedAt } = snapshot;
 		const ageMs = verifiedAt === 0 ? snapshot.ageMs : knownAgeMs(snapshot, this.#options.clock.wallNow());
 		assertAge(ageMs, options.maxAgeMs, 'service', query.service);
@@ -94,16 +94,10 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		return new SpockError('TIMEOUT', `${message}; the fallback: ${reason.message}`, { details, cause });
 	}
 
-	/** The source, made if necessary. Throws what making it throws, and CLOSED after the end. */
+	/** The source, made if necessary. Throws a SpockError: UNAVAILABLE with the cause if it cannot be made, CLOSED after the end. */
 	source(): ServiceSource {
 		if (this.#closing !== undefined) throw closedError();
-		if (this.#source === undefined) {
-			const made = typeof this.#make === 'function' ? this.#make() : this.#make;
-			// A promise of a source is a likely mistake.
-			if (typeof made?.watch !== 'function')
-				throw new TypeError('fallback must be a ServiceSource, or a function that returns one');
-			this.#source = made;
-		}
+		this.#source ??= this.#made();
 		return this.#source;
 	}
 
@@ -117,7 +111,17 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		await this.#source?.close();
 	}
 
-	/** Watches every query without an answer if the sidecar is still away; looks again while one is not watched. */
+	#made(): ServiceSource {
+		try {
+			return checkSource(typeof this.#make === 'function' ? this.#make() : this.#make);
+		} catch (cause) {
+			if (SpockError.is(cause)) throw cause;
+			const reason = cause instanceof Error ? cause.message : String(cause);
+			throw new SpockError('UNAVAILABLE', `fallback() failed: ${reason}`, { cause });
+		}
+	}
+
+	/** Watches every query without an answer if the sidecar is still away; repeats until all are watched. */
 	#standIn(): void {
 		for (const [stored, orphan] of [...this.#orphans]) {
 			if (this.isAway && orphan.watch === undefined && this.#orphans.has(stored)) this.#watch(stored, orphan);
@@ -137,7 +141,13 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 			fail(SpockError.is(error) ? error : new SpockError('UNAVAILABLE', String(error), { cause: error }));
 			return;
 		}
-		// An answer before `watch` returned may have ended it.
+		// An answer that came before `watch` returned may have ended it.
 		if (!this.#orphans.has(stored)) orphan.watch.stop();
 	}
+}
+
+/** Throws a TypeError for anything else, such as a promise of a source, which is a likely mistake. */
+function checkSource(fallback: ServiceSource): ServiceSource {
+	if (typeof fallback?.watch === 'function') return fallback;
+	throw new TypeError('fallback must be a ServiceSource, or a function that returns one');
 }

@@ -27,13 +27,13 @@ import { SubscriptionFeed } from '../snapshots/subscription-feed.ts';
 import { KEYS, LIST, SERVICES } from '../snapshots/subscription-kind.ts';
 import { Fallback } from './fallback.ts';
 
-/** Services and keys as a sidecar sends them, with another source of services that may stand in for it. */
+/** Services and keys from a sidecar, with an optional fallback for services while it is away. */
 export class RemoteSource implements ServiceSource, ConnectionListener {
 	readonly name = 'sidecar';
 	readonly connection: SidecarConnection;
 	readonly registrar: SidecarRegistrar;
 	readonly services: SubscriptionFeed<ServiceQuery, ServiceSnapshot>;
-	/** Keys come from the sidecar alone, as registrations go to it alone. */
+	/** The fallback has no part in keys or registrations. */
 	readonly keys: SubscriptionFeed<KeyQuery, KeySnapshot>;
 	readonly fallback: Fallback | undefined;
 	/** False for a sidecar that cannot push, true for one that can; undefined until the first has answered hello. */
@@ -53,7 +53,7 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 		this.registrar = new SidecarRegistrar(options, this);
 	}
 
-	/** True while the sidecar is away and a fallback stands in for it. */
+	/** True while the sidecar is away and a fallback replaces it. */
 	get isStoodInFor(): boolean {
 		return this.fallback?.isAway === true;
 	}

@@ -16,7 +16,7 @@ import { throwIfAborted } from '../foundation/waiting.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
 import { CacheEntry, type CacheEntryContext } from './cache-entry.ts';
 
-/** Failures that say how it stands with a question, and not with the call. */
+/** Failures that describe the state of a query, not of the call. */
 const EXPLAINED: ReadonlySet<string> = new Set(['NOT_READY', 'UNAVAILABLE', 'ACL_DENIED', 'TIMEOUT']);
 
 /** What an {@link AnswerCache} needs; all resolved. */
@@ -24,26 +24,26 @@ export interface AnswerCacheOptions<Q, V extends readonly unknown[], S extends S
 	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision' | 'endIfUnread'> {
 	readonly idleTtlMs: number;
 	readonly entriesMax: number;
-	/** Of those, how many may be there for one asker alone. */
+	/** Most entries that serve one asker alone. */
 	readonly entriesPerClientMax: number;
 	readonly firstAnswerMs: number;
 }
 
-/** What is not in the registry is forgotten sooner than what is: made-up names are asked once. */
+/** Entries of unknown services are evicted sooner, because made-up names are queried once. */
 const EMPTY_IDLE_TTL_MS = 5000;
-/** Room is made for so many at once, as a fraction of a limit: to find out who must go takes a look at all. */
+/** Share of a limit that is evicted at once, because choosing the entries requires a look at all of them. */
 const ROOM_SHARE = 1 / 16;
 
 type Asker = AskedBy['asker'];
 
-/** One watch for each question, however many ask it; the last good answer of each; and an end for those nobody reads. */
+/** One watch for each query, shared by all callers, with its last good answer; ended when it has no readers. */
 export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotState> implements WatchedSource<Q, S> {
 	readonly #options: AnswerCacheOptions<Q, V, S>;
 	readonly #context: CacheEntryContext<Q, V, S>;
 	readonly #entries = new Map<string, CacheEntry<Q, V, S>>();
-	/** Entries that are there for one asker alone. */
+	/** Entries that serve one asker alone. */
 	readonly #shares = new Map<Asker, number>();
-	/** Its watch is being started: whoever asks for it is not among its readers yet. */
+	/** The entry whose watch is being started: its caller is not among its readers yet. */
 	#opening: CacheEntry<Q, V, S> | undefined;
 	#revision = 0;
 	#sweepTimer: TimerHandle | undefined;
@@ -58,16 +58,16 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		};
 	}
 
-	/** The snapshot known now, in this tick; undefined when there is none. Counts as a use of the entry. */
+	/** The snapshot known now, in this tick; undefined without one. Counts as a use of the entry. */
 	peek(query: Q): S | undefined {
 		const entry = this.#entries.get(this.#options.kind.keyOf(query));
 		if (entry === undefined) return undefined;
-		// A mark and no look at the clock, which costs more than the rest of this.
+		// A flag, because reading the clock costs more than the rest of this function.
 		entry.peeked = true;
 		return entry.read();
 	}
 
-	/** The current snapshot, or the first one when it comes; verified first if it is older than the caller wants. */
+	/** The current snapshot, or the first one once it arrives; verified first if it is older than the caller accepts. */
 	async get(query: Q, options: ReadOptions = {}): Promise<S> {
 		const { signal, maxAgeMs, timeoutMs = this.#options.firstAnswerMs, asker } = options;
 		const waitMs = durationMsOption('timeoutMs', timeoutMs);
@@ -82,7 +82,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		} else if (maxAgeMs !== undefined && entry.ageMs > maxAgeMs) {
 			await this.#verify(entry, maxAgeMs, waitMs, signal);
 		}
-		// A fresh entry was verified just now or is young enough, however long its reader had to wait for its turn.
+		// A fresh entry was just verified or is young enough, however long its reader waited.
 		if (maxAgeMs !== undefined && !entry.isFresh && entry.ageMs > maxAgeMs) {
 			throw this.#tooOld(entry, maxAgeMs, entry.error);
 		}
@@ -91,12 +91,12 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return answer;
 	}
 
-	/** What is known of a question beyond its snapshot; waits for a first answer, and says why there is none. */
+	/** Everything known of a query beyond its snapshot; waits for a first answer, and gives the reason if none comes. */
 	async inspect(query: Q, options: CallOptions & AskedBy = {}): Promise<EntryInspection<Q, V, S>> {
 		try {
 			await this.get(query, options);
 		} catch (error) {
-			// Why there is nothing to serve is what the question is about; a caller that gave up is told so.
+			// The error is part of the inspection; a caller that gave up gets its own error.
 			if (!SpockError.is(error) || !EXPLAINED.has(error.code)) throw error;
 			const inspection = this.#entries.get(this.#options.kind.keyOf(query))?.inspect();
 			if (inspection === undefined) throw error;
@@ -105,21 +105,21 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return this.#entry(query, options.asker).inspect();
 	}
 
-	/** What is known of a question that is watched, else undefined; to look is no use of it, and evicts it no later. */
+	/** Everything known of a watched query, else undefined; does not count as a use of the entry. */
 	known(query: Q): EntryInspection<Q, V, S> | undefined {
 		return this.#entries.get(this.#options.kind.keyOf(query))?.inspect();
 	}
 
-	/** A part of what has this name is being taken out on purpose: see `CacheEntry.expectGone`. */
+	/** This process is deregistering a part of the queries with this name: see `CacheEntry.expectGone`. */
 	expectGone(name: string, part: string): void {
 		const { kind } = this.#options;
 		for (const entry of this.#entries.values()) if (kind.nameOf(entry.query) === name) entry.expectGone(part);
 	}
 
-	/** Tells the observer what is known, then every change. */
+	/** Notifies the observer of the known snapshot, then of every change. */
 	watch(query: Q, observer: SnapshotObserver<S>, { asker }: AskedBy = {}): SourceWatch {
 		const entry = this.#entry(query, asker);
-		// An observer of its own for each call: the same object may watch twice.
+		// A new observer for each call, because the same object may watch twice.
 		const own: SnapshotObserver<S> = {
 			next: (snapshot) => observer.next(snapshot),
 			error: (error) => observer.error?.(error),
@@ -130,7 +130,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 			if (known !== undefined) own.next(known);
 			else if (entry.error !== undefined) own.error?.(entry.error);
 		} catch (fault) {
-			// The caller has no `stop` to call: the observer would stay for ever.
+			// The caller gets no `stop` to call, so the observer would stay for ever.
 			entry.observers.delete(own);
 			throw fault;
 		}
@@ -141,7 +141,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		};
 	}
 
-	/** Every question being watched and what is known of it. */
+	/** Every watched query and its state. */
 	watches<W>(describe: (query: Q, status: EntryStatus<V>) => W): W[] {
 		return [...this.#entries.values()].map((entry) => describe(entry.query, entry.status()));
 	}
@@ -172,10 +172,10 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		this.#armSweep();
 		this.#opening = entry;
 		try {
-			// The first who asks begins it; it outlives that.
+			// The entry outlives the caller that starts it.
 			inNeutralContext(() => entry.open());
 		} catch (error) {
-			// Nothing watches it: without this its readers would wait for an answer that cannot come.
+			// Without a watch, its readers would wait for an answer that cannot come.
 			this.#evict(key, entry);
 			throw SpockError.from(error);
 		} finally {
@@ -184,7 +184,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return entry;
 	}
 
-	/** Counts an entry against the share of this asker, and of no other. */
+	/** Counts an entry against the share of this asker alone. */
 	#count(entry: CacheEntry<Q, V, S>, asker: Asker): void {
 		const before = entry.asker;
 		entry.asker = asker;
@@ -196,7 +196,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		if (asker !== undefined) this.#shares.set(asker, (this.#shares.get(asker) ?? 0) + 1);
 	}
 
-	/** For one more entry. Throws OVERLOADED where all that could go have readers. */
+	/** Makes room for one more entry. Throws OVERLOADED if all have readers. */
 	#makeRoom(asker: Asker): void {
 		const { entriesMax, entriesPerClientMax, kind } = this.#options;
 		const isShareFull = (): boolean => asker !== undefined && (this.#shares.get(asker) ?? 0) >= entriesPerClientMax;
@@ -214,8 +214,8 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 	}
 
 	/**
-	 * Evicts a part of `limit` of the entries without readers, of this asker or of all: first what is not in the registry, last
-	 * what cannot be had again while the registry is away, and of equals what was not used for longest.
+	 * Evicts a share of `limit` of the entries without readers, of this asker or of all: unknown services first, entries that cannot be
+	 * restored while the registry is away last, and among equals the least recently used.
 	 */
 	#evictIdle(limit: number, asker: Asker): void {
 		const idle: { key: string; entry: CacheEntry<Q, V, S>; rank: number }[] = [];
@@ -228,7 +228,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		for (const { key, entry } of idle.slice(0, Math.ceil(limit * ROOM_SHARE))) this.#evict(key, entry);
 	}
 
-	/** A mark of `peek` becomes a time. */
+	/** Turns the flag of `peek` into a time. */
 	#noteUse(entry: CacheEntry<Q, V, S>): void {
 		if (!entry.peeked) return;
 		entry.peeked = false;
@@ -241,7 +241,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		entry.evict();
 	}
 
-	/** The registry would be asked again for this: not if nobody reads it. */
+	/** Before the registry is queried again for this entry: ends it if it has no readers. */
 	#endIfUnread(query: Q): boolean {
 		const key = this.#options.kind.keyOf(query);
 		const entry = this.#entries.get(key);
@@ -252,14 +252,14 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return true;
 	}
 
-	/** Has the registry asked out of turn. Rejects with UNAVAILABLE when it does not answer. */
+	/** Queries the registry out of turn. Rejects with UNAVAILABLE if it does not answer. */
 	async #verify(
 		entry: CacheEntry<Q, V, S>,
 		maxAgeMs: number,
 		waitMs: number,
 		signal: AbortSignal | undefined,
 	): Promise<void> {
-		// A watch that fails asks again by itself, and more often would not help a registry that is out of reach.
+		// A failing watch retries by itself, and querying more often would not help an unreachable registry.
 		if (!entry.isFresh) return;
 		const answered = this.#nextAnswer(entry, waitMs, signal);
 		entry.verify();
@@ -289,20 +289,20 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		this.#sweepTimer.unref?.();
 	}
 
-	/** Evicts the entries that nobody has read for `idleTtlMs`, and sooner what is not in the registry. */
+	/** Evicts the entries that were not read for `idleTtlMs`, and unknown services sooner. */
 	#sweep(): void {
 		const { clock, idleTtlMs } = this.#options;
 		const nowMs = clock.now();
 		for (const [key, entry] of this.#entries) {
 			this.#noteUse(entry);
 			if (isRead(entry)) {
-				// Who reads uses it all the time: a question that was asked once is not preferred to it.
+				// A reader uses its entry all the time, so that a query that was sent once is not preferred to it.
 				entry.used();
 				continue;
 			}
-			// What was never answered is no better known than what is not there.
+			// Treat a query without an answer like an unknown service.
 			const ttlMs = entry.isEmpty && !entry.isLastKnown ? Math.min(EMPTY_IDLE_TTL_MS, idleTtlMs) : idleTtlMs;
-			// What is last known cannot be had again while the registry is away: it goes only to make room.
+			// A last known answer cannot be restored while the registry is away: evict it only to make room.
 			if (entry.isLastKnown || entry.usedAtMs > nowMs - ttlMs) continue;
 			this.#evict(key, entry);
 		}
@@ -321,7 +321,7 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 	}
 }
 
-/** Somebody is told of its changes, or waits for an answer. */
+/** True if an observer follows it, or a caller waits for an answer. */
 function isRead({ observers, waiters }: { observers: { size: number }; waiters: { size: number } }): boolean {
 	return observers.size > 0 || waiters.size > 0;
 }

@@ -1,48 +1,48 @@
-import type { HoldStatus, QuestionState, SnapshotState, WatchStatus } from '@spock/protocol';
+import type { Inspection, SnapshotState, WatchStatus } from '@spock/protocol';
 
 import type { BackendObserver, BackendWatch } from '../foundation/backend.ts';
 import type { DiscoveryEvent, WatchedQuery } from '../foundation/discovery-event.ts';
 import type { KeptValue } from '../state/state-body.ts';
 
 /**
- * What a cache must know of the questions it holds; how long answers live, and who is told of them, is its own business. A
- * value is what the registry answers: a list of parts, frozen.
+ * What a cache needs to know of its kind of query, of services or of keys. A value is the registry's answer: a frozen list of
+ * parts.
  */
 export interface AnswerKind<Q, V extends readonly unknown[], S extends SnapshotState> {
-	/** What is asked for, in messages and as the member of an error's details. */
+	/** The noun in messages, and the member of an error's details. */
 	readonly noun: 'service' | 'key';
-	/** The value that says: nothing. */
+	/** The empty value. */
 	readonly nothing: V;
 	nameOf(query: Q): string;
-	/** The name under which a question is kept: equal questions have equal names. */
+	/** The key under which a query is cached: equal queries have equal keys. */
 	keyOf(query: Q): string;
-	/** The question with only the members that count; frozen, and an object of its own. */
+	/** The query with only its significant members, in a new frozen object. */
 	normalise(query: Q): Q;
 	describe(query: Q): WatchedQuery;
 	/** Starts a watch at the registry. */
 	watch(query: Q, observer: BackendObserver<V>): BackendWatch;
-	/** True if a reader could not tell the two apart; the one that is served stays then. */
+	/** True if readers cannot distinguish the two; the served value then stays. */
 	isSame(served: V, answered: V): boolean;
-	/** True where an empty answer is always meant, and not held back. */
+	/** True if an empty answer is always believed, and not held back. */
 	trustsEmpty(query: Q): boolean;
 	/** True if every part of a value has one of these names. */
 	consistsOf(value: V, names: ReadonlySet<string>): boolean;
 	/**
-	 * Asks the registry whether there is nothing that a query with conditions asks for although the same without them has something.
-	 * `explained` is called if so. Gives what ends the asking; undefined for a query without conditions.
+	 * Asks the registry whether the query without its conditions has instances, although none meets them. Calls `explained` if so.
+	 * Returns a function that ends this; undefined for a query without conditions.
 	 */
 	explainEmpty(query: Q, explained: () => void): (() => void) | undefined;
-	/** What readers are given; frozen. */
+	/** The snapshot for readers; frozen. */
 	makeSnapshot(query: Q, value: V, state: SnapshotState): S;
-	/** The events that tell of a snapshot which was made at this moment of the wall clock. */
+	/** The events for a snapshot that was published at this time of the wall clock. */
 	published(change: PublishedChange<Q, V, S>): readonly DiscoveryEvent[];
-	/** What an earlier process kept; undefined where answers do not outlive the process. */
+	/** Loads the answer of an earlier process; undefined if answers are not stored. */
 	load(query: Q): Promise<KeptValue<V> | undefined> | undefined;
-	/** Has an answer kept, and when it was verified, in milliseconds since 1970. */
+	/** Stores an answer and when it was verified, in milliseconds since 1970. */
 	keep(query: Q, value: V, verifiedAt: number): void;
 }
 
-/** A snapshot that takes the place of another. */
+/** A snapshot that replaces another. */
 export interface PublishedChange<Q, V, S> {
 	readonly query: Q;
 	readonly snapshot: S;
@@ -53,19 +53,15 @@ export interface PublishedChange<Q, V, S> {
 	readonly at: number;
 }
 
-/** What is known of one question, for status; `value` is undefined before the first answer. */
+/** The state of one query, for status; `value` is undefined before the first answer. */
 export interface EntryStatus<V> extends Pick<WatchStatus, 'state' | 'revision' | 'readers' | 'ageMs' | 'error'> {
 	readonly value: V | undefined;
 }
 
-/** What is known of one question beyond its snapshot. */
-export interface EntryInspection<Q, V, S> {
+/** Everything known of one query beyond its snapshot. */
+export interface EntryInspection<Q, V, S>
+	extends Pick<Inspection, 'state' | 'error' | 'held' | 'changedAt' | 'readers'> {
 	readonly query: Q;
 	readonly value: V | undefined;
 	readonly snapshot: S | undefined;
-	readonly state: QuestionState;
-	readonly error: string | null;
-	readonly held: HoldStatus | null;
-	readonly changedAt: number | null;
-	readonly readers: number;
 }

@@ -8,13 +8,13 @@ interface Waiter {
 	reject(error: SpockError): void;
 }
 
-/** Those who wait for the next answer to one question. */
+/** Callers that wait for the next answer to one query. */
 export class AnswerWaiters {
 	readonly #clock: Clock;
 	readonly #ended: () => void;
 	readonly #all = new Set<Waiter>();
 
-	/** `ended` is called each time that one of them has waited, whatever came of it. */
+	/** Calls `ended` each time that a caller's wait ends, whatever the outcome. */
 	constructor(clock: Clock, ended: () => void) {
 		this.#clock = clock;
 		this.#ended = ended;
@@ -24,7 +24,7 @@ export class AnswerWaiters {
 		return this.#all.size;
 	}
 
-	/** Settles as the next answer does; rejects with ABORTED, or after so many milliseconds with what `tooLate` gives. */
+	/** Settles with the next answer; rejects with ABORTED, or after `waitMs` with what `tooLate` returns. */
 	wait(waitMs: number, tooLate: () => SpockError, signal: AbortSignal | undefined): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const end = (): void => {
@@ -50,17 +50,15 @@ export class AnswerWaiters {
 		});
 	}
 
-	/** There is an answer. */
 	settle(): void {
 		for (const waiter of this.#takeAll()) waiter.settle();
 	}
 
-	/** There is none. */
 	reject(error: SpockError): void {
 		for (const waiter of this.#takeAll()) waiter.reject(error);
 	}
 
-	/** Who begins to wait meanwhile waits for the answer after this. */
+	/** A caller that starts to wait meanwhile waits for the next answer. */
 	#takeAll(): Waiter[] {
 		const all = [...this.#all];
 		this.#all.clear();

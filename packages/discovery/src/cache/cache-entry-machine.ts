@@ -26,10 +26,10 @@ export type CacheEntryAction =
 	| 'stop the watch';
 
 /**
- * The life of one cached question. A stale entry is still served, with its age; so is a held one, whose registry says that
- * nothing is left, until that has been said for long enough (`hold due`) and then once more, to somebody who asks anew: `confirming`. A
- * watch would wait for a change after an answer that was wrong. `hold over`: there is a reason to believe it at once. `late`: an answer
- * that came too late, or was confirmed too long ago, to be called live. `restored`: what an earlier process kept is served.
+ * The life of one cached query. A stale entry is still served, with its age; so is a held one, whose registry reports that nothing is
+ * left, until the hold is due and a new watch confirms it (`confirming`): the old watch would wait for a change after a wrong answer.
+ * `hold over`: the empty answer can be believed at once. `late`: an answer that came too late, or was confirmed too long ago, to be
+ * live. `restored`: the answer of an earlier process is served.
  */
 export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, CacheEntryAction> = {
 	cold: {
@@ -88,7 +88,7 @@ export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, C
 	evicted: {},
 };
 
-/** How each event that may end a hold ends it. */
+/** The outcome of a hold, by the event that ends it. */
 const HOLD_OUTCOMES = {
 	emptied: 'emptied',
 	'hold over': 'emptied',
@@ -97,7 +97,7 @@ const HOLD_OUTCOMES = {
 	close: 'dropped',
 } as const;
 
-/** How this event, which came with an empty answer or not, ends a hold. */
+/** The outcome of a hold that this event ends, with an empty answer or not. */
 export function holdOutcome(event: CacheEntryEvent, isEmpty: boolean): HoldOutcome {
 	return HOLD_OUTCOMES[event as keyof typeof HOLD_OUTCOMES] ?? (isEmpty ? 'emptied' : 'returned');
 }

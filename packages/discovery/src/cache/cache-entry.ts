@@ -17,25 +17,25 @@ import { EmptyRecheck, Verifier } from './out-of-turn.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
 import { WatchOutage } from './watch-outage.ts';
 
-/** Nobody reads a question any more that was last asked for so long ago: a registry is not asked again for it. */
+/** A query that was last sent so long ago has no readers: the registry is not queried again for it. */
 const UNREAD_MS = 10_000;
-/** What an entry needs from its cache. */
+/** What an entry needs of its cache. */
 export interface CacheEntryContext<Q, V extends readonly unknown[], S extends SnapshotState>
 	extends ServedSnapshotContext<Q, V, S>,
 		Pick<EmptyHoldContext<Q, V>, 'emptyHoldMs'> {
-	/** Evicts the entry of a question if nobody reads it; true if it is gone. */
+	/** Evicts the entry of a query if it has no readers; true if it is gone. */
 	readonly endIfUnread: (query: Q) => boolean;
 }
 
-/** One question, its watch, its last answer and its readers. */
+/** One query, its watch, its last answer and its readers. */
 export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState> {
 	readonly query: Q;
 	readonly waiters: AnswerWaiters;
-	/** When somebody last asked; the cache evicts by it. */
+	/** When a caller last asked; the cache evicts by it. */
 	usedAtMs: number;
 	/** Read since the last sweep, which turns this into a time. */
 	peeked = false;
-	/** Whose share it counts against: that of the only one who has asked so far; undefined once there are others. */
+	/** The asker whose share it counts against: the only one so far; undefined once there are others. */
 	asker: string | number | undefined;
 	readonly #context: CacheEntryContext<Q, V, S>;
 	readonly #served: ServedSnapshot<Q, V, S>;
@@ -74,27 +74,27 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return this.#error;
 	}
 
-	/** True while the registry confirms what is served. */
+	/** True while the registry confirms the served value. */
 	get isFresh(): boolean {
 		return this.#state === 'fresh';
 	}
 
-	/** True while there is nothing to serve, or a list with nothing in it: what a misspelt or made-up name has. */
+	/** True while there is nothing to serve, or an empty list, as for a misspelt or made-up name. */
 	get isEmpty(): boolean {
 		return (this.#served.value?.length ?? 0) === 0;
 	}
 
-	/** True while something is served that the registry does not confirm: this is no time to forget it. */
+	/** True while the served value is not confirmed by the registry, and must not be forgotten. */
 	get isLastKnown(): boolean {
 		return this.#state === 'stale' || this.#state === 'held' || this.#state === 'confirming';
 	}
 
-	/** True if somebody has just asked, whether or not anybody is told of its changes. */
+	/** True if a caller has just asked, whether or not it has observers. */
 	get isInUse(): boolean {
 		return this.peeked || this.usedAtMs > this.#context.clock.now() - UNREAD_MS;
 	}
 
-	/** Since the registry confirmed what is served, in milliseconds. */
+	/** Time since the registry confirmed the served value, in milliseconds. */
 	get ageMs(): number {
 		return this.#served.ageMs;
 	}
@@ -106,17 +106,17 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		this.#startWatch();
 	}
 
-	/** What can be served now: the live snapshot, or a copy of the last known one with its age; undefined if neither. */
+	/** The snapshot to serve now: the live one, or a copy of the last known one with its age; undefined if neither. */
 	read(): S | undefined {
 		return this.#served.read(this.isFresh);
 	}
 
-	/** As `read`, with the time of the last verification, which nobody was told where nothing had changed. */
+	/** As `read`, with the time of the last verification, which is not published while nothing changes. */
 	readVerified(): S | undefined {
 		return this.#served.readVerified(this.isFresh);
 	}
 
-	/** Why nothing can be served although the registry has spoken; undefined while its first word is awaited. */
+	/** Why nothing can be served although the registry has answered; undefined before its first answer. */
 	refusal(): SpockError | undefined {
 		if (!this.isLastKnown) return this.#served.value === undefined ? this.#error : undefined;
 		if (this.read() !== undefined) return undefined;
@@ -140,7 +140,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		};
 	}
 
-	/** Everything that is known, for explain. */
+	/** Everything known, for explain. */
 	inspect(): EntryInspection<Q, V, S> {
 		return {
 			query: this.query,
@@ -154,14 +154,14 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		};
 	}
 
-	/** Asks the registry out of turn; whoever waits is told the outcome. Only while the entry is fresh. */
+	/** Queries the registry out of turn, and settles waiting callers with the outcome. Only while the entry is fresh. */
 	verify(): void {
 		if (this.isFresh) this.#verifier.request();
 	}
 
 	/**
-	 * This process is taking out a part of what is served: for the time of a hold, an answer that nothing is left is believed where
-	 * nothing else was served. Whatever else is missing is held.
+	 * This process is deregistering a part of the served value: for the time of a hold, an empty answer is believed if nothing else was
+	 * served. Anything else that is missing is held.
 	 */
 	expectGone(part: string): void {
 		const served = this.#served.value;
@@ -171,18 +171,18 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (isHeld && this.#hold.isExpected(served)) this.#handle('hold over', this.#context.kind.nothing);
 	}
 
-	/** Somebody has asked. */
+	/** A caller has asked. */
 	used(): void {
 		this.usedAtMs = this.#context.clock.now();
 		this.#watch?.used?.();
 	}
 
-	/** Ends the watch because nobody reads any more. */
+	/** Ends the watch because it has no readers. */
 	evict(): void {
 		this.#handle('idle');
 	}
 
-	/** Ends the watch and rejects whoever waits with CLOSED. */
+	/** Ends the watch and rejects waiting callers with CLOSED. */
 	close(): void {
 		this.#error = new SpockError('CLOSED', 'the source of services was closed');
 		this.#handle('close');
@@ -202,11 +202,11 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			endIfUnread: () => this.#context.endIfUnread(this.query),
 		});
 		before?.stop();
-		// Whoever was told before this returned may have ended the entry.
+		// An observer that was notified before this returned may have ended the entry.
 		if (this.#state === 'evicted') this.#watch.stop();
 	}
 
-	/** A new watch asks at once; the one before goes on where that cannot be had. */
+	/** Starts a new watch, which queries at once; the old one continues if that fails. */
 	#restartWatch(): void {
 		if (!this.isFresh) return;
 		try {
@@ -217,7 +217,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	/** That nothing is left was said by one answer, after which a watch waits for a change: a new watch asks what there is. */
+	/** Starts a new watch to confirm an empty answer: the old watch would wait for a change. */
 	#confirmEmpty(): void {
 		try {
 			this.#startWatch();
@@ -226,13 +226,13 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	/** As `#confirmEmpty`, of an answer that is believed: only for those who read it. */
+	/** As `#confirmEmpty`, for an answer that is believed: only if it has readers. */
 	#askAgain(): void {
 		if (this.observers.size > 0 || this.isInUse) this.#restartWatch();
 	}
 
 	#answered(value: V, meta: AnswerMeta, cameAtMs: number = this.#context.clock.now()): void {
-		// An empty answer must meet what an earlier process kept: the registry may have lost its data while this one was away.
+		// Compare an empty answer with that of an earlier process: the registry may have lost its data in between.
 		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta, cameAtMs))) return;
 		if (this.#state === 'evicted') return;
 		const { kind } = this.#context;
@@ -243,13 +243,13 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		const how = meta.isUnconfirmed ? 'late' : 'answered';
 		const served = this.#served.value;
 		if (served !== undefined && kind.isSame(served, value)) {
-			// An unchanged list keeps its old objects: what readers memoised for each part stays good.
+			// An unchanged list keeps its objects, for which readers memoise.
 			this.#handle(`${how}, same`, served);
 		} else {
 			const isHeld = served !== undefined && this.#hold.isDue(served, value);
 			const isConfirming = this.#state === 'confirming';
 			const isLateAgain = isHeld && isConfirming && how === 'late';
-			// Who is asked anew must know it for sure: the next answer may. An address that is always late never does.
+			// A late answer does not confirm; the next one may. From an address that is always late, none does.
 			if (isLateAgain && !this.#hold.isLong) {
 				this.#hold.onLong(() => this.#confirmEmpty());
 				return;
@@ -266,7 +266,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (!this.#restore()) this.#handle('failed');
 	}
 
-	/** Serves what an earlier process kept; false if there is nothing. */
+	/** Serves the answer of an earlier process; false if there is none. */
 	#restore(): boolean {
 		const kept = this.#kept.take();
 		if (kept === undefined) return false;
@@ -278,7 +278,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return true;
 	}
 
-	/** `value` is what to serve from now on. Default: what is served. */
+	/** `value` is to be served from now on. Default: the served one. */
 	#handle(event: CacheEntryEvent, value: V = this.#served.value ?? this.#context.kind.nothing): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
@@ -289,7 +289,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		else this.#recheck.stop();
 	}
 
-	/** Nothing is served, and that is no list which somebody keeps by hand. */
+	/** True if nothing is served, and the list is not maintained by hand. */
 	get #isDoubtful(): boolean {
 		return this.#served.value?.length === 0 && !this.#context.kind.trustsEmpty(this.query);
 	}
@@ -329,7 +329,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	/** It is not the registry that has lost what it knew. */
+	/** The empty answer has an explanation other than a registry that lost its data. */
 	#explained(): void {
 		if (this.#state === 'held' || this.#state === 'confirming') this.#handle('hold over', this.#context.kind.nothing);
 	}

@@ -5,24 +5,15 @@ import {
 	B,
 	createSource,
 	type FakeBackendSource,
+	HOLD_MS,
 	instance,
 	query,
 	recorder,
 	refused,
+	serving,
 } from '../../test/fake-backend-source.ts';
 import { BackendSource } from '../backend-source.ts';
 import type { Backend } from '../foundation/backend.ts';
-
-const HOLD_MS = 10_000;
-
-/** A source that serves A, and whoever is told. */
-function serving(options: Parameters<typeof createSource>[0] = {}) {
-	const created = createSource(options);
-	const seen = recorder();
-	created.source.watch(query, seen);
-	created.last().answered(A);
-	return { ...created, seen };
-}
 
 const told = ({ events }: FakeBackendSource, type: string) => events.filter((event) => event.type === type);
 

@@ -4,16 +4,16 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import type { AnswerKind } from './answer-kind.ts';
 
-/** Parts of one answer that this process is taking out at once and remembers. */
+/** Most parts of one answer that this process deregisters at once and remembers. */
 const LEAVING_MAX = 256;
 
-/** How a hold ended: what was held back is there again, it is gone, the registry failed, or no client asks any more. */
+/** How a hold ended: the instances are back, they are gone, the registry failed, or no client asks any more. */
 export type HoldOutcome = 'returned' | 'emptied' | 'failed' | 'dropped';
 
 /** What an {@link EmptyHold} needs. */
 export interface EmptyHoldContext<Q, V extends readonly unknown[]> {
 	readonly clock: Clock;
-	/** How long an empty answer after another one is held back, in milliseconds; 0 for not at all. */
+	/** How long an empty answer after one with instances is held back, in milliseconds; 0 to believe it at once. */
 	readonly emptyHoldMs: number;
 	readonly kind: Pick<AnswerKind<Q, V, SnapshotState>, 'describe' | 'trustsEmpty' | 'consistsOf' | 'explainEmpty'>;
 	readonly onEvent: DiscoveryListener;
@@ -21,22 +21,22 @@ export interface EmptyHoldContext<Q, V extends readonly unknown[]> {
 
 interface Hold {
 	readonly sinceMs: number;
-	/** When it had lasted as long as it should; undefined before. */
+	/** When the hold became due; undefined before. */
 	dueAtMs: number | undefined;
 	timer: TimerHandle | undefined;
 	endAsking: (() => void) | undefined;
 }
 
 /**
- * One empty answer that is held back: whether it is to be, since when, and until when; and what may explain it meanwhile. Not held is
- * what this process has just taken out itself.
+ * The hold of one empty answer: whether it is held back, since when, until when, and what may explain it meanwhile. Instances that this
+ * process has just deregistered itself are not held.
  */
 export class EmptyHold<Q, V extends readonly unknown[]> {
 	readonly #query: Q;
 	readonly #context: EmptyHoldContext<Q, V>;
 	readonly #clock: Clock;
 	readonly #holdMs: number;
-	/** What this process is taking out, and until when it is believed that nothing else is left. */
+	/** What this process is deregistering, and until when an empty answer is believed for that. */
 	readonly #leaving = new Map<string, number>();
 	#hold: Hold | undefined;
 
@@ -47,20 +47,20 @@ export class EmptyHold<Q, V extends readonly unknown[]> {
 		this.#holdMs = context.emptyHoldMs;
 	}
 
-	/** True if this answer must not take the place of what is served. */
+	/** True if this answer must not replace the served value. */
 	isDue(served: V, answered: V): boolean {
 		if (answered.length > 0 || served.length === 0 || this.#holdMs === 0) return false;
 		return !this.#context.kind.trustsEmpty(this.#query) && !this.isExpected(served);
 	}
 
-	/** This process is taking out a part of what is served. */
+	/** This process is deregistering a part of the served value. */
 	expectGone(part: string): void {
 		const nowMs = this.#clock.now();
 		for (const [name, untilMs] of this.#leaving) if (untilMs <= nowMs) this.#leaving.delete(name);
 		if (this.#leaving.size < LEAVING_MAX) this.#leaving.set(part, nowMs + this.#holdMs);
 	}
 
-	/** True if this process has just taken out all that is served. */
+	/** True if this process has just deregistered everything that is served. */
 	isExpected(served: V): boolean {
 		if (this.#leaving.size === 0) return false;
 		const names = new Set<string>();
@@ -69,8 +69,8 @@ export class EmptyHold<Q, V extends readonly unknown[]> {
 	}
 
 	/**
-	 * Starts a hold of so many parts; `due` is called when it has lasted, `explained` if it is not the registry that has lost what it
-	 * knew.
+	 * Starts a hold of `count` parts. Calls `due` when its time is over, and `explained` if the answer has an explanation other than a
+	 * registry that lost its data.
 	 */
 	start(count: number, due: () => void, explained: () => void): void {
 		const { kind, onEvent } = this.#context;
@@ -82,23 +82,22 @@ export class EmptyHold<Q, V extends readonly unknown[]> {
 			due();
 		});
 		const endAsking = kind.explainEmpty(this.#query, explained);
-		// It may have been explained, and ended, before that returned.
+		// The hold may have been explained, and ended, before that returned.
 		if (this.#hold !== hold) endAsking?.();
 		else hold.endAsking = endAsking;
 	}
 
-	/** True when it has lasted twice as long as it should. */
+	/** True after twice the time of the hold. */
 	get isLong(): boolean {
 		return this.#longInMs <= 0;
 	}
 
-	/** Calls this once when `isLong` becomes true, unless it has ended before. */
+	/** Calls this once when `isLong` becomes true, unless the hold ends before. */
 	onLong(notify: () => void): void {
 		const hold = this.#hold;
 		if (hold !== undefined && hold.timer === undefined) this.#arm(hold, this.#longInMs, notify);
 	}
 
-	/** Ends it. */
 	end(outcome: HoldOutcome): void {
 		const hold = this.#hold;
 		if (hold === undefined) return;

@@ -5,21 +5,13 @@ import {
 	A,
 	createSource,
 	type FakeBackendSource,
+	HOLD_MS,
 	instance,
 	query,
 	recorder,
 	refused,
+	serving,
 } from '../../test/fake-backend-source.ts';
-
-const HOLD_MS = 10_000;
-
-/** A source that serves A. */
-function serving() {
-	const created = createSource();
-	created.source.watch(query, recorder());
-	created.last().answered(A);
-	return created;
-}
 
 describe('an empty answer after another one', () => {
 	it('is believed at once where this process takes out all that was served, before or while it is held', async () => {

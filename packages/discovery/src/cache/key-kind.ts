@@ -15,7 +15,7 @@ import type { AnswerKind, EntryStatus } from './answer-kind.ts';
 
 type Entries = readonly KeyEntry[];
 
-/** Questions for keys, to a backend that has some; undefined for another. */
+/** The kind of key queries, for a backend that supports keys; undefined for others. */
 export function keyKind(
 	backend: Backend,
 	state: StateStore | undefined,
@@ -31,7 +31,7 @@ export function keyKind(
 		describe: (query) => query,
 		watch: watchKey,
 		isSame: isSameEntries,
-		// A registry says of a single key whether it is there or denied; what a token may not see of a prefix looks like nothing.
+		// For a single key, a registry distinguishes missing from denied; of a prefix, keys that the token may not read look missing.
 		trustsEmpty: ({ prefix }) => prefix !== true || backend.trustsEmpty === true,
 		consistsOf: () => false,
 		explainEmpty: () => undefined,
@@ -44,7 +44,7 @@ export function keyKind(
 	};
 }
 
-/** A key being watched, as status tells it: never its value. */
+/** A watched key for status, without its value. */
 export function keyWatchStatus(query: KeyQuery, status: EntryStatus<Entries>): KeyWatchStatus {
 	const { value: entries = [], ...rest } = status;
 	return { ...query, ...rest, entries: entries.length };

@@ -6,25 +6,25 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
-import type { Backend } from '../foundation/backend.ts';
+import { type Backend, listWithAge } from '../foundation/backend.ts';
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import { abortedError, settledWithin, throwIfAborted } from '../foundation/waiting.ts';
 import type { StateStore } from '../state/state-store.ts';
 
-/** Datacenters whose last list of services is remembered. */
+/** Datacenters whose last list of services is cached. */
 const LISTS_MAX = 64;
 
-/** A disk that hangs must not hold up the answer that there is none. */
+/** A hanging disk must not delay the answer that no list is known. */
 const LOAD_MS_MAX = 2000;
 
-/** A list answers whoever asks within this time. */
+/** A list is reused for this time. */
 export const LIST_REUSED_MS = 1000;
 /**
- * Queries for lists of other datacenters at once: watches and lookups share the connections with them. That of the registry's own
- * datacenter is one more, and has no turn to wait for: others may hang, of a datacenter that is cut off.
+ * Concurrent queries for lists of other datacenters, because watches and lookups share their connections. A query for the registry's own
+ * datacenter is not counted and never waits: others may hang if their datacenter is cut off.
  */
 const QUERIES_MAX = 4;
-/** Datacenters that wait for their turn. */
+/** Most datacenters that wait for a free query. */
 const WAITING_MAX = 64;
 
 /** What a {@link ListCache} needs. */
@@ -32,23 +32,26 @@ export interface ListCacheOptions {
 	readonly backend: Backend;
 	readonly clock: Clock;
 	readonly onEvent: DiscoveryListener;
-	/** Where lists outlive the process; undefined if nowhere. */
+	/** Where lists are stored for the next process; undefined if nowhere. */
 	readonly state: StateStore | undefined;
 }
 
 interface KnownList {
 	readonly services: readonly ServiceListEntry[];
+	/** When the registry was asked for it; -Infinity for a list of an earlier process. */
+	readonly askedAtMs: number;
+	/** Since when its oldest part is not confirmed: `askedAtMs` for a live list. */
 	readonly verifiedAtMs: number;
 }
 
-/** One query, for all who wait for it. */
+/** One query, shared by all callers that wait for it. */
 interface Asked {
 	readonly list: Promise<KnownList>;
 	readonly end: AbortController;
 	waiting: number;
 }
 
-/** The names of all services, and the last ones known for when the registry does not answer. */
+/** The names of all services; the last known ones while the registry does not answer. */
 export class ListCache {
 	readonly #options: ListCacheOptions;
 	readonly #lists = new Map<string, KnownList>();
@@ -60,15 +63,15 @@ export class ListCache {
 		this.#options = options;
 	}
 
-	/** Asks the registry, once for all who ask now. Only an unreachable one is bridged: a caller that gave up, or is denied, is told so. */
+	/** Queries the registry, once for all concurrent callers. Serves the last list if the registry is unreachable, but not to a denied caller. */
 	async list(query: { readonly datacenter?: string }, options: CallOptions): Promise<ServiceList> {
 		const { clock } = this.#options;
 		throwIfAborted(options.signal);
 		const key = query.datacenter ?? '';
 		const before = this.#lists.get(key);
-		if (before !== undefined && clock.now() - before.verifiedAtMs < LIST_REUSED_MS) return this.#reply(before, 'live');
+		if (before !== undefined && clock.now() - before.askedAtMs < LIST_REUSED_MS) return this.#reply(before);
 		try {
-			return this.#reply(await this.#wait(this.#ask(key, query), options), 'live');
+			return this.#reply(await this.#wait(this.#ask(key, query), options));
 		} catch (error) {
 			if (!SpockError.is(error, 'UNAVAILABLE')) throw error;
 			const known = this.#lists.get(key) ?? (await this.#restore(key));
@@ -77,14 +80,15 @@ export class ListCache {
 		}
 	}
 
-	#reply({ services, verifiedAtMs }: KnownList, source: SnapshotSource): ServiceList {
+	#reply(list: KnownList, source: SnapshotSource = isLive(list) ? 'live' : 'last-known-good'): ServiceList {
+		const { services, verifiedAtMs } = list;
 		const { clock } = this.#options;
 		const ageMs = clock.now() - verifiedAtMs;
 		const verifiedAt = Math.round(clock.wallNow() - ageMs);
 		return { services, source, ageMs: source === 'live' ? 0 : ageMs, verifiedAt };
 	}
 
-	/** The query that is under way, or a new one. Throws OVERLOADED where too many datacenters wait. */
+	/** The query in flight, or a new one. Throws OVERLOADED if too many datacenters wait. */
 	#ask(key: string, query: { readonly datacenter?: string }): Asked {
 		const known = this.#asked.get(key);
 		if (known !== undefined) return known;
@@ -100,7 +104,7 @@ export class ListCache {
 		const list = (isOwn ? ask() : this.#inTurn(ask)).finally(() => {
 			if (this.#asked.get(key) === asked) this.#asked.delete(key);
 		});
-		// Whoever waits hears of it; perhaps nobody does any more.
+		// Waiting callers get the error; by then there may be none.
 		list.catch(() => undefined);
 		const asked: Asked = { list, end, waiting: 0 };
 		this.#asked.set(key, asked);
@@ -122,16 +126,18 @@ export class ListCache {
 	async #query(key: string, query: { readonly datacenter?: string }, signal: AbortSignal): Promise<KnownList> {
 		throwIfAborted(signal);
 		const { backend, clock, state } = this.#options;
-		// As old as the question: what changed while it was on its way may not be in the answer.
-		const verifiedAtMs = clock.now();
-		const services = this.#sameOr(key, await backend.list(query, { signal }));
-		const list = { services, verifiedAtMs };
+		// As old as the query: a change while it was in flight may be missing from the answer.
+		const askedAtMs = clock.now();
+		const answer = await listWithAge(backend, query, { signal });
+		const services = this.#sameOr(key, answer.services);
+		const verifiedAtMs = askedAtMs - answer.ageMs;
+		const list = { services, askedAtMs, verifiedAtMs };
 		this.#remember(key, list);
 		state?.keepList(key, services, Math.round(clock.wallNow() - (clock.now() - verifiedAtMs)));
 		return list;
 	}
 
-	/** Waits for as long as this caller does. The query ends when nobody waits for it any more. */
+	/** Waits until this caller's deadline. The query ends when no caller waits for it any more. */
 	async #wait(asked: Asked, { signal, timeoutMs }: CallOptions): Promise<KnownList> {
 		const { clock } = this.#options;
 		asked.waiting++;
@@ -156,7 +162,7 @@ export class ListCache {
 		}
 	}
 
-	/** The list that is known, if it says the same: it is then not written again. */
+	/** The known list if it is equal, which is then not written again. */
 	#sameOr(key: string, services: readonly ServiceListEntry[]): readonly ServiceListEntry[] {
 		const known = this.#lists.get(key)?.services;
 		return known !== undefined && isSameServices(known, services) ? known : services;
@@ -167,7 +173,8 @@ export class ListCache {
 		const kept = state && (await settledWithin(clock, LOAD_MS_MAX, state.loadList(key)));
 		if (kept === undefined) return undefined;
 		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
-		const known = { services: kept.services, verifiedAtMs: clock.now() - ageMs };
+		const verifiedAtMs = clock.now() - ageMs;
+		const known = { services: kept.services, askedAtMs: Number.NEGATIVE_INFINITY, verifiedAtMs };
 		onEvent({ type: 'state-restored', what: 'the list of services', ageMs });
 		this.#remember(key, known);
 		return known;
@@ -177,6 +184,10 @@ export class ListCache {
 		if (this.#lists.size >= LISTS_MAX && !this.#lists.has(key)) this.#lists.clear();
 		this.#lists.set(key, list);
 	}
+}
+
+function isLive({ askedAtMs, verifiedAtMs }: KnownList): boolean {
+	return askedAtMs === verifiedAtMs;
 }
 
 function isSameServices(before: readonly ServiceListEntry[], after: readonly ServiceListEntry[]): boolean {

@@ -1,9 +1,9 @@
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
-/** The registry is asked out of turn at most this often for one query, however many callers want it verified. */
+/** The registry is queried out of turn at most this often for one query, however many callers want it verified. */
 const VERIFY_INTERVAL_MS = 1000;
 
-/** Asks the registry out of turn: once for all callers that wait, and at a limited pace. */
+/** Queries the registry out of turn: once for all waiting callers, and at a limited pace. */
 export class Verifier {
 	readonly #clock: Clock;
 	readonly #ask: () => void;
@@ -11,13 +11,13 @@ export class Verifier {
 	#earliestMs = Number.NEGATIVE_INFINITY;
 	#timer: TimerHandle | undefined;
 
-	/** `ask` must lead to an answer or a failure, at which `done` is called. */
+	/** `ask` must lead to an answer or a failure, which must call `done`. */
 	constructor(clock: Clock, ask: () => void) {
 		this.#clock = clock;
 		this.#ask = ask;
 	}
 
-	/** Asks now or as soon as the pace allows, unless that is under way. */
+	/** Asks now or as soon as the pace allows, unless a query is in flight. */
 	request(): void {
 		if (this.#isWanted) return;
 		this.#isWanted = true;
@@ -42,10 +42,10 @@ export class Verifier {
 	}
 }
 
-/** How often an empty answer is checked, each time after twice the delay: one that is wrong for minutes is found out. */
+/** How often an empty answer is checked, each time after twice the delay: finds one that is wrong for minutes. */
 export const RECHECKS_MAX = 4;
 
-/** Asks again, after ever longer delays, while the answer is empty. */
+/** Queries again, after increasing delays, while the answer is empty. */
 export class EmptyRecheck {
 	readonly #clock: Clock;
 	readonly #firstMs: number;

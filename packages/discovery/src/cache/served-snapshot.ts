@@ -4,18 +4,18 @@ import { type Clock, callOut } from '@spock/protocol/internal';
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import type { AnswerKind } from './answer-kind.ts';
 
-/** What a served snapshot needs from its cache. */
+/** What a served snapshot needs of its cache. */
 export interface ServedSnapshotContext<Q, V extends readonly unknown[], S extends SnapshotState> {
 	readonly kind: AnswerKind<Q, V, S>;
 	readonly clock: Clock;
 	readonly onEvent: DiscoveryListener;
-	/** Gives the next revision: one count for the whole process, so that no entry ever goes back. */
+	/** Returns the next revision: one count for the whole process, so that no entry ever goes back. */
 	readonly nextRevision: () => number;
 	/** Age past which a stale snapshot is not served any more, in milliseconds. */
 	readonly staleMaxMs: number;
 }
 
-/** How what is published stands: confirmed, or not, or denied and held. */
+/** Whether the served value is confirmed, held after an empty answer, or not confirmed. */
 export type Standing = 'fresh' | 'held' | 'stale';
 
 interface Served<V, S> {
@@ -26,7 +26,7 @@ interface Served<V, S> {
 	readonly changedAt: number;
 }
 
-/** What one question is answered with, how old that is, and who is told. */
+/** The served answer to one query, its age, and its observers. */
 export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotState> {
 	readonly observers: Set<SnapshotObserver<S>> = new Set();
 	readonly #query: Q;
@@ -39,17 +39,17 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		this.#context = context;
 	}
 
-	/** What is served; undefined before there is anything. */
+	/** The served value; undefined before the first. */
 	get value(): V | undefined {
 		return this.#served?.value;
 	}
 
-	/** 0 before there is anything. */
+	/** 0 before the first. */
 	get revision(): number {
 		return this.#served?.snapshot.revision ?? 0;
 	}
 
-	/** Since the registry confirmed what is served, in milliseconds. */
+	/** Time since the registry confirmed the served value, in milliseconds. */
 	get ageMs(): number {
 		return Math.max(0, this.#context.clock.now() - this.#verifiedAtMs);
 	}
@@ -59,12 +59,12 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		return this.#served?.changedAt ?? null;
 	}
 
-	/** The registry has confirmed, at this moment of the clock, what is served or is about to be published. */
+	/** At this time of the clock the registry confirmed the value that is served or about to be published. */
 	verified(atMs: number): void {
 		this.#verifiedAtMs = atMs;
 	}
 
-	/** What can be served now: the live snapshot, or a copy of the last known one with its age; undefined if neither. */
+	/** The snapshot to serve now: the live one, or a copy of the last known one with its age; undefined if neither. */
 	read(isLive: boolean): S | undefined {
 		const snapshot = this.#served?.snapshot;
 		if (snapshot === undefined || isLive) return snapshot;
@@ -72,13 +72,13 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		return ageMs > this.#context.staleMaxMs ? undefined : Object.freeze({ ...snapshot, ageMs });
 	}
 
-	/** As `read`, with the time of the last verification, which nobody was told where nothing had changed. */
+	/** As `read`, with the time of the last verification, which is not published while nothing changes. */
 	readVerified(isLive: boolean): S | undefined {
 		const snapshot = this.read(isLive);
 		return snapshot && Object.freeze({ ...snapshot, verifiedAt: this.#verifiedAt() });
 	}
 
-	/** Makes this value the answer, and tells everybody. */
+	/** Serves this value from now on, and notifies the observers. */
 	publish(value: V, standing: Standing): void {
 		const { clock, kind, onEvent, nextRevision } = this.#context;
 		const before = this.#served;
@@ -97,19 +97,19 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		this.#notify((observer) => observer.next(snapshot));
 	}
 
-	/** Has the state directory keep what is served, and when that was verified; it writes what has changed. */
+	/** Stores the served value and when it was verified in the state directory, which writes what has changed. */
 	keep(): void {
 		const { kind } = this.#context;
 		kind.keep(this.#query, this.value ?? kind.nothing, this.#verifiedAt());
 	}
 
-	/** Told while there is nothing to serve. */
+	/** Reports an error while nothing can be served. */
 	tellError(error: SpockError): void {
 		this.#notify((observer) => observer.error?.(error));
 	}
 
 	#notify(notify: (observer: SnapshotObserver<S>) => void): void {
-		// A copy, because an observer may stop or start watches while it is told.
+		// A copy, because an observer may stop or start watches while it is notified.
 		for (const observer of [...this.observers]) {
 			if (this.observers.has(observer)) callOut(() => notify(observer));
 		}

@@ -27,21 +27,21 @@ type Instances = readonly ServiceInstance[];
 /** What {@link ServiceKind} needs. */
 export interface ServiceKindOptions {
 	readonly backend: Backend;
-	/** Fraction of healthy instances below which all are served; 0 for never. */
+	/** Share of healthy instances below which all are served; 0 for never. */
 	readonly panicThreshold: number;
-	/** Where answers outlive the process; undefined if nowhere. */
+	/** Where answers are stored for the next process; undefined if nowhere. */
 	readonly state: StateStore | undefined;
 	readonly onEvent: DiscoveryListener;
 }
 
-/** Questions for the instances of a service. */
+/** Queries for the instances of a service. */
 export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceSnapshot> {
 	readonly noun = 'service';
 	readonly nothing: Instances = Object.freeze([]);
 	readonly #options: ServiceKindOptions;
-	/** By the question as it was normalised, which is an object of its own for each entry. */
+	/** By the normalised query, which is a separate object for each entry. */
 	readonly #changes = new WeakMap<ServiceQuery, InstanceChanges>();
-	/** What the last answer to a question was without. */
+	/** The invalid entries that the last answer to a query was stripped of. */
 	readonly #refused = new WeakMap<ServiceQuery, Refused>();
 
 	constructor(options: ServiceKindOptions) {
@@ -93,14 +93,14 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 
 	explainEmpty(query: ServiceQuery, explained: () => void): (() => void) | undefined {
 		if (!hasConditions(query)) return undefined;
-		// Of a service that is there, and of which nothing has what is asked for: that is no registry without its data.
+		// If the service has instances, none of which meets the conditions, the registry has not lost its data.
 		const ended = new AbortController();
 		readOnce(this.#options.backend, scopeOf(query), ended.signal).then(
 			(instances) => {
 				const isThere = instances.length > 0 && !instances.some((one) => isAskedFor(query, one));
 				if (isThere && !ended.signal.aborted) explained();
 			},
-			// Nothing more is known than before: it is held.
+			// Without an answer the hold continues.
 			() => undefined,
 		);
 		return () => ended.abort();
@@ -146,7 +146,7 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 		this.#options.state?.keep(query, instances, verifiedAt);
 	}
 
-	/** Everything that is known of a service, for explain. */
+	/** Everything known of a service, for explain. */
 	inspection(of: EntryInspection<ServiceQuery, Instances, ServiceSnapshot>): Inspection {
 		const { query, value = [], ...rest } = of;
 		const refused = this.#refused.get(query);
@@ -161,7 +161,7 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 		};
 	}
 
-	/** Tells of bad entries once, and not with each answer that has them. */
+	/** Reports invalid entries once, and not with each answer that has them. */
 	#noteRefused(query: ServiceQuery, refused: Refused): void {
 		const before = this.#refused.get(query);
 		if (before === undefined ? refused.count === 0 : isSameRefused(before, refused)) return;
@@ -174,15 +174,15 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 	}
 }
 
-/** A service being watched, as status tells it. */
+/** A watched service, for status. */
 export function serviceWatchStatus(query: ServiceQuery, status: EntryStatus<Instances>): WatchStatus {
 	const { value: instances = [], ...rest } = status;
 	return { ...query, ...rest, instances: instances.length, healthyInstances: countHealthy(instances) };
 }
 
-/** When each instance of one question last changed, as this process saw it; never more entries than instances. */
+/** When each instance of one query last changed, as this process saw it; never more entries than instances. */
 class InstanceChanges {
-	/** When most of them were first seen: only later changes take memory. */
+	/** When most of them were first seen, so that only later changes take memory. */
 	#firstMs: number | undefined;
 	readonly #laterMs = new Map<string, number>();
 
@@ -196,13 +196,13 @@ class InstanceChanges {
 		for (const name of changed) this.#laterMs.set(name, atMs);
 	}
 
-	/** In milliseconds since 1970; null before anything was seen. */
+	/** In milliseconds since 1970; null before the first answer. */
 	changedAt(instance: string): number | null {
 		return this.#laterMs.get(instance) ?? this.#firstMs ?? null;
 	}
 }
 
-/** True if less than this fraction of the instances is healthy; never for a fraction of 0, or where there are none. */
+/** True if less than this share of the instances is healthy; false for a share of 0, or without instances. */
 function isPanic(instances: readonly ServiceInstance[], threshold: number): boolean {
 	return threshold > 0 && instances.length > 0 && countHealthy(instances) / instances.length < threshold;
 }
@@ -213,8 +213,8 @@ function countHealthy(instances: readonly ServiceInstance[]): number {
 }
 
 /**
- * The instances of a query as a backend knows them now: by its `read`, or by the first answer of a watch. Rejects as that does; never
- * settles when the signal aborts before the first answer of a watch.
+ * The current instances of a query: from the backend's `read`, or from the first answer of a watch. Rejects as that does; never
+ * settles if the signal aborts before the first answer of a watch.
  */
 async function readOnce(
 	backend: Backend,

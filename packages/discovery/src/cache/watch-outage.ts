@@ -10,7 +10,7 @@ export interface WatchOutageContext<Q> {
 	readonly onEvent: DiscoveryListener;
 }
 
-/** Since when the watch of one question fails; tells of the first failure and of the first good answer after it. */
+/** Since when the watch of one query fails; reports the first failure and the first good answer after it. */
 export class WatchOutage<Q> {
 	readonly #query: Q;
 	readonly #context: WatchOutageContext<Q>;
@@ -21,7 +21,7 @@ export class WatchOutage<Q> {
 		this.#context = context;
 	}
 
-	/** `isServed`: there is a last known answer, which is served meanwhile. */
+	/** `isServed`: a last known answer is served meanwhile. */
 	failed(error: SpockError, isServed: boolean): void {
 		if (this.#sinceMs !== undefined) return;
 		const { clock, kind, onEvent } = this.#context;

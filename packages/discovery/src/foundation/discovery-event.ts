@@ -10,7 +10,7 @@ import type {
 
 import type { SnapshotDiff } from './snapshot-diff.ts';
 
-/** What a watch asks for. */
+/** The query of a watch. */
 export type WatchedQuery = ServiceQuery | KeyQuery;
 
 /** The life of a registration: see its machine. */
@@ -19,16 +19,16 @@ export type RegistrationPhase = 'new' | 'held' | 'grace' | 'adopted' | 'leaving'
 /** Why a file of the state directory is not used. `scope`: of another registry, datacenter or namespace. */
 export type StateRefusal = 'torn' | 'foreign' | 'version' | 'scope';
 
-/** What happens inside discovery, for logs and metrics. Library code itself writes neither. */
+/** The events of discovery, for logs and metrics. Library code itself writes neither. */
 export type DiscoveryEvent =
-	/** A snapshot went out to the readers: its instances or its source changed. `before`: the one in whose place it is. */
+	/** A snapshot was published to the readers: its instances or its source changed. `before`: the one that it replaces. */
 	| {
 			readonly type: 'published';
 			readonly snapshot: ServiceSnapshot;
 			readonly diff: SnapshotDiff;
 			readonly before?: ServiceSnapshot;
 	  }
-	/** An answer about keys went out to the readers. Without the values: they may be secrets. */
+	/** A snapshot of keys was published to the readers. Without values, which may be secrets. */
 	| {
 			readonly type: 'key-published';
 			readonly key: string;
@@ -37,19 +37,19 @@ export type DiscoveryEvent =
 			readonly source: SnapshotSource;
 			readonly entries: number;
 	  }
-	/** A watch that was well, or new, has failed. Told once for each outage of a query. */
+	/** A healthy or new watch has failed. Reported once for each outage of a query. */
 	| {
 			readonly type: 'watch-failed';
 			readonly query: WatchedQuery;
 			readonly error: SpockError;
-			/** There is a last known answer, which is served meanwhile. */
+			/** True if a last known answer is served meanwhile. */
 			readonly isServed: boolean;
 	  }
 	/** The first good answer after `watch-failed`. */
 	| { readonly type: 'watch-recovered'; readonly query: WatchedQuery; readonly outageMs: number }
 	/**
-	 * One query to one address of the registry ended. `lastContactMs` and `knownLeader` are what Consul said of the server
-	 * that answered: https://developer.hashicorp.com/consul/api-docs/features/consistency
+	 * One query to one address of the registry ended. `lastContactMs` and `knownLeader` are Consul's facts about the server that
+	 * answered: https://developer.hashicorp.com/consul/api-docs/features/consistency
 	 */
 	| {
 			readonly type: 'backend-query';
@@ -57,14 +57,14 @@ export type DiscoveryEvent =
 			readonly durationMs: number;
 			readonly lastContactMs?: number;
 			readonly knownLeader?: boolean;
-			/** How old a good answer was already when it came, at least, in milliseconds. */
+			/** Least age of a good answer when it arrived, in milliseconds. */
 			readonly ageMs?: number;
 			/** Whether an agent answered from its cache. */
 			readonly cache?: 'hit' | 'miss';
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
-	/** A registration has changed: who wants it, or whether the registry knows it. `error` is why the last write failed. */
+	/** A registration has changed: its phase, or whether the registry knows it. `error` is why the last write failed. */
 	| {
 			readonly type: 'registration';
 			readonly id: string;
@@ -75,13 +75,13 @@ export type DiscoveryEvent =
 			readonly state: RegistrationState;
 			readonly error?: SpockError;
 	  }
-	/** What was registered before a restart could not be asked for; it is tried again. Told of every try, `isNews` of the first. */
+	/** The registrations from before a restart could not be read; this is retried. Reported for every attempt, `isNews` for the first. */
 	| { readonly type: 'registrations-unknown'; readonly error: SpockError; readonly isNews: boolean }
-	/** Who asks may list no service, but may read something: the registry counts as heard. */
+	/** The token may not list services, but may read some: the registry counts as having answered. */
 	| { readonly type: 'list-denied'; readonly error: SpockError }
 	/**
-	 * How the registry is watched from now on: `each`, one query for every question; `shared`, one for those for which there is no
-	 * room. `watches`: how many there are; `sharing`: how many of them share.
+	 * How the registry is watched from now on: `each`, one blocking query for every watch; `shared`, one for those that exceed the limit.
+	 * `watches`: all watches; `sharing`: those that share.
 	 */
 	| {
 			readonly type: 'watch-mode';
@@ -89,25 +89,25 @@ export type DiscoveryEvent =
 			readonly watches: number;
 			readonly sharing: number;
 	  }
-	/** A token or the files of TLS have been read and are in force: at first, changed, or good again. `what` says which. */
+	/** A token or the TLS files have been read and are in force: at first, changed, or valid again. `what` says which. */
 	| { readonly type: 'credentials-loaded'; readonly what: string; readonly files: readonly string[] }
-	/** They are missing or bad; what was good last stays in force. Told once for each way of being bad. */
+	/** They are missing or invalid; the last valid ones stay in force. Reported once for each fault. */
 	| {
 			readonly type: 'credentials-refused';
 			readonly what: string;
 			readonly files: readonly string[];
 			readonly error: Error;
 	  }
-	/** A login at the registry has given a token. `ttlMs`: how long it is good; null without an end. */
+	/** A login at the registry has returned a token. `ttlMs`: how long it is valid; null without an end. */
 	| { readonly type: 'logged-in'; readonly method: string; readonly ttlMs: number | null }
-	/** A login has failed; the token from before, if it is still good, stays in force. */
+	/** A login has failed; the previous token stays in force while it is valid. */
 	| { readonly type: 'login-failed'; readonly method: string; readonly error: SpockError }
 	/**
-	 * The registry says that nothing is left of a service's instances or of a prefix's keys: that is held back. `count` is
-	 * how many there were. Told once for each hold.
+	 * The registry reports that no instance of a service, or no key of a prefix, is left: this is held back. `count` is how many there
+	 * were. Reported once for each hold.
 	 */
 	| { readonly type: 'held'; readonly query: WatchedQuery; readonly count: number; readonly holdMs: number }
-	/** A hold has ended: they are back, they are gone for good, the registry failed, or no client asks any more. */
+	/** A hold has ended: they are back, they are gone, the registry failed, or no client asks any more. */
 	| {
 			readonly type: 'hold-ended';
 			readonly query: WatchedQuery;
@@ -115,8 +115,8 @@ export type DiscoveryEvent =
 			readonly heldMs: number;
 	  }
 	/**
-	 * The registry's answer has bad entries, which are left out: `count` of them, of which the first are reported. Sent when they are
-	 * others than before; 0 when the last one is gone or good. `added`: how many were not left out before.
+	 * The registry's answer has invalid entries, which are left out: `count` of them, of which the first are listed. Reported when they
+	 * change; 0 when the last one is gone or valid. `added`: how many were not left out before.
 	 */
 	| {
 			readonly type: 'instances-refused';
@@ -125,7 +125,7 @@ export type DiscoveryEvent =
 			readonly added: number;
 			readonly instances: readonly RefusedInstance[];
 	  }
-	/** Too few instances are healthy: all are served from now on, or no longer. Told at each change. */
+	/** Too few instances are healthy: all are served from now on, or no longer. Reported at each change. */
 	| {
 			readonly type: 'panic';
 			readonly query: ServiceQuery;
@@ -133,7 +133,7 @@ export type DiscoveryEvent =
 			readonly healthy: number;
 			readonly instances: number;
 	  }
-	/** What an earlier process kept is served, because the registry does not answer. */
+	/** The stored answer of an earlier process is served, because the registry does not answer. */
 	| { readonly type: 'state-restored'; readonly what: string; readonly ageMs: number }
 	/** A file of the state directory cannot be used: torn, foreign, of another version or place, or unreadable. */
 	| {
@@ -147,7 +147,7 @@ export type DiscoveryEvent =
 	| { readonly type: 'state-write'; readonly outcome: 'failed'; readonly error: Error; readonly isNews: boolean }
 	/** The services file was read and is served. */
 	| { readonly type: 'services-file-loaded'; readonly file: string; readonly services: number }
-	/** The services file is bad or gone; what was read last is still served. Told once for each bad content. */
+	/** The services file is invalid or missing; its last valid content is still served. Reported once for each invalid content. */
 	| { readonly type: 'services-file-refused'; readonly file: string; readonly error: Error };
 
 /** Receives events; must not throw. */

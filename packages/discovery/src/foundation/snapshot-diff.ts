@@ -41,7 +41,7 @@ export function isSameList(before: readonly ServiceInstance[], after: readonly S
 	return before.every((instance, index) => isSameInstance(instance, after[index] as ServiceInstance));
 }
 
-/** As `isSameList`, and their checks and what was left out say the same too, which explain shows. A backend tells answers apart by this. */
+/** As `isSameList`, and their checks and the invalid entries are equal too, which explain shows. A backend compares answers by this. */
 export function isSameAnswer(before: readonly ServiceInstance[], after: readonly ServiceInstance[]): boolean {
 	return (
 		isSameList(before, after) &&

@@ -3,7 +3,7 @@ import { Backoff, type Clock, offAbort, onAbort, type Random, type TimerHandle }
 
 import type { OwnedInstance } from '../foundation/registrar.ts';
 
-/** Delays between attempts to find at the registry what was registered before. */
+/** Delays between attempts to find earlier registrations at the registry. */
 const DELAY_MS_MIN = 250;
 const DELAY_MS_MAX = 5000;
 
@@ -12,20 +12,20 @@ export interface AdoptionOptions {
 	readonly clock: Clock;
 	readonly random?: Random;
 	readonly find: () => Promise<readonly OwnedInstance[]>;
-	/** After the first answer it is asked once more: the sidecar before this one may have registered something until its end. */
+	/** When to ask once more after the first answer, because the previous sidecar may have registered instances until its end. */
 	readonly againAfterMs: number;
-	/** Told twice. */
+	/** Called with each of the two answers. */
 	readonly found: (instances: readonly OwnedInstance[]) => void;
-	/** Told of every attempt that failed before the first answer, and whether it was the first; the next one comes by itself. */
+	/** Called for every failed attempt before the first answer, and whether it was the first; the next one follows by itself. */
 	readonly failed: (error: SpockError, isFirst: boolean) => void;
 }
 
-/** Asks the registry for what was registered before a restart, until it answers, and once more later. */
+/** Asks the registry for the registrations from before a restart, until it answers, and once more later. */
 export class Adoption {
 	readonly #options: AdoptionOptions;
 	readonly #backoff: Backoff;
 	readonly #waiting = new Set<() => void>();
-	/** What the question that is under way, or the next one, comes to. */
+	/** The outcome of the query in flight, or of the next one. */
 	#next: { readonly promise: Promise<void>; resolve(): void; reject(error: SpockError): void } | undefined;
 	#state: 'idle' | 'asking' | 'known' | 'ended' = 'idle';
 	#timer: TimerHandle | undefined;
@@ -37,14 +37,14 @@ export class Adoption {
 		this.#backoff = new Backoff({ delayMsMin: DELAY_MS_MIN, delayMsMax: DELAY_MS_MAX, ...(random && { random }) });
 	}
 
-	/** Begins to ask; once. */
+	/** Idempotent. */
 	start(): void {
 		if (this.#state !== 'idle') return;
 		this.#state = 'asking';
 		this.#ask();
 	}
 
-	/** Ends it, whatever is known by then. */
+	/** Stops asking, whatever is known by then. */
 	stop(): void {
 		this.#state = 'ended';
 		this.#options.clock.clearTimeout(this.#timer);
@@ -58,8 +58,8 @@ export class Adoption {
 	}
 
 	/**
-	 * Undefined once it is known what there is, or if nobody asks. Until then resolves when it is, and rejects with the next failure
-	 * to learn it.
+	 * Undefined once the earlier registrations are known, or if they are not asked for. Until then resolves when they are known, and
+	 * rejects with the next failure.
 	 */
 	next(): Promise<void> | undefined {
 		if (this.#state !== 'asking') return undefined;
@@ -67,7 +67,7 @@ export class Adoption {
 		return this.#next.promise;
 	}
 
-	/** Resolves when it is known what there is, at once if nobody asks, or at the abort. */
+	/** Resolves when the earlier registrations are known, at once if they are not asked for, or at the abort. */
 	settled(signal: AbortSignal | undefined): Promise<void> {
 		if (this.#state !== 'asking' || signal?.aborted) return Promise.resolve();
 		return new Promise((resolve) => {
@@ -83,7 +83,7 @@ export class Adoption {
 
 	#ask(): void {
 		const { find, found, againAfterMs } = this.#options;
-		// What `found` throws is a failure too: a registrar of a third party may return something other than instances.
+		// An error of `found` is a failure too: a third-party registrar may return something other than instances.
 		find()
 			.then((instances) => {
 				if (this.#state === 'ended') return;
@@ -119,7 +119,7 @@ function deferred(): { readonly promise: Promise<void>; resolve(): void; reject(
 		resolve = resolved;
 		reject = rejected;
 	});
-	// Whoever asked may have gone.
+	// The caller may have gone.
 	promise.catch(() => undefined);
 	return { promise, resolve, reject };
 }

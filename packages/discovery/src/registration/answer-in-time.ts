@@ -1,32 +1,32 @@
 import type { RegistrationReply } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
-/** A caller is told how it is before it gives up: after this share of its deadline, and after this long at most. */
+/** A caller gets the current state before it gives up: after this share of its deadline, and after this long at most. */
 const ANSWER_SHARE = 0.8;
 const ANSWER_MS_MAX = 4000;
 
 /** How long the caller of one call waits. */
 export interface RegistrationWait {
-	/** In milliseconds. Default: longer than it takes to be told how it is. */
+	/** In milliseconds. Default: longer than it takes to get the current state. */
 	readonly timeoutMs?: number | undefined;
-	/** Aborts when nobody waits any more. */
+	/** Aborts when the caller gives up. */
 	readonly signal?: AbortSignal | undefined;
 }
 
 /** What {@link answerInTime} needs besides the wait. */
 export interface AnswerInTime {
 	readonly clock: Clock;
-	/** How it is now. */
+	/** The current state. */
 	readonly now: () => RegistrationReply;
-	/** The caller was told that it is pending: the next news is news to it, also where it is what others know. */
+	/** The caller was answered `pending`: it must be notified of the next state, also if the other holders know it already. */
 	readonly toldPending: () => void;
 	/** The caller has given up. */
 	readonly gaveUp: () => void;
 }
 
 /**
- * The outcome, or how it is when the caller will not wait much longer: a caller whose deadline passes would believe that
- * nothing was registered, although it is still tried.
+ * The outcome, or the current state shortly before the caller's deadline: a caller that times out would believe that nothing was
+ * registered, although the attempts continue.
  */
 export function answerInTime(
 	outcome: Promise<RegistrationReply>,

@@ -12,8 +12,8 @@ import type { RegistrationHolder } from './registration-holders.ts';
 import type { Registrations } from './registrations.ts';
 
 /**
- * Registering without a sidecar: what a source in an app's own process offers as `registrar`. The app itself is the one
- * holder, so an instance lives as long as the process renews it.
+ * Registration without a sidecar: the `registrar` of a source in the app's own process. The app itself is the only holder, so an
+ * instance lives as long as the process renews it.
  */
 export function directRegistrar(registrations: Registrations, clock: Clock): ServiceRegistrar {
 	const listeners = new Map<string, RegistrationListener>();

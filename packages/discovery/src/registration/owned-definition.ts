@@ -10,13 +10,13 @@ export interface OwnedDefinitionOptions {
 	readonly definition: InstanceDefinition;
 	readonly holders: RegistrationHolders;
 	readonly clock: Clock;
-	/** An owner that is away for longer owns nothing any more, in milliseconds. */
+	/** How long an owner may be away before it loses its ownership, in milliseconds. */
 	readonly graceMs: number;
-	/** The owner is back, and finds what somebody else made of it: the others are to let go. */
+	/** The owner is back, and another client has changed the definition: the other holders must be released. */
 	readonly evictOthers: (owner: RegistrationHolder) => void;
 }
 
-/** What one instance is, and who may change that: while others hold it, its owner alone. */
+/** The definition of one instance, and who may change it: while it has several holders, only its owner. */
 export class OwnedDefinition {
 	readonly #holders: RegistrationHolders;
 	readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class OwnedDefinition {
 	readonly #evictOthers: (owner: RegistrationHolder) => void;
 	readonly #owner: RegistrationOwner;
 	#value: InstanceDefinition;
-	/** True while the definition is of a client that came while its owner was away. */
+	/** True while the definition is that of a client that came while its owner was away. */
 	#isUsurped = false;
 
 	constructor({ definition, holders, clock, graceMs, evictOthers }: OwnedDefinitionOptions) {
@@ -36,13 +36,13 @@ export class OwnedDefinition {
 		this.#owner = new RegistrationOwner(graceMs);
 	}
 
-	/** The very same while nothing has changed. */
+	/** The same object while nothing changes. */
 	get value(): InstanceDefinition {
 		return this.#value;
 	}
 
 	/**
-	 * Throws BAD_REQUEST if this client may not define it so: while others hold it, its owner alone may change what it is.
+	 * Throws BAD_REQUEST if this client may not define it so: while it has several holders, only its owner may change it.
 	 */
 	expectDefinable(definition: InstanceDefinition, holder: RegistrationHolder): void {
 		const isThere = this.#owner.isThere(this.#clock.now());
@@ -54,28 +54,28 @@ export class OwnedDefinition {
 		throw new SpockError('BAD_REQUEST', message, { details: { path: 'id' } });
 	}
 
-	/** Throws ACL_DENIED if this client may not say anything of it. */
+	/** Throws ACL_DENIED if this client may not report on it. */
 	expectOwn(holder: RegistrationHolder): void {
 		if (this.#holders.has(holder)) return;
 		if (this.#owner.isThere(this.#clock.now()) && this.#owner.is(holder)) return;
 		if (this.#holders.isAway(holder, this.#clock.now(), this.#graceMs)) return;
-		// What outlives its client is for any other one to end; so is what a client has left that has no secret.
+		// Any client may end an instance that outlives its client, or that a client without a secret has left.
 		const isFree = this.#value.bind === 'sidecar' || this.#owner.identity === undefined;
 		if (this.#holders.size === 0 && isFree) return;
 		const message = `${this.#value.id} is registered by another client; only that client may report on it or deregister it`;
 		throw new SpockError('ACL_DENIED', message, { details: { id: this.#value.id } });
 	}
 
-	/** What it is from now on, and whose; `isNew` for the first claim of it. */
+	/** Sets the definition and its owner; `isNew` for the first claim. */
 	define(definition: InstanceDefinition, holder: RegistrationHolder, isNew: boolean): void {
 		const isThere = this.#owner.isThere(this.#clock.now());
 		const isOwner = isThere && this.#owner.is(holder);
 		const isOther = !isSameDefinition(this.#value, definition);
-		// It has come back to what somebody else made of its own meanwhile.
+		// The owner is back, and another client has changed the definition meanwhile.
 		if (isOwner && isOther && this.#isUsurped) this.#evictOthers(holder);
 		if (isOther || isOwner) this.#isUsurped = isThere && !isOwner;
 		if (isOwner || (!isThere && (isOther || !this.#holders.hasOthersThan(holder)))) this.#owner.set(holder);
-		// The object that the registry knows is kept where nothing has changed: a reconnect is then one report.
+		// If nothing has changed, keep the object that the registry knows: a reconnect is then one report.
 		if (isOther || this.#value.isPartial === true || isNew) this.#sign(definition);
 	}
 
@@ -84,7 +84,7 @@ export class OwnedDefinition {
 		this.#owner.found(this.#value.claimant, this.#clock.now());
 	}
 
-	/** Registered by an earlier sidecar for its owner, who may come back after those who hold it now. */
+	/** Registered by an earlier sidecar for its owner, which may come back after the present holders. */
 	foundOwner(definition: InstanceDefinition): void {
 		const { claimant } = definition;
 		if (claimant === undefined || this.#owner.identity === claimant) return;
@@ -93,7 +93,7 @@ export class OwnedDefinition {
 		this.#sign(this.#value);
 	}
 
-	/** An owner that has not come back within the grace leaves it to those who hold it. */
+	/** An owner that has not come back within the grace leaves it to the present holders. */
 	inherit(): void {
 		const { first } = this.#holders;
 		if (first === undefined) return;
@@ -109,7 +109,7 @@ export class OwnedDefinition {
 		this.#owner.left(holder, this.#clock.now());
 	}
 
-	/** Nobody owns it any more; with a holder, only if that was its owner. */
+	/** Ends the ownership; with a holder, only if that is the owner. */
 	disown(holder?: RegistrationHolder): void {
 		if (holder === undefined || this.#owner.is(holder)) this.#owner.clear();
 	}
@@ -122,8 +122,8 @@ export class OwnedDefinition {
 }
 
 /**
- * Whose word on a definition counts: the client that registered it first. It is known by its connection, or by its identity
- * when it comes back. One that does not come back within the grace owns nothing any more.
+ * The owner of a definition: the client that registered it first. It is recognised by its connection, or by its identity when it comes
+ * back. It loses the ownership if it does not come back within the grace.
  */
 class RegistrationOwner {
 	readonly #graceMs: number;
@@ -135,7 +135,7 @@ class RegistrationOwner {
 		this.#graceMs = graceMs;
 	}
 
-	/** What a later process can know it by. */
+	/** By which a later process recognises it. */
 	get identity(): string | undefined {
 		return this.#identity;
 	}
@@ -144,7 +144,7 @@ class RegistrationOwner {
 		return this.#holder === holder || (this.#identity !== undefined && this.#identity === holder.identity);
 	}
 
-	/** True while there is one: connected, or away for less than the grace. */
+	/** True while the owner is connected, or away for less than the grace. */
 	isThere(nowMs: number): boolean {
 		if (this.#leftAtMs !== undefined && nowMs - this.#leftAtMs >= this.#graceMs) this.clear();
 		return this.#holder !== undefined || this.#identity !== undefined;
@@ -156,12 +156,12 @@ class RegistrationOwner {
 		this.#leftAtMs = undefined;
 	}
 
-	/** Its connection is gone. Without an identity nobody could know it again. */
+	/** Its connection is gone. Without an identity it could not be recognised again. */
 	left(holder: RegistrationHolder, nowMs: number): void {
 		if (this.#holder === holder) this.found(this.#identity, nowMs);
 	}
 
-	/** It was there before this process. */
+	/** It was registered before this process started. */
 	found(identity: string | undefined, nowMs: number): void {
 		this.#holder = undefined;
 		this.#identity = identity;

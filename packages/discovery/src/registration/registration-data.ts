@@ -4,19 +4,19 @@ import { REGISTRATION_ID_LENGTH_MAX, type RegisterServiceData, type ReportedStat
 
 import type { InstanceDefinition, InstanceHealth } from '../foundation/registrar.ts';
 
-/** What an id must not hold. */
+/** Characters that an id must not contain. */
 const FOREIGN = /[^\w.:@~+-]/g;
 const HASH_LENGTH = 8;
 
-/** What fills in where an app says nothing. */
+/** Defaults for what an app leaves out. */
 export interface RegistrationDefaults {
-	/** The host, or nothing for the address of the registry's agent. */
+	/** The host; undefined for the address of the registry's agent. */
 	readonly advertise: string | undefined;
 	/** Differs for every pod and machine of one agent. */
 	readonly machine: string;
 }
 
-/** What is to stand in the registry, for valid data. */
+/** The definition for the registry, of valid data. */
 export function definitionOf(
 	data: RegisterServiceData,
 	{ advertise, machine }: RegistrationDefaults,
@@ -36,7 +36,7 @@ export function definitionOf(
 	};
 }
 
-/** True for definitions of the same instance. Of one that was found, as much is compared as the registry tells. */
+/** True for equal definitions. Of one that was found, only what the registry returns is compared. */
 export function isSameDefinition(left: InstanceDefinition, right: InstanceDefinition): boolean {
 	const isPartial = left.isPartial === true || right.isPartial === true;
 	return JSON.stringify(comparable(left, isPartial)) === JSON.stringify(comparable(right, isPartial));
@@ -61,7 +61,7 @@ export function healthOf({
 	return { status, note };
 }
 
-/** The text as an id. What cannot stand in one is replaced, and a hash tells two texts apart that then look the same. */
+/** The text as an id. Characters that an id must not contain are replaced, and a hash distinguishes texts that then look the same. */
 function defaultId(text: string): string {
 	const plain = text.replace(FOREIGN, '-').replace(/^\W/, '_');
 	if (plain === text && plain.length <= REGISTRATION_ID_LENGTH_MAX) return plain;

@@ -6,32 +6,32 @@ import type { InstanceHealth } from '../foundation/registrar.ts';
 const AWAY_MAX = 64;
 const STATUSES: readonly ReportedStatus[] = ['critical', 'warning', 'passing'];
 
-/** Whoever registered: a connection of an app, or the app itself. */
+/** Whatever registered an instance: a connection of an app, or the app itself. */
 export interface RegistrationHolder {
-	/** The same for every connection of one client, and of no other one; undefined for a client that says none. */
+	/** The same for every connection of one client, and of no other; undefined for a client without one. */
 	readonly identity?: string | undefined;
-	/** Of two connections of one client the newer has the larger: what the older says after it is late. Default: none is late. */
+	/** The newer of two connections of one client has the larger number: later requests of the older one are outdated. Default: none is. */
 	readonly id?: number;
-	/** Told whenever a registration that it holds changes. Must not throw. */
+	/** Called whenever a registration that it holds changes. Must not throw. */
 	told(registration: RegistrationReply): void;
 }
 
-/** What one holder has said, and by how many claims that were not given up. */
+/** The last report of one holder, and its claims that were not given up. */
 interface Held {
 	claims: number;
 	health: InstanceHealth;
-	/** Why its word does not count now: nothing was heard of it for too long. */
+	/** Why its report does not count now: it was silent for too long. */
 	silence: string | undefined;
 }
 
 /**
- * Who holds one registration, and what each says of it. The connections of one client are one holder: the newest speaks
- * for it, however long the kernel keeps an older one that is dead.
+ * The holders of one registration, with the last report of each. The connections of one client are one holder: the newest counts,
+ * however long the kernel keeps a dead older one open.
  */
 export class RegistrationHolders {
-	/** In the order of their last words. */
+	/** In the order of their last reports. */
 	readonly #held = new Map<RegistrationHolder, Held>();
-	/** Clients whose connection is gone, by their identity, and when it went: they come back, and their words may be there first. */
+	/** Clients whose connection is gone, by identity, and since when: they may come back, and report before they claim. */
 	readonly #away = new Map<string, number>();
 
 	get size(): number {
@@ -44,8 +44,8 @@ export class RegistrationHolders {
 	}
 
 	/**
-	 * True if a newer connection of the same client holds it. What this one says then was said before that, and comes late: the network
-	 * had kept it, say, until a cable was mended.
+	 * True if a newer connection of the same client holds it. A request on this one is then outdated, for example one that the network
+	 * delayed until a cable was replaced.
 	 */
 	isOutdated(holder: RegistrationHolder): boolean {
 		const { id: newest } = this.#keyOf(holder) ?? {};
@@ -57,12 +57,12 @@ export class RegistrationHolders {
 		return this.size > (this.has(holder) ? 1 : 0);
 	}
 
-	/** One of them, the same until it says something else. */
+	/** One of them, the same until it reports something else. */
 	get first(): RegistrationHolder | undefined {
 		return this.#held.keys().next().value;
 	}
 
-	/** One more claim of this holder. Gives what is to be called when it is given up; `last` is called with its last one. */
+	/** Adds a claim of this holder. Returns a function that gives it up; `last` is called when the last one is given up. */
 	add(holder: RegistrationHolder, health: InstanceHealth, last: () => void): () => void {
 		const key = this.#keyOf(holder);
 		const held = (key === holder ? this.#held.get(holder) : undefined) ?? { claims: 0, health, silence: undefined };
@@ -74,12 +74,12 @@ export class RegistrationHolders {
 		held.silence = undefined;
 		return () => {
 			held.claims--;
-			// It may have been let go since, and have come again.
+			// It may have been released since, and have come back.
 			if (held.claims === 0 && this.#held.get(holder) === held) last();
 		};
 	}
 
-	/** What this holder says from now on. False if it is none. */
+	/** Sets the report of this holder. False if it is not a holder. */
 	says(holder: RegistrationHolder, health: InstanceHealth): boolean {
 		const key = this.#keyOf(holder);
 		const held = key && this.#held.get(key);
@@ -90,13 +90,13 @@ export class RegistrationHolders {
 		return true;
 	}
 
-	/** Nothing is heard of this connection any more, for this reason; or it is again. */
+	/** This connection is silent, for this reason; undefined: it is heard again. */
 	silence(holder: RegistrationHolder, reason: string | undefined): void {
 		const held = this.#held.get(holder);
 		if (held !== undefined) held.silence = reason;
 	}
 
-	/** The best that any of them says, and of equal words the latest. Of those that are silent nothing counts. */
+	/** The best report of any of them, and of equal reports the latest. A silent holder counts as critical. */
 	health(): InstanceHealth | undefined {
 		let best: InstanceHealth | undefined;
 		for (const { health, silence } of this.#held.values()) {
@@ -106,7 +106,7 @@ export class RegistrationHolders {
 		return best;
 	}
 
-	/** Lets go this connection, however many claims it has. Gives what it said last; undefined if it holds nothing. */
+	/** Removes this connection, however many claims it has. Returns its last report; undefined if it is not a holder. */
 	delete(holder: RegistrationHolder): InstanceHealth | undefined {
 		const held = this.#held.get(holder);
 		this.#held.delete(holder);
@@ -129,7 +129,7 @@ export class RegistrationHolders {
 		return leftAtMs !== undefined && nowMs - leftAtMs < graceMs;
 	}
 
-	/** Lets go the client of this connection. */
+	/** Removes the client of this connection. */
 	deleteClient(holder: RegistrationHolder): void {
 		const key = this.#keyOf(holder);
 		if (key !== undefined) this.#held.delete(key);
@@ -141,8 +141,8 @@ export class RegistrationHolders {
 		this.#away.clear();
 	}
 
-	/** Tells each of them how it is. */
-	tell(reply: RegistrationReply): void {
+	/** Notifies each of them of the state. */
+	notify(reply: RegistrationReply): void {
 		for (const holder of this.#held.keys()) holder.told(reply);
 	}
 

@@ -18,18 +18,17 @@ export type RegistrationAction =
 	| 'write'
 	| 'write now'
 	| 'start giving up'
-	| 'tell'
+	| 'notify'
 	| 'forget';
 
 /**
- * Who wants a registration. `held`: an app does (or the sidecar, for what is bound to that), and the registry is told what
- * the app reported. `grace`: the app's last connection was lost, the registry is told that the instance is critical, and it
- * waits for the app. `adopted`: found at the registry by a sidecar that was restarted; nothing is written until the app has
- * come back or the grace is over, so that an app which merely lost its sidecar is never seen as ill. `leaving`: the registry
- * is told that it is gone, until it has heard.
+ * Whether a registration is wanted. `held`: by an app (or by the sidecar, for an instance bound to it); the app's report is written to
+ * the registry. `grace`: the app's last connection was lost; the instance is written as critical, and waits for the app. `adopted`:
+ * found at the registry by a restarted sidecar; nothing is written until the app has come back or the grace is over, so that an app
+ * that only lost its sidecar never looks critical. `leaving`: the instance is being deregistered, until the registry confirms it.
  *
- * `refused` is a first write that waiting cannot mend. `given up`: the registry was out of reach for so long that it must
- * have taken the instance out by itself.
+ * `refused`: the registry refused the first write for good. `given up`: the registry was unreachable for so long that it must have
+ * deregistered the instance by itself.
  */
 export const registrationMachine: MachineTable<RegistrationPhase, RegistrationEvent, RegistrationAction> = {
 	new: {
@@ -40,8 +39,8 @@ export const registrationMachine: MachineTable<RegistrationPhase, RegistrationEv
 	held: {
 		claimed: ['held', 'write now'],
 		abandoned: ['grace', 'start grace', 'write now'],
-		withdrawn: ['leaving', 'start giving up', 'write now', 'tell'],
-		refused: ['gone', 'tell', 'forget'],
+		withdrawn: ['leaving', 'start giving up', 'write now', 'notify'],
+		refused: ['gone', 'notify', 'forget'],
 	},
 	grace: {
 		claimed: ['held', 'stop timer', 'write now'],

@@ -6,11 +6,11 @@ export type SyncEvent = 'wanted' | 'wanted now' | 'written' | 'lost' | 'failed' 
 export type SyncAction = 'write' | 'reset retries' | 'schedule refresh' | 'schedule retry' | 'cancel timer';
 
 /**
- * What was written of one registration: one write at a time, and only the newest want. A write is never aborted for the next one:
- * the registry may still carry out an aborted request, and a registration that overtakes its deregistration would stay.
+ * The writes of one registration: one at a time, and only the newest state. A write is never aborted for the next one, because the
+ * registry may still carry out an aborted request, and a registration that overtakes its deregistration would stay.
  *
- * `wanted`: there is something new to write; `wanted now`: without waiting for the next retry. `lost`: the registry no longer knows
- * the instance, and everything is written again. In `in step` the time to live is renewed when `due`.
+ * `wanted`: something new must be written; `wanted now`: without waiting for the next retry. `lost`: the registry no longer knows
+ * the instance, and everything is written again. In `in step`, `due` renews the time to live.
  */
 export const registrationSyncMachine: MachineTable<SyncState, SyncEvent, SyncAction> = {
 	'in step': {
@@ -50,13 +50,13 @@ export interface RegistrationSyncOptions {
 	readonly random?: Random;
 	/** How often a registration in step is renewed, and the longest delay between retries; milliseconds. */
 	readonly refreshMs: number;
-	/** Writes what is wanted now. Rejects with NO_SUCH_SERVICE when the registry has lost what was written before. */
+	/** Writes the wanted state. Rejects with NO_SUCH_SERVICE if the registry has lost the instance. */
 	readonly write: () => Promise<void>;
-	/** A write has ended; called before anything follows from it. */
+	/** Called when a write has ended, before its consequences. */
 	readonly settled: (error: SpockError | undefined) => void;
 }
 
-/** Keeps the registry in step with what is wanted of one registration. Decisions are in {@link registrationSyncMachine}. */
+/** Keeps the registry in step with the wanted state of one registration. Decisions are in {@link registrationSyncMachine}. */
 export class RegistrationSync {
 	readonly #options: RegistrationSyncOptions;
 	readonly #backoff: Backoff;
@@ -74,7 +74,7 @@ export class RegistrationSync {
 		return this.#state;
 	}
 
-	/** There is something new to write; `now` does not wait for the next retry. */
+	/** Something new must be written; with `now` it does not wait for the next retry. */
 	want(now: boolean): void {
 		this.#handle(now ? 'wanted now' : 'wanted');
 	}

@@ -12,18 +12,18 @@ interface RemovalWaiter {
 	reject(error: SpockError): void;
 }
 
-/** The calls that wait for the registry to hear of one registration. */
+/** The calls that wait for the writes of one registration. */
 export class RegistrationWaiters {
 	// Both are bounded by the requests that a connection may have in flight.
 	readonly #writes = new Set<WriteWaiter>();
 	readonly #removals = new Set<RemovalWaiter>();
 
-	/** Settles when this version of the want, or a later one, was written; or with the next failure. */
+	/** Settles when this version, or a later one, was written; or with the next failure. */
 	waitForWrite(version: number): Promise<RegistrationReply> {
 		return new Promise((resolve, reject) => this.#writes.add({ version, resolve, reject }));
 	}
 
-	/** Resolves when the registry does not know the instance any more. Rejects with ABORTED. */
+	/** Resolves when the registry no longer knows the instance. Rejects with ABORTED. */
 	waitForRemoval(signal: AbortSignal | undefined): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const abort = (): void => {
@@ -48,7 +48,7 @@ export class RegistrationWaiters {
 		});
 	}
 
-	/** A write has succeeded: those who wait for this version or an earlier one are told. */
+	/** A write has succeeded: resolves the calls that wait for this version or an earlier one. */
 	written(version: number, reply: RegistrationReply): void {
 		for (const waiter of [...this.#writes]) {
 			if (waiter.version > version) continue;
@@ -57,25 +57,25 @@ export class RegistrationWaiters {
 		}
 	}
 
-	/** A write has failed and is tried again: nobody waits for that, they are told how it is. */
+	/** A write has failed and is retried: resolves the waiting calls with the current state. */
 	failed(reply: RegistrationReply): void {
 		this.written(Number.POSITIVE_INFINITY, reply);
 	}
 
-	/** The registry refuses, and waiting cannot mend it. */
+	/** The registry has refused the registration for good. */
 	refused(error: SpockError): void {
 		for (const waiter of this.#writes) waiter.reject(error);
 		this.#writes.clear();
 		this.refusedRemoval(error);
 	}
 
-	/** The registry refuses to take it out. */
+	/** The registry has refused the deregistration. */
 	refusedRemoval(error: SpockError): void {
 		for (const waiter of this.#removals) waiter.reject(error);
 		this.#removals.clear();
 	}
 
-	/** It is out of the registry. */
+	/** It was deregistered. */
 	removed(): void {
 		for (const waiter of this.#removals) waiter.resolve();
 		this.#removals.clear();

@@ -16,7 +16,7 @@ import { RegistrationSync } from './registration-sync.ts';
 import { RegistrationWaiters } from './registration-waiters.ts';
 import { isSameHealth, LOST_HEALTH, RegistryEntry, replyOf } from './registry-entry.ts';
 
-/** An instance is renewed this often within its time to live, so that two lost renewals harm nobody. */
+/** An instance is renewed this often within its time to live, so that two renewals may be lost. */
 const REFRESHES_PER_TTL = 3;
 
 /** What a registration shares with the others. */
@@ -26,15 +26,15 @@ export interface RegistrationContext {
 	readonly reconnectGraceMs: number;
 	readonly clock: Clock;
 	readonly random?: Random;
-	/** True while the sidecar ends: what is taken out then is not gone for good. */
+	/** True while the sidecar ends: instances deregistered then return with the next one. */
 	readonly isDraining: () => boolean;
 	/**
-	 * Undefined once it is known what an earlier sidecar left. Until then resolves when it is, and rejects with the next failure to
-	 * learn it: nothing is written before, because it may be another client's.
+	 * Undefined once the instances of an earlier sidecar are known. Until then resolves when they are, and rejects with the next failure.
+	 * Nothing is written before, because the instance may be another client's.
 	 */
 	readonly known: () => Promise<void> | undefined;
 	readonly changed: (registration: Registration) => void;
-	/** It is gone: nobody wants it, and the registry does not know it any more. */
+	/** Called when it is gone: unwanted, and unknown to the registry. */
 	readonly forget: (registration: Registration) => void;
 }
 
@@ -48,16 +48,16 @@ export class Registration {
 	readonly #waiters = new RegistrationWaiters();
 	readonly #entry: RegistryEntry;
 	#phase: RegistrationPhase = 'new';
-	/** What the holders say together; without one, what was said last. */
+	/** The combined report of the holders; without a holder, the last report. */
 	#health: InstanceHealth;
 	#error: SpockError | undefined;
 	#timer: TimerHandle | undefined;
-	/** Grows with every want; waiters wait for the write of theirs. */
+	/** Incremented with every change of the wanted state; waiting calls wait for the write of their version. */
 	#version = 0;
-	/** The write on its way, or the last one. */
+	/** The write in flight, or the last one. */
 	#written = { version: 0, isRemoval: false };
 	#notified = '';
-	/** What was reported last; the same is not reported twice in a row. */
+	/** The last reported change; the same is not reported twice in a row. */
 	#reported = '';
 
 	constructor(definition: InstanceDefinition, health: InstanceHealth, context: RegistrationContext) {
@@ -90,7 +90,7 @@ export class Registration {
 		return this.definition.value.service;
 	}
 
-	/** Its name in snapshots, as far as the registry has told. */
+	/** Its name in snapshots, as far as the registry has returned it. */
 	get instance(): string | null {
 		return this.#entry.instance;
 	}
@@ -105,8 +105,8 @@ export class Registration {
 	}
 
 	/**
-	 * A holder wants it, for the first time or again. `written` settles with the first write, whatever comes of it; `gaveUp` is
-	 * to be called when nobody waits for this claim any more before that.
+	 * A holder registers it, for the first time or again. `written` settles with the first write, whatever its outcome; call `gaveUp`
+	 * if the caller stops waiting before that.
 	 */
 	claim(
 		definition: InstanceDefinition,
@@ -123,7 +123,7 @@ export class Registration {
 		if (isSame && this.#phase === 'held' && this.#isSettled) return { written: Promise.resolve(this.reply()), gaveUp };
 		this.#version++;
 		this.#handle('claimed');
-		// Whoever waited for its end was overtaken by whoever wants it now.
+		// A call that waits for its end is overtaken by this claim.
 		this.#waiters.removed();
 		return { written: this.#waiters.waitForWrite(this.#version), gaveUp };
 	}
@@ -136,32 +136,32 @@ export class Registration {
 		this.#handle(isKept ? 'found, kept by the sidecar' : 'found');
 	}
 
-	/** A holder says how it is. Settles as a claim does. */
+	/** A holder reports its health. Settles as a claim does. */
 	report(health: InstanceHealth, holder: RegistrationHolder): Promise<RegistrationReply> {
 		if (this.holders.isOutdated(holder)) return Promise.resolve(this.reply());
 		const before = this.#health;
 		const isHolder = this.holders.says(holder, health);
-		// One that is back and has not registered again yet holds nothing: what the others say counts until it has.
+		// A client that is back and has not registered again is no holder yet: until then the reports of the others count.
 		this.#health = (isHolder || this.holders.size > 0 ? this.holders.health() : undefined) ?? health;
-		// In the other phases the registry is told something else: this is kept for when the app is back.
+		// In the other phases something else is written: store this for when the app is back.
 		if (this.#phase !== 'held' || (isSameHealth(before, this.#health) && this.#isSettled))
 			return Promise.resolve(this.reply());
 		this.#version++;
 		this.#sync.want(false);
-		// The registry is away: the next retry tells it, and nobody need wait for that.
+		// The registry is unreachable: the next retry writes it, and the caller need not wait.
 		if (this.#sync.state === 'backing off') return Promise.resolve(this.reply());
 		return this.#waiters.waitForWrite(this.#version);
 	}
 
-	/** Nothing is heard of this holder any more, for this reason; or it is again. */
+	/** This holder is silent, for this reason; undefined: it is heard again. */
 	silence(holder: RegistrationHolder, reason: string | undefined): void {
 		this.holders.silence(holder, reason);
 		this.#listen();
 	}
 
 	/**
-	 * A client wants it no longer. While another one holds it, it stays. Resolves when the registry knows, or at once where
-	 * it need not know.
+	 * A client deregisters it. It stays while another client holds it. Resolves when the registry has confirmed it, or at once if
+	 * nothing must be written.
 	 */
 	withdraw(signal?: AbortSignal, holder?: RegistrationHolder): Promise<void> {
 		if (this.#phase === 'gone') return Promise.resolve();
@@ -177,13 +177,13 @@ export class Registration {
 		this.#version++;
 		const removed = this.#waiters.waitForRemoval(signal);
 		this.#handle('withdrawn');
-		// Whoever held it was told so, and has no say in it any more.
+		// The holders were notified, and no longer count.
 		this.holders.clear();
 		this.definition.disown();
 		return removed;
 	}
 
-	/** This connection is gone; without another holder, what is bound to its connection is lost. */
+	/** This connection is gone; without another holder, an instance bound to its connection is lost. */
 	abandon(holder: RegistrationHolder): void {
 		const said = this.holders.delete(holder);
 		if (said === undefined) return;
@@ -199,14 +199,14 @@ export class Registration {
 		this.#handle('abandoned');
 	}
 
-	/** Stops at once, whatever the registry knows. Waiting calls reject with CLOSED. */
+	/** Stops at once, without another write. Waiting calls reject with CLOSED. */
 	close(): void {
 		this.#context.clock.clearTimeout(this.#timer);
 		this.#sync.stop();
 		this.#waiters.refused(new SpockError('CLOSED', 'the registrations were closed'));
 	}
 
-	/** How it is, as apps are told. */
+	/** The state, as sent to apps. */
 	reply(): RegistrationReply {
 		return replyOf({
 			definition: this.definition.value,
@@ -218,12 +218,12 @@ export class Registration {
 		});
 	}
 
-	/** A holder was told something else: what comes next is news, even if nothing has changed. */
+	/** A holder was sent another state: the next one must be sent, even if nothing has changed. */
 	tellAgain(): void {
 		this.#notified = '';
 	}
 
-	/** How it is, for people. */
+	/** The state, for people. */
 	status(): RegistrationStatus | undefined {
 		const phase = this.#phase;
 		if (phase === 'new' || phase === 'gone') return undefined;
@@ -237,11 +237,12 @@ export class Registration {
 
 	#evictOthers(owner: RegistrationHolder): void {
 		this.holders.deleteClient(owner);
-		this.holders.tell({ ...this.reply(), state: 'deregistered', error: 'the client that registered this id is back' });
+		const error = 'the client that registered this id is back';
+		this.holders.notify({ ...this.reply(), state: 'deregistered', error });
 		this.holders.clear();
 	}
 
-	/** What the holders say together may have changed. */
+	/** The combined report of the holders may have changed. */
 	#listen(): void {
 		const health = this.holders.health();
 		if (health === undefined || isSameHealth(this.#health, health)) return;
@@ -277,7 +278,7 @@ export class Registration {
 			case 'write now':
 				this.#sync.want(true);
 				return;
-			case 'tell':
+			case 'notify':
 				this.#notify();
 				return;
 			case 'forget':
@@ -312,7 +313,7 @@ export class Registration {
 			this.#waiters.written(this.#written.version, this.reply());
 			if (this.#written.isRemoval) this.#handle('removed');
 		} else if (error.code === 'NO_SUCH_SERVICE') {
-			// It is registered anew at once: whoever waits for this write waits for that, and what comes of it is told.
+			// It is registered again at once: calls that wait for this write wait for that one.
 			this.#entry.lose();
 			this.#changed();
 			return;
@@ -324,7 +325,7 @@ export class Registration {
 		if (this.#phase !== 'gone') this.#notify();
 	}
 
-	/** The registry never took it and never will: it ends, with the reason for whoever asked. */
+	/** The registry refused the first write for good: ends, and rejects the waiting calls with the reason. */
 	#refuse(error: SpockError): void {
 		this.#waiters.refused(error);
 		this.#handle('refused');
@@ -335,11 +336,11 @@ export class Registration {
 		const news = `${reply.state} ${reply.error ?? ''}`;
 		if (news === this.#notified) return;
 		this.#notified = news;
-		this.holders.tell(reply);
+		this.holders.notify(reply);
 		this.#changed();
 	}
 
-	/** Reports it unless the last report said the same: one step may change the phase and be news for the holders too. */
+	/** Reports a change unless it was just reported: one step may change both the phase and the reply to the holders. */
 	#changed(): void {
 		const report = JSON.stringify([this.#phase, this.state, this.instance, this.#error?.message]);
 		if (report === this.#reported) return;

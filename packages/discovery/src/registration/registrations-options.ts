@@ -5,32 +5,32 @@ import type { Registrar, RegistrationTerms } from '../foundation/registrar.ts';
 
 /** How long an app that has lost its connection may take to come back. */
 export const DEFAULT_RECONNECT_GRACE_MS = 30_000;
-/** Without a word from the sidecar for this long, the registry takes an instance for critical. */
+/** Without a renewal for this long, the registry marks an instance critical. */
 export const DEFAULT_TTL_MS = 15_000;
 /** Critical for this long, the registry deregisters an instance by itself. */
 export const DEFAULT_DEREGISTER_AFTER_MS = 600_000;
 export const DEFAULT_REGISTRATIONS_MAX = 1024;
 export const DEFAULT_REGISTRATIONS_PER_HOLDER_MAX = 64;
-/** Longest name of an owner: Consul's limit of a value in meta data. */
+/** Longest name of an owner: Consul's limit for a value in metadata. */
 const OWNER_LENGTH_MAX = 512;
 
 /** Options of `Registrations`. */
 export interface RegistrationsOptions {
 	readonly registrar: Registrar;
 	/**
-	 * Names this sidecar over its restarts, and no other one at the same registry: by it, it finds its own registrations. At
+	 * Identifies this sidecar across restarts, and no other one at the same registry: by it, it finds its own registrations. At
 	 * most 512 characters.
 	 */
 	readonly owner: string;
-	/** The host of instances that say none. Default: the address of the registry's agent. */
+	/** The host of instances that are registered without one. Default: the address of the registry's agent. */
 	readonly advertise?: string;
-	/** Part of the ids of instances that say none: differs for every pod and machine of one agent. Default: `owner`. */
+	/** Part of the ids of instances that are registered without one: differs for every pod and machine of one agent. Default: `owner`. */
 	readonly machine?: string;
 	/** How long an app may take to come back before its instance is deregistered, in milliseconds, 0 allowed. Default 30000. */
 	readonly reconnectGraceMs?: number;
 	/** Time to live of an instance at the registry, in milliseconds, 1000 to 86400000. Renewed three times in it. Default 15000. */
 	readonly ttlMs?: number;
-	/** When the registry deregisters a critical instance by itself, in milliseconds; Consul's least is a minute. Default 600000. */
+	/** After how long critical the registry deregisters an instance by itself, in milliseconds; Consul's minimum is a minute. Default 600000. */
 	readonly deregisterAfterMs?: number;
 	/** Registrations at once; the next one is OVERLOADED. Default 1024. */
 	readonly registrationsMax?: number;

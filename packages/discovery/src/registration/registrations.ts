@@ -20,8 +20,8 @@ import {
 } from './registrations-options.ts';
 
 /**
- * What is registered through one sidecar: kept alive while somebody holds it, repeated when the registry loses it, taken
- * out when nobody wants it any more. Throws a RangeError or TypeError naming the option that is wrong.
+ * The registrations of one sidecar: kept alive while they have a holder, repeated when the registry loses them, and deregistered when
+ * no holder wants them any more. Throws a RangeError or TypeError naming an invalid option.
  */
 export class Registrations {
 	readonly #options: RegistrationsOptions;
@@ -30,7 +30,7 @@ export class Registrations {
 	readonly #context: RegistrationContext;
 	readonly #adoption: Adoption;
 	readonly #byId = new Map<string, Registration>();
-	/** Everybody who ever registered: most connections never do, and their end is then no work. */
+	/** Every holder that ever registered: most connections never do, and their end then costs nothing. */
 	readonly #holders = new WeakSet<RegistrationHolder>();
 	readonly #emptied = new Set<() => void>();
 	#state: 'open' | 'released' | 'leaving' | 'draining' | 'closed' = 'open';
@@ -57,7 +57,7 @@ export class Registrations {
 		this.#adoption = new Adoption({
 			clock,
 			...(random && { random }),
-			// A registrar of a third party may throw, or answer with no list: both are failures to learn it.
+			// A third-party registrar may throw, or return something other than a list: both are failures.
 			find: async () => [...(await registrar.owned(terms.owner))],
 			againAfterMs: reconnectGraceMs,
 			found: (instances) => {
@@ -72,11 +72,10 @@ export class Registrations {
 	}
 
 	/**
-	 * Registers an instance for this holder, or makes it one of the holders of it. Resolves with how it is after the first
-	 * write: `pending` when the registry is out of reach, or slower than the caller waits. Who gives up before that holds nothing
-	 * by this claim.
-	 * Throws OVERLOADED, BAD_REQUEST (another client has registered the id otherwise) and UNAVAILABLE (this sidecar is ending);
-	 * rejects with what the registry refuses it with.
+	 * Registers an instance for this holder, or adds the holder to a registered one. Resolves with the state after the first write:
+	 * `pending` if the registry is unreachable, or slower than the caller waits. A caller that gives up before that does not become a
+	 * holder by this claim. Throws OVERLOADED, BAD_REQUEST (another client has registered the id otherwise) and UNAVAILABLE (this sidecar is
+	 * ending); rejects with what the registry refuses it with.
 	 */
 	claim(
 		data: RegisterServiceData,
@@ -84,7 +83,7 @@ export class Registrations {
 		wait: RegistrationWait = {},
 	): Promise<RegistrationReply> {
 		const { advertise, owner, machine = owner } = this.#options;
-		// A successor asks the registry once what there is: what shall outlive this connection must be known to it by then.
+		// A successor asks the registry once: an instance that outlives this connection must be registered by then.
 		if (this.#isEnding || (this.#state === 'released' && data.bind === 'sidecar'))
 			throw new SpockError('UNAVAILABLE', 'the sidecar is shutting down: register again with the next one');
 		const definition = definitionOf(data, { advertise, machine });
@@ -99,7 +98,7 @@ export class Registrations {
 		return this.#inTime(registration, written, wait, gaveUp);
 	}
 
-	/** A holder's word on an instance. Throws NO_SUCH_SERVICE for an id that is not registered here, ACL_DENIED for another's. */
+	/** A holder's report on an instance. Throws NO_SUCH_SERVICE for an id that is not registered here, ACL_DENIED for another client's. */
 	report(data: ReportServiceData, holder: RegistrationHolder, wait: RegistrationWait = {}): Promise<RegistrationReply> {
 		const registration = this.#byId.get(data.id);
 		if (registration === undefined || registration.phase === 'leaving') {
@@ -111,27 +110,27 @@ export class Registrations {
 	}
 
 	/**
-	 * Gives up what this holder's client claims; the last one takes the instance out. Resolves when the registry knows, and tries
-	 * until then; at once while another client holds it. Rejects with ABORTED, and with ACL_DENIED for another's.
+	 * Gives up the claims of this holder's client; the last client deregisters the instance. Resolves when the registry has confirmed it,
+	 * and retries until then; at once while another client holds it. Rejects with ABORTED, and with ACL_DENIED for another client's.
 	 */
 	async withdraw(id: string, holder: RegistrationHolder, signal?: AbortSignal): Promise<void> {
-		// It may be one from before a restart, which the registry has not told of yet.
+		// It may be one from before a restart, which the registry has not returned yet.
 		const isKnown = this.#byId.has(id);
 		if (!isKnown) await this.#adoption.settled(signal);
 		const registration = this.#byId.get(id);
-		// What was registered while this waited is a later word.
+		// An instance that was registered while this waited stays.
 		if (registration === undefined || (!isKnown && registration.holders.size > 0)) return;
 		registration.definition.expectOwn(holder);
 		await registration.withdraw(signal, holder);
 	}
 
-	/** Nothing was heard of this holder for too long, which is why its word does not count; undefined: it is heard again. */
+	/** Why this holder's reports do not count: it was silent for too long; undefined: it is heard again. */
 	silence(holder: RegistrationHolder, reason: string | undefined): void {
 		if (!this.#holders.has(holder)) return;
 		for (const registration of this.#byId.values()) registration.silence(holder, reason);
 	}
 
-	/** This holder is gone. What is bound to its connection, and held by nobody else, is critical from now on. */
+	/** This holder is gone. Instances that are bound to its connection and have no other holder become critical. */
 	abandon(holder: RegistrationHolder): void {
 		if (!this.#holders.delete(holder)) return;
 		for (const registration of [...this.#byId.values()]) {
@@ -141,8 +140,8 @@ export class Registrations {
 	}
 
 	/**
-	 * Another process keeps everything from now on, under the same owner: nothing is taken out any more, and nothing made
-	 * critical. What an app holds is kept up here until it has moved, and then left to the other. Idempotent.
+	 * Another process takes over everything, under the same owner: nothing is deregistered or made critical here any more. The instance
+	 * of an app is renewed here until the app has moved, and then left to the other process. Idempotent.
 	 */
 	release(): void {
 		if (this.#state !== 'open') return;
@@ -152,22 +151,22 @@ export class Registrations {
 	}
 
 	/**
-	 * Looks at the registry for what this sidecar registered before it was restarted; tries until it has an answer, and looks once more
-	 * when the grace is over.
+	 * Finds what this sidecar registered before its restart; retries until the registry answers, and looks once more when the grace is
+	 * over.
 	 */
 	adopt(): void {
 		this.#adoption.start();
 	}
 
-	/** Takes everything out and refuses new registrations. Resolves when the registry knows, or at `close`. Idempotent. */
+	/** Deregisters everything and refuses new registrations. Resolves when the registry has confirmed it, or at `close`. Idempotent. */
 	drain(): Promise<void> {
 		return this.#end('draining');
 	}
 
 	/**
-	 * Leaves what apps hold in the registry, for the next sidecar to find, and takes out the rest: what apps have left, and what was
-	 * bound to this sidecar. New registrations are refused; what is held is kept up, and can be taken out by its app, until its
-	 * connection ends. Resolves when the registry knows what is taken out, or at `close`. Idempotent.
+	 * Leaves the instances of connected apps in the registry, for the next sidecar to find, and deregisters the rest: those that apps have
+	 * left, and those bound to this sidecar. Refuses new registrations. An instance with a holder is renewed, and can be deregistered by
+	 * its app, until its connection ends. Resolves when the registry has confirmed the deregistrations, or at `close`. Idempotent.
 	 */
 	leave(): Promise<void> {
 		return this.#end('leaving');
@@ -180,9 +179,9 @@ export class Registrations {
 			for (const registration of [...this.#byId.values()]) {
 				const isHeld = registration.holders.size > 0;
 				if (how === 'leaving' && isHeld) continue;
-				// An app that this sidecar has not seen yet may be alive: it is for the next one to wait for it.
+				// An app that this sidecar has not seen yet may be alive: the next sidecar waits for it.
 				if (how === 'leaving' && registration.phase === 'adopted') this.#letGo(registration);
-				// Each goes on trying; what comes of it is told by the events.
+				// Each goes on retrying, and reports its outcome by events.
 				else registration.withdraw().catch(() => undefined);
 			}
 		}
@@ -190,13 +189,13 @@ export class Registrations {
 		await new Promise<void>((resolve) => this.#emptied.add(resolve));
 	}
 
-	/** True when nothing is left that the registry must still be told of. */
+	/** True when no write to the registry is left. */
 	get #isTakenOut(): boolean {
 		if (this.#state !== 'leaving') return this.#byId.size === 0;
 		return [...this.#byId.values()].every(({ holders }) => holders.size > 0);
 	}
 
-	/** Stops at once. What the registry still knows becomes critical there, and is then taken out by it. */
+	/** Stops at once. Instances that the registry still knows become critical there, and are later deregistered by it. */
 	close(): void {
 		if (this.#state === 'closed') return;
 		this.#state = 'closed';
@@ -206,7 +205,7 @@ export class Registrations {
 		this.#tellEmptied();
 	}
 
-	/** Every registration and how it is. */
+	/** Every registration and its state. */
 	list(): RegistrationStatus[] {
 		return [...this.#byId.values()].flatMap((registration) => registration.status() ?? []);
 	}
@@ -215,11 +214,11 @@ export class Registrations {
 		return this.#state === 'leaving' || this.#state === 'draining' || this.#state === 'closed';
 	}
 
-	/** Stops keeping what nobody holds here any more; the registry is told nothing. */
+	/** Forgets what has no holder here any more, without a write to the registry. */
 	#letGo(registration: Registration, holder?: RegistrationHolder): void {
 		if (holder !== undefined && registration.holders.delete(holder) === undefined) return;
 		if (registration.holders.size > 0) return;
-		// One that is being taken out is still taken out: its app has said so.
+		// A deregistration in progress is completed, because its app has requested it.
 		if (registration.phase === 'leaving') return;
 		registration.close();
 		this.#forget(registration);
@@ -227,7 +226,7 @@ export class Registrations {
 
 	#adopt(found: OwnedInstance): void {
 		const { id } = found.definition;
-		// A client has come already: it may be another one than the owner.
+		// A client has registered it already, which may not be the owner.
 		const known = this.#byId.get(id);
 		if (known !== undefined) known.definition.foundOwner(found.definition);
 		// Past the limit the registry itself cleans up.
@@ -265,7 +264,7 @@ export class Registrations {
 	}
 
 	#forget(registration: Registration): void {
-		// One of the same id may have taken its place.
+		// Another one with the same id may have replaced it.
 		if (this.#byId.get(registration.id) === registration) this.#byId.delete(registration.id);
 		if (this.#isTakenOut) this.#tellEmptied();
 	}

@@ -13,7 +13,7 @@ export function isSameHealth(left: InstanceHealth, right: InstanceHealth): boole
 	return left.status === right.status && left.note === right.note;
 }
 
-/** What the registry is believed to know of one instance, and the calls that change it. */
+/** What the registry is assumed to know of one instance, and the calls that change it. */
 export class RegistryEntry {
 	readonly #registrar: Registrar;
 	readonly #terms: RegistrationTerms;
@@ -40,7 +40,7 @@ export class RegistryEntry {
 		return this.#instance;
 	}
 
-	/** It was registered before this process. Without a definition everything is written again when the app is back. */
+	/** It was registered before this process started. Without a definition, everything is written again when the app is back. */
 	found(instance: string | null, definition: InstanceDefinition | undefined): void {
 		this.#instance = instance;
 		this.#definition = definition;
@@ -52,7 +52,7 @@ export class RegistryEntry {
 		this.#definition = undefined;
 	}
 
-	/** Reports the health, or registers where the registry does not know this very definition. */
+	/** Reports the health, or registers if the registry does not know this definition. */
 	async write(definition: InstanceDefinition, health: InstanceHealth): Promise<void> {
 		if (this.#definition === definition) {
 			await this.#registrar.report(definition.id, health);
@@ -61,7 +61,7 @@ export class RegistryEntry {
 		try {
 			this.#instance = await this.#registrar.register(definition, health, this.#terms);
 		} catch (error) {
-			// Lost while it was being registered: retried with the back-off, and not at once.
+			// Lost during the registration: retry with the back-off, and not at once.
 			if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
 			throw new SpockError('UNAVAILABLE', error.message, { details: error.details, cause: error });
 		}
@@ -69,7 +69,7 @@ export class RegistryEntry {
 		this.#wasKnown = true;
 	}
 
-	/** Takes it out. One that the registry does not know is out already: to try again at once would never end. */
+	/** Deregisters it. An instance that the registry does not know counts as deregistered: retrying at once would never end. */
 	async remove(id: string): Promise<void> {
 		try {
 			await this.#registrar.deregister(id);
@@ -80,16 +80,16 @@ export class RegistryEntry {
 	}
 }
 
-/** What is known of one registration. */
+/** The state of one registration. */
 export interface RegistrationFacts {
 	readonly definition: InstanceDefinition;
 	readonly phase: RegistrationPhase;
 	readonly instance: string | null;
-	/** True while the registry is believed to know it. */
+	/** True while the registry is assumed to know it. */
 	readonly isKnown: boolean;
 	/** Why the last write failed. */
 	readonly error: SpockError | undefined;
-	/** True while the sidecar ends: what is deregistered then comes back with the next one. */
+	/** True while the sidecar ends: instances deregistered then return with the next one. */
 	readonly isDraining: boolean;
 }
 
@@ -108,7 +108,7 @@ function stateOf({ phase, isKnown, error, isDraining }: RegistrationFacts): Regi
 
 function reasonOf(state: RegistrationState, { phase, error }: RegistrationFacts): string | null {
 	if (state === 'registered') return null;
-	// One that ended because it was asked to has no reason; one that was refused has.
+	// A requested end has no reason; a refusal has one.
 	if (state === 'deregistered') return phase === 'gone' ? (error?.message ?? null) : null;
 	if (phase === 'leaving' || phase === 'gone') return 'the sidecar is shutting down';
 	return error?.message ?? 'the registry has not been updated yet';

@@ -18,31 +18,31 @@ export interface KeptValue<V> {
 	readonly verifiedAt: number;
 }
 
-/** What is kept of one question. */
+/** The stored answer to one query. */
 export interface KeptInstances {
 	readonly instances: readonly ServiceInstance[];
 	/** When the registry last confirmed them, in milliseconds since 1970. */
 	readonly verifiedAt: number;
 }
 
-/** What is kept of the list of services. */
+/** The stored list of services. */
 export interface KeptList {
 	readonly services: readonly ServiceListEntry[];
 	readonly verifiedAt: number;
 }
 
-/** The body of a question's file. */
+/** The body of a query's file. */
 export function instancesBody(query: ServiceQuery, { instances, verifiedAt }: KeptInstances): unknown {
 	return { key: queryKey(query), verifiedAt, instances };
 }
 
-/** Reads the body of a question's file, without instances that are bad. Throws a StateFileError where it is about something else, or not what we write. */
+/** Reads the body of a query's file, without invalid instances. Throws a StateFileError for a body of another query or another format. */
 export function readInstancesBody(body: unknown, query: ServiceQuery): KeptInstances {
 	const { key, verifiedAt, instances } = isObject(body) ? body : {};
 	if (key !== queryKey(query)) throw new StateFileError('foreign', 'it belongs to another query');
 	if (!isInteger(verifiedAt, 0) || !Array.isArray(instances)) throw wrongShape();
 	const read = readInstances(instances);
-	// Of a file of another shape nothing is left, and that must not be taken for a service without instances.
+	// A file in another format must not be mistaken for a service without instances.
 	if (read.length === 0 && instances.length > 0) throw wrongShape();
 	return { verifiedAt, instances: read };
 }

@@ -7,7 +7,7 @@ import { StateFileError } from './state-file.ts';
 
 /** Longest file that is read. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
-/** Files read at once: questions that start together must not use up the process's files. */
+/** Concurrent reads: queries that start together must not use up the process's file descriptors. */
 const READS_MAX = 16;
 /** A temporary file this old belongs to a process that has died. */
 const TEMPORARY_AGE_MS = 60_000;
@@ -23,7 +23,7 @@ export class StateDirectory {
 		this.path = path;
 	}
 
-	/** Makes the directory if need be, and removes what a process that died left half written. Gives the names of its files. */
+	/** Creates the directory if necessary, and removes temporary files of dead processes. Returns the names of its files. */
 	async prepare(wallNowMs: number): Promise<string[]> {
 		await makeDirectory(this.path);
 		const names = await readdir(this.path);
@@ -34,7 +34,7 @@ export class StateDirectory {
 		return names.filter((name) => name.endsWith('.json'));
 	}
 
-	/** The text of a file; undefined if there is none. Throws a StateFileError for what is not ours, or a system error. */
+	/** The text of a file; undefined if it does not exist. Throws a StateFileError for a file that is not ours, or a system error. */
 	async read(name: string): Promise<string | undefined> {
 		if (this.#reads >= READS_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve));
 		this.#reads++;
@@ -46,7 +46,7 @@ export class StateDirectory {
 		}
 	}
 
-	/** Replaces a file whole: whoever reads meanwhile, or after a crash, gets the old content or the new one. */
+	/** Replaces a file atomically: a reader, also after a crash, gets the old content or the new one. */
 	async write(name: string, text: string): Promise<void> {
 		const temporary = join(this.path, `.${name}.${randomUUID()}${TEMPORARY}`);
 		try {
@@ -64,12 +64,12 @@ export class StateDirectory {
 		}
 	}
 
-	/** Removes a file; does nothing if there is none. */
+	/** Removes a file, if it exists. */
 	async remove(name: string): Promise<void> {
 		await rm(join(this.path, name), { force: true });
 	}
 
-	/** Makes the renames since the last call outlive a loss of power. */
+	/** Makes the renames since the last call survive a loss of power. */
 	async sync(): Promise<void> {
 		const directory = await open(this.path, 'r');
 		try {
@@ -80,7 +80,7 @@ export class StateDirectory {
 	}
 
 	async #read(path: string): Promise<string | undefined> {
-		// A link or a pipe in the place of the file is not followed and does not hold us.
+		// Neither follows a link nor blocks on a pipe in the place of the file.
 		const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 		let file: Awaited<ReturnType<typeof open>>;
 		try {
@@ -96,7 +96,7 @@ export class StateDirectory {
 			const own = process.getuid?.();
 			if (own !== undefined && uid !== own) throw new StateFileError('foreign', `it belongs to the user ${uid}`);
 			if (size > FILE_BYTES_MAX) throw new StateFileError('foreign', `it is longer than ${FILE_BYTES_MAX} bytes`);
-			// Its length is known: one read, where readFile looks for the length and the end once more.
+			// The length is known, so one read suffices; readFile would look for the length and the end again.
 			const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(size), 0, size, 0);
 			return buffer.toString('utf8', 0, bytesRead);
 		} finally {
@@ -112,8 +112,8 @@ export class StateDirectory {
 }
 
 /**
- * A directory with those above it. Not `recursive` of Node: that tries for ever where the system says ENOENT of a place that
- * exists, as it does below /proc.
+ * Creates a directory and its parents. Not Node's `recursive`, which retries for ever where the system returns ENOENT for an existing
+ * directory, as below /proc.
  */
 async function makeDirectory(path: string): Promise<void> {
 	try {

@@ -7,7 +7,7 @@ import type { StateRefusal } from '../foundation/discovery-event.ts';
 const FORMAT = 'spock-state';
 const VERSION = 1;
 
-/** What a file holds: the instances or keys of a question, a list of services, or when which of them were verified last. */
+/** What a file contains: the instances or keys of a query, a list of services, or the times of verification. */
 export type StateKind = 'instances' | 'keys' | 'list' | 'verified';
 
 /** A file that cannot be used; the message says why. */
@@ -21,15 +21,15 @@ export class StateFileError extends Error {
 	}
 }
 
-/** A file's text, and the checksum that names its content. */
+/** A file's text, and the checksum that identifies its content. */
 export interface StateText {
 	readonly text: string;
 	readonly checksum: string;
 }
 
 /**
- * One line that says what the file is, and one with the body. The checksum is over kind, scope and body, so that no part of
- * the file can be changed or cut off without being seen.
+ * A header line, and a line with the body. The checksum covers kind, scope and body, so that any changed or missing part is
+ * detected.
  */
 export function encodeStateFile(scope: string, kind: StateKind, body: unknown): StateText {
 	const payload = JSON.stringify(body);
@@ -40,7 +40,7 @@ export function encodeStateFile(scope: string, kind: StateKind, body: unknown): 
 	};
 }
 
-/** The body of a file, and the checksum that names its content. Throws a StateFileError. */
+/** The body of a file, and the checksum that identifies its content. Throws a StateFileError. */
 export function decodeStateFile(text: string, scope: string, kind: StateKind): { body: unknown; checksum: string } {
 	const lineEnd = text.indexOf('\n');
 	if (text.length === 0) throw new StateFileError('torn', 'it is empty');
@@ -70,7 +70,7 @@ export function decodeStateFile(text: string, scope: string, kind: StateKind): {
 	return { body: parse(payload), checksum: checksum as string };
 }
 
-/** The name of the file of a question or a list. */
+/** The name of the file of a query or a list. */
 export function stateFileName(kind: StateKind, key: string): string {
 	return `${kind}-${createHash('sha256').update(key).digest('hex').slice(0, 32)}.json`;
 }
@@ -86,7 +86,7 @@ function parse(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
-		// What is no JSON is judged by whoever asked.
+		// The caller handles text that is not JSON.
 		return undefined;
 	}
 }

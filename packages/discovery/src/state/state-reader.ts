@@ -7,7 +7,7 @@ import { decodeStateFile, StateFileError, type StateKind } from './state-file.ts
 
 /** The file with the times of verification. */
 export const VERIFIED_FILE = 'verified.json';
-/** Most files that are known to be refused. */
+/** Most refused files that are remembered. */
 const REFUSED_MAX = 10_000;
 
 /** What a {@link StateReader} needs. */
@@ -17,29 +17,29 @@ export interface StateReaderOptions {
 	readonly onEvent: DiscoveryListener;
 }
 
-/** Reads what an earlier process kept. What cannot be used is told once, and is as if it were not there. */
+/** Reads the files of an earlier process. An unusable file is reported once, and treated as missing. */
 export class StateReader {
 	readonly #options: StateReaderOptions;
 	#verified: Promise<Map<string, number>> | undefined;
-	/** Files that were refused already, so that each is told once. */
+	/** Files that were refused already, so that each is reported once. */
 	readonly #refused = new Set<string>();
 
 	constructor(options: StateReaderOptions) {
 		this.#options = options;
 	}
 
-	/** When each content that is on disk was verified last, by checksum. */
+	/** When each content on disk was verified last, by checksum. */
 	verified(): Promise<ReadonlyMap<string, number>> {
 		this.#verified ??= this.#read(VERIFIED_FILE, 'verified', readVerifiedBody).then((found) => found ?? new Map());
 		return this.#verified;
 	}
 
-	/** These times are on disk now. */
+	/** Takes over the times that were just written. */
 	verifiedWritten(times: Map<string, number>): void {
 		this.#verified = Promise.resolve(times);
 	}
 
-	/** This file is good again: should it go bad, that is news. */
+	/** The file is usable again, so that a new fault is reported. */
 	written(name: string): void {
 		this.#refused.delete(name);
 	}

@@ -28,17 +28,17 @@ import { StateReader, VERIFIED_FILE } from './state-reader.ts';
 
 export type { KeptInstances, KeptList } from './state-body.ts';
 
-/** Changes are gathered for this long: a service that flaps costs one write a second. */
+/** Changes are collected for this long: a flapping service costs one write a second. */
 const WRITE_DELAY_MS = 1000;
-/** Times of verification are written this often: an age on disk is at most this much too high, and never too low. */
+/** How often times of verification are written: an age on disk is at most this much too high, and never too low. */
 const VERIFIED_DELAY_MS = 30_000;
-/** Failures after which a batch is left for later: it is the disk then, and not one file. */
+/** Failures after which a batch is postponed: then the disk is at fault, and not one file. */
 const FAILURES_MAX = 16;
-/** After a failure to write. */
+/** The delay after a failed write. */
 const RETRY_DELAY_MS = 5000;
-/** Files in the directory, and those that wait to be written; the oldest makes room. */
+/** Most files in the directory, and most that wait to be written; the oldest is dropped. */
 const FILES_MAX = 10_000;
-/** A disk that hangs must not hold up the end of the process. */
+/** A hanging disk must not delay the end of the process. */
 const CLOSE_MS_MAX = 2000;
 
 /** Options of {@link StateStore}. */
@@ -49,25 +49,25 @@ export interface StateStoreOptions {
 	readonly onEvent: DiscoveryListener;
 }
 
-/** What is, or will be, in one file. */
+/** The content of one file, written or not. */
 interface Kept {
 	readonly name: string;
 	readonly kind: StateKind;
-	/** By identity: what is kept again is not written again. Weak, because what is on disk need not stay in memory. */
+	/** Compared by identity, so that the same content is not written again. Weak, because written content need not stay in memory. */
 	readonly content: WeakRef<object>;
-	/** What to write; undefined once that was done. */
+	/** What to write; undefined once it is written. */
 	body: ((verifiedAt: number) => unknown) | undefined;
 	verifiedAt: number;
-	/** Of what is on disk; undefined until it was written. */
+	/** The checksum on disk; undefined until it is written. */
 	checksum: string | undefined;
 }
 
-/** What is to be kept. */
+/** Content to store. */
 type ToKeep = Omit<Kept, 'content' | 'checksum'> & { readonly content: object };
 
 /**
- * Last known answers that outlive the process: a file for each question, so that a change costs one small write however
- * many questions there are, and a start reads only what is asked for. Written behind, one file at a time.
+ * Last known answers that survive the process. Each query has a file, so that a change costs one small write, and a start reads only
+ * what is queried. Files are written in the background, one at a time.
  */
 export class StateStore {
 	readonly #directory: StateDirectory;
@@ -75,12 +75,12 @@ export class StateStore {
 	readonly #scope: string;
 	readonly #clock: Clock;
 	readonly #onEvent: DiscoveryListener;
-	/** Names of the files there are, the one written longest ago first. */
+	/** Names of the existing files, least recently written first. */
 	readonly #files = new Set<string>();
 	readonly #kept = new Map<string, Kept>();
-	/** Files that were removed, or never were there. */
+	/** Files that were removed, or never existed. */
 	readonly #gone = new Set<string>();
-	/** Names of files to be written, or, where nothing is kept any more, removed. */
+	/** Names of files to write, or to remove if their content is gone. */
 	#pending = new Set<string>();
 	#isVerifiedNews = false;
 	#verifiedDueMs = 0;
@@ -99,26 +99,26 @@ export class StateStore {
 		this.#onEvent = onEvent;
 	}
 
-	/** What was kept of a question; undefined if nothing usable was, which `onEvent` is told where it is news. */
+	/** The stored answer to a query; undefined if none is usable, which is reported once to `onEvent`. */
 	async load(query: ServiceQuery): Promise<KeptInstances | undefined> {
 		const name = stateFileName('instances', queryKey(query));
 		const found = await this.#reader.load(name, 'instances', (body) => readInstancesBody(body, query));
 		return found?.instances.length === 0 ? undefined : found;
 	}
 
-	/** What was kept of a key or prefix, as `load` does. */
+	/** As `load`, for a key or prefix. */
 	async loadKeys(query: KeyQuery): Promise<KeptValue<readonly KeyEntry[]> | undefined> {
 		const name = stateFileName('keys', keyQueryKey(query));
 		const found = await this.#reader.load(name, 'keys', (body) => readKeysBody(body, query));
 		return found?.value.length === 0 ? undefined : found;
 	}
 
-	/** What was kept of the services of a datacenter; '' for the registry's own. */
+	/** The stored list of services of a datacenter; '' for the registry's own. */
 	loadList(datacenter: string): Promise<KeptList | undefined> {
 		return this.#reader.load(stateFileName('list', datacenter), 'list', (body) => readListBody(body, datacenter));
 	}
 
-	/** Keeps an answer and when it was verified, in milliseconds since 1970. That nothing is left removes what was kept. */
+	/** Stores an answer and when it was verified, in milliseconds since 1970. An empty answer removes the stored one. */
 	keep(query: ServiceQuery, instances: readonly ServiceInstance[], verifiedAt: number): void {
 		const name = stateFileName('instances', queryKey(query));
 		if (instances.length === 0) {
@@ -129,7 +129,7 @@ export class StateStore {
 		}
 	}
 
-	/** As `keep`, of keys. */
+	/** As `keep`, for keys. */
 	keepKeys(query: KeyQuery, value: readonly KeyEntry[], verifiedAt: number): void {
 		const name = stateFileName('keys', keyQueryKey(query));
 		if (value.length === 0) {
@@ -140,13 +140,13 @@ export class StateStore {
 		}
 	}
 
-	/** Keeps the list of services of a datacenter; the very same list again is not written again. */
+	/** Stores the list of services of a datacenter; the same object is not written again. */
 	keepList(datacenter: string, services: readonly ServiceListEntry[], verifiedAt: number): void {
 		const body = (at: number): unknown => listBody(datacenter, { services, verifiedAt: at });
 		this.#keep({ name: stateFileName('list', datacenter), kind: 'list', content: services, body, verifiedAt });
 	}
 
-	/** Writes what is not written yet, within a bound; idempotent. */
+	/** Writes what is still waiting, within a time limit; idempotent. */
 	async close(): Promise<void> {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
@@ -171,7 +171,7 @@ export class StateStore {
 	}
 
 	#forget(name: string): void {
-		// Services that nobody knows are asked for again and again: there is nothing to be removed but the first time.
+		// Unknown services are queried again and again: there is only something to remove the first time.
 		if (this.#isClosed || this.#gone.has(name)) return;
 		if (this.#gone.size >= FILES_MAX) this.#gone.clear();
 		this.#gone.add(name);
@@ -179,7 +179,7 @@ export class StateStore {
 		this.#enqueue(name);
 	}
 
-	/** Where the disk takes nothing, the oldest of what waits makes room: its next answer is written again. */
+	/** If the disk accepts nothing, drops the oldest waiting content: its next answer is written again. */
 	#enqueue(name: string): void {
 		const [oldest] = this.#pending;
 		if (oldest !== undefined && this.#pending.size >= FILES_MAX && !this.#pending.has(name)) {
@@ -191,7 +191,7 @@ export class StateStore {
 		this.#arm(WRITE_DELAY_MS);
 	}
 
-	/** Writes what is due after this delay, or sooner if that is planned already. */
+	/** Schedules a write after this delay, unless one is scheduled already. */
 	#arm(delayMs: number): void {
 		if (this.#isClosed || this.#flushing !== undefined) return;
 		const dueMs = this.#clock.now() + (this.#isFailing ? RETRY_DELAY_MS : delayMs);
@@ -203,7 +203,7 @@ export class StateStore {
 			this.#flushing = this.#flush(false).finally(() => {
 				this.#flushing = undefined;
 				if (this.#pending.size > 0) this.#arm(WRITE_DELAY_MS);
-				// Not anew from the end of this write: a slow disk would make the times on it that much older.
+				// Not counted from the end of this write: a slow disk would make its times that much older.
 				else if (this.#isVerifiedNews) this.#arm(Math.max(0, this.#verifiedDueMs - this.#clock.now()));
 			});
 		}, dueMs - this.#clock.now());
@@ -215,7 +215,7 @@ export class StateStore {
 		await this.#flush(true);
 	}
 
-	/** Never rejects: what could not be written is tried again, and told. */
+	/** Never rejects: what could not be written is retried and reported. */
 	async #flush(isLast: boolean): Promise<void> {
 		const batch = this.#pending;
 		this.#pending = new Set();
@@ -228,7 +228,7 @@ export class StateStore {
 			this.#isFailing = false;
 		} catch (reason) {
 			for (const name of batch) this.#pending.add(name);
-			// The directory may have been taken away: it is made again.
+			// The directory may have been removed: create it again.
 			this.#prepared = undefined;
 			const error = reason instanceof Error ? reason : new Error(String(reason));
 			this.#onEvent({ type: 'state-write', outcome: 'failed', error, isNews: !this.#isFailing });
@@ -236,7 +236,7 @@ export class StateStore {
 		}
 	}
 
-	/** Gives the first failure. What has failed stands behind the rest, so that no file keeps the others from being written. */
+	/** Returns the first failure. Failed files go to the end, so that none blocks the others. */
 	async #writeBatch(batch: Set<string>): Promise<unknown> {
 		const failed: string[] = [];
 		let failure: unknown;
@@ -279,7 +279,7 @@ export class StateStore {
 		this.#onEvent({ type: 'state-write', outcome: 'ok' });
 	}
 
-	/** For one more file. */
+	/** Makes room for one more file. */
 	async #makeRoom(): Promise<void> {
 		for (const oldest of this.#files) {
 			if (this.#files.size < FILES_MAX) return;
@@ -289,14 +289,14 @@ export class StateStore {
 		}
 	}
 
-	/** When each content was verified last; contents of an earlier process that are on disk still keep their times. */
+	/** When each content was verified last; files of an earlier process keep their times. */
 	async #writeVerified(): Promise<void> {
 		const times = new Map(await this.#reader.verified());
 		for (const { checksum, verifiedAt } of this.#kept.values())
 			if (checksum !== undefined) times.set(checksum, verifiedAt);
 		const newest = [...times].sort(([, left], [, right]) => right - left).slice(0, FILES_MAX);
 		const { text } = encodeStateFile(this.#scope, 'verified', Object.fromEntries(newest));
-		// Verified again while this is written is news again.
+		// A verification during this write is written with the next one.
 		this.#isVerifiedNews = false;
 		try {
 			await this.#directory.write(VERIFIED_FILE, text);

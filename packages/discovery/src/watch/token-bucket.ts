@@ -1,14 +1,14 @@
-/** Queries that a watch may send at once: the first change after a quiet time is seen without delay. */
+/** Queries that a watch may send at once: the first change after a quiet period is seen without delay. */
 const BURST = 2;
 const INTERVAL_MS_MIN = 1000;
 const INTERVAL_MS_MAX = 15_000;
-/** Answers in a row that change nothing before the pace slows down: as many as there are in the default hold of an empty answer. */
+/** Answers in a row without a change before the pace slows down: as many as fit into the default hold of an empty answer. */
 export const SPINS_MIN = 10;
 
 /**
- * The pace of one watch: two queries at once, then at most one a second. While answers keep coming that change nothing
- * (the registry's index spins because of something else) the interval doubles up to 15 s; a change or a quiet time sets it back.
- * It doubles only after {@link SPINS_MIN} of them: what comes and goes fast may be gone each time that it is looked at.
+ * The pace of one watch: two queries at once, then at most one a second. While answers arrive without a change (other data move the
+ * registry's index) the interval doubles, up to 15 s; a change or a quiet period resets it. It doubles only after {@link SPINS_MIN}
+ * of them, because a service that comes and goes quickly may be gone at each query.
  * Source: https://developer.hashicorp.com/consul/api-docs/features/blocking ("rate limit").
  */
 export class TokenBucket {
@@ -21,7 +21,7 @@ export class TokenBucket {
 		this.#refilledAtMs = nowMs;
 	}
 
-	/** Takes a token for the next query and says how long to wait before it is sent, in milliseconds. */
+	/** Takes a token for the next query. Returns how long to wait before sending it, in milliseconds. */
 	take(nowMs: number, wasChange: boolean): number {
 		if (wasChange) this.#steady();
 		const refill = Math.floor((nowMs - this.#refilledAtMs) / this.#intervalMs);
@@ -38,7 +38,7 @@ export class TokenBucket {
 			return 0;
 		}
 		if (!wasChange && ++this.#spins > SPINS_MIN) this.#intervalMs = Math.min(INTERVAL_MS_MAX, this.#intervalMs * 2);
-		// The token of the next interval is spent in advance.
+		// Spend the token of the next interval in advance.
 		const waitMs = Math.max(0, this.#refilledAtMs + this.#intervalMs - nowMs);
 		this.#refilledAtMs = nowMs + waitMs;
 		return waitMs;

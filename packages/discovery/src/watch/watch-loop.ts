@@ -27,9 +27,9 @@ export type WatchAction =
 	| 'cancel';
 
 /**
- * The life of one blocking watch. `query at the pace` waits where the bucket is empty. `cancel` ends the query in flight or the
- * wait for the next one. `reread`: what is known may be outdated, and the query in flight would not reveal it. `retry`: what
- * failed may work again.
+ * The life of one blocking watch. `query at the pace` waits if the bucket is empty. `cancel` ends the query in flight or the
+ * wait for the next one. `reread`: the last answer may be outdated, and the query in flight would not reveal it. `retry`: a failed
+ * query may work again.
  */
 export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
 	idle: {
@@ -57,8 +57,8 @@ export const watchMachine: MachineTable<WatchState, WatchEvent, WatchAction> = {
 export const RETRY_DELAY_MS_MIN = 250;
 export const RETRY_DELAY_MS_MAX = 30_000;
 /**
- * An event that makes many watches query at the same moment makes each of them query at a random point within this time. As much is
- * added to a wait for the pace: a service that comes and goes in step with it would be gone at each query.
+ * When one event makes many watches query, each queries at a random point within this time. As much is added to a wait for the pace:
+ * a service that comes and goes in step with it would be gone at each query.
  */
 export const SPREAD_MS = 250;
 
@@ -81,7 +81,7 @@ export interface WatchLoopOptions<T> {
 	 */
 	readonly fetch: (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;
 	readonly isSame: (before: T, after: T) => boolean;
-	/** Called with every good answer; `value` is the very same object as before where nothing has changed. */
+	/** Called with every good answer; `value` is the same object as before if nothing has changed. */
 	readonly answered: (value: T, meta: AnswerMeta | undefined) => void;
 	readonly failed: (error: SpockError) => void;
 	readonly clock: Clock;
@@ -91,7 +91,7 @@ export interface WatchLoopOptions<T> {
 
 const NOTHING = (): void => undefined;
 
-/** Blocking queries without end: when to query next, with which index, and what the outcome means. `fetch` makes one query. */
+/** Repeats blocking queries: decides when to query next, with which index, and what the outcome means. `fetch` makes one query. */
 export class WatchLoop<T> {
 	readonly #options: WatchLoopOptions<T>;
 	readonly #backoff: Backoff;
@@ -121,12 +121,12 @@ export class WatchLoop<T> {
 		this.#handle('start');
 	}
 
-	/** Queries without an index, within {@link SPREAD_MS}: what is known may be outdated, and the query in flight would not reveal it. */
+	/** Queries without an index, within {@link SPREAD_MS}: the last answer may be outdated, and the query in flight would not reveal it. */
 	reread(): void {
 		this.#handle('reread');
 	}
 
-	/** Ends a back-off within {@link SPREAD_MS}: what failed may work again. */
+	/** Ends a back-off within {@link SPREAD_MS}: a failed query may work again. */
 	retry(): void {
 		this.#handle('retry');
 	}
@@ -144,13 +144,13 @@ export class WatchLoop<T> {
 	}
 
 	#run(state: WatchState, [action, ...rest]: readonly WatchAction[], event: WatchEvent, notify: () => void): void {
-		// An observer that was just notified may have stopped the loop: the rest of the cell is then void.
+		// An observer that was just notified may have stopped the loop; skip the remaining actions then.
 		if (action === undefined || this.#state !== state) return;
 		try {
 			if (action === 'notify') notify();
 			else this.#act(action, event);
 		} finally {
-			// What an observer throws reaches the caller, but it must not end the watch.
+			// An observer's error reaches the caller, but must not end the watch.
 			this.#run(state, rest, event, notify);
 		}
 	}
@@ -217,7 +217,7 @@ export class WatchLoop<T> {
 		);
 	}
 
-	/** One query or wait at a time: an observer may have begun another one while the cell of an answer is still at work. */
+	/** One query or wait at a time: an observer may have started another one while the actions of an answer still run. */
 	#replace(cancel: () => void): void {
 		this.#cancel();
 		this.#cancel = cancel;
@@ -244,7 +244,7 @@ interface IndexReading {
 }
 
 /**
- * The index rules of blocking queries. An index that went back is dropped: a larger index than the server's would block
+ * The index rules of blocking queries. An index that went back is reset to 0: an index above the server's would block
  * for the whole wait. A returned 0 counts as 1, because 0 never blocks and the loop would spin.
  * Source: https://developer.hashicorp.com/consul/api-docs/features/blocking
  */

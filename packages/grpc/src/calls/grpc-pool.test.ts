@@ -47,7 +47,7 @@ describe('the options of a pool', () => {
 		['a promise', { diplomat: Promise.resolve(diplomat) }, /promise.*await/],
 		['no service', { service: undefined }, /service must be/],
 		['no class', { Client: undefined }, /Client must be/],
-		['another spelling', { client: Client }, /unknown option "client": did you mean "Client"/],
+		['another spelling', { client: Client }, /unknown option "client"; did you mean "Client"/],
 		['no credentials', { credentials: {} }, /credentials must be/],
 		['channel options that are none', { channelOptions: 5 }, /channelOptions must be/],
 		['no time', { channelIdleMs: 0 }, /channelIdleMs must be/],
@@ -62,7 +62,7 @@ describe('the options of a pool', () => {
 	it.each<[object, RegExp]>([
 		[{ retriesMax: -1 }, /retriesMax must be/],
 		[{ idempotent: 'yes' }, /idempotent must be/],
-		[{ retriesMaxx: 1 }, /unknown option "retriesMaxx": did you mean "retriesMax"/],
+		[{ retriesMaxx: 1 }, /unknown option "retriesMaxx"; did you mean "retriesMax"/],
 	])('of a call: %o throws at once', (wrong, message) => {
 		const pool = new GrpcPool(good);
 		expect(() => pool.call(async () => 1, wrong as PoolCallOptions)).toThrow(message);
@@ -74,7 +74,7 @@ describe('unary', () => {
 	it('a misspelt option throws, because the call would have no deadline', () => {
 		const client = Object.assign(new Client('127.0.0.1:1', insecure), { work: () => undefined });
 		const misspelt = { timeout: 500 } as UnaryOptions;
-		expect(() => unary(client, 'work', {}, misspelt)).toThrow(/unknown option "timeout": did you mean "timeoutMs"/);
+		expect(() => unary(client, 'work', {}, misspelt)).toThrow(/unknown option "timeout"; did you mean "timeoutMs"/);
 		client.close();
 	});
 });

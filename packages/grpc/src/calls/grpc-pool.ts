@@ -197,7 +197,7 @@ export class GrpcPool<C extends Client> implements AsyncDisposable {
 		return new SpockError('CLOSED', message, { cause, details: { service } });
 	}
 
-	/** Closes what has had no call for so long: where no watch tells which instances have left, nothing else would. */
+	/** Closes clients without a call for this long: without a watch, nothing else reveals which instances have left. */
 	#sweep(): void {
 		const nowMs = this.#clock.now();
 		for (const pooled of [...this.#open]) {
@@ -225,7 +225,7 @@ function outcomeOfCall(error: unknown): CallOutcome {
 	return isConnectionError(error) ? outcomeOf(error) : 'cancelled';
 }
 
-/** Nobody has done the work, so another instance may: unless the call is one that may not be made twice. */
+/** The work was not done, so another instance may do it: unless the call must not be made twice. */
 function isUnavailable(error: unknown): boolean {
 	return isServiceError(error) && error.code === status.UNAVAILABLE;
 }

@@ -104,7 +104,7 @@ class ChannelCalls {
 			if (answer !== undefined) answer.atMs ??= this.#clock.now();
 		};
 		call.start = (metadata, listener: Listener) => {
-			// From here on it is told its end.
+			// From here on it is notified of its end.
 			this.#started.add(call);
 			start(metadata, {
 				onReceiveMetadata: (received) => {

@@ -11,7 +11,7 @@ export function grpcOption(grpc: GrpcModule): GrpcModule {
 	throw new TypeError("grpc must be the module @grpc/grpc-js, from 1.13: import * as grpc from '@grpc/grpc-js'");
 }
 
-/** What the resolver of a channel tells: where to connect, and by which rules. */
+/** What the resolver of a channel reports: where to connect, and by which rules. */
 export interface Resolution {
 	readonly endpoints: experimental.Endpoint[];
 	readonly serviceConfig: ServiceConfig;
@@ -34,10 +34,10 @@ export interface ListenerObject {
 	): void;
 }
 
-/** How a channel wants to be told, in every version. */
+/** The listener of a channel, in every version. */
 export type AnyListener = experimental.ResolverListener | ListenerObject;
 
-/** Tells the listener of a channel, whichever of the two shapes it has. */
+/** Notifies the listener of a channel, in either of its two shapes. */
 export function tellListener(grpc: GrpcModule, listener: AnyListener, resolution: Resolution): void {
 	const { endpoints, serviceConfig } = resolution;
 	if (typeof listener === 'function') {

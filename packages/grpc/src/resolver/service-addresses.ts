@@ -63,10 +63,10 @@ function reasonFor(snapshot: ServiceSnapshot): SpockError {
 	return new SpockError('NO_HEALTHY_INSTANCE', message, { details: { service } });
 }
 
-/** The Diplomat tells on it that an instance is ejected. */
+/** The channel on which the Diplomat reports ejections. */
 const EJECTION_CHANNEL = 'spock:client:ejection';
 
-/** What {@link Ejections} needs and tells. */
+/** What {@link Ejections} needs and reports. */
 export interface EjectionsOptions {
 	readonly diplomat: Diplomat;
 	/** Of its instances; another service may have some of the same names, or at the same addresses. */

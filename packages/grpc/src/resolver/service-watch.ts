@@ -6,7 +6,7 @@ import { Backoff, type Clock, inNeutralContext, type Random, type TimerHandle } 
 const RETRY_DELAY_MS_MIN = 1000;
 const RETRY_DELAY_MS_MAX = 30_000;
 
-/** What a {@link ServiceWatch} needs and tells. */
+/** What a {@link ServiceWatch} needs and reports. */
 export interface ServiceWatchOptions {
 	readonly diplomat: Diplomat;
 	readonly query: ServiceQuery;
@@ -35,7 +35,7 @@ export class ServiceWatch {
 		});
 	}
 
-	/** Nothing is told after it. */
+	/** Nothing is reported after it. */
 	stop(): void {
 		this.#options.clock.clearTimeout(this.#timer);
 		this.#stopped.abort();

@@ -237,7 +237,7 @@ describe('registering', () => {
 		const wrong = { diplomat, grpc: {} as never, scheme: 'other' };
 		expect(() => registerSpockResolver(wrong)).toThrow(/grpc must be the module @grpc\/grpc-js/);
 		const misspelt = { diplomat, sufix: '.x' };
-		expect(() => registerSpockResolver(misspelt)).toThrow(/unknown option "sufix": did you mean "suffix"/);
+		expect(() => registerSpockResolver(misspelt)).toThrow(/unknown option "sufix"; did you mean "suffix"/);
 		await openPlace(grpc);
 		expect(() => employeeClient(grpc, 'spock:///a.b')).toThrow(/one label before/);
 	});

@@ -12,7 +12,7 @@ export interface ResolverPlace {
 	readonly grpc: GrpcModule;
 	/** Whom to ask; undefined after the registration was undone. */
 	readonly diplomat: Diplomat | undefined;
-	/** It is told when the place changes, from here on. */
+	/** Notified of changes from here on. */
 	add(resolver: SpockResolver): void;
 	delete(resolver: SpockResolver): void;
 }
@@ -62,7 +62,7 @@ export class SpockResolver implements experimental.Resolver {
 		this.#start();
 	}
 
-	/** The channel is idle or closed. `updateResolution` starts it again, and what is then found is told again. */
+	/** The channel is idle or closed. `updateResolution` starts it again, and then reports its result again. */
 	destroy(): void {
 		this.#isActive = false;
 		this.#place.delete(this);
@@ -119,7 +119,7 @@ export class SpockResolver implements experimental.Resolver {
 		this.#ejections = undefined;
 	}
 
-	/** Tells what is known now, if it differs from what was told. */
+	/** Reports the known state, if it differs from the last report. */
 	#arrange(): void {
 		const [snapshot, ejections] = [this.#snapshot, this.#ejections];
 		if (snapshot === undefined || ejections === undefined) return;

@@ -3,9 +3,9 @@
  * Bytes are bytes of UTF-8; durations are milliseconds.
  */
 
-/** Longest frame, LF not counted, both ways. Told in hello. */
+/** Longest frame, LF not counted, both ways. Sent in hello. */
 export const FRAME_BYTES_MAX: number = 1024 * 1024;
-/** Longest frame that an option may ask for; strings in V8 end at about 512 MiB. */
+/** Longest frame that an option may set; strings in V8 end at about 512 MiB. */
 export const FRAME_BYTES_MAX_CEILING: number = 256 * 1024 * 1024;
 /** Shortest `frameBytesMax` that still carries every failure and a small snapshot. */
 export const FRAME_BYTES_MAX_FLOOR = 1024;
@@ -32,13 +32,13 @@ export const META_VALUE_LENGTH_MAX = 512;
 export const TAGGED_ADDRESSES_MAX = 16;
 /** Longest note of a report. */
 export const NOTE_LENGTH_MAX = 1024;
-/** Longest value of a key, in bytes: the largest that Consul takes unless told otherwise (`kv_max_value_size`). */
+/** Longest value of a key, in bytes: Consul's default limit (`kv_max_value_size`). */
 export const KEY_VALUE_BYTES_MAX: number = 512 * 1024;
-/** Longest text of the entries of one answer about keys, as JSON in UTF-8: what else is in its frame needs little. */
+/** Longest text of the entries of one answer about keys, as JSON in UTF-8: the rest of its frame is short. */
 export const KEY_ENTRIES_BYTES_MAX: number = FRAME_BYTES_MAX - 8192;
 /** Most conditions on metadata in one query. */
 export const QUERY_META_MAX = 16;
-/** Longest `tracestate` of a request, in characters: what W3C asks to be passed on at the least. Longer ones are ignored. */
+/** Longest `tracestate` of a request, in characters: the minimum that W3C requires to be propagated. Longer ones are ignored. */
 export const TRACE_STATE_LENGTH_MAX = 512;
 /** Longest text of an event's data, in bytes. */
 export const EVENT_BYTES_MAX: number = 512 * 1024;
@@ -53,7 +53,7 @@ export const FILTER_KEYS_MAX = 256;
 /** Most events out at one consumer, and most bytes of their data. */
 export const CONSUMER_IN_FLIGHT_MAX = 4096;
 export const CONSUMER_BYTES_MAX: number = 1024 * 1024;
-/** Frames that are no JSON object, in a row, after which a connection is closed. */
+/** Frames in a row that are not a JSON object, after which a connection is closed. */
 export const BAD_FRAMES_IN_A_ROW_MAX = 16;
 /** Written but not yet taken by the peer, for each connection; above it reading from that connection stops. */
 export const OUTPUT_BYTES_MAX: number = 8 * 1024 * 1024;
@@ -64,15 +64,15 @@ export const TIMEOUT_MS_MAX: number = 2 ** 31 - 1;
 /** The versions of the protocol that this package speaks, best first. */
 export const PROTOCOL_VERSIONS: readonly number[] = Object.freeze([1]);
 
-/** The limits a sidecar tells in its answer to hello. */
+/** The limits in a sidecar's answer to hello. */
 export interface WireLimits {
 	readonly frameBytesMax: number;
 	readonly inFlightMax: number;
 }
 
 /**
- * Relations between the limits that the code relies on; the tests assert that the list is true. Marked as pure, so that a
- * bundle in which nobody reads it leaves it out.
+ * Relations between the limits that the code relies on; the tests assert them. Marked as pure, so that bundles leave out the unused
+ * list.
  */
 export const limitRelations: readonly (readonly [sentence: string, holds: boolean])[] = /* @__PURE__ */ relateLimits();
 

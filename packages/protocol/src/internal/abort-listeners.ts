@@ -1,4 +1,4 @@
-/** Told that a signal has aborted. */
+/** Called when a signal aborts. */
 export type AbortListener = (() => void) | { handleEvent(): void };
 
 /**
@@ -25,7 +25,7 @@ class AbortFan {
 
 	handleEvent(): void {
 		for (const listener of [...this.#listeners]) {
-			// One that was told before may have ended it.
+			// A listener that was called before may have removed it.
 			if (!this.#listeners.delete(listener)) continue;
 			if (typeof listener === 'function') listener();
 			else listener.handleEvent();

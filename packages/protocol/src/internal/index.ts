@@ -28,7 +28,7 @@ export {
 	type TimerHandle,
 } from './clock.ts';
 export { type Cell, type MachineTable, printMachine, type Step, step } from './machine.ts';
-export { nearestName } from './nearest-name.ts';
+export { nameHint, nearestName } from './nearest-name.ts';
 export {
 	booleanOption,
 	durationMsOption,

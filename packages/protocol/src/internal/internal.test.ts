@@ -81,9 +81,9 @@ describe('option validators', () => {
 
 describe('the members of an object', () => {
 	it.each([
-		[{ tag: ['v1'] }, 'unknown option "tag": did you mean "tags"?'],
-		[{ lookupTimeout: 5 }, 'unknown option "lookupTimeout": did you mean "lookupTimeoutMs"?'],
-		[{ datacentre: 'dc1' }, 'unknown option "datacentre": did you mean "datacenter"?'],
+		[{ tag: ['v1'] }, 'unknown option "tag"; did you mean "tags"?'],
+		[{ lookupTimeout: 5 }, 'unknown option "lookupTimeout"; did you mean "lookupTimeoutMs"?'],
+		[{ datacentre: 'dc1' }, 'unknown option "datacentre"; did you mean "datacenter"?'],
 		[{ socket: '/x' }, 'unknown option "socket"; expected one of: tags, datacenter, lookupTimeoutMs'],
 		[5, 'expected an object with tags, datacenter, lookupTimeoutMs, not 5'],
 		[undefined, 'expected an object with tags, datacenter, lookupTimeoutMs, not undefined'],

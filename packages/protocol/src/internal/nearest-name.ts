@@ -5,9 +5,15 @@ const DISTANCE_MAX = 2;
 /** A name that is so short begins too many others. */
 const PREFIX_LENGTH_MIN = 3;
 
+/** What to do about an unknown name, for the end of a message: the name that was most likely meant, or all of them. */
+export function nameHint(name: string, known: readonly string[]): string {
+	const meant = nearestName(name, known);
+	return meant === undefined ? `expected one of: ${known.join(', ')}` : `did you mean ${JSON.stringify(meant)}?`;
+}
+
 /**
- * The one of the names that was most likely meant by one that is not among them: it differs in two letters at most, or else begins
- * with it, or it with that; capital letters do not count. Undefined if none does. Takes time in proportion to the number of the names.
+ * The name that was most likely meant by an unknown one: it differs in two letters at most, or else one begins with the other; case is
+ * ignored. Undefined if no name is near. Takes time in proportion to the number of names.
  */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
 	const wanted = name.toLowerCase();

@@ -1,6 +1,6 @@
 import { TIMEOUT_MS_MAX } from '../foundation/limits.ts';
 import { isInteger, show } from '../foundation/values.ts';
-import { nearestName } from './nearest-name.ts';
+import { nameHint } from './nearest-name.ts';
 
 // A wrong option is a programmer's error: it throws at the call and names the option and the value.
 
@@ -56,8 +56,8 @@ export function signalOption(name: string, value: unknown): AbortSignal | undefi
 }
 
 /**
- * Throws a TypeError for a member that is none of these, and says which one was meant: what is misspelt would do nothing,
- * in silence. Also for what is no object.
+ * Throws a TypeError for an unknown member, which would silently do nothing, with the name that was most likely meant; also for what is
+ * not an object.
  *
  * @param what `option`, or what else a member is, for the message.
  */
@@ -67,10 +67,7 @@ export function knownMembers(what: string, value: unknown, known: readonly strin
 	}
 	for (const name of Object.keys(value)) {
 		if (known.includes(name)) continue;
-		const meant = nearestName(name, known);
-		const hint =
-			meant === undefined ? `; expected one of: ${known.join(', ')}` : `: did you mean ${JSON.stringify(meant)}?`;
-		throw new TypeError(`unknown ${what} ${JSON.stringify(name)}${hint}`);
+		throw new TypeError(`unknown ${what} ${JSON.stringify(name)}; ${nameHint(name, known)}`);
 	}
 }
 

@@ -25,32 +25,32 @@ import type {
 } from '../model/registration.ts';
 import type { InstanceStatus, ServiceAddress, ServiceList, ServiceSnapshot } from '../model/snapshot.ts';
 
-/** What a client says of itself, as its first request. */
+/** The data of hello, a client's first request. */
 export interface HelloData {
 	/** Protocol versions the client speaks. */
 	readonly versions: readonly number[];
-	/** What the app is called, or its client and version, `@spock/client/1.0.0`; for people. */
+	/** The name of the app, or its client and version, `@spock/client/1.0.0`; for people. */
 	readonly client?: string;
 	readonly pid?: number;
 	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`, `events`. */
 	readonly features?: readonly string[];
-	/** Longest frame that the client reads, in bytes: it is sent no longer one. Default: the sidecar's own limit. */
+	/** Longest frame that the client reads, in bytes; the sidecar sends none that is longer. Default: the sidecar's own limit. */
 	readonly frameBytesMax?: number;
-	/** Lets it in where the sidecar wants one, 1 to 512 characters. Never told to anybody. */
+	/** The token for a sidecar that requires one, 1 to 512 characters. Never revealed. */
 	readonly token?: string;
 	/**
-	 * Made by the client at random and the same on all its connections, 16 to 512 characters: by it, what it registered stays its
-	 * own when it comes back on another one. Never told to anybody.
+	 * Made by the client at random and the same on all its connections, 16 to 512 characters: by it, the client keeps its registrations
+	 * when it comes back on another connection. Never revealed.
 	 */
 	readonly secret?: string;
 	/**
-	 * The client lets itself be heard at least this often, in milliseconds: by a ping where it has nothing else to say. Without
-	 * it, silence means nothing.
+	 * The client sends something at least this often, in milliseconds: a ping if it has nothing else to send. Without it, silence means
+	 * nothing.
 	 */
 	readonly heartbeatMs?: number;
 }
 
-/** What a sidecar says of itself. */
+/** The answer to hello. */
 export interface HelloReply {
 	readonly version: number;
 	readonly sidecar: string;
@@ -60,7 +60,7 @@ export interface HelloReply {
 	readonly limits: WireLimits;
 }
 
-/** A question for one instance. */
+/** The data of getService. */
 export interface GetServiceData extends ServiceQuery {
 	/** Requests with equal keys go to the same instance while the set of instances stays the same. */
 	readonly key?: string;
@@ -68,13 +68,13 @@ export interface GetServiceData extends ServiceQuery {
 	readonly maxAgeMs?: number;
 }
 
-/** A question for a whole snapshot. */
+/** The data of getInstances. */
 export interface GetInstancesData extends ServiceQuery {
 	/** As for getService. */
 	readonly maxAgeMs?: number;
 }
 
-/** One cached question and what is known of it. */
+/** One cached query and its state. */
 export interface WatchStatus extends ServiceQuery {
 	readonly state: QuestionState;
 	readonly revision: number;
@@ -86,7 +86,7 @@ export interface WatchStatus extends ServiceQuery {
 	readonly error: string | null;
 }
 
-/** One cached question about keys and what is known of it. Never a value: it may be a secret. */
+/** One cached query for keys and its state. Never a value, which may be a secret. */
 export interface KeyWatchStatus extends KeyQuery {
 	readonly state: WatchStatus['state'];
 	readonly revision: number;
@@ -108,9 +108,9 @@ export interface BackendStatus {
 	readonly addresses: readonly string[];
 	/** The last error while the state is not `up`, else null. */
 	readonly error: string | null;
-	/** Since the last good answer, in milliseconds; null before the first. */
+	/** Time since the last good answer, in milliseconds; null before the first. */
 	readonly lastSuccessAgeMs: number | null;
-	/** Of several backends, each one's own, in order; the other members then tell the worst state and the best age. */
+	/** For several backends, the health of each, in order; the other members then have the worst state and the best age. */
 	readonly members?: readonly BackendStatus[];
 }
 
@@ -118,7 +118,7 @@ export interface BackendStatus {
 export interface RegistrationStatus extends RegistrationReply {
 	/**
 	 * `held`: an app holds it. `grace`: its last connection was lost and it waits for the next. `adopted`: found at the
-	 * registry by a sidecar that was restarted, and nobody has come for it yet. `leaving`: it is being deregistered.
+	 * registry by a restarted sidecar, and its app has not come back yet. `leaving`: it is being deregistered.
 	 */
 	readonly phase: 'held' | 'grace' | 'adopted' | 'leaving';
 	/** Connections that hold it. */
@@ -136,14 +136,14 @@ export interface StatusReply {
 	readonly uptimeMs: number;
 	readonly phase: string;
 	readonly ready: boolean;
-	/** Why it is not ready; or, if it is, why only what was last known can be told. */
+	/** Why it is not ready; or, if it is, why only last known answers are served. */
 	readonly reasons: readonly string[];
 	readonly backend: BackendStatus;
 	readonly connections: number;
-	/** The first 64 of them. A sidecar of an earlier version does not tell. */
+	/** The first 64 of them. Missing from a sidecar of an earlier version. */
 	readonly clients?: readonly ClientStatus[];
 	readonly subscriptions: number;
-	/** Of those, and of those that were refused, how many are too long for the frames of their client. */
+	/** How many subscriptions, made or refused, are too long for the frames of their client. */
 	readonly oversizeSubscriptions: number;
 	readonly watches: readonly WatchStatus[];
 	/** What apps have registered through this sidecar. */
@@ -156,7 +156,7 @@ export interface StatusReply {
 	readonly counters: Readonly<Record<string, number>>;
 }
 
-/** Why an instance is, or is not, among those that get work. */
+/** Why an instance gets work, or does not. */
 export interface InstanceExplanation {
 	readonly instance: string;
 	readonly host: string;
@@ -165,7 +165,7 @@ export interface InstanceExplanation {
 	readonly status: InstanceStatus;
 	readonly included: boolean;
 	readonly reason: string;
-	/** When it last changed or was first seen, in milliseconds since 1970; null when not known. */
+	/** When it last changed or was first seen, in milliseconds since 1970; null if unknown. */
 	readonly changedAt: number | null;
 	readonly checks: readonly CheckStatus[];
 }
@@ -174,26 +174,26 @@ export interface InstanceExplanation {
 export interface ClientStatus {
 	/** Number of its connection, as in the log. */
 	readonly connection: number;
-	/** What the client says that it is, null if it said nothing. */
+	/** The client's name from its hello; null without one. */
 	readonly client: string | null;
 	readonly pid: number | null;
 }
 
 /** A client that watches a service. */
 export interface WatcherStatus extends ClientStatus {
-	/** Present, and true, while the newest snapshot does not fit into its frames: it has an older one, and knows. */
+	/** Present, and true, while the newest snapshot does not fit into its frames: it was sent an older one, marked as such. */
 	readonly oversize?: true;
 }
 
 /** The answer to explain. */
 export interface ExplainReply extends ServiceQuery {
 	readonly state: QuestionState;
-	/** Null, with `error` saying why, when there is nothing to serve. */
+	/** Null if there is nothing to serve; `error` then has the reason. */
 	readonly source: ServiceSnapshot['source'] | null;
 	readonly ageMs: number;
-	/** In milliseconds since 1970; 0 when nobody knows. */
+	/** In milliseconds since 1970; 0 if unknown. */
 	readonly verifiedAt: number;
-	/** When instances or source last changed, in milliseconds since 1970; null when not known. */
+	/** When instances or source last changed, in milliseconds since 1970; null if unknown. */
 	readonly changedAt: number | null;
 	readonly revision: number;
 	readonly error: string | null;
@@ -201,17 +201,17 @@ export interface ExplainReply extends ServiceQuery {
 	readonly held: HoldStatus | null;
 	/** True while all instances are served because too few are healthy. */
 	readonly panic: boolean;
-	/** As many as fit into a frame. */
+	/** At most as many as fit into a frame. */
 	readonly instances: readonly InstanceExplanation[];
-	/** How many there are. */
+	/** How many instances the service has. */
 	readonly instanceCount: number;
-	/** Bad entries of the registry's last answer, which are left out: the first 64. Absent where there is none. */
+	/** Invalid entries of the registry's last answer, which are left out: the first 64. Absent without any. */
 	readonly refused?: readonly RefusedInstance[];
-	/** How many there are. Absent where there is none. */
+	/** How many entries are invalid. Absent without any. */
 	readonly refusedCount?: number;
-	/** Bytes of the frame that tells a client all instances; a client whose `frameBytesMax` is less cannot watch them. 0: not known. */
+	/** Bytes of the frame with all instances; a client whose `frameBytesMax` is less cannot watch them. 0: unknown. */
 	readonly frameBytes: number;
-	/** The first 256 clients that subscribe to just this question. */
+	/** The first 256 clients that subscribe to exactly this query. */
 	readonly watchers: readonly WatcherStatus[];
 	/** How many there are. */
 	readonly watcherCount: number;
@@ -252,7 +252,7 @@ export type FuncReply<F extends FuncName> = FuncMap[F]['reply'];
 /** Why a sidecar asks its clients to move. */
 export interface GoawayData {
 	readonly reason: 'shutdown' | 'upgrade';
-	/** How long the sidecar goes on answering what is in flight, in milliseconds. */
+	/** How long the sidecar continues to answer requests in flight, in milliseconds. */
 	readonly graceMs: number;
 }
 

@@ -6,7 +6,7 @@ import { TRACE_STATE_LENGTH_MAX } from '../foundation/limits.ts';
 export interface TraceContext {
 	/** `00-<trace id>-<id of the caller's span>-<flags>`, in hexadecimal: 55 characters. */
 	readonly traceparent: string;
-	/** The caller's `tracestate`; undefined when there is none. */
+	/** The caller's `tracestate`; undefined without one. */
 	readonly tracestate: string | undefined;
 }
 

@@ -69,7 +69,7 @@ export function validateReport(data: unknown): ReportServiceData {
 	};
 }
 
-/** Checks which registration shall end; throws BAD_REQUEST, whose `details.path` names the wrong member. */
+/** Checks the data of deregisterService; throws BAD_REQUEST, whose `details.path` names the invalid member. */
 export function validateDeregistration(data: unknown): DeregisterServiceData {
 	return { id: readId(expectObject(data, '')['id']) };
 }

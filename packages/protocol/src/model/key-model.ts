@@ -1,8 +1,8 @@
-import type { ServiceSnapshot, SnapshotSource } from './snapshot.ts';
+import type { SnapshotState } from './snapshot.ts';
 
-/** What is asked of the registry's key-value store. Two queries with equal members are one watch and one subscription. */
+/** A query of the registry's key-value store. Queries with equal members share one watch and one subscription. */
 export interface KeyQuery {
-	/** The key, or with `prefix` what keys begin with; 1 to 512 characters. */
+	/** The key, or with `prefix` the beginning of keys; 1 to 512 characters. */
 	readonly key: string;
 	/** True: every key that begins with `key`. Default false: the key itself. */
 	readonly prefix?: boolean;
@@ -10,7 +10,7 @@ export interface KeyQuery {
 	readonly datacenter?: string;
 }
 
-/** What getKey asks. */
+/** The data of getKey. */
 export interface GetKeyData extends KeyQuery {
 	/** The registry must have confirmed the answer within this many milliseconds; else UNAVAILABLE. */
 	readonly maxAgeMs?: number;
@@ -19,49 +19,32 @@ export interface GetKeyData extends KeyQuery {
 /** One key and its value. */
 export interface KeyEntry {
 	readonly key: string;
-	/** The value as text, or its bytes in base64 where `encoding` says so. */
+	/** The value as text, or its bytes in base64 if `encoding` says so. */
 	readonly value: string;
-	/** Present where the bytes are no UTF-8, or would be longer as JSON text than as base64. */
+	/** Present if the bytes are not UTF-8, or would be longer as JSON text than as base64. */
 	readonly encoding?: 'base64';
 }
 
-interface KeySnapshotBase extends KeyQuery {
-	/** Grows by one with every change that the publishing process publishes. */
-	readonly revision: number;
-	readonly source: SnapshotSource;
-	/** How long ago the answer was last verified, in milliseconds; 0 while `source` is `live` or `static`. */
-	readonly ageMs: number;
-	/** When the registry last confirmed the answer, as in a snapshot of a service. */
-	readonly verifiedAt: number;
-	/** Present, and true, while the registry says that there are no keys any more and that is not believed yet. */
-	readonly held?: true;
-	/** Present, and true, while a newer answer does not fit into a frame of this client, as in a snapshot of a service. */
-	readonly oversize?: true;
-}
-
-/** What a snapshot says of itself, whatever it is a snapshot of. */
-export type SnapshotState = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'held' | 'oversize'>;
-
-/** One key at one moment. That there is no such key is an answer too: it has an age, and ends with a push. */
-export interface KeyValueSnapshot extends KeySnapshotBase {
+/** One key at one moment. A missing key is an answer too: it has an age, and a push follows when the key is created. */
+export interface KeyValueSnapshot extends KeyQuery, SnapshotState {
 	readonly prefix?: never;
-	/** As in {@link KeyEntry}; null: there is no such key. */
+	/** As in {@link KeyEntry}; null for a missing key. */
 	readonly value: string | null;
 	readonly encoding?: 'base64';
 }
 
-/** All keys that begin with `key` at one moment, sorted by key; none is an answer too. */
-export interface KeyPrefixSnapshot extends KeySnapshotBase {
+/** All keys that begin with `key` at one moment, sorted by key; possibly none. */
+export interface KeyPrefixSnapshot extends KeyQuery, SnapshotState {
 	readonly prefix: true;
 	readonly entries: readonly KeyEntry[];
 }
 
-/** The answer to getKey and watchKey, and the data of a push `key`. `prefix` tells the two kinds apart. */
+/** The answer to getKey and watchKey, and the data of a push `key`. `prefix` distinguishes the two kinds. */
 export type KeySnapshot = KeyValueSnapshot | KeyPrefixSnapshot;
 
-/** The name under which a query is cached and subscribed: equal queries have equal names, others never. */
+/** The key under which a query is cached and subscribed: equal for equal queries, and only for these. */
 export function keyQueryKey({ key, prefix, datacenter }: KeyQuery): string {
-	// A key may hold any character: what stands first tells the two forms apart.
+	// A key may contain any character: the first one distinguishes the two forms.
 	if (prefix !== true && datacenter === undefined) return `=${key}`;
 	return JSON.stringify([key, prefix === true, datacenter ?? null]);
 }
@@ -85,7 +68,7 @@ export function makeKeySnapshot(query: KeyQuery, entries: readonly KeyEntry[], s
 	return Object.freeze({ ...place, ...state, value, ...(encoding && { encoding }) });
 }
 
-/** The keys that a snapshot tells of: those of a prefix; of a single key itself, or none when there is no such key. */
+/** The keys of a snapshot: those of a prefix; or the single key, if it exists. */
 export function entriesOf(snapshot: KeySnapshot): readonly KeyEntry[] {
 	if (snapshot.prefix === true) return snapshot.entries;
 	const { key, value, encoding } = snapshot;

@@ -1,7 +1,7 @@
-/** What an app may say of its own health. `warning` still gets work; `critical` does not. */
+/** The health that an app may report. `warning` still gets work; `critical` does not. */
 export type ReportedStatus = 'passing' | 'warning' | 'critical';
 
-/** What keeps a registration: the connection that made it, or the sidecar, until somebody deregisters it. */
+/** What keeps a registration: the connection that made it, or the sidecar, until it is deregistered. */
 export type RegistrationBind = 'connection' | 'sidecar';
 
 /** Shares of the work, relative to those of the other instances. */
@@ -19,7 +19,7 @@ export interface TaggedAddress {
 	readonly port?: number;
 }
 
-/** A check that the registry makes by itself, beside the sidecar's own: `http` or `tcp`, not both. */
+/** A check by the registry itself, beside the sidecar's own: `http` or `tcp`, not both. */
 export interface RegistrationCheck {
 	/** A URL that is asked by GET: 2xx is passing, 429 is warning, anything else is critical. */
 	readonly http?: string;
@@ -36,12 +36,12 @@ export interface RegisterServiceData {
 	/** The service's name, 1 to 512 characters. */
 	readonly service: string;
 	/**
-	 * Names the instance within the registry's agent; registering the same id again replaces what it said. At most 256 of
+	 * Identifies the instance at the registry's agent; registering the same id again replaces the registration. At most 256 of
 	 * the characters A-Z a-z 0-9 _ . : @ ~ + - of which the first is a letter, a digit or _. Default: made of service,
 	 * machine and port, so that it is the same after a restart.
 	 */
 	readonly id?: string;
-	/** An IP address or a DNS name. Default: what the sidecar was told to advertise, else the address of the registry's agent. */
+	/** An IP address or a DNS name. Default: the sidecar's `--advertise`, else the address of the registry's agent. */
 	readonly host?: string;
 	/** 1 to 65535. */
 	readonly port: number;
@@ -52,7 +52,7 @@ export interface RegisterServiceData {
 	readonly weights?: RegistrationWeights;
 	/** By tag (`lan_ipv4`, `wan_ipv6`, a name of your own); at most 16. */
 	readonly taggedAddresses?: Readonly<Record<string, TaggedAddress>>;
-	/** Default: none; the sidecar's own check says whether the app is there. */
+	/** Default: none; the sidecar's own check shows whether the app is alive. */
 	readonly check?: RegistrationCheck;
 	/** Default `connection`. */
 	readonly bind?: RegistrationBind;
@@ -62,7 +62,7 @@ export interface RegisterServiceData {
 	readonly note?: string;
 }
 
-/** The app's own word on its health. */
+/** The app's report of its health. */
 export interface ReportServiceData {
 	readonly id: string;
 	readonly status: ReportedStatus;
@@ -70,22 +70,22 @@ export interface ReportServiceData {
 	readonly note?: string;
 }
 
-/** Which registration shall end. */
+/** The registration to end. */
 export interface DeregisterServiceData {
 	readonly id: string;
 }
 
 /**
- * `registered`: the registry knows the instance and what was last reported of it. `pending`: it does not, or not any more;
- * the sidecar tries on by itself, and `error` says why. `deregistered`: the registration has ended.
+ * `registered`: the registry knows the instance and its last report. `pending`: it does not, or not any more; the sidecar retries by
+ * itself, and `error` says why. `deregistered`: the registration has ended.
  */
 export type RegistrationState = 'registered' | 'pending' | 'deregistered';
 
-/** How a registration is: the answer to registering and reporting, and what is pushed when it changes. */
+/** The state of a registration: the answer to registering and reporting, and the push when it changes. */
 export interface RegistrationReply {
 	readonly id: string;
 	readonly service: string;
-	/** Its name in snapshots; null while the registry has not told. */
+	/** Its name in snapshots; null until the registry has returned it. */
 	readonly instance: string | null;
 	readonly state: RegistrationState;
 	/** Why it is `pending`, or why the registry refused one that is `deregistered`; else null. */

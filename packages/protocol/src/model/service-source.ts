@@ -18,11 +18,11 @@ export interface CallOptions {
 	readonly signal?: AbortSignal | undefined;
 }
 
-/** Who asks. */
+/** The caller of a source. */
 export interface AskedBy {
 	/**
-	 * Names one of those who ask, such as a connection, for a source that keeps answers: each has a share of what it keeps.
-	 * Default: nobody in particular, who has no share to keep to.
+	 * Identifies a caller, such as a connection, for a source that caches answers: each caller has a share of the cache. Default: no
+	 * caller in particular, and no share.
 	 */
 	readonly asker?: string | number | undefined;
 }
@@ -30,20 +30,19 @@ export interface AskedBy {
 /** What a read of a snapshot may ask for. */
 export interface ReadOptions extends CallOptions, AskedBy {
 	/**
-	 * The registry must have confirmed the answer within this many milliseconds, 0 to 2147483647; 0 asks it now. What is
-	 * older is verified first; where that cannot be done the call rejects with UNAVAILABLE, whose details have `ageMs` and
-	 * `maxAgeMs`. Default: any age.
+	 * The registry must have confirmed the answer within this many milliseconds, 0 to 2147483647; 0 queries it now. An older answer is
+	 * verified first; if that fails the call rejects with UNAVAILABLE, whose details have `ageMs` and `maxAgeMs`. Default: any age.
 	 */
 	readonly maxAgeMs?: number | undefined;
 }
 
-/** Told of every state of one query, newest only. Callbacks must not throw. */
+/** Receives the states of one query, newest only. Callbacks must not throw. */
 export interface SnapshotObserver<S = ServiceSnapshot> {
 	/** A snapshot newer than the one before it, or the same content with another `source`. */
 	next(snapshot: S): void;
 	/**
-	 * There is no snapshot to give, and why. The watch goes on: a later `next` ends the error. Once a snapshot was given
-	 * there are no errors any more, only stale snapshots.
+	 * No snapshot is available, for this reason. The watch continues: a later `next` ends the error. After the first snapshot there are no
+	 * errors any more, only stale snapshots.
 	 */
 	error?(error: SpockError): void;
 }
@@ -54,33 +53,33 @@ export interface SourceWatch {
 	stop(): void;
 }
 
-/** Answers to one kind of question, read once or watched: services have one, and so do keys. */
+/** Answers to one kind of query, read once or watched: services have one, and so do keys. */
 export interface WatchedSource<Q, S> {
-	/** The snapshot known now, in this tick and with no I/O; undefined when there is none. Never starts a watch. */
+	/** The snapshot known now, in this tick and without I/O; undefined without one. Never starts a watch. */
 	peek(query: Q): S | undefined;
 	/**
-	 * The current snapshot; starts a watch if there is none and waits for its first answer. What does not exist is a
-	 * snapshot that says so. Rejects with NOT_READY, UNAVAILABLE, ACL_DENIED, TIMEOUT, ABORTED or CLOSED.
+	 * The current snapshot; starts a watch if necessary and waits for its first answer. A service or key that does not exist has an empty
+	 * snapshot. Rejects with NOT_READY, UNAVAILABLE, ACL_DENIED, TIMEOUT, ABORTED or CLOSED.
 	 */
 	get(query: Q, options?: ReadOptions): Promise<S>;
-	/** Tells `observer` the current snapshot, if there is one, before it returns; and then every change. */
+	/** Notifies `observer` of the current snapshot, if any, before it returns; and then of every change. */
 	watch(query: Q, observer: SnapshotObserver<S>, by?: AskedBy): SourceWatch;
 }
 
 /** The keys of a registry. FRAME_TOO_LARGE besides the errors of services: a value or prefix is over the limit. */
 export type KeySource = WatchedSource<KeyQuery, KeySnapshot>;
 
-/** Told whenever a registration changes by itself. Must not throw. */
+/** Called whenever a registration changes by itself. Must not throw. */
 export type RegistrationListener = (registration: RegistrationReply) => void;
 
 /**
- * What a source offers that can register instances as well as find them. What was registered is kept registered: alive,
- * repeated when the registry loses it, tried again when it is away. Rejects with BAD_REQUEST, ACL_DENIED, OVERLOADED,
- * UNKNOWN_FUNC (nobody behind it can register), TIMEOUT, ABORTED, DISCONNECTED or CLOSED. When the source is closed,
- * what is bound to a connection counts as left behind.
+ * The registering part of a source that can register instances as well as find them. A registration is kept alive, repeated when the
+ * registry loses it, and retried while the registry is away. Rejects with BAD_REQUEST, ACL_DENIED, OVERLOADED, UNKNOWN_FUNC (the registry
+ * cannot register), TIMEOUT, ABORTED, DISCONNECTED or CLOSED. When the source is closed, registrations that are bound to a connection
+ * count as abandoned.
  */
 export interface ServiceRegistrar {
-	/** Resolves when the registry knows it or, with `pending`, when it could not be told yet. Again with the same id: idempotent. */
+	/** Resolves when the registry knows it or, with `pending`, while the registry cannot be reached. Idempotent for the same id. */
 	register(
 		registration: RegisterServiceData,
 		listener: RegistrationListener,
@@ -88,22 +87,22 @@ export interface ServiceRegistrar {
 	): Promise<RegistrationReply>;
 	/** Rejects with NO_SUCH_SERVICE for an id that is not registered here. */
 	report(report: ReportServiceData, options?: CallOptions): Promise<RegistrationReply>;
-	/** Resolves when the registry does not know the instance any more; at once for an id that is not registered here. */
+	/** Resolves when the registry no longer knows the instance; at once for an id that is not registered here. */
 	deregister(which: DeregisterServiceData, options?: CallOptions): Promise<null>;
 }
 
 /**
  * The one port through which services are found: a client's connection to a sidecar is one, and so is a cache over a
- * registry's backend. Whoever creates a source closes it.
+ * registry's backend. The creator of a source closes it.
  */
 export interface ServiceSource extends WatchedSource<ServiceQuery, ServiceSnapshot> {
 	/** `sidecar`, `consul`, `local`, …: for status and error messages. */
 	readonly name: string;
-	/** The registry's keys; undefined where it has none. */
+	/** The registry's keys; undefined if it has none. */
 	readonly keys?: KeySource | undefined;
 	/** The names of all services. Rejects as `get` does. */
 	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
-	/** What is known of a question beyond its snapshot, for explain. A source that knows no more leaves this out. */
+	/** Everything known of a query beyond its snapshot, for explain. Optional. */
 	inspect?(query: ServiceQuery, options?: CallOptions & AskedBy): Promise<Inspection>;
 	/** For sources that can register instances as well as find them; absent from those that cannot. */
 	readonly registrar?: ServiceRegistrar | undefined;

@@ -11,7 +11,7 @@ export interface ServiceInstance {
 	/** An IP address or a DNS name. */
 	readonly host: string;
 	readonly port: number;
-	/** Relative share of the work, at least 0. 1 when the registry says nothing. */
+	/** Relative share of the work, at least 0. 1 if the registry has none. */
 	readonly weight: number;
 	readonly status: InstanceStatus;
 	readonly tags: readonly string[];
@@ -23,33 +23,34 @@ export interface ServiceInstance {
 
 /**
  * Where a snapshot's truth comes from. `live`: verified by the backend within its watch interval. `last-known-good`: the
- * backend (or, on a client, the sidecar) is out of reach. `static`: a list that nobody verifies.
+ * backend (or, on a client, the sidecar) is unreachable. `static`: a list that no registry verifies.
  */
 export type SnapshotSource = 'live' | 'last-known-good' | 'static';
 
-/**
- * All instances of a service at one moment, healthy or not, sorted by instance. The members of the query are there if the
- * query had them: they tell the subscriptions of one service apart.
- */
-export interface ServiceSnapshot extends ServiceQuery {
+/** Members of every snapshot: of a service's instances, or of keys. */
+export interface SnapshotState {
 	/** Grows by one with every change that the publishing process publishes. */
 	readonly revision: number;
-	readonly instances: readonly ServiceInstance[];
 	readonly source: SnapshotSource;
-	/** How long ago the instances were last verified, in milliseconds; 0 while `source` is `live` or `static`. */
+	/** How long ago the content was last verified, in milliseconds; 0 while `source` is `live` or `static`. */
 	readonly ageMs: number;
 	/**
-	 * When the registry last confirmed the instances, in milliseconds since 1970, as far as the teller knew when it told:
-	 * a live snapshot is verified again and again without being told again. 0 when nobody knows.
+	 * When the registry last confirmed the content, in milliseconds since 1970, as far as the publisher knew when it published: a live
+	 * snapshot is verified again and again without being published again. 0 if unknown.
 	 */
 	readonly verifiedAt: number;
-	/** Present, and true, while the registry says that there are no instances any more and that is not believed yet. */
+	/** Present, and true, while the registry reports that everything is gone and that is not believed yet. */
 	readonly held?: true;
-	/**
-	 * Present, and true, while a newer snapshot does not fit into a frame of this client: these are the instances that it was
-	 * told before.
-	 */
+	/** Present, and true, while a newer snapshot does not fit into a frame of this client: the content is that of an older one. */
 	readonly oversize?: true;
+}
+
+/**
+ * All instances of a service at one moment, healthy or not, sorted by instance. The members of the query are present if the
+ * query had them: they distinguish the subscriptions of one service.
+ */
+export interface ServiceSnapshot extends ServiceQuery, SnapshotState {
+	readonly instances: readonly ServiceInstance[];
 	/** Present, and true, while so few instances are healthy that all of them are served. */
 	readonly panic?: true;
 }
@@ -79,7 +80,7 @@ export interface ServiceList {
 	readonly source: SnapshotSource;
 	/** Of a list that is not live, in milliseconds; else 0. */
 	readonly ageMs: number;
-	/** When the registry gave the list, in milliseconds since 1970; 0 when nobody knows. */
+	/** When the registry returned the list, in milliseconds since 1970; 0 if unknown. */
 	readonly verifiedAt: number;
 }
 
@@ -88,17 +89,17 @@ export function isServing({ status }: Pick<ServiceInstance, 'status'>): boolean 
 	return status === 'passing' || status === 'warning';
 }
 
-/** True for a snapshot whose backend, or sidecar, is out of reach: its age grows. */
+/** True for a snapshot whose backend, or sidecar, is unreachable: its age grows. */
 export function isStale({ source }: Pick<ServiceSnapshot, 'source'>): boolean {
 	return source === 'last-known-good';
 }
 
-/** Clocks of two machines differ by this much without meaning anything. */
+/** How much the clocks of two machines may differ. */
 const CLOCK_SKEW_MS = 1000;
 
 /**
- * How long ago the registry confirmed a snapshot, in milliseconds, as far as its holder can know: for a live one since it
- * was told, although it may have been verified since. Infinity where nobody knows, and where the wall clock was set back.
+ * How long ago the registry confirmed a snapshot, in milliseconds, as far as its reader can know: for a live one since it was
+ * published, although it may have been verified since. Infinity if unknown, or if the wall clock was set back.
  */
 export function knownAgeMs(
 	{ ageMs, verifiedAt }: Pick<ServiceSnapshot, 'ageMs' | 'verifiedAt'>,
@@ -108,7 +109,7 @@ export function knownAgeMs(
 	return verifiedAt === 0 || elapsedMs < -CLOCK_SKEW_MS ? Number.POSITIVE_INFINITY : Math.max(ageMs, elapsedMs);
 }
 
-/** UNAVAILABLE, because what is known is older than the caller wants; `details` has `ageMs` and `maxAgeMs`. */
+/** UNAVAILABLE, because the known answer is older than the caller accepts; `details` has `ageMs` and `maxAgeMs`. */
 export function tooOldError(
 	noun: 'service' | 'key',
 	name: string,

@@ -25,9 +25,9 @@ export interface AdminServerOptions {
 	readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
 	/** Further pages, closed with the port. Default: none. */
 	readonly site?: AdminSite;
-	/** A connection could not be accepted; later ones may be. Default: nobody is told. */
+	/** A connection could not be accepted; later ones may be. Default: not reported. */
 	readonly acceptFailed?: (error: Error) => void;
-	/** A page could not be made: a fault of ours. Default: nobody is told. */
+	/** A page could not be made, because of a bug. Default: not reported. */
 	readonly failed?: (error: unknown) => void;
 }
 

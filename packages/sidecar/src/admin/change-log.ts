@@ -17,7 +17,7 @@ const TEXT_MAX = 200;
 
 type Published = Extract<DiscoveryEvent, { type: 'published' }>;
 
-/** The last changes that readers were told, the newest last. */
+/** The last published changes, newest last. */
 export class ChangeLog {
 	readonly #clock: Pick<Clock, 'wallNow'>;
 	#changes: readonly ChangeView[] = [];

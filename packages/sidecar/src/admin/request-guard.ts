@@ -74,7 +74,7 @@ function hostOf(header: string): string {
 		// One dot at the end of a name means the same name.
 		return new URL(`http://${header}`).hostname.replace(/\.$/, '');
 	} catch {
-		// What is no host is nobody's.
+		// An invalid host is never allowed.
 		return '';
 	}
 }

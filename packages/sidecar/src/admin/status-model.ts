@@ -23,7 +23,7 @@ import type {
 	StatusView,
 } from './status-view.ts';
 
-/** How often samples are taken while somebody looks, at most. */
+/** How often samples are taken at most, while the page is open. */
 export const SAMPLE_MS = 1000;
 /** Instances of one service that are shown. */
 const INSTANCES_MAX = 1000;
@@ -124,7 +124,7 @@ export class StatusModel {
 	}
 }
 
-/** A sample as a whole, as it is told. */
+/** A whole sample, as it is sent. */
 export function viewOf({ overview, services, connections, changes }: StatusSample): StatusView {
 	return { overview, services: Array.from(services.values(), ({ view }) => view), connections, changes };
 }

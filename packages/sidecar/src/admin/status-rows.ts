@@ -95,7 +95,7 @@ export class ConnectionRates {
 			const { requests, bytesRead, bytesWritten } = counts;
 			const sample = { atMs: nowMs, requests, bytesRead, bytesWritten };
 			samples.set(id, sample);
-			// To the second: a row that says the same every time is not told again.
+			// To the second, because an unchanged row is not sent again.
 			const openedAt = Math.round((at - nowMs + openedAtMs) / 1000) * 1000;
 			const before = this.#samples.get(id);
 			this.bytesRead += bytesRead - (before?.bytesRead ?? 0);

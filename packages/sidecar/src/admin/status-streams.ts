@@ -5,17 +5,17 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 import { ADMIN_HEADERS, type AdminPage, textPage } from './admin-page.ts';
 import { SAMPLE_MS, type StatusModel, type StatusSample } from './status-model.ts';
 
-/** Readers at once; the next one is told to come later. */
+/** Most concurrent readers; the next one is asked to retry later. */
 const STREAMS_MAX = 16;
 /** A reader that takes nothing for so long is cut off; it may come again. */
 const BLOCKED_MS_MAX = 30_000;
 /** How soon a browser comes again after a stream has ended. */
 const RETRY_MS = 1000;
 
-/** What one reader was told. */
+/** What one reader was sent. */
 interface Stream {
 	readonly response: ServerResponse;
-	/** The text of each service by its key; undefined before it was told anything. */
+	/** The text of each service by its key; undefined before the first message. */
 	services: ReadonlyMap<string, string> | undefined;
 	connections: string;
 	/** The newest change, by its sequence. */
@@ -36,7 +36,7 @@ export class StatusStreams {
 	readonly #streams = new Set<Stream>();
 	#timer: TimerHandle | undefined;
 
-	/** `failed` is told of a sample that could not be taken, which ends every stream: a fault of ours. */
+	/** Calls `failed` for a sample that could not be taken, a bug, which ends every stream. */
 	constructor(model: Pick<StatusModel, 'current'>, clock: Clock, failed: (error: unknown) => void) {
 		this.#model = model;
 		this.#clock = clock;
@@ -115,7 +115,7 @@ export class StatusStreams {
 	}
 }
 
-/** What is new for a reader, which is then noted as told. */
+/** What is new for a reader; marks it as sent. */
 function news(stream: Stream, sample: StatusSample): string {
 	const { overview, services, changes } = sample;
 	let text = event('overview', JSON.stringify(overview));

@@ -92,7 +92,7 @@ export interface ServiceView extends ServiceQuery {
 	readonly error: string | null;
 }
 
-/** One question with its instances and who watches: what `explain` tells. */
+/** One query with its instances and watchers: the reply of `explain`. */
 export interface ServiceDetail extends ExplainReply {
 	readonly key: string;
 }
@@ -122,7 +122,7 @@ export interface ConnectionView {
 	readonly rates: Rates | null;
 }
 
-/** One change that readers were told: of instances, or only of where the answers of some services come from. */
+/** One published change: of instances, or only of the source of some services' answers. */
 export type ChangeView = InstancesChange | SourceChange;
 
 interface Change {

@@ -32,24 +32,24 @@ import { Requests, type RequestsContext, type RequestsPort } from './requests.ts
 import { SilenceWatch } from './silence-watch.ts';
 import { snapshotPayload } from './snapshot-text.ts';
 
-/** What a connection tells of itself, for the status page; sizes in bytes, counts since it was opened. */
+/** Facts about a connection for the status page; sizes in bytes, counts since it was opened. */
 export interface ConnectionFacts {
 	readonly id: number;
-	/** What the client says that it is, null if it said nothing. */
+	/** The client's name from its hello; null without one. */
 	readonly client: string | null;
 	readonly pid: number | null;
 	/** By the monotonic clock, in milliseconds. */
 	readonly openedAtMs: number;
 	readonly subscriptions: number;
 	readonly inFlight: number;
-	/** What the client has not read. */
+	/** Output that the client has not read. */
 	readonly outputBytes: number;
 	readonly requests: number;
 	readonly bytesRead: number;
 	readonly bytesWritten: number;
 }
 
-/** Unread output above which pushes wait for the client, newest only; replies are not held back by it. */
+/** Unread output above which pushes wait for the client, newest only; replies do not wait. */
 const PUSH_BUSY_BYTES = 65_536;
 
 /** What every connection shares. */
@@ -59,19 +59,19 @@ export interface ConnectionContext extends RequestsContext, ReadGateContext {
 	readonly events?: EventSessions | undefined;
 	/** Called once, when the connection is gone. */
 	readonly closed: (connection: AcceptedConnection, reason: CloseReason) => void;
-	/** Nothing was heard of its client for too long, for this reason; undefined: it is heard again. */
+	/** Its client was silent for too long, for this reason; undefined: it is heard again. */
 	readonly silent: (connection: AcceptedConnection, reason: string | undefined) => void;
 }
 
-/** What a connection must pass. */
+/** The admission of a connection. */
 export interface ConnectionGate {
-	/** Nothing is answered before a hello with one of them. Undefined: no token is wanted. */
+	/** Nothing is answered before a hello with one of them. Undefined: no token is required. */
 	readonly tokens: TokenCheck | undefined;
-	/** It has shown one. False where there is no room for it. */
+	/** It has sent a valid token. Returns false if there is no room for it. */
 	readonly enter: () => boolean;
 }
 
-/** One client: its frames, its requests in flight, its subscriptions. Nothing it sends can throw past this class. */
+/** One client: its frames, requests in flight and subscriptions. Nothing that it sends can throw past this class. */
 export class AcceptedConnection implements RequestsPort, LoadedConnection, EventLine {
 	readonly id: number;
 	frameBytesMax: number;
@@ -85,13 +85,13 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	readonly #input: ConnectionInput;
 	readonly #end: ConnectionEnd;
 	readonly #silence: SilenceWatch;
-	/** The window it was told last. */
+	/** The window that it was sent last. */
 	#window: number;
 	#handledBefore = 0;
 	/** Made when first needed: most connections have no events. */
 	#events: EventSession | undefined;
 	#hello: HelloData | undefined;
-	/** Why the client is to go, also one that says hello only later. */
+	/** Why the client must leave, also one that sends its hello later. */
 	#away: GoawayData | undefined;
 
 	constructor(id: number, socket: Duplex, context: ConnectionContext, { tokens, enter }: ConnectionGate) {
@@ -185,7 +185,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		return this.#pushes.size;
 	}
 
-	/** Of those, and of those that were refused, how many are too long for this client. */
+	/** How many subscriptions, made or refused, are too long for this client. */
 	get oversizeSubscriptions(): number {
 		return this.#pushes.oversizeCount;
 	}
@@ -207,7 +207,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		return this.#framed.bufferedBytes;
 	}
 
-	/** True while it is not read, because its client leaves too much unread. */
+	/** True while it is not read, because its client has too much unread output. */
 	get isSlow(): boolean {
 		return this.#readGate.isSlow;
 	}
@@ -240,7 +240,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	sample(): number {
-		// What was told a sample ago has been read by now.
+		// The client has read by now what it was sent a sample ago.
 		this.#requests.inFlightMax = this.#window;
 		const count = this.#requests.handled - this.#handledBefore;
 		this.#handledBefore = this.#requests.handled;
@@ -257,21 +257,21 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.#hello = hello;
 		this.#context.observer.greeted?.(this.who());
 		if (hello.heartbeatMs !== undefined) this.#silence.start(hello.heartbeatMs);
-		// The secret itself is kept nowhere. One connection is one client, whatever it says later.
+		// The secret itself is not stored. One connection is one client, whatever it sends later.
 		this.identity ??= secret && createHash('sha256').update(secret).digest('base64url');
 		const { frameBytesMax } = this.#context.limits;
 		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
-		// Behind the answer to hello: before it, the client has nothing yet that it could move.
+		// After the answer to hello: before it, the client has nothing to move.
 		if (this.#away !== undefined) queueMicrotask(() => this.#tellAway());
 	}
 
-	/** Who this client is. */
+	/** Name and process of this client. */
 	who(): ClientStatus {
 		const { client = null, pid = null } = this.#hello ?? {};
 		return { connection: this.id, client, pid };
 	}
 
-	/** Who this client is, if it subscribes to just this query, or wants to. */
+	/** The same, if it subscribes to exactly this query, or wants to. */
 	watcher(key: string): WatcherStatus | undefined {
 		const { services } = this.#pushes;
 		const oversize = services.isOversize(key);
@@ -304,7 +304,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	/** Sends a line with the others of this tick. */
 	send(line: string): void {
 		this.#framed.write(line);
-		// The client's own requests make the output: not reading them is what bounds the memory.
+		// The client's own requests cause the output: not reading them bounds the memory.
 		this.#readGate.sent();
 	}
 
@@ -313,13 +313,13 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.#end.settled();
 	}
 
-	/** Asks the client to go elsewhere, if it understands that. */
+	/** Asks the client to leave, if it understands goaway. */
 	goaway(data: GoawayData): void {
 		this.#away = data;
 		this.#tellAway();
 	}
 
-	/** Its kernel still answers, or nobody could tell: at a socket of this machine it may wake up, over TCP it can come again. */
+	/** A silent client: at a unix socket it may wake up, so it is kept; over TCP it is closed, and can connect again. */
 	#silent(silentMs: number, isRemote: boolean): void {
 		const seconds = (silentMs / 1000).toFixed(0);
 		this.#context.observer.silent?.(this.who(), silentMs);
@@ -345,7 +345,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.#end.drop(reason);
 	}
 
-	/** Closes a connection that takes too long to say something; called now and then for all connections. */
+	/** Closes a connection whose frame or hello takes too long; called regularly for all connections. */
 	checkTimes(nowMs: number): void {
 		this.#input.checkTimes(nowMs);
 	}

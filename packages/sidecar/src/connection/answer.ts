@@ -10,7 +10,7 @@ import {
 
 import type { EventSession } from './event-session.ts';
 
-/** The payload of a reply, serialised, that remembers its type: a handler cannot answer with another function's reply. */
+/** The serialised payload of a reply, with its type: a handler cannot answer with another function's reply. */
 export type Answer<T> = PayloadText & { readonly __reply?: T };
 
 /** Serialises a reply. */
@@ -22,11 +22,11 @@ export function answer<T>(value: T): Answer<T> {
 export interface Caller {
 	/** Differs for every connection of a sidecar. */
 	readonly id: number;
-	/** Longest frame that the client reads: the sidecar's limit, or less if it said so. */
+	/** Longest frame that the client reads: the sidecar's limit, or less if its hello says so. */
 	readonly frameBytesMax: number;
-	/** The same for every connection of this client, made of the secret in its hello; undefined if it said none. */
+	/** The same for every connection of this client, derived from the secret in its hello; undefined without one. */
 	readonly identity: string | undefined;
-	/** Notes what the client says of itself, and which pushes it understands. */
+	/** Stores the client's name and process, and which pushes it understands. */
 	greet(hello: HelloData): void;
 	/**
 	 * Watches a query for this connection; its changes are pushed from now on, unless `call` is cancelled before the first
@@ -36,16 +36,16 @@ export interface Caller {
 		query: FuncData<'watchService'>,
 		call: RequestContext,
 	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
-	/** Ends a watch; does nothing if there is none. */
+	/** Ends a watch; does nothing without one. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
-	/** Pushes how a registration of this connection is now, if its client understands pushes. */
+	/** Pushes the state of a registration of this connection, if its client understands pushes. */
 	told(registration: RegistrationReply): void;
-	/** Watches a key or a prefix as `subscribe` does a service. Throws UNKNOWN_FUNC where the registry has no keys. */
+	/** Watches a key or a prefix, as `subscribe` watches a service. Throws UNKNOWN_FUNC if the registry has no keys. */
 	subscribeKey(
 		query: FuncData<'watchKey'>,
 		call: RequestContext,
 	): Promise<Answer<FuncReply<'watchKey'>>> | Answer<FuncReply<'watchKey'>>;
-	/** Ends it; does nothing if there is none. */
+	/** As `unsubscribe`, for a key or a prefix. */
 	unsubscribeKey(query: FuncData<'unwatchKey'>): void;
 	/** Its events. Throws UNKNOWN_FUNC where this sidecar takes none. */
 	readonly events: EventSession;
@@ -54,20 +54,20 @@ export interface Caller {
 /** One request, as its handler sees it. */
 export interface RequestContext {
 	readonly caller: Caller;
-	/** Aborts when nobody waits any more: the caller cancelled, or its connection ended. */
+	/** Aborts when the caller cancels, or its connection ends. */
 	readonly signal: AbortSignal;
-	/** How long the caller waits, in milliseconds; undefined when it did not say. */
+	/** How long the caller waits, in milliseconds; undefined if unknown. */
 	readonly timeoutMs: number | undefined;
 }
 
 /**
- * Answers one function: at once where everything is known, so that the reply leaves in the tick in which the request came;
- * with a promise otherwise. Throws or rejects with a SpockError; anything else is answered INTERNAL.
+ * Answers one function: at once if everything is known, so that the reply leaves in the tick of the request; otherwise with a
+ * promise. Throws or rejects with a SpockError; anything else is answered INTERNAL.
  */
 export type Handler<F extends FuncName> = (
 	data: FuncData<F>,
 	call: RequestContext,
 ) => Answer<FuncReply<F>> | Promise<Answer<FuncReply<F>>>;
 
-/** A handler for every function there is. */
+/** A handler for every function. */
 export type Handlers = { readonly [F in FuncName]: Handler<F> };

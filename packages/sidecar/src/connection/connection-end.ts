@@ -6,7 +6,7 @@ import type { ReadGate } from '../overload/read-gate.ts';
 import type { Pushes } from './pushes.ts';
 import type { Requests } from './requests.ts';
 
-/** How long a client that is closed for what it sent may take to end its own side. */
+/** How long a client that is closed for its input may take to end its own side. */
 const LINGER_MS = 1000;
 
 /** The parts of a connection that end with it. */
@@ -20,7 +20,7 @@ export interface EndedParts {
 	readonly slowConsumerMs: number;
 }
 
-/** How one connection ends, and why: every request that it takes is answered first, unless it is closed for its input. */
+/** How one connection ends, and why: every accepted request is answered first, unless it is closed for its input. */
 export class ConnectionEnd {
 	/** True while requests are answered. */
 	takesRequests = true;
@@ -35,7 +35,7 @@ export class ConnectionEnd {
 		this.#parts = parts;
 	}
 
-	/** True once it is decided that it ends. */
+	/** True once it is ending. */
 	get isEnding(): boolean {
 		return this.#isEnding;
 	}
@@ -54,7 +54,7 @@ export class ConnectionEnd {
 	begin(reason: CloseReason): void {
 		if (!this.#isEnding) this.#reason = reason;
 		this.#isEnding = true;
-		// On a shutdown up to its last byte: a client cannot know yet that it must go elsewhere.
+		// On a shutdown, read up to the last byte: the client cannot know yet that it must leave.
 		this.takesRequests = this.#reason === 'shutdown' && !this.#isUplink;
 		this.#parts.pushes.clear();
 		this.#endIfIdle();
@@ -66,7 +66,7 @@ export class ConnectionEnd {
 		this.#parts.framed.destroy();
 	}
 
-	/** The client is told why before the end; what else it sends is not looked at. */
+	/** Sends the client the reason before the end; ignores all further input. */
 	forInput(reason: CloseReason): void {
 		if (this.#isEnding) return;
 		const { framed, requests, pushes, readGate } = this.#parts;
@@ -75,8 +75,8 @@ export class ConnectionEnd {
 		this.takesRequests = false;
 		requests.cancelAll();
 		pushes.clear();
-		// Ended and then read to nowhere for a while: a close with unread input would reset the connection, and the client
-		// might never see the failure.
+		// After the end, discard input for a while: a close with unread input would reset the connection, and the client might
+		// never see the failure.
 		framed.discardInput();
 		readGate.open();
 		framed.end();
@@ -90,12 +90,12 @@ export class ConnectionEnd {
 		this.#endIfIdle();
 	}
 
-	/** A request that had to wait is answered, or what was held is told: perhaps it was the last. */
+	/** A waiting request was answered, or held output was sent: perhaps it was the last. */
 	settled(): void {
 		if (this.#isEnding || this.#peerEnded) this.#endIfIdle();
 	}
 
-	/** The socket is gone: releases everything. Gives the reason. */
+	/** The socket is gone: releases everything. Returns the reason. */
 	closed(error: Error | undefined): CloseReason {
 		const { clock, requests, pushes, readGate } = this.#parts;
 		clock.clearTimeout(this.#timer);
@@ -107,7 +107,7 @@ export class ConnectionEnd {
 
 	#endIfIdle(): void {
 		const { framed, requests, readGate, slowConsumerMs } = this.#parts;
-		// Requests that were read before its end and held are answered too.
+		// Requests that were read before its end and are held are answered too.
 		if (this.#timer !== undefined || requests.waiting > 0 || readGate.isPaused) return;
 		this.#isEnding = true;
 		if (this.#reason !== 'shutdown') this.takesRequests = false;

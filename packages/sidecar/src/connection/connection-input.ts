@@ -17,7 +17,7 @@ import type { ConnectionEnd } from './connection-end.ts';
 import type { EventSession, UplinkSession } from './event-session.ts';
 import type { Requests } from './requests.ts';
 
-/** What the input of a connection leads to. */
+/** What the input of a connection can cause. */
 export interface InputParts {
 	readonly framed: FramedSocket;
 	readonly requests: Requests;
@@ -25,7 +25,7 @@ export interface InputParts {
 	readonly end: ConnectionEnd;
 	readonly limits: ResolvedLimits;
 	readonly limited: (limit: LimitName) => void;
-	/** It has shown a token that is wanted. False where there is no room for it. */
+	/** It has sent a valid token. Returns false if there is no room for it. */
 	readonly enter: () => boolean;
 	readonly openedAtMs: number;
 	/** The events of this connection. Throws UNKNOWN_FUNC where none are taken. */
@@ -36,13 +36,13 @@ export interface InputParts {
 	readonly failed: (func: string, cause: unknown) => void;
 }
 
-/** What one client says: which of its frames are answered, and what it may not do. */
+/** The input of one client: decides which frames are answered, and closes the connection for forbidden ones. */
 export class ConnectionInput {
 	readonly #parts: InputParts;
 	readonly #requests: Requests;
 	readonly #readGate: ReadGate;
 	readonly #end: ConnectionEnd;
-	/** What its hello must pass before anything else is answered; undefined once it has, or needs not. */
+	/** The check that its hello must pass before anything else is answered; undefined once passed, or if none is required. */
 	#tokens: TokenCheck | undefined;
 	#badFramesInARow = 0;
 	#partialSinceMs: number | undefined;
@@ -58,7 +58,7 @@ export class ConnectionInput {
 		this.#tokens = tokens;
 	}
 
-	/** A frame that begins with an id, as the common request does. */
+	/** Handles a frame that begins with an id, as the common request does. */
 	numbered(id: number, rest: string): void {
 		if (this.#tokens === undefined && this.#end.takesRequests && this.#requests.acceptKnown(id, rest)) {
 			this.#partialSinceMs = undefined;
@@ -67,7 +67,7 @@ export class ConnectionInput {
 		} else this.frame(`{"id":${id}${rest}`, rest);
 	}
 
-	/** Any frame; `rest` is what stands behind its id, if it begins with one. */
+	/** Handles any frame; `rest` is the text behind its id, if it begins with one. */
 	frame(text: string, rest: string | undefined): void {
 		this.#partialSinceMs = undefined;
 		if (this.#uplink !== undefined) {
@@ -91,7 +91,7 @@ export class ConnectionInput {
 		this.#readGate.frameRead(NEW_FRAME_COST);
 	}
 
-	/** Bytes that are no frame. */
+	/** Handles bytes that are not a frame. */
 	fault(code: 'BAD_FRAME' | 'FRAME_TOO_LARGE', message: string): void {
 		if (this.#uplink !== undefined) {
 			this.#end.drop(code === 'FRAME_TOO_LARGE' ? 'frame-too-large' : 'bad-uplink');
@@ -110,7 +110,7 @@ export class ConnectionInput {
 		} else this.#countBadFrame();
 	}
 
-	/** Closes a connection that takes too long to say something; called now and then for all connections. */
+	/** Closes a connection whose frame or hello takes too long; called regularly for all connections. */
 	checkTimes(nowMs: number): void {
 		const { framed, limits, limited, openedAtMs, readGate } = this.#parts;
 		const isSilent = this.#tokens !== undefined || framed.bytesRead === framed.partialBytes;
@@ -166,7 +166,7 @@ export class ConnectionInput {
 		if (notice.func === 'uplink') this.#end.forInput('denied');
 	}
 
-	/** Whether this frame is the hello that lets it in; the connection is closed if not. */
+	/** True if this frame is a hello with a valid token; else closes the connection. */
 	#mayEnter(message: ClientMessage | Fault, tokens: TokenCheck): boolean {
 		const denied = denial(message, tokens);
 		const { connectionsMax } = this.#parts.limits;
@@ -200,14 +200,14 @@ const BAD_TICKET: WireError = new SpockError(
 ).toWire();
 
 /**
- * The longest hello, in bytes, where a token is wanted. Who has given none yet must not make the sidecar hold more: ten thousand
- * strangers with half a frame each are 40 MB. The longest name and token need 4 KB where every character is escaped.
+ * The longest hello, in bytes, if a token is required. A client without a token must not make the sidecar buffer more: ten thousand
+ * of them with half a frame each take 40 MB. The longest name and token need 4 KB if every character is escaped.
  */
 export const TOKEN_HELLO_BYTES_MAX = 4096;
 
 /**
- * The failure of a connection that must say hello with a token first and has said this instead; undefined if it may go on. No
- * part of what it gave is in the failure.
+ * The failure of a connection that must first send a hello with a token, and has sent this instead; undefined if it may continue. The
+ * failure contains no part of its input.
  */
 export function denial(
 	message: Request | Notice | { readonly kind: 'fault'; readonly code?: string },

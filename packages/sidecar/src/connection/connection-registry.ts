@@ -10,37 +10,37 @@ import { Overload } from '../overload/overload.ts';
 import { type Defer, ReadScheduler } from '../overload/read-gate.ts';
 import { AcceptedConnection, type ConnectionContext, type ConnectionFacts } from './accepted-connection.ts';
 
-/** How often connections are looked at for frames that take too long. */
+/** How often connections are checked for frames that take too long. */
 const SWEEP_MS = 5000;
 
-/** What a registry and its connections are given. */
+/** What a registry and its connections need. */
 export interface RegistryContext
 	extends Pick<ConnectionContext, 'source' | 'events' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
 	/** Default: `setImmediate`. */
 	readonly defer?: Defer;
 	/** A client was silent for too long, for this reason; undefined: it is heard again. Default: not reported. */
 	readonly silent?: (connection: AcceptedConnection, reason: string | undefined) => void;
-	/** Shared with whatever else takes connections. Default: the limits' `connectionsMax` for this registry alone. */
+	/** Shared with other protocols that accept connections. Default: the limits' `connectionsMax` for this registry alone. */
 	readonly admission?: Admission;
 }
 
-/** How a connection has come. */
+/** Where a connection was accepted. */
 export interface ConnectionOrigin {
-	/** It must say hello with one of these. Default: it need not. */
+	/** Its hello must contain one of these. Default: no token is required. */
 	readonly tokens?: TokenCheck | undefined;
-	/** By a unix domain socket. */
+	/** True at a unix domain socket. */
 	readonly isLocal: boolean;
 }
 
 /** The live connections, and why each of the others was closed. */
 export class ConnectionRegistry {
 	readonly #context: ConnectionContext;
-	/** Shared with whatever else takes connections. */
+	/** Shared with other protocols that accept connections. */
 	readonly strangers: Strangers;
 	readonly #connections = new Map<number, AcceptedConnection>();
 	readonly #closedByReason = new Map<CloseReason, number>();
 	readonly #admission: Admission;
-	/** Those that count against `connectionsMax`, and how they have come. */
+	/** Connections that count against `connectionsMax`, and where they were accepted. */
 	readonly #admitted = new Map<AcceptedConnection, ConnectionOrigin>();
 	readonly #emptied: () => void;
 	readonly #left: (connection: AcceptedConnection) => void;
@@ -50,10 +50,10 @@ export class ConnectionRegistry {
 	#sweepTimer: TimerHandle | undefined;
 	readonly #overload: Overload;
 	readonly #limitedCounts = new Map<LimitName, number>();
-	/** Where clients are to go, from the moment that they are to. */
+	/** The goaway for clients, once they must leave. */
 	#away: GoawayData | undefined;
 
-	/** `left` is called for each connection that is gone, `emptied` whenever it was the last one. */
+	/** Calls `left` for each connection that is gone, and `emptied` whenever it was the last one. */
 	constructor(
 		context: RegistryContext,
 		emptied: () => void,
@@ -107,12 +107,12 @@ export class ConnectionRegistry {
 		return this.#sum((connection) => connection.outputBytes);
 	}
 
-	/** Clients that are not read now, because they leave too much unread. */
+	/** Clients that are not read now, because they have too much unread output. */
 	get slowConsumers(): number {
 		return this.#sum((connection) => (connection.isSlow ? 1 : 0));
 	}
 
-	/** What the connections that are open have read and written. */
+	/** Bytes read and written by the open connections. */
 	get bytesRead(): number {
 		return this.#sum((connection) => connection.bytesRead);
 	}
@@ -121,17 +121,17 @@ export class ConnectionRegistry {
 		return this.#sum((connection) => connection.bytesWritten);
 	}
 
-	/** Every connection, in the order in which they were opened. */
+	/** Every connection, in the order of opening. */
 	facts(): ConnectionFacts[] {
 		return Array.from(this.#connections.values(), (connection) => connection.facts());
 	}
 
-	/** Who is connected: the first so many. */
+	/** The first connected clients, at most `countMax`. */
 	clients(countMax: number): ClientStatus[] {
 		return [...this.#connections.values()].slice(0, countMax).map((connection) => connection.who());
 	}
 
-	/** The clients that subscribe to just this query. */
+	/** The clients that subscribe to exactly this query. */
 	watchers(query: ServiceQuery): WatcherStatus[] {
 		const key = queryKey(query);
 		return [...this.#connections.values()].flatMap((connection) => connection.watcher(key) ?? []);
@@ -149,7 +149,7 @@ export class ConnectionRegistry {
 		};
 	}
 
-	/** Takes a new connection, or closes it at once when there are too many. */
+	/** Accepts a new connection, or closes it at once if there are too many. */
 	add(socket: Duplex, origin: ConnectionOrigin): void {
 		const { observer } = this.#context;
 		const { tokens, isLocal } = origin;
@@ -173,14 +173,14 @@ export class ConnectionRegistry {
 		this.#armSweep();
 	}
 
-	/** A connection was closed at once because there are too many. */
+	/** Counts a connection that was closed at once because there were too many. */
 	refused(): void {
 		this.#refused++;
 		this.#context.limited('connectionsMax');
 		this.#context.observer.connectionRefused?.();
 	}
 
-	/** A stranger has shown a token. */
+	/** A client without a token has sent a valid one. */
 	#enter(connection: AcceptedConnection, origin: ConnectionOrigin): boolean {
 		if (!this.#admission.enter(origin.isLocal)) {
 			this.refused();
@@ -190,7 +190,7 @@ export class ConnectionRegistry {
 		return true;
 	}
 
-	/** Asks every client to leave, also those that are still to come; each is served until it does. */
+	/** Asks every client to leave, also those that connect later; each is served until it does. */
 	sendAway(goaway: GoawayData): void {
 		this.#context.observer.goaway?.(goaway);
 		this.#away = goaway;

@@ -1,6 +1,6 @@
 import { isStale, type SnapshotState, type SourceWatch, SpockError, type WatchedSource } from '@spock/protocol';
 
-/** What is subscribed to: services, or keys. */
+/** A kind of subscription: to services, or to keys. */
 export interface Subscribable<Q, S> {
 	readonly source: WatchedSource<Q, S>;
 	/** Equal queries have equal names. */
@@ -8,44 +8,49 @@ export interface Subscribable<Q, S> {
 	normalise(query: Q): Q;
 }
 
-/** Where the pushes of one connection go. */
-export interface PushSink<S> {
+/** What any push needs of its connection. */
+export interface PushConnection {
 	/** True while the client has not read what it was sent: pushes then wait, newest only. */
 	isBusy(): boolean;
-	push(snapshot: S): void;
+	/** A push was left out, because a newer one came before the client had read. */
 	superseded(): void;
+	/** The clock of ages. */
+	now(): number;
+	/** Identifies the connection among the readers of the source. */
+	readonly asker: number;
+	/** A subscription over the limit was refused. */
+	full(): void;
+}
+
+/** Where the pushes of one connection go. */
+export interface PushSink<S> extends PushConnection {
+	push(snapshot: S): void;
 	/** Why a snapshot is too long for this client: FRAME_TOO_LARGE; undefined if it is not. */
 	refusal(snapshot: S): SpockError | undefined;
 	/** From now on a snapshot is too long for it. */
 	oversize(snapshot: S, refusal: SpockError): void;
-	/** The clock of ages. */
-	now(): number;
-	/** The connection, as one of those who ask the source. */
-	readonly asker: number;
-	/** A subscription over the limit is refused. */
-	full(): void;
 }
 
 interface Subscription<S> {
 	readonly watch: SourceWatch;
 	/** Requests to watch it that wait for its first snapshot. */
 	asking: number;
-	/** The revision the client was told last; pushes that are not newer are left out. Infinity until the first reply. */
+	/** The revision that the client was sent last; pushes that are not newer are left out. Infinity until the first reply. */
 	toldRevision: number;
-	/** The last snapshot of the source that it was told, and when. */
+	/** The last snapshot of the source that it was sent, and when. */
 	told: S | undefined;
 	toldAtMs: number;
 }
 
-/** What one connection watches of one kind. */
+/** The subscriptions of one kind of one connection. */
 export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 	readonly #kind: Subscribable<Q, S>;
 	readonly #sink: PushSink<S>;
 	readonly #countMax: number;
 	readonly #subscriptions = new Map<string, Subscription<S>>();
-	// The newest snapshot of each query that the client has not been told yet: bounded by the number of subscriptions.
+	// The newest unsent snapshot of each query: bounded by the number of subscriptions.
 	readonly #waiting = new Map<string, S>();
-	/** What the client cannot be told as it is now, subscribed to or refused. */
+	/** Queries, subscribed or refused, whose newest snapshot is too long for the client. */
 	readonly #oversize = new Set<string>();
 
 	constructor(kind: Subscribable<Q, S>, sink: PushSink<S>, countMax: number) {
@@ -74,9 +79,8 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 	}
 
 	/**
-	 * Starts to watch; gives the snapshot to reply with, at once if it is known. Watching twice is watching once. Throws or
-	 * rejects with OVERLOADED, FRAME_TOO_LARGE, ABORTED when `call` is cancelled, and what the source rejects with: then it does
-	 * not watch.
+	 * Starts to watch; returns the snapshot to reply with, at once if it is known. Idempotent. Throws or rejects with OVERLOADED,
+	 * FRAME_TOO_LARGE, ABORTED when `call` is cancelled, and the errors of the source: then it does not watch.
 	 */
 	add(query: Q, call: { readonly signal: AbortSignal }): S | Promise<S> {
 		const { source } = this.#kind;
@@ -105,7 +109,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		this.#oversize.delete(key);
 	}
 
-	/** Sends what had to wait, as far as the client takes it. */
+	/** Sends waiting snapshots, as far as the client reads them. */
 	flush(): void {
 		for (const [key, snapshot] of this.#waiting) {
 			if (this.#sink.isBusy()) return;
@@ -131,7 +135,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		const subscription: Subscription<S> = {
 			watch: this.#kind.source.watch(
 				query,
-				// Held back until the reply is sent: a push must not come before the answer to the question it belongs to.
+				// Wait until the reply is sent: a push must not precede the answer to its subscription.
 				{ next: (snapshot) => this.#tell(key, snapshot) },
 				{ asker: this.#sink.asker },
 			),
@@ -158,7 +162,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 
 	#tell(key: string, snapshot: S): void {
 		const subscription = this.#subscriptions.get(key);
-		// Told before `watch` returned: the reply says the same.
+		// Notified before `watch` returned: the reply contains the same snapshot.
 		if (subscription === undefined || snapshot.revision <= subscription.toldRevision) return;
 		subscription.toldRevision = snapshot.revision;
 		if (this.#waiting.has(key)) this.#sink.superseded();
@@ -170,7 +174,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		}
 	}
 
-	/** Sends a snapshot; or what was told before, marked, where this one is too long and the client does not know it yet. */
+	/** Sends a snapshot; if it is too long, sends the previous one once more, marked as oversize, unless that was done. */
 	#push(key: string, snapshot: S): void {
 		const refusal = this.#sink.refusal(snapshot);
 		if (refusal === undefined) {
@@ -195,16 +199,16 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		subscription.toldAtMs = this.#sink.now();
 	}
 
-	/** False if it was marked before. */
+	/** Returns false if it was marked before. */
 	#markOversize(key: string, snapshot: S, refusal: SpockError): boolean {
 		if (this.#oversize.has(key)) return false;
-		// What was refused is no subscription, and is bounded like them.
+		// A refused query is no subscription, but bounded in the same way.
 		if (this.#subscriptions.has(key) || this.#oversize.size < this.#countMax) this.#oversize.add(key);
 		this.#sink.oversize(snapshot, refusal);
 		return true;
 	}
 
-	/** A client that was told that it does not watch, or did not wait to be told, must not get pushes. */
+	/** A client that was refused, or cancelled before the reply, must not get pushes. */
 	#removeUntold(key: string): void {
 		const subscription = this.#subscriptions.get(key);
 		if (subscription?.told === undefined && subscription?.asking === 0) this.#remove(key);

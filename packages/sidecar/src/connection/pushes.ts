@@ -16,39 +16,29 @@ import {
 } from '@spock/protocol';
 
 import { keysOf } from '../foundation/sidecar-source.ts';
-import { ConnectionSubscriptions, type PushSink } from './connection-subscriptions.ts';
+import { ConnectionSubscriptions, type PushConnection, type PushSink } from './connection-subscriptions.ts';
 import { snapshotPush, snapshotRefusal } from './snapshot-text.ts';
 
-/** The connection that pushes leave by. */
-export interface PushPort {
-	/** True while the client has not read what it was sent: pushes then wait, newest only. */
-	isBusy(): boolean;
+/** The connection that sends the pushes. */
+export interface PushPort extends PushConnection {
 	/** Sends a push. */
 	push(line: string): void;
-	/** A push was left out, because a newer one came before the client had read. */
-	superseded(): void;
 	/** Longest frame that the client reads. */
 	longestFrame(): number;
-	/** From now on this is too long for the client, which has an older snapshot or none. */
+	/** From now on this query is too long for the client, which has an older snapshot or none. */
 	oversize(name: string, refusal: SpockError): void;
-	/** The clock of ages. */
-	now(): number;
-	/** The connection, as one of those who ask the source. */
-	readonly asker: number;
-	/** A subscription over the limit was refused. */
-	full(): void;
 }
 
-/** Everything that one connection is told unasked: services and keys. */
+/** All pushes of one connection: services and keys. */
 export class Pushes {
 	readonly services: ConnectionSubscriptions<ServiceQuery, ServiceSnapshot>;
 	readonly #source: ServiceSource;
 	readonly #port: PushPort;
 	readonly #countMax: number;
-	// Made when first needed: most connections never ask for a key.
+	// Created when first needed: most connections never watch a key.
 	#keys: ConnectionSubscriptions<KeyQuery, KeySnapshot> | undefined;
 
-	/** `countMax` is the most subscriptions to services, and again to keys. */
+	/** `countMax` limits the subscriptions to services, and separately those to keys. */
 	constructor(source: ServiceSource, port: PushPort, countMax: number) {
 		this.#source = source;
 		this.#port = port;
@@ -69,7 +59,7 @@ export class Pushes {
 		return this.services.oversizeCount + (this.#keys?.oversizeCount ?? 0);
 	}
 
-	/** Throws UNKNOWN_FUNC where the registry has no keys. */
+	/** Throws UNKNOWN_FUNC if the registry has no keys. */
 	get keys(): ConnectionSubscriptions<KeyQuery, KeySnapshot> {
 		this.#keys ??= new ConnectionSubscriptions<KeyQuery, KeySnapshot>(
 			{ source: keysOf(this.#source), keyOf: keyQueryKey, normalise: normaliseKeyQuery },
@@ -79,7 +69,7 @@ export class Pushes {
 		return this.#keys;
 	}
 
-	/** Sends what had to wait, as far as the client takes it. */
+	/** Sends waiting pushes, as far as the client reads them. */
 	flush(): void {
 		this.services.flush();
 		this.#keys?.flush();
@@ -105,12 +95,12 @@ export class Pushes {
 	}
 }
 
-/** So many characters of an error fit into the shortest frame, beside names of an ordinary length. */
+/** Characters of an error that fit into the shortest frame, beside names of ordinary length. */
 const ERROR_LENGTH_MAX = 64;
 
 /**
- * The line that tells a change of a registration, with fewer words about its error where they do not fit. Undefined if even
- * then it is longer than a frame: the client was told the same of its own request for it.
+ * The push line for a change of a registration, with a shortened error if it does not fit. Undefined if even that is longer than a
+ * frame: the client's own request then failed with the same.
  */
 export function registrationPush(registration: RegistrationReply, frameBytesMax: number): string | undefined {
 	const line = encodePush('registration', encodePayload(registration));

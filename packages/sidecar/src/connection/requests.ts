@@ -20,7 +20,7 @@ import type { Caller, RequestContext } from './answer.ts';
 import type { Dispatcher, PreparedRequest, RequestMemo } from './dispatcher.ts';
 import { TracedRequests } from './traced-requests.ts';
 
-/** Of a message that would be too long for its frame, so many characters fit into the shortest frame there is. */
+/** Characters of a message that fit into the shortest frame. */
 const FAILURE_LENGTH_MAX = 128;
 
 /** What the requests of a connection need. */
@@ -35,31 +35,31 @@ export interface RequestsContext {
 	readonly limited: (limit: LimitName) => void;
 }
 
-/** The connection that the answers leave by. */
+/** The connection that sends the answers. */
 export interface RequestsPort extends Caller {
 	send(line: string): void;
-	/** A request that had to wait is answered. */
+	/** A waiting request was answered. */
 	settled(): void;
 }
 
 /**
- * The requests of one connection: answers at once what is known at once, and keeps track of the others until they are
- * answered, cancelled, or nobody waits any more.
+ * The requests of one connection: answers at once if possible, and tracks the others until they are answered or cancelled, or the
+ * connection ends.
  */
 export class Requests {
 	readonly #context: RequestsContext;
 	readonly #port: RequestsPort;
 	readonly #heads = new FrameHeads();
 	readonly #waiting = new Map<number, AbortController>();
-	/** Those that carried a trace context; made for the first. */
+	/** Requests with a trace context; created for the first. */
 	#traced: TracedRequests | undefined;
-	// Answered at once within the chunk that is being read: counted together, with one look at the clock.
+	// Requests answered at once within the current chunk: counted together, with one reading of the clock.
 	#answeredFunc = '';
 	#answeredCount = 0;
 	#chunkStartedMs = -1;
 	/** Most that may wait; narrowed in an overload. */
 	inFlightMax: number;
-	/** Requests answered or begun, since the start; those of the present chunk may not be in it yet. */
+	/** Requests answered or begun, since the start; those of the current chunk may be missing. */
 	handled = 0;
 
 	constructor(context: RequestsContext, port: RequestsPort) {
@@ -73,7 +73,7 @@ export class Requests {
 		return this.#waiting.size;
 	}
 
-	/** The common request: an id, and a rest of the frame that was seen before. False for any other. */
+	/** Handles the common request: an id, and a rest of the frame that was seen before. False for any other. */
 	acceptKnown(id: number, rest: string): boolean {
 		const prepared = this.#context.memo.find(rest);
 		if (prepared === undefined) return this.#acceptTraced(id, rest);
@@ -81,7 +81,7 @@ export class Requests {
 		return true;
 	}
 
-	/** The same of a request that carries a trace, which makes its frame one of a kind: what is behind that was seen before. */
+	/** The same for a request with a trace, which makes its frame unique: the text behind the trace was seen before. */
 	#acceptTraced(id: number, rest: string): boolean {
 		const split = splitTrace(rest);
 		const prepared = split && this.#context.memo.find(split.rest);
@@ -92,7 +92,7 @@ export class Requests {
 		return true;
 	}
 
-	/** Any request; `rest` is what stands behind its id, if its frame begins with that. */
+	/** Handles any request; `rest` is the text behind its id, if its frame begins with that. */
 	accept(request: Request, rest: string | undefined): void {
 		const { id, func, data, timeoutMs, trace } = request;
 		const { dispatcher, memo } = this.#context;
@@ -112,7 +112,7 @@ export class Requests {
 		this.#endTraced(id);
 	}
 
-	/** The caller does not wait for this request any more; does nothing if it is answered. */
+	/** The caller cancels this request; does nothing if it is answered. */
 	cancel(id: unknown): void {
 		if (!isId(id)) return;
 		const controller = this.#waiting.get(id);
@@ -121,11 +121,11 @@ export class Requests {
 		this.#waiting.delete(id);
 		this.#context.overload.inFlight--;
 		controller.abort();
-		// It may have been the last that a connection which ends has waited for.
+		// It may have been the last request that an ending connection waited for.
 		this.#port.settled();
 	}
 
-	/** Nobody waits for anything any more. */
+	/** The connection has ended: cancels every request. */
 	cancelAll(): void {
 		for (const controller of this.#waiting.values()) controller.abort();
 		this.#context.overload.inFlight -= this.#waiting.size;
@@ -133,7 +133,7 @@ export class Requests {
 		this.#traced?.endAll();
 	}
 
-	/** A chunk of input is read: tells the observer what was answered meanwhile. */
+	/** A chunk of input was read: reports the requests answered meanwhile to the observer. */
 	chunkRead(): void {
 		if (this.#answeredCount > 0) this.#tellAnswered();
 		this.#chunkStartedMs = -1;
@@ -144,21 +144,21 @@ export class Requests {
 		const line = encodeFailure(id, { code, message, retryable, details });
 		if (fitsFrame(line, this.#port.frameBytesMax)) this.#port.send(line);
 		else {
-			// What failed matters more than every word about it.
+			// The code matters more than the whole message.
 			const words = message.slice(0, FAILURE_LENGTH_MAX);
 			this.#port.send(encodeFailure(id, { code, message: words, retryable, details: {} }));
 		}
 	}
 
 	#beginTraced(id: number, func: string, trace: TraceContext | undefined): void {
-		// With an id that is in flight it is none, and the first one's end must find its own.
+		// Skip duplicates of an in-flight id, so that the first request keeps its trace.
 		if (trace === undefined || this.#waiting.has(id)) return;
 		const { observer, clock } = this.#context;
 		this.#traced ??= new TracedRequests({ observer, clock, connection: this.#port.id });
 		this.#traced.begin(id, func, trace);
 	}
 
-	/** It was handled: if it does not wait, it is answered, and a failure has told its own end. */
+	/** A traced request was handled: reports its end if it was answered at once; a failure reports its own. */
 	#endTraced(id: number): void {
 		if (this.#traced !== undefined && !this.#waiting.has(id)) this.#traced.end(id, 'ok');
 	}
@@ -166,7 +166,7 @@ export class Requests {
 	#mayStart(id: number, func: string): boolean {
 		if (this.#waiting.size === 0) return true;
 		if (this.#waiting.has(id)) {
-			// Not counted as an answer: the first request with this id goes on, and its end must find its entry.
+			// Not counted as an answer: the first request with this id continues, and its end must find its entry.
 			const error = new SpockError('BAD_REQUEST', `the id ${id} is already in flight`, {
 				details: { path: 'id' },
 				isStackless: true,
@@ -260,7 +260,7 @@ export class Requests {
 		const { observer, clock } = this.#context;
 		const error = SpockError.from(reason);
 		if (error.code === 'INTERNAL') observer.fault?.(func, reason);
-		// What this sidecar has closed, the next one has open: CLOSED is a client's own word, and would be told as INTERNAL.
+		// CLOSED is local to a client and would be sent as INTERNAL; the client can retry at the next sidecar.
 		const answered =
 			error.code === 'CLOSED' ? new SpockError('UNAVAILABLE', 'the sidecar is shutting down', { cause: error }) : error;
 		const wire = answered.toWire();
@@ -269,7 +269,7 @@ export class Requests {
 		this.#traced?.end(id, wire.code);
 	}
 
-	/** When the chunk began that is being read: two looks at the clock for each request were a tenth of its cost. */
+	/** When the current chunk began: reading the clock twice for each request was a tenth of its cost. */
 	#startedMs(): number {
 		if (this.#chunkStartedMs < 0) {
 			this.#chunkStartedMs = this.#context.clock.now();
@@ -294,7 +294,7 @@ export class Requests {
 	}
 }
 
-/** A call whose abort signal is made only when its handler asks for it: most are answered before anybody could cancel. */
+/** A call that creates its abort signal only on demand: most are answered before they could be cancelled. */
 export class RequestCall implements RequestContext {
 	readonly caller: Caller;
 	readonly timeoutMs: number | undefined;

@@ -3,23 +3,23 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 /** Heartbeats in a row that a client may miss; after the next look it counts as silent. */
 export const MISSED_HEARTBEATS_MAX = 3;
 
-/** The shortest time from one look to the next, in milliseconds, however often a client says that it is heard. */
+/** The shortest time between two looks, in milliseconds, however short the client's interval is. */
 const LOOK_MS_MIN = 500;
 
-/** What a {@link SilenceWatch} looks at and tells. */
+/** What a {@link SilenceWatch} needs of its connection. */
 export interface SilencePort {
 	/** Every byte is a sign of life, not only a ping. */
 	bytesRead(): number;
-	/** Nothing was heard for so long. */
+	/** The client was silent for this long. */
 	silent(silentMs: number): void;
-	/** It is heard again. */
+	/** The client is heard again. */
 	heard(): void;
 }
 
 /**
- * Finds a client that is stopped, blocked, or gone with its machine, while its connection looks well: one that says that it
- * lets itself be heard at least once in each interval, and does not. Looks are counted and not milliseconds: after a pause of
- * this process, what came meanwhile is read before the next look.
+ * Detects a client that is stopped, blocked, or gone with its machine while its connection looks healthy: one that promised to send
+ * something at least once in each interval, and does not. It counts looks and not milliseconds: after a pause of this process, the
+ * input that arrived meanwhile is read before the next look.
  */
 export class SilenceWatch {
 	readonly #clock: Clock;
@@ -39,18 +39,18 @@ export class SilenceWatch {
 		return this.#missed >= MISSED_HEARTBEATS_MAX;
 	}
 
-	/** Looks once in each interval of this many milliseconds, which the client promised. Started again, the last one counts. */
+	/** Looks once in each interval of this many milliseconds, which the client promised. A second call replaces the interval. */
 	start(heartbeatMs: number): void {
 		this.stop();
 		this.#note();
 		this.#arm(Math.max(LOOK_MS_MIN, heartbeatMs));
 	}
 
-	/** Something was read: cheap, and called for every chunk. */
+	/** Input was read: cheap, because it is called for every chunk. */
 	chunkRead(): void {
 		if (!this.isSilent) return;
 		this.#missed = 0;
-		// The next look begins to count, however soon it comes.
+		// The next look starts a new count, however soon it comes.
 		this.#bytesRead = -1;
 		this.#port.heard();
 	}

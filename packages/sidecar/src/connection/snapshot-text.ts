@@ -13,11 +13,11 @@ import type { Answer } from './answer.ts';
 
 type AnySnapshot = ServiceSnapshot | KeySnapshot;
 
-/** What a snapshot may grow by when it is marked as the last one that was told: it must fit into a frame then as well. */
+/** How much a snapshot may grow when it is marked as oversize: it must fit into a frame then as well. */
 const MARK_BYTES = 128;
 
-// A live snapshot is one frozen object until something changes, so its bytes are made once for all who ask. A stale one is
-// read with another age each time; there it saves the second of a check and what it allows.
+// A live snapshot is one frozen object until something changes, so its bytes are made once for all callers. A stale one has
+// another age at each read; then the cache saves only the second serialisation, of the check and the send.
 const payloads = new WeakMap<AnySnapshot, PayloadText>();
 const pushes = new WeakMap<AnySnapshot, string>();
 
@@ -41,7 +41,7 @@ export function snapshotPush(event: 'service' | 'key', snapshot: AnySnapshot): s
 	return line;
 }
 
-/** Why a snapshot cannot be told to a client with frames of this length: FRAME_TOO_LARGE; undefined if it can. */
+/** Why a snapshot cannot be sent to a client with frames of this length: FRAME_TOO_LARGE; undefined if it can. */
 export function snapshotRefusal(
 	event: 'service' | 'key',
 	snapshot: AnySnapshot,
@@ -53,7 +53,7 @@ export function snapshotRefusal(
 	return frameTooLargeError('a snapshot', snapshotFrameBytes(event, snapshot), frameBytesMax);
 }
 
-/** How long the longest frame is that tells a snapshot, in bytes. */
+/** The longest frame with this snapshot, in bytes. */
 export function snapshotFrameBytes(event: 'service' | 'key', snapshot: AnySnapshot): number {
 	return Buffer.byteLength(snapshotPush(event, snapshot)) + MARK_BYTES;
 }

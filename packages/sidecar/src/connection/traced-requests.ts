@@ -9,7 +9,7 @@ interface Traced {
 	readonly startedMs: number;
 }
 
-/** What it takes to tell of them. */
+/** What reporting them needs. */
 export interface TracedRequestsContext {
 	readonly observer: SidecarObserver;
 	readonly clock: Clock;
@@ -17,8 +17,8 @@ export interface TracedRequestsContext {
 }
 
 /**
- * The requests of one connection that carried a trace context, until their ends are told. As many as are in flight; a
- * connection whose client traces nothing has no such object.
+ * The requests of one connection with a trace context, until their ends are reported. At most as many as are in flight; a connection
+ * whose client does not trace has no such object.
  */
 export class TracedRequests {
 	readonly #context: TracedRequestsContext;
@@ -32,7 +32,7 @@ export class TracedRequests {
 		this.#open.set(id, { func, trace, startedMs: this.#context.clock.now() });
 	}
 
-	/** It was answered with this code, or is `cancelled`. Does nothing for an id that has no trace. */
+	/** The request was answered with this code, or `cancelled`. Does nothing for an id without a trace. */
 	end(id: number, code: string): void {
 		const traced = this.#open.get(id);
 		if (traced === undefined) return;
@@ -49,7 +49,7 @@ export class TracedRequests {
 		});
 	}
 
-	/** Nobody waits for any of them any more. */
+	/** The connection has ended: cancels all of them. */
 	endAll(): void {
 		for (const id of [...this.#open.keys()]) this.end(id, 'cancelled');
 	}

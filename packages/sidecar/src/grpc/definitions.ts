@@ -32,7 +32,7 @@ export function encoderOf<T extends object>(service: string, method: string): (m
 	};
 }
 
-/** A file of ../../proto as reflection tells it. */
+/** A file of ../../proto for reflection. */
 export interface DescribedFile {
 	readonly package: string;
 	/** A FileDescriptorProto. */

@@ -101,7 +101,7 @@ export class GrpcFront implements Front {
 	}
 
 	phase(state: LifecycleState): void {
-		// Before anybody is sent away: who watches health hears of it first.
+		// Before goaway is sent: watchers of health are notified first.
 		this.#health.look();
 		// A connection is the sign that an app is still there: at an end of this process it is kept until `close`, as those of the
 		// sidecar's own protocol are.

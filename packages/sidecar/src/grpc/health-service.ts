@@ -11,7 +11,7 @@ export const HEALTH = 'grpc.health.v1.Health';
 /** SERVING for as long as this process answers, whatever the registry does: for a liveness probe. */
 export const LIVENESS = 'liveness';
 
-/** How often readiness is looked at while somebody watches it: what the registry does is sent by nobody. */
+/** How often readiness is checked while it is watched: the registry's state sends no event. */
 const LOOK_MS = 500;
 
 interface Request {
@@ -54,7 +54,7 @@ export class HealthService {
 		};
 	}
 
-	/** It may have changed: whoever watches is sent. */
+	/** Readiness may have changed: notifies the watchers. */
 	look(): void {
 		for (const [stream, watched] of this.#watching) {
 			const status = this.#statusOf(watched.service);

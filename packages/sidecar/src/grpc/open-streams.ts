@@ -12,7 +12,7 @@ export const STREAMS_PER_CONNECTION_MAX = 1000;
 export const STREAMS_MAX = 10_000;
 /** Longest request, in bytes: the longest question is a tenth of it. */
 export const REQUEST_BYTES_MAX = 65_536;
-/** Longest answer, in bytes: what clients read that are not told otherwise. */
+/** Longest answer, in bytes: the default limit of clients. */
 export const RESPONSE_BYTES_MAX = 4_194_304;
 /** A connection is asked for a sign of life this often, and cut off if none comes in the time below, in milliseconds. */
 export const KEEPALIVE_MS = 60_000;
@@ -26,7 +26,7 @@ export interface OpenStreamsOptions {
 	readonly answered: (method: string, code: string) => void;
 }
 
-/** One stream that tells states: the client is sent the newest, one at a time, however slowly it reads. */
+/** One stream of states: the client is sent the newest, one at a time, however slowly it reads. */
 export interface OpenStream {
 	/** Sends it as soon as the one before has left; a newer one takes its place until then. */
 	send(message: Buffer | object): void;
@@ -39,7 +39,7 @@ export interface StreamFacts {
 	readonly method: string;
 	/** What it asks for, for `count`. */
 	readonly key: string;
-	/** It has ended, whoever ended it. Not called within `open`. */
+	/** The stream has ended, on either side. Not called within `open`. */
 	readonly ended: () => void;
 }
 

@@ -19,7 +19,7 @@ interface Request {
 	readonly file_containing_symbol?: string;
 }
 
-/** Tells clients what this server can do, and in which words: none of the files imports another. */
+/** Describes this server's services and messages to clients: none of the files imports another. */
 export function reflectionService(): UntypedServiceImplementation {
 	return {
 		ServerReflectionInfo: (call: ServerDuplexStream<Request, unknown>): void => {
@@ -31,7 +31,7 @@ export function reflectionService(): UntypedServiceImplementation {
 				call.once('drain', () => call.resume());
 			});
 			call.on('end', () => call.end());
-			// Its client has gone: there is nobody to be told.
+			// Its client has gone.
 			call.on('error', () => undefined);
 		},
 	};

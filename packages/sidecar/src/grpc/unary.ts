@@ -58,7 +58,7 @@ export class UnaryCalls {
 		};
 	}
 
-	/** What a handler has thrown, as the caller may see it; a fault of ours is told. */
+	/** The error of a handler as the caller may see it; reports a bug to the observer. */
 	errorOf(method: string, thrown: unknown): SpockError {
 		if (!SpockError.is(thrown)) this.#context.observer.fault?.(`grpc ${method}`, thrown);
 		return SpockError.from(thrown);

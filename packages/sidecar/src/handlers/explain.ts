@@ -15,20 +15,20 @@ import { snapshotFrameBytes } from '../connection/snapshot-text.ts';
 import { callOptions } from '../foundation/sidecar-source.ts';
 import { ReplyCache } from './reply-cache.ts';
 
-/** What a reply is longer than its payload, at most. */
+/** Most bytes by which a reply is longer than its payload. */
 const REPLY_HEAD_BYTES = 64;
 
-/** What it costs to look whether a connection watches, in characters of an answer. */
+/** The cost of checking whether a connection watches, in characters of an answer. */
 const CONNECTION_COST = 8;
 
-/** Who watches what, among all connections. */
+/** The watchers among all connections. */
 export interface Watchers {
-	/** Connections that must be looked at to know. */
+	/** Connections that must be checked. */
 	count(): number;
 	watchers(query: ServiceQuery): readonly WatcherStatus[];
 }
 
-/** For every instance whether it gets work, and why; and who watches. */
+/** Explains for every instance whether and why it gets work, and lists the watchers. */
 export function explainHandler(
 	source: ServiceSource,
 	connections: Watchers,
@@ -43,7 +43,7 @@ export function explainHandler(
 		if (before !== undefined) return before;
 		const options = callOptions(call, call.caller.id);
 		const inspection = (await source.inspect?.(query, options)) ?? inspectionOf(await source.get(query, options));
-		// Of many who ask at once, the first makes the answer.
+		// Of many concurrent callers, the first makes the answer.
 		const meanwhile = replies.find(key);
 		if (meanwhile !== undefined) return meanwhile;
 		const reply = explained(query, inspection, connections.watchers(query));
@@ -53,13 +53,13 @@ export function explainHandler(
 	};
 }
 
-/** The answer with as many instances as fit: a service that is too long for its watchers is the one that must be explained. */
+/** The answer with as many instances as fit: a service that is too long for its watchers must still be explainable. */
 function shorten(reply: ExplainReply, whole: Answer<ExplainReply>, bytesMax: number): Answer<ExplainReply> {
 	let shown = reply;
 	let payload = whole;
 	for (let bytes = Buffer.byteLength(payload); bytes > bytesMax; bytes = Buffer.byteLength(payload)) {
 		const { instances, refused = [] } = shown;
-		// Nothing left to leave out: what is still too long fails as any other reply.
+		// Nothing is left to leave out: a reply that is still too long fails like any other.
 		if (instances.length + refused.length === 0) break;
 		if (instances.length === 0) {
 			shown = { ...shown, refused: refused.slice(0, refused.length / 2) };
@@ -73,10 +73,10 @@ function shorten(reply: ExplainReply, whole: Answer<ExplainReply>, bytesMax: num
 	return payload;
 }
 
-/** Watchers shown: so many fit into a frame whatever they call themselves. */
+/** Most watchers shown: these fit into a frame whatever their names are. */
 const WATCHERS_MAX = 256;
 
-/** For every instance whether it gets work, and why; and of those who watch, as many as a frame holds. */
+/** Explains for every instance whether and why it gets work, with as many watchers as fit into a frame. */
 export function explained(
 	query: ServiceQuery,
 	inspection: Inspection,

@@ -21,9 +21,9 @@ import {
 } from './lookups.ts';
 import { ReplyCache } from './reply-cache.ts';
 
-/** What the functions of a sidecar work with. */
+/** What the handlers of a sidecar need. */
 export interface HandlersContext {
-	/** Told in hello; differs for every sidecar. */
+	/** Sent in hello; differs for every sidecar. */
 	readonly instance: string;
 	readonly source: SidecarSource;
 	readonly registrations: Registrations | undefined;
@@ -84,28 +84,28 @@ function helloHandler(
 	};
 }
 
-/** Returns the value. */
+/** Echoes the data. */
 const pingHandler: Handler<'ping'> = (data) => answer(data);
 
-/** What the sidecar knows of itself. It grows with what is watched, which clients decide. */
+/** The sidecar's status. It grows with the watches, which clients decide. */
 export function statusHandler(status: () => StatusReply, clock: Pick<Clock, 'now'>): Handler<'status'> {
 	const replies = new ReplyCache<StatusReply>(clock);
 	return () => replies.find('') ?? replies.put('', answer(status()));
 }
 
-/** Registers an instance and keeps it registered, for the connection that asks or, if it says so, for the sidecar. */
+/** Registers an instance and keeps it registered: for the calling connection, or if requested for the sidecar. */
 function registerServiceHandler(registrations: Registrations | undefined): Handler<'registerService'> {
 	return (data, { caller, timeoutMs, signal }) =>
 		expectRegistrations(registrations).claim(data, caller, { timeoutMs, signal }).then(answer);
 }
 
-/** The app's own word on its health. */
+/** The app's report of its health. */
 function reportServiceHandler(registrations: Registrations | undefined): Handler<'reportService'> {
 	return (data, { caller, timeoutMs, signal }) =>
 		expectRegistrations(registrations).report(data, caller, { timeoutMs, signal }).then(answer);
 }
 
-/** Gives up what this client holds of an instance; answered when the registry knows, if it was the last to hold it. */
+/** Gives up this client's claims of an instance. If it was the last holder, answers when the registry has confirmed it. */
 function deregisterServiceHandler(registrations: Registrations | undefined): Handler<'deregisterService'> {
 	return ({ id }, { caller, signal }) =>
 		expectRegistrations(registrations)

@@ -1,17 +1,24 @@
 import { type BalancingPolicy, createPicker, noInstanceError, type Picker, toAddress } from '@spock/balancer';
-import type { GetServiceData, ServiceAddress, ServiceInstance, ServiceSnapshot, ServiceSource } from '@spock/protocol';
+import type {
+	GetServiceData,
+	ServiceAddress,
+	ServiceInstance,
+	ServiceSnapshot,
+	ServiceSource,
+	WatchedSource,
+} from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
 
-import { type Answer, answer, type Handler } from '../connection/answer.ts';
+import { type Answer, answer, type Handler, type RequestContext } from '../connection/answer.ts';
 import { snapshotPayload } from '../connection/snapshot-text.ts';
 import { callOptions, keysOf } from '../foundation/sidecar-source.ts';
 
 /** Picks one of the instances that get work. Throws NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE. */
 export type ChooseInstance = (snapshot: ServiceSnapshot, data: Pick<GetServiceData, 'key'>) => ServiceInstance;
 
-/** Balances by this policy over all callers together. */
+/** Balances by this policy across all callers. */
 export function instanceChooser(policy: BalancingPolicy, random: Random = Math.random): ChooseInstance {
-	// By the list and not by the snapshot: while the registry is away every read is a new snapshot over the same list.
+	// Keyed by the list and not by the snapshot: while the registry is away, every read is a new snapshot of the same list.
 	const pickers = new WeakMap<readonly ServiceInstance[], Picker>();
 	return (snapshot, data) => {
 		let picker = pickers.get(snapshot.instances);
@@ -25,7 +32,20 @@ export function instanceChooser(policy: BalancingPolicy, random: Random = Math.r
 	};
 }
 
-/** One healthy instance, balanced over all callers of this sidecar. */
+/** The reply from the snapshot known now, in this tick; with `maxAgeMs`, or if none is known, from the source's answer. */
+function lookUp<Q, D extends Q & { readonly maxAgeMs?: number }, S, R>(
+	source: WatchedSource<Q, S>,
+	data: D,
+	call: RequestContext,
+	reply: (snapshot: S, data: D) => R,
+): R | Promise<R> {
+	const { maxAgeMs } = data;
+	const known = maxAgeMs === undefined ? source.peek(data) : undefined;
+	if (known !== undefined) return reply(known, data);
+	return source.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then((snapshot) => reply(snapshot, data));
+}
+
+/** One healthy instance, balanced across all callers of this sidecar. */
 export function getServiceHandler(source: ServiceSource, chooseInstance: ChooseInstance): Handler<'getService'> {
 	// The payload of a live answer is the same until the instance changes: it is serialised once.
 	const payloads = new WeakMap<ServiceInstance, Answer<ServiceAddress>>();
@@ -41,24 +61,12 @@ export function getServiceHandler(source: ServiceSource, chooseInstance: ChooseI
 		return payload;
 	};
 
-	return (data, call) => {
-		const { maxAgeMs } = data;
-		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
-		if (known !== undefined) return choose(known, data);
-		return source
-			.get(data, { ...callOptions(call, call.caller.id), maxAgeMs })
-			.then((snapshot) => choose(snapshot, data));
-	};
+	return (data, call) => lookUp(source, data, call, choose);
 }
 
 /** The whole snapshot of a service, unhealthy instances too. */
 export function getInstancesHandler(source: ServiceSource): Handler<'getInstances'> {
-	return (data, call) => {
-		const { maxAgeMs } = data;
-		const known = maxAgeMs === undefined ? source.peek(data) : undefined;
-		if (known !== undefined) return snapshotPayload(known);
-		return source.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then(snapshotPayload);
-	};
+	return (data, call) => lookUp(source, data, call, snapshotPayload);
 }
 
 /** The names of all services. */
@@ -66,7 +74,7 @@ export function listServicesHandler(source: ServiceSource): Handler<'listService
 	return async (data, call) => answer(await source.list(data, callOptions(call, call.caller.id)));
 }
 
-/** The snapshot now; its changes are pushed from now on. */
+/** The current snapshot; its changes are pushed from now on. */
 export const watchServiceHandler: Handler<'watchService'> = (data, call) => call.caller.subscribe(data, call);
 
 /** No more pushes of this query. */
@@ -77,16 +85,10 @@ export const unwatchServiceHandler: Handler<'unwatchService'> = (data, { caller 
 
 /** The value of a key, or all keys that begin with it. A key that does not exist has the value null. */
 export function getKeyHandler(source: ServiceSource): Handler<'getKey'> {
-	return (data, call) => {
-		const keys = keysOf(source);
-		const { maxAgeMs } = data;
-		const known = maxAgeMs === undefined ? keys.peek(data) : undefined;
-		if (known !== undefined) return snapshotPayload(known);
-		return keys.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then(snapshotPayload);
-	};
+	return (data, call) => lookUp(keysOf(source), data, call, snapshotPayload);
 }
 
-/** What a key, or a prefix, says now; its changes are pushed from now on. */
+/** The current value of a key or a prefix; its changes are pushed from now on. */
 export const watchKeyHandler: Handler<'watchKey'> = (data, call) => call.caller.subscribeKey(data, call);
 
 /** No more pushes of this key or prefix. */

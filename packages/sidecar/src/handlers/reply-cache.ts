@@ -2,10 +2,10 @@ import type { Clock } from '@spock/protocol/internal';
 
 import type { Answer } from '../connection/answer.ts';
 
-/** Replies that cost more than as many characters are cached, for so long. */
+/** Replies that cost more than LONG_CHARACTERS are cached for REUSED_MS. */
 const LONG_CHARACTERS = 16_384;
 const REUSED_MS = 250;
-/** Most replies that are cached, and most characters of all but the newest. */
+/** Most cached replies, and most characters of all but the newest. */
 const REPLIES_MAX = 64;
 const CHARACTERS_MAX = 16_777_216;
 
@@ -15,12 +15,12 @@ interface CachedReply<T> {
 }
 
 /**
- * Caches long replies of a function that grow with what clients decide, such as what is watched. If each request made a new one,
- * one client could take all the time of the others.
+ * Caches the long replies of a function that grow with what clients decide, such as their watches. If each request made a new one,
+ * one client could use up the time of all others.
  */
 export class ReplyCache<T> {
 	readonly #clock: Pick<Clock, 'now'>;
-	/** By what they depend on, the oldest first. */
+	/** Keyed by what they depend on, oldest first. */
 	readonly #replies = new Map<string, CachedReply<T>>();
 	#characters = 0;
 
@@ -28,13 +28,13 @@ export class ReplyCache<T> {
 		this.#clock = clock;
 	}
 
-	/** The reply made a moment ago, if it was long. */
+	/** The cached reply, if it is recent enough. */
 	find(key: string): Answer<T> | undefined {
 		const reply = this.#replies.get(key);
 		return reply !== undefined && this.#isRecent(reply) ? reply.text : undefined;
 	}
 
-	/** Caches a reply if it is worth it, and returns it. `cost` is what making it costs, in characters. Default: its length. */
+	/** Caches a reply if it is long enough, and returns it. `cost` is the cost of making it, in characters. Default: its length. */
 	put(key: string, text: Answer<T>, cost: number = text.length): Answer<T> {
 		this.#delete(key);
 		for (const [old, reply] of this.#replies) {

@@ -34,11 +34,11 @@ export type LifecycleAction =
 
 /**
  * The life of a sidecar's process. SIGTERM reaches every container of a pod at once, and the sidecar must outlive the app's
- * last lookup: so it goes on serving, and accepting, in `grace` and while it waits for its clients. The drain deadline
- * ends the wait for a client that never leaves.
+ * last lookup: it still serves and accepts in `grace` and while it waits for its clients. The drain deadline ends the wait for a
+ * client that never leaves.
  *
- * `replaced`: another sidecar stands in its place. Clients are sent there at once; in `handing over` those may still come
- * that had connected before, in `handed over` it waits for the last one. A signal then finds it leaving already.
+ * `replaced`: another sidecar has taken its place. Clients are sent there at once; in `handing over`, clients that had connected before
+ * may still arrive, in `handed over` it waits for the last one. A signal changes nothing then, because it is leaving already.
  */
 export const lifecycleMachine: MachineTable<LifecycleState, LifecycleEvent, LifecycleAction> = {
 	starting: {

@@ -7,13 +7,13 @@ import {
 	lifecycleMachine,
 } from './lifecycle-machine.ts';
 
-/** Where nobody has asked it to end yet. */
+/** The phases before a request to end. */
 const FIRST_SIGNAL: ReadonlySet<LifecycleState> = new Set(['starting', 'serving', 'handing over', 'handed over']);
 
-/** After the drain deadline clients are asked to leave; after this many milliseconds more they are cut off. */
+/** After the drain deadline clients are asked to leave; this many milliseconds later they are disconnected. */
 const LAST_WORDS_MS = 1000;
 
-/** After it was replaced: who had connected before is accepted and told where to go, for this many milliseconds. */
+/** After it was replaced: for this many milliseconds, clients that had connected before are still accepted, and sent goaway. */
 const LINGER_MS = 100;
 
 /** What a life cycle acts on. */
@@ -21,13 +21,13 @@ export interface LifecycleOptions {
 	readonly clock: Clock;
 	/** How long clients are served at least after a request to end, in milliseconds. */
 	readonly graceMs: number;
-	/** When the wait for clients ends, in milliseconds after the request to end. */
+	/** How long to wait for clients, in milliseconds after the request to end. */
 	readonly drainTimeoutMs: number;
 	readonly clients: () => number;
 	/** Stops accepting, ends every connection when it has been answered, releases everything; then `allClosed`. */
 	readonly closeAll: () => Promise<void>;
 	readonly destroyAll: () => void;
-	/** Asks every client to move to whoever has taken this place. */
+	/** Asks every client to move to the successor. */
 	readonly sendAway: () => void;
 	readonly phase: (state: LifecycleState) => void;
 	/** Called once, at the very end. */
@@ -49,7 +49,7 @@ export class Lifecycle {
 		return this.#state;
 	}
 
-	/** Told by whoever sees it happen; an event that means nothing in this state changes nothing. */
+	/** Reports an event; one without a meaning in this state changes nothing. */
 	handle(event: LifecycleEvent): void {
 		const { state, actions } = step(lifecycleMachine, this.#state, event);
 		const isNew = state !== this.#state;
@@ -68,7 +68,7 @@ export class Lifecycle {
 		switch (action) {
 			case 'ready':
 			case 'not ready':
-				// Readiness is read off the state.
+				// Readiness follows from the state.
 				return;
 			case 'start the minimum grace':
 				this.#startGrace(graceMs);

@@ -18,13 +18,13 @@ export interface ListeningContext {
 	readonly options: SidecarOptions;
 	readonly limits: ResolvedLimits;
 	readonly clock: Clock;
-	/** Takes every connection. */
+	/** Receives every connection of the sidecar's own protocol. */
 	readonly registry: ConnectionRegistry;
-	/** Takes those of its own addresses. */
+	/** Receives the connections of its own addresses. */
 	readonly front: Front | undefined;
 	/** Opened before another sidecar is replaced, and closed after the addresses. */
 	readonly handOver: Pick<HandOver, 'open' | 'close'>;
-	/** Told where the answers come from that a take-over has asked for; undefined if none came. */
+	/** Called with the source of the answers that a take-over requested; undefined if none came. */
 	readonly answered: (from: SnapshotSource | undefined) => void;
 }
 
@@ -32,7 +32,7 @@ export interface ListeningContext {
 export class Listening {
 	readonly #context: ListeningContext;
 	readonly #listeners: Listener[] = [];
-	/** Those of the front, which are in `#listeners` too. */
+	/** The listeners of the front, which are in `#listeners` too. */
 	readonly #frontListeners = new Set<Listener>();
 	/** Ends the binding when the process must end before it is bound. */
 	readonly #abort = new AbortController();
@@ -43,22 +43,22 @@ export class Listening {
 		this.#context = context;
 	}
 
-	/** As people write them, with the ports that the kernel gave. */
+	/** The addresses as text, with the ports that the kernel chose. */
 	get addresses(): readonly string[] {
 		return this.#own.map(({ address }) => address);
 	}
 
-	/** Those of the front. */
+	/** The addresses of the front. */
 	get frontAddresses(): readonly string[] {
 		return [...this.#frontListeners].map(({ address }) => address);
 	}
 
-	/** What another process can take from this one. */
+	/** The socket paths that another process can take over. */
 	get places(): readonly PublishedSocketPath[] {
 		return this.#own.flatMap(({ place }) => place ?? []);
 	}
 
-	/** Those of the front, which a successor may lack. */
+	/** The socket paths of the front, which a successor may not have. */
 	get frontPlaces(): readonly PublishedSocketPath[] {
 		return [...this.#frontListeners].flatMap(({ place }) => place ?? []);
 	}
@@ -72,9 +72,9 @@ export class Listening {
 		return this.#listeners.filter((listener) => !this.#frontListeners.has(listener));
 	}
 
-	/** Binds every address. Rejects if one cannot be bound: what is bound already is closed by `close`. */
+	/** Binds every address. Rejects if one cannot be bound; `close` then closes the others. */
 	bind(): Promise<void> {
-		// A request to end may come while it binds: closing then waits until there is nothing more to be bound.
+		// A request to end may arrive while it binds: closing then waits until binding has ended.
 		this.#binding = this.#bind();
 		return this.#binding;
 	}
@@ -84,7 +84,7 @@ export class Listening {
 		for (const listener of this.#listeners) if (listener.place === undefined) void listener.close();
 	}
 
-	/** Binds nothing more; what is bound stays until `close`. */
+	/** Binds nothing more; bound addresses stay until `close`. */
 	async endBinding(): Promise<void> {
 		this.#abort.abort();
 		await this.#binding?.catch(() => undefined);
@@ -92,7 +92,7 @@ export class Listening {
 
 	async close(): Promise<void> {
 		await Promise.all(this.#listeners.map((listener) => listener.close()));
-		// Last: a successor that finds the path served, and nothing beside it, takes this sidecar for one that cannot be replaced.
+		// Last, because a successor that finds the path served without a private socket assumes that this sidecar cannot be replaced.
 		await this.#context.handOver.close();
 	}
 
@@ -124,7 +124,7 @@ export class Listening {
 		);
 	}
 
-	/** Binds, and notes which of the listeners are the front's. */
+	/** Binds, and records which listeners are the front's. */
 	#noting(accepts: ReadonlySet<(socket: Duplex) => void>): Listen {
 		const { listener = listen } = this.#context.options;
 		return async (address, options) => {

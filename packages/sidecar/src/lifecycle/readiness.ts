@@ -13,22 +13,22 @@ export interface ReadinessOptions {
 	readonly source: SidecarSource;
 	readonly clock: Clock;
 	readonly random: Random;
-	/** Why nobody new can come by a path; null while anybody can. */
+	/** Why no client can connect by a path; null while all paths work. */
 	readonly place: () => string | null;
-	/** Told when it may have become another: {@link ReadyState} says how it is. */
+	/** Called when readiness may have changed; see {@link ReadyState}. */
 	readonly changed: () => void;
 }
 
-/** Whether lookups should be sent to a sidecar: asks the registry for something until it answers once. */
+/** Whether lookups should be sent to a sidecar: queries the registry until it answers once. */
 export class Readiness {
 	readonly #source: SidecarSource;
 	readonly #clock: Clock;
 	readonly #place: () => string | null;
 	readonly #backoff: Backoff;
 	readonly #changed: () => void;
-	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
+	/** Whether the registry has answered, or only stored answers are served; undefined before both. */
 	#answered: SnapshotSource | undefined;
-	/** Why the registry was not heard when it was asked last. */
+	/** Why the registry did not answer the last query. */
 	#error: string | undefined;
 	#timer: TimerHandle | undefined;
 	#isStopped = false;
@@ -44,14 +44,14 @@ export class Readiness {
 		this.#backoff = new Backoff({ delayMsMin: PROBE_DELAY_MS_MIN, delayMsMax: PROBE_DELAY_MS_MAX, random });
 	}
 
-	/** Something was asked already, and this is where the answers came from; undefined if none came. */
+	/** Takes over the source of answers that were requested already; undefined if none came. */
 	answered(from: SnapshotSource | undefined): void {
 		this.#answered = from;
 		this.note(this.#state);
 		this.#changed();
 	}
 
-	/** Asks, and again until the registry answers. */
+	/** Queries the registry until it answers. */
 	probe(): void {
 		const source = this.#source;
 		const answered = source.probe === undefined ? source.list({}).then((list) => list.source) : source.probe();
@@ -62,7 +62,7 @@ export class Readiness {
 				if (from === 'last-known-good') this.#probeAgain();
 			},
 			(error: unknown) => {
-				// A refusal is no failure of the registry, and not in its status.
+				// A refusal is not a failure of the registry, and not in its status.
 				this.#error = SpockError.from(error).message;
 				this.#changed();
 				this.#probeAgain();
@@ -70,20 +70,20 @@ export class Readiness {
 		);
 	}
 
-	/** Asks no more. */
+	/** Stops querying. */
 	stop(): void {
 		this.#isStopped = true;
 		this.#clock.clearTimeout(this.#timer);
 	}
 
-	/** The life cycle has come to this state: since when it is ready, or not, is counted from here. */
+	/** The life cycle has reached this state: its readiness counts from here. */
 	note(state: LifecycleState): void {
 		this.#state = state;
-		// Without the backend's status, which is somebody else's code.
+		// Without the backend's status, which is third-party code.
 		this.#checks.note({ state, answered: this.#answered });
 	}
 
-	/** In this state of the life cycle: whether it is ready, and why not; or why only the last known answers can be served. */
+	/** Readiness in this state of the life cycle, and why not; or why only the last known answers can be served. */
 	in(state: LifecycleState): ReadyState {
 		const place = this.#place();
 		const known = { answered: this.#answered, error: this.#error, backend: this.#source.status() };
@@ -97,21 +97,21 @@ export class Readiness {
 	}
 }
 
-/** What readiness is decided by. */
+/** What decides readiness. */
 export interface ReadyFacts {
 	readonly state: LifecycleState;
 	/** Whether the registry has answered, or only what an earlier process kept is served; undefined before both. */
 	readonly answered: SnapshotSource | undefined;
-	/** Why the registry was not heard when it was asked last; undefined if it was, or was not asked. */
+	/** Why the registry did not answer the last query; undefined if it did, or without a query. */
 	readonly error?: string | undefined;
 	readonly backend: BackendStatus;
-	/** Why nobody new can come by a path; null, or left out, while anybody can. */
+	/** Why no client can connect by a path; null, or left out, while all paths work. */
 	readonly place?: string | null;
 }
 
 type CheckName = ReadyCheck['name'];
 
-/** Remembers since when each check is as it is: it is to be told whenever one may have changed. */
+/** Remembers since when each check has its state: it must be updated whenever one may have changed. */
 export class ReadyChecks {
 	readonly #wallNow: () => number;
 	readonly #since = new Map<CheckName, Pick<ReadyCheck, 'ok' | 'since'>>();
@@ -120,10 +120,10 @@ export class ReadyChecks {
 		this.#wallNow = wallNow;
 	}
 
-	/** What they follow from may have changed. */
+	/** Updates the checks. */
 	note({ state, answered }: Pick<ReadyFacts, 'state' | 'answered'>): void {
 		this.#noteOne('phase', state === 'serving');
-		// Once the registry has answered, its last known answers are served: only the first one is waited for.
+		// Once the registry has answered, its last known answers are served: wait only for the first one.
 		this.#noteOne('registry', answered !== undefined);
 	}
 
@@ -154,6 +154,6 @@ function registryOf({ answered, error: asked, backend: { name, error: told } }: 
 	const error = told ?? asked ?? null;
 	const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
 	if (answered === undefined) return why;
-	// What an earlier process kept is served: lookups are as good as during any other outage, and the reason is shown.
+	// Stored answers of an earlier process are served: as good as during any other outage, and the reason is shown.
 	return answered === 'last-known-good' ? `${why}; the last known answers are served` : null;
 }

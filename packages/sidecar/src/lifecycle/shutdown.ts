@@ -4,10 +4,10 @@ import type { Listening } from './listening.ts';
 import type { Readiness } from './readiness.ts';
 import type { Events, Front, SidecarOptions } from './sidecar-options.ts';
 
-/** How long clients may take to leave before they are cut off, in milliseconds. */
+/** How long clients may take to leave before they are disconnected, in milliseconds. */
 const GOAWAY_GRACE_MS = 1000;
 
-/** What a {@link Shutdown} takes apart. */
+/** What a {@link Shutdown} closes. */
 export interface SidecarParts {
 	readonly options: SidecarOptions;
 	readonly limits: ResolvedLimits;
@@ -33,16 +33,16 @@ export class Shutdown {
 		this.#emptied?.();
 	}
 
-	/** Closes everything, each after what needs it. Idempotent. */
+	/** Closes everything, each part after those that need it. Idempotent. */
 	closeAll(): Promise<void> {
 		this.#closing ??= this.#close();
 		return this.#closing;
 	}
 
-	/** Cuts every connection. */
+	/** Drops every connection. */
 	destroyAll(): void {
 		const { options, registry, front } = this.#parts;
-		// The registry is not waited for any more: it removes what is left by itself.
+		// Do not wait for the registry any more: it removes what is left by itself.
 		options.registrations?.close();
 		registry.destroyAll();
 		front?.destroy();
@@ -61,8 +61,8 @@ export class Shutdown {
 		const { options, readiness, listening, registry, front, events } = this.#parts;
 		readiness.stop();
 		await listening.endBinding();
-		// Apps that have left are taken out; one that is still here has not, and what ends may be its sidecar alone: the next one
-		// finds it in the registry. The life cycle bounds this: past its last deadline `destroyAll` ends the wait.
+		// Deregister the apps that have left. For a connected app, possibly only the sidecar ends: the next one finds its
+		// instance in the registry. The life cycle limits this wait: at its last deadline `destroyAll` ends it.
 		await options.registrations?.leave();
 		await listening.close();
 		const frontClosed = front?.close(GOAWAY_GRACE_MS);

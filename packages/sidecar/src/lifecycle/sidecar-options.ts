@@ -17,9 +17,9 @@ import type { LifecycleState } from './lifecycle-machine.ts';
 
 /** Options of `createSidecar`. */
 export interface SidecarOptions {
-	/** Owned by the sidecar from now on: it closes it. */
+	/** Owned, and closed, by the sidecar from now on. */
 	readonly source: SidecarSource;
-	/** What apps register; owned by the sidecar from now on. Default: none, and registering is UNKNOWN_FUNC. */
+	/** Registrations of apps; owned by the sidecar from now on. Default: none, and registering is UNKNOWN_FUNC. */
 	readonly registrations?: Registrations;
 	/** At least one. */
 	readonly listen: readonly SidecarListen[];
@@ -28,26 +28,26 @@ export interface SidecarOptions {
 	/** Durable events. Default: none, and their functions are UNKNOWN_FUNC. */
 	readonly events?: EventsOptions;
 	readonly limits?: SidecarLimits;
-	/** Takes the place of the sidecar that listens at the first path, if there is one. Default: refuses to start there. */
+	/** Replaces the sidecar that listens at the first path, if any. Default: refuses to start there. */
 	readonly takeOver?: TakeOverOptions;
 	/** Binds an address. For simulations; default: a socket of this process. */
 	readonly listener?: Listen;
-	/** Receives what happens, for logs and metrics. */
+	/** Receives events, for logs and metrics. */
 	readonly observer?: SidecarObserver;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
-	/** Runs a callback once every socket was looked at again. For simulations; default: `setImmediate`. */
+	/** Runs a callback after the event loop has polled every socket. For simulations; default: `setImmediate`. */
 	readonly defer?: (callback: () => void) => void;
 	/** Uniform numbers in [0, 1), for jitter and picks. Default `Math.random`. */
 	readonly random?: Random;
-	/** Names this process; differs for every one. Default: a random UUID. */
+	/** Identifies this process. Default: a random UUID. */
 	readonly instance?: string;
 }
 
-/** What a sidecar gives to a {@link Front}. */
+/** What a {@link Front} gets from its sidecar. */
 export interface FrontContext {
 	readonly source: ServiceSource;
-	/** Picks an instance by the same turns as `getService`. */
+	/** Picks an instance, in turn with `getService`. */
 	readonly choose: ChooseInstance;
 	readonly limits: ResolvedLimits;
 	readonly clock: Clock;
@@ -56,30 +56,30 @@ export interface FrontContext {
 	isReady(): boolean;
 	/** Counts the connections of all protocols. */
 	readonly admission: Admission;
-	/** Those of all protocols that are not counted there yet. */
+	/** Connections of all protocols that are not counted there yet. */
 	readonly strangers: Strangers;
-	/** Those of them that subscribe to just this query. */
+	/** The clients of the sidecar's own protocol that subscribe to exactly this query. */
 	watchers(query: ServiceQuery): readonly WatcherStatus[];
 	/** The last connection of this front has gone. */
 	emptied(): void;
 }
 
-/** Another protocol over the same answers, at addresses of its own. It follows the sidecar's life cycle, phase by phase. */
+/** Another protocol for the same answers, at addresses of its own. It follows the sidecar's life cycle, phase by phase. */
 export interface Front {
-	/** What takes the connections of a listener. With `tokens`, callers must give one of them. */
+	/** Returns the receiver of a listener's connections. With `tokens`, callers must send one of them. */
 	acceptor(origin: ConnectionOrigin): (socket: Duplex) => void;
-	/** Open now. */
+	/** Open connections. */
 	readonly connections: number;
 	/** Open streams of changes. */
 	readonly streams: number;
 	phase(state: LifecycleState): void;
 	/** Ends every connection once its calls are answered, or after this many milliseconds; resolves when all are gone. Idempotent. */
 	close(graceMs: number): Promise<void>;
-	/** Cuts every connection off. */
+	/** Drops every connection. */
 	destroy(): void;
 }
 
-/** A front to be made, and where it listens. */
+/** How to create a front, and where it listens. */
 export interface FrontOptions {
 	/** At least one. */
 	readonly listen: readonly SidecarListen[];

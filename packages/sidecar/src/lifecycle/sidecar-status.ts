@@ -5,13 +5,13 @@ import type { ConnectionRegistry } from '../connection/connection-registry.ts';
 import { SIDECAR_VERSION } from '../foundation/version.ts';
 import type { Events, Front, SidecarOptions } from './sidecar-options.ts';
 
-/** Clients that `status` names: so many fit into a frame whatever they call themselves. */
+/** Most clients that `status` lists: these fit into a frame whatever their names are. */
 const CLIENTS_SHOWN_MAX = 64;
 
-/** What a sidecar says of itself. */
+/** The parts of a sidecar's status. */
 export type OwnStatus = Pick<StatusReply, 'instance' | 'uptimeMs' | 'phase' | 'ready' | 'reasons'>;
 
-/** What `sidecar status` prints, put together from what knows it. */
+/** What `sidecar status` prints, from the owners of each part. */
 export function statusOf(
 	{ source, registrations }: SidecarOptions,
 	registry: ConnectionRegistry,
@@ -39,31 +39,31 @@ export function statusOf(
 	};
 }
 
-/** What a sidecar has to do with now. */
+/** The present load of a sidecar. */
 export interface SidecarGauges {
 	readonly connections: number;
 	readonly subscriptions: number;
-	/** Of those, and of those that were refused, how many are too long for the frames of their client. */
+	/** How many subscriptions, made or refused, are too long for the frames of their client. */
 	readonly oversizeSubscriptions: number;
 	readonly inFlight: number;
 	/** Output that clients have not read, in bytes. */
 	readonly outputBytes: number;
 	/** Connections whose window is narrowed. */
 	readonly narrowed: number;
-	/** Clients that are not read, because they leave too much unread. */
+	/** Clients that are not read, because they have too much unread output. */
 	readonly slowConsumers: number;
-	/** Of the connections that are open, since each was opened. */
+	/** Totals of the open connections, since each was opened. */
 	readonly bytesRead: number;
 	readonly bytesWritten: number;
-	/** Instances that are kept registered, and how many of them the registry does not know yet, or any more. */
+	/** Registered instances, and how many of them the registry does not know yet, or any more. */
 	readonly registrations: number;
 	readonly registrationsPending: number;
-	/** Of the gRPC front. */
+	/** The same for the gRPC front. */
 	readonly grpcConnections: number;
 	readonly grpcStreams: number;
 }
 
-/** What the connections and the registrations of a sidecar come to. */
+/** Sums up the connections and registrations of a sidecar. */
 export function gaugesOf(
 	registry: ConnectionRegistry,
 	registrations: Registrations | undefined,

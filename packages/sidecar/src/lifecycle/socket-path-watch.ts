@@ -9,7 +9,7 @@ export const SOCKET_PATH_CHECK_MS = 1000;
 export interface SocketPathWatchContext {
 	readonly clock: Clock;
 	readonly places: () => readonly Pick<PublishedSocketPath, 'restore'>[];
-	/** A socket was missing at its path: it is there `again`, or it could not be restored (`gone`), and why. */
+	/** A socket was missing at its path: it was restored (`again`), or could not be (`gone`), and why. */
 	readonly changed: (outcome: 'again' | 'gone', reason: string | null) => void;
 }
 
@@ -27,7 +27,7 @@ export class SocketPathWatch {
 		this.#context = context;
 	}
 
-	/** Why no client can connect by a path; null while all are there. */
+	/** Why no client can connect by a path; null while all sockets exist. */
 	get reason(): string | null {
 		return this.#reason;
 	}

@@ -18,7 +18,7 @@ export function bind(
 		};
 		const onListening = (): void => {
 			server.off('error', onError);
-			// For good: an error that nobody hears ends the process, and one failed accept is no reason for that.
+			// Never removed: an unhandled error ends the process, and one failed accept is no reason for that.
 			server.on('error', acceptFailed);
 			resolve();
 		};

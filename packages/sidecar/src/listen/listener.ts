@@ -9,26 +9,9 @@ import type { TokenCheck } from './tokens.ts';
 /** Permissions of a socket: owner and group. */
 export const DEFAULT_SOCKET_MODE = 0o660;
 
-/** One address to listen at. */
-export interface SidecarListen {
-	readonly address: SocketAddress;
-	/** Permissions of a socket. Default 0o660. */
-	readonly socketMode?: number;
-	/** Makes the socket's directory for this user alone. Default false. */
-	readonly privateDirectory?: boolean;
-	/** The flag that the address is from, for what errors say. Default `--socket`. */
-	readonly flag?: string;
-	/** Allows a TCP address that other machines can reach. Default false. */
-	readonly allowRemote?: boolean;
-	/** Speaks TLS; for TCP. Default: none. */
-	readonly tls?: TlsListen;
-	/** Answers nothing before a hello with one of these tokens. Default: everybody who can connect may speak. */
-	readonly tokens?: TokenCheck;
-}
-
-/** Options of `listen`. */
-export interface ListenOptions<S extends Duplex = Socket> {
-	/** Permissions of the socket. Default 0o660: owner and group. */
+/** What may connect to an address. */
+interface ListenAccess {
+	/** Permissions of a socket. Default 0o660: owner and group. */
 	readonly socketMode?: number;
 	/** Makes the socket's directory, for this user alone, and refuses one that others may change. Default false. */
 	readonly privateDirectory?: boolean;
@@ -36,13 +19,26 @@ export interface ListenOptions<S extends Duplex = Socket> {
 	readonly flag?: string;
 	/** Allows TCP addresses that other machines can reach. Default false. */
 	readonly allowRemote?: boolean;
+}
+
+/** One address to listen at. */
+export interface SidecarListen extends ListenAccess {
+	readonly address: SocketAddress;
+	/** Speaks TLS; for TCP. Default: none. */
+	readonly tls?: TlsListen;
+	/** Answers nothing before a hello with one of these tokens. Default: every client that can connect is answered. */
+	readonly tokens?: TokenCheck;
+}
+
+/** Options of `listen`. */
+export interface ListenOptions<S extends Duplex = Socket> extends ListenAccess {
 	/** Connections that the kernel may hold before they are accepted. Default 4096. */
 	readonly backlog?: number;
 	/** Speaks TLS; for TCP. Default: none. */
 	readonly tls?: Omit<TlsServerOptions, 'accept'>;
 	/**
-	 * Binds a unix domain socket beside its path, at `<path>.next`, until it is published: for a take-over. Whoever stands
-	 * there already is taking over too, and this one is refused. Default false.
+	 * Binds a unix domain socket beside its path, at `<path>.next`, until it is published: for a take-over. A process that is there already
+	 * is taking over too, and this one is refused. Default false.
 	 */
 	readonly beside?: boolean;
 	readonly accept: (socket: S) => void;
@@ -63,21 +59,21 @@ export interface Listener {
 /** Binds one address, and gives every connection to `accept`; see `listen`. */
 export type Listen = (address: SocketAddress, options: ListenOptions<Duplex>) => Promise<Listener>;
 
-/** What stands at a path. */
+/** The socket at a path. */
 export type SocketPathState = 'ours' | 'restored' | 'taken';
 
 /** The public name of a unix domain socket, which one process can take from another. */
 export interface PublishedSocketPath {
-	/** True when somebody else's socket stands there. */
+	/** True if another process's socket is there. */
 	isReplaced(): Promise<boolean>;
 	/**
-	 * Moves a socket that was bound beside its path onto it. `replace` takes the place of whatever socket is there;
-	 * otherwise the place must be free, as for any start. Rejects as `listen` does.
+	 * Moves a socket that was bound beside its path onto it. `replace` replaces any socket there; otherwise the path must be free,
+	 * as for any start. Rejects as `listen` does.
 	 */
 	publish(how: 'replace' | 'if free'): Promise<void>;
 	/**
-	 * Takes the place back if the socket that stands there is dead, or none is there. What stands there now: `ours`, as before,
-	 * ours `restored`, or it is `taken` by somebody who is left alone. Rejects if it cannot be taken back.
+	 * Restores the socket if the one at the path is dead or missing. Resolves with what is there now: `ours`, as before; ours,
+	 * `restored`; or `taken` by another process, which is left alone. Rejects if it cannot be restored.
 	 */
 	restore(): Promise<SocketPathState>;
 }

@@ -21,7 +21,7 @@ export interface TlsListenSecrets {
 	readonly key?: string;
 }
 
-/** Where the secrets of a listener come from, and who is told what fails. */
+/** The source of a listener's secrets, and the receiver of its failures. */
 export interface TlsListen {
 	/** The secrets in force: the very same object until they change. */
 	readonly secrets: TlsListenSecrets;

@@ -33,7 +33,7 @@ export class AcceptedTokens implements TokenCheck {
 	accepts(token: string): boolean {
 		const given = digest(token);
 		let found = false;
-		// All are compared, and digests are of one length: the time tells nothing about any of them.
+		// All are compared, and digests have equal lengths: the time reveals nothing about any of them.
 		for (const known of this.#digests) found = timingSafeEqual(known, given) || found;
 		return found;
 	}
@@ -43,7 +43,7 @@ function digest(token: string): Buffer {
 	return createHash('sha256').update(token).digest();
 }
 
-/** The file is looked at when somebody says hello, and not more often than this. */
+/** The file is checked at a hello, but not more often than this. */
 const LOOK_MS = 1000;
 /** Longer than two tokens with what people write about them. */
 const BYTES_MAX = 65_536;

@@ -1,16 +1,16 @@
-/** Of all connections, as many are kept for clients that come by a unix domain socket, where there is one. */
+/** Connections reserved for clients at a unix domain socket, if there is one. */
 const LOCAL_SHARE = 0.1;
 
-/** What an {@link Admission} goes by. */
+/** What an {@link Admission} needs. */
 export interface AdmissionOptions {
 	readonly connectionsMax: number;
-	/** Whether any client can come by a unix domain socket. */
+	/** Whether any client can connect by a unix domain socket. */
 	readonly hasLocal: boolean;
 }
 
 /**
- * How many may be connected, of all protocols together. Whoever comes by the network and has not shown a token that is wanted
- * is not counted here: strangers have a budget of their own.
+ * How many clients may be connected, of all protocols together. A network client that has not sent a required token is not counted
+ * here: such strangers have a budget of their own.
  */
 export class Admission {
 	readonly #connectionsMax: number;
@@ -23,7 +23,7 @@ export class Admission {
 		this.#remoteMax = connectionsMax - (hasLocal ? Math.floor(connectionsMax * LOCAL_SHARE) : 0);
 	}
 
-	/** Counts one more; false where there is no room for it. */
+	/** Counts one more; returns false if there is no room for it. */
 	enter(isLocal: boolean): boolean {
 		if (this.#all >= this.#connectionsMax || (!isLocal && this.#remote >= this.#remoteMax)) return false;
 		this.#all++;
@@ -31,7 +31,7 @@ export class Admission {
 		return true;
 	}
 
-	/** One that was counted is gone. */
+	/** A counted connection is gone. */
 	leave(isLocal: boolean): void {
 		this.#all--;
 		if (!isLocal) this.#remote--;
@@ -39,16 +39,16 @@ export class Admission {
 }
 
 /**
- * Those who have come by the network and not shown a token yet, of all protocols together, and those that still shake hands. The
- * one that has been silent for longest makes room: who has a token shows it at once.
+ * Network clients of all protocols that have not sent a token yet, or are still in the TLS handshake. The one that has been silent for
+ * longest is evicted to make room, because a client with a token sends it at once.
  */
 export class Strangers {
 	readonly countMax: number;
 	readonly #evicted: () => void;
-	/** Each with how it is sent away. */
+	/** Each with the function that closes it. */
 	readonly #strangers = new Map<object, () => void>();
 
-	/** `evicted` is told of each that had to make room. */
+	/** Calls `evicted` for each that was closed to make room. */
 	constructor(countMax: number, evicted: () => void) {
 		this.countMax = countMax;
 		this.#evicted = evicted;
@@ -64,7 +64,7 @@ export class Strangers {
 		this.#strangers.set(stranger, evict);
 	}
 
-	/** True if it was one. */
+	/** Returns true if it was one. */
 	delete(stranger: object): boolean {
 		return this.#strangers.delete(stranger);
 	}

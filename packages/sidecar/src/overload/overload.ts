@@ -3,28 +3,28 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { OverloadSignal, SidecarObserver } from '../foundation/observer.ts';
 
-/** How often the load is looked at while there is any. */
+/** How often the load is sampled while there is any. */
 const SAMPLE_MS = 100;
-/** Samples over a threshold before anybody is narrowed: a single pause of the garbage collector is no overload. */
+/** Samples over a threshold before windows are narrowed: a single pause of the garbage collector is no overload. */
 const BAD_SAMPLES_MIN = 2;
-/** Samples well below every threshold before anybody is widened again. */
+/** Samples well below every threshold before windows are widened again. */
 const CALM_SAMPLES_MIN = 5;
-/** Nobody is narrowed below this: a client with fewer requests in flight does not make the load. */
+/** No window is narrowed below this: a client with fewer requests in flight does not cause the load. */
 const WINDOW_MIN = 16;
 /** A narrowed window grows by this fraction of `inFlightMax` at each calm sample. */
 const WIDEN_STEPS = 64;
-/** However many clients do not read, each may leave this much unread. */
+/** However many clients do not read, each may have this much unread output. */
 const OUTPUT_BYTES_SHARE_MIN = 65_536;
 
-/** One connection, as far as its load is looked at. */
+/** One connection, as far as its load matters. */
 export interface LoadedConnection {
-	/** Requests since the last time this was asked. From now on what was told by `tellWindow` is enforced. */
+	/** Requests since the last call. From now on the window of `tellWindow` is enforced. */
 	sample(): number;
 	/** Requests that wait for an answer. */
 	readonly inFlight: number;
-	/** Output that the client has not taken. */
+	/** Output that the client has not read. */
 	readonly outputBytes: number;
-	/** The window in force; undefined for a client that does not know of windows. */
+	/** The window in force; undefined for a client that does not support windows. */
 	readonly window: number | undefined;
 	/** Pushes another window. */
 	tellWindow(inFlightMax: number): void;
@@ -44,13 +44,13 @@ interface Sampled {
 }
 
 /**
- * Knows when all clients together are too much, and asks the greediest for less: their windows are halved while it lasts, and
- * grow again by small steps when it is over. Nothing runs while there is no load.
+ * Detects when all clients together cause too much load, and narrows the windows of the greediest: they are halved while it lasts, and
+ * grow again by small steps when it is over. Nothing runs without load.
  */
 export class Overload {
-	/** Requests of all connections that wait for an answer; counted by them. */
+	/** Requests of all connections that wait for an answer; counted by the connections. */
 	inFlight = 0;
-	/** What one client may leave unread now. */
+	/** How much unread output one client may have now. */
 	outputBytesMax: number;
 	readonly #context: OverloadContext;
 	#timer: TimerHandle | undefined;
@@ -71,12 +71,12 @@ export class Overload {
 		return this.#narrowed;
 	}
 
-	/** Output of all connections that was unread at the last look. */
+	/** Unread output of all connections at the last sample. */
 	get outputBytes(): number {
 		return this.#outputBytes;
 	}
 
-	/** There is something to do: the load is looked at until there is none. Called for every chunk of input. */
+	/** Starts to sample the load, until there is none. Called for every chunk of input. */
 	touch(): void {
 		if (this.#timer === undefined) this.#arm();
 	}
@@ -116,7 +116,7 @@ export class Overload {
 			if (++this.#badSamples >= BAD_SAMPLES_MIN) this.#narrow(sampled, signals);
 		} else {
 			this.#badSamples = 0;
-			// Between half a threshold and the whole nothing is changed.
+			// Between half a threshold and the whole, change nothing.
 			this.#calmSamples = this.#signals(delayMs, 0.5).length > 0 ? 0 : this.#calmSamples + 1;
 			if (this.#calmSamples >= CALM_SAMPLES_MIN) this.#widen(sampled);
 		}
@@ -124,18 +124,18 @@ export class Overload {
 		if (requests > 0 || outputBytes > 0 || this.#narrowed > 0 || this.#isOverloaded) this.#arm();
 	}
 
-	/** What is over its threshold, or over this part of it. */
+	/** Which measure is over its threshold, or over this share of it. */
 	#signals(delayMs: number, part: number): OverloadSignal[] {
 		const { loopDelayMsMax, inFlightTotalMax, outputTotalBytesMax } = this.#context.limits;
 		const signals: OverloadSignal[] = [];
 		if (delayMs > loopDelayMsMax * part) signals.push('loop-delay');
-		// Half of what is refused outright: windows act before that.
+		// Half of what is refused outright, so that windows act before that.
 		if (this.inFlight > (inFlightTotalMax / 2) * part) signals.push('in-flight');
 		if (this.#outputBytes > outputTotalBytesMax * part) signals.push('output');
 		return signals;
 	}
 
-	/** Clients that together leave too much unread share what there is. */
+	/** Clients that together have too much unread output share what is allowed. */
 	#shareOutput(count: number): void {
 		const { outputBytesMax, outputTotalBytesMax } = this.#context.limits;
 		const share = Math.max(OUTPUT_BYTES_SHARE_MIN, Math.floor(outputTotalBytesMax / Math.max(1, count)));
@@ -152,7 +152,7 @@ export class Overload {
 		for (const { connection, usage } of active) {
 			const { window } = connection;
 			if (window === undefined || usage < mean) continue;
-			// More than it asked for in a whole sample it can hardly have had in flight.
+			// It can hardly have had more in flight than it sent in a whole sample.
 			const target = Math.max(WINDOW_MIN, Math.floor(Math.min(window, usage) / 2));
 			if (target < window) this.#tell(connection, target, 'narrowed');
 		}

@@ -9,15 +9,15 @@ export interface ScheduledReader {
 	takeTurn(): void;
 }
 
-/** Runs a callback once the event loop has looked at every socket again: `setImmediate`. */
+/** Runs a callback after the event loop has polled every socket: `setImmediate`. */
 export type Defer = (callback: () => void) => void;
 
 /**
- * Which connection is read next, in order. One turn for each iteration of the event loop: between two of them every other socket
- * is read, so that however many connections flood, a request of another client waits for one turn and not for all of them.
+ * Decides which connection is read next, in order. One turn in each iteration of the event loop: every other socket is read between two
+ * turns, so that a request waits for one turn, and not for all of them, however many connections flood.
  */
 export class ReadScheduler {
-	/** Chunks of input that were handled within a turn, of all connections: whether others had input. */
+	/** Chunks of input that all connections handled in turns; shows whether others had input. */
 	reads = 0;
 	readonly #defer: Defer;
 	readonly #waiting = new Set<ScheduledReader>();
@@ -27,7 +27,7 @@ export class ReadScheduler {
 		this.#defer = defer;
 	}
 
-	/** Schedules a turn, behind those that wait already. */
+	/** Schedules a turn, after those that wait already. */
 	schedule(reader: ScheduledReader): void {
 		this.#waiting.add(reader);
 		this.#arm();
@@ -54,35 +54,35 @@ export class ReadScheduler {
 	};
 }
 
-/** Output that the client has not taken above which its turn ends. Far below every `outputBytesMax`. */
+/** Unread output above which a client's turn ends. Far below every `outputBytesMax`. */
 const TURN_OUTPUT_BYTES = 65_536;
-/** Input after which a turn ends, however few frames it was: what Node reads at once. */
+/** Input after which a turn ends, however few frames it contained: what Node reads at once. */
 const TURN_INPUT_BYTES = 65_536;
-/** Frames of a turn where no other connection has input: a full chunk of short ones. */
+/** Frames of a turn while no other connection has input: a full chunk of short ones. */
 const ALONE_FRAMES = 1024;
 /** Turns in a row between which no other connection was read, before they grow. */
 const ALONE_TURNS_MIN = 16;
 /**
- * What a frame costs that was not seen before, against one that was: it is parsed and validated, and may become a failure.
+ * The cost of a new frame, relative to one that was seen before: it is parsed and validated, and may become a failure.
  * Measured: 5 to 14 µs against 1.
  */
 export const NEW_FRAME_COST = 8;
 /** The same of an event on an uplink, with as many characters: it is parsed, and not validated. Measured: 2 µs, and 5 for a kilobyte. */
 export const eventFrameCost = (characters: number): number => 2 + (characters >> 8);
 
-/** What every gate shares. */
+/** What all gates share. */
 export interface ReadGateContext {
 	readonly scheduler: ReadScheduler;
 	readonly limits: ResolvedLimits;
 	readonly clock: Clock;
-	/** What one client may leave unread now: less than the limit while all of them together leave too much. */
+	/** How much unread output one client may have now: less than the limit while all of them together have too much. */
 	readonly outputBytesMax: () => number;
 	readonly limited: (limit: LimitName) => void;
 }
 
 /**
- * When one connection is read: not while its client leaves too much output unread, and not for longer than a turn while other clients
- * wait. A client that is not read is stopped by its own full socket, which is what bounds the memory.
+ * Decides when one connection is read: not while its client has too much unread output, and not for longer than a turn while other
+ * clients wait. A client that is not read is stopped by its own full socket, which bounds the memory.
  */
 export class ReadGate implements ScheduledReader {
 	readonly #framed: FramedSocket;
@@ -92,7 +92,7 @@ export class ReadGate implements ScheduledReader {
 	/** Handles the frames that were paused. */
 	readonly #resumed: () => void;
 	readonly #framesPerTurnMax: number;
-	/** Frames of the present turn, and what is left of them. */
+	/** Frames of the current turn, and how many are left. */
 	#turnFrames: number;
 	#framesLeft: number;
 	#readsAtEnd = 0;
@@ -113,12 +113,12 @@ export class ReadGate implements ScheduledReader {
 		this.#framesLeft = this.#turnFrames;
 	}
 
-	/** True while frames may be held that were read before. */
+	/** True while frames that were read may be held. */
 	get isPaused(): boolean {
 		return this.#framed.paused;
 	}
 
-	/** True while the client leaves more unread than it may: it is not read either, and closed if that lasts. */
+	/** True while the client has more unread output than it may: it is not read, and closed if that lasts. */
 	get isSlow(): boolean {
 		return this.#slowTimer !== undefined;
 	}
@@ -141,7 +141,7 @@ export class ReadGate implements ScheduledReader {
 		if (this.#slowTimer === undefined) this.#waitForTurn();
 	}
 
-	/** A frame was handled, which cost as much as this many of those that were seen before. */
+	/** A frame was handled, which cost as much as this many frames that were seen before. */
 	frameRead(cost: number): void {
 		this.#framesLeft -= cost;
 		if (this.#framesLeft <= 0) this.#endTurn();
@@ -152,7 +152,7 @@ export class ReadGate implements ScheduledReader {
 		const { bytesRead } = this.#framed;
 		const isFull = bytesRead - this.#bytesRead >= TURN_INPUT_BYTES;
 		this.#bytesRead = bytesRead;
-		// A chunk that is not full was the last one: the event loop goes on to the next socket by itself.
+		// A chunk that is not full was the last one: the event loop continues with the next socket by itself.
 		if (isFull) this.#endTurn();
 		else {
 			this.#framesLeft = this.#turnFrames;
@@ -175,8 +175,8 @@ export class ReadGate implements ScheduledReader {
 
 	takeTurn(): void {
 		this.#waitsForTurn = false;
-		// Turns grow while no other connection wants one, for each costs an iteration of the event loop. Not from the first on: a
-		// client with one call in flight takes a moment to send the next.
+		// Turns grow while no other connection needs one, because each costs an iteration of the event loop. Not from the first
+		// one: a client with one call in flight takes a moment to send the next.
 		const isAlone = this.#context.scheduler.reads === this.#readsAtEnd;
 		this.#aloneTurns = isAlone ? this.#aloneTurns + 1 : 0;
 		if (this.#aloneTurns < ALONE_TURNS_MIN) this.#turnFrames = this.#framesPerTurnMax;
@@ -185,13 +185,13 @@ export class ReadGate implements ScheduledReader {
 		this.#readOn();
 	}
 
-	/** Reads whatever comes, because nothing of it is answered any more. */
+	/** Reads all input, because none of it is answered any more. */
 	open(): void {
 		this.close();
 		if (this.#framed.paused) this.#framed.resume();
 	}
 
-	/** Ends what it waits for. */
+	/** Ends its timers and turns. */
 	close(): void {
 		this.#forgive();
 		this.#isHeld = false;
@@ -214,7 +214,7 @@ export class ReadGate implements ScheduledReader {
 	}
 
 	#muchOutput(bufferedBytes: number): void {
-		// Answers may be ten thousand times as long as their questions: a turn of them is short.
+		// Answers may be ten thousand times as long as their requests: such a turn is short.
 		this.#framesLeft = Math.min(this.#framesLeft, 1);
 		if (bufferedBytes <= this.#context.outputBytesMax() || this.#slowTimer !== undefined) return;
 		const { clock, limits, limited } = this.#context;

@@ -8,15 +8,21 @@ import {
 } from '@spock/protocol';
 import { type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
 
-import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
+import {
+	type AgedList,
+	type Backend,
+	type BackendObserver,
+	type BackendWatch,
+	listWithAge,
+} from '../../foundation/backend.ts';
 import type { Registrar } from '../../foundation/registrar.ts';
 import { ChainWatch } from './chain-watch.ts';
 
 /** How long a member may be silent before the next ones count. */
 export const DEFAULT_FIRST_WORD_MS = 2000;
-/** How long a member that knew a service must say that it is gone before another member's instances take its place. */
+/** How long a member that knew a service must report that it is gone before another member's instances are served. */
 export const DEFAULT_GONE_HOLD_MS = 10_000;
-/** Questions of which is remembered who knew the service. */
+/** Most queries for which the members that know them are remembered. */
 const KNOWN_MAX = 10_000;
 /** Datacenters whose last lists are remembered, for each member. */
 const LISTS_MAX = 64;
@@ -28,7 +34,7 @@ export interface ChainBackendOptions {
 	/** How long a member may be silent before the next ones count, in milliseconds. Default 2000. */
 	readonly firstWordMs?: number;
 	/**
-	 * How long a member that knew a service must say that it is gone before the instances of the next member are served,
+	 * How long a member that knew a service must report that it is gone before the instances of the next member are served,
 	 * in milliseconds. Default 10000.
 	 */
 	readonly goneHoldMs?: number;
@@ -37,14 +43,21 @@ export interface ChainBackendOptions {
 }
 
 /**
- * Several registries as one: for every query, the first that knows the service answers. A member that knew it keeps the
- * word while it is out of reach; see docs/guide/backends.md for every rule. Throws a TypeError or RangeError for a wrong option.
+ * Several registries as one: for every query, the first that knows the service answers. A member that knew it still
+ * answers, with its last instances, while it is unreachable; see docs/guide/backends.md for every rule. Throws a TypeError or
+ * RangeError for an invalid option.
  */
 export function chainBackend(options: ChainBackendOptions): Backend {
 	return new ChainBackend(options);
 }
 
-type Lists = Map<string, readonly ServiceListEntry[]>;
+/** The last list of a member, and when it was verified. */
+interface LastList {
+	readonly services: readonly ServiceListEntry[];
+	readonly verifiedAtMs: number;
+}
+
+type Lists = Map<string, LastList>;
 
 class ChainBackend implements Backend {
 	readonly name: string;
@@ -58,7 +71,7 @@ class ChainBackend implements Backend {
 	readonly #clock: Clock;
 	readonly #firstWordMs: number;
 	readonly #goneHoldMs: number;
-	/** For each member the questions that it knew when it was last asked. */
+	/** For each member the queries that it knew when it was last asked. */
 	readonly #known: readonly Set<string>[];
 	/** For each member the last list of each datacenter. */
 	readonly #lists: readonly Lists[];
@@ -107,14 +120,19 @@ class ChainBackend implements Backend {
 		};
 	}
 
-	/**
-	 * The names that any member knows, with the tags of all. A member that cannot list (DNS) is left out, one that is out of
-	 * reach stands with its last list; rejects as it does when it has never given one.
-	 */
+	/** The list of {@link listWithAge}. */
 	async list(
 		query: { readonly datacenter?: string } = {},
 		options: CallOptions = {},
 	): Promise<readonly ServiceListEntry[]> {
+		return (await this.listWithAge(query, options)).services;
+	}
+
+	/**
+	 * The names that any member knows, with the tags of all; as old as the oldest member's list. A member that cannot list (DNS) is left
+	 * out; one that is unreachable contributes its last list, and rejects if it has none.
+	 */
+	async listWithAge(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<AgedList> {
 		this.#refuseIfClosed();
 		const lists = await Promise.all(this.#members.map((_member, number) => this.#listOf(number, query, options)));
 		const given = lists.filter((list) => list !== undefined);
@@ -124,12 +142,13 @@ class ChainBackend implements Backend {
 			});
 		}
 		const tagsOf = new Map<string, Set<string>>();
-		for (const { name, tags } of given.flat()) {
+		for (const { name, tags } of given.flatMap(({ services }) => services)) {
 			const all = tagsOf.get(name) ?? new Set();
 			for (const tag of tags) all.add(tag);
 			tagsOf.set(name, all);
 		}
-		return [...tagsOf].sort(byName).map(([name, tags]) => ({ name, tags: [...tags].sort() }));
+		const services = [...tagsOf].sort(byName).map(([name, tags]) => ({ name, tags: [...tags].sort() }));
+		return { services, ageMs: Math.max(...given.map(({ ageMs }) => ageMs)) };
 	}
 
 	/** Resolves when any member answers: lookups of what it knows can be served then. */
@@ -146,7 +165,7 @@ class ChainBackend implements Backend {
 		}
 	}
 
-	/** True if some member's is. */
+	/** True if any member's is. */
 	async mayRead(options: CallOptions = {}): Promise<boolean> {
 		const each = this.#members.map((member) => member.mayRead?.(options).catch(() => false) ?? false);
 		return (await Promise.all(each)).includes(true);
@@ -180,19 +199,20 @@ class ChainBackend implements Backend {
 		number: number,
 		query: { readonly datacenter?: string },
 		options: CallOptions,
-	): Promise<readonly ServiceListEntry[] | undefined> {
+	): Promise<AgedList | undefined> {
+		const askedAtMs = this.#clock.now();
 		const lists = this.#lists[number] as Lists;
 		const key = query.datacenter ?? '';
 		try {
-			const list = await (this.#members[number] as Backend).list(query, options);
+			const list = await listWithAge(this.#members[number] as Backend, query, options);
 			if (lists.size >= LISTS_MAX && !lists.has(key)) lists.clear();
-			lists.set(key, list);
+			lists.set(key, { services: list.services, verifiedAtMs: askedAtMs - list.ageMs });
 			return list;
 		} catch (error) {
 			if (SpockError.is(error, 'UNKNOWN_FUNC')) return undefined;
 			const known = lists.get(key);
 			if (known === undefined || !SpockError.is(error, 'UNAVAILABLE')) throw error;
-			return known;
+			return { services: known.services, ageMs: this.#clock.now() - known.verifiedAtMs };
 		}
 	}
 

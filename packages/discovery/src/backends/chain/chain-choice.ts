@@ -5,7 +5,7 @@ import type { BackendObserver } from '../../foundation/backend.ts';
 /** An answer with everything that came with it. */
 export type Answer = Parameters<BackendObserver['answered']>;
 
-/** What one member of a chain has said of one query so far. */
+/** The state of one query at one member of a chain. */
 export interface MemberWord {
 	/** Its last good answer; undefined before the first. */
 	readonly answer: Answer | undefined;
@@ -13,11 +13,11 @@ export interface MemberWord {
 	readonly error: SpockError | undefined;
 	/** True if it knew the service when it was last asked, in this watch or an earlier one. */
 	readonly knew: boolean;
-	/** True when it has had its time to say a first word. */
+	/** True when its time for a first answer is over. */
 	readonly isLate: boolean;
 }
 
-/** What the chain says: an answer or a failure, of one member; or nothing yet. */
+/** The outcome of the chain: an answer or a failure of one member, or nothing yet. */
 export type ChainChoice =
 	| { readonly kind: 'waiting' }
 	| { readonly kind: 'answered'; readonly member: number; readonly answer: Answer }
@@ -26,10 +26,9 @@ export type ChainChoice =
 const WAITING: ChainChoice = { kind: 'waiting' };
 
 /**
- * The first member that knows the service speaks for the chain. A member that knew it keeps the word while it fails, so
- * that an outage never swaps a service's instances for another registry's. A member that never knew it is passed over
- * when it says so, when it fails, or when it is late. That nobody knows the service is believed only of members that all
- * can answer.
+ * Chooses the first member that knows the service. A member that knew it is still chosen while it fails, so that an outage never
+ * replaces a service's instances by another registry's. A member that never knew it is passed over when it answers so, fails or is
+ * late. The service counts as unknown only if all members can answer.
  */
 export function chooseMember(members: readonly MemberWord[]): ChainChoice {
 	let failed: ChainChoice | undefined;
@@ -40,7 +39,7 @@ export function chooseMember(members: readonly MemberWord[]): ChainChoice {
 			return error === undefined ? { kind: 'answered', member, answer } : { kind: 'failed', member, error };
 		}
 		if (error !== undefined) {
-			// It knew the service when it was last asked: nobody may stand in for it.
+			// It knew the service when it was last asked: no other member may replace it.
 			if (knew) return { kind: 'failed', member, error };
 			failed ??= { kind: 'failed', member, error };
 		} else if (answer !== undefined) {

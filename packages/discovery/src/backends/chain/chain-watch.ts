@@ -14,11 +14,11 @@ export interface ChainWatchOptions {
 	readonly clock: Clock;
 	/** How long a member may be silent before the next ones count. */
 	readonly firstWordMs: number;
-	/** How long a member that knew the service must say that it is gone before the next ones count. */
+	/** How long a member that knew the service must report that it is gone before the next ones count. */
 	readonly goneHoldMs: number;
 	/** Whether this member knew the service when it was last asked. */
 	readonly knew: (member: number) => boolean;
-	/** Keeps that for later watches. */
+	/** Remembers that for later watches. */
 	readonly remember: (member: number, knows: boolean) => void;
 }
 
@@ -33,11 +33,11 @@ interface Member {
 	answeredAtMs: number;
 	error: SpockError | undefined;
 	isLate: boolean;
-	/** Runs while it says that a service which it knew is gone. */
+	/** Runs while it reports that a service which it knew is gone. */
 	goneTimer: TimerHandle | undefined;
 }
 
-/** One question to all members of a chain; what the first of them that knows the service says is passed on. */
+/** Watches one query at all members of a chain, and passes on the answers of the first that knows the service. */
 export class ChainWatch implements BackendWatch {
 	readonly #options: ChainWatchOptions;
 	readonly #members: Member[];
@@ -68,7 +68,7 @@ export class ChainWatch implements BackendWatch {
 		try {
 			for (const member of this.#members) {
 				const { backend } = member;
-				// A member of which every entry is bad knows nothing that a client could be sent to.
+				// A member with only invalid entries knows no instance that a client could be sent to.
 				const good = whileGood(backend.name, {
 					answered: (...answer) => this.#answered(member, answer),
 					failed: (error) => this.#failed(member, error),
@@ -116,13 +116,13 @@ export class ChainWatch implements BackendWatch {
 			this.#accept(member, answer, atMs);
 			return;
 		}
-		// Empty again: the hold goes on, and does not verify what is held.
+		// Empty again: the hold continues, and the held answer is not verified.
 		if (member.goneTimer !== undefined) return;
 		if (!this.#isStandInKnown(member)) {
 			this.#accept(member, answer, atMs);
 			return;
 		}
-		// Another member would take over: a service that is only restarting must not change its registry to and fro.
+		// Another member would take over: a service that only restarts must not move between registries.
 		member.goneTimer = clock.setTimeout(() => {
 			member.goneTimer = undefined;
 			if (!this.#stopped && member.error === undefined) this.#accept(member, answer, atMs);
@@ -140,7 +140,7 @@ export class ChainWatch implements BackendWatch {
 	#failed(member: Member, error: SpockError): void {
 		if (this.#stopped) return;
 		member.error = error;
-		// Its answer before the failure is no longer confirmed: the hold starts anew when it is back.
+		// Its empty answer before the failure is no longer confirmed: the hold starts again when it is back.
 		this.#options.clock.clearTimeout(member.goneTimer);
 		member.goneTimer = undefined;
 		this.#decide(member.number);
@@ -170,14 +170,14 @@ export class ChainWatch implements BackendWatch {
 		if (choice.member !== from && isSameChoice(before, choice)) return;
 		const { observer, clock } = this.#options;
 		const { answeredAtMs, goneTimer } = this.#members[choice.member] as Member;
-		// It no longer says what it said last: that is held, and not to be called live.
+		// Its last answer is held, because it reports another one now: it must not be served as live.
 		if (goneTimer !== undefined) return;
 		this.#last = choice;
 		if (choice.kind === 'failed') {
 			observer.failed(choice.error);
 			return;
 		}
-		// It may have come long before it was its turn.
+		// It may have arrived long before this member was chosen.
 		const [instances, meta] = choice.answer;
 		observer.answered(instances, { ...meta, ageMs: (meta?.ageMs ?? 0) + clock.now() - answeredAtMs });
 	}

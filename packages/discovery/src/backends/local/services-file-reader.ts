@@ -1,5 +1,5 @@
 import type { InstanceStatus, ServiceInstance } from '@spock/protocol';
-import { isHost, isName, NAME_RULE, nearestName } from '@spock/protocol/internal';
+import { isHost, isName, NAME_RULE, nameHint } from '@spock/protocol/internal';
 import { isMap, isNode, isSeq, type Node, type ParsedNode } from 'yaml';
 
 import { sortInstances } from '../../foundation/snapshot-diff.ts';
@@ -148,9 +148,7 @@ export class ServicesFileReader {
 	#onlyMembers(members: Members, node: Node | null | undefined, known: readonly string[], path: string): void {
 		for (const name of Object.keys(members)) {
 			if (known.includes(name)) continue;
-			const meant = nearestName(name, known);
-			const hint = meant === undefined ? `; expected one of: ${known.join(', ')}` : `: did you mean ${meant}?`;
-			this.#failAt(child(node, name) ?? node, `${path} has an unknown member ${name}${hint}`);
+			this.#failAt(child(node, name) ?? node, `${path} has an unknown member ${name}; ${nameHint(name, known)}`);
 		}
 	}
 

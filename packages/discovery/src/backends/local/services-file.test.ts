@@ -96,7 +96,7 @@ services:
 			'services: {}\nserivces: {}',
 			2,
 			11,
-			/unknown member serivces: did you mean services\?$/,
+			/unknown member serivces; did you mean "services"\?$/,
 		],
 		['an unknown member', 'services: {}\nzebra: {}', 2, 8, /unknown member zebra; expected one of: services, keys/],
 		['services that are no list', 'services:\n  a: 7', 2, 6, /services\.a must be a list/],
@@ -115,7 +115,7 @@ services:
 			'services: { a: [{ host: h, port: 1,\n wieght: 7 }] }',
 			2,
 			10,
-			/wieght: did you mean weight\?/,
+			/wieght; did you mean "weight"\?/,
 		],
 		['an empty id', 'services: { a: [{ host: h, port: 1,\n id: "" }] }', 2, 6, /id/],
 		[

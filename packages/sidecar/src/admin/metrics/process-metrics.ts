@@ -6,7 +6,7 @@ import { DurationTally, TalliedHistogram } from './tallied.ts';
 
 const SPACE = { space: "V8's name of it" };
 
-/** What is told of the process and of Node, by prom-client. */
+/** The metrics of the process and of Node, by prom-client. */
 export const processMetrics: Readonly<Record<string, Metric>> = {
 	process_cpu_seconds_total: { type: 'counter', help: 'CPU time, of all threads' },
 	process_cpu_user_seconds_total: { type: 'counter', help: 'Of that, in user mode' },

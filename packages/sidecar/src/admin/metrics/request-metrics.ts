@@ -105,7 +105,7 @@ export class RequestMetrics {
 
 /** Requests by how long they took. */
 export interface Durations {
-	/** Upper bounds of the buckets; of the last one there is none. */
+	/** Upper bounds of the buckets; the last bucket has none. */
 	readonly boundsMs: readonly number[];
 	/** Requests in each bucket, since the start; one more than there are bounds. */
 	readonly counts: readonly number[];

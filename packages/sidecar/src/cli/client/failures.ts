@@ -6,15 +6,15 @@ import { formatAddress } from '@spock/protocol/node';
 import { CommandError, EXIT, printable } from '../output/output.ts';
 import type { SidecarTarget } from './sidecar-target.ts';
 
-/** What is known of a connection that failed. */
+/** Facts about a failed connection. */
 export interface FailedConnection {
 	/** Undefined if it could not even be opened. */
 	readonly socket: Socket | undefined;
-	/** True if it was there for a while. */
+	/** True if it was established for a while. */
 	readonly wasConnected: boolean;
 }
 
-/** A connection that never came about, or ended, as a command says it: what happened, and what to do. */
+/** A command's message for a connection that failed or ended: what happened, and what to do. */
 export function connectionError(
 	target: SidecarTarget,
 	cause: NodeJS.ErrnoException | undefined,
@@ -25,7 +25,7 @@ export function connectionError(
 	if (cause?.code === 'EACCES' || cause?.code === 'EPERM') return forbidden(name, cause);
 	if (cause !== undefined && !wasConnected) return noSidecar(name, reasonOf(cause, target), cause);
 	const why = cause === undefined ? '' : `: ${cause.message}`;
-	// A listener with TLS takes plain bytes for a broken handshake, and says nothing that could be read.
+	// A listener with TLS sees plain bytes as a broken handshake, and sends nothing readable.
 	const isSilent = transport === 'tcp' && (socket?.bytesRead ?? 0) === 0;
 	const hint = isSilent ? `. If it speaks TLS: --connect tls://${formatAddress(target.address)}` : '';
 	return new CommandError(EXIT.noSidecar, `the sidecar at ${name} closed the connection${why}${hint}`, { cause });
@@ -38,7 +38,7 @@ export function timeoutError({ name }: SidecarTarget, timeoutMs: number, wasConn
 	return new CommandError(EXIT.failure, message);
 }
 
-/** A failure of the sidecar as what a command prints; `more` is what to do next. Any other error as it is. */
+/** A failure of the sidecar as a command prints it; `more` says what to do next. Returns any other error unchanged. */
 export function asCommandError(error: unknown, more = ''): unknown {
 	if (!SpockError.is(error)) return error;
 	const hint = isAboutHello(error) ? '. Give the token with --token-file or SPOCK_TOKEN' : '';
@@ -49,7 +49,7 @@ export function asCommandError(error: unknown, more = ''): unknown {
 	);
 }
 
-/** True for a failure of the sidecar's own token. That of the registry is refused with the same code, and not given here. */
+/** True for a refusal of the sidecar's own token. The registry's token is refused with the same code, but not given here. */
 function isAboutHello({ code, message }: SpockError): boolean {
 	return code === 'ACL_DENIED' && /\bhello\b/.test(message);
 }

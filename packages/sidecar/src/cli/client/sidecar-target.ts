@@ -14,7 +14,7 @@ import { tokensIn } from '../../listen/tokens.ts';
 import { CommandError, EXIT } from '../output/output.ts';
 import { readDurationMs } from '../settings/setting.ts';
 
-/** Flags that say where the sidecar is, and how to be let in. */
+/** Flags for the address of the sidecar and the access to it. */
 export interface TargetFlags {
 	readonly socket?: string;
 	readonly connect?: string;
@@ -46,13 +46,13 @@ export interface SidecarTarget {
 	readonly name: string;
 	readonly transport: 'unix' | 'tcp' | 'tls';
 	readonly address: SocketAddress;
-	/** For hello, if it wants one. */
+	/** For hello, if the sidecar requires one. */
 	readonly token: string | undefined;
-	/** Opens a connection; it is there when `connected` was emitted. Throws for a directory that others may write to. */
+	/** Opens a connection, which is established when it emits `connected`. Throws for a directory that others may write to. */
 	open(): { readonly socket: Socket; readonly connected: 'connect' | 'secureConnect' };
 }
 
-/** What the flags name, else what both sides agree on. Throws a CommandError that says what is wrong. */
+/** The sidecar that the flags name, else the one at the default address. Throws a CommandError. */
 export function targetOf(flags: TargetFlags): SidecarTarget {
 	const { env } = process;
 	const { socket, connect } = flags;
@@ -93,7 +93,7 @@ function tlsTarget(
 	token: string | undefined,
 	flags: TargetFlags,
 ): SidecarTarget {
-	// Not the variables of the sidecar's own certificate: these commands run in its container too.
+	// Not the variables of the sidecar's own certificate, because commands run in its container too.
 	const { SPOCK_CONNECT_CA, SPOCK_CONNECT_CERT, SPOCK_CONNECT_KEY } = process.env;
 	const read = (flag: string, given: string | undefined, variable: string, fallback: string | undefined) => {
 		const path = given ?? fallback;

@@ -7,39 +7,45 @@ import { disconnectOf, openClient } from './with-client.ts';
 
 /** What a command does while it is connected. */
 export interface Stay {
-	/** Its name for whoever looks who is connected. */
+	/** The client's name in status and log. */
 	readonly client: string;
 	/**
-	 * Asks for what it wants. Rejects if it cannot have it, which ends the command; later the client asks again by itself. From
-	 * `given` on, which it may call before it resolves, a lost connection is waited for.
+	 * Makes the first request. A rejection ends the command; later the client repeats the request by itself. After `given`, which it
+	 * may call before it resolves, the command waits for a lost connection to return.
 	 */
 	begin(client: Diplomat, options: CallOptions, given: () => void): Promise<void>;
-	/** The sidecar is gone, or there is one again; what the client tells before that is from before. */
+	/** The sidecar is gone, or a client is connected again; what the client reported before that is outdated. */
 	lost?(): void;
 	back?(): void;
-	/** The command is stopped, with or without a connection: what the sidecar, or the user, must still be told. */
-	end?(client: Diplomat, options: CallOptions): Promise<void>;
-	/** Rejects when the command cannot go on, which ends it with that error. Default: it never does. */
+	/** The command was stopped, with or without a connection: what the sidecar, or the user, must still be sent. */
+	end?(options: CallOptions): Promise<void>;
+	/** Rejects when the command cannot go on, which ends it with that error. Default: never. */
 	readonly failed?: Promise<never>;
 }
 
 /**
- * Holds a connection until Ctrl-C, SIGTERM, or until nobody reads the output any more, which are clean ends. Waits for a sidecar
+ * Holds a connection until Ctrl-C, SIGTERM, or the output is closed, which are clean ends, also while it connects. Waits for a sidecar
  * that restarts; one that refuses the client ends the command.
  */
 export async function stayConnected(flags: ClientFlags, stay: Stay): Promise<void> {
+	const stop = new AbortController();
 	const stopped = new Promise<'stopped'>((resolve) => {
-		process.once('SIGINT', () => resolve('stopped'));
-		process.once('SIGTERM', () => resolve('stopped'));
-		process.stdout.once('error', () => resolve('stopped'));
+		stop.signal.addEventListener('abort', () => resolve('stopped'));
 	});
+	process.once('SIGINT', () => stop.abort());
+	process.once('SIGTERM', () => stop.abort());
+	process.stdout.once('error', () => stop.abort());
 	const timeoutMs = timeoutOf(flags);
 	const target = targetOf(flags);
-	const { client, failure } = await openClient(target, timeoutMs, stay.client);
+	const opened = await openClient(target, timeoutMs, stay.client, stop.signal).catch((error: unknown) => {
+		if (!stop.signal.aborted) throw error;
+	});
+	if (opened === undefined) return stay.end?.({ timeoutMs });
+	const { client, failure } = opened;
 	let hasBegun = false;
 	let isLost = false;
 	const disconnect = disconnectOf(target, ({ error, wasReady }) => {
-		// Waiting does not mend a refused hello, and what was never given is not waited for.
+		// Waiting does not fix a refused hello, and a connection that never gave anything is not waited for.
 		if (!error.retryable || (wasReady && !hasBegun)) return true;
 		if (wasReady) {
 			isLost = true;
@@ -63,7 +69,7 @@ export async function stayConnected(flags: ClientFlags, stay: Stay): Promise<voi
 		const why = await Promise.race([begun, stopped, disconnect.failed]);
 		const ends = stay.failed === undefined ? [stopped] : [stopped, stay.failed];
 		if (why !== 'stopped') await Promise.race([...ends, disconnect.failed]);
-		await stay.end?.(client, { timeoutMs });
+		await stay.end?.({ timeoutMs });
 	} catch (error) {
 		throw failure(error);
 	} finally {

@@ -15,10 +15,10 @@ import { formatAddress } from '@spock/protocol/node';
 import { asCommandError, connectionError, timeoutError } from './failures.ts';
 import { type ClientFlags, type SidecarTarget, targetOf, timeoutOf } from './sidecar-target.ts';
 
-/** A connected client, and what its commands make of its errors. */
+/** A connected client, and the messages for its errors. */
 export interface OpenClient {
 	readonly client: Diplomat;
-	/** An error of the client as a command prints it: a CommandError, unless it is a fault of ours. */
+	/** An error of the client as a command prints it: a CommandError, unless it is a bug. */
 	failure(error: unknown): unknown;
 }
 
@@ -30,7 +30,7 @@ export async function withClient<T>(
 	const timeoutMs = timeoutOf(flags);
 	const target = targetOf(flags);
 	const { client, failure } = await openClient(target, timeoutMs, 'sidecar');
-	// The client would ask again on the next connection: a person waits for this one.
+	// The client would retry on the next connection, but a person waits for this one.
 	const lost = disconnectOf(target, ({ wasReady }) => wasReady);
 	try {
 		return await Promise.race([command(client, { timeoutMs }), lost.failed]);
@@ -43,10 +43,15 @@ export async function withClient<T>(
 }
 
 /**
- * Connects, or rejects with a CommandError as soon as the first attempt has failed: a person waits for it. `name` is what the client
- * says that it is.
+ * Connects, or rejects with a CommandError as soon as the first attempt has failed, because a person waits for it. `name` is the client's
+ * name; `signal` ends the attempt.
  */
-export async function openClient(target: SidecarTarget, timeoutMs: number, name: string): Promise<OpenClient> {
+export async function openClient(
+	target: SidecarTarget,
+	timeoutMs: number,
+	name: string,
+	signal?: AbortSignal,
+): Promise<OpenClient> {
 	const { address, token } = target;
 	let socket: Socket | undefined;
 	let wasConnected = false;
@@ -62,21 +67,21 @@ export async function openClient(target: SidecarTarget, timeoutMs: number, name:
 		...('path' in address ? { path: address.path } : { host: address.host, port: address.port }),
 		...(token !== undefined && { token }),
 		...{ name, timeoutMs, readyTimeoutMs: timeoutMs, dialTimeoutMs: timeoutMs },
-		// It must take whatever a sidecar may send.
+		// It must accept whatever a sidecar may send.
 		frameBytesMax: FRAME_BYTES_MAX_CEILING,
 		transport: Object.assign(open, target.transport === 'unix' && { mark: socketTransport.mark }),
 	});
 	const failure = (error: unknown): unknown => {
 		if (!SpockError.is(error)) return error;
 		const { code, details } = error;
-		// A time limit of the sidecar, such as that of its registry, is told by the sidecar and has its own message.
+		// A time limit of the sidecar, such as that of its registry, has a message of its own.
 		if (code === 'TIMEOUT' && details['timeoutMs'] !== undefined) return timeoutError(target, timeoutMs, wasConnected);
 		if (code === 'DISCONNECTED') return connectionError(target, systemErrorOf(error), { socket, wasConnected });
 		return asCommandError(error);
 	};
 	const attempt = disconnectOf(target, () => true);
 	try {
-		await Promise.race([client.ready(), attempt.failed]);
+		await Promise.race([client.ready({ signal }), attempt.failed]);
 		return { client, failure };
 	} catch (error) {
 		await client.close();
@@ -86,22 +91,28 @@ export async function openClient(target: SidecarTarget, timeoutMs: number, name:
 	}
 }
 
-/** Rejects with the first disconnect that `ends` what is done with a client, which by itself would connect again. */
+/** Rejects at the first disconnect that `ends` the command; the client by itself would connect again. */
 export function disconnectOf(
 	{ address }: SidecarTarget,
 	ends: (message: DisconnectMessage) => boolean,
 ): { readonly failed: Promise<never>; stop(): void } {
-	let listener: (message: unknown) => void = () => undefined;
-	const failed = new Promise<never>((_resolve, reject) => {
-		listener = (data) => {
-			const message = data as DisconnectMessage;
-			if (message.address === formatAddress(address) && ends(message)) reject(message.error);
-		};
-	});
-	// It may reject before anything awaits it.
-	failed.catch(() => undefined);
+	const { failed, fail } = commandFailure();
+	const listener = (data: unknown): void => {
+		const message = data as DisconnectMessage;
+		if (message.address === formatAddress(address) && ends(message)) fail(message.error);
+	};
 	subscribe('spock:client:disconnect', listener);
 	return { failed, stop: () => void unsubscribe('spock:client:disconnect', listener) };
+}
+
+/** What ends a command that is under way: a promise that `fail` rejects, also before anything awaits it. */
+export function commandFailure(): { readonly failed: Promise<never>; readonly fail: (error: unknown) => void } {
+	let fail: (error: unknown) => void = () => undefined;
+	const failed = new Promise<never>((_resolve, reject) => {
+		fail = reject;
+	});
+	failed.catch(() => undefined);
+	return { failed, fail };
 }
 
 /** The system error of Node among the causes, if there is one. */

@@ -1,6 +1,6 @@
 import type { CallOptions, Diplomat, FuncName } from '@spock/client';
 import { funcNames, type GetServiceData, type ServiceQuery, SpockError } from '@spock/protocol';
-import { nearestName, queryMembers } from '@spock/protocol/internal';
+import { nameHint, nearestName, queryMembers } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { asCommandError } from '../client/failures.ts';
@@ -44,7 +44,7 @@ export async function get(service: string, flags: GetFlags): Promise<void> {
 		const query = { ...queryOf(service, flags), ...maxAgeOf(flags) };
 		const found = await client.request('getService', query, options).catch(async (error: unknown) => {
 			if (!NO_INSTANCE.some((code) => SpockError.is(error, code))) throw error;
-			throw asCommandError(error, `. ${await nextStep(client, query, options)}`);
+			throw asCommandError(error, `; ${await nextStep(client, query, options)}`);
 		});
 		if (flags.json) print(JSON.stringify(found));
 		else print(printable(formatAddress(found)));
@@ -81,8 +81,8 @@ export async function list(flags: ClientFlags & { readonly datacenter?: string }
 }
 
 /**
- * What to do where a service has no instance: the name that was most likely meant, and the command that shows more. One list is asked
- * for, two where a datacenter is named, and only so many names of each are looked at. Never rejects.
+ * What to do where a service has no instance: the name that was most likely meant, and the command that shows more. Requests one list
+ * of services, or two if the query names a datacenter, and reads a limited number of names. Never rejects.
  */
 export async function nextStep(client: Diplomat, query: ServiceQuery, options: CallOptions): Promise<string> {
 	const { service, tags, datacenter, peer } = query;
@@ -106,7 +106,7 @@ export async function nextStep(client: Diplomat, query: ServiceQuery, options: C
 		return `${explain}, without --datacenter, shows where it is known`;
 	}
 	const meant = nearestName(service, names);
-	const question = meant === undefined ? '' : `did you mean ${printable(meant)}? `;
+	const question = meant === undefined ? '' : `did you mean "${printable(meant)}"? `;
 	return `${question}\`sidecar list\` shows the names${tags === undefined ? '' : ' and their tags'}`;
 }
 
@@ -123,13 +123,10 @@ export async function call(func: string, text: string | undefined, flags: Client
 		const reply = await client.request(func as FuncName, data as never, options).catch((error: unknown) => {
 			// A known function may be unknown to this registry, which the error says.
 			const isKnown = (funcNames as readonly string[]).includes(func);
-			throw SpockError.is(error, 'UNKNOWN_FUNC') && !isKnown ? asCommandError(error, `; ${funcHint(func)}`) : error;
+			throw SpockError.is(error, 'UNKNOWN_FUNC') && !isKnown
+				? asCommandError(error, `; ${nameHint(func, funcNames)}`)
+				: error;
 		});
 		print(flags.json ? JSON.stringify(reply) : JSON.stringify(reply, null, 2));
 	});
-}
-
-function funcHint(func: string): string {
-	const meant = nearestName(func, funcNames);
-	return meant === undefined ? `expected one of: ${funcNames.join(', ')}` : `did you mean ${meant}?`;
 }

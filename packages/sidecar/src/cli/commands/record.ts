@@ -3,6 +3,7 @@ import { SpockError } from '@spock/protocol';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
+import { commandFailure } from '../client/with-client.ts';
 import { asUsage, CommandError, EXIT, print } from '../output/output.ts';
 
 /** Flags of `sidecar record`. */
@@ -22,13 +23,9 @@ const BYTES_MIN = 4096;
 export async function record(file: string, flags: RecordFlags): Promise<void> {
 	const { service: named } = flags;
 	const bytesMax = bytesMaxOf(flags);
-	let fail: (error: Error) => void = () => undefined;
-	const failed = new Promise<never>((_resolve, reject) => {
-		fail = (error) =>
-			reject(SpockError.is(error) ? error : new CommandError(EXIT.failure, error.message, { cause: error }));
-	});
-	// It may reject before anything awaits it.
-	failed.catch(() => undefined);
+	const { failed, fail: reject } = commandFailure();
+	const fail = (error: Error): void =>
+		reject(SpockError.is(error) ? error : new CommandError(EXIT.failure, error.message, { cause: error }));
 	let writer: RecordWriter | undefined;
 	let timer: NodeJS.Timeout | undefined;
 	let isAway = false;

@@ -1,9 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import type { Registration, RegistrationMessage, RequestEndMessage, SpockError } from '@spock/client';
+import type { Registration, RegistrationMessage, RequestEndMessage } from '@spock/client';
 import type { RegisterServiceData, RegistrationCheck, RegistrationReply } from '@spock/protocol';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
+import { commandFailure } from '../client/with-client.ts';
 import { CommandError, EXIT, print, printable } from '../output/output.ts';
 
 /** Flags of `sidecar register`, as commander gives them. */
@@ -37,12 +38,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 		// Without a sidecar there is no news of it.
 		if (isConnected()) show(message as RegistrationMessage);
 	};
-	let fail: (error: SpockError) => void = () => undefined;
-	const failed = new Promise<never>((_resolve, reject) => {
-		fail = reject;
-	});
-	// It may reject before anything awaits it.
-	failed.catch(() => undefined);
+	const { failed, fail } = commandFailure();
 	const onEnd = (message: unknown): void => {
 		const { func, own, error } = message as RequestEndMessage;
 		// The client would ask every sidecar to come, in case it is another one.
@@ -61,7 +57,7 @@ export async function register(service: string, flags: RegisterFlags): Promise<v
 			back: () => {
 				shown = '';
 			},
-			end: async (_client, options) => {
+			end: async (options) => {
 				if (registration?.state !== 'registered') {
 					process.stderr.write(`stopped while not registered${formatReason(registration?.error)}\n`);
 				}

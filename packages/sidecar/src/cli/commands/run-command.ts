@@ -8,7 +8,7 @@ const RELAYED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQ
 
 /** Passes signals to one receiver at a time, so that none is lost when the receiver changes. */
 export class SignalRelay {
-	/** Told of each signal from now on. */
+	/** Receives each signal from now on. */
 	receiver: (signal: NodeJS.Signals) => void;
 	readonly #listener = (signal: NodeJS.Signals): void => this.receiver(signal);
 

@@ -26,7 +26,7 @@ export function formatStatus(reply: StatusReply): string {
 		`watches      ${reply.watches.length}, ${count(reply.subscriptions, 'subscription')}`,
 		...formatOversize(reply),
 		...reply.watches.map(formatWatch),
-		// A sidecar of an earlier version does not tell of keys.
+		// Missing from a sidecar of an earlier version.
 		...(reply.keyWatches ?? []).map(formatKeyWatch),
 		`registered   ${reply.registrations.length}`,
 		...reply.registrations.map(formatRegistration),
@@ -41,7 +41,7 @@ function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: Back
 	return error === null ? [line] : [line, `             ${error}`];
 }
 
-/** A sidecar of an earlier version does not tell. Names are what clients say: none may write on the terminal. */
+/** Missing from a sidecar of an earlier version. Clients choose their names, which must not write on the terminal. */
 function formatClients({ clients = [], connections }: StatusReply): string[] {
 	const names = clients.map(({ client, pid }) => `${client ?? '(sent no hello)'}${pid === null ? '' : ` pid ${pid}`}`);
 	const more = connections > clients.length ? [`${connections - clients.length} more`] : [];
@@ -49,7 +49,7 @@ function formatClients({ clients = [], connections }: StatusReply): string[] {
 }
 
 function formatOversize({ oversizeSubscriptions: count }: StatusReply): string[] {
-	// A sidecar of an earlier version does not tell.
+	// Missing from a sidecar of an earlier version.
 	return count > 0 ? [`             ${count} too long for their client: raise frameBytesMax at both ends`] : [];
 }
 

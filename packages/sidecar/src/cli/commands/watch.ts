@@ -1,8 +1,9 @@
-import type { CallOptions, Diplomat, SnapshotObserver, SourceWatch, SpockError } from '@spock/client';
+import type { CallOptions, Diplomat, SnapshotObserver, SourceWatch } from '@spock/client';
 import { isServing, type ServiceSnapshot } from '@spock/protocol';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
+import { commandFailure } from '../client/with-client.ts';
 import { print, printable } from '../output/output.ts';
 import { nextStep, queryOf } from './ask.ts';
 
@@ -14,7 +15,7 @@ export async function watch(service: string, flags: ClientFlags): Promise<void> 
 		observe: (client, observer) => client.observeService(query, observer),
 		begun: async ({ instances, oversize }, client, options) => {
 			if (instances.length > 0 || oversize || flags.json) return;
-			process.stderr.write(`no instance yet: ${await nextStep(client, query, options)}\n`);
+			process.stderr.write(`no instance yet; ${await nextStep(client, query, options)}\n`);
 		},
 		show: (snapshot) => print(flags.json ? JSON.stringify(snapshot) : printable(formatSnapshot(snapshot))),
 	});
@@ -42,7 +43,7 @@ export function formatState({
 
 /** What a command follows: one subscription and its snapshots. */
 export interface Followed<S> {
-	/** The snapshot now; rejects if there is none. */
+	/** The current snapshot; rejects without one. */
 	first(client: Diplomat, options: CallOptions): Promise<S>;
 	observe(client: Diplomat, observer: SnapshotObserver<S>): SourceWatch;
 	show(snapshot: S): void;
@@ -55,12 +56,7 @@ export function follow<S extends object>(flags: ClientFlags, followed: Followed<
 	let shown: string | undefined;
 	// The next snapshot of a sidecar is news only if it says something else: another one counts its revisions anew.
 	let mayBeKnown = true;
-	let fail: (error: SpockError) => void = () => undefined;
-	const failed = new Promise<never>((_resolve, reject) => {
-		fail = reject;
-	});
-	// It may reject before anything awaits it.
-	failed.catch(() => undefined);
+	const { failed, fail } = commandFailure();
 	const show = (snapshot: S): void => {
 		const content = contentOf(snapshot);
 		if (!mayBeKnown || content !== shown) followed.show(snapshot);

@@ -38,7 +38,7 @@ export function connectionLog(log: Logger, limited: LimitedLog, slowRequestMs: n
 		readiness: (state) => readiness.changed(state),
 		phase: (phase) => {
 			hasServed ||= phase === 'serving';
-			// A start that fails is told by its reason: nothing that anybody knew of has stopped.
+			// A failed start is reported with its reason: nothing known has stopped.
 			log[hasServed ? 'info' : 'debug']({ phase }, PHASES[phase] ?? phase);
 		},
 		overload: (signals) => {
@@ -95,7 +95,7 @@ export function traceLog(log: LogLines, slowRequestMs: number): (request: Traced
 	};
 }
 
-/** Another reason for the same state is told at most once in this time. */
+/** Another reason for the same state is logged at most once in this time. */
 export const REASON_MS_MIN = 60_000;
 
 /** Writes a line when a sidecar becomes ready, and when it is not, and why. */
@@ -109,7 +109,7 @@ export class ReadinessLog {
 		this.#clock = clock;
 	}
 
-	/** It may be another than before: a change is told at once, another reason seldom. */
+	/** Readiness may have changed: logs a change at once, another reason rarely. */
 	changed({ ready, reasons }: ReadyState): void {
 		const log = this.#log;
 		const reason = reasons.join('; ');

@@ -7,7 +7,7 @@ const SECOND_MS = 1000;
 
 type Write = (facts: object, message: string) => void;
 
-/** The part of a logger that tells of what happens. */
+/** The part of a logger that writes events. */
 export type LogLines = Readonly<Record<'trace' | 'debug' | 'info' | 'warn' | 'error', Write>>;
 
 interface Kind {

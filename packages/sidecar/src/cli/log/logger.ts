@@ -13,7 +13,7 @@ const SECRETS = ['token', '*.token', 'consulToken', '*.consulToken', 'headers["x
 /** The log of the process, on stdout, and what is known of its lines. */
 export interface SidecarLog {
 	readonly log: Logger;
-	/** Lines that nobody could be given, since the start. */
+	/** Lines that could not be written, since the start. */
 	dropped(): number;
 }
 
@@ -57,7 +57,7 @@ export interface LogOutputOptions {
 	readonly unreadBytesMax?: number;
 	/** The log can be written again, and lacks so many lines. Default: no line says so. */
 	readonly back?: (dropped: number) => void;
-	/** Told once why the log cannot be written. Default: stderr says so. */
+	/** Called once when the log cannot be written. Default: writes to stderr. */
 	readonly failed?: (error: Error) => void;
 }
 
@@ -75,7 +75,7 @@ export class LogOutput {
 	readonly #back: (dropped: number) => void;
 	readonly #failed: (error: Error) => void;
 	#hasFailed = false;
-	/** Of those that were dropped, how many a line of the log has told. */
+	/** How many of the dropped lines were reported in the log. */
 	#told = 0;
 
 	constructor(options: LogOutputOptions = {}) {
@@ -126,7 +126,7 @@ export class LogOutput {
 	}
 }
 
-/** Lets the process end although nobody reads its last lines: those that wait would keep it alive. */
+/** Lets the process end although its last lines are not read: waiting lines would keep it alive. */
 export function endWithoutReader(): void {
 	const end = (): void => {
 		if (process.stdout.writableLength > 0 || process.stderr.writableLength > 0) process.exit();

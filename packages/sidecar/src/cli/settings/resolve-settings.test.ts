@@ -61,7 +61,10 @@ describe('resolveSettings', () => {
 				'socketMode in a.yaml must be three octal digits as text',
 			],
 			[{ file: { name: 'a.yaml', values: { socket: 5 } } }, 'socket in a.yaml must be non-empty text, not 5'],
-			[{ file: { name: 'a.yaml', values: { sokket: '/x' } } }, 'a.yaml: unknown setting sokket'],
+			[
+				{ file: { name: 'a.yaml', values: { sokket: '/x' } } },
+				'a.yaml: unknown setting sokket; did you mean "socket"?',
+			],
 		];
 		for (const [sources, message] of cases) {
 			expect(() => resolveSettings({ flags: {}, env: {}, ...sources })).toThrow(message);

@@ -1,4 +1,4 @@
-import { nearestName } from '@spock/protocol/internal';
+import { nameHint, nearestName } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from '../output/output.ts';
 import { parserOf, showValue, type Value } from './setting.ts';
@@ -21,9 +21,7 @@ export function resolveSettings(sources: SettingSources): Settings {
 	for (const name of Object.keys(file?.values ?? {})) {
 		if (!settings.some((setting) => setting.name === name)) {
 			const known = settings.map((setting) => setting.name);
-			const meant = nearestName(name, known);
-			const hint = meant === undefined ? `expected one of: ${known.join(', ')}` : `did you mean ${meant}?`;
-			throw new CommandError(EXIT.usage, `${file?.name}: unknown setting ${name}; ${hint}`);
+			throw new CommandError(EXIT.usage, `${file?.name}: unknown setting ${name}; ${nameHint(name, known)}`);
 		}
 	}
 	// Each value was read by the parser of its own setting.

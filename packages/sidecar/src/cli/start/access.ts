@@ -120,7 +120,7 @@ export function listenAddresses(settings: Settings, { tcp, socketTokens }: Acces
 	const listen: SidecarListen[] = [];
 	if (isNamed || tcp === undefined) {
 		const path = named ?? defaultSocketPath({ env: {}, uid: process.getuid?.() });
-		// The private directory of the user is ours to make; a pod's volume and a path somebody named are theirs.
+		// Create only the user's private directory, not a pod's volume or a path that was given.
 		const privateDirectory = !isNamed && !path.startsWith(`${POD_SOCKET_DIRECTORY}/`);
 		listen.push({
 			address: { path },

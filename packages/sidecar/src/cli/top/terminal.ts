@@ -8,10 +8,10 @@ const LEAVE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 const STOP_KEY = '\u001a';
 const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 
-/** What a terminal tells. */
+/** The events of a terminal. */
 export interface TerminalEvents {
 	key(text: string): void;
-	/** It has another size, or was covered: the whole screen is to be drawn. */
+	/** It has another size, or was covered: draw the whole screen. */
 	redraw(): void;
 }
 
@@ -37,7 +37,7 @@ export class Terminal {
 
 	constructor(events: TerminalEvents) {
 		this.#events = events;
-		// Runs for what nobody has caught, too.
+		// Runs for uncaught exceptions too.
 		process.on('exit', this.#onExit);
 		process.on('SIGCONT', this.#onContinue);
 		for (const signal of ENDING) process.on(signal, this.#onSignal);

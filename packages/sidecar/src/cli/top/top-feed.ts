@@ -24,7 +24,7 @@ export function adminAddressOf(text: string): { readonly host: string; readonly 
 	}
 }
 
-/** Told what the admin server sends. */
+/** Receives what the admin server sends. */
 export interface FeedListener {
 	view(view: StatusView): void;
 	/** There is no view now; the feed goes on trying. */

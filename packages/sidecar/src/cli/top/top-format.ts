@@ -8,7 +8,7 @@ export function shortDuration(ms: number): string {
 	return `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** How long ago, or `-` where nobody knows. */
+/** How long ago, or `-` if unknown. */
 export function age(at: number | null, now: number): string {
 	return at === null ? '-' : shortDuration(now - at);
 }

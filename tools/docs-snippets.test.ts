@@ -32,6 +32,8 @@ const globals: [string, string] = [
 	`
 declare const diplomat: import('@spock/client').Diplomat;
 declare const otherDiplomat: import('@spock/client').Diplomat;
+declare const events: import('@spock/client/events').Events;
+declare function bill(order: unknown, signal?: AbortSignal): Promise<void>;
 declare const httpAgent: import('@spock/http').DiscoveryAgent;
 declare const signal: AbortSignal;
 declare const password: string;

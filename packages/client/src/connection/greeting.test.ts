@@ -44,7 +44,7 @@ describe('hello', () => {
 		expect(data).toEqual({
 			versions: [1],
 			pid: process.pid,
-			features: ['push', 'goaway', 'window'],
+			features: ['push', 'goaway', 'window', 'events'],
 			client: 'till',
 			frameBytesMax: expect.any(Number),
 			heartbeatMs: 7000,
@@ -66,6 +66,7 @@ describe('hello', () => {
 			sidecar: null,
 			instance: null,
 			pushes: false,
+			takesEvents: false,
 			frameBytesMax: FRAME_BYTES_MAX,
 			inFlightMax: Number.POSITIVE_INFINITY,
 		});
@@ -75,14 +76,22 @@ describe('hello', () => {
 		const limits = { frameBytesMax: 1000, inFlightMax: 10 };
 		const data = { version: 1, sidecar: '@spock/sidecar/1.0.0', instance: 'a', features: ['goaway', 'push'], limits };
 		const { sidecar, instance } = data;
-		expect(readGreeting(data)).toEqual({ baseline: false, sidecar, instance, pushes: true, ...limits });
+		expect(readGreeting(data)).toEqual({
+			baseline: false,
+			sidecar,
+			instance,
+			pushes: true,
+			takesEvents: false,
+			...limits,
+		});
 		expect(readGreeting({ ...data, features: ['goaway'] }).pushes).toBe(false);
+		expect(readGreeting({ ...data, features: ['events'] }).takesEvents).toBe(true);
 	});
 
 	it.each([null, 'many', 0, 1.5, -1, [5]])('ignores members of the answer that have the wrong type: %j', (wrong) => {
 		const limits = { frameBytesMax: wrong, inFlightMax: wrong };
 		const told = { version: 1, sidecar: 5, instance: {}, features: 'push', limits };
-		const nothing = { baseline: false, sidecar: null, instance: null, pushes: false };
+		const nothing = { baseline: false, sidecar: null, instance: null, pushes: false, takesEvents: false };
 		const defaults = { frameBytesMax: FRAME_BYTES_MAX, inFlightMax: Number.POSITIVE_INFINITY };
 		expect(readGreeting(told)).toEqual({ ...nothing, ...defaults });
 		expect(readGreeting({ ...told, limits: wrong })).toEqual({ ...nothing, ...defaults });

@@ -61,6 +61,9 @@ const BEFORE = `{
 	const { connect } = await import('@spock/client');
 	globalThis.diplomat = await connect();
 	globalThis.signal = AbortSignal.timeout(300);
+	const { openEvents } = await import('@spock/client/events');
+	globalThis.events = openEvents({ diplomat: globalThis.diplomat });
+	globalThis.bill = async () => {};
 	globalThis.log = { info() {} };
 	globalThis.histogram = () => ({ record() {} });
 }
@@ -89,7 +92,10 @@ describe('the snippets of the READMEs and the guide', () => {
 			keys: { 'app/limits': { max: 5 } },
 		};
 		await writeFile(services, JSON.stringify(content));
-		await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
+		await using _sidecar = await startSidecar(place.path, [
+			...['--backend', 'local', '--services', services],
+			...['--events', join(place.directory, 'events')],
+		]);
 
 		for (const [page, printed] of Object.entries(PRINTED)) {
 			const [snippet] = snippetsOf(page, 'js');

@@ -29,7 +29,7 @@ const oneAtATime = {
 };
 const packages = '{packages/*,test/*,benchmarks}/{src,test}/**';
 /** Packages whose tests must take 95 % of their branches. */
-const covered = ['protocol', 'balancer', 'discovery', 'client'];
+const covered = ['protocol', 'balancer', 'discovery', 'events', 'client'];
 
 export default defineConfig({
 	ssr: { resolve: { conditions, externalConditions: conditions } },

@@ -15,7 +15,7 @@ const SUITES = {
 		only: ['packages/client/test/handover'],
 		counts: ['turns'],
 		values: { turns: 200 },
-		figures: ['handover.json'],
+		figures: ['handover.json', 'event-handover.json'],
 	},
 	hostile: { figures: ['hostile.json'] },
 	load: {},

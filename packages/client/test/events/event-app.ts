@@ -7,14 +7,15 @@ import { ACCEPTED, type EventAppSettings, PERSISTED } from './event-report.ts';
 
 // An app that emits without pause until it is killed. What it knows of its events it tells by a pipe and at once, so that the last
 // word counts too.
-const { path, run, streams, everyMs, perTurn } = JSON.parse(process.argv[2] ?? '') as EventAppSettings;
+const { path, run, streams, everyMs, perTurn, heartbeatMs } = JSON.parse(process.argv[2] ?? '') as EventAppSettings;
 process.once('disconnect', () => process.exit());
 
-const diplomat = createDiplomat({ path });
+const diplomat = createDiplomat({ path, ...(heartbeatMs !== undefined && { heartbeatMs }) });
 const events = openEvents({ diplomat });
 const REPORT = 3;
 let count = 0;
 let isPublishing = false;
+let persistedAtMs = performance.now();
 
 function turn(): void {
 	// What an earlier tick has emitted, and is not in this process any more, is in the kernel or further: the app may die now.
@@ -37,7 +38,9 @@ function publishOne(): void {
 	events.publish(streams[number % streams.length] as string, { run, count: number }, { timeoutMs: 60_000 }).then(
 		() => {
 			isPublishing = false;
-			writeSync(REPORT, `${PERSISTED} ${number}\n`);
+			const nowMs = performance.now();
+			writeSync(REPORT, `${PERSISTED} ${number} ${Math.round(nowMs - persistedAtMs)}\n`);
+			persistedAtMs = nowMs;
 		},
 		(error: unknown) => {
 			throw error;

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { type RunningProcess, startSidecar } from '@spock/testkit';
+import { type RunningProcess, runSidecar, startSidecar } from '@spock/testkit';
 
 import { bundleWorker } from '../worker-process.ts';
 import { type EventAppSettings, noteReport, type Told } from './event-report.ts';
@@ -25,6 +26,7 @@ export class EventPlace implements AsyncDisposable {
 	readonly #app: string;
 	readonly #children = new Set<ChildProcess>();
 	#sidecar: RunningProcess | undefined;
+	#ownerBefore: number | undefined;
 
 	private constructor(directory: string, app: string) {
 		this.#directory = directory;
@@ -46,6 +48,28 @@ export class EventPlace implements AsyncDisposable {
 		return sidecar;
 	}
 
+	/** Starts another one in place of the one that runs, which it gives back: that one has been asked to leave, or hangs. */
+	replaceSidecar(): { readonly old: RunningProcess; readonly next: RunningProcess } {
+		const old = this.#sidecar;
+		if (old === undefined) throw new Error('no sidecar runs');
+		const args = ['start', '--take-over', '--socket', this.path, '--grace-ms', '0', '--backend', 'local'];
+		const next = runSidecar([...args, '--events', this.log, '--log-level', 'warn']);
+		this.#sidecar = next;
+		this.#ownerBefore = this.#owner();
+		return { old, next };
+	}
+
+	/** As `replaceSidecar`, of one that does not answer until it is sent SIGCONT. */
+	stopAndReplaceSidecar(): { readonly old: RunningProcess; readonly next: RunningProcess } {
+		this.#sidecar?.child.kill('SIGSTOP');
+		return this.replaceSidecar();
+	}
+
+	/** Whether another process has the log than before `replaceSidecar`. */
+	ownerHasChanged(): boolean {
+		return this.#owner() !== this.#ownerBefore;
+	}
+
 	/** SIGKILL; resolves when it is gone. */
 	async killSidecar(): Promise<void> {
 		await this.#sidecar?.stop('SIGKILL');
@@ -54,7 +78,7 @@ export class EventPlace implements AsyncDisposable {
 
 	startApp(settings: Omit<EventAppSettings, 'path'>): EventApp {
 		const { run } = settings;
-		const told: Told = { accepted: 0, persisted: 0 };
+		const told: Told = { accepted: 0, persisted: 0, gapMs: 0 };
 		this.told.set(run, told);
 		const child = spawn(process.execPath, [this.#app, JSON.stringify({ path: this.path, ...settings })], {
 			stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'ipc'],
@@ -78,6 +102,10 @@ export class EventPlace implements AsyncDisposable {
 				this.#children.delete(child);
 			},
 		};
+	}
+
+	#owner(): number | undefined {
+		return statSync(join(this.log, 'owner.sock'), { throwIfNoEntry: false })?.ino;
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,7 @@ import type { Consumer } from '../foundation/event-sessions.ts';
 import type { StoreReader } from '../foundation/event-store.ts';
 import type { LogEvent, NewEvent } from '../foundation/log-record.ts';
 import { deadLetterOf, isDeadStream } from './dead-letter.ts';
+import { DELIVERY_BYTES_AROUND, type DeliveryCredit } from './delivery-credit.ts';
 import { type EventMatcher, eventMatcher } from './event-matcher.ts';
 import type { GroupEvent } from './group-event.ts';
 import { GroupMember, type GroupMemberOptions } from './group-member.ts';
@@ -40,6 +41,7 @@ export interface ConsumerGroupOptions {
 	readonly clock: Clock;
 	readonly random: Random;
 	readonly limits: GroupLimits;
+	readonly credit: DeliveryCredit;
 	/** Stores a dead letter; resolves when it is persisted. */
 	readonly bury: (event: NewEvent) => Promise<void>;
 	/** Failed deliveries by position; outlives the group. */
@@ -97,6 +99,11 @@ export class ConsumerGroup {
 		});
 	}
 
+	/** Another consumer has given credit back. */
+	readonly #roomAgain = (): void => {
+		if (this.#phase !== 'ended') this.#pumpSoon();
+	};
+
 	get isEnded(): boolean {
 		return this.#phase === 'ended';
 	}
@@ -106,8 +113,8 @@ export class ConsumerGroup {
 	}
 
 	/** Nothing is delivered in this turn of the event loop: promises bring the consumer to its opener first, who answers its client. */
-	join(options: GroupMemberOptions): Consumer {
-		const member = new GroupMember(options);
+	join(options: Omit<GroupMemberOptions, 'credit'>): Consumer {
+		const member = new GroupMember({ ...options, credit: this.#options.credit });
 		this.#members.push(member);
 		setImmediate(() => {
 			member.start();
@@ -154,7 +161,7 @@ export class ConsumerGroup {
 	fail(error: SpockError): void {
 		if (this.#phase === 'ended') return;
 		const members = this.#members.splice(0);
-		for (const member of members) member.reset();
+		for (const member of members) member.leave();
 		this.#end();
 		for (const member of members) member.closed(error);
 	}
@@ -181,12 +188,14 @@ export class ConsumerGroup {
 			this.#held.fail(item, 'consumer lost');
 			item.holder?.forget(item);
 		}
+		member.leave();
 		if (this.#members.length === 0) this.#end();
 		else this.#pumpSoon();
 	}
 
 	#end(): void {
 		this.#phase = 'ended';
+		this.#options.credit.forget(this.#roomAgain);
 		this.#keepDone();
 		this.#held.stop();
 		this.#options.ended(this.#close());
@@ -233,7 +242,14 @@ export class ConsumerGroup {
 			const member = this.#members[this.#nextMember];
 			if (member?.takes(bytes) === true) return member;
 		}
+		this.#waitForRoom(bytes);
 		return undefined;
+	}
+
+	/** Where other consumers have the room: credit of its own comes back by acks. */
+	#waitForRoom(bytes: number): void {
+		const { credit } = this.#options;
+		if (!credit.hasRoom(bytes + DELIVERY_BYTES_AROUND)) credit.wait(this.#roomAgain);
 	}
 
 	async #read(): Promise<void> {
@@ -264,7 +280,9 @@ export class ConsumerGroup {
 		if (waiting >= lookAheadMax || waitingBytes >= lookAheadBytesMax) return false;
 		// What is read while one event of the stream is out could only wait for it.
 		if (this.terms.order === 'stream' && out + waiting > 0) return false;
-		return this.#members.some((member) => member.takes(1));
+		if (this.#members.some((member) => member.takes(1))) return true;
+		this.#waitForRoom(1);
+		return false;
 	}
 
 	#take(events: readonly LogEvent[]): void {

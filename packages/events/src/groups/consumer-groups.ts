@@ -12,6 +12,7 @@ import type { Consumer, ConsumerSink } from '../foundation/event-sessions.ts';
 import type { EventStore } from '../foundation/event-store.ts';
 import type { NewEvent } from '../foundation/log-record.ts';
 import { ConsumerGroup, type GroupLimits, type GroupObserver } from './consumer-group.ts';
+import { DELIVERED_BYTES_MAX, DeliveryCredit } from './delivery-credit.ts';
 import type { GroupMemberOptions } from './group-member.ts';
 import { type GroupTerms, groupTerms, requireSameTerms } from './group-terms.ts';
 import type { GroupMistakes } from './held-events.ts';
@@ -21,6 +22,7 @@ const DEFAULT_ACK_WAIT_MS = 30_000;
 const DEFAULT_DRAIN_MS = 5000;
 const DEFAULT_LIMITS: ConsumerGroupsLimits = Object.freeze({
 	consumersMax: 4096,
+	deliveredBytesMax: DELIVERED_BYTES_MAX,
 	lookAheadMax: 4096,
 	lookAheadBytesMax: 8 * 1024 * 1024,
 	talliesMax: 4096,
@@ -29,6 +31,8 @@ const DEFAULT_LIMITS: ConsumerGroupsLimits = Object.freeze({
 export interface ConsumerGroupsLimits extends GroupLimits {
 	/** Most consumers of all streams. Default 4096. */
 	readonly consumersMax: number;
+	/** Most bytes out at all of them. Default {@link DELIVERED_BYTES_MAX}. */
+	readonly deliveredBytesMax: number;
 }
 
 export interface ConsumerGroupsOptions {
@@ -59,12 +63,14 @@ export class ConsumerGroups {
 	readonly #turns = new Map<string, Promise<unknown>>();
 	/** Failed deliveries of groups, also of those without members now. */
 	readonly #tallies = new Map<string, Map<number, number>>();
+	readonly #credit: DeliveryCredit;
 	#opening = 0;
 	#closed: SpockError | undefined;
 
 	constructor(options: ConsumerGroupsOptions) {
 		this.#options = options;
 		this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+		this.#credit = new DeliveryCredit(this.#limits.deliveredBytesMax);
 	}
 
 	/**
@@ -133,7 +139,7 @@ export class ConsumerGroups {
 	async #openMember(
 		key: string,
 		terms: GroupTerms,
-		member: GroupMemberOptions,
+		member: Omit<GroupMemberOptions, 'credit'>,
 		{ from = 'new' }: OpenConsumerData,
 	): Promise<Consumer> {
 		this.#refuseIfClosed();
@@ -159,7 +165,11 @@ export class ConsumerGroups {
 		return this.#joinFirst(opened, member, () => this.#groups.set(key, opened));
 	}
 
-	async #openLoner(terms: GroupTerms, member: GroupMemberOptions, data: OpenConsumerData): Promise<Consumer> {
+	async #openLoner(
+		terms: GroupTerms,
+		member: Omit<GroupMemberOptions, 'credit'>,
+		data: OpenConsumerData,
+	): Promise<Consumer> {
 		const reader = await this.#options.storeOf(terms.stream).reader(terms.stream, { from: data.from ?? 'new' });
 		const opened: ConsumerGroup = new ConsumerGroup({
 			...this.#groupOptions(terms),
@@ -174,7 +184,7 @@ export class ConsumerGroups {
 	}
 
 	/** What was closed while the store opened the reader closes that. */
-	#joinFirst(opened: ConsumerGroup, member: GroupMemberOptions, keep: () => void): Consumer {
+	#joinFirst(opened: ConsumerGroup, member: Omit<GroupMemberOptions, 'credit'>, keep: () => void): Consumer {
 		if (this.#closed !== undefined) {
 			opened.fail(this.#closed);
 			throw this.#closed;
@@ -187,7 +197,7 @@ export class ConsumerGroups {
 		terms: GroupTerms,
 	): Omit<ConstructorParameters<typeof ConsumerGroup>[0], 'reader' | 'tallies' | 'ended'> {
 		const { clock, random, bury, observer = {}, mistakes = {} } = this.#options;
-		return { terms, clock, random, bury, observer, mistakes, limits: this.#limits };
+		return { terms, clock, random, bury, observer, mistakes, limits: this.#limits, credit: this.#credit };
 	}
 
 	#admit(): void {

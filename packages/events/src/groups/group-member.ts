@@ -1,6 +1,7 @@
 import type { SpockError } from '@spock/protocol';
 
 import type { ConsumerSink, Delivery } from '../foundation/event-sessions.ts';
+import { DELIVERY_BYTES_AROUND, type DeliveryCredit } from './delivery-credit.ts';
 import type { GroupEvent, GroupEventHolder } from './group-event.ts';
 
 export interface GroupMemberOptions {
@@ -10,6 +11,8 @@ export interface GroupMemberOptions {
 	readonly bytesMax: number;
 	readonly ackWaitMs: number;
 	readonly sink: ConsumerSink;
+	/** Shared by all consumers of all groups. */
+	readonly credit: DeliveryCredit;
 }
 
 /** One consumer in its group: its credit, and which delivery each number names. */
@@ -25,8 +28,13 @@ export class GroupMember implements GroupEventHolder {
 	#nLast = 0;
 	#out = 0;
 	#bytesOut = 0;
+	readonly #credit: DeliveryCredit;
+	/** Of the credit that is shared. */
+	#creditOut = 0;
 
-	constructor({ inFlightMax, bytesMax, ackWaitMs, sink }: GroupMemberOptions) {
+	constructor({ inFlightMax, bytesMax, ackWaitMs, sink, credit }: GroupMemberOptions) {
+		this.#credit = credit;
+		credit.entered();
 		this.#inFlightMax = inFlightMax;
 		this.#bytesMax = bytesMax;
 		this.ackWaitMs = ackWaitMs;
@@ -41,8 +49,17 @@ export class GroupMember implements GroupEventHolder {
 	/** Whether an event of so many bytes may be sent. */
 	takes(bytes: number): boolean {
 		if (!this.#isStarted) return false;
+		const cost = bytes + DELIVERY_BYTES_AROUND;
+		if (!this.#credit.hasRoom(cost)) return false;
 		if (this.#out === 0) return true;
+		if (this.#creditOut + cost > this.#credit.share) return false;
 		return this.#out < this.#inFlightMax && this.#bytesOut + bytes <= this.#bytesMax;
+	}
+
+	/** It has left. Called once. */
+	leave(): void {
+		this.reset();
+		this.#credit.left();
 	}
 
 	/** Puts a delivery into the batch that `send` gives to the sink. */
@@ -54,6 +71,8 @@ export class GroupMember implements GroupEventHolder {
 		this.#deliveries.set(item.n, item);
 		this.#out++;
 		this.#bytesOut += item.bytes;
+		this.#creditOut += item.bytes + DELIVERY_BYTES_AROUND;
+		this.#credit.take(item.bytes + DELIVERY_BYTES_AROUND);
 		this.#batch.push({ n: item.n, delivery: item.deliveries, event: item.event });
 	}
 
@@ -67,6 +86,8 @@ export class GroupMember implements GroupEventHolder {
 	giveCreditBack(item: GroupEvent): void {
 		this.#out--;
 		this.#bytesOut -= item.bytes;
+		this.#creditOut -= item.bytes + DELIVERY_BYTES_AROUND;
+		this.#credit.giveBack(item.bytes + DELIVERY_BYTES_AROUND);
 	}
 
 	/** The delivery of this number; undefined if it no longer counts. */
@@ -90,6 +111,8 @@ export class GroupMember implements GroupEventHolder {
 		this.#batch = [];
 		this.#out = 0;
 		this.#bytesOut = 0;
+		this.#credit.giveBack(this.#creditOut);
+		this.#creditOut = 0;
 	}
 
 	closed(error: SpockError): void {

@@ -1,6 +1,7 @@
 import { clientFrame } from '../generate/client-frames.ts';
 import { SeededRandom } from '../random.ts';
 import type { Crowd } from './crowd.ts';
+import { eventAttacks } from './event-attacks.ts';
 
 /**
  * One way to be hostile: opens what it needs and goes on until the crowd is let go. Resolves when it is under way, with a
@@ -110,4 +111,5 @@ export const attacks: Readonly<Record<string, Attack>> = {
 		crowd.each((socket) => crowd.write(socket, requests(1, LOOKUP)));
 		return `${open} connections`;
 	},
+	...eventAttacks,
 };

@@ -37,6 +37,13 @@ export class Crowd {
 		return this.#sockets.size;
 	}
 
+	/** Opens so many more, and gives those. */
+	async sockets(count: number): Promise<Socket[]> {
+		const before = new Set(this.#sockets);
+		await this.open(count);
+		return [...this.#sockets].filter((socket) => !before.has(socket));
+	}
+
 	write(socket: Socket, data: string | Buffer): void {
 		if (socket.destroyed || socket.writableLength > UNSENT_BYTES_MAX) return;
 		this.bytes += data.length;
@@ -55,6 +62,11 @@ export class Crowd {
 			turn++;
 		}, delayMs);
 		this.#timers.add(timer);
+	}
+
+	/** Acts in turns, until it is over. */
+	timerMs(delayMs: number, act: () => void): void {
+		this.#timers.add(setInterval(act, delayMs));
 	}
 
 	/** Acts on one connection after the other: what a burst would make others wait for is not what is measured. */

@@ -37,6 +37,7 @@ export class SidecarUnderAttack implements AsyncDisposable {
 		const services = `${socket.directory}/services.json`;
 		await writeVersion(services, 0);
 		const flags = ['--backend', 'local', '--services', services, '--log-level', logLevel, '--grace-ms', '0'];
+		flags.push('--events', `${socket.directory}/events`);
 		const command = [
 			process.execPath,
 			'--expose-gc',

@@ -1,0 +1,44 @@
+import { settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { GroupBench } from '../../test/group-bench.ts';
+
+describe('all consumers together', () => {
+	const EVENT_BYTES = 10_000;
+	const BYTES_MAX = 8 * EVENT_BYTES;
+
+	async function crowd(
+		count: number,
+	): Promise<{ bench: GroupBench; consumers: Awaited<ReturnType<GroupBench['open']>>[] }> {
+		const bench = new GroupBench({ groups: { limits: { deliveredBytesMax: BYTES_MAX } } });
+		for (let index = 0; index < 20; index++) bench.log.add('orders', { payload: 'x'.repeat(EVENT_BYTES) });
+		const consumers = await Promise.all(Array.from({ length: count }, (_, n) => bench.open({ group: `group-${n}` })));
+		await settle();
+		return { bench, consumers };
+	}
+	const out = (consumers: readonly { readonly deliveries: readonly { event: { text: string } }[] }[]): number =>
+		consumers.reduce(
+			(sum, { deliveries }) => sum + deliveries.reduce((bytes, { event }) => bytes + event.text.length, 0),
+			0,
+		);
+
+	it('have no more out than the limit, however many they are', async () => {
+		const { consumers } = await crowd(64);
+		expect(out(consumers)).toBeLessThanOrEqual(BYTES_MAX);
+		expect(out(consumers)).toBeGreaterThan(BYTES_MAX / 2);
+	});
+
+	it('share it: one that acks nothing leaves the others theirs', async () => {
+		const { consumers } = await crowd(4);
+		for (const { deliveries } of consumers) expect(deliveries.length).toBeGreaterThan(0);
+	});
+
+	it('go on where another one acks or leaves', async () => {
+		const { consumers } = await crowd(16);
+		const waiting = consumers.filter(({ deliveries }) => deliveries.length === 0);
+		expect(waiting.length).toBeGreaterThan(0);
+		for (const each of consumers) if (each.deliveries.length > 0) each.consumer.close();
+		await settle();
+		expect(waiting.filter(({ deliveries }) => deliveries.length > 0).length).toBeGreaterThan(0);
+	});
+});

@@ -83,6 +83,8 @@ export class EventService {
 	#retainTimer: TimerHandle | undefined;
 	#retainedMs = Number.NEGATIVE_INFINITY;
 	#isReading = true;
+	/** A reason was reported, and no end of it. */
+	#isBlocked = false;
 	/** No window is opened any more. */
 	#isEnding = false;
 
@@ -180,15 +182,12 @@ export class EventService {
 			producers: this.#producers.count,
 			unstored: this.#producers.waiting,
 			oldestUnstoredMs: this.#producers.waitingMs,
+			windowBytes: this.#producers.windowBytes,
 			damaged,
+			idsForgotten: this.#producers.idsForgotten,
 			streams: streamStatus(segments),
 			groups: groupStatus(segments, this.#store.groups(), this.#groups.status()),
 		};
-	}
-
-	/** Of all windows that producers have now. */
-	get windowBytes(): number {
-		return this.#producers.windowBytes;
 	}
 
 	/** Closes the windows, writes what was taken and gives the directory up. Producers go on at the successor. Idempotent. */
@@ -242,6 +241,9 @@ export class EventService {
 				if (this.#isEnding) return;
 				const because = isOpen ? null : `${reason}${laggingGroup(this.#log.segments, this.#store.groups())}`;
 				this.#producers.setReason(because);
+				// The start opens windows that were never reported as closed.
+				if (isOpen && !this.#isBlocked) return;
+				this.#isBlocked = !isOpen;
 				observer.blocked?.(because);
 			},
 			left: (records) => observer.leftAtExit?.(records),

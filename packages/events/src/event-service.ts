@@ -61,6 +61,8 @@ export interface EventServiceOptions {
 }
 
 const DEFAULT_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
+/** Room for the longest event in each of its four segments. */
+const BYTES_MAX_MIN = 8 * 1024 * 1024;
 /** How often is looked for what may be deleted; while the log is larger than it should be at each commit, but not more often than this. */
 const RETAIN_MS = 10_000;
 const RETAIN_MS_MIN = 1000;
@@ -91,6 +93,9 @@ export class EventService {
 	constructor({ directory, files, owner, clock, random, limits = {}, observer = {} }: EventServiceOptions) {
 		const { bytesMax = DEFAULT_LOG_LIMITS.bytesMax, freeBytesMin, streams, streamsSetting } = limits;
 		const { retentionMs = DEFAULT_RETENTION_MS, retentionBytes = bytesMax / 2 } = limits;
+		if (!(bytesMax >= BYTES_MAX_MIN)) {
+			throw new RangeError(`bytesMax must be at least ${BYTES_MAX_MIN}, which is 8 MiB, not ${bytesMax}`);
+		}
 		this.#directory = directory;
 		this.#clock = clock;
 		this.#observer = observer;

@@ -189,6 +189,19 @@ describe('the event service', () => {
 		await service.publish({ stream: 'orders', payload: 1 });
 	});
 
+	it('reports at a start and at a clean end neither that nothing is taken nor that events are taken again', async () => {
+		const reasons: (string | null)[] = [];
+		const service = await open(false, { observer: { blocked: (reason) => reasons.push(reason) } });
+		await service.close(1000);
+		expect([service.status().state, reasons]).toEqual(['released', []]);
+	});
+
+	it('refuses a log that is too small for its segments', async () => {
+		await expect(open(false, { limits: { bytesMax: 5 } })).rejects.toThrow(
+			new RangeError('bytesMax must be at least 8388608, which is 8 MiB, not 5'),
+		);
+	});
+
 	it('answers nothing before it is open', async () => {
 		const service = new EventService({
 			directory,

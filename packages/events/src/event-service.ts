@@ -61,6 +61,8 @@ export interface EventServiceOptions {
 }
 
 const DEFAULT_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
+/** Room for the longest event in each of its four segments. */
+const BYTES_MAX_MIN = 8 * 1024 * 1024;
 /** How often is looked for what may be deleted; while the log is larger than it should be at each commit, but not more often than this. */
 const RETAIN_MS = 10_000;
 const RETAIN_MS_MIN = 1000;
@@ -83,12 +85,17 @@ export class EventService {
 	#retainTimer: TimerHandle | undefined;
 	#retainedMs = Number.NEGATIVE_INFINITY;
 	#isReading = true;
+	/** A reason was reported, and no end of it. */
+	#isBlocked = false;
 	/** No window is opened any more. */
 	#isEnding = false;
 
 	constructor({ directory, files, owner, clock, random, limits = {}, observer = {} }: EventServiceOptions) {
 		const { bytesMax = DEFAULT_LOG_LIMITS.bytesMax, freeBytesMin, streams, streamsSetting } = limits;
 		const { retentionMs = DEFAULT_RETENTION_MS, retentionBytes = bytesMax / 2 } = limits;
+		if (!(bytesMax >= BYTES_MAX_MIN)) {
+			throw new RangeError(`bytesMax must be at least ${BYTES_MAX_MIN}, which is 8 MiB, not ${bytesMax}`);
+		}
 		this.#directory = directory;
 		this.#clock = clock;
 		this.#observer = observer;
@@ -180,15 +187,12 @@ export class EventService {
 			producers: this.#producers.count,
 			unstored: this.#producers.waiting,
 			oldestUnstoredMs: this.#producers.waitingMs,
+			windowBytes: this.#producers.windowBytes,
 			damaged,
+			idsForgotten: this.#producers.idsForgotten,
 			streams: streamStatus(segments),
 			groups: groupStatus(segments, this.#store.groups(), this.#groups.status()),
 		};
-	}
-
-	/** Of all windows that producers have now. */
-	get windowBytes(): number {
-		return this.#producers.windowBytes;
 	}
 
 	/** Closes the windows, writes what was taken and gives the directory up. Producers go on at the successor. Idempotent. */
@@ -242,6 +246,9 @@ export class EventService {
 				if (this.#isEnding) return;
 				const because = isOpen ? null : `${reason}${laggingGroup(this.#log.segments, this.#store.groups())}`;
 				this.#producers.setReason(because);
+				// The start opens windows that were never reported as closed.
+				if (isOpen && !this.#isBlocked) return;
+				this.#isBlocked = !isOpen;
 				observer.blocked?.(because);
 			},
 			left: (records) => observer.leftAtExit?.(records),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
+import type { EventsStatus, ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
 import type { ConnectionFacts } from './connection/accepted-connection.ts';
@@ -43,6 +43,8 @@ export interface Sidecar {
 	readonly frontAddresses: readonly string[];
 	/** For metrics. */
 	gauges(): SidecarGauges;
+	/** What becomes of events, for metrics; undefined where they are off. */
+	events(): EventsStatus | undefined;
 	/** Every connection, for the status page. */
 	connections(): readonly ConnectionFacts[];
 	/** The clients that subscribe to just this query. */
@@ -215,6 +217,10 @@ class SpockSidecar implements Sidecar {
 
 	gauges(): SidecarGauges {
 		return gaugesOf(this.#registry, this.#options.registrations, this.#front);
+	}
+
+	events(): EventsStatus | undefined {
+		return this.#events?.status();
 	}
 
 	get frontAddresses(): readonly string[] {

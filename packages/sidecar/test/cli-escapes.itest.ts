@@ -155,6 +155,7 @@ describe('what a registry calls things does not steer the terminal', () => {
 			subscriptions: 1,
 			keys: 0,
 			registrations: 0,
+			hasEvents: true,
 			inFlight: 0,
 			rates: null,
 		};
@@ -175,6 +176,7 @@ describe('what a registry calls things does not steer the terminal', () => {
 					},
 				],
 			},
+			events: null,
 			changes: [],
 		};
 		const server = createServer((_request, response) => response.end(JSON.stringify(view))).listen(0, '127.0.0.1');

@@ -188,7 +188,8 @@ export class MemoryEvents implements GuestService {
 
 	status(): EventsStatus {
 		const counts = { bytes: 1, bytesMax: 2, next: 3, producers: 0, unstored: 0, oldestUnstoredMs: null, damaged: 0 };
-		return { state: 'receiving', reason: null, directory: '/memory', ...counts, streams: [], groups: [] };
+		const more = { windowBytes: 0, idsForgotten: 0 };
+		return { state: 'receiving', reason: null, directory: '/memory', ...counts, ...more, streams: [], groups: [] };
 	}
 
 	handOver(): Promise<void> {

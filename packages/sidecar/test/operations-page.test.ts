@@ -79,7 +79,7 @@ describe('the dashboard', () => {
 
 	it('has its rows, and no panel over another', () => {
 		const rows = panels.filter(({ type }) => type === 'row').map(({ title }) => title);
-		expect(rows).toEqual(['Overview', 'Requests', 'Connections', 'Consul', 'Freshness', 'Process']);
+		expect(rows).toEqual(['Overview', 'Requests', 'Connections', 'Consul', 'Freshness', 'Process', 'Events']);
 		expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
 		const taken = new Map<string, string>();
 		for (const { title, gridPos } of panels) {

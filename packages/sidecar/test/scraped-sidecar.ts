@@ -26,7 +26,8 @@ export async function scrapeUnderLoad(): Promise<Scrape> {
 	consul.set('barista', [{ id: 'barista-1' }]);
 	// With little room for what is new, garbage is collected early.
 	const env = { CONSUL_HTTP_ADDR: consul.url, NODE_OPTIONS: '--max-semi-space-size=1' };
-	await using sidecar = await startSidecar(place.path, ['--backend', 'consul', '--admin', '127.0.0.1:0'], { env });
+	const args = ['--backend', 'consul', '--admin', '127.0.0.1:0', '--events', `${place.directory}/events`];
+	await using sidecar = await startSidecar(place.path, args, { env });
 	const [, address] = await waitFor(
 		'its port',
 		() => /"address":"([^"]+)","msg":"admin port/.exec(sidecar.stdout()) ?? undefined,
@@ -35,6 +36,8 @@ export async function scrapeUnderLoad(): Promise<Scrape> {
 	await client.ask(1, 'watchService', { service: 'barista' });
 	await client.ask(2, 'nothing');
 	await client.ask(3, 'getService', { service: 'nobody' });
+	await client.ask(4, 'publish', { stream: 'orders', payload: 1 });
+	await client.ask(5, 'openConsumer', { stream: 'orders', group: 'billing', from: 'first' });
 	await askMuch(client);
 	const text = await (await fetch(`http://${address}/metrics`)).text();
 	return { text, metrics: readScrape(text) };

@@ -37,6 +37,12 @@ const START: readonly [what: string, flags: string, exitCode: number, reason: st
 		'--consul-held-max must be an integer',
 	],
 	['an option of DNS out of range', '--backend dns --dns-ttl-ms-min 0', 2, '--dns-ttl-ms-min must be an integer'],
+	[
+		'too small a log of events',
+		'--events %/events --events-bytes-max 5',
+		2,
+		'--events-bytes-max must be at least 8388608',
+	],
 	['no config file', '--config %/none', 2, 'the config file'],
 	['a bad config file', '--config %/bad', 2, 'the config file'],
 	['no services file', '--services %/none', 2, 'none does not exist'],

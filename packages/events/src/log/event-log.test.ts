@@ -274,6 +274,18 @@ describe('a log', () => {
 		expect(await readAll(successor.log)).toEqual(['a']);
 	});
 
+	it('that is handed over to a disk that hangs reports what is left at the deadline', async () => {
+		const { log, files, clock, left } = await openSimLog();
+		hangingSync(files);
+		log.append(event('a'));
+		await settle();
+		const handedOver = log.handOver();
+		const closing = log.close(500);
+		await clock.advance(500);
+		await handedOver;
+		expect([await closing, left, log.state]).toEqual([1, [1], 'released']);
+	});
+
 	it('that is closed writes what it has, and says so', async () => {
 		const { log, left, clock } = await openSimLog();
 		log.append(event('a'));

@@ -60,16 +60,16 @@ export const logMachine: MachineTable<LogState, LogMachineEvent, LogAction> = {
 		due: ['broken', 'write again'],
 		written: ['receiving', 'open windows'],
 		fenced: ['released', 'cancel timer', 'let go'],
-		'hand over': ['released', 'cancel timer', 'let go'],
+		'hand over': ['released', 'cancel timer', 'report the rest', 'let go'],
 		end: ['draining', 'cancel timer', 'write again'],
 	},
 	'handing over': {
-		'disk full': ['released', 'let go'],
-		'write failed': ['released', 'let go'],
+		'disk full': ['released', 'report the rest', 'let go'],
+		'write failed': ['released', 'report the rest', 'let go'],
 		fenced: ['released', 'let go'],
 		sealed: ['released', 'let go'],
 		// A write that hangs must not keep the process.
-		'all stored, or drain deadline': ['released', 'let go'],
+		'all stored, or drain deadline': ['released', 'report the rest', 'let go'],
 	},
 	draining: {
 		'disk full': ['draining', 'schedule'],

@@ -239,8 +239,12 @@ export interface EventsStatus {
 	readonly producers: number;
 	readonly unstored: number;
 	readonly oldestUnstoredMs: number | null;
+	/** Of all windows that producers have now, in bytes. */
+	readonly windowBytes: number;
 	/** Records that were found damaged since the start. */
 	readonly damaged: number;
+	/** Ids of events that were forgotten before their time, because there were too many; since the start. */
+	readonly idsForgotten: number;
 	/** The first 256 of each. */
 	readonly streams: readonly StreamStatus[];
 	readonly groups: readonly GroupStatus[];

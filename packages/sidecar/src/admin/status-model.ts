@@ -1,4 +1,5 @@
 import {
+	type EventsStatus,
 	type Inspection,
 	normaliseQuery,
 	type ServiceQuery,
@@ -52,6 +53,8 @@ export interface StatusSample {
 	/** By key, in the order of names. */
 	readonly services: ReadonlyMap<string, ServiceRow>;
 	readonly connections: ConnectionsView;
+	/** Null where they are off. */
+	readonly events: EventsStatus | null;
 	readonly changes: readonly ChangeView[];
 }
 
@@ -108,7 +111,8 @@ export class StatusModel {
 		const rates = ratesBetween(this.#total, total);
 		this.#total = total;
 		const overview = this.#overview(status, at, { rates, latency });
-		return { overview, services: this.#services.rows, connections, changes: changes.changes };
+		const { events = null } = status;
+		return { overview, services: this.#services.rows, connections, events, changes: changes.changes };
 	}
 
 	#overview(status: StatusReply, at: number, measured: Pick<OverviewView, 'rates' | 'latency'>): OverviewView {
@@ -118,6 +122,7 @@ export class StatusModel {
 			...{ at, sidecar, instance, pid, startedAt: this.#startedAt, phase, ready, reasons, backend },
 			...{ services: status.watches.length, connections, subscriptions, keys: status.keyWatches.length },
 			registrations: status.registrations.length,
+			hasEvents: status.events !== undefined,
 			inFlight: this.#options.sidecar.gauges().inFlight,
 			...measured,
 		};
@@ -125,8 +130,8 @@ export class StatusModel {
 }
 
 /** A whole sample, as it is sent. */
-export function viewOf({ overview, services, connections, changes }: StatusSample): StatusView {
-	return { overview, services: Array.from(services.values(), ({ view }) => view), connections, changes };
+export function viewOf({ services, ...sample }: StatusSample): StatusView {
+	return { ...sample, services: Array.from(services.values(), ({ view }) => view) };
 }
 
 /** How far back the recent requests go, in milliseconds. */

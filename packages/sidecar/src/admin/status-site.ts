@@ -8,6 +8,7 @@ import { type AdminPage, type AdminSite, jsonPage } from './admin-page.ts';
 import changesScript from './page/changes.js?raw';
 import connectionsScript from './page/connections.js?raw';
 import domScript from './page/dom.js?raw';
+import eventsScript from './page/events.js?raw';
 import formatScript from './page/format.js?raw';
 import icon from './page/icon.svg?raw';
 import html from './page/index.html?raw';
@@ -45,6 +46,7 @@ const pageFiles: ReadonlyMap<string, PageFile> = new Map([
 	['/page/changes.js', script(changesScript)],
 	['/page/connections.js', script(connectionsScript)],
 	['/page/dom.js', script(domScript)],
+	['/page/events.js', script(eventsScript)],
 	['/page/format.js', script(formatScript)],
 	['/page/overview.js', script(overviewScript)],
 	['/page/service-detail.js', script(detailScript)],

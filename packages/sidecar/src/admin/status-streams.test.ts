@@ -48,7 +48,14 @@ class Reader extends EventEmitter {
 function createStreams() {
 	const clock = new FakeClock();
 	const failures: unknown[] = [];
-	const state = { services: ['a'], revision: 1, changes: 1, clients: 1, failure: undefined as Error | undefined };
+	const state = {
+		services: ['a'],
+		revision: 1,
+		changes: 1,
+		clients: 1,
+		events: null as object | null,
+		failure: undefined as Error | undefined,
+	};
 	const current = (): StatusSample => {
 		if (state.failure !== undefined) throw state.failure;
 		const rows = state.services.map((key) => [key, { view: {}, text: `{"key":"${key}","r":${state.revision}}` }]);
@@ -58,6 +65,7 @@ function createStreams() {
 			overview: { at: clock.now() },
 			services: new Map(rows as []),
 			connections,
+			events: state.events,
 			changes,
 		} as unknown as StatusSample;
 	};
@@ -91,6 +99,18 @@ it('tells everything at first, then the time every second, and else only what is
 			],
 		},
 	]);
+});
+
+it('events are told where they are on, and as they change', async () => {
+	const { clock, state, open } = createStreams();
+	state.events = { state: 'receiving' };
+	const reader = open();
+	expect(reader.events()).toContainEqual({ events: { state: 'receiving' } });
+	await clock.advance(1000);
+	expect(names(reader.events())).toEqual(['overview']);
+	state.events = { state: 'blocked' };
+	await clock.advance(1000);
+	expect(reader.events().slice(1)).toEqual([{ events: { state: 'blocked' } }]);
 });
 
 it('a reader that does not read is told the newest state alone when it does, and nothing is kept for it', async () => {

@@ -18,6 +18,8 @@ interface Stream {
 	/** The text of each service by its key; undefined before the first message. */
 	services: ReadonlyMap<string, string> | undefined;
 	connections: string;
+	/** `null` where events are off, of which nothing is sent. */
+	events: string;
 	/** The newest change, by its sequence. */
 	change: number;
 	blockedSinceMs: number | undefined;
@@ -25,7 +27,7 @@ interface Stream {
 
 /**
  * Server-sent events, everything at first: `overview` every second, which is the heartbeat too; `services` with the rows that are new or different
- * and the keys of those that are gone; `connections`; `changes`, those that are new; and `end`. A reader is compared with what
+ * and the keys of those that are gone; `connections`; `events`, where they are on; `changes`, those that are new; and `end`. A reader is compared with what
  * it was told last: one that reads slowly is left out until it has read, and then gets the newest state alone.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
@@ -58,6 +60,7 @@ export class StatusStreams {
 			response,
 			services: undefined,
 			connections: '',
+			events: 'null',
 			change: 0,
 			blockedSinceMs: undefined,
 		};
@@ -131,6 +134,9 @@ function news(stream: Stream, sample: StatusSample): string {
 	const connections = JSON.stringify(sample.connections);
 	if (connections !== stream.connections) text += event('connections', connections);
 	stream.connections = connections;
+	const events = JSON.stringify(sample.events);
+	if (events !== stream.events) text += event('events', events);
+	stream.events = events;
 	const fresh = changes.filter(({ sequence }) => sequence > stream.change);
 	if (isFirst || fresh.length > 0) text += event('changes', JSON.stringify(fresh));
 	stream.change = changes.at(-1)?.sequence ?? 0;

@@ -1,5 +1,6 @@
 import type {
 	BackendStatus,
+	EventsStatus,
 	ExplainReply,
 	InstanceStatus,
 	QuestionState,
@@ -10,7 +11,7 @@ import type {
 /**
  * What the status page shows, as JSON: `GET /status.json` on the admin port. The instances of a service are left out, and
  * asked for one service at a time: `GET /service.json?key=KEY` gives a {@link ServiceDetail}. The page itself is told the
- * same four parts by server-sent events, each under its name, as they change: see `status-streams.ts`.
+ * same parts by server-sent events, each under its name, as they change: see `status-streams.ts`.
  *
  * Points in time are milliseconds since 1970, durations milliseconds. Rates are of the last second or so, and null until two
  * samples were taken: samples are taken while somebody looks.
@@ -20,6 +21,8 @@ export interface StatusView {
 	/** Every service that is watched, by name. At most as many as the sidecar watches (10,000). */
 	readonly services: readonly ServiceView[];
 	readonly connections: ConnectionsView;
+	/** Null where events are off. */
+	readonly events: EventsStatus | null;
 	/** The last 200 changes, the oldest first. */
 	readonly changes: readonly ChangeView[];
 }
@@ -47,6 +50,8 @@ export interface OverviewView {
 	readonly keys: number;
 	/** Instances that apps have registered through this sidecar. */
 	readonly registrations: number;
+	/** Whether events are on. */
+	readonly hasEvents: boolean;
 	/** Requests that wait for an answer. */
 	readonly inFlight: number;
 	readonly rates: Rates | null;

@@ -13,6 +13,12 @@ const RETRY_MS_MAX = 10_000;
 /** Consumers of all connections. Each has a credit of a megabyte. */
 export const CONSUMERS_MAX = 1024;
 
+/** The status of a log that is not open. */
+const NOTHING = {
+	...{ bytes: 0, bytesMax: 0, next: 0, producers: 0, unstored: 0, oldestUnstoredMs: null },
+	...{ windowBytes: 0, damaged: 0, idsForgotten: 0, streams: [], groups: [] },
+} as const;
+
 /** The service, as the guest uses it. */
 export type GuestService = ServedEvents & Pick<EventService, 'open' | 'status' | 'handOver' | 'close'>;
 
@@ -77,8 +83,7 @@ export class EventGuest implements Events {
 		if (this.#state.kind === 'open') return this.#service.status();
 		const reason = this.#state.kind === 'failed' ? this.#state.error.message : null;
 		const { directory } = this.#options;
-		const nothing = { bytes: 0, bytesMax: 0, next: 0, producers: 0, unstored: 0, oldestUnstoredMs: null, damaged: 0 };
-		return { state: this.#state.kind, reason, directory, ...nothing, streams: [], groups: [] };
+		return { state: this.#state.kind, reason, directory, ...NOTHING };
 	}
 
 	async handOver(): Promise<void> {

@@ -1,7 +1,8 @@
-import type { ClientStatus, WatchStatus } from '@spock/protocol';
+import type { ClientStatus, EventsStatus, WatchStatus } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
+import { EventsMetrics } from './events-metrics.ts';
 import type { MetricsSource } from './metric.ts';
 import { oldestServices } from './oldest-services.ts';
 import { EventLoopMetrics } from './process-metrics.ts';
@@ -30,6 +31,14 @@ const gauges = {
 	grpcStreams: 0,
 };
 
+function eventsStatus(more: Partial<EventsStatus> = {}): EventsStatus {
+	return {
+		...{ state: 'receiving', reason: null, directory: '/events', bytes: 5, bytesMax: 10, next: 1, producers: 1 },
+		...{ unstored: 0, oldestUnstoredMs: null, windowBytes: 7, damaged: 0, idsForgotten: 0, streams: [], groups: [] },
+		...more,
+	};
+}
+
 function sourceOf(watches: readonly WatchStatus[], more: Partial<MetricsSource> = {}): MetricsSource {
 	const backend = { name: 'consul', state: 'up', addresses: [], error: null, lastSuccessAgeMs: 1500 } as const;
 	return {
@@ -52,6 +61,7 @@ async function scrape(metrics: SidecarMetrics, prefix: string): Promise<string[]
 function observed(source: MetricsSource): SidecarMetrics {
 	const metrics = new SidecarMetrics(new FakeClock());
 	metrics.observe(source);
+	new EventsMetrics(new FakeClock()).register(metrics.registry, () => eventsStatus());
 	return metrics;
 }
 

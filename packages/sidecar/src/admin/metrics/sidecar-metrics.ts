@@ -5,11 +5,12 @@ import { Registry } from 'prom-client';
 import { observeAll, type SidecarObserver } from '../../foundation/observer.ts';
 import type { TakeOverEvent } from '../../take-over/take-over.ts';
 import { discoveryMetrics } from './discovery-metrics.ts';
+import { eventsMetrics } from './events-metrics.ts';
 import { loadMetrics } from './load-metrics.ts';
 import type { Metric, MetricEvents, MetricsSource, MetricsState } from './metric.ts';
 import { EventLoopMetrics, eventLoopMetrics, processMetrics, registerProcessMetrics } from './process-metrics.ts';
 import { type Durations, RequestMetrics, requestMetrics } from './request-metrics.ts';
-import { readSeries, registerSeries, Tally } from './tallied.ts';
+import { oncePerTurn, readSeries, registerSeries, Tally } from './tallied.ts';
 
 /** Every metric of a scrape, by name; docs/reference/metrics.md has it as a table. */
 export const metricTable: Readonly<Record<string, Metric>> = {
@@ -17,6 +18,7 @@ export const metricTable: Readonly<Record<string, Metric>> = {
 	...loadMetrics,
 	...eventLoopMetrics,
 	...discoveryMetrics,
+	...eventsMetrics,
 	...processMetrics,
 };
 
@@ -100,18 +102,4 @@ export class SidecarMetrics {
 		const count: ((event: never) => void) | undefined = this.#events[event.type];
 		count?.(event as never);
 	}
-}
-
-/** Reads at most once in a turn of the event loop, and so in a scrape, which collects all metrics in one. */
-function oncePerTurn<T>(read: () => T): () => T {
-	let last: { readonly value: T } | undefined;
-	return () => {
-		if (last === undefined) {
-			last = { value: read() };
-			queueMicrotask(() => {
-				last = undefined;
-			});
-		}
-		return last.value;
-	};
 }

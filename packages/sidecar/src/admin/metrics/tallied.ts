@@ -3,13 +3,14 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Count, Metric, Reading } from './metric.ts';
 
 type Labels = Readonly<Record<string, string>>;
-type Series = readonly [labels: Labels, value: number];
+/** One number of a metric, with its labels. */
+export type Series = readonly [labels: Labels, value: number];
 
 /** Registers a counter or gauge whose series are set at each scrape. */
 export function registerSeries(
 	registry: Registry,
 	name: string,
-	{ type, help, labels = {} }: Metric,
+	{ type, help, labels = {} }: Pick<Metric, 'type' | 'help' | 'labels'>,
 	series: () => Iterable<Series>,
 ): void {
 	const facts = { name, help, labelNames: Object.keys(labels), registers: [registry] };
@@ -41,7 +42,7 @@ export class Tally {
 	readonly #counts = new Map<string, number>();
 	readonly #isClosed: boolean;
 
-	constructor({ labels = {} }: Metric) {
+	constructor({ labels = {} }: Pick<Metric, 'labels'>) {
 		const [[label, values] = [undefined, { '': '' }]] = Object.entries(labels);
 		this.#label = label;
 		this.#isClosed = typeof values === 'object';
@@ -62,6 +63,20 @@ export class Tally {
 			yield [label === undefined ? {} : { [label]: value }, count + (elsewhere[value] ?? 0)];
 		}
 	}
+}
+
+/** Reads at most once in a turn of the event loop, and so in a scrape, which collects all metrics in one. */
+export function oncePerTurn<T>(read: () => T): () => T {
+	let last: { readonly value: T } | undefined;
+	return () => {
+		if (last === undefined) {
+			last = { value: read() };
+			queueMicrotask(() => {
+				last = undefined;
+			});
+		}
+		return last.value;
+	};
 }
 
 /** The series of a metric that is read: one, or one for each value of its label. */

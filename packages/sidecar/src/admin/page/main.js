@@ -1,6 +1,7 @@
 import { addChanges, clearChanges, filterChanges } from './changes.js';
 import { showConnectionAges, showConnections } from './connections.js';
 import { byId, setAttribute, setText } from './dom.js';
+import { showEventAges, showEvents } from './events.js';
 import { showOverview } from './overview.js';
 import { filterServices, showServiceAges, takeServices } from './services.js';
 import { follow } from './stream.js';
@@ -22,6 +23,7 @@ const parts = {
 	overview: showOverview,
 	services: (services, isAll) => takeServices(services, isAll),
 	connections: showConnections,
+	events: showEvents,
 	changes: (changes, isAll) => {
 		if (isAll) clearChanges();
 		addChanges(changes);
@@ -66,4 +68,5 @@ setInterval(() => {
 	const nowMs = Date.now();
 	showServiceAges(nowMs);
 	showConnectionAges(nowMs);
+	showEventAges(nowMs);
 }, 1000);

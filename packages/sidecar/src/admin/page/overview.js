@@ -23,6 +23,7 @@ const values = new Map();
 export function showOverview(overview) {
 	const { sidecar, pid, phase, ready, reasons, backend, instance, latency } = overview;
 	showLatency(latency);
+	byId('events').hidden = !overview.hasEvents;
 	const phaseTag = byId('phase');
 	setText(phaseTag, ready || phase !== 'serving' ? phase : 'not ready');
 	setAttribute(phaseTag, 'class', `tag ${ready ? (reasons.length > 0 ? 'warn' : 'good') : 'bad'}`);

@@ -5,6 +5,8 @@ import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
 import { print, printable } from '../output/output.ts';
 
+const MIB = 1_048_576;
+
 /** `sidecar status` */
 export async function status(flags: ClientFlags): Promise<void> {
 	await withClient(flags, async (client, options) => {
@@ -30,6 +32,7 @@ export function formatStatus(reply: StatusReply): string {
 		...(reply.keyWatches ?? []).map(formatKeyWatch),
 		`registered   ${reply.registrations.length}`,
 		...reply.registrations.map(formatRegistration),
+		...formatEvents(reply),
 	]
 		.map(printable)
 		.join('\n');
@@ -75,6 +78,19 @@ function formatRegistration(registration: RegistrationStatus): string {
 	const why = error === null ? '' : `: ${error}`;
 	const said = note === undefined ? status : `${status} (${note})`;
 	return `  ${service}  ${id}  ${phase}, ${state}, ${said}, ${count(holders, 'holder')}${why}`;
+}
+
+/** Missing where events are off. */
+function formatEvents({ events }: StatusReply): string[] {
+	if (events === undefined) return [];
+	const { state, reason, bytes, bytesMax, producers, streams, groups } = events;
+	const size = `${(bytes / MIB).toFixed(1)} of ${(bytesMax / MIB).toFixed(1)} MiB`;
+	const [worst] = [...groups].sort((one, other) => other.lag - one.lag);
+	const lag = worst === undefined ? '' : `; most to do: ${worst.stream} ${worst.group}, lag ${worst.lag}`;
+	return [
+		`events       ${state}, ${size}, ${count(streams.length, 'stream')}, ${count(producers, 'producer')}${reason === null ? '' : `: ${reason}`}`,
+		`             ${count(groups.length, 'group')}${lag}`,
+	];
 }
 
 function count(number: number, what: string): string {

@@ -10,7 +10,7 @@ export const eventsSettings = {
 		kind: 'integer',
 		unit: 'bytes',
 		default: 268_435_456,
-		help: 'most bytes of the log on disk; above it producers wait, and nothing is dropped',
+		help: 'most bytes of the log on disk, at least 8 MiB; above it producers wait, and nothing is dropped',
 	},
 	eventsFreeBytesMin: {
 		kind: 'integer',

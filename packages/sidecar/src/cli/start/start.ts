@@ -1,8 +1,10 @@
 import { BackendSource, type DiscoveryEvent } from '@spock/discovery';
+import type { EventsStatus } from '@spock/protocol';
 import { systemClock } from '@spock/protocol/internal';
 import type { Logger } from 'pino';
 
 import { ChangeLog } from '../../admin/change-log.ts';
+import { EventsMetrics } from '../../admin/metrics/events-metrics.ts';
 import { SidecarMetrics } from '../../admin/metrics/sidecar-metrics.ts';
 import { StatusModel } from '../../admin/status-model.ts';
 import { observeAll, type SidecarObserver } from '../../foundation/observer.ts';
@@ -66,13 +68,18 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	const source: BackendSource = await asUsage(
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
+	const eventsMetrics = settings.events.value === undefined ? undefined : new EventsMetrics();
 	let admin: { close(): Promise<void> } | undefined;
 	const sidecar: Sidecar = await asUsage(async () => {
 		const access = accessFrom(settings, onEvent);
 		logRisks(log, access.warnings);
 		const listen = listenAddresses(settings, access);
 		const front = await grpcFrontOf(settings, access, log);
-		const events = await eventsOf(settings, { log, limited, observers: [] });
+		const events = await eventsOf(settings, {
+			log,
+			limited,
+			observers: eventsMetrics === undefined ? [] : [eventsMetrics.observer],
+		});
 		// A wrong one must not be found out when the sidecar serves already.
 		adminAddressOf(settings);
 		const [first] = listen as [SidecarListen, ...SidecarListen[]];
@@ -115,6 +122,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 		isReady: () => sidecar.readiness().ready,
 		logLinesDropped: () => ({ unread: dropped(), limited: limited.leftOut }),
 	});
+	eventsMetrics?.register(metrics.registry, () => sidecar.events() as EventsStatus);
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
 	const stopListening = endWhenAsked(sidecar, log);
 	try {

@@ -23,6 +23,7 @@ it('has a view when every part has come, in whatever pieces', () => {
 		overview: { at: 1 },
 		services: [{ key: 'a' }, { key: 'b' }],
 		connections: { count: 0, rows: [] },
+		events: null,
 		changes: [{ id: 1 }, { id: 2 }],
 	});
 });

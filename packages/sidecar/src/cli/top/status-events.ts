@@ -15,6 +15,8 @@ export class StatusEvents {
 	#overview: StatusView['overview'] | undefined;
 	#services: ReadonlyMap<string, ServiceView> | undefined;
 	#connections: StatusView['connections'] | undefined;
+	/** Null until they have come: only a sidecar that takes events tells them. */
+	#events: StatusView['events'] = null;
 	#changes: ReadonlyMap<number, ChangeView> | undefined;
 
 	/** Takes a piece of the stream. Gives true if an event was in it; throws an Error for what is no event of a sidecar. */
@@ -37,7 +39,13 @@ export class StatusEvents {
 		];
 		if (overview === undefined || services === undefined) return undefined;
 		if (connections === undefined || changes === undefined) return undefined;
-		return { overview, services: [...services.values()], connections, changes: [...changes.values()] };
+		return {
+			overview,
+			services: [...services.values()],
+			connections,
+			events: this.#events,
+			changes: [...changes.values()],
+		};
 	}
 
 	#take(event: string): void {
@@ -53,6 +61,9 @@ export class StatusEvents {
 				break;
 			case 'connections':
 				this.#connections = value as StatusView['connections'];
+				break;
+			case 'events':
+				this.#events = value as StatusView['events'];
 				break;
 			case 'changes':
 				this.#changes = withChanges(this.#changes, value as readonly ChangeView[]);

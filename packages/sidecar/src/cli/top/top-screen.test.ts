@@ -21,11 +21,17 @@ const view: StatusView = {
 		...{ at: NOW, sidecar: '@spock/sidecar/0.1.0', instance: 'i', pid: 7, startedAt: NOW - 7_200_000 },
 		...{ phase: 'serving', ready: true, reasons: [], services: 3, connections: 2, subscriptions: 4, keys: 0 },
 		backend: { name: 'consul', state: 'up', addresses: [], error: null, lastSuccessAgeMs: 200 },
-		...{ registrations: 0, inFlight: 1, rates: { requests: 1234, bytesRead: 10, bytesWritten: 2_000_000 } },
+		...{
+			registrations: 0,
+			hasEvents: false,
+			inFlight: 1,
+			rates: { requests: 1234, bytesRead: 10, bytesWritten: 2_000_000 },
+		},
 		latency: { boundsMs: [0.01, 0.1, 1000], total: [9, 9, 9, 9], recent: [90, 9, 0, 1], recentMs: 60_000 },
 	},
 	services: [service('barista', 3), service('till', 0), service('cellar', 2, { state: 'stale', staleSince: NOW - 90 })],
 	connections: { count: 2, rows: [connection(1, 3), connection(2, 55)] },
+	events: null,
 	changes: [
 		{
 			...{ kind: 'instances', id: 1, sequence: 1, at: NOW - 1000, source: 'live', sourceBefore: 'live' },

@@ -1,0 +1,39 @@
+import type { EventsStatus, GroupStatus, StatusReply } from '@spock/protocol';
+import { expect, it } from 'vitest';
+
+import { formatStatus } from './status.ts';
+
+const MIB = 1_048_576;
+
+const reply = {
+	...{ sidecar: 's', instance: 'i', pid: 1, uptimeMs: 1, phase: 'serving', ready: true, reasons: [] },
+	...{ connections: 0, clients: [], subscriptions: 0, oversizeSubscriptions: 0, watches: [], registrations: [] },
+	backend: { name: 'local', state: 'up', addresses: [], error: null, lastSuccessAgeMs: 0 },
+	...{ keyWatches: [], counters: {} },
+} as unknown as StatusReply;
+
+const group = (name: string, lag: number): GroupStatus => ({
+	...{ stream: 'orders', group: name, order: 'none', consumers: 0, position: 1, out: 0, backingOff: 0 },
+	...{ lag, oldestUnackedMs: null },
+});
+
+const events: EventsStatus = {
+	...{ state: 'blocked', reason: 'the log is full', directory: '/events', bytes: 8 * MIB, bytesMax: 16 * MIB },
+	...{ next: 1, producers: 1, unstored: 0, oldestUnstoredMs: null, windowBytes: 0, damaged: 0, idsForgotten: 0 },
+	...{ streams: [], groups: [group('audit', 2), group('billing\u001b[2J', 7)] },
+};
+
+it('two lines for events: the log, and the group with the most to do, whose name cannot steer the terminal', () => {
+	const lines = formatStatus({ ...reply, events })
+		.split('\n')
+		.slice(-2);
+	expect(lines).toEqual([
+		'events       blocked, 8.0 of 16.0 MiB, 0 streams, 1 producer: the log is full',
+		expect.stringMatching(/^ {13}2 groups; most to do: orders billing.*, lag 7$/),
+	]);
+	expect(lines.join('\n')).not.toContain('\u001b');
+});
+
+it('no line for events where they are off', () => {
+	expect(formatStatus(reply)).not.toMatch(/events|groups/);
+});

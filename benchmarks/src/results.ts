@@ -169,7 +169,7 @@ export interface ConnectPerCallFigure {
 /** One figure of events, and what the same run takes for its least: an echo, a bare write, the start of an empty log. */
 export interface EventsFigure {
 	readonly what: string;
-	readonly unit: 'ns' | 'µs' | 'ms' | '/s' | 'MB';
+	readonly unit: 'ns' | 'µs' | 'ms' | '/s' | 'B' | 'MB';
 	readonly value: number;
 	/** In the same unit; null where there is nothing to compare with. */
 	readonly floor: number | null;

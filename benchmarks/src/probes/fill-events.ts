@@ -6,7 +6,7 @@ export async function fillEvents([path = '', count = '0']: readonly string[]): P
 	const diplomat = await connect({ path });
 	const events = openEvents({ diplomat });
 	for (let index = 0; index < Number(count); index++) {
-		if (!events.emit('fill', { index, text: 'x'.repeat(60) })) await events.room();
+		if (!events.emit('fill', { index, text: 'x'.repeat(60) })) await events.room({ timeoutMs: 120_000 });
 	}
 	await events.flush({ until: 'persisted', timeoutMs: 120_000 });
 	process.stdout.write(`${count}\n`);

@@ -219,6 +219,7 @@ const EVENTS_GOALS: readonly GoalRow[] = [
 		figure: 'an event leaves the app',
 		parts: [
 			atMost('`emit()` of 200 B, beyond its JSON', 'ns', 1000, 500, eventsFigure('emit()')),
+			atMost('`emit()` of 200 B, bytes besides its line', 'count', 64, 0, eventsFigure('emit() of 200 B, bytes')),
 			atMost('`await publish()`, to echo and fdatasync', 'ratio', 1.5, 1.25, eventsToFloor('publish()')),
 		],
 	},

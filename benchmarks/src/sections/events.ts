@@ -13,6 +13,8 @@ import { probe } from './probes.ts';
 
 const MIB = 1_048_576;
 const SEGMENT = /\.log$/;
+/** A sidecar that has not come up by then is a failure of the bench, which must not hang. */
+const START_MS_MAX = 60_000;
 
 /** Events through a real sidecar to a real disk: what an app sees, what the sidecar holds, and how it comes back. */
 export async function measureEvents(run: Run): Promise<readonly EventsFigure[]> {
@@ -107,29 +109,36 @@ function readingMs(log: string): number {
 }
 
 async function untilListening(path: string): Promise<void> {
-	for (;;) {
+	const deadline = performance.now() + START_MS_MAX;
+	while (performance.now() < deadline) {
 		const socket = connect(path);
-		const isUp = await Promise.race([
-			once(socket, 'connect').then(() => true),
-			once(socket, 'error').then(() => false),
-		]);
+		const isUp = await new Promise<boolean>((resolve) => {
+			socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+		});
 		socket.destroy();
 		if (isUp) return;
 		await delay(2);
 	}
+	throw new Error(`nothing listens at ${path} after ${START_MS_MAX} ms`);
 }
 
 /** Until a producer is told where to go on: the log is recovered. */
 async function untilOpened(path: string): Promise<void> {
+	const deadline = performance.now() + START_MS_MAX;
 	await untilListening(path);
 	const socket = connect(path);
 	await once(socket, 'connect');
 	socket.setEncoding('utf8');
-	for (let id = 1; ; id++) {
+	let answer = '';
+	for (let id = 1; performance.now() < deadline; id++) {
 		socket.write(`{"id":${id},"func":"openProducer","data":{"producer":"bench"}}\n`);
-		const [answer] = (await once(socket, 'data')) as [string];
-		if (!answer.includes('"error"')) break;
+		[answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(START_MS_MAX) })) as [string];
+		if (!answer.includes('"error"')) {
+			socket.destroy();
+			return;
+		}
 		await delay(2);
 	}
 	socket.destroy();
+	throw new Error(`the sidecar at ${path} takes no events after ${START_MS_MAX} ms: ${answer}`);
 }

@@ -8,6 +8,8 @@ import { describe, expect, it } from 'vitest';
 const GZIP_BYTES_MAX = 35_400;
 /** What the bridge to OpenTelemetry adds: the names of all functions bring their validators, and the table of query members. */
 const OTEL_GZIP_BYTES_MAX = 6700;
+/** What `./events` adds to an app that bundles the client already: the goal is 9 kB, and this is what was reached, and 2 %. */
+const EVENTS_GZIP_BYTES_MAX = 15_100;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */
 const NODE_MODULES = [
 	...['node:async_hooks', 'node:buffer', 'node:diagnostics_channel', 'node:fs', 'node:net', 'node:path'],
@@ -16,9 +18,14 @@ const NODE_MODULES = [
 const LARGEST_SHOWN = 15;
 
 /** A part of the client as an app bundles it, from source: the tests need no build. */
-async function bundle(entry: string, external: string[] = []) {
+async function bundle(entries: string | readonly string[], external: string[] = []) {
+	const exports = [entries].flat().map((entry) => `export * from './${entry}';`);
 	const { outputFiles, metafile, warnings } = await build({
-		entryPoints: [fileURLToPath(new URL(`../src/${entry}`, import.meta.url))],
+		stdin: {
+			contents: exports.join('\n'),
+			loader: 'ts',
+			resolveDir: fileURLToPath(new URL('../src', import.meta.url)),
+		},
 		external,
 		conditions: ['@spock/source'],
 		bundle: true,
@@ -66,6 +73,15 @@ describe('the bundle of the client', () => {
 
 	it('is made without a warning', () => {
 		expect(warnings).toEqual([]);
+	});
+
+	it('has nothing of events, which add no more than they did', async () => {
+		const isOfEvents = (path: string): boolean => /client\/src\/events\//.test(path);
+		expect(inputs.filter(isOfEvents)).toEqual([]);
+		const both = await bundle(['index.ts', 'events/index.ts']);
+		expect(both.inputs.filter(isOfEvents).length).toBeGreaterThan(10);
+		const added = gzipSync(both.text, { level: 9 }).length - gzipSync(text, { level: 9 }).length;
+		expect(added).toBeLessThanOrEqual(EVENTS_GZIP_BYTES_MAX);
 	});
 
 	it('has nothing of the bridge to OpenTelemetry, which is a part of its own that needs nothing else of the client', async () => {

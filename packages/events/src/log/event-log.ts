@@ -1,24 +1,22 @@
-import { join } from 'node:path';
-
 import { SpockError } from '@spock/protocol';
-import { Backoff, type Random, step, type TimerHandle } from '@spock/protocol/internal';
+import { Backoff, step, type TimerHandle } from '@spock/protocol/internal';
 
 import type { EventPage, ReadEvents, RecordLog } from '../foundation/event-log.ts';
 import type { NewRecord } from '../foundation/log-record.ts';
+import { FileRemovals } from './file-removals.ts';
+import { type CommitsHost, LogCommits } from './log-commits.ts';
 import { type LogAction, type LogMachineEvent, type LogState, logMachine } from './log-machine.ts';
 import { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits } from './log-options.ts';
 import { LogReader } from './log-reader.ts';
 import { LogSpace } from './log-space.ts';
-import { asFailure, lostDirectory, openLog, takeEpoch, tidyLog } from './open-log.ts';
+import { asFailure, lostDirectory, openLog, tidyLog } from './open-log.ts';
 import { encodeCheckpoint, seedOf, sizeRecord } from './record.ts';
-import { type Batch, RecordBlocks } from './record-blocks.ts';
+import { RecordBlocks } from './record-blocks.ts';
 import type { LogDamage } from './recovery.ts';
 import { type LogSegment, Segment } from './segment.ts';
-import { SALT_BYTES, segmentFileName } from './segment-header.ts';
-import { SegmentWriter } from './segment-writer.ts';
+import { segmentFileName } from './segment-header.ts';
+import { SegmentList } from './segment-list.ts';
 
-/** Most bytes that are written and synced together. */
-const BATCH_BYTES_MAX = 1024 * 1024;
 /** Delays before a new file is tried after a failure. */
 const RETRY_DELAY_MS_MIN = 100;
 const RETRY_DELAY_MS_MAX = 5000;
@@ -27,35 +25,24 @@ const RETRY_DELAY_MS_MAX = 5000;
 export class EventLog implements RecordLog {
 	readonly #options: EventLogOptions;
 	readonly #limits: Required<Omit<LogLimits, 'freeBytesMin'>>;
-	readonly #random: Random;
 	readonly #backoff: Backoff;
 	readonly #space: LogSpace;
 	readonly #blocks: RecordBlocks;
 	readonly #reader: LogReader;
-	/** Oldest first; the last one is appended to. */
-	readonly #segments: Segment[] = [];
-	/** Checkpoints of segments that have no file yet. */
-	readonly #checkpoints: Map<Segment, Buffer> = new Map();
+	readonly #segments: SegmentList;
+	readonly #commits: LogCommits;
+	readonly #removals: FileRemovals;
 	#state: LogState = 'recovering';
 	#reason: string | undefined = 'the log is being read';
 	/** Called when the log has let go of its directory. */
 	readonly #whenReleased: (() => void)[] = [];
 	#isReleased = false;
-	#writer: SegmentWriter | undefined;
-	/** Undefined if the next segment needs another one. */
-	#epoch: number | undefined;
-	/** What is appended to; undefined before the first record. */
-	#tail: Segment | undefined;
 	#next = 1;
 	#persisted = 1;
 	#lastTime = 0;
 	#damaged = 0;
-	#isCommitting = false;
 	/** Armed while nothing may be written, after a failure. */
 	#retry: TimerHandle | undefined;
-	/** Deletions, one after the other. */
-	#removals: Promise<void> = Promise.resolve();
-
 	constructor(options: EventLogOptions) {
 		this.#options = options;
 		const { freeBytesMin, ...limits } = options.limits ?? {};
@@ -64,19 +51,22 @@ export class EventLog implements RecordLog {
 		if (bytesMax < 4 * segmentBytes) {
 			throw new RangeError(`bytesMax must be at least four segments of ${segmentBytes} bytes, not ${bytesMax}`);
 		}
-		this.#random = options.random ?? Math.random;
+		const random = options.random ?? Math.random;
 		this.#backoff = new Backoff({
 			delayMsMin: RETRY_DELAY_MS_MIN,
 			delayMsMax: RETRY_DELAY_MS_MAX,
-			random: this.#random,
+			random,
 		});
 		this.#blocks = new RecordBlocks(recentBytesMax);
+		this.#segments = new SegmentList(random, segmentBytes);
+		this.#commits = new LogCommits(options, segmentBytes, this.#blocks, this.#commitsHost);
 		const { directory, files } = options;
+		this.#removals = new FileRemovals(directory, files, this.#failed);
 		this.#reader = new LogReader({
 			directory,
 			files,
 			blocks: this.#blocks,
-			segments: this.#segments,
+			segments: this.#segments.all,
 			persisted: () => this.#persisted,
 			damaged: (damage) => this.#reportDamage(damage),
 		});
@@ -85,7 +75,7 @@ export class EventLog implements RecordLog {
 			bytesMax,
 			freeBytesMin,
 			changed: () => this.#lookAtRoom(),
-			failed: (error) => options.listener.failed(asFailure(error)),
+			failed: this.#failed,
 		});
 	}
 
@@ -100,7 +90,7 @@ export class EventLog implements RecordLog {
 
 	/** What the log takes on disk, and will take once what waits is written. */
 	get bytes(): number {
-		return this.#segments.reduce((sum, { fileBytes }) => sum + fileBytes, this.#blocks.pendingBytes);
+		return this.#segments.fileBytes + this.#blocks.pendingBytes;
 	}
 
 	/** Positions that were lost, as far as known. */
@@ -109,7 +99,7 @@ export class EventLog implements RecordLog {
 	}
 
 	get first(): number {
-		return this.#segments[0]?.first ?? this.#next;
+		return this.#segments.all[0]?.first ?? this.#next;
 	}
 
 	get next(): number {
@@ -122,7 +112,7 @@ export class EventLog implements RecordLog {
 
 	/** What each sealed and open segment holds, oldest first. */
 	get segments(): readonly LogSegment[] {
-		return this.#segments;
+		return this.#segments.all;
 	}
 
 	/**
@@ -130,21 +120,19 @@ export class EventLog implements RecordLog {
 	 * Rejects with UNAVAILABLE if it belongs to another process or to a newer program, and with the disk's error if it cannot be read.
 	 */
 	async open(takeOver: boolean): Promise<void> {
-		const { directory, files, owner, listener } = this.#options;
+		const { directory, owner } = this.#options;
 		try {
 			const { epoch, recovered } = await openLog(this.#options, this.#limits.replayMs, takeOver);
 			const { segments, next, lastTime, damage } = recovered;
-			this.#epoch = epoch;
-			this.#segments.push(...segments);
+			this.#segments.all.push(...segments);
 			this.#next = next;
 			this.#persisted = next;
 			this.#lastTime = lastTime;
 			for (const each of damage) this.#reportDamage(each);
 			const { first, epoch: lastEpoch } = segments.at(-1) ?? { first: 0, epoch: 0 };
-			const previous = { first, epoch: lastEpoch };
-			this.#writer = new SegmentWriter(files, directory, this.#limits.segmentBytes, previous);
+			this.#commits.open(epoch, { first, epoch: lastEpoch });
 			// Not worth a start: a full disk must not keep the rest from its readers.
-			await tidyLog(this.#options, recovered).catch((error: unknown) => listener.failed(asFailure(error)));
+			await tidyLog(this.#options, recovered).catch(this.#failed);
 			await this.#space.look();
 			if (!(await owner.isOurs())) throw lostDirectory(directory);
 		} catch (error) {
@@ -161,19 +149,17 @@ export class EventLog implements RecordLog {
 			throw new SpockError('UNAVAILABLE', `the log takes nothing: ${this.#reason}`);
 		}
 		const size = sizeRecord(record);
-		const { pendingBytesMax, segmentBytes } = this.#limits;
+		const { pendingBytesMax } = this.#limits;
 		if (this.#blocks.pendingBytes + size.bytes > pendingBytesMax) {
 			throw new SpockError('OVERLOADED', `more than ${pendingBytesMax} bytes wait for the disk: try again later`);
 		}
 		const time = Math.max(this.#lastTime, this.#options.clock.wallNow());
 		this.#lastTime = time;
-		const tail = this.#tail;
-		const fits = tail !== undefined && (tail.length + size.bytes <= segmentBytes || tail.next === tail.first);
-		const segment = fits ? tail : this.#begin(time);
+		const segment = this.#segments.tailFor(size.bytes) ?? this.#begin(time);
 		const position = this.#next++;
 		const behind = position - this.#persisted;
 		this.#blocks.append(record, { position, time, behind, segment }, size);
-		if (!this.#isCommitting) this.#kick();
+		this.#commits.kick();
 		return position;
 	}
 
@@ -182,13 +168,7 @@ export class EventLog implements RecordLog {
 	}
 
 	lastOf(stream: string): number {
-		for (const segment of [...this.#segments].reverse()) {
-			const last = segment.streams.get(stream)?.last;
-			if (last !== undefined) return last;
-			// It has more streams than it counts: this may be one of them.
-			if (segment.mayHold(stream, segment.first)) return segment.next - 1;
-		}
-		return 0;
+		return this.#segments.lastOf(stream);
 	}
 
 	positionAt(time: number): Promise<number> {
@@ -196,15 +176,10 @@ export class EventLog implements RecordLog {
 	}
 
 	trim(below: number): void {
-		const limit = Math.min(below, this.#persisted);
-		const isDone = (segment: Segment): boolean =>
-			segment.next <= limit && segment !== this.#tail && segment !== this.#writer?.segment;
-		const kept = this.#segments.findIndex((segment) => !isDone(segment));
-		// What is left must begin with what is remembered of the rest. The newest stays in any case: it says where the log is.
-		let count = kept === -1 ? this.#segments.length - 1 : kept;
-		while (count > 0 && this.#segments[count]?.hasCheckpoint === false) count--;
-		if (count <= 0) return;
-		this.#remove(this.#segments.splice(0, count));
+		const removed = this.#segments.takeBelow(Math.min(below, this.#persisted), this.#commits.segment);
+		if (removed.length === 0) return;
+		for (const segment of removed) this.#removals.remove(segmentFileName(segment));
+		this.#removals.sync();
 		this.#lookAtRoom();
 	}
 
@@ -227,104 +202,50 @@ export class EventLog implements RecordLog {
 
 	#begin(time: number): Segment {
 		const name = { first: this.#next, epoch: 0 };
-		const salt = this.#newSalt();
+		const salt = this.#segments.newSalt();
 		const place = { position: this.#next, time };
 		const checkpoint = encodeCheckpoint(this.#options.memory.checkpoint(), place, seedOf(salt));
 		const segment = new Segment({ ...name, salt, time, checkpointBytes: checkpoint.length });
-		this.#checkpoints.set(segment, checkpoint);
+		this.#commits.begin(segment, checkpoint);
 		this.#segments.push(segment);
-		this.#tail = segment;
 		return segment;
-	}
-
-	#newSalt(): Uint8Array {
-		return Uint8Array.from({ length: SALT_BYTES }, () => Math.floor(this.#random() * 256));
-	}
-
-	#kick(): void {
-		if (this.#isCommitting || !this.#mayWrite) return;
-		this.#isCommitting = true;
-		void this.#commitAll();
 	}
 
 	get #mayWrite(): boolean {
 		return this.#state !== 'recovering' && this.#state !== 'released' && this.#retry === undefined;
 	}
 
-	async #commitAll(): Promise<void> {
-		// What else comes in this tick belongs to the first batch.
-		await undefined;
-		for (;;) {
-			const batch = this.#mayWrite ? this.#blocks.batch(BATCH_BYTES_MAX) : undefined;
-			if (batch === undefined || !(await this.#commit(batch))) break;
-		}
-		this.#isCommitting = false;
-		this.#settle();
+	get #commitsHost(): CommitsHost {
+		return {
+			mayWrite: () => this.#mayWrite,
+			isReleased: () => this.#state === 'released',
+			committed: (next) => {
+				this.#persisted = next;
+				this.#backoff.reset();
+				this.#options.listener.committed(next);
+				this.#handle('written');
+				this.#lookAtRoom();
+			},
+			failed: (segment, error) => this.#fail(segment, error),
+			fenced: () => this.#handle('fenced', 'another process has claimed the log'),
+			fileMade: () => void this.#space.look(),
+			settled: () => this.#settle(),
+		};
 	}
 
-	/** Whether the batch is on disk and the directory still ours. */
-	async #commit(batch: Batch): Promise<boolean> {
-		const { owner, listener, clock } = this.#options;
-		const startedAt = clock.now();
-		let isOurs: boolean;
-		try {
-			await this.#write(batch);
-			listener.synced?.(clock.now() - startedAt, batch.bytes);
-			isOurs = await owner.isOurs();
-		} catch (error) {
-			await this.#fail(batch.segment, error);
-			return false;
-		}
-		if (this.#state === 'released') return false;
-		if (!isOurs) {
-			this.#handle('fenced', 'another process has claimed the log');
-			return false;
-		}
-		this.#blocks.commit(batch);
-		this.#checkpoints.delete(batch.segment);
-		this.#persisted = batch.next;
-		this.#backoff.reset();
-		listener.committed(batch.next);
-		this.#handle('written');
-		this.#lookAtRoom();
-		return true;
-	}
+	readonly #failed = (error: unknown): void => this.#options.listener.failed(asFailure(error));
 
-	async #write(batch: Batch): Promise<void> {
-		const { segment } = batch;
-		const { directory, files, owner } = this.#options;
-		const writer = this.#writer;
-		if (writer === undefined) throw new SpockError('INTERNAL', 'the log was not opened');
-		if (writer.segment !== segment) {
-			await writer.seal();
-			this.#epoch ??= await takeEpoch(files, directory, segment.epoch);
-			// A file of an epoch that began after another owner's claim would supersede that owner's.
-			if (!(await owner.isOurs())) return;
-			segment.epoch = this.#epoch;
-			await writer.create(segment, this.#checkpoints.get(segment));
-			void this.#space.look();
-		}
-		await writer.write(batch);
-	}
-
-	/** The file is left as it is: after a failed sync the kernel takes pages for clean that are not on disk. */
-	async #fail(segment: Segment, reason: unknown): Promise<void> {
-		const { listener } = this.#options;
-		this.#epoch = undefined;
-		await this.#writer?.abandon().catch((error: unknown) => listener.failed(asFailure(error)));
+	/** What was not written goes to another file: at a retry the kernel might take pages for clean that are not on disk. */
+	#fail(segment: Segment, reason: unknown): void {
 		const hasFile = segment.fileBytes > 0;
 		if (segment.first < this.#persisted) {
-			const place = { first: this.#persisted, epoch: 0, time: this.#lastTime };
-			const rest = new Segment({ ...place, salt: this.#newSalt(), checkpointBytes: 0 });
-			this.#blocks.move(segment, rest);
-			this.#segments.splice(this.#segments.indexOf(segment) + 1, 0, rest);
-			if (this.#tail === segment) this.#tail = rest;
+			this.#blocks.move(segment, this.#segments.continueAfter(segment, this.#persisted, this.#lastTime));
 		} else if (hasFile) {
-			this.#removeFile(segmentFileName(segment));
+			this.#removals.remove(segmentFileName(segment));
 			segment.fileBytes = 0;
 		}
 		const error = asFailure(reason);
-		listener.failed(error);
+		this.#options.listener.failed(error);
 		const { code } = (error.cause ?? error) as NodeJS.ErrnoException;
 		const isFull = code === 'ENOSPC' || code === 'EDQUOT';
 		this.#handle(isFull ? 'disk full' : 'write failed', isFull ? 'the disk is full' : `the disk fails: ${code}`);
@@ -339,15 +260,9 @@ export class EventLog implements RecordLog {
 
 	/** Nothing is being written: what waited for that. */
 	#settle(): void {
-		if (this.#isCommitting || this.#blocks.pendingBytes > 0) return;
+		if (this.#commits.isBusy || this.#blocks.pendingBytes > 0) return;
 		if (this.#state === 'draining') this.#handle('all stored, or drain deadline');
-		if (this.#state !== 'handing over') return;
-		const { listener } = this.#options;
-		this.#isCommitting = true;
-		void this.#writer
-			?.seal()
-			.catch((error: unknown) => listener.failed(asFailure(error)))
-			.then(() => this.#handle('sealed'));
+		if (this.#state === 'handing over') void this.#commits.end().then(() => this.#handle('sealed'));
 	}
 
 	#handle(event: LogMachineEvent, reason?: string): void {
@@ -383,33 +298,25 @@ export class EventLog implements RecordLog {
 				return;
 			case 'write again':
 			case 'finish commit':
-				this.#kick();
+				this.#commits.kick();
 				this.#settle();
 				return;
 			case 'report the rest':
 				if (this.#next > this.#persisted) listener.left(this.#next - this.#persisted);
 				return;
 			case 'seal':
-				this.#removals = this.#removals.then(() => this.#sealAtEnd());
+				this.#removals.afterwards(() => this.#commits.endIfIdle());
 				return;
 			case 'let go':
-				void this.#removals.then(() => this.#release());
+				this.#removals.afterwards(() => this.#release());
 				return;
 		}
 	}
 
-	async #sealAtEnd(): Promise<void> {
-		// A write that hangs is left alone, and its file with it.
-		if (this.#isCommitting) return;
-		await this.#writer?.seal().catch((error: unknown) => this.#options.listener.failed(asFailure(error)));
-	}
-
 	async #release(): Promise<void> {
-		const { owner, listener } = this.#options;
 		this.#space.close();
-		const failed = (error: unknown): void => listener.failed(asFailure(error));
-		await owner.release().catch(failed);
-		if (!this.#isCommitting || this.#blocks.pendingBytes === 0) await this.#writer?.abandon().catch(failed);
+		await this.#options.owner.release().catch(this.#failed);
+		if (!this.#commits.isBusy || this.#blocks.pendingBytes === 0) await this.#commits.abandon();
 		this.#isReleased = true;
 		for (const resolve of this.#whenReleased.splice(0)) resolve();
 	}
@@ -417,23 +324,6 @@ export class EventLog implements RecordLog {
 	#released(): Promise<void> {
 		if (this.#isReleased) return Promise.resolve();
 		return new Promise((resolve) => this.#whenReleased.push(resolve));
-	}
-
-	#remove(segments: readonly Segment[]): void {
-		for (const segment of segments) this.#removeFile(segmentFileName(segment));
-		const { directory, files } = this.#options;
-		this.#afterRemovals(() => files.syncDirectory(directory));
-	}
-
-	#removeFile(name: string): void {
-		const { directory, files } = this.#options;
-		this.#afterRemovals(() => files.remove(join(directory, name)));
-	}
-
-	/** A file that stays is removed, or read again, by the next start. */
-	#afterRemovals(then: () => Promise<void>): void {
-		const { listener } = this.#options;
-		this.#removals = this.#removals.then(then).catch((error: unknown) => listener.failed(asFailure(error)));
 	}
 
 	#reportDamage(damage: LogDamage): void {

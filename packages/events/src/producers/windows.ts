@@ -12,8 +12,10 @@ const BYTES_FOR_EVENT = 32;
 /** A commit within this time lets windows grow; one above {@link SLOW_MS} lets them shrink. */
 const QUICK_MS = 20;
 const SLOW_MS = 200;
-/** Windows change for the pace of the log at most this often. */
-const PACE_MS = 250;
+/** Windows shrink for the pace of the log at most this often. */
+const SHRINK_MS = 250;
+/** And grow so often: while they are small, batches are small, and most of the time goes into syncs. */
+const GROW_MS = 40;
 const CLOSED: EventWindow = Object.freeze({ bytes: 0, events: 0 });
 
 export interface WindowsOptions {
@@ -64,7 +66,8 @@ export class Windows {
 	/** A commit took so long. `isTight`: a producer had used more than half of its window. True if that changes its size. */
 	committed(durationMs: number, isTight: boolean, nowMs: number): boolean {
 		const isQuick = durationMs <= QUICK_MS && isTight;
-		if ((!isQuick && durationMs < SLOW_MS) || nowMs - this.#pacedMs < PACE_MS) return false;
+		if (!isQuick && durationMs < SLOW_MS) return false;
+		if (nowMs - this.#pacedMs < (isQuick ? GROW_MS : SHRINK_MS)) return false;
 		const level = isQuick ? Math.min(WINDOW_BYTES_MAX, 2 * this.#level) : Math.max(WINDOW_BYTES_FIRST, this.#level / 2);
 		if (level === this.#level || (isQuick && level > this.#share)) return false;
 		this.#pacedMs = nowMs;

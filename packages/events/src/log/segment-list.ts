@@ -1,0 +1,70 @@
+import type { Random } from '@spock/protocol/internal';
+
+import { Segment } from './segment.ts';
+import { SALT_BYTES } from './segment-header.ts';
+
+/** The segments of a log, oldest first, and the one that is appended to. */
+export class SegmentList {
+	readonly all: Segment[] = [];
+	readonly #random: Random;
+	readonly #segmentBytes: number;
+	/** What is appended to; undefined before the first record. */
+	#tail: Segment | undefined;
+
+	constructor(random: Random, segmentBytes: number) {
+		this.#random = random;
+		this.#segmentBytes = segmentBytes;
+	}
+
+	/** What their files take on disk. */
+	get fileBytes(): number {
+		return this.all.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
+	}
+
+	/** What a record of so many bytes is appended to; undefined if a new segment must be begun for it. */
+	tailFor(bytes: number): Segment | undefined {
+		const tail = this.#tail;
+		const fits = tail !== undefined && (tail.length + bytes <= this.#segmentBytes || tail.next === tail.first);
+		return fits ? tail : undefined;
+	}
+
+	newSalt(): Uint8Array {
+		return Uint8Array.from({ length: SALT_BYTES }, () => Math.floor(this.#random() * 256));
+	}
+
+	/** The segment is appended to from now on. */
+	push(segment: Segment): void {
+		this.all.push(segment);
+		this.#tail = segment;
+	}
+
+	/** Puts a segment behind one whose file cannot be written further, for its records from `first` on. */
+	continueAfter(segment: Segment, first: number, time: number): Segment {
+		const rest = new Segment({ first, epoch: 0, time, salt: this.newSalt(), checkpointBytes: 0 });
+		this.all.splice(this.all.indexOf(segment) + 1, 0, rest);
+		if (this.#tail === segment) this.#tail = rest;
+		return rest;
+	}
+
+	/** The last position of a stream, as far as it is known which that is; 0 if it has none. */
+	lastOf(stream: string): number {
+		for (const segment of [...this.all].reverse()) {
+			const last = segment.streams.get(stream)?.last;
+			if (last !== undefined) return last;
+			// It has more streams than it counts: this may be one of them.
+			if (segment.mayHold(stream, segment.first)) return segment.next - 1;
+		}
+		return 0;
+	}
+
+	/** Takes out the oldest segments that are below a position; `written` has the file that is written to. */
+	takeBelow(limit: number, written: Segment | undefined): readonly Segment[] {
+		const isDone = (segment: Segment): boolean =>
+			segment.next <= limit && segment !== this.#tail && segment !== written;
+		const kept = this.all.findIndex((segment) => !isDone(segment));
+		// What is left must begin with what is remembered of the rest. The newest stays in any case: it says where the log is.
+		let count = kept === -1 ? this.all.length - 1 : kept;
+		while (count > 0 && this.all[count]?.hasCheckpoint === false) count--;
+		return count <= 0 ? [] : this.all.splice(0, count);
+	}
+}

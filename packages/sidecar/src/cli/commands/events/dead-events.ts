@@ -19,7 +19,7 @@ const OWN_HEADER = /^spock-dead-/;
 
 /** `sidecar events dead STREAM`: what was given up and why; with --retry each is published again, and is dead no more. */
 export async function deadEvents(stream: string, flags: ClientFlags & { readonly retry?: boolean }): Promise<void> {
-	await withClient(flags, async (client, options) => {
+	await withClient(flags, async (client, options, given) => {
 		const { left, from } = await deadOf(client, stream, options);
 		let shown = 0;
 		if (left > 0) {
@@ -31,7 +31,9 @@ export async function deadEvents(stream: string, flags: ClientFlags & { readonly
 				print(flags.json ? JSON.stringify(event) : `${formatEvent(event)}  ${printable(reasonOf(event))}`);
 				if (flags.retry) await client.request('publish', againOf(stream, event), options);
 				event.ack();
-				if (++shown === left) break;
+				if (++shown < left) continue;
+				given();
+				break;
 			}
 			await events.drain();
 		}

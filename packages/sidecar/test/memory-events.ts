@@ -145,7 +145,7 @@ export class MemoryEvents implements GuestService {
 				const event = events[next++] as LogEvent;
 				if (event.stream !== stream) continue;
 				out.set(++n, event);
-				sink.deliver([{ n, delivery: 1, event }]);
+				sink.deliver([{ n, delivery: 1, event }], 0);
 			}
 		};
 		const done = (numbers: readonly number[]): void => {
@@ -167,7 +167,7 @@ export class MemoryEvents implements GuestService {
 					if (event === undefined) continue;
 					out.delete(one);
 					out.set(++n, event);
-					sink.deliver([{ n, delivery: 2, event }]);
+					sink.deliver([{ n, delivery: 2, event }], 0);
 				}
 			},
 			term: (numbers, reason) => {

@@ -24,7 +24,6 @@ export interface FakeNotice {
 
 /** One connection, scripted by a test. */
 export class FakeLine implements EventLine {
-	readonly instance: string | null;
 	readonly calls: FakeCall[] = [];
 	readonly notices: FakeNotice[] = [];
 	/** What calls and notices were made, in order. */
@@ -34,9 +33,8 @@ export class FakeLine implements EventLine {
 	readonly #listener: EventLineListener;
 	#consumers = 0;
 
-	constructor(listener: EventLineListener, instance: string | null) {
+	constructor(listener: EventLineListener) {
 		this.#listener = listener;
-		this.instance = instance;
 	}
 
 	call(func: FuncName, data: unknown, resolve: (reply: unknown) => void, reject: (error: SpockError) => void): void {
@@ -57,6 +55,11 @@ export class FakeLine implements EventLine {
 
 	deliver(...events: readonly DeliveredEvent[]): void {
 		this.push('deliver', { consumer: 1, events });
+	}
+
+	/** After so many rewinds of its group. */
+	deliverAfter(rewinds: number, ...events: readonly DeliveredEvent[]): void {
+		this.push('deliver', { consumer: 1, rewinds, events });
 	}
 
 	/** Of one kind of notice: which deliveries, in the order of the notices. */
@@ -96,10 +99,10 @@ export class FakeDownlink implements DownlinkPort {
 	}
 
 	/** A connection is made: the first, one after a loss, or one in the place of one that finishes. */
-	connect({ instance = 'spock-1', answers = true }: { instance?: string | null; answers?: boolean } = {}): FakeLine {
+	connect({ answers = true }: { answers?: boolean } = {}): FakeLine {
 		const listener = this.#listener;
 		if (listener === undefined) throw new Error('no connection is wanted');
-		const line = new FakeLine(listener, instance);
+		const line = new FakeLine(listener);
 		line.answers = answers;
 		this.lines.push(line);
 		listener.adopted(line);

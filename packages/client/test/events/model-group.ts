@@ -38,7 +38,6 @@ export class ModelGroup implements DownlinkPort {
 	#line: ModelLine | undefined;
 	#isOpen = false;
 	#numbers = 0;
-	#instance = 0;
 	/** Acked, and not yet stored: a sidecar that is killed forgets it. */
 	#unstored: ModelEvent[] = [];
 
@@ -83,7 +82,6 @@ export class ModelGroup implements DownlinkPort {
 		this.#cut();
 		const line: ModelLine = {
 			isCut: false,
-			instance: `spock-${this.#instance}`,
 			call: (func, data, resolve) => this.#call(line, func, data, resolve),
 			notify: (func, data) => this.#notify(line, func, data as { n: number[] }),
 		};
@@ -100,7 +98,6 @@ export class ModelGroup implements DownlinkPort {
 
 	/** What was not stored, and how often each was delivered, is forgotten. */
 	kill(): void {
-		this.#instance++;
 		for (const event of this.#unstored.splice(0)) event.state = 'waiting';
 		for (const event of this.events) event.deliveries = 0;
 		this.lose();

@@ -13,6 +13,7 @@ export interface MemoryStoreMistakes {
 	readonly unordered?: boolean;
 	readonly tellsBackwards?: boolean;
 	readonly rewindKeepsDone?: boolean;
+	readonly rewindsUncounted?: boolean;
 }
 
 /** Longest text that it takes. */
@@ -21,6 +22,7 @@ const TEXT_LENGTH_MAX = 1000;
 interface MemoryGroup {
 	position: number;
 	readonly done: Set<number>;
+	rewinds: number;
 }
 
 /** A store in memory: the plainest one that keeps the contract. For tests. */
@@ -96,7 +98,7 @@ export class MemoryStore implements EventStore {
 		let place = group === undefined ? undefined : this.#groups.get(key);
 		if (group !== undefined && place === undefined && from === undefined) refuse('is unknown');
 		if (place === undefined) {
-			place = { position: this.#positionOf(stream, from ?? 'new'), done: new Set() };
+			place = { position: this.#positionOf(stream, from ?? 'new'), done: new Set(), rewinds: 0 };
 			if (group !== undefined) this.#groups.set(key, place);
 		}
 		const reader = new MemoryReader(place, this.#mistakes, {
@@ -156,6 +158,10 @@ class MemoryReader implements StoreReader {
 		return rest?.position ?? Math.max(this.#cursor, this.#place.position);
 	}
 
+	get rewinds(): number {
+		return this.#place.rewinds;
+	}
+
 	async read({ eventsMax, bytesMax }: { eventsMax: number; bytesMax: number }): Promise<readonly LogEvent[]> {
 		const page: LogEvent[] = [];
 		let bytes = 0;
@@ -185,6 +191,7 @@ class MemoryReader implements StoreReader {
 		this.#place.position = this.#source.positionOf(to);
 		this.#cursor = this.#place.position;
 		this.#given.clear();
+		if (this.#mistakes.rewindsUncounted !== true) this.#place.rewinds++;
 		if (this.#mistakes.rewindKeepsDone !== true) this.#place.done.clear();
 		return this.#cursor;
 	}

@@ -131,6 +131,17 @@ export const readerCases: Cases = {
 		assert.deepEqual(positionsOf(await readMany(bench, reader, 2)), given);
 	},
 
+	'rewinds of a group are counted, also over a restart': async (bench) => {
+		const reader = await bench.store.reader('orders', BILLING);
+		assert.equal(reader.rewinds, 0);
+		await reader.rewind('first');
+		assert.equal(reader.rewinds, 1);
+		const again = await (await bench.reopen()).reader('orders', BILLING);
+		assert.equal(again.rewinds, 1);
+		await again.rewind('new');
+		assert.equal(again.rewinds, 2);
+	},
+
 	'a group has one reader at a time': async (bench) => {
 		const reader = await bench.store.reader('orders', BILLING);
 		await assert.rejects(bench.store.reader('orders', BILLING), hasCode('BAD_REQUEST'));

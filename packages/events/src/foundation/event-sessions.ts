@@ -43,7 +43,8 @@ export interface Delivery {
 
 /** The connection of a consumer. Both only write: neither throws. */
 export interface ConsumerSink {
-	deliver(events: readonly Delivery[]): void;
+	/** `rewinds`: how often the group was rewound. What was delivered with another number counts no more. */
+	deliver(events: readonly Delivery[], rewinds: number): void;
 	/** The consumer has ended, by no wish of its client: nothing is delivered after this. */
 	closed(error: SpockError): void;
 }

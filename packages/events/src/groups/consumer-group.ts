@@ -233,7 +233,7 @@ export class ConsumerGroup {
 		this.#keepDone();
 		this.#options.observer.delivered?.(this.terms, events, again);
 		// A copy: a sink may end its consumer.
-		for (const member of [...this.#members]) member.send();
+		for (const member of [...this.#members]) member.send(this.#reader.rewinds);
 	}
 
 	#memberFor(bytes: number): GroupMember | undefined {

@@ -76,11 +76,11 @@ export class GroupMember implements GroupEventHolder {
 		this.#batch.push({ n: item.n, delivery: item.deliveries, event: item.event });
 	}
 
-	send(): void {
+	send(rewinds: number): void {
 		if (this.#batch.length === 0) return;
 		const batch = this.#batch;
 		this.#batch = [];
-		this.#sink.deliver(batch);
+		this.#sink.deliver(batch, rewinds);
 	}
 
 	giveCreditBack(item: GroupEvent): void {

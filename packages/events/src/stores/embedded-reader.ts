@@ -63,6 +63,10 @@ export class EmbeddedReader implements StoreReader {
 		return this.#cursor;
 	}
 
+	get rewinds(): number {
+		return this.#place?.rewinds ?? 0;
+	}
+
 	async read(limits: { readonly eventsMax: number; readonly bytesMax: number }): Promise<readonly LogEvent[]> {
 		const { log } = this.#store;
 		const generation = this.#generation;

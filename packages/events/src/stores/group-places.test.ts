@@ -36,8 +36,9 @@ describe('the places of groups', () => {
 		places.apply({ stream: 'a', group: 'g', place: 5, done: [7, 9, 11] });
 		places.apply({ stream: 'a', group: 'g', place: 10, done: [12] });
 		expect(places.get('a', 'g')).toMatchObject({ position: 10, done: new Set([11, 12]) });
+		expect(places.get('a', 'g')?.rewinds).toBe(0);
 		places.apply({ stream: 'a', group: 'g', to: 3 });
-		expect(places.get('a', 'g')).toMatchObject({ position: 3, done: new Set() });
+		expect(places.get('a', 'g')).toMatchObject({ position: 3, done: new Set(), rewinds: 1 });
 	});
 
 	it('ignore notes of others, and those that they do not understand', () => {
@@ -57,6 +58,6 @@ describe('the places of groups', () => {
 	});
 });
 
-function sorted({ stream, group, position, done }: ReturnType<GroupPlaces['all']>[number]): string {
-	return JSON.stringify([stream, group, position, [...done].sort((left, right) => left - right)]);
+function sorted({ stream, group, position, done, rewinds }: ReturnType<GroupPlaces['all']>[number]): string {
+	return JSON.stringify([stream, group, rewinds, position, [...done].sort((left, right) => left - right)]);
 }

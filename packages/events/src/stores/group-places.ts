@@ -10,6 +10,8 @@ export interface GroupPlace {
 	readonly position: number;
 	/** Those above that are done. */
 	readonly done: ReadonlySet<number>;
+	/** How often it was sent to a place after its first. */
+	readonly rewinds: number;
 }
 
 /**
@@ -24,10 +26,11 @@ export type GroupNote = { readonly stream: string; readonly group: string } & (
 interface Place extends GroupPlace {
 	position: number;
 	readonly done: Set<number>;
+	rewinds: number;
 }
 
-/** [stream, group, position, and the steps from each done position above to the next]: short numbers, as most steps are 1. */
-type SavedPlace = [stream: string, group: string, position: number, ...steps: number[]];
+/** [stream, group, rewinds, position, and the steps from each done position above to the next]: short numbers, as most steps are 1. */
+type SavedPlace = [stream: string, group: string, rewinds: number, position: number, ...steps: number[]];
 
 /** The place of each group, as the notes in the log have it. Pure: it neither reads nor writes. */
 export class GroupPlaces {
@@ -50,10 +53,11 @@ export class GroupPlaces {
 		const key = placeKey(stream, group);
 		let place = this.#places.get(key);
 		if (place === undefined) {
-			place = { stream, group, position: 0, done: new Set() };
+			place = { stream, group, position: 0, done: new Set(), rewinds: 'to' in note ? -1 : 0 };
 			this.#places.set(key, place);
 		}
 		if ('to' in note) {
+			place.rewinds++;
 			place.position = note.to;
 			place.done.clear();
 			return;
@@ -65,9 +69,9 @@ export class GroupPlaces {
 
 	/** All places as JSON. */
 	checkpoint(): string {
-		const saved = this.all().map(({ stream, group, position, done }): SavedPlace => {
+		const saved = this.all().map(({ stream, group, position, done, rewinds }): SavedPlace => {
 			const above = [...done].sort((left, right) => left - right);
-			return [stream, group, position, ...above.map((each, index) => each - (above[index - 1] ?? position))];
+			return [stream, group, rewinds, position, ...above.map((each, index) => each - (above[index - 1] ?? position))];
 		});
 		return JSON.stringify(saved);
 	}
@@ -75,14 +79,14 @@ export class GroupPlaces {
 	/** What `checkpoint` gave; forgets all else. */
 	restore(checkpoint: string): void {
 		this.#places.clear();
-		for (const [stream, group, position, ...steps] of JSON.parse(checkpoint) as readonly SavedPlace[]) {
+		for (const [stream, group, rewinds, position, ...steps] of JSON.parse(checkpoint) as readonly SavedPlace[]) {
 			const done = new Set<number>();
 			let at = position;
 			for (const step of steps) {
 				at += step;
 				done.add(at);
 			}
-			this.#places.set(placeKey(stream, group), { stream, group, position, done });
+			this.#places.set(placeKey(stream, group), { stream, group, position, done, rewinds });
 		}
 	}
 

@@ -156,6 +156,8 @@ export interface DeliveredEvent {
 /** Push: events of a consumer of this connection. */
 export interface DeliverData {
 	readonly consumer: number;
+	/** How often its group was rewound: an event that comes again with the same number was never acked on the sidecar's disk. Absent: 0. */
+	readonly rewinds?: number;
 	readonly events: readonly DeliveredEvent[];
 }
 

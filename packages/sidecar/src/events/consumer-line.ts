@@ -12,6 +12,8 @@ export class ConsumerLine implements ConsumerSink {
 	readonly #number: number;
 	readonly #ended: () => void;
 	#waiting: Delivery[] | undefined = [];
+	/** Of what waits. */
+	#rewinds = 0;
 	#error: SpockError | undefined;
 
 	/** `ended` is called once, whatever ends it. */
@@ -29,17 +31,20 @@ export class ConsumerLine implements ConsumerSink {
 	flush(): void {
 		const waiting = this.#waiting ?? [];
 		this.#waiting = undefined;
-		this.deliver(waiting);
+		this.deliver(waiting, this.#rewinds);
 		if (this.#error !== undefined) this.#close(this.#error);
 	}
 
-	deliver(events: readonly Delivery[]): void {
+	deliver(events: readonly Delivery[], rewinds: number): void {
 		if (this.#waiting !== undefined) {
+			// What came before a rewind counts no more.
+			if (rewinds !== this.#rewinds) this.#waiting = [];
+			this.#rewinds = rewinds;
 			this.#waiting.push(...events);
 			return;
 		}
 		const { frameBytesMax } = this.#line;
-		const { lines, oversize } = deliverLines(this.#number, events, frameBytesMax);
+		const { lines, oversize } = deliverLines({ consumer: this.#number, rewinds }, events, frameBytesMax);
 		for (const line of lines) this.#line.send(line);
 		if (oversize === undefined) return;
 		const { delivery, frameBytes } = oversize;

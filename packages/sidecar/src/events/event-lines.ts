@@ -68,9 +68,14 @@ const LINE_BYTES = 65_536;
  * The pushes that deliver events, as many to a line as fit. The text of an event stands in its line as its producer wrote it: it is not
  * parsed here, and not printed again. Nothing behind an event that is too long is in the lines.
  */
-export function deliverLines(consumer: number, deliveries: readonly Delivery[], frameBytesMax: number): DeliverLines {
+export function deliverLines(
+	{ consumer, rewinds }: { readonly consumer: number; readonly rewinds: number },
+	deliveries: readonly Delivery[],
+	frameBytesMax: number,
+): DeliverLines {
 	const lines: string[] = [];
-	const head = `{"event":"deliver","data":{"consumer":${consumer},"events":[`;
+	const name = rewinds === 0 ? `${consumer}` : `${consumer},"rewinds":${rewinds}`;
+	const head = `{"event":"deliver","data":{"consumer":${name},"events":[`;
 	// LF is not counted.
 	const around = head.length + TAIL.length - 1;
 	let line = '';

@@ -1,5 +1,4 @@
 import type { DeliveredEvent } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
 
 import type { Delivery, FinalSettlement } from './received-event.ts';
 
@@ -7,16 +6,11 @@ import type { Delivery, FinalSettlement } from './received-event.ts';
 const ACKS_MIN = 1024;
 /** Acks that are remembered of a reader without a group: those above the oldest event that it has not acked. */
 const READER_ACKS_MAX = 16_384;
-/** After this time an ack has reached the sidecar's disk, or was found lost: whoever rewinds the group then means it. */
-const LOST_ACK_MS = 300_000;
 
 /** An event that is done, as it was delivered then. */
 interface Done {
-	readonly delivery: number;
 	readonly time: number;
-	/** The sidecar's process. */
-	readonly instance: string | null;
-	readonly atMs: number;
+	readonly rewinds: number;
 	readonly settlement: FinalSettlement;
 }
 
@@ -26,7 +20,6 @@ interface Done {
  * so its place is here alone.
  */
 export class ConsumerMemory {
-	readonly #clock: Clock;
 	readonly #isReader: boolean;
 	readonly #acksMax: number;
 	/** By position, what was settled longest ago first. */
@@ -36,8 +29,7 @@ export class ConsumerMemory {
 	/** Of a reader: behind the last one delivered; undefined before it was opened. */
 	#next: number | undefined;
 
-	constructor({ group, inFlightMax }: { readonly group?: string; readonly inFlightMax: number }, clock: Clock) {
-		this.#clock = clock;
+	constructor({ group, inFlightMax }: { readonly group?: string; readonly inFlightMax: number }) {
 		this.#isReader = group === undefined;
 		// Unless the sidecar was killed before it had stored them, no more acks than that can be on their way.
 		this.#acksMax = this.#isReader ? READER_ACKS_MAX : Math.max(ACKS_MIN, 2 * inFlightMax);
@@ -67,11 +59,11 @@ export class ConsumerMemory {
 	}
 
 	/** It is done, or can never be. */
-	settled({ delivered, instance }: Delivery, settlement: FinalSettlement): void {
-		const { position, time, delivery } = delivered;
+	settled({ delivered, rewinds }: Delivery, settlement: FinalSettlement): void {
+		const { position, time } = delivered;
 		this.passed(delivered);
 		this.#done.delete(position);
-		this.#done.set(position, { time, delivery, instance, atMs: this.#clock.now(), settlement });
+		this.#done.set(position, { time, rewinds, settlement });
 		if (this.#done.size <= this.#acksMax) return;
 		const [oldest] = this.#done.keys();
 		this.#done.delete(oldest as number);
@@ -79,17 +71,10 @@ export class ConsumerMemory {
 
 	/**
 	 * What was said of it, if it comes again because the sidecar has not heard or not stored that. The time tells it from an event of
-	 * another log that has its position. A group that was rewound gets it again as its first delivery: that tells the two apart within
-	 * one process of the sidecar; the next one counts anew, so there only what was said lately counts.
+	 * another log that has its position; a group that was rewound since gets it because somebody wants it again.
 	 */
-	recall({ delivered, instance }: Delivery): FinalSettlement | undefined {
+	recall({ delivered, rewinds }: Delivery): FinalSettlement | undefined {
 		const done = this.#done.get(delivered.position);
-		if (done === undefined || done.time !== delivered.time) return undefined;
-		if (!this.#isReader) {
-			const isSaid =
-				done.instance === instance ? delivered.delivery > done.delivery : this.#clock.now() - done.atMs < LOST_ACK_MS;
-			if (!isSaid) return undefined;
-		}
-		return done.settlement;
+		return done?.time === delivered.time && done.rewinds === rewinds ? done.settlement : undefined;
 	}
 }

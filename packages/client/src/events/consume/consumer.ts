@@ -102,7 +102,7 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 		this.#sink = sink;
 		this.#clock = context.retry.clock;
 		this.#retry = new RetrySchedule(whileRefused(context.retry), () => this.#dispatch('retry due'));
-		this.#memory = new ConsumerMemory(asked, this.#clock);
+		this.#memory = new ConsumerMemory(asked);
 		this.#deliveries = new Deliveries(asked.inFlightMax);
 		this.#report = report;
 	}
@@ -205,17 +205,17 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 		this.#dispatch(error.retryable ? 'refused' : 'refused for good');
 	}
 
-	deliver(events: readonly DeliveredEvent[]): void {
+	deliver(events: readonly DeliveredEvent[], rewinds: number): void {
 		// While it is being left, what still comes goes back with the rest.
 		if (this.#state !== 'open') return;
 		if (this.waitingCount === 0) this.#extendedAtMs = this.#clock.now();
-		for (const delivered of events) this.#receive(delivered);
+		for (const delivered of events) this.#receive(delivered, rewinds);
 		if (this.waitingCount > 0) this.#sink.arrived();
 	}
 
-	#receive(delivered: DeliveredEvent): void {
-		const { line, notices } = this.#place as Place;
-		const delivery: Delivery = { delivered, instance: line.instance, state: 'waiting' };
+	#receive(delivered: DeliveredEvent, rewinds: number): void {
+		const { notices } = this.#place as Place;
+		const delivery: Delivery = { delivered, rewinds, state: 'waiting' };
 		this.#memory.delivered(delivered);
 		const said = this.#memory.recall(delivery);
 		if (said !== undefined) {

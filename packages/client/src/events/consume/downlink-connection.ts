@@ -41,7 +41,6 @@ function openConnection(options: ResolvedOptions, listener: EventLineListener): 
 
 function lineOf(session: Session, timeoutMs: number): EventLine {
 	return {
-		instance: session.greeting?.instance ?? null,
 		call: (func, data, resolve, reject) => session.send(func, data, BACKGROUND, timeoutMs, resolve, reject),
 		notify: (func, data) => session.write(`{"func":"${func}","data":${JSON.stringify(data)}}\n`),
 	};

@@ -1,5 +1,6 @@
 import {
 	type ConsumerClosedData,
+	type DeliverData,
 	type DeliveredEvent,
 	type FuncData,
 	type FuncName,
@@ -11,8 +12,6 @@ import { isInteger, isObject } from '@spock/protocol/internal';
 
 /** One greeted connection to the sidecar. */
 export interface EventLine {
-	/** Differs for each process of the sidecar; null if it does not say it. */
-	readonly instance: string | null;
 	/** Calls a function. One of the two is called, within the tick of the reply; after `lost` that does not matter any more. */
 	call<F extends FuncName>(
 		func: F,
@@ -54,7 +53,8 @@ export interface DownlinkPort {
 export interface DownlinkMember {
 	adopted(line: EventLine): void;
 	lost(): void;
-	deliver(events: readonly DeliveredEvent[]): void;
+	/** `rewinds`: how often its group was rewound by then. */
+	deliver(events: readonly DeliveredEvent[], rewinds: number): void;
 	/** The sidecar has closed it, or the connection is refused. */
 	refused(error: SpockError): void;
 }
@@ -143,7 +143,7 @@ export class Downlink implements EventLineListener {
 		if (line !== this.#line || (event !== 'deliver' && event !== 'consumerClosed')) return;
 		const { consumer } = isObject(data) ? data : {};
 		if (!isInteger(consumer, 0)) this.#port.fault(`${event} without a consumer`);
-		else if (event === 'deliver') this.#deliver(line, consumer, data as { readonly events?: unknown });
+		else if (event === 'deliver') this.#deliver(line, consumer, data as Partial<Record<keyof DeliverData, unknown>>);
 		else this.#closed(consumer, data as ConsumerClosedData);
 	}
 
@@ -180,16 +180,17 @@ export class Downlink implements EventLineListener {
 		if (connection !== undefined) this.#ending = Promise.all([this.#ending, how(connection)]);
 	}
 
-	#deliver(line: EventLine, consumer: number, { events }: { readonly events?: unknown }): void {
+	#deliver(line: EventLine, consumer: number, data: Partial<Record<keyof DeliverData, unknown>>): void {
 		const member = this.#routes.get(consumer);
 		if (member === undefined) {
 			// One that is being closed; or one that was opened after this client had given that up, and would keep its events from all.
 			this.closeConsumer(line, consumer);
 			return;
 		}
+		const { events, rewinds } = data;
 		const good = Array.isArray(events) ? events.filter(isDelivered) : [];
 		if (!Array.isArray(events) || good.length < events.length) this.#port.fault('deliver with what is no event');
-		member.deliver(good);
+		member.deliver(good, isInteger(rewinds, 0) ? rewinds : 0);
 	}
 
 	#closed(consumer: number, { error }: ConsumerClosedData): void {

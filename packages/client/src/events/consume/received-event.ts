@@ -6,8 +6,8 @@ import type { EventPayload } from './event-shapes.ts';
 /** One delivery, until the sidecar is told what has become of it, or does not listen to that any more. */
 export interface Delivery {
 	readonly delivered: DeliveredEvent;
-	/** The process of the sidecar that delivered it. */
-	readonly instance: string | null;
+	/** How often its group was rewound by then. */
+	readonly rewinds: number;
 	/**
 	 * `waiting`: in this process, not yet handed to the app. `out`: in the app's hands. `settled`: acked, nacked or terminated here.
 	 * `void`: the sidecar delivers it again, whatever is said of it: its connection was lost, or its time has run out.

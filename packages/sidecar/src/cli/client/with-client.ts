@@ -22,10 +22,13 @@ export interface OpenClient {
 	failure(error: unknown): unknown;
 }
 
-/** Runs a command with a client, and turns a failure of the sidecar into a message and an exit code. */
+/**
+ * Runs a command with a client, and turns a failure of the sidecar into a message and an exit code. The command calls `given` when it has
+ * what it needs: from then on the end of a connection, such as that of its consumers, is no failure.
+ */
 export async function withClient<T>(
 	flags: ClientFlags,
-	command: (client: Diplomat, options: CallOptions) => Promise<T>,
+	command: (client: Diplomat, options: CallOptions, given: () => void) => Promise<T>,
 ): Promise<T> {
 	const timeoutMs = timeoutOf(flags);
 	const target = targetOf(flags);
@@ -33,7 +36,7 @@ export async function withClient<T>(
 	// The client would retry on the next connection, but a person waits for this one.
 	const lost = disconnectOf(target, ({ wasReady }) => wasReady);
 	try {
-		return await Promise.race([command(client, { timeoutMs }), lost.failed]);
+		return await Promise.race([command(client, { timeoutMs }, lost.stop), lost.failed]);
 	} catch (error) {
 		throw failure(error);
 	} finally {

@@ -20,6 +20,9 @@ export async function checkLog(directory: string, flags: { readonly json?: boole
 		throw new CommandError(EXIT.failure, message);
 	}
 	const report = await inspectLog(directory, new NodeFiles());
+	if (report.files.length + report.strayFiles.length + report.supersededFiles.length === 0) {
+		throw new CommandError(EXIT.failure, `there is no log in ${directory}: give the directory of --events`);
+	}
 	print(flags.json ? JSON.stringify(report) : formatReport(report).map(printable).join('\n'));
 	const { damage, strayFiles } = report;
 	if (damage.length + strayFiles.length > 0) {

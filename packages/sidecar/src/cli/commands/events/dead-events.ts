@@ -1,10 +1,12 @@
 import type { CallOptions, Diplomat } from '@spock/client';
 import { openEvents, type ReceivedEvent } from '@spock/client/events';
 
+import type { ConsumeFrom } from '@spock/protocol';
+
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
 import { print, printable } from '../../output/output.ts';
-import { expectEvents } from './show-events.ts';
+import { expectEvents, requireStream } from './show-events.ts';
 import { formatEvent } from './tail-events.ts';
 
 /** What keeps the place of those that were published again. */
@@ -17,24 +19,21 @@ const OWN_HEADER = /^spock-dead-/;
 
 /** `sidecar events dead STREAM`: what was given up and why; with --retry each is published again, and is dead no more. */
 export async function deadEvents(stream: string, flags: ClientFlags & { readonly retry?: boolean }): Promise<void> {
-	await withClient(flags, async (client, options) => {
-		const left = await deadCount(client, stream, options);
+	await withClient(flags, async (client, options, given) => {
+		const { left, from } = await deadOf(client, stream, options);
 		let shown = 0;
 		if (left > 0) {
 			const events = openEvents({ diplomat: client });
-			const consuming = events.consume(`${stream}.dead`, {
-				group: GROUP,
-				from: 'first',
-				inFlightMax: SHOWN_MAX,
-				attempts: 0,
-			});
+			// Looking must not make a group: what a group has not done is kept for it, until the log is full.
+			const group = flags.retry ? { group: GROUP, attempts: 0 } : {};
+			const consuming = events.consume(`${stream}.dead`, { ...group, from, inFlightMax: SHOWN_MAX });
 			for await (const event of consuming) {
 				print(flags.json ? JSON.stringify(event) : `${formatEvent(event)}  ${printable(reasonOf(event))}`);
-				if (flags.retry) {
-					await client.request('publish', againOf(stream, event), options);
-					event.ack();
-				}
-				if (++shown === left) break;
+				if (flags.retry) await client.request('publish', againOf(stream, event), options);
+				event.ack();
+				if (++shown < left) continue;
+				given();
+				break;
 			}
 			await events.drain();
 		}
@@ -42,13 +41,21 @@ export async function deadEvents(stream: string, flags: ClientFlags & { readonly
 	});
 }
 
-/** How many there are that were not published again, as many as can be shown. */
-async function deadCount(client: Diplomat, stream: string, options: CallOptions): Promise<number> {
+/** How many there are that were not published again, as many as can be shown, and where they begin. */
+async function deadOf(
+	client: Diplomat,
+	stream: string,
+	options: CallOptions,
+): Promise<{ readonly left: number; readonly from: ConsumeFrom }> {
 	const { streams, groups } = expectEvents((await client.request('status', null, options)).events);
 	const name = `${stream}.dead`;
 	const events = streams.find((known) => known.stream === name)?.events ?? 0;
-	const lag = groups.find(({ stream: of, group }) => of === name && group === GROUP)?.lag ?? events;
-	return Math.min(lag, SHOWN_MAX);
+	if (events === 0) requireStream(stream, streams);
+	const group = groups.find((known) => known.stream === name && known.group === GROUP);
+	return {
+		left: Math.min(group?.lag ?? events, SHOWN_MAX),
+		from: group === undefined ? 'first' : { position: group.position },
+	};
 }
 
 function reasonOf({ headers }: ReceivedEvent): string {

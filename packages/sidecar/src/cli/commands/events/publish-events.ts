@@ -46,7 +46,14 @@ async function publishLines(
 	for await (const line of createInterface({ input: process.stdin })) {
 		number++;
 		if (line.trim() === '') continue;
-		const payload = readJson(line, `line ${number}`);
+		let payload: unknown;
+		try {
+			payload = readJson(line, `line ${number}`);
+		} catch (error) {
+			// The lines above are published: their positions tell the caller where to go on.
+			await Promise.all(pending);
+			throw error;
+		}
 		const published = client.request('publish', { ...shared, payload }, options).then((reply) => show(reply, flags));
 		// Whoever awaits it is told; until then it is nobody's.
 		published.catch(() => undefined);

@@ -6,6 +6,8 @@ import { withClient } from '../../client/with-client.ts';
 import { CommandError, EXIT, print, printable } from '../../output/output.ts';
 
 const MIB = 1_048_576;
+/** So many streams stand in the answer to `status`. */
+const LISTED_MAX = 256;
 
 /** `sidecar events status` */
 export async function eventsStatus(flags: ClientFlags): Promise<void> {
@@ -20,9 +22,10 @@ export async function eventGroups(stream: string | undefined, flags: ClientFlags
 	await withClient(flags, async (client, options) => {
 		const { groups, streams } = expectEvents((await client.request('status', null, options)).events);
 		const shown = groups.filter((group) => stream === undefined || group.stream === stream);
+		if (shown.length === 0 && stream !== undefined) requireStream(stream, streams);
 		if (flags.json) print(JSON.stringify(shown));
 		else for (const group of shown) print(printable(formatGroup(group)));
-		if (shown.length === 0 && !flags.json) process.stderr.write(`${noGroup(stream, streams)}\n`);
+		if (shown.length === 0 && !flags.json) process.stderr.write('no group has consumed it yet\n');
 	});
 }
 
@@ -76,14 +79,16 @@ function formatGroup(status: GroupStatus): string {
 	return `${stream} ${group}  at ${position}, lag ${lag}, ${out} out${oldest}${retries}, ${count(consumers, 'consumer')}${ordered}`;
 }
 
-function noGroup(stream: string | undefined, streams: readonly StreamStatus[]): string {
-	if (stream === undefined || streams.some((known) => known.stream === stream)) return 'no group has consumed it yet';
+/** Throws where nothing is known of a stream; a name that is almost the same is a hint. */
+export function requireStream(stream: string, streams: readonly StreamStatus[]): void {
+	// There may be more than are listed.
+	if (streams.length >= LISTED_MAX || streams.some((known) => known.stream === stream)) return;
 	const meant = nearestName(
 		stream,
 		streams.map((known) => known.stream),
 	);
 	const hint = meant === undefined ? '`sidecar events status` shows the streams' : `did you mean ${meant}?`;
-	return printable(`no such stream: ${stream}; ${hint}`);
+	throw new CommandError(EXIT.failure, printable(`no such stream: ${stream}; ${hint}`));
 }
 
 function mebibytes(bytes: number): string {

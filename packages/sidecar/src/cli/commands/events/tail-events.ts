@@ -11,23 +11,21 @@ interface TailFlags extends ClientFlags {
 	readonly count?: string;
 }
 
+/** As many were printed as were asked for. */
+const COUNTED: unique symbol = Symbol('counted');
+
 /** `sidecar events tail STREAM`: a line for each event, until Ctrl-C. A reader without a group: it takes nothing from anybody. */
 export async function tailEvents(stream: string, flags: TailFlags): Promise<void> {
 	const from = placeOf('--from', flags.from ?? 'new');
 	const countMax = countOf(flags.count);
-	let end: () => void = () => undefined;
-	const ended = new Promise<void>((resolve) => {
-		end = resolve;
-	});
 	let fail: (error: unknown) => void = () => undefined;
 	const failed = new Promise<never>((_resolve, reject) => {
 		fail = reject;
 	});
 	// It may reject before anything awaits it.
 	failed.catch(() => undefined);
-	await Promise.race([
-		ended,
-		stayConnected(flags, {
+	try {
+		await stayConnected(flags, {
 			client: 'sidecar events tail',
 			failed,
 			begin: async (client) => {
@@ -41,10 +39,13 @@ export async function tailEvents(stream: string, flags: TailFlags): Promise<void
 						if (++count === countMax) break;
 					}
 				};
-				follow().then(end, fail);
+				// A rejection too: what else would end the connection, and with it the process?
+				follow().then(() => fail(COUNTED), fail);
 			},
-		}),
-	]);
+		});
+	} catch (error) {
+		if (error !== COUNTED) throw error;
+	}
 }
 
 /** When, where, whose, and what. */

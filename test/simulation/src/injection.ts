@@ -1,6 +1,6 @@
 import type { Diplomat, DiplomatOptions } from '@spock/client';
 import type { Registrar } from '@spock/discovery';
-import type { EventServiceBugs, Files, LogOwner } from '@spock/events';
+import type { EventServiceBugs, Files } from '@spock/events';
 import type { SpockError } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
@@ -55,8 +55,6 @@ export interface Injection {
 	readonly eventBugs?: EventServiceBugs;
 	/** Replaces the disk of a log of events. */
 	readonly eventFiles?: (files: Files) => Files;
-	/** Replaces the claim on a log of events. */
-	readonly eventOwner?: (owner: LogOwner) => LogOwner;
 	/** Called when a run begins; gives what ends the fault. */
 	readonly begin?: () => () => void;
 }

@@ -1,8 +1,25 @@
 import type { SeededRandom } from '../seeded-random.ts';
-import type { EventSite } from './event-site.ts';
+import type { SidecarHost } from '../sidecar-host.ts';
+import type { WorldContext } from '../world-context.ts';
+import type { EventApp } from './event-app.ts';
+import type { EventMachine } from './event-machine.ts';
+
+/** What a fault can reach. */
+export interface BreakableEvents {
+	readonly world: WorldContext;
+	readonly host: SidecarHost;
+	readonly machine: EventMachine;
+	readonly apps: readonly EventApp[];
+	/** Ends a fault after a while. */
+	readonly later: (delayMs: number, mend: () => void) => void;
+	ensureUp(): void;
+	losePower(): void;
+	/** An app ends, and another takes its place. */
+	replace(app: EventApp, how: 'kill' | 'drain' | 'close'): void;
+}
 
 /** One kind of fault: it begins now, and ends by itself after a while or at the next calm. Says what it is. */
-type EventFault = (site: EventSite, random: SeededRandom) => string;
+type EventFault = (site: BreakableEvents, random: SeededRandom) => string;
 
 const FAULTS: readonly (readonly [weight: number, fault: EventFault])[] = [
 	[
@@ -123,7 +140,7 @@ const FAULTS: readonly (readonly [weight: number, fault: EventFault])[] = [
 const WEIGHTS = FAULTS.reduce((sum, [weight]) => sum + weight, 0);
 
 /** Breaks something around the events, by chance. Says what. */
-export function breakEvents(site: EventSite, random: SeededRandom): string {
+export function breakEvents(site: BreakableEvents, random: SeededRandom): string {
 	let left = random.unit() * WEIGHTS;
 	for (const [weight, fault] of FAULTS) {
 		left -= weight;

@@ -43,14 +43,14 @@ export class EventMachine {
 		const isForced = before?.isStopped === true;
 		return {
 			create: (context) => {
-				const { eventBugs, eventFiles, eventOwner } = this.#world.injection;
+				const { eventBugs, eventFiles } = this.#world.injection;
 				const serve = (): EventService => {
 					const files = this.#files(process);
 					const owner = new MachineOwner(this, process);
 					return new EventService({
 						directory: DIRECTORY,
 						files: eventFiles?.(files) ?? files,
-						owner: eventOwner?.(owner) ?? owner,
+						owner,
 						clock: context.clock,
 						random: context.random,
 						...(eventBugs && { plantedBugs: eventBugs }),

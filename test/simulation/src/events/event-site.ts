@@ -6,7 +6,7 @@ import type { WorldContext } from '../world-context.ts';
 import type { WorldShape } from '../world-shape.ts';
 import { EventApp, type EventPlan } from './event-app.ts';
 import { EventBook } from './event-book.ts';
-import { breakEvents } from './event-faults.ts';
+import { type BreakableEvents, breakEvents } from './event-faults.ts';
 import { EventMachine } from './event-machine.ts';
 
 /** Numbers of this part of the world; remote sites have 1. */
@@ -29,7 +29,7 @@ export interface EventSiteOptions {
 }
 
 /** A machine with a sidecar that takes events, and apps that emit and handle them. */
-export class EventSite {
+export class EventSite implements BreakableEvents {
 	readonly apps: EventApp[] = [];
 	readonly host: SidecarHost;
 	readonly machine: EventMachine;

@@ -1,4 +1,4 @@
-import type { Files, LogOwner, WritableFile } from '@spock/events';
+import type { Files, WritableFile } from '@spock/events';
 
 /** A disk on which a sync is said to be done, and is not. */
 export function neverSyncs(files: Files): Files {
@@ -8,11 +8,6 @@ export function neverSyncs(files: Files): Files {
 /** A disk on which names of new files are not made durable. */
 export function forgetsNames(files: Files): Files {
 	return { ...boundTo(files), syncDirectory: () => Promise.resolve() };
-}
-
-/** Nobody looks whether the log is still its own. */
-export function neverLooks(owner: LogOwner): LogOwner {
-	return { ...ownerOf(owner), isOurs: () => Promise.resolve(true) };
 }
 
 function withSync(files: Files, sync: (file: WritableFile) => Promise<void>): Files {
@@ -34,13 +29,5 @@ function boundTo(files: Files): Files {
 		remove: (path) => files.remove(path),
 		syncDirectory: (directory) => files.syncDirectory(directory),
 		space: (directory) => files.space(directory),
-	};
-}
-
-function ownerOf(owner: LogOwner): LogOwner {
-	return {
-		claim: (from) => owner.claim(from),
-		isOurs: () => owner.isOurs(),
-		release: () => owner.release(),
 	};
 }

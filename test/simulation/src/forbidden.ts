@@ -1,6 +1,7 @@
 // Before all others: it takes its own turns of the event loop from the process.
 import './scheduler.ts';
 
+import nodeCrypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import perfHooks from 'node:perf_hooks';
 import timers from 'node:timers';
@@ -39,6 +40,16 @@ globalThis.Date = new Proxy(Date, {
 		return Reflect.construct(target, args, newTarget) as object;
 	},
 });
+/** Tickets of uplinks: the trace has their bytes, so that they are unlike each other and the same in every replay. */
+let ticketsGiven = 0;
+const realRandomBytes = nodeCrypto.randomBytes;
+function givenBytes(size: number): Buffer {
+	if (onTaken === undefined) return realRandomBytes(size);
+	const bytes = Buffer.alloc(size);
+	bytes.writeUInt32BE(++ticketsGiven, 0);
+	return bytes;
+}
+Object.assign(nodeCrypto, { randomBytes: givenBytes });
 syncBuiltinESMExports();
 
 /**
@@ -51,6 +62,7 @@ export function forbidTaking(
 ): () => void {
 	onTaken = violated;
 	onTurn = laterTurn;
+	ticketsGiven = 0;
 	const pid = Object.getOwnPropertyDescriptor(process, 'pid') ?? { value: process.pid };
 	Object.defineProperty(process, 'pid', { ...pid, value: PID, configurable: true });
 	// The secrets of clients: of one length, unlike each other, and the same in every replay.

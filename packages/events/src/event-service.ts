@@ -23,13 +23,15 @@ import type { EventsObserver } from './foundation/events-observer.ts';
 import type { Files } from './foundation/files.ts';
 import type { LogOwner } from './foundation/log-owner.ts';
 import { ConsumerGroups } from './groups/consumer-groups.ts';
+import type { GroupMistakes } from './groups/held-events.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogState } from './log/log-machine.ts';
 import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
 import { ID_WINDOW_MS } from './producers/id-window.ts';
+import type { PlantedBugs } from './producers/planted-bugs.ts';
 import { Producers } from './producers/producers.ts';
 import { groupStatus, laggingGroup, streamStatus } from './service-status.ts';
-import { EmbeddedStore } from './stores/embedded-store.ts';
+import { EmbeddedStore, type EmbeddedStoreMistakes } from './stores/embedded-store.ts';
 import { trimBelow } from './stores/retention.ts';
 
 /** What events may take. */
@@ -58,6 +60,16 @@ export interface EventServiceOptions {
 	readonly random: Random;
 	readonly limits?: EventServiceLimits;
 	readonly observer?: EventsObserver;
+	/** For tests, which must notice them. Default: none. */
+	readonly plantedBugs?: EventServiceBugs;
+}
+
+/** Bugs that a test plants in a whole service. */
+export interface EventServiceBugs {
+	readonly producers?: PlantedBugs;
+	readonly groups?: GroupMistakes;
+	readonly store?: EmbeddedStoreMistakes;
+	readonly keepsTornTail?: boolean;
 }
 
 const DEFAULT_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
@@ -90,7 +102,8 @@ export class EventService {
 	/** No window is opened any more. */
 	#isEnding = false;
 
-	constructor({ directory, files, owner, clock, random, limits = {}, observer = {} }: EventServiceOptions) {
+	constructor(options: EventServiceOptions) {
+		const { directory, files, owner, clock, random, limits = {}, observer = {}, plantedBugs = {} } = options;
 		const { bytesMax = DEFAULT_LOG_LIMITS.bytesMax, freeBytesMin, streams, streamsSetting } = limits;
 		const { retentionMs = DEFAULT_RETENTION_MS, retentionBytes = bytesMax / 2 } = limits;
 		if (!(bytesMax >= BYTES_MAX_MIN)) {
@@ -111,15 +124,24 @@ export class EventService {
 			memory: this.#memory(),
 			listener: this.#listener(),
 			limits: { bytesMax, segmentBytes, ...(freeBytesMin !== undefined && { freeBytesMin }) },
+			...(plantedBugs.keepsTornTail === true && { keepsTornTail: true }),
 		});
-		this.#producers = new Producers({ log: this.#log, clock, observer, streams, streamsSetting });
+		this.#producers = new Producers({
+			log: this.#log,
+			clock,
+			observer,
+			streams,
+			streamsSetting,
+			plantedBugs: plantedBugs.producers ?? {},
+		});
 		this.#producers.setReason('the log is being read');
-		this.#store = new EmbeddedStore({ log: this.#log });
+		this.#store = new EmbeddedStore({ log: this.#log, mistakes: plantedBugs.store ?? {} });
 		this.#groups = new ConsumerGroups({
 			storeOf: () => this.#store,
 			bury: (event) => this.#producers.bury(event),
 			clock,
 			random,
+			mistakes: plantedBugs.groups ?? {},
 			observer: {
 				delivered: ({ stream, group = null }, events, again) => {
 					observer.delivered?.(stream, group, events);

@@ -1,4 +1,9 @@
-export { EventService, type EventServiceLimits, type EventServiceOptions } from './event-service.ts';
+export {
+	EventService,
+	type EventServiceBugs,
+	type EventServiceLimits,
+	type EventServiceOptions,
+} from './event-service.ts';
 export type { EventPage, LogMemory, ReadEvents, RecordLog } from './foundation/event-log.ts';
 export type {
 	Consumer,

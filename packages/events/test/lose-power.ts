@@ -1,10 +1,9 @@
 import type { Random } from '@spock/protocol/internal';
 import { FakeClock, settle } from '@spock/testkit';
-
+import { failure, SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { EventLog, type Files } from '../src/index.ts';
 import { DIRECTORY, event, openSimLog, type SimLogOptions, SMALL_LIMITS } from './open-sim-log.ts';
 import { seededRandom } from './seeded-random.ts';
-import { failure, SimClaims, SimDisk, SimFiles } from './sim-files.ts';
 
 export interface LosePowerOptions {
 	readonly seed: number;

@@ -1,5 +1,6 @@
 import type { SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
+import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import {
 	EventLog,
 	type EventLogOptions,
@@ -9,8 +10,6 @@ import {
 	type LogState,
 	type NewEvent,
 } from '../src/index.ts';
-
-import { SimClaims, SimDisk, SimFiles } from './sim-files.ts';
 
 export const DIRECTORY = '/log';
 

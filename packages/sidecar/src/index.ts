@@ -1,5 +1,6 @@
 export { AdminServer, type AdminServerOptions } from './admin/admin-server.ts';
 export { SidecarMetrics } from './admin/metrics/sidecar-metrics.ts';
+export { EventGuest, type EventGuestOptions } from './events/event-guest.ts';
 export type { ResolvedLimits, SidecarLimits } from './foundation/limits.ts';
 export type {
 	CloseReason,
@@ -17,7 +18,7 @@ export {
 	type LifecycleState,
 	lifecycleMachine,
 } from './lifecycle/lifecycle-machine.ts';
-export type { SidecarOptions } from './lifecycle/sidecar-options.ts';
+export type { Events, EventsContext, EventsOptions, SidecarOptions } from './lifecycle/sidecar-options.ts';
 export type { Listener, SidecarListen } from './listen/listener.ts';
 export type { TlsListen, TlsListenSecrets } from './listen/tls-server.ts';
 export { AcceptedTokens, type TokenCheck } from './listen/tokens.ts';

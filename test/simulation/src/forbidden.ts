@@ -1,6 +1,7 @@
 // Before all others: it takes its own turns of the event loop from the process.
 import './scheduler.ts';
 
+import nodeCrypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import perfHooks from 'node:perf_hooks';
 import timers from 'node:timers';
@@ -28,6 +29,8 @@ const STACK_LINES = 20;
 
 /** Told what was taken and where; undefined while it is allowed. */
 let onTaken: ((message: string) => void) | undefined;
+/** Given in place of `setImmediate`: a later turn of the simulation's own event loop. */
+let onTurn: ((callback: () => void) => void) | undefined;
 
 // When this module is loaded, and not when a run begins: what the product binds while it is loaded is found too.
 for (const [holder, name] of TAKEN) trap(holder, name);
@@ -37,14 +40,29 @@ globalThis.Date = new Proxy(Date, {
 		return Reflect.construct(target, args, newTarget) as object;
 	},
 });
+/** Tickets of uplinks: the trace has their bytes, so that they are unlike each other and the same in every replay. */
+let ticketsGiven = 0;
+const realRandomBytes = nodeCrypto.randomBytes;
+function givenBytes(size: number): Buffer {
+	if (onTaken === undefined) return realRandomBytes(size);
+	const bytes = Buffer.alloc(size);
+	bytes.writeUInt32BE(++ticketsGiven, 0);
+	return bytes;
+}
+Object.assign(nodeCrypto, { randomBytes: givenBytes });
 syncBuiltinESMExports();
 
 /**
  * Makes taking time or randomness from the real process an error: it throws, and `violated` is told of it with its stack, because what is
- * thrown may be caught by whoever took it. Gives a function that allows it again.
+ * thrown may be caught by whoever took it. A turn of the event loop is given by `laterTurn`. Gives a function that allows it again.
  */
-export function forbidTaking(violated: (message: string) => void): () => void {
+export function forbidTaking(
+	violated: (message: string) => void,
+	laterTurn: (callback: () => void) => void,
+): () => void {
 	onTaken = violated;
+	onTurn = laterTurn;
+	ticketsGiven = 0;
 	const pid = Object.getOwnPropertyDescriptor(process, 'pid') ?? { value: process.pid };
 	Object.defineProperty(process, 'pid', { ...pid, value: PID, configurable: true });
 	// The secrets of clients: of one length, unlike each other, and the same in every replay.
@@ -53,6 +71,7 @@ export function forbidTaking(violated: (message: string) => void): () => void {
 	Object.defineProperty(crypto, 'randomUUID', { configurable: true, value: nextSecret });
 	return () => {
 		onTaken = undefined;
+		onTurn = undefined;
 		delete (crypto as { randomUUID?: unknown }).randomUUID;
 		Object.defineProperty(process, 'pid', pid);
 	};
@@ -63,6 +82,10 @@ function trap(holder: object, name: string): void {
 	const descriptor = Object.getOwnPropertyDescriptor(target, name) ?? {};
 	const real = Reflect.get(holder, name) as (...args: unknown[]) => unknown;
 	function trapped(this: unknown, ...args: unknown[]): unknown {
+		if (name === 'setImmediate' && holder !== timersPromises && onTurn !== undefined) {
+			const [callback, ...rest] = args as [(...rest: unknown[]) => void];
+			return onTurn(() => callback(...rest));
+		}
 		refuse(name);
 		return Reflect.apply(real, this, args);
 	}

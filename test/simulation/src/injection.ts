@@ -1,9 +1,11 @@
 import type { Diplomat, DiplomatOptions } from '@spock/client';
 import type { Registrar } from '@spock/discovery';
+import type { EventServiceBugs, Files } from '@spock/events';
 import type { SpockError } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { ItemVersion, RegistryItem } from './registry-item.ts';
+import type { Invariant } from './violation.ts';
 
 /** Gives the lines that go on in place of one line, without their ends. */
 export type LineFault = (line: string) => readonly string[];
@@ -47,6 +49,22 @@ export interface Injection {
 	readonly clientOptions?: DiplomatOptions;
 	/** Stands between an app and its client. */
 	readonly diplomat?: (diplomat: Diplomat, clock: Clock) => Diplomat;
+	/** Whether a world has events. Default: by chance. */
+	readonly hasEvents?: boolean;
+	/** Bugs within the events of a sidecar. */
+	readonly eventBugs?: EventServiceBugs;
+	/** Replaces the disk of a log of events. */
+	readonly eventFiles?: (files: Files) => Files;
 	/** Called when a run begins; gives what ends the fault. */
 	readonly begin?: () => () => void;
+}
+
+/** A fault that is injected into the world of the simulation: it breaks a promise, so that the check of that is seen to fail. */
+export interface Plant {
+	readonly name: string;
+	/** What it breaks. */
+	readonly invariant: Invariant;
+	/** A seed that finds it, soon. */
+	readonly seed: number;
+	readonly injection: Injection;
 }

@@ -1,3 +1,4 @@
+import { EVENT_PLANTS } from './events/event-plants.ts';
 import { answersLate, callsStaleLive, forgetsWhenLost, reportsEndsTwice, reportsFailures } from './faulty-client.ts';
 import {
 	firesLate,
@@ -18,18 +19,8 @@ import {
 	losesLastWord,
 	losesRegistrations,
 } from './faulty-registry.ts';
-import type { Injection } from './injection.ts';
+import type { Injection, Plant } from './injection.ts';
 import type { Invariant } from './violation.ts';
-
-/** A fault that is injected into the world of the simulation: it breaks a promise, so that the check of that is seen to fail. */
-export interface Plant {
-	readonly name: string;
-	/** What it breaks. */
-	readonly invariant: Invariant;
-	/** A seed that finds it, soon. */
-	readonly seed: number;
-	readonly injection: Injection;
-}
 
 const REPLY = /^\{"id":\d+,"data":/;
 const PING_REPLY = /^\{"id":\d+,"data":".* ping /;
@@ -115,6 +106,7 @@ export const PLANTS: readonly Plant[] = [
 		diplomat: reportsFailures,
 	}),
 	row('the end of a call is reported twice', 'settles once and in time', 1, { begin: reportsEndsTwice }),
+	...EVENT_PLANTS,
 ];
 
 /** The plant of this name; throws if it is unknown. */

@@ -4,6 +4,7 @@ import { checkConvergence } from './convergence.ts';
 import { forbidTaking } from './forbidden.ts';
 import type { Injection } from './injection.ts';
 import { Scheduler } from './scheduler.ts';
+import { TURN_MS } from './sidecar-host.ts';
 import { Trace } from './trace.ts';
 import { type Invariant, Violation } from './violation.ts';
 import { World } from './world.ts';
@@ -46,9 +47,12 @@ export async function runSeed(
 ): Promise<SeedResult> {
 	const trace = new Trace(keepsTrace);
 	const scheduler = new Scheduler(trace);
-	const allow = forbidTaking((message) => {
-		scheduler.fault ??= new Violation('time and chance are given', message);
-	});
+	const allow = forbidTaking(
+		(message) => {
+			scheduler.fault ??= new Violation('time and chance are given', message);
+		},
+		(callback) => void scheduler.schedule(TURN_MS, 'turn of the event loop', scheduler.running, callback),
+	);
 	let world: World | undefined;
 	const violated = (invariant: Invariant, message: string): void => {
 		if (world === undefined) scheduler.fault ??= new Violation(invariant, message);
@@ -99,6 +103,7 @@ async function live(world: World): Promise<void> {
 		world.checkRegistry();
 		world.checkShared();
 		await world.site?.prove(world.clients);
+		await world.events?.prove();
 		world.checkRegistry();
 	}
 	await world.end();

@@ -34,6 +34,7 @@ export class Scheduler {
 	readonly #heap: SimEvent[] = [];
 	/** Looked at after every event: what went wrong while nobody could be told. */
 	fault: Error | undefined;
+	#running: EventOwner | undefined;
 
 	constructor(trace: Trace) {
 		this.trace = trace;
@@ -42,6 +43,11 @@ export class Scheduler {
 	/** Virtual milliseconds since the start of the run. */
 	get nowMs(): number {
 		return this.#nowMs;
+	}
+
+	/** Whose event happens now, with all the promises that it settles; undefined for the world. */
+	get running(): EventOwner | undefined {
+		return this.#running;
 	}
 
 	/** Events that have happened. */
@@ -133,6 +139,7 @@ export class Scheduler {
 			this.trace.mix(Math.round(next.atMs * 1000));
 			this.trace.mix((owner?.id ?? 0) * 31 + next.kind.length * 7 + next.kind.charCodeAt(0));
 			this.trace.say(next.atMs, () => `${owner === undefined ? 'world' : `process ${owner.id}`}: ${next.kind}`);
+			this.#running = owner;
 			next.run();
 			return true;
 		}

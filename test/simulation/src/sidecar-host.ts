@@ -1,5 +1,5 @@
 import { BackendSource, Registrations } from '@spock/discovery';
-import { createSidecar, type Sidecar, type SidecarLimits } from '@spock/sidecar';
+import { createSidecar, type EventsOptions, type Sidecar, type SidecarLimits } from '@spock/sidecar';
 
 import { AnswerLog } from './answer-log.ts';
 import type { RegistryLink } from './registry-query.ts';
@@ -14,7 +14,7 @@ const LAST_MS = 4000;
 export const RECONNECT_GRACE_MS = 8000;
 
 /** Until every socket was looked at again, in milliseconds. */
-const TURN_MS = 0.05;
+export const TURN_MS = 0.05;
 
 /** How the sidecars of one host are set up. */
 export interface HostOptions {
@@ -22,6 +22,9 @@ export interface HostOptions {
 	readonly idleTtlMs: number;
 	readonly limits: SidecarLimits;
 }
+
+/** The events of a process; `before` is the one whose place it takes. */
+export type HostEvents = (process: SimProcess, before: SimProcess | undefined) => EventsOptions;
 
 /** One process of a sidecar, from its start to its end. */
 interface Running {
@@ -46,9 +49,11 @@ export class SidecarHost {
 	#instances = 0;
 
 	readonly #exited: () => void;
+	readonly #events: HostEvents | undefined;
 
-	/** `exited`: the process that served the address has ended by itself. */
-	constructor(world: WorldContext, number: number, options: HostOptions, exited: () => void) {
+	/** `exited`: the process that served the address has ended by itself. `events`: default none. */
+	constructor(world: WorldContext, number: number, options: HostOptions, exited: () => void, events?: HostEvents) {
+		this.#events = events;
 		this.#exited = exited;
 		this.address = `/sim/sidecar-${number}.sock`;
 		this.sharedId = `shared-${number}`;
@@ -74,6 +79,7 @@ export class SidecarHost {
 
 	/** A new process at this address; one that serves it goes on with those it has. */
 	start(): void {
+		const before = this.#current?.process;
 		const world = this.#world;
 		const process = world.process(`sidecar ${this.address}`, world.injection.sidecarClock);
 		const random = world.random.fork();
@@ -105,6 +111,7 @@ export class SidecarHost {
 			registrations,
 			listen: [{ address: { path: this.address } }],
 			limits,
+			...(this.#events && { events: this.#events(process, before) }),
 			clock,
 			random: random.unit,
 			instance: `sidecar-${this.address}-${++this.#instances}`,

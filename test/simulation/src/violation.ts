@@ -36,6 +36,12 @@ export const INVARIANTS = [
 	'no fault escapes',
 	/** Calls reject only with the codes that are documented for them. */
 	'errors are those that may come',
+	/** What an app was told to be persisted is in the log, also after a loss of power. */
+	'a persisted event is kept',
+	/** The log has each event once, those of a producer in order and without a gap, and a group handles the events of a key in order. */
+	'events keep their order',
+	/** After a calm a group has handled every event of its stream, or it is a dead letter; what it has settled does not come again. */
+	'every event is handled',
 	/** The product takes no time, timer or random number from the process. */
 	'time and chance are given',
 ] as const;

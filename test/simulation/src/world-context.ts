@@ -23,9 +23,18 @@ export interface RunCounts extends WireCounts {
 	hung: number;
 	/** Answers that were another's. */
 	misdelivered: number;
+	/** Events that some app handled. */
+	handled: number;
 	/** What was acknowledged, or known, and is gone. */
 	lost: number;
 }
+
+/** Broken promises that count as a loss. */
+const LOSSES: ReadonlySet<Invariant> = new Set([
+	'nothing acknowledged is lost',
+	'a known lookup goes on',
+	'a persisted event is kept',
+]);
 
 /** Numbers of the processes aside begin after this one. */
 const ASIDE = 1000;
@@ -57,15 +66,15 @@ export class WorldContext {
 
 	/**
 	 * What a part of the world has that draws from numbers of its own, and has a network of its own: nothing that it does moves what
-	 * others draw, so that a seed is the same to them with and without it.
+	 * others draw, so that a seed is the same to them with and without it. `number` tells such parts apart.
 	 */
-	aside(random: SeededRandom, tap: (client: SimProcess) => ConnectionTap): WorldContext {
+	aside(random: SeededRandom, tap: (client: SimProcess) => ConnectionTap, number = 1): WorldContext {
 		const aside = new WorldContext(this.scheduler, random, this.injection, this.counts);
 		aside.network = new SimNetwork(this.scheduler, random.fork(), tap, this.injection);
 		aside.registry = this.registry;
 		aside.ways = random.fork();
 		aside.isWordy = this.isWordy;
-		aside.#processes = ASIDE;
+		aside.#processes = ASIDE * number;
 		return aside;
 	}
 
@@ -87,7 +96,7 @@ export class WorldContext {
 	fail(invariant: Invariant, message: string): void {
 		if (invariant === 'answers reach their caller') this.counts.misdelivered++;
 		if (invariant === 'settles once and in time') this.counts.hung++;
-		if (invariant === 'nothing acknowledged is lost' || invariant === 'a known lookup goes on') this.counts.lost++;
+		if (LOSSES.has(invariant)) this.counts.lost++;
 		this.violated(new Violation(invariant, message));
 	}
 
@@ -106,6 +115,7 @@ export function noCounts(): RunCounts {
 		checked: 0,
 		hung: 0,
 		misdelivered: 0,
+		handled: 0,
 		lost: 0,
 		requests: 0,
 		replies: 0,

@@ -1,4 +1,5 @@
 import { checkShared } from './convergence.ts';
+import { EventSite } from './events/event-site.ts';
 import { type Breakable, breakSomething } from './faults.ts';
 import type { Injection } from './injection.ts';
 import { RemoteSite } from './remote-site.ts';
@@ -20,6 +21,9 @@ const AUDIT_MS = 250;
 const SITE_CHANCE = 0.3;
 /** What these draw comes from the seed too, and from none of the other numbers: the storms of the rest are those of before. */
 const SITE_SEED = 2 ** 40;
+/** Share of the worlds that have events, and their numbers, as those of a site. */
+const EVENTS_CHANCE = 0.33;
+const EVENTS_SEED = 2 ** 41;
 
 /** One world: a registry, sidecars, apps, and what befalls them. */
 export class World implements Breakable {
@@ -29,6 +33,8 @@ export class World implements Breakable {
 	readonly clients: SimClient[] = [];
 	/** Apps on other machines, and their sidecar. */
 	readonly site: RemoteSite | undefined;
+	/** Apps with events, and their sidecar. */
+	readonly events: EventSite | undefined;
 	readonly #random: SeededRandom;
 	/** Clients that were asked to end, until they have. */
 	readonly #ending = new Set<SimClient>();
@@ -62,6 +68,14 @@ export class World implements Breakable {
 				random: own,
 				later: (delayMs, mend) => this.later(delayMs, mend),
 				monitor,
+			});
+		}
+		const ofEvents = new SeededRandom(EVENTS_SEED + seed);
+		if (injection.hasEvents ?? ofEvents.chance(EVENTS_CHANCE)) {
+			this.events = new EventSite(context, {
+				shape: this.shape,
+				random: ofEvents,
+				later: (delayMs, mend) => this.later(delayMs, mend),
 			});
 		}
 		this.#auditLater();
@@ -104,6 +118,7 @@ export class World implements Breakable {
 		this.context.isCalm = false;
 		this.#breakLater();
 		this.site?.storm();
+		this.events?.storm();
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
 
@@ -122,6 +137,7 @@ export class World implements Breakable {
 		for (const client of this.clients) client.process.resume();
 		for (const client of this.#ending) client.process.resume();
 		this.site?.calm();
+		this.events?.calm();
 		this.context.registry.setMode('well');
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
@@ -143,17 +159,20 @@ export class World implements Breakable {
 			this.#ending.add(client);
 		}
 		this.site?.endApps();
+		this.events?.endApps();
 		await scheduler.runUntil(this.context.nowMs + this.shape.client.timeoutMs * 2 + 5000);
 		this.site?.auditEndOfApps();
+		this.events?.auditEndOfApps();
 		for (const client of this.#ending) client.auditEnd();
 		this.#ending.clear();
 		await scheduler.runUntil(this.context.nowMs + this.shape.host.idleTtlMs * 2 + 20_000);
-		const hosts = [...this.hosts, ...(this.site === undefined ? [] : [this.site.host])];
+		const hosts = [...this.hosts, ...[this.site?.host, this.events?.host].filter((host) => host !== undefined)];
 		for (const host of hosts) host.auditIdle();
 		for (const host of hosts) host.terminate();
 		await scheduler.runUntil(this.context.nowMs + 30_000);
 		for (const host of this.hosts) host.auditEnd();
 		this.site?.auditEnd();
+		this.events?.auditEnd();
 		const { network, registry } = this.context;
 		const held = registry.heldQueries;
 		if (network.openSockets + held > 0) {
@@ -241,6 +260,7 @@ export class World implements Breakable {
 			for (const client of this.#ending) client.audit();
 			for (const host of this.hosts) host.audit();
 			this.site?.audit();
+			this.events?.audit();
 			this.#auditLater();
 		});
 	}

@@ -1,9 +1,8 @@
 import type { SpockError } from '@spock/protocol';
 import { settle } from '@spock/testkit';
+import { failure, SimDisk, type SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
-
 import { event, openSimLog, readAll } from '../../test/open-sim-log.ts';
-import { failure, SimDisk, type SimFiles } from '../../test/sim-files.ts';
 
 const PAGE = { bytesMax: 1e6, eventsMax: 1000 };
 

@@ -1,8 +1,7 @@
 import { settle } from '@spock/testkit';
+import { SimClaims, SimDisk, SimFiles, type SimOwner } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
-
 import { event, openSimLog, readAll, type SimLog } from '../../test/open-sim-log.ts';
-import { SimClaims, SimDisk, SimFiles, type SimOwner } from '../../test/sim-files.ts';
 import type { LogOwner } from '../foundation/log-owner.ts';
 
 interface Bugs {

@@ -1,7 +1,6 @@
+import type { SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
-
 import { type LosePowerOptions, losePowerOften } from '../../test/lose-power.ts';
-import type { SimFiles } from '../../test/sim-files.ts';
 import type { Files, WritableFile } from '../foundation/files.ts';
 
 /** Each stands between the log and its disk, or is an option: a power loss must find it. */

@@ -1,9 +1,8 @@
 import { settle } from '@spock/testkit';
+import { SimDisk } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
-
 import { event, openSimLog, readAll } from '../../test/open-sim-log.ts';
 import { seededRandom } from '../../test/seeded-random.ts';
-import { SimDisk } from '../../test/sim-files.ts';
 
 const RECORDS = 60;
 

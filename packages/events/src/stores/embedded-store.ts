@@ -11,6 +11,11 @@ const DEFAULT_GROUPS_MAX = 1024;
 /** 8192 positions of a group take some 20 kB in a checkpoint, and a place cannot lag by more events than that. */
 const DEFAULT_DONE_ABOVE_MAX = 8192;
 
+/** Bugs planted for the tests that must find them. */
+export interface EmbeddedStoreMistakes {
+	readonly doneBeforePersisted?: boolean;
+}
+
 export interface EmbeddedStoreOptions {
 	readonly log: RecordLog;
 	/** Most groups of all streams. Default 1024. */
@@ -18,7 +23,7 @@ export interface EmbeddedStoreOptions {
 	/** Most events that a group may have done above one that it has not: then it gets no more until that is done. Default 8192. */
 	readonly doneAboveMax?: number;
 	/** For the test that must find it. */
-	readonly mistakes?: { readonly doneBeforePersisted?: boolean };
+	readonly mistakes?: EmbeddedStoreMistakes;
 }
 
 /**

@@ -54,6 +54,8 @@ export class EventGuest implements Events {
 	#state: State = opening();
 	#timer: TimerHandle | undefined;
 	#consumers = 0;
+	/** Another sidecar has the log, or claims it: from then on a further attempt could take it back. */
+	#isLeft = false;
 	#ending: Promise<void> | undefined;
 
 	constructor({ clock, random, defer }: EventsContext, options: EventGuestOptions) {
@@ -87,6 +89,7 @@ export class EventGuest implements Events {
 	}
 
 	async handOver(): Promise<void> {
+		this.#isLeft = true;
 		this.#clock.clearTimeout(this.#timer);
 		try {
 			await this.#service.handOver();
@@ -123,8 +126,9 @@ export class EventGuest implements Events {
 		} catch (reason) {
 			if (this.#ending !== undefined) return;
 			const error = unusable(this.#options.directory, reason);
-			const retryMs = this.#backoff.next();
 			this.#become({ kind: 'failed', error });
+			if (this.#isLeft) return;
+			const retryMs = this.#backoff.next();
 			this.#options.openFailed?.(error, retryMs);
 			this.#timer = this.#clock.setTimeout(() => void this.#open(takeOver), retryMs);
 			this.#timer.unref?.();

@@ -1,6 +1,14 @@
 import { SpockError } from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
-import type { Files, LogOwner, ReadableFile, WritableFile } from '../src/index.ts';
+
+/** An open file: what the port of the log's disk calls a readable and a writable file. */
+export interface SimFile {
+	readonly bytes: number;
+	read(offset: number, length: number): Promise<Uint8Array>;
+	write(chunks: readonly Uint8Array[], offset: number): Promise<void>;
+	sync(): Promise<void>;
+	close(): Promise<void>;
+}
 
 /** What a disk writes whole, or else torn. */
 const BLOCK_BYTES = 512;
@@ -114,8 +122,8 @@ export class SimDisk {
 
 export type SimOperation = 'create' | 'write' | 'sync' | 'rename' | 'remove' | 'syncDirectory';
 
-/** The disk as one process sees it. */
-export class SimFiles implements Files {
+/** The disk as one process sees it: implements the port `Files` of the events package. */
+export class SimFiles {
 	readonly disk: SimDisk;
 	readonly #random: Random;
 	/** Called in front of each change: what it returns or rejects with happens instead; a promise that never settles is a disk that hangs. */
@@ -134,11 +142,11 @@ export class SimFiles implements Files {
 		return inside.map((path) => path.slice(directory.length + 1));
 	}
 
-	async open(path: string): Promise<ReadableFile> {
+	async open(path: string): Promise<SimFile> {
 		return this.#file(path, this.#inode(path));
 	}
 
-	async create(path: string): Promise<WritableFile> {
+	async create(path: string): Promise<SimFile> {
 		await this.before('create', path);
 		if (this.disk.names.has(path)) throw failure('EEXIST');
 		const inode = new SimInode();
@@ -185,7 +193,7 @@ export class SimFiles implements Files {
 		return inode;
 	}
 
-	#file(path: string, inode: SimInode): WritableFile {
+	#file(path: string, inode: SimInode): SimFile {
 		return {
 			bytes: inode.cached.length,
 			read: async (offset, length) => Buffer.from(inode.cached.subarray(offset, offset + length)),
@@ -246,7 +254,8 @@ export class SimClaims {
 	}
 }
 
-export class SimOwner implements LogOwner {
+/** The claim of one process: implements the port `LogOwner` of the events package. */
+export class SimOwner {
 	readonly #claims: SimClaims;
 
 	constructor(claims: SimClaims) {

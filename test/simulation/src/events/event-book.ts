@@ -1,0 +1,142 @@
+import type { LogEvent } from '@spock/events';
+
+import type { WorldContext } from '../world-context.ts';
+
+/** What an event carries: who emitted it, as the how-many-eth, and its key. */
+export interface Marked {
+	/** Process and way; events of one way have an order. */
+	readonly from: string;
+	readonly n: number;
+	readonly key: string;
+}
+
+/** The stream that the group reads, and that of its dead letters. */
+export const STREAM = 'orders';
+const DEAD = `${STREAM}.dead`;
+
+/** When a group first began an event and first finished it. */
+interface Handling {
+	readonly begun: number;
+	done: number | undefined;
+}
+
+/** What apps were told of events, and what their handlers saw. */
+export class EventBook {
+	readonly #world: WorldContext;
+	readonly #persisted = new Set<string>();
+	/** They were never accepted. */
+	readonly #never = new Set<string>();
+	readonly #handlings = new Map<string, Handling>();
+	/** What the group has finished for good. */
+	readonly #settled = new Set<string>();
+	#time = 0;
+
+	constructor(world: WorldContext) {
+		this.#world = world;
+	}
+
+	persisted(mark: Marked): void {
+		this.#persisted.add(idOf(mark));
+	}
+
+	never(mark: Marked): void {
+		this.#never.add(idOf(mark));
+	}
+
+	begun(mark: Marked): void {
+		const id = idOf(mark);
+		if (this.#settled.has(id))
+			this.#world.fail('every event is handled', `${id} is handled again, although it was done`);
+		if (!this.#handlings.has(id)) this.#handlings.set(id, { begun: ++this.#time, done: undefined });
+	}
+
+	handled(mark: Marked): void {
+		const handling = this.#handlings.get(idOf(mark));
+		if (handling !== undefined) handling.done ??= ++this.#time;
+		this.#world.counts.handled++;
+	}
+
+	/** What was told so far. */
+	get told(): ReadonlySet<string> {
+		return new Set(this.#persisted);
+	}
+
+	/** Nothing that was told is missing. */
+	checkKept(events: readonly LogEvent[], told: ReadonlySet<string>, when: string): void {
+		const found = new Set(events.map((event) => idOf(markOf(event))));
+		for (const id of told) {
+			if (found.has(id)) continue;
+			this.#world.fail('a persisted event is kept', `${id} was told to be persisted, and is not in the log ${when}`);
+			return;
+		}
+	}
+
+	/** Each event once; those of one way in order and without a gap. */
+	checkOrder(events: readonly LogEvent[]): void {
+		const last = new Map<string, number>();
+		const seen = new Set<string>();
+		for (const event of events) {
+			if (event.stream === DEAD) continue;
+			const mark = markOf(event);
+			const id = idOf(mark);
+			const isTwice = seen.has(id);
+			seen.add(id);
+			if (isTwice) this.#world.fail('events keep their order', `${id} is twice in the log, again at ${event.position}`);
+			if (this.#never.has(id)) this.#world.fail('events keep their order', `${id} was not accepted, and is in the log`);
+			if (!isOrdered(mark)) continue;
+			let expected = (last.get(mark.from) ?? 0) + 1;
+			while (this.#never.has(idOf({ ...mark, n: expected }))) expected++;
+			last.set(mark.from, mark.n);
+			if (mark.n === expected) continue;
+			this.#world.fail('events keep their order', `${id} is in the log where ${expected} should be`);
+		}
+	}
+
+	/** In a calm: the group has nothing left, and had the events of each key in order. Those are done for good. */
+	checkHandled(events: readonly LogEvent[]): void {
+		const dead = new Set(events.filter(({ stream }) => stream === DEAD).map((event) => idOf(markOf(event))));
+		/** When the last event of a key was first done. */
+		const doneBefore = new Map<string, { readonly id: string; readonly at: number }>();
+		for (const event of events) {
+			if (event.stream !== STREAM) continue;
+			const mark = markOf(event);
+			const id = idOf(mark);
+			const handling = this.#handlings.get(id);
+			const { done } = handling ?? {};
+			if (done === undefined && !dead.has(id)) {
+				const what = handling === undefined ? 'was never delivered' : 'was delivered and never handled';
+				this.#world.fail('every event is handled', `${id} at ${event.position} ${what}`);
+				return;
+			}
+			this.#settled.add(id);
+			if (handling === undefined) continue;
+			const before = doneBefore.get(mark.key);
+			if (before !== undefined && before.at > handling.begun) {
+				this.#world.fail('events keep their order', `${id} of key ${mark.key} was begun before ${before.id} was done`);
+			}
+			if (done !== undefined) doneBefore.set(mark.key, { id, at: Math.max(done, before?.at ?? 0) });
+		}
+	}
+
+	/** True when nothing of the log waits for the group. */
+	isDone(events: readonly LogEvent[]): boolean {
+		const dead = new Set(events.filter(({ stream }) => stream === DEAD).map((event) => idOf(markOf(event))));
+		return events.every((event) => {
+			if (event.stream !== STREAM) return true;
+			const id = idOf(markOf(event));
+			return dead.has(id) || this.#handlings.get(id)?.done !== undefined;
+		});
+	}
+}
+
+function isOrdered({ from }: Marked): boolean {
+	return !from.endsWith('again');
+}
+
+function idOf({ from, n }: Marked): string {
+	return `${from}:${n}`;
+}
+
+function markOf({ text }: LogEvent): Marked {
+	return (JSON.parse(text) as { payload: Marked }).payload;
+}

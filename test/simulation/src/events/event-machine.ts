@@ -1,0 +1,194 @@
+import { EventLog, EventService, type Files, type LogEvent, type LogOwner } from '@spock/events';
+import { SpockError } from '@spock/protocol';
+import { EventGuest, type EventsOptions } from '@spock/sidecar';
+import { failure, SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
+
+import type { SeededRandom } from '../seeded-random.ts';
+import type { SimProcess } from '../sim-process.ts';
+import type { WorldContext } from '../world-context.ts';
+
+const DIRECTORY = '/log';
+/** How long a sidecar that ends may wait for its disk. */
+const DRAIN_MS = 1000;
+const READ_BYTES = 1_048_576;
+const READ_EVENTS = 4096;
+
+/** What the disk does to its processes; the world changes it. */
+export interface DiskFaults {
+	latencyMsMax: number;
+	/** Share of the writes and syncs that fail. */
+	errorChance: number;
+	errorCode: 'EIO' | 'ENOSPC';
+}
+
+/** A machine with a disk: the log of events is on it, and one process after the other owns that. */
+export class EventMachine {
+	readonly faults: DiskFaults = { latencyMsMax: 1, errorChance: 0, errorCode: 'EIO' };
+	readonly #world: WorldContext;
+	readonly #random: SeededRandom;
+	readonly #guests = new WeakMap<SimProcess, EventGuest>();
+	#disk = new SimDisk();
+	#owner: MachineOwner | undefined;
+	#hangs = false;
+	/** Operations that wait for a disk that hangs. */
+	#held: (() => void)[] = [];
+
+	constructor(world: WorldContext, random: SeededRandom) {
+		this.#world = world;
+		this.#random = random;
+	}
+
+	/** The events of a new process. One that hangs is replaced by force, another one gives the log up. */
+	events(process: SimProcess, before: SimProcess | undefined): EventsOptions {
+		const isForced = before?.isStopped === true;
+		return {
+			create: (context) => {
+				const { eventBugs, eventFiles } = this.#world.injection;
+				const serve = (): EventService => {
+					const files = this.#files(process);
+					const owner = new MachineOwner(this, process);
+					return new EventService({
+						directory: DIRECTORY,
+						files: eventFiles?.(files) ?? files,
+						owner,
+						clock: context.clock,
+						random: context.random,
+						...(eventBugs && { plantedBugs: eventBugs }),
+					});
+				};
+				const say = (what: string) => (error: unknown) =>
+					this.#world.say(() => `${process.name} ${what}: ${String(error)}`);
+				const guest = new EventGuest(context, {
+					serve,
+					directory: DIRECTORY,
+					drainMs: DRAIN_MS,
+					openFailed: say('does not open its log'),
+					endFailed: say('does not end its log'),
+				});
+				this.#guests.set(process, guest);
+				if (isForced) guest.open = () => EventGuest.prototype.open.call(guest, true);
+				else if (before?.isAlive === true) void this.#guests.get(before)?.handOver();
+				return guest;
+			},
+		};
+	}
+
+	/** Everything that was not synced may be gone. Its processes must be dead. */
+	losePower(): void {
+		this.#disk = this.#disk.losePower(this.#random.unit);
+		this.#owner = undefined;
+		this.#held = [];
+	}
+
+	/** Nothing more fits. */
+	fill(): void {
+		this.#disk.bytesMax = this.#disk.bytes + this.#random.between(0, 4096);
+	}
+
+	hang(): void {
+		this.#hangs = true;
+	}
+
+	/** The disk is as it should be. */
+	mend(): void {
+		this.#disk.bytesMax = Number.POSITIVE_INFINITY;
+		Object.assign(this.faults, { latencyMsMax: 1, errorChance: 0 });
+		this.#hangs = false;
+		for (const go of this.#held.splice(0)) go();
+	}
+
+	/** All events that a new process would find now; with `afterPowerLoss`, on one of the disks that a loss of power may leave now. */
+	async read(afterPowerLoss: boolean): Promise<readonly LogEvent[]> {
+		const disk = afterPowerLoss ? this.#disk.losePower(this.#random.unit) : this.#disk.clone();
+		const process = this.#world.process('reader');
+		const nothing = (): void => undefined;
+		const log = new EventLog({
+			directory: DIRECTORY,
+			files: new SimFiles(disk, this.#random.unit),
+			owner: new SimClaims().owner(),
+			clock: process.clock,
+			random: this.#random.unit,
+			memory: { checkpoint: () => '{}', restore: nothing, replay: nothing },
+			listener: {
+				committed: nothing,
+				stateChanged: nothing,
+				windows: nothing,
+				left: nothing,
+				damaged: nothing,
+				failed: nothing,
+			},
+		});
+		const found: LogEvent[] = [];
+		await log.open(false);
+		for (let from = log.first; from < log.persisted; ) {
+			const { events, next } = await log.read(from, { bytesMax: READ_BYTES, eventsMax: READ_EVENTS });
+			found.push(...events);
+			from = next;
+		}
+		process.kill();
+		return found;
+	}
+
+	/** Takes a while, and never ends for a process that is dead. */
+	pass(process: SimProcess, what: string): Promise<void> {
+		return new Promise((resolve) => {
+			process.schedule(this.#random.unit() * this.faults.latencyMsMax, what, resolve);
+		});
+	}
+
+	get owner(): MachineOwner | undefined {
+		return this.#owner;
+	}
+
+	set owner(owner: MachineOwner | undefined) {
+		this.#owner = owner;
+	}
+
+	#files(process: SimProcess): Files {
+		const files = new SimFiles(this.#disk, this.#random.unit);
+		files.before = (operation) =>
+			new Promise((resolve, reject) => {
+				const end = (): void => {
+					if (this.#hangs) {
+						this.#held.push(() => void process.schedule(0, `disk goes on: ${operation}`, end));
+						return;
+					}
+					const mayFail = operation === 'write' || operation === 'sync' || operation === 'create';
+					if (mayFail && this.#random.chance(this.faults.errorChance)) reject(failure(this.faults.errorCode));
+					else resolve();
+				};
+				process.schedule(this.#random.unit() * this.faults.latencyMsMax, `disk ${operation}`, end);
+			});
+		return files;
+	}
+}
+
+/** The claim of one process on the log of its machine; it ends with the process. */
+class MachineOwner implements LogOwner {
+	readonly #machine: EventMachine;
+	readonly #process: SimProcess;
+
+	constructor(machine: EventMachine, process: SimProcess) {
+		this.#machine = machine;
+		this.#process = process;
+	}
+
+	async claim(from: 'nobody' | 'anyone'): Promise<void> {
+		await this.#machine.pass(this.#process, 'claim');
+		const { owner } = this.#machine;
+		if (from === 'nobody' && owner !== undefined && owner !== this && owner.#process.isAlive) {
+			throw new SpockError('UNAVAILABLE', `${owner.#process.name} has the log`);
+		}
+		this.#machine.owner = this;
+	}
+
+	async isOurs(): Promise<boolean> {
+		await this.#machine.pass(this.#process, 'look at the owner');
+		return this.#machine.owner === this;
+	}
+
+	async release(): Promise<void> {
+		await this.#machine.pass(this.#process, 'release');
+		if (this.#machine.owner === this) this.#machine.owner = undefined;
+	}
+}

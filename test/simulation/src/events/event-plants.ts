@@ -1,0 +1,24 @@
+import { lost } from '../faulty-lines.ts';
+import type { Plant } from '../injection.ts';
+import { forgetsNames, neverSyncs } from './faulty-log.ts';
+
+const KEPT = 'a persisted event is kept';
+const ORDER = 'events keep their order';
+const HANDLED = 'every event is handled';
+
+/** Faults of events, each in a world that has them. */
+export const EVENT_PLANTS: readonly Plant[] = [
+	// The disk.
+	row('events are acknowledged without a sync', KEPT, 1, { eventFiles: neverSyncs }),
+	row('the name of a file of the log is not durable', KEPT, 1, { eventFiles: forgetsNames }),
+	// Producers and groups.
+	row('producers are told before the commit', KEPT, 1, { eventBugs: { producers: { tellsBeforeCommit: true } } }),
+	row('an event is done when it is delivered', HANDLED, 1, { eventBugs: { groups: { doneOnDelivery: true } } }),
+	row('a key is free when its event failed', ORDER, 1, { eventBugs: { groups: { keyReleasedOnNack: true } } }),
+	row('credit is not given back for a failure', HANDLED, 1, { eventBugs: { groups: { creditKeptOnNack: true } } }),
+	row('acks are lost on the way', HANDLED, 1, { sidecarReads: lost(/^\{"func":"ack"/) }),
+];
+
+function row(name: string, invariant: Plant['invariant'], seed: number, injection: Plant['injection']): Plant {
+	return { name, invariant, seed, injection: { hasEvents: true, ...injection } };
+}

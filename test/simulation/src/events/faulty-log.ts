@@ -1,0 +1,33 @@
+import type { Files, WritableFile } from '@spock/events';
+
+/** A disk on which a sync is said to be done, and is not. */
+export function neverSyncs(files: Files): Files {
+	return withSync(files, () => Promise.resolve());
+}
+
+/** A disk on which names of new files are not made durable. */
+export function forgetsNames(files: Files): Files {
+	return { ...boundTo(files), syncDirectory: () => Promise.resolve() };
+}
+
+function withSync(files: Files, sync: (file: WritableFile) => Promise<void>): Files {
+	return {
+		...boundTo(files),
+		create: async (path) => {
+			const file = await files.create(path);
+			return { ...file, sync: () => sync(file) };
+		},
+	};
+}
+
+function boundTo(files: Files): Files {
+	return {
+		list: (directory) => files.list(directory),
+		open: (path) => files.open(path),
+		create: (path) => files.create(path),
+		rename: (from, to) => files.rename(from, to),
+		remove: (path) => files.remove(path),
+		syncDirectory: (directory) => files.syncDirectory(directory),
+		space: (directory) => files.space(directory),
+	};
+}

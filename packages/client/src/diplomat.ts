@@ -338,12 +338,10 @@ export class Diplomat implements AsyncDisposable {
 	 */
 	#whileOpen<T>(options: ReadOptions, call: (complete: ReadOptions) => Promise<T>): Promise<T> {
 		checkCallOptions(options);
-		return this.#unlessEnded(() => call(sourceOptions(options, this.#options)));
-	}
-
-	async #unlessEnded<T>(call: () => Promise<T>): Promise<T> {
-		if (!this.#scope.isOpen) throw closedError();
-		return call();
+		return (async () => {
+			if (!this.#scope.isOpen) throw closedError();
+			return call(sourceOptions(options, this.#options));
+		})();
 	}
 }
 

@@ -30,7 +30,7 @@ import type { EventLine, EventSession, EventSessions } from './event-session.ts'
 import { Pushes, registrationPush } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import { snapshotPayload } from './snapshot-text.ts';
+import { payloadOf } from './snapshot-text.ts';
 
 /** Facts about a connection for the status page; sizes in bytes, counts since it was opened. */
 export interface ConnectionFacts {
@@ -349,8 +349,4 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	checkTimes(nowMs: number): void {
 		this.#input.checkTimes(nowMs);
 	}
-}
-
-function payloadOf<S extends ServiceSnapshot | KeySnapshot>(found: S | Promise<S>): Answer<S> | Promise<Answer<S>> {
-	return found instanceof Promise ? found.then(snapshotPayload) : snapshotPayload(found);
 }

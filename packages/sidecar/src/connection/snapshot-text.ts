@@ -57,3 +57,10 @@ export function snapshotRefusal(
 export function snapshotFrameBytes(event: 'service' | 'key', snapshot: AnySnapshot): number {
 	return Buffer.byteLength(snapshotPush(event, snapshot)) + MARK_BYTES;
 }
+
+/** The same, of an answer that may have to be waited for. */
+export function payloadOf<S extends ServiceSnapshot | KeySnapshot>(
+	found: S | Promise<S>,
+): Answer<S> | Promise<Answer<S>> {
+	return found instanceof Promise ? found.then(snapshotPayload) : snapshotPayload(found);
+}

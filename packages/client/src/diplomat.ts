@@ -62,12 +62,11 @@ import type { RemoteSource } from './sources/remote-source.ts';
 export class Diplomat implements AsyncDisposable {
 	static {
 		// Not in the public types: other entries of this package use it.
-		Object.defineProperty(Diplomat.prototype, EXTEND, {
-			value(this: Diplomat, make: (host: ExtensionHost) => Extension): Extension | undefined {
-				if (!this.#scope.isOpen) throw closedError();
-				return this.#sidecar?.extend(make);
-			},
-		});
+		const value = function (this: Diplomat, make: (host: ExtensionHost) => Extension): Extension | undefined {
+			if (!this.#scope.isOpen) throw closedError();
+			return this.#sidecar?.extend(make);
+		};
+		Object.defineProperty(Diplomat.prototype, EXTEND, { value });
 	}
 
 	/** Settles when this client has ended, with the reason; never rejects. */

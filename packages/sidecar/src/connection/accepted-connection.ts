@@ -323,10 +323,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	#silent(silentMs: number, isRemote: boolean): void {
 		const seconds = (silentMs / 1000).toFixed(0);
 		this.#context.observer.silent?.(this.who(), silentMs);
-		this.#context.silent(
-			this,
-			`the app sent nothing for ${seconds} s, three of its heartbeats: it is stopped or blocked, or its machine is gone`,
-		);
+		const why = 'it is stopped or blocked, or its machine is gone';
+		this.#context.silent(this, `the app sent nothing for ${seconds} s, three of its heartbeats: ${why}`);
 		if (isRemote) this.destroy('silent');
 	}
 

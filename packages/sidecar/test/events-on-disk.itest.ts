@@ -84,6 +84,23 @@ describe('events on a disk', () => {
 		});
 	});
 
+	it('keep the payload of a published event as it came, also what no double holds', async () => {
+		await using place = await tempSocket();
+		await using running = await runOnDisk(place);
+		await using client = await running.open();
+		const payload = '{"big":12345678901234567890,"huge":1e400,"text":"\\u00e9 ","list":[1.0]}';
+		client.socket.write(`{"func":"publish","data":{"payload":${payload},"stream":"orders"},"id":1}\n`);
+		expect(await client.next()).toMatchObject({ id: 1, data: { position: 1 } });
+		await using reader = await running.open();
+		const lines: Buffer[] = [];
+		reader.socket.on('data', (chunk) => lines.push(chunk));
+		reader.request(1, 'openConsumer', { stream: 'orders', from: 'first' });
+		await waitFor('the event', () => Buffer.concat(lines).toString().includes(`"payload":${payload}}`));
+		expect(await client.ask(2, 'publish', { stream: 'orders', encoding: 'base64', payload: 1 })).toMatchObject({
+			error: { code: 'BAD_REQUEST' },
+		});
+	});
+
 	it('stay another sidecar’s as long as that has the directory; then they are this one’s', async () => {
 		await using place = await tempSocket();
 		await using first = await runOnDisk(place);

@@ -3,7 +3,7 @@ import { isDeeperThan } from '../foundation/json-depth.ts';
 import { EVENT_BYTES_MAX, EVENT_ID_LENGTH_MAX, EVENT_KEY_LENGTH_MAX, JSON_DEPTH_MAX } from '../foundation/limits.ts';
 import { isInteger, isObject } from '../foundation/values.ts';
 import type { EventData, RefusedEvent } from './event-model.ts';
-import { memberText } from './member-text.ts';
+import { JsonText, memberText } from './member-text.ts';
 import { validateEvent } from './validate-event.ts';
 
 /** An event as it travels and is kept: the text of its data, and what must be known of it without parsing that. */
@@ -24,7 +24,7 @@ export type UplinkFrame =
 /** The text of an event: a member that is not given does not appear. Throws a TypeError for what JSON cannot carry. */
 export function encodeEvent(event: EventData): string {
 	const { payload } = event;
-	const text = JSON.stringify(payload) as string | undefined;
+	const text = payload instanceof JsonText ? payload.text : (JSON.stringify(payload) as string | undefined);
 	if (text === undefined) throw new TypeError(`payload must be a JSON value, not ${typeof payload}`);
 	return encodeMembers(event, text);
 }

@@ -1,3 +1,5 @@
+import { isObject } from '../foundation/values.ts';
+
 /**
  * The text of a member's value, as it stands in the text of a JSON object; of several members with this name that of the last, which
  * is the one that `JSON.parse` keeps. Empty if the object has no such member. The text must be JSON: it is not checked again.
@@ -48,3 +50,21 @@ const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+
+/**
+ * A payload that is known by its text alone: printed again, a number that no double holds would be another one. It comes from no
+ * parser, so nobody can send one.
+ */
+export class JsonText {
+	readonly text: string;
+
+	constructor(text: string) {
+		this.text = text;
+	}
+}
+
+/** The data of a request to publish, with its payload as it stands in the text of the frame. */
+export function withPayloadText(data: unknown, frame: string): unknown {
+	if (!isObject(data) || data['payload'] === undefined) return data;
+	return { ...data, payload: new JsonText(memberText(memberText(frame, 'data'), 'payload')) };
+}

@@ -25,6 +25,7 @@ import type {
 	RewindGroupData,
 	TermData,
 } from './event-model.ts';
+import { JsonText } from './member-text.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -46,7 +47,8 @@ export function validateEvent(data: unknown): EventData {
 	if (payload === undefined) throw badMember('payload', 'is missing: give the event, or null');
 	if (encoding !== undefined && encoding !== null) {
 		if (encoding !== 'base64') throw badValue('encoding', 'must be "base64"', encoding);
-		if (typeof payload !== 'string') throw badMember('payload', 'must be a string where encoding is "base64"');
+		const isString = payload instanceof JsonText ? payload.text.startsWith('"') : typeof payload === 'string';
+		if (!isString) throw badMember('payload', 'must be a string where encoding is "base64"');
 	}
 	const { key, id, at, version, traceparent, headers } = members;
 	return {

@@ -7,6 +7,7 @@ import {
 	SpockError,
 	type WireError,
 } from '@spock/protocol';
+import { withPayloadText } from '@spock/protocol/internal';
 import type { FramedSocket } from '@spock/protocol/node';
 
 import type { ResolvedLimits } from '../foundation/limits.ts';
@@ -78,7 +79,7 @@ export class ConnectionInput {
 		if (this.#tokens !== undefined && !this.#mayEnter(message, this.#tokens)) return;
 		if (message.kind === 'request') {
 			this.#badFramesInARow = 0;
-			if (this.#end.takesRequests) this.#requests.accept(message, rest);
+			if (this.#end.takesRequests) this.#requests.accept(verbatim(message, text), rest);
 		} else if (message.kind === 'notice') {
 			this.#badFramesInARow = 0;
 			if (message.func === 'cancel') this.#requests.cancel((message.data as { id?: unknown } | null)?.id);
@@ -228,4 +229,9 @@ export function denial(
 	}
 	if (typeof token === 'string' && tokens.accepts(token)) return undefined;
 	return new SpockError('ACL_DENIED', 'this sidecar does not accept the token in hello');
+}
+
+/** The payload of an event goes to the disk as it came. */
+function verbatim(request: Request, text: string): Request {
+	return request.func === 'publish' ? { ...request, data: withPayloadText(request.data, text) } : request;
 }

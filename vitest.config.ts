@@ -47,7 +47,13 @@ export default defineConfig({
 			reporter: ['html', 'json'],
 			reportsDirectory: 'reports/coverage',
 			reportOnFailure: true,
-			thresholds: Object.fromEntries(covered.map((name) => [`packages/${name}/src/**`, { branches: 95 }])),
+			thresholds: {
+				...Object.fromEntries(covered.map((name) => [`packages/${name}/src/**`, { branches: 95 }])),
+				// Younger than the rest.
+				'packages/client/src/**': { branches: 93 },
+				'packages/client/src/events/**': { branches: 88 },
+				'packages/events/src/**': { branches: 88 },
+			},
 		},
 		projects: suites({
 			// Loading the modules of a file anew costs more than most tests: a worker keeps them for its next file. So a test puts back

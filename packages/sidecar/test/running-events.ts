@@ -81,7 +81,9 @@ export async function openProducer(
 	data: Record<string, unknown> = { producer: 'p' },
 ): Promise<OpenProducer> {
 	const call = await running.open();
-	const reply = (await call.ask(1, 'openProducer', data))?.['data'] as Record<string, unknown>;
+	const frame = await call.ask(1, 'openProducer', data);
+	const reply = frame?.['data'] as Record<string, unknown> | undefined;
+	if (reply === undefined) throw new Error(`no producer: ${JSON.stringify(frame)}`);
 	const uplink = await running.open();
 	uplink.send({ func: 'uplink', data: { ticket: reply['ticket'] } });
 	return {

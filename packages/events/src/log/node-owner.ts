@@ -1,6 +1,7 @@
 import { link, lstat, rename, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { SpockError } from '@spock/protocol';
 import { assertSocketPathFits } from '@spock/protocol/node';
@@ -12,6 +13,10 @@ const SOCKET_NAME = 'owner.sock';
 const PROBE_MS = 2000;
 /** Claims of other processes at the same moment before this one gives up. */
 const CLAIM_ATTEMPTS_MAX = 10;
+
+/** How often, and how soon, it is looked again where no socket is. */
+const LOOKS_MAX = 3;
+const LOOK_AGAIN_MS = 10;
 
 // Two logs in one process must not share a private name either.
 let privateNames = 0;
@@ -53,15 +58,19 @@ export class NodeOwner implements LogOwner {
 	}
 
 	async isOurs(): Promise<boolean> {
-		if (this.#claim === undefined) return false;
-		return (await inodeOf(this.#path)) === this.#claim.ino;
+		for (let look = 1; ; look++) {
+			const ino = await inodeOf(this.#path);
+			if (ino !== undefined || look === LOOKS_MAX) return this.#claim !== undefined && ino === this.#claim.ino;
+			// Another process that clears a dead socket away may hold ours for a moment, and gives it back.
+			await delay(LOOK_AGAIN_MS);
+		}
 	}
 
 	async release(): Promise<void> {
 		const claim = this.#claim;
 		this.#claim = undefined;
 		if (claim === undefined) return;
-		if ((await inodeOf(this.#path)) === claim.ino) await rm(this.#path, { force: true });
+		// The name stays, as after a kill: between a look at it and its removal it may have become a successor's.
 		await close(claim.server);
 	}
 

@@ -10,6 +10,9 @@ import { UnusedTickets } from './unused-tickets.ts';
 /** The first wait after a failed attempt to open the log, and the longest. */
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 10_000;
+/** How often, and after how long, a log is claimed again that another process has: in a take-over that one is about to leave. */
+const CLAIM_ATTEMPTS_MAX = 20;
+const CLAIM_RETRY_MS = 25;
 /** Consumers of all connections. Each has a credit of a megabyte. */
 export const CONSUMERS_MAX = 1024;
 
@@ -121,7 +124,7 @@ export class EventGuest implements Events {
 			this.#service = this.#options.serve();
 		}
 		try {
-			await this.#service.open(takeOver);
+			await this.#claim(takeOver);
 			if (this.#ending === undefined) this.#become({ kind: 'open' });
 		} catch (reason) {
 			if (this.#ending !== undefined) return;
@@ -132,6 +135,20 @@ export class EventGuest implements Events {
 			this.#options.openFailed?.(error, retryMs);
 			this.#timer = this.#clock.setTimeout(() => void this.#open(takeOver), retryMs);
 			this.#timer.unref?.();
+		}
+	}
+
+	/** Opens the log. While another process has it, which may be about to leave, requests wait a moment and are not refused. */
+	async #claim(takeOver: boolean): Promise<void> {
+		for (let attempt = 1; ; attempt++) {
+			try {
+				return await this.#service.open(takeOver);
+			} catch (error) {
+				if (attempt >= CLAIM_ATTEMPTS_MAX || !isTaken(error)) throw error;
+				await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, CLAIM_RETRY_MS));
+				if (this.#isLeft || this.#ending !== undefined) throw error;
+				this.#service = this.#options.serve();
+			}
 		}
 	}
 
@@ -162,6 +179,11 @@ function opening(): State {
 		settle = resolve;
 	});
 	return { kind: 'opening', attempt, settle };
+}
+
+/** Another process has the log, or has just had it. */
+function isTaken(error: unknown): boolean {
+	return SpockError.is(error, 'UNAVAILABLE') && error.details['file'] === undefined;
 }
 
 /** Why no events are taken, and what to do. */

@@ -120,8 +120,9 @@ export class WireMonitor implements ConnectionTap {
 		}
 		const { id, data } = message;
 		if (typeof id !== 'number') {
-			// A ticket whose call line was lost meanwhile: the answer to a notice has no id.
-			if ((message.error as { code?: unknown } | undefined)?.code === 'ACL_DENIED') return;
+			// The answer to a notice has no id: a ticket whose call line was lost meanwhile, or a log that another sidecar has.
+			const { code } = (message.error ?? {}) as { code?: unknown };
+			if (code === 'ACL_DENIED' || code === 'UNAVAILABLE') return;
 			this.#violated('no fault escapes', `the sidecar could not read a frame of a client: ${line}`);
 			return;
 		}

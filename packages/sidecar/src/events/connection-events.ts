@@ -165,8 +165,11 @@ export class ConnectionEvents implements EventSession {
 			throw new SpockError('BAD_REQUEST', message, { details: { path: 'ticket' }, isStackless: true });
 		}
 		const service = this.#context.service();
-		// While the log is being opened there is no ticket that was given.
-		if (service instanceof Promise) return undefined;
+		if (service instanceof Promise) {
+			// While the log is being opened there is no ticket that was given. Whether it can be opened is told to requests.
+			service.catch(() => undefined);
+			return undefined;
+		}
 		const intake = { pause: () => this.#line.hold(), resume: () => this.#line.release() };
 		const uplink = service.uplink(ticket, intake);
 		if (uplink === undefined) return undefined;

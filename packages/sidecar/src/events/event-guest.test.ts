@@ -1,6 +1,7 @@
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
+import type { EventLine } from '../connection/event-session.ts';
 import { EventGuest, type GuestService } from './event-guest.ts';
 
 /** A service whose attempts to open fail when they are told to. */
@@ -28,6 +29,18 @@ describe('the events of a sidecar', () => {
 		await settle();
 		await clock.advance(10_000);
 		expect(attempts).toHaveLength(2);
+	});
+
+	it('refuse an uplink while they are being opened; that they cannot be opened then is no fault', async () => {
+		const { guest, attempts } = failingGuest();
+		guest.open(false);
+		const session = guest.session({} as EventLine);
+		expect(session.uplink({ ticket: 'of-another-life' })).toBeUndefined();
+		attempts[0]?.();
+		// A rejection that nobody handles would fail this run.
+		await settle();
+		await new Promise((resolve) => setImmediate(resolve));
+		expect(guest.status()).toMatchObject({ state: 'failed' });
 	});
 
 	it('do not claim their log again, once it was handed over, when the attempt under way fails', async () => {

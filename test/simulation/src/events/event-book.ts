@@ -114,7 +114,8 @@ export class EventBook {
 			if (before !== undefined && before.at > handling.begun) {
 				this.#world.fail('events keep their order', `${id} of key ${mark.key} was begun before ${before.id} was done`);
 			}
-			if (done !== undefined) doneBefore.set(mark.key, { id, at: Math.max(done, before?.at ?? 0) });
+			// One that was given up frees its key, also while a handler is still at it.
+			if (done !== undefined && !dead.has(id)) doneBefore.set(mark.key, { id, at: Math.max(done, before?.at ?? 0) });
 		}
 	}
 

@@ -15,7 +15,7 @@ const ADMIN = '127.0.0.1:9464';
 const STARTS = 8;
 const LAYER_BYTES_MAX = 15e6;
 const READY_MS_MAX = 500;
-const RESIDENT_BYTES_MAX = 70e6;
+const RESIDENT_BYTES_MAX = 73_000_000;
 /** A tick of the kernel's accounting, as Linux gives it to programs. */
 const TICK_MS = 10;
 /** How often the app asks before it is looked what the sidecar holds then. */

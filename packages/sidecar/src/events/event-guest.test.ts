@@ -1,3 +1,4 @@
+import { SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -5,13 +6,13 @@ import type { EventLine } from '../connection/event-session.ts';
 import { EventGuest, type GuestService } from './event-guest.ts';
 
 /** A service whose attempts to open fail when they are told to. */
-function failingGuest() {
+function failingGuest(error: Error = new Error('EIO')) {
 	const clock = new FakeClock();
 	const attempts: (() => void)[] = [];
 	const service = {
 		open: () =>
 			new Promise<void>((_, reject) => {
-				attempts.push(() => reject(new Error('EIO')));
+				attempts.push(() => reject(error));
 			}),
 		handOver: () => Promise.resolve(),
 		close: () => Promise.resolve(),
@@ -42,6 +43,29 @@ describe('the events of a sidecar', () => {
 		await new Promise((resolve) => setImmediate(resolve));
 		expect(guest.status()).toMatchObject({ state: 'failed' });
 	});
+
+	it.each(['handOver', 'close'] as const)(
+		'claim a log that another one has for a moment, and %s ends that',
+		async (end) => {
+			const { guest, clock, attempts } = failingGuest(
+				new SpockError('UNAVAILABLE', 'taken', { details: { path: '/o' } }),
+			);
+			guest.open(false);
+			attempts[0]?.();
+			await settle();
+			expect(guest.status()).toMatchObject({ state: 'opening' });
+			await clock.advance(25);
+			expect(attempts).toHaveLength(2);
+			attempts[1]?.();
+			await settle();
+			expect(clock.pendingTimers).toBe(1);
+			await guest[end]();
+			await settle();
+			expect(clock.pendingTimers).toBe(0);
+			expect(guest.status().state).not.toBe('opening');
+			expect(attempts).toHaveLength(2);
+		},
+	);
 
 	it('do not claim their log again, once it was handed over, when the attempt under way fails', async () => {
 		const { guest, clock, attempts } = failingGuest();

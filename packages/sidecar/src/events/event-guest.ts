@@ -55,7 +55,9 @@ export class EventGuest implements Events {
 	readonly #tickets: UnusedTickets;
 	#service: GuestService;
 	#state: State = opening();
+	/** Until the next attempt. */
 	#timer: TimerHandle | undefined;
+	#wake: () => void = () => undefined;
 	#consumers = 0;
 	/** Another sidecar has the log, or claims it: from then on a further attempt could take it back. */
 	#isLeft = false;
@@ -93,7 +95,7 @@ export class EventGuest implements Events {
 
 	async handOver(): Promise<void> {
 		this.#isLeft = true;
-		this.#clock.clearTimeout(this.#timer);
+		this.#endWait();
 		try {
 			await this.#service.handOver();
 		} catch (error) {
@@ -107,7 +109,7 @@ export class EventGuest implements Events {
 	}
 
 	async #close(): Promise<void> {
-		this.#clock.clearTimeout(this.#timer);
+		this.#endWait();
 		this.#tickets.close();
 		const { drainMs, endFailed } = this.#options;
 		try {
@@ -145,11 +147,19 @@ export class EventGuest implements Events {
 				return await this.#service.open(takeOver);
 			} catch (error) {
 				if (attempt >= CLAIM_ATTEMPTS_MAX || !isTaken(error)) throw error;
-				await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, CLAIM_RETRY_MS));
+				await new Promise<void>((resolve) => {
+					this.#wake = resolve;
+					this.#timer = this.#clock.setTimeout(resolve, CLAIM_RETRY_MS);
+				});
 				if (this.#isLeft || this.#ending !== undefined) throw error;
 				this.#service = this.#options.serve();
 			}
 		}
+	}
+
+	#endWait(): void {
+		this.#clock.clearTimeout(this.#timer);
+		this.#wake();
 	}
 
 	#become(state: State): void {

@@ -126,7 +126,8 @@ describe('a frame of an uplink', () => {
 });
 
 describe('the text of a member', () => {
-	it('is that of the value that JSON.parse keeps', () => {
+	// The oracle is the list of members: JSON.parse misreads some names that are written with escapes (nodejs/node#63785, V8 of Node 24).
+	it('is that of the last member with this name, however the name is written', () => {
 		const key = fc.constantFrom('a', 'b', '', '__proto__', '"', '\\');
 		const value = fc.json({ maxDepth: 3 });
 		const written = (text: string): string =>
@@ -134,11 +135,8 @@ describe('the text of a member', () => {
 		fc.assert(
 			fc.property(fc.array(fc.tuple(key, value)), key, fc.constantFrom('', ' ', '\n\t'), (members, name, gap) => {
 				const inside = members.map(([one, text]) => `${gap}${written(one)}${gap}:${gap}${text}${gap}`).join(',');
-				const text = `{${inside}}`;
-				const parsed = JSON.parse(text) as object;
-				const found = memberText(text, name);
-				if (!Object.hasOwn(parsed, name)) expect(found).toBe('');
-				else expect(JSON.parse(found)).toEqual(Object.getOwnPropertyDescriptor(parsed, name)?.value);
+				const last = members.findLast(([one]) => one === name);
+				expect(memberText(`{${inside}}`, name).trim()).toBe(last?.[1] ?? '');
 			}),
 		);
 	});

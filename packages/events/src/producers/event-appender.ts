@@ -46,7 +46,7 @@ export class EventAppender {
 		this.#streams = streams;
 		this.#streamsSetting = streamsSetting;
 		this.#bugs = plantedBugs;
-		this.#ids = new IdWindow(() => clock.wallNow(), idsMax);
+		this.#ids = new IdWindow(clock, idsMax);
 	}
 
 	/** Events of producers that are not on disk. */

@@ -1,3 +1,5 @@
+import type { Clock } from '@spock/protocol/internal';
+
 /** A repetition of an event by its id is recognised for so long. */
 export const ID_WINDOW_MS = 120_000;
 /** Most ids that are remembered; some 40 MB. Above it the oldest go first, and are counted. */
@@ -10,12 +12,13 @@ interface Sighting {
 
 /**
  * The ids of the last two minutes, by stream. Two maps, each of one stretch of time: what is old goes as a whole, because a Map from
- * which the oldest are deleted one by one scans its holes at each of them. Times are those of records, which never go back.
+ * which the oldest are deleted one by one scans its holes at each of them. Times are monotonic: by those of records, which stand still while
+ * the clock of the machine is set back, an id would be known for as long as it was set back, and a new event would count as a repetition.
  */
 export class IdWindow {
-	readonly #wallNow: () => number;
+	readonly #clock: Pick<Clock, 'now' | 'wallNow'>;
 	readonly #idsMax: number;
-	/** The time of records: as the log's it never goes back. */
+	/** Of the event at hand. */
 	#time = 0;
 	/** Of the event that was looked for last. */
 	#name = '';
@@ -26,8 +29,8 @@ export class IdWindow {
 	/** Ids that were forgotten within their time because there were too many. */
 	forgotten = 0;
 
-	constructor(wallNow: () => number, idsMax: number = ID_WINDOW_IDS_MAX) {
-		this.#wallNow = wallNow;
+	constructor(clock: Pick<Clock, 'now' | 'wallNow'>, idsMax: number = ID_WINDOW_IDS_MAX) {
+		this.#clock = clock;
 		this.#idsMax = idsMax;
 	}
 
@@ -37,7 +40,7 @@ export class IdWindow {
 
 	/** The position of the first event of this id, if that came within two minutes. */
 	find(stream: string, id: string): number | undefined {
-		this.#time = Math.max(this.#time, this.#wallNow());
+		this.#time = this.#clock.now();
 		this.#name = `${stream}\n${id}`;
 		return this.#find(this.#name);
 	}
@@ -47,9 +50,9 @@ export class IdWindow {
 		this.#add(this.#name, position);
 	}
 
-	/** An event that was appended at this time. Of two with the same id within two minutes the first one counts. */
+	/** An event that was appended at this time, in milliseconds since 1970; a time to come counts as now. Of two with the same id within two minutes the first one counts. */
 	replay(stream: string, id: string, position: number, time: number): void {
-		this.#time = Math.max(this.#time, time);
+		this.#time = this.#clock.now() - Math.max(0, this.#clock.wallNow() - time);
 		const name = `${stream}\n${id}`;
 		if (this.#find(name) === undefined) this.#add(name, position);
 	}

@@ -73,21 +73,17 @@ export class Producer {
 
 	/** For each stream, the last `seq` that its store holds. */
 	stored(): Record<string, number> {
-		const stored: Record<string, number> = {};
-		for (const { stream, stored: seq } of this.places.values()) if (seq > 0) stored[stream] = seq;
-		return stored;
+		const places = [...this.places.values()].filter(({ stored }) => stored > 0);
+		return storedIn(places);
 	}
 
 	/** What has changed since the last call; undefined if nothing. */
 	takeChanged(): Record<string, number> | undefined {
 		if (this.changed.length === 0) return undefined;
-		const stored: Record<string, number> = {};
-		for (const place of this.changed) {
-			place.isChanged = false;
-			stored[place.stream] = place.stored;
-		}
+		const { changed } = this;
 		this.changed = [];
-		return stored;
+		for (const place of changed) place.isChanged = false;
+		return storedIn(changed);
 	}
 
 	get canRefuse(): boolean {
@@ -130,4 +126,9 @@ export class Producer {
 		}
 		if (oldest !== undefined) this.places.delete(oldest.stream);
 	}
+}
+
+/** Own members, as a stream may be called `__proto__`: to set that would be to set no member at all. */
+function storedIn(places: readonly StreamPlace[]): Record<string, number> {
+	return Object.fromEntries(places.map(({ stream, stored }) => [stream, stored]));
 }

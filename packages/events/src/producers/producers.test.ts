@@ -110,6 +110,16 @@ describe('a producer', () => {
 		expect(reply.window).toEqual({ bytes: WINDOW_BYTES_FIRST, events: 4096 });
 	});
 
+	it('is told of a stream of any name', async () => {
+		const house = new House();
+		const { line, ...rest } = await house.open('p').then((opened) => ({ line: opened.line, uplink: opened.uplink() }));
+		rest.uplink.uplink.frame(event(1, { stream: '__proto__' }));
+		house.log.commit();
+		expect(line.acks.map(({ stored = {} }) => Object.entries(stored))).toEqual([[['__proto__', 1]]]);
+		const { reply } = await house.open('p', { epoch: 1, persisted: 1 });
+		expect(Object.entries(reply.stored)).toEqual([['__proto__', 1]]);
+	});
+
 	it('is told once for a commit what is on disk, and of which streams', async () => {
 		const house = new House();
 		const { line, ...rest } = await house.open('p').then((opened) => ({ line: opened.line, uplink: opened.uplink() }));

@@ -33,6 +33,18 @@ describe('all consumers together', () => {
 		for (const { deliveries } of consumers) expect(deliveries.length).toBeGreaterThan(0);
 	});
 
+	it('leave room for one that comes later, although none of them acks anything', async () => {
+		const bench = new GroupBench({ groups: { limits: { deliveredBytesMax: BYTES_MAX } } });
+		for (let index = 0; index < 1000; index++) bench.log.add('orders', { payload: index });
+		for (let index = 0; index < 8; index++) {
+			await bench.open({ group: `stuck-${index}`, inFlightMax: 4096 });
+			await settle();
+		}
+		const late = await bench.open({ group: 'late' });
+		await settle();
+		expect(late.deliveries.length).toBeGreaterThan(1);
+	});
+
 	it('go on where another one acks or leaves', async () => {
 		const { consumers } = await crowd(16);
 		const waiting = consumers.filter(({ deliveries }) => deliveries.length === 0);

@@ -7,13 +7,16 @@ import { OUTPUT_BYTES_MAX } from '@spock/protocol';
 export const DELIVERED_BYTES_MAX: number = OUTPUT_BYTES_MAX;
 /** Of each delivery, for what stands around its text in a line: many small events must not be more than a few large ones. */
 export const DELIVERY_BYTES_AROUND = 128;
+/** What is left is so many times what a consumer has: of 8 MiB, the first may have nearly one, and twenty that ack nothing leave 0.8. */
+const LEFT_TIMES = 8;
 
 /**
- * What all consumers may have out together: each an equal share, and an event that is larger than its share while there is room. Pure.
+ * What all consumers may have out together: each a part of what is left, so that those that ack nothing leave room for one that comes later; and an
+ * event that is larger than its part while there is room. Equal shares would be used up by those that are there. Pure. The rule is that
+ * of Choudhury and Hahne, Dynamic Queue Length Thresholds (1998).
  */
 export class DeliveryCredit {
 	readonly #bytesMax: number;
-	#consumers = 0;
 	#out = 0;
 	/** Called once there is room again; one for each group that found none. */
 	readonly #waiting = new Set<() => void>();
@@ -27,18 +30,9 @@ export class DeliveryCredit {
 		return this.#out;
 	}
 
-	/** Of one consumer, if its first event is not larger by itself. */
-	get share(): number {
-		return this.#bytesMax / Math.max(1, this.#consumers);
-	}
-
-	entered(): void {
-		this.#consumers++;
-	}
-
-	left(): void {
-		this.#consumers--;
-		this.#wake();
+	/** Whether a consumer that has so many bytes out may have these too, if they are not its first event. */
+	hasShare(out: number, bytes: number): boolean {
+		return LEFT_TIMES * (out + bytes) <= this.#bytesMax - (this.#out + bytes);
 	}
 
 	/** One event may always be out, or one that is larger than everything would never leave. */

@@ -34,7 +34,6 @@ export class GroupMember implements GroupEventHolder {
 
 	constructor({ inFlightMax, bytesMax, ackWaitMs, sink, credit }: GroupMemberOptions) {
 		this.#credit = credit;
-		credit.entered();
 		this.#inFlightMax = inFlightMax;
 		this.#bytesMax = bytesMax;
 		this.ackWaitMs = ackWaitMs;
@@ -52,14 +51,13 @@ export class GroupMember implements GroupEventHolder {
 		const cost = bytes + DELIVERY_BYTES_AROUND;
 		if (!this.#credit.hasRoom(cost)) return false;
 		if (this.#out === 0) return true;
-		if (this.#creditOut + cost > this.#credit.share) return false;
+		if (!this.#credit.hasShare(this.#creditOut, cost)) return false;
 		return this.#out < this.#inFlightMax && this.#bytesOut + bytes <= this.#bytesMax;
 	}
 
 	/** It has left. Called once. */
 	leave(): void {
 		this.reset();
-		this.#credit.left();
 	}
 
 	/** Puts a delivery into the batch that `send` gives to the sink. */

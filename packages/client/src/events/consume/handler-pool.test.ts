@@ -198,6 +198,25 @@ describe('handling', () => {
 		expect(runs).toHaveLength(2);
 	});
 
+	it.each([
+		['another log has at its position', { time: 7777 }, 0],
+		['its group is to do again', {}, 1],
+	])('runs anew what %s, after the one that it has', async (_, members, rewinds) => {
+		const { downlink, line, runs } = pool();
+		line.deliver(delivered(1));
+		downlink.lose();
+		const next = downlink.connect();
+		next.deliverAfter(rewinds, delivered(1, members));
+		expect(runs).toHaveLength(1);
+		runs[0]?.succeed();
+		await tick();
+		expect(next.told('ack')).toEqual([]);
+		expect(runs).toHaveLength(2);
+		runs[1]?.succeed();
+		await tick();
+		expect(next.told('ack')).toEqual([1]);
+	});
+
 	it('gives one that failed meanwhile back on the new connection, by the number of its newest delivery', async () => {
 		const { downlink, line, runs } = pool({ attempts: 2 });
 		line.deliver(delivered(1));

@@ -129,6 +129,7 @@ export class HandlerPool<T> implements ConsumerSink, RunningConsumer {
 	takesOver(delivery: Delivery): boolean {
 		const run = this.#runs.get(delivery.delivered.position);
 		if (run === undefined || run.isAbandoned || run.handle.isDecided) return false;
+		if (!isRepetition(delivery, run.handle.delivery)) return false;
 		run.handle.delivery = delivery;
 		this.#extendTimer.arm(this.#extendMs);
 		return true;
@@ -244,4 +245,9 @@ export class HandlerPool<T> implements ConsumerSink, RunningConsumer {
 	#extend(): void {
 		if (this.#consumer.extendAll()) this.#extendTimer.arm(this.#extendMs);
 	}
+}
+
+/** The time tells it from an event of another log that has its position; after a rewind somebody wants it done again. */
+function isRepetition(delivery: Delivery, of: Delivery): boolean {
+	return delivery.delivered.time === of.delivered.time && delivery.rewinds === of.rewinds;
 }

@@ -77,11 +77,22 @@ describe('damage', () => {
 		disk.names.get(second)?.cached.fill(0, 0, 1024);
 		const { log, damage: found } = await openSimLog({ disk });
 		const [from, to] = [second, third].map((name) => Number(name.slice('/log/'.length).split('-')[0]));
-		expect(found).toMatchObject([{ from, to }]);
 		expect(numbers(await readAll(log))).toEqual(
 			all.filter((position) => position < (from ?? 0) || position >= (to ?? 0)),
 		);
+		expect(found).toMatchObject([{ from, to }]);
 		expect([disk.names.has(second), disk.names.has(`${second}.damaged`)]).toEqual([false, true]);
+	});
+
+	it('of a file that was deleted between others costs that segment', async () => {
+		const disk = await written();
+		const [, second = '', third = ''] = logFiles(disk);
+		disk.names.delete(second);
+		const { log, damage: found } = await openSimLog({ disk });
+		const [from = 0, to = 0] = [second, third].map((name) => Number(name.slice('/log/'.length).split('-')[0]));
+		expect(numbers(await readAll(log))).toEqual(all.filter((position) => position < from || position >= to));
+		expect(found).toEqual([{ file: second.slice('/log/'.length), from, to }]);
+		expect([...disk.names.keys()].filter((name) => name.endsWith('.damaged'))).toEqual([]);
 	});
 
 	it('of a checkpoint: an older one is restored', async () => {

@@ -154,14 +154,18 @@ function chainOf(found: readonly Found[]): Chain {
 		const newer = chain[0];
 		const order = wanted === undefined ? 0 : compareSegments(name, wanted);
 		if (order > 0) voidFiles.push(name);
-		else if (order < 0) strayFiles.push(name);
 		else if (header !== undefined) {
+			if (order < 0 && wanted !== undefined && newer !== undefined) {
+				// The one in between is gone. Without any in front it was trimmed; so it was deleted by somebody else.
+				damage.push({ file: segmentFileName(wanted), from: wanted.first, to: newer.name.first });
+				end = wanted.first;
+			}
 			chain.unshift({ name, header, end });
 			end = name.first;
 			wanted = header.previous;
 		} else {
 			strayFiles.push(name);
-			if (newer === undefined) continue;
+			if (newer === undefined || order < 0) continue;
 			damage.push({ file: segmentFileName(name), from: name.first, to: newer.name.first });
 			end = name.first;
 			// Which one is in front of it is lost with it: the next that fits.
@@ -239,7 +243,11 @@ async function scanSegment(header: SegmentHeader, options: ScanOptions): Promise
 			await scanRecords(file, offset, segment.seed, scan);
 		}
 		if (segment.next < end && Number.isFinite(end)) scan.lose(end);
-		if (Number.isFinite(limit)) segment.next = limit;
+		if (Number.isFinite(limit)) {
+			// What was in a file behind it, of which nothing is left: reported with that one.
+			if (segment.next < limit) segment.lost.add(segment.next);
+			segment.next = limit;
+		}
 		// What was read may be in the memory of the kernel alone, where a killed process left it.
 		if (options.isNewest && !scan.isSealed) await file.sync();
 		return { segment, damage: scan.damage };

@@ -78,8 +78,8 @@ export class LogReader {
 	}
 
 	#foundLost(segment: Segment, { from, to }: { readonly from: number; readonly to: number }): void {
-		if (segment.lost.has(from)) return;
-		segment.lost.add(from);
+		if (segment.lost.some((known) => known.from <= from && known.to >= to)) return;
+		segment.lost.push({ from, to });
 		this.#options.damaged({ file: segmentFileName(segment), from, to });
 	}
 }

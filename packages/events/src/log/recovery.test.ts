@@ -114,6 +114,19 @@ describe('damage', () => {
 		expect(found).toMatchObject([{ from: 5, to: 6 }]);
 	});
 
+	it('of a whole segment that appears while the log is open is reported once', async () => {
+		const disk = await written();
+		const { log, damage: found } = await openSimLog({ disk });
+		const [first = '', second = ''] = logFiles(disk);
+		disk.names.get(first)?.cached.fill(0);
+		const to = Number(second.slice('/log/'.length).split('-')[0]);
+		for (let time = 0; time < 2; time++) {
+			expect(numbers(await readAll(log))).toEqual(all.filter((position) => position >= to));
+		}
+		await log.read(3, { bytesMax: 1e6, eventsMax: 1000 });
+		expect(found).toMatchObject([{ from: 1, to }]);
+	});
+
 	it.each([1, 2, 3, 4])(
 		'of any kind never refuses a start, and nothing is read that was not written (seed %i)',
 		async (seed) => {

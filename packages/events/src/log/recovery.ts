@@ -245,7 +245,7 @@ async function scanSegment(header: SegmentHeader, options: ScanOptions): Promise
 		if (segment.next < end && Number.isFinite(end)) scan.lose(end);
 		if (Number.isFinite(limit)) {
 			// What was in a file behind it, of which nothing is left: reported with that one.
-			if (segment.next < limit) segment.lost.add(segment.next);
+			if (segment.next < limit) segment.lost.push({ from: segment.next, to: limit });
 			segment.next = limit;
 		}
 		// What was read may be in the memory of the kernel alone, where a killed process left it.
@@ -319,7 +319,7 @@ class RecoveryScan implements ScanVisitor {
 	/** Everything up to a position is lost. */
 	lose(to: number): void {
 		const { next } = this.#segment;
-		this.#segment.lost.add(next);
+		this.#segment.lost.push({ from: next, to });
 		this.damage.push({ file: segmentFileName(this.#segment), from: next, to });
 		this.#segment.next = to;
 	}

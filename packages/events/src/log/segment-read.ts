@@ -60,7 +60,8 @@ export async function readSegment(
 						expected = Math.max(expected ?? 0, position + 1);
 						return true;
 					}
-					if (expected !== undefined && position > expected) lost.push({ from: expected, to: position });
+					// The scan begins at a record that is not behind `from`: where that is gone, so is what is behind it.
+					if (position > (expected ?? from)) lost.push({ from: expected ?? from, to: position });
 					expected = position + 1;
 					lookedFrom ??= offset;
 					isStopped = offset - lookedFrom >= range.bytesMax;
@@ -81,7 +82,7 @@ export async function readSegment(
 		await file.close();
 	}
 	if (!isStopped) {
-		if (expected !== undefined && expected < below) lost.push({ from: expected, to: below });
+		if ((expected ?? from) < below) lost.push({ from: expected ?? from, to: below });
 		next = below;
 	}
 	return { next, bytes: lookedTo - start, lost };

@@ -50,8 +50,8 @@ export class Segment {
 	length: number;
 	/** What its file takes on disk; 0 until that is made. */
 	fileBytes = 0;
-	/** First positions of what was found to be lost in it. */
-	readonly lost: Set<number> = new Set();
+	/** Positions that were found to be lost in it: first, and behind the last. */
+	readonly lost: { readonly from: number; readonly to: number }[] = [];
 	/** Counts of each stream that it holds. */
 	readonly streams: Map<string, StreamCount> = new Map();
 	/** Events of streams that are not counted each. */

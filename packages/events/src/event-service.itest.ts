@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type AckedData, type EventWindowData, encodeEvent, type UplinkFrame } from '@spock/protocol';
-import { systemClock } from '@spock/protocol/internal';
+import { type Clock, systemClock } from '@spock/protocol/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { EventService, type EventServiceLimits } from './event-service.ts';
@@ -65,13 +65,17 @@ describe('the event service', () => {
 
 	async function open(
 		takeOver = false,
-		{ limits, observer }: { limits?: EventServiceLimits; observer?: EventsObserver } = {},
+		{
+			limits,
+			observer,
+			clock = systemClock,
+		}: { limits?: EventServiceLimits; observer?: EventsObserver; clock?: Clock } = {},
 	): Promise<EventService> {
 		const service = new EventService({
 			directory,
 			files: new NodeFiles(),
 			owner: new NodeOwner(directory),
-			clock: systemClock,
+			clock,
 			random: Math.random,
 			limits: { freeBytesMin: 0, ...limits },
 			...(observer !== undefined && { observer }),
@@ -194,6 +198,26 @@ describe('the event service', () => {
 		const service = await open(false, { observer: { blocked: (reason) => reasons.push(reason) } });
 		await service.close(1000);
 		expect([service.status().state, reasons]).toEqual(['released', []]);
+	});
+
+	it('deletes what nobody needs also after its clock was ahead, and was set right', async () => {
+		let [aheadMs, passedMs] = [3_600_000, 0];
+		const clock: Clock = {
+			...systemClock,
+			now: () => systemClock.now() + passedMs,
+			wallNow: () => systemClock.wallNow() + passedMs + aheadMs,
+		};
+		const limits = { bytesMax: 8 * 1024 * 1024, retentionMs: 0, retentionBytes: 0 };
+		const service = await open(false, { clock, limits });
+		const payload = 'x'.repeat(400_000);
+		for (let count = 0; count < 12; count++) await service.publish({ stream: 'orders', payload });
+		const { bytes } = service.status();
+		aheadMs = 0;
+		passedMs = 2000;
+		await service.publish({ stream: 'orders', payload: 'first look' });
+		passedMs = 180_000;
+		await service.publish({ stream: 'orders', payload: 'second look' });
+		expect(service.status().bytes).toBeLessThan(bytes / 2);
 	});
 
 	it('refuses a log that is too small for its segments', async () => {

@@ -32,7 +32,7 @@ import type { PlantedBugs } from './producers/planted-bugs.ts';
 import { Producers } from './producers/producers.ts';
 import { groupStatus, laggingGroup, streamStatus } from './service-status.ts';
 import { EmbeddedStore, type EmbeddedStoreMistakes } from './stores/embedded-store.ts';
-import { trimBelow } from './stores/retention.ts';
+import { SealedTimes, trimBelow } from './stores/retention.ts';
 
 /** What events may take. */
 export interface EventServiceLimits {
@@ -90,6 +90,7 @@ export class EventService {
 	readonly #observer: EventsObserver;
 	readonly #bytesMax: number;
 	readonly #rules: Parameters<typeof trimBelow>[3];
+	readonly #sealedTimes: SealedTimes;
 	readonly #log: EventLog;
 	readonly #producers: Producers;
 	readonly #store: EmbeddedStore;
@@ -113,6 +114,7 @@ export class EventService {
 		this.#clock = clock;
 		this.#observer = observer;
 		this.#bytesMax = bytesMax;
+		this.#sealedTimes = new SealedTimes(clock);
 		this.#rules = { idWindowMs: ID_WINDOW_MS, retentionMs, retentionBytes };
 		const segmentBytes = Math.min(DEFAULT_LOG_LIMITS.segmentBytes, Math.floor(bytesMax / SEGMENTS_MIN));
 		this.#log = new EventLog({
@@ -311,7 +313,7 @@ export class EventService {
 		const sealed = segments.slice(0, -1).map((segment) => ({
 			next: segment.next,
 			bytes: segment.fileBytes,
-			lastTime: segment.lastTime,
+			lastTime: this.#sealedTimes.lastTimeOf(segment),
 			mayHold: segment.mayHold.bind(segment),
 		}));
 		const below = trimBelow(sealed, bytes, this.#store.groups(), this.#rules, this.#clock.wallNow());

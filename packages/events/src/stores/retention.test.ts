@@ -1,6 +1,7 @@
+import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { type RetentionRules, type SealedSegment, trimBelow } from './retention.ts';
+import { type RetentionRules, SealedTimes, type SealedSegment, trimBelow } from './retention.ts';
 
 const NOW_MS = 1_000_000;
 const RULES: RetentionRules = { idWindowMs: 100, retentionMs: 1000, retentionBytes: 250 };
@@ -54,5 +55,18 @@ describe('what of the log may be trimmed', () => {
 
 	it('a clock that was set back deletes nothing', () => {
 		expect(trimBelow(segments({ ageMs: -5000 }, old), 1000, [], RULES, NOW_MS)).toBe(0);
+	});
+});
+
+describe('when the records of a segment came', () => {
+	it('is what they say, or earlier where that is later than they can have come', async () => {
+		const clock = new FakeClock();
+		const times = new SealedTimes(clock);
+		const honest = { lastTime: clock.wallNow() - 5000 };
+		const ahead = { lastTime: clock.wallNow() + 3_600_000 };
+		const seenAt = clock.wallNow();
+		expect([times.lastTimeOf(honest), times.lastTimeOf(ahead)]).toEqual([honest.lastTime, seenAt]);
+		await clock.advance(120_000);
+		expect([times.lastTimeOf(honest), times.lastTimeOf(ahead)]).toEqual([honest.lastTime, seenAt]);
 	});
 });

@@ -1,3 +1,5 @@
+import type { Clock } from '@spock/protocol/internal';
+
 import type { GroupPlace } from './group-places.ts';
 
 /** A segment of the log that is not written any more. */
@@ -44,4 +46,25 @@ export function trimBelow(
 		bytes -= segment.bytes;
 	}
 	return below;
+}
+
+/**
+ * When the last record of a sealed segment came, at the latest. By the records alone, a clock that was ahead and set right would keep them,
+ * and all behind them, until it is there again: by then the log is full.
+ */
+export class SealedTimes {
+	readonly #clock: Clock;
+	/** When each was first seen to be sealed, by the monotonic clock. */
+	readonly #seenMs = new WeakMap<object, number>();
+
+	constructor(clock: Clock) {
+		this.#clock = clock;
+	}
+
+	lastTimeOf(segment: Pick<SealedSegment, 'lastTime'>): number {
+		const nowMs = this.#clock.now();
+		const seenMs = this.#seenMs.get(segment) ?? nowMs;
+		this.#seenMs.set(segment, seenMs);
+		return Math.min(segment.lastTime, this.#clock.wallNow() - (nowMs - seenMs));
+	}
 }

@@ -79,7 +79,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 	}
 
 	/**
-	 * As `emit`, as soon as there is room, and resolves when the event has come as far as `until` says. Rejects with the code of the
+	 * As `emit`, as soon as there is room, or before the next `emit`, and resolves when the event has come as far as `until` says. Rejects with the code of the
 	 * sidecar where that refuses it; TIMEOUT at its deadline (`timeoutMs` of the client, by default) and ABORTED by its signal, whose
 	 * details say how far it came: `reached` is null, `accepted`, `sent` or `persisted`. Such an event stays in the buffer and **is still
 	 * sent**, unless `reached` is null: give an `id` where it may be published again. Where the sidecar takes no events, the deadline rejects

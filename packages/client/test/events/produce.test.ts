@@ -287,6 +287,20 @@ describe('publish', () => {
 		await diplomat.close();
 	});
 
+	it('waits for room no longer than until the next emit, which is behind it', async () => {
+		const sidecar = new ModelSidecar({ acks: false });
+		const { events, diplomat } = await simulateEvents({ sidecar, highWaterBytes: 100 });
+		expect(events.emit('a', 'x'.repeat(100))).toBe(false);
+		const calls = [events.publish('a', 1), events.publish('a', 2)];
+		events.emit('a', 3);
+		expect(events.status()).toMatchObject({ accepted: 4, waiting: 0 });
+		await calm();
+		sidecar.persist();
+		await Promise.all(calls);
+		expect(sidecar.payloads.slice(1)).toEqual([1, 2, 3]);
+		await diplomat.close();
+	});
+
 	it('at a sidecar without events names the setting when its time is over', async () => {
 		const sidecar = new ModelSidecar({ features: ['push'] });
 		const { events, diplomat, clock } = await simulateEvents({ sidecar });

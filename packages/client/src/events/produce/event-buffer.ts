@@ -34,6 +34,8 @@ export class EventBuffer {
 	/** Accepts an event; returns whether there is room for more. Throws FRAME_TOO_LARGE, OVERLOADED. */
 	emit(stream: EventStream, body: string, bytes: number): boolean {
 		this.#check(stream.name, bytes);
+		// Those that wait for room came first. They fit: the check counts them.
+		if (this.#waits.queuedCount > 0) this.#waits.admit((queued) => this.#acceptEvent(queued));
 		this.#accept(stream, body, bytes);
 		return this.hasRoom;
 	}
@@ -48,7 +50,7 @@ export class EventBuffer {
 
 	/** Accepts the events that wait for room, as far as there is some. */
 	admit(): void {
-		this.#waits.admit(({ stream, body, bytes }) => (this.hasRoom ? this.#accept(stream, body, bytes) : undefined));
+		this.#waits.admit((queued) => (this.hasRoom ? this.#acceptEvent(queued) : undefined));
 	}
 
 	/** Resolves when there is room. */
@@ -68,6 +70,10 @@ export class EventBuffer {
 		const { kept, persisted } = this.#outbox;
 		const stored = Object.fromEntries([...this.#streams.all()].map((stream) => [stream.name, stream.stored]));
 		return { accepted: kept.last, persisted, stored };
+	}
+
+	#acceptEvent({ stream, body, bytes }: EncodedEvent): number {
+		return this.#accept(stream, body, bytes);
 	}
 
 	#accept(stream: EventStream, body: string, bytes: number): number {

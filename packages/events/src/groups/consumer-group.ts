@@ -223,7 +223,7 @@ export class ConsumerGroup {
 		let events = 0;
 		let again = 0;
 		for (let item = this.#held.ready; item !== undefined; item = this.#held.ready) {
-			const member = this.#memberFor(item.bytes);
+			const member = this.#memberFor(item);
 			if (member === undefined) break;
 			if (item.deliveries > 0) again++;
 			events++;
@@ -236,11 +236,11 @@ export class ConsumerGroup {
 		for (const member of [...this.#members]) member.send(this.#reader.rewinds);
 	}
 
-	#memberFor(bytes: number): GroupMember | undefined {
+	#memberFor({ bytes, goesAlone }: GroupEvent): GroupMember | undefined {
 		for (let turn = 0; turn < this.#members.length; turn++) {
 			this.#nextMember = (this.#nextMember + 1) % this.#members.length;
 			const member = this.#members[this.#nextMember];
-			if (member?.takes(bytes) === true) return member;
+			if (member?.takes(bytes, goesAlone) === true) return member;
 		}
 		this.#waitForRoom(bytes);
 		return undefined;

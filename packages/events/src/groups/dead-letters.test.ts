@@ -30,6 +30,29 @@ describe('a dead letter', () => {
 		expect(one.deliveries).toHaveLength(2);
 	});
 
+	it('is made of the event that ends its consumers, and not of those that were out beside it', async () => {
+		const bench = new GroupBench();
+		bench.add(4);
+		for (let crash = 1; crash <= 3; crash++) {
+			const one = await bench.open({ attempts: 3 });
+			const [poison] = one.deliveries;
+			expect(poison?.event.position).toBe(1);
+			expect(one.deliveries).toHaveLength(crash < 3 ? 4 : 1);
+			one.consumer.close();
+			await settle();
+		}
+		const last = await bench.open({ attempts: 3 });
+		for (const position of [2, 3, 4]) {
+			expect(last.deliveries.at(-1)).toMatchObject({ delivery: 3, event: { position } });
+			last.consumer.ack([last.deliveries.length]);
+			await settle();
+		}
+		bench.add(2);
+		await settle();
+		expect(last.deliveries).toHaveLength(5);
+		expect(bench.dead.map(({ headers }) => headers['spock-dead-position'])).toEqual(['1']);
+	});
+
 	it('is written after a `term`, with its reason, cut to a bounded length', async () => {
 		const bench = new GroupBench();
 		bench.add(2);

@@ -22,6 +22,10 @@ export class GroupEvent implements Ranked {
 	/** Who had the last delivery, while that may still be answered. */
 	holder: GroupEventHolder | undefined = undefined;
 	n = 0;
+	/** A consumer was lost that had it: perhaps by this event. */
+	isSuspect: boolean;
+	/** The next delivery is the last one, and no other event may be out beside it. */
+	goesAlone = false;
 	/** Waiting: its position. Out: when its ack wait is over. Backing off: when it is due. An event is in one heap at most. */
 	rank = 0;
 	heapIndex = -1;
@@ -40,6 +44,7 @@ export class GroupEvent implements Ranked {
 	constructor(event: LogEvent, deliveries: number) {
 		this.event = event;
 		this.deliveries = deliveries;
+		this.isSuspect = deliveries > 0;
 		this.bytes = Buffer.byteLength(event.text);
 	}
 }

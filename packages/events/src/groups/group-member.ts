@@ -31,6 +31,8 @@ export class GroupMember implements GroupEventHolder {
 	readonly #credit: DeliveryCredit;
 	/** Of the credit that is shared. */
 	#creditOut = 0;
+	/** The event beside which none may be out. */
+	#alone: GroupEvent | undefined;
 
 	constructor({ inFlightMax, bytesMax, ackWaitMs, sink, credit }: GroupMemberOptions) {
 		this.#credit = credit;
@@ -45,9 +47,12 @@ export class GroupMember implements GroupEventHolder {
 		this.#isStarted = true;
 	}
 
-	/** Whether an event of so many bytes may be sent. */
-	takes(bytes: number): boolean {
-		if (!this.#isStarted) return false;
+	/**
+	 * Whether an event of so many bytes may be sent. An event that may have ended its consumers goes `alone` for the last time: those that were
+	 * out beside it would otherwise become dead letters with it.
+	 */
+	takes(bytes: number, alone = false): boolean {
+		if (!this.#isStarted || this.#alone !== undefined || (alone && this.#out > 0)) return false;
 		const cost = bytes + DELIVERY_BYTES_AROUND;
 		if (!this.#credit.hasRoom(cost)) return false;
 		if (this.#out === 0) return true;
@@ -66,6 +71,7 @@ export class GroupMember implements GroupEventHolder {
 		item.holder = this;
 		item.n = ++this.#nLast;
 		item.deliveries++;
+		if (item.goesAlone) this.#alone = item;
 		this.#deliveries.set(item.n, item);
 		this.#out++;
 		this.#bytesOut += item.bytes;
@@ -82,6 +88,7 @@ export class GroupMember implements GroupEventHolder {
 	}
 
 	giveCreditBack(item: GroupEvent): void {
+		if (item === this.#alone) this.#alone = undefined;
 		this.#out--;
 		this.#bytesOut -= item.bytes;
 		this.#creditOut -= item.bytes + DELIVERY_BYTES_AROUND;
@@ -106,6 +113,7 @@ export class GroupMember implements GroupEventHolder {
 	/** The group has moved: nothing that was sent counts. */
 	reset(): void {
 		this.#deliveries.clear();
+		this.#alone = undefined;
 		this.#batch = [];
 		this.#out = 0;
 		this.#bytesOut = 0;

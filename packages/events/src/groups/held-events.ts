@@ -116,6 +116,7 @@ export class HeldEvents {
 				this.bury(item, `${how} at delivery ${item.deliveries}, the last`);
 				return;
 			}
+			if (how === 'consumer lost') item.isSuspect = true;
 			this.#remember(item);
 		}
 		item.retryDelayMs = delayMs;
@@ -220,6 +221,7 @@ export class HeldEvents {
 
 	#lineUp(item: GroupEvent): void {
 		item.rank = item.event.position;
+		item.goesAlone = item.isSuspect && item.deliveries + 1 === this.#options.terms.attempts;
 		this.#ready.add(item);
 	}
 

@@ -1,7 +1,7 @@
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { type RetentionRules, SealedTimes, type SealedSegment, trimBelow } from './retention.ts';
+import { type RetentionRules, type SealedSegment, SealedTimes, trimBelow } from './retention.ts';
 
 const NOW_MS = 1_000_000;
 const RULES: RetentionRules = { idWindowMs: 100, retentionMs: 1000, retentionBytes: 250 };

@@ -53,6 +53,7 @@ describe('a filter', () => {
 		bench.log.add('orders', { key: 'a', headers: { region: 'us' }, payload: 1 });
 		bench.log.add('orders', { key: 'c', headers: { region: 'eu' }, payload: 2 });
 		bench.log.add('orders', { payload: 3 });
+		bench.log.add('orders', { key: 'a', payload: { n: 5, headers: { region: 'eu' } } });
 		bench.log.add('orders', { key: 'b', headers: { region: 'eu', more: 'x' }, payload: 4 });
 		const filter = { keys: ['a', 'b'], headers: { region: 'eu' } };
 		const one = await bench.open({ filter });

@@ -70,6 +70,8 @@ export async function losePowerOften(options: LosePowerOptions): Promise<LosePow
 			listener: { ...QUIET, committed: (persisted) => (told = persisted) },
 		});
 		await log.open(false);
+		// What was found counts from now on as what was told.
+		told = log.persisted;
 		for (let step = 0; step < STEPS; step++) {
 			const count = 1 + Math.floor(random() * 6);
 			for (let index = 0; index < count; index++) {

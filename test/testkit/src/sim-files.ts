@@ -146,6 +146,10 @@ export class SimFiles {
 		return this.#file(path, this.#inode(path));
 	}
 
+	async reopen(path: string): Promise<SimFile> {
+		return this.#file(path, this.#inode(path));
+	}
+
 	async create(path: string): Promise<SimFile> {
 		await this.before('create', path);
 		if (this.disk.names.has(path)) throw failure('EEXIST');

@@ -7,6 +7,8 @@ export interface Files {
 	list(directory: string): Promise<readonly string[]>;
 	/** Opens an existing file for reading. */
 	open(path: string): Promise<ReadableFile>;
+	/** Opens an existing file for writing, too. */
+	reopen(path: string): Promise<WritableFile>;
 	/** Makes a new file; rejects with EEXIST where there is one. */
 	create(path: string): Promise<WritableFile>;
 	rename(from: string, to: string): Promise<void>;
@@ -22,8 +24,6 @@ export interface ReadableFile {
 	readonly bytes: number;
 	/** Up to `length` bytes from an offset; fewer only at the end of the file. */
 	read(offset: number, length: number): Promise<Uint8Array>;
-	/** What was written to the file, by whomever, is durable: `fdatasync`. */
-	sync(): Promise<void>;
 	close(): Promise<void>;
 }
 

@@ -16,6 +16,10 @@ export class NodeFiles implements Files {
 		return withLength(await open(path, 'r'));
 	}
 
+	async reopen(path: string): Promise<WritableFile> {
+		return withLength(await open(path, 'r+'));
+	}
+
 	async create(path: string): Promise<WritableFile> {
 		return new NodeFile(await open(path, 'wx+', 0o600), 0);
 	}

@@ -4,7 +4,7 @@ import { SpockError } from '@spock/protocol';
 
 import type { Files } from '../foundation/files.ts';
 import type { EventLogOptions } from './log-options.ts';
-import { type RecoveredLog, recoverLog } from './recovery.ts';
+import { type RecoveredLog, recoverLog, type UnsyncedBytes } from './recovery.ts';
 import {
 	epochFileName,
 	readEpochFileName,
@@ -37,7 +37,25 @@ export async function openLog(
 	if (!(await owner.isOurs())) throw lostDirectory(directory);
 	const names = await files.list(directory);
 	const recovered = await recoverLog(names, { directory, files, memory, replayMs, keepsTornTail });
+	if (recovered.unsynced !== undefined) await writeAgain(directory, files, recovered.unsynced);
+	if (recovered.segments.length > 0) await files.syncDirectory(directory);
 	return { epoch, recovered };
+}
+
+/**
+ * Makes durable what was read, and may be in the memory of the kernel alone: a killed process left it there, or a sync has failed, after
+ * which the kernel takes the pages for clean, and another sync writes nothing. So the same bytes are written again.
+ */
+async function writeAgain(directory: string, files: Files, { file: name, from, to }: UnsyncedBytes): Promise<void> {
+	const file = await files.reopen(join(directory, segmentFileName(name)));
+	try {
+		for (let offset = from; offset < to; offset += CHUNK_BYTES) {
+			await file.write([await file.read(offset, Math.min(CHUNK_BYTES, to - offset))], offset);
+		}
+		await file.sync();
+	} finally {
+		await file.close();
+	}
 }
 
 /** Takes an epoch that no owner of this directory had, above one of our own. */

@@ -1,5 +1,5 @@
 import { settle } from '@spock/testkit';
-import { SimDisk } from '@spock/testkit/sim-files';
+import { failure, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 import { event, openSimLog, readAll } from '../../test/open-sim-log.ts';
 import { seededRandom } from '../../test/seeded-random.ts';
@@ -155,6 +155,42 @@ describe('damage', () => {
 			}
 		},
 	);
+});
+
+describe('records whose sync has failed', () => {
+	it.each([0, 1, 5])('are durable once a later process has found them, where %i were synced before', async (synced) => {
+		const half = () => 0.5;
+		const disk = new SimDisk();
+		const files = new SimFiles(disk, half);
+		const { log } = await openSimLog({ files });
+		for (let count = 0; count < synced; count++) {
+			log.append(event(`synced ${count}`));
+			await settle();
+		}
+		// Killed before it can remove the file.
+		const never = new Promise<void>(() => undefined);
+		files.before = (operation) => {
+			if (operation === 'remove') return never;
+			return operation === 'sync' ? Promise.reject(failure('EIO')) : undefined;
+		};
+		log.append(event('read from the memory of the kernel alone'));
+		await settle();
+		const next = await openSimLog({ disk });
+		const found = await readAll(next.log);
+		expect(found).toHaveLength(synced + 1);
+		const { log: last } = await openSimLog({ disk: disk.losePower(half) });
+		expect(await readAll(last)).toEqual(found);
+	});
+
+	it('refuse a start while they cannot be written', async () => {
+		const disk = new SimDisk();
+		const { log } = await openSimLog({ disk });
+		log.append(event('one'));
+		await settle();
+		const files = new SimFiles(disk);
+		files.before = (operation) => (operation === 'sync' ? Promise.reject(failure('EIO')) : undefined);
+		await expect(openSimLog({ files })).rejects.toMatchObject({ code: 'EIO' });
+	});
 });
 
 describe('blocks of a deleted file that appear behind the records of a new one', () => {

@@ -52,6 +52,15 @@ export interface RecoveredLog {
 	readonly strayFiles: readonly SegmentName[];
 	/** Files that a later owner has superseded: nothing in them was ever acknowledged. */
 	readonly voidFiles: readonly SegmentName[];
+	/** What nobody is known to have synced. */
+	readonly unsynced: UnsyncedBytes | undefined;
+}
+
+/** A part of a file, from an offset up to another one. */
+export interface UnsyncedBytes {
+	readonly file: SegmentName;
+	readonly from: number;
+	readonly to: number;
 }
 
 export interface RecoveryOptions {
@@ -85,6 +94,7 @@ export async function recoverLog(names: readonly string[], options: RecoveryOpti
 	const damagedFiles: SegmentName[] = [];
 	const replayFrom = await restore(chain, options);
 	const segments: Segment[] = [];
+	let unsynced: UnsyncedBytes | undefined;
 	let next = chain[0]?.name.first ?? 1;
 	let lastTime = 0;
 	for (const [index, { name, header, end }] of chain.entries()) {
@@ -95,18 +105,17 @@ export async function recoverLog(names: readonly string[], options: RecoveryOpti
 			end,
 			isLastOfEpoch: follower?.name.epoch !== name.epoch,
 			isReplayed: index >= replayFrom,
-			isNewest: follower === undefined,
 			lastTime,
 		});
 		damage.push(...scan.damage);
 		if (scan.damage.length > 0) damagedFiles.push(name);
 		segments.push(scan.segment);
+		({ unsynced } = scan);
 		({ next, lastTime } = scan.segment);
 	}
-	if (chain.length > 0) await options.files.syncDirectory(options.directory);
 	// Above what is lost at the end of a damaged file nothing is known, so its positions are not given again.
 	next = damage.reduce((most, { to }) => Math.max(most, to), next);
-	return { segments, next, lastTime, damage, damagedFiles, strayFiles, voidFiles };
+	return { segments, next, lastTime, damage, damagedFiles, strayFiles, voidFiles, unsynced };
 }
 
 async function look(name: SegmentName, { directory, files }: RecoveryOptions): Promise<Found> {
@@ -213,6 +222,7 @@ async function readCheckpoint(
 interface SegmentScan {
 	readonly segment: Segment;
 	readonly damage: readonly LogDamage[];
+	readonly unsynced: UnsyncedBytes | undefined;
 }
 
 interface ScanOptions extends RecoveryOptions {
@@ -223,7 +233,6 @@ interface ScanOptions extends RecoveryOptions {
 	/** Its tail may be torn. */
 	readonly isLastOfEpoch: boolean;
 	readonly isReplayed: boolean;
-	readonly isNewest: boolean;
 	readonly lastTime: number;
 }
 
@@ -248,9 +257,7 @@ async function scanSegment(header: SegmentHeader, options: ScanOptions): Promise
 			if (segment.next < limit) segment.lost.push({ from: segment.next, to: limit });
 			segment.next = limit;
 		}
-		// What was read may be in the memory of the kernel alone, where a killed process left it.
-		if (options.isNewest && !scan.isSealed) await file.sync();
-		return { segment, damage: scan.damage };
+		return { segment, damage: scan.damage, unsynced: scan.unsynced };
 	} finally {
 		await file.close();
 	}
@@ -277,6 +284,8 @@ class RecoveryScan implements ScanVisitor {
 	tornAt: number | undefined;
 	/** Known to have been synced once: what is bad below is no torn tail. */
 	syncedBelow = 0;
+	/** What its last record says of those in front. */
+	#lastSyncedBelow = 0;
 	readonly #segment: Segment;
 	readonly #options: ScanOptions;
 
@@ -311,9 +320,17 @@ class RecoveryScan implements ScanVisitor {
 		if (kind === 'event' || kind === 'note') {
 			segment.skipTo(offset);
 			segment.add(position, timeAt(buffer, at), length, kind === 'event' ? streamAt(buffer, at) : undefined);
+			this.#lastSyncedBelow = syncedBelowAt(buffer, at);
 			if (isReplayed) memory.replay(decodeRecord(buffer, at, length));
 		}
 		return true;
+	}
+
+	get unsynced(): UnsyncedBytes | undefined {
+		if (this.isSealed) return undefined;
+		const { first, epoch, length } = this.#segment;
+		const isBegun = this.#lastSyncedBelow > first;
+		return { file: { first, epoch }, from: isBegun ? this.#segment.offsetOf(this.#lastSyncedBelow) : 0, to: length };
 	}
 
 	/** Everything up to a position is lost. */

@@ -67,6 +67,22 @@ describe('the events of a sidecar', () => {
 		},
 	);
 
+	it.each(['handOver', 'close'] as const)(
+		'do not wait for a log that another one has when %s came during the attempt',
+		async (end) => {
+			const { guest, clock, attempts } = failingGuest(
+				new SpockError('UNAVAILABLE', 'taken', { details: { path: '/o' } }),
+			);
+			guest.open(false);
+			await guest[end]();
+			attempts[0]?.();
+			await settle();
+			expect(clock.pendingTimers).toBe(0);
+			expect(guest.status().state).not.toBe('opening');
+			expect(attempts).toHaveLength(1);
+		},
+	);
+
 	it('do not claim their log again, once it was handed over, when the attempt under way fails', async () => {
 		const { guest, clock, attempts } = failingGuest();
 		guest.open(true);

@@ -146,15 +146,20 @@ export class EventGuest implements Events {
 			try {
 				return await this.#service.open(takeOver);
 			} catch (error) {
-				if (attempt >= CLAIM_ATTEMPTS_MAX || !isTaken(error)) throw error;
+				if (attempt >= CLAIM_ATTEMPTS_MAX || !isTaken(error) || this.#isGone) throw error;
 				await new Promise<void>((resolve) => {
 					this.#wake = resolve;
 					this.#timer = this.#clock.setTimeout(resolve, CLAIM_RETRY_MS);
 				});
-				if (this.#isLeft || this.#ending !== undefined) throw error;
+				if (this.#isGone) throw error;
 				this.#service = this.#options.serve();
 			}
 		}
+	}
+
+	/** The log is, or is to be, another one's, or nobody's. */
+	get #isGone(): boolean {
+		return this.#isLeft || this.#ending !== undefined;
 	}
 
 	#endWait(): void {

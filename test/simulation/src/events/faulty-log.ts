@@ -24,6 +24,7 @@ function boundTo(files: Files): Files {
 	return {
 		list: (directory) => files.list(directory),
 		open: (path) => files.open(path),
+		reopen: (path) => files.reopen(path),
 		create: (path) => files.create(path),
 		rename: (from, to) => files.rename(from, to),
 		remove: (path) => files.remove(path),

@@ -26,6 +26,7 @@ export type {
 	NewNote,
 	NewRecord,
 	RecordPlace,
+	ReplayedRecord,
 } from './foundation/log-record.ts';
 export { EventLog } from './log/event-log.ts';
 export { inspectLog, type LogReport } from './log/inspect-log.ts';

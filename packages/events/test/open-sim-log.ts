@@ -6,9 +6,9 @@ import {
 	type EventLogOptions,
 	type LogDamage,
 	type LogOwner,
-	type LogRecord,
 	type LogState,
 	type NewEvent,
+	type ReplayedRecord,
 } from '../src/index.ts';
 
 export const DIRECTORY = '/log';
@@ -28,7 +28,7 @@ export interface SimLog {
 	readonly disk: SimDisk;
 	readonly claims: SimClaims;
 	readonly clock: FakeClock;
-	readonly replayed: LogRecord[];
+	readonly replayed: ReplayedRecord[];
 	readonly restored: string[];
 	readonly states: LogState[];
 	readonly windows: boolean[];
@@ -46,7 +46,7 @@ export function makeSimLog(options: SimLogOptions = {}): SimLog {
 	const files = options.files ?? new SimFiles(disk);
 	const claims = options.claims ?? new SimClaims();
 	const clock = options.clock ?? new FakeClock();
-	const replayed: LogRecord[] = [];
+	const replayed: ReplayedRecord[] = [];
 	const restored: string[] = [];
 	const states: LogState[] = [];
 	const windows: boolean[] = [];

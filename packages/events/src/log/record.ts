@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-import type { LogRecord, NewNote, NewRecord, RecordPlace } from '../foundation/log-record.ts';
+import type { LogNote, LogRecord, NewNote, NewRecord, RecordPlace, ReplayedRecord } from '../foundation/log-record.ts';
 
 /**
  * A record on disk, integers little endian:
@@ -191,10 +191,27 @@ export function syncedBelowAt(buffer: Buffer, at: number): number {
 	return positionAt(buffer, at) - buffer.readUInt32LE(at + BEHIND_AT);
 }
 
-/** The stream of an event. */
-export function streamAt(buffer: Buffer, at: number): string {
+/** Names as they stand in records: mostly that of the record before, which is compared, and not made again. */
+export class RecordNames {
+	#last = '';
+
+	read(buffer: Buffer, from: number, length: number): string {
+		const last = this.#last;
+		if (last.length === length) {
+			let same = 0;
+			while (same < length && buffer[from + same] === last.charCodeAt(same)) same++;
+			if (same === length) return last;
+		}
+		this.#last = buffer.toString('latin1', from, from + length);
+		return this.#last;
+	}
+}
+
+/** The stream of an event; with `streams`, for many events in a row. */
+export function streamAt(buffer: Buffer, at: number, streams?: RecordNames): string {
 	const from = at + EVENT_HEAD_BYTES + (buffer[at + HEAD_BYTES + 12] ?? 0);
-	return buffer.toString('latin1', from, from + (buffer[at + HEAD_BYTES + 13] ?? 0));
+	const length = buffer[at + HEAD_BYTES + 13] ?? 0;
+	return streams?.read(buffer, from, length) ?? buffer.toString('latin1', from, from + length);
 }
 
 /** The text of a checkpoint. */
@@ -202,16 +219,45 @@ export function checkpointAt(buffer: Buffer, at: number, length: number): string
 	return buffer.toString('utf8', at + HEAD_BYTES, at + length);
 }
 
+/** An intact event or note, as far as a start needs it; the stream is known already. */
+export function decodeReplayed(
+	buffer: Buffer,
+	at: number,
+	length: number,
+	stream: string | undefined,
+	producers: RecordNames,
+): ReplayedRecord {
+	if (stream === undefined) return decodeNote(buffer, at, at + length);
+	const field = at + HEAD_BYTES;
+	const producerBytes = buffer[field + 12] ?? 0;
+	const idFrom = at + EVENT_HEAD_BYTES + producerBytes + stream.length + buffer.readUInt16LE(field + 14);
+	const idBytes = buffer.readUInt16LE(field + 16);
+	return {
+		kind: 'event',
+		position: positionAt(buffer, at),
+		time: timeAt(buffer, at),
+		producer: producers.read(buffer, at + EVENT_HEAD_BYTES, producerBytes),
+		epoch: readUint48(buffer, field + 6),
+		seq: readUint48(buffer, field),
+		stream,
+		id: idBytes === 0 ? undefined : buffer.toString('utf8', idFrom, idFrom + idBytes),
+	};
+}
+
+function decodeNote(buffer: Buffer, at: number, end: number): LogNote {
+	const isAscii = ((buffer[at + FLAGS_AT] ?? 0) & ASCII_FLAG) !== 0;
+	const text = textOf(buffer, at + NOTE_HEAD_BYTES, end, isAscii);
+	const of = OWNERS[buffer[at + HEAD_BYTES] ?? 0] ?? 'store';
+	return { kind: 'note', position: positionAt(buffer, at), time: timeAt(buffer, at), of, text };
+}
+
 /** An intact event or note. */
 export function decodeRecord(buffer: Buffer, at: number, length: number): LogRecord {
 	const end = at + length;
+	if (buffer[at + KIND_AT] === NOTE) return decodeNote(buffer, at, end);
 	const isAscii = ((buffer[at + FLAGS_AT] ?? 0) & ASCII_FLAG) !== 0;
 	const position = positionAt(buffer, at);
 	const time = timeAt(buffer, at);
-	if (buffer[at + KIND_AT] === NOTE) {
-		const text = textOf(buffer, at + NOTE_HEAD_BYTES, end, isAscii);
-		return { kind: 'note', position, time, of: OWNERS[buffer[at + HEAD_BYTES] ?? 0] ?? 'store', text };
-	}
 	const field = at + HEAD_BYTES;
 	const streamFrom = at + EVENT_HEAD_BYTES + (buffer[field + 12] ?? 0);
 	const keyFrom = streamFrom + (buffer[field + 13] ?? 0);

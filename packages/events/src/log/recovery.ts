@@ -6,12 +6,13 @@ import type { LogMemory } from '../foundation/event-log.ts';
 import type { Files, ReadableFile } from '../foundation/files.ts';
 import {
 	checkpointAt,
-	decodeRecord,
+	decodeReplayed,
 	isIntact,
 	kindAt,
 	lengthAt,
 	positionAt,
 	RECORD_HEAD_BYTES,
+	RecordNames,
 	seedOf,
 	streamAt,
 	syncedBelowAt,
@@ -27,7 +28,7 @@ import {
 	type SegmentName,
 	segmentFileName,
 } from './segment-header.ts';
-import { asBuffer, type ScanVisitor, scanRecords } from './segment-scan.ts';
+import { asBuffer, type ScanVisitor, scanAllRecords, scanRecords } from './segment-scan.ts';
 
 /** Records that were written once and cannot be read. */
 export interface LogDamage {
@@ -245,7 +246,7 @@ async function scanSegment(header: SegmentHeader, options: ScanOptions): Promise
 		const segment = new Segment({ ...header, checkpointBytes });
 		segment.fileBytes = file.bytes;
 		const scan = new RecoveryScan(segment, options);
-		const offset = await scanRecords(file, segment.length, segment.seed, scan);
+		const offset = await scanAllRecords(file, segment.length, segment.seed, scan);
 		if (scan.tornAt !== undefined) {
 			// What is behind may show that it was synced once.
 			scan.syncedBelow = await syncedBelow(file, offset, segment.seed);
@@ -288,6 +289,8 @@ class RecoveryScan implements ScanVisitor {
 	#lastSyncedBelow = 0;
 	readonly #segment: Segment;
 	readonly #options: ScanOptions;
+	readonly #streams = new RecordNames();
+	readonly #producers = new RecordNames();
 
 	constructor(segment: Segment, options: ScanOptions) {
 		this.#segment = segment;
@@ -318,10 +321,11 @@ class RecoveryScan implements ScanVisitor {
 		if (position < segment.next) return true;
 		if (position > segment.next) this.lose(position);
 		if (kind === 'event' || kind === 'note') {
+			const stream = kind === 'event' ? streamAt(buffer, at, this.#streams) : undefined;
 			segment.skipTo(offset);
-			segment.add(position, timeAt(buffer, at), length, kind === 'event' ? streamAt(buffer, at) : undefined);
+			segment.add(position, timeAt(buffer, at), length, stream);
 			this.#lastSyncedBelow = syncedBelowAt(buffer, at);
-			if (isReplayed) memory.replay(decodeRecord(buffer, at, length));
+			if (isReplayed) memory.replay(decodeReplayed(buffer, at, length, stream, this.#producers));
 		}
 		return true;
 	}

@@ -5,7 +5,7 @@ import type { Clock } from '@spock/protocol/internal';
 
 import type { RecordLog } from '../foundation/event-log.ts';
 import type { EventsObserver } from '../foundation/events-observer.ts';
-import type { LogRecord, NewEvent } from '../foundation/log-record.ts';
+import type { NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
 import { IdWindow } from './id-window.ts';
 import { PendingEvents } from './pending-events.ts';
 import type { PlantedBugs } from './planted-bugs.ts';
@@ -158,7 +158,7 @@ export class EventAppender {
 	}
 
 	/** A record that was found on disk. */
-	replay(record: LogRecord): void {
+	replay(record: ReplayedRecord): void {
 		if (record.kind !== 'event' || record.id === undefined || this.#bugs.forgetsIdsOnRestart === true) return;
 		this.#ids.replay(record.stream, record.id, record.position, record.time);
 	}

@@ -2,7 +2,7 @@ import type { RefusedEvent } from '@spock/protocol';
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { LogRecord } from '../foundation/log-record.ts';
+import type { ReplayedRecord } from '../foundation/log-record.ts';
 import { Producer } from './producer.ts';
 import { decodeNote } from './producer-notes.ts';
 
@@ -51,6 +51,9 @@ export class ProducerTable {
 	readonly #producersMax: number;
 	readonly #isInUse: (producer: Producer) => boolean;
 	readonly #producers = new Map<string, Producer>();
+	/** The time of the record before, and what {@link #whenSeen} made of it: thousands of records have the same. */
+	#seenAt = Number.NaN;
+	#seenMs = 0;
 
 	/** `isInUse`: it has a connection. */
 	constructor(clock: Clock, isInUse: (producer: Producer) => boolean, producersMax: number = PRODUCERS_MAX) {
@@ -116,7 +119,7 @@ export class ProducerTable {
 	}
 
 	/** A record of the log: what it says is on disk. Nothing happens for one that was replayed, or is in the checkpoint. */
-	replay(record: LogRecord): void {
+	replay(record: ReplayedRecord): void {
 		if (record.kind === 'event') {
 			if (record.producer === '') return;
 			const producer = this.#replayed(record.producer, record.epoch, record.seq, record.time);
@@ -169,7 +172,11 @@ export class ProducerTable {
 
 	/** By the monotonic clock; a time to come counts as now. */
 	#whenSeen(time: number): number {
-		return this.#clock.now() - Math.max(0, this.#clock.wallNow() - time);
+		if (time !== this.#seenAt) {
+			this.#seenAt = time;
+			this.#seenMs = this.#clock.now() - Math.max(0, this.#clock.wallNow() - time);
+		}
+		return this.#seenMs;
 	}
 
 	#forgetOldest(seenMs: number = PRODUCER_SEEN_MS): boolean {

@@ -13,7 +13,7 @@ import type { Clock } from '@spock/protocol/internal';
 import type { LogMemory, RecordLog } from '../foundation/event-log.ts';
 import type { Intake, OpenedProducer, ProducerLine, Uplink } from '../foundation/event-sessions.ts';
 import type { EventsObserver } from '../foundation/events-observer.ts';
-import type { LogRecord, NewEvent } from '../foundation/log-record.ts';
+import type { NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
 import { EventAppender } from './event-appender.ts';
 import { Openings } from './openings.ts';
 import type { PlantedBugs } from './planted-bugs.ts';
@@ -183,7 +183,7 @@ export class Producers implements LogMemory {
 		this.#table.restore(checkpoint);
 	}
 
-	replay(record: LogRecord): void {
+	replay(record: ReplayedRecord): void {
 		this.#table.replay(record);
 		this.#appender.replay(record);
 	}

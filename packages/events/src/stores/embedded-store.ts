@@ -2,7 +2,7 @@ import { type ConsumeFrom, SpockError } from '@spock/protocol';
 
 import type { LogMemory, RecordLog } from '../foundation/event-log.ts';
 import type { EventStore, StoreReader, StoreReaderOptions } from '../foundation/event-store.ts';
-import type { LogEvent, LogRecord } from '../foundation/log-record.ts';
+import type { LogEvent, ReplayedRecord } from '../foundation/log-record.ts';
 import { EmbeddedReader, type ReaderStore } from './embedded-reader.ts';
 import { type GroupNote, type GroupPlace, GroupPlaces, placeKey } from './group-places.ts';
 import { PersistedQueue } from './persisted-queue.ts';
@@ -74,7 +74,7 @@ export class EmbeddedStore implements EventStore, LogMemory {
 		this.#places.restore(checkpoint);
 	}
 
-	replay(record: LogRecord): void {
+	replay(record: ReplayedRecord): void {
 		this.#places.replay(record);
 	}
 

@@ -1,6 +1,6 @@
 import { isObject } from '@spock/protocol/internal';
 
-import type { LogRecord } from '../foundation/log-record.ts';
+import type { ReplayedRecord } from '../foundation/log-record.ts';
 
 /** How far a group has come. */
 export interface GroupPlace {
@@ -91,7 +91,7 @@ export class GroupPlaces {
 	}
 
 	/** A record found on disk; others than notes about groups are ignored, and those that only a newer version understands. */
-	replay(record: LogRecord): void {
+	replay(record: ReplayedRecord): void {
 		if (record.kind !== 'note' || record.of !== 'groups') return;
 		const note: unknown = JSON.parse(record.text);
 		if (isGroupNote(note)) this.apply(note);

@@ -4,6 +4,7 @@ import { tempSocket } from '@spock/testkit';
 import { describe, it } from 'vitest';
 
 import { embeddedFixture, type LogPlace } from '../../test/embedded-fixture.ts';
+import { SMALL_LIMITS } from '../../test/open-sim-log.ts';
 import { EventLog } from '../log/event-log.ts';
 import { NodeFiles } from '../log/node-files.ts';
 import { NodeOwner } from '../log/node-owner.ts';
@@ -20,13 +21,12 @@ async function realPlace(): Promise<LogPlace> {
 				directory,
 				files: new NodeFiles(),
 				owner: new NodeOwner(directory),
-				// A few records make a segment, and none is read from memory.
-				limits: { segmentBytes: 8192, bytesMax: 1_000_000, freeBytesMin: 0, recentBytesMax: 1 },
+				limits: SMALL_LIMITS,
 			}),
 		end: async (log) => {
 			await log.close(60_000);
 		},
-		close: () => temp[Symbol.asyncDispose](),
+		close: async () => temp[Symbol.asyncDispose](),
 	};
 }
 

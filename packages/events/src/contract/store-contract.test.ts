@@ -1,11 +1,12 @@
 import { encodeEvent } from '@spock/protocol';
-import { SimDisk } from '@spock/testkit/sim-files';
+import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 
 import { embeddedFixture, type LogPlace } from '../../test/embedded-fixture.ts';
-import { makeSimLog } from '../../test/open-sim-log.ts';
+import { DIRECTORY, SMALL_LIMITS } from '../../test/open-sim-log.ts';
 import { seededRandom } from '../../test/seeded-random.ts';
 import type { LogEvent } from '../foundation/log-record.ts';
+import { EventLog } from '../log/event-log.ts';
 import type { StoreFixture } from './bench.ts';
 import { storeContract } from './index.ts';
 import { MemoryStore, type MemoryStoreMistakes } from './memory-store.ts';
@@ -40,7 +41,15 @@ function simulatedPlace(): LogPlace {
 	const random = seededRandom(1);
 	let disk = new SimDisk();
 	return {
-		make: (options) => makeSimLog({ ...options, disk, random }).log,
+		make: (options) =>
+			new EventLog({
+				...options,
+				random,
+				directory: DIRECTORY,
+				files: new SimFiles(disk, random),
+				owner: new SimClaims().owner(),
+				limits: SMALL_LIMITS,
+			}),
 		end: async () => {
 			disk = disk.losePower(random);
 		},

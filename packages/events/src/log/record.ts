@@ -175,7 +175,7 @@ export const RECORD_HEAD_BYTES: number = HEAD_BYTES;
 
 export function kindAt(buffer: Buffer, at: number): RecordKind {
 	if (buffer[at + VERSION_AT] !== VERSION) return 'unknown';
-	return KINDS[buffer[at + KIND_AT] ?? 0] ?? 'unknown';
+	return KINDS[buffer[at + KIND_AT] as number] ?? 'unknown';
 }
 
 export function positionAt(buffer: Buffer, at: number): number {
@@ -193,8 +193,8 @@ export function syncedBelowAt(buffer: Buffer, at: number): number {
 
 /** The stream of an event. */
 export function streamAt(buffer: Buffer, at: number): string {
-	const from = at + EVENT_HEAD_BYTES + (buffer[at + HEAD_BYTES + 12] ?? 0);
-	return buffer.toString('latin1', from, from + (buffer[at + HEAD_BYTES + 13] ?? 0));
+	const from = at + EVENT_HEAD_BYTES + (buffer[at + HEAD_BYTES + 12] as number);
+	return buffer.toString('latin1', from, from + (buffer[at + HEAD_BYTES + 13] as number));
 }
 
 /** The text of a checkpoint. */
@@ -205,16 +205,16 @@ export function checkpointAt(buffer: Buffer, at: number, length: number): string
 /** An intact event or note. */
 export function decodeRecord(buffer: Buffer, at: number, length: number): LogRecord {
 	const end = at + length;
-	const isAscii = ((buffer[at + FLAGS_AT] ?? 0) & ASCII_FLAG) !== 0;
+	const isAscii = ((buffer[at + FLAGS_AT] as number) & ASCII_FLAG) !== 0;
 	const position = positionAt(buffer, at);
 	const time = timeAt(buffer, at);
 	if (buffer[at + KIND_AT] === NOTE) {
 		const text = textOf(buffer, at + NOTE_HEAD_BYTES, end, isAscii);
-		return { kind: 'note', position, time, of: OWNERS[buffer[at + HEAD_BYTES] ?? 0] ?? 'store', text };
+		return { kind: 'note', position, time, of: OWNERS[buffer[at + HEAD_BYTES] as number] ?? 'store', text };
 	}
 	const field = at + HEAD_BYTES;
-	const streamFrom = at + EVENT_HEAD_BYTES + (buffer[field + 12] ?? 0);
-	const keyFrom = streamFrom + (buffer[field + 13] ?? 0);
+	const streamFrom = at + EVENT_HEAD_BYTES + (buffer[field + 12] as number);
+	const keyFrom = streamFrom + (buffer[field + 13] as number);
 	const idFrom = keyFrom + buffer.readUInt16LE(field + 14);
 	const textFrom = idFrom + buffer.readUInt16LE(field + 16);
 	return {

@@ -20,15 +20,14 @@ import type {
 	Uplink,
 } from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
-import type { Files } from './foundation/files.ts';
-import type { LogOwner } from './foundation/log-owner.ts';
+import type { Files, LogOwner } from './foundation/files.ts';
 import { ConsumerGroups } from './groups/consumer-groups.ts';
 import type { GroupMistakes } from './groups/held-events.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogState } from './log/log-machine.ts';
 import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
+import type { PlantedBugs } from './producers/event-appender.ts';
 import { ID_WINDOW_MS } from './producers/id-window.ts';
-import type { PlantedBugs } from './producers/planted-bugs.ts';
 import { Producers } from './producers/producers.ts';
 import { groupStatus, laggingGroup, streamStatus } from './service-status.ts';
 import { EmbeddedStore, type EmbeddedStoreMistakes } from './stores/embedded-store.ts';

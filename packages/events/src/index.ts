@@ -16,8 +16,7 @@ export type {
 } from './foundation/event-sessions.ts';
 export type { EventStore, StoreReader, StoreReaderOptions } from './foundation/event-store.ts';
 export type { DamageReport, EventsObserver } from './foundation/events-observer.ts';
-export type { Files, ReadableFile, WritableFile } from './foundation/files.ts';
-export type { LogOwner } from './foundation/log-owner.ts';
+export type { Files, LogOwner, ReadableFile, WritableFile } from './foundation/files.ts';
 export type {
 	EventOrigin,
 	LogEvent,

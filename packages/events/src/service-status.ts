@@ -51,7 +51,7 @@ export function laggingGroup(segments: readonly LogSegment[], places: readonly G
 		.sort((one, other) => one.position - other.position);
 	if (last === undefined) return '';
 	const { stream, group } = last;
-	const skip = `sidecar events rewind ${group} --to new`;
+	const skip = `sidecar events rewind ${stream} ${group} --to new`;
 	return `; group ${group} of stream ${stream} has ${lagOf(segments, last)} events to do: consume them, or skip them with ${skip}`;
 }
 

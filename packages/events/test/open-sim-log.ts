@@ -37,7 +37,7 @@ export interface SimLog {
 	readonly left: number[];
 }
 
-/** Small, so that a few records make segments. */
+/** Small, so that a few records make segments, of which none is read from memory. */
 export const SMALL_LIMITS = { segmentBytes: 8192, bytesMax: 1_000_000, freeBytesMin: 0, recentBytesMax: 1 };
 
 /** A log that is not opened. Its memory is the number of records that it was told of. */

@@ -8,6 +8,8 @@ import { type RunningProcess, startSidecar, type TempSocket, tempSocket } from '
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 interface Step {
+	/** The connection; without it the first one. */
+	readonly on?: string;
 	readonly '>'?: string;
 	readonly '>base64'?: string;
 	readonly '>repeat'?: readonly [text: string, count: number];
@@ -19,7 +21,7 @@ interface Step {
 const conversations = readFileSync(new URL('../../protocol/vectors/conversations.ndjson', import.meta.url), 'utf8')
 	.split('\n')
 	.filter((line) => line !== '')
-	.map((line) => JSON.parse(line) as { rule: string; token?: string; steps: Step[] });
+	.map((line) => JSON.parse(line) as { rule: string; token?: string; events?: true | 'full'; steps: Step[] });
 
 /** A raw connection whose frames are read one by one; `undefined` is the end. */
 class RawConnection {
@@ -27,8 +29,14 @@ class RawConnection {
 	readonly #frames: (unknown | undefined)[] = [];
 	#wake: (() => void) | undefined;
 
-	constructor(path: string) {
-		this.socket = createConnection({ path, allowHalfOpen: true });
+	static async open(path: string): Promise<RawConnection> {
+		const connection = new RawConnection(createConnection({ path, allowHalfOpen: true }));
+		await once(connection.socket, 'connect');
+		return connection;
+	}
+
+	private constructor(socket: Socket) {
+		this.socket = socket;
 		const decoder = new FrameDecoder({
 			frame: (text) => this.#tell(JSON.parse(text)),
 			fault: (code) => this.#tell({ fault: code }),
@@ -54,69 +62,86 @@ class RawConnection {
 	}
 }
 
-/** "*" matches anything; everything else must be there, and more may be. */
-function withWildcards(expected: unknown): unknown {
+/** Values of "$name": what came at the first one, in JSON. */
+type Remembered = Map<string, string>;
+const NAME = /^\$[a-z]+$/;
+
+/** "*" matches anything, and "$name" too, where it comes first; everything else must be there, and more may be. */
+function withWildcards(expected: unknown, remembered: Remembered): unknown {
 	if (expected === '*') return expect.toSatisfy(() => true);
-	if (Array.isArray(expected)) return expected.map(withWildcards);
+	if (typeof expected === 'string' && NAME.test(expected)) {
+		const earlier = remembered.get(expected);
+		if (earlier !== undefined) return JSON.parse(earlier);
+		return expect.toSatisfy((value) => remembered.set(expected, JSON.stringify(value)).has(expected));
+	}
+	if (Array.isArray(expected)) return expected.map((value) => withWildcards(value, remembered));
 	if (typeof expected !== 'object' || expected === null) return expected;
 	return expect.objectContaining(
-		Object.fromEntries(Object.entries(expected).map(([name, value]) => [name, withWildcards(value)])),
+		Object.fromEntries(Object.entries(expected).map(([name, value]) => [name, withWildcards(value, remembered)])),
 	);
 }
 
-function bytesOf(step: Step): Buffer | undefined {
-	if (step['>'] !== undefined) return Buffer.from(step['>']);
+function bytesOf(step: Step, remembered: Remembered): Buffer | undefined {
+	const text = step['>'];
+	if (text !== undefined)
+		return Buffer.from(text.replace(/"\$[a-z]+"/g, (name) => remembered.get(name.slice(1, -1)) ?? name));
 	if (step['>base64'] !== undefined) return Buffer.from(step['>base64'], 'base64');
 	if (step['>repeat'] !== undefined) return Buffer.from(step['>repeat'][0].repeat(step['>repeat'][1]));
 	return undefined;
 }
 
 describe('vectors: conversations with a real sidecar', () => {
-	let place: TempSocket;
-	let sidecar: RunningProcess;
-	let guardedPlace: TempSocket;
-	let guarded: RunningProcess;
+	/** A sidecar of its own for each kind that a conversation may ask for. */
+	const places = new Map<string, TempSocket>();
+	const sidecars: RunningProcess[] = [];
 
-	beforeAll(async () => {
-		place = await tempSocket();
+	async function start(kind: string, args: string[] = [], env: Record<string, string> = {}): Promise<void> {
+		const place = await tempSocket();
+		places.set(kind, place);
 		const services = join(place.directory, 'services.json');
 		const barista = [{ host: '1.2.3.4', port: 8765 }];
 		const keys = { 'app/limits': '{"max":5}', 'app/greeting': 'höflich' };
 		writeFileSync(services, JSON.stringify({ services: { barista }, keys }));
-		sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
-		// The same services, for the conversations that say which token is wanted.
-		guardedPlace = await tempSocket();
+		const local = ['--backend', 'local', '--services', services];
+		sidecars.push(await startSidecar(place.path, [...local, ...args], { env, cwd: place.directory }));
+	}
+
+	beforeAll(async () => {
 		const token = conversations.find((conversation) => conversation.token !== undefined)?.token ?? '';
-		guarded = await startSidecar(
-			guardedPlace.path,
-			['--backend', 'local', '--services', services, '--token-on-socket'],
-			{ env: { SPOCK_TOKEN: token } },
-		);
+		const events = ['--events', 'log', '--events-streams', 'orders', '--events-free-bytes-min'];
+		await Promise.all([
+			start('plain'),
+			start('guarded', ['--token-on-socket'], { SPOCK_TOKEN: token }),
+			start('events', [...events, '0']),
+			// More than any disk has.
+			start('full', [...events, `${Number.MAX_SAFE_INTEGER}`]),
+		]);
 	});
 
 	afterAll(async () => {
-		await sidecar?.[Symbol.asyncDispose]();
-		await guarded?.[Symbol.asyncDispose]();
-		await guardedPlace?.[Symbol.asyncDispose]();
-		await place?.[Symbol.asyncDispose]();
+		for (const started of [...sidecars, ...places.values()]) await started[Symbol.asyncDispose]();
 	});
 
-	it('there are conversations', () => expect(conversations.length).toBeGreaterThan(20));
+	it('there are conversations', () => expect(conversations.length).toBeGreaterThan(70));
 
-	for (const { rule, token, steps } of conversations) {
+	for (const { rule, token, events, steps } of conversations) {
+		const kind = token !== undefined ? 'guarded' : events === undefined ? 'plain' : events === true ? 'events' : events;
 		it(rule, async () => {
-			const connection = new RawConnection((token === undefined ? place : guardedPlace).path);
-			await once(connection.socket, 'connect');
+			const connections = new Map<string, RawConnection>();
+			const remembered: Remembered = new Map();
 			try {
 				for (const step of steps) {
-					const bytes = bytesOf(step);
+					const { on = '' } = step;
+					const connection = connections.get(on) ?? (await RawConnection.open((places.get(kind) as TempSocket).path));
+					connections.set(on, connection);
+					const bytes = bytesOf(step, remembered);
 					if (bytes !== undefined) connection.socket.write(bytes);
 					else if (step.end) connection.socket.end();
 					else if (step.closed) expect(await connection.next()).toBeUndefined();
-					else expect(await connection.next()).toEqual(withWildcards(step['<']));
+					else expect(await connection.next()).toEqual(withWildcards(step['<'], remembered));
 				}
 			} finally {
-				connection.socket.destroy();
+				for (const { socket } of connections.values()) socket.destroy();
 			}
 		});
 	}

@@ -115,7 +115,7 @@ export function reasonIn(log: string): string | undefined {
 export async function startSidecar(
 	path: string,
 	args: readonly string[],
-	options: { readonly env?: Readonly<Record<string, string>> } = {},
+	options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
 ): Promise<RunningProcess> {
 	const sidecar = runSidecar(['start', '--socket', path, '--grace-ms', '0', ...args], options);
 	let ended = false;

@@ -1,9 +1,12 @@
 import { encodeEvent } from '@spock/protocol';
+import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 
-import { MemoryLog } from '../../test/memory-log.ts';
+import { embeddedFixture, type LogPlace } from '../../test/embedded-fixture.ts';
+import { DIRECTORY, SMALL_LIMITS } from '../../test/open-sim-log.ts';
+import { seededRandom } from '../../test/seeded-random.ts';
 import type { LogEvent } from '../foundation/log-record.ts';
-import { EmbeddedStore } from '../stores/embedded-store.ts';
+import { EventLog } from '../log/event-log.ts';
 import type { StoreFixture } from './bench.ts';
 import { storeContract } from './index.ts';
 import { MemoryStore, type MemoryStoreMistakes } from './memory-store.ts';
@@ -33,36 +36,24 @@ function memoryFixture(mistakes?: MemoryStoreMistakes): StoreFixture {
 	};
 }
 
-function embeddedFixture(): StoreFixture {
-	let time = 1000;
-	let log = new MemoryLog({ wallNow: () => time++ });
-	const attach = (to: MemoryLog, store: EmbeddedStore): EmbeddedStore => {
-		to.memory = store;
-		to.committed = () => store.committed();
-		return store;
-	};
-	let store = attach(log, new EmbeddedStore({ log }));
+/** Logs on a simulated disk, each of which ends with a loss of power. */
+function simulatedPlace(): LogPlace {
+	const random = seededRandom(1);
+	let disk = new SimDisk();
 	return {
-		store,
-		events: (stream, count) =>
-			Array.from({ length: count }, (_, payload) => {
-				if (payload % 3 === 0) log.append({ kind: 'note', of: 'store', text: '{}' });
-				return log.add(stream, { key: 'k', payload });
+		make: (options) =>
+			new EventLog({
+				...options,
+				random,
+				directory: DIRECTORY,
+				files: new SimFiles(disk, random),
+				owner: new SimClaims().owner(),
+				limits: SMALL_LIMITS,
 			}),
-		eventsWithBad: (stream) => {
-			const good = log.add(stream);
-			return [good, { ...good, position: log.next + 5 }, { ...good, position: log.next + 6 }];
+		end: async () => {
+			disk = disk.losePower(random);
 		},
-		reopen: () => {
-			log = log.reopened((other) => {
-				store = new EmbeddedStore({ log: other });
-				return store;
-			});
-			store = attach(log, store);
-			log.beginSegment();
-			return store;
-		},
-		close: () => store.close(),
+		close: async () => undefined,
 	};
 }
 
@@ -70,8 +61,8 @@ describe('a store in memory keeps the contract of an EventStore', () => {
 	for (const { name, run } of storeContract(() => memoryFixture())) it(name, run);
 });
 
-describe('the embedded store keeps the contract of an EventStore', () => {
-	for (const { name, run } of storeContract(embeddedFixture)) it(name, run);
+describe('the embedded store keeps the contract of an EventStore, also over losses of power', () => {
+	for (const { name, run } of storeContract(() => embeddedFixture(simulatedPlace()))) it(name, run);
 });
 
 describe('the contract of a store', () => {

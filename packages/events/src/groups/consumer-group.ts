@@ -6,10 +6,9 @@ import type { StoreReader } from '../foundation/event-store.ts';
 import type { LogEvent, NewEvent } from '../foundation/log-record.ts';
 import { deadLetterOf, isDeadStream } from './dead-letter.ts';
 import { DELIVERY_BYTES_AROUND, type DeliveryCredit } from './delivery-credit.ts';
-import { type EventMatcher, eventMatcher } from './event-matcher.ts';
 import type { GroupEvent } from './group-event.ts';
 import { GroupMember, type GroupMemberOptions } from './group-member.ts';
-import type { GroupTerms } from './group-terms.ts';
+import { type EventMatcher, eventMatcher, type GroupTerms } from './group-terms.ts';
 import { type GroupMistakes, HeldEvents } from './held-events.ts';
 
 /** Most events asked of the store at once, and most bytes of them. */

@@ -1,8 +1,14 @@
-import { type ConsumeOrder, type EventFilter, type OpenConsumerData, SpockError } from '@spock/protocol';
+import {
+	type ConsumeOrder,
+	type EventData,
+	type EventFilter,
+	type OpenConsumerData,
+	SpockError,
+} from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
 
+import type { LogEvent } from '../foundation/log-record.ts';
 import { CONSUMED_NAME_LENGTH_MAX, isDeadStream } from './dead-letter.ts';
-import { filterKey } from './event-matcher.ts';
 
 const DEFAULT_ATTEMPTS = 5;
 const RETRY_DELAY_MS_MIN = 1000;
@@ -41,6 +47,30 @@ export function requireSameTerms(present: GroupTerms, wanted: GroupTerms): void 
 	if (present.attempts !== wanted.attempts) refuse('attempts', String(present.attempts), String(wanted.attempts));
 	if (filterKey(present.filter) === filterKey(wanted.filter)) return;
 	refuse('filter', shorten(present.filter), shorten(wanted.filter));
+}
+
+export type EventMatcher = (event: LogEvent) => boolean;
+
+/** Stands in the text of every event that has headers, as `encodeEvent` writes it; elsewhere in a payload at most. */
+const HEADERS_MEMBER = ',"headers":';
+
+/** Whether an event passes a filter. Headers stand in the event's text, which is parsed only where the filter names some and it may have some. */
+export function eventMatcher({ keys, headers }: EventFilter): EventMatcher {
+	const wantedKeys = keys && new Set(keys);
+	const wantedHeaders = Object.entries(headers ?? {});
+	return (event) => {
+		if (wantedKeys !== undefined && (event.key === undefined || !wantedKeys.has(event.key))) return false;
+		if (wantedHeaders.length === 0) return true;
+		if (!event.text.includes(HEADERS_MEMBER)) return false;
+		const { headers: given = {} } = JSON.parse(event.text) as EventData;
+		return wantedHeaders.every(([name, value]) => Object.hasOwn(given, name) && given[name] === value);
+	};
+}
+
+/** One text for each filter, however it is written: two of the same text let the same events pass. */
+function filterKey({ keys, headers }: EventFilter): string {
+	const names = Object.entries(headers ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
+	return JSON.stringify([keys === undefined ? null : [...new Set(keys)].sort(), names]);
 }
 
 /** How long to wait for the delivery after so many: 1 s doubled up to 5 min, of which the second half is random. */

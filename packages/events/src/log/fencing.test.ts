@@ -2,7 +2,7 @@ import { settle } from '@spock/testkit';
 import { SimClaims, SimDisk, SimFiles, type SimOwner } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 import { event, openSimLog, readAll, type SimLog } from '../../test/open-sim-log.ts';
-import type { LogOwner } from '../foundation/log-owner.ts';
+import type { LogOwner } from '../foundation/files.ts';
 
 interface Bugs {
 	/** Of the one that is replaced. */

@@ -2,8 +2,7 @@ import type { SpockError } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { LogMemory } from '../foundation/event-log.ts';
-import type { Files } from '../foundation/files.ts';
-import type { LogOwner } from '../foundation/log-owner.ts';
+import type { Files, LogOwner } from '../foundation/files.ts';
 import type { LogState } from './log-machine.ts';
 import type { LogDamage } from './recovery.ts';
 

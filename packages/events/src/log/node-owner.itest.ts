@@ -69,6 +69,24 @@ describe('the owner of a log', () => {
 		await owner.release();
 	});
 
+	it('has lost it while its socket is gone', async () => {
+		await using temp = await tempSocket();
+		const path = join(temp.directory, 'owner.sock');
+		const owner = new NodeOwner(temp.directory);
+		await owner.claim('nobody');
+		await rename(path, `${path}.moved`);
+		expect(await owner.isOurs()).toBe(false);
+		await rename(`${path}.moved`, path);
+		expect(await owner.isOurs()).toBe(true);
+		await owner.release();
+	});
+
+	it('of no directory gives the error of the operating system', async () => {
+		await using temp = await tempSocket();
+		const missing = new NodeOwner(join(temp.directory, 'missing'));
+		await expect(missing.claim('nobody')).rejects.toMatchObject({ syscall: 'listen' });
+	});
+
 	it('is one, of many that start at the same moment', async () => {
 		await using temp = await tempSocket();
 		const owners = Array.from({ length: 12 }, () => new NodeOwner(temp.directory));

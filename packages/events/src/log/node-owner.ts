@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SpockError } from '@spock/protocol';
 import { assertSocketPathFits } from '@spock/protocol/node';
 
-import type { LogOwner } from '../foundation/log-owner.ts';
+import type { LogOwner } from '../foundation/files.ts';
 
 const SOCKET_NAME = 'owner.sock';
 /** How long a process that may be hung has to take a connection; the kernel takes it for a living one. */

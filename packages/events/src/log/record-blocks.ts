@@ -81,8 +81,8 @@ export class RecordBlocks {
 		let next = 0;
 		let segment: Segment | undefined;
 		for (let index = this.#firstPending(); index < this.#blocks.length; index++) {
-			const block = this.#blocks[index];
-			if (block === undefined || (segment !== undefined && block.segment !== segment)) break;
+			const block = this.#blocks[index] as Block;
+			if (segment !== undefined && block.segment !== segment) break;
 			const length = block.used - block.committed;
 			if (bytes > 0 && bytes + length > bytesMax) break;
 			segment = block.segment;
@@ -98,8 +98,7 @@ export class RecordBlocks {
 	commit(batch: Batch): void {
 		let left = batch.bytes;
 		for (let index = this.#firstPending(); left > 0; index++) {
-			const block = this.#blocks[index];
-			if (block === undefined) break;
+			const block = this.#blocks[index] as Block;
 			const length = Math.min(left, block.used - block.committed);
 			block.committed += length;
 			left -= length;
@@ -112,8 +111,8 @@ export class RecordBlocks {
 	move(from: Segment, to: Segment): void {
 		const moved: { stream: string; bytes: number }[] = [];
 		const index = this.#blocks.findIndex((block) => block.segment === from && block.committed < block.used);
-		const block = this.#blocks[index];
-		if (block === undefined) return;
+		// A file fails at what is not on disk.
+		const block = this.#blocks[index] as Block;
 		const cut = positionAt(block.buffer, block.committed);
 		const offset = from.length - this.#pendingOf(from);
 		// A block belongs to one segment alone.
@@ -168,8 +167,7 @@ export class RecordBlocks {
 	}
 
 	#split(index: number, cut: number): void {
-		const block = this.#blocks[index];
-		if (block === undefined) return;
+		const block = this.#blocks[index] as Block;
 		const rest = Buffer.from(block.buffer.subarray(block.committed, block.used));
 		const { segment, next } = block;
 		this.#blocks.splice(index + 1, 0, { buffer: rest, first: cut, next, used: rest.length, committed: 0, segment });
@@ -182,8 +180,8 @@ export class RecordBlocks {
 		// From the end: committed blocks may be many, those to be written are few.
 		let index = this.#blocks.length;
 		while (index > 0) {
-			const block = this.#blocks[index - 1];
-			if (block === undefined || block.committed === block.used) break;
+			const block = this.#blocks[index - 1] as Block;
+			if (block.committed === block.used) break;
 			index--;
 		}
 		return index;
@@ -192,8 +190,8 @@ export class RecordBlocks {
 	#pendingOf(segment: Segment): number {
 		let bytes = 0;
 		for (let index = this.#blocks.length - 1; index >= 0; index--) {
-			const block = this.#blocks[index];
-			if (block === undefined || block.committed === block.used) break;
+			const block = this.#blocks[index] as Block;
+			if (block.committed === block.used) break;
 			if (block.segment === segment) bytes += block.used - block.committed;
 		}
 		return bytes;

@@ -175,7 +175,7 @@ export const RECORD_HEAD_BYTES: number = HEAD_BYTES;
 
 export function kindAt(buffer: Buffer, at: number): RecordKind {
 	if (buffer[at + VERSION_AT] !== VERSION) return 'unknown';
-	return KINDS[buffer[at + KIND_AT] ?? 0] ?? 'unknown';
+	return KINDS[buffer[at + KIND_AT] as number] ?? 'unknown';
 }
 
 export function positionAt(buffer: Buffer, at: number): number {
@@ -209,8 +209,8 @@ export class RecordNames {
 
 /** The stream of an event; with `streams`, for many events in a row. */
 export function streamAt(buffer: Buffer, at: number, streams?: RecordNames): string {
-	const from = at + EVENT_HEAD_BYTES + (buffer[at + HEAD_BYTES + 12] ?? 0);
-	const length = buffer[at + HEAD_BYTES + 13] ?? 0;
+	const from = at + EVENT_HEAD_BYTES + (buffer[at + HEAD_BYTES + 12] as number);
+	const length = buffer[at + HEAD_BYTES + 13] as number;
 	return streams?.read(buffer, from, length) ?? buffer.toString('latin1', from, from + length);
 }
 
@@ -229,7 +229,7 @@ export function decodeReplayed(
 ): ReplayedRecord {
 	if (stream === undefined) return decodeNote(buffer, at, at + length);
 	const field = at + HEAD_BYTES;
-	const producerBytes = buffer[field + 12] ?? 0;
+	const producerBytes = buffer[field + 12] as number;
 	const idFrom = at + EVENT_HEAD_BYTES + producerBytes + stream.length + buffer.readUInt16LE(field + 14);
 	const idBytes = buffer.readUInt16LE(field + 16);
 	return {
@@ -245,9 +245,9 @@ export function decodeReplayed(
 }
 
 function decodeNote(buffer: Buffer, at: number, end: number): LogNote {
-	const isAscii = ((buffer[at + FLAGS_AT] ?? 0) & ASCII_FLAG) !== 0;
+	const isAscii = ((buffer[at + FLAGS_AT] as number) & ASCII_FLAG) !== 0;
 	const text = textOf(buffer, at + NOTE_HEAD_BYTES, end, isAscii);
-	const of = OWNERS[buffer[at + HEAD_BYTES] ?? 0] ?? 'store';
+	const of = OWNERS[buffer[at + HEAD_BYTES] as number] ?? 'store';
 	return { kind: 'note', position: positionAt(buffer, at), time: timeAt(buffer, at), of, text };
 }
 
@@ -255,12 +255,12 @@ function decodeNote(buffer: Buffer, at: number, end: number): LogNote {
 export function decodeRecord(buffer: Buffer, at: number, length: number): LogRecord {
 	const end = at + length;
 	if (buffer[at + KIND_AT] === NOTE) return decodeNote(buffer, at, end);
-	const isAscii = ((buffer[at + FLAGS_AT] ?? 0) & ASCII_FLAG) !== 0;
+	const isAscii = ((buffer[at + FLAGS_AT] as number) & ASCII_FLAG) !== 0;
 	const position = positionAt(buffer, at);
 	const time = timeAt(buffer, at);
 	const field = at + HEAD_BYTES;
-	const streamFrom = at + EVENT_HEAD_BYTES + (buffer[field + 12] ?? 0);
-	const keyFrom = streamFrom + (buffer[field + 13] ?? 0);
+	const streamFrom = at + EVENT_HEAD_BYTES + (buffer[field + 12] as number);
+	const keyFrom = streamFrom + (buffer[field + 13] as number);
 	const idFrom = keyFrom + buffer.readUInt16LE(field + 14);
 	const textFrom = idFrom + buffer.readUInt16LE(field + 16);
 	return {

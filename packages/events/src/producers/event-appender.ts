@@ -8,11 +8,17 @@ import type { EventsObserver } from '../foundation/events-observer.ts';
 import type { NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
 import { IdWindow } from './id-window.ts';
 import { PendingEvents } from './pending-events.ts';
-import type { PlantedBugs } from './planted-bugs.ts';
 import type { Producer, StreamPlace } from './producer.ts';
-import { encodeNote, type ProducerNote } from './producer-notes.ts';
-import { judge } from './producer-table.ts';
+import { encodeNote, judge, type ProducerNote } from './producer-table.ts';
 import { StreamCounts } from './stream-counts.ts';
+
+/** Bugs that a test plants, to see that the tests find them. */
+export interface PlantedBugs {
+	readonly takesGaps?: boolean;
+	readonly countsWindowTwice?: boolean;
+	readonly forgetsIdsOnRestart?: boolean;
+	readonly tellsBeforeCommit?: boolean;
+}
 
 export interface EventAppenderOptions {
 	readonly log: Pick<RecordLog, 'append' | 'persisted'>;

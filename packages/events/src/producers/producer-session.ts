@@ -108,6 +108,6 @@ export class ProducerUplink implements Uplink {
 
 	resume(): void {
 		this.#isPaused = false;
-		if (this.#isOpen) this.#intake.resume();
+		this.#intake.resume();
 	}
 }

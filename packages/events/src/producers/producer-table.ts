@@ -4,7 +4,6 @@ import type { Clock } from '@spock/protocol/internal';
 
 import type { ReplayedRecord } from '../foundation/log-record.ts';
 import { Producer } from './producer.ts';
-import { decodeNote } from './producer-notes.ts';
 
 /** Most producers that are known at a time. */
 export const PRODUCERS_MAX = 4096;
@@ -27,6 +26,25 @@ export function overError({ name, epoch }: Producer): SpockError {
 		details: { path: 'epoch', producer: name, epoch },
 		isStackless: true,
 	});
+}
+
+/**
+ * What the log notes of producers besides their events: an epoch that began, with the `seq` that it goes on from; a `seq` that was
+ * taken by a repetition; one that was refused.
+ */
+export type ProducerNote =
+	| { readonly kind: 'opened'; readonly producer: string; readonly epoch: number; readonly persisted: number }
+	| { readonly kind: 'repeated'; readonly producer: string; readonly epoch: number; readonly seq: number }
+	| ({ readonly kind: 'refused'; readonly producer: string; readonly epoch: number } & RefusedEvent);
+
+export function encodeNote(note: ProducerNote): string {
+	return JSON.stringify(note);
+}
+
+/** Its own writing of an earlier time, so it is not checked. Kinds of a later version are undefined. */
+function decodeNote(text: string): ProducerNote | undefined {
+	const note = JSON.parse(text) as ProducerNote;
+	return note.kind === 'opened' || note.kind === 'repeated' || note.kind === 'refused' ? note : undefined;
 }
 
 interface Checkpoint {

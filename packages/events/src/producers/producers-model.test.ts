@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ManualLog } from '../../test/manual-log.ts';
 import type { ProducerLine, Uplink } from '../foundation/event-sessions.ts';
-import type { PlantedBugs } from './planted-bugs.ts';
+import type { PlantedBugs } from './event-appender.ts';
 import { Producers } from './producers.ts';
 import { WINDOWS_BYTES_MAX } from './windows.ts';
 

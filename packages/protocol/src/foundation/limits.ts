@@ -103,6 +103,10 @@ function relateLimits(): [sentence: string, holds: boolean][] {
 			KEY_ENTRIES_BYTES_MAX + 2 * NAME_LENGTH_MAX * 6 + 512 < FRAME_BYTES_MAX,
 		],
 		[
+			'an event of the largest size fits into a frame, with a delivery or a traced request around it',
+			EVENT_BYTES_MAX + TRACE_STATE_LENGTH_MAX * 6 + 512 < FRAME_BYTES_MAX,
+		],
+		[
 			'the option range of frameBytesMax holds its default',
 			FRAME_BYTES_MAX_FLOOR <= FRAME_BYTES_MAX && FRAME_BYTES_MAX <= FRAME_BYTES_MAX_CEILING,
 		],

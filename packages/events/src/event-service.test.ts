@@ -1,0 +1,149 @@
+import { FakeClock, settle } from '@spock/testkit';
+import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
+import { describe, expect, it } from 'vitest';
+
+import { EventService } from './event-service.ts';
+import type { Delivery } from './foundation/event-sessions.ts';
+import type { EventsObserver } from './foundation/events-observer.ts';
+
+const MINUTE_MS = 60_000;
+/** Sixteen of them fill a log of the least size. */
+const LONG = 'x'.repeat(500_000);
+
+async function openService(observer: EventsObserver = {}) {
+	const clock = new FakeClock();
+	const service = new EventService({
+		directory: '/log',
+		files: new SimFiles(new SimDisk()),
+		owner: new SimClaims().owner(),
+		clock,
+		random: () => 0.5,
+		limits: { bytesMax: 8 * 1024 * 1024, freeBytesMin: 0, retentionMs: 5 * MINUTE_MS },
+		observer,
+	});
+	await service.open(false);
+	const publish = async (payload: unknown, stream = 'orders'): Promise<void> => {
+		await service.publish({ stream, payload });
+		await settle();
+	};
+	/** Publishes until the log is full; gives why it is. */
+	const fill = async (): Promise<string> => {
+		for (let count = 0; count < 20; count++) {
+			const error = await publish(LONG).catch((reason: Error) => reason);
+			if (error instanceof Error) return error.message;
+		}
+		return 'the log is not full';
+	};
+	return { service, clock, publish, fill };
+}
+
+class Sink {
+	readonly events: Delivery[] = [];
+
+	deliver(events: readonly Delivery[]): void {
+		this.events.push(...events);
+	}
+
+	closed(): void {}
+}
+
+describe('a log that is full', () => {
+	it('says which group keeps its oldest events and how to skip them, and takes events again once that is done', async () => {
+		const blocked: (string | null)[] = [];
+		const trimmed: number[] = [];
+		const { service, clock, publish, fill } = await openService({
+			blocked: (reason) => blocked.push(reason),
+			trimmed: (below) => trimmed.push(below),
+		});
+		const consumer = await service.openConsumer({ stream: 'orders', group: 'billing', from: 'first' }, new Sink());
+		await service.openConsumer({ stream: 'orders', group: 'later', from: 'new' }, new Sink());
+		const reason = await fill();
+		expect(reason).toMatch(/group billing of stream orders has \d+ events to do/);
+		expect(reason).toContain('sidecar events rewind orders billing --to new');
+		expect(blocked).toHaveLength(1);
+		consumer.close();
+		await service.rewindGroup({ stream: 'orders', group: 'billing', to: 'new' });
+		await service.rewindGroup({ stream: 'orders', group: 'later', to: 'new' });
+		await clock.advance(MINUTE_MS);
+		// Ids of these two minutes must be kept still.
+		expect(blocked).toHaveLength(1);
+		await clock.advance(2 * MINUTE_MS);
+		await settle();
+		expect(blocked.at(-1)).toBeNull();
+		expect(trimmed.length).toBeGreaterThan(0);
+		await publish(1);
+	});
+
+	it('names no group where none keeps it from deleting', async () => {
+		const { fill } = await openService();
+		expect(await fill()).not.toContain('group');
+	});
+});
+
+describe('the status', () => {
+	it('has the streams by name, and what each group has to do', async () => {
+		const { service, publish } = await openService();
+		for (const stream of ['orders', 'clicks', 'orders']) await publish(1, stream);
+		for (const stream of ['orders', 'clicks']) {
+			await service.openConsumer({ stream, group: 'billing', from: 'first' }, new Sink());
+		}
+		const { streams, groups } = service.status();
+		expect(streams.map(({ stream, events, first, last }) => ({ stream, events, first, last }))).toEqual([
+			{ stream: 'clicks', events: 1, first: 2, last: 2 },
+			{ stream: 'orders', events: 2, first: 1, last: 3 },
+		]);
+		expect(groups.map(({ stream, lag }) => [stream, lag]).sort()).toEqual([
+			['clicks', 1],
+			['orders', 2],
+		]);
+	});
+});
+
+describe('what is reported', () => {
+	it('tells a redelivery from a first one', async () => {
+		const told: unknown[] = [];
+		const { service, clock, publish } = await openService({
+			delivered: (...what) => told.push(['delivered', ...what]),
+			redelivered: (...what) => told.push(['redelivered', ...what]),
+		});
+		const sink = new Sink();
+		const consumer = await service.openConsumer({ stream: 'orders', group: 'billing' }, sink);
+		await publish(1);
+		await settle();
+		consumer.nack([1], 10);
+		await clock.advance(10);
+		await settle();
+		expect(sink.events.map(({ delivery }) => delivery)).toEqual([1, 2]);
+		expect(told).toEqual([
+			['delivered', 'orders', 'billing', 1],
+			['delivered', 'orders', 'billing', 1],
+			['redelivered', 'orders', 'billing', 1],
+		]);
+	});
+});
+
+describe('the end of a service', () => {
+	it('rejects what waits for a disk that hangs, and counts it', async () => {
+		const left: number[] = [];
+		const clock = new FakeClock();
+		const files = new SimFiles(new SimDisk());
+		const service = new EventService({
+			directory: '/log',
+			files,
+			owner: new SimClaims().owner(),
+			clock,
+			random: () => 0.5,
+			observer: { leftAtExit: (records) => left.push(records) },
+		});
+		await service.open(false);
+		files.before = (operation) => (operation === 'sync' ? new Promise(() => undefined) : undefined);
+		const publish = service.publish({ stream: 'orders', payload: 1 });
+		publish.catch(() => undefined);
+		await settle();
+		const closed = service.close(5000);
+		await clock.advance(5000);
+		await closed;
+		await expect(publish).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(left).toEqual([1]);
+	});
+});

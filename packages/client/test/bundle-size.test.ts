@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 
 /** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 2 %. */
 const GZIP_BYTES_MAX = 35_400;
-/** What the bridge to OpenTelemetry adds: the names of all functions bring their validators, and the table of query members. */
-const OTEL_GZIP_BYTES_MAX = 6700;
+/** What the bridge to OpenTelemetry adds: what was reached, and 2 %. */
+const OTEL_GZIP_BYTES_MAX = 1830;
 /** What `./events` adds to an app that bundles the client already: the goal is 9 kB, and this is what was reached, and 2 %. */
 const EVENTS_GZIP_BYTES_MAX = 15_100;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */

@@ -44,6 +44,11 @@ describe('the channels of consumers', () => {
 			{ name: 'event:nacked', message: { ...event, position: 2, id: 'orders@2', delayMs: 5 } },
 			{ name: 'event:dead', message: { ...event, position: 3, id: 'orders@3', reason: 'never' } },
 		]);
+		heard.length = 0;
+		downlink.line.deliver(delivered(4), delivered(5));
+		(await events.next()).value?.nack();
+		(await events.next()).value?.term();
+		expect(heard.slice(2).map(({ message }) => message)).toMatchObject([{ delayMs: null }, { reason: null }]);
 	});
 
 	it('tell when a consumer is opened, again too, refused, and closed', async () => {

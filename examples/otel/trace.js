@@ -1,5 +1,5 @@
-// Looks services up within a span of its own, and prints the spans and durations that the bridge to OpenTelemetry reports. A real
-// app sets up its SDK with exporters of its own; the bridge is the one line with `instrumentDiplomat`.
+// Looks services up and publishes an event within a span of its own, and prints the spans and durations that the bridge to
+// OpenTelemetry reports. A real app sets up its SDK with exporters of its own; the bridge is the one line with `instrumentDiplomat`.
 //   node examples/otel/trace.js [SERVICE…]
 import { context, metrics, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { connect } from '@spock/client';
+import { openEvents } from '@spock/client/events';
 import { instrumentDiplomat } from '@spock/client/otel';
 
 const services = process.argv.length > 2 ? process.argv.slice(2) : ['barista', 'nobody'];
@@ -27,6 +28,7 @@ metrics.setGlobalMeterProvider(meterProvider);
 const instrumentation = instrumentDiplomat();
 
 const diplomat = await connect();
+const events = openEvents({ diplomat });
 try {
 	await trace.getTracer('example').startActiveSpan('breakfast', async (span) => {
 		for (const service of services) {
@@ -38,7 +40,14 @@ try {
 				);
 			}
 		}
+		await events.publish('orders', { total: 5 });
 		span.end();
+	});
+	// Its span is in a trace of its own, with a link to the one of `publish`: the event may be handled much later, and elsewhere.
+	const stop = new AbortController();
+	await events.handle('orders', { group: 'kitchen', from: 'first', signal: stop.signal }, (event) => {
+		console.log(`an order of ${event.data.total}`);
+		stop.abort();
 	});
 } finally {
 	await diplomat.drain();
@@ -46,8 +55,10 @@ try {
 }
 
 await reader.forceFlush();
-for (const { name, parentSpanContext, attributes } of spans.getFinishedSpans()) {
-	const outcome = attributes['rpc.status_code'] ?? '';
+const names = new Map(spans.getFinishedSpans().map((span) => [span.spanContext().spanId, span.name]));
+for (const { name, parentSpanContext, attributes, links } of spans.getFinishedSpans()) {
+	const outcome =
+		attributes['rpc.status_code'] ?? links.map(({ context: linked }) => `linked to ${names.get(linked.spanId)}`);
 	console.log(`span ${parentSpanContext ? `  ${name}` : name} ${outcome}`.trimEnd());
 }
 for (const { descriptor, dataPoints } of durations.getMetrics()[0].scopeMetrics[0].metrics) {

@@ -20,6 +20,7 @@ import type { SocketAddress } from '@spock/protocol/node';
 
 import type { RequestEndMessage, RequestMessage, RequestStartMessage } from './foundation/diagnostics.ts';
 import { CLIENT_VERSION } from './foundation/version.ts';
+import { reportEvents } from './otel-events.ts';
 
 // By the semantic conventions for RPC, which are a release candidate; names and values are those of version 1.45.
 // https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/ https://opentelemetry.io/docs/specs/semconv/rpc/rpc-metrics/
@@ -41,13 +42,18 @@ export interface InstrumentOptions {
 	readonly tracerProvider?: TracerProvider;
 	/** Takes the durations. Default: the one that is global when this is called. */
 	readonly meterProvider?: MeterProvider;
-	/** Whether requests carry their trace to the sidecar, which logs it with requests that fail or are slow. Default true. */
+	/**
+	 * Whether requests carry their trace to the sidecar, which logs it with requests that fail or are slow, and events to their
+	 * consumers. Default true.
+	 */
 	readonly propagate?: boolean;
 	/**
 	 * Whether what clients ask for themselves is reported too (hello, pings, subscriptions made again), as traces of its own.
 	 * Default false.
 	 */
 	readonly ownCalls?: boolean;
+	/** Whether events have spans too, of their emission and of their handlers. Default true. */
+	readonly events?: boolean;
 }
 
 /** Reports until it is disposed of. */
@@ -65,13 +71,15 @@ interface OpenCall {
 /**
  * Reports the calls of every client in this process to OpenTelemetry: a span of the kind CLIENT for each call to a sidecar, its
  * parent the span in which the call was made, and the metric `rpc.client.call.duration`. A lookup that is answered from the
- * snapshot in this process is no call and has neither: it takes less time than a span. Call it once, after the SDK is set up.
+ * snapshot in this process is no call and has neither: it takes less time than a span. Events have a span of the kind PRODUCER when
+ * they are emitted, and one of the kind CONSUMER, linked to it, for each run of a handler. Call it once, after the SDK is set up.
  * Throws a TypeError for a wrong option.
  */
 export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatInstrumentation {
 	const { tracerProvider = trace.getTracerProvider(), meterProvider = metrics.getMeterProvider() } = options;
 	const propagate = booleanOption('propagate', options.propagate ?? true);
 	const ownCalls = booleanOption('ownCalls', options.ownCalls ?? false);
+	const events = booleanOption('events', options.events ?? true);
 	const slash = CLIENT_VERSION.lastIndexOf('/');
 	const [name, version] = [CLIENT_VERSION.slice(0, slash), CLIENT_VERSION.slice(slash + 1)];
 	const tracer = tracerProvider.getTracer(name, version, { schemaUrl: SCHEMA_URL });
@@ -81,6 +89,7 @@ export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatIns
 		advice: { explicitBucketBoundaries: DURATION_BOUNDARIES },
 	});
 	const open = new Map<object, OpenCall>();
+	const stopEvents = events ? reportEvents({ tracer, traceOf: propagate ? traceOf : () => undefined }) : undefined;
 
 	const onStart = (published: unknown): void => {
 		const message = published as RequestStartMessage;
@@ -108,6 +117,7 @@ export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatIns
 		durations.record(durationMs / MS_PER_SECOND, { ...kindOf(message).attributes, ...outcome }, within);
 	};
 	const dispose = (): void => {
+		stopEvents?.();
 		unsubscribe(START, onStart);
 		unsubscribe(END, onEnd);
 		for (const { span } of open.values()) span.end();

@@ -1,7 +1,9 @@
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { context, trace } from '@opentelemetry/api';
 import { connect } from '@spock/client';
+import { openEvents } from '@spock/client/events';
 import { startSidecar, tempSocket, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
@@ -46,4 +48,32 @@ it('a call that fails is found in the log of a real sidecar by its trace, and on
 		['OK', 2],
 		['NO_SUCH_SERVICE', 1],
 	]);
+});
+
+it('the work of a handler is linked to the request in which its event was emitted, through a real sidecar', async () => {
+	await using otel = otelSetup();
+	await using place = await tempSocket();
+	await using _sidecar = await startSidecar(place.path, [...local, '--events', join(dirname(place.path), 'events')]);
+	const diplomat = await connect({ path: place.path });
+	const events = openEvents({ diplomat });
+	const parent = otel.tracer.startSpan('a request of the app');
+	await context.with(trace.setSpan(context.active(), parent), () => events.publish('orders', 1, { id: 'o-7' }));
+	parent.end();
+	const stop = new AbortController();
+	const options = { group: 'billing', from: 'first', signal: stop.signal } as const;
+	await events.handle('orders', options, () => {
+		otel.tracer.startSpan('bill').end();
+		stop.abort();
+	});
+	await diplomat.drain();
+	const spanOf = (name: string) => otel.spans().find((span) => span.name === name);
+	const [sent, processed] = [spanOf('send orders'), spanOf('process orders')];
+	expect(sent?.parentSpanContext?.spanId).toBe(parent.spanContext().spanId);
+	expect(processed?.links.map((link) => link.context)).toMatchObject([
+		{ traceId: parent.spanContext().traceId, spanId: sent?.spanContext().spanId },
+	]);
+	expect(spanOf('bill')?.parentSpanContext?.spanId).toBe(processed?.spanContext().spanId);
+	for (const span of [sent, processed]) {
+		expect(span?.attributes).toMatchObject({ 'messaging.destination.name': 'orders', 'messaging.message.id': 'o-7' });
+	}
 });

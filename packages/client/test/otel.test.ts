@@ -234,5 +234,6 @@ describe('the bridge', () => {
 	it('refuses options that are wrong', () => {
 		expect(() => instrumentDiplomat({ propagate: 'yes' as never })).toThrow(TypeError);
 		expect(() => instrumentDiplomat({ ownCalls: 1 as never })).toThrow(TypeError);
+		expect(() => instrumentDiplomat({ events: 'no' as never })).toThrow(TypeError);
 	});
 });

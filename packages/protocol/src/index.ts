@@ -40,27 +40,28 @@ export {
 	type PayloadText,
 } from './frames/frame-encoder.ts';
 export { InFlightRing, type InFlightRingOptions } from './frames/in-flight-ring.ts';
-export type {
-	BackendStatus,
-	ClientStatus,
-	EventMap,
-	EventName,
-	ExplainReply,
-	FuncData,
-	FuncMap,
-	FuncName,
-	FuncReply,
-	GetInstancesData,
-	GetServiceData,
-	GoawayData,
-	HelloData,
-	HelloReply,
-	InstanceExplanation,
-	KeyWatchStatus,
-	RegistrationStatus,
-	StatusReply,
-	WatcherStatus,
-	WatchStatus,
+export {
+	type BackendStatus,
+	type ClientStatus,
+	type EventMap,
+	type EventName,
+	type ExplainReply,
+	type FuncData,
+	type FuncMap,
+	type FuncName,
+	type FuncReply,
+	funcNames,
+	type GetInstancesData,
+	type GetServiceData,
+	type GoawayData,
+	type HelloData,
+	type HelloReply,
+	type InstanceExplanation,
+	type KeyWatchStatus,
+	type RegistrationStatus,
+	type StatusReply,
+	type WatcherStatus,
+	type WatchStatus,
 } from './messages/func-map.ts';
 export {
 	type ClientMessage,
@@ -79,7 +80,7 @@ export {
 	type SidecarMessage,
 } from './messages/message.ts';
 export { encodeTrace, readTraceContext, splitTrace, type TraceContext, traceIdOf } from './messages/trace-context.ts';
-export { funcNames, validateFuncData, validateKeyQuery, validateQuery } from './messages/validate-func-data.ts';
+export { validateFuncData, validateKeyQuery, validateQuery } from './messages/validate-func-data.ts';
 export type {
 	CheckStatus,
 	HoldStatus,

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 
-import { simulateEvents } from '../../test/events/simulated-events.ts';
+import { calm, simulateEvents } from '../../test/events/simulated-events.ts';
 import type { Diplomat } from '../diplomat.ts';
 import type { Events } from './events.ts';
 import { openEvents } from './open-events.ts';
@@ -45,6 +45,10 @@ describe('types', () => {
 		[{ producer: 'a b' }, /^producer must be 1 to 128 letters/],
 		[{ schemas: { a: {} } }, /^schemas\.a must be a schema in the form of standardschema\.dev, not an object/],
 		[{ schemas: 5 }, /^schemas must be an object, not 5/],
+		[{ upgrade: 5 }, /^upgrade must be an object, not 5/],
+		[{ upgrade: { a: 5 } }, /^upgrade\.a must be an object of functions by version, from 1, not 5/],
+		[{ upgrade: { a: { 0: () => 1 } } }, /^upgrade\.a must be an object of functions by version/],
+		[{ upgrade: { a: { 1: 'new' } } }, /^upgrade\.a must be an object of functions by version/],
 		[{ highWater: 5 }, /unknown option "highWater"/],
 	])('%j throws at the call', async (options, message) => {
 		const { diplomat } = await simulateEvents();
@@ -61,6 +65,60 @@ describe('wrong calls', () => {
 		expect(() => void events.flush({ until: 'accepted' as never })).toThrow(/^until must be one of persisted, stored/);
 		expect(() => void events.flush({ signal: 1 as never })).toThrow(/^signal must be an AbortSignal/);
 		expect(() => void events.room({ timeout: 1 } as never)).toThrow(/did you mean "timeoutMs"/);
+		expect(() => events.emit('a', 1, { headers: 5 as never })).toThrow(/^headers must be an object, not 5/);
+		expect(() => events.emit('a', 1, { headers: { '': 'x' } })).toThrow(/^headers must be an object with names of 1/);
+		const many = Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`h${n}`, 'x']));
+		expect(() => events.emit('a', 1, { headers: many })).toThrow(/^headers must have at most 32 members, not 33/);
+		expect(() => void events.handle('a', {}, 5 as never)).toThrow(/^handler must be a function, not 5/);
+		const wrongDelay = { retryDelayMs: 5 as never };
+		expect(() => void events.handle('a', wrongDelay, () => 1)).toThrow(/^retryDelayMs must be a function of .*, not 5/);
+		expect(() => events.consume('a', { inFlightMax: 0 })).toThrow(
+			/inFlightMax must be an integer from 1 to 4096, not 0/,
+		);
 		await diplomat.close();
+	});
+});
+
+describe('a block that has events', () => {
+	it('drains them when it is left', async () => {
+		const { diplomat, events, sidecar } = await simulateEvents();
+		{
+			await using own = events;
+			own.emit('a', 1);
+		}
+		expect(sidecar.payloads).toEqual([1]);
+		expect(() => events.emit('a', 2)).toThrow(expect.objectContaining({ code: 'CLOSED' }));
+		await diplomat.close();
+	});
+});
+
+describe('limits', () => {
+	it('of streams: is named where it refuses', async () => {
+		const { diplomat, events } = await simulateEvents();
+		for (let stream = 0; stream < 4096; stream++) events.emit(`s${stream}`, 1);
+		expect(() => events.emit('one-more', 1)).toThrow(expect.objectContaining({ code: 'OVERLOADED' }));
+		expect(() => events.emit('one-more', 1)).toThrow(/streamsMax/);
+		await diplomat.close();
+	});
+
+	it('of callers that wait: is named where it refuses; who has nothing to wait for does not count', async () => {
+		const { diplomat, events, network, sidecar } = await simulateEvents();
+		await events.room();
+		await events.flush();
+		network.away = true;
+		sidecar.drop();
+		await calm();
+		events.emit('a', 1);
+		const waiting = Array.from({ length: 1024 }, () => events.flush().catch((error: unknown) => error));
+		await expect(events.flush()).rejects.toMatchObject({
+			code: 'OVERLOADED',
+			message: expect.stringContaining('1024'),
+		});
+		await diplomat.close();
+		expect(await Promise.all(waiting)).toHaveLength(1024);
+		expect(await waiting[1023]).toMatchObject({
+			code: 'CLOSED',
+			details: { accepted: 1, persisted: 0, stored: { a: 0 } },
+		});
 	});
 });

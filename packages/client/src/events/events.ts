@@ -2,6 +2,7 @@ import type { CallOptions } from '@spock/protocol';
 import { durationMsOption, knownMembers, oneOfOption, showAs, signalOption } from '@spock/protocol/internal';
 import type { ExtensionHost } from '../connection/extension.ts';
 import { throwIfAborted } from '../foundation/errors.ts';
+import { eventEmittedChannel } from '../foundation/event-diagnostics.ts';
 import type { ConsumeOptions, HandleOptions } from './consume/consume-options.ts';
 import type { Consumers } from './consume/consumers.ts';
 import { checkPayload, type EventSchema } from './consume/event-shapes.ts';
@@ -12,7 +13,6 @@ import { type EmitOptions, encodeJson, encodeWhole } from './produce/encode-even
 import type { EventStream } from './produce/event-stream.ts';
 import type { EncodedEvent, Patience, PublishLevel } from './produce/event-waits.ts';
 import type { Producer } from './produce/producer.ts';
-import { emittedChannel } from './produce/producer-diagnostics.ts';
 import type { ProducerStatus } from './produce/producer-status.ts';
 
 const LEVELS: readonly PublishLevel[] = ['accepted', 'persisted', 'stored'];
@@ -181,7 +181,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 
 	/** True for what the short way of `emit` does not do. */
 	#isSpecial({ name }: EventStream, payload: unknown): boolean {
-		return payload instanceof Uint8Array || emittedChannel.hasSubscribers || Object.hasOwn(this.#schemas, name);
+		return payload instanceof Uint8Array || eventEmittedChannel.hasSubscribers || Object.hasOwn(this.#schemas, name);
 	}
 
 	#encode(stream: EventStream, payload: unknown, options: EmitOptions | undefined): EncodedEvent {

@@ -1,3 +1,12 @@
+export type {
+	EventDeadMessage,
+	EventEmittedMessage,
+	EventHandleEndMessage,
+	EventHandleStartMessage,
+	EventMessage,
+	EventNackedMessage,
+	EventRefusedMessage,
+} from '../foundation/event-diagnostics.ts';
 export {
 	type ConsumeOptions,
 	DEFAULT_ACK_WAIT_MS,
@@ -6,16 +15,7 @@ export {
 	DEFAULT_CONSUMER_IN_FLIGHT_MAX,
 	type HandleOptions,
 } from './consume/consume-options.ts';
-export type {
-	ConsumerClosedMessage,
-	ConsumerMessage,
-	ConsumerOpenedMessage,
-	EventDeadMessage,
-	EventMessage,
-	EventNackedMessage,
-	HandleEndMessage,
-	HandleStartMessage,
-} from './consume/consumer-diagnostics.ts';
+export type { ConsumerClosedMessage, ConsumerMessage, ConsumerOpenedMessage } from './consume/consumer-diagnostics.ts';
 export {
 	type ConsumerAction,
 	type ConsumerEvent,
@@ -39,12 +39,10 @@ export type { EmitOptions } from './produce/encode-event.ts';
 export type { PublishLevel } from './produce/event-waits.ts';
 export { type OutboxAction, type OutboxEvent, type OutboxStateName, outboxMachine } from './produce/outbox-machine.ts';
 export type {
-	AckedMessage,
-	EmittedMessage,
-	EventWindowMessage,
 	ProducerMessage,
+	ProducerProgressMessage,
 	ProducerStateMessage,
-	RefusedMessage,
+	ProducerWindowMessage,
 } from './produce/producer-diagnostics.ts';
 export {
 	DEFAULT_BUFFER_BYTES_MAX,

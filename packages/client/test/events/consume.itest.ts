@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+
 import { encodePush } from '@spock/protocol';
 import { FakeSidecar, type RecordedRequest, tempSocket } from '@spock/testkit';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -85,6 +87,26 @@ describe('consumers over sockets', () => {
 		const { sidecar, diplomat, events } = await opened();
 		sidecar.options = {};
 		await expect(events.handle('orders', {}, () => undefined)).rejects.toThrow('start it with --events DIR');
+		await diplomat.close();
+		await sidecar.stop();
+	});
+
+	it('report a delivery that is none, to who listens', async () => {
+		const { diplomat, events, downlink, sidecar } = await opened();
+		const seen: number[] = [];
+		const done = events.handle('orders', { group: 'billing' }, ({ position }) => void seen.push(position));
+		const line = await downlink(1);
+		const faults: unknown[] = [];
+		const listener = (message: unknown): void => void faults.push(message);
+		line.push('deliver', { consumer: 1, events: [5] });
+		line.push('deliver', { consumer: 1, events: [delivered(1)] });
+		await vi.waitFor(() => expect(seen).toEqual([1]));
+		subscribe('spock:client:fault', listener);
+		line.push('deliver', { consumer: 1, events: [5] });
+		await vi.waitFor(() => expect(faults).toMatchObject([{ kind: 'push', message: 'deliver with what is no event' }]));
+		unsubscribe('spock:client:fault', listener);
+		await events.close();
+		await done;
 		await diplomat.close();
 		await sidecar.stop();
 	});

@@ -61,6 +61,8 @@ export class ModelSidecar {
 	/** Where the producer was opened last. */
 	callLine: ModelConnection | undefined;
 	producer = '';
+	/** Members of the answer to `openProducer` that differ. */
+	answer: Readonly<Record<string, unknown>> = {};
 	/** Answers `openProducer` in the place of the built-in answer. */
 	refuses: WireError | undefined;
 	readonly #tickets = new Set<string>();
@@ -184,7 +186,7 @@ export class ModelSidecar {
 		const ticket = `ticket-${++this.openings}`;
 		this.#tickets.add(ticket);
 		const { persisted, stored, window, eventBytesMax } = this;
-		const answer = { producer, epoch: 1, persisted, stored, window, eventBytesMax, ticket };
+		const answer = { producer, epoch: 1, persisted, stored, window, eventBytesMax, ticket, ...this.answer };
 		this.#write(connection, encodeReply(id, encodePayload(answer)));
 	}
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { createDiplomat } from '../../src/connect.ts';
 import { openEvents } from '../../src/events/open-events.ts';
-import type { EmittedMessage } from '../../src/events/produce/producer-diagnostics.ts';
+import type { EventEmittedMessage } from '../../src/foundation/event-diagnostics.ts';
 import { ModelSidecar } from './model-sidecar.ts';
 import { calm, simulateEvents } from './simulated-events.ts';
 
@@ -136,11 +136,11 @@ describe('emit', () => {
 		const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 		const traces = [{ traceparent, tracestate: undefined }, { traceparent: 'broken"' }, undefined];
 		const trace = (message: unknown): void => {
-			(message as EmittedMessage).trace = traces.shift() as EmittedMessage['trace'];
+			(message as EventEmittedMessage).trace = traces.shift() as EventEmittedMessage['trace'];
 		};
-		subscribe('spock:client:events:emitted', trace);
+		subscribe('spock:client:event:emitted', trace);
 		for (const payload of [1, 2, 3]) events.emit('a', payload);
-		unsubscribe('spock:client:events:emitted', trace);
+		unsubscribe('spock:client:event:emitted', trace);
 		await calm();
 		expect(sidecar.taken.map(({ data }) => data['traceparent'])).toEqual([traceparent, undefined, undefined]);
 		await diplomat.close();

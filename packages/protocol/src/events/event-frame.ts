@@ -21,8 +21,11 @@ export type UplinkFrame =
 	| ({ readonly kind: 'refused' } & RefusedEvent)
 	| { readonly kind: 'fault'; readonly message: string };
 
+/** An event whose members may be given as undefined. */
+type GivenEvent = { readonly [Member in keyof EventData]: EventData[Member] | undefined };
+
 /** The text of an event: a member that is not given does not appear. Throws a TypeError for what JSON cannot carry. */
-export function encodeEvent(event: EventData): string {
+export function encodeEvent(event: GivenEvent): string {
 	const { payload } = event;
 	const text = payload instanceof JsonText ? payload.text : (JSON.stringify(payload) as string | undefined);
 	if (text === undefined) throw new TypeError(`payload must be a JSON value, not ${typeof payload}`);
@@ -30,7 +33,7 @@ export function encodeEvent(event: EventData): string {
 }
 
 function encodeMembers(
-	{ stream, key, id, at, version, encoding, traceparent, headers }: EventData,
+	{ stream, key, id, at, version, encoding, traceparent, headers }: GivenEvent,
 	payload: string,
 ): string {
 	let head = `{"stream":"${stream}"`;

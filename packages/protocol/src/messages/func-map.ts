@@ -246,6 +246,36 @@ export interface FuncMap {
 
 /** The name of a function of the protocol. */
 export type FuncName = keyof FuncMap;
+
+/** Apart from their validators, of which a client needs few: its bundle takes the names without them. */
+const NAMES: { readonly [F in FuncName]: true } = {
+	hello: true,
+	ping: true,
+	getService: true,
+	getInstances: true,
+	listServices: true,
+	watchService: true,
+	unwatchService: true,
+	registerService: true,
+	reportService: true,
+	deregisterService: true,
+	getKey: true,
+	watchKey: true,
+	unwatchKey: true,
+	openProducer: true,
+	publish: true,
+	openConsumer: true,
+	closeConsumer: true,
+	rewindGroup: true,
+	status: true,
+	explain: true,
+};
+
+/** The names of all functions, in the order of the protocol's table. */
+export const funcNames: readonly FuncName[] = /* @__PURE__ */ Object.freeze(
+	/* @__PURE__ */ Object.keys(NAMES) as FuncName[],
+);
+
 export type FuncData<F extends FuncName> = FuncMap[F]['data'];
 export type FuncReply<F extends FuncName> = FuncMap[F]['reply'];
 

@@ -10,7 +10,7 @@ import {
 	SpockError,
 	validateFuncData,
 } from '../index.ts';
-import { funcNames } from './validate-func-data.ts';
+import { funcNames } from './func-map.ts';
 
 const query: fc.Arbitrary<ServiceQuery> = fc.record(
 	{

@@ -63,14 +63,6 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 };
 
 /**
- * The names of all functions, in the order of the protocol's table. Marked as pure, because a client needs `validateQuery`
- * alone: its bundle then leaves the names and every other validator out.
- */
-export const funcNames: readonly FuncName[] = /* @__PURE__ */ Object.freeze(
-	/* @__PURE__ */ Object.keys(VALIDATORS) as FuncName[],
-);
-
-/**
  * The data of a request, checked and with unknown members left out.
  * Throws BAD_REQUEST, whose `details.path` names the member that is wrong ("" for the data itself).
  */

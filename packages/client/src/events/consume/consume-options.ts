@@ -6,7 +6,7 @@ import {
 	type OpenConsumerData,
 	validateOpenConsumer,
 } from '@spock/protocol';
-import { durationMsOption, integerOption, knownMembers, signalOption } from '@spock/protocol/internal';
+import { durationMsOption, integerOption, knownMembers, signalOption, wrongType } from '@spock/protocol/internal';
 
 /** Events that may be out at one consumer. */
 export const DEFAULT_CONSUMER_IN_FLIGHT_MAX = 64;
@@ -92,7 +92,7 @@ export function resolveHandle(stream: string, options: HandleOptions): ResolvedH
 		CONSUMER_IN_FLIGHT_MAX,
 	);
 	if (retryDelayMs !== undefined && typeof retryDelayMs !== 'function') {
-		throw new TypeError(`retryDelayMs must be a function of the delivery's number, not ${typeof retryDelayMs}`);
+		throw wrongType('retryDelayMs', "a function of the delivery's number", retryDelayMs);
 	}
 	// Twice the handlers: the next event is here when one ends.
 	const inFlight = Math.min(CONSUMER_IN_FLIGHT_MAX, Math.max(DEFAULT_CONSUMER_IN_FLIGHT_MAX, 2 * concurrency));
@@ -113,9 +113,10 @@ function resolved(stream: string, options: ConsumeOptions, byDefault: number): R
 		attempts = DEFAULT_ATTEMPTS,
 		order = 'none',
 	} = asked;
-	const open = { ...asked, stream, inFlightMax, ackWaitMs, attempts, order };
+	const open = validateOpenConsumer({ ...asked, stream, inFlightMax, ackWaitMs, attempts, order });
 	return {
-		open: { ...validateOpenConsumer(open), inFlightMax, ackWaitMs, attempts, order },
+		// Each of the four was given.
+		open: open as ResolvedConsume['open'],
 		signal: signalOption('signal', signal),
 	};
 }

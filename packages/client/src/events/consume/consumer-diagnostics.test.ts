@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { delivered, fakeConsumers, refusal, tick } from '../../../test/events/fake-downlink.ts';
-import { type HandleEndMessage, handleStartChannel } from './consumer-diagnostics.ts';
+import { type EventHandleEndMessage, eventHandleStartChannel } from '../../foundation/event-diagnostics.ts';
 
 const stops: (() => void)[] = [];
 
@@ -37,13 +37,18 @@ describe('the channels of consumers', () => {
 		(await events.next()).value?.term('never');
 		const event = { ...of, delivery: 1, key: null, traceparent: null };
 		expect(heard).toEqual([
-			{ name: 'event:delivered', message: { ...event, position: 1, key: 'c-1' } },
-			{ name: 'event:delivered', message: { ...event, position: 2 } },
-			{ name: 'event:delivered', message: { ...event, position: 3 } },
-			{ name: 'event:acked', message: { ...event, position: 1, key: 'c-1' } },
-			{ name: 'event:nacked', message: { ...event, position: 2, delayMs: 5 } },
-			{ name: 'event:dead', message: { ...event, position: 3, reason: 'never' } },
+			{ name: 'event:delivered', message: { ...event, position: 1, id: 'orders@1', key: 'c-1' } },
+			{ name: 'event:delivered', message: { ...event, position: 2, id: 'orders@2' } },
+			{ name: 'event:delivered', message: { ...event, position: 3, id: 'orders@3' } },
+			{ name: 'event:acked', message: { ...event, position: 1, id: 'orders@1', key: 'c-1' } },
+			{ name: 'event:nacked', message: { ...event, position: 2, id: 'orders@2', delayMs: 5 } },
+			{ name: 'event:dead', message: { ...event, position: 3, id: 'orders@3', reason: 'never' } },
 		]);
+		heard.length = 0;
+		downlink.line.deliver(delivered(4), delivered(5));
+		(await events.next()).value?.nack();
+		(await events.next()).value?.term();
+		expect(heard.slice(2).map(({ message }) => message)).toMatchObject([{ delayMs: null }, { reason: null }]);
 	});
 
 	it('tell when a consumer is opened, again too, refused, and closed', async () => {
@@ -70,8 +75,8 @@ describe('the channels of consumers', () => {
 	it('tell the start and the end of a handler, which runs with the stores bound to the start', async () => {
 		const heard = listen('event:handle:start', 'event:handle:end');
 		const spans = new AsyncLocalStorage<unknown>();
-		handleStartChannel.bindStore(spans, (message) => ({ link: (message as { traceparent: string }).traceparent }));
-		stops.push(() => void handleStartChannel.unbindStore(spans));
+		eventHandleStartChannel.bindStore(spans, (message) => ({ link: (message as { traceparent: string }).traceparent }));
+		stops.push(() => void eventHandleStartChannel.unbindStore(spans));
 		const seen: unknown[] = [];
 		const { clock, consumers, downlink } = fakeConsumers();
 		void consumers.handle('orders', { group: 'billing', concurrency: 2 }, async (event) => {
@@ -84,7 +89,7 @@ describe('the channels of consumers', () => {
 		clock.work(3);
 		await tick();
 		expect(seen).toEqual([{ link: traceparent }, { link: null }]);
-		const [first, second, ...ends] = heard.map(({ message }) => message as HandleEndMessage);
+		const [first, second, ...ends] = heard.map(({ message }) => message as EventHandleEndMessage);
 		expect([first, second]).toMatchObject([{ ...of, position: 1, traceparent }, { position: 2 }]);
 		expect(ends).toMatchObject([
 			{ position: 1, durationMs: 3, error: undefined },

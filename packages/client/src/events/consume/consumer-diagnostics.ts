@@ -25,48 +25,5 @@ export interface ConsumerClosedMessage extends ConsumerMessage {
 	readonly opensAgain: boolean;
 }
 
-/** `spock:client:event:delivered`: an event has come. `spock:client:event:acked`: its ack is on its way. */
-export interface EventMessage extends ConsumerMessage {
-	readonly position: number;
-	/** 1 for the first delivery. */
-	readonly delivery: number;
-	readonly key: string | null;
-	/** Where in which trace it was made: W3C Trace Context. Null if its producer did not say it. */
-	readonly traceparent: string | null;
-}
-
-/** `spock:client:event:nacked`: it was given back, to be delivered again. */
-export interface EventNackedMessage extends EventMessage {
-	/** Null: the sidecar's own back-off. */
-	readonly delayMs: number | null;
-}
-
-/** `spock:client:event:dead`: it was given up, and goes to `<stream>.dead`. */
-export interface EventDeadMessage extends EventMessage {
-	readonly reason: string | null;
-}
-
-/**
- * `spock:client:event:handle:start`: a handler of `events.handle` is about to run. It is run by `runStores` of this channel, so a
- * store that is bound to it (a span, linked to `traceparent`) is the handler's.
- */
-export interface HandleStartMessage extends EventMessage {
-	/** The same object at the start and at the end of one run, and of no other. */
-	readonly run: object;
-}
-
-/** `spock:client:event:handle:end`: it has returned or failed. Published for runs that began while this channel had a subscriber. */
-export interface HandleEndMessage extends HandleStartMessage {
-	readonly durationMs: number;
-	/** What it rejected with; undefined when it succeeded. */
-	readonly error: unknown;
-}
-
 export const consumerOpenedChannel: Channel = channel('spock:client:consumer:opened');
 export const consumerClosedChannel: Channel = channel('spock:client:consumer:closed');
-export const eventDeliveredChannel: Channel = channel('spock:client:event:delivered');
-export const eventAckedChannel: Channel = channel('spock:client:event:acked');
-export const eventNackedChannel: Channel = channel('spock:client:event:nacked');
-export const eventDeadChannel: Channel = channel('spock:client:event:dead');
-export const handleStartChannel: Channel = channel('spock:client:event:handle:start');
-export const handleEndChannel: Channel = channel('spock:client:event:handle:end');

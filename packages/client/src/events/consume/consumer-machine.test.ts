@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type ConsumerEvent, type ConsumerState, consumerMachine } from './consumer-machine.ts';
 
 const states = Object.keys(consumerMachine) as ConsumerState[];
-const events = Object.keys(consumerMachine.away) as ConsumerEvent[];
+const events = [...new Set(Object.values(consumerMachine).flatMap((row) => Object.keys(row)))] as ConsumerEvent[];
 
 /** Every cell that does something, written out a second time: a change of the table must be meant. */
 const CELLS: Readonly<Record<string, string>> = {

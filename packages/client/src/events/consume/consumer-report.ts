@@ -1,53 +1,45 @@
-import type { Channel } from 'node:diagnostics_channel';
-
 import type { DeliveredEvent } from '@spock/protocol';
 
 import {
-	type ConsumerClosedMessage,
-	type ConsumerOpenedMessage,
-	consumerClosedChannel,
-	consumerOpenedChannel,
-	type EventDeadMessage,
+	type EventHandleEndMessage,
+	type EventHandleStartMessage,
 	type EventMessage,
-	type EventNackedMessage,
 	eventAckedChannel,
 	eventDeadChannel,
 	eventDeliveredChannel,
+	eventHandleEndChannel,
+	eventHandleStartChannel,
 	eventNackedChannel,
-	type HandleEndMessage,
-	type HandleStartMessage,
-	handleEndChannel,
-	handleStartChannel,
+} from '../../foundation/event-diagnostics.ts';
+import {
+	type ConsumerClosedMessage,
+	type ConsumerMessage,
+	type ConsumerOpenedMessage,
+	consumerClosedChannel,
+	consumerOpenedChannel,
 } from './consumer-diagnostics.ts';
-import type { Settlement } from './received-event.ts';
+import { eventId, type Settlement } from './received-event.ts';
 
 /** Publishes what happens to one consumer, on channels that have a subscriber. */
 export class ConsumerReport {
-	readonly #stream: string;
-	readonly #group: string | null;
+	readonly #of: ConsumerMessage;
 	#wasOpen = false;
 
 	constructor({ stream, group = null }: { readonly stream: string; readonly group?: string | null }) {
-		this.#stream = stream;
-		this.#group = group;
+		this.#of = { stream, group };
 	}
 
 	opened(position: number): void {
 		const again = this.#wasOpen;
 		this.#wasOpen = true;
 		if (!consumerOpenedChannel.hasSubscribers) return;
-		const message: ConsumerOpenedMessage = { stream: this.#stream, group: this.#group, position, again };
+		const message: ConsumerOpenedMessage = { ...this.#of, position, again };
 		consumerOpenedChannel.publish(message);
 	}
 
 	closed(error: Error | undefined, opensAgain: boolean): void {
 		if (!consumerClosedChannel.hasSubscribers) return;
-		const message: ConsumerClosedMessage = {
-			stream: this.#stream,
-			group: this.#group,
-			error: error ?? null,
-			opensAgain,
-		};
+		const message: ConsumerClosedMessage = { ...this.#of, error: error ?? null, opensAgain };
 		consumerClosedChannel.publish(message);
 	}
 
@@ -56,17 +48,13 @@ export class ConsumerReport {
 	}
 
 	settled(event: DeliveredEvent, settlement: Settlement): void {
-		const channel = SETTLED[settlement.kind];
+		const { kind } = settlement;
+		const channel = SETTLED[kind];
 		if (!channel.hasSubscribers) return;
 		const message = this.#message(event);
-		if (settlement.kind === 'ack') channel.publish(message);
-		else if (settlement.kind === 'nack') {
-			const nacked: EventNackedMessage = { ...message, delayMs: settlement.delayMs ?? null };
-			channel.publish(nacked);
-		} else {
-			const dead: EventDeadMessage = { ...message, reason: settlement.reason ?? null };
-			channel.publish(dead);
-		}
+		if (kind === 'ack') channel.publish(message);
+		else if (kind === 'nack') channel.publish({ ...message, delayMs: settlement.delayMs ?? null });
+		else channel.publish({ ...message, reason: settlement.reason ?? null });
 	}
 
 	/**
@@ -75,32 +63,30 @@ export class ConsumerReport {
 	 * @param now Monotonic milliseconds.
 	 */
 	async run(event: DeliveredEvent, now: () => number, handler: () => unknown): Promise<void> {
-		if (!handleStartChannel.hasSubscribers && !handleEndChannel.hasSubscribers) {
+		if (!eventHandleStartChannel.hasSubscribers && !eventHandleEndChannel.hasSubscribers) {
 			await handler();
 			return;
 		}
-		const start: HandleStartMessage = { ...this.#message(event), run: {} };
+		const message = { ...this.#message(event), run: {} };
+		const start: EventHandleStartMessage = { ...message, within: undefined };
 		const startedMs = now();
 		let error: unknown;
 		try {
-			await handleStartChannel.runStores(start, handler);
+			await eventHandleStartChannel.runStores(start, () => (start.within ? start.within(handler) : handler()));
 		} catch (cause) {
 			error = cause;
 			throw cause;
 		} finally {
-			const end: HandleEndMessage = { ...start, durationMs: Math.max(0, now() - startedMs), error };
-			handleEndChannel.publish(end);
+			const end: EventHandleEndMessage = { ...message, durationMs: Math.max(0, now() - startedMs), error };
+			eventHandleEndChannel.publish(end);
 		}
 	}
 
-	#message({ position, delivery, event }: DeliveredEvent): EventMessage {
+	#message(delivered: DeliveredEvent): EventMessage {
+		const { position, delivery, event } = delivered;
 		const { key = null, traceparent = null } = event;
-		return { stream: this.#stream, group: this.#group, position, delivery, key, traceparent };
+		return { ...this.#of, position, id: eventId(delivered), delivery, key, traceparent };
 	}
 }
 
-const SETTLED: Readonly<Record<Settlement['kind'], Channel>> = {
-	ack: eventAckedChannel,
-	nack: eventNackedChannel,
-	term: eventDeadChannel,
-};
+const SETTLED = { ack: eventAckedChannel, nack: eventNackedChannel, term: eventDeadChannel } as const;

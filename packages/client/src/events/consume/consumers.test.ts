@@ -120,4 +120,33 @@ describe('a downlink', () => {
 		expect(await next(events)).toMatchObject({ position: 2 });
 		expect(downlink.faults).toHaveLength(3);
 	});
+
+	it('is there for who comes later', async () => {
+		const { consumers, line } = await opened([1]);
+		void consumers.consume('clicks', {}).next();
+		expect(line.calls.at(-1)).toMatchObject({ func: 'openConsumer', data: { stream: 'clicks' } });
+	});
+
+	it('reports a delivery without a list', async () => {
+		const { downlink, line } = await opened([1]);
+		line.push('deliver', { consumer: 1, events: 'all' });
+		expect(downlink.faults).toEqual(['deliver with what is no event']);
+	});
+
+	it('whose consumer was open for long opens it again without the delay of many failures', async () => {
+		const { clock, line } = await opened([1]);
+		const openings = (): number => line.calls.filter(({ func }) => func === 'openConsumer').length;
+		const close = (): void =>
+			line.push('consumerClosed', { consumer: openings(), error: refusal('UNAVAILABLE').toWire() });
+		for (let turn = 1; turn <= 5; turn++) {
+			close();
+			await clock.advance(1000);
+			expect(openings()).toBe(turn + 1);
+		}
+		await clock.advance(5000);
+		close();
+		// The sixth failure in a row would wait for longer.
+		await clock.advance(60);
+		expect(openings()).toBe(7);
+	});
 });

@@ -1,3 +1,5 @@
+import { wrongType } from '@spock/protocol/internal';
+
 import type { RetryOptions } from '../../connection/retry-schedule.ts';
 import { type ConsumeOptions, type HandleOptions, resolveConsume, resolveHandle } from './consume-options.ts';
 import type { ConsumerContext } from './consumer.ts';
@@ -42,7 +44,7 @@ export class Consumers implements RunningConsumers {
 
 	/** Throws for a wrong option. */
 	handle<T>(stream: string, options: HandleOptions, handler: EventHandler<T>): Promise<void> {
-		if (typeof handler !== 'function') throw new TypeError(`handler must be a function, not ${typeof handler}`);
+		if (typeof handler !== 'function') throw wrongType('handler', 'a function', handler);
 		const pool = new HandlerPool<T>(resolveHandle(stream, options), handler, this.#context, this);
 		pool.start();
 		return pool.done;

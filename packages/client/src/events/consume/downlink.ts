@@ -76,16 +76,6 @@ export class Downlink implements EventLineListener {
 		this.#port = port;
 	}
 
-	/** Consumers that have not ended. */
-	get count(): number {
-		return this.#members.size;
-	}
-
-	/** True while there is a connection, or one is tried for. */
-	get isOpen(): boolean {
-		return this.#connection !== undefined;
-	}
-
 	/** A new consumer; it is notified of the connection, now or later. */
 	join(member: DownlinkMember): void {
 		this.#members.add(member);

@@ -102,6 +102,11 @@ describe('handling', () => {
 			func: 'term',
 			data: { n: [1], reason: expect.stringMatching(/^no such customer x{495}$/) },
 		});
+		const text = pool({ attempts: 1 });
+		text.line.deliver(delivered(1));
+		text.runs[0]?.fail('a text');
+		await tick();
+		expect(text.line.notices).toMatchObject([{ func: 'term', data: { reason: 'a text' } }]);
 		const endless = pool({ attempts: 0 });
 		endless.line.deliver(delivered(1, { delivery: 99 }));
 		endless.runs[0]?.fail(new Error('again'));

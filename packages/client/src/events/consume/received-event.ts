@@ -43,6 +43,11 @@ export function termination(reason: string | undefined): FinalSettlement {
 	return { kind: 'term', reason: reason?.slice(0, REASON_LENGTH_MAX) };
 }
 
+/** What tells an event from every other one: the id that its producer gave, else its place. */
+export function eventId({ position, event }: DeliveredEvent): string {
+	return event.id ?? `${event.stream}@${position}`;
+}
+
 /** An event of a stream, delivered to this process at least once. */
 export class ReceivedEvent<T = unknown> {
 	readonly stream: string;
@@ -76,7 +81,7 @@ export class ReceivedEvent<T = unknown> {
 		const { position, time, delivery, event } = handle.delivery.delivered;
 		this.stream = event.stream;
 		this.key = event.key;
-		this.id = event.id ?? `${event.stream}@${position}`;
+		this.id = eventId(handle.delivery.delivered);
 		this.position = position;
 		this.time = time;
 		this.delivery = delivery;

@@ -2,7 +2,6 @@ import {
 	EVENT_HEADERS_MAX,
 	EVENT_ID_LENGTH_MAX,
 	EVENT_KEY_LENGTH_MAX,
-	type EventData,
 	encodeEvent,
 	isDeeperThan,
 	JSON_DEPTH_MAX,
@@ -11,9 +10,9 @@ import {
 	type TraceContext,
 } from '@spock/protocol';
 import { integerOption, isObject, isText, knownMembers, wrongType } from '@spock/protocol/internal';
+import { type EventEmittedMessage, eventEmittedChannel } from '../../foundation/event-diagnostics.ts';
 import type { EventStream } from './event-stream.ts';
 import type { EncodedEvent } from './event-waits.ts';
-import { emittedChannel } from './producer-diagnostics.ts';
 
 /** What an event may carry besides its payload. Wrong members throw at the call, naming the member and its value. */
 export interface EmitOptions {
@@ -63,24 +62,18 @@ export function encodeWhole(
 	const payload = isBytes ? base64Of(given) : given;
 	const { name } = stream;
 	let traceparent: string | undefined;
-	if (emittedChannel.hasSubscribers) {
-		const message = { producer, stream: name, key, id, trace: undefined as TraceContext | undefined };
-		emittedChannel.publish(message);
+	if (eventEmittedChannel.hasSubscribers) {
+		const trace: TraceContext | undefined = undefined;
+		const message: EventEmittedMessage = { producer, stream: name, key: key ?? null, id: id ?? null, trace };
+		eventEmittedChannel.publish(message);
 		// A listener may set anything, which must break no frame.
 		traceparent = readTraceContext(message.trace?.traceparent, undefined)?.traceparent;
 	}
-	const data: EventData = {
-		stream: name,
-		...(key !== undefined && { key }),
-		...(id !== undefined && { id }),
-		...(at !== undefined && { at }),
-		...(version !== undefined && version !== 1 && { version }),
-		...(isBytes && { encoding: 'base64' }),
-		...(traceparent !== undefined && { traceparent }),
-		...(headers !== undefined && { headers }),
-		payload,
-	};
-	const text = encodeEvent(data);
+	const text = encodeEvent({
+		...{ stream: name, key, id, headers, at, traceparent, payload },
+		version: version === 1 ? undefined : version,
+		encoding: isBytes ? 'base64' : undefined,
+	});
 	if (text.length > SHALLOW_LENGTH_MAX) checkDepth(text.slice(text.indexOf(',"payload":')));
 	return { stream, body: `,"func":"event","data":${text}}\n`, bytes: Buffer.byteLength(text) };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type OutboxEvent, type OutboxStateName, outboxMachine } from './outbox-machine.ts';
 
 const states = Object.keys(outboxMachine) as OutboxStateName[];
-const events = Object.keys(outboxMachine.away) as OutboxEvent[];
+const events = [...new Set(Object.values(outboxMachine).flatMap((row) => Object.keys(row)))] as OutboxEvent[];
 
 const OPEN = 'open producer, dial uplink';
 /** Every cell that does something, written out a second time: a change of the table must be meant. */

@@ -5,12 +5,19 @@ import type { Extension, ExtensionHost } from '../../connection/extension.ts';
 import type { Session } from '../../connection/session.ts';
 import { faultChannel } from '../../foundation/diagnostics.ts';
 import { closedError } from '../../foundation/errors.ts';
+import { eventRefusedChannel } from '../../foundation/event-diagnostics.ts';
 import { OneTimer } from '../../foundation/timers.ts';
 import { EventBuffer } from './event-buffer.ts';
 import { EventStreams } from './event-stream.ts';
 import { EventWaits, type Reached } from './event-waits.ts';
 import { Outbox, type OutboxListener } from './outbox.ts';
-import { ackedChannel, eventWindowChannel, producerStateChannel, refusedChannel } from './producer-diagnostics.ts';
+import {
+	type ProducerMessage,
+	type Publisher,
+	producerProgressChannel,
+	producerStateChannel,
+	producerWindowChannel,
+} from './producer-diagnostics.ts';
 import type { ResolvedProducerOptions } from './producer-options.ts';
 import { makeStatus, type ProducerStatus } from './producer-status.ts';
 import { type OpenedProducer, ownerOf, readAcked, readOpened, readWindow, refusedError } from './read-progress.ts';
@@ -165,18 +172,15 @@ export class Producer implements Extension, UplinkOwner {
 			this.#refusedCount++;
 			const error = refusedError(refusal, stream.name);
 			this.#waits.refused(seq, stream, error);
-			if (!refusedChannel.hasSubscribers) return;
-			const { producer } = this.#outbox;
-			const message = { producer, stream: stream.name, seq, code: error.code, error };
-			this.#reports.push(() => refusedChannel.publish(message));
+			if (eventRefusedChannel.hasSubscribers)
+				this.#report(eventRefusedChannel, { stream: stream.name, seq, code: error.code, error });
 		},
 		settled: () => {
-			const { producer, persisted, kept } = this.#outbox;
+			const { persisted, kept } = this.#outbox;
 			this.#backoff.reset();
 			this.#waits.progressed(persisted);
-			if (!ackedChannel.hasSubscribers) return;
-			const message = { producer, persisted, kept: kept.count };
-			this.#reports.push(() => ackedChannel.publish(message));
+			if (producerProgressChannel.hasSubscribers)
+				this.#report(producerProgressChannel, { persisted, kept: kept.count });
 		},
 		sent: () => {
 			if (this.#stall.pending) return;
@@ -189,9 +193,8 @@ export class Producer implements Extension, UplinkOwner {
 		},
 		kept: () => this.#rejectWaiting(),
 		changed: (from, to, event) => {
-			if (!producerStateChannel.hasSubscribers) return;
-			const message = { producer: this.#outbox.producer, from, to, event, error: this.#lastError ?? null };
-			this.#reports.push(() => producerStateChannel.publish(message));
+			if (producerStateChannel.hasSubscribers)
+				this.#report(producerStateChannel, { from, to, event, error: this.#lastError ?? null });
 		},
 	};
 
@@ -220,20 +223,23 @@ export class Producer implements Extension, UplinkOwner {
 	}
 
 	#windowed(data: unknown): void {
-		const window = readWindow(data);
-		if (window === undefined) {
+		const given = readWindow(data);
+		if (given === undefined) {
 			this.#fault('eventWindow');
 			return;
 		}
-		const { bytes, events, reason = null } = window;
+		const { window, reason } = given;
 		this.#reason = reason;
-		this.#uplink?.setWindow({ bytes, events });
-		this.#outbox.windowed({ bytes, events });
-		if (eventWindowChannel.hasSubscribers) {
-			const message = { producer: this.#outbox.producer, bytes, events, reason };
-			this.#reports.push(() => eventWindowChannel.publish(message));
-		}
+		this.#uplink?.setWindow(window);
+		this.#outbox.windowed(window);
+		if (producerWindowChannel.hasSubscribers) this.#report(producerWindowChannel, { ...window, reason });
 		this.#after();
+	}
+
+	/** A message about this producer, which is published when the outbox has finished its work. */
+	#report<T extends object>(to: Publisher<T & ProducerMessage>, what: T): void {
+		const message = { producer: this.#outbox.producer, ...what };
+		this.#reports.push(() => to.publish(message));
 	}
 
 	#fault(event: string): void {

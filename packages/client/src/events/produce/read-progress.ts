@@ -1,15 +1,20 @@
-import { EVENT_BYTES_MAX, type EventWindowData, type RefusedEvent, SpockError } from '@spock/protocol';
+import { EVENT_BYTES_MAX, type EventWindow, type RefusedEvent, SpockError } from '@spock/protocol';
 import { isInteger, isObject, stringOrNull } from '@spock/protocol/internal';
 import type { Opened, Progress } from './outbox.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** What may be sent and not persisted. */
+interface GivenWindow {
+	readonly window: EventWindow;
+	/** Why it is 0; null while it is not, or for an unknown reason. */
+	readonly reason: string | null;
+}
+
 /** The answer to `openProducer`, checked. */
-export interface OpenedProducer extends Opened {
+export interface OpenedProducer extends Opened, GivenWindow {
 	readonly epoch: number;
 	readonly ticket: string;
-	/** Why the window is 0; null while it is not, or for an unknown reason. */
-	readonly reason: string | null;
 	/** Longest text of an event's data, in bytes. */
 	readonly eventBytesMax: number;
 }
@@ -24,11 +29,13 @@ export function readOpened(
 	data: unknown,
 	known: { readonly epoch: number | undefined; readonly persisted: number; readonly last: number },
 ): OpenedProducer {
-	const { epoch, persisted, stored, window, eventBytesMax, ticket, refused } = membersOf(data);
-	const { bytes, events, reason } = membersOf(window);
-	if (!isInteger(epoch, 1) || !isInteger(persisted, 0) || typeof ticket !== 'string' || ticket === '')
-		throw wrongShape();
-	if (!isInteger(bytes, 0) || !isInteger(events, 0)) throw wrongShape();
+	const { epoch, window: given, eventBytesMax, ticket } = membersOf(data);
+	const progress = readAcked(data);
+	const window = readWindow(given);
+	if (!isInteger(epoch, 1) || typeof ticket !== 'string' || ticket === '' || !progress || !window) {
+		throw impossible('the answer has the wrong shape');
+	}
+	const { persisted } = progress;
 	if (known.epoch !== undefined && epoch !== known.epoch) {
 		throw impossible(`this producer has the epoch ${known.epoch}, not ${epoch}`);
 	}
@@ -37,14 +44,11 @@ export function readOpened(
 	}
 	if (persisted > known.last) throw impossible(`it has events up to ${persisted}, but ${known.last} were emitted`);
 	return {
+		...progress,
+		...window,
 		epoch,
-		persisted,
-		stored: numbersOf(stored),
-		refused: refusalsOf(refused),
-		window: { bytes, events },
 		eventBytesMax: isInteger(eventBytesMax, 1) ? Math.min(eventBytesMax, EVENT_BYTES_MAX) : EVENT_BYTES_MAX,
 		ticket,
-		reason: stringOrNull(reason),
 	};
 }
 
@@ -62,10 +66,10 @@ export function readAcked(data: unknown): Progress | undefined {
 }
 
 /** The data of `eventWindow`; undefined for another shape. */
-export function readWindow(data: unknown): Pick<EventWindowData, 'bytes' | 'events' | 'reason'> | undefined {
+export function readWindow(data: unknown): GivenWindow | undefined {
 	const { bytes, events, reason } = membersOf(data);
 	if (!isInteger(bytes, 0) || !isInteger(events, 0)) return undefined;
-	return { bytes, events, ...(typeof reason === 'string' && { reason }) };
+	return { window: { bytes, events }, reason: stringOrNull(reason) };
 }
 
 /** Why an event was refused. */
@@ -90,10 +94,6 @@ function refusalsOf(data: unknown): readonly RefusedEvent[] | undefined {
 		if (!isInteger(seq, 1)) return [];
 		return [{ seq, code: stringOrNull(code) ?? 'INTERNAL', message: stringOrNull(message) ?? 'no reason was given' }];
 	});
-}
-
-function wrongShape(): SpockError {
-	return impossible('the answer has the wrong shape');
 }
 
 function impossible(why: string): SpockError {

@@ -31,7 +31,6 @@ function fileOf(bytes: Buffer, failing: (read: number) => boolean = () => false)
 			if (failing(++reads)) throw new Error('EIO');
 			return bytes.subarray(offset, offset + length);
 		},
-		sync: () => Promise.resolve(),
 		close: () => Promise.resolve(),
 	};
 }

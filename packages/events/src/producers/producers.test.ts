@@ -23,7 +23,7 @@ describe('a producer', () => {
 	});
 
 	it('is told of a stream of any name', async () => {
-		const house = new House();
+		const house = new ProducerHouse();
 		const { line, ...rest } = await house.open('p').then((opened) => ({ line: opened.line, uplink: opened.uplink() }));
 		rest.uplink.uplink.frame(event(1, { stream: '__proto__' }));
 		house.log.commit();

@@ -122,7 +122,7 @@ async function untilListening(path: string): Promise<void> {
 	throw new Error(`nothing listens at ${path} after ${START_MS_MAX} ms`);
 }
 
-/** Until a producer is told where to go on: the log is recovered. */
+/** Until the answer to `openProducer`: the log is recovered then. */
 async function untilOpened(path: string): Promise<void> {
 	const deadline = performance.now() + START_MS_MAX;
 	await untilListening(path);

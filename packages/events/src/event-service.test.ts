@@ -55,13 +55,23 @@ describe('a log that is full', () => {
 			blocked: (reason) => blocked.push(reason),
 			trimmed: (below) => trimmed.push(below),
 		});
+		await publish(1, 'clicks');
+		const clicks = { stream: 'clicks', group: 'counting', from: 'first' } as const;
+		await service.openConsumer(clicks, new Sink());
 		const consumer = await service.openConsumer({ stream: 'orders', group: 'billing', from: 'first' }, new Sink());
 		await service.openConsumer({ stream: 'orders', group: 'later', from: 'new' }, new Sink());
 		const reason = await fill();
-		expect(reason).toMatch(/group billing of stream orders has \d+ events to do/);
-		expect(reason).toContain('sidecar events rewind orders billing --to new');
+		expect(reason).toMatch(/group counting of stream clicks has 1 events to do/);
+		expect(reason).toContain('sidecar events rewind clicks counting --to new');
 		expect(blocked).toHaveLength(1);
+		const groups = service.status().groups.map(({ group, lag }) => [group, lag > 1]);
+		expect(groups.sort()).toEqual([
+			['billing', true],
+			['counting', false],
+			['later', true],
+		]);
 		consumer.close();
+		await service.rewindGroup({ stream: 'clicks', group: 'counting', to: 'new' });
 		await service.rewindGroup({ stream: 'orders', group: 'billing', to: 'new' });
 		await service.rewindGroup({ stream: 'orders', group: 'later', to: 'new' });
 		await clock.advance(MINUTE_MS);
@@ -83,7 +93,8 @@ describe('a log that is full', () => {
 describe('the status', () => {
 	it('has the streams by name, and what each group has to do', async () => {
 		const { service, publish } = await openService();
-		for (const stream of ['orders', 'clicks', 'orders']) await publish(1, stream);
+		for (const stream of ['orders', 'clicks', 'orders', 'payments']) await publish(1, stream);
+		await service.openConsumer({ stream: 'payments' }, new Sink());
 		for (const stream of ['orders', 'clicks']) {
 			await service.openConsumer({ stream, group: 'billing', from: 'first' }, new Sink());
 		}
@@ -91,11 +102,26 @@ describe('the status', () => {
 		expect(streams.map(({ stream, events, first, last }) => ({ stream, events, first, last }))).toEqual([
 			{ stream: 'clicks', events: 1, first: 2, last: 2 },
 			{ stream: 'orders', events: 2, first: 1, last: 3 },
+			{ stream: 'payments', events: 1, first: 4, last: 4 },
 		]);
 		expect(groups.map(({ stream, lag }) => [stream, lag]).sort()).toEqual([
 			['clicks', 1],
 			['orders', 2],
 		]);
+	});
+});
+
+describe('a member of a group', () => {
+	it('that wants another filter than the group gets an error that shows both, as far as they are short', async () => {
+		const { service } = await openService();
+		const filter = { keys: Array.from({ length: 256 }, (_, index) => `key-${index}`) };
+		await service.openConsumer({ stream: 'orders', group: 'billing', filter }, new Sink());
+		const other = service.openConsumer({ stream: 'orders', group: 'billing' }, new Sink());
+		await expect(other).rejects.toMatchObject({
+			code: 'BAD_REQUEST',
+			message: expect.stringMatching(/filter \{"keys":\["key-0",.{150,200}…, and the new member wants \{\};/) as string,
+			details: { path: 'filter' },
+		});
 	});
 });
 

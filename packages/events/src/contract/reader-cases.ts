@@ -10,6 +10,7 @@ export const readerCases: Cases = {
 	'a reader begins with the first event, the next one, that of a position, or the first of a time': async (bench) => {
 		const [first, second] = (await appendNew(bench, 'orders', 2)) as [LogEvent, LogEvent];
 		const fromNew = await bench.store.reader('orders', { from: 'new' });
+		const byDefault = await bench.store.reader('orders', {});
 		const [third] = (await appendNew(bench, 'orders', 1)) as [LogEvent];
 		const froms = [
 			['first', [first, second, third]],
@@ -24,7 +25,9 @@ export const readerCases: Cases = {
 			assert.deepEqual(positionsOf(given), positionsOf(expected), `from ${JSON.stringify(from)}`);
 			await reader.close();
 		}
-		assert.deepEqual(positionsOf(await readMany(bench, fromNew, 1)), [third.position]);
+		for (const reader of [fromNew, byDefault]) {
+			assert.deepEqual(positionsOf(await readMany(bench, reader, 1)), [third.position]);
+		}
 	},
 
 	'read gives at most eventsMax, and one event whatever its size': async (bench) => {

@@ -56,6 +56,33 @@ describe('appending', () => {
 		expect(log.append(event('x'.repeat(500)))).toBe(2);
 	});
 
+	it('moves what a failed sync has left to a new file, notes too, wherever in memory it is', async () => {
+		const { log, files, clock } = await openSimLog({ limits: { segmentBytes: 1_000_000, bytesMax: 4_000_000 } });
+		log.append(event('a'));
+		await settle();
+		const failOnce = async (append: () => void): Promise<void> => {
+			files.before = (operation) => (operation === 'sync' ? Promise.reject(failure('EIO')) : undefined);
+			append();
+			await settle();
+			files.before = () => undefined;
+			await clock.advance(10_000);
+			await settle();
+		};
+		// Longer than a piece of memory, so it has one of its own.
+		const long = 'x'.repeat(200_000);
+		await failOnce(() => log.append(event(long)));
+		await failOnce(() => {
+			log.append({ kind: 'note', of: 'groups', text: '{}' });
+			log.append(event('b'));
+		});
+		expect(log.persisted).toBe(log.next);
+		expect(await readAll(log)).toEqual(['a', long, 'b']);
+	});
+
+	it('refuses limits that leave no room for four segments', async () => {
+		await expect(openSimLog({ limits: { segmentBytes: 8192, bytesMax: 4 * 8192 - 1 } })).rejects.toThrow(RangeError);
+	});
+
 	it('never lets the time of records go back', async () => {
 		const { log, clock } = await openSimLog();
 		log.append(event('a'));

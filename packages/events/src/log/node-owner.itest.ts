@@ -1,4 +1,4 @@
-import { lstat, readdir, rename } from 'node:fs/promises';
+import { lstat, readdir, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -85,6 +85,8 @@ describe('the owner of a log', () => {
 		await using temp = await tempSocket();
 		const missing = new NodeOwner(join(temp.directory, 'missing'));
 		await expect(missing.claim('nobody')).rejects.toMatchObject({ syscall: 'listen' });
+		await writeFile(join(temp.directory, 'file'), '');
+		await expect(new NodeOwner(join(temp.directory, 'file')).isOurs()).rejects.toMatchObject({ code: 'ENOTDIR' });
 	});
 
 	it('is one, of many that start at the same moment', async () => {

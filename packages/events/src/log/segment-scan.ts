@@ -121,5 +121,5 @@ class ChunkReader {
 }
 
 export function asBuffer(bytes: Uint8Array): Buffer {
-	return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -57,6 +57,16 @@ describe('windows', () => {
 		expect(line.windows.at(-1)).toEqual({ producer: 'p', epoch: 1, bytes: WINDOW_BYTES_MAX, events: 4096 });
 	});
 
+	it('grow one step at a time', async () => {
+		const house = new ProducerHouse();
+		const { line, ...opened } = await house.open('p').then((each) => ({ line: each.line, uplink: each.uplink() }));
+		for (let seq = 1; seq <= 3; seq++) {
+			opened.uplink.uplink.frame(event(seq, { length: 600_000 }));
+			house.log.commit();
+		}
+		expect(line.windows).toEqual([{ producer: 'p', epoch: 1, bytes: 2 * WINDOW_BYTES_FIRST, events: 4096 }]);
+	});
+
 	it('are closed with the reason, and opened again', async () => {
 		const house = new ProducerHouse();
 		const { line } = await house.open('p');

@@ -17,19 +17,19 @@ export function encodePayload(data: unknown): PayloadText {
 	return text;
 }
 
-/** Everything of a request behind its id. Callers memoise it by function and data. */
+/** Everything of a request after its id. Callers memoise it by function and data. */
 export function encodeRequestTail(func: string, payload: PayloadText, timeoutMs?: number): string {
 	const timeout = timeoutMs === undefined ? '' : `,"timeoutMs":${timeoutMs}`;
 	const data = payload === 'null' ? '' : `,"data":${payload}`;
 	return `,"func":${JSON.stringify(func)}${timeout}${data}}\n`;
 }
 
-/** A request line from an id and a tail of {@link encodeRequestTail}, which the members of `encodeTrace` may go before. */
+/** A request line from an id and a tail of {@link encodeRequestTail}, which members of `encodeTrace` may precede. */
 export function encodeRequest(id: number, tail: string): string {
 	return `{"id":${id}${tail}`;
 }
 
-/** Everything of a reply behind its id. Sidecars send it after the id as it came. */
+/** Everything of a reply after its id. Sidecars send the id as they received it. */
 export function encodeReplyTail(payload: PayloadText): string {
 	return `,"data":${payload}}\n`;
 }

@@ -18,7 +18,7 @@ export interface InFlightRingOptions {
  * ```
  *   id counter ──► 4294967295 │ 0 │ 1 │ 2 …            wraps after 2^32 ids
  *   slots          ├──┬──┬──┬──┤  id & (slots − 1)      a busy slot is skipped, never overwritten
- *                  │  │ 6│  │ 3│  take(2) ≠ 6: undefined  a late reply finds nobody
+ *                  │  │ 6│  │ 3│  take(2) ≠ 6: undefined  a late reply finds no entry
  * ```
  *
  * The ring starts small and doubles up to `capacity`. Doubling keeps every entry reachable: two ids that differ modulo
@@ -57,7 +57,7 @@ export class InFlightRing<T> {
 
 	/** Puts an entry into the next free slot and gives it an id; -1 when `capacity` entries are in flight. */
 	issue(entry: T): number {
-		// At most half full, so that a free slot is one or two steps away even behind long calls.
+		// At most half full, so that a free slot is one or two steps away even after long calls.
 		if (this.#size * 2 >= this.slots) this.#grow();
 		if (this.#size >= this.slots) return -1;
 		let id = this.#nextId;
@@ -79,7 +79,7 @@ export class InFlightRing<T> {
 		return this.#ids[slot] === id ? this.#entries[slot] : undefined;
 	}
 
-	/** Frees the slot of this id and gives its entry; undefined when the id is nobody's (any more). */
+	/** Frees the slot of this id and returns its entry; undefined where no entry has this id (any more). */
 	take(id: number): T | undefined {
 		const slot = id & this.#mask;
 		const entry = this.#entries[slot];

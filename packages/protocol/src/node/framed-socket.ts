@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { FrameDecoder, type FrameSink } from '../frames/frame-decoder.ts';
 
 /**
- * What is written in one tick leaves in pieces: the peer then works on the first while this side still produces the rest.
+ * What is written in one tick is sent in pieces: the peer then works on the first while this side still produces the rest.
  * A third of what the last tick wrote, within these bounds. Measured against one write at the end of the tick: 2.5x the
  * calls with 64 in flight; against a fixed piece of 512 characters: 1.5x with 1024, where small pieces cost more than
  * they gain.
@@ -13,9 +13,9 @@ const PIECE_CHARACTERS_MAX = 8192;
 const PIECES_IN_A_TICK = 3;
 const RESOLVED: Promise<void> = Promise.resolve();
 
-/** What a framed socket tells its owner. After `closed` nothing is told. */
+/** What a framed socket reports to its owner. Nothing is called after `closed`. */
 export interface FramedSocketEvents extends FrameSink {
-	/** Every frame that a chunk completed has been told. */
+	/** Every frame that a chunk completed has been passed on. */
 	chunkRead?(): void;
 	/** The peer has taken what was written. */
 	drained?(): void;
@@ -43,7 +43,7 @@ export class FramedSocket {
 	#pieceCharacters = PIECE_CHARACTERS_MIN;
 	#tickCharacters = 0;
 	#flushQueued = false;
-	/** True while the frames of a chunk are told. */
+	/** True while the frames of a chunk are passed on. */
 	#reading = false;
 	#writable = true;
 	/** Nothing is written any more, but this side has not ended. */
@@ -68,7 +68,7 @@ export class FramedSocket {
 		socket.on('close', this.#onClose);
 	}
 
-	/** The longest frame to accept from now on: may be set while a frame is told. */
+	/** The longest frame to accept from now on: may be set while a frame is passed on. */
 	set frameBytesMax(bytes: number) {
 		this.#decoder.frameBytesMax = bytes;
 	}
@@ -119,7 +119,7 @@ export class FramedSocket {
 		if (!this.#writable) return;
 		this.#pending += line;
 		if (this.#pending.length >= this.#pieceCharacters) this.flush();
-		// What is written while a chunk is read leaves when it is read: with one call at a time a microtask on top of that
+		// What is written while a chunk is read is sent once it is read: with one call at a time a microtask on top of that
 		// was measured as 7 % of the round trip.
 		if (!this.#flushQueued && !this.#reading) {
 			this.#flushQueued = true;
@@ -142,7 +142,7 @@ export class FramedSocket {
 	}
 
 	/**
-	 * Stops reading: no frame is told after the present one, not even of the chunk that is being read. The peer's next frames
+	 * Stops reading: no frame is passed on after the current one, not even from the chunk that is being read. The peer's next frames
 	 * stay in the kernel and, when that is full, with the peer.
 	 */
 	pause(): void {
@@ -169,14 +169,14 @@ export class FramedSocket {
 		if (this.#endHeld) this.#onEnd();
 	}
 
-	/** From now on what comes in is read to nowhere. */
+	/** From now on input is read and discarded. */
 	discardInput(): void {
 		this.#decoder.stop();
 	}
 
 	/**
 	 * Sends what is pending, and nothing from now on until `end`. For input that must survive the death of its sender: a write to a peer
-	 * that is gone makes Node destroy the socket, with everything that it had sent before and was not read yet.
+	 * that is gone makes Node destroy the socket, and with it everything that the peer had sent and was not read yet.
 	 */
 	mute(): void {
 		if (!this.#writable) return;
@@ -194,7 +194,7 @@ export class FramedSocket {
 		this.#socket.end();
 	}
 
-	/** Drops the connection and what is pending; no frame is told after it. `closed` follows. */
+	/** Drops the connection and what is pending; no frame is passed on after it. `closed` follows. */
 	destroy(error?: Error): void {
 		this.#writable = false;
 		this.#muted = false;
@@ -222,7 +222,7 @@ export class FramedSocket {
 	};
 
 	readonly #onEnd = (): void => {
-		// Node tells the end of a stream that is paused; frames that came before it may be held.
+		// Node reports the end of a paused stream too; frames that arrived before it may be held.
 		this.#endHeld = this.#paused;
 		if (!this.#paused) this.#events.ended?.();
 	};

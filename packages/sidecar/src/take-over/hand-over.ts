@@ -7,8 +7,8 @@ import { fittingQueries, type KnownQueries } from './messages.ts';
 import { PrivateSocket } from './private-socket.ts';
 
 /**
- * When the place is looked at after a successor has gone, in milliseconds after the look before: the kernel may close its connection some time
- * before the socket that it listened on, which until then looks alive.
+ * When the path is checked after a successor has gone, in milliseconds after the previous check: the kernel may close its connection some time
+ * before its listening socket, which looks alive until then.
  */
 const RESTORE_AFTER_MS = [0, 100, 1000, 10_000];
 
@@ -19,7 +19,7 @@ export interface HandOverPort {
 	readonly path: string | undefined;
 	/** True before it serves. */
 	isStarting(): boolean;
-	/** False before it serves and once it is leaving. */
+	/** False before it serves, and once it is leaving. */
 	isServing(): boolean;
 	/** The names that it can be reached by, of its unix domain sockets. */
 	places(): readonly PublishedSocketPath[];
@@ -27,22 +27,22 @@ export interface HandOverPort {
 	otherPlaces(): readonly PublishedSocketPath[];
 	/** Every query that has an answer. */
 	known(): KnownQueries;
-	/** Another sidecar has the path: sends the clients there, and ends when they have gone. Resolves when what only one can have is free. */
+	/** Another sidecar has the path: sends the clients there, and ends when they have gone. Resolves once everything is released that only one process can have. */
 	leave(): Promise<void>;
-	/** The place could not be taken back from a successor that has died. */
+	/** The path could not be taken back after a successor had died. */
 	failed(error: unknown): void;
 	/** A successor's connection could not be accepted, for want of open files, say. */
 	acceptFailed(error: Error): void;
 }
 
 /**
- * The end of a sidecar whose place another one takes. A successor reaches it at a private socket, as a process of the same user;
- * it is believed when its socket stands at the path.
+ * The end of a sidecar that another one replaces. A successor connects to a private socket, as a process of the same user;
+ * it is trusted once its own socket is at the path.
  */
 export class HandOver {
 	readonly #port: HandOverPort;
 	readonly #socket: PrivateSocket | undefined;
-	/** Connections that have called `begin`: which one is the successor shows at the path. */
+	/** Connections that have called `begin`. The socket at the path shows which one is the successor. */
 	readonly #successors = new Set<object>();
 	#looks = 0;
 	#timer: TimerHandle | undefined;
@@ -86,8 +86,8 @@ export class HandOver {
 	}
 
 	/**
-	 * A successor is about to take the place; returns what it should query first. Throws UNAVAILABLE when there is nothing to take
-	 * any more, and NOT_READY when there is nothing to take yet.
+	 * A successor is about to take over; returns what it should query first. Throws UNAVAILABLE when there is nothing left to take
+	 * over, and NOT_READY when there is nothing to take over yet.
 	 */
 	begin(successor: object): KnownQueries {
 		if (this.#port.isStarting()) {
@@ -98,7 +98,7 @@ export class HandOver {
 		return fittingQueries(this.#port.known());
 	}
 
-	/** The successor says that another socket stands at every path. Rejects with BAD_REQUEST, and nothing has changed, if it does not. */
+	/** The successor reports that its sockets are at every path. Rejects with BAD_REQUEST if they are not; nothing has changed then. */
 	async finish(): Promise<void> {
 		const places = this.#port.places();
 		if (places.length === 0) {
@@ -118,7 +118,7 @@ export class HandOver {
 	/** A connection is gone. A successor that dies half-way may have left its own dead socket at the path. */
 	left(successor: object): void {
 		if (!this.#successors.delete(successor)) return;
-		// One schedule at a time, from its beginning: two looks at once would take each other's sockets for those of another process.
+		// One schedule at a time, from its beginning: two checks at once would take each other's sockets for those of another process.
 		this.#looks = 0;
 		if (!this.#isLooking) this.#lookAgain();
 	}

@@ -5,13 +5,13 @@ import { isObject } from '@spock/protocol/internal';
 // members of a reply are ignored, so that later versions can add some.
 
 /**
- * The functions, each called once on a connection and in this order. `begin`: a successor is about to take the place; nothing
- * changes. `finish`: its socket stands at the path now, which the sidecar checks before it leaves.
+ * The functions, each called once on a connection and in this order. `begin`: a successor is about to take over; nothing
+ * changes. `finish`: its socket is at the path now, which the sidecar checks before it leaves.
  */
 export const STEPS = ['begin', 'finish'] as const;
 export type Step = (typeof STEPS)[number];
 
-/** The reply to `begin`: every query that has an answer. The successor asks them before any client is sent to it. */
+/** The reply to `begin`: every query that has an answer. The successor runs them before any client is sent to it. */
 export interface KnownQueries {
 	readonly services: readonly ServiceQuery[];
 	readonly keys: readonly KeyQuery[];

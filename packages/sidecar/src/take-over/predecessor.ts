@@ -134,7 +134,7 @@ class PredecessorConnection implements Predecessor {
 
 	#read(text: string): void {
 		const message = readSidecarMessage(text);
-		// A reply to a step that was given up is no reply to the next one.
+		// A late reply to a step that was abandoned does not answer the next one.
 		if (message.kind === 'push' || message.id !== this.#waiting?.id) return;
 		if (message.kind === 'reply') this.#waiting.resolve(message.data);
 		else if (message.kind === 'failure') this.#waiting.reject(SpockError.fromWire(message.error));

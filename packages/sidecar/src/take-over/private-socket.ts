@@ -26,10 +26,10 @@ import {
 } from '../listen/unix-listener.ts';
 import { type KnownQueries, privatePathOf, STEPS } from './messages.ts';
 
-/** Connections at once: one of a successor, and a few dead ones that are not noticed yet. The oldest makes room. */
+/** Connections at once: one of a successor, and a few dead ones that are not noticed yet. The oldest is closed to make room. */
 const CONNECTIONS_MAX = 4;
 
-/** How long a connection may take to `begin`. Then it stays: how long the warm-up takes is the successor's setting. */
+/** How long a connection may take to `begin`. After that it may stay open: the successor's settings bound its warm-up. */
 const BEGIN_MS_MAX = 10_000;
 
 /** The user of this process alone. */
@@ -40,7 +40,7 @@ export interface PrivateSocketOptions {
 	/** The public path of this sidecar. */
 	readonly path: string;
 	readonly clock: Clock;
-	/** `successor` is the same object for all that one connection says. Throws a SpockError to refuse. */
+	/** `successor` is the same object for all calls of one connection. Throws a SpockError to refuse. */
 	readonly begin: (successor: object) => KnownQueries;
 	readonly finish: () => Promise<void>;
 	/** The connection is gone. */
@@ -49,8 +49,8 @@ export interface PrivateSocketOptions {
 }
 
 /**
- * The socket beside the public one at which a successor speaks. Its mode lets in processes of the same user alone. Who owns the
- * public path owns this one, and needs no lock of its own.
+ * The socket beside the public one that a successor connects to. Its mode admits only processes of the same user. Whichever process owns
+ * the public path owns this one too, so it needs no lock.
  */
 export class PrivateSocket implements Pick<PublishedSocketPath, 'restore'> {
 	readonly #options: PrivateSocketOptions;
@@ -74,7 +74,7 @@ export class PrivateSocket implements Pick<PublishedSocketPath, 'restore'> {
 		return this.#opening;
 	}
 
-	/** Rejects with an Error that says what to do if what stands there is not a socket. */
+	/** Rejects with an Error that says what to do if the file there is not a socket. */
 	assertReplaceable(): Promise<void> {
 		return assertReplaceable(this.#at);
 	}
@@ -84,7 +84,7 @@ export class PrivateSocket implements Pick<PublishedSocketPath, 'restore'> {
 		await this.#bind((name) => rename(name, this.#at));
 	}
 
-	/** Listens there again if its file is gone, or is that of a dead process. Leaves all else alone. */
+	/** Listens there again if its file is gone, or is that of a dead process. Leaves anything else alone. */
 	async restore(): Promise<SocketPathState> {
 		const before = this.#bound;
 		if (before === undefined || this.#closing !== undefined) return 'ours';
@@ -151,7 +151,7 @@ export class PrivateSocket implements Pick<PublishedSocketPath, 'restore'> {
 		this.#next.set(framed, 0);
 	}
 
-	/** Each step once, in order: so no connection can make this sidecar answer without end. */
+	/** Each step once, in order, so that no connection can make this sidecar answer endlessly. */
 	async #answer(framed: FramedSocket, text: string, timer: TimerHandle): Promise<void> {
 		const message = readClientMessage(text);
 		const at = this.#next.get(framed);

@@ -14,16 +14,16 @@ import { warmUp } from './warm-up.ts';
 /** How long the sidecar in place may take for an answer before it counts as hung. */
 const ANSWER_MS_MAX = 2000;
 
-/** Sidecars in place that may end, one after the other, in the moment in which they are asked. */
+/** How many sidecars in place may end, one after another, just when they are asked. */
 const FIND_ATTEMPTS_MAX = 3;
 
 /** What became of a take-over, for the log. */
 export interface TakeOverEvent {
 	/**
-	 * `nobody`: there was no sidecar, and this one starts as any other. `begun`: it was found, and its queries are being
-	 * repeated here. `ending`: it was leaving anyway. `hung`: it does not answer; its place is taken, and its clients come when their
-	 * heartbeat finds out. `refused`: its place is taken, and it answers that it does not leave. `finished`: it leaves now.
-	 * `port late`: it still has a port, which is tried on in the background; `port bound`: that has come to pass.
+	 * `nobody`: there was no sidecar, and this one starts as usual. `begun`: it was found, and its queries are being
+	 * repeated here. `ending`: it was already leaving. `hung`: it does not answer; it is replaced, and its clients move when their
+	 * heartbeat fails. `refused`: it is replaced, but answers that it does not leave. `finished`: it is leaving.
+	 * `port late`: it still has a port, which is retried in the background; `port bound`: that retry has succeeded.
 	 */
 	readonly step: 'nobody' | 'begun' | 'ending' | 'hung' | 'refused' | 'finished' | 'port late' | 'port bound';
 	/** Queries that it had answers to, as this one has now. */
@@ -51,7 +51,7 @@ export interface TakeOverContext extends TakeOverOptions {
 	readonly listen: Listen;
 	readonly source: SidecarSource;
 	readonly clock: Clock;
-	/** Opens this process to its own successor, before it replaces another one: see `HandOver.open`. */
+	/** Lets a successor of this process connect, before it replaces another one: see `HandOver.open`. */
 	readonly open: () => Promise<void>;
 	/** Default: {@link findPredecessor}. */
 	readonly find?: typeof findPredecessor;
@@ -73,7 +73,7 @@ interface Found {
 /**
  * Binds every address in place of the sidecar that is there, in an order in which no client is refused: beside the path,
  * then its queries are repeated, then the path is taken, then it is asked to leave, then ports are bound. Rejects before the path is taken if
- * anything is wrong; the sidecar in place then goes on. Resolves with where the answers come from.
+ * anything is wrong; the sidecar in place then continues. Resolves with where the answers come from.
  */
 export async function takeOver(context: TakeOverContext): Promise<SnapshotSource | undefined> {
 	const { places, told } = context;
@@ -88,9 +88,9 @@ export async function takeOver(context: TakeOverContext): Promise<SnapshotSource
 		if (found?.questions !== undefined) answered = await warmUp(context, found.questions);
 		// The last moment at which nothing has changed.
 		context.signal.throwIfAborted();
-		// One that has died meanwhile may have been started again: that one is not taken for the one that was asked.
+		// It may have died and been restarted meanwhile: the new one must not be mistaken for the one that was asked.
 		const how = found === undefined || found.predecessor.isClosed() ? 'if free' : 'replace';
-		// First, so that a third sidecar that finds the path changed speaks to this one, not to the one that leaves.
+		// First, so that a third sidecar which finds the path changed connects to this one, not to the one that leaves.
 		if (how === 'replace') await context.open();
 		for (const { place } of listeners) await place?.publish(how);
 		if (found !== undefined) await tellToLeave(found, context);
@@ -153,7 +153,7 @@ async function find(context: TakeOverContext, path: string, attempt = 1): Promis
 			return { predecessor, finishMs: 1, questions: undefined };
 		}
 		predecessor.close();
-		// It has just ended: then none is in place, or the next one.
+		// It has just ended: now there is none, or another one.
 		if (SpockError.is(error, 'DISCONNECTED') && attempt < FIND_ATTEMPTS_MAX) return find(context, path, attempt + 1);
 		throw error;
 	}

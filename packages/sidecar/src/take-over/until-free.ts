@@ -1,6 +1,6 @@
 import { Backoff, type Clock, type TimerHandle } from '@spock/protocol/internal';
 
-/** How long a start waits for a port of the sidecar that was asked to leave; then it goes on without. */
+/** How long a start waits for a port of the sidecar that was asked to leave; then it continues without it. */
 const PORT_MS_MAX = 1000;
 const PORT_RETRY_MS = 10;
 const LATE_RETRY_MS_MIN = 100;
@@ -19,8 +19,8 @@ export interface ContestedPort<T> {
 }
 
 /**
- * Binds a port that another process releases: two processes cannot share one. Resolves when it is bound, or stays taken
- * for so long that the start goes on without it. Rejects with the signal's reason, and at once with any other error.
+ * Binds a port that another process releases: two processes cannot share one. Resolves when it is bound, or when it has been
+ * taken for so long that the start continues without it. Rejects with the signal's reason, and at once with any other error.
  */
 export async function untilFree<T extends { close(): Promise<void> }>(port: ContestedPort<T>): Promise<void> {
 	const { clock, signal } = port;

@@ -4,7 +4,7 @@ import type { Clock } from '@spock/protocol/internal';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import type { KnownQueries } from './messages.ts';
 
-/** Queries at once: a registry must not feel a take-over. */
+/** Queries at once: a take-over must not be a burden on the registry. */
 const QUESTIONS_AT_ONCE = 64;
 
 const ASK_AGAIN_MS = 100;
@@ -19,7 +19,7 @@ export interface WarmUp {
 
 /**
  * Repeats every query that the sidecar in place has an answer to, so that no client that moves waits. Rejects if one fails: the
- * sidecar in place then knows more, and must stay. Resolves with where the registry's answer comes from; undefined if there was none.
+ * sidecar in place then knows more, and must not be replaced. Resolves with where the registry's answer comes from; undefined if there was none.
  */
 export async function warmUp(
 	{ source, warmUpMs, clock, signal }: WarmUp,
@@ -53,7 +53,7 @@ export async function warmUp(
 	return atMost(clock, deadlineMs - clock.now(), answered);
 }
 
-/** Retries what waiting can fix, for as long as there is time. */
+/** Retries errors that are retryable, for as long as there is time. */
 async function untilAnswered(
 	ask: () => Promise<unknown>,
 	clock: Clock,
@@ -72,7 +72,7 @@ async function untilAnswered(
 	}
 }
 
-/** What comes within this time; undefined after it. */
+/** The result if it comes within this time, else undefined. */
 async function atMost<T>(clock: Clock, delayMs: number, outcome: Promise<T>): Promise<T | undefined> {
 	let timer: ReturnType<Clock['setTimeout']> | undefined;
 	const late = new Promise<undefined>((resolve) => {

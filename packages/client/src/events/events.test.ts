@@ -31,6 +31,10 @@ describe('types', () => {
 			events.emit('orders', { total: 1 }, { keyy: 'k' });
 			// @ts-expect-error: a schema of an unknown stream
 			openEvents<{ orders: Order }>({ diplomat: given, schemas: { order: undefined } });
+			const text = { '~standard': { validate: () => ({ value: 'text' }) } };
+			openEvents<{ orders: string }>({ diplomat: given, schemas: { orders: text } });
+			// @ts-expect-error: a schema of another payload
+			openEvents<{ orders: Order }>({ diplomat: given, schemas: { orders: text } });
 		};
 		expect(never).toBeTypeOf('function');
 		await diplomat.close();

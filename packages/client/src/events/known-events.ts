@@ -24,9 +24,9 @@ export type EventPayloadOf<Streams extends object, Name extends string> = Name e
 	? Streams[Name]
 	: unknown;
 
-/** A schema for each stream that has one. */
+/** A schema for each stream that has one; what it gives is what its consumers get. */
 export type EventSchemas<Streams extends object = KnownEvents> = {
-	readonly [Name in StreamName<Streams>]?: EventSchema;
+	readonly [Name in StreamName<Streams>]?: EventSchema<EventPayloadOf<Streams, Name>>;
 };
 
 /** For each stream whose payloads have changed their shape, what makes a payload of the next version of an older one. */

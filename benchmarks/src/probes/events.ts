@@ -17,6 +17,8 @@ export interface EventsPlace {
 	/** Of a sidecar that takes events. */
 	readonly path: string;
 	readonly pid: number;
+	/** Host and port of its metrics. */
+	readonly admin: string;
 	/** Of a raw echo. */
 	readonly echo: string;
 	/** A directory on the file system of the log. */
@@ -141,8 +143,8 @@ async function measurePublish(events: Events, { echo, directory, quick }: Events
 }
 
 /**
- * As many as go through, beside a loop that writes the same bytes and syncs after each MiB, which is the most that the log commits at
- * once; and the processor time of both processes. Rounds alternate.
+ * As many as go through, beside a loop that writes and syncs the same bytes in as many batches as the log took in that round; and the
+ * processor time of both processes. Rounds alternate.
  */
 async function measureThroughput(events: Events, place: EventsPlace): Promise<EventsFigure[]> {
 	const figures: EventsFigure[] = [];
@@ -156,13 +158,15 @@ async function measureThroughput(events: Events, place: EventsPlace): Promise<Ev
 		const cpuSeconds: number[] = [];
 		const floorSeconds: number[] = [];
 		for (let round = 0; round < 3; round++) {
+			const syncsBefore = await syncsOf(place.admin);
 			const cpuBefore = processorTimeUs(process.pid) + processorTimeUs(place.pid);
 			const startedMs = performance.now();
 			for (let index = 0; index < count; index++) if (!events.emit('bench', payload)) await events.room(PATIENCE);
 			await events.flush({ until: 'persisted', ...PATIENCE });
 			seconds.push((performance.now() - startedMs) / 1000);
 			cpuSeconds.push((processorTimeUs(process.pid) + processorTimeUs(place.pid) - cpuBefore) / 1e6);
-			floorSeconds.push(await bareLoopSeconds(place.directory, bytesTotal));
+			const syncs = (await syncsOf(place.admin)) - syncsBefore;
+			floorSeconds.push(await bareLoopSeconds(place.directory, bytesTotal, syncs));
 		}
 		const name = size === 300 ? '300 B' : '16 kB';
 		figures.push({
@@ -178,11 +182,19 @@ async function measureThroughput(events: Events, place: EventsPlace): Promise<Ev
 	return figures;
 }
 
-async function bareLoopSeconds(directory: string, bytesTotal: number): Promise<number> {
+/** Batches that the log has written and synced. */
+async function syncsOf(admin: string): Promise<number> {
+	const metrics = await (await fetch(`http://${admin}/metrics`)).text();
+	const count = Number(/^spock_events_sync_seconds_count (\d+)$/m.exec(metrics)?.[1]);
+	if (Number.isNaN(count)) throw new Error('the sidecar does not say how often it has synced');
+	return count;
+}
+
+async function bareLoopSeconds(directory: string, bytesTotal: number, batches: number): Promise<number> {
 	const file = await open(join(directory, 'bare'), 'w');
-	const batch = Buffer.alloc(MIB, 'x');
+	const batch = Buffer.alloc(Math.ceil(bytesTotal / batches), 'x');
 	const startedMs = performance.now();
-	for (let offset = 0; offset < bytesTotal; offset += MIB) {
+	for (let offset = 0; offset < bytesTotal; offset += batch.length) {
 		await file.writev([batch], offset);
 		await file.datasync();
 	}

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { CONTENDERS, serveSpock } from '../contenders.ts';
+import { freePort } from '../free-port.ts';
 import { residentMb } from '../load/processor-time.ts';
 import { median } from '../load/samples.ts';
 import type { EventsFigure } from '../results.ts';
@@ -26,12 +27,14 @@ export async function measureEvents(run: Run): Promise<readonly EventsFigure[]> 
 	mkdirSync(directory, { recursive: true });
 	const echo = await CONTENDERS.find(({ id }) => id === 'echo')?.serve(tools);
 	if (echo === undefined) throw new Error('there is no echo to compare with');
-	const settings = ['--events', log, '--events-bytes-max', String(1024 * MIB)];
+	const admin = `127.0.0.1:${await freePort()}`;
+	const settings = ['--events', log, '--events-bytes-max', String(1024 * MIB), '--admin', admin];
 	let sidecar = await serveSpock(tools, 'events', settings);
 	try {
 		const place = {
 			path: sidecar.address,
 			pid: sidecar.pid,
+			admin,
 			echo: echo.address.replace(/^unix:/, ''),
 			directory: floors,
 			quick,

@@ -4,9 +4,10 @@ import type { LogEvent, NewRecord, ReplayedRecord } from './log-record.ts';
 export interface RecordLog {
 	/**
 	 * Takes a record and gives its position. It is on disk once `committed` was told. Takes records in every state but
-	 * `released`, so that what is taken is bounded by the windows, not by it. Throws UNAVAILABLE once it is released.
+	 * `released`, so that what is taken is bounded by the windows, not by it. `textBytes`: of its text, where
+	 * that is known. Throws UNAVAILABLE once it is released.
 	 */
-	append(record: NewRecord): number;
+	append(record: NewRecord, textBytes?: number): number;
 	/** The oldest position that is kept; equal to `next` where none is. */
 	readonly first: number;
 	/** The position of the next record. */

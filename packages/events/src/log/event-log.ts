@@ -144,11 +144,11 @@ export class EventLog implements RecordLog {
 		this.#lookAtRoom();
 	}
 
-	append(record: NewRecord): number {
+	append(record: NewRecord, textBytes?: number): number {
 		if (this.#state === 'recovering' || this.#state === 'released') {
 			throw new SpockError('UNAVAILABLE', `the log takes nothing: ${this.#reason}`);
 		}
-		const size = sizeRecord(record);
+		const size = sizeRecord(record, textBytes);
 		const { pendingBytesMax } = this.#limits;
 		if (this.#blocks.pendingBytes + size.bytes > pendingBytesMax) {
 			throw new SpockError('OVERLOADED', `more than ${pendingBytesMax} bytes wait for the disk: try again later`);

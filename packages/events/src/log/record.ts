@@ -53,8 +53,10 @@ export function seedOf(salt: Uint8Array): number {
 }
 
 /** How many bytes a record takes, and its text alone: what {@link writeRecord} must be given. */
-export function sizeRecord(record: NewRecord): { readonly textBytes: number; readonly bytes: number } {
-	const textBytes = Buffer.byteLength(record.text);
+export function sizeRecord(
+	record: NewRecord,
+	textBytes: number = Buffer.byteLength(record.text),
+): { readonly textBytes: number; readonly bytes: number } {
 	if (record.kind === 'note') return { textBytes, bytes: NOTE_HEAD_BYTES + textBytes };
 	const { producer, stream, key, id } = record;
 	const keyBytes = key === undefined ? 0 : Buffer.byteLength(key);

@@ -96,8 +96,8 @@ export class EventAppender {
 			return 'go on';
 		}
 		const { name, epoch } = producer;
-		const position = this.#log.append({ kind: 'event', producer: name, epoch, seq, stream, key, id, text });
 		const bytes = Buffer.byteLength(text);
+		const position = this.#log.append({ kind: 'event', producer: name, epoch, seq, stream, key, id, text }, bytes);
 		const place = producer.placeIn(stream);
 		place.appended = seq;
 		producer.appended = seq;

@@ -70,7 +70,7 @@ export function readUplinkFrame(text: string): UplinkFrame {
 	const isLong = (key?.length ?? 0) > EVENT_KEY_LENGTH_MAX || (id?.length ?? 0) > EVENT_ID_LENGTH_MAX;
 	const isNoText = encoding !== undefined && payload.charCodeAt(0) !== QUOTE;
 	if (isLong || isNoText || isDeeperThan(payload, JSON_DEPTH_MAX - 2) || !isJson(payload)) return readAnyFrame(text);
-	return sized(Number(digits), { stream, key, id, text: text.slice(dataAt, -1) });
+	return sized(Number(digits), stream, key, id, text.slice(dataAt, -1));
 }
 
 /** The long way, for what other writers make. */
@@ -97,17 +97,22 @@ function readAnyFrame(text: string): UplinkFrame {
 		const { stream, key, id } = event;
 		// As it came: printed again, a number that no double holds would be another one.
 		const payload = memberText(memberText(text, 'data'), 'payload');
-		return sized(seq, { stream, key, id, text: encodeMembers(event, payload) });
+		return sized(seq, stream, key, id, encodeMembers(event, payload));
 	} catch (error) {
 		const { code, message } = SpockError.from(error).toWire();
 		return { kind: 'refused', seq, code, message };
 	}
 }
 
-function sized(seq: number, event: EventText): UplinkFrame {
-	const { text } = event;
+function sized(
+	seq: number,
+	stream: string,
+	key: string | undefined,
+	id: string | undefined,
+	text: string,
+): UplinkFrame {
 	if (text.length * 3 <= EVENT_BYTES_MAX || Buffer.byteLength(text) <= EVENT_BYTES_MAX) {
-		return { kind: 'event', seq, ...event };
+		return { kind: 'event', seq, stream, key, id, text };
 	}
 	const message = `the event has ${Buffer.byteLength(text)} bytes, more than ${EVENT_BYTES_MAX}: split it, or keep its content elsewhere`;
 	return { kind: 'refused', seq, code: 'FRAME_TOO_LARGE', message };

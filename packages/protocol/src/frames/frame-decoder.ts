@@ -11,7 +11,7 @@ const ID_PREFIX = '{"id":';
 /** The first carry buffer: larger than nearly every frame. It doubles when needed and is let go when it has grown. */
 const CARRY_BYTES_INITIAL = 4096;
 const CARRY_BYTES_KEPT_MAX = 65_536;
-/** Held bytes are scanned in pieces of this size, so that a release which is followed by a hold at once does not scan all of them. */
+/** Held bytes are scanned in pieces of this size and the frame at their end, so that a release which is followed by a hold at once does not scan all of them. */
 const RELEASE_BYTES = 8192;
 
 /** Receives what the decoder finds, in the order of the stream. */
@@ -98,7 +98,9 @@ export class FrameDecoder {
 		this.#releasing = true;
 		try {
 			while (this.#heldAt < this.#held.length && !this.#halted) {
-				const piece = this.#held.subarray(this.#heldAt, this.#heldAt + RELEASE_BYTES);
+				// A frame that is cut is copied, and decoded the long way.
+				const lineEnd = this.#held.indexOf(LF, this.#heldAt + RELEASE_BYTES - 1);
+				const piece = this.#held.subarray(this.#heldAt, lineEnd === -1 ? this.#held.length : lineEnd + 1);
 				this.#heldAt += piece.length;
 				this.#decode(piece);
 			}

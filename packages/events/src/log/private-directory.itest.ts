@@ -30,6 +30,8 @@ describe('the directory of a log', () => {
 		await chmod(directory, 0o777);
 		await expect(new NodeOwner(directory).claim('nobody')).rejects.toMatchObject({
 			code: 'UNAVAILABLE',
+			// So nobody takes it for a log that another process has.
+			details: { file: directory },
 			message: expect.stringContaining(`can be written by others: its mode is 0777: give one of its own, such as`),
 		});
 	});

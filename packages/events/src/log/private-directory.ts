@@ -38,5 +38,5 @@ function processUser(): ProcessUser | undefined {
 
 function unsafe(directory: string, why: string): SpockError {
 	const message = `the directory of the log ${why}: give one of its own, such as ${directory}/log, which is made with mode 0700`;
-	return new SpockError('UNAVAILABLE', message, { details: { directory } });
+	return new SpockError('UNAVAILABLE', message, { details: { directory, file: directory } });
 }

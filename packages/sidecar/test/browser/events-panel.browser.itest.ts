@@ -95,6 +95,11 @@ describe.each(['light', 'dark'] as const)('a full log with dead letters, in a %s
 		const panel = page.getByRole('region', { name: 'Events', exact: true });
 		await panel.getByText('the log is full').waitFor();
 		await panel.screenshot({ path: `${reports}events-panel-${colorScheme}-${name}.png` });
+		// However long the name of a stream is, its figures are in view.
+		for (const id of ['streams-table', 'groups-table']) {
+			const cut = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.getElementById('${id}').parentElement)`;
+			expect(await page.evaluate(cut)).toBeLessThanOrEqual(0);
+		}
 		await page.evaluate(axe.source);
 		const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults;
 		expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);

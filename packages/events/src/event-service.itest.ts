@@ -138,6 +138,18 @@ describe('the event service', () => {
 		await expect.poll(() => rest.payloads).toEqual([2, 1, 2, 3]);
 	});
 
+	it('forgets a group for good', async () => {
+		const service = await open();
+		const sink = new Sink();
+		const consumer = await service.openConsumer({ stream: 'orders', group: 'billing', from: 'first' }, sink);
+		const billing = { stream: 'orders', group: 'billing' };
+		await expect(service.deleteGroup(billing)).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+		consumer.close();
+		await service.deleteGroup(billing);
+		await service.close(1000);
+		expect((await open()).status().groups).toEqual([]);
+	});
+
 	it('is taken over: the old one acks no more, the new one goes on from what it acked', async () => {
 		const states: string[] = [];
 		const old = await open(false, { observer: { logState: (state) => states.push(state) } });

@@ -1,4 +1,5 @@
 import {
+	type DeleteGroupData,
 	type EventsStatus,
 	type OpenConsumerData,
 	type OpenProducerData,
@@ -29,7 +30,7 @@ import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
 import type { PlantedBugs } from './producers/event-appender.ts';
 import { ID_WINDOW_MS } from './producers/id-window.ts';
 import { Producers } from './producers/producers.ts';
-import { groupStatus, laggingGroup, streamStatus } from './service-status.ts';
+import { groupStatus, holding, laggingGroup, streamStatus } from './service-status.ts';
 import { EmbeddedStore, type EmbeddedStoreMistakes } from './stores/embedded-store.ts';
 import { SealedTimes, trimBelow } from './stores/retention.ts';
 
@@ -198,6 +199,12 @@ export class EventService {
 		return await this.#groups.rewind(data);
 	}
 
+	/** Rejects: BAD_REQUEST (no such group, or one with members), UNAVAILABLE. */
+	async deleteGroup(data: DeleteGroupData): Promise<void> {
+		this.#requireLog();
+		await this.#groups.delete(data);
+	}
+
 	status(): EventsStatus {
 		const { state, reason = null, bytes, next, damaged, segments } = this.#log;
 		return {
@@ -315,7 +322,7 @@ export class EventService {
 			lastTime: this.#sealedTimes.lastTimeOf(segment),
 			mayHold: segment.mayHold.bind(segment),
 		}));
-		const below = trimBelow(sealed, bytes, this.#store.groups(), this.#rules, this.#clock.wallNow());
+		const below = trimBelow(sealed, bytes, holding(this.#store.groups()), this.#rules, this.#clock.wallNow());
 		if (below <= first) return;
 		this.#log.trim(below);
 		this.#observer.trimmed?.(this.#log.first);

@@ -1,4 +1,4 @@
-import type { GroupStatus, StreamStatus } from '@spock/protocol';
+import { DEAD_RETRY_GROUP, type GroupStatus, type StreamStatus } from '@spock/protocol';
 
 import type { LogSegment } from './log/segment.ts';
 import type { GroupPlace } from './stores/group-places.ts';
@@ -46,13 +46,19 @@ export function groupStatus(
 export function laggingGroup(segments: readonly LogSegment[], places: readonly GroupPlace[]): string {
 	const [oldest] = segments;
 	if (oldest === undefined || segments.length === 1) return '';
-	const [last] = places
+	const [last] = holding(places)
 		.filter(({ stream, position }) => oldest.mayHold(stream, position))
 		.sort((one, other) => one.position - other.position);
 	if (last === undefined) return '';
 	const { stream, group } = last;
-	const skip = `sidecar events rewind ${stream} ${group} --to new`;
-	return `; group ${group} of stream ${stream} has ${lagOf(segments, last)} events to do: consume them, or skip them with ${skip}`;
+	const [skip, forget] = [`rewind ${stream} ${group} --to new`, `delete-group ${stream} ${group}`];
+	const remedy = `consume them, or skip them with \`sidecar events ${skip}\` or, for good, \`sidecar events ${forget}\``;
+	return `; group ${group} of stream ${stream} has ${lagOf(segments, last)} events to do: ${remedy}`;
+}
+
+/** The groups for which events are kept. */
+export function holding(places: readonly GroupPlace[]): readonly GroupPlace[] {
+	return places.filter(({ group }) => group !== DEAD_RETRY_GROUP);
 }
 
 /** Events that are not done. In the segment in which the group is, those in front of it are estimated by their positions. */

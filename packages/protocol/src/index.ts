@@ -14,6 +14,7 @@ export {
 	type UplinkFrame,
 } from './events/event-frame.ts';
 export type * from './events/event-model.ts';
+export { DEAD_RETRY_GROUP } from './events/event-model.ts';
 export {
 	isStreamName,
 	validateAck,

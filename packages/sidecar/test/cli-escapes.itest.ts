@@ -156,6 +156,7 @@ describe('what a registry calls things does not steer the terminal', () => {
 			keys: 0,
 			registrations: 0,
 			hasEvents: true,
+			recordsPerSecond: null,
 			inFlight: 0,
 			rates: null,
 		};

@@ -107,7 +107,8 @@ describe('sidecar events', () => {
 		expect(stdout).toContain('orders billing  at 1, lag 3');
 		expect(JSON.parse((await events('status', '--json')).stdout)).toMatchObject({ state: 'receiving', directory });
 		const unknown = await events('rewind', 'orders', 'nobody', '--to', 'new');
-		expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('unknown group "nobody"') });
+		const error = 'sidecar: no such group of stream orders: nobody; `sidecar events groups` shows them\n';
+		expect(unknown).toMatchObject({ exitCode: 1, stderr: error });
 	});
 
 	it('where no events are taken each says what to do, and 1', async () => {
@@ -122,6 +123,7 @@ describe('sidecar events', () => {
 			events('tail', 'orders', ...at),
 			events('dead', 'orders', ...at),
 			events('rewind', 'orders', 'billing', '--to', 'new', ...at),
+			events('delete-group', 'orders', 'billing', ...at),
 		]);
 		for (const { exitCode, stderr } of all) {
 			expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('--events DIR') });

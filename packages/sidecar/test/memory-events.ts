@@ -1,6 +1,7 @@
 import type { Consumer, ConsumerSink, Intake, LogEvent, OpenedProducer, ProducerLine, Uplink } from '@spock/events';
 import {
 	type AckedData,
+	type DeleteGroupData,
 	EVENT_BYTES_MAX,
 	type EventsStatus,
 	encodeEvent,
@@ -183,6 +184,10 @@ export class MemoryEvents implements GuestService {
 	}
 
 	rewindGroup(_data: RewindGroupData): Promise<RewindGroupReply> {
+		return Promise.reject(new SpockError('BAD_REQUEST', 'no such group'));
+	}
+
+	deleteGroup(_data: DeleteGroupData): Promise<void> {
 		return Promise.reject(new SpockError('BAD_REQUEST', 'no such group'));
 	}
 

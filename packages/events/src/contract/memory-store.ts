@@ -14,6 +14,7 @@ export interface MemoryStoreMistakes {
 	readonly tellsBackwards?: boolean;
 	readonly rewindKeepsDone?: boolean;
 	readonly rewindsUncounted?: boolean;
+	readonly deletesNothing?: boolean;
 }
 
 /** Longest text that it takes. */
@@ -108,6 +109,14 @@ export class MemoryStore implements EventStore {
 		});
 		this.#readers.set(reader, key);
 		return reader;
+	}
+
+	async deleteGroup(stream: string, group: string): Promise<void> {
+		const key = `${stream}/${group}`;
+		if (this.#mistakes.deletesNothing === true) return;
+		if ([...this.#readers.values()].includes(key) || !this.#groups.delete(key)) {
+			throw new SpockError('BAD_REQUEST', `group "${group}" of stream "${stream}" has a reader, or is unknown`);
+		}
 	}
 
 	async close(): Promise<void> {

@@ -159,6 +159,20 @@ export const readerCases: Cases = {
 		await (await bench.store.reader('orders', { group: 'billing' })).close();
 	},
 
+	'a deleted group is unknown, also after the store was opened again': async (bench) => {
+		await appendNew(bench, 'orders', 2);
+		const reader = await bench.store.reader('orders', BILLING);
+		await reader.done(positionsOf(await readMany(bench, reader, 2)));
+		await assert.rejects(bench.store.deleteGroup('orders', 'billing'), hasCode('BAD_REQUEST'));
+		await reader.close();
+		await bench.store.deleteGroup('orders', 'billing');
+		await assert.rejects(bench.store.deleteGroup('orders', 'billing'), hasCode('BAD_REQUEST'));
+		const again = await bench.reopen();
+		await assert.rejects(again.reader('orders', { group: 'billing' }), hasCode('BAD_REQUEST'));
+		const anew = await again.reader('orders', BILLING);
+		assert.equal((await readMany({ ...bench, store: again }, anew, 2)).length, 2);
+	},
+
 	'a thousand events with holes are all done in the end': async (bench) => {
 		const made = await appendNew(bench, 'orders', 1000);
 		const reader = await bench.store.reader('orders', BILLING);

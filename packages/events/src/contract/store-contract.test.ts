@@ -75,6 +75,7 @@ describe('the contract of a store', () => {
 		['unordered', 'events are given in the order of their positions, as they came'],
 		['tellsBackwards', 'progress ascends, and ends with the last event before append resolves'],
 		['rewindKeepsDone', 'rewind begins anywhere, and what was done there counts no more'],
+		['deletesNothing', 'a deleted group is unknown, also after the store was opened again'],
 		['rewindsUncounted', 'rewinds of a group are counted, also over a restart'],
 	])('catches a store whose mistake is: %s', async (mistake, promise) => {
 		const cases = storeContract(() => memoryFixture({ [mistake]: true }), { patienceMs: 100 });

@@ -21,6 +21,8 @@ export interface EventStore {
 	holds(stream: string, position: number): Promise<boolean>;
 	/** Events of a stream for a group, or for a reader without one. */
 	reader(stream: string, options: StoreReaderOptions): Promise<StoreReader>;
+	/** Forgets a group; resolves once that is kept. Rejects with BAD_REQUEST for one that is unknown, or has a reader. */
+	deleteGroup(stream: string, group: string): Promise<void>;
 	/** Whatever holds it is released. Idempotent. */
 	close(): Promise<void>;
 }

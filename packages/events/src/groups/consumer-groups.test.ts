@@ -75,6 +75,27 @@ describe('a filter', () => {
 	});
 });
 
+describe('delete', () => {
+	it('forgets a group, and what it had failed; one with members is refused', async () => {
+		const bench = new GroupBench();
+		bench.add(2);
+		const one = await bench.open();
+		const early = bench.groups.delete({ stream: 'orders', group: 'billing' });
+		await expect(early).rejects.toThrow('group "billing" of stream "orders" has 1 consumer; end it first');
+		await one.ack(0);
+		one.consumer.close();
+		await bench.groups.delete({ stream: 'orders', group: 'billing' });
+		expect(bench.store.groups()).toEqual([]);
+		expect((await bench.open()).shown).toEqual(['0', '1']);
+	});
+
+	it('of an unknown group is refused', async () => {
+		const bench = new GroupBench();
+		const unknown = bench.groups.delete({ stream: 'orders', group: 'biling' });
+		await expect(unknown).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+	});
+});
+
 describe('rewind', () => {
 	it('moves a group with members: what is out is forgotten, and acks of it are ignored', async () => {
 		const bench = new GroupBench();

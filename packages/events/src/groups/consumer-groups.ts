@@ -1,5 +1,6 @@
 import {
 	CONSUMER_BYTES_MAX,
+	type DeleteGroupData,
 	type GroupStatus,
 	type OpenConsumerData,
 	type RewindGroupData,
@@ -113,6 +114,22 @@ export class ConsumerGroups {
 			}
 		});
 		return { position };
+	}
+
+	/** Forgets a group. Rejects with BAD_REQUEST for one that has members, or does not exist. */
+	async delete({ stream, group }: DeleteGroupData): Promise<void> {
+		const key = groupKey(stream, group);
+		await this.#inTurn(key, async () => {
+			this.#refuseIfClosed();
+			const { members = 0 } = this.#groups.get(key) ?? {};
+			if (members > 0) {
+				const [consumers, them] = members === 1 ? ['1 consumer', 'it'] : [`${members} consumers`, 'them'];
+				const message = `group "${group}" of stream "${stream}" has ${consumers}; end ${them} first`;
+				throw new SpockError('BAD_REQUEST', message, { details: { path: 'group', members }, isStackless: true });
+			}
+			await this.#options.storeOf(stream).deleteGroup(stream, group);
+			this.#tallies.delete(key);
+		});
 	}
 
 	/** Groups with members; without the lag, which the store knows. */

@@ -261,7 +261,7 @@ describe('a disk', () => {
 		disk.bytesMax = 100_000;
 		const { log, clock, windows } = await openSimLog({ disk, limits: { freeBytesMin: 200_000 } });
 		expect([log.state, windows]).toEqual(['blocked', [true, false]]);
-		expect(log.reason).toContain('are to stay free');
+		expect(log.reason).toContain('must stay free');
 		log.append(event('a'));
 		await settle();
 		expect(log.persisted).toBe(2);
@@ -290,7 +290,7 @@ describe('a log', () => {
 		await settle();
 		await settle();
 		expect([log.state, log.persisted, states]).toEqual(['blocked', 121, ['receiving', 'blocked']]);
-		expect(log.reason).toMatch(/^the log has \d+ bytes, its limit is 40000$/);
+		expect(log.reason).toMatch(/^the log is full: it has \d+ bytes, and may have 40000$/);
 		log.trim(80);
 		expect([log.state, log.reason]).toEqual(['receiving', undefined]);
 	});

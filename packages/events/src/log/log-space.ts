@@ -32,9 +32,9 @@ export class LogSpace {
 	/** Why a log of this size has no room; undefined if it has. */
 	lack(bytes: number): string | undefined {
 		const { bytesMax } = this.#options;
-		if (bytes >= bytesMax) return `the log has ${bytes} bytes, its limit is ${bytesMax}`;
+		if (bytes >= bytesMax) return `the log is full: it has ${bytes} bytes, and may have ${bytesMax}`;
 		if (this.#free === undefined || this.#free.bytes >= this.#free.bytesMin) return undefined;
-		return `the disk has ${this.#free.bytes} bytes left, and ${this.#free.bytesMin} are to stay free`;
+		return `the disk is full: ${this.#free.bytes} bytes are left, and ${this.#free.bytesMin} must stay free`;
 	}
 
 	/** Looks at the file system; again and again while it is too full. */

@@ -7,6 +7,7 @@ import { SpockError } from '@spock/protocol';
 import { assertSocketPathFits } from '@spock/protocol/node';
 
 import type { LogOwner } from '../foundation/files.ts';
+import { requirePrivate } from './private-directory.ts';
 
 const SOCKET_NAME = 'owner.sock';
 /** How long a process that may be hung has to take a connection; the kernel takes it for a living one. */
@@ -31,16 +32,19 @@ interface Claim {
  * private name and linked to the public one, because Node removes the name that was bound when it closes, whosever it is by then.
  */
 export class NodeOwner implements LogOwner {
+	readonly #directory: string;
 	readonly #path: string;
 	#claim: Claim | undefined;
 
 	constructor(directory: string) {
+		this.#directory = directory;
 		this.#path = join(directory, SOCKET_NAME);
 	}
 
 	async claim(from: 'nobody' | 'anyone'): Promise<void> {
 		const name = `${this.#path}.${process.pid}-${++privateNames}`;
 		assertFits(name, this.#path);
+		await requirePrivate(this.#directory);
 		await rm(name, { force: true });
 		const server = await listen(name);
 		try {

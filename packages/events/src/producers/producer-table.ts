@@ -7,8 +7,11 @@ import { Producer } from './producer.ts';
 
 /** Most producers that are known at a time. */
 export const PRODUCERS_MAX = 4096;
-/** A producer that was heard of within this time is never forgotten. */
-export const PRODUCER_SEEN_MS: number = 24 * 60 * 60 * 1000;
+/**
+ * A producer that was heard of within this time is never forgotten. Far longer than a client that lives needs to come back: of one that
+ * comes back later, after others have taken its place, events whose ack it did not hear may be there twice.
+ */
+export const PRODUCER_SEEN_MS: number = 60 * 60 * 1000;
 
 /** What is to be done with a `seq`: `over` is that of an epoch which has ended. */
 export type Verdict = 'append' | 'duplicate' | 'gap' | 'over';
@@ -93,7 +96,7 @@ export class ProducerTable {
 		if (this.#producers.has(name) || this.#producers.size < this.#producersMax || this.#forgetOldest()) return;
 		throw new SpockError(
 			'OVERLOADED',
-			`${this.#producersMax} producers are known, each connected, with events under way or seen within a day: ` +
+			`${this.#producersMax} producers are known, each connected, with events under way or seen within an hour: ` +
 				'give processes that restart a producer name, so that each takes the place of the one before',
 			{ details: { producersMax: this.#producersMax }, isStackless: true },
 		);

@@ -111,9 +111,7 @@ export class EmbeddedStore implements EventStore, LogMemory {
 		this.#refuseIfClosed();
 		if (group === undefined) return this.#open(stream, await this.#positionOf(from ?? 'new'));
 		const key = placeKey(stream, group);
-		if (this.#taken.has(key)) {
-			throw new SpockError('BAD_REQUEST', `group "${group}" of stream "${stream}" has a reader; close that first`);
-		}
+		if (this.#taken.has(key)) throw hasReader(stream, group);
 		this.#taken.add(key);
 		try {
 			return this.#open(stream, this.#places.get(stream, group) ?? (await this.#newPlace(stream, group, from)));
@@ -121,6 +119,16 @@ export class EmbeddedStore implements EventStore, LogMemory {
 			this.#taken.delete(key);
 			throw error;
 		}
+	}
+
+	async deleteGroup(stream: string, group: string): Promise<void> {
+		this.#refuseIfClosed();
+		const key = placeKey(stream, group);
+		if (this.#taken.has(key)) throw hasReader(stream, group);
+		if (this.#places.get(stream, group) === undefined) {
+			throw new SpockError('BAD_REQUEST', `unknown group "${group}" of stream "${stream}"; it may be deleted already`);
+		}
+		await this.#note({ stream, group, deleted: true });
 	}
 
 	async close(): Promise<void> {
@@ -146,7 +154,7 @@ export class EmbeddedStore implements EventStore, LogMemory {
 		}
 		const to = await this.#positionOf(from);
 		if (this.#places.size >= this.#groupsMax) {
-			throw new SpockError('OVERLOADED', `there are ${this.#groupsMax} groups, the most that may be; use one of them`, {
+			throw new SpockError('OVERLOADED', `there are ${this.#groupsMax} groups, the most that may be; delete one`, {
 				details: { groupsMax: this.#groupsMax },
 			});
 		}
@@ -184,6 +192,10 @@ export class EmbeddedStore implements EventStore, LogMemory {
 	#refuseIfClosed(): void {
 		if (this.#isClosed) throw closedError();
 	}
+}
+
+function hasReader(stream: string, group: string): SpockError {
+	return new SpockError('BAD_REQUEST', `group "${group}" of stream "${stream}" has a reader; close that first`);
 }
 
 function closedError(): SpockError {

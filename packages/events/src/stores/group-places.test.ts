@@ -10,6 +10,10 @@ const note: fc.Arbitrary<GroupNote> = fc.oneof(
 		...{ stream: fc.constantFrom('a', 'b'), group: fc.constantFrom('g', 'h'), place: fc.nat(100) },
 		done: fc.array(fc.nat(1_000_000)),
 	}),
+	fc.record({
+		...{ stream: fc.constantFrom('a', 'b'), group: fc.constantFrom('g', 'h') },
+		deleted: fc.constant(true as const),
+	}),
 );
 
 function record(text: string, of: 'groups' | 'producers' = 'groups'): LogRecord {

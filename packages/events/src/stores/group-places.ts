@@ -16,11 +16,12 @@ export interface GroupPlace {
 
 /**
  * A change of a place, as it stands in the log. `to`: the group begins there, and nothing above is done. `place`: everything below is done,
- * and `done` besides what was done before.
+ * and `done` besides what was done before. `deleted`: there is no such group any more.
  */
 export type GroupNote = { readonly stream: string; readonly group: string } & (
 	| { readonly to: number }
 	| { readonly place: number; readonly done?: readonly number[] }
+	| { readonly deleted: true }
 );
 
 interface Place extends GroupPlace {
@@ -51,6 +52,10 @@ export class GroupPlaces {
 	apply(note: GroupNote): void {
 		const { stream, group } = note;
 		const key = placeKey(stream, group);
+		if ('deleted' in note) {
+			this.#places.delete(key);
+			return;
+		}
 		let place = this.#places.get(key);
 		if (place === undefined) {
 			place = { stream, group, position: 0, done: new Set(), rewinds: 'to' in note ? -1 : 0 };
@@ -100,7 +105,7 @@ export class GroupPlaces {
 
 function isGroupNote(note: unknown): note is GroupNote {
 	if (!isObject(note) || typeof note['stream'] !== 'string' || typeof note['group'] !== 'string') return false;
-	return typeof note['to'] === 'number' || typeof note['place'] === 'number';
+	return typeof note['to'] === 'number' || typeof note['place'] === 'number' || note['deleted'] === true;
 }
 
 /** Names hold no slash. */

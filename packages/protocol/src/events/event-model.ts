@@ -179,6 +179,18 @@ export interface RewindGroupReply {
 	readonly position: number;
 }
 
+/**
+ * The group that keeps the place of `sidecar events dead --retry`. It keeps no event from being deleted: dead letters that nobody has
+ * looked at would else fill the log.
+ */
+export const DEAD_RETRY_GROUP = 'sidecar-events-dead';
+
+/** Forgets a group, which must have no members. */
+export interface DeleteGroupData {
+	readonly stream: string;
+	readonly group: string;
+}
+
 /** Notices of a consumer: deliveries by their numbers. Unknown numbers are ignored: they were delivered again meanwhile. */
 export interface AckData {
 	readonly consumer: number;

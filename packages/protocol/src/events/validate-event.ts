@@ -15,6 +15,7 @@ import type {
 	AckData,
 	ConsumeFrom,
 	ConsumeOrder,
+	DeleteGroupData,
 	EventData,
 	EventFilter,
 	EventLevel,
@@ -113,6 +114,12 @@ export function validateRewindGroup(data: unknown): RewindGroupData {
 		group: streamName(members, 'group'),
 		to: consumeFrom(members['to'], 'to'),
 	};
+}
+
+/** The data of `deleteGroup`. Throws BAD_REQUEST. */
+export function validateDeleteGroup(data: unknown): DeleteGroupData {
+	const members = objectOf(data, '');
+	return { stream: streamName(members, 'stream'), group: streamName(members, 'group') };
 }
 
 /** The ticket in the notice `uplink`. Throws BAD_REQUEST. */

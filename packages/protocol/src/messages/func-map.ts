@@ -1,6 +1,7 @@
 import type {
 	AckedData,
 	ConsumerClosedData,
+	DeleteGroupData,
 	DeliverData,
 	EventsStatus,
 	EventWindowData,
@@ -240,6 +241,7 @@ export interface FuncMap {
 	openConsumer: { data: OpenConsumerData; reply: OpenConsumerReply };
 	closeConsumer: { data: { readonly consumer: number }; reply: null };
 	rewindGroup: { data: RewindGroupData; reply: RewindGroupReply };
+	deleteGroup: { data: DeleteGroupData; reply: null };
 	status: { data: null; reply: StatusReply };
 	explain: { data: ServiceQuery; reply: ExplainReply };
 }

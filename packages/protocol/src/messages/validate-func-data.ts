@@ -1,6 +1,7 @@
 import { badMember, badValue } from '../errors/spock-error.ts';
 import {
 	validateCloseConsumer,
+	validateDeleteGroup,
 	validateOpenConsumer,
 	validateOpenProducer,
 	validatePublish,
@@ -57,6 +58,7 @@ const VALIDATORS: { readonly [F in FuncName]: (data: unknown) => FuncData<F> } =
 	openConsumer: validateOpenConsumer,
 	closeConsumer: validateCloseConsumer,
 	rewindGroup: validateRewindGroup,
+	deleteGroup: validateDeleteGroup,
 	// It takes nothing, and ignores what it is given.
 	status: () => null,
 	explain: validateQuery,

@@ -9,7 +9,10 @@ function createModel() {
 	const clock = new FakeClock();
 	const startedAt = clock.wallNow();
 	const asked = { status: 0, known: 0 };
-	const state = { requests: 0, watches: ['barista'] };
+	const state: { requests: number; watches: string[]; events?: { next: number } } = {
+		requests: 0,
+		watches: ['barista'],
+	};
 	const status = (): StatusReply => {
 		asked.status++;
 		const watch = {
@@ -33,6 +36,7 @@ function createModel() {
 			...{ reasons: [], connections: 1, subscriptions: 1, oversizeSubscriptions: 0, registrations: [], keyWatches: [] },
 			...{ backend: { name: 'local', state: 'up', addresses: [], error: null, lastSuccessAgeMs: 0 }, counters: {} },
 			watches: state.watches.map((service) => ({ service, ...watch })),
+			...(state.events !== undefined && { events: state.events }),
 		} as unknown as StatusReply;
 	};
 	const connection = (): ConnectionFacts => ({
@@ -107,4 +111,14 @@ it('a service is told with its first thousand instances and how many there are; 
 		undefined,
 		undefined,
 	]);
+});
+
+it('counts what is written to the log of events in a second, once it is open', async () => {
+	const { model, clock, state } = createModel();
+	const rate = async (next?: number): Promise<number | null> => {
+		if (next !== undefined) state.events = { next };
+		await clock.advance(1000);
+		return model.current().overview.recordsPerSecond;
+	};
+	expect([await rate(), await rate(0), await rate(10), await rate(25)]).toEqual([null, null, null, 15]);
 });

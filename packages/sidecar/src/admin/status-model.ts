@@ -69,6 +69,8 @@ export class StatusModel {
 	readonly #latency = new LatencyWindow();
 	#startedAt: number | undefined;
 	#total: ({ readonly atMs: number } & Rates) | undefined;
+	/** The log of events at the last sample. */
+	#log: { readonly atMs: number; readonly next: number } | undefined;
 	#last: { readonly sample: StatusSample; readonly atMs: number } | undefined;
 
 	constructor(options: StatusModelOptions) {
@@ -110,12 +112,25 @@ export class StatusModel {
 		const total = { atMs: nowMs, requests, bytesRead, bytesWritten };
 		const rates = ratesBetween(this.#total, total);
 		this.#total = total;
-		const overview = this.#overview(status, at, { rates, latency });
 		const { events = null } = status;
+		const recordsPerSecond = this.#writtenSince(events, nowMs);
+		const overview = this.#overview(status, at, { rates, latency, recordsPerSecond });
 		return { overview, services: this.#services.rows, connections, events, changes: changes.changes };
 	}
 
-	#overview(status: StatusReply, at: number, measured: Pick<OverviewView, 'rates' | 'latency'>): OverviewView {
+	#writtenSince(events: EventsStatus | null, atMs: number): number | null {
+		const before = this.#log;
+		// Until it is open its next position is 0.
+		this.#log = events === null || events.next === 0 ? undefined : { atMs, next: events.next };
+		if (before === undefined || this.#log === undefined || atMs <= before.atMs) return null;
+		return (Math.max(0, this.#log.next - before.next) * 1000) / (atMs - before.atMs);
+	}
+
+	#overview(
+		status: StatusReply,
+		at: number,
+		measured: Pick<OverviewView, 'rates' | 'latency' | 'recordsPerSecond'>,
+	): OverviewView {
 		const { sidecar, instance, pid, uptimeMs, phase, ready, reasons, backend, connections, subscriptions } = status;
 		this.#startedAt ??= at - uptimeMs;
 		return {

@@ -52,6 +52,8 @@ export interface OverviewView {
 	readonly registrations: number;
 	/** Whether events are on. */
 	readonly hasEvents: boolean;
+	/** Events and what groups have done, as they are written to the log; null where events are off, or two samples were not taken. */
+	readonly recordsPerSecond: number | null;
 	/** Requests that wait for an answer. */
 	readonly inFlight: number;
 	readonly rates: Rates | null;

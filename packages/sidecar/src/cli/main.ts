@@ -179,13 +179,19 @@ function addEventCommands(): void {
 		.action(async (stream, flags) => (await import('./commands/events/tail-events.ts')).tailEvents(stream, flags));
 	clientCommand('groups', 'print the place of each group, and what it has not done', events)
 		.argument('[stream]')
-		.action(async (stream, flags) => (await import('./commands/events/show-events.ts')).eventGroups(stream, flags));
+		.action(async (stream, flags) => (await import('./commands/events/event-groups.ts')).eventGroups(stream, flags));
 	clientCommand('rewind', 'move a group to another place in its stream', events)
 		.argument('<stream>')
 		.argument('<group>')
 		.requiredOption('--to <place>', 'first, new, a position, or a time as 2026-01-31T12:00:00Z')
 		.action(async (stream, group, flags) =>
-			(await import('./commands/events/rewind-group.ts')).rewindGroup(stream, group, flags),
+			(await import('./commands/events/event-groups.ts')).rewindGroup(stream, group, flags),
+		);
+	clientCommand('delete-group', 'forget a group without consumers: no event is kept for it any more', events)
+		.argument('<stream>')
+		.argument('<group>')
+		.action(async (stream, group, flags) =>
+			(await import('./commands/events/event-groups.ts')).deleteGroup(stream, group, flags),
 		);
 	clientCommand('dead', 'print the events of a stream that were given up, and why', events)
 		.argument('<stream>')

@@ -1,4 +1,5 @@
 import type {
+	DeleteGroupData,
 	Notice,
 	OpenConsumerData,
 	OpenConsumerReply,
@@ -30,6 +31,7 @@ export interface EventSession {
 	openConsumer(data: OpenConsumerData, signal: AbortSignal): Promise<OpenConsumerReply>;
 	closeConsumer(consumer: number): void;
 	rewindGroup(data: RewindGroupData): Promise<RewindGroupReply>;
+	deleteGroup(data: DeleteGroupData): Promise<void>;
 	/** A notice of a consumer. Throws BAD_REQUEST. */
 	notice(notice: Notice): void;
 	/** What takes the frames of this connection from now on, if this is a ticket that was given and not used. Throws BAD_REQUEST. */

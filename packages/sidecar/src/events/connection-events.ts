@@ -1,5 +1,6 @@
 import type { EventService, OpenedProducer, ProducerLine, Uplink } from '@spock/events';
 import {
+	type DeleteGroupData,
 	type Notice,
 	type OpenConsumerData,
 	type OpenConsumerReply,
@@ -27,7 +28,10 @@ export const PRODUCERS_PER_CONNECTION_MAX = 64;
 export const CONSUMERS_PER_CONNECTION_MAX = 64;
 
 /** The part of the service that connections use. */
-export type ServedEvents = Pick<EventService, 'openProducer' | 'uplink' | 'publish' | 'openConsumer' | 'rewindGroup'>;
+export type ServedEvents = Pick<
+	EventService,
+	'openProducer' | 'uplink' | 'publish' | 'openConsumer' | 'rewindGroup' | 'deleteGroup'
+>;
 
 /** What the events of all connections share. */
 export interface ConnectionEventsContext {
@@ -126,6 +130,10 @@ export class ConnectionEvents implements EventSession {
 
 	async rewindGroup(data: RewindGroupData): Promise<RewindGroupReply> {
 		return (await this.#context.service()).rewindGroup(data);
+	}
+
+	async deleteGroup(data: DeleteGroupData): Promise<void> {
+		return (await this.#context.service()).deleteGroup(data);
 	}
 
 	notice({ func, data }: Notice): void {

@@ -3,7 +3,7 @@ import { answer, type Handlers } from '../connection/answer.ts';
 /** The functions of events: see `EventSession`. Each throws UNKNOWN_FUNC where this sidecar takes no events. */
 export const eventHandlers: Pick<
 	Handlers,
-	'openProducer' | 'publish' | 'openConsumer' | 'closeConsumer' | 'rewindGroup'
+	'openProducer' | 'publish' | 'openConsumer' | 'closeConsumer' | 'rewindGroup' | 'deleteGroup'
 > = {
 	openProducer: (data, { caller }) => {
 		const opened = caller.events.openProducer(data);
@@ -17,4 +17,5 @@ export const eventHandlers: Pick<
 		return answer(null);
 	},
 	rewindGroup: (data, { caller }) => caller.events.rewindGroup(data).then(answer),
+	deleteGroup: (data, { caller }) => caller.events.deleteGroup(data).then(() => answer(null)),
 };

@@ -76,7 +76,7 @@ it('a table of producers that is full refuses the next one, and says why; those 
 	expect((await one.ask('openProducer', { producer: 'one-more' })).error).toMatchObject(full);
 	expect((await sidecar.facts()).heapBytes - before.heapBytes).toBeLessThan(PRODUCERS_MAX * PRODUCER_BYTES_MAX);
 	for (const hand of hands) hand[Symbol.dispose]();
-	// Those that have gone are known for a day: their processes may come back with events that were sent.
+	// Those that have gone are known for an hour: their processes may come back with events that were sent.
 	expect((await one.ask('openProducer', { producer: 'one-more' })).error).toMatchObject(full);
 	expect((await one.ask('openProducer', { producer: 'producer-7', epoch: 1 })).data).toMatchObject({ epoch: 1 });
 });

@@ -122,6 +122,7 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 		]),
 	],
 	closeConsumer: (random) => [['consumer', random.pick(['1', '0', '-1'])]],
+	deleteGroup: (random) => [...streamName(random), ['group', nameOr(random, '"billing"')]],
 	rewindGroup: (random) => [...streamName(random), ['group', nameOr(random, '"billing"')], ['to', from(random)]],
 	status: () => [],
 	explain: query,

@@ -237,6 +237,7 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 	}),
 	closeConsumer: object({ consumer: required(position) }),
 	rewindGroup: object({ stream: required(streamName), group: required(streamName), to: required(from) }),
+	deleteGroup: object({ stream: required(streamName), group: required(streamName) }),
 	// It takes nothing, and ignores what it is given.
 	status: () => ({ wrong: [], value: null }),
 	explain: object(query),

@@ -90,7 +90,10 @@ const table: Readonly<Record<string, EventsMetric>> = {
 		'Longest time since an event was delivered and not acknowledged, of all groups; 0 if none is out',
 		({ groups }) => Math.max(0, ...groups.map(({ oldestUnackedMs: ms }) => ms ?? 0)) / 1000,
 	),
-	spock_events_producers: gauge('Producers that are known, connected or not', ({ producers }) => producers),
+	spock_events_producers: gauge(
+		'Producers that are known, connected or not; above 4096 one is forgotten, or refused',
+		({ producers }) => producers,
+	),
 	spock_events_ids_forgotten_total: {
 		type: 'counter',
 		help: 'Ids of events forgotten before their two minutes were over, because there were too many',

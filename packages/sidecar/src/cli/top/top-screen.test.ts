@@ -24,6 +24,7 @@ const view: StatusView = {
 		...{
 			registrations: 0,
 			hasEvents: false,
+			recordsPerSecond: null,
 			inFlight: 1,
 			rates: { requests: 1234, bytesRead: 10, bytesWritten: 2_000_000 },
 		},
@@ -156,6 +157,29 @@ describe('the screen of top', () => {
 			expect(lines.find((line) => line.includes(name))).toContain('\u001b[7m');
 			expect(shown).toEqual({ rows: 100, page: 17, key: name });
 		}
+	});
+
+	it('has a line of events where they are on: what is written, how full the log is, who is furthest behind', () => {
+		const group = { order: 'none', consumers: 1, position: 1, out: 0, backingOff: 0, oldestUnackedMs: null } as const;
+		const events: StatusView['events'] = {
+			...{ state: 'receiving', reason: null, directory: '/log', bytes: 25, bytesMax: 100, next: 9, producers: 1 },
+			...{ unstored: 3, oldestUnstoredMs: 40, windowBytes: 1, damaged: 0, idsForgotten: 0, streams: [] },
+			groups: [
+				{ ...group, stream: 'orders', group: 'audit', lag: 7 },
+				{ ...group, stream: 'orders', group: 'billing', lag: 1200 },
+			],
+		};
+		const on = { ...view, overview: { ...view.overview, recordsPerSecond: 1500 }, events };
+		const line = 'events receiving  records/s 1.5k  log 25%  unstored 3 for 40ms  lag 1.2k (billing of orders)';
+		const { lines } = draw({}, { view: on, width: 100 });
+		expect(plain(lines)[4]).toBe(line);
+		expect(lines).toHaveLength(24);
+		expect(printTop(on, FIRST_STATE)).toContain(`\n${line}\n\nservices\n`);
+		const full = { ...on, events: { ...events, state: 'blocked', reason: 'the log is full', groups: [] } };
+		const [, , , , blocked] = draw({}, { view: full, width: 100, isColoured: true }).lines;
+		expect(blocked).toContain('\u001b[31mevents blocked');
+		expect(blocked).toContain('lag 0  the log is full');
+		expect(draw({ tab: 'services' }).lines.join('\n')).not.toContain('records/s');
 	});
 
 	it('printed once it is every row, and nothing of a terminal', () => {

@@ -25,7 +25,6 @@ export interface Screen {
 	readonly shown: Shown;
 }
 
-const HEAD_LINES = 6;
 const KEYS = 'q quit  ↑↓ jk move  tab next  enter open  esc back  / filter  s sort';
 /** SGR: https://man7.org/linux/man-pages/man4/console_codes.4.html */
 const STYLES = { bold: '1', dim: '2', inverse: '7', good: '32', warning: '33', bad: '31', plain: '' } as const;
@@ -36,9 +35,10 @@ const COLOURS: ReadonlySet<Style> = new Set(['good', 'warning', 'bad']);
 export function drawTop(input: ScreenInput): Screen {
 	const { view, detail, state, width, height, isColoured, trouble } = input;
 	const paint = painter(isColoured);
-	const head = view === undefined ? ['', '', '', ''] : overviewLines(view.overview, width, paint);
+	const head = view === undefined ? ['', '', '', ''] : overviewLines(view, width, paint);
 	const table: Table = view === undefined ? { columns: [], rows: [], empty: 'asking …' } : tableOf(view, detail, state);
-	const page = Math.max(0, height - HEAD_LINES - 1);
+	// Tabs and titles above the rows, keys below.
+	const page = Math.max(0, height - head.length - 3);
 	const selected = Math.max(0, Math.min(state.selected, table.rows.length - 1));
 	const first = Math.max(0, Math.min(selected - Math.floor(page / 2), table.rows.length - page));
 	const widths = columnWidths(table.columns, width);
@@ -74,7 +74,7 @@ export function printTop(view: StatusView, state: TopState): string {
 		const rows = table.rows.length === 0 ? [table.empty] : table.rows.map(({ cells }) => line(cells));
 		return [tab, line(table.columns.map(({ title }) => title)), ...rows].join('\n');
 	});
-	const head = overviewTexts(view.overview).filter((text) => text !== '');
+	const head = [...overviewTexts(view.overview), ...eventsTexts(view)].filter((text) => text !== '');
 	return [head.join('\n'), ...parts].join('\n\n');
 }
 
@@ -90,7 +90,8 @@ function painter(isColoured: boolean): Paint {
 const cut = (text: string, width: number, style: Style, paint: Paint): string =>
 	paint(style, [...text].length > width ? fit(text, width) : text);
 
-function overviewLines(overview: OverviewView, width: number, paint: Paint): string[] {
+function overviewLines(view: StatusView, width: number, paint: Paint): string[] {
+	const { overview, events } = view;
 	const { ready, reasons, backend } = overview;
 	const [first = '', ...others] = overviewTexts(overview);
 	const tone = !ready ? 'bad' : reasons.length > 0 || backend.state !== 'up' ? 'warning' : 'good';
@@ -98,6 +99,7 @@ function overviewLines(overview: OverviewView, width: number, paint: Paint): str
 	return [
 		cut(first, width, tone === 'good' ? 'bold' : tone, paint),
 		...others.map((text, index) => cut(text, width, styles[index] as Style, paint)),
+		...eventsTexts(view).map((text) => cut(text, width, events?.state === 'receiving' ? 'plain' : 'bad', paint)),
 	];
 }
 
@@ -120,6 +122,20 @@ function overviewTexts(overview: OverviewView): string[] {
 		latencyText(latency),
 		trouble.join('; '),
 	].map(printable);
+}
+
+/** A line where events are on, none where they are off. */
+function eventsTexts({ events, overview: { recordsPerSecond } }: StatusView): string[] {
+	if (events === null) return [];
+	const { state, reason, bytes, bytesMax, unstored, oldestUnstoredMs, groups } = events;
+	const rate = recordsPerSecond === null ? '-' : shortNumber(recordsPerSecond);
+	const full = bytesMax === 0 ? '-' : `${Math.round((bytes / bytesMax) * 100)}%`;
+	const waits = oldestUnstoredMs === null ? '' : ` for ${shortDuration(oldestUnstoredMs)}`;
+	const [behind] = [...groups].sort((one, other) => other.lag - one.lag);
+	const lag =
+		behind === undefined || behind.lag === 0 ? '0' : `${shortNumber(behind.lag)} (${behind.group} of ${behind.stream})`;
+	const text = `events ${state}  records/s ${rate}  log ${full}  unstored ${unstored}${waits}  lag ${lag}`;
+	return [printable(reason === null ? text : `${text}  ${reason}`)];
 }
 
 function latencyText({ boundsMs, total, recent, recentMs }: LatencyView): string {

@@ -5,7 +5,9 @@ import type { PublishData } from '@spock/protocol';
 
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
-import { CommandError, EXIT, print } from '../../output/output.ts';
+import { CommandError, EXIT, print, printable } from '../../output/output.ts';
+import { askEvents, isKnownStream, meantStream } from './event-groups.ts';
+import { parseExactly } from './exact-json.ts';
 
 interface PublishFlags extends ClientFlags {
 	readonly key?: string;
@@ -27,11 +29,24 @@ export async function publishEvents(stream: string, text: string | undefined, fl
 	};
 	if (text !== undefined) {
 		const event = { ...shared, ...(id !== undefined && { id }), payload: readJson(text, 'the event') };
-		await withClient(flags, async (client, options) => show(await client.request('publish', event, options), flags));
+		await withClient(flags, async (client, options) => {
+			await tellNewStream(client, stream, options);
+			show(await client.request('publish', event, options), flags);
+		});
 		return;
 	}
 	if (id !== undefined) throw new CommandError(EXIT.usage, '--id names one event: give its JSON, too');
-	await withClient(flags, (client, options) => publishLines(client, shared, flags, options));
+	await withClient(flags, async (client, options) => {
+		await tellNewStream(client, stream, options);
+		await publishLines(client, shared, flags, options);
+	});
+}
+
+/** A stream begins with its first event, so that a misspelt name is one, too. */
+async function tellNewStream(client: Diplomat, stream: string, options: CallOptions): Promise<void> {
+	const events = await askEvents(client, options);
+	const meant = isKnownStream(stream, events) ? undefined : meantStream(stream, events);
+	if (meant !== undefined) process.stderr.write(`${printable(`${stream} is a new stream; ${meant}`)}\n`);
 }
 
 /** In the order of the lines: a connection's requests are taken in the order in which they come. */
@@ -70,8 +85,9 @@ function show(reply: { readonly position: number; readonly duplicate: boolean },
 
 function readJson(text: string, what: string): unknown {
 	try {
-		return JSON.parse(text);
+		return parseExactly(text);
 	} catch (error) {
+		if (error instanceof RangeError) throw new CommandError(EXIT.usage, `${what}: ${error.message}`, { cause: error });
 		const message = `${what} is not JSON: ${(error as Error).message}. Quote it: sidecar events publish orders '{"total":5}'`;
 		throw new CommandError(EXIT.usage, message, { cause: error });
 	}

@@ -1,31 +1,16 @@
 import { type EventsStatus, type GroupStatus, SpockError, type StreamStatus } from '@spock/protocol';
-import { nearestName } from '@spock/protocol/internal';
 
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
 import { CommandError, EXIT, print, printable } from '../../output/output.ts';
 
 const MIB = 1_048_576;
-/** So many streams stand in the answer to `status`. */
-const LISTED_MAX = 256;
 
 /** `sidecar events status` */
 export async function eventsStatus(flags: ClientFlags): Promise<void> {
 	await withClient(flags, async (client, options) => {
 		const events = expectEvents((await client.request('status', null, options)).events);
 		print(flags.json ? JSON.stringify(events) : formatEvents(events, Date.now()));
-	});
-}
-
-/** `sidecar events groups` */
-export async function eventGroups(stream: string | undefined, flags: ClientFlags): Promise<void> {
-	await withClient(flags, async (client, options) => {
-		const { groups, streams } = expectEvents((await client.request('status', null, options)).events);
-		const shown = groups.filter((group) => stream === undefined || group.stream === stream);
-		if (shown.length === 0 && stream !== undefined) requireStream(stream, streams);
-		if (flags.json) print(JSON.stringify(shown));
-		else for (const group of shown) print(printable(formatGroup(group)));
-		if (shown.length === 0 && !flags.json) process.stderr.write('no group has consumed it yet\n');
 	});
 }
 
@@ -71,24 +56,13 @@ function formatStream(status: StreamStatus, now: number): string {
 	return `  ${stream}  ${store}, ${count(events, 'event')}, ${mebibytes(bytes)}${places}${age}${waiting}`;
 }
 
-function formatGroup(status: GroupStatus): string {
+/** A line of text for people. */
+export function formatGroup(status: GroupStatus): string {
 	const { stream, group, order, consumers, position, lag, out, backingOff, oldestUnackedMs } = status;
 	const oldest = oldestUnackedMs === null ? '' : ` (the oldest for ${seconds(oldestUnackedMs)})`;
 	const retries = backingOff === 0 ? '' : `, ${backingOff} backing off`;
 	const ordered = order === 'none' ? '' : `, order ${order}`;
 	return `${stream} ${group}  at ${position}, lag ${lag}, ${out} out${oldest}${retries}, ${count(consumers, 'consumer')}${ordered}`;
-}
-
-/** Throws where nothing is known of a stream; a name that is almost the same is a hint. */
-export function requireStream(stream: string, streams: readonly StreamStatus[]): void {
-	// There may be more than are listed.
-	if (streams.length >= LISTED_MAX || streams.some((known) => known.stream === stream)) return;
-	const meant = nearestName(
-		stream,
-		streams.map((known) => known.stream),
-	);
-	const hint = meant === undefined ? '`sidecar events status` shows the streams' : `did you mean ${meant}?`;
-	throw new CommandError(EXIT.failure, printable(`no such stream: ${stream}; ${hint}`));
 }
 
 function mebibytes(bytes: number): string {

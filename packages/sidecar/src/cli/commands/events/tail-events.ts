@@ -3,6 +3,7 @@ import { openEvents, type ReceivedEvent } from '@spock/client/events';
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { stayConnected } from '../../client/stay-connected.ts';
 import { CommandError, EXIT, print, printable } from '../../output/output.ts';
+import { askEvents, isKnownStream, meantStream } from './event-groups.ts';
 import { placeOf } from './show-events.ts';
 
 interface TailFlags extends ClientFlags {
@@ -28,7 +29,12 @@ export async function tailEvents(stream: string, flags: TailFlags): Promise<void
 		await stayConnected(flags, {
 			client: 'sidecar events tail',
 			failed,
-			begin: async (client) => {
+			begin: async (client, options) => {
+				const known = await askEvents(client, options);
+				if (!isKnownStream(stream, known)) {
+					const hint = meantStream(stream, known) ?? 'waiting for the first';
+					process.stderr.write(`${printable(`stream ${stream} has no events; ${hint}`)}\n`);
+				}
 				const filter = flags.key === undefined ? {} : { filter: { keys: flags.key } };
 				const events = openEvents({ diplomat: client }).consume(stream, { from, ...filter });
 				const follow = async (): Promise<void> => {

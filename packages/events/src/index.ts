@@ -33,5 +33,5 @@ export { type LogState, logMachine } from './log/log-machine.ts';
 export { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits, type LogListener } from './log/log-options.ts';
 export { NodeFiles } from './log/node-files.ts';
 export { NodeOwner } from './log/node-owner.ts';
-export type { LogDamage } from './log/recovery.ts';
 export type { LogSegment } from './log/segment.ts';
+export type { LogDamage } from './log/segment-recovery.ts';

@@ -149,6 +149,7 @@ class SpockSidecar implements Sidecar {
 			registry: this.#registry,
 			front: this.#front,
 			handOver: this.#handOver,
+			prepare: async () => this.#events?.readAhead(),
 			answered: (from) => this.#readiness.answered(from),
 		});
 		const listeners = { listening: this.#listening, registry: this.#registry, front: this.#front };

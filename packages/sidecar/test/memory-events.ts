@@ -59,6 +59,10 @@ export class MemoryEvents implements GuestService {
 		this.disk = disk;
 	}
 
+	async readAhead(): Promise<void> {
+		this.told.push('read ahead');
+	}
+
 	async open(takeOver: boolean): Promise<void> {
 		this.told.push(`open ${takeOver}`);
 		await Promise.resolve();

@@ -8,7 +8,7 @@ import { errnoOf } from './address-report.ts';
 const QUICK_RETRIES_MAX = 16;
 
 /** Between two looks for a new listener, in milliseconds: a client is back within about this time of a sidecar. */
-const LOOK_MS = 25;
+export const LOOK_MS = 25;
 
 /** What a schedule needs of the options. */
 export type RetryOptions = Pick<ResolvedOptions, 'retryDelayMsMin' | 'retryDelayMsMax' | 'clock' | 'random' | 'unref'>;
@@ -45,6 +45,12 @@ export class RetrySchedule {
 		return this.#timer.pending;
 	}
 
+	/** True where another process listens than at the last attempt. */
+	get seesAnother(): boolean {
+		const mark = this.#mark?.();
+		return mark !== undefined && mark !== this.#marked;
+	}
+
 	/** Arms the timer of the next attempt, if it is not armed. `error` is why the last one failed. */
 	schedule(error: unknown): void {
 		if (this.#timer.pending) return;
@@ -79,8 +85,7 @@ export class RetrySchedule {
 	}
 
 	#look(): void {
-		const mark = this.#mark?.();
-		if (this.#waitMs > 0 && (mark === undefined || mark === this.#marked)) this.#wait();
+		if (this.#waitMs > 0 && !this.seesAnother) this.#wait();
 		else this.#due();
 	}
 

@@ -250,6 +250,23 @@ describe('a transport with a mark of the listener', () => {
 	});
 });
 
+describe('a dial that is not answered', () => {
+	it('is given up when another process listens at the address', async () => {
+		let listener = 'hung';
+		const network = new SimulatedNetwork(new FakeSidecar({ handle: () => 'hold' }));
+		const transport = Object.assign(() => network.open(), { mark: () => listener });
+		const { diplomat, clock } = await simulate({ transport });
+		diplomat.ready().catch(() => undefined);
+		await clock.advance(1000);
+		expect(network.attempts).toBe(1);
+		listener = 'next';
+		await clock.advance(50);
+		expect(network.attempts).toBe(2);
+		await diplomat.close();
+		expect(clock.pendingTimers).toBe(0);
+	});
+});
+
 describe('calls without a connection', () => {
 	it('wait for it, in order', async () => {
 		const { diplomat, sidecar, clock, network } = await simulate({}, {}, 'ENOENT');

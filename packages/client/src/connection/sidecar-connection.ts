@@ -20,12 +20,13 @@ import {
 import { abortedError, overloadedError, throwIfAborted } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import type { Closed, ConnectionEvent, ConnectionState } from '../foundation/status.ts';
+import { OneTimer } from '../foundation/timers.ts';
 import { notReadyError } from './address-report.ts';
 import { type ConnectionAction, connectionMachine } from './connection-machine.ts';
 import { type ConnectionCounts, ConnectionReport } from './connection-report.ts';
 import { DisconnectedCalls } from './disconnected-calls.ts';
 import type { Greeting } from './greeting.ts';
-import { RetrySchedule } from './retry-schedule.ts';
+import { LOOK_MS, RetrySchedule } from './retry-schedule.ts';
 import { Session, type SessionListener } from './session.ts';
 import { Sessions } from './sessions.ts';
 
@@ -39,6 +40,8 @@ export class SidecarConnection implements SessionListener {
 	readonly #listener: ConnectionListener;
 	readonly #clock: CallClock;
 	readonly #retry: RetrySchedule;
+	/** Until hello is answered: one that hangs never does, and may be replaced meanwhile. */
+	readonly #watch: OneTimer;
 	readonly #disconnected: DisconnectedCalls;
 	readonly #report: ConnectionReport;
 	readonly #ready: Waiters;
@@ -109,6 +112,7 @@ export class SidecarConnection implements SessionListener {
 		const { transport, address } = options;
 		const mark = transport.mark && (() => transport.mark?.(address));
 		this.#retry = new RetrySchedule(options, () => this.#dispatch('retry due'), mark);
+		this.#watch = new OneTimer(options.clock, () => this.#lookAgain(), options.unref);
 		this.#disconnected = new DisconnectedCalls(options, this);
 		this.#report = new ConnectionReport(address);
 		this.#ready = new Waiters(options.clock, options.unref);
@@ -200,7 +204,9 @@ export class SidecarConnection implements SessionListener {
 	}
 
 	greeted(session: Session): void {
-		if (session === this.#sessions.dialled) this.#dispatch('connected');
+		if (session !== this.#sessions.dialled) return;
+		this.#watch.cancel();
+		this.#dispatch('connected');
 	}
 
 	refused(session: Session, error: SpockError): void {
@@ -243,6 +249,7 @@ export class SidecarConnection implements SessionListener {
 		// It has no owner now, unless the events above have taken its calls already.
 		this.#release(session);
 		this.#endDrain();
+		if (this.#sessions.dialled === undefined) this.#watch.cancel();
 		this.#finish();
 	}
 
@@ -267,6 +274,14 @@ export class SidecarConnection implements SessionListener {
 	#dial(): void {
 		this.#retry.attempt();
 		this.#sessions.dial(this.open(this));
+		if (this.#options.transport.mark !== undefined) this.#watch.arm(LOOK_MS);
+	}
+
+	#lookAgain(): void {
+		const { dialled } = this.#sessions;
+		if (dialled === undefined) return;
+		if (!this.#retry.seesAnother) this.#watch.arm(LOOK_MS);
+		else dialled.destroy();
 	}
 
 	/** A drain ends when no caller waits for anything any more. */

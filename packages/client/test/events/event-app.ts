@@ -22,12 +22,15 @@ function turn(): void {
 	const { unsent } = events.status();
 	const handed = count - unsent;
 	if (handed > 0) writeSync(REPORT, `${ACCEPTED} ${handed}\n`);
-	for (let index = 0; index < perTurn; index++) {
+	let hasRoom = true;
+	for (let index = 0; index < perTurn && hasRoom; index++) {
 		const stream = streams[count % streams.length] as string;
-		if (!events.emit(stream, { run, count: ++count, padding: 'x'.repeat(count % 300) })) break;
+		hasRoom = events.emit(stream, { run, count: ++count, padding: 'x'.repeat(count % 300) });
 	}
-	if (!isPublishing) publishOne();
-	if (everyMs === 0) setImmediate(turn);
+	// Without room it would wait, and events that are emitted meanwhile would be in front of it.
+	if (hasRoom && !isPublishing) publishOne();
+	if (!hasRoom) void events.room({ timeoutMs: 60_000 }).then(turn);
+	else if (everyMs === 0) setImmediate(turn);
 	else setTimeout(turn, everyMs);
 }
 

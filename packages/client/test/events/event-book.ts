@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
 
+import { waitFor } from '@spock/testkit';
+
 import type { Told } from './event-report.ts';
 
 /** What the log holds of one app, and what is wrong with it. */
@@ -23,6 +25,7 @@ interface Frame {
 	readonly error?: { readonly message: string };
 	readonly event?: string;
 	readonly data: {
+		readonly connections?: number;
 		readonly consumer?: number;
 		readonly position?: number;
 		readonly events?: readonly Delivered[] & { readonly next?: number };
@@ -37,11 +40,13 @@ interface Delivered {
 
 const EXAMPLES_MAX = 5;
 
-/**
- * Every event that a sidecar has, by position: read with nothing of this repository but the words of PROTOCOL.md. One reader for each
- * stream, from its first event to the last that was there when it began.
- */
-export async function readAll(path: string, streams: readonly string[]): Promise<Delivered[]> {
+/** A connection that has said hello. */
+async function openLine(path: string): Promise<{
+	readonly send: (frame: unknown) => void;
+	/** The next frame; rejects for a failure. */
+	readonly next: () => Promise<Frame>;
+	readonly close: () => void;
+}> {
 	const socket = createConnection(path);
 	await once(socket, 'connect');
 	const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
@@ -55,6 +60,25 @@ export async function readAll(path: string, streams: readonly string[]): Promise
 	};
 	send({ id: 1, func: 'hello', data: { versions: [1], client: 'audit', features: ['push', 'events'] } });
 	await next();
+	return { send, next, close: () => socket.destroy() };
+}
+
+/** Resolves when a sidecar has read to their ends the connections of all who have died. */
+export async function untilAllRead(path: string): Promise<void> {
+	const { send, next, close } = await openLine(path);
+	await waitFor('the end of every other connection', async () => {
+		send({ id: 2, func: 'status', data: null });
+		return (await next()).data.connections === 1;
+	});
+	close();
+}
+
+/**
+ * Every event that a sidecar has, by position: read with nothing of this repository but the words of PROTOCOL.md. One reader for each
+ * stream, from its first event to the last that was there when it began.
+ */
+export async function readAll(path: string, streams: readonly string[]): Promise<Delivered[]> {
+	const { send, next, close } = await openLine(path);
 	const found: Delivered[] = [];
 	for (const [index, stream] of streams.entries()) {
 		// Positions are given in order: what comes behind this one came after the question.
@@ -74,7 +98,7 @@ export async function readAll(path: string, streams: readonly string[]): Promise
 		send({ id: 4, func: 'closeConsumer', data: { consumer } });
 		for (let frame = await next(); frame.id !== 4; frame = await next());
 	}
-	socket.destroy();
+	close();
 	return found.filter(({ event }) => event.payload.run !== 'audit').sort((one, other) => one.position - other.position);
 }
 
@@ -122,5 +146,19 @@ export function audit(events: readonly Delivered[], told: ReadonlyMap<string, To
 		outOfOrder,
 		holes,
 		examples: examples.slice(0, EXAMPLES_MAX),
+	};
+}
+
+/** What several logs hold together, and what is wrong with them. */
+export function sumAudits(audits: readonly Audit[]): Audit {
+	const sum = (name: keyof Omit<Audit, 'examples'>): number => audits.reduce((total, each) => total + each[name], 0);
+	return {
+		events: sum('events'),
+		lostAccepted: sum('lostAccepted'),
+		lostPersisted: sum('lostPersisted'),
+		twice: sum('twice'),
+		outOfOrder: sum('outOfOrder'),
+		holes: sum('holes'),
+		examples: audits.flatMap(({ examples }) => examples).slice(0, EXAMPLES_MAX),
 	};
 }

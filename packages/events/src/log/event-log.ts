@@ -9,13 +9,14 @@ import { type LogAction, type LogMachineEvent, type LogState, logMachine } from 
 import { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits } from './log-options.ts';
 import { LogReader } from './log-reader.ts';
 import { LogSpace } from './log-space.ts';
-import { asFailure, lostDirectory, openLog, tidyLog } from './open-log.ts';
+import { asFailure, lostDirectory, openLog, readLogAhead, tidyLog } from './open-log.ts';
 import { encodeCheckpoint, seedOf, sizeRecord } from './record.ts';
 import { RecordBlocks } from './record-blocks.ts';
-import type { LogDamage } from './recovery.ts';
+import type { ReadAhead } from './recovery.ts';
 import { type LogSegment, Segment } from './segment.ts';
 import { segmentFileName } from './segment-header.ts';
 import { SegmentList } from './segment-list.ts';
+import type { LogDamage } from './segment-recovery.ts';
 
 /** Delays before a new file is tried after a failure. */
 const RETRY_DELAY_MS_MIN = 100;
@@ -41,6 +42,7 @@ export class EventLog implements RecordLog {
 	#persisted = 1;
 	#lastTime = 0;
 	#damaged = 0;
+	#ahead: ReadAhead | undefined;
 	/** Armed while nothing may be written, after a failure. */
 	#retry: TimerHandle | undefined;
 	constructor(options: EventLogOptions) {
@@ -116,13 +118,22 @@ export class EventLog implements RecordLog {
 	}
 
 	/**
+	 * Reads what another process has written so far, and leaves it to that process: `open` then reads the rest. Once, and before `open`.
+	 * Rejects as that does; this log is of no use then.
+	 */
+	async readAhead(): Promise<void> {
+		this.#ahead = await readLogAhead(this.#options, this.#limits.replayMs);
+	}
+
+	/**
 	 * Claims the directory and reads it; resolves when the log takes records. With `takeOver` it is claimed from a living process, too.
-	 * Rejects with UNAVAILABLE if it belongs to another process or to a newer program, and with the disk's error if it cannot be read.
+	 * Rejects with UNAVAILABLE if it belongs to another process or to a newer program, or has changed since `readAhead`, and with the disk's error if it cannot be read.
 	 */
 	async open(takeOver: boolean): Promise<void> {
 		const { directory, owner } = this.#options;
 		try {
-			const { epoch, recovered } = await openLog(this.#options, this.#limits.replayMs, takeOver);
+			const { epoch, recovered } = await openLog(this.#options, this.#limits.replayMs, takeOver, this.#ahead);
+			this.#ahead = undefined;
 			const { segments, next, lastTime, damage } = recovered;
 			this.#segments.all.push(...segments);
 			this.#next = next;

@@ -1,7 +1,7 @@
 import { settle } from '@spock/testkit';
 import { SimClaims, SimDisk, SimFiles, type SimOwner } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
-import { event, openSimLog, readAll, type SimLog } from '../../test/open-sim-log.ts';
+import { event, makeSimLog, openSimLog, readAll, type SimLog } from '../../test/open-sim-log.ts';
 import type { LogOwner } from '../foundation/files.ts';
 
 interface Bugs {
@@ -91,4 +91,43 @@ describe('an owner that was replaced while it hung', () => {
 		const { told, found } = await takeOver({ after: late });
 		expect(told.filter((text) => !found.includes(text))).toEqual(['while it is read']);
 	});
+});
+
+describe('a successor that is replaced by force itself', () => {
+	it.each(['write', 'syncDirectory', 'sync', 'create', 'remove'] as const)(
+		'while it claims the log (%s) gives up, and the last one has everything',
+		async (moment) => {
+			const disk = new SimDisk();
+			const claims = new SimClaims();
+			const hung = await openSimLog({ disk, claims, limits: { replayMs: 1 } });
+			hung.log.append(event('first'));
+			await settle();
+			const files = new SimFiles(disk);
+			const last = makeSimLog({ disk, claims, limits: { replayMs: 1 } });
+			let opened: Promise<void> | undefined;
+			files.before = (operation) => {
+				if (operation === moment) opened ??= last.log.open(true);
+				return opened;
+			};
+			const middle = makeSimLog({ files, claims, limits: { replayMs: 1 } });
+			const outcome = await middle.log.open(true).then(
+				() => 'open',
+				(error: unknown) => error,
+			);
+			// Not every operation is a part of claiming: where it is open already, the first commit shows it.
+			if (outcome === 'open') middle.log.append(event('of the middle'));
+			else expect(outcome).toMatchObject({ code: 'UNAVAILABLE' });
+			await settle();
+			await opened;
+			expect(opened).toBeDefined();
+			last.log.append(event('of the last'));
+			hung.log.append(event('of the hung'));
+			await settle();
+			expect([hung.log.state, middle.log.state, last.log.state]).toEqual(['released', 'released', 'receiving']);
+			expect(middle.log.persisted).toBeLessThanOrEqual(2);
+			claims.die();
+			const { log } = await openSimLog({ disk, claims, limits: { replayMs: 1 } });
+			expect(await readAll(log)).toEqual(['first', 'of the last']);
+		},
+	);
 });

@@ -1,7 +1,8 @@
 import type { LogMemory } from '../foundation/event-log.ts';
 import type { Files } from '../foundation/files.ts';
-import { type LogDamage, recoverLog } from './recovery.ts';
+import { recoverLog } from './recovery.ts';
 import { type SegmentName, segmentFileName } from './segment-header.ts';
+import type { LogDamage } from './segment-recovery.ts';
 
 /** What stands in a log's directory. */
 export interface LogReport {

@@ -4,7 +4,7 @@ import { SpockError } from '@spock/protocol';
 
 import type { Files } from '../foundation/files.ts';
 import type { EventLogOptions } from './log-options.ts';
-import { type RecoveredLog, recoverLog, type UnsyncedBytes } from './recovery.ts';
+import { type ReadAhead, type RecoveredLog, readAhead, recoverLog } from './recovery.ts';
 import {
 	epochFileName,
 	readEpochFileName,
@@ -12,6 +12,7 @@ import {
 	type SegmentName,
 	segmentFileName,
 } from './segment-header.ts';
+import type { UnsyncedBytes } from './segment-recovery.ts';
 import { CHUNK_BYTES } from './segment-scan.ts';
 
 /** Copies and leftovers of damaged files that are left for people to look at; the oldest go first. */
@@ -28,6 +29,7 @@ export async function openLog(
 	{ directory, files, owner, memory, keepsTornTail = false }: EventLogOptions,
 	replayMs: number,
 	takeOver: boolean,
+	ahead: ReadAhead | undefined,
 ): Promise<{ readonly epoch: number; readonly recovered: RecoveredLog }> {
 	// Makes it, for the owner's socket.
 	await files.list(directory);
@@ -36,7 +38,7 @@ export async function openLog(
 	// If this is true nobody has claimed it since, so nobody has a higher epoch.
 	if (!(await owner.isOurs())) throw lostDirectory(directory);
 	const names = await files.list(directory);
-	const recovered = await recoverLog(names, { directory, files, memory, replayMs, keepsTornTail });
+	const recovered = await recoverLog(names, { directory, files, memory, replayMs, keepsTornTail }, ahead);
 	if (recovered.unsynced !== undefined) await writeAgain(directory, files, recovered.unsynced);
 	if (recovered.segments.length > 0) await files.syncDirectory(directory);
 	return { epoch, recovered };
@@ -56,6 +58,14 @@ async function writeAgain(directory: string, files: Files, { file: name, from, t
 	} finally {
 		await file.close();
 	}
+}
+
+/** Reads what is there while another process has it, and writes on. */
+export async function readLogAhead(
+	{ directory, files, memory, keepsTornTail = false }: EventLogOptions,
+	replayMs: number,
+): Promise<ReadAhead> {
+	return readAhead(await files.list(directory), { directory, files, memory, replayMs, keepsTornTail });
 }
 
 /** Takes an epoch that no owner of this directory had, above one of our own. */

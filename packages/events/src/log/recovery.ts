@@ -2,23 +2,7 @@ import { join } from 'node:path';
 
 import { SpockError } from '@spock/protocol';
 
-import type { LogMemory } from '../foundation/event-log.ts';
-import type { Files, ReadableFile } from '../foundation/files.ts';
-import {
-	checkpointAt,
-	decodeReplayed,
-	isIntact,
-	kindAt,
-	lengthAt,
-	positionAt,
-	RECORD_HEAD_BYTES,
-	RecordNames,
-	seedOf,
-	streamAt,
-	syncedBelowAt,
-	timeAt,
-} from './record.ts';
-import { Segment } from './segment.ts';
+import type { Segment } from './segment.ts';
 import {
 	compareSegments,
 	decodeHeader,
@@ -28,16 +12,16 @@ import {
 	type SegmentName,
 	segmentFileName,
 } from './segment-header.ts';
-import { asBuffer, type ScanVisitor, scanAllRecords, scanRecords } from './segment-scan.ts';
-
-/** Records that were written once and cannot be read. */
-export interface LogDamage {
-	/** The file, without its directory. */
-	readonly file: string;
-	/** The first position that is lost, and the one behind the last. */
-	readonly from: number;
-	readonly to: number;
-}
+import {
+	type LogDamage,
+	type RecoveryOptions,
+	readCheckpoint,
+	type ScanOptions,
+	type SegmentScan,
+	scanSegment,
+	type UnsyncedBytes,
+} from './segment-recovery.ts';
+import { asBuffer } from './segment-scan.ts';
 
 /** What was found in a log's directory. */
 export interface RecoveredLog {
@@ -57,66 +41,114 @@ export interface RecoveredLog {
 	readonly unsynced: UnsyncedBytes | undefined;
 }
 
-/** A part of a file, from an offset up to another one. */
-export interface UnsyncedBytes {
-	readonly file: SegmentName;
-	readonly from: number;
-	readonly to: number;
-}
-
-export interface RecoveryOptions {
-	readonly directory: string;
-	readonly files: Files;
-	readonly memory: LogMemory;
-	/** Records that are younger than this, by the newest segment, are replayed in any case. */
-	readonly replayMs: number;
-	/** For tests: what follows a torn record is taken too. */
-	readonly keepsTornTail?: boolean;
-}
-
 interface Found {
 	readonly name: SegmentName;
 	/** Undefined if neither copy can be read. */
 	readonly header: SegmentHeader | undefined;
 }
 
+/** What was read of a log before it was claimed, while its owner wrote on. */
+export interface ReadAhead {
+	readonly chain: readonly Link[];
+	/** Of each of them. */
+	readonly scans: readonly SegmentScan[];
+	/** The first that was replayed. */
+	readonly replayFrom: number;
+}
+
+/**
+ * Reads a log that another process still writes, and tells `memory`: `recoverLog` then reads on from there. Rejects as that does. What
+ * was not written to its end while it was read is left out.
+ */
+export async function readAhead(names: readonly string[], options: RecoveryOptions): Promise<ReadAhead> {
+	const { chain } = await chainIn(names, options);
+	const replayFrom = await restore(chain, options);
+	const scans = await scanChain(chain, replayFrom, { ...options, isAhead: true });
+	return { chain: chain.slice(0, scans.length), replayFrom, scans };
+}
+
 /**
  * Reads a log, oldest record first, and tells `memory` what it must remember. Rejects if the disk cannot be read, and with UNAVAILABLE for
- * the log of a newer program; never for what is damaged.
+ * the log of a newer program, and where what was read ahead is not true any more: `memory` is of no use then. Never for what is damaged.
  */
-export async function recoverLog(names: readonly string[], options: RecoveryOptions): Promise<RecoveredLog> {
+export async function recoverLog(
+	names: readonly string[],
+	options: RecoveryOptions,
+	ahead?: ReadAhead,
+): Promise<RecoveredLog> {
+	const { directory } = options;
+	const { chain, damage, strayFiles, voidFiles } = await chainIn(names, options, ahead?.chain);
+	if (ahead !== undefined && !isStillTrue(ahead, chain)) {
+		const message = `the log in ${directory} was not only added to while it was read: it is read again`;
+		throw new SpockError('UNAVAILABLE', message, { details: { directory } });
+	}
+	const replayFrom = ahead?.replayFrom ?? (await restore(chain, options));
+	const scans = await scanChain(chain, replayFrom, options, ahead?.scans);
+	const segments = scans.map(({ segment }) => segment);
+	const damagedFiles = chain.filter((_, index) => (scans[index]?.damage.length ?? 0) > 0).map(({ name }) => name);
+	damage.push(...scans.flatMap((scan) => scan.damage));
+	const { next: read, lastTime } = segments.at(-1) ?? { next: chain[0]?.name.first ?? 1, lastTime: 0 };
+	// Above what is lost at the end of a damaged file nothing is known, so its positions are not given again.
+	const next = damage.reduce((most, { to }) => Math.max(most, to), read);
+	const unsynced = scans.at(-1)?.unsynced;
+	return { segments, next, lastTime, damage, damagedFiles, strayFiles, voidFiles, unsynced };
+}
+
+/** Whether what was read ahead was only added to since. */
+function isStillTrue({ chain, scans }: ReadAhead, now: readonly Link[]): boolean {
+	return chain.every(({ name, end }, index) => {
+		const link = now[index];
+		if (link === undefined || compareSegments(link.name, name) !== 0) return false;
+		// Behind the newest of that time there may be another one, which must begin behind all that was read.
+		return index < chain.length - 1 ? link.end === end : link.end >= (scans[index]?.segment.next ?? 0);
+	});
+}
+
+/** `known`: links whose headers were read before. */
+async function chainIn(
+	names: readonly string[],
+	options: RecoveryOptions,
+	known: readonly Link[] = [],
+): Promise<Chain> {
+	const headers = new Map(known.map(({ name, header }) => [segmentFileName(name), header]));
 	const found: Found[] = [];
 	for (const fileName of names) {
 		const name = readSegmentFileName(fileName);
-		if (name !== undefined) found.push(await look(name, options));
+		if (name === undefined) continue;
+		const header = headers.get(fileName);
+		found.push(header === undefined ? await look(name, options) : { name, header });
 	}
 	found.sort((one, other) => compareSegments(one.name, other.name));
-	const { chain, damage, strayFiles, voidFiles } = chainOf(found);
-	const damagedFiles: SegmentName[] = [];
-	const replayFrom = await restore(chain, options);
-	const segments: Segment[] = [];
-	let unsynced: UnsyncedBytes | undefined;
-	let next = chain[0]?.name.first ?? 1;
-	let lastTime = 0;
+	return chainOf(found);
+}
+
+/** Reads the segments in order; `ahead`: what was read of the first of them, of which the last may have become longer. */
+async function scanChain(
+	chain: readonly Link[],
+	replayFrom: number,
+	options: RecoveryOptions & Pick<ScanOptions, 'isAhead'>,
+	ahead: readonly SegmentScan[] = [],
+): Promise<SegmentScan[]> {
+	const scans = ahead.slice(0, -1);
 	for (const [index, { name, header, end }] of chain.entries()) {
+		if (index < scans.length) continue;
 		const follower = chain[index + 1];
-		const scan = await scanSegment(header, {
-			...options,
-			limit: follower?.name.first ?? Number.POSITIVE_INFINITY,
-			end,
-			isLastOfEpoch: follower?.name.epoch !== name.epoch,
-			isReplayed: index >= replayFrom,
-			lastTime,
-		});
-		damage.push(...scan.damage);
-		if (scan.damage.length > 0) damagedFiles.push(name);
-		segments.push(scan.segment);
-		({ unsynced } = scan);
-		({ next, lastTime } = scan.segment);
+		const scan = await scanSegment(
+			header,
+			{
+				...options,
+				limit: follower?.name.first ?? Number.POSITIVE_INFINITY,
+				end,
+				isLastOfEpoch: follower?.name.epoch !== name.epoch,
+				isReplayed: index >= replayFrom,
+				isAhead: options.isAhead === true && follower === undefined,
+			},
+			ahead[index],
+		);
+		if (scan === undefined) break;
+		scans.push(scan);
 	}
-	// Above what is lost at the end of a damaged file nothing is known, so its positions are not given again.
-	next = damage.reduce((most, { to }) => Math.max(most, to), next);
-	return { segments, next, lastTime, damage, damagedFiles, strayFiles, voidFiles, unsynced };
+	return scans;
 }
 
 async function look(name: SegmentName, { directory, files }: RecoveryOptions): Promise<Found> {
@@ -205,143 +237,4 @@ async function restore(chain: readonly Link[], options: RecoveryOptions): Promis
 		return index;
 	}
 	return 0;
-}
-
-/** The checkpoint that a segment begins with, if it is intact. */
-async function readCheckpoint(
-	file: ReadableFile,
-	{ salt }: SegmentHeader,
-): Promise<{ readonly text: string; readonly bytes: number } | undefined> {
-	const room = Math.max(0, file.bytes - HEADER_BYTES);
-	const bytes = lengthAt(asBuffer(await file.read(HEADER_BYTES, Math.min(RECORD_HEAD_BYTES, room))), 0);
-	if (bytes === 0 || bytes > room) return undefined;
-	const record = asBuffer(await file.read(HEADER_BYTES, bytes));
-	if (kindAt(record, 0) !== 'checkpoint' || !isIntact(record, 0, bytes, seedOf(salt))) return undefined;
-	return { text: checkpointAt(record, 0, bytes), bytes };
-}
-
-interface SegmentScan {
-	readonly segment: Segment;
-	readonly damage: readonly LogDamage[];
-	readonly unsynced: UnsyncedBytes | undefined;
-}
-
-interface ScanOptions extends RecoveryOptions {
-	/** Records from here on belong to the next segment. */
-	readonly limit: number;
-	/** Its records should reach up to here. */
-	readonly end: number;
-	/** Its tail may be torn. */
-	readonly isLastOfEpoch: boolean;
-	readonly isReplayed: boolean;
-	readonly lastTime: number;
-}
-
-async function scanSegment(header: SegmentHeader, options: ScanOptions): Promise<SegmentScan> {
-	const { directory, files, end, limit } = options;
-	const fileName = segmentFileName(header);
-	const file = await files.open(join(directory, fileName));
-	try {
-		const checkpointBytes = (await readCheckpoint(file, header))?.bytes ?? 0;
-		const segment = new Segment({ ...header, checkpointBytes });
-		segment.fileBytes = file.bytes;
-		const scan = new RecoveryScan(segment, options);
-		const offset = await scanAllRecords(file, segment.length, segment.seed, scan);
-		if (scan.tornAt !== undefined) {
-			// What is behind may show that it was synced once.
-			scan.syncedBelow = await syncedBelow(file, offset, segment.seed);
-			await scanRecords(file, offset, segment.seed, scan);
-		}
-		if (segment.next < end && Number.isFinite(end)) scan.lose(end);
-		if (Number.isFinite(limit)) {
-			// What was in a file behind it, of which nothing is left: reported with that one.
-			if (segment.next < limit) segment.lost.push({ from: segment.next, to: limit });
-			segment.next = limit;
-		}
-		return { segment, damage: scan.damage, unsynced: scan.unsynced };
-	} finally {
-		await file.close();
-	}
-}
-
-/** Up to which position a writer had synced the file, by its records behind an offset. */
-async function syncedBelow(file: ReadableFile, from: number, seed: number): Promise<number> {
-	let most = 0;
-	await scanRecords(file, from, seed, {
-		gap: () => true,
-		record: (buffer, at) => {
-			most = Math.max(most, kindAt(buffer, at) === 'seal' ? positionAt(buffer, at) : syncedBelowAt(buffer, at));
-			return true;
-		},
-	});
-	return most;
-}
-
-/** Takes the records of one segment, in order, and decides what a gap between them is. */
-class RecoveryScan implements ScanVisitor {
-	readonly damage: LogDamage[] = [];
-	isSealed = false;
-	/** The first position that seems torn. */
-	tornAt: number | undefined;
-	/** Known to have been synced once: what is bad below is no torn tail. */
-	syncedBelow = 0;
-	/** What its last record says of those in front. */
-	#lastSyncedBelow = 0;
-	readonly #segment: Segment;
-	readonly #options: ScanOptions;
-	readonly #streams = new RecordNames();
-	readonly #producers = new RecordNames();
-
-	constructor(segment: Segment, options: ScanOptions) {
-		this.#segment = segment;
-		this.#options = options;
-	}
-
-	gap(_from: number, _to: number, buffer: Buffer, at: number): boolean {
-		const { next } = this.#segment;
-		// Between the records lies something that is none.
-		if (positionAt(buffer, at) <= next) return true;
-		if (!this.#options.isLastOfEpoch || next < this.syncedBelow || this.#options.keepsTornTail === true) return true;
-		this.tornAt = next;
-		return false;
-	}
-
-	record(buffer: Buffer, at: number, length: number, offset: number): boolean {
-		const { limit, isReplayed, memory } = this.#options;
-		const segment = this.#segment;
-		const kind = kindAt(buffer, at);
-		const position = positionAt(buffer, at);
-		if (kind === 'seal') {
-			if (Math.min(position, limit) > segment.next) this.lose(Math.min(position, limit));
-			this.isSealed = true;
-			return false;
-		}
-		if (position >= limit) return false;
-		// A part of the file that stands in it twice.
-		if (position < segment.next) return true;
-		if (position > segment.next) this.lose(position);
-		if (kind === 'event' || kind === 'note') {
-			const stream = kind === 'event' ? streamAt(buffer, at, this.#streams) : undefined;
-			segment.skipTo(offset);
-			segment.add(position, timeAt(buffer, at), length, stream);
-			this.#lastSyncedBelow = syncedBelowAt(buffer, at);
-			if (isReplayed) memory.replay(decodeReplayed(buffer, at, length, stream, this.#producers));
-		}
-		return true;
-	}
-
-	get unsynced(): UnsyncedBytes | undefined {
-		if (this.isSealed) return undefined;
-		const { first, epoch, length } = this.#segment;
-		const isBegun = this.#lastSyncedBelow > first;
-		return { file: { first, epoch }, from: isBegun ? this.#segment.offsetOf(this.#lastSyncedBelow) : 0, to: length };
-	}
-
-	/** Everything up to a position is lost. */
-	lose(to: number): void {
-		const { next } = this.#segment;
-		this.#segment.lost.push({ from: next, to });
-		this.damage.push({ file: segmentFileName(this.#segment), from: next, to });
-		this.#segment.next = to;
-	}
 }

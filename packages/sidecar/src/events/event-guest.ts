@@ -23,7 +23,7 @@ const NOTHING = {
 } as const;
 
 /** The service, as the guest uses it. */
-export type GuestService = ServedEvents & Pick<EventService, 'open' | 'status' | 'handOver' | 'close'>;
+export type GuestService = ServedEvents & Pick<EventService, 'readAhead' | 'open' | 'status' | 'handOver' | 'close'>;
 
 /** What the guest is put together from. */
 export interface EventGuestOptions {
@@ -80,6 +80,15 @@ export class EventGuest implements Events {
 
 	session(line: EventLine): EventSession {
 		return new ConnectionEvents(this.#sessions, line);
+	}
+
+	async readAhead(): Promise<void> {
+		try {
+			await this.#service.readAhead();
+		} catch {
+			// It is read when it is opened, which fails for the same reason if that still holds.
+			this.#service = this.#options.serve();
+		}
 	}
 
 	open(takeOver: boolean): void {

@@ -24,6 +24,8 @@ export interface ListeningContext {
 	readonly front: Front | undefined;
 	/** Opened before another sidecar is replaced, and closed after the addresses. */
 	readonly handOver: Pick<HandOver, 'open' | 'close'>;
+	/** Reads what the sidecar in place still writes. Never rejects. */
+	readonly prepare: () => Promise<void>;
 	/** Called with the source of the answers that a take-over requested; undefined if none came. */
 	readonly answered: (from: SnapshotSource | undefined) => void;
 }
@@ -97,7 +99,7 @@ export class Listening {
 	}
 
 	async #bind(): Promise<void> {
-		const { options, clock, answered, handOver } = this.#context;
+		const { options, clock, answered, handOver, prepare } = this.#context;
 		const { takeOver: taking, source } = options;
 		const front = this.#placesOfFront();
 		const places = [...options.listen.map((one) => this.#placeOf(one)), ...front];
@@ -110,7 +112,8 @@ export class Listening {
 				this.#hasReplacedHung ||= event.step === 'hung';
 				taking.told?.(event);
 			};
-			answered(await takeOver({ ...taking, told, places, listen: listener, source, clock, signal, bound, open }));
+			const context = { ...taking, told, places, listen: listener, source, clock, signal, bound, open, prepare };
+			answered(await takeOver(context));
 			return;
 		}
 		for (const place of places) this.#listeners.push(await listener(place.address, place.options));

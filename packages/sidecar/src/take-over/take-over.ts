@@ -51,6 +51,8 @@ export interface TakeOverContext extends TakeOverOptions {
 	readonly listen: Listen;
 	readonly source: SidecarSource;
 	readonly clock: Clock;
+	/** Reads ahead what the sidecar in place gives up last, while it serves. Never rejects. */
+	readonly prepare?: () => Promise<void>;
 	/** Lets a successor of this process connect, before it replaces another one: see `HandOver.open`. */
 	readonly open: () => Promise<void>;
 	/** Default: {@link findPredecessor}. */
@@ -72,8 +74,8 @@ interface Found {
 
 /**
  * Binds every address in place of the sidecar that is there, in an order in which no client is refused: beside the path,
- * then its queries are repeated, then the path is taken, then it is asked to leave, then ports are bound. Rejects before the path is taken if
- * anything is wrong; the sidecar in place then continues. Resolves with where the answers come from.
+ * then its queries are repeated and its log is read, then the path is taken, then it is asked to leave, then ports are bound. Rejects before
+ * the path is taken if anything is wrong; the sidecar in place then continues. Resolves with where the answers come from.
  */
 export async function takeOver(context: TakeOverContext): Promise<SnapshotSource | undefined> {
 	const { places, told } = context;
@@ -82,10 +84,13 @@ export async function takeOver(context: TakeOverContext): Promise<SnapshotSource
 	if (path === undefined) throw new Error('no socket path to take over: --take-over needs --socket');
 	const listeners: Listener[] = [];
 	for (const place of paths) listeners.push(await bindPath(context, place));
+	// At once: while it is found out that the one in place hangs, its log is read.
+	const prepared = context.prepare?.();
 	const found = await find(context, path);
 	let answered: SnapshotSource | undefined;
 	try {
 		if (found?.questions !== undefined) answered = await warmUp(context, found.questions);
+		await prepared;
 		// The last moment at which nothing has changed.
 		context.signal.throwIfAborted();
 		// It may have died and been restarted meanwhile: the new one must not be mistaken for the one that was asked.

@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+
+import type { LogMemory } from '../foundation/event-log.ts';
+import type { Files, ReadableFile } from '../foundation/files.ts';
+import {
+	checkpointAt,
+	decodeReplayed,
+	isIntact,
+	kindAt,
+	lengthAt,
+	positionAt,
+	RECORD_HEAD_BYTES,
+	RecordNames,
+	seedOf,
+	streamAt,
+	syncedBelowAt,
+	timeAt,
+} from './record.ts';
+import { Segment } from './segment.ts';
+import { HEADER_BYTES, type SegmentHeader, type SegmentName, segmentFileName } from './segment-header.ts';
+import { asBuffer, type ScanVisitor, scanAllRecords, scanRecords } from './segment-scan.ts';
+
+/** Records that were written once and cannot be read. */
+export interface LogDamage {
+	/** The file, without its directory. */
+	readonly file: string;
+	/** The first position that is lost, and the one behind the last. */
+	readonly from: number;
+	readonly to: number;
+}
+
+/** A part of a file, from an offset up to another one. */
+export interface UnsyncedBytes {
+	readonly file: SegmentName;
+	readonly from: number;
+	readonly to: number;
+}
+
+export interface RecoveryOptions {
+	readonly directory: string;
+	readonly files: Files;
+	readonly memory: LogMemory;
+	/** Records that are younger than this, by the newest segment, are replayed in any case. */
+	readonly replayMs: number;
+	/** For tests: what follows a torn record is taken too. */
+	readonly keepsTornTail?: boolean;
+}
+
+/** What was read of a segment. */
+export interface SegmentScan {
+	readonly segment: Segment;
+	readonly damage: readonly LogDamage[];
+	readonly unsynced: UnsyncedBytes | undefined;
+	/** What its last record says of those in front. */
+	readonly syncedBelow: number;
+}
+
+export interface ScanOptions extends RecoveryOptions {
+	/** Records from here on belong to the next segment. */
+	readonly limit: number;
+	/** Its records should reach up to here. */
+	readonly end: number;
+	/** Its tail may be torn. */
+	readonly isLastOfEpoch: boolean;
+	readonly isReplayed: boolean;
+	/** Its owner may be writing it: what is behind a gap is left alone. */
+	readonly isAhead?: boolean;
+}
+
+/** `earlier`: what was read of it before. Undefined for one that its owner has only begun. */
+export async function scanSegment(
+	header: SegmentHeader,
+	options: ScanOptions,
+	earlier?: SegmentScan,
+): Promise<SegmentScan | undefined> {
+	const { directory, files, end, limit, isAhead = false } = options;
+	const fileName = segmentFileName(header);
+	const file = await files.open(join(directory, fileName));
+	try {
+		const segment = earlier?.segment ?? (await emptySegment(file, header));
+		if (isAhead && !segment.hasCheckpoint) return undefined;
+		segment.fileBytes = file.bytes;
+		const scan = new RecoveryScan(segment, options, earlier?.syncedBelow);
+		const offset = await scanAllRecords(file, segment.length, segment.seed, scan);
+		if (scan.tornAt !== undefined && !isAhead) {
+			// What is behind may show that it was synced once.
+			scan.syncedBelow = await syncedBelow(file, offset, segment.seed);
+			await scanRecords(file, offset, segment.seed, scan);
+		}
+		if (segment.next < end && Number.isFinite(end)) scan.lose(end);
+		if (Number.isFinite(limit)) {
+			// What was in a file behind it, of which nothing is left: reported with that one.
+			if (segment.next < limit) segment.lost.push({ from: segment.next, to: limit });
+			segment.next = limit;
+		}
+		const damage = [...(earlier?.damage ?? []), ...scan.damage];
+		return { segment, damage, unsynced: scan.unsynced, syncedBelow: scan.lastSyncedBelow };
+	} finally {
+		await file.close();
+	}
+}
+
+async function emptySegment(file: ReadableFile, header: SegmentHeader): Promise<Segment> {
+	const checkpointBytes = (await readCheckpoint(file, header))?.bytes ?? 0;
+	return new Segment({ ...header, checkpointBytes });
+}
+
+/** Up to which position a writer had synced the file, by its records behind an offset. */
+async function syncedBelow(file: ReadableFile, from: number, seed: number): Promise<number> {
+	let most = 0;
+	await scanRecords(file, from, seed, {
+		gap: () => true,
+		record: (buffer, at) => {
+			most = Math.max(most, kindAt(buffer, at) === 'seal' ? positionAt(buffer, at) : syncedBelowAt(buffer, at));
+			return true;
+		},
+	});
+	return most;
+}
+
+/** Takes the records of one segment, in order, and decides what a gap between them is. */
+class RecoveryScan implements ScanVisitor {
+	readonly damage: LogDamage[] = [];
+	isSealed = false;
+	/** The first position that seems torn. */
+	tornAt: number | undefined;
+	/** Known to have been synced once: what is bad below is no torn tail. */
+	syncedBelow = 0;
+	/** What its last record says of those in front. */
+	lastSyncedBelow: number;
+	readonly #segment: Segment;
+	readonly #options: ScanOptions;
+	readonly #streams = new RecordNames();
+	readonly #producers = new RecordNames();
+
+	constructor(segment: Segment, options: ScanOptions, lastSyncedBelow = 0) {
+		this.lastSyncedBelow = lastSyncedBelow;
+		this.#segment = segment;
+		this.#options = options;
+	}
+
+	gap(_from: number, _to: number, buffer: Buffer, at: number): boolean {
+		const { next } = this.#segment;
+		// Between the records lies something that is none.
+		if (positionAt(buffer, at) <= next) return true;
+		if (!this.#options.isLastOfEpoch || next < this.syncedBelow || this.#options.keepsTornTail === true) return true;
+		this.tornAt = next;
+		return false;
+	}
+
+	record(buffer: Buffer, at: number, length: number, offset: number): boolean {
+		const { limit, isReplayed, memory } = this.#options;
+		const segment = this.#segment;
+		const kind = kindAt(buffer, at);
+		const position = positionAt(buffer, at);
+		if (kind === 'seal') {
+			if (Math.min(position, limit) > segment.next) this.lose(Math.min(position, limit));
+			this.isSealed = true;
+			return false;
+		}
+		if (position >= limit) return false;
+		// A part of the file that stands in it twice.
+		if (position < segment.next) return true;
+		if (position > segment.next) this.lose(position);
+		if (kind === 'event' || kind === 'note') {
+			const stream = kind === 'event' ? streamAt(buffer, at, this.#streams) : undefined;
+			segment.skipTo(offset);
+			segment.add(position, timeAt(buffer, at), length, stream);
+			this.lastSyncedBelow = syncedBelowAt(buffer, at);
+			if (isReplayed) memory.replay(decodeReplayed(buffer, at, length, stream, this.#producers));
+		}
+		return true;
+	}
+
+	get unsynced(): UnsyncedBytes | undefined {
+		if (this.isSealed) return undefined;
+		const { first, epoch, length } = this.#segment;
+		const isBegun = this.lastSyncedBelow > first;
+		return { file: { first, epoch }, from: isBegun ? this.#segment.offsetOf(this.lastSyncedBelow) : 0, to: length };
+	}
+
+	/** Everything up to a position is lost. */
+	lose(to: number): void {
+		const { next } = this.#segment;
+		this.#segment.lost.push({ from: next, to });
+		this.damage.push({ file: segmentFileName(this.#segment), from: next, to });
+		this.#segment.next = to;
+	}
+}
+
+/** The checkpoint that a segment begins with, if it is intact. */
+export async function readCheckpoint(
+	file: ReadableFile,
+	{ salt }: SegmentHeader,
+): Promise<{ readonly text: string; readonly bytes: number } | undefined> {
+	const room = Math.max(0, file.bytes - HEADER_BYTES);
+	const bytes = lengthAt(asBuffer(await file.read(HEADER_BYTES, Math.min(RECORD_HEAD_BYTES, room))), 0);
+	if (bytes === 0 || bytes > room) return undefined;
+	const record = asBuffer(await file.read(HEADER_BYTES, bytes));
+	if (kindAt(record, 0) !== 'checkpoint' || !isIntact(record, 0, bytes, seedOf(salt))) return undefined;
+	return { text: checkpointAt(record, 0, bytes), bytes };
+}

@@ -16,6 +16,14 @@ export function lost(form: RegExp): () => LineFault {
 	return () => (line) => (form.test(line) ? [] : [line]);
 }
 
+/** Of the lines of this form in a stream each `count`-th is lost. */
+export function lostEvery(count: number, form: RegExp): () => LineFault {
+	return () => {
+		let seen = 0;
+		return (line) => (form.test(line) && ++seen % count === 0 ? [] : [line]);
+	};
+}
+
 /** Lines of this form come twice. */
 export function doubled(form: RegExp): () => LineFault {
 	return () => (line) => (form.test(line) ? [line, line] : [line]);

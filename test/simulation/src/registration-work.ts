@@ -12,7 +12,6 @@ const SHARED_PORT = 30_000;
 export class RegistrationWork {
 	readonly #client: SimClient;
 	/** What is being registered: once at a time, or nobody could say which word was the last. */
-	readonly #registering = new Set<string>();
 
 	constructor(client: SimClient) {
 		this.#client = client;
@@ -66,21 +65,22 @@ export class RegistrationWork {
 	}
 
 	#register(id: string, port: number, tags: readonly string[]): void {
-		const { book, claimed, diplomat, options, unsure } = this.#client;
-		if (claimed.has(id) || this.#registering.has(id)) return;
-		this.#registering.add(id);
+		const { book, claimed, diplomat, options, unsure, underWay } = this.#client;
+		const { registering } = underWay;
+		if (claimed.has(id) || registering.has(id)) return;
+		registering.add(id);
 		book.call(
 			{
 				what: `register ${id}`,
 				timeoutMs: options.timeoutMs,
 				answered: (registration) => {
-					this.#registering.delete(id);
+					registering.delete(id);
 					claimed.set(id, { id, port, tags, said: [{ status: 'passing' }], registration });
 				},
 				mayFail: (code) => {
 					// It may have been done all the same, and the answer was lost.
 					unsure.add(id);
-					this.#registering.delete(id);
+					registering.delete(id);
 					return this.#mayFail(code);
 				},
 			},
@@ -112,14 +112,17 @@ export class RegistrationWork {
 	}
 
 	#deregister(one: Claimed): void {
-		const { book, claimed, options, unsure } = this.#client;
+		const { book, claimed, options, unsure, underWay } = this.#client;
+		const { deregistering } = underWay;
 		claimed.delete(one.id);
+		deregistering.add(one.id);
 		book.call(
 			{
 				what: `deregister ${one.id}`,
 				timeoutMs: options.timeoutMs,
-				answered: () => undefined,
+				answered: () => deregistering.delete(one.id),
 				mayFail: (code) => {
+					deregistering.delete(one.id);
 					unsure.add(one.id);
 					return this.#holdsNothing(one.id, code) || this.#mayFail(code);
 				},

@@ -76,6 +76,11 @@ export class SimClient {
 	readonly claimed: Map<string, Claimed> = new Map();
 	/** What it may have registered, or not, without having been told. */
 	readonly unsure: Set<string> = new Set();
+	/** Those whose registration, or its end, is under way. */
+	readonly underWay: { readonly registering: Set<string>; readonly deregistering: Set<string> } = {
+		registering: new Set(),
+		deregistering: new Set(),
+	};
 	isEnding = false;
 	#closingByMs = Number.POSITIVE_INFINITY;
 	#isClosed = false;

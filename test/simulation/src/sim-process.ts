@@ -24,8 +24,17 @@ export class SimProcess implements EventOwner {
 	/** When it last went on, in virtual milliseconds. */
 	resumedAtMs = 0;
 
-	/** `clockFault`: gives the clock that the process sees, in place of its own. */
-	constructor(scheduler: Scheduler, id: number, name: string, clockFault?: (clock: Clock) => Clock) {
+	/**
+	 * `clockFault`: gives the clock that the process sees, in place of its own. `wallAheadMs`: how far the time of day of its machine was set
+	 * forward, or back.
+	 */
+	constructor(
+		scheduler: Scheduler,
+		id: number,
+		name: string,
+		clockFault?: (clock: Clock) => Clock,
+		wallAheadMs: () => number = () => 0,
+	) {
 		this.id = id;
 		this.name = name;
 		this.#scheduler = scheduler;
@@ -33,7 +42,7 @@ export class SimProcess implements EventOwner {
 		const epochMs = id * 1000.125;
 		const clock: Clock = {
 			now: () => epochMs + scheduler.nowMs,
-			wallNow: () => WALL_EPOCH_MS + scheduler.nowMs,
+			wallNow: () => WALL_EPOCH_MS + scheduler.nowMs + wallAheadMs(),
 			setTimeout: (callback: () => void, delayMs: number) => this.#setTimeout(callback, delayMs),
 			clearTimeout: (timer: TimerHandle | undefined) => this.#clearTimeout(timer as SimTimer | undefined),
 		};

@@ -52,6 +52,8 @@ export class WorldContext {
 	isCalm = true;
 	/** How long the ways to the registry take, where they are drawn apart from everybody else's. */
 	ways: SeededRandom | undefined;
+	/** The time of day of its machines was set forward so far, in milliseconds, or back. */
+	wallAheadMs = 0;
 	#processes = 0;
 
 	/** What goes wrong on purpose. */
@@ -85,7 +87,13 @@ export class WorldContext {
 	/** `clockFault`: see {@link SimProcess}. */
 	process(name: string, clockFault?: (clock: Clock) => Clock): SimProcess {
 		this.#processes++;
-		return new SimProcess(this.scheduler, this.#processes, `${name}#${this.#processes}`, clockFault);
+		return new SimProcess(
+			this.scheduler,
+			this.#processes,
+			`${name}#${this.#processes}`,
+			clockFault,
+			() => this.wallAheadMs,
+		);
 	}
 
 	/** Something that a process did is wrong: the run ends. The first one counts. */

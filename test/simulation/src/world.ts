@@ -23,11 +23,14 @@ const SITE_CHANCE = 0.3;
 const SITE_SEED = 2 ** 40;
 /**
  * Share of the worlds that have events, and their numbers, as those of a site. Only those of seeds from this one on, which are otherwise
- * the worlds of the seeds from 0 on: 100768 and 100852 still break a promise, so events are no part of every run yet.
+ * the worlds of the seeds from 0 on, until a thousand of them have kept every promise.
  */
 const EVENTS_CHANCE = 0.33;
 const EVENTS_FROM_SEED = 100_000;
 const EVENTS_SEED = 2 ** 41;
+/** Share of those that have more than that, and their further numbers. */
+const WIDE_CHANCE = 0.3;
+const WIDE_SEED = 2 ** 42;
 
 /** One world: a registry, sidecars, apps, and what befalls them. */
 export class World implements Breakable {
@@ -77,9 +80,11 @@ export class World implements Breakable {
 		}
 		const ofEvents = new SeededRandom(EVENTS_SEED + seed);
 		if (injection.hasEvents ?? (seedGiven >= EVENTS_FROM_SEED && ofEvents.chance(EVENTS_CHANCE))) {
+			const wide = new SeededRandom(WIDE_SEED + seed);
 			this.events = new EventSite(context, {
 				shape: this.shape,
 				random: ofEvents,
+				...(wide.chance(WIDE_CHANCE) && { wide }),
 				later: (delayMs, mend) => this.later(delayMs, mend),
 			});
 		}
@@ -206,7 +211,10 @@ export class World implements Breakable {
 	/** Registered is what a living app wants, and nothing else. */
 	checkRegistry(): void {
 		const wanted = new Set(
-			this.everyClient.flatMap(({ process, claimed, unsure }) => [`app-${process.id}-`, ...claimed.keys(), ...unsure]),
+			this.everyClient.flatMap(({ process, claimed, unsure, underWay: { registering, deregistering } }) => [
+				`app-${process.id}-`,
+				...[...claimed.keys(), ...unsure, ...registering, ...deregistering],
+			]),
 		);
 		for (const id of this.context.registry.registered.keys()) {
 			const prefix = id.slice(0, id.lastIndexOf('-') + 1);

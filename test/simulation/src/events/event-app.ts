@@ -10,6 +10,10 @@ import { type EventBook, type Marked, STREAM } from './event-book.ts';
 
 /** What waiting or trying again may fix. */
 const MENDABLE: ReadonlySet<ErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'OVERLOADED', 'UNAVAILABLE', 'NOT_READY']);
+const GROUP = 'billing';
+/** Share of the steps that are single requests, and of those that send the group back. */
+const REQUEST_CHANCE = 0.15;
+const REWIND_CHANCE = 0.1;
 const KEYS = ['a', 'b', 'c', 'd'];
 const STREAMS = [STREAM, STREAM, 'clicks'];
 const FILL = 'x'.repeat(20_000);
@@ -39,12 +43,13 @@ export class EventApp {
 	isEnding = false;
 	readonly #world: WorldContext;
 	readonly #random: SeededRandom;
+	readonly #wide: SeededRandom | undefined;
 	readonly #plan: EventPlan;
 	readonly #book: EventBook;
 	readonly #calls: CallBook;
 	readonly #diplomat: Diplomat;
 	readonly #events: Events<Record<string, Marked & { fill: string }>>;
-	readonly #counts = { emit: 0, publish: 0, again: 0 };
+	readonly #counts = { emit: 0, publish: 0, again: 0, request: 0 };
 	/** Emitted, and not known to be persisted. */
 	readonly #emitted = new Set<Marked>();
 	#endsByMs = Number.POSITIVE_INFINITY;
@@ -55,12 +60,19 @@ export class EventApp {
 		address: string,
 		plan: EventPlan,
 		book: EventBook,
-		role: { readonly name: string; readonly producer: string | undefined; readonly isConsumer: boolean },
+		role: {
+			readonly name: string;
+			readonly producer: string | undefined;
+			readonly isConsumer: boolean;
+			/** Further numbers, of one that also sends single requests. */
+			readonly wide: SeededRandom | undefined;
+		},
 	) {
 		this.#world = world;
 		this.#plan = plan;
 		this.#book = book;
 		this.#random = world.random.fork();
+		this.#wide = role.wide;
 		this.isConsumer = role.isConsumer;
 		this.process = world.process(role.name);
 		this.#calls = new CallBook(world, this.process);
@@ -104,6 +116,11 @@ export class EventApp {
 
 	/** Does one thing. */
 	step(): void {
+		if (this.#wide?.chance(REQUEST_CHANCE) === true) {
+			if (!this.#world.isCalm && this.#wide.chance(REWIND_CHANCE)) this.#rewind();
+			else this.#request(this.#mark('request'), 3);
+			return;
+		}
 		const roll = this.#random.unit();
 		if (roll < 0.5) this.#emit(this.#random.between(1, 5));
 		else if (roll < 0.55) this.#emit(60);
@@ -146,7 +163,7 @@ export class EventApp {
 		this.process.kill();
 	}
 
-	#mark(way: 'emit' | 'publish' | 'again'): Marked & { fill: string } {
+	#mark(way: 'emit' | 'publish' | 'again' | 'request'): Marked & { fill: string } {
 		const random = this.#random;
 		const fill = FILL.slice(0, random.chance(0.05) ? random.between(1, FILL.length) : random.between(0, 300));
 		return { from: `${this.process.name}/${way}`, n: ++this.#counts[way], key: random.pick(KEYS), fill };
@@ -203,6 +220,41 @@ export class EventApp {
 		);
 	}
 
+	/** As a program without the client does it. */
+	#request(mark: Marked & { fill: string }, tries: number): void {
+		const timeoutMs = this.#random.pick([5, 50, this.#plan.timeoutMs]);
+		const id = `${mark.from}${mark.n}`;
+		this.#calls.call(
+			{
+				what: `request to publish ${mark.n}`,
+				timeoutMs,
+				answered: () => this.#book.persisted(mark),
+				mayFail: (code) => {
+					const isFine = MENDABLE.has(code) || (code === 'CLOSED' && this.isEnding);
+					if (isFine && !this.isEnding && this.process.isAlive && tries > 1) this.#request(mark, tries - 1);
+					return isFine;
+				},
+			},
+			() => this.#diplomat.request('publish', { stream: STREAM, key: mark.key, id, payload: mark }, { timeoutMs }),
+		);
+	}
+
+	/** The group is sent back to the first event that is kept. */
+	#rewind(): void {
+		const rewound = this.#book.rewinds();
+		const { timeoutMs } = this.#plan;
+		this.#calls.call(
+			{
+				what: 'rewind',
+				timeoutMs,
+				answered: rewound,
+				// BAD_REQUEST: there is no group yet.
+				mayFail: (code) => MENDABLE.has(code) || code === 'BAD_REQUEST' || (code === 'CLOSED' && this.isEnding),
+			},
+			() => this.#diplomat.request('rewindGroup', { stream: STREAM, group: GROUP, to: 'first' }, { timeoutMs }),
+		);
+	}
+
 	#flush(): void {
 		const emitted = [...this.#emitted];
 		const { timeoutMs } = this.#plan;
@@ -228,7 +280,7 @@ export class EventApp {
 			await this.#events.handle(
 				STREAM,
 				{
-					...{ group: 'billing', from: 'first', order: 'key', concurrency, attempts, ackWaitMs, inFlightMax },
+					...{ group: GROUP, from: 'first', order: 'key', concurrency, attempts, ackWaitMs, inFlightMax },
 					retryDelayMs: (delivery) => Math.min(1000, 20 * delivery),
 				},
 				async ({ data }) => {

@@ -14,9 +14,13 @@ export interface Marked {
 export const STREAM = 'orders';
 const DEAD = `${STREAM}.dead`;
 
-/** When a group first began an event and first finished it. */
+/** An event with an id may come again after so long, in milliseconds. */
+const ID_WINDOW_MS = 120_000;
+
+/** When a group first began an event, last began it, and first finished it. */
 interface Handling {
 	readonly begun: number;
+	begunLast: number;
 	done: number | undefined;
 }
 
@@ -30,6 +34,9 @@ export class EventBook {
 	/** What the group has finished for good. */
 	readonly #settled = new Set<string>();
 	#time = 0;
+	/** When the group was last sent back; what it has finished may come again from then on. */
+	#rewoundAt: number | undefined;
+	#isSentBack = false;
 
 	constructor(world: WorldContext) {
 		this.#world = world;
@@ -47,7 +54,20 @@ export class EventBook {
 		const id = idOf(mark);
 		if (this.#settled.has(id))
 			this.#world.fail('every event is handled', `${id} is handled again, although it was done`);
-		if (!this.#handlings.has(id)) this.#handlings.set(id, { begun: ++this.#time, done: undefined });
+		const at = ++this.#time;
+		const handling = this.#handlings.get(id);
+		if (handling === undefined) this.#handlings.set(id, { begun: at, begunLast: at, done: undefined });
+		else handling.begunLast = at;
+	}
+
+	/** The group is to be sent back to its first event. Gives what is called when it has been. */
+	rewinds(): () => void {
+		const at = ++this.#time;
+		this.#isSentBack = true;
+		this.#settled.clear();
+		return () => {
+			this.#rewoundAt = Math.max(at, this.#rewoundAt ?? 0);
+		};
 	}
 
 	handled(mark: Marked): void {
@@ -74,14 +94,16 @@ export class EventBook {
 	/** Each event once; those of one way in order and without a gap. */
 	checkOrder(events: readonly LogEvent[]): void {
 		const last = new Map<string, number>();
-		const seen = new Set<string>();
+		const seen = new Map<string, number>();
 		for (const event of events) {
 			if (event.stream === DEAD) continue;
 			const mark = markOf(event);
 			const id = idOf(mark);
-			const isTwice = seen.has(id);
-			seen.add(id);
-			if (isTwice) this.#world.fail('events keep their order', `${id} is twice in the log, again at ${event.position}`);
+			const before = seen.get(id);
+			seen.set(id, event.time);
+			const isTwice = before !== undefined && event.time - before <= ID_WINDOW_MS;
+			if (isTwice || (before !== undefined && isOrdered(mark)))
+				this.#world.fail('events keep their order', `${id} is twice in the log, again at ${event.position}`);
 			if (this.#never.has(id)) this.#world.fail('events keep their order', `${id} was not accepted, and is in the log`);
 			if (!isOrdered(mark)) continue;
 			let expected = (last.get(mark.from) ?? 0) + 1;
@@ -92,8 +114,8 @@ export class EventBook {
 		}
 	}
 
-	/** In a calm: the group has nothing left, and had the events of each key in order. Those are done for good. */
-	checkHandled(events: readonly LogEvent[]): void {
+	/** In a calm: the group has nothing left, and had the events of each key in order. Those are done for good. `first`: of those that are kept. */
+	checkHandled(events: readonly LogEvent[], first: number): void {
 		const dead = new Set(events.filter(({ stream }) => stream === DEAD).map((event) => idOf(markOf(event))));
 		/** When the last event of a key was first done. */
 		const doneBefore = new Map<string, { readonly id: string; readonly at: number }>();
@@ -108,8 +130,13 @@ export class EventBook {
 				this.#world.fail('every event is handled', `${id} at ${event.position} ${what}`);
 				return;
 			}
-			this.#settled.add(id);
+			if (!this.#isSentBack) this.#settled.add(id);
 			if (handling === undefined) continue;
+			const { begun, begunLast } = handling;
+			const isAgain = this.#rewoundAt === undefined || begun > this.#rewoundAt || begunLast > this.#rewoundAt;
+			if (!isAgain && event.position >= first && !dead.has(id)) {
+				this.#world.fail('every event is handled', `${id} has not come again, although the group was sent back`);
+			}
 			const before = doneBefore.get(mark.key);
 			if (before !== undefined && before.at > handling.begun) {
 				this.#world.fail('events keep their order', `${id} of key ${mark.key} was begun before ${before.id} was done`);
@@ -131,7 +158,7 @@ export class EventBook {
 }
 
 function isOrdered({ from }: Marked): boolean {
-	return !from.endsWith('again');
+	return !from.endsWith('again') && !from.endsWith('request');
 }
 
 function idOf({ from, n }: Marked): string {

@@ -21,6 +21,13 @@ export interface DiskFaults {
 	errorCode: 'EIO' | 'ENOSPC';
 }
 
+/** What is in a log, in order. */
+export interface FoundEvents {
+	/** The first position that is kept. */
+	readonly first: number;
+	readonly events: readonly LogEvent[];
+}
+
 /** A machine with a disk: the log of events is on it, and one process after the other owns that. */
 export class EventMachine {
 	readonly faults: DiskFaults = { latencyMsMax: 1, errorChance: 0, errorCode: 'EIO' };
@@ -30,6 +37,8 @@ export class EventMachine {
 	#disk = new SimDisk();
 	#owner: MachineOwner | undefined;
 	#hangs = false;
+	/** What was deleted because nobody needs it any more, by position. */
+	readonly #trimmed = new Map<number, LogEvent>();
 	/** Operations that wait for a disk that hangs. */
 	#held: (() => void)[] = [];
 
@@ -97,8 +106,17 @@ export class EventMachine {
 		for (const go of this.#held.splice(0)) go();
 	}
 
-	/** All events that a new process would find now; with `afterPowerLoss`, on one of the disks that a loss of power may leave now. */
-	async read(afterPowerLoss: boolean): Promise<readonly LogEvent[]> {
+	/**
+	 * All events that a new process would find now, and those that were deleted in front of them; with `afterPowerLoss`, on one of the disks
+	 * that a loss of power may leave now.
+	 */
+	async read(afterPowerLoss: boolean): Promise<FoundEvents> {
+		const { first, events } = await this.#read(afterPowerLoss);
+		const trimmed = [...this.#trimmed.values()].filter(({ position }) => position < first);
+		return { first, events: [...trimmed.sort((one, other) => one.position - other.position), ...events] };
+	}
+
+	async #read(afterPowerLoss: boolean): Promise<FoundEvents> {
 		const disk = afterPowerLoss ? this.#disk.losePower(this.#random.unit) : this.#disk.clone();
 		const process = this.#world.process('reader');
 		const nothing = (): void => undefined;
@@ -126,7 +144,7 @@ export class EventMachine {
 			from = next;
 		}
 		process.kill();
-		return found;
+		return { first: log.first, events: found };
 	}
 
 	/** Takes a while, and never ends for a process that is dead. */
@@ -144,6 +162,13 @@ export class EventMachine {
 		this.#owner = owner;
 	}
 
+	/** A file of the log is about to be removed: because of its age if the time of day has jumped, or else it holds nothing that counts. */
+	async #keepTrimmed(): Promise<void> {
+		if (this.#world.wallAheadMs === 0) return;
+		const { events } = await this.#read(false);
+		for (const event of events) this.#trimmed.set(event.position, event);
+	}
+
 	#files(process: SimProcess): Files {
 		const files = new SimFiles(this.#disk, this.#random.unit);
 		files.before = (operation) =>
@@ -155,6 +180,7 @@ export class EventMachine {
 					}
 					const mayFail = operation === 'write' || operation === 'sync' || operation === 'create';
 					if (mayFail && this.#random.chance(this.faults.errorChance)) reject(failure(this.faults.errorCode));
+					else if (operation === 'remove') resolve(this.#keepTrimmed());
 					else resolve();
 				};
 				process.schedule(this.#random.unit() * this.faults.latencyMsMax, `disk ${operation}`, end);

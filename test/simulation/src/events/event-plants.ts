@@ -1,6 +1,6 @@
-import { lost } from '../faulty-lines.ts';
+import { lost, lostEvery, replaced } from '../faulty-lines.ts';
 import type { Plant } from '../injection.ts';
-import { forgetsNames, neverSyncs } from './faulty-log.ts';
+import { forgetsNames, neverSyncs, syncsAgain } from './faulty-log.ts';
 
 const KEPT = 'a persisted event is kept';
 const ORDER = 'events keep their order';
@@ -11,9 +11,18 @@ export const EVENT_PLANTS: readonly Plant[] = [
 	// The disk.
 	row('events are acknowledged without a sync', KEPT, 1, { eventFiles: neverSyncs }),
 	row('the name of a file of the log is not durable', KEPT, 1, { eventFiles: forgetsNames }),
+	row('a sync that failed is tried again on the same file', KEPT, 1, { eventFiles: syncsAgain }),
+	row('a torn tail is kept', ORDER, 1, { eventBugs: { keepsTornTail: true } }),
 	// Producers and groups.
+	row('a gap in the numbers of a producer is taken', ORDER, 1, {
+		eventBugs: { producers: { takesGaps: true } },
+		sidecarReads: lostEvery(20, /^\{"seq"/),
+	}),
+	row('a group that is sent back goes on with what is new', HANDLED, 5, {
+		sidecarReads: replaced(/"to":"first"/, '"to":"new"'),
+	}),
 	row('producers are told before the commit', KEPT, 1, { eventBugs: { producers: { tellsBeforeCommit: true } } }),
-	row('an event is done when it is delivered', HANDLED, 1, { eventBugs: { groups: { doneOnDelivery: true } } }),
+	row('an event is done when it is delivered', ORDER, 1, { eventBugs: { groups: { doneOnDelivery: true } } }),
 	row('a key is free when its event failed', ORDER, 1, { eventBugs: { groups: { keyReleasedOnNack: true } } }),
 	row('credit is not given back for a failure', HANDLED, 1, { eventBugs: { groups: { creditKeptOnNack: true } } }),
 	row('acks are lost on the way', HANDLED, 1, { sidecarReads: lost(/^\{"func":"ack"/) }),

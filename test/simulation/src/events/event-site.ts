@@ -7,7 +7,7 @@ import type { WorldShape } from '../world-shape.ts';
 import { EventApp, type EventPlan } from './event-app.ts';
 import { EventBook } from './event-book.ts';
 import { type BreakableEvents, breakEvents } from './event-faults.ts';
-import { EventMachine } from './event-machine.ts';
+import { EventMachine, type FoundEvents } from './event-machine.ts';
 
 /** Numbers of this part of the world; remote sites have 1. */
 const ASIDE = 2;
@@ -18,12 +18,18 @@ const LOOK_EVERY_MS = 1000;
 /** A loss of power is tried so long after a fault at most, and at most this often, on a copy of the disk, in milliseconds. */
 const AFTER_FAULT_MS = 1000;
 const POWER_AUDIT_MS = 400;
+/** The time of day jumps so often, and so far: also by more than events are kept. */
+const JUMP_MS_MAX = 6000;
+const DAY_MS = 86_400_000;
+const JUMPS_MS = [-3 * DAY_MS, -60_000, 60_000, 3_600_000, 10 * DAY_MS, 10 * DAY_MS];
 
 /** What a site needs of its world. */
 export interface EventSiteOptions {
 	readonly shape: WorldShape;
 	/** Numbers of its own. */
 	readonly random: SeededRandom;
+	/** Further numbers, in a world where more may happen: the time of day jumps, apps send single requests, the group is sent back. */
+	readonly wide?: SeededRandom;
 	/** Ends a fault after a while, or at the next calm. */
 	readonly later: (delayMs: number, mend: () => void) => void;
 }
@@ -37,6 +43,7 @@ export class EventSite implements BreakableEvents {
 	readonly random: SeededRandom;
 	readonly later: EventSiteOptions['later'];
 	readonly #shape: WorldShape;
+	readonly #wide: SeededRandom | undefined;
 	readonly #plan: EventPlan;
 	readonly #book: EventBook;
 	readonly #ending = new Set<EventApp>();
@@ -45,10 +52,11 @@ export class EventSite implements BreakableEvents {
 	#isPaused = false;
 	#isOver = false;
 
-	constructor(world: WorldContext, { random, shape, later }: EventSiteOptions) {
+	constructor(world: WorldContext, { random, wide, shape, later }: EventSiteOptions) {
 		this.random = random;
 		this.later = later;
 		this.#shape = shape;
+		this.#wide = wide;
 		const nothing = (): void => undefined;
 		this.world = world.aside(
 			random.fork(),
@@ -80,6 +88,7 @@ export class EventSite implements BreakableEvents {
 	storm(): void {
 		this.world.isCalm = false;
 		this.#breakLater();
+		if (this.#wide !== undefined) this.#jumpLater(this.#wide);
 	}
 
 	calm(): void {
@@ -102,21 +111,21 @@ export class EventSite implements BreakableEvents {
 	/** In a calm: everything is done, the log has what it must have, and keeps it when the machine loses power. */
 	async prove(): Promise<void> {
 		this.#isPaused = true;
-		const events = await this.#quiet();
+		const { events, first } = await this.#quiet();
 		this.#book.checkOrder(events);
 		this.#book.checkKept(events, this.#book.told, 'after a calm');
-		this.#book.checkHandled(events);
+		this.#book.checkHandled(events, first);
 		const { told } = this.#book;
-		this.#book.checkKept(await this.machine.read(true), told, 'after a loss of power in a calm');
+		this.#book.checkKept((await this.machine.read(true)).events, told, 'after a loss of power in a calm');
 		this.losePower();
 		this.ensureUp();
 		this.#isPaused = false;
 		await this.world.scheduler.runUntil(this.world.nowMs + this.random.between(500, 10_000));
 		this.#isPaused = true;
 		const later = await this.#quiet();
-		this.#book.checkOrder(later);
-		this.#book.checkKept(later, this.#book.told, 'after a loss of power and a calm');
-		this.#book.checkHandled(later);
+		this.#book.checkOrder(later.events);
+		this.#book.checkKept(later.events, this.#book.told, 'after a loss of power and a calm');
+		this.#book.checkHandled(later.events, later.first);
 		this.#isPaused = false;
 	}
 
@@ -145,6 +154,7 @@ export class EventSite implements BreakableEvents {
 			name,
 			producer: undefined,
 			isConsumer,
+			wide: this.#wide?.fork(),
 		});
 		this.apps.push(app);
 		this.#stepLater(app);
@@ -173,7 +183,7 @@ export class EventSite implements BreakableEvents {
 	}
 
 	/** Waits until apps have nothing left to send and their group nothing to handle. Returns the log. */
-	async #quiet() {
+	async #quiet(): Promise<FoundEvents> {
 		const { scheduler } = this.world;
 		const untilMs = this.world.nowMs + QUIET_MS;
 		for (;;) {
@@ -181,14 +191,14 @@ export class EventSite implements BreakableEvents {
 			const busy = this.apps.filter(({ isQuiet }) => !isQuiet);
 			const isLate = this.world.nowMs >= untilMs;
 			if (busy.length > 0 && !isLate) continue;
-			const events = await this.machine.read(false);
-			if (busy.length === 0 && this.#book.isDone(events)) return events;
+			const found = await this.machine.read(false);
+			if (busy.length === 0 && this.#book.isDone(found.events)) return found;
 			if (!isLate) continue;
 			if (busy.length > 0) {
 				const text = busy.map((app) => app.describe()).join('; ');
 				this.world.fail('settles once and in time', `after ${QUIET_MS} ms in a calm: ${text}`);
 			}
-			return events;
+			return found;
 		}
 	}
 
@@ -214,6 +224,18 @@ export class EventSite implements BreakableEvents {
 		});
 	}
 
+	/** The time of day is set: first when there is a group, without which nothing holds its events. */
+	#jumpLater(wide: SeededRandom): void {
+		this.world.scheduler.schedule(wide.unit() * JUMP_MS_MAX, 'the time of day jumps', undefined, () => {
+			if (this.world.isCalm) return;
+			if (this.world.counts.handled > 0) {
+				this.world.wallAheadMs += wide.pick(JUMPS_MS);
+				this.world.say(() => `the time of day is ${this.world.wallAheadMs} ms ahead`);
+			}
+			this.#jumpLater(wide);
+		});
+	}
+
 	/** On a copy of the disk: at any moment what was told is there. Most of all while something is broken. */
 	#tryPowerLossLater(delayMs: number): void {
 		this.world.scheduler.schedule(delayMs, 'power audit', undefined, () => {
@@ -222,7 +244,7 @@ export class EventSite implements BreakableEvents {
 			const { told } = this.#book;
 			void this.machine
 				.read(true)
-				.then((events) => this.#book.checkKept(events, told, 'after a loss of power'))
+				.then(({ events }) => this.#book.checkKept(events, told, 'after a loss of power'))
 				.catch((error: unknown) =>
 					this.world.fail('no fault escapes', `no log after a loss of power: ${String(error)}`),
 				);

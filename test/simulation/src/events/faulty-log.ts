@@ -5,6 +5,11 @@ export function neverSyncs(files: Files): Files {
 	return withSync(files, () => Promise.resolve());
 }
 
+/** A sync that fails is tried again on the same file. */
+export function syncsAgain(files: Files): Files {
+	return withSync(files, (file) => file.sync().catch(() => file.sync()));
+}
+
 /** A disk on which names of new files are not made durable. */
 export function forgetsNames(files: Files): Files {
 	return { ...boundTo(files), syncDirectory: () => Promise.resolve() };

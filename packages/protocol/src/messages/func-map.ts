@@ -269,6 +269,7 @@ const NAMES: { readonly [F in FuncName]: true } = {
 	openConsumer: true,
 	closeConsumer: true,
 	rewindGroup: true,
+	deleteGroup: true,
 	status: true,
 	explain: true,
 };

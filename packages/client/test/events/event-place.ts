@@ -9,6 +9,9 @@ import { type RunningProcess, runSidecar, startSidecar } from '@spock/testkit';
 import { bundleWorker } from '../worker-process.ts';
 import { type EventAppSettings, noteReport, type Told } from './event-report.ts';
 
+/** Deletes nothing that is still to be counted. */
+const KEEPS_ALL = ['--events-bytes-max', String(4 * 1024 ** 3)];
+
 /** A running app, and what it has told. */
 export interface EventApp {
 	readonly run: string;
@@ -42,7 +45,7 @@ export class EventPlace implements AsyncDisposable {
 
 	/** Starts a sidecar, in place of the one that was killed. */
 	async startSidecar(args: readonly string[] = []): Promise<RunningProcess> {
-		const flags = ['--backend', 'local', '--events', this.log, '--log-level', 'warn', ...args];
+		const flags = ['--backend', 'local', '--events', this.log, '--log-level', 'warn', ...KEEPS_ALL, ...args];
 		const sidecar = await startSidecar(this.path, flags);
 		this.#sidecar = sidecar;
 		return sidecar;
@@ -53,7 +56,7 @@ export class EventPlace implements AsyncDisposable {
 		const old = this.#sidecar;
 		if (old === undefined) throw new Error('no sidecar runs');
 		const args = ['start', '--take-over', '--socket', this.path, '--grace-ms', '0', '--backend', 'local'];
-		const next = runSidecar([...args, '--events', this.log, '--log-level', 'warn']);
+		const next = runSidecar([...args, '--events', this.log, '--log-level', 'warn', ...KEEPS_ALL]);
 		this.#sidecar = next;
 		this.#ownerBefore = this.#owner();
 		return { old, next };

@@ -46,6 +46,7 @@ it('every channel stands in the documentation, with its message, and no other', 
 	const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 	const sources = [
 		'diagnostics.ts',
+		'event-diagnostics.ts',
 		'../events/produce/producer-diagnostics.ts',
 		'../events/consume/consumer-diagnostics.ts',
 	];

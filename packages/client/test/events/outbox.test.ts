@@ -96,7 +96,7 @@ describe('an outbox and its sidecar, whatever happens', () => {
 		const make = FAULTS[name] as () => KeptLines<EventStream>;
 		const found = await fc.check(
 			fc.asyncProperty(steps, (story) => tell(story, make())),
-			{ numRuns: 500, endOnFailure: true },
+			{ numRuns: 5000, endOnFailure: true },
 		);
 		expect(found.failed, 'no story finds it').toBe(true);
 	});

@@ -49,6 +49,7 @@ const planted: Readonly<Record<Check, readonly [PlantedFault, ...PlantedFault[]]
 		{
 			fault: 'takes the rest of an oversize frame for a frame',
 			plant: { createDecoder: (sink, options) => new ResumingDecoder(sink, options) },
+			seed: 43,
 		},
 	],
 	'decoder with ids': [{ fault: 'takes an id with leading zeros', plant: { createDecoder: createZerosDecoder } }],
@@ -213,6 +214,7 @@ const planted: Readonly<Record<Check, readonly [PlantedFault, ...PlantedFault[]]
 			fault: 'does not answer a function that is unknown',
 			plant: sidecarThatSays((line) => (line.includes('"UNKNOWN_FUNC"') ? '' : line)),
 			found: /^no .* among \[\]$/,
+			seed: 228,
 		},
 	],
 	'sidecar says more': [{ fault: 'answers twice', plant: sidecarThatSays((line) => `${line}${line}`) }],

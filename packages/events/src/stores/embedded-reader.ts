@@ -10,6 +10,12 @@ export interface ReaderStore {
 	readonly log: RecordLog;
 	/** Most positions done above a place. */
 	readonly doneAboveMax: number;
+	/** A group that holds fewer goes on in any case; no more are read at once. */
+	readonly groupShare: number;
+	/** Whether all groups together hold as many as they may. */
+	isCrowded(): boolean;
+	/** It is full: to be told by `roomAgain`. */
+	stopped(reader: EmbeddedReader): void;
 	/** Appends a note and takes it into the places, now; gives when it is on disk. Throws what the log does. */
 	note(note: GroupNote): Promise<void>;
 	positionOf(from: ConsumeFrom): Promise<number>;
@@ -63,17 +69,27 @@ export class EmbeddedReader implements StoreReader {
 		return this.#cursor;
 	}
 
+	/** Positions that are given or about to be noted; what is noted its place has. 0 without a group, of which no checkpoint speaks. */
+	get held(): number {
+		return this.#place === undefined ? 0 : this.#given.size + this.#pending.length;
+	}
+
 	get rewinds(): number {
 		return this.#place?.rewinds ?? 0;
 	}
 
 	async read(limits: { readonly eventsMax: number; readonly bytesMax: number }): Promise<readonly LogEvent[]> {
-		const { log } = this.#store;
+		const { log, groupShare } = this.#store;
 		const generation = this.#generation;
+		const eventsMax = Math.min(limits.eventsMax, groupShare);
 		this.#isIdle = false;
-		while (!this.#isClosed && !this.#isFull) {
+		while (!this.#isClosed) {
+			if (this.#isFull(this.#store.isCrowded)) {
+				this.#store.stopped(this);
+				break;
+			}
 			const from = this.#cursor;
-			const page = await log.read(from, { stream: this.stream, ...limits });
+			const page = await log.read(from, { ...limits, stream: this.stream, eventsMax });
 			if (this.#isClosed || generation !== this.#generation) return [];
 			this.#cursor = page.next;
 			const fresh = page.events.filter(({ position }) => this.#place?.done.has(position) !== true);
@@ -134,10 +150,19 @@ export class EmbeddedReader implements StoreReader {
 		this.#more();
 	}
 
-	/** Beyond this nothing is given until the place has moved: a reader that skips an event for days must not grow without end. */
-	get #isFull(): boolean {
-		const done = this.#place?.done.size ?? 0;
-		return done + this.#pending.length >= this.#store.doneAboveMax;
+	/** Gives whether it waits no longer. */
+	roomAgain(isCrowded: boolean): boolean {
+		if (this.#isFull(() => isCrowded)) return false;
+		this.#more();
+		return true;
+	}
+
+	/** Beyond this nothing is given until the place, or that of another group, has moved: what is skipped for days must not grow without end. */
+	#isFull(isCrowded: () => boolean): boolean {
+		if (this.#place === undefined) return false;
+		const { doneAboveMax, groupShare } = this.#store;
+		const { size } = this.#place.done;
+		return size + this.#pending.length >= doneAboveMax || (size + this.held >= groupShare && isCrowded());
 	}
 
 	#noteNext(): void {
@@ -168,8 +193,6 @@ export class EmbeddedReader implements StoreReader {
 			() => {
 				this.#isNoting = false;
 				this.#noteNext();
-				// Where the bound has stopped it, the place may have moved.
-				if (!this.#isIdle && !this.#isFull) this.#more();
 			},
 			// Whoever waits for it is told; the reader is of no more use then.
 			() => undefined,

@@ -1,10 +1,17 @@
-import { SpockError } from '@spock/protocol';
+import { SpockError, STREAM_NAME_LENGTH_MAX } from '@spock/protocol';
 import { settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { MemoryLog } from '../../test/memory-log.ts';
 import type { StoreReader } from '../foundation/event-store.ts';
-import { EmbeddedStore, type EmbeddedStoreOptions } from './embedded-store.ts';
+import { RECORD_BYTES_MAX } from '../log/record.ts';
+import {
+	DEFAULT_GROUP_SHARE,
+	DEFAULT_GROUPS_MAX,
+	DEFAULT_HELD_MAX,
+	EmbeddedStore,
+	type EmbeddedStoreOptions,
+} from './embedded-store.ts';
 
 const BILLING = { group: 'billing', from: 'first' } as const;
 const READ = { eventsMax: 100, bytesMax: 1_000_000 };
@@ -169,6 +176,49 @@ describe('the embedded store', () => {
 		await store.reader('orders', BILLING);
 		const second = store.reader('clicks', BILLING);
 		await expect(second).rejects.toMatchObject({ code: 'OVERLOADED', details: { groupsMax: 1 } });
+	});
+
+	it('groups that leave one event undone stop at the bound of all, each with a share, and go on when one moves', async () => {
+		const { log, store } = makeStore({ heldMax: 20, groupShare: 4 });
+		for (let index = 0; index < 50; index++) log.add('orders');
+		const readers = await Promise.all(['a', 'b', 'c'].map((group) => store.reader('orders', { group, from: 'first' })));
+		const woken = new Set<StoreReader>();
+		for (const reader of readers) reader.onMore(() => woken.add(reader));
+		/** Reads as far as it can and leaves the first event of each undone; gives how many each had. */
+		const readAll = async (): Promise<number[]> =>
+			Promise.all(
+				readers.map(async (reader) => {
+					let count = 0;
+					for (let given = await positions(reader); given.length > 0; given = await positions(reader)) {
+						count += given.length;
+						await reader.done(given.filter((position) => position > 1));
+						await settle();
+					}
+					return count;
+				}),
+			);
+		const counts = await readAll();
+		expect(Math.min(...counts)).toBeGreaterThanOrEqual(4);
+		const held = store.groups().reduce((sum, { done }) => sum + done.size, 0);
+		expect(held).toBeGreaterThanOrEqual(20 - readers.length);
+		expect(held).toBeLessThan(20 + readers.length * 2 * 4);
+		woken.clear();
+		await readers[0]?.done([1]);
+		await settle();
+		expect(woken.size).toBe(readers.length);
+		expect((await readAll())[0]).toBe(50 - (counts[0] as number));
+		for (const reader of readers) await reader.done([1]);
+		await readAll();
+		expect(store.groups().every(({ done }) => done.size === 0)).toBe(true);
+	});
+
+	it('the places of all groups take less than the longest checkpoint that is read again', () => {
+		const longest = ['s', 'g'].map((letter) => letter.repeat(STREAM_NAME_LENGTH_MAX));
+		const number = Number.MAX_SAFE_INTEGER;
+		const placeBytes = JSON.stringify([...longest, number, number]).length + 1;
+		const positions = DEFAULT_HELD_MAX + DEFAULT_GROUPS_MAX * 2 * DEFAULT_GROUP_SHARE;
+		const stepBytes = String(number).length + 1;
+		expect(DEFAULT_GROUPS_MAX * placeBytes + positions * stepBytes).toBeLessThan(RECORD_BYTES_MAX);
 	});
 
 	it('close rejects what waits for the disk, and refuses what comes', async () => {

@@ -7,9 +7,12 @@ import { EmbeddedReader, type ReaderStore } from './embedded-reader.ts';
 import { type GroupNote, type GroupPlace, GroupPlaces, placeKey } from './group-places.ts';
 import { PersistedQueue } from './persisted-queue.ts';
 
-const DEFAULT_GROUPS_MAX = 1024;
+export const DEFAULT_GROUPS_MAX = 1024;
 /** 8192 positions of a group take some 20 kB in a checkpoint, and a place cannot lag by more events than that. */
 const DEFAULT_DONE_ABOVE_MAX = 8192;
+/** Of all groups together: a checkpoint with more could be longer than what is read again. */
+export const DEFAULT_HELD_MAX: number = 16 * DEFAULT_DONE_ABOVE_MAX;
+export const DEFAULT_GROUP_SHARE = 256;
 
 /** Bugs planted for the tests that must find them. */
 export interface EmbeddedStoreMistakes {
@@ -22,6 +25,13 @@ export interface EmbeddedStoreOptions {
 	readonly groupsMax?: number;
 	/** Most events that a group may have done above one that it has not: then it gets no more until that is done. Default 8192. */
 	readonly doneAboveMax?: number;
+	/**
+	 * Most events that all groups together may hold: given, or done above one that is not. Then a group that holds `groupShare` gets no more
+	 * until others hold less. Exceeded by two shares of each group at most. Default 131072.
+	 */
+	readonly heldMax?: number;
+	/** Default 256. */
+	readonly groupShare?: number;
 	/** For the test that must find it. */
 	readonly mistakes?: EmbeddedStoreMistakes;
 }
@@ -37,17 +47,25 @@ export class EmbeddedStore implements EventStore, LogMemory {
 	readonly #places = new GroupPlaces();
 	readonly #waiting = new PersistedQueue();
 	readonly #readers = new Set<EmbeddedReader>();
+	/** Those that hold too much. */
+	readonly #stopped = new Set<EmbeddedReader>();
+	readonly #heldMax: number;
 	/** Groups that have a reader, or are about to. */
 	readonly #taken = new Set<string>();
 	readonly #readerStore: ReaderStore;
 	#isClosed = false;
 
-	constructor({ log, groupsMax, doneAboveMax, mistakes = {} }: EmbeddedStoreOptions) {
+	constructor(options: EmbeddedStoreOptions) {
+		const { log, groupsMax, doneAboveMax, heldMax, groupShare, mistakes = {} } = options;
 		this.#log = log;
 		this.#groupsMax = groupsMax ?? DEFAULT_GROUPS_MAX;
+		this.#heldMax = heldMax ?? DEFAULT_HELD_MAX;
 		this.#readerStore = {
 			log,
 			doneAboveMax: doneAboveMax ?? DEFAULT_DONE_ABOVE_MAX,
+			groupShare: groupShare ?? DEFAULT_GROUP_SHARE,
+			isCrowded: () => this.#isCrowded,
+			stopped: (reader) => void this.#stopped.add(reader),
 			note: (note) => this.#note(note),
 			positionOf: (from) => this.#positionOf(from),
 			closed: (reader) => this.#closedReader(reader),
@@ -59,6 +77,7 @@ export class EmbeddedStore implements EventStore, LogMemory {
 	committed(): void {
 		this.#waiting.advance(this.#log.persisted);
 		for (const reader of this.#readers) reader.committed();
+		this.#wake();
 	}
 
 	/** The place of every group, as it was noted. */
@@ -184,8 +203,24 @@ export class EmbeddedStore implements EventStore, LogMemory {
 		await this.#waiting.wait(position);
 	}
 
+	/** A few thousand additions at worst, and only for a group that holds its share. */
+	get #isCrowded(): boolean {
+		let held = this.#places.doneAbove;
+		for (const reader of this.#readers) held += reader.held;
+		return held >= this.#heldMax;
+	}
+
+	/** Places have moved: readers that were full may go on. */
+	#wake(): void {
+		if (this.#stopped.size === 0) return;
+		const isCrowded = this.#isCrowded;
+		for (const reader of this.#stopped) if (reader.roomAgain(isCrowded)) this.#stopped.delete(reader);
+	}
+
 	#closedReader(reader: EmbeddedReader): void {
 		this.#readers.delete(reader);
+		this.#stopped.delete(reader);
+		this.#wake();
 		if (reader.group !== undefined) this.#taken.delete(placeKey(reader.stream, reader.group));
 	}
 

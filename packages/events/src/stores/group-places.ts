@@ -41,6 +41,13 @@ export class GroupPlaces {
 		return this.#places.size;
 	}
 
+	/** Positions done above their places, of all groups. */
+	get doneAbove(): number {
+		let sum = 0;
+		for (const { done } of this.#places.values()) sum += done.size;
+		return sum;
+	}
+
 	get(stream: string, group: string): GroupPlace | undefined {
 		return this.#places.get(placeKey(stream, group));
 	}

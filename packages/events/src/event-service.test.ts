@@ -2,7 +2,7 @@ import { FakeClock, settle } from '@spock/testkit';
 import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 
-import { EventService } from './event-service.ts';
+import { EventService, type EventServiceLimits } from './event-service.ts';
 import type { Delivery } from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
 
@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 /** Sixteen of them fill a log of the least size. */
 const LONG = 'x'.repeat(500_000);
 
-async function openService(observer: EventsObserver = {}) {
+async function openService(observer: EventsObserver = {}, limits: EventServiceLimits = {}) {
 	const clock = new FakeClock();
 	const service = new EventService({
 		directory: '/log',
@@ -18,18 +18,19 @@ async function openService(observer: EventsObserver = {}) {
 		owner: new SimClaims().owner(),
 		clock,
 		random: () => 0.5,
-		limits: { bytesMax: 8 * 1024 * 1024, freeBytesMin: 0, retentionMs: 5 * MINUTE_MS },
+		limits: { bytesMax: 8 * 1024 * 1024, freeBytesMin: 0, retentionMs: 5 * MINUTE_MS, ...limits },
 		observer,
 	});
 	await service.open(false);
-	const publish = async (payload: unknown, stream = 'orders'): Promise<void> => {
-		await service.publish({ stream, payload });
+	let ids = 0;
+	const publish = async (payload: unknown, stream = 'orders', id?: string): Promise<void> => {
+		await service.publish({ stream, payload, ...(id !== undefined && { id }) });
 		await settle();
 	};
 	/** Publishes until the log is full; gives why it is. */
-	const fill = async (): Promise<string> => {
+	const fill = async ({ withIds = false } = {}): Promise<string> => {
 		for (let count = 0; count < 20; count++) {
-			const error = await publish(LONG).catch((reason: Error) => reason);
+			const error = await publish(LONG, 'orders', withIds ? `${ids++}` : undefined).catch((reason: Error) => reason);
 			if (error instanceof Error) return error.message;
 		}
 		return 'the log is not full';
@@ -74,19 +75,37 @@ describe('a log that is full', () => {
 		await service.rewindGroup({ stream: 'clicks', group: 'counting', to: 'new' });
 		await service.rewindGroup({ stream: 'orders', group: 'billing', to: 'new' });
 		await service.rewindGroup({ stream: 'orders', group: 'later', to: 'new' });
-		await clock.advance(MINUTE_MS);
-		// Ids of these two minutes must be kept still.
-		expect(blocked).toHaveLength(1);
-		await clock.advance(2 * MINUTE_MS);
+		await clock.advance(1000);
 		await settle();
 		expect(blocked.at(-1)).toBeNull();
 		expect(trimmed.length).toBeGreaterThan(0);
 		await publish(1);
 	});
 
-	it('names no group where none keeps it from deleting', async () => {
-		const { fill } = await openService();
-		expect(await fill()).not.toContain('group');
+	it('keeps ids for two minutes, says so, and takes events again then', async () => {
+		const { service, clock, publish, fill } = await openService();
+		const reason = await fill({ withIds: true });
+		expect(reason).toMatch(/events with an id are kept for two minutes/);
+		expect(service.status().reason).toMatch(/^the log is full.*with an id/);
+		await clock.advance(MINUTE_MS);
+		expect(service.status().state).toBe('blocked');
+		await clock.advance(2 * MINUTE_MS);
+		await settle();
+		await publish(1);
+	});
+
+	it('takes events again within a second where no group needs what it holds, and no event has an id', async () => {
+		const { service, clock, publish, fill } = await openService();
+		expect(await fill()).toMatch(/^no events are taken.*the log is full: it has \d+ bytes, and may have \d+$/);
+		await clock.advance(1000);
+		await settle();
+		expect(service.status()).toMatchObject({ state: 'receiving', reason: null });
+		await publish(1);
+	});
+
+	it('says that events are to be kept for a time where that is why', async () => {
+		const { fill } = await openService({}, { retentionBytes: 16 * 1024 * 1024 });
+		expect(await fill()).toContain('events are kept for a time');
 	});
 });
 

@@ -30,9 +30,9 @@ import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
 import type { PlantedBugs } from './producers/event-appender.ts';
 import { ID_WINDOW_MS } from './producers/id-window.ts';
 import { Producers } from './producers/producers.ts';
-import { groupStatus, holding, laggingGroup, streamStatus } from './service-status.ts';
+import { groupStatus, holding, holdReason, streamStatus } from './service-status.ts';
 import { EmbeddedStore, type EmbeddedStoreMistakes } from './stores/embedded-store.ts';
-import { SealedTimes, trimBelow } from './stores/retention.ts';
+import { Retention, type TrimPlan } from './stores/retention.ts';
 
 /** What events may take. */
 export interface EventServiceLimits {
@@ -89,8 +89,8 @@ export class EventService {
 	readonly #clock: Clock;
 	readonly #observer: EventsObserver;
 	readonly #bytesMax: number;
-	readonly #rules: Parameters<typeof trimBelow>[3];
-	readonly #sealedTimes: SealedTimes;
+	readonly #retentionBytes: number;
+	readonly #retention: Retention;
 	readonly #log: EventLog;
 	readonly #producers: Producers;
 	readonly #store: EmbeddedStore;
@@ -98,8 +98,8 @@ export class EventService {
 	#retainTimer: TimerHandle | undefined;
 	#retainedMs = Number.NEGATIVE_INFINITY;
 	#isReading = true;
-	/** A reason was reported, and no end of it. */
-	#isBlocked = false;
+	/** Why nothing is taken, as it was reported, and no end of it. */
+	#blockedBy: string | null = null;
 	/** No window is opened any more. */
 	#isEnding = false;
 
@@ -114,8 +114,8 @@ export class EventService {
 		this.#clock = clock;
 		this.#observer = observer;
 		this.#bytesMax = bytesMax;
-		this.#sealedTimes = new SealedTimes(clock);
-		this.#rules = { idWindowMs: ID_WINDOW_MS, retentionMs, retentionBytes };
+		this.#retentionBytes = retentionBytes;
+		this.#retention = new Retention(clock, { idWindowMs: ID_WINDOW_MS, retentionMs, retentionBytes });
 		const segmentBytes = Math.min(DEFAULT_LOG_LIMITS.segmentBytes, Math.floor(bytesMax / SEGMENTS_MIN));
 		this.#log = new EventLog({
 			directory,
@@ -167,7 +167,7 @@ export class EventService {
 		await this.#log.open(takeOver);
 		if (this.#isEnding) return;
 		this.#retain();
-		this.#armRetain();
+		this.#armRetain(RETAIN_MS);
 	}
 
 	/**
@@ -214,7 +214,7 @@ export class EventService {
 		const { state, reason = null, bytes, next, damaged, segments } = this.#log;
 		return {
 			state,
-			reason,
+			reason: state === 'blocked' ? (this.#blockedBy ?? reason) : reason,
 			directory: this.#directory,
 			bytes,
 			bytesMax: this.#bytesMax,
@@ -274,17 +274,19 @@ export class EventService {
 			committed: (persisted) => {
 				this.#producers.committed(persisted);
 				this.#store.committed();
-				if (this.#log.bytes > this.#rules.retentionBytes) this.#retain();
+				if (this.#log.bytes > this.#retentionBytes) this.#retain();
 			},
 			stateChanged: (state, reason) => this.#stateChanged(state, reason ?? null),
 			windows: (isOpen, reason = 'the log takes nothing') => {
 				if (this.#isEnding) return;
-				const because = isOpen ? null : `${reason}${laggingGroup(this.#log.segments, this.#store.groups())}`;
-				this.#producers.setReason(because);
+				const why = isOpen ? null : `${reason}${this.#holdReason()}`;
+				this.#producers.setReason(why);
 				// The start opens windows that were never reported as closed.
-				if (isOpen && !this.#isBlocked) return;
-				this.#isBlocked = !isOpen;
-				observer.blocked?.(because);
+				if (isOpen && this.#blockedBy === null) return;
+				this.#blockedBy = why;
+				observer.blocked?.(why);
+				// Nothing is committed now, so only the timer looks for what may be deleted.
+				if (!isOpen) this.#armRetain(RETAIN_MS_MIN);
 			},
 			left: (records) => observer.leftAtExit?.(records),
 			damaged: (damage) => observer.damaged?.(damage),
@@ -320,24 +322,29 @@ export class EventService {
 		const nowMs = this.#clock.now();
 		if (nowMs - this.#retainedMs < RETAIN_MS_MIN) return;
 		this.#retainedMs = nowMs;
-		const { segments, bytes, first } = this.#log;
-		const sealed = segments.slice(0, -1).map((segment) => ({
-			next: segment.next,
-			bytes: segment.fileBytes,
-			lastTime: this.#sealedTimes.lastTimeOf(segment),
-			mayHold: segment.mayHold.bind(segment),
-		}));
-		const below = trimBelow(sealed, bytes, holding(this.#store.groups()), this.#rules, this.#clock.wallNow());
-		if (below <= first) return;
+		const { below } = this.#trimPlan();
+		if (below <= this.#log.first) return;
 		this.#log.trim(below);
 		this.#observer.trimmed?.(this.#log.first);
 	}
 
-	#armRetain(): void {
+	/** Why a log that is full is not trimmed; empty if it can be. */
+	#holdReason(): string {
+		const { state, first, segments } = this.#log;
+		const { below, hold } = this.#trimPlan();
+		return state === 'blocked' && below <= first ? holdReason(hold, segments, this.#store.groups()) : '';
+	}
+
+	#trimPlan(): TrimPlan {
+		return this.#retention.plan(this.#log, holding(this.#store.groups()));
+	}
+
+	#armRetain(delayMs: number): void {
+		this.#clock.clearTimeout(this.#retainTimer);
 		this.#retainTimer = this.#clock.setTimeout(() => {
+			this.#armRetain(RETAIN_MS);
 			this.#retain();
-			this.#armRetain();
-		}, RETAIN_MS);
+		}, delayMs);
 		this.#retainTimer.unref?.();
 	}
 }

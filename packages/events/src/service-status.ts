@@ -2,6 +2,7 @@ import { DEAD_RETRY_GROUP, type GroupStatus, type StreamStatus } from '@spock/pr
 
 import type { LogSegment } from './log/segment.ts';
 import type { GroupPlace } from './stores/group-places.ts';
+import type { Hold } from './stores/retention.ts';
 
 /** Most streams, and most groups, in a status. */
 const STATUS_ITEMS_MAX = 256;
@@ -42,7 +43,19 @@ export function groupStatus(
 	});
 }
 
-/** For the reason why the log is full: the group that keeps its oldest segment; empty if none does. */
+/** For the reason why the log is full: what keeps its oldest segment, and what to do; empty if nothing does. */
+export function holdReason(
+	hold: Hold | undefined,
+	segments: readonly LogSegment[],
+	places: readonly GroupPlace[],
+): string {
+	if (hold === 'group') return laggingGroup(segments, places);
+	if (hold === 'ids') return '; its events with an id are kept for two minutes, to know repetitions: let it be larger';
+	if (hold === 'retention') return '; its events are kept for a time: keep fewer bytes of them, or let it be larger';
+	return '';
+}
+
+/** The group that keeps its oldest segment; empty if none does. */
 export function laggingGroup(segments: readonly LogSegment[], places: readonly GroupPlace[]): string {
 	const [oldest] = segments;
 	if (oldest === undefined || segments.length === 1) return '';

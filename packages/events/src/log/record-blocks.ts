@@ -1,7 +1,17 @@
 import { SpockError } from '@spock/protocol';
 
 import type { NewRecord } from '../foundation/log-record.ts';
-import { decodeRecord, kindAt, lengthAt, positionAt, signRecord, streamAt, timeAt, writeRecord } from './record.ts';
+import {
+	decodeRecord,
+	hasIdAt,
+	kindAt,
+	lengthAt,
+	positionAt,
+	signRecord,
+	streamAt,
+	timeAt,
+	writeRecord,
+} from './record.ts';
 import type { PageBuilder, Segment } from './segment.ts';
 
 /** Memory is taken in pieces of this size; a longer record has a piece of its own. */
@@ -71,7 +81,8 @@ export class RecordBlocks {
 		block.used = end;
 		block.next = position + 1;
 		this.#pendingBytes += size.bytes;
-		segment.add(position, time, size.bytes, record.kind === 'event' ? record.stream : undefined);
+		const isEvent = record.kind === 'event';
+		segment.add(position, time, size.bytes, isEvent ? record.stream : undefined, isEvent && record.id !== undefined);
 	}
 
 	/** The oldest records that are not on disk, of one segment; at least one block of them. */
@@ -122,7 +133,7 @@ export class RecordBlocks {
 			each.segment = to;
 			for (const { at, bytes, stream, position, time } of recordsOf(each)) {
 				signRecord(each.buffer, at, at + bytes, to.seed);
-				to.add(position, time, bytes, stream);
+				to.add(position, time, bytes, stream, stream !== undefined && hasIdAt(each.buffer, at));
 				if (stream !== undefined) moved.push({ stream, bytes });
 			}
 		}

@@ -216,6 +216,11 @@ export function streamAt(buffer: Buffer, at: number, streams?: RecordNames): str
 	return streams?.read(buffer, from, length) ?? buffer.toString('latin1', from, from + length);
 }
 
+/** Whether an event has an id. */
+export function hasIdAt(buffer: Buffer, at: number): boolean {
+	return buffer.readUInt16LE(at + HEAD_BYTES + 16) > 0;
+}
+
 /** The text of a checkpoint. */
 export function checkpointAt(buffer: Buffer, at: number, length: number): string {
 	return buffer.toString('utf8', at + HEAD_BYTES, at + length);

@@ -239,3 +239,19 @@ function mutate(disk: SimDisk, random: () => number): void {
 	else if (kind < 0.8) cached.copyWithin(at, Math.floor(random() * cached.length), cached.length);
 	else for (let index = at; index < Math.min(at + length, cached.length); index++) cached[index] = random() * 256;
 }
+
+describe('a segment', () => {
+	it('knows when its last event with an id came, or that it has none, also after a start', async () => {
+		const disk = new SimDisk();
+		const { log, clock } = await openSimLog({ disk });
+		const begunAt = clock.wallNow();
+		log.append({ ...event('1'.padEnd(5000)), id: 'a' });
+		await clock.advance(10);
+		log.append(event('2'.padEnd(5000)));
+		log.append(event('3'.padEnd(200)));
+		await settle();
+		expect(log.segments.map(({ lastIdTime }) => lastIdTime)).toEqual([begunAt, undefined]);
+		const again = await openSimLog({ disk: disk.clone() });
+		expect(again.log.segments.map(({ lastIdTime }) => lastIdTime)).toEqual([begunAt, undefined]);
+	});
+});

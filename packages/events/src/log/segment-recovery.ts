@@ -5,6 +5,7 @@ import type { Files, ReadableFile } from '../foundation/files.ts';
 import {
 	checkpointAt,
 	decodeReplayed,
+	hasIdAt,
 	isIntact,
 	kindAt,
 	lengthAt,
@@ -165,7 +166,7 @@ class RecoveryScan implements ScanVisitor {
 		if (kind === 'event' || kind === 'note') {
 			const stream = kind === 'event' ? streamAt(buffer, at, this.#streams) : undefined;
 			segment.skipTo(offset);
-			segment.add(position, timeAt(buffer, at), length, stream);
+			segment.add(position, timeAt(buffer, at), length, stream, stream !== undefined && hasIdAt(buffer, at));
 			this.lastSyncedBelow = syncedBelowAt(buffer, at);
 			if (isReplayed) memory.replay(decodeReplayed(buffer, at, length, stream, this.#producers));
 		}

@@ -46,6 +46,8 @@ export class Segment {
 	next: number;
 	/** Time of its last record. */
 	lastTime: number;
+	/** Time of its last event with an id, or later where that was not written here; undefined if it has none. */
+	lastIdTime: number | undefined;
 	/** The offset behind its last record. */
 	length: number;
 	/** What its file takes on disk; 0 until that is made. */
@@ -70,8 +72,8 @@ export class Segment {
 		this.length = HEADER_BYTES + options.checkpointBytes;
 	}
 
-	/** A record was put behind the others; `stream` of an event. */
-	add(position: number, time: number, bytes: number, stream: string | undefined): void {
+	/** A record was put behind the others; `stream` of an event, and whether that has an id. */
+	add(position: number, time: number, bytes: number, stream: string | undefined, hasId: boolean): void {
 		const last = this.#marks.at(-1);
 		if (last === undefined || this.length - last.offset >= MARK_BYTES) {
 			this.#marks.push({ position, time, offset: this.length });
@@ -80,6 +82,7 @@ export class Segment {
 		this.next = position + 1;
 		this.lastTime = time;
 		if (stream === undefined) return;
+		if (hasId) this.lastIdTime = time;
 		const count = this.streams.get(stream);
 		if (count !== undefined) {
 			count.events++;
@@ -182,6 +185,7 @@ export interface LogSegment {
 	readonly first: number;
 	readonly next: number;
 	readonly lastTime: number;
+	readonly lastIdTime: number | undefined;
 	readonly fileBytes: number;
 	readonly streams: ReadonlyMap<string, Readonly<StreamCount>>;
 	/** False if no event of the stream, or only such in front of the position, is in it. */

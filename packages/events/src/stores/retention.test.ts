@@ -1,19 +1,24 @@
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { type RetentionRules, type SealedSegment, SealedTimes, trimBelow } from './retention.ts';
+import { planTrim, type RetentionRules, type SealedSegment, SealedTimes } from './retention.ts';
 
 const NOW_MS = 1_000_000;
 const RULES: RetentionRules = { idWindowMs: 100, retentionMs: 1000, retentionBytes: 250 };
 
 /** Segments of ten positions and 100 bytes each, with the position of the last event of each stream. */
-function segments(...each: { ageMs: number; streams?: Record<string, number> }[]): SealedSegment[] {
-	return each.map(({ ageMs, streams = {} }, index) => ({
+function segments(...each: { ageMs: number; idAgeMs?: number; streams?: Record<string, number> }[]): SealedSegment[] {
+	return each.map(({ ageMs, idAgeMs, streams = {} }, index) => ({
 		next: (index + 1) * 10 + 1,
 		bytes: 100,
 		lastTime: NOW_MS - ageMs,
+		lastIdTime: idAgeMs === undefined ? undefined : NOW_MS - idAgeMs,
 		mayHold: (stream, from) => (streams[stream] ?? 0) >= from,
 	}));
+}
+
+function trimBelow(...plan: Parameters<typeof planTrim>): number {
+	return planTrim(...plan).below;
 }
 
 describe('what of the log may be trimmed', () => {
@@ -33,7 +38,16 @@ describe('what of the log may be trimmed', () => {
 	});
 
 	it('nothing that is needed to know the id of a repetition, even if the log is too large', () => {
-		expect(trimBelow(segments({ ageMs: 150 }, { ageMs: 99 }), 1000, [], RULES, NOW_MS)).toBe(11);
+		const all = segments({ ageMs: 99, idAgeMs: 100 }, { ageMs: 99 }, { ageMs: 98, idAgeMs: 99 }, { ageMs: 97 });
+		expect(planTrim(all, 1000, [], RULES, NOW_MS)).toEqual({ below: 21, hold: 'ids' });
+	});
+
+	it('and says what holds the rest', () => {
+		const groups = [{ stream: 'orders', position: 5 }];
+		expect(planTrim(segments(old), 300, groups, RULES, NOW_MS).hold).toBeUndefined();
+		const ofGroup = segments({ ...old, streams: { orders: 5 } });
+		expect(planTrim(ofGroup, 300, groups, RULES, NOW_MS).hold).toBe('group');
+		expect(planTrim(segments({ ageMs: 999 }), 250, groups, RULES, NOW_MS).hold).toBe('retention');
 	});
 
 	it('nothing that a group is not past', () => {
@@ -54,7 +68,7 @@ describe('what of the log may be trimmed', () => {
 	});
 
 	it('a clock that was set back deletes nothing', () => {
-		expect(trimBelow(segments({ ageMs: -5000 }, old), 1000, [], RULES, NOW_MS)).toBe(0);
+		expect(trimBelow(segments({ ageMs: -5000, idAgeMs: -5000 }, old), 1000, [], RULES, NOW_MS)).toBe(0);
 	});
 });
 

@@ -10,6 +10,8 @@ export interface SealedSegment {
 	readonly bytes: number;
 	/** When its last record came, in milliseconds since 1970. */
 	readonly lastTime: number;
+	/** When its last event with an id came; undefined if it has none. */
+	readonly lastIdTime: number | undefined;
 	/** False if it holds no event of the stream from this position on. */
 	mayHold(stream: string, from: number): boolean;
 }
@@ -23,29 +25,71 @@ export interface RetentionRules {
 	readonly retentionBytes: number;
 }
 
+/** What keeps the oldest segment that is kept: ids by which repetitions are known, events that are kept for a time, or a group. */
+export type Hold = 'ids' | 'retention' | 'group';
+
+/** The position below which the log may be trimmed; 0 for none. And what it may not be trimmed for; undefined if all of it may. */
+export interface TrimPlan {
+	readonly below: number;
+	readonly hold: Hold | undefined;
+}
+
 /**
- * The position below which the log may be trimmed; 0 for none. Segments go from the oldest on, up to the first that must stay: because of a group
+ * Segments go from the oldest on, up to the first that must stay: because of a group
  * that is not past its events, because it is young, or because there is room. A group without consumers holds it as any other does: nothing is
  * dropped to make room.
  */
-export function trimBelow(
+export function planTrim(
 	segments: readonly SealedSegment[],
 	logBytes: number,
 	groups: readonly Pick<GroupPlace, 'stream' | 'position'>[],
 	{ idWindowMs, retentionMs, retentionBytes }: RetentionRules,
 	nowMs: number,
-): number {
+): TrimPlan {
 	let below = 0;
 	let bytes = logBytes;
 	for (const segment of segments) {
-		const ageMs = nowMs - segment.lastTime;
-		if (ageMs < idWindowMs) break;
-		if (ageMs < retentionMs && bytes <= retentionBytes) break;
-		if (groups.some(({ stream, position }) => segment.mayHold(stream, position))) break;
+		const { lastTime, lastIdTime } = segment;
+		if (lastIdTime !== undefined && nowMs - lastIdTime < idWindowMs) return { below, hold: 'ids' };
+		if (nowMs - lastTime < retentionMs && bytes <= retentionBytes) return { below, hold: 'retention' };
+		if (groups.some(({ stream, position }) => segment.mayHold(stream, position))) return { below, hold: 'group' };
 		below = segment.next;
 		bytes -= segment.bytes;
 	}
-	return below;
+	return { below, hold: undefined };
+}
+
+/** What it must know of a log. */
+interface KeptLog {
+	readonly bytes: number;
+	readonly segments: readonly (Omit<SealedSegment, 'bytes'> & { readonly fileBytes: number })[];
+}
+
+/** What of a log may be deleted, now. */
+export class Retention {
+	readonly #clock: Clock;
+	readonly #rules: RetentionRules;
+	readonly #times: SealedTimes;
+
+	constructor(clock: Clock, rules: RetentionRules) {
+		this.#clock = clock;
+		this.#rules = rules;
+		this.#times = new SealedTimes(clock);
+	}
+
+	/** Of a log whose last segment is written, with groups that hold its events. */
+	plan(log: KeptLog, groups: Parameters<typeof planTrim>[2]): TrimPlan {
+		const sealed = log.segments.slice(0, -1).map((segment): SealedSegment => {
+			const { next, fileBytes, lastIdTime } = segment;
+			const lastTime = this.#times.lastTimeOf(segment);
+			const mayHold = segment.mayHold.bind(segment);
+			return {
+				...{ next, bytes: fileBytes, lastTime, mayHold },
+				lastIdTime: lastIdTime === undefined ? undefined : Math.min(lastIdTime, lastTime),
+			};
+		});
+		return planTrim(sealed, log.bytes, groups, this.#rules, this.#clock.wallNow());
+	}
 }
 
 /**

@@ -6,11 +6,12 @@ import { type AckedData, type EventWindowData, encodeEvent, type UplinkFrame } f
 import { type Clock, systemClock } from '@spock/protocol/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { EventService, type EventServiceLimits } from './event-service.ts';
+import { EventService } from './event-service.ts';
 import type { Delivery, ProducerLine } from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
 import { NodeFiles } from './log/node-files.ts';
 import { NodeOwner } from './log/node-owner.ts';
+import type { EventServiceLimits } from './service-options.ts';
 
 class Line implements ProducerLine {
 	readonly acks: AckedData[] = [];

@@ -2,9 +2,10 @@ import { FakeClock, settle } from '@spock/testkit';
 import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 
-import { EventService, type EventServiceLimits } from './event-service.ts';
+import { EventService } from './event-service.ts';
 import type { Delivery } from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
+import type { EventServiceLimits } from './service-options.ts';
 
 const MINUTE_MS = 60_000;
 /** Sixteen of them fill a log of the least size. */

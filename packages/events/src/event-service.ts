@@ -9,7 +9,7 @@ import {
 	type RewindGroupReply,
 	SpockError,
 } from '@spock/protocol';
-import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
+import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { LogMemory } from './foundation/event-log.ts';
 import type {
@@ -21,56 +21,16 @@ import type {
 	Uplink,
 } from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
-import type { Files, LogOwner } from './foundation/files.ts';
 import { ConsumerGroups } from './groups/consumer-groups.ts';
-import type { GroupMistakes } from './groups/held-events.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogState } from './log/log-machine.ts';
 import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
-import type { PlantedBugs } from './producers/event-appender.ts';
 import { ID_WINDOW_MS } from './producers/id-window.ts';
 import { Producers } from './producers/producers.ts';
+import type { EventServiceOptions } from './service-options.ts';
 import { groupStatus, holding, holdReason, streamStatus } from './service-status.ts';
-import { EmbeddedStore, type EmbeddedStoreMistakes } from './stores/embedded-store.ts';
+import { EmbeddedStore } from './stores/embedded-store.ts';
 import { Retention, type TrimPlan } from './stores/retention.ts';
-
-/** What events may take. */
-export interface EventServiceLimits {
-	/** Most bytes of the log on disk. Default 256 MiB; at least 8 MiB. */
-	readonly bytesMax?: number;
-	/** Bytes of the file system that are left free. Default: a tenth of it, at most 1 GiB. */
-	readonly freeBytesMin?: number;
-	/** How long events are kept at least, and until every group is past them. Default 7 days. */
-	readonly retentionMs?: number;
-	/** Above so many bytes events that every group is past are deleted earlier. Default half of `bytesMax`. */
-	readonly retentionBytes?: number;
-	/** The only streams that events may be written to; others are BAD_REQUEST. Default: any. */
-	readonly streams?: ReadonlySet<string>;
-	/** The setting that `streams` comes from, for the message. Default `streams`. */
-	readonly streamsSetting?: string;
-}
-
-export interface EventServiceOptions {
-	/** Of the log; made if it does not exist. */
-	readonly directory: string;
-	readonly files: Files;
-	readonly owner: LogOwner;
-	readonly clock: Clock;
-	/** For jitter and the salts of files. */
-	readonly random: Random;
-	readonly limits?: EventServiceLimits;
-	readonly observer?: EventsObserver;
-	/** For tests, which must notice them. Default: none. */
-	readonly plantedBugs?: EventServiceBugs;
-}
-
-/** Bugs that a test plants in a whole service. */
-export interface EventServiceBugs {
-	readonly producers?: PlantedBugs;
-	readonly groups?: GroupMistakes;
-	readonly store?: EmbeddedStoreMistakes;
-	readonly keepsTornTail?: boolean;
-}
 
 const DEFAULT_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 /** Room for the longest event in each of its four segments. */
@@ -88,6 +48,7 @@ export class EventService {
 	readonly #directory: string;
 	readonly #clock: Clock;
 	readonly #observer: EventsObserver;
+	readonly #lost: EventServiceOptions['lost'];
 	readonly #bytesMax: number;
 	readonly #retentionBytes: number;
 	readonly #retention: Retention;
@@ -113,6 +74,7 @@ export class EventService {
 		this.#directory = directory;
 		this.#clock = clock;
 		this.#observer = observer;
+		this.#lost = options.lost;
 		this.#bytesMax = bytesMax;
 		this.#retentionBytes = retentionBytes;
 		this.#retention = new Retention(clock, { idWindowMs: ID_WINDOW_MS, retentionMs, retentionBytes });
@@ -237,6 +199,11 @@ export class EventService {
 		await this.#store.close();
 	}
 
+	/** After `lost`, another service has the log: producers may send, and what they send closes their uplinks, so that they open again there. */
+	retire(): void {
+		this.#producers.setReason(null);
+	}
+
 	/** Takes nothing new, waits `drainMs` at most until all is on disk, and ends. Idempotent. */
 	async close(drainMs: number): Promise<void> {
 		const untilMs = this.#clock.now() + drainMs;
@@ -304,8 +271,12 @@ export class EventService {
 			const error = new SpockError('UNAVAILABLE', `no events are taken: ${reason ?? 'the log is released'}`);
 			this.#producers.released(error);
 			void this.#groups.close(error, 0);
+			this.#clock.clearTimeout(this.#retainTimer);
 		}
 		this.#observer.logState?.(state, reason);
+		if (state === 'released' && !this.#isReading && !this.#isEnding) {
+			this.#lost?.(new SpockError('UNAVAILABLE', reason ?? 'the log is released'));
+		}
 	}
 
 	#requireLog(): void {

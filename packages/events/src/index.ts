@@ -1,9 +1,4 @@
-export {
-	EventService,
-	type EventServiceBugs,
-	type EventServiceLimits,
-	type EventServiceOptions,
-} from './event-service.ts';
+export { EventService } from './event-service.ts';
 export type { EventPage, LogMemory, ReadEvents, RecordLog } from './foundation/event-log.ts';
 export type {
 	Consumer,
@@ -35,3 +30,4 @@ export { NodeFiles } from './log/node-files.ts';
 export { NodeOwner } from './log/node-owner.ts';
 export type { LogSegment } from './log/segment.ts';
 export type { LogDamage } from './log/segment-recovery.ts';
+export type { EventServiceBugs, EventServiceLimits, EventServiceOptions } from './service-options.ts';

@@ -1,3 +1,5 @@
+import { renameSync } from 'node:fs';
+
 import { EventService, NodeFiles, NodeOwner } from '@spock/events';
 import { createSidecar } from '@spock/sidecar';
 import { type TempSocket, tempSocket, waitFor } from '@spock/testkit';
@@ -20,6 +22,7 @@ async function runOnDisk(place: TempSocket, name = place.path, takesOver = false
 	source.publish('barista', ['1.2.3.4']);
 	const failures: string[] = [];
 	const directory = `${place.directory}/e`;
+	const files = new NodeFiles();
 	const sidecar = createSidecar({
 		source,
 		listen: [{ address: { path: name } }],
@@ -28,10 +31,11 @@ async function runOnDisk(place: TempSocket, name = place.path, takesOver = false
 		events: {
 			create: (context) =>
 				new EventGuest(context, {
-					serve: () =>
+					serve: (lost) =>
 						new EventService({
+							lost,
 							directory,
-							files: new NodeFiles(),
+							files,
 							owner: new NodeOwner(directory),
 							clock: context.clock,
 							random: context.random,
@@ -118,6 +122,37 @@ describe('events on a disk', () => {
 			return answer?.error === undefined;
 		});
 		expect(await payloadsOf(second, 2)).toEqual([1, 2]);
+	});
+
+	it('are taken again once a directory that was moved is back, and their producer goes on', async () => {
+		await using place = await tempSocket();
+		await using running = await runOnDisk(place);
+		await using producer = await openProducer(running);
+		producer.uplink.socket.write(eventLine(1, 'a'));
+		await ackedUpTo(producer.call, 1);
+		const [directory, elsewhere] = [`${place.directory}/e`, `${place.directory}/moved`];
+		renameSync(directory, elsewhere);
+		await using client = await running.open();
+		const error = { code: 'UNAVAILABLE', message: expect.stringContaining('moved or removed') };
+		expect(await client.ask(1, 'publish', { stream: 'orders', payload: 'lost' })).toMatchObject({ error });
+		await waitFor('an attempt', () => running.failures.some((message) => message.includes('ENOENT')));
+		renameSync(elsewhere, directory);
+		await waitFor('the log', async () => {
+			const answer = await client.ask(2, 'publish', { stream: 'orders', payload: 'c' });
+			return answer?.error === undefined;
+		});
+		// Its window is open again, and what it sends now ends its uplink: it opens both anew.
+		await waitFor('the window', async () => {
+			const { event, data } = (await producer.call.next()) as Frame & { data: { bytes: number } };
+			return event === 'eventWindow' && data.bytes > 0;
+		});
+		producer.uplink.socket.write(eventLine(2, 'd'));
+		expect(await producer.uplink.next()).toBeUndefined();
+		await using again = await openProducer(running, { producer: 'p', epoch: 1, persisted: 1 });
+		again.uplink.socket.write(eventLine(2, 'd'));
+		await ackedUpTo(again.call, 2);
+		// What was refused had been written, and nobody was told so.
+		expect(await payloadsOf(running, 4)).toEqual(['a', 'lost', 'c', 'd']);
 	});
 
 	it('go to the successor in a take-over: what was told is there, and clients go on in one request', async () => {

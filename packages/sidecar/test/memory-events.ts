@@ -70,6 +70,10 @@ export class MemoryEvents implements GuestService {
 		this.#isOpen = true;
 	}
 
+	retire(): void {
+		this.told.push('retire');
+	}
+
 	openProducer({ producer: name, epoch }: OpenProducerData, line: ProducerLine): Promise<OpenedProducer> {
 		this.#requireOpen();
 		const known = this.disk.producers.get(name);

@@ -3,7 +3,7 @@
  * method rejects with the error of the operating system, its `code` included.
  */
 export interface Files {
-	/** Names in a directory; makes it, for this user alone, where it does not exist. */
+	/** Names in a directory; makes it, for this user alone, where it does not exist and never did. */
 	list(directory: string): Promise<readonly string[]>;
 	/** Opens an existing file for reading. */
 	open(path: string): Promise<ReadableFile>;

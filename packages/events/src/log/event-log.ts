@@ -238,7 +238,7 @@ export class EventLog implements RecordLog {
 				this.#lookAtRoom();
 			},
 			failed: (segment, error) => this.#fail(segment, error),
-			fenced: () => this.#handle('fenced', 'another process has claimed the log'),
+			fenced: (reason) => this.#handle('fenced', reason),
 			fileMade: () => void this.#space.look(),
 			settled: () => this.#settle(),
 		};

@@ -3,7 +3,7 @@ import type { EventLogOptions } from './log-options.ts';
 import { asFailure, takeEpoch } from './open-log.ts';
 import type { Batch, RecordBlocks } from './record-blocks.ts';
 import type { Segment } from './segment.ts';
-import type { SegmentName } from './segment-header.ts';
+import { type SegmentName, segmentFileName } from './segment-header.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
 /** Most bytes that are written and synced together. */
@@ -19,8 +19,8 @@ export interface CommitsHost {
 	readonly committed: (next: number) => void;
 	/** A batch of this segment could not be written; its file is left alone from now on. */
 	readonly failed: (segment: Segment, error: unknown) => void;
-	/** Another process has claimed the directory. */
-	readonly fenced: () => void;
+	/** The directory is not ours any more, and why. */
+	readonly fenced: (reason: string) => void;
 	/** A file was made. */
 	readonly fileMade: () => void;
 	/** Nothing is being written any more. */
@@ -127,13 +127,24 @@ export class LogCommits {
 		}
 		if (this.#host.isReleased()) return false;
 		if (!isOurs) {
-			this.#host.fenced();
+			this.#host.fenced(await this.#lossOf(batch.segment));
 			return false;
 		}
 		this.#blocks.commit(batch);
 		this.#checkpoints.delete(batch.segment);
 		this.#host.committed(batch.next);
 		return true;
+	}
+
+	async #lossOf(segment: Segment): Promise<string> {
+		const { directory, files } = this.#options;
+		try {
+			const names = await files.list(directory);
+			const isThere = segment.fileBytes === 0 || names.includes(segmentFileName(segment));
+			return isThere ? 'another process has claimed the log' : 'the files of the log are gone from its directory';
+		} catch {
+			return 'the directory of the log cannot be read any more: it was moved or removed';
+		}
 	}
 
 	async #write(batch: Batch): Promise<void> {
@@ -143,6 +154,8 @@ export class LogCommits {
 		if (writer === undefined) throw new SpockError('INTERNAL', 'the log was not opened');
 		if (writer.segment !== segment) {
 			await writer.seal();
+			// Nothing is made in a directory that is another one's.
+			if (this.#epoch === undefined && !(await owner.isOurs())) return;
 			this.#epoch ??= await takeEpoch(files, directory, segment.epoch);
 			// A file of an epoch that began after another owner's claim would supersede that owner's.
 			if (!(await owner.isOurs())) return;

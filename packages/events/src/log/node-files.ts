@@ -15,8 +15,13 @@ const CHUNKS_MAX = 1024;
 
 /** The disk, by Node's own functions. Files and directories are for this user alone. */
 export class NodeFiles implements Files {
+	/** Directories that were there. */
+	readonly #known = new Set<string>();
+
 	async list(directory: string): Promise<readonly string[]> {
-		await mkdir(directory, { recursive: true, mode: 0o700 });
+		// Once: another one in the place of one that was moved would keep that from being put back.
+		if (!this.#known.has(directory)) await mkdir(directory, { recursive: true, mode: 0o700 });
+		this.#known.add(directory);
 		return readdir(directory);
 	}
 

@@ -93,4 +93,36 @@ describe('the events of a sidecar', () => {
 		expect(attempts).toHaveLength(1);
 		expect(guest.status()).toMatchObject({ state: 'failed' });
 	});
+
+	it('open their log again when it was lost, but never take it from another one', async () => {
+		const clock = new FakeClock();
+		const opened: boolean[] = [];
+		const lost: ((reason: SpockError) => void)[] = [];
+		const retired: number[] = [];
+		const serve = (whenLost: (reason: SpockError) => void): GuestService => {
+			const number = lost.push(whenLost);
+			return {
+				open: async (takeOver: boolean) => void opened.push(takeOver),
+				status: () => ({ state: 'receiving' }),
+				retire: () => void retired.push(number),
+				close: () => Promise.resolve(),
+			} as unknown as GuestService;
+		};
+		const guest = new EventGuest(
+			{ clock, random: () => 0.5, defer: setImmediate },
+			{ serve, directory: '/log', drainMs: 0 },
+		);
+		guest.open(true);
+		await settle();
+		lost[0]?.(new SpockError('UNAVAILABLE', 'it was moved'));
+		expect(guest.status()).toMatchObject({ state: 'failed', reason: expect.stringContaining('it was moved') });
+		expect(retired).toEqual([]);
+		await clock.advance(10_000);
+		expect(opened).toEqual([true, false]);
+		expect(guest.status()).toMatchObject({ state: 'receiving' });
+		expect(retired).toEqual([1]);
+		await guest.close();
+		lost[1]?.(new SpockError('UNAVAILABLE', 'it ended'));
+		expect(clock.pendingTimers).toBe(0);
+	});
 });

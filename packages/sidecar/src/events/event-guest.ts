@@ -23,12 +23,13 @@ const NOTHING = {
 } as const;
 
 /** The service, as the guest uses it. */
-export type GuestService = ServedEvents & Pick<EventService, 'readAhead' | 'open' | 'status' | 'handOver' | 'close'>;
+export type GuestService = ServedEvents &
+	Pick<EventService, 'readAhead' | 'open' | 'status' | 'handOver' | 'retire' | 'close'>;
 
 /** What the guest is put together from. */
 export interface EventGuestOptions {
-	/** A service over the directory; another one after each attempt to open it that has failed. */
-	readonly serve: () => GuestService;
+	/** A service over the directory; another one after each attempt to open it that has failed, and after one that has called `lost`. */
+	readonly serve: (lost: (reason: SpockError) => void) => GuestService;
 	/** Where the log is; for people. */
 	readonly directory: string;
 	/** How long the end may take for what its store does not hold yet, in milliseconds. */
@@ -54,6 +55,8 @@ export class EventGuest implements Events {
 	readonly #sessions: ConnectionEventsContext;
 	readonly #tickets: UnusedTickets;
 	#service: GuestService;
+	/** The one before, whose log was lost; until another is open. */
+	#lostService: GuestService | undefined;
 	#state: State = opening();
 	/** Until the next attempt. */
 	#timer: TimerHandle | undefined;
@@ -65,7 +68,7 @@ export class EventGuest implements Events {
 
 	constructor({ clock, random, defer }: EventsContext, options: EventGuestOptions) {
 		this.#options = options;
-		this.#service = options.serve();
+		this.#service = options.serve(this.#lost);
 		this.#clock = clock;
 		this.#backoff = new Backoff({ delayMsMin: RETRY_MS_MIN, delayMsMax: RETRY_MS_MAX, random });
 		this.#tickets = new UnusedTickets(clock);
@@ -87,7 +90,7 @@ export class EventGuest implements Events {
 			await this.#service.readAhead();
 		} catch {
 			// It is read when it is opened, which fails for the same reason if that still holds.
-			this.#service = this.#options.serve();
+			this.#service = this.#options.serve(this.#lost);
 		}
 	}
 
@@ -132,21 +135,36 @@ export class EventGuest implements Events {
 	async #open(takeOver: boolean): Promise<void> {
 		if (this.#state.kind === 'failed') {
 			this.#state = opening();
-			this.#service = this.#options.serve();
+			this.#service = this.#options.serve(this.#lost);
 		}
 		try {
 			await this.#claim(takeOver);
-			if (this.#ending === undefined) this.#become({ kind: 'open' });
-		} catch (reason) {
 			if (this.#ending !== undefined) return;
-			const error = unusable(this.#options.directory, reason);
-			this.#become({ kind: 'failed', error });
-			if (this.#isLeft) return;
-			const retryMs = this.#backoff.next();
-			this.#options.openFailed?.(error, retryMs);
-			this.#timer = this.#clock.setTimeout(() => void this.#open(takeOver), retryMs);
-			this.#timer.unref?.();
+			this.#become({ kind: 'open' });
+			this.#backoff.reset();
+			this.#lostService?.retire();
+			this.#lostService = undefined;
+		} catch (reason) {
+			this.#fail(reason, takeOver);
 		}
+	}
+
+	/** The log is another one's, or gone: it is opened again once that can be done, but never taken from another one. */
+	readonly #lost = (reason: SpockError): void => {
+		if (this.#state.kind !== 'open' || this.#isGone) return;
+		this.#lostService = this.#service;
+		this.#fail(reason, false);
+	};
+
+	#fail(reason: unknown, takeOver: boolean): void {
+		if (this.#ending !== undefined) return;
+		const error = unusable(this.#options.directory, reason);
+		this.#become({ kind: 'failed', error });
+		if (this.#isLeft) return;
+		const retryMs = this.#backoff.next();
+		this.#options.openFailed?.(error, retryMs);
+		this.#timer = this.#clock.setTimeout(() => void this.#open(takeOver), retryMs);
+		this.#timer.unref?.();
 	}
 
 	/** Opens the log. While another process has it, which may be about to leave, requests wait a moment and are not refused. */
@@ -161,7 +179,7 @@ export class EventGuest implements Events {
 					this.#timer = this.#clock.setTimeout(resolve, CLAIM_RETRY_MS);
 				});
 				if (this.#isGone) throw error;
-				this.#service = this.#options.serve();
+				this.#service = this.#options.serve(this.#lost);
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 
-import type { EventService, EventServiceLimits, EventsObserver } from '@spock/events';
+import type { EventServiceLimits, EventsObserver } from '@spock/events';
 import type { Logger } from 'pino';
-
+import type { EventGuestOptions } from '../../events/event-guest.ts';
 import { observeAll } from '../../foundation/observer.ts';
 import type { EventsOptions } from '../../lifecycle/sidecar-options.ts';
 import { eventsLog } from '../log/events-log.ts';
@@ -53,10 +53,9 @@ export async function eventsOf(settings: Settings, reporting: EventsReporting): 
 	return {
 		create: (context) => {
 			const { clock, random } = context;
-			const serve = (): EventService => {
-				const [files, owner] = [new NodeFiles(), new NodeOwner(directory)];
-				return new Service({ directory, files, owner, clock, random, limits, observer });
-			};
+			const files = new NodeFiles();
+			const serve: EventGuestOptions['serve'] = (lost) =>
+				new Service({ directory, files, owner: new NodeOwner(directory), clock, random, limits, observer, lost });
 			const drainMs = settings.eventsDrainMs.value;
 			return namedAsGiven(
 				settings,

@@ -98,7 +98,12 @@ export class OutboxModel {
 			this.#accepted.push(readLine(line).body);
 			emit(stream, line, bytes);
 		};
-		const port = { sentTo: () => outbox.kept.next - 1, obstacle: () => undefined, emptied: nothing };
+		const port = {
+			sentTo: () => outbox.kept.next - 1,
+			obstacle: () => undefined,
+			reason: () => null,
+			emptied: nothing,
+		};
 		this.#waits = new EventWaits(systemClock, port);
 		this.#buffer = new EventBuffer(outbox, this.#streams, this.#waits, options);
 	}

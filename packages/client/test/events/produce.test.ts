@@ -268,6 +268,29 @@ describe('publish', () => {
 		await diplomat.close();
 	});
 
+	it('that times out says why nothing is taken: the log cannot be opened, or is full', async () => {
+		const sidecar = new ModelSidecar({ acks: false });
+		const error = wireError('UNAVAILABLE', true);
+		sidecar.refuses = { ...error, message: 'events are not taken: EROFS' };
+		const { events, diplomat, clock } = await simulateEvents({ sidecar });
+		const unopened = rejection(events.publish('a', 1, { timeoutMs: 100 }));
+		await calm();
+		await clock.advance(100);
+		expect(await unopened).toMatchObject({
+			code: 'TIMEOUT',
+			message: expect.stringContaining('because events are not taken: EROFS; the event stays in the buffer'),
+			details: { timeoutMs: 100, reason: 'events are not taken: EROFS' },
+		});
+		sidecar.refuses = undefined;
+		await clock.advance(60_000);
+		sidecar.setWindow(0, 'the log is full');
+		const full = rejection(events.flush({ timeoutMs: 100 }));
+		await calm();
+		await clock.advance(100);
+		expect(await full).toMatchObject({ code: 'TIMEOUT', details: { reason: 'the log is full' } });
+		await diplomat.close();
+	});
+
 	it('waits for room, in order, and is not accepted when its time is over before that', async () => {
 		const sidecar = new ModelSidecar({ acks: false });
 		const { events, diplomat, clock } = await simulateEvents({ sidecar, highWaterBytes: 100 });

@@ -63,6 +63,8 @@ export interface EventWaitsPort {
 	sentTo(): number;
 	/** Why no event can be sent now, where waiting does not help by itself. */
 	obstacle(): SpockError | undefined;
+	/** Why none can be sent just now, for people; null if they can be, or for an unknown reason. */
+	reason(): string | null;
 	/** No caller waits any more. */
 	emptied(): void;
 }
@@ -247,10 +249,11 @@ export class EventWaits {
 		const { timeoutMs } = patience;
 		const reached = this.#reached(wait);
 		const obstacle = this.#port.obstacle();
-		const why = obstacle === undefined ? '' : `, because ${obstacle.message}`;
+		const reason = obstacle?.message ?? this.#port.reason();
+		const why = reason === null ? '' : `, because ${reason}`;
 		const rest = what !== 'publish' ? '' : `; the event ${afterTimeout(reached['reached'])}`;
 		const message = `${what}: not done within ${timeoutMs} ms${why}${rest}`;
-		const details = { timeoutMs, ...reached };
+		const details = { timeoutMs, ...reached, ...(reason !== null && { reason }) };
 		this.#end(wait, new SpockError(obstacle?.code ?? 'TIMEOUT', message, { details, cause: obstacle }));
 	}
 

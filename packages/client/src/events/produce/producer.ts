@@ -60,6 +60,7 @@ export class Producer implements Extension, UplinkOwner {
 		this.#waits = new EventWaits(clock, {
 			sentTo: () => this.#outbox.kept.next - 1,
 			obstacle: () => this.#obstacle,
+			reason: () => this.#whyNotSent,
 			// The last one may be what a drain waits for.
 			emptied: () => queueMicrotask(() => this.#endDrain()),
 		});
@@ -204,6 +205,12 @@ export class Producer implements Extension, UplinkOwner {
 		this.#outbox.adopted();
 		if (this.#uplink?.takesEvents === false) this.#outbox.noEventsHere(this.#uplink, this.#noEventsError());
 		this.#after();
+	}
+
+	/** An error of an earlier connection says nothing of one that is awaited. */
+	get #whyNotSent(): string | null {
+		if (this.#outbox.window !== undefined) return this.#reason;
+		return (this.#callLine && this.#lastError?.message) ?? null;
 	}
 
 	#noEventsError(): SpockError {

@@ -46,8 +46,13 @@ export class LogReader {
 				continue;
 			}
 			const range = { from: next, below, bytesMax: Math.min(bytesMax, LOOK_BYTES_MAX - looked) };
-			const read = await this.#readOrTrimmed(segment, () => readSegment(segment, range, page, this.#options));
-			if (read === undefined) continue;
+			const read = await this.#readOrGone(segment, () => readSegment(segment, range, page, this.#options));
+			if (read === 'trimmed') continue;
+			if (read === 'deleted') {
+				this.#foundDeleted(segment, below);
+				next = below;
+				continue;
+			}
 			for (const lost of read.lost) this.#foundLost(segment, lost);
 			looked += read.bytes;
 			if (read.next === next) break;
@@ -62,19 +67,33 @@ export class LogReader {
 			const segment = segments.find(({ first, next, lastTime }) => lastTime >= time && next > first);
 			if (segment === undefined || segment.first >= persisted()) return persisted();
 			const below = Math.min(segment.next, persisted());
-			const found = await this.#readOrTrimmed(segment, () => findTime(segment, time, below, this.#options));
-			if (found !== undefined) return found;
+			const found = await this.#readOrGone(segment, () => findTime(segment, time, below, this.#options));
+			if (found === 'trimmed') continue;
+			if (found !== 'deleted') return found;
+			this.#foundDeleted(segment, below);
+			return below;
 		}
 	}
 
-	/** Undefined if the segment was deleted meanwhile. */
-	async #readOrTrimmed<T>(segment: Segment, read: () => Promise<T>): Promise<T | undefined> {
+	/** `trimmed` if the segment was deleted meanwhile because it is not needed, `deleted` if its file was by somebody else. */
+	async #readOrGone<T>(segment: Segment, read: () => Promise<T>): Promise<T | 'trimmed' | 'deleted'> {
+		const { directory, files, segments } = this.#options;
 		try {
 			return await read();
 		} catch (error) {
-			if (!this.#options.segments.includes(segment)) return undefined;
+			if (!segments.includes(segment)) return 'trimmed';
+			// With its whole directory it may come back.
+			const names = await files.list(directory).catch(() => undefined);
+			if (!segments.includes(segment)) return 'trimmed';
+			if (names?.includes(segmentFileName(segment)) === false) return 'deleted';
 			throw asFailure(error);
 		}
+	}
+
+	/** Nothing of a segment can be read, below a position. */
+	#foundDeleted(segment: Segment, below: number): void {
+		const from = segment.lost.at(-1)?.to ?? segment.first;
+		if (from < below) this.#foundLost(segment, { from, to: below });
 	}
 
 	#foundLost(segment: Segment, { from, to }: { readonly from: number; readonly to: number }): void {

@@ -240,6 +240,31 @@ function mutate(disk: SimDisk, random: () => number): void {
 	else for (let index = at; index < Math.min(at + length, cached.length); index++) cached[index] = random() * 256;
 }
 
+describe('a file that is deleted while the log is open', () => {
+	it('is damage, told once: what is behind it is read, and times are found', async () => {
+		const disk = new SimDisk();
+		const { log, damage: found, clock } = await openSimLog({ disk });
+		const times: number[] = [];
+		for (let position = 1; position <= RECORDS; position++) {
+			times.push(clock.wallNow());
+			log.append(event(`${position}`.padEnd(300)));
+			if (position % 4 === 0) await settle();
+			await clock.advance(1);
+		}
+		await settle();
+		const [, deleted = ''] = logFiles(disk);
+		const [, segment] = log.segments;
+		const { first = 0, next = 0 } = segment ?? {};
+		disk.names.delete(deleted);
+		expect(await log.positionAt(times[first] ?? 0)).toBe(next);
+		const rest = all.filter((position) => position < first || position >= next);
+		expect(numbers(await readAll(log))).toEqual(rest);
+		expect(numbers(await readAll(log, 'orders'))).toEqual(rest);
+		expect(found).toEqual([{ file: deleted.slice('/log/'.length), from: first, to: next }]);
+		expect(log.damaged).toBe(next - first);
+	});
+});
+
 describe('a segment', () => {
 	it('knows when its last event with an id came, or that it has none, also after a start', async () => {
 		const disk = new SimDisk();

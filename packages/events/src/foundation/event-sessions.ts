@@ -60,6 +60,9 @@ export interface Consumer {
 	term(n: readonly number[], reason?: string): void;
 	/** Begins the wait for the ack anew. */
 	extend(n: readonly number[]): void;
-	/** What is out comes again, to another member. Idempotent. */
-	close(): void;
+	/**
+	 * What is out comes again, to another member. Of that, what is not among `handed` was never worked on, and has used up no attempt; without
+	 * the list all has. Idempotent.
+	 */
+	close(handed?: readonly number[]): void;
 }

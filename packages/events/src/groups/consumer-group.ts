@@ -133,7 +133,7 @@ export class ConsumerGroup {
 			nack: (n, delayMs) => each(n, (item) => held.fail(item, 'nacked', delayMs)),
 			term: (n, reason = 'terminated') => each(n, (item) => held.bury(item, reason)),
 			extend: (n) => each(n, (item) => held.extend(item)),
-			close: () => this.#leave(member),
+			close: (handed) => this.#leave(member, handed),
 		};
 	}
 
@@ -179,12 +179,14 @@ export class ConsumerGroup {
 		};
 	}
 
-	#leave(member: GroupMember): void {
+	#leave(member: GroupMember, handed: readonly number[] | undefined): void {
 		const index = this.#members.indexOf(member);
 		if (index === -1) return;
 		this.#members.splice(index, 1);
+		const attempted = handed && new Set(handed);
 		for (const item of member.delivered()) {
-			this.#held.fail(item, 'consumer lost');
+			if (attempted?.has(item.n) === false) this.#held.takeBack(item);
+			else this.#held.fail(item, 'consumer lost');
 			item.holder?.forget(item);
 		}
 		member.leave();

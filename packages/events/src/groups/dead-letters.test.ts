@@ -30,6 +30,21 @@ describe('a dead letter', () => {
 		expect(one.deliveries).toHaveLength(2);
 	});
 
+	it('is not made of what its consumer gave back unseen: that comes again as if it had not been delivered', async () => {
+		const bench = new GroupBench();
+		bench.add(3);
+		const one = await bench.open({ attempts: 1 });
+		const [, seen] = one.deliveries;
+		one.consumer.close([seen?.n ?? 0]);
+		await settle();
+		expect(bench.dead.map(({ payload }) => payload)).toEqual([1]);
+		const another = await bench.open({ attempts: 1 });
+		expect(another.shown).toEqual(['0', '2']);
+		another.consumer.close();
+		await settle();
+		expect(bench.dead.map(({ payload }) => payload)).toEqual([1, 0, 2]);
+	});
+
 	it('is made of the event that ends its consumers, and not of those that were out beside it', async () => {
 		const bench = new GroupBench();
 		bench.add(4);

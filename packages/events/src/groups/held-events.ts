@@ -123,6 +123,12 @@ export class HeldEvents {
 		this.#step(item, how);
 	}
 
+	/** Its consumer has left in order, and nobody had begun to work on it: as if it had not been delivered. */
+	takeBack(item: GroupEvent): void {
+		if (item.state === 'out') item.deliveries--;
+		this.#step(item, 'consumer lost');
+	}
+
 	bury(item: GroupEvent, reason: string): void {
 		item.deadReason = reason;
 		this.#step(item, 'buried');

@@ -167,6 +167,16 @@ export interface ConsumerClosedData {
 	readonly error: WireError;
 }
 
+/** Ends a consumer. */
+export interface CloseConsumerData {
+	readonly consumer: number;
+	/**
+	 * The deliveries, of those that are neither acked nor returned, that somebody has begun to work on. The others count as never made: no
+	 * attempt of them is used up. Absent: all count.
+	 */
+	readonly handed?: readonly number[];
+}
+
 /** Moves a group to another place in its stream. */
 export interface RewindGroupData {
 	readonly stream: string;

@@ -13,6 +13,7 @@ import {
 import { isInteger, isObject, isText } from '../foundation/values.ts';
 import type {
 	AckData,
+	CloseConsumerData,
 	ConsumeFrom,
 	ConsumeOrder,
 	DeleteGroupData,
@@ -101,9 +102,12 @@ export function validateOpenConsumer(data: unknown): OpenConsumerData {
 }
 
 /** The data of `closeConsumer`. Throws BAD_REQUEST. */
-export function validateCloseConsumer(data: unknown): { readonly consumer: number } {
-	const { consumer } = objectOf(data, '');
-	return { consumer: integerOf(consumer, 'consumer', 0, Number.MAX_SAFE_INTEGER) };
+export function validateCloseConsumer(data: unknown): CloseConsumerData {
+	const { consumer, handed } = objectOf(data, '');
+	return {
+		consumer: integerOf(consumer, 'consumer', 0, Number.MAX_SAFE_INTEGER),
+		...(isGiven(handed) && { handed: deliveriesOf(handed, 'handed') }),
+	};
 }
 
 /** The data of `rewindGroup`. Throws BAD_REQUEST. */
@@ -130,12 +134,8 @@ export function validateUplink(data: unknown): string {
 /** The data of the notices `ack` and `extend`. Throws BAD_REQUEST. */
 export function validateAck(data: unknown): AckData {
 	const { consumer, n } = objectOf(data, '');
-	const isGood =
-		Array.isArray(n) &&
-		n.length <= CONSUMER_IN_FLIGHT_MAX &&
-		n.every((one) => isInteger(one, 0, Number.MAX_SAFE_INTEGER));
-	if (!isGood) throw badMember('n', `must be a list of at most ${CONSUMER_IN_FLIGHT_MAX} numbers of deliveries`);
-	return { consumer: integerOf(consumer, 'consumer', 0, Number.MAX_SAFE_INTEGER), n };
+	const deliveries = deliveriesOf(n, 'n');
+	return { consumer: integerOf(consumer, 'consumer', 0, Number.MAX_SAFE_INTEGER), n: deliveries };
 }
 
 /** The data of the notice `nack`. Throws BAD_REQUEST. */
@@ -150,6 +150,15 @@ export function validateTerm(data: unknown): TermData {
 	const { reason } = objectOf(data, '');
 	const ack = validateAck(data);
 	return isGiven(reason) ? { ...ack, reason: textOf(reason, 'reason', NOTE_LENGTH_MAX) } : ack;
+}
+
+function deliveriesOf(value: unknown, path: string): readonly number[] {
+	const isGood =
+		Array.isArray(value) &&
+		value.length <= CONSUMER_IN_FLIGHT_MAX &&
+		value.every((one) => isInteger(one, 0, Number.MAX_SAFE_INTEGER));
+	if (!isGood) throw badMember(path, `must be a list of at most ${CONSUMER_IN_FLIGHT_MAX} numbers of deliveries`);
+	return value;
 }
 
 function consumeFrom(value: unknown, path: string): ConsumeFrom {

@@ -1,5 +1,6 @@
 import type {
 	AckedData,
+	CloseConsumerData,
 	ConsumerClosedData,
 	DeleteGroupData,
 	DeliverData,
@@ -239,7 +240,7 @@ export interface FuncMap {
 	openProducer: { data: OpenProducerData; reply: OpenProducerReply };
 	publish: { data: PublishData; reply: PublishReply };
 	openConsumer: { data: OpenConsumerData; reply: OpenConsumerReply };
-	closeConsumer: { data: { readonly consumer: number }; reply: null };
+	closeConsumer: { data: CloseConsumerData; reply: null };
 	rewindGroup: { data: RewindGroupData; reply: RewindGroupReply };
 	deleteGroup: { data: DeleteGroupData; reply: null };
 	status: { data: null; reply: StatusReply };

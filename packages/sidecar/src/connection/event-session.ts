@@ -1,4 +1,5 @@
 import type {
+	CloseConsumerData,
 	DeleteGroupData,
 	Notice,
 	OpenConsumerData,
@@ -29,7 +30,7 @@ export interface EventSession {
 	openProducer(data: OpenProducerData): OpenProducerReply | Promise<OpenProducerReply>;
 	publish(data: PublishData, signal: AbortSignal): Promise<PublishReply>;
 	openConsumer(data: OpenConsumerData, signal: AbortSignal): Promise<OpenConsumerReply>;
-	closeConsumer(consumer: number): void;
+	closeConsumer(data: CloseConsumerData): void;
 	rewindGroup(data: RewindGroupData): Promise<RewindGroupReply>;
 	deleteGroup(data: DeleteGroupData): Promise<void>;
 	/** A notice of a consumer. Throws BAD_REQUEST. */

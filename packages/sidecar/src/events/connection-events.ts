@@ -1,5 +1,6 @@
 import type { EventService, OpenedProducer, ProducerLine, Uplink } from '@spock/events';
 import {
+	type CloseConsumerData,
 	type DeleteGroupData,
 	type Notice,
 	type OpenConsumerData,
@@ -124,8 +125,8 @@ export class ConnectionEvents implements EventSession {
 		}
 	}
 
-	closeConsumer(number: number): void {
-		this.#consumers.get(number)?.close();
+	closeConsumer({ consumer, handed }: CloseConsumerData): void {
+		this.#consumers.get(consumer)?.close(handed);
 	}
 
 	async rewindGroup(data: RewindGroupData): Promise<RewindGroupReply> {

@@ -59,12 +59,12 @@ export class ConsumerLine implements ConsumerSink {
 		else this.#error ??= error;
 	}
 
-	/** By its client. Idempotent. */
-	close(): void {
+	/** By its client; `handed` as in `closeConsumer`. Idempotent. */
+	close(handed?: readonly number[]): void {
 		const { consumer } = this;
 		if (consumer === undefined) return;
 		this.consumer = undefined;
-		consumer.close();
+		consumer.close(handed);
 		this.#ended();
 	}
 

@@ -12,8 +12,8 @@ export const eventHandlers: Pick<
 	},
 	publish: (data, { caller, signal }) => caller.events.publish(data, signal).then(answer),
 	openConsumer: (data, { caller, signal }) => caller.events.openConsumer(data, signal).then(answer),
-	closeConsumer: ({ consumer }, { caller }) => {
-		caller.events.closeConsumer(consumer);
+	closeConsumer: (data, { caller }) => {
+		caller.events.closeConsumer(data);
 		return answer(null);
 	},
 	rewindGroup: (data, { caller }) => caller.events.rewindGroup(data).then(answer),

@@ -121,7 +121,10 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 			['filter', `{"keys":[${nameOr(random, '"a"')}],"headers":{"h":"v"}}`],
 		]),
 	],
-	closeConsumer: (random) => [['consumer', random.pick(['1', '0', '-1'])]],
+	closeConsumer: (random) => [
+		['consumer', random.pick(['1', '0', '-1'])],
+		...some(random, [['handed', random.pick(['[]', '[1,2]', '[-1]', '[1.5]', '1'])]]),
+	],
 	deleteGroup: (random) => [...streamName(random), ['group', nameOr(random, '"billing"')]],
 	rewindGroup: (random) => [...streamName(random), ['group', nameOr(random, '"billing"')], ['to', from(random)]],
 	status: () => [],

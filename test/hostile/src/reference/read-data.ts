@@ -235,7 +235,15 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 		order: optional(oneOf('none', 'key', 'stream')),
 		filter: optional(filter),
 	}),
-	closeConsumer: object({ consumer: required(position) }),
+	closeConsumer: object({
+		consumer: required(position),
+		handed: optional(
+			test(
+				(value) =>
+					isList(value) && value.length <= 4096 && value.every((one) => isWhole(one, 0, Number.MAX_SAFE_INTEGER)),
+			),
+		),
+	}),
 	rewindGroup: object({ stream: required(streamName), group: required(streamName), to: required(from) }),
 	deleteGroup: object({ stream: required(streamName), group: required(streamName) }),
 	// It takes nothing, and ignores what it is given.

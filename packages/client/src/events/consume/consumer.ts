@@ -281,7 +281,7 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 			return;
 		}
 		if (this.#state !== 'opening' && this.#state !== 'abandoning') {
-			this.#context.downlink.closeConsumer(line, consumer);
+			this.#context.downlink.closeConsumer(line, { consumer, handed: [] });
 			return;
 		}
 		this.#place = { line, consumer, notices: new ConsumerNotices(line, consumer) };
@@ -309,7 +309,8 @@ export class Consumer<T> implements DownlinkMember, DeliveryOwner {
 		if (place === undefined) return;
 		this.#place = undefined;
 		place.notices.flush();
-		this.#context.downlink.closeConsumer(place.line, place.consumer, () => this.#dispatch('gone'));
+		const close = { consumer: place.consumer, handed: this.#deliveries.handed() };
+		this.#context.downlink.closeConsumer(place.line, close, () => this.#dispatch('gone'));
 	}
 
 	#end(): void {

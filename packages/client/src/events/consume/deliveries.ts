@@ -32,6 +32,13 @@ export class Deliveries {
 		return [...this.#open.values()];
 	}
 
+	/** The numbers of those in the app's hands. */
+	handed(): number[] {
+		return this.all()
+			.filter(({ state }) => state === 'out')
+			.map(({ delivered }) => delivered.n);
+	}
+
 	/** A copy of those that wait. */
 	waiting(): Delivery[] {
 		return [...this.#waiting];

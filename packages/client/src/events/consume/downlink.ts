@@ -1,4 +1,5 @@
 import {
+	type CloseConsumerData,
 	type ConsumerClosedData,
 	type DeliverData,
 	type DeliveredEvent,
@@ -89,7 +90,8 @@ export class Downlink implements EventLineListener {
 	}
 
 	/** Has the sidecar close a consumer, whose events are ignored from now on; `closed` is called when it has, or cannot. */
-	closeConsumer(line: EventLine, consumer: number, closed: () => void = ignore): void {
+	closeConsumer(line: EventLine, data: CloseConsumerData, closed: () => void = ignore): void {
+		const { consumer } = data;
 		this.#routes.delete(consumer);
 		if (line !== this.#line || this.#closing.has(consumer)) return;
 		this.#closing.add(consumer);
@@ -97,7 +99,7 @@ export class Downlink implements EventLineListener {
 			if (line === this.#line) this.#closing.delete(consumer);
 			closed();
 		};
-		line.call('closeConsumer', { consumer }, gone, gone);
+		line.call('closeConsumer', data, gone, gone);
 	}
 
 	/** A consumer has ended. */
@@ -174,7 +176,7 @@ export class Downlink implements EventLineListener {
 		const member = this.#routes.get(consumer);
 		if (member === undefined) {
 			// One that is being closed; or one that was opened after this client had given that up, and would keep its events from all.
-			this.closeConsumer(line, consumer);
+			this.closeConsumer(line, { consumer, handed: [] });
 			return;
 		}
 		const { events, rewinds } = data;

@@ -219,6 +219,13 @@ describe('consuming', () => {
 		expect(downlink.ends).toEqual(['drain']);
 	});
 
+	it('that is left says which events the app had begun with, so that the others have used up no attempt', async () => {
+		const { events, line } = await opened([1, 2, 3]);
+		await next(events);
+		await events.return();
+		expect(line.calls.at(-1)).toMatchObject({ func: 'closeConsumer', data: { handed: [1, 2] } });
+	});
+
 	it('when it is left, its events are void', async () => {
 		const { events, first } = await opened([1]);
 		const left = events.return();

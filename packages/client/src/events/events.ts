@@ -9,7 +9,7 @@ import { checkPayload, type EventSchema } from './consume/event-shapes.ts';
 import type { EventHandler } from './consume/handler-pool.ts';
 import type { ReceivedEvent } from './consume/received-event.ts';
 import type { ConsumedStream, EventPayloadOf, EventSchemas, KnownEvents, StreamName } from './known-events.ts';
-import { type EmitOptions, encodeJson, encodeWhole } from './produce/encode-event.ts';
+import { type EmitOptions, encodeJson, encodeWhole, isBinary } from './produce/encode-event.ts';
 import type { EventStream } from './produce/event-stream.ts';
 import type { EncodedEvent, Patience, PublishLevel } from './produce/event-waits.ts';
 import type { Producer } from './produce/producer.ts';
@@ -181,7 +181,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 
 	/** True for what the short way of `emit` does not do. */
 	#isSpecial({ name }: EventStream, payload: unknown): boolean {
-		return payload instanceof Uint8Array || eventEmittedChannel.hasSubscribers || Object.hasOwn(this.#schemas, name);
+		return isBinary(payload) || eventEmittedChannel.hasSubscribers || Object.hasOwn(this.#schemas, name);
 	}
 
 	#encode(stream: EventStream, payload: unknown, options: EmitOptions | undefined): EncodedEvent {

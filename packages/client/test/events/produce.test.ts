@@ -98,6 +98,17 @@ describe('emit', () => {
 		const { events, diplomat, sidecar } = await simulateEvents({ sidecar: new ModelSidecar({ eventBytesMax: 1000 }) });
 		expect(() => events.emit('no spaces', 1)).toThrow(/^stream must be 1 to 128 letters.*"no spaces"/);
 		expect(() => events.emit('a', undefined)).toThrow(/^payload must be a JSON value, not undefined/);
+		for (const bytes of [
+			new ArrayBuffer(1),
+			new SharedArrayBuffer(1),
+			new Float64Array(1),
+			new DataView(new ArrayBuffer(1)),
+		]) {
+			expect(() => events.emit('a', bytes)).toThrow(
+				/^payload must be a JSON value or a Uint8Array, such as new Uint8Array/,
+			);
+			expect(() => events.emit('a', bytes, { key: 'k' })).toThrow(TypeError);
+		}
 		expect(() => events.emit('a', () => 1, { key: 'k' })).toThrow(TypeError);
 		expect(() => events.emit('a', 1n)).toThrow(TypeError);
 		let deep: unknown = 1;

@@ -59,6 +59,9 @@ export function encodeWhole(
 	checkEmitOptions(options);
 	const { key, id, headers, at, version } = options;
 	const isBytes = given instanceof Uint8Array;
+	if (!isBytes && isBinary(given)) {
+		throw wrongType('payload', 'a JSON value or a Uint8Array, such as new Uint8Array(buffer)', given);
+	}
 	const payload = isBytes ? base64Of(given) : given;
 	const { name } = stream;
 	let traceparent: string | undefined;
@@ -76,6 +79,11 @@ export function encodeWhole(
 	});
 	if (text.length > SHALLOW_LENGTH_MAX) checkDepth(text.slice(text.indexOf(',"payload":')));
 	return { stream, body: `,"func":"event","data":${text}}\n`, bytes: Buffer.byteLength(text) };
+}
+
+/** Bytes of any kind. Only those of a Uint8Array have an order of their own; as JSON the others would be objects, and some empty. */
+export function isBinary(payload: unknown): boolean {
+	return ArrayBuffer.isView(payload) || payload instanceof ArrayBuffer || payload instanceof SharedArrayBuffer;
 }
 
 /** FRAME_TOO_LARGE for an event that no sidecar would take. */

@@ -129,6 +129,16 @@ describe('sidecar events dead', () => {
 		expect(await stored('orders')).toHaveLength(4);
 	});
 
+	it('--retry keeps the id by which consumers know an event, where that is not the one of a repetition', async () => {
+		await publish('ids', 1);
+		await diplomat.request('publish', { stream: 'ids', payload: 2, id: 'known' });
+		await bury('ids', 2);
+		await events('dead', 'ids', '--retry');
+		const [one, , again, other] = await stored('ids');
+		expect(again?.id).toBe(one?.id);
+		expect(other?.id).toMatch(/^dead-\d+$/);
+	});
+
 	it('ends with the last one, however far apart they are: how many there are is an estimate', async () => {
 		await publish('rare', 1, 2);
 		await bury('rare', 1);

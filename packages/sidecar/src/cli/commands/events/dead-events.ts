@@ -1,6 +1,6 @@
 import type { CallOptions, Diplomat } from '@spock/client';
 import { openEvents, type ReceivedEvent } from '@spock/client/events';
-import { type ConsumeFrom, DEAD_RETRY_GROUP } from '@spock/protocol';
+import { type ConsumeFrom, DEAD_RETRY_GROUP, EVENT_ID_LENGTH_MAX } from '@spock/protocol';
 
 import { type ClientFlags, timeoutOf } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
@@ -11,6 +11,7 @@ import { formatEvent } from './tail-events.ts';
 /** As many as one consumer may hold. */
 const IN_FLIGHT_MAX = 4096;
 const REASON = 'spock-dead-reason';
+const DIED_AT = 'spock-dead-position';
 /** What the sidecar tells of a dead event: not for the event that is made of it. */
 const OWN_HEADER = /^spock-dead-/;
 
@@ -30,7 +31,7 @@ export async function deadEvents(stream: string, flags: ClientFlags & { readonly
 			for await (const event of events.consume(`${stream}.dead`, { ...group, ...more })) {
 				timer.refresh();
 				print(flags.json ? JSON.stringify(event) : `${formatEvent(event)}  ${printable(reasonOf(event))}`);
-				if (flags.retry) await client.request('publish', againOf(stream, event), options);
+				if (flags.retry) await publishAgain(client, stream, event, options);
 				event.ack();
 				shown++;
 				if (event.position >= last) break;
@@ -63,14 +64,35 @@ function reasonOf({ headers }: ReceivedEvent): string {
 	return headers[REASON] ?? 'no reason was told';
 }
 
-/** An id of its own, so that an event whose ack was lost is not there twice, if it is published again within the window of ids. */
-function againOf(stream: string, { key, at, version, headers, data, position }: ReceivedEvent) {
+/**
+ * With the id by which consumers know the event, so that one whose ack was lost is not there twice, if it is published again within the
+ * window of ids. Within that window of its first publication it would count as a repetition of that: then it has an id of its own.
+ */
+async function publishAgain(
+	client: Diplomat,
+	stream: string,
+	event: ReceivedEvent,
+	options: CallOptions,
+): Promise<void> {
+	const { id, position, headers } = event;
+	const diedAt = Number(headers[DIED_AT]);
+	const ownId = `dead-${position}`;
+	const known = id === `${event.stream}@${position}` ? `${stream}@${diedAt}` : id;
+	const again = againOf(stream, event);
+	const { duplicate, position: first } = await client.request(
+		'publish',
+		{ ...again, id: known.length <= EVENT_ID_LENGTH_MAX ? known : ownId },
+		options,
+	);
+	if (duplicate && first === diedAt) await client.request('publish', { ...again, id: ownId }, options);
+}
+
+function againOf(stream: string, { key, at, version, headers, data }: ReceivedEvent) {
 	const kept = Object.entries(headers).filter(([name]) => !OWN_HEADER.test(name));
 	const isBytes = data instanceof Uint8Array;
 	return {
 		stream,
 		...(key !== undefined && { key }),
-		id: `dead-${position}`,
 		...(at !== undefined && { at }),
 		version,
 		...(kept.length > 0 && { headers: Object.fromEntries(kept) }),

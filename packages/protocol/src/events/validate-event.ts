@@ -7,6 +7,7 @@ import {
 	FILTER_KEYS_MAX,
 	NAME_LENGTH_MAX,
 	NOTE_LENGTH_MAX,
+	PRODUCER_NUMBER_MAX,
 	STREAM_NAME_LENGTH_MAX,
 	TIMEOUT_MS_MAX,
 } from '../foundation/limits.ts';
@@ -80,8 +81,8 @@ export function validateOpenProducer(data: unknown): OpenProducerData {
 	const { epoch, persisted } = members;
 	return {
 		producer: streamName(members, 'producer'),
-		...(isGiven(epoch) && { epoch: integerOf(epoch, 'epoch', 1, Number.MAX_SAFE_INTEGER) }),
-		...(isGiven(persisted) && { persisted: integerOf(persisted, 'persisted', 0, Number.MAX_SAFE_INTEGER) }),
+		...(isGiven(epoch) && { epoch: integerOf(epoch, 'epoch', 1, PRODUCER_NUMBER_MAX) }),
+		...(isGiven(persisted) && { persisted: integerOf(persisted, 'persisted', 0, PRODUCER_NUMBER_MAX) }),
 	};
 }
 

@@ -46,6 +46,8 @@ export const EVENT_BYTES_MAX: number = 512 * 1024;
 export const STREAM_NAME_LENGTH_MAX = 128;
 export const EVENT_KEY_LENGTH_MAX = 512;
 export const EVENT_ID_LENGTH_MAX = 128;
+/** Largest epoch of a producer, and largest `seq` that it goes on from: a log's records keep 48 bits, which leaves as many to come. */
+export const PRODUCER_NUMBER_MAX: number = 2 ** 47;
 /** Most headers of an event, and conditions on them in a filter. */
 export const EVENT_HEADERS_MAX = 32;
 /** Most keys in a filter. */

@@ -101,7 +101,7 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 	openProducer: (random) => [
 		['producer', nameOr(random, '"p-1"')],
 		...some(random, [
-			['epoch', random.pick(['1', '0'])],
+			['epoch', random.pick(['1', '0', '140737488355329'])],
 			['persisted', random.pick(['0', '41', '-1'])],
 		]),
 	],

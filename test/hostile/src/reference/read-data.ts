@@ -221,8 +221,8 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 	deregisterService: object({ id: required(id) }),
 	openProducer: object({
 		producer: required(streamName),
-		epoch: optional(whole(1, Number.MAX_SAFE_INTEGER)),
-		persisted: optional(position),
+		epoch: optional(whole(1, 2 ** 47)),
+		persisted: optional(whole(0, 2 ** 47)),
 	}),
 	publish,
 	openConsumer: object({

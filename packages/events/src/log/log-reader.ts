@@ -38,7 +38,11 @@ export class LogReader {
 				break;
 			}
 			const segment = segments.find((each) => each.next > next);
-			if (segment === undefined) break;
+			if (segment === undefined) {
+				// What was behind the last file that can be read is lost.
+				next = persisted();
+				break;
+			}
 			next = Math.max(next, segment.first);
 			const below = Math.min(segment.next, persisted());
 			if (stream !== undefined && !segment.mayHold(stream, next)) {

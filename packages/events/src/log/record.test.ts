@@ -1,3 +1,4 @@
+import { PRODUCER_NUMBER_MAX } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { seededRandom } from '../../test/seeded-random.ts';
@@ -7,6 +8,7 @@ import {
 	isIntact,
 	kindAt,
 	lengthAt,
+	seedAt,
 	seedOf,
 	sizeRecord,
 	streamAt,
@@ -28,6 +30,7 @@ const plain: NewRecord = {
 };
 const records: readonly NewRecord[] = [
 	plain,
+	{ ...plain, epoch: PRODUCER_NUMBER_MAX, seq: 2 * PRODUCER_NUMBER_MAX - 1 },
 	{ ...plain, key: 'k', id: 'i' },
 	{ ...plain, key: 'schlüssel 🚀', text: '{"payload":"ÿ"}' },
 	{ ...plain, producer: '', id: 'é', text: `{"payload":"${'x'.repeat(500_000)}"}` },
@@ -53,6 +56,7 @@ function encode(record: NewRecord, at: number): { readonly buffer: Buffer; reado
 describe('a record', () => {
 	it.each(records)('is read as it was written: %#', (record) => {
 		const { buffer, length } = encode(record, 13);
+		expect(seedAt(buffer, 13, length)).toBe(SEED);
 		expect([lengthAt(buffer, 13), kindAt(buffer, 13), syncedBelowAt(buffer, 13)]).toEqual([
 			length,
 			record.kind,

@@ -21,6 +21,8 @@ const NOTE_HEAD_BYTES = HEAD_BYTES + 1;
 const MARKER = Buffer.from([0xfe, 0xff]);
 const MARKER_NUMBER = 0xfffe;
 const CRC_FROM = 6;
+/** Of the CRC-32 of zlib, its bits reversed. */
+const CRC_POLYNOMIAL = 0xedb88320;
 const VERSION = 1;
 const VERSION_AT = 10;
 const KIND_AT = 11;
@@ -165,6 +167,16 @@ export function isIntact(buffer: Buffer, at: number, length: number, seed: numbe
 	const end = at + length;
 	if (length < HEAD_BYTES || end > buffer.length) return false;
 	return crc32(bytesOf(buffer, at + CRC_FROM, end), seed) === buffer.readUInt32LE(at + 2);
+}
+
+/** What its CRC began with, if the record is intact: the steps of the CRC are taken back, byte by byte. */
+export function seedAt(buffer: Buffer, at: number, length: number): number {
+	let state = ~buffer.readUInt32LE(at + 2);
+	for (let index = at + length - 1; index >= at + CRC_FROM; index--) {
+		for (let bit = 0; bit < 8; bit++) state = state < 0 ? ((state ^ CRC_POLYNOMIAL) << 1) | 1 : state << 1;
+		state ^= buffer[index] as number;
+	}
+	return ~state >>> 0;
 }
 
 /** Where the next marker is, from an offset on; -1 if there is none. */

@@ -84,6 +84,30 @@ describe('damage', () => {
 		expect([disk.names.has(second), disk.names.has(`${second}.damaged`)]).toEqual([false, true]);
 	});
 
+	it('of both copies of the newest header is reported, and its positions are not given again', async () => {
+		const disk = await written();
+		const newest = logFiles(disk).at(-1) ?? '';
+		const file = newest.slice('/log/'.length);
+		const from = Number(file.split('-')[0]);
+		disk.names.get(newest)?.cached.fill(0, 0, 1024);
+		const { log, damage: found } = await openSimLog({ disk });
+		expect(numbers(await readAll(log))).toEqual(all.filter((position) => position < from));
+		expect(found).toEqual([{ file, from, to: RECORDS + 1 }]);
+		expect(log.append(event('new'))).toBe(RECORDS + 1);
+		expect(disk.names.has(`${newest}.damaged`)).toBe(true);
+	});
+
+	it('of a header that was never synced, nor what is behind it, is none', async () => {
+		const disk = new SimDisk();
+		const { log } = await openSimLog({ disk });
+		for (const text of ['one', 'two']) log.append(event(text));
+		await settle();
+		const torn = disk.clone();
+		torn.names.get(logFiles(torn)[0] ?? '')?.cached.fill(0, 0, 1024);
+		const { log: again, damage: found } = await openSimLog({ disk: torn });
+		expect([again.next, found]).toEqual([1, []]);
+	});
+
 	it('of a file that was deleted between others costs that segment', async () => {
 		const disk = await written();
 		const [, second = '', third = ''] = logFiles(disk);

@@ -14,6 +14,7 @@ import {
 } from './segment-header.ts';
 import {
 	type LogDamage,
+	lostEnd,
 	type RecoveryOptions,
 	readCheckpoint,
 	type ScanOptions,
@@ -45,6 +46,8 @@ interface Found {
 	readonly name: SegmentName;
 	/** Undefined if neither copy can be read. */
 	readonly header: SegmentHeader | undefined;
+	/** Without a header: the position up to which its records are lost. */
+	readonly lostTo?: number;
 }
 
 /** What was read of a log before it was claimed, while its owner wrote on. */
@@ -160,7 +163,7 @@ async function look(name: SegmentName, { directory, files }: RecoveryOptions): P
 			throw new SpockError('UNAVAILABLE', message, { details: { directory, file: segmentFileName(name) } });
 		}
 		const isOurs = header !== 'damaged' && header.first === name.first && header.epoch === name.epoch;
-		return { name, header: isOurs ? header : undefined };
+		return isOurs ? { name, header } : { name, header: undefined, lostTo: await lostEnd(file, name.first) };
 	} finally {
 		await file.close();
 	}
@@ -192,7 +195,7 @@ function chainOf(found: readonly Found[]): Chain {
 	/** The next one; undefined before the newest is found. */
 	let wanted: SegmentName | undefined;
 	let end = Number.POSITIVE_INFINITY;
-	for (const [index, { name, header }] of [...found.entries()].reverse()) {
+	for (const [index, { name, header, lostTo = 0 }] of [...found.entries()].reverse()) {
 		const newer = chain[0];
 		const order = wanted === undefined ? 0 : compareSegments(name, wanted);
 		if (order > 0) voidFiles.push(name);
@@ -207,6 +210,10 @@ function chainOf(found: readonly Found[]): Chain {
 			wanted = header.previous;
 		} else {
 			strayFiles.push(name);
+			// Of the newest file only its records can say that it held any.
+			if (newer === undefined && lostTo > name.first) {
+				damage.push({ file: segmentFileName(name), from: name.first, to: lostTo });
+			}
 			if (newer === undefined || order < 0) continue;
 			damage.push({ file: segmentFileName(name), from: name.first, to: newer.name.first });
 			end = name.first;

@@ -9,9 +9,11 @@ import {
 	isIntact,
 	kindAt,
 	lengthAt,
+	nextMarker,
 	positionAt,
 	RECORD_HEAD_BYTES,
 	RecordNames,
+	seedAt,
 	seedOf,
 	streamAt,
 	syncedBelowAt,
@@ -104,6 +106,32 @@ export async function scanSegment(
 async function emptySegment(file: ReadableFile, header: SegmentHeader): Promise<Segment> {
 	const checkpointBytes = (await readCheckpoint(file, header))?.bytes ?? 0;
 	return new Segment({ ...header, checkpointBytes });
+}
+
+/**
+ * The position behind the last record of a file whose header cannot be read, and with it the salt: records are taken for intact that have
+ * the same seed, whatever that is. `first` if none of them says that any was synced: then nothing of the file was acknowledged.
+ */
+export async function lostEnd(file: ReadableFile, first: number): Promise<number> {
+	const buffer = asBuffer(await file.read(HEADER_BYTES, Math.max(0, file.bytes - HEADER_BYTES)));
+	const bySeed = new Map<number, { records: number; end: number; synced: number }>();
+	for (let at = 0; at >= 0 && at < buffer.length; ) {
+		const length = lengthAt(buffer, at);
+		if (length === 0 || at + length > buffer.length) {
+			at = nextMarker(buffer, at + 1);
+			continue;
+		}
+		const seed = seedAt(buffer, at, length);
+		const alike = bySeed.get(seed) ?? { records: 0, end: first, synced: first };
+		const [kind, position] = [kindAt(buffer, at), positionAt(buffer, at)];
+		alike.records++;
+		if (kind === 'event' || kind === 'note') alike.end = Math.max(alike.end, position + 1);
+		alike.synced = Math.max(alike.synced, kind === 'seal' ? position : syncedBelowAt(buffer, at));
+		bySeed.set(seed, alike);
+		at += length;
+	}
+	const known = [...bySeed.values()].filter(({ records, synced }) => records > 1 && synced > first);
+	return known.reduce((most, { end }) => Math.max(most, end), first);
 }
 
 /** Up to which position a writer had synced the file, by its records behind an offset. */

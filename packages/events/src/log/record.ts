@@ -36,7 +36,7 @@ const ASCII_FLAG = 1;
 const UINT_16 = 0x1_0000;
 const UINT_32 = 0x1_0000_0000;
 
-/** Longest record that is believed when a file is read; a checkpoint may be this long. */
+/** Longest record that is believed when a file is searched. The checkpoint, whose place is known, may be longer. */
 export const RECORD_BYTES_MAX: number = 16 * 1024 * 1024;
 
 const EVENT = 1;
@@ -155,11 +155,11 @@ function bytesOf(buffer: Buffer, from: number, end: number): Uint8Array {
 }
 
 /** The length that a record at this offset says it has; 0 if none begins here, or if it says what cannot be. It may exceed the buffer. */
-export function lengthAt(buffer: Buffer, at: number): number {
+export function lengthAt(buffer: Buffer, at: number, bytesMax: number = RECORD_BYTES_MAX): number {
 	if (at + HEAD_BYTES > buffer.length) return 0;
 	if (buffer[at] !== MARKER[0] || buffer[at + 1] !== MARKER[1]) return 0;
 	const length = buffer.readUInt32LE(at + CRC_FROM);
-	return length < HEAD_BYTES || length > RECORD_BYTES_MAX ? 0 : length;
+	return length < HEAD_BYTES || length > bytesMax ? 0 : length;
 }
 
 /** Whether a record of this length is as it was written into the segment of this seed. */

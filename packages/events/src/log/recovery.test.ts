@@ -3,6 +3,7 @@ import { failure, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 import { event, openSimLog, readAll } from '../../test/open-sim-log.ts';
 import { seededRandom } from '../../test/seeded-random.ts';
+import { RECORD_BYTES_MAX } from './record.ts';
 
 const RECORDS = 60;
 
@@ -126,6 +127,17 @@ describe('damage', () => {
 		const { restored, replayed, log } = await openSimLog({ disk, limits: { replayMs: 0 } });
 		expect([restored, replayed.length]).toEqual([['below 1'], RECORDS]);
 		expect(numbers(await readAll(log))).toEqual(all);
+	});
+
+	it('is none of a checkpoint that is longer than any record', async () => {
+		const disk = new SimDisk();
+		const long = 'x'.repeat(RECORD_BYTES_MAX + 1);
+		const memory = { checkpoint: () => long, restore: () => undefined, replay: () => undefined };
+		const { log } = await openSimLog({ disk, memory });
+		log.append(event('one'));
+		await settle();
+		const { restored, log: again, damage: found } = await openSimLog({ disk: disk.clone() });
+		expect([restored.map((text) => text === long), await readAll(again), found]).toEqual([[true], ['one'], []]);
 	});
 
 	it('that appears while the log is open is reported once, and what is behind it is read', async () => {

@@ -223,8 +223,8 @@ export async function readCheckpoint(
 	{ salt }: SegmentHeader,
 ): Promise<{ readonly text: string; readonly bytes: number } | undefined> {
 	const room = Math.max(0, file.bytes - HEADER_BYTES);
-	const bytes = lengthAt(asBuffer(await file.read(HEADER_BYTES, Math.min(RECORD_HEAD_BYTES, room))), 0);
-	if (bytes === 0 || bytes > room) return undefined;
+	const bytes = lengthAt(asBuffer(await file.read(HEADER_BYTES, Math.min(RECORD_HEAD_BYTES, room))), 0, room);
+	if (bytes === 0) return undefined;
 	const record = asBuffer(await file.read(HEADER_BYTES, bytes));
 	if (kindAt(record, 0) !== 'checkpoint' || !isIntact(record, 0, bytes, seedOf(salt))) return undefined;
 	return { text: checkpointAt(record, 0, bytes), bytes };

@@ -212,7 +212,7 @@ describe('the embedded store', () => {
 		expect(store.groups().every(({ done }) => done.size === 0)).toBe(true);
 	});
 
-	it('the places of all groups take less than the longest checkpoint that is read again', () => {
+	it('the places of all groups take less of a checkpoint than the longest record', () => {
 		const longest = ['s', 'g'].map((letter) => letter.repeat(STREAM_NAME_LENGTH_MAX));
 		const number = Number.MAX_SAFE_INTEGER;
 		const placeBytes = JSON.stringify([...longest, number, number]).length + 1;

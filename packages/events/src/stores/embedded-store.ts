@@ -10,7 +10,7 @@ import { PersistedQueue } from './persisted-queue.ts';
 export const DEFAULT_GROUPS_MAX = 1024;
 /** 8192 positions of a group take some 20 kB in a checkpoint, and a place cannot lag by more events than that. */
 const DEFAULT_DONE_ABOVE_MAX = 8192;
-/** Of all groups together: a checkpoint with more could be longer than what is read again. */
+/** Of all groups together: a checkpoint with more could be longer than the segment that it begins. */
 export const DEFAULT_HELD_MAX: number = 16 * DEFAULT_DONE_ABOVE_MAX;
 export const DEFAULT_GROUP_SHARE = 256;
 

@@ -99,25 +99,25 @@ describe.each(ways)('$client.name by the $way', ({ client, make }) => {
 	it('an instance that hangs is ejected by the time-outs of its callers, and a caller who gives up says nothing', async () => {
 		await using instances = await startInstances(2);
 		const [hanging = expect.unreachable(), well = expect.unreachable()] = instances;
-		hanging.answer = () => undefined;
+		let giveUp: () => void = () => undefined;
+		hanging.answer = () => giveUp();
 		const source = new ScriptedSource({ barista: instances.map((one) => one.record()) });
 		await using diplomat = createDiplomat({ source, ejectAfterFailures: 2 });
 		const ledger = new LeaseLedger(diplomat);
 		const dispatcher = make(client, diplomat);
-		const hang = async (signal: AbortSignal): Promise<void> => {
-			const before = hanging.received.length;
-			while (hanging.received.length === before) {
-				await client.get(URL, { dispatcher, signal }).catch(() => undefined);
+		/** Calls until the one that hangs has a request, and gives that up with the reason. */
+		const hang = async (reason?: unknown): Promise<void> => {
+			const given = new AbortController();
+			giveUp = () => given.abort(reason);
+			while (!given.signal.aborted) {
+				await client.get(URL, { dispatcher, signal: given.signal }).catch(() => undefined);
 			}
 			await waitFor('the end of the lease', () => ledger.open === 0);
 		};
-		const given = new AbortController();
-		const hung = hang(given.signal);
-		await waitFor('the request', () => hanging.received.length === 1);
-		given.abort();
-		await hung;
+		await hang();
 		expect(ledger.outcomes.filter((outcome) => outcome !== 'success')).toEqual(['cancelled']);
-		for (let turn = 0; turn < 2; turn++) await hang(AbortSignal.timeout(200));
+		// As the signal of AbortSignal.timeout is aborted.
+		for (let turn = 0; turn < 2; turn++) await hang(new DOMException('the caller has waited enough', 'TimeoutError'));
 		expect(ledger.outcomes.filter((outcome) => outcome !== 'success')).toEqual(['cancelled', 'failure', 'failure']);
 		expect(diplomat.status().ejected).toMatchObject([{ instance: hanging.name }]);
 		for (let turn = 0; turn < 4; turn++) expect((await client.get(URL, { dispatcher })).text).toBe(well.name);

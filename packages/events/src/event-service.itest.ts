@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { type AckedData, type EventWindowData, encodeEvent, type UplinkFrame } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
+import { NodeFiles } from './disk/node-files.ts';
+import { NodeOwner } from './disk/node-owner.ts';
 import { EventService } from './event-service.ts';
 import type { Delivery, ProducerLine } from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
-import { NodeFiles } from './log/node-files.ts';
-import { NodeOwner } from './log/node-owner.ts';
 import type { EventServiceLimits } from './service-options.ts';
 
 class Line implements ProducerLine {

@@ -1,3 +1,5 @@
+export { NodeFiles } from './disk/node-files.ts';
+export { NodeOwner } from './disk/node-owner.ts';
 export { EventService } from './event-service.ts';
 export type { EventPage, LogMemory, ReadEvents, RecordLog } from './foundation/event-log.ts';
 export type {
@@ -26,8 +28,6 @@ export { EventLog } from './log/event-log.ts';
 export { inspectLog, type LogReport } from './log/inspect-log.ts';
 export { type LogState, logMachine } from './log/log-machine.ts';
 export { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits, type LogListener } from './log/log-options.ts';
-export { NodeFiles } from './log/node-files.ts';
-export { NodeOwner } from './log/node-owner.ts';
-export type { LogSegment } from './log/segment.ts';
-export type { LogDamage } from './log/segment-recovery.ts';
+export type { LogSegment } from './segments/segment.ts';
+export type { LogDamage } from './segments/segment-recovery.ts';
 export type { EventServiceBugs, EventServiceLimits, EventServiceOptions } from './service-options.ts';

@@ -1,7 +1,7 @@
 import { DEAD_RETRY_GROUP } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
-import type { LogSegment } from './log/segment.ts';
+import type { LogSegment } from './segments/segment.ts';
 import { holding, laggingGroup } from './service-status.ts';
 import type { GroupPlace } from './stores/group-places.ts';
 

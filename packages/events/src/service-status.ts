@@ -1,6 +1,6 @@
 import { DEAD_RETRY_GROUP, type GroupStatus, type StreamStatus } from '@spock/protocol';
 
-import type { LogSegment } from './log/segment.ts';
+import type { LogSegment } from './segments/segment.ts';
 import type { GroupPlace } from './stores/group-places.ts';
 import type { Hold } from './stores/retention.ts';
 

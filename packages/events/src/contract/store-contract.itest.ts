@@ -5,9 +5,9 @@ import { describe, it } from 'vitest';
 
 import { embeddedFixture, type LogPlace } from '../../test/embedded-fixture.ts';
 import { SMALL_LIMITS } from '../../test/open-sim-log.ts';
+import { NodeFiles } from '../disk/node-files.ts';
+import { NodeOwner } from '../disk/node-owner.ts';
 import { EventLog } from '../log/event-log.ts';
-import { NodeFiles } from '../log/node-files.ts';
-import { NodeOwner } from '../log/node-owner.ts';
 import { storeContract } from './index.ts';
 
 /** Logs in one directory of a real disk. */

@@ -3,6 +3,12 @@ import { Backoff, step, type TimerHandle } from '@spock/protocol/internal';
 
 import type { EventPage, ReadEvents, RecordLog } from '../foundation/event-log.ts';
 import type { NewRecord } from '../foundation/log-record.ts';
+import { encodeCheckpoint, seedOf, sizeRecord } from '../segments/record.ts';
+import { RecordBlocks } from '../segments/record-blocks.ts';
+import { type LogSegment, Segment } from '../segments/segment.ts';
+import { segmentFileName } from '../segments/segment-header.ts';
+import { SegmentList } from '../segments/segment-list.ts';
+import type { LogDamage } from '../segments/segment-recovery.ts';
 import { FileRemovals } from './file-removals.ts';
 import { type CommitsHost, LogCommits } from './log-commits.ts';
 import { type LogAction, type LogMachineEvent, type LogState, logMachine } from './log-machine.ts';
@@ -10,13 +16,7 @@ import { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits } from './log-
 import { LogReader } from './log-reader.ts';
 import { LogSpace } from './log-space.ts';
 import { asFailure, lostDirectory, openLog, readLogAhead, tidyLog } from './open-log.ts';
-import { encodeCheckpoint, seedOf, sizeRecord } from './record.ts';
-import { RecordBlocks } from './record-blocks.ts';
 import type { ReadAhead } from './recovery.ts';
-import { type LogSegment, Segment } from './segment.ts';
-import { segmentFileName } from './segment-header.ts';
-import { SegmentList } from './segment-list.ts';
-import type { LogDamage } from './segment-recovery.ts';
 
 /** Delays before a new file is tried after a failure. */
 const RETRY_DELAY_MS_MIN = 100;

@@ -1,8 +1,8 @@
 import type { LogMemory } from '../foundation/event-log.ts';
 import type { Files } from '../foundation/files.ts';
+import { type SegmentName, segmentFileName } from '../segments/segment-header.ts';
+import type { LogDamage } from '../segments/segment-recovery.ts';
 import { recoverLog } from './recovery.ts';
-import { type SegmentName, segmentFileName } from './segment-header.ts';
-import type { LogDamage } from './segment-recovery.ts';
 
 /** What stands in a log's directory. */
 export interface LogReport {

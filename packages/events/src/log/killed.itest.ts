@@ -7,10 +7,9 @@ import { tempSocket } from '@spock/testkit';
 import { sourceBundle } from '@spock/testkit/source-bundle';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-
+import { NodeFiles } from '../disk/node-files.ts';
+import { NodeOwner } from '../disk/node-owner.ts';
 import { EventLog } from './event-log.ts';
-import { NodeFiles } from './node-files.ts';
-import { NodeOwner } from './node-owner.ts';
 
 /** Kills of one log, one after the other. */
 const KILLS = 4;

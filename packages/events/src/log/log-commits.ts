@@ -1,10 +1,10 @@
 import { SpockError } from '@spock/protocol';
+import type { Batch, RecordBlocks } from '../segments/record-blocks.ts';
+import type { Segment } from '../segments/segment.ts';
+import { type SegmentName, segmentFileName } from '../segments/segment-header.ts';
+import { SegmentWriter } from '../segments/segment-writer.ts';
 import type { EventLogOptions } from './log-options.ts';
 import { asFailure, takeEpoch } from './open-log.ts';
-import type { Batch, RecordBlocks } from './record-blocks.ts';
-import type { Segment } from './segment.ts';
-import { type SegmentName, segmentFileName } from './segment-header.ts';
-import { SegmentWriter } from './segment-writer.ts';
 
 /** Most bytes that are written and synced together. */
 const BATCH_BYTES_MAX = 1024 * 1024;

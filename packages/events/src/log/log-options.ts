@@ -3,8 +3,8 @@ import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { LogMemory } from '../foundation/event-log.ts';
 import type { Files, LogOwner } from '../foundation/files.ts';
+import type { LogDamage } from '../segments/segment-recovery.ts';
 import type { LogState } from './log-machine.ts';
-import type { LogDamage } from './segment-recovery.ts';
 
 /** What the log tells. Called synchronously; must not throw. */
 export interface LogListener {

@@ -1,10 +1,10 @@
 import type { EventPage, ReadEvents } from '../foundation/event-log.ts';
+import type { RecordBlocks } from '../segments/record-blocks.ts';
+import { PageBuilder, type Segment } from '../segments/segment.ts';
+import { segmentFileName } from '../segments/segment-header.ts';
+import { findTime, readSegment, type SegmentPlace } from '../segments/segment-read.ts';
+import type { LogDamage } from '../segments/segment-recovery.ts';
 import { asFailure } from './open-log.ts';
-import type { RecordBlocks } from './record-blocks.ts';
-import { PageBuilder, type Segment } from './segment.ts';
-import { segmentFileName } from './segment-header.ts';
-import { findTime, readSegment, type SegmentPlace } from './segment-read.ts';
-import type { LogDamage } from './segment-recovery.ts';
 
 /** Most bytes that one read looks at on disk before it answers, found or not. */
 const LOOK_BYTES_MAX = 4 * 1024 * 1024;

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { SpockError } from '@spock/protocol';
 
 import type { Files } from '../foundation/files.ts';
-import type { EventLogOptions } from './log-options.ts';
-import { type ReadAhead, type RecoveredLog, readAhead, recoverLog } from './recovery.ts';
 import {
 	epochFileName,
 	readEpochFileName,
 	readSegmentFileName,
 	type SegmentName,
 	segmentFileName,
-} from './segment-header.ts';
-import type { UnsyncedBytes } from './segment-recovery.ts';
-import { CHUNK_BYTES } from './segment-scan.ts';
+} from '../segments/segment-header.ts';
+import type { UnsyncedBytes } from '../segments/segment-recovery.ts';
+import { CHUNK_BYTES } from '../segments/segment-scan.ts';
+import type { EventLogOptions } from './log-options.ts';
+import { type ReadAhead, type RecoveredLog, readAhead, recoverLog } from './recovery.ts';
 
 /** Copies and leftovers of damaged files that are left for people to look at; the oldest go first. */
 const DAMAGED_FILES_MAX = 4;

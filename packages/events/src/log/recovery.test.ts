@@ -3,7 +3,7 @@ import { failure, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 import { event, openSimLog, readAll } from '../../test/open-sim-log.ts';
 import { seededRandom } from '../../test/seeded-random.ts';
-import { RECORD_BYTES_MAX } from './record.ts';
+import { RECORD_BYTES_MAX } from '../segments/record.ts';
 
 const RECORDS = 60;
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { SpockError } from '@spock/protocol';
 
-import type { Segment } from './segment.ts';
+import type { Segment } from '../segments/segment.ts';
 import {
 	compareSegments,
 	decodeHeader,
@@ -11,7 +11,7 @@ import {
 	type SegmentHeader,
 	type SegmentName,
 	segmentFileName,
-} from './segment-header.ts';
+} from '../segments/segment-header.ts';
 import {
 	type LogDamage,
 	lostEnd,
@@ -21,8 +21,8 @@ import {
 	type SegmentScan,
 	scanSegment,
 	type UnsyncedBytes,
-} from './segment-recovery.ts';
-import { asBuffer } from './segment-scan.ts';
+} from '../segments/segment-recovery.ts';
+import { asBuffer } from '../segments/segment-scan.ts';
 
 /** What was found in a log's directory. */
 export interface RecoveredLog {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { MemoryLog } from '../../test/memory-log.ts';
 import type { StoreReader } from '../foundation/event-store.ts';
-import { RECORD_BYTES_MAX } from '../log/record.ts';
+import { RECORD_BYTES_MAX } from '../segments/record.ts';
 import {
 	DEFAULT_GROUP_SHARE,
 	DEFAULT_GROUPS_MAX,

@@ -1,5 +1,7 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, statfs } from 'node:fs/promises';
+
+import { makeDirectory } from '@spock/protocol/node';
 
 import type { Files, ReadableFile, WritableFile } from '../foundation/files.ts';
 
@@ -20,7 +22,7 @@ export class NodeFiles implements Files {
 
 	async list(directory: string): Promise<readonly string[]> {
 		// Once: another one in the place of one that was moved would keep that from being put back.
-		if (!this.#known.has(directory)) await mkdir(directory, { recursive: true, mode: 0o700 });
+		if (!this.#known.has(directory)) await makeDirectory(directory);
 		this.#known.add(directory);
 		return readdir(directory);
 	}

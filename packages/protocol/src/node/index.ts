@@ -1,4 +1,5 @@
 export { FramedSocket, type FramedSocketEvents, type FramedSocketOptions } from './framed-socket.ts';
+export { makeDirectory } from './make-directory.ts';
 export {
 	assertPrivateDirectory,
 	assertSocketPathFits,

@@ -1,9 +1,9 @@
 import type { Stats } from 'node:fs';
-import { chmod, link, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, link, lstat, rename, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
 
-import { assertPrivateDirectory, assertSocketPathFits } from '@spock/protocol/node';
+import { assertPrivateDirectory, assertSocketPathFits, makeDirectory } from '@spock/protocol/node';
 
 import { limitTable } from '../foundation/limits.ts';
 import { bind, closeServer, DEFAULT_FLAG, explain } from './bind.ts';
@@ -209,7 +209,7 @@ export function isStale(path: string): Promise<boolean> {
 }
 
 async function makePrivateDirectory(directory: string): Promise<void> {
-	await mkdir(directory, { recursive: true, mode: 0o700 });
+	await makeDirectory(directory);
 	assertPrivateDirectory(directory, process.getuid?.());
 }
 

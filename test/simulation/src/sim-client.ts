@@ -139,7 +139,8 @@ export class SimClient {
 	end(how: 'drain' | 'close'): void {
 		this.isEnding = true;
 		const before = this.process.stoppedMs;
-		const boundMs = how === 'close' ? 1000 : this.options.timeoutMs * 2 + 1000;
+		// What is being registered, its deregistration, and the calls that were made meanwhile: each has a deadline of its own.
+		const boundMs = how === 'close' ? 1000 : this.options.timeoutMs * 3 + 1000;
 		this.#closingByMs = Math.min(this.#closingByMs, this.world.nowMs + boundMs - before);
 		void this.diplomat[how]();
 	}

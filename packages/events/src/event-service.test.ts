@@ -1,5 +1,5 @@
 import { FakeClock, settle } from '@spock/testkit';
-import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
+import { SimClaims, SimDisk, SimFiles, type SimOwner } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 
 import { EventService } from './event-service.ts';
@@ -11,18 +11,24 @@ const MINUTE_MS = 60_000;
 /** Sixteen of them fill a log of the least size. */
 const LONG = 'x'.repeat(500_000);
 
-async function openService(observer: EventsObserver = {}, limits: EventServiceLimits = {}) {
+interface House {
+	readonly files?: SimFiles;
+	readonly owner?: SimOwner;
+	readonly takeOver?: boolean;
+}
+
+async function openService(observer: EventsObserver = {}, limits: EventServiceLimits = {}, house: House = {}) {
 	const clock = new FakeClock();
 	const service = new EventService({
 		directory: '/log',
-		files: new SimFiles(new SimDisk()),
-		owner: new SimClaims().owner(),
+		files: house.files ?? new SimFiles(new SimDisk()),
+		owner: house.owner ?? new SimClaims().owner(),
 		clock,
 		random: () => 0.5,
 		limits: { bytesMax: 8 * 1024 * 1024, freeBytesMin: 0, retentionMs: 5 * MINUTE_MS, ...limits },
 		observer,
 	});
-	await service.open(false);
+	await service.open(house.takeOver === true);
 	let ids = 0;
 	const publish = async (payload: unknown, stream = 'orders', id?: string): Promise<void> => {
 		await service.publish({ stream, payload, ...(id !== undefined && { id }) });
@@ -191,5 +197,43 @@ describe('the end of a service', () => {
 		await closed;
 		await expect(publish).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 		expect(left).toEqual([1]);
+	});
+});
+
+describe('a service that lost its log', () => {
+	async function lose() {
+		const disk = new SimDisk();
+		const claims = new SimClaims();
+		const files = new SimFiles(disk);
+		const removed: string[] = [];
+		files.before = (operation, path) => {
+			if (operation === 'remove') removed.push(path);
+			return undefined;
+		};
+		const blocked: (string | null)[] = [];
+		const observer: EventsObserver = { blocked: (reason) => blocked.push(reason) };
+		const lost = await openService(observer, { bytesMax: 64 * 1024 * 1024 }, { files, owner: claims.owner() });
+		// More than one segment, so that there is one to delete.
+		for (let count = 0; count < 40; count++) await lost.publish(LONG);
+		const next = await openService({}, {}, { files: new SimFiles(disk), owner: claims.owner(), takeOver: true });
+		const outcome = await lost.publish('not taken').catch((error: Error) => error);
+		expect(outcome).toBeInstanceOf(Error);
+		expect(lost.service.status().state).toBe('released');
+		return { ...lost, next, removed, blocked };
+	}
+
+	it('deletes none of its files, however old they become', async () => {
+		const { clock, removed } = await lose();
+		removed.length = 0;
+		for (let minutes = 0; minutes < 20; minutes++) {
+			await clock.advance(MINUTE_MS);
+			await settle();
+		}
+		expect(removed).toEqual([]);
+	});
+
+	it('does not report itself blocked: its successor would never report the end of it', async () => {
+		const { blocked } = await lose();
+		expect(blocked).toEqual([]);
 	});
 });

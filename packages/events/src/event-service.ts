@@ -248,6 +248,8 @@ export class EventService {
 				if (this.#isEnding) return;
 				const why = isOpen ? null : `${reason}${this.#holdReason()}`;
 				this.#producers.setReason(why);
+				// Whoever has the log now reports of it, and would never report the end of this.
+				if (this.#log.state === 'released') return;
 				// The start opens windows that were never reported as closed.
 				if (isOpen && this.#blockedBy === null) return;
 				this.#blockedBy = why;
@@ -272,6 +274,10 @@ export class EventService {
 			this.#producers.released(error);
 			void this.#groups.close(error, 0);
 			this.#clock.clearTimeout(this.#retainTimer);
+			if (this.#blockedBy !== null && !this.#isEnding) {
+				this.#blockedBy = null;
+				this.#observer.blocked?.(null);
+			}
 		}
 		this.#observer.logState?.(state, reason);
 		if (state === 'released' && !this.#isReading && !this.#isEnding) {
@@ -312,6 +318,7 @@ export class EventService {
 
 	#armRetain(delayMs: number): void {
 		this.#clock.clearTimeout(this.#retainTimer);
+		if (this.#log.state === 'released') return;
 		this.#retainTimer = this.#clock.setTimeout(() => {
 			this.#armRetain(RETAIN_MS);
 			this.#retain();

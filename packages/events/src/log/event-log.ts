@@ -241,6 +241,9 @@ export class EventLog implements RecordLog {
 			},
 			failed: (segment, error) => this.#fail(segment, error),
 			fenced: (reason) => this.#handle('fenced', reason),
+			lossFound: (reason) => {
+				this.#reason = reason;
+			},
 			fileMade: () => void this.#space.look(),
 			settled: () => this.#settle(),
 		};

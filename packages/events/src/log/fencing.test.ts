@@ -131,3 +131,48 @@ describe('a successor that is replaced by force itself', () => {
 		},
 	);
 });
+
+describe('an owner that learns that the log is not its own', () => {
+	/** Long enough that two of them need two segments. */
+	const LONG = 'x'.repeat(5000);
+
+	it('acknowledges no batch that it did not write for that reason, whatever it is told next', async () => {
+		const claims = new SimClaims();
+		const real = claims.owner();
+		let answers: boolean[] = [];
+		const owner: LogOwner = {
+			claim: (from) => real.claim(from),
+			isOurs: async () => answers.shift() ?? true,
+			release: () => real.release(),
+		};
+		const { log, disk } = await openSimLog({ claims, owner });
+		log.append(event(LONG));
+		await settle();
+		// The file of the second one is not made.
+		answers = [false];
+		log.append(event(LONG));
+		await settle();
+		expect([log.state, log.persisted]).toEqual(['released', 2]);
+		claims.die();
+		expect(await readAll((await openSimLog({ disk, claims })).log)).toEqual([LONG]);
+	});
+
+	it('closes its windows at once, also where its directory hangs', async () => {
+		const claims = new SimClaims();
+		const { log, files, windows } = await openSimLog({ claims });
+		log.append(event('first'));
+		await settle();
+		let goOn = (): void => undefined;
+		const hanging = new Promise<void>((resolve) => {
+			goOn = resolve;
+		});
+		files.before = (operation) => (operation === 'list' ? hanging : undefined);
+		await claims.owner().claim('anyone');
+		log.append(event('second'));
+		await settle();
+		expect([log.state, windows.at(-1)]).toEqual(['released', false]);
+		goOn();
+		await settle();
+		expect(log.reason).toBe('another process has claimed the log');
+	});
+});

@@ -21,6 +21,8 @@ export interface CommitsHost {
 	readonly failed: (segment: Segment, error: unknown) => void;
 	/** The directory is not ours any more, and why. */
 	readonly fenced: (reason: string) => void;
+	/** After `fenced`: which of the reasons it is. */
+	readonly lossFound: (reason: string) => void;
 	/** A file was made. */
 	readonly fileMade: () => void;
 	/** Nothing is being written any more. */
@@ -115,9 +117,9 @@ export class LogCommits {
 		const startedAt = clock.now();
 		let isOurs: boolean;
 		try {
-			await this.#write(batch);
-			listener.synced?.(clock.now() - startedAt, batch.bytes);
-			isOurs = await owner.isOurs();
+			const isWritten = await this.#write(batch);
+			if (isWritten) listener.synced?.(clock.now() - startedAt, batch.bytes);
+			isOurs = isWritten && (await owner.isOurs());
 		} catch (error) {
 			// The file is left as it is: after a failed sync the kernel takes pages for clean that are not on disk.
 			this.#epoch = undefined;
@@ -127,7 +129,9 @@ export class LogCommits {
 		}
 		if (this.#host.isReleased()) return false;
 		if (!isOurs) {
-			this.#host.fenced(await this.#lossOf(batch.segment));
+			// The directory may hang, so why it is so is looked for afterwards.
+			this.#host.fenced('another process has claimed the log, or its files are gone');
+			this.#host.lossFound(await this.#lossOf(batch.segment));
 			return false;
 		}
 		this.#blocks.commit(batch);
@@ -147,7 +151,8 @@ export class LogCommits {
 		}
 	}
 
-	async #write(batch: Batch): Promise<void> {
+	/** False if it was not written, because the directory is not ours. */
+	async #write(batch: Batch): Promise<boolean> {
 		const { segment } = batch;
 		const { directory, files, owner } = this.#options;
 		const writer = this.#writer;
@@ -155,14 +160,15 @@ export class LogCommits {
 		if (writer.segment !== segment) {
 			await writer.seal();
 			// Nothing is made in a directory that is another one's.
-			if (this.#epoch === undefined && !(await owner.isOurs())) return;
+			if (this.#epoch === undefined && !(await owner.isOurs())) return false;
 			this.#epoch ??= await takeEpoch(files, directory, segment.epoch);
 			// A file of an epoch that began after another owner's claim would supersede that owner's.
-			if (!(await owner.isOurs())) return;
+			if (!(await owner.isOurs())) return false;
 			segment.epoch = this.#epoch;
 			await writer.create(segment, this.#checkpoints.get(segment));
 			this.#host.fileMade();
 		}
 		await writer.write(batch);
+		return true;
 	}
 }

@@ -28,9 +28,12 @@ export interface ReadableFile {
 }
 
 export interface WritableFile extends ReadableFile {
-	/** Writes all of it at this offset. It is durable only after `sync`. */
+	/** Writes all of it at this offset. Durable after `sync` at the latest; a file that writes through has it on disk already. */
 	write(chunks: readonly Uint8Array[], offset: number): Promise<void>;
-	/** Everything written is durable: `fdatasync`. After a rejection nothing is known of what was written since the last one. */
+	/**
+	 * Everything written is durable when it resolves: by `fdatasync`, or by nothing where each write was (`O_DSYNC`); then it is the write
+	 * that rejects. After a rejection nothing is known of what was written since the last one that resolved.
+	 */
 	sync(): Promise<void>;
 }
 

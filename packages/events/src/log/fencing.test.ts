@@ -166,7 +166,8 @@ describe('an owner that learns that the log is not its own', () => {
 		const hanging = new Promise<void>((resolve) => {
 			goOn = resolve;
 		});
-		files.before = (operation) => (operation === 'list' ? hanging : undefined);
+		const list = files.list.bind(files);
+		files.list = (directory) => hanging.then(() => list(directory));
 		await claims.owner().claim('anyone');
 		log.append(event('second'));
 		await settle();

@@ -85,6 +85,28 @@ describe('damage', () => {
 		expect([disk.names.has(second), disk.names.has(`${second}.damaged`)]).toEqual([false, true]);
 	});
 
+	it('of both copies of a header that is not the newest needs no look at its records', async () => {
+		const disk = await written();
+		const second = logFiles(disk)[1] ?? '';
+		disk.names.get(second)?.cached.fill(0, 0, 1024);
+		const files = new SimFiles(disk);
+		const open = files.open.bind(files);
+		let bytes = 0;
+		files.open = async (path) => {
+			const file = await open(path);
+			if (path !== second) return file;
+			const read = file.read.bind(file);
+			file.read = (offset, length) => {
+				bytes += length;
+				return read(offset, length);
+			};
+			return file;
+		};
+		await openSimLog({ files });
+		expect(bytes).toBeGreaterThan(0);
+		expect(bytes).toBeLessThan(4096);
+	});
+
 	it('of both copies of the newest header is reported, and its positions are not given again', async () => {
 		const disk = await written();
 		const newest = logFiles(disk).at(-1) ?? '';

@@ -64,7 +64,7 @@ export interface ReadAhead {
  * was not written to its end while it was read is left out.
  */
 export async function readAhead(names: readonly string[], options: RecoveryOptions): Promise<ReadAhead> {
-	const { chain } = await chainIn(names, options);
+	const { chain } = chainOf(await filesIn(names, options));
 	const replayFrom = await restore(chain, options);
 	const scans = await scanChain(chain, replayFrom, { ...options, isAhead: true });
 	return { chain: chain.slice(0, scans.length), replayFrom, scans };
@@ -80,7 +80,9 @@ export async function recoverLog(
 	ahead?: ReadAhead,
 ): Promise<RecoveredLog> {
 	const { directory } = options;
-	const { chain, damage, strayFiles, voidFiles } = await chainIn(names, options, ahead?.chain);
+	const { chain, damage, strayFiles, voidFiles } = chainOf(
+		await withLostEnd(await filesIn(names, options, ahead?.chain), options),
+	);
 	if (ahead !== undefined && !isStillTrue(ahead, chain)) {
 		const message = `the log in ${directory} was not only added to while it was read: it is read again`;
 		throw new SpockError('UNAVAILABLE', message, { details: { directory } });
@@ -108,11 +110,11 @@ function isStillTrue({ chain, scans }: ReadAhead, now: readonly Link[]): boolean
 }
 
 /** `known`: links whose headers were read before. */
-async function chainIn(
+async function filesIn(
 	names: readonly string[],
 	options: RecoveryOptions,
 	known: readonly Link[] = [],
-): Promise<Chain> {
+): Promise<Found[]> {
 	const headers = new Map(known.map(({ name, header }) => [segmentFileName(name), header]));
 	const found: Found[] = [];
 	for (const fileName of names) {
@@ -121,8 +123,19 @@ async function chainIn(
 		const header = headers.get(fileName);
 		found.push(header === undefined ? await look(name, options) : { name, header });
 	}
-	found.sort((one, other) => compareSegments(one.name, other.name));
-	return chainOf(found);
+	return found.sort((one, other) => compareSegments(one.name, other.name));
+}
+
+/** Where the files behind the newest header end: nothing else says it of them. */
+async function withLostEnd(found: readonly Found[], { directory, files }: RecoveryOptions): Promise<Found[]> {
+	const newest = found.findLastIndex(({ header }) => header !== undefined);
+	const ends = found.slice(0, newest + 1);
+	for (const { name, header } of found.slice(newest + 1)) {
+		const file = await files.open(join(directory, segmentFileName(name)));
+		const lostTo = await lostEnd(file, name.first).finally(() => file.close());
+		ends.push({ name, header, lostTo });
+	}
+	return ends;
 }
 
 /** Reads the segments in order; `ahead`: what was read of the first of them, of which the last may have become longer. */
@@ -163,7 +176,7 @@ async function look(name: SegmentName, { directory, files }: RecoveryOptions): P
 			throw new SpockError('UNAVAILABLE', message, { details: { directory, file: segmentFileName(name) } });
 		}
 		const isOurs = header !== 'damaged' && header.first === name.first && header.epoch === name.epoch;
-		return isOurs ? { name, header } : { name, header: undefined, lostTo: await lostEnd(file, name.first) };
+		return { name, header: isOurs ? header : undefined };
 	} finally {
 		await file.close();
 	}

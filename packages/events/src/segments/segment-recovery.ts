@@ -108,26 +108,41 @@ async function emptySegment(file: ReadableFile, header: SegmentHeader): Promise<
 	return new Segment({ ...header, checkpointBytes });
 }
 
+/** Of how many bytes is a seed found: it is slow, and nothing else happens meanwhile. */
+const SEED_BYTES_MAX = 1024 * 1024;
+/** Seeds that are tried for each record. */
+const SEEDS_MAX = 8;
+
 /**
  * The position behind the last record of a file whose header cannot be read, and with it the salt: records are taken for intact that have
- * the same seed, whatever that is. `first` if none of them says that any was synced: then nothing of the file was acknowledged.
+ * the same seed, which is found from some of them. `first` if none of them says that any was synced: then one batch of the file was
+ * acknowledged at most, and whether it was cannot be known.
  */
 export async function lostEnd(file: ReadableFile, first: number): Promise<number> {
 	const buffer = asBuffer(await file.read(HEADER_BYTES, Math.max(0, file.bytes - HEADER_BYTES)));
 	const bySeed = new Map<number, { records: number; end: number; synced: number }>();
+	let seedBytes = 0;
 	for (let at = 0; at >= 0 && at < buffer.length; ) {
 		const length = lengthAt(buffer, at);
 		if (length === 0 || at + length > buffer.length) {
 			at = nextMarker(buffer, at + 1);
 			continue;
 		}
-		const seed = seedAt(buffer, at, length);
-		const alike = bySeed.get(seed) ?? { records: 0, end: first, synced: first };
-		const [kind, position] = [kindAt(buffer, at), positionAt(buffer, at)];
-		alike.records++;
-		if (kind === 'event' || kind === 'note') alike.end = Math.max(alike.end, position + 1);
-		alike.synced = Math.max(alike.synced, kind === 'seal' ? position : syncedBelowAt(buffer, at));
-		bySeed.set(seed, alike);
+		let seed = [...bySeed.keys()].find((known) => isIntact(buffer, at, length, known));
+		if (seed === undefined && seedBytes + length <= SEED_BYTES_MAX) {
+			seedBytes += length;
+			seed = seedAt(buffer, at, length);
+			const single = [...bySeed].find(([, { records }]) => records === 1);
+			if (bySeed.size >= SEEDS_MAX && single !== undefined) bySeed.delete(single[0]);
+		}
+		if (seed !== undefined) {
+			const alike = bySeed.get(seed) ?? { records: 0, end: first, synced: first };
+			const [kind, position] = [kindAt(buffer, at), positionAt(buffer, at)];
+			alike.records++;
+			if (kind === 'event' || kind === 'note') alike.end = Math.max(alike.end, position + 1);
+			alike.synced = Math.max(alike.synced, kind === 'seal' ? position : syncedBelowAt(buffer, at));
+			bySeed.set(seed, alike);
+		}
 		at += length;
 	}
 	const known = [...bySeed.values()].filter(({ records, synced }) => records > 1 && synced > first);

@@ -32,8 +32,12 @@ describe('the group that keeps the oldest events', () => {
 	});
 
 	it('is never the one by which dead events are published again', () => {
-		const places = [place(DEAD_RETRY_GROUP, 1), place('billing', 11)];
+		const places = [{ ...place(DEAD_RETRY_GROUP, 1), stream: 'orders.dead' }, place('billing', 11)];
 		expect(laggingGroup(segments(2), places)).toBe('');
 		expect(holding(places).map(({ group }) => group)).toEqual(['billing']);
+	});
+
+	it('may have that name in a stream that is none of dead events', () => {
+		expect(holding([place(DEAD_RETRY_GROUP, 1)])).toHaveLength(1);
 	});
 });

@@ -1,5 +1,6 @@
 import { DEAD_RETRY_GROUP, type GroupStatus, type StreamStatus } from '@spock/protocol';
 
+import { isDeadStream } from './groups/dead-letter.ts';
 import type { LogSegment } from './segments/segment.ts';
 import type { GroupPlace } from './stores/group-places.ts';
 import type { Hold } from './stores/retention.ts';
@@ -50,8 +51,8 @@ export function holdReason(
 	places: readonly GroupPlace[],
 ): string {
 	if (hold === 'group') return laggingGroup(segments, places);
-	if (hold === 'ids') return '; its events with an id are kept for two minutes, to know repetitions: let it be larger';
-	if (hold === 'retention') return '; its events are kept for a time: keep fewer bytes of them, or let it be larger';
+	if (hold === 'ids') return '; its events with an id are kept for two minutes, to know repetitions: raise `--events-bytes-max`';
+	if (hold === 'retention') return '; its events are kept for a time: lower `--events-retention-bytes`, or raise `--events-bytes-max`';
 	return '';
 }
 
@@ -71,7 +72,7 @@ export function laggingGroup(segments: readonly LogSegment[], places: readonly G
 
 /** The groups for which events are kept. */
 export function holding(places: readonly GroupPlace[]): readonly GroupPlace[] {
-	return places.filter(({ group }) => group !== DEAD_RETRY_GROUP);
+	return places.filter(({ stream, group }) => group !== DEAD_RETRY_GROUP || !isDeadStream(stream));
 }
 
 /** Events that are not done. In the segment in which the group is, those in front of it are estimated by their positions. */

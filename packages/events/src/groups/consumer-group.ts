@@ -5,7 +5,7 @@ import type { Consumer } from '../foundation/event-sessions.ts';
 import type { StoreReader } from '../foundation/event-store.ts';
 import type { LogEvent, NewEvent } from '../foundation/log-record.ts';
 import { deadLetterOf, isDeadStream } from './dead-letter.ts';
-import { DELIVERY_BYTES_AROUND, type DeliveryCredit } from './delivery-credit.ts';
+import type { DeliveryCredit } from './delivery-credit.ts';
 import type { GroupEvent } from './group-event.ts';
 import { GroupMember, type GroupMemberOptions } from './group-member.ts';
 import { type EventMatcher, eventMatcher, type GroupTerms } from './group-terms.ts';
@@ -243,14 +243,14 @@ export class ConsumerGroup {
 			const member = this.#members[this.#nextMember];
 			if (member?.takes(bytes, goesAlone) === true) return member;
 		}
-		this.#waitForRoom(bytes);
+		this.#waitForCredit(bytes, goesAlone);
 		return undefined;
 	}
 
-	/** Where other consumers have the room: credit of its own comes back by acks. */
-	#waitForRoom(bytes: number): void {
-		const { credit } = this.#options;
-		if (!credit.hasRoom(bytes + DELIVERY_BYTES_AROUND)) credit.wait(this.#roomAgain);
+	/** Where it depends on what others have out: a place of its own comes back by acks. */
+	#waitForCredit(bytes: number, alone = false): void {
+		if (!this.#members.some((member) => member.waitsForCredit(bytes, alone))) return;
+		this.#options.credit.wait(this.#roomAgain);
 	}
 
 	async #read(): Promise<void> {
@@ -282,7 +282,7 @@ export class ConsumerGroup {
 		// What is read while one event of the stream is out could only wait for it.
 		if (this.terms.order === 'stream' && out + waiting > 0) return false;
 		if (this.#members.some((member) => member.takes(1))) return true;
-		this.#waitForRoom(1);
+		this.#waitForCredit(1);
 		return false;
 	}
 

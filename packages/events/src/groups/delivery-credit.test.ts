@@ -45,6 +45,22 @@ describe('all consumers together', () => {
 		expect(late.deliveries.length).toBeGreaterThan(1);
 	});
 
+	it('that had their part get more where another one gives its back, without an ack of their own', async () => {
+		const bench = new GroupBench({ groups: { limits: { deliveredBytesMax: BYTES_MAX } } });
+		for (let index = 0; index < 1000; index++) bench.log.add('orders', { payload: index });
+		const hogs: Awaited<ReturnType<GroupBench['open']>>[] = [];
+		for (let index = 0; index < 8; index++) {
+			hogs.push(await bench.open({ group: `hog-${index}`, inFlightMax: 4096 }));
+			await settle();
+		}
+		const late = await bench.open({ group: 'late', inFlightMax: 4096 });
+		await settle();
+		const before = late.deliveries.length;
+		for (const { consumer } of hogs) consumer.close();
+		await settle();
+		expect(late.deliveries.length).toBeGreaterThan(before);
+	});
+
 	it('go on where another one acks or leaves', async () => {
 		const { consumers } = await crowd(16);
 		const waiting = consumers.filter(({ deliveries }) => deliveries.length === 0);

@@ -18,7 +18,7 @@ const LEFT_TIMES = 8;
 export class DeliveryCredit {
 	readonly #bytesMax: number;
 	#out = 0;
-	/** Called once there is room again; one for each group that found none. */
+	/** Called once anything is given back; one for each group that was refused. */
 	readonly #waiting = new Set<() => void>();
 
 	constructor(bytesMax: number = DELIVERED_BYTES_MAX) {

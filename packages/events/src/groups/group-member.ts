@@ -52,12 +52,24 @@ export class GroupMember implements GroupEventHolder {
 	 * out beside it would otherwise become dead letters with it.
 	 */
 	takes(bytes: number, alone = false): boolean {
-		if (!this.#isStarted || this.#alone !== undefined || (alone && this.#out > 0)) return false;
+		return this.#hasPlace(bytes, alone) && this.#hasCredit(bytes);
+	}
+
+	/** Whether it could be sent if other consumers had less out. */
+	waitsForCredit(bytes: number, alone = false): boolean {
+		return this.#hasPlace(bytes, alone) && !this.#hasCredit(bytes);
+	}
+
+	#hasPlace(bytes: number, alone: boolean): boolean {
+		if (!this.#isStarted || this.#alone !== undefined) return false;
+		if (this.#out === 0) return true;
+		return !alone && this.#out < this.#inFlightMax && this.#bytesOut + bytes <= this.#bytesMax;
+	}
+
+	#hasCredit(bytes: number): boolean {
 		const cost = bytes + DELIVERY_BYTES_AROUND;
 		if (!this.#credit.hasRoom(cost)) return false;
-		if (this.#out === 0) return true;
-		if (!this.#credit.hasShare(this.#creditOut, cost)) return false;
-		return this.#out < this.#inFlightMax && this.#bytesOut + bytes <= this.#bytesMax;
+		return this.#out === 0 || this.#credit.hasShare(this.#creditOut, cost);
 	}
 
 	/** It has left. Called once. */

@@ -32,6 +32,37 @@ describe('the events of a sidecar', () => {
 		expect(attempts).toHaveLength(2);
 	});
 
+	it.each(['resolves', 'rejects'])(
+		'open their log anew where it is still being read ahead, which then %s',
+		async (how) => {
+			const opened: number[] = [];
+			let served = 0;
+			let endRead: () => void = () => undefined;
+			const serve = (): GuestService => {
+				const number = ++served;
+				return {
+					readAhead: () =>
+						new Promise<void>((resolve, reject) => {
+							endRead = how === 'resolves' ? resolve : () => reject(new Error('EIO'));
+						}),
+					open: async () => void opened.push(number),
+					status: () => ({ state: 'receiving', number }),
+				} as unknown as GuestService;
+			};
+			const guest = new EventGuest(
+				{ clock: new FakeClock(), random: () => 0.5, defer: setImmediate },
+				{ serve, directory: '/log', drainMs: 0 },
+			);
+			const read = guest.readAhead();
+			guest.open(false);
+			await settle();
+			endRead();
+			await read;
+			expect(opened).toEqual([2]);
+			expect(guest.status()).toMatchObject({ number: 2 });
+		},
+	);
+
 	it('refuse an uplink while they are being opened; that they cannot be opened then is no fault', async () => {
 		const { guest, attempts } = failingGuest();
 		guest.open(false);

@@ -55,6 +55,8 @@ export class EventGuest implements Events {
 	readonly #sessions: ConnectionEventsContext;
 	readonly #tickets: UnusedTickets;
 	#service: GuestService;
+	/** The one that reads its log ahead: if that is not over when the log is opened, another one opens it. */
+	#reading: GuestService | undefined;
 	/** The one before, whose log was lost; until another is open. */
 	#lostService: GuestService | undefined;
 	#state: State = opening();
@@ -86,11 +88,15 @@ export class EventGuest implements Events {
 	}
 
 	async readAhead(): Promise<void> {
+		const service = this.#service;
+		this.#reading = service;
 		try {
-			await this.#service.readAhead();
+			await service.readAhead();
 		} catch {
 			// It is read when it is opened, which fails for the same reason if that still holds.
-			this.#service = this.#options.serve(this.#lost);
+			if (this.#service === service) this.#service = this.#options.serve(this.#lost);
+		} finally {
+			this.#reading = undefined;
 		}
 	}
 
@@ -135,6 +141,8 @@ export class EventGuest implements Events {
 	async #open(takeOver: boolean): Promise<void> {
 		if (this.#state.kind === 'failed') {
 			this.#state = opening();
+			this.#service = this.#options.serve(this.#lost);
+		} else if (this.#reading === this.#service) {
 			this.#service = this.#options.serve(this.#lost);
 		}
 		try {

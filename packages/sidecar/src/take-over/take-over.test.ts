@@ -1,11 +1,11 @@
 import { SpockError } from '@spock/protocol';
-import { FakeClock } from '@spock/testkit';
+import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import type { KnownQueries } from './messages.ts';
 import type { findPredecessor, Predecessor } from './predecessor.ts';
-import { type TakeOverEvent, takeOver } from './take-over.ts';
+import { type TakeOverContext, type TakeOverEvent, takeOver } from './take-over.ts';
 
 /** Takes over from a sidecar that answers `finish` so; gives what was told, and adds to `steps` what was done. */
 function told(finish: () => Promise<void>, isClosed = false, steps: string[] = []): Promise<TakeOverEvent[]> {
@@ -14,7 +14,11 @@ function told(finish: () => Promise<void>, isClosed = false, steps: string[] = [
 }
 
 /** The same, from whichever sidecar is found. */
-async function toldBy(find: typeof findPredecessor, steps: string[] = []): Promise<TakeOverEvent[]> {
+async function toldBy(
+	find: typeof findPredecessor,
+	steps: string[] = [],
+	context: Partial<TakeOverContext> = {},
+): Promise<TakeOverEvent[]> {
 	const events: TakeOverEvent[] = [];
 	const nothing = async (): Promise<void> => undefined;
 	await takeOver({
@@ -36,6 +40,7 @@ async function toldBy(find: typeof findPredecessor, steps: string[] = []): Promi
 		find,
 		warmUpMs: 1000,
 		told: (event) => void events.push(event),
+		...context,
 	});
 	return events.filter(({ step }) => step !== 'begun');
 }
@@ -73,5 +78,29 @@ describe('takeOver', () => {
 		expect(steps).toEqual(['close', 'if free']);
 		// One that does so every time is no sidecar.
 		await expect(toldBy(async () => ending)).rejects.toThrow('it closed the connection');
+	});
+
+	it('does not wait for a log that cannot be read longer than for the registry', async () => {
+		const clock = new FakeClock();
+		const steps: string[] = [];
+		const prepare = (): Promise<void> => new Promise(() => undefined);
+		const taken = toldBy(async () => undefined, steps, { clock, prepare });
+		await settle();
+		expect(steps).toEqual([]);
+		await clock.advance(1000);
+		expect(await taken).toEqual([{ step: 'nobody', questions: 0 }]);
+		expect(steps).toEqual(['if free']);
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('ends at once when its process must end while the log is read', async () => {
+		const end = new AbortController();
+		const steps: string[] = [];
+		const prepare = (): Promise<void> => new Promise(() => undefined);
+		const taken = toldBy(async () => undefined, steps, { signal: end.signal, prepare });
+		await settle();
+		end.abort(new Error('it must end'));
+		await expect(taken).rejects.toThrow('it must end');
+		expect(steps).toEqual([]);
 	});
 });

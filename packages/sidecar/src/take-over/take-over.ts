@@ -9,7 +9,7 @@ import type { Listen, Listener, ListenOptions } from '../listen/listener.ts';
 import type { KnownQueries } from './messages.ts';
 import { findPredecessor, type Predecessor } from './predecessor.ts';
 import { untilFree } from './until-free.ts';
-import { warmUp } from './warm-up.ts';
+import { atMost, warmUp } from './warm-up.ts';
 
 /** How long the sidecar in place may take for an answer before it counts as hung. */
 const ANSWER_MS_MAX = 2000;
@@ -34,7 +34,7 @@ export interface TakeOverEvent {
 
 /** Options of a take-over. */
 export interface TakeOverOptions {
-	/** How long the registry may take to answer what the sidecar in place knows, in milliseconds. */
+	/** How long the registry may take to answer what the sidecar in place knows, and the disk to read its log, in milliseconds. */
 	readonly warmUpMs: number;
 	readonly told?: (event: TakeOverEvent) => void;
 }
@@ -87,10 +87,12 @@ export async function takeOver(context: TakeOverContext): Promise<SnapshotSource
 	// At once: while it is found out that the one in place hangs, its log is read.
 	const prepared = context.prepare?.();
 	const found = await find(context, path);
+	const deadlineMs = context.clock.now() + context.warmUpMs;
 	let answered: SnapshotSource | undefined;
 	try {
 		if (found?.questions !== undefined) answered = await warmUp(context, found.questions);
-		await prepared;
+		// A log that takes longer is read when it is opened: lookups need none of it.
+		if (prepared !== undefined) await untilPrepared(context, prepared, deadlineMs);
 		// The last moment at which nothing has changed.
 		context.signal.throwIfAborted();
 		// It may have died and been restarted meanwhile: the new one must not be mistaken for the one that was asked.
@@ -105,6 +107,24 @@ export async function takeOver(context: TakeOverContext): Promise<SnapshotSource
 	if (found === undefined) told?.({ step: 'nobody', questions: 0 });
 	for (const place of places.filter((one) => !paths.includes(one))) await bindPort(context, place, listeners);
 	return answered;
+}
+
+/** Waits for it until then. Returns at once when the process must end. */
+async function untilPrepared(
+	{ clock, signal }: TakeOverContext,
+	prepared: Promise<void>,
+	deadlineMs: number,
+): Promise<void> {
+	const heard = new AbortController();
+	const ended = new Promise<void>((resolve) => {
+		if (signal.aborted) resolve();
+		signal.addEventListener('abort', () => resolve(), { once: true, signal: heard.signal });
+	});
+	try {
+		await atMost(clock, deadlineMs - clock.now(), Promise.race([prepared, ended]));
+	} finally {
+		heard.abort();
+	}
 }
 
 /** The path is taken, and served: a port that stays taken does not undo that. */

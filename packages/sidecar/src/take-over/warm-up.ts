@@ -73,7 +73,7 @@ async function untilAnswered(
 }
 
 /** The result if it comes within this time, else undefined. */
-async function atMost<T>(clock: Clock, delayMs: number, outcome: Promise<T>): Promise<T | undefined> {
+export async function atMost<T>(clock: Clock, delayMs: number, outcome: Promise<T>): Promise<T | undefined> {
 	let timer: ReturnType<Clock['setTimeout']> | undefined;
 	const late = new Promise<undefined>((resolve) => {
 		timer = clock.setTimeout(() => resolve(undefined), Math.max(0, delayMs));

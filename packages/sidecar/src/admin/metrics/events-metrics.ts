@@ -91,7 +91,7 @@ const table: Readonly<Record<string, EventsMetric>> = {
 		({ groups }) => Math.max(0, ...groups.map(({ oldestUnackedMs: ms }) => ms ?? 0)) / 1000,
 	),
 	spock_events_producers: gauge(
-		'Producers that are known, connected or not; above 4096 one is forgotten, or refused',
+		'Producers that are known, connected or not; at 4096 the oldest idle one is forgotten, or the new one refused',
 		({ producers }) => producers,
 	),
 	spock_events_ids_forgotten_total: {

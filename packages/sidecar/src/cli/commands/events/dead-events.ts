@@ -1,17 +1,19 @@
 import type { CallOptions, Diplomat } from '@spock/client';
 import { openEvents, type ReceivedEvent } from '@spock/client/events';
-import { type ConsumeFrom, DEAD_RETRY_GROUP, EVENT_ID_LENGTH_MAX } from '@spock/protocol';
+import { type ConsumeFrom, DEAD_RETRY_GROUP, EVENT_HEADERS_MAX, SpockError } from '@spock/protocol';
 
 import { type ClientFlags, timeoutOf } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
-import { print, printable } from '../../output/output.ts';
-import { askOpenLog, requireStream } from './event-groups.ts';
+import { CommandError, EXIT, print, printable } from '../../output/output.ts';
+import { askOpenLog, isKnownStream, requireStream } from './event-groups.ts';
 import { formatEvent } from './tail-events.ts';
 
 /** As many as one consumer may hold. */
 const IN_FLIGHT_MAX = 4096;
 const REASON = 'spock-dead-reason';
 const DIED_AT = 'spock-dead-position';
+/** The `id` that an event which was published again had before it died for the first time. */
+const RETRIED_ID = 'spock-retried-id';
 /** What the sidecar tells of a dead event: not for the event that is made of it. */
 const OWN_HEADER = /^spock-dead-/;
 
@@ -28,15 +30,18 @@ export async function deadEvents(stream: string, flags: ClientFlags & { readonly
 			const quiet = new AbortController();
 			const timer = setTimeout(() => quiet.abort(), timeoutOf(flags));
 			const more = { from, inFlightMax: IN_FLIGHT_MAX, signal: quiet.signal };
-			for await (const event of events.consume(`${stream}.dead`, { ...group, ...more })) {
-				timer.refresh();
-				print(flags.json ? JSON.stringify(event) : `${formatEvent(event)}  ${printable(reasonOf(event))}`);
-				if (flags.retry) await publishAgain(client, stream, event, options);
-				event.ack();
-				shown++;
-				if (event.position >= last) break;
+			try {
+				for await (const event of events.consume(`${stream}.dead`, { ...group, ...more })) {
+					timer.refresh();
+					print(flags.json ? JSON.stringify(event) : `${formatEvent(event)}  ${printable(reasonOf(event))}`);
+					if (flags.retry) await publishAgain(client, stream, event, options);
+					event.ack();
+					shown++;
+					if (event.position >= last) break;
+				}
+			} finally {
+				clearTimeout(timer);
 			}
-			clearTimeout(timer);
 			given();
 			await events.drain();
 		}
@@ -54,7 +59,13 @@ async function deadOf(
 	const { streams, groups } = events;
 	const name = `${stream}.dead`;
 	const last = streams.find((known) => known.stream === name)?.last ?? undefined;
-	if (last === undefined) requireStream(stream, events);
+	if (last === undefined) {
+		requireStream(stream, events);
+		if (isKnownStream(name, events)) {
+			const message = `it is not known whether ${stream} has dead events: there are too many streams; \`sidecar events tail ${name} --from first\` shows them`;
+			throw new CommandError(EXIT.failure, printable(message));
+		}
+	}
 	const group = groups.find((known) => known.stream === name && known.group === DEAD_RETRY_GROUP);
 	if (group === undefined) return { from: 'first', last };
 	return { from: { position: group.position }, last: last !== undefined && last >= group.position ? last : undefined };
@@ -65,8 +76,8 @@ function reasonOf({ headers }: ReceivedEvent): string {
 }
 
 /**
- * With the id by which consumers know the event, so that one whose ack was lost is not there twice, if it is published again within the
- * window of ids. Within that window of its first publication it would count as a repetition of that: then it has an id of its own.
+ * With an id of its own: so that one whose ack was lost is not there twice, if it is published again within the window of ids, and none is taken
+ * for another one that had the same id. The id by which consumers knew it is in a header, where there is room for it.
  */
 async function publishAgain(
 	client: Diplomat,
@@ -74,28 +85,32 @@ async function publishAgain(
 	event: ReceivedEvent,
 	options: CallOptions,
 ): Promise<void> {
-	const { id, position, headers } = event;
-	const diedAt = Number(headers[DIED_AT]);
-	const ownId = `dead-${position}`;
-	const known = id === `${event.stream}@${position}` ? `${stream}@${diedAt}` : id;
+	const headers = Object.fromEntries(Object.entries(event.headers).filter(([name]) => !OWN_HEADER.test(name)));
 	const again = againOf(stream, event);
-	const { duplicate, position: first } = await client.request(
-		'publish',
-		{ ...again, id: known.length <= EVENT_ID_LENGTH_MAX ? known : ownId },
-		options,
-	);
-	if (duplicate && first === diedAt) await client.request('publish', { ...again, id: ownId }, options);
+	const hasRoom = Object.keys(headers).length < EVENT_HEADERS_MAX;
+	const named = hasRoom ? { [RETRIED_ID]: knownId(stream, event), ...headers } : headers;
+	try {
+		await client.request('publish', { ...again, headers: named }, options);
+	} catch (error) {
+		// One of the greatest length has no room for the header.
+		if (!SpockError.is(error, 'FRAME_TOO_LARGE')) throw error;
+		await client.request('publish', { ...again, headers }, options);
+	}
 }
 
-function againOf(stream: string, { key, at, version, headers, data }: ReceivedEvent) {
-	const kept = Object.entries(headers).filter(([name]) => !OWN_HEADER.test(name));
+/** The `id` that the event had before it died, which is made of its place if its producer gave none. */
+function knownId(stream: string, { id, stream: deadStream, position, headers }: ReceivedEvent): string {
+	return id === `${deadStream}@${position}` ? `${stream}@${headers[DIED_AT] ?? position}` : id;
+}
+
+function againOf(stream: string, { key, at, version, data, position }: ReceivedEvent) {
 	const isBytes = data instanceof Uint8Array;
 	return {
 		stream,
+		id: `dead-${position}`,
 		...(key !== undefined && { key }),
 		...(at !== undefined && { at }),
 		version,
-		...(kept.length > 0 && { headers: Object.fromEntries(kept) }),
 		...(isBytes && { encoding: 'base64' as const }),
 		payload: isBytes ? Buffer.from(data).toString('base64') : data,
 	};

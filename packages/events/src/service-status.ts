@@ -51,8 +51,10 @@ export function holdReason(
 	places: readonly GroupPlace[],
 ): string {
 	if (hold === 'group') return laggingGroup(segments, places);
-	if (hold === 'ids') return '; its events with an id are kept for two minutes, to know repetitions: raise `--events-bytes-max`';
-	if (hold === 'retention') return '; its events are kept for a time: lower `--events-retention-bytes`, or raise `--events-bytes-max`';
+	if (hold === 'ids')
+		return '; its events with an id are kept for two minutes, to know repetitions: raise `--events-bytes-max`';
+	if (hold === 'retention')
+		return '; its events are kept for a time: lower `--events-retention-bytes`, or raise `--events-bytes-max`';
 	return '';
 }
 

@@ -34,7 +34,7 @@ export class LogSpace {
 		const { bytesMax } = this.#options;
 		if (bytes >= bytesMax) return `the log is full: it has ${bytes} bytes, and may have ${bytesMax}`;
 		if (this.#free === undefined || this.#free.bytes >= this.#free.bytesMin) return undefined;
-		return `the disk is full: ${this.#free.bytes} bytes are left, and ${this.#free.bytesMin} must stay free`;
+		return `the disk is full: ${this.#free.bytes} bytes are left, and ${this.#free.bytesMin} must stay free (--events-free-bytes-min)`;
 	}
 
 	/** Looks at the file system; again and again while it is too full. */

@@ -133,7 +133,7 @@ describe('events on a disk', () => {
 		const [directory, elsewhere] = [`${place.directory}/e`, `${place.directory}/moved`];
 		renameSync(directory, elsewhere);
 		await using client = await running.open();
-		const error = { code: 'UNAVAILABLE', message: expect.stringContaining('moved or removed') };
+		const error = { code: 'UNAVAILABLE', message: expect.stringContaining('its files are gone') };
 		expect(await client.ask(1, 'publish', { stream: 'orders', payload: 'lost' })).toMatchObject({ error });
 		await waitFor('an attempt', () => running.failures.some((message) => message.includes('ENOENT')));
 		renameSync(elsewhere, directory);

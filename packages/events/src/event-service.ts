@@ -264,13 +264,14 @@ export class EventService {
 		};
 	}
 
+	/** The reason is null in `receiving` alone. */
 	#stateChanged(state: LogState, reason: string | null): void {
 		if (this.#isReading && state === 'receiving') {
 			this.#isReading = false;
 			this.#producers.recovered();
 		}
 		if (state === 'released') {
-			const error = new SpockError('UNAVAILABLE', `no events are taken: ${reason ?? 'the log is released'}`);
+			const error = new SpockError('UNAVAILABLE', `no events are taken: ${reason}`);
 			this.#producers.released(error);
 			void this.#groups.close(error, 0);
 			this.#clock.clearTimeout(this.#retainTimer);
@@ -281,14 +282,14 @@ export class EventService {
 		}
 		this.#observer.logState?.(state, reason);
 		if (state === 'released' && !this.#isReading && !this.#isEnding) {
-			this.#lost?.(new SpockError('UNAVAILABLE', reason ?? 'the log is released'));
+			this.#lost?.(new SpockError('UNAVAILABLE', `${reason}`));
 		}
 	}
 
 	#requireLog(): void {
 		const { state, reason } = this.#log;
 		if (state !== 'recovering' && state !== 'released') return;
-		throw new SpockError('UNAVAILABLE', `no events are taken now: ${reason ?? 'the log is released'}`, {
+		throw new SpockError('UNAVAILABLE', `no events are taken now: ${reason}`, {
 			details: { state },
 			isStackless: true,
 		});

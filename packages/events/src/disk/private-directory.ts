@@ -31,9 +31,9 @@ export async function requirePrivate(directory: string, user: ProcessUser | unde
 }
 
 function processUser(): ProcessUser | undefined {
-	const uid = process.geteuid?.();
-	if (uid === undefined) return undefined;
-	return { uid, gids: [process.getegid?.() ?? -1, ...(process.getgroups?.() ?? [])] };
+	const { geteuid, getegid, getgroups } = process;
+	if (geteuid === undefined || getegid === undefined || getgroups === undefined) return undefined;
+	return { uid: geteuid(), gids: [getegid(), ...getgroups()] };
 }
 
 function unsafe(directory: string, why: string): SpockError {

@@ -2,7 +2,7 @@ import { type Channel, channel } from 'node:diagnostics_channel';
 
 import type { ErrorCode, SpockError, TraceContext } from '@spock/protocol';
 
-// What happens to single events: `spock:client:event:*`. As in diagnostics.ts, nothing is built or published while nobody has subscribed.
+// What happens to single events: `spock:client:event:*`. As in diagnostics.ts, no message is built while a channel has no subscriber.
 
 /** `spock:client:event:emitted`: an event is about to be accepted, in the async context of its caller. */
 export interface EventEmittedMessage {

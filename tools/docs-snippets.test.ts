@@ -34,6 +34,8 @@ declare const diplomat: import('@spock/client').Diplomat;
 declare const otherDiplomat: import('@spock/client').Diplomat;
 declare const events: import('@spock/client/events').Events;
 declare function bill(order: unknown, signal?: AbortSignal): Promise<void>;
+declare function rowsBehind(after: string | null, max: number): Promise<{ id: string; stream: string; payload: unknown }[]>;
+declare function deleteUpTo(id: string): Promise<void>;
 declare const httpAgent: import('@spock/http').DiscoveryAgent;
 declare const signal: AbortSignal;
 declare const password: string;

@@ -64,6 +64,8 @@ const BEFORE = `{
 	const { openEvents } = await import('@spock/client/events');
 	globalThis.events = openEvents({ diplomat: globalThis.diplomat });
 	globalThis.bill = async () => {};
+	globalThis.rowsBehind = async () => [];
+	globalThis.deleteUpTo = async () => {};
 	globalThis.log = { info() {} };
 	globalThis.histogram = () => ({ record() {} });
 }

@@ -9,7 +9,7 @@ const GZIP_BYTES_MAX = 35_450;
 /** What the bridge to OpenTelemetry adds: what was reached, and 2 %. */
 const OTEL_GZIP_BYTES_MAX = 2450;
 /** What `./events` adds to an app that bundles the client already: the goal is 9 kB, and this is what was reached, and 2 %. */
-const EVENTS_GZIP_BYTES_MAX = 14_900;
+const EVENTS_GZIP_BYTES_MAX = 16_300;
 /** Every module of Node that the client uses. A new one is a decision, and not an accident. */
 const NODE_MODULES = [
 	...['node:async_hooks', 'node:buffer', 'node:diagnostics_channel', 'node:fs', 'node:net', 'node:path'],

@@ -14,6 +14,8 @@ import type { EventStream } from './produce/event-stream.ts';
 import type { EncodedEvent, Patience, PublishLevel } from './produce/event-waits.ts';
 import type { Producer } from './produce/producer.ts';
 import type { ProducerStatus } from './produce/producer-status.ts';
+import { type AnyRelayedEvent, type RelayedEvent, type RelayOptions, resolveRelay } from './produce/relay-options.ts';
+import type { Relays } from './produce/relays.ts';
 
 const LEVELS: readonly PublishLevel[] = ['accepted', 'persisted', 'stored'];
 const FLUSH_LEVELS = ['persisted', 'stored'] as const;
@@ -44,14 +46,22 @@ export interface FlushOptions extends CallOptions {
 export class Events<Streams extends object = KnownEvents> implements AsyncDisposable {
 	readonly #producer: Producer;
 	readonly #consumers: Consumers;
+	readonly #relays: Relays;
 	readonly #host: ExtensionHost;
 	readonly #schemas: Readonly<Record<string, EventSchema | undefined>>;
 
 	/** Use `openEvents`. */
-	constructor(host: ExtensionHost, producer: Producer, consumers: Consumers, schemas: EventSchemas<Streams>) {
+	constructor(
+		host: ExtensionHost,
+		producer: Producer,
+		consumers: Consumers,
+		relays: Relays,
+		schemas: EventSchemas<Streams>,
+	) {
 		this.#host = host;
 		this.#producer = producer;
 		this.#consumers = consumers;
+		this.#relays = relays;
 		this.#schemas = { ...schemas };
 	}
 
@@ -144,6 +154,24 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 		return this.#consumers.handle(stream, options, handler);
 	}
 
+	/**
+	 * Brings the events of an outbox, such as a table that is written in the transactions of an app, to their streams, in the order of
+	 * the outbox. The sidecar remembers the last of them: a relay that begins again, also after a kill of the app, goes on behind it, so
+	 * that with one sidecar each event is there once. With another sidecar, as in another pod, what `relayed` was not called for may come
+	 * again, with the same id. Resolves when it was stopped, by the signal or by `drain` of this or its client. Rejects with what `read` or
+	 * `relayed` reject with; with the error of an event that is refused, which is read again the next time; BAD_REQUEST when another
+	 * process has begun to use the producer; UNKNOWN_FUNC where the sidecar takes no events; CLOSED when it is cut short. Throws for a
+	 * wrong option.
+	 */
+	relay(options: RelayOptions<RelayedEvent<Streams>>): Promise<void> {
+		const resolved = resolveRelay(options as unknown as RelayOptions<AnyRelayedEvent>);
+		this.#producer.checkOpen();
+		return this.#relays.run(resolved, (stream, { stream: _, payload, ...rest }) => {
+			if (Object.hasOwn(this.#schemas, stream.name)) this.#check(stream.name, payload);
+			return encodeWhole(resolved.producer, stream, payload, rest);
+		});
+	}
+
 	/** What this producer knows of itself. No I/O. */
 	status(): ProducerStatus {
 		return this.#producer.status();
@@ -161,7 +189,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 			const consumed = this.#consumers.drain();
 			// Without consumers nothing is accepted from this tick on.
 			if (isConsuming) await consumed;
-			await this.#producer.drain();
+			await Promise.all([this.#producer.drain(), this.#relays.drain()]);
 			await consumed;
 		} finally {
 			this.#host.leave();
@@ -170,7 +198,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 
 	/** Rejects every call with CLOSED, gives up what is not persisted, and ends. Idempotent; also cuts a drain short, which then rejects. */
 	async close(): Promise<void> {
-		await Promise.all([this.#consumers.close(), this.#producer.close()]);
+		await Promise.all([this.#consumers.close(), this.#producer.close(), this.#relays.close()]);
 		this.#host.leave();
 	}
 

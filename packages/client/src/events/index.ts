@@ -53,3 +53,10 @@ export {
 	type ProducerOptions,
 } from './produce/producer-options.ts';
 export type { ProducerStatus } from './produce/producer-status.ts';
+export {
+	type AnyRelayedEvent,
+	DEFAULT_RELAY_EVENTS_MAX,
+	DEFAULT_RELAY_POLL_MS,
+	type RelayedEvent,
+	type RelayOptions,
+} from './produce/relay-options.ts';

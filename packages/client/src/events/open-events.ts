@@ -10,6 +10,7 @@ import { Events } from './events.ts';
 import type { EventSchemas, KnownEvents, StreamUpgrades } from './known-events.ts';
 import { Producer } from './produce/producer.ts';
 import { PRODUCER_OPTION_NAMES, type ProducerOptions, resolveProducerOptions } from './produce/producer-options.ts';
+import { Relays } from './produce/relays.ts';
 
 /** Options of {@link openEvents}. Wrong ones throw at the call, naming the option and its value. */
 export interface EventsOptions<Streams extends object = KnownEvents> extends ProducerOptions {
@@ -49,7 +50,8 @@ export function openEvents<Streams extends object = KnownEvents>(options: Events
 	const extension = extensible[EXTEND]((host) => {
 		const sending = new Producer(host, resolved);
 		const consumers = new Consumers(downlinkPort(host.options), host.options, { schemas, upgrade } as EventShapes);
-		const events = new Events<Streams>(host, sending, consumers, schemas as EventSchemas<Streams>);
+		const relays = new Relays(extensible as Extensible);
+		const events = new Events<Streams>(host, sending, consumers, relays, schemas as EventSchemas<Streams>);
 		return {
 			events,
 			adopted: (session: Session) => sending.adopted(session),

@@ -91,7 +91,8 @@ export class EventAppender {
 		if (error !== undefined)
 			return this.#refuse(producer, seq, stream, { code: 'BAD_REQUEST', message: error.message });
 		if (id !== undefined && this.#ids.find(stream, id) !== undefined) {
-			this.#note({ kind: 'repeated', producer: producer.name, epoch: producer.epoch, seq }, producer, seq);
+			this.#note({ kind: 'repeated', producer: producer.name, epoch: producer.epoch, seq, id }, producer, seq);
+			producer.tookId(id);
 			this.#repeated.add(stream);
 			return 'go on';
 		}
@@ -102,7 +103,10 @@ export class EventAppender {
 		place.appended = seq;
 		producer.appended = seq;
 		producer.bytes += bytes;
-		if (id !== undefined) this.#ids.appended(position);
+		if (id !== undefined) {
+			this.#ids.appended(position);
+			producer.tookId(id);
+		}
 		this.#pending.push(position, producer, seq, place, bytes);
 		this.#accepted.add(stream);
 		return 'go on';
@@ -177,6 +181,7 @@ export class EventAppender {
 	): 'go on' | 'close' {
 		if (!producer.canRefuse) return 'close';
 		this.#note({ kind: 'refused', producer: producer.name, epoch: producer.epoch, seq, code, message }, producer, seq);
+		producer.hasRefused = true;
 		producer.refused.push({ seq, code, message });
 		this.#observer.refused?.(stream, { code, message });
 		return 'go on';

@@ -37,7 +37,14 @@ export function overError({ name, epoch }: Producer): SpockError {
  */
 export type ProducerNote =
 	| { readonly kind: 'opened'; readonly producer: string; readonly epoch: number; readonly persisted: number }
-	| { readonly kind: 'repeated'; readonly producer: string; readonly epoch: number; readonly seq: number }
+	| {
+			readonly kind: 'repeated';
+			readonly producer: string;
+			readonly epoch: number;
+			readonly seq: number;
+			/** Absent from those of an earlier version. */
+			readonly id?: string;
+	  }
 	| ({ readonly kind: 'refused'; readonly producer: string; readonly epoch: number } & RefusedEvent);
 
 export function encodeNote(note: ProducerNote): string {
@@ -64,6 +71,9 @@ type SavedProducer = readonly [
 	/** Pairs of the index of a stream and the last `seq` there. */
 	places: readonly number[],
 	refused: readonly (readonly [seq: number, code: RefusedEvent['code'], message: string])[],
+	/** Both absent from a checkpoint of an earlier version. */
+	lastId?: string | null,
+	hasRefused?: boolean,
 ];
 
 /** Every producer that is known, by name: its last epoch, and how far that has come. No I/O; of time it takes only the age of each. */
@@ -121,15 +131,18 @@ export class ProducerTable {
 			const { name, epoch, appended, seenMs, places, refused } = producer;
 			const pairs = [...places.values()].flatMap((place) => [indexOf(place.stream), place.appended]);
 			const refusals = refused.map(({ seq, code, message }) => [seq, code, message] as const);
-			return [name, epoch, appended, Math.round(wallNow - (now - seenMs)), pairs, refusals];
+			const seenAt = Math.round(wallNow - (now - seenMs));
+			return [name, epoch, appended, seenAt, pairs, refusals, producer.lastId ?? null, producer.hasRefused];
 		});
 		return JSON.stringify({ streams: [...indexes.keys()], producers } satisfies Checkpoint);
 	}
 
 	restore(checkpoint: string): void {
 		const { streams, producers } = JSON.parse(checkpoint) as Checkpoint;
-		for (const [name, epoch, appended, seenAt, pairs, refused] of producers) {
+		for (const [name, epoch, appended, seenAt, pairs, refused, lastId, hasRefused = false] of producers) {
 			const producer = this.#place(name, epoch, appended, this.#whenSeen(seenAt));
+			producer.lastId = lastId ?? undefined;
+			producer.hasRefused = hasRefused;
 			for (let index = 0; index < pairs.length; index += 2) {
 				const place = producer.placeIn(streams[pairs[index] as number] as string);
 				place.appended = pairs[index + 1] as number;
@@ -148,6 +161,7 @@ export class ProducerTable {
 			const place = producer.placeIn(record.stream);
 			place.appended = record.seq;
 			place.stored = record.seq;
+			if (record.id !== undefined) producer.tookId(record.id);
 			return;
 		}
 		if (record.of !== 'producers') return;
@@ -164,7 +178,11 @@ export class ProducerTable {
 		}
 		const { producer: name, epoch, seq } = note;
 		const producer = this.#replayed(name, epoch, seq, record.time);
-		if (note.kind === 'refused') producer?.refused.push({ seq, code: note.code, message: note.message });
+		if (producer === undefined) return;
+		if (note.kind === 'refused') {
+			producer.hasRefused = true;
+			producer.refused.push({ seq, code: note.code, message: note.message });
+		} else if (note.id !== undefined) producer.tookId(note.id);
 	}
 
 	/** All records were replayed: forgets those that are too many. */
@@ -187,6 +205,7 @@ export class ProducerTable {
 		const before = this.#producers.get(name);
 		if (before !== undefined) before.isOver = true;
 		const producer = new Producer(name, epoch, persisted, seenMs);
+		producer.lastId = before?.lastId;
 		this.#producers.set(name, producer);
 		return producer;
 	}

@@ -39,6 +39,10 @@ export class Producer {
 	readonly refused: RefusedEvent[] = [];
 	/** The last `seq` up to which refusals were told. */
 	refusedTold = 0;
+	/** The id of its last event with one, of this epoch or an earlier one. */
+	lastId: string | undefined;
+	/** An event of this epoch was refused: from it on `lastId` stays, so that the next epoch may begin with it again. */
+	hasRefused = false;
 	#lastPlace: StreamPlace | undefined;
 
 	constructor(name: string, epoch: number, persisted: number, seenMs: number) {
@@ -69,6 +73,11 @@ export class Producer {
 		if (place.isChanged) return;
 		place.isChanged = true;
 		this.changed.push(place);
+	}
+
+	/** An event with an id is in the log. */
+	tookId(id: string): void {
+		if (!this.hasRefused) this.lastId = id;
 	}
 
 	/** For each stream, the last `seq` that its store holds. */

@@ -341,3 +341,80 @@ describe('the table of producers', () => {
 		expect(new ProducerHouse({}, house).producers.count).toBe(0);
 	});
 });
+
+describe('the id that an epoch goes on behind', () => {
+	/** What the next epoch of `p` is told, by this house and by one that was started from its log. */
+	async function lastIdOf(house: ProducerHouse, below?: number): Promise<(string | undefined)[]> {
+		house.log.commit();
+		const again = new ProducerHouse({}, house, below);
+		return [(await again.open('p')).reply.lastId, (await house.open('p')).reply.lastId];
+	}
+
+	async function begin(): Promise<{ house: ProducerHouse; send: (...ids: (string | undefined)[]) => void }> {
+		const house = new ProducerHouse({ streams: new Set(['orders']) });
+		const { reply, ...opened } = await house.open('p').then((producer) => ({
+			reply: producer.reply,
+			uplink: producer.uplink().uplink,
+		}));
+		expect(reply.lastId).toBeUndefined();
+		let seq = 0;
+		return {
+			house,
+			send: (...ids) => ids.forEach((id) => void opened.uplink.frame(event(++seq, { ...(id && { id }) }))),
+		};
+	}
+
+	it('is that of the last event with one, also after a restart', async () => {
+		const { house, send } = await begin();
+		send('a', 'b', undefined);
+		expect(await lastIdOf(house)).toEqual(['b', 'b']);
+	});
+
+	it('is not that of an event which is not on disk', async () => {
+		const { house, send } = await begin();
+		send('a');
+		house.log.commit();
+		send('b');
+		const again = new ProducerHouse({}, house);
+		expect((await again.open('p')).reply.lastId).toBe('a');
+	});
+
+	it('is also that of a repetition', async () => {
+		const { house, send } = await begin();
+		send('a', 'b', 'a');
+		expect(await lastIdOf(house)).toEqual(['a', 'a']);
+	});
+
+	it('stays in front of an event that was refused, in this epoch', async () => {
+		const house = new ProducerHouse({ streams: new Set(['orders']) });
+		const { uplink } = (await house.open('p')).uplink();
+		uplink.frame(event(1, { id: 'a' }));
+		uplink.frame(event(2, { id: 'b', stream: 'unknown' }));
+		uplink.frame(event(3, { id: 'c' }));
+		expect(await lastIdOf(house)).toEqual(['a', 'a']);
+		const next = (await house.open('p')).uplink().uplink;
+		next.frame(event(1, { id: 'd' }));
+		expect(await lastIdOf(house)).toEqual(['d', 'd']);
+	});
+
+	it('is a part of the checkpoint, with the refusal', async () => {
+		const house = new ProducerHouse({ streams: new Set(['orders']) });
+		const { uplink } = (await house.open('p')).uplink();
+		uplink.frame(event(1, { id: 'a' }));
+		uplink.frame(event(2, { stream: 'unknown' }));
+		house.log.commit();
+		const again = new ProducerHouse();
+		again.producers.restore(house.producers.checkpoint());
+		const known = (await again.open('p', { epoch: 1, persisted: 2 })).uplink().uplink;
+		known.frame(event(3, { id: 'c' }));
+		again.log.commit();
+		expect((await again.open('p')).reply.lastId).toBe('a');
+	});
+
+	it('is not told to a producer that comes back', async () => {
+		const { house, send } = await begin();
+		send('a');
+		house.log.commit();
+		expect((await house.open('p', { epoch: 1 })).reply.lastId).toBeUndefined();
+	});
+});

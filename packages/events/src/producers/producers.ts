@@ -232,12 +232,12 @@ export class Producers implements LogMemory {
 		const producer = this.#table.begin(name, epoch, persisted);
 		return this.#openings.wait(position, () => {
 			if (producer.isOver) throw overError(producer);
-			return this.#admit(producer, persisted, line);
+			return this.#admit(producer, persisted, line, producer.lastId);
 		});
 	}
 
-	/** `told`: the `persisted` that the producer knows. */
-	#admit(producer: Producer, told: number, line: ProducerLine): OpenedProducer {
+	/** `told`: the `persisted` that the producer knows. `lastId`: where its epoch begins. */
+	#admit(producer: Producer, told: number, line: ProducerLine, lastId?: string): OpenedProducer {
 		producer.heard(told);
 		producer.seenMs = this.#clock.now();
 		const session = this.#sessionOf(producer);
@@ -248,7 +248,7 @@ export class Producers implements LogMemory {
 		const opened: SessionLine = new SessionLine(
 			session,
 			line,
-			() => this.#answer(opened, told),
+			() => this.#answer(opened, told, lastId),
 			() => this.#lineEnded(opened),
 		);
 		session.lines.add(opened);
@@ -256,7 +256,7 @@ export class Producers implements LogMemory {
 		return opened;
 	}
 
-	#answer(opened: SessionLine, told: number): OpenProducerReply {
+	#answer(opened: SessionLine, told: number, lastId: string | undefined): OpenProducerReply {
 		const { session } = opened;
 		const { producer } = session;
 		const { current, reason } = this.#windows;
@@ -274,6 +274,7 @@ export class Producers implements LogMemory {
 			eventBytesMax: EVENT_BYTES_MAX,
 			ticket,
 			...(refused.length > 0 && { refused }),
+			...(lastId !== undefined && { lastId }),
 		};
 	}
 

@@ -62,6 +62,11 @@ export interface OpenProducerReply {
 	readonly ticket: string;
 	/** Refused events above the `persisted` that the producer was told. Absent: none. */
 	readonly refused?: readonly RefusedEvent[];
+	/**
+	 * Where an epoch begins: the `id` of the last event with one that earlier epochs of this name left in the log, up to the first that
+	 * was refused. Absent: none had an id.
+	 */
+	readonly lastId?: string;
 }
 
 /** An event that was taken out of its producer's sequence. It is stored nowhere. */

@@ -23,12 +23,21 @@ import { makeStatus, type ProducerStatus } from './producer-status.ts';
 import { type OpenedProducer, ownerOf, readAcked, readOpened, readWindow, refusedError } from './read-progress.ts';
 import { Uplink, type UplinkOwner } from './uplink.ts';
 
+/** Who is told what becomes of a producer; it may call that. */
+export interface ProducerWatcher {
+	/** `lastId`: of the last event that an earlier epoch of its name left in the log. */
+	opened(lastId: string | undefined): void;
+	/** An event was refused, or the sidecar takes none of this producer. */
+	failed(error: SpockError): void;
+}
+
 /** One producer of events: joins the outbox, which decides, with the connections of its client, with time and with its callers. */
 export class Producer implements Extension, UplinkOwner {
 	readonly streams: EventStreams = new EventStreams();
 	readonly buffer: EventBuffer;
 	readonly options: ResolvedProducerOptions;
 	readonly #host: ExtensionHost;
+	readonly #watcher: ProducerWatcher | undefined;
 	readonly #outbox: Outbox;
 	readonly #waits: EventWaits;
 	readonly #backoff: Backoff;
@@ -52,9 +61,10 @@ export class Producer implements Extension, UplinkOwner {
 	/** Ends a drain. */
 	#onDrained: (() => void) | undefined;
 
-	constructor(host: ExtensionHost, options: ResolvedProducerOptions) {
+	constructor(host: ExtensionHost, options: ResolvedProducerOptions, watcher?: ProducerWatcher) {
 		const { clock, random, retryDelayMsMin: delayMsMin, retryDelayMsMax: delayMsMax } = host.options;
 		this.#host = host;
+		this.#watcher = watcher;
 		this.options = options;
 		this.#outbox = new Outbox(options.producer, (name) => this.streams.find(name), this.#listener);
 		this.#waits = new EventWaits(clock, {
@@ -147,6 +157,7 @@ export class Producer implements Extension, UplinkOwner {
 		this.buffer.eventBytesMax = opened.eventBytesMax;
 		this.#obstacle = undefined;
 		this.#outbox.opened(uplink, opened);
+		this.#reports.push(() => this.#watcher?.opened(opened.lastId));
 		this.#after();
 	}
 
@@ -173,6 +184,7 @@ export class Producer implements Extension, UplinkOwner {
 			this.#refusedCount++;
 			const error = refusedError(refusal, stream.name);
 			this.#waits.refused(seq, stream, error);
+			this.#reports.push(() => this.#watcher?.failed(error));
 			if (eventRefusedChannel.hasSubscribers)
 				this.#report(eventRefusedChannel, { stream: stream.name, seq, code: error.code, error });
 		},
@@ -191,6 +203,7 @@ export class Producer implements Extension, UplinkOwner {
 		reported: (error) => {
 			this.#lastError = error;
 			this.#obstacle = error;
+			this.#reports.push(() => this.#watcher?.failed(error));
 		},
 		kept: () => this.#rejectWaiting(),
 		changed: (from, to, event) => {

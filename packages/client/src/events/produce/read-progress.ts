@@ -17,6 +17,8 @@ export interface OpenedProducer extends Opened, GivenWindow {
 	readonly ticket: string;
 	/** Longest text of an event's data, in bytes. */
 	readonly eventBytesMax: number;
+	/** Of the last event that an earlier epoch of this name left in the log. */
+	readonly lastId: string | undefined;
 }
 
 /**
@@ -29,7 +31,7 @@ export function readOpened(
 	data: unknown,
 	known: { readonly epoch: number | undefined; readonly persisted: number; readonly last: number },
 ): OpenedProducer {
-	const { epoch, window: given, eventBytesMax, ticket } = membersOf(data);
+	const { epoch, window: given, eventBytesMax, ticket, lastId } = membersOf(data);
 	const progress = readAcked(data);
 	const window = readWindow(given);
 	if (!isInteger(epoch, 1) || typeof ticket !== 'string' || ticket === '' || !progress || !window) {
@@ -49,6 +51,7 @@ export function readOpened(
 		epoch,
 		eventBytesMax: isInteger(eventBytesMax, 1) ? Math.min(eventBytesMax, EVENT_BYTES_MAX) : EVENT_BYTES_MAX,
 		ticket,
+		lastId: stringOrNull(lastId) ?? undefined,
 	};
 }
 

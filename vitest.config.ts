@@ -83,6 +83,12 @@ export default defineConfig({
 				include: [`${packages}/*.databases.itest.ts`, 'examples/**/*.databases.itest.ts'],
 				maxWorkers: cores,
 			},
+			nats: {
+				include: [`${packages}/*.nats.itest.ts`],
+				maxWorkers: cores,
+				testTimeout: 120_000,
+				hookTimeout: 120_000,
+			},
 			// Processes under load that must not fail a call, and take-overs: `npm run suite load`, `npm run suite handover`.
 			load: { include: [`${packages}/*.load.itest.ts`, 'examples/**/*.load.itest.ts'], ...oneAtATime },
 			// A cluster of real Consul servers and what befalls them, minutes long: `npm run suite cluster`.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the directory of a `go` that can build Consul: the one on PATH if it is 1.21 or later (which fetches the version
+# Prints the directory of a `go` that can build the real servers of the tests: the one on PATH if it is 1.21 or later (which fetches the version
 # that a go.mod asks for), else one from the Go module proxy, fetched with Debian's older Go. Needs root only for that.
 set -euo pipefail
 version=1.26.8

@@ -10,6 +10,7 @@ import { ensureBuilt, ensureBundled, ensureInstalled, fail, root, run, say } fro
 import { takeOptions } from './run-suite.js';
 
 const CONSUL_VERSION = '1.20.2';
+const NATS_VERSION = '2.15.2';
 
 /** CONSUL_BIN, else `consul` on PATH, else the build of tools/consul/build.sh. Undefined when there is none. */
 function findConsul() {
@@ -22,6 +23,16 @@ function findConsul() {
 	const places = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
 	return [...places.map((place) => join(place, 'consul')), join(cache, `consul-${CONSUL_VERSION}`, 'consul')].find(
 		isExecutable,
+	);
+}
+
+/** As the tests find them: a server with fast ingest, and an old one. */
+function hasNats() {
+	const cache = process.env.SPOCK_CACHE_DIR || join(homedir(), '.cache/spock');
+	const current = process.env.NATS_BIN || join(cache, `nats-server-${NATS_VERSION}`, 'nats-server');
+	return (
+		isExecutable(current) &&
+		(process.env.NATS_OLD_BIN ? isExecutable(process.env.NATS_OLD_BIN) : isOnPath('nats-server'))
 	);
 }
 
@@ -92,6 +103,12 @@ if (withServers) {
 		leftOut.push(
 			'the tests on real PostgreSQL and Redis servers, because one is missing (Debian: postgresql, redis-server).',
 		);
+	if (hasNats()) projects.push('nats');
+	else
+		leftOut.push(
+			'the tests on real NATS servers, because one is missing. To run them, build the one with Go 1.26 and ' +
+				'`bash tools/nats/build.sh` (a minute, once), and install an old one (Debian 12: nats-server).',
+		);
 }
 
 const leftOutText = leftOut.map((sentence) => `LEFT OUT: ${sentence}`).join('\n');
@@ -122,7 +139,7 @@ const result = spawnSync(
 if (leftOut.length > 0) say(leftOutText);
 if (!withServers) {
 	say(
-		'NOT PART OF THIS: real Consul, PostgreSQL and Redis servers and clients in Go (`npm test -- --servers`), and the longer suites of docs/TESTING.md.',
+		'NOT PART OF THIS: real Consul, PostgreSQL, Redis and NATS servers and clients in Go (`npm test -- --servers`), and the longer suites of docs/TESTING.md.',
 	);
 }
 process.exit(result.status ?? 1);

@@ -36,7 +36,8 @@ export interface StoreReaderOptions {
 
 /**
  * The events of a stream that a group has not done yet, in order. One reader at a time for each group of a sidecar: a second is refused with
- * BAD_REQUEST.
+ * BAD_REQUEST. Positions here are those of the stream: a store that several logs feed numbers their events anew, and between the readers that
+ * several sidecars have for a group it chooses one, while the others are given nothing.
  */
 export interface StoreReader {
 	/** Everything below is done, and events above may be: what `read` gives is the rest. */

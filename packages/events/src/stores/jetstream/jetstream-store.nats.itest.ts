@@ -1,0 +1,206 @@
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { SpockError } from '@spock/protocol';
+import { waitFor } from '@spock/testkit';
+import { findNats, findOldNats, type RealNats, startNats } from '@spock/testkit/real-nats';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { feed } from '../../../test/jetstream-feeder.ts';
+import { openStore } from '../../../test/jetstream-fixture.ts';
+import { LogEvents } from '../../../test/log-events.ts';
+import type { StoreReader } from '../../foundation/event-store.ts';
+import type { LogEvent } from '../../foundation/log-record.ts';
+
+const READ = { eventsMax: 100, bytesMax: 1024 * 1024 };
+
+describe.each([
+	['with fast ingest', findNats],
+	['on an old server', findOldNats],
+] as const)('the store at JetStream, %s,', (_, find) => {
+	let nats: RealNats;
+	let connection: NatsConnection;
+	let manager: JetStreamManager;
+	let streams = 0;
+
+	beforeAll(async () => {
+		nats = await startNats({ binary: find(process.env) });
+		connection = await connect({ servers: [...nats.addresses] });
+		manager = await jetstreamManager(connection);
+	});
+
+	afterAll(async () => {
+		await connection?.close();
+		await nats?.[Symbol.asyncDispose]();
+	});
+
+	/** A prefix of its own for each test. */
+	const newPrefix = (): string => `t${++streams}`;
+
+	it('refuses a stream that would lose or hide events, and says why', async () => {
+		const prefix = newPrefix();
+		await manager.streams.add({ name: `${prefix}-orders`, subjects: [`other${streams}.>`], max_msgs_per_subject: 1 });
+		const store = openStore(nats, { prefix });
+		const lastOf = store.lastOf('orders');
+		await expect(lastOf).rejects.toThrow(/subjects must include t\d+\.orders\.\*\.\*.*max_msgs_per_subject must be -1/);
+		await expect(lastOf).rejects.toSatisfy((error) => SpockError.is(error, 'UNAVAILABLE'));
+		await store.close();
+	});
+
+	it('keeps an id that another log has stored as stored, also over a restart', async () => {
+		const prefix = newPrefix();
+		const [first, second] = [openStore(nats, { prefix }), openStore(nats, { prefix, owner: 'other' })];
+		await first.append('orders', [new LogEvents().make('orders', 1, 'k', 'o-1')], () => undefined);
+		const events = new LogEvents();
+		const same = [events.make('orders', 0, 'k', 'o-0'), events.make('orders', 1, 'k', 'o-1')];
+		const told: number[] = [];
+		await second.append('orders', same, (position) => told.push(position));
+		expect(told.at(-1)).toBe(2);
+		const again = openStore(nats, { prefix, owner: 'other' });
+		expect(await again.lastOf('orders')).toBe(2);
+		expect(await again.holds('orders', 2)).toBe(true);
+		expect((await manager.streams.info(`${prefix}-orders`)).state.messages).toBe(2);
+		for (const store of [first, second, again]) await store.close();
+	});
+
+	it('goes on behind events that come again all at once', async () => {
+		const prefix = newPrefix();
+		const [store, late] = [openStore(nats, { prefix }), openStore(nats, { prefix, owner: 'late' })];
+		const events = new LogEvents().many('orders', 40);
+		await store.append('orders', events.slice(0, 30), () => undefined);
+		// The same ids, as what was on its way twice has them.
+		await late.append('orders', events, () => undefined);
+		expect(await late.lastOf('orders')).toBe(40);
+		expect((await manager.streams.info(`${prefix}-orders`)).state.messages).toBe(40);
+		for (const each of [store, late]) await each.close();
+	});
+
+	it('knows how far it was fed when the stream has deleted its oldest events, and when somebody has emptied it', async () => {
+		const prefix = newPrefix();
+		const store = openStore(nats, { prefix });
+		const events = new LogEvents();
+		await store.append('orders', events.many('orders', 10), () => undefined);
+		await store.close();
+		await manager.streams.purge(`${prefix}-orders`);
+		const again = openStore(nats, { prefix });
+		expect(await again.lastOf('orders')).toBe(10);
+		await again.append('orders', events.many('orders', 3), () => undefined);
+		expect(await again.lastOf('orders')).toBe(13);
+		await again.close();
+	});
+
+	it('refuses what the stream finds too large, and nothing behind it is stored', async () => {
+		const prefix = newPrefix();
+		const store = openStore(nats, { prefix });
+		await store.lastOf('orders');
+		await manager.streams.update(`${prefix}-orders`, { max_msg_size: 2000 });
+		const events = new LogEvents();
+		const made = [events.make('orders', 1), events.make('orders', 'x'.repeat(3000)), events.make('orders', 3)];
+		const append = store.append('orders', made, () => undefined);
+		await expect(append).rejects.toSatisfy((error) => SpockError.is(error, 'FRAME_TOO_LARGE'));
+		expect(await store.lastOf('orders')).toBe(1);
+		await store.close();
+	});
+
+	it('takes events of several logs, and gives them in one order, each once', async () => {
+		const prefix = newPrefix();
+		const stores = ['a', 'b', 'c'].map((owner) => openStore(nats, { prefix, owner }));
+		const made = stores.map((_each, index) =>
+			new LogEvents().many('orders', 200).map((event): LogEvent => ({ ...event, producer: `p${index}` })),
+		);
+		await Promise.all(stores.map((store, index) => store.append('orders', made[index] ?? [], () => undefined)));
+		const [store] = stores as [(typeof stores)[number]];
+		const reader = await store.reader('orders', { from: 'first' });
+		const events = await readAll(reader, 600);
+		expect(events.map(({ position }) => position)).toEqual(Array.from({ length: 600 }, (_each, index) => index + 1));
+		for (const producer of ['p0', 'p1', 'p2']) {
+			for (const key of Array.from({ length: 7 }, (_each, index) => `k${index}`)) {
+				const seqs = events.filter((event) => event.producer === producer && event.key === key).map(({ seq }) => seq);
+				expect(seqs).toEqual([...seqs].sort((left, right) => left - right));
+			}
+		}
+		for (const each of stores) await each.close();
+	});
+
+	it('gives the events of a group to one process at a time, and to another one when that lets go', async () => {
+		const prefix = newPrefix();
+		const [first, second] = [openStore(nats, { prefix }), openStore(nats, { prefix })];
+		await first.append('orders', new LogEvents().many('orders', 10), () => undefined);
+		const billing = { group: 'billing', from: 'first' } as const;
+		const giving = await first.reader('orders', billing);
+		const waiting = await second.reader('orders', billing);
+		const given = await readAll(giving, 10);
+		await giving.done(given.slice(0, 4).map(({ position }) => position));
+		expect(await waiting.read(READ)).toEqual([]);
+		const more = new Promise<void>((resolve) => waiting.onMore(resolve));
+		await giving.close();
+		await more;
+		expect((await readAll(waiting, 6)).map(({ position }) => position)).toEqual([5, 6, 7, 8, 9, 10]);
+		for (const each of [first, second]) await each.close();
+	});
+
+	it('lets nothing count as done that a reader does after it was rewound or replaced elsewhere', async () => {
+		const prefix = newPrefix();
+		const [first, second] = [openStore(nats, { prefix }), openStore(nats, { prefix })];
+		await first.append('orders', new LogEvents().many('orders', 3), () => undefined);
+		const reader = await first.reader('orders', { group: 'billing', from: 'first' });
+		const given = await readAll(reader, 3);
+		const other = await second.reader('orders', { group: 'billing' });
+		expect(await other.rewind('first')).toBe(1);
+		const done = reader.done(given.map(({ position }) => position));
+		await expect(done).rejects.toSatisfy((error) => SpockError.is(error, 'UNAVAILABLE'));
+		await expect(reader.read(READ)).rejects.toSatisfy((error) => SpockError.is(error, 'UNAVAILABLE'));
+		await reader.close();
+		expect((await readAll(other, 3)).length).toBe(3);
+		for (const each of [first, second]) await each.close();
+	});
+
+	it('deletes a group whose reader gives no sign of life, and none whose reader does', async () => {
+		const prefix = newPrefix();
+		let addresses = nats.addresses;
+		const [dead, second] = [openStore(nats, { prefix, servers: async () => addresses }), openStore(nats, { prefix })];
+		await dead.reader('orders', { group: 'billing', from: 'first' });
+		await expect(second.deleteGroup('orders', 'billing')).rejects.toThrow('has a reader');
+		addresses = [];
+		await dead.serversChanged();
+		await second.deleteGroup('orders', 'billing');
+		await expect(second.reader('orders', { group: 'billing' })).rejects.toThrow('unknown group');
+		for (const each of [dead, second]) await each.close();
+	});
+
+	it('goes on where its server has lost everything', async () => {
+		const prefix = newPrefix();
+		const store = openStore(nats, { prefix });
+		const events = new LogEvents().many('orders', 20);
+		await feed(store, events);
+		for (const name of [`${prefix}-orders`, `${prefix}~places`]) await manager.streams.delete(name);
+		await expect(
+			store.append('orders', [{ ...(events[0] as LogEvent), position: 21 }], () => undefined),
+		).rejects.toThrow();
+		await feed(store, events);
+		expect((await manager.streams.info(`${prefix}-orders`)).state.messages).toBe(20);
+		await store.close();
+	});
+
+	it('refuses everything after its end', async () => {
+		const store = openStore(nats, { prefix: newPrefix() });
+		await store.close();
+		await expect(store.lastOf('orders')).rejects.toThrow('the store was closed');
+	});
+});
+
+it('without a server everything is refused as UNAVAILABLE', async () => {
+	for (const servers of [[], ['127.0.0.1:1']]) {
+		const store = openStore({ addresses: servers } as unknown as RealNats);
+		await expect(store.lastOf('orders')).rejects.toSatisfy((error) => SpockError.is(error, 'UNAVAILABLE'));
+		await store.close();
+	}
+});
+
+async function readAll(reader: StoreReader, count: number): Promise<LogEvent[]> {
+	const events: LogEvent[] = [];
+	await waitFor(`${count} events`, async () => {
+		events.push(...(await reader.read(READ)));
+		return events.length >= count;
+	});
+	return events;
+}

@@ -1,0 +1,157 @@
+import { type ConsumeFrom, SpockError } from '@spock/protocol';
+
+import type { EventStore, StoreReader, StoreReaderOptions } from '../../foundation/event-store.ts';
+import type { LogEvent } from '../../foundation/log-record.ts';
+import { type GroupRecord, newGroup } from './group-record.ts';
+import { type JetStreamOptions, type JetStreamSettings, resolveJetStream } from './jetstream-options.ts';
+import { JetStreamReader, type ReaderStore } from './jetstream-reader.ts';
+import { NatsLink, storeError } from './nats-link.ts';
+import { type Kept, Places } from './places.ts';
+import { ensureStream, tokenOf } from './stream-config.ts';
+import { StreamFeed } from './stream-feed.ts';
+import { StreamTail, sequenceAt } from './stream-tail.ts';
+
+/**
+ * Streams at the servers of NATS. Each is a stream of JetStream with a subject for each partition and each log that feeds it. It connects at
+ * its first use, and again at the next use after a fault: whoever feeds or reads tries again.
+ */
+export class JetStreamStore implements EventStore {
+	readonly name = 'jetstream';
+	readonly #settings: JetStreamSettings;
+	readonly #link: NatsLink;
+	readonly #places: Places;
+	readonly #feeds = new Map<string, StreamFeed>();
+	readonly #readers = new Set<JetStreamReader>();
+	/** Groups that have a reader here, or are about to. */
+	readonly #taken = new Set<string>();
+
+	constructor(options: JetStreamOptions) {
+		this.#settings = resolveJetStream(options);
+		this.#link = new NatsLink(this.#settings);
+		this.#places = new Places(this.#settings);
+	}
+
+	async append(stream: string, events: readonly LogEvent[], stored: (position: number) => void): Promise<void> {
+		if (events.length > 0) await this.#feed(stream).append(events, stored);
+	}
+
+	async lastOf(stream: string): Promise<number> {
+		return this.#feed(stream).lastOf();
+	}
+
+	async holds(stream: string, position: number): Promise<boolean> {
+		return (await this.lastOf(stream)) >= position;
+	}
+
+	async reader(stream: string, { group, from }: StoreReaderOptions): Promise<StoreReader> {
+		if (group === undefined) {
+			const reader = new JetStreamReader(this.#readerStore(stream), await this.#sequenceOf(stream, from ?? 'new'));
+			this.#readers.add(reader);
+			return reader;
+		}
+		const name = groupName(stream, group);
+		if (this.#taken.has(name)) throw hasReader(stream, group);
+		this.#taken.add(name);
+		try {
+			const kept = (await this.#groupOf(name)) ?? (await this.#newGroup(stream, group, from));
+			const reader = new JetStreamReader(this.#readerStore(stream, name), kept);
+			await reader.start();
+			this.#readers.add(reader);
+			return reader;
+		} catch (error) {
+			this.#taken.delete(name);
+			throw error;
+		}
+	}
+
+	async deleteGroup(stream: string, group: string): Promise<void> {
+		const name = groupName(stream, group);
+		if (this.#taken.has(name)) throw hasReader(stream, group);
+		const kept = await this.#groupOf(name);
+		if (kept === undefined) throw unknownGroup(stream, group, 'it may be deleted already');
+		if (kept.value.holder !== null && (await this.#isAlive(name, kept))) throw hasReader(stream, group);
+		const session = await this.#link.open();
+		await this.#places.remove(session, name, kept.revision);
+	}
+
+	/** The servers are others now: where the connected one has left, what is in flight is settled, and the next use connects to another. */
+	async serversChanged(): Promise<void> {
+		await this.#link.serversChanged();
+	}
+
+	async close(): Promise<void> {
+		await Promise.all([...this.#readers].map((reader) => reader.close()));
+		await Promise.all([...this.#feeds.values()].map((feed) => feed.close()));
+		this.#link.close();
+	}
+
+	async #groupOf(name: string): Promise<Kept<GroupRecord> | undefined> {
+		return this.#places.get<GroupRecord>(await this.#link.open(), name);
+	}
+
+	/** Whether the reader of a group gives a sign of life, within the time that it has for one. */
+	async #isAlive(name: string, { revision }: Kept<GroupRecord>): Promise<boolean> {
+		await new Promise<void>((resolve) => setTimeout(resolve, this.#settings.leaseMs));
+		return (await this.#groupOf(name))?.revision !== revision;
+	}
+
+	async #newGroup(stream: string, group: string, from: ConsumeFrom | undefined): Promise<Kept<GroupRecord>> {
+		if (from === undefined) throw unknownGroup(stream, group, 'open a consumer in it first');
+		const value = newGroup(await this.#sequenceOf(stream, from));
+		const name = groupName(stream, group);
+		const revision = await this.#places.replace(await this.#link.open(), name, value, 0);
+		if (revision !== undefined) return { value, revision };
+		const kept = await this.#groupOf(name);
+		if (kept === undefined) throw new SpockError('UNAVAILABLE', `group "${group}" was deleted meanwhile; try again`);
+		return kept;
+	}
+
+	async #sequenceOf(stream: string, from: ConsumeFrom): Promise<number> {
+		const session = await this.#link.open();
+		const { name, first, last } = await ensureStream(session, this.#settings, stream);
+		if (from === 'new') return last + 1;
+		if (from === 'first') return Math.max(1, first);
+		try {
+			if ('time' in from) return await sequenceAt(session, name, from.time);
+		} catch (error) {
+			throw storeError(`the NATS stream ${name} cannot be asked`, error);
+		}
+		return Math.min(Math.max(1, first, from.position), last + 1);
+	}
+
+	#readerStore(stream: string, group?: string): ReaderStore {
+		return {
+			leaseMs: this.#settings.leaseMs,
+			tail: (from, more) => new StreamTail(this.#link, this.#settings, stream, from, more),
+			sequenceOf: (from) => this.#sequenceOf(stream, from),
+			get: async () => (group === undefined ? undefined : this.#groupOf(group)),
+			replace: async (record, revision) =>
+				group === undefined ? undefined : this.#places.replace(await this.#link.open(), group, record, revision),
+			closed: (reader) => {
+				this.#readers.delete(reader);
+				if (group !== undefined) this.#taken.delete(group);
+			},
+		};
+	}
+
+	#feed(stream: string): StreamFeed {
+		let feed = this.#feeds.get(stream);
+		if (feed === undefined) {
+			feed = new StreamFeed(stream, this.#settings, this.#link, this.#places);
+			this.#feeds.set(stream, feed);
+		}
+		return feed;
+	}
+}
+
+function groupName(stream: string, group: string): string {
+	return `group.${tokenOf(stream)}.${tokenOf(group)}`;
+}
+
+function hasReader(stream: string, group: string): SpockError {
+	return new SpockError('BAD_REQUEST', `group "${group}" of stream "${stream}" has a reader; close that first`);
+}
+
+function unknownGroup(stream: string, group: string, hint: string): SpockError {
+	return new SpockError('BAD_REQUEST', `unknown group "${group}" of stream "${stream}"; ${hint}`);
+}

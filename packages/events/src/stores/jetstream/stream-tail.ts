@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto';
+
+import type { ConsumerConfig } from '@nats-io/jetstream';
+import type { Msg } from '@nats-io/transport-node';
+import { offAbort, onAbort } from '@spock/protocol/internal';
+
+import type { LogEvent } from '../../foundation/log-record.ts';
+import { decodeMessage } from './event-message.ts';
+import type { JetStreamSettings } from './jetstream-options.ts';
+import type { NatsLink, NatsSession } from './nats-link.ts';
+import { ensureStream } from './stream-config.ts';
+
+const NANOSECONDS = 1_000_000;
+/** Asked for at once, and so kept at most; more than any event has bytes. */
+const PULL_EVENTS = 256;
+const PULL_BYTES = 2 * 1024 * 1024;
+const PULL_EXPIRES_MS = 30_000;
+/** Without a word for twice this the server is taken for gone. */
+const HEARTBEAT_MS = 5000;
+/** The server forgets a consumer whose process has ended. */
+const INACTIVE_MS = 60_000;
+const RETRY_MS = 500;
+
+/** The events of a stream from a sequence number on, in order, over all connections. It keeps at most what it has asked for once. */
+export class StreamTail {
+	readonly #link: NatsLink;
+	readonly #settings: JetStreamSettings;
+	readonly #stream: string;
+	readonly #more: () => void;
+	#events: LogEvent[] = [];
+	/** What the server gives next. */
+	#next: number;
+	/** What the server had last when it was asked, or has told since: up to here events are on their way. */
+	#last = Number.POSITIVE_INFINITY;
+	#arrived: (() => void) | undefined;
+	#pull: Pull | undefined;
+	#retry: NodeJS.Timeout | undefined;
+	#isOpening = false;
+	#isClosed = false;
+
+	constructor(link: NatsLink, settings: JetStreamSettings, stream: string, from: number, more: () => void) {
+		this.#link = link;
+		this.#settings = settings;
+		this.#stream = stream;
+		this.#next = from;
+		this.#more = more;
+	}
+
+	/** Everything below was taken, or is not there. */
+	get position(): number {
+		return this.#events[0]?.position ?? this.#next;
+	}
+
+	/** Resolves when so many have come, or no more are on their way. One call at a time. */
+	async ready(eventsMax: number): Promise<void> {
+		const isReady = (): boolean =>
+			this.#isClosed ||
+			this.#retry !== undefined ||
+			this.#events.length >= eventsMax ||
+			this.#next > this.#last ||
+			this.#pull?.isAsking === false;
+		if (this.#events.length === 0) this.#ask();
+		while (!isReady()) {
+			await new Promise<void>((resolve) => {
+				this.#arrived = resolve;
+			});
+		}
+	}
+
+	/** What has come, at least one event if there is one. */
+	take(eventsMax: number, bytesMax: number): readonly LogEvent[] {
+		let count = 0;
+		let bytes = 0;
+		while (count < Math.min(eventsMax, this.#events.length)) {
+			bytes += (this.#events[count] as LogEvent).text.length;
+			if (count > 0 && bytes > bytesMax) break;
+			count++;
+		}
+		const taken = this.#events.splice(0, count);
+		// The next ones are on their way while these are worked on.
+		if (this.#events.length === 0) this.#ask();
+		return taken;
+	}
+
+	close(): void {
+		this.#isClosed = true;
+		clearTimeout(this.#retry);
+		const pull = this.#pull;
+		this.#pull = undefined;
+		pull?.end();
+		this.#arrived?.();
+	}
+
+	#ask(): void {
+		if (this.#pull !== undefined) this.#pull.ask();
+		else if (!this.#isOpening && this.#retry === undefined) void this.#open();
+	}
+
+	async #open(): Promise<void> {
+		this.#isOpening = true;
+		try {
+			const session = await this.#link.open();
+			const { name, last } = await ensureStream(session, this.#settings, this.#stream);
+			this.#last = last;
+			const consumer = await addConsumer(session, name, {
+				deliver_policy: 'by_start_sequence',
+				opt_start_seq: Math.max(1, this.#next),
+			});
+			if (this.#isClosed) return;
+			const pull = new Pull(session, name, consumer.name, {
+				message: (message, sequence, pending) => this.#took(message, sequence, pending),
+				idle: () => {
+					this.#quiet();
+					if (this.#events.length === 0) pull.ask();
+				},
+				quiet: () => this.#quiet(),
+				ended: () => {
+					if (this.#pull !== pull) return;
+					this.#pull = undefined;
+					this.#openLater();
+				},
+			});
+			this.#pull = pull;
+			pull.ask();
+			this.#arrived?.();
+		} catch {
+			// Whoever feeds reports that the store is away; events come when it is back.
+			this.#openLater();
+		} finally {
+			this.#isOpening = false;
+		}
+	}
+
+	#openLater(): void {
+		if (this.#isClosed) return;
+		this.#retry = setTimeout(() => {
+			this.#retry = undefined;
+			if (this.#events.length === 0) void this.#open();
+		}, RETRY_MS);
+		this.#arrived?.();
+	}
+
+	/** What was thought to be on its way is not there any more. */
+	#quiet(): void {
+		this.#last = this.#next - 1;
+		this.#arrived?.();
+	}
+
+	#took(message: Msg, sequence: number, pending: number): void {
+		this.#next = sequence + 1;
+		this.#last = pending > 0 ? Math.max(this.#last, this.#next) : sequence;
+		const event = decodeMessage(message, sequence);
+		if (event !== undefined) this.#events.push(event);
+		this.#arrived?.();
+		if (this.#events.length === 1) this.#more();
+	}
+}
+
+/** The sequence number of the first event that is not older than this time. */
+export async function sequenceAt(session: NatsSession, stream: string, time: number): Promise<number> {
+	const consumer = await addConsumer(session, stream, {
+		deliver_policy: 'by_start_time',
+		opt_start_time: new Date(time).toISOString(),
+	});
+	await session.consumers.delete(stream, consumer.name);
+	return consumer.next;
+}
+
+async function addConsumer(
+	session: NatsSession,
+	stream: string,
+	from: { readonly deliver_policy: string; readonly opt_start_seq?: number; readonly opt_start_time?: string },
+): Promise<{ readonly name: string; readonly next: number }> {
+	const name = `spock-${randomUUID()}`;
+	const info = await session.consumers.add(stream, {
+		...from,
+		name,
+		ack_policy: 'none',
+		mem_storage: true,
+		num_replicas: 1,
+		inactive_threshold: INACTIVE_MS * NANOSECONDS,
+	} as Partial<ConsumerConfig>);
+	return { name, next: info.delivered.stream_seq + 1 };
+}
+
+interface PullListener {
+	message(message: Msg, sequence: number, pending: number): void;
+	/** A request is over. */
+	idle(): void;
+	/** Nothing has come for a while. */
+	quiet(): void;
+	/** The consumer is of no more use. */
+	ended(): void;
+}
+
+/** Asks a consumer of the server for messages, one request at a time. */
+class Pull {
+	readonly #session: NatsSession;
+	readonly #subject: string;
+	readonly #inbox: string;
+	readonly #listener: PullListener;
+	readonly #unsubscribe: () => void;
+	readonly #ended = (): void => this.end();
+	#timer: NodeJS.Timeout | undefined;
+	/** Of the request that is open. */
+	#asked = 0;
+	#delivered = 0;
+	#isEnded = false;
+
+	constructor(session: NatsSession, stream: string, consumer: string, listener: PullListener) {
+		this.#session = session;
+		this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
+		this.#inbox = session.newInbox();
+		this.#listener = listener;
+		const subscription = session.connection.subscribe(this.#inbox, {
+			callback: (error, message) => {
+				if (error === null) this.#take(message);
+				else this.end();
+			},
+		});
+		this.#unsubscribe = () => {
+			subscription.unsubscribe();
+			session.consumers.delete(stream, consumer).catch(() => undefined);
+		};
+		onAbort(session.ended, this.#ended);
+	}
+
+	get isAsking(): boolean {
+		return this.#asked > 0;
+	}
+
+	ask(): void {
+		if (this.#asked > 0 || this.#isEnded) return;
+		this.#asked = PULL_EVENTS;
+		const request = {
+			batch: PULL_EVENTS,
+			max_bytes: PULL_BYTES,
+			expires: PULL_EXPIRES_MS * NANOSECONDS,
+			idle_heartbeat: HEARTBEAT_MS * NANOSECONDS,
+		};
+		this.#session.connection.publish(this.#subject, JSON.stringify(request), { reply: this.#inbox });
+		this.#watch();
+	}
+
+	end(): void {
+		if (this.#isEnded) return;
+		this.#isEnded = true;
+		clearTimeout(this.#timer);
+		offAbort(this.#session.ended, this.#ended);
+		if (!this.#session.ended.aborted) this.#unsubscribe();
+		this.#listener.ended();
+	}
+
+	#take(message: Msg): void {
+		if (this.#isEnded) return;
+		this.#watch();
+		const code = message.headers?.code ?? 0;
+		const place = message.reply === undefined ? undefined : deliveryOf(message.reply);
+		if (place === undefined) {
+			// 100: a heartbeat. 408, 409 for the bytes: the request is over. Anything else: the consumer is.
+			if (code === 100) {
+				this.#listener.quiet();
+				return;
+			}
+			this.#asked = 0;
+			const isOver =
+				code === 404 || code === 408 || (code === 409 && /bytes/i.test(message.headers?.description ?? ''));
+			if (isOver) this.#idle();
+			else this.end();
+			return;
+		}
+		if (place.delivered !== this.#delivered + 1) {
+			this.end();
+			return;
+		}
+		this.#delivered++;
+		this.#asked--;
+		this.#listener.message(message, place.sequence, place.pending);
+		if (this.#asked === 0) this.#idle();
+	}
+
+	#idle(): void {
+		clearTimeout(this.#timer);
+		this.#listener.idle();
+	}
+
+	#watch(): void {
+		clearTimeout(this.#timer);
+		this.#timer = setTimeout(this.#ended, 2 * HEARTBEAT_MS);
+	}
+}
+
+/** `$JS.ACK.<stream>.<consumer>.<times>.<sequence>.<delivered>.<time>.<pending>`, or with domain and account behind the first two. */
+function deliveryOf(
+	reply: string,
+): { readonly sequence: number; readonly delivered: number; readonly pending: number } | undefined {
+	const tokens = reply.split('.');
+	if (tokens[0] !== '$JS' || tokens[1] !== 'ACK') return undefined;
+	const at = tokens.length === 9 ? 5 : 7;
+	return { sequence: Number(tokens[at]), delivered: Number(tokens[at + 1]), pending: Number(tokens[at + 3]) };
+}

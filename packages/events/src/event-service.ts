@@ -25,7 +25,7 @@ import { ConsumerGroups } from './groups/consumer-groups.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogState } from './log/log-machine.ts';
 import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
-import { ID_WINDOW_MS } from './producers/id-window.ts';
+import { ID_WINDOW_IDS_MAX, ID_WINDOW_MS } from './producers/id-window.ts';
 import { Producers } from './producers/producers.ts';
 import type { EventServiceOptions } from './service-options.ts';
 import { groupStatus, holding, holdReason, streamStatus } from './service-status.ts';
@@ -87,7 +87,12 @@ export class EventService {
 			random,
 			memory: this.#memory(),
 			listener: this.#listener(),
-			limits: { bytesMax, segmentBytes, ...(freeBytesMin !== undefined && { freeBytesMin }) },
+			limits: {
+				bytesMax,
+				segmentBytes,
+				replayIdsMax: ID_WINDOW_IDS_MAX,
+				...(freeBytesMin !== undefined && { freeBytesMin }),
+			},
 			...(plantedBugs.keepsTornTail === true && { keepsTornTail: true }),
 		});
 		this.#producers = new Producers({
@@ -228,9 +233,9 @@ export class EventService {
 				this.#producers.restore(JSON.stringify(producers));
 				this.#store.restore(JSON.stringify(groups));
 			},
-			replay: (record) => {
-				this.#producers.replay(record);
-				this.#store.replay(record);
+			replay: (record, isKnown) => {
+				this.#producers.replay(record, isKnown);
+				if (!isKnown) this.#store.replay(record);
 			},
 		};
 	}

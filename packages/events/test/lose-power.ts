@@ -1,7 +1,7 @@
 import type { Random } from '@spock/protocol/internal';
 import { FakeClock, settle } from '@spock/testkit';
 import { failure, SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
-import { EventLog, type Files } from '../src/index.ts';
+import { EventLog, type Files, inspectLog } from '../src/index.ts';
 import { DIRECTORY, event, openSimLog, type SimLogOptions, SMALL_LIMITS } from './open-sim-log.ts';
 import { seededRandom } from './seeded-random.ts';
 
@@ -66,7 +66,7 @@ export async function losePowerOften(options: LosePowerOptions): Promise<LosePow
 		};
 		const clock = new FakeClock();
 		const log: EventLog = new EventLog({
-			...simOptions(options, files, clock, random),
+			...simOptions(options, files, clock, random, () => log.next),
 			listener: { ...QUIET, committed: (persisted) => (told = persisted) },
 		});
 		await log.open(false);
@@ -104,14 +104,20 @@ export async function losePowerOften(options: LosePowerOptions): Promise<LosePow
 	return { images, recovered };
 }
 
-function simOptions({ plant, bug }: LosePowerOptions, files: SimFiles, clock: FakeClock, random: Random) {
+function simOptions(
+	{ plant, bug }: LosePowerOptions,
+	files: SimFiles,
+	clock: FakeClock,
+	random: Random,
+	nextOf: () => number,
+) {
 	return {
 		directory: DIRECTORY,
 		files: plant?.(files) ?? files,
 		owner: new SimClaims().owner(),
 		clock,
 		random,
-		memory: { checkpoint: () => '{}', restore: () => undefined, replay: () => undefined },
+		memory: { checkpoint: () => `below ${nextOf()}`, restore: () => undefined, replay: () => undefined },
 		limits: { ...SMALL_LIMITS, replayMs: 1 },
 		...bug,
 	};
@@ -132,7 +138,12 @@ async function check(
 	bug: LosePowerOptions['bug'],
 ): Promise<{ readonly records: number; readonly next: number }> {
 	const { disk, told, texts, appended, trimmed } = image;
-	const { log, damage } = await openSimLog({ disk, clock, limits: { replayMs: 1 }, ...bug });
+	// Also what a start believes without reading it.
+	const whole = await inspectLog(DIRECTORY, new SimFiles(disk));
+	if (bug === undefined && whole.damage.length > 0) {
+		throw new Error(`unread damage where only the power was lost: ${JSON.stringify(whole.damage)}`);
+	}
+	const { log, damage, restored, replayed } = await openSimLog({ disk, clock, limits: { replayMs: 1 }, ...bug });
 	if (damage.length > 0) throw new Error(`damage where only the power was lost: ${JSON.stringify(damage)}`);
 	if (log.persisted < told)
 		throw new Error(`everything below ${told} was told to be on disk, found below ${log.persisted}`);
@@ -150,5 +161,8 @@ async function check(
 		from = next;
 	}
 	if (position !== log.persisted) throw new Error(`read up to ${position}, not ${log.persisted}`);
+	let remembered = Number(restored[0]?.slice('below '.length) ?? log.first);
+	for (const record of replayed) if (record.position === remembered) remembered++;
+	if (remembered !== log.persisted) throw new Error(`remembers up to ${remembered}, not ${log.persisted}`);
 	return { records: log.persisted - log.first, next: log.next };
 }

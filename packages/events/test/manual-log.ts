@@ -49,7 +49,7 @@ export class ManualLog implements RecordLog {
 	}
 
 	replay(memory: LogMemory, from = 1): void {
-		for (const record of this.#records.slice(from - 1)) memory.replay(record);
+		for (const record of this.#records.slice(from - 1)) memory.replay(record, false);
 	}
 
 	records(): readonly LogRecord[] {

@@ -90,7 +90,7 @@ export class MemoryLog implements RecordLog {
 			log.memory.restore(text);
 			log.#checkpoint = { position: from, text };
 		}
-		for (const record of log.#records) if (!isThere || record.position >= from) log.memory.replay(record);
+		for (const record of log.#records) if (!isThere || record.position >= from) log.memory.replay(record, false);
 		return log;
 	}
 

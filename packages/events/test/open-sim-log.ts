@@ -29,6 +29,8 @@ export interface SimLog {
 	readonly claims: SimClaims;
 	readonly clock: FakeClock;
 	readonly replayed: ReplayedRecord[];
+	/** Those that the restored checkpoint knows, but for their ids. */
+	readonly known: ReplayedRecord[];
 	readonly restored: string[];
 	readonly states: LogState[];
 	readonly windows: boolean[];
@@ -47,6 +49,7 @@ export function makeSimLog(options: SimLogOptions = {}): SimLog {
 	const claims = options.claims ?? new SimClaims();
 	const clock = options.clock ?? new FakeClock();
 	const replayed: ReplayedRecord[] = [];
+	const known: ReplayedRecord[] = [];
 	const restored: string[] = [];
 	const states: LogState[] = [];
 	const windows: boolean[] = [];
@@ -62,7 +65,7 @@ export function makeSimLog(options: SimLogOptions = {}): SimLog {
 		memory: {
 			checkpoint: () => `below ${log.next}`,
 			restore: (text) => restored.push(text),
-			replay: (record) => replayed.push(record),
+			replay: (record, isKnown) => (isKnown ? known : replayed).push(record),
 		},
 		listener: {
 			committed: () => undefined,
@@ -75,7 +78,7 @@ export function makeSimLog(options: SimLogOptions = {}): SimLog {
 		...options,
 		limits: { ...SMALL_LIMITS, ...options.limits },
 	});
-	return { log, files, disk, claims, clock, replayed, restored, states, windows, damage, failures, left };
+	return { log, files, disk, claims, clock, replayed, known, restored, states, windows, damage, failures, left };
 }
 
 export async function openSimLog(options: SimLogOptions = {}, takeOver = false): Promise<SimLog> {

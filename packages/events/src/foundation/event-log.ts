@@ -46,12 +46,15 @@ export interface EventPage {
  */
 export interface LogMemory {
 	/**
-	 * JSON of what the records appended so far say. Called within `append`, between two records; the one
-	 * that is appended may be in it already, so that replaying a record which a checkpoint knows must change nothing.
+	 * JSON of what the records appended so far say. Called within `append`: what that is about to append must not be in it yet, because
+	 * the checkpoint may be found on disk without it.
 	 */
 	checkpoint(): string;
 	/** What an earlier `checkpoint` said; called once, before the first `replay`. */
 	restore(checkpoint: string): void;
-	/** A record that was found on disk, in order. */
-	replay(record: ReplayedRecord): void;
+	/**
+	 * A record that was found on disk, in order. `isKnown`: an event that the checkpoint knows, and that has an id; ids are
+	 * in no checkpoint.
+	 */
+	replay(record: ReplayedRecord, isKnown: boolean): void;
 }

@@ -176,11 +176,11 @@ describe('deleting', () => {
 });
 
 describe('a start', () => {
-	it('restores the newest checkpoint that is old enough, and replays what is behind it', async () => {
+	it('restores the newest checkpoint, replays what is behind it, and of the rest events whose ids are needed', async () => {
 		const disk = new SimDisk();
 		const { log, claims, clock } = await openSimLog({ disk });
 		for (let index = 0; index < 100; index++) {
-			log.append(event(`${index}`.padEnd(300)));
+			log.append({ ...event(`${index}`.padEnd(300)), id: index % 2 === 0 ? `${index}` : undefined });
 			await clock.advance(1000);
 		}
 		claims.die();
@@ -188,8 +188,12 @@ describe('a start', () => {
 		expect([again.log.first, again.log.next]).toEqual([1, 101]);
 		const [from] = again.replayed;
 		expect(again.restored).toEqual([`below ${from?.position}`]);
-		expect(from?.position).toBeGreaterThan(40);
-		expect(from?.position).toBeLessThan(71);
+		expect(from?.position).toBeGreaterThan(80);
+		const ids = again.known.map((record) => (record.kind === 'event' ? record.id : undefined));
+		const [oldest] = ids;
+		expect(Number(oldest)).toBeLessThanOrEqual((from?.position ?? 0) - 30);
+		expect(ids).toEqual(ids.map((_, index) => `${Number(oldest) + 2 * index}`));
+		expect(again.known.at(-1)?.position).toBeGreaterThanOrEqual((from?.position ?? 0) - 2);
 		expect(again.replayed.map(({ position }) => position)).toEqual(
 			Array.from({ length: 101 - (from?.position ?? 0) }, (_, index) => (from?.position ?? 0) + index),
 		);

@@ -3,9 +3,9 @@ import { Backoff, step, type TimerHandle } from '@spock/protocol/internal';
 
 import type { EventPage, ReadEvents, RecordLog } from '../foundation/event-log.ts';
 import type { NewRecord } from '../foundation/log-record.ts';
-import { encodeCheckpoint, seedOf, sizeRecord } from '../segments/record.ts';
+import { sizeRecord } from '../segments/record.ts';
 import { RecordBlocks } from '../segments/record-blocks.ts';
-import { type LogSegment, Segment } from '../segments/segment.ts';
+import type { LogSegment, Segment } from '../segments/segment.ts';
 import { segmentFileName } from '../segments/segment-header.ts';
 import { SegmentList } from '../segments/segment-list.ts';
 import type { LogDamage } from '../segments/segment-recovery.ts';
@@ -122,7 +122,7 @@ export class EventLog implements RecordLog {
 	 * Rejects as that does; this log is of no use then.
 	 */
 	async readAhead(): Promise<void> {
-		this.#ahead = await readLogAhead(this.#options, this.#limits.replayMs);
+		this.#ahead = await readLogAhead(this.#options, this.#limits);
 	}
 
 	/**
@@ -132,7 +132,7 @@ export class EventLog implements RecordLog {
 	async open(takeOver: boolean): Promise<void> {
 		const { directory, owner } = this.#options;
 		try {
-			const { epoch, recovered } = await openLog(this.#options, this.#limits.replayMs, takeOver, this.#ahead);
+			const { epoch, recovered } = await openLog(this.#options, this.#limits, takeOver, this.#ahead);
 			this.#ahead = undefined;
 			const { segments, next, lastTime, damage } = recovered;
 			this.#segments.all.push(...segments);
@@ -140,8 +140,9 @@ export class EventLog implements RecordLog {
 			this.#persisted = next;
 			this.#lastTime = lastTime;
 			for (const each of damage) this.#reportDamage(each);
-			const { first, epoch: lastEpoch } = segments.at(-1) ?? { first: 0, epoch: 0 };
-			this.#commits.open(epoch, { first, epoch: lastEpoch });
+			const newest = segments.at(-1);
+			const { first, epoch: lastEpoch } = newest ?? { first: 0, epoch: 0 };
+			this.#commits.open(epoch, { first, epoch: lastEpoch }, recovered.unsynced === undefined ? newest : undefined);
 			// Not worth a start: a full disk must not keep the rest from its readers.
 			await tidyLog(this.#options, recovered).catch(this.#failed);
 			await this.#space.look();
@@ -214,13 +215,8 @@ export class EventLog implements RecordLog {
 	}
 
 	#begin(time: number): Segment {
-		const name = { first: this.#next, epoch: 0 };
-		const salt = this.#segments.newSalt();
-		const place = { position: this.#next, time };
-		const checkpoint = encodeCheckpoint(this.#options.memory.checkpoint(), place, seedOf(salt));
-		const segment = new Segment({ ...name, salt, time, checkpointBytes: checkpoint.length });
-		this.#commits.begin(segment, checkpoint);
-		this.#segments.push(segment);
+		const { segment, preamble } = this.#segments.begin(this.#next, time, this.#options.memory.checkpoint());
+		this.#commits.begin(segment, preamble);
 		return segment;
 	}
 

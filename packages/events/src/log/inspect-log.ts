@@ -25,7 +25,7 @@ const REMEMBERS_NOTHING: LogMemory = { checkpoint: () => '{}', restore: () => un
 /** Reads a log that no sidecar uses, and changes nothing. Rejects as `EventLog.open` does where it cannot be read. */
 export async function inspectLog(directory: string, files: Files): Promise<LogReport> {
 	const names = await files.list(directory);
-	const options = { directory, files, memory: REMEMBERS_NOTHING, replayMs: 0 };
+	const options = { directory, files, memory: REMEMBERS_NOTHING, replayMs: 0, replayIdsMax: 0, readsAll: true };
 	const { segments, next, damage, strayFiles, voidFiles } = await recoverLog(names, options);
 	const streams = new Map<string, { events: number; bytes: number }>();
 	for (const segment of segments) {

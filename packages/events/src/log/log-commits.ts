@@ -2,7 +2,7 @@ import { SpockError } from '@spock/protocol';
 import type { Batch, RecordBlocks } from '../segments/record-blocks.ts';
 import type { Segment } from '../segments/segment.ts';
 import { type SegmentName, segmentFileName } from '../segments/segment-header.ts';
-import { SegmentWriter } from '../segments/segment-writer.ts';
+import { type NewPreamble, SegmentWriter } from '../segments/segment-writer.ts';
 import type { EventLogOptions } from './log-options.ts';
 import { asFailure, takeEpoch } from './open-log.ts';
 
@@ -35,8 +35,8 @@ export class LogCommits {
 	readonly #blocks: RecordBlocks;
 	readonly #segmentBytes: number;
 	readonly #host: CommitsHost;
-	/** Checkpoints of segments that have no file yet. */
-	readonly #checkpoints: Map<Segment, Buffer> = new Map();
+	/** Of segments that have no file yet. */
+	readonly #preambles: Map<Segment, NewPreamble> = new Map();
 	#writer: SegmentWriter | undefined;
 	/** Undefined if the next segment needs another one. */
 	#epoch: number | undefined;
@@ -59,16 +59,16 @@ export class LogCommits {
 		return this.#writer?.segment;
 	}
 
-	/** The directory was claimed with this epoch; `previous` is its newest segment. */
-	open(epoch: number, previous: SegmentName): void {
+	/** The directory was claimed with this epoch; `previous` is its newest segment, and `ended` the same if its owner has ended it. */
+	open(epoch: number, previous: SegmentName, ended: Segment | undefined): void {
 		const { files, directory } = this.#options;
 		this.#epoch = epoch;
-		this.#writer = new SegmentWriter(files, directory, this.#segmentBytes, previous);
+		this.#writer = new SegmentWriter(files, directory, this.#segmentBytes, previous, ended);
 	}
 
-	/** A segment was begun in memory; its file begins with the checkpoint. */
-	begin(segment: Segment, checkpoint: Buffer): void {
-		this.#checkpoints.set(segment, checkpoint);
+	/** A segment was begun in memory; its file begins with this. */
+	begin(segment: Segment, preamble: NewPreamble): void {
+		this.#preambles.set(segment, preamble);
 	}
 
 	/** There is something to write, or writing is allowed again. */
@@ -135,7 +135,7 @@ export class LogCommits {
 			return false;
 		}
 		this.#blocks.commit(batch);
-		this.#checkpoints.delete(batch.segment);
+		this.#preambles.delete(batch.segment);
 		this.#host.committed(batch.next);
 		return true;
 	}
@@ -165,7 +165,7 @@ export class LogCommits {
 			// A file of an epoch that began after another owner's claim would supersede that owner's.
 			if (!(await owner.isOurs())) return false;
 			segment.epoch = this.#epoch;
-			await writer.create(segment, this.#checkpoints.get(segment));
+			await writer.create(segment, this.#preambles.get(segment));
 			this.#host.fileMade();
 		}
 		await writer.write(batch);

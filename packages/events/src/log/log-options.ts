@@ -35,8 +35,10 @@ export interface LogLimits {
 	readonly recentBytesMax?: number;
 	/** Most that waits for the disk in memory: beyond it `append` throws OVERLOADED. Windows must be less. Default 64 MiB. */
 	readonly pendingBytesMax?: number;
-	/** Records younger than this are replayed at a start in any case: they may be needed for the ids of events. Default 180000. */
+	/** Events with an id that are younger than this are replayed at a start in any case: repetitions are known by them. Default 180000. */
 	readonly replayMs?: number;
+	/** So many of those are enough, the newest. Default: all. */
+	readonly replayIdsMax?: number;
 }
 
 export interface EventLogOptions {
@@ -56,12 +58,16 @@ export interface EventLogOptions {
 
 const MEBIBYTE = 1024 * 1024;
 
+/** What of the events that no checkpoint knows is replayed. */
+export type ReplayLimits = Required<Pick<LogLimits, 'replayMs' | 'replayIdsMax'>>;
+
 export const DEFAULT_LOG_LIMITS: Required<Omit<LogLimits, 'freeBytesMin'>> = Object.freeze({
 	bytesMax: 256 * MEBIBYTE,
 	segmentBytes: 16 * MEBIBYTE,
 	recentBytesMax: 4 * MEBIBYTE,
 	pendingBytesMax: 64 * MEBIBYTE,
 	replayMs: 180_000,
+	replayIdsMax: Number.POSITIVE_INFINITY,
 });
 
 /** Least free bytes of a file system of this size. */

@@ -12,7 +12,7 @@ import {
 } from '../segments/segment-header.ts';
 import type { UnsyncedBytes } from '../segments/segment-recovery.ts';
 import { CHUNK_BYTES } from '../segments/segment-scan.ts';
-import type { EventLogOptions } from './log-options.ts';
+import type { EventLogOptions, ReplayLimits } from './log-options.ts';
 import { type ReadAhead, type RecoveredLog, readAhead, recoverLog } from './recovery.ts';
 
 /** Copies and leftovers of damaged files that are left for people to look at; the oldest go first. */
@@ -27,7 +27,7 @@ const EPOCH_TRIES_MAX = 100;
  */
 export async function openLog(
 	{ directory, files, owner, memory, keepsTornTail = false }: EventLogOptions,
-	replayMs: number,
+	{ replayMs, replayIdsMax }: ReplayLimits,
 	takeOver: boolean,
 	ahead: ReadAhead | undefined,
 ): Promise<{ readonly epoch: number; readonly recovered: RecoveredLog }> {
@@ -38,7 +38,8 @@ export async function openLog(
 	// If this is true nobody has claimed it since, so nobody has a higher epoch.
 	if (!(await owner.isOurs())) throw lostDirectory(directory);
 	const names = await files.list(directory);
-	const recovered = await recoverLog(names, { directory, files, memory, replayMs, keepsTornTail }, ahead);
+	const options = { directory, files, memory, replayMs, replayIdsMax, keepsTornTail };
+	const recovered = await recoverLog(names, options, ahead);
 	if (recovered.unsynced !== undefined) await writeAgain(directory, files, recovered.unsynced);
 	if (recovered.segments.length > 0) await files.syncDirectory(directory);
 	return { epoch, recovered };
@@ -63,9 +64,10 @@ async function writeAgain(directory: string, files: Files, { file: name, from, t
 /** Reads what is there while another process has it, and writes on. */
 export async function readLogAhead(
 	{ directory, files, memory, keepsTornTail = false }: EventLogOptions,
-	replayMs: number,
+	{ replayMs, replayIdsMax }: ReplayLimits,
 ): Promise<ReadAhead> {
-	return readAhead(await files.list(directory), { directory, files, memory, replayMs, keepsTornTail });
+	const options = { directory, files, memory, replayMs, replayIdsMax, keepsTornTail };
+	return readAhead(await files.list(directory), options);
 }
 
 /** Takes an epoch that no owner of this directory had, above one of our own. */

@@ -14,6 +14,7 @@ const BUGS: Readonly<Record<string, Pick<LosePowerOptions, 'plant' | 'bug'>>> = 
 	'a new file whose name is not durable': {
 		plant: (files) => withMethod(files, 'syncDirectory', async () => undefined),
 	},
+	'a summary in front of the sync of what it sums up': { plant: withLateSync },
 	'a torn tail that is kept': { bug: { keepsTornTail: true } },
 };
 
@@ -21,6 +22,24 @@ function withSync(files: SimFiles, sync: (file: WritableFile) => Promise<void>):
 	return withMethod(files, 'create', async (path: string) => {
 		const file = await files.create(path);
 		return { ...file, sync: () => sync(file) };
+	});
+}
+
+/** What a file holds is synced after the first sync of the file behind it. */
+function withLateSync(files: SimFiles): Files {
+	let owed: () => Promise<void> = async () => undefined;
+	return withMethod(files, 'create', async (path: string) => {
+		const file = await files.create(path);
+		const before = owed;
+		let isFirst = true;
+		const sync = async (): Promise<void> => {
+			owed = () => file.sync();
+			if (!isFirst) return;
+			isFirst = false;
+			await file.sync();
+			await before();
+		};
+		return { ...file, sync };
 	});
 }
 

@@ -1,61 +1,12 @@
 import { settle } from '@spock/testkit';
-import { failure, SimDisk, SimFiles } from '@spock/testkit/sim-files';
+import { failure, SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
+import { all, damage, logFiles, numbers, RECORDS, written } from '../../test/damage-log.ts';
 import { event, openSimLog, readAll } from '../../test/open-sim-log.ts';
 import { seededRandom } from '../../test/seeded-random.ts';
 import { RECORD_BYTES_MAX } from '../segments/record.ts';
 
-const RECORDS = 60;
-
-/** A disk with three segments, killed and not closed; records are their positions. */
-async function written(): Promise<SimDisk> {
-	const disk = new SimDisk();
-	const { log } = await openSimLog({ disk });
-	for (let position = 1; position <= RECORDS; position++) {
-		log.append(event(`${position}`.padEnd(300)));
-		if (position % 4 === 0) await settle();
-	}
-	await settle();
-	await settle();
-	return disk.clone();
-}
-
-function logFiles(disk: SimDisk): string[] {
-	return [...disk.names.keys()].filter((name) => name.endsWith('.log')).sort();
-}
-
-/** Changes a byte of the record of a position. */
-function damage(disk: SimDisk, name: string, position: number): void {
-	const bytes = disk.names.get(name)?.cached ?? Buffer.alloc(0);
-	const at = bytes.indexOf(`${position}`.padEnd(300));
-	expect(at).toBeGreaterThan(0);
-	bytes[at + 200] = 0x41;
-}
-
-function numbers(texts: readonly string[]): number[] {
-	return texts.map(Number);
-}
-
-const all = Array.from({ length: RECORDS }, (_, index) => index + 1);
-
 describe('damage', () => {
-	it('in an old segment: the rest is read, the gap is reported with its positions, a copy is put aside', async () => {
-		const disk = await written();
-		const [first = ''] = logFiles(disk);
-		damage(disk, first, 3);
-		damage(disk, first, 4);
-		damage(disk, first, 9);
-		const { log, damage: found } = await openSimLog({ disk });
-		expect(numbers(await readAll(log))).toEqual(all.filter((position) => ![3, 4, 9].includes(position)));
-		const file = first.slice('/log/'.length);
-		expect(found).toEqual([
-			{ file, from: 3, to: 5 },
-			{ file, from: 9, to: 10 },
-		]);
-		expect(log.damaged).toBe(3);
-		expect(disk.names.get(`${first}.damaged`)?.cached).toEqual(disk.names.get(first)?.cached);
-	});
-
 	it('in the newest segment, of a record that was synced: no torn tail, so what is behind it is kept', async () => {
 		const disk = await written();
 		const newest = logFiles(disk).at(-1) ?? '';
@@ -63,6 +14,42 @@ describe('damage', () => {
 		const { log, damage: found } = await openSimLog({ disk });
 		expect(numbers(await readAll(log))).toEqual(all.filter((position) => position !== 50));
 		expect(found).toEqual([{ file: newest.slice('/log/'.length), from: 50, to: 51 }]);
+		expect(log.damaged).toBe(1);
+		expect(disk.names.get(`${newest}.damaged`)?.cached).toEqual(disk.names.get(newest)?.cached);
+	});
+
+	it('in the last segment of a former owner, of one of the records that came last: no torn tail either', async () => {
+		const disk = new SimDisk();
+		const claims = new SimClaims();
+		const { log: former } = await openSimLog({ disk, claims });
+		for (let position = 1; position <= 5; position++) former.append(event(`${position}`.padEnd(300)));
+		await settle();
+		const { log } = await openSimLog({ disk, claims }, true);
+		log.append(event('6'));
+		await settle();
+		const [first = ''] = logFiles(disk);
+		damage(disk, first, 2);
+		const { log: next, damage: found } = await openSimLog({ disk: disk.clone() });
+		expect(numbers(await readAll(next))).toEqual([1, 3, 4, 5, 6]);
+		expect(found).toEqual([{ file: first.slice('/log/'.length), from: 2, to: 3 }]);
+	});
+
+	it('of a header shows nothing of what a former owner wrote when that file was there', async () => {
+		const disk = new SimDisk();
+		const claims = new SimClaims();
+		const { log: former } = await openSimLog({ disk, claims });
+		former.append(event('former'));
+		await settle();
+		const { log } = await openSimLog({ disk, claims }, true);
+		former.append(event('void'));
+		for (let count = 0; count < 40; count++) log.append(event('x'.padEnd(300)));
+		await settle();
+		const [, second = '', third = ''] = logFiles(disk);
+		disk.names.get(second)?.cached.fill(0, 0, 1024);
+		const { log: next, damage: found } = await openSimLog({ disk: disk.clone() });
+		const to = Number(third.slice('/log/'.length).split('-')[0]);
+		expect(found).toEqual([{ file: second.slice('/log/'.length), from: 2, to }]);
+		expect((await readAll(next)).map((text) => text.trim())).toEqual(['former', ...Array(42 - to).fill('x')]);
 	});
 
 	it('of one copy of a header costs nothing', async () => {

@@ -2,27 +2,24 @@ import { join } from 'node:path';
 
 import { SpockError } from '@spock/protocol';
 
-import type { Segment } from '../segments/segment.ts';
+import { Segment, type SegmentSummary } from '../segments/segment.ts';
 import {
 	compareSegments,
-	decodeHeader,
-	HEADER_BYTES,
 	readSegmentFileName,
 	type SegmentHeader,
 	type SegmentName,
 	segmentFileName,
 } from '../segments/segment-header.ts';
+import { readCheckpoint, readPreamble } from '../segments/segment-preamble.ts';
 import {
 	type LogDamage,
 	lostEnd,
 	type RecoveryOptions,
-	readCheckpoint,
 	type ScanOptions,
 	type SegmentScan,
 	scanSegment,
 	type UnsyncedBytes,
 } from '../segments/segment-recovery.ts';
-import { asBuffer } from '../segments/segment-scan.ts';
 
 /** What was found in a log's directory. */
 export interface RecoveredLog {
@@ -46,6 +43,10 @@ interface Found {
 	readonly name: SegmentName;
 	/** Undefined if neither copy can be read. */
 	readonly header: SegmentHeader | undefined;
+	readonly checkpointBytes: number;
+	/** What it says of the one in front of it. */
+	readonly previous: SegmentSummary | undefined;
+	readonly fileBytes: number;
 	/** Without a header: the position up to which its records are lost. */
 	readonly lostTo?: number;
 }
@@ -115,13 +116,12 @@ async function filesIn(
 	options: RecoveryOptions,
 	known: readonly Link[] = [],
 ): Promise<Found[]> {
-	const headers = new Map(known.map(({ name, header }) => [segmentFileName(name), header]));
+	const links = new Map(known.map((link) => [segmentFileName(link.name), link]));
 	const found: Found[] = [];
 	for (const fileName of names) {
 		const name = readSegmentFileName(fileName);
 		if (name === undefined) continue;
-		const header = headers.get(fileName);
-		found.push(header === undefined ? await look(name, options) : { name, header });
+		found.push(links.get(fileName) ?? (await look(name, options)));
 	}
 	return found.sort((one, other) => compareSegments(one.name, other.name));
 }
@@ -130,10 +130,11 @@ async function filesIn(
 async function withLostEnd(found: readonly Found[], { directory, files }: RecoveryOptions): Promise<Found[]> {
 	const newest = found.findLastIndex(({ header }) => header !== undefined);
 	const ends = found.slice(0, newest + 1);
-	for (const { name, header } of found.slice(newest + 1)) {
+	for (const each of found.slice(newest + 1)) {
+		const { name } = each;
 		const file = await files.open(join(directory, segmentFileName(name)));
 		const lostTo = await lostEnd(file, name.first).finally(() => file.close());
-		ends.push({ name, header, lostTo });
+		ends.push({ ...each, lostTo });
 	}
 	return ends;
 }
@@ -146,16 +147,23 @@ async function scanChain(
 	ahead: readonly SegmentScan[] = [],
 ): Promise<SegmentScan[]> {
 	const scans = ahead.slice(0, -1);
-	for (const [index, { name, header, end }] of chain.entries()) {
+	const idsFrom = idsNeededFrom(chain, options);
+	const known = summedUp(chain, replayFrom, options);
+	for (const [index, link] of chain.entries()) {
 		if (index < scans.length) continue;
+		const { end } = link;
 		const follower = chain[index + 1];
+		const segment = known[index];
+		if (segment !== undefined) {
+			scans.push({ segment, damage: [], unsynced: undefined, syncedBelow: 0 });
+			continue;
+		}
 		const scan = await scanSegment(
-			header,
+			link,
 			{
 				...options,
-				limit: follower?.name.first ?? Number.POSITIVE_INFINITY,
+				idsFrom,
 				end,
-				isLastOfEpoch: follower?.name.epoch !== name.epoch,
 				isReplayed: index >= replayFrom,
 				isAhead: options.isAhead === true && follower === undefined,
 			},
@@ -167,23 +175,62 @@ async function scanChain(
 	return scans;
 }
 
+/** Ids of events before this time are not needed any more. */
+function idsNeededFrom(chain: readonly Link[], { replayMs }: RecoveryOptions): number {
+	return (chain.at(-1)?.header.time ?? 0) - replayMs;
+}
+
+/** Those segments whose records are not needed, as the ones behind them know them, by their index. */
+function summedUp(
+	chain: readonly Link[],
+	replayFrom: number,
+	options: RecoveryOptions,
+): readonly (Segment | undefined)[] {
+	const { readsAll = false, replayIdsMax } = options;
+	const known: (Segment | undefined)[] = [];
+	if (readsAll) return known;
+	const idsFrom = idsNeededFrom(chain, options);
+	let ids = 0;
+	for (let index = replayFrom - 1; index >= 0; index--) {
+		const link = chain[index] as Link;
+		const summary = summaryOf(link, chain[index + 1]);
+		if (summary === undefined) continue;
+		if (summary.lastIdTime !== null && summary.lastIdTime >= idsFrom && ids < replayIdsMax) {
+			ids += summary.ids;
+			continue;
+		}
+		const { header, checkpointBytes, fileBytes } = link;
+		const segment = new Segment({ ...header, checkpointBytes });
+		segment.restore(summary);
+		segment.fileBytes = fileBytes;
+		known[index] = segment;
+	}
+	return known;
+}
+
+/** What the segment behind it says of it, if that can be believed: nothing is missing between them, nor at the end of its file. */
+function summaryOf({ name, fileBytes }: Link, follower: Link | undefined): SegmentSummary | undefined {
+	if (follower?.previous === undefined || compareSegments(follower.header.previous, name) !== 0) return undefined;
+	const { next, length } = follower.previous;
+	return next === follower.name.first && fileBytes >= length ? follower.previous : undefined;
+}
+
 async function look(name: SegmentName, { directory, files }: RecoveryOptions): Promise<Found> {
 	const file = await files.open(join(directory, segmentFileName(name)));
 	try {
-		const header = decodeHeader(asBuffer(await file.read(0, Math.min(HEADER_BYTES, file.bytes))));
+		const { header, ...preamble } = await readPreamble(file);
 		if (header === 'newer') {
 			const message = `the log in ${directory} was written by a newer sidecar: start that one, or choose another directory`;
 			throw new SpockError('UNAVAILABLE', message, { details: { directory, file: segmentFileName(name) } });
 		}
 		const isOurs = header !== 'damaged' && header.first === name.first && header.epoch === name.epoch;
-		return { name, header: isOurs ? header : undefined };
+		return { ...preamble, name, header: isOurs ? header : undefined, fileBytes: file.bytes };
 	} finally {
 		await file.close();
 	}
 }
 
-interface Link {
-	readonly name: SegmentName;
+interface Link extends Found {
 	readonly header: SegmentHeader;
 	/** The first position of the file behind it, which may be one that cannot be read. */
 	readonly end: number;
@@ -208,7 +255,8 @@ function chainOf(found: readonly Found[]): Chain {
 	/** The next one; undefined before the newest is found. */
 	let wanted: SegmentName | undefined;
 	let end = Number.POSITIVE_INFINITY;
-	for (const [index, { name, header, lostTo = 0 }] of [...found.entries()].reverse()) {
+	for (const [index, each] of [...found.entries()].reverse()) {
+		const { name, header, lostTo = 0 } = each;
 		const newer = chain[0];
 		const order = wanted === undefined ? 0 : compareSegments(name, wanted);
 		if (order > 0) voidFiles.push(name);
@@ -218,7 +266,7 @@ function chainOf(found: readonly Found[]): Chain {
 				damage.push({ file: segmentFileName(wanted), from: wanted.first, to: newer.name.first });
 				end = wanted.first;
 			}
-			chain.unshift({ name, header, end });
+			chain.unshift({ ...each, header, end });
 			end = name.first;
 			wanted = header.previous;
 		} else {
@@ -238,22 +286,14 @@ function chainOf(found: readonly Found[]): Chain {
 	return { chain, damage, strayFiles, voidFiles };
 }
 
-/** Gives the memory the newest checkpoint that is old enough; gives the index of the segment from which records are replayed. */
+/** Gives the memory the newest checkpoint that can be read; gives the index of the segment from which records are replayed. */
 async function restore(chain: readonly Link[], options: RecoveryOptions): Promise<number> {
-	const newest = chain.at(-1);
-	if (newest === undefined) return 0;
-	const before = newest.header.time - options.replayMs;
-	let index = Math.max(
-		0,
-		chain.findLastIndex(({ header }) => header.time <= before),
-	);
-	for (; index >= 0; index--) {
-		const link = chain[index];
-		if (link === undefined) break;
+	for (const [index, link] of [...chain.entries()].reverse()) {
+		if (link.checkpointBytes === 0) continue;
 		const file = await options.files.open(join(options.directory, segmentFileName(link.name)));
 		const checkpoint = await readCheckpoint(file, link.header).finally(() => file.close());
 		if (checkpoint === undefined) continue;
-		options.memory.restore(checkpoint.text);
+		options.memory.restore(checkpoint);
 		return index;
 	}
 	return 0;

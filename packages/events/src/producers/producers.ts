@@ -181,8 +181,8 @@ export class Producers implements LogMemory {
 		this.#table.restore(checkpoint);
 	}
 
-	replay(record: ReplayedRecord): void {
-		this.#table.replay(record);
+	replay(record: ReplayedRecord, isKnown = false): void {
+		if (!isKnown) this.#table.replay(record);
 		this.#appender.replay(record);
 	}
 

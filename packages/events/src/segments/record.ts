@@ -43,11 +43,13 @@ const EVENT = 1;
 const NOTE = 2;
 const CHECKPOINT = 3;
 const SEAL = 4;
+/** A program that does not know it skips it. */
+const SUMMARY = 5;
 const OWNERS: readonly NewNote['of'][] = ['producers', 'groups', 'store'];
 
 /** What an intact record is, before it is decoded. */
-export type RecordKind = 'event' | 'note' | 'checkpoint' | 'seal' | 'unknown';
-const KINDS: readonly RecordKind[] = ['unknown', 'event', 'note', 'checkpoint', 'seal'];
+export type RecordKind = 'event' | 'note' | 'checkpoint' | 'seal' | 'summary' | 'unknown';
+const KINDS: readonly RecordKind[] = ['unknown', 'event', 'note', 'checkpoint', 'seal', 'summary'];
 
 /** What the CRC of each record of a segment begins with. */
 export function seedOf(salt: Uint8Array): number {
@@ -111,10 +113,19 @@ function writeName(target: Buffer, at: number, name: string): number {
 }
 
 /** The record that a segment begins with: what is remembered of everything in front of it. */
-export function encodeCheckpoint(text: string, { position, time }: RecordPlace, seed: number): Buffer {
+export function encodeCheckpoint(text: string, place: RecordPlace, seed: number): Buffer {
+	return encodeText(CHECKPOINT, text, place, seed);
+}
+
+/** The record behind the checkpoint: what the segment in front of this one holds. */
+export function encodeSummary(text: string, place: RecordPlace, seed: number): Buffer {
+	return encodeText(SUMMARY, text, place, seed);
+}
+
+function encodeText(kind: number, text: string, { position, time }: RecordPlace, seed: number): Buffer {
 	const target = Buffer.allocUnsafe(HEAD_BYTES + Buffer.byteLength(text));
 	target.write(text, HEAD_BYTES, 'utf8');
-	writeHead(target, 0, target.length, { position, time, behind: 0, kind: CHECKPOINT, flags: 0 }, seed);
+	writeHead(target, 0, target.length, { position, time, behind: 0, kind, flags: 0 }, seed);
 	return target;
 }
 
@@ -233,8 +244,8 @@ export function hasIdAt(buffer: Buffer, at: number): boolean {
 	return buffer.readUInt16LE(at + HEAD_BYTES + 16) > 0;
 }
 
-/** The text of a checkpoint. */
-export function checkpointAt(buffer: Buffer, at: number, length: number): string {
+/** The text of a checkpoint or a summary. */
+export function textAt(buffer: Buffer, at: number, length: number): string {
 	return buffer.toString('utf8', at + HEAD_BYTES, at + length);
 }
 

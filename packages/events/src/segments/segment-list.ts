@@ -1,7 +1,9 @@
 import type { Random } from '@spock/protocol/internal';
 
+import { encodeCheckpoint, RECORD_HEAD_BYTES, seedOf } from './record.ts';
 import { Segment } from './segment.ts';
 import { SALT_BYTES } from './segment-header.ts';
+import type { NewPreamble } from './segment-writer.ts';
 
 /** The segments of a log, oldest first, and the one that is appended to. */
 export class SegmentList {
@@ -28,19 +30,31 @@ export class SegmentList {
 		return fits ? tail : undefined;
 	}
 
-	newSalt(): Uint8Array {
+	#newSalt(): Uint8Array {
 		return Uint8Array.from({ length: SALT_BYTES }, () => Math.floor(this.#random() * 256));
 	}
 
-	/** The segment is appended to from now on. */
-	push(segment: Segment): void {
+	/** Begins a segment, which is appended to from now on; gives what its file begins with. */
+	begin(first: number, time: number, checkpointText: string): { segment: Segment; preamble: NewPreamble } {
+		const salt = this.#newSalt();
+		const checkpoint = encodeCheckpoint(checkpointText, { position: first, time }, seedOf(salt));
+		const previous = this.all.at(-1);
+		// What lies between them could only be found by reading it.
+		const summed = previous?.next === first ? previous : undefined;
+		const summary = summed && JSON.stringify(summed.summary());
+		const summaryBytes = summary === undefined ? 0 : RECORD_HEAD_BYTES + Buffer.byteLength(summary);
+		const segment = new Segment({
+			...{ first, epoch: 0, time, salt },
+			...{ checkpointBytes: checkpoint.length, summaryBytes },
+		});
 		this.all.push(segment);
 		this.#tail = segment;
+		return { segment, preamble: { checkpoint, summed, summary } };
 	}
 
 	/** Puts a segment behind one whose file cannot be written further, for its records from `first` on. */
 	continueAfter(segment: Segment, first: number, time: number): Segment {
-		const rest = new Segment({ first, epoch: 0, time, salt: this.newSalt(), checkpointBytes: 0 });
+		const rest = new Segment({ first, epoch: 0, time, salt: this.#newSalt(), checkpointBytes: 0 });
 		this.all.splice(this.all.indexOf(segment) + 1, 0, rest);
 		if (this.#tail === segment) this.#tail = rest;
 		return rest;

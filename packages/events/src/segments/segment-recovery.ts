@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { LogMemory } from '../foundation/event-log.ts';
 import type { Files, ReadableFile } from '../foundation/files.ts';
 import {
-	checkpointAt,
 	decodeReplayed,
 	hasIdAt,
 	isIntact,
@@ -11,10 +10,8 @@ import {
 	lengthAt,
 	nextMarker,
 	positionAt,
-	RECORD_HEAD_BYTES,
 	RecordNames,
 	seedAt,
-	seedOf,
 	streamAt,
 	syncedBelowAt,
 	timeAt,
@@ -43,8 +40,12 @@ export interface RecoveryOptions {
 	readonly directory: string;
 	readonly files: Files;
 	readonly memory: LogMemory;
-	/** Records that are younger than this, by the newest segment, are replayed in any case. */
+	/** Events with an id that are younger than this, by the newest segment, are replayed in any case. */
 	readonly replayMs: number;
+	/** So many of them are enough, the newest. */
+	readonly replayIdsMax: number;
+	/** Also what is known without that is read. Default false. */
+	readonly readsAll?: boolean;
 	/** For tests: what follows a torn record is taken too. */
 	readonly keepsTornTail?: boolean;
 }
@@ -59,28 +60,26 @@ export interface SegmentScan {
 }
 
 export interface ScanOptions extends RecoveryOptions {
-	/** Records from here on belong to the next segment. */
-	readonly limit: number;
-	/** Its records should reach up to here. */
+	/** Its records reach up to here, and what is behind is void: whoever wrote the next file had found them. Infinite if there is none; then the tail may be torn. */
 	readonly end: number;
-	/** Its tail may be torn. */
-	readonly isLastOfEpoch: boolean;
 	readonly isReplayed: boolean;
+	/** If not: of its events with an id those from this time on. */
+	readonly idsFrom: number;
 	/** Its owner may be writing it: what is behind a gap is left alone. */
 	readonly isAhead?: boolean;
 }
 
 /** `earlier`: what was read of it before. Undefined for one that its owner has only begun. */
 export async function scanSegment(
-	header: SegmentHeader,
+	{ header, checkpointBytes }: { readonly header: SegmentHeader; readonly checkpointBytes: number },
 	options: ScanOptions,
 	earlier?: SegmentScan,
 ): Promise<SegmentScan | undefined> {
-	const { directory, files, end, limit, isAhead = false } = options;
+	const { directory, files, end, isAhead = false } = options;
 	const fileName = segmentFileName(header);
 	const file = await files.open(join(directory, fileName));
 	try {
-		const segment = earlier?.segment ?? (await emptySegment(file, header));
+		const segment = earlier?.segment ?? new Segment({ ...header, checkpointBytes });
 		if (isAhead && !segment.hasCheckpoint) return undefined;
 		segment.fileBytes = file.bytes;
 		const scan = new RecoveryScan(segment, options, earlier?.syncedBelow);
@@ -91,21 +90,11 @@ export async function scanSegment(
 			await scanRecords(file, offset, segment.seed, scan);
 		}
 		if (segment.next < end && Number.isFinite(end)) scan.lose(end);
-		if (Number.isFinite(limit)) {
-			// What was in a file behind it, of which nothing is left: reported with that one.
-			if (segment.next < limit) segment.lost.push({ from: segment.next, to: limit });
-			segment.next = limit;
-		}
 		const damage = [...(earlier?.damage ?? []), ...scan.damage];
 		return { segment, damage, unsynced: scan.unsynced, syncedBelow: scan.lastSyncedBelow };
 	} finally {
 		await file.close();
 	}
-}
-
-async function emptySegment(file: ReadableFile, header: SegmentHeader): Promise<Segment> {
-	const checkpointBytes = (await readCheckpoint(file, header))?.bytes ?? 0;
-	return new Segment({ ...header, checkpointBytes });
 }
 
 /** Of how many bytes is a seed found: it is slow, and nothing else happens meanwhile. */
@@ -169,7 +158,7 @@ class RecoveryScan implements ScanVisitor {
 	/** The first position that seems torn. */
 	tornAt: number | undefined;
 	/** Known to have been synced once: what is bad below is no torn tail. */
-	syncedBelow = 0;
+	syncedBelow: number;
 	/** What its last record says of those in front. */
 	lastSyncedBelow: number;
 	readonly #segment: Segment;
@@ -179,6 +168,7 @@ class RecoveryScan implements ScanVisitor {
 
 	constructor(segment: Segment, options: ScanOptions, lastSyncedBelow = 0) {
 		this.lastSyncedBelow = lastSyncedBelow;
+		this.syncedBelow = Number.isFinite(options.end) ? options.end : 0;
 		this.#segment = segment;
 		this.#options = options;
 	}
@@ -187,31 +177,35 @@ class RecoveryScan implements ScanVisitor {
 		const { next } = this.#segment;
 		// Between the records lies something that is none.
 		if (positionAt(buffer, at) <= next) return true;
-		if (!this.#options.isLastOfEpoch || next < this.syncedBelow || this.#options.keepsTornTail === true) return true;
+		if (next < this.syncedBelow || this.#options.keepsTornTail === true) return true;
 		this.tornAt = next;
 		return false;
 	}
 
 	record(buffer: Buffer, at: number, length: number, offset: number): boolean {
-		const { limit, isReplayed, memory } = this.#options;
+		const { end, isReplayed, idsFrom, memory } = this.#options;
 		const segment = this.#segment;
 		const kind = kindAt(buffer, at);
 		const position = positionAt(buffer, at);
 		if (kind === 'seal') {
-			if (Math.min(position, limit) > segment.next) this.lose(Math.min(position, limit));
+			if (Math.min(position, end) > segment.next) this.lose(Math.min(position, end));
 			this.isSealed = true;
 			return false;
 		}
-		if (position >= limit) return false;
+		if (position >= end) return false;
 		// A part of the file that stands in it twice.
 		if (position < segment.next) return true;
 		if (position > segment.next) this.lose(position);
 		if (kind === 'event' || kind === 'note') {
 			const stream = kind === 'event' ? streamAt(buffer, at, this.#streams) : undefined;
 			segment.skipTo(offset);
-			segment.add(position, timeAt(buffer, at), length, stream, stream !== undefined && hasIdAt(buffer, at));
+			const time = timeAt(buffer, at);
+			const hasId = stream !== undefined && hasIdAt(buffer, at);
+			segment.add(position, time, length, stream, hasId);
 			this.lastSyncedBelow = syncedBelowAt(buffer, at);
-			if (isReplayed) memory.replay(decodeReplayed(buffer, at, length, stream, this.#producers));
+			if (isReplayed || (hasId && time >= idsFrom)) {
+				memory.replay(decodeReplayed(buffer, at, length, stream, this.#producers), !isReplayed);
+			}
 		}
 		return true;
 	}
@@ -230,17 +224,4 @@ class RecoveryScan implements ScanVisitor {
 		this.damage.push({ file: segmentFileName(this.#segment), from: next, to });
 		this.#segment.next = to;
 	}
-}
-
-/** The checkpoint that a segment begins with, if it is intact. */
-export async function readCheckpoint(
-	file: ReadableFile,
-	{ salt }: SegmentHeader,
-): Promise<{ readonly text: string; readonly bytes: number } | undefined> {
-	const room = Math.max(0, file.bytes - HEADER_BYTES);
-	const bytes = lengthAt(asBuffer(await file.read(HEADER_BYTES, Math.min(RECORD_HEAD_BYTES, room))), 0, room);
-	if (bytes === 0) return undefined;
-	const record = asBuffer(await file.read(HEADER_BYTES, bytes));
-	if (kindAt(record, 0) !== 'checkpoint' || !isIntact(record, 0, bytes, seedOf(salt))) return undefined;
-	return { text: checkpointAt(record, 0, bytes), bytes };
 }

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 
 import type { Files, WritableFile } from '../foundation/files.ts';
-import { encodeSeal } from './record.ts';
+import { encodeSeal, encodeSummary } from './record.ts';
 import type { Batch } from './record-blocks.ts';
 import type { Segment } from './segment.ts';
-import { encodeHeader, HEADER_BYTES, type SegmentName, segmentFileName } from './segment-header.ts';
+import { encodeHeader, type SegmentName, segmentFileName } from './segment-header.ts';
 
 /**
  * A sync that must make the file longer costs 1.3 to 2 times as much as one that overwrites (ext4, batches of 300 bytes to 256 KiB:
@@ -16,6 +16,14 @@ const AHEAD_BYTES_MIN = 4096;
 /** A larger batch costs more than the longer file. */
 const SMALL_BATCH_BYTES_MAX = 256 * 1024;
 const ZEROS = Buffer.alloc(AHEAD_BYTES_MAX);
+
+/** What the file of a new segment begins with, behind its header. */
+export interface NewPreamble {
+	readonly checkpoint: Buffer;
+	/** The segment in front of it, and what that holds; undefined if nothing can be said. */
+	readonly summed: Segment | undefined;
+	readonly summary: string | undefined;
+}
 
 interface OpenFile {
 	readonly file: WritableFile;
@@ -34,14 +42,23 @@ export class SegmentWriter {
 	readonly #directory: string;
 	readonly #segmentBytes: number;
 	#previous: SegmentName;
+	/** The same, if all of its records are known to be on disk: nobody writes it any more, and none of its syncs has failed. */
+	#ended: Segment | undefined;
 	#open: OpenFile | undefined;
 
-	/** `previous`: the newest segment that is there already; epoch 0 for none. */
-	constructor(files: Files, directory: string, segmentBytes: number, previous: SegmentName) {
+	/** `previous`: the newest segment that is there already, epoch 0 for none; `ended`: the same, if its owner has ended it. */
+	constructor(
+		files: Files,
+		directory: string,
+		segmentBytes: number,
+		previous: SegmentName,
+		ended: Segment | undefined,
+	) {
 		this.#files = files;
 		this.#directory = directory;
 		this.#segmentBytes = segmentBytes;
 		this.#previous = previous;
+		this.#ended = ended;
 	}
 
 	/** The segment whose file is open. */
@@ -50,7 +67,7 @@ export class SegmentWriter {
 	}
 
 	/** Makes the file of a segment; what is in it is durable after the first `write`. */
-	async create(segment: Segment, checkpoint: Buffer | undefined): Promise<void> {
+	async create(segment: Segment, preamble: NewPreamble | undefined): Promise<void> {
 		const file = await this.#files.create(join(this.#directory, segmentFileName(segment)));
 		const header = encodeHeader({
 			...nameOf(segment),
@@ -58,8 +75,17 @@ export class SegmentWriter {
 			salt: segment.salt,
 			previous: this.#previous,
 		});
-		const last = { offset: HEADER_BYTES + (checkpoint?.length ?? 0), next: segment.first };
-		this.#open = { file, segment, preamble: checkpoint === undefined ? [header] : [header, checkpoint], end: 0, last };
+		const all = [header, ...(preamble === undefined ? [] : [preamble.checkpoint, ...this.#summary(segment, preamble)])];
+		const last = { offset: all.reduce((sum, { length }) => sum + length, 0), next: segment.first };
+		this.#open = { file, segment, preamble: all, end: 0, last };
+	}
+
+	/** Has the length that was made room for, also where nothing is to be believed of the segment in front. */
+	#summary({ first, time, seed }: Segment, { summed, summary }: NewPreamble): Buffer[] {
+		if (summary === undefined) return [];
+		const isTrue = summed === this.#ended && summed?.lost.length === 0;
+		const text = isTrue ? summary : 'null'.padEnd(Buffer.byteLength(summary));
+		return [encodeSummary(text, { position: first, time }, seed)];
 	}
 
 	/** Writes records of the open segment and waits until they are durable, their file's name included. */
@@ -83,6 +109,7 @@ export class SegmentWriter {
 		await this.#files.syncDirectory(this.#directory);
 		open.preamble = [];
 		this.#previous = nameOf(segment);
+		this.#ended = undefined;
 	}
 
 	/** Ends the open segment: who reads it looks for nothing behind. */
@@ -93,6 +120,7 @@ export class SegmentWriter {
 		if (open.preamble.length === 0) {
 			const seal = encodeSeal({ position: last.next, time: segment.lastTime }, segment.seed);
 			await this.write({ ...last, chunks: [seal], bytes: seal.length });
+			this.#ended = segment;
 		}
 		this.#open = undefined;
 		await open.file.close();

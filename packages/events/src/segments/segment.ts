@@ -24,11 +24,29 @@ const MARK_BYTES = 64 * 1024;
 /** Streams that a segment counts each for itself; with more it cannot be skipped by their readers. Bounds memory against a client that invents names. */
 const STREAMS_MAX = 1024;
 
+/** What a start must know of a segment whose records it does not read. JSON. */
+export interface SegmentSummary {
+	/** The position, and the offset, behind its last record. */
+	readonly next: number;
+	readonly length: number;
+	readonly lastTime: number;
+	/** Null if no event has an id. */
+	readonly lastIdTime: number | null;
+	/** Events with an id. */
+	readonly ids: number;
+	/** Streams that are counted each, and events of the others. */
+	readonly streams: readonly (readonly [stream: string, count: StreamCount])[];
+	readonly uncounted: number;
+	readonly marks: readonly Mark[];
+}
+
 interface SegmentOptions extends SegmentName {
 	readonly time: number;
 	readonly salt: Uint8Array;
 	/** Length of the record that says what is remembered of everything in front; 0 for none. */
 	readonly checkpointBytes: number;
+	/** Length of the record behind that. */
+	readonly summaryBytes?: number;
 }
 
 /** One file of the log, as it is known in memory. */
@@ -48,6 +66,8 @@ export class Segment {
 	lastTime: number;
 	/** Time of its last event with an id, or later where that was not written here; undefined if it has none. */
 	lastIdTime: number | undefined;
+	/** Events with an id, at most. */
+	#ids = 0;
 	/** The offset behind its last record. */
 	length: number;
 	/** What its file takes on disk; 0 until that is made. */
@@ -69,7 +89,7 @@ export class Segment {
 		this.next = this.first;
 		this.lastTime = options.time;
 		this.hasCheckpoint = options.checkpointBytes > 0;
-		this.length = HEADER_BYTES + options.checkpointBytes;
+		this.length = HEADER_BYTES + options.checkpointBytes + (options.summaryBytes ?? 0);
 	}
 
 	/** A record was put behind the others; `stream` of an event, and whether that has an id. */
@@ -82,7 +102,10 @@ export class Segment {
 		this.next = position + 1;
 		this.lastTime = time;
 		if (stream === undefined) return;
-		if (hasId) this.lastIdTime = time;
+		if (hasId) {
+			this.lastIdTime = time;
+			this.#ids++;
+		}
 		const count = this.streams.get(stream);
 		if (count !== undefined) {
 			count.events++;
@@ -115,6 +138,25 @@ export class Segment {
 			count.last = Math.min(count.last, position - 1);
 			if (count.events === 0) this.streams.delete(stream);
 		}
+	}
+
+	summary(): SegmentSummary {
+		const { next, length, lastTime, lastIdTime = null } = this;
+		const streams = [...this.streams];
+		const [ids, uncounted, marks] = [this.#ids, this.#uncounted, this.#marks];
+		return { next, length, lastTime, lastIdTime, ids, streams, uncounted, marks };
+	}
+
+	/** It holds what an earlier process says. */
+	restore({ next, length, lastTime, lastIdTime, ids, streams, uncounted, marks }: SegmentSummary): void {
+		this.next = next;
+		this.length = length;
+		this.lastTime = lastTime;
+		this.lastIdTime = lastIdTime ?? undefined;
+		this.#ids = ids;
+		for (const [stream, count] of streams) this.streams.set(stream, count);
+		this.#uncounted = uncounted;
+		this.#marks.push(...marks);
 	}
 
 	/** Where to begin to look for a position, and where it is known that no such record is in front. */

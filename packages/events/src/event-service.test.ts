@@ -237,3 +237,24 @@ describe('a service that lost its log', () => {
 		expect(blocked).toEqual([]);
 	});
 });
+
+describe('a start', () => {
+	it('knows ids of older segments, and of all else there only what the newest checkpoint says', async () => {
+		const disk = new SimDisk();
+		const before = await openService({}, {}, { files: new SimFiles(disk) });
+		await before.publish('first', 'orders', 'some id');
+		const group = { stream: 'orders', group: 'billing' } as const;
+		const consumer = await before.service.openConsumer({ ...group, from: 'first' }, new Sink());
+		await before.publish('more', 'orders', 'another id');
+		await consumer.close();
+		for (let count = 0; count < 4; count++) await before.publish(LONG);
+		// In a segment that the start does not read.
+		await before.service.deleteGroup(group);
+		for (let count = 0; count < 4; count++) await before.publish(LONG);
+		const { service, publish } = await openService({}, {}, { files: new SimFiles(disk.clone()) });
+		const events = (): number | undefined => service.status().streams[0]?.events;
+		expect([service.status().groups, events()]).toEqual([[], 10]);
+		for (const id of ['some id', 'another id']) await publish('again', 'orders', id);
+		expect(events()).toBe(10);
+	});
+});

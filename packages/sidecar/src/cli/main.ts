@@ -199,7 +199,7 @@ function addEventCommands(): void {
 		.action(async (stream, flags) => (await import('./commands/events/dead-events.ts')).deadEvents(stream, flags));
 	events
 		.command('check')
-		.description('read the log of a sidecar that is not running, and print what is damaged; writes nothing')
+		.description('read the whole log of a sidecar that is not running, and print what is damaged; writes nothing')
 		.argument('<directory>')
 		.option('--json', 'print data as JSON')
 		.addHelpText('after', EXIT_CODES)

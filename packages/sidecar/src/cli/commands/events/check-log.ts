@@ -9,7 +9,7 @@ import { CommandError, EXIT, print, printable } from '../../output/output.ts';
 /** Of the process that has the log. */
 const OWNER_SOCKET = 'owner.sock';
 
-/** `sidecar events check DIRECTORY`: exit code 1 if something is damaged. */
+/** `sidecar events check DIRECTORY`: reads all of the log, of which a start reads a part. Exit code 1 if something is damaged. */
 export async function checkLog(directory: string, flags: { readonly json?: boolean }): Promise<void> {
 	const found = await stat(directory).catch(() => undefined);
 	if (found === undefined || !found.isDirectory()) {

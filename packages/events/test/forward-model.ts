@@ -34,7 +34,7 @@ class QuickClock implements Clock {
 	}
 
 	setTimeout(callback: () => void, delayMs: number): TimerHandle {
-		const timer = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, callback };
+		const timer: Timer = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, callback };
 		this.#timers.push(timer);
 		return timer;
 	}
@@ -205,15 +205,17 @@ export class ForwardModel {
 			{
 				...{ log, clock, random: this.#random },
 				bury: (event) => new Promise((resolve) => pending.set(log.append(event), resolve)),
-				stored: () => undefined,
+				countAbove: () => 0,
+				stored: (stream, events) => {
+					const position = events.at(-1)?.position ?? 0;
+					if (isCurrent()) this.#acked.push({ stream, position, ms: clock.now() });
+				},
 				reached: (stream, position) => {
 					if (isCurrent()) this.#acked.push({ stream, position, ms: clock.now() });
 				},
 				observer: {
-					stored: (stream, count) => {
+					stored: (_stream, count) => {
 						this.counts.stored += count;
-						const position = forwarding.storedUpTo(stream) ?? 0;
-						if (isCurrent()) this.#acked.push({ stream, position, ms: clock.now() });
 					},
 					parked: () => {
 						this.counts.parked++;

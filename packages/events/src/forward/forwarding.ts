@@ -33,6 +33,8 @@ export interface ForwardingHost {
 	readonly clock: Clock;
 	readonly random: Random;
 	readonly observer: EventsObserver;
+	/** Events of a stream in the log above a position, about. */
+	countAbove(stream: string, position: number): number;
 	/** Appends an event that the sidecar itself has made; resolves when it is persisted. */
 	bury(event: NewEvent): Promise<void>;
 	/** These events of a stream are stored. */
@@ -69,11 +71,25 @@ export class Forwarding implements LogMemory {
 		return stream.endsWith(REFUSED_SUFFIX) ? undefined : this.#options.storeOf(stream);
 	}
 
+	/** True for a stream that does not stay in the log. */
+	readonly isElsewhere = (stream: string): boolean => this.storeOf(stream) !== undefined;
+
+	/** An observer of producers, which tells this of what is on disk. */
+	watching(observer: EventsObserver): EventsObserver {
+		const persisted = (stream: string, count: number): void => {
+			observer.persisted?.(stream, count);
+			this.appended(stream);
+		};
+		return { ...observer, persisted };
+	}
+
 	/** The log was read, and has events of these streams. */
 	start(streams: Iterable<string>): void {
 		if (this.#state !== 'new') return;
 		this.#state = 'running';
-		for (const stream of streams) this.appended(stream);
+		// A segment with very many streams does not count each, but a place tells of it.
+		const known = [...this.#places.all()].map(({ stream }) => stream);
+		for (const stream of new Set([...streams, ...known])) this.appended(stream);
 		this.#armLook();
 	}
 
@@ -94,11 +110,6 @@ export class Forwarding implements LogMemory {
 		if (this.storeOf(stream) === undefined || this.#places.of(stream).stored >= position) return;
 		if (this.#state === 'stopped') throw endedError();
 		await this.#waits.wait(stream, position, signal);
-	}
-
-	/** The last position of a stream up to which all is stored; undefined for one that stays in the log. */
-	storedUpTo(stream: string): number | undefined {
-		return this.storeOf(stream) === undefined ? undefined : this.#places.of(stream).stored;
 	}
 
 	/** For each stream the first position that must not be trimmed. */
@@ -132,6 +143,21 @@ export class Forwarding implements LogMemory {
 
 	replay(record: ReplayedRecord): void {
 		this.#places.replay(record);
+	}
+
+	/** Waits until all that was taken is stored, `drainMs` at most, says what is left, and stops. */
+	async close(drainMs: number): Promise<void> {
+		if (this.#state === 'stopped') return;
+		for (const stream of await this.drain(drainMs)) {
+			this.#host.observer.unstoredAtExit?.(stream, this.unstored(stream));
+		}
+		this.stop();
+	}
+
+	/** Events of a stream that are in the log and not stored, about; 0 for one that stays there. */
+	unstored(stream: string): number {
+		if (this.storeOf(stream) === undefined) return 0;
+		return this.#host.countAbove(stream, this.#places.of(stream).stored);
 	}
 
 	/** Resolves when all that was taken is stored, or after `drainMs`. Gives the streams that have more. */

@@ -22,7 +22,7 @@ export interface EventStore {
 	 * The highest position of a stream that it holds, or held; 0 if none: where feeding begins again. Undefined if it cannot know.
 	 *
 	 * What was acknowledged may be lost when the store, or the connection to it, is replaced. From then on `append` rejects with UNAVAILABLE
-	 * until this was asked anew: events behind a gap would hide it.
+	 * until this was asked anew: events behind a gap would hide it. Once it is answered, nothing is stored that another process had under way.
 	 */
 	lastOf(stream: string): Promise<number | undefined>;
 	/** Whether it still holds the event of this position, or one behind it: false if it has lost acknowledged events. */

@@ -15,7 +15,7 @@ export function sizeOf({ text }: LogEvent): number {
 }
 
 /** What flights need, and tell. */
-export interface FlightsHost {
+interface FlightsHost {
 	readonly clock: Clock;
 	/** A call of the store. */
 	append(events: readonly LogEvent[], stored: (position: number) => void): Promise<void>;

@@ -6,7 +6,7 @@ import { holdFrom, keepPair, type StoredPair } from './healing.ts';
 import { REFUSED_SUFFIX } from './refused-event.ts';
 
 /** Parked positions of a stream that are remembered. Of older ones a store that goes back far is sent the event again, and refuses it again. */
-export const PARKED_MAX = 4096;
+const PARKED_MAX = 4096;
 
 /** How far a stream has come on its way to its store. */
 export interface ForwardPlace {

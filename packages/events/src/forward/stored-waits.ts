@@ -2,7 +2,7 @@ import { SpockError } from '@spock/protocol';
 import { offAbort, onAbort } from '@spock/protocol/internal';
 
 /** Most publishes that wait for a store. */
-export const STORED_WAITS_MAX = 4096;
+const STORED_WAITS_MAX = 4096;
 
 interface Wait {
 	readonly stream: string;

@@ -10,6 +10,7 @@ const MACHINES = {
 	'watch-loop': ['packages/discovery/src/watch/watch-loop.ts', 'watchMachine'],
 	registration: ['packages/discovery/src/registration/registration-machine.ts', 'registrationMachine'],
 	'registration-sync': ['packages/discovery/src/registration/registration-sync.ts', 'registrationSyncMachine'],
+	forward: ['packages/events/src/forward/forward-machine.ts', 'forwardMachine'],
 	'group-event': ['packages/events/src/groups/group-event-machine.ts', 'groupEventMachine'],
 	'cache-entry': ['packages/discovery/src/cache/cache-entry-machine.ts', 'cacheEntryMachine'],
 };

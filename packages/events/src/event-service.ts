@@ -10,8 +10,7 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
-
-import type { LogMemory } from './foundation/event-log.ts';
+import type { Forwarding } from './forward/index.ts';
 import type {
 	Consumer,
 	ConsumerSink,
@@ -27,8 +26,9 @@ import type { LogState } from './log/log-machine.ts';
 import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
 import { ID_WINDOW_IDS_MAX, ID_WINDOW_MS } from './producers/id-window.ts';
 import { Producers } from './producers/producers.ts';
+import { ServiceMemory } from './service-memory.ts';
 import type { EventServiceOptions } from './service-options.ts';
-import { groupStatus, holding, holdReason, streamStatus } from './service-status.ts';
+import { countAbove, groupStatus, holding, holdReason, streamStatus } from './service-status.ts';
 import { EmbeddedStore } from './stores/embedded-store.ts';
 import { Retention, type TrimPlan } from './stores/retention.ts';
 
@@ -56,6 +56,7 @@ export class EventService {
 	readonly #producers: Producers;
 	readonly #store: EmbeddedStore;
 	readonly #groups: ConsumerGroups;
+	readonly #forwarding: Forwarding | undefined;
 	#retainTimer: TimerHandle | undefined;
 	#retainedMs = Number.NEGATIVE_INFINITY;
 	#isReading = true;
@@ -79,13 +80,14 @@ export class EventService {
 		this.#retentionBytes = retentionBytes;
 		this.#retention = new Retention(clock, { idWindowMs: ID_WINDOW_MS, retentionMs, retentionBytes });
 		const segmentBytes = Math.min(DEFAULT_LOG_LIMITS.segmentBytes, Math.floor(bytesMax / SEGMENTS_MIN));
+		const memory = new ServiceMemory();
 		this.#log = new EventLog({
 			directory,
 			files,
 			owner,
 			clock,
 			random,
-			memory: this.#memory(),
+			memory,
 			listener: this.#listener(),
 			limits: {
 				bytesMax,
@@ -95,10 +97,18 @@ export class EventService {
 			},
 			...(plantedBugs.keepsTornTail === true && { keepsTornTail: true }),
 		});
+		this.#forwarding = options.stores?.({
+			...{ log: this.#log, clock, random, observer },
+			countAbove: (stream, position) => countAbove(this.#log.segments, stream, position),
+			bury: (event) => this.#producers.bury(event),
+			stored: (stream, events) => this.#producers.elsewhere.stored(stream, events),
+			reached: (stream, position) => this.#producers.elsewhere.reached(stream, position),
+		});
 		this.#producers = new Producers({
 			log: this.#log,
 			clock,
-			observer,
+			observer: this.#forwarding?.watching(observer) ?? observer,
+			isElsewhere: this.#forwarding?.isElsewhere,
 			streams,
 			streamsSetting,
 			plantedBugs: plantedBugs.producers ?? {},
@@ -106,7 +116,7 @@ export class EventService {
 		this.#producers.setReason('the log is being read');
 		this.#store = new EmbeddedStore({ log: this.#log, mistakes: plantedBugs.store ?? {} });
 		this.#groups = new ConsumerGroups({
-			storeOf: () => this.#store,
+			storeOf: (stream) => this.#forwarding?.storeOf(stream) ?? this.#store,
 			bury: (event) => this.#producers.bury(event),
 			clock,
 			random,
@@ -119,6 +129,10 @@ export class EventService {
 				died: ({ stream, group = null }, reason) => observer.dead?.(stream, group, reason),
 			},
 		});
+		memory.parts = {
+			...{ producers: this.#producers, groups: this.#store },
+			...(this.#forwarding !== undefined && { stores: this.#forwarding }),
+		};
 	}
 
 	/** Reads the log of the process that has it now, so that `open` takes less time. After a rejection this service is of no use. */
@@ -152,11 +166,17 @@ export class EventService {
 	}
 
 	/**
-	 * Appends one event; resolves when it is persisted. Rejects: UNAVAILABLE (the log takes nothing now, and why), OVERLOADED (too many
+	 * Appends one event; resolves when it is persisted, or stored if `until` says so. Rejects: UNAVAILABLE (the log takes nothing now, and why), OVERLOADED (too many
 	 * wait), BAD_REQUEST (unknown stream), FRAME_TOO_LARGE, ABORTED: the event may be stored all the same.
 	 */
 	publish(data: PublishData, signal?: AbortSignal): Promise<PublishReply> {
-		return this.#producers.publish(data, signal);
+		const published = this.#producers.publish(data, signal);
+		const forwarding = this.#forwarding;
+		if (forwarding === undefined || data.until !== 'stored') return published;
+		return published.then(async (reply) => {
+			await forwarding.untilStored(data.stream, reply.position, signal);
+			return reply;
+		});
 	}
 
 	/** Rejects: BAD_REQUEST (another order than that of its group), OVERLOADED, UNAVAILABLE. */
@@ -192,7 +212,7 @@ export class EventService {
 			windowBytes: this.#producers.windowBytes,
 			damaged,
 			idsForgotten: this.#producers.idsForgotten,
-			streams: streamStatus(segments),
+			streams: streamStatus(segments, this.#forwarding),
 			groups: groupStatus(segments, this.#store.groups(), this.#groups.status()),
 		};
 	}
@@ -200,6 +220,7 @@ export class EventService {
 	/** Closes the windows, writes what was taken and gives the directory up. Producers go on at the successor. Idempotent. */
 	async handOver(): Promise<void> {
 		await this.#endGroups('events are handed over to another sidecar', HAND_OVER_GROUPS_MS);
+		this.#forwarding?.stop();
 		await this.#log.handOver();
 		await this.#store.close();
 	}
@@ -209,10 +230,11 @@ export class EventService {
 		this.#producers.setReason(null);
 	}
 
-	/** Takes nothing new, waits `drainMs` at most until all is on disk, and ends. Idempotent. */
+	/** Takes nothing new, waits `drainMs` at most until all is on disk and in its store, and ends. Idempotent. */
 	async close(drainMs: number): Promise<void> {
 		const untilMs = this.#clock.now() + drainMs;
 		await this.#endGroups('the sidecar is stopping', drainMs);
+		await this.#forwarding?.close(Math.max(0, untilMs - this.#clock.now()));
 		await this.#log.close(Math.max(0, untilMs - this.#clock.now()));
 		await this.#store.close();
 	}
@@ -223,21 +245,6 @@ export class EventService {
 		this.#clock.clearTimeout(this.#retainTimer);
 		this.#producers.setReason(reason);
 		await this.#groups.close(new SpockError('UNAVAILABLE', `${reason}; connect again`), drainMs);
-	}
-
-	#memory(): LogMemory {
-		return {
-			checkpoint: () => `{"producers":${this.#producers.checkpoint()},"groups":${this.#store.checkpoint()}}`,
-			restore: (checkpoint) => {
-				const { producers, groups } = JSON.parse(checkpoint) as Record<'producers' | 'groups', unknown>;
-				this.#producers.restore(JSON.stringify(producers));
-				this.#store.restore(JSON.stringify(groups));
-			},
-			replay: (record, isKnown) => {
-				this.#producers.replay(record, isKnown);
-				if (!isKnown) this.#store.replay(record);
-			},
-		};
 	}
 
 	#listener(): LogListener {
@@ -274,10 +281,12 @@ export class EventService {
 		if (this.#isReading && state === 'receiving') {
 			this.#isReading = false;
 			this.#producers.recovered();
+			this.#startForwarding();
 		}
 		if (state === 'released') {
 			const error = new SpockError('UNAVAILABLE', `no events are taken: ${reason}`);
 			this.#producers.released(error);
+			this.#forwarding?.stop();
 			void this.#groups.close(error, 0);
 			this.#clock.clearTimeout(this.#retainTimer);
 			if (this.#blockedBy !== null && !this.#isEnding) {
@@ -319,7 +328,14 @@ export class EventService {
 	}
 
 	#trimPlan(): TrimPlan {
-		return this.#retention.plan(this.#log, holding(this.#store.groups()));
+		const groups = holding(this.#store.groups(), this.#forwarding?.isElsewhere);
+		return this.#retention.plan(this.#log, groups, this.#forwarding?.holds());
+	}
+
+	#startForwarding(): void {
+		const log = this.#log;
+		this.#producers.elsewhere.recovered((stream) => log.lastOf(stream));
+		this.#forwarding?.start(new Set(log.segments.flatMap(({ streams }) => [...streams.keys()])));
 	}
 
 	#armRetain(delayMs: number): void {

@@ -1,6 +1,6 @@
 import type { SpockError } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
-
+import type { MakeForwarding } from './forward/index.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
 import type { Files, LogOwner } from './foundation/files.ts';
 import type { GroupMistakes } from './groups/held-events.ts';
@@ -38,6 +38,8 @@ export interface EventServiceOptions {
 	 * service may open it again; once it has, `retire` lets this one's producers go there.
 	 */
 	readonly lost?: (reason: SpockError) => void;
+	/** Where streams go whose store is elsewhere: what `forwardTo` of `@spock/events/forward` gives. Default: all stay in the log. */
+	readonly stores?: MakeForwarding;
 	/** For tests, which must notice them. Default: none. */
 	readonly plantedBugs?: EventServiceBugs;
 }

@@ -1,5 +1,6 @@
 import { DEAD_RETRY_GROUP, type GroupStatus, type StreamStatus } from '@spock/protocol';
 
+import type { Forwarding } from './forward/index.ts';
 import { isDeadStream } from './groups/dead-letter.ts';
 import type { LogSegment } from './segments/segment.ts';
 import type { GroupPlace } from './stores/group-places.ts';
@@ -9,20 +10,20 @@ import type { Hold } from './stores/retention.ts';
 const STATUS_ITEMS_MAX = 256;
 
 /** What each stream holds, in the order of their names. */
-export function streamStatus(segments: readonly LogSegment[]): StreamStatus[] {
+export function streamStatus(segments: readonly LogSegment[], forwarding?: Forwarding): StreamStatus[] {
 	const streams = new Map<string, StreamStatus>();
 	for (const segment of segments) {
 		for (const [stream, count] of segment.streams) {
 			const { first = count.first, events = 0, bytes = 0 } = streams.get(stream) ?? {};
 			streams.set(stream, {
 				stream,
-				store: 'embedded',
+				store: forwarding?.storeOf(stream)?.name ?? 'embedded',
 				first,
 				last: count.last,
 				events: events + count.events,
 				bytes: bytes + count.bytes,
 				lastAt: count.lastTime,
-				unstored: 0,
+				unstored: forwarding?.unstored(stream) ?? 0,
 			});
 		}
 	}
@@ -51,6 +52,8 @@ export function holdReason(
 	places: readonly GroupPlace[],
 ): string {
 	if (hold === 'group') return laggingGroup(segments, places);
+	if (hold === 'store')
+		return '; it keeps what the store of a stream has not taken, or may lose: see that it can be reached';
 	if (hold === 'ids')
 		return '; its events with an id are kept for two minutes, to know repetitions: raise `--events-bytes-max`';
 	if (hold === 'retention')
@@ -73,8 +76,18 @@ export function laggingGroup(segments: readonly LogSegment[], places: readonly G
 }
 
 /** The groups for which events are kept. */
-export function holding(places: readonly GroupPlace[]): readonly GroupPlace[] {
-	return places.filter(({ stream, group }) => group !== DEAD_RETRY_GROUP || !isDeadStream(stream));
+export function holding(
+	places: readonly GroupPlace[],
+	isElsewhere: (stream: string) => boolean = () => false,
+): readonly GroupPlace[] {
+	return places.filter(
+		({ stream, group }) => !isElsewhere(stream) && (group !== DEAD_RETRY_GROUP || !isDeadStream(stream)),
+	);
+}
+
+/** Events of a stream above a position, about. */
+export function countAbove(segments: readonly LogSegment[], stream: string, position: number): number {
+	return lagOf(segments, { stream, group: '', position: position + 1, done: new Set(), rewinds: 0 });
 }
 
 /** Events that are not done. In the segment in which the group is, those in front of it are estimated by their positions. */

@@ -8,13 +8,20 @@ import type { Consumers } from './consume/consumers.ts';
 import { checkPayload, type EventSchema } from './consume/event-shapes.ts';
 import type { EventHandler } from './consume/handler-pool.ts';
 import type { ReceivedEvent } from './consume/received-event.ts';
-import type { ConsumedStream, EventPayloadOf, EventSchemas, KnownEvents, StreamName } from './known-events.ts';
+import type {
+	ConsumedStream,
+	EventPayloadOf,
+	EventSchemas,
+	KnownEvents,
+	RelayedEvent,
+	StreamName,
+} from './known-events.ts';
 import { type EmitOptions, encodeJson, encodeWhole, isBinary } from './produce/encode-event.ts';
 import type { EventStream } from './produce/event-stream.ts';
 import type { EncodedEvent, Patience, PublishLevel } from './produce/event-waits.ts';
 import type { Producer } from './produce/producer.ts';
 import type { ProducerStatus } from './produce/producer-status.ts';
-import { type AnyRelayedEvent, type RelayedEvent, type RelayOptions, resolveRelay } from './produce/relay-options.ts';
+import { type RelayOptions, resolveRelay } from './produce/relay-options.ts';
 import type { Relays } from './produce/relays.ts';
 
 const LEVELS: readonly PublishLevel[] = ['accepted', 'persisted', 'stored'];
@@ -164,7 +171,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 	 * wrong option.
 	 */
 	relay(options: RelayOptions<RelayedEvent<Streams>>): Promise<void> {
-		const resolved = resolveRelay(options as unknown as RelayOptions<AnyRelayedEvent>);
+		const resolved = resolveRelay(options as unknown as RelayOptions);
 		this.#producer.checkOpen();
 		return this.#relays.run(resolved, (stream, { stream: _, payload, ...rest }) => {
 			if (Object.hasOwn(this.#schemas, stream.name)) this.#check(stream.name, payload);

@@ -31,6 +31,7 @@ export type {
 	EventPayloadOf,
 	EventSchemas,
 	KnownEvents,
+	RelayedEvent,
 	StreamName,
 	StreamUpgrades,
 } from './known-events.ts';
@@ -57,6 +58,5 @@ export {
 	type AnyRelayedEvent,
 	DEFAULT_RELAY_EVENTS_MAX,
 	DEFAULT_RELAY_POLL_MS,
-	type RelayedEvent,
 	type RelayOptions,
 } from './produce/relay-options.ts';

@@ -1,4 +1,5 @@
 import type { EventSchema, EventUpgrades } from './consume/event-shapes.ts';
+import type { AnyRelayedEvent } from './produce/relay-options.ts';
 
 /**
  * The known streams, as names of members, and what their events are. Empty here: an app fills it by a module augmentation, or
@@ -23,6 +24,14 @@ export type ConsumedStream<Name extends string> = Name | `${Name}.dead`;
 export type EventPayloadOf<Streams extends object, Name extends string> = Name extends keyof Streams
 	? Streams[Name]
 	: unknown;
+
+/** An event as it is read from an outbox. */
+export type RelayedEvent<Streams extends object = KnownEvents> = {
+	readonly [Name in StreamName<Streams>]: AnyRelayedEvent & {
+		readonly stream: Name;
+		readonly payload: EventPayloadOf<Streams, Name>;
+	};
+}[StreamName<Streams>];
 
 /** A schema for each stream that has one; what it gives is what its consumers get. */
 export type EventSchemas<Streams extends object = KnownEvents> = {

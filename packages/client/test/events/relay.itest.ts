@@ -22,7 +22,7 @@ class Outbox {
 		return this;
 	}
 
-	get options(): RelayOptions<AnyRelayedEvent> {
+	get options(): RelayOptions {
 		return {
 			producer: 'outbox',
 			eventsMax: 100,
@@ -156,7 +156,7 @@ describe('a relay', () => {
 		expect(outbox.relayed).toEqual(['00000010']);
 	});
 
-	const cases: [string, Partial<RelayOptions<AnyRelayedEvent>>, RegExp][] = [
+	const cases: [string, Partial<RelayOptions>, RegExp][] = [
 		['read rejects', { read: () => Promise.reject(new Error('no database')) }, /^no database$/],
 		['read gives no array', { read: (async () => 5) as never }, /^what read gives must be an array of events, not 5/],
 		['read gives no object', { read: (async () => [5]) as never }, /^an event that read gives must be an object/],

@@ -4,6 +4,7 @@ import { readerCases } from './reader-cases.ts';
 
 export type { ContractCase, StoreFixture } from './bench.ts';
 export { MemoryStore, type MemoryStoreMistakes } from './memory-store.ts';
+export { SimStore, type SimStoreOptions } from './sim-store.ts';
 
 /** What the store is like. */
 export interface StoreTraits {

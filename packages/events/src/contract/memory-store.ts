@@ -7,6 +7,7 @@ import type { LogEvent } from '../foundation/log-record.ts';
 export interface MemoryStoreMistakes {
 	readonly storesTwice?: boolean;
 	readonly storesBehindBad?: boolean;
+	readonly storesBehindRejected?: boolean;
 	readonly forgetsDone?: boolean;
 	readonly givesDoneAgain?: boolean;
 	readonly neverTellsMore?: boolean;
@@ -31,18 +32,21 @@ export class MemoryStore implements EventStore {
 	readonly name = 'memory';
 	readonly #mistakes: MemoryStoreMistakes;
 	/** Both are shared with those that it is opened again as. */
-	#streams = new Map<string, LogEvent[]>();
+	readonly #streams: Map<string, LogEvent[]>;
 	#groups = new Map<string, MemoryGroup>();
 	readonly #readers = new Map<MemoryReader, string>();
+	/** Streams with a call that was rejected in this tick, and calls that go with it. */
+	readonly #rejecting = new Map<string, SpockError>();
 
-	constructor(mistakes: MemoryStoreMistakes = {}) {
+	/** `streams`: the events of each, of which others may know as well. */
+	constructor(mistakes: MemoryStoreMistakes = {}, streams: Map<string, LogEvent[]> = new Map()) {
 		this.#mistakes = mistakes;
+		this.#streams = streams;
 	}
 
 	/** Another store over the same events and groups. */
 	reopened(): MemoryStore {
-		const store = new MemoryStore(this.#mistakes);
-		store.#streams = this.#streams;
+		const store = new MemoryStore(this.#mistakes, this.#streams);
 		if (this.#mistakes.forgetsDone !== true) store.#groups = this.#groups;
 		return store;
 	}
@@ -56,6 +60,8 @@ export class MemoryStore implements EventStore {
 	}
 
 	async append(stream: string, events: readonly LogEvent[], stored: (position: number) => void): Promise<void> {
+		const rejected = this.#rejecting.get(stream);
+		if (rejected !== undefined) throw rejected;
 		const held = this.#eventsOf(stream);
 		const told: number[] = [];
 		let bad: LogEvent | undefined;
@@ -73,13 +79,20 @@ export class MemoryStore implements EventStore {
 		if (this.#mistakes.unordered === true) held.reverse();
 		if (this.#mistakes.tellsBackwards === true) told.reverse();
 		for (const position of told) stored(position);
-		if (told.length > 0 && this.#mistakes.neverTellsMore !== true)
-			for (const reader of this.#readers.keys()) reader.more();
+		if (told.length > 0 && this.#mistakes.neverTellsMore !== true) this.wake();
 		if (bad === undefined) return;
-		throw new SpockError(
-			'FRAME_TOO_LARGE',
-			`the event at ${bad.position} is too long; expected ${TEXT_LENGTH_MAX} characters`,
-		);
+		const message = `the event at ${bad.position} is too long; expected ${TEXT_LENGTH_MAX} characters`;
+		const error = new SpockError('FRAME_TOO_LARGE', message);
+		if (this.#mistakes.storesBehindRejected !== true) {
+			this.#rejecting.set(stream, error);
+			queueMicrotask(() => this.#rejecting.delete(stream));
+		}
+		throw error;
+	}
+
+	/** There are more events. */
+	wake(): void {
+		for (const reader of this.#readers.keys()) reader.more();
 	}
 
 	async lastOf(stream: string): Promise<number> {

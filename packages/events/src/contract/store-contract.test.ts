@@ -1,4 +1,5 @@
 import { encodeEvent } from '@spock/protocol';
+import { systemClock } from '@spock/protocol/internal';
 import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
 
@@ -10,9 +11,19 @@ import { EventLog } from '../log/event-log.ts';
 import type { StoreFixture } from './bench.ts';
 import { storeContract } from './index.ts';
 import { MemoryStore, type MemoryStoreMistakes } from './memory-store.ts';
+import { SimStore } from './sim-store.ts';
 
 function memoryFixture(mistakes?: MemoryStoreMistakes): StoreFixture {
-	let store = new MemoryStore(mistakes);
+	return fixtureOf(new MemoryStore(mistakes));
+}
+
+function simulatedFixture(knowsLast: boolean): StoreFixture {
+	const refuses = ({ text }: LogEvent): boolean => text.length > 1000;
+	return fixtureOf(new SimStore({ clock: systemClock, random: seededRandom(1), refuses, knowsLast }));
+}
+
+function fixtureOf(first: MemoryStore | SimStore): StoreFixture {
+	let store = first;
 	let position = 0;
 	const make = (stream: string, payload: unknown): LogEvent => {
 		position += 2;
@@ -61,6 +72,13 @@ describe('a store in memory keeps the contract of an EventStore', () => {
 	for (const { name, run } of storeContract(() => memoryFixture())) it(name, run);
 });
 
+describe.each([true, false])(
+	'a simulated store keeps the contract of an EventStore, if it knows its last event: %s',
+	(knowsLast) => {
+		for (const { name, run } of storeContract(() => simulatedFixture(knowsLast))) it(name, run);
+	},
+);
+
 describe('the embedded store keeps the contract of an EventStore, also over losses of power', () => {
 	for (const { name, run } of storeContract(() => embeddedFixture(simulatedPlace()))) it(name, run);
 });
@@ -69,6 +87,7 @@ describe('the contract of a store', () => {
 	it.each<[keyof MemoryStoreMistakes, string]>([
 		['storesTwice', 'what it holds already, by position, is not stored again'],
 		['storesBehindBad', 'append rejects with the first event that it never takes, and stores none behind it'],
+		['storesBehindRejected', 'a call behind one that is rejected is rejected with it, and stores nothing'],
 		['forgetsDone', 'what a group has done is never given again, nor after the reader or the store was opened again'],
 		['givesDoneAgain', 'a thousand events with holes are all done in the end'],
 		['neverTellsMore', 'read resolves at once with none, and onMore tells of what comes'],

@@ -13,10 +13,18 @@ export interface EventStore {
 	 * Appends events of one stream, in the order of their positions, each above all that it was given before. `stored` is
 	 * called with a position whenever everything up to it is stored; resolves when all of them are. Rejects with the first event that is not:
 	 * none behind it is stored then. What it holds already, by position, it does not store again.
+	 *
+	 * May be called while an earlier call for the stream is under way: its events go behind those of that. If that is rejected, so is this,
+	 * and none of its events are stored; this ends once every call that was under way is settled. Each settles in the end, also if the store is away.
 	 */
 	append(stream: string, events: readonly LogEvent[], stored: (position: number) => void): Promise<void>;
-	/** The highest position of a stream that it holds, or held; 0 if none: where feeding begins again. */
-	lastOf(stream: string): Promise<number>;
+	/**
+	 * The highest position of a stream that it holds, or held; 0 if none: where feeding begins again. Undefined if it cannot know.
+	 *
+	 * What was acknowledged may be lost when the store, or the connection to it, is replaced. From then on `append` rejects with UNAVAILABLE
+	 * until this was asked anew: events behind a gap would hide it. Once it is answered, nothing is stored that another process had under way.
+	 */
+	lastOf(stream: string): Promise<number | undefined>;
 	/** Whether it still holds the event of this position, or one behind it: false if it has lost acknowledged events. */
 	holds(stream: string, position: number): Promise<boolean>;
 	/** Events of a stream for a group, or for a reader without one. */

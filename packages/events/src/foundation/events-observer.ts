@@ -40,6 +40,18 @@ export interface EventsObserver {
 	logLost?(producer: string, known: number, told: number): void;
 	/** Segments that no group needs were deleted. */
 	trimmed?(below: number): void;
+	/** A store elsewhere has acknowledged events, the last of them so long after they were sent. */
+	stored?(stream: string, count: number, ackMs: number): void;
+	/** A store will never take an event: it went to `<stream>.refused`, and those behind it go on. */
+	parked?(stream: string, error: SpockError): void;
+	/** A store failed as a whole; what it has not acknowledged is sent again after a while. */
+	storeFailed?(stream: string, error: SpockError): void;
+	/** A store has lost events that it had acknowledged, above `from` up to `to`: they are sent again. */
+	storeWentBack?(stream: string, from: number, to: number): void;
+	/** The way of a stream to its store has another state. */
+	forwarding?(stream: string, state: string): void;
+	/** Events of a stream are on disk and not in its store at the end; the next sidecar goes on with them. */
+	unstoredAtExit?(stream: string, count: number): void;
 	/** So many records were taken and are not on disk at the end. Their producers were told of none. */
 	leftAtExit?(records: number): void;
 }

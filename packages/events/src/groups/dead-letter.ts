@@ -1,6 +1,7 @@
-import { type EventData, encodeEvent, STREAM_NAME_LENGTH_MAX } from '@spock/protocol';
+import { STREAM_NAME_LENGTH_MAX } from '@spock/protocol';
 
 import type { LogEvent, NewEvent } from '../foundation/log-record.ts';
+import { movedEvent } from '../foundation/moved-event.ts';
 
 /** What the name of a stream of dead letters ends with. */
 export const DEAD_SUFFIX = '.dead';
@@ -24,31 +25,13 @@ export function isDeadStream(stream: string): boolean {
 	return stream.endsWith(DEAD_SUFFIX);
 }
 
-/** The dead letter of an event: as its producer gave it, with the circumstances in its headers. It may be longer than EVENT_BYTES_MAX by those. */
+/** The dead letter of an event: as its producer gave it, with the circumstances in its headers. */
 export function deadLetterOf(event: LogEvent, { reason, group, deliveries }: Death): NewEvent {
-	const data = JSON.parse(event.text) as EventData;
-	const stream = event.stream + DEAD_SUFFIX;
-	const headers = {
-		...data.headers,
+	return movedEvent(event, event.stream + DEAD_SUFFIX, {
 		'spock-dead-reason': reason.slice(0, DEAD_REASON_LENGTH_MAX),
 		'spock-dead-stream': event.stream,
 		'spock-dead-position': String(event.position),
 		...(group !== undefined && { 'spock-dead-group': group }),
 		'spock-dead-deliveries': String(deliveries),
-	};
-	const text = headOf({ ...data, stream, headers }) + payloadOf(event.text, data);
-	return { kind: 'event', producer: '', epoch: 0, seq: 0, stream, key: event.key, id: event.id, text };
-}
-
-const NO_PAYLOAD = 'null}';
-
-/** The text of an event up to its payload. */
-function headOf(data: EventData): string {
-	return encodeEvent({ ...data, payload: null }).slice(0, -NO_PAYLOAD.length);
-}
-
-/** The rest of it, as it came: parsed and written again, a number of many digits would be another one. */
-function payloadOf(text: string, data: EventData): string {
-	const head = headOf(data);
-	return text.startsWith(head) ? text.slice(head.length) : `${JSON.stringify(data.payload)}}`;
+	});
 }

@@ -10,6 +10,7 @@ import { IdWindow } from './id-window.ts';
 import { PendingEvents } from './pending-events.ts';
 import type { Producer, StreamPlace } from './producer.ts';
 import { encodeNote, judge, type ProducerNote } from './producer-table.ts';
+import type { IsElsewhere } from './stored-elsewhere.ts';
 import { StreamCounts } from './stream-counts.ts';
 
 /** Bugs that a test plants, to see that the tests find them. */
@@ -25,11 +26,13 @@ export interface EventAppenderOptions {
 	readonly clock: Clock;
 	readonly observer: EventsObserver;
 	/** The only streams that events may be written to. Default: any. */
-	readonly streams: ReadonlySet<string> | undefined;
+	readonly streams?: ReadonlySet<string> | undefined;
 	/** Where `streams` is set, for the message. */
 	readonly streamsSetting: string;
-	readonly idsMax: number | undefined;
+	readonly idsMax?: number | undefined;
 	readonly plantedBugs: PlantedBugs;
+	/** Default: none is. */
+	readonly isElsewhere?: IsElsewhere | undefined;
 }
 
 /** Brings events into the log, each `seq` and each id once, and knows which of them are on disk. */
@@ -40,19 +43,22 @@ export class EventAppender {
 	readonly #streamsSetting: string;
 	readonly #bugs: PlantedBugs;
 	readonly #ids: IdWindow;
+	readonly #isElsewhere: IsElsewhere | undefined;
 	readonly #pending = new PendingEvents();
 	readonly #accepted = new StreamCounts();
 	readonly #persisted = new StreamCounts();
 	readonly #repeated = new StreamCounts();
 	#touched: Producer[] = [];
 
-	constructor({ log, clock, observer, streams, streamsSetting, idsMax, plantedBugs }: EventAppenderOptions) {
+	constructor(options: EventAppenderOptions) {
+		const { log, clock, observer, streams, streamsSetting, idsMax, plantedBugs, isElsewhere } = options;
 		this.#log = log;
 		this.#observer = observer;
 		this.#streams = streams;
 		this.#streamsSetting = streamsSetting;
 		this.#bugs = plantedBugs;
 		this.#ids = new IdWindow(clock, idsMax);
+		this.#isElsewhere = isElsewhere;
 	}
 
 	/** Events of producers that are not on disk. */
@@ -101,6 +107,7 @@ export class EventAppender {
 		const position = this.#log.append({ kind: 'event', producer: name, epoch, seq, stream, key, id, text }, bytes);
 		const place = producer.placeIn(stream);
 		place.appended = seq;
+		place.position = position;
 		producer.appended = seq;
 		producer.bytes += bytes;
 		if (id !== undefined) {
@@ -197,7 +204,7 @@ export class EventAppender {
 		producer.persisted = seq;
 		producer.bytes -= bytes;
 		if (place !== undefined) {
-			producer.storedTo(place, seq);
+			if (this.#isElsewhere?.(place.stream) !== true) producer.storedTo(place, seq);
 			this.#persisted.add(place.stream);
 		}
 		if (producer.isTouched) return;

@@ -101,6 +101,10 @@ export class ProducerTable {
 		return this.#producers.get(name);
 	}
 
+	all(): Iterable<Producer> {
+		return this.#producers.values();
+	}
+
 	/** Before `begin`: there is room for one more. Throws OVERLOADED. */
 	makeRoom(name: string): void {
 		if (this.#producers.has(name) || this.#producers.size < this.#producersMax || this.#forgetOldest()) return;

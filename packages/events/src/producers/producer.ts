@@ -11,6 +11,8 @@ export const PRODUCER_STREAMS_MAX = 256;
 export interface StreamPlace {
 	readonly stream: string;
 	appended: number;
+	/** The position of that event in the log. */
+	position: number;
 	stored: number;
 	/** True while the producer's list of changes has it. */
 	isChanged: boolean;
@@ -60,7 +62,7 @@ export class Producer {
 		let place = this.places.get(stream);
 		if (place === undefined) {
 			if (this.places.size >= PRODUCER_STREAMS_MAX) this.#forgetPlace();
-			place = { stream, appended: 0, stored: 0, isChanged: false };
+			place = { stream, appended: 0, position: 0, stored: 0, isChanged: false };
 			this.places.set(stream, place);
 		}
 		this.#lastPlace = place;

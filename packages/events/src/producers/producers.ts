@@ -20,6 +20,7 @@ import type { Producer } from './producer.ts';
 import { ProducerSession, ProducerUplink, SessionLine } from './producer-session.ts';
 import { encodeNote, overError, ProducerTable } from './producer-table.ts';
 import { Publishes } from './publishes.ts';
+import { type IsElsewhere, StoredElsewhere } from './stored-elsewhere.ts';
 import { type TicketBytes, Tickets } from './tickets.ts';
 import { WINDOWS_BYTES_MAX, Windows } from './windows.ts';
 
@@ -38,6 +39,8 @@ export interface ProducersOptions {
 	readonly producersMax?: number;
 	readonly idsMax?: number;
 	readonly plantedBugs?: PlantedBugs;
+	/** Streams whose events are not stored when they are on disk: `elsewhere` is told when they are. Default: none. */
+	readonly isElsewhere?: IsElsewhere | undefined;
 }
 
 /**
@@ -54,6 +57,8 @@ export class Producers implements LogMemory {
 	readonly #windows: Windows;
 	readonly #tickets: Tickets<SessionLine>;
 	readonly #publishes: Publishes;
+	/** To be told of what is stored elsewhere. */
+	readonly elsewhere: StoredElsewhere;
 	readonly #sessions = new Map<Producer, ProducerSession>();
 	/** Sessions with a call line: those that have a window. */
 	#linedCount = 0;
@@ -64,25 +69,20 @@ export class Producers implements LogMemory {
 	/** Since when the oldest record that is not on disk waits; undefined while none does. */
 	#waitingSinceMs: number | undefined;
 
-	constructor({
-		log,
-		clock,
-		observer = {},
-		streams,
-		streamsSetting = 'streams',
-		ticketBytes,
-		producersMax,
-		idsMax,
-		plantedBugs = {},
-	}: ProducersOptions) {
+	constructor(options: ProducersOptions) {
+		const { log, clock, observer = {}, streamsSetting = 'streams', plantedBugs = {}, isElsewhere } = options;
 		this.#log = log;
 		this.#clock = clock;
 		this.#observer = observer;
 		this.#bugs = plantedBugs;
-		this.#table = new ProducerTable(clock, (producer) => this.#sessions.has(producer), producersMax);
-		this.#appender = new EventAppender({ log, clock, observer, streams, streamsSetting, idsMax, plantedBugs });
+		this.#table = new ProducerTable(clock, (producer) => this.#sessions.has(producer), options.producersMax);
+		this.#appender = new EventAppender({ ...options, observer, streamsSetting, plantedBugs });
+		this.elsewhere = new StoredElsewhere(this.#table, isElsewhere ?? (() => false), (producer) => {
+			const session = this.#sessions.get(producer);
+			if (session !== undefined) this.#tell(session);
+		});
 		this.#windows = new Windows({ isCountedTwice: plantedBugs.countsWindowTwice === true });
-		this.#tickets = new Tickets(ticketBytes);
+		this.#tickets = new Tickets(options.ticketBytes);
 		this.#publishes = new Publishes(this.#appender);
 	}
 

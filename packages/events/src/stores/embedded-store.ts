@@ -93,8 +93,8 @@ export class EmbeddedStore implements EventStore, LogMemory {
 		this.#places.restore(checkpoint);
 	}
 
-	replay(record: ReplayedRecord): void {
-		this.#places.replay(record);
+	replay(record: ReplayedRecord, isKnown = false): void {
+		if (!isKnown) this.#places.replay(record);
 	}
 
 	/** The events are in the log already: only waits until they are on disk. BAD_REQUEST for one that is not there. */

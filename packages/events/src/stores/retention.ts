@@ -25,8 +25,8 @@ export interface RetentionRules {
 	readonly retentionBytes: number;
 }
 
-/** What keeps the oldest segment that is kept: ids by which repetitions are known, events that are kept for a time, or a group. */
-export type Hold = 'ids' | 'retention' | 'group';
+/** What keeps the oldest segment that is kept: ids by which repetitions are known, events that are kept for a time, a group, or a store elsewhere. */
+export type Hold = 'ids' | 'retention' | 'group' | 'store';
 
 /** The position below which the log may be trimmed; 0 for none. And what it may not be trimmed for; undefined if all of it may. */
 export interface TrimPlan {
@@ -45,6 +45,7 @@ export function planTrim(
 	groups: readonly Pick<GroupPlace, 'stream' | 'position'>[],
 	{ idWindowMs, retentionMs, retentionBytes }: RetentionRules,
 	nowMs: number,
+	unstored: readonly Pick<GroupPlace, 'stream' | 'position'>[] = [],
 ): TrimPlan {
 	let below = 0;
 	let bytes = logBytes;
@@ -53,6 +54,7 @@ export function planTrim(
 		if (lastIdTime !== undefined && nowMs - lastIdTime < idWindowMs) return { below, hold: 'ids' };
 		if (nowMs - lastTime < retentionMs && bytes <= retentionBytes) return { below, hold: 'retention' };
 		if (groups.some(({ stream, position }) => segment.mayHold(stream, position))) return { below, hold: 'group' };
+		if (unstored.some(({ stream, position }) => segment.mayHold(stream, position))) return { below, hold: 'store' };
 		below = segment.next;
 		bytes -= segment.bytes;
 	}
@@ -77,8 +79,8 @@ export class Retention {
 		this.#times = new SealedTimes(clock);
 	}
 
-	/** Of a log whose last segment is written, with groups that hold its events. */
-	plan(log: KeptLog, groups: Parameters<typeof planTrim>[2]): TrimPlan {
+	/** Of a log whose last segment is written, with groups that hold its events, and events that a store elsewhere may still need. */
+	plan(log: KeptLog, groups: Parameters<typeof planTrim>[2], unstored: Parameters<typeof planTrim>[5] = []): TrimPlan {
 		const sealed = log.segments.slice(0, -1).map((segment): SealedSegment => {
 			const { next, fileBytes, lastIdTime } = segment;
 			const lastTime = this.#times.lastTimeOf(segment);
@@ -88,7 +90,7 @@ export class Retention {
 				lastIdTime: lastIdTime === undefined ? undefined : Math.min(lastIdTime, lastTime),
 			};
 		});
-		return planTrim(sealed, log.bytes, groups, this.#rules, this.#clock.wallNow());
+		return planTrim(sealed, log.bytes, groups, this.#rules, this.#clock.wallNow(), unstored);
 	}
 }
 

@@ -8,7 +8,6 @@ import {
 	signalOption,
 	wrongType,
 } from '@spock/protocol/internal';
-import type { EventPayloadOf, KnownEvents, StreamName } from '../known-events.ts';
 import type { EmitOptions } from './encode-event.ts';
 
 /** Events that `read` is asked for at once. */
@@ -27,16 +26,8 @@ export interface AnyRelayedEvent extends EmitOptions {
 	readonly payload: unknown;
 }
 
-/** An event as it is read from an outbox. */
-export type RelayedEvent<Streams extends object = KnownEvents> = {
-	readonly [Name in StreamName<Streams>]: AnyRelayedEvent & {
-		readonly stream: Name;
-		readonly payload: EventPayloadOf<Streams, Name>;
-	};
-}[StreamName<Streams>];
-
 /** Options of `relay`. Wrong ones throw at the call, naming the option and its value. */
-export interface RelayOptions<Event extends AnyRelayedEvent = RelayedEvent> {
+export interface RelayOptions<Event extends AnyRelayedEvent = AnyRelayedEvent> {
 	/**
 	 * The name under which the sidecar remembers how far the relay has come: 1 to 128 letters, digits, `_`, `.` and `-`. One process at a
 	 * time may use it; a later one takes it over.
@@ -61,7 +52,7 @@ export interface RelayOptions<Event extends AnyRelayedEvent = RelayedEvent> {
 
 export interface ResolvedRelayOptions {
 	readonly producer: string;
-	readonly read: RelayOptions<AnyRelayedEvent>['read'];
+	readonly read: RelayOptions['read'];
 	readonly relayed: (id: string) => unknown;
 	readonly until: (typeof LEVELS)[number];
 	readonly eventsMax: number;
@@ -74,7 +65,7 @@ const OPTION_NAMES: readonly (keyof RelayOptions)[] = [
 ];
 
 /** Throws a RangeError or a TypeError naming the option. */
-export function resolveRelay(options: RelayOptions<AnyRelayedEvent>): ResolvedRelayOptions {
+export function resolveRelay(options: RelayOptions): ResolvedRelayOptions {
 	if (!isObject(options)) throw wrongType('options', 'an object', options);
 	knownMembers('option', options, OPTION_NAMES);
 	const { producer, read, relayed = () => undefined, until = 'persisted', signal } = options;

@@ -1,0 +1,244 @@
+import type { AckedData } from '@spock/protocol';
+import { FakeClock, settle } from '@spock/testkit';
+import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
+import { describe, expect, it } from 'vitest';
+
+import { seededRandom } from '../test/seeded-random.ts';
+import { SimStore, type SimStoreOptions } from './contract/sim-store.ts';
+import { EventService } from './event-service.ts';
+import { forwardTo } from './forward/index.ts';
+import type { Delivery } from './foundation/event-sessions.ts';
+import type { EventsObserver } from './foundation/events-observer.ts';
+
+const MINUTE_MS = 60_000;
+const LONG = 'x'.repeat(500_000);
+
+class Sink {
+	readonly events: Delivery[] = [];
+
+	deliver(events: readonly Delivery[]): void {
+		this.events.push(...events);
+	}
+
+	closed(): void {}
+}
+
+/** A sidecar's events, of which `orders` goes to a simulated store; it can be started again. */
+class House {
+	readonly clock = new FakeClock();
+	readonly disk = new SimDisk();
+	readonly options: SimStoreOptions = {
+		clock: this.clock,
+		random: seededRandom(1),
+		dedupeEvents: 0,
+		refuses: ({ text }) => text.includes('bad'),
+	};
+	readonly observer: EventsObserver;
+	store = new SimStore(this.options);
+	service = this.#make();
+
+	constructor(observer: EventsObserver = {}) {
+		this.observer = observer;
+		this.service = this.#make();
+	}
+
+	async open(): Promise<this> {
+		await this.service.open(false);
+		return this;
+	}
+
+	async restart(): Promise<void> {
+		await this.service.handOver();
+		this.store = this.store.reopened();
+		this.service = this.#make();
+		await this.open();
+	}
+
+	async publish(payload: unknown, stream = 'orders'): Promise<void> {
+		await this.service.publish({ stream, payload });
+		await settle();
+	}
+
+	get stored(): unknown[] {
+		return this.store.eventsOf('orders').map(({ text }) => (JSON.parse(text) as { payload: unknown }).payload);
+	}
+
+	#make(): EventService {
+		return new EventService({
+			directory: '/log',
+			files: new SimFiles(this.disk),
+			owner: new SimClaims().owner(),
+			clock: this.clock,
+			random: () => 0.5,
+			limits: { bytesMax: 8 * 1024 * 1024, freeBytesMin: 0, retentionMs: MINUTE_MS },
+			observer: this.observer,
+			stores: forwardTo({ storeOf: (stream) => (stream.startsWith('orders') ? this.store : undefined) }),
+		});
+	}
+}
+
+describe('a stream whose store is elsewhere', () => {
+	it('goes there in order, and others stay', async () => {
+		const house = await new House().open();
+		for (let count = 0; count < 5; count++) {
+			await house.publish(count);
+			await house.publish(count, 'clicks');
+		}
+		await house.clock.advance(1000);
+		expect(house.stored).toEqual([0, 1, 2, 3, 4]);
+		expect(house.store.eventsOf('clicks')).toEqual([]);
+		const streams = house.service.status().streams.map(({ stream, store, unstored }) => [stream, store, unstored]);
+		expect(streams).toEqual([
+			['clicks', 'embedded', 0],
+			['orders', 'simulated', 0],
+		]);
+	});
+
+	it('is consumed from its store', async () => {
+		const house = await new House().open();
+		const sink = new Sink();
+		await house.service.openConsumer({ stream: 'orders', group: 'billing', from: 'first' }, sink);
+		await house.publish(1);
+		await settle();
+		expect(sink.events).toHaveLength(0);
+		await house.clock.advance(1000);
+		expect(sink.events).toHaveLength(1);
+	});
+
+	it('tells a producer what is persisted, and later what is stored', async () => {
+		const house = await new House().open();
+		house.options.isAway = true;
+		const told: AckedData[] = [];
+		const line = { acked: (data: AckedData) => void told.push(data), window: () => undefined };
+		const { reply } = await house.service.openProducer({ producer: 'p', epoch: 1 }, line);
+		const uplink = house.service.uplink(reply.ticket, { pause: () => undefined, resume: () => undefined });
+		const event = (seq: number, stream: string) => {
+			const text = `{"stream":"${stream}","payload":${seq}}`;
+			return { kind: 'event', seq, stream, key: undefined, id: undefined, text } as const;
+		};
+		uplink?.frame(event(1, 'orders'));
+		uplink?.frame(event(2, 'clicks'));
+		await settle();
+		expect(told.at(-1)).toMatchObject({ persisted: 2, stored: { clicks: 2 } });
+		expect(told.at(-1)?.stored).not.toHaveProperty('orders');
+		house.options.isAway = false;
+		await house.clock.advance(20_000);
+		expect(told.at(-1)).toMatchObject({ persisted: 2, stored: { orders: 1 } });
+	});
+
+	it('tells a producer that comes back after a restart what its store has', async () => {
+		const house = await new House().open();
+		const line = { acked: () => undefined, window: () => undefined };
+		const { reply } = await house.service.openProducer({ producer: 'p', epoch: 1 }, line);
+		const uplink = house.service.uplink(reply.ticket, { pause: () => undefined, resume: () => undefined });
+		const text = '{"stream":"orders","payload":1}';
+		uplink?.frame({ kind: 'event', seq: 1, stream: 'orders', key: undefined, id: undefined, text });
+		await house.clock.advance(100);
+		await house.restart();
+		await house.clock.advance(100);
+		const again = await house.service.openProducer({ producer: 'p', epoch: 1, persisted: 0 }, line);
+		expect(again.reply).toMatchObject({ persisted: 1, stored: { orders: 1 } });
+		expect(house.stored).toEqual([1]);
+	});
+
+	it('settles a publish until stored when the store has it', async () => {
+		const house = await new House().open();
+		house.options.isAway = true;
+		let isSettled = false;
+		const publish = house.service.publish({ stream: 'orders', payload: 1, until: 'stored' });
+		void publish.then(() => {
+			isSettled = true;
+		});
+		await house.clock.advance(MINUTE_MS);
+		expect(isSettled).toBe(false);
+		house.options.isAway = false;
+		await house.clock.advance(MINUTE_MS);
+		await publish;
+		expect(house.stored).toEqual([1]);
+	});
+
+	it('parks what its store never takes, says so, and goes on', async () => {
+		const parked: string[] = [];
+		const house = await new House({ parked: (stream, { code }) => parked.push(`${stream} ${code}`) }).open();
+		const publish = house.service.publish({ stream: 'orders', payload: 'bad', until: 'stored' });
+		const refusal = expect(publish).rejects.toMatchObject({ code: 'FRAME_TOO_LARGE' });
+		await house.publish('good');
+		await house.clock.advance(5000);
+		await refusal;
+		expect(parked).toEqual(['orders FRAME_TOO_LARGE']);
+		expect(house.stored).toEqual(['good']);
+		const sink = new Sink();
+		await house.service.openConsumer({ stream: 'orders.refused', from: 'first' }, sink);
+		await settle();
+		expect(sink.events[0]?.event.text).toContain('"payload":"bad"');
+		expect(sink.events[0]?.event.text).toContain('spock-refused-position');
+	});
+
+	it('goes on where it was after a restart', async () => {
+		const house = await new House().open();
+		house.options.isAway = true;
+		for (let count = 0; count < 3; count++) await house.publish(count);
+		await house.restart();
+		house.options.isAway = false;
+		await house.clock.advance(MINUTE_MS);
+		await house.publish(3);
+		await house.restart();
+		await house.clock.advance(1000);
+		expect(house.stored).toEqual([0, 1, 2, 3]);
+	});
+
+	it('keeps its events while the store is away, says why the log is full, and empties it then', async () => {
+		const house = await new House().open();
+		house.options.isAway = true;
+		let reason = '';
+		let count = 0;
+		for (; reason === ''; count++) {
+			await house.publish(LONG).catch((error: Error) => {
+				reason = error.message;
+			});
+		}
+		expect(reason).toContain('the store of a stream has not taken');
+		await house.clock.advance(10 * MINUTE_MS);
+		expect(house.service.status().state).toBe('blocked');
+		house.options.isAway = false;
+		await house.clock.advance(10 * MINUTE_MS);
+		expect(house.stored).toHaveLength(count - 1);
+		expect(house.service.status().state).toBe('receiving');
+	});
+
+	it('is stored before the service ends, or what is left is reported', async () => {
+		const left: [string, number][] = [];
+		const house = await new House({ unstoredAtExit: (stream, count) => left.push([stream, count]) }).open();
+		house.options.latencyMs = 300;
+		for (let count = 0; count < 3; count++) await house.publish(count);
+		const closing = house.service.close(5000);
+		await house.clock.advance(5000);
+		await closing;
+		expect(house.stored).toEqual([0, 1, 2]);
+		expect(left).toEqual([]);
+	});
+
+	it('reports what is left when the store stays away', async () => {
+		const left: [string, number][] = [];
+		const house = await new House({ unstoredAtExit: (stream, count) => left.push([stream, count]) }).open();
+		house.options.isAway = true;
+		for (let count = 0; count < 3; count++) await house.publish(count);
+		const closing = house.service.close(5000);
+		await house.clock.advance(5000);
+		await closing;
+		expect(left).toEqual([['orders', 3]]);
+		expect(house.clock.pendingTimers).toBe(0);
+	});
+
+	it('is sent again when its store has gone back', async () => {
+		const wentBack: string[] = [];
+		const house = await new House({ storeWentBack: (stream) => wentBack.push(stream) }).open();
+		for (let count = 0; count < 5; count++) await house.publish(count);
+		await house.clock.advance(1000);
+		house.store.lose('orders', house.store.eventsOf('orders')[2]?.position ?? 0);
+		expect(house.stored).toEqual([0, 1]);
+		await house.clock.advance(2 * MINUTE_MS);
+		expect(house.stored).toEqual([0, 1, 2, 3, 4]);
+		expect(wentBack).toEqual(['orders']);
+	});
+});

@@ -1,0 +1,125 @@
+import { FakeClock, settle } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { MemoryLog } from '../../test/memory-log.ts';
+import { seededRandom } from '../../test/seeded-random.ts';
+import { SimStore, type SimStoreOptions } from '../contract/sim-store.ts';
+import type { EventsObserver } from '../foundation/events-observer.ts';
+import { WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './adaptive-window.ts';
+import { Forwarding } from './forwarding.ts';
+
+const KIBIBYTE = 1024;
+
+/** A log whose stream `orders` goes to a simulated store. */
+class House {
+	readonly clock = new FakeClock();
+	readonly log = new MemoryLog();
+	readonly options: SimStoreOptions = { clock: this.clock, random: seededRandom(1), dedupeEvents: 0 };
+	readonly store = new SimStore(this.options);
+	readonly states: string[] = [];
+	readonly forwarding: Forwarding;
+
+	constructor(observer: EventsObserver = {}) {
+		this.forwarding = new Forwarding(
+			{ storeOf: () => this.store },
+			{
+				...{ log: this.log, clock: this.clock, random: seededRandom(2) },
+				observer: { ...observer, forwarding: (_stream, state) => this.states.push(state) },
+				countAbove: () => 0,
+				bury: () => Promise.resolve(),
+				stored: () => undefined,
+				reached: () => undefined,
+			},
+		);
+		this.log.memory = this.forwarding;
+		this.log.committed = () => this.forwarding.appended('orders');
+		this.forwarding.start([]);
+	}
+
+	async add(count: number, bytes: number): Promise<void> {
+		for (let index = 0; index < count; index++) this.log.add('orders', { payload: 'x'.repeat(bytes) });
+		await settle();
+	}
+
+	get stored(): number {
+		return this.store.eventsOf('orders').length;
+	}
+
+	get notes(): number {
+		return this.log.records.filter((record) => record.kind === 'note').length;
+	}
+}
+
+describe('a forwarder', () => {
+	it('has no more in flight than its window, which grows where the store takes more', async () => {
+		const house = new House();
+		house.options.latencyMs = 100;
+		await house.add(2000, 10 * KIBIBYTE);
+		await house.clock.advance(101);
+		expect(house.store.inFlightMax).toBeLessThanOrEqual(WINDOW_BYTES_MIN);
+		await house.clock.advance(5000);
+		expect(house.stored).toBe(2000);
+		expect(house.store.inFlightMax).toBeGreaterThan(16 * WINDOW_BYTES_MIN);
+		expect(house.store.inFlightMax).toBeLessThanOrEqual(WINDOW_BYTES_MAX);
+	});
+
+	it('sends an event alone that is larger than its window', async () => {
+		const house = new House();
+		await house.add(3, 4 * WINDOW_BYTES_MIN);
+		await house.clock.advance(1000);
+		expect(house.stored).toBe(3);
+	});
+
+	it('keeps its place once a second, and not while nothing happens', async () => {
+		const house = new House();
+		for (let count = 0; count < 50; count++) {
+			await house.add(1, 10);
+			await house.clock.advance(100);
+		}
+		expect(house.stored).toBe(50);
+		expect(house.notes).toBeGreaterThanOrEqual(4);
+		expect(house.notes).toBeLessThanOrEqual(6);
+		await house.clock.advance(1000);
+		const before = house.notes;
+		await house.clock.advance(600_000);
+		expect(house.notes).toBe(before);
+	});
+
+	it('backs off while its store is away, up to ten seconds, and asks it before it sends again', async () => {
+		let failures = 0;
+		const house = new House({ storeFailed: () => failures++ });
+		house.options.isAway = true;
+		await house.add(10, 10);
+		await house.clock.advance(600_000);
+		expect(failures).toBeGreaterThan(600 / 10);
+		expect(failures).toBeLessThan(300);
+		house.options.isAway = false;
+		await house.clock.advance(11_000);
+		expect(house.stored).toBe(10);
+		expect(house.states.join()).toContain('asking,backing off,asking,sending,idle');
+		expect(house.states.join()).not.toContain('backing off,sending');
+	});
+
+	it('leaves no timer behind when it is stopped, and tells who waits', async () => {
+		const house = new House();
+		house.options.isAway = true;
+		await house.add(1, 10);
+		const waits = house.forwarding.untilStored('orders', 1);
+		const refusal = expect(waits).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await house.clock.advance(500);
+		house.forwarding.stop();
+		await refusal;
+		await house.clock.advance(1000);
+		expect(house.clock.pendingTimers).toBe(0);
+	});
+
+	it('stops to wait for the store when the publish is aborted', async () => {
+		const house = new House();
+		house.options.isAway = true;
+		await house.add(1, 10);
+		const abort = new AbortController();
+		const waits = house.forwarding.untilStored('orders', 1, abort.signal);
+		abort.abort();
+		await expect(waits).rejects.toMatchObject({ code: 'ABORTED' });
+	});
+});

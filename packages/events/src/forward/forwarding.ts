@@ -1,0 +1,280 @@
+import { SpockError } from '@spock/protocol';
+import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
+
+import type { LogMemory, RecordLog } from '../foundation/event-log.ts';
+import type { EventStore } from '../foundation/event-store.ts';
+import type { EventsObserver } from '../foundation/events-observer.ts';
+import type { LogEvent, NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
+import { WINDOW_BYTES_MIN } from './adaptive-window.ts';
+import { type ForwardPlace, ForwardPlaces } from './forward-places.ts';
+import { Forwarder, type ForwarderHost, type ForwardMistakes } from './forwarder.ts';
+import { REFUSED_SUFFIX, refusedEventOf } from './refused-event.ts';
+import { StoredWaits } from './stored-waits.ts';
+
+/** Above JetStream's sync interval of two minutes, within which it may lose what it has acknowledged. */
+const DEFAULT_KEEP_STORED_MS = 150_000;
+/** Of all streams together. */
+const WINDOWS_BYTES_MAX = 32 * 1024 * 1024;
+const LOOK_MS = 60_000;
+const KEEP_PLACE_MS = 1000;
+
+export interface ForwardingOptions {
+	/** The store of a stream; undefined for one that stays in the sidecar's own log. Always the same for a name. Not closed by this. */
+	readonly storeOf: (stream: string) => EventStore | undefined;
+	/** How long what a store has acknowledged is kept, so that it can be sent again. Default 150000. */
+	readonly keepStoredMs?: number;
+	/** For tests, which must notice them. Default: none. */
+	readonly mistakes?: ForwardMistakes;
+}
+
+/** What forwarding needs of the service whose log it empties. */
+export interface ForwardingHost {
+	readonly log: Pick<RecordLog, 'append' | 'read' | 'persisted' | 'lastOf'>;
+	readonly clock: Clock;
+	readonly random: Random;
+	readonly observer: EventsObserver;
+	/** Events of a stream in the log above a position, about. */
+	countAbove(stream: string, position: number): number;
+	/** Appends an event that the sidecar itself has made; resolves when it is persisted. */
+	bury(event: NewEvent): Promise<void>;
+	/** These events of a stream are stored. */
+	stored(stream: string, events: readonly LogEvent[]): void;
+	/** Every event of the stream up to this position is stored. */
+	reached(stream: string, position: number): void;
+}
+
+/** All streams that go from the log to a store elsewhere: a forwarder for each. */
+export class Forwarding implements LogMemory {
+	readonly #options: ForwardingOptions;
+	readonly #host: ForwardingHost;
+	readonly #places: ForwardPlaces;
+	readonly #forwarders = new Map<string, Forwarder>();
+	readonly #forwarderHost: ForwarderHost;
+	readonly #waits = new StoredWaits();
+	/** Whose place has changed since it was kept. */
+	readonly #unkept = new Set<ForwardPlace>();
+	/** Called at each progress, while it is drained. */
+	#drained: (() => void) | undefined;
+	#keepTimer: TimerHandle | undefined;
+	#lookTimer: TimerHandle | undefined;
+	#state: 'new' | 'running' | 'stopped' = 'new';
+
+	constructor(options: ForwardingOptions, host: ForwardingHost) {
+		this.#options = options;
+		this.#host = host;
+		this.#places = new ForwardPlaces(host.clock, options.keepStoredMs ?? DEFAULT_KEEP_STORED_MS);
+		this.#forwarderHost = this.#makeForwarderHost();
+	}
+
+	/** The store of a stream; undefined for one that stays in the log, as that of refused events does. */
+	storeOf(stream: string): EventStore | undefined {
+		return stream.endsWith(REFUSED_SUFFIX) ? undefined : this.#options.storeOf(stream);
+	}
+
+	/** True for a stream that does not stay in the log. */
+	readonly isElsewhere = (stream: string): boolean => this.storeOf(stream) !== undefined;
+
+	/** An observer of producers, which tells this of what is on disk. */
+	watching(observer: EventsObserver): EventsObserver {
+		const persisted = (stream: string, count: number): void => {
+			observer.persisted?.(stream, count);
+			this.appended(stream);
+		};
+		return { ...observer, persisted };
+	}
+
+	/** The log was read, and has events of these streams. */
+	start(streams: Iterable<string>): void {
+		if (this.#state !== 'new') return;
+		this.#state = 'running';
+		// A segment with very many streams does not count each, but a place tells of it.
+		const known = [...this.#places.all()].map(({ stream }) => stream);
+		for (const stream of new Set([...streams, ...known])) this.appended(stream);
+		this.#armLook();
+	}
+
+	/** Events of a stream are on disk. */
+	appended(stream: string): void {
+		if (this.#state !== 'running') return;
+		const known = this.#forwarders.get(stream);
+		const store = known?.store ?? this.storeOf(stream);
+		known?.appended();
+		if (known !== undefined || store === undefined) return;
+		const forwarder = new Forwarder(this.#places.of(stream), store, this.#forwarderHost);
+		this.#forwarders.set(stream, forwarder);
+		forwarder.start();
+	}
+
+	/** Resolves once the store has the event. Rejects with what its store refuses it for, OVERLOADED, ABORTED or UNAVAILABLE (the sidecar ends). */
+	async untilStored(stream: string, position: number, signal?: AbortSignal): Promise<void> {
+		if (this.storeOf(stream) === undefined || this.#places.of(stream).stored >= position) return;
+		if (this.#state === 'stopped') throw endedError();
+		await this.#waits.wait(stream, position, signal);
+	}
+
+	/** For each stream the first position that must not be trimmed. */
+	holds(): readonly { readonly stream: string; readonly position: number }[] {
+		if (this.#options.mistakes?.ignoresHold === true) return [];
+		return [...this.#forwarders.values()].map(({ place }) => ({
+			stream: place.stream,
+			position: this.#places.holdFrom(place),
+		}));
+	}
+
+	/** For each stream its state and its window, for metrics and people. */
+	status(): readonly {
+		readonly stream: string;
+		readonly store: string;
+		readonly state: string;
+		windowBytes: number;
+	}[] {
+		return [...this.#forwarders.values()].map(({ place, store, state, windowBytes }) => ({
+			...{ stream: place.stream, store: store.name, state, windowBytes },
+		}));
+	}
+
+	checkpoint(): string {
+		return this.#places.checkpoint();
+	}
+
+	restore(checkpoint: string): void {
+		this.#places.restore(checkpoint);
+	}
+
+	replay(record: ReplayedRecord, isKnown = false): void {
+		if (!isKnown) this.#places.replay(record);
+	}
+
+	/** Waits until all that was taken is stored, `drainMs` at most, says what is left, and stops. */
+	async close(drainMs: number): Promise<void> {
+		if (this.#state === 'stopped') return;
+		for (const stream of await this.drain(drainMs)) {
+			this.#host.observer.unstoredAtExit?.(stream, this.unstored(stream));
+		}
+		this.stop();
+	}
+
+	/** Events of a stream that are in the log and not stored, about; 0 for one that stays there. */
+	unstored(stream: string): number {
+		if (this.storeOf(stream) === undefined) return 0;
+		return this.#host.countAbove(stream, this.#places.of(stream).stored);
+	}
+
+	/** Resolves when all that was taken is stored, or after `drainMs`. Gives the streams that have more. */
+	async drain(drainMs: number): Promise<readonly string[]> {
+		const { clock } = this.#host;
+		if (this.#state === 'running' && this.#left().length > 0 && drainMs > 0) {
+			await new Promise<void>((resolve) => {
+				const deadline = clock.setTimeout(resolve, drainMs);
+				this.#drained = () => {
+					if (this.#left().length > 0) return;
+					clock.clearTimeout(deadline);
+					resolve();
+				};
+			});
+			this.#drained = undefined;
+		}
+		return this.#left();
+	}
+
+	/** Nothing is sent any more. Each place is kept in the log, where that still takes records. Idempotent. */
+	stop(): void {
+		if (this.#state === 'stopped') return;
+		this.#state = 'stopped';
+		const { clock } = this.#host;
+		clock.clearTimeout(this.#lookTimer);
+		clock.clearTimeout(this.#keepTimer);
+		for (const forwarder of this.#forwarders.values()) forwarder.stop();
+		this.#waits.rejectAll(endedError());
+		this.#drained?.();
+	}
+
+	#left(): readonly string[] {
+		const { log } = this.#host;
+		return [...this.#forwarders.values()]
+			.filter(({ place }) => log.lastOf(place.stream) > place.stored)
+			.map(({ place }) => place.stream);
+	}
+
+	#makeForwarderHost(): ForwarderHost {
+		const { log, clock, random, observer } = this.#host;
+		const windowBytesMax = (): number =>
+			Math.max(WINDOW_BYTES_MIN, Math.floor(WINDOWS_BYTES_MAX / this.#forwarders.size));
+		return {
+			...{ log, clock, random, mistakes: this.#options.mistakes ?? {} },
+			get windowBytesMax() {
+				return windowBytesMax();
+			},
+			confirmed: (place, position) => this.#places.confirmed(place, position),
+			stored: (place, events, ackMs) => {
+				observer.stored?.(place.stream, events.length, ackMs);
+				this.#host.stored(place.stream, events);
+				this.#moved(place);
+			},
+			reached: (place) => {
+				this.#host.reached(place.stream, place.stored);
+				this.#moved(place);
+			},
+			park: async (place, event, error) => {
+				const onDisk = this.#host.bury(refusedEventOf(event, error));
+				// Now, as the log may begin a segment before it is on disk, whose checkpoint must have it.
+				this.#places.parked(place, event.position);
+				try {
+					await onDisk;
+				} catch (failure) {
+					place.parked.delete(event.position);
+					throw failure;
+				}
+				observer.parked?.(place.stream, error);
+				this.#waits.refused(place.stream, event.position, error);
+			},
+			keepPlace: (place) => this.#keep(place),
+			failed: ({ stream }, error) => observer.storeFailed?.(stream, error),
+			wentBack: (place, from, to) => {
+				observer.storeWentBack?.(place.stream, from, to);
+				this.#moved(place);
+			},
+			stateChanged: ({ stream }, state) => observer.forwarding?.(stream, state),
+		};
+	}
+
+	#moved(place: ForwardPlace): void {
+		this.#waits.reached(place.stream, place.stored);
+		this.#unkept.add(place);
+		this.#keepTimer ??= this.#armKeep();
+		this.#drained?.();
+	}
+
+	#armKeep(): TimerHandle {
+		const timer = this.#host.clock.setTimeout(() => {
+			this.#keepTimer = undefined;
+			for (const place of this.#unkept) this.#keep(place);
+		}, KEEP_PLACE_MS);
+		timer.unref?.();
+		return timer;
+	}
+
+	/** A place that cannot be kept is asked of the store, or is a little older. */
+	#keep(place: ForwardPlace): void {
+		if (!this.#unkept.delete(place)) return;
+		try {
+			this.#host.log.append(this.#places.noteOf(place));
+		} catch (error) {
+			if (!SpockError.is(error)) throw error;
+		}
+	}
+
+	#armLook(): void {
+		this.#lookTimer = this.#host.clock.setTimeout(() => {
+			this.#armLook();
+			for (const forwarder of this.#forwarders.values()) void forwarder.look();
+		}, LOOK_MS);
+		this.#lookTimer.unref?.();
+	}
+}
+
+function endedError(): SpockError {
+	return new SpockError('UNAVAILABLE', 'the sidecar is stopping; the event is persisted, and will be stored later', {
+		isStackless: true,
+	});
+}

@@ -44,7 +44,7 @@ class Sink {
 
 function frame(seq: number, payload: unknown): UplinkFrame {
 	const text = encodeEvent({ stream: 'orders', payload });
-	return { kind: 'event', seq, stream: 'orders', key: undefined, id: undefined, text };
+	return { kind: 'event', seq, stream: 'orders', key: undefined, id: undefined, text, bytes: text.length };
 }
 
 const intake = { pause: () => undefined, resume: () => undefined };

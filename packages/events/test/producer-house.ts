@@ -91,5 +91,5 @@ export function event(
 	seq: number,
 	{ stream = 'orders', id, length = 10 }: { stream?: string; id?: string; length?: number } = {},
 ): UplinkFrame {
-	return { kind: 'event', seq, stream, key: undefined, id, text: 'x'.repeat(length) };
+	return { kind: 'event', seq, stream, key: undefined, id, text: 'x'.repeat(length), bytes: length };
 }

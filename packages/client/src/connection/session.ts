@@ -120,6 +120,11 @@ export class Session {
 		this.#framed.write(line);
 	}
 
+	/** Sends whole lines at once, behind what was written before. Nobody may change the bytes any more. */
+	writeBytes(lines: Uint8Array): void {
+		this.#framed.writeBytes(lines);
+	}
+
 	/** Ends the socket when what was written is sent; `closed` follows. */
 	end(): void {
 		this.#endedHere = true;

@@ -1,5 +1,3 @@
-import { Buffer } from 'node:buffer';
-
 import { SpockError, type UplinkFrame } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
@@ -92,7 +90,7 @@ export class EventAppender {
 		if (verdict === 'duplicate') return 'go on';
 		if (verdict !== 'append' && !(verdict === 'gap' && this.#bugs.takesGaps === true)) return 'close';
 		if (frame.kind === 'refused') return this.#refuse(producer, seq, null, frame);
-		const { stream, key, id, text } = frame;
+		const { stream, key, id, text, bytes } = frame;
 		const error = this.#streams === undefined ? undefined : this.streamError(stream);
 		if (error !== undefined)
 			return this.#refuse(producer, seq, stream, { code: 'BAD_REQUEST', message: error.message });
@@ -103,7 +101,6 @@ export class EventAppender {
 			return 'go on';
 		}
 		const { name, epoch } = producer;
-		const bytes = Buffer.byteLength(text);
 		const position = this.#log.append({ kind: 'event', producer: name, epoch, seq, stream, key, id, text }, bytes);
 		const place = producer.placeIn(stream);
 		place.appended = seq;

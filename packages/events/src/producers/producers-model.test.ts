@@ -147,7 +147,7 @@ class World {
 
 	#frame(client: Client, uplink: Uplink, { seq, id, length }: Sent): void {
 		const text = `${client.epoch}:${seq}`.padEnd(length, '.');
-		const frame: UplinkFrame = { kind: 'event', seq, stream: 'orders', key: undefined, id, text };
+		const frame: UplinkFrame = { kind: 'event', seq, stream: 'orders', key: undefined, id, text, bytes: text.length };
 		if (uplink.frame(frame) === 'close') client.uplinks = client.uplinks.filter((each) => each !== uplink);
 	}
 

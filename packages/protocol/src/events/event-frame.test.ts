@@ -104,7 +104,10 @@ describe('a frame of an uplink', () => {
 				const text = encodeEvent(given);
 				const { stream, key, id } = given;
 				const line = encodeEventLine(seq, text);
-				expect(readUplinkFrame(line.slice(0, -1))).toEqual({ kind: 'event', seq, stream, key, id, text });
+				expect(readUplinkFrame(line.slice(0, -1))).toEqual({
+					...{ kind: 'event', seq, stream, key, id, text },
+					bytes: Buffer.byteLength(text),
+				});
 			}),
 		);
 	});

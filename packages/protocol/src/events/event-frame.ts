@@ -17,7 +17,8 @@ export interface EventText {
 
 /** A frame of an uplink: an event; one that takes its place in the sequence and nothing else; or no event at all. */
 export type UplinkFrame =
-	| ({ readonly kind: 'event'; readonly seq: number } & EventText)
+	/** `bytes`: of its text, in UTF-8. */
+	| ({ readonly kind: 'event'; readonly seq: number; readonly bytes: number } & EventText)
 	| ({ readonly kind: 'refused' } & RefusedEvent)
 	| { readonly kind: 'fault'; readonly message: string };
 
@@ -58,8 +59,8 @@ const HEAD =
 const DATA_MEMBER = ',"func":"event","data":';
 const QUOTE = 0x22;
 
-/** Reads one frame of an uplink. Never throws. */
-export function readUplinkFrame(text: string): UplinkFrame {
+/** Reads one frame of an uplink. `frameBytes`: its length in UTF-8, where that is known. Never throws. */
+export function readUplinkFrame(text: string, frameBytes: number = Buffer.byteLength(text)): UplinkFrame {
 	HEAD.lastIndex = 0;
 	const match = HEAD.exec(text);
 	if (match === null || !text.endsWith('}}')) return readAnyFrame(text);
@@ -70,7 +71,9 @@ export function readUplinkFrame(text: string): UplinkFrame {
 	const isLong = (key?.length ?? 0) > EVENT_KEY_LENGTH_MAX || (id?.length ?? 0) > EVENT_ID_LENGTH_MAX;
 	const isNoText = encoding !== undefined && payload.charCodeAt(0) !== QUOTE;
 	if (isLong || isNoText || isDeeperThan(payload, JSON_DEPTH_MAX - 2) || !isJson(payload)) return readAnyFrame(text);
-	return sized(Number(digits), stream, key, id, text.slice(dataAt, -1));
+	// What stands around the data is ASCII.
+	const data = { stream, key, id, text: text.slice(dataAt, -1) };
+	return sized(Number(digits), data, frameBytes - dataAt - 1);
 }
 
 /** The long way, for what other writers make. */
@@ -97,24 +100,17 @@ function readAnyFrame(text: string): UplinkFrame {
 		const { stream, key, id } = event;
 		// As it came: printed again, a number that no double holds would be another one.
 		const payload = memberText(memberText(text, 'data'), 'payload');
-		return sized(seq, stream, key, id, encodeMembers(event, payload));
+		const whole = encodeMembers(event, payload);
+		return sized(seq, { stream, key, id, text: whole }, Buffer.byteLength(whole));
 	} catch (error) {
 		const { code, message } = SpockError.from(error).toWire();
 		return { kind: 'refused', seq, code, message };
 	}
 }
 
-function sized(
-	seq: number,
-	stream: string,
-	key: string | undefined,
-	id: string | undefined,
-	text: string,
-): UplinkFrame {
-	if (text.length * 3 <= EVENT_BYTES_MAX || Buffer.byteLength(text) <= EVENT_BYTES_MAX) {
-		return { kind: 'event', seq, stream, key, id, text };
-	}
-	const message = `the event has ${Buffer.byteLength(text)} bytes, more than ${EVENT_BYTES_MAX}: split it, or keep its content elsewhere`;
+function sized(seq: number, { stream, key, id, text }: EventText, bytes: number): UplinkFrame {
+	if (bytes <= EVENT_BYTES_MAX) return { kind: 'event', seq, stream, key, id, text, bytes };
+	const message = `the event has ${bytes} bytes, more than ${EVENT_BYTES_MAX}: split it, or keep its content elsewhere`;
 	return { kind: 'refused', seq, code: 'FRAME_TOO_LARGE', message };
 }
 

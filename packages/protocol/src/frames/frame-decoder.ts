@@ -16,8 +16,8 @@ const RELEASE_BYTES = 8192;
 
 /** Receives what the decoder finds, in the order of the stream. */
 export interface FrameSink {
-	/** One frame's text, without its line end; never empty. */
-	frame(text: string): void;
+	/** One frame's text, without its line end; never empty. `bytes`: its length in UTF-8, which costs nothing here. */
+	frame(text: string, bytes: number): void;
 	/**
 	 * In place of `frame`, if this is here and the frame is `{"id":`, an id in the digits that JSON has for it, and `rest`. What
 	 * follows the id is not checked: the frame may not be JSON at all. Fast paths begin here: reading the id from the chunk's
@@ -152,7 +152,7 @@ export class FrameDecoder {
 			// An empty line follows the LF of another line, or nothing: never a CR.
 			const last = text.charCodeAt(end - 1) === CR ? end - 1 : end;
 			if (last - from > this.#frameBytesMax) this.#faultTooLarge(last - from);
-			else if (last > from) this.#tell(text, from, last);
+			else if (last > from) this.#tell(text, from, last, last - from);
 			from = end + 1;
 			if (this.#halted) {
 				this.#park(chunk, start + from);
@@ -203,11 +203,11 @@ export class FrameDecoder {
 		if (!isUtf8(line)) this.#sink.fault('BAD_FRAME', 'the frame is not valid UTF-8');
 		else {
 			const text = line.toString('utf8');
-			this.#tell(text, 0, text.length);
+			this.#tell(text, 0, text.length, end - start);
 		}
 	}
 
-	#tell(text: string, from: number, end: number): void {
+	#tell(text: string, from: number, end: number, bytes: number): void {
 		const sink = this.#sink;
 		if (sink.numbered !== undefined && text.startsWith(ID_PREFIX, from)) {
 			const digits = from + ID_PREFIX.length;
@@ -224,7 +224,7 @@ export class FrameDecoder {
 				return;
 			}
 		}
-		sink.frame(text.slice(from, end));
+		sink.frame(text.slice(from, end), bytes);
 	}
 
 	/** Keeps what follows the frame at which the owner called `hold`. */

@@ -128,6 +128,14 @@ export class FramedSocket {
 		}
 	}
 
+	/** Sends whole lines as bytes, behind what is pending, and now. Nobody may change them any more. Else as `write`. */
+	writeBytes(lines: Uint8Array): void {
+		if (!this.#writable) return;
+		this.flush();
+		this.#bytesWritten += lines.length;
+		this.#socket.write(lines);
+	}
+
 	/** Writes what is pending now and not at the end of the tick. */
 	flush(): void {
 		const text = this.#pending;

@@ -121,7 +121,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.#framed = new FramedSocket(
 			socket,
 			{
-				frame: (text) => this.#input.frame(text, undefined),
+				frame: (text, bytes) => this.#input.frame(text, bytes),
 				numbered: (id, rest) => this.#input.numbered(id, rest),
 				chunkRead: () => {
 					this.#silence.chunkRead();

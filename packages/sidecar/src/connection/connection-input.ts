@@ -65,14 +65,17 @@ export class ConnectionInput {
 			this.#partialSinceMs = undefined;
 			this.#badFramesInARow = 0;
 			this.#readGate.frameRead(1);
-		} else this.frame(`{"id":${id}${rest}`, rest);
+		} else {
+			const text = `{"id":${id}${rest}`;
+			this.frame(text, Buffer.byteLength(text), rest);
+		}
 	}
 
-	/** Handles any frame; `rest` is the text behind its id, if it begins with one. */
-	frame(text: string, rest: string | undefined): void {
+	/** Handles any frame, of so many bytes in UTF-8; `rest` is the text behind its id, if it begins with one. */
+	frame(text: string, bytes: number, rest?: string): void {
 		this.#partialSinceMs = undefined;
 		if (this.#uplink !== undefined) {
-			this.#event(this.#uplink, text);
+			this.#event(this.#uplink, text, bytes);
 			return;
 		}
 		const message = readClientMessage(text);
@@ -137,8 +140,8 @@ export class ConnectionInput {
 	}
 
 	/** Nothing is answered on an uplink, a bad frame no more than a good one. */
-	#event(uplink: UplinkSession, text: string): void {
-		if (uplink.frame(text) === 'close') this.#end.drop('bad-uplink');
+	#event(uplink: UplinkSession, text: string, bytes: number): void {
+		if (uplink.frame(text, bytes) === 'close') this.#end.drop('bad-uplink');
 		else this.#readGate.frameRead(eventFrameCost(text.length));
 	}
 

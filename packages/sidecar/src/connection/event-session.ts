@@ -43,8 +43,8 @@ export interface EventSession {
 
 /** A connection on which nothing but events comes, and nothing goes. */
 export interface UplinkSession {
-	/** Takes a frame. `close`: the connection must be closed, and later frames are ignored. */
-	frame(text: string): 'go on' | 'close';
+	/** Takes a frame, of so many bytes in UTF-8. `close`: the connection must be closed, and later frames are ignored. */
+	frame(text: string, bytes: number): 'go on' | 'close';
 	/** The connection is gone, and every frame that came by it was given. */
 	closed(): void;
 }

@@ -218,8 +218,8 @@ class OneWayEvents implements UplinkSession {
 		this.#uplink = uplink;
 	}
 
-	frame(text: string): 'go on' | 'close' {
-		return this.#uplink.frame(readUplinkFrame(text));
+	frame(text: string, bytes: number): 'go on' | 'close' {
+		return this.#uplink.frame(readUplinkFrame(text, bytes));
 	}
 
 	closed(): void {

@@ -79,9 +79,9 @@ export class ResumingDecoder extends FrameDecoder {
 
 /** Accepts ids with leading zeros on the fast path. */
 export function createZerosDecoder(sink: FrameSink, options: FrameDecoderOptions): FrameDecoder {
-	const frame = (text: string): void => {
+	const frame = (text: string, bytes: number): void => {
 		const [, digits, rest = ''] = /^\{"id":(0[0-9]+)([\s\S]+)$/.exec(text) ?? [];
-		if (digits === undefined || sink.numbered === undefined) sink.frame(text);
+		if (digits === undefined || sink.numbered === undefined) sink.frame(text, bytes);
 		else sink.numbered(Number(digits), rest);
 	};
 	return new FrameDecoder({ ...sink, frame }, options);

@@ -2,6 +2,7 @@ import { type EventWindow, encodePayload, type OpenProducerData, SpockError } fr
 import { BACKGROUND } from '../../calls/outgoing-call.ts';
 import type { ExtensionHost } from '../../connection/extension.ts';
 import type { Session, SessionListener } from '../../connection/session.ts';
+import { LineBytes } from './line-bytes.ts';
 import type { OutboxLine } from './outbox.ts';
 import type { OpenedProducer } from './read-progress.ts';
 
@@ -37,7 +38,7 @@ export class Uplink implements OutboxLine, SessionListener {
 	#state: UplinkState = { name: 'opening', opened: undefined, isGreeted: false };
 	#resolveGone: () => void = () => undefined;
 	/** Lines of this tick. */
-	#pending = '';
+	readonly #pending = new LineBytes();
 	#isFlushQueued = false;
 
 	constructor(host: ExtensionHost, callLine: Session, owner: UplinkOwner) {
@@ -51,7 +52,7 @@ export class Uplink implements OutboxLine, SessionListener {
 
 	/** Bytes that would be lost with this process. */
 	get bufferedBytes(): number {
-		return this.#pending.length + (this.#session?.bufferedBytes ?? 0);
+		return this.#pending.bytes + (this.#session?.bufferedBytes ?? 0);
 	}
 
 	/** False for a sidecar without events: it is asked nothing, and its owner says so. */
@@ -78,7 +79,7 @@ export class Uplink implements OutboxLine, SessionListener {
 	}
 
 	write(line: string): void {
-		this.#pending += line;
+		this.#pending.add(line);
 		if (this.#isFlushQueued) return;
 		this.#isFlushQueued = true;
 		// Not queueMicrotask, which makes an AsyncResource each time and costs twice as much.
@@ -100,7 +101,7 @@ export class Uplink implements OutboxLine, SessionListener {
 	}
 
 	drop(): void {
-		this.#pending = '';
+		this.#pending.take();
 		this.#over();
 		this.#session?.destroy();
 	}
@@ -162,14 +163,12 @@ export class Uplink implements OutboxLine, SessionListener {
 	}
 
 	/**
-	 * One write for all lines of a tick. In pieces of 8 KiB, as a session writes them, a unix socket holds 94 kB of a peer that does not
+	 * One write for all lines of a tick, or a few large ones. In pieces of 8 KiB, as a session writes them, a unix socket holds 94 kB of a peer that does not
 	 * read: less than the first window, and what the kernel does not hold dies with this process.
 	 */
 	readonly #flush = (): void => {
 		this.#isFlushQueued = false;
-		const lines = this.#pending;
-		this.#pending = '';
-		if (lines !== '') this.#session?.write(lines);
+		for (const piece of this.#pending.take()) this.#session?.writeBytes(piece);
 	};
 
 	#over(): void {

@@ -59,8 +59,8 @@ export class EventService {
 	#retainTimer: TimerHandle | undefined;
 	#retainedMs = Number.NEGATIVE_INFINITY;
 	#isReading = true;
-	/** Why nothing is taken, as it was reported, and no end of it. */
-	#blockedBy: string | null = null;
+	/** That nothing is taken was reported, and no end of it. */
+	#isBlockReported = false;
 	/** No window is opened any more. */
 	#isEnding = false;
 
@@ -176,7 +176,7 @@ export class EventService {
 		const { state, reason = null, bytes, next, damaged, segments } = this.#log;
 		return {
 			state,
-			reason: state === 'blocked' ? (this.#blockedBy ?? reason) : reason,
+			reason: reason === null ? null : this.#withHold(reason),
 			directory: this.#directory,
 			bytes,
 			bytesMax: this.#bytesMax,
@@ -246,13 +246,13 @@ export class EventService {
 			stateChanged: (state, reason) => this.#stateChanged(state, reason ?? null),
 			windows: (isOpen, reason = 'the log takes nothing') => {
 				if (this.#isEnding) return;
-				const why = isOpen ? null : `${reason}${this.#holdReason()}`;
+				const why = isOpen ? null : this.#withHold(reason);
 				this.#producers.setReason(why);
 				// Whoever has the log now reports of it, and would never report the end of this.
 				if (this.#log.state === 'released') return;
 				// The start opens windows that were never reported as closed.
-				if (isOpen && this.#blockedBy === null) return;
-				this.#blockedBy = why;
+				if (isOpen && !this.#isBlockReported) return;
+				this.#isBlockReported = !isOpen;
 				observer.blocked?.(why);
 				// Nothing is committed now, so only the timer looks for what may be deleted.
 				if (!isOpen) this.#armRetain(RETAIN_MS_MIN);
@@ -275,8 +275,8 @@ export class EventService {
 			this.#producers.released(error);
 			void this.#groups.close(error, 0);
 			this.#clock.clearTimeout(this.#retainTimer);
-			if (this.#blockedBy !== null && !this.#isEnding) {
-				this.#blockedBy = null;
+			if (this.#isBlockReported && !this.#isEnding) {
+				this.#isBlockReported = false;
 				this.#observer.blocked?.(null);
 			}
 		}
@@ -306,11 +306,12 @@ export class EventService {
 		this.#observer.trimmed?.(this.#log.first);
 	}
 
-	/** Why a log that is full is not trimmed; empty if it can be. */
-	#holdReason(): string {
+	/** Why nothing is taken; of a log that is full also why it is not trimmed now, if it cannot be. */
+	#withHold(reason: string): string {
 		const { state, first, segments } = this.#log;
+		if (state !== 'blocked') return reason;
 		const { below, hold } = this.#trimPlan();
-		return state === 'blocked' && below <= first ? holdReason(hold, segments, this.#store.groups()) : '';
+		return below <= first ? `${reason}${holdReason(hold, segments, this.#store.groups())}` : reason;
 	}
 
 	#trimPlan(): TrimPlan {
@@ -323,6 +324,9 @@ export class EventService {
 		this.#retainTimer = this.#clock.setTimeout(() => {
 			this.#armRetain(RETAIN_MS);
 			this.#retain();
+			// Another group may hold it by now.
+			const { state, reason = '' } = this.#log;
+			if (state === 'blocked') this.#producers.setReason(this.#withHold(reason));
 		}, delayMs);
 		this.#retainTimer.unref?.();
 	}

@@ -127,8 +127,21 @@ describe('a log that is full', () => {
 	});
 
 	it('says that events are to be kept for a time where that is why', async () => {
-		const { fill } = await openService({}, { retentionBytes: 16 * 1024 * 1024 });
-		expect(await fill()).toContain('events are kept for a time');
+		const files = new SimFiles(new SimDisk());
+		const { publish, clock, service } = await openService(
+			{},
+			{ freeBytesMin: 1, retentionBytes: 8 * 1024 * 1024 },
+			{ files },
+		);
+		for (let count = 0; count < 8; count++) await publish(LONG);
+		files.space = async () => ({ freeBytes: 0, totalBytes: 1 });
+		while (service.status().state === 'receiving') await publish(LONG);
+		const refused = await publish(1).catch((error: Error) => error.message);
+		expect(refused).toMatch(/the disk is full: 0 bytes are left.*its events are kept for a time/);
+		files.space = async () => ({ freeBytes: 1, totalBytes: 1 });
+		await clock.advance(1000);
+		await settle();
+		await publish(1);
 	});
 });
 

@@ -1,6 +1,7 @@
 import {
 	type DeleteGroupData,
 	type EventsStatus,
+	isStreamName,
 	type OpenConsumerData,
 	type OpenProducerData,
 	type PublishData,
@@ -8,6 +9,7 @@ import {
 	type RewindGroupData,
 	type RewindGroupReply,
 	SpockError,
+	STREAM_NAME_LENGTH_MAX,
 } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
@@ -70,6 +72,15 @@ export class EventService {
 		const { retentionMs = DEFAULT_RETENTION_MS, retentionBytes = bytesMax / 2 } = limits;
 		if (!(bytesMax >= BYTES_MAX_MIN)) {
 			throw new RangeError(`bytesMax must be at least ${BYTES_MAX_MIN}, which is 8 MiB, not ${bytesMax}`);
+		}
+		if (!(retentionBytes <= bytesMax)) {
+			const rule = `must be at most ${bytesMax}, the size that the log may have`;
+			throw new RangeError(`retentionBytes ${rule}, not ${retentionBytes}`);
+		}
+		for (const stream of streams ?? []) {
+			if (isStreamName(stream)) continue;
+			const rule = `must be 1 to ${STREAM_NAME_LENGTH_MAX} letters, digits, "_", "." or "-"`;
+			throw new RangeError(`streams ${rule}, not ${JSON.stringify(stream)}`);
 		}
 		this.#directory = directory;
 		this.#clock = clock;

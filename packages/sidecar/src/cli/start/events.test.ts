@@ -55,6 +55,24 @@ describe('the settings of events', () => {
 		);
 	});
 
+	it.each([
+		[
+			{ SPOCK_EVENTS_STREAMS: 'orders,a b' },
+			'SPOCK_EVENTS_STREAMS must be 1 to 128 letters, digits, "_", "." or "-", not "a b"',
+		],
+		[
+			{ SPOCK_EVENTS_RETENTION_BYTES: '9999999999' },
+			'SPOCK_EVENTS_RETENTION_BYTES must be at most 268435456, the size that the log may have, not 9999999999',
+		],
+		[
+			{ SPOCK_EVENTS_RETENTION_BYTES: '9000000', SPOCK_EVENTS_BYTES_MAX: '8388608' },
+			'SPOCK_EVENTS_RETENTION_BYTES must be at most 8388608, the size that the log may have, not 9000000',
+		],
+		[{ SPOCK_EVENTS_RETENTION_MS: '1000h' }, /^SPOCK_EVENTS_RETENTION_MS must be a duration .*at most 2147483647 ms/],
+	])('%j is refused with what is allowed', async (env, message) => {
+		await expect(create(env)).rejects.toThrow(message);
+	});
+
 	it('make a guest that knows its directory before it is open', async () => {
 		expect((await create({}))?.status()).toMatchObject({ state: 'opening', directory });
 	});

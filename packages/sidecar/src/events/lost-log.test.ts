@@ -1,4 +1,5 @@
 import { EventService } from '@spock/events';
+import type { SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 import { describe, expect, it } from 'vitest';
@@ -27,7 +28,7 @@ function house() {
 	const disk = new SimDisk();
 	const claims = new SimClaims();
 	const told: string[] = [];
-	const service = (lost?: () => void): EventService =>
+	const service = (lost?: (reason: SpockError) => void): EventService =>
 		new EventService({
 			...{ directory: '/log', files: new SimFiles(disk), owner: claims.owner(), clock, random: () => 0.5 },
 			limits: { freeBytesMin: 0 },

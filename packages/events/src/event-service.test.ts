@@ -89,6 +89,22 @@ describe('a log that is full', () => {
 		await publish(1);
 	});
 
+	it('says in its status, and to who publishes, what holds it now, and not what held it when it became full', async () => {
+		const { service, clock, publish, fill } = await openService();
+		await publish(1, 'clicks');
+		await service.openConsumer({ stream: 'clicks', group: 'counting', from: 'first' }, new Sink());
+		await service.openConsumer({ stream: 'orders', group: 'billing', from: 'first' }, new Sink());
+		await fill();
+		expect(service.status().reason).toContain('group counting of stream clicks has 1 events to do');
+		await service.rewindGroup({ stream: 'clicks', group: 'counting', to: 'new' });
+		const held = /the log is full.*group billing of stream orders has \d+ events/;
+		expect(service.status().reason).toMatch(held);
+		await clock.advance(10_000);
+		expect(await publish(1).catch((error: Error) => error.message)).toMatch(held);
+		await service.rewindGroup({ stream: 'orders', group: 'billing', to: 'new' });
+		expect(service.status()).toMatchObject({ state: 'receiving', reason: null });
+	});
+
 	it('keeps ids for two minutes, says so, and takes events again then', async () => {
 		const { service, clock, publish, fill } = await openService();
 		const reason = await fill({ withIds: true });
@@ -111,8 +127,21 @@ describe('a log that is full', () => {
 	});
 
 	it('says that events are to be kept for a time where that is why', async () => {
-		const { fill } = await openService({}, { retentionBytes: 16 * 1024 * 1024 });
-		expect(await fill()).toContain('events are kept for a time');
+		const files = new SimFiles(new SimDisk());
+		const { publish, clock, service } = await openService(
+			{},
+			{ freeBytesMin: 1, retentionBytes: 8 * 1024 * 1024 },
+			{ files },
+		);
+		for (let count = 0; count < 8; count++) await publish(LONG);
+		files.space = async () => ({ freeBytes: 0, totalBytes: 1 });
+		while (service.status().state === 'receiving') await publish(LONG);
+		const refused = await publish(1).catch((error: Error) => error.message);
+		expect(refused).toMatch(/the disk is full: 0 bytes are left.*its events are kept for a time/);
+		files.space = async () => ({ freeBytes: 1, totalBytes: 1 });
+		await clock.advance(1000);
+		await settle();
+		await publish(1);
 	});
 });
 

@@ -1,6 +1,7 @@
 import {
 	type DeleteGroupData,
 	type EventsStatus,
+	isStreamName,
 	type OpenConsumerData,
 	type OpenProducerData,
 	type PublishData,
@@ -8,6 +9,7 @@ import {
 	type RewindGroupData,
 	type RewindGroupReply,
 	SpockError,
+	STREAM_NAME_LENGTH_MAX,
 } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 import type { Forwarding } from './forward/index.ts';
@@ -60,8 +62,8 @@ export class EventService {
 	#retainTimer: TimerHandle | undefined;
 	#retainedMs = Number.NEGATIVE_INFINITY;
 	#isReading = true;
-	/** Why nothing is taken, as it was reported, and no end of it. */
-	#blockedBy: string | null = null;
+	/** That nothing is taken was reported, and no end of it. */
+	#isBlockReported = false;
 	/** No window is opened any more. */
 	#isEnding = false;
 
@@ -71,6 +73,15 @@ export class EventService {
 		const { retentionMs = DEFAULT_RETENTION_MS, retentionBytes = bytesMax / 2 } = limits;
 		if (!(bytesMax >= BYTES_MAX_MIN)) {
 			throw new RangeError(`bytesMax must be at least ${BYTES_MAX_MIN}, which is 8 MiB, not ${bytesMax}`);
+		}
+		if (!(retentionBytes <= bytesMax)) {
+			const rule = `must be at most ${bytesMax}, the size that the log may have`;
+			throw new RangeError(`retentionBytes ${rule}, not ${retentionBytes}`);
+		}
+		for (const stream of streams ?? []) {
+			if (isStreamName(stream)) continue;
+			const rule = `must be 1 to ${STREAM_NAME_LENGTH_MAX} letters, digits, "_", "." or "-"`;
+			throw new RangeError(`streams ${rule}, not ${JSON.stringify(stream)}`);
 		}
 		this.#directory = directory;
 		this.#clock = clock;
@@ -201,7 +212,7 @@ export class EventService {
 		const { state, reason = null, bytes, next, damaged, segments } = this.#log;
 		return {
 			state,
-			reason: state === 'blocked' ? (this.#blockedBy ?? reason) : reason,
+			reason: reason === null ? null : this.#withHold(reason),
 			directory: this.#directory,
 			bytes,
 			bytesMax: this.#bytesMax,
@@ -258,13 +269,13 @@ export class EventService {
 			stateChanged: (state, reason) => this.#stateChanged(state, reason ?? null),
 			windows: (isOpen, reason = 'the log takes nothing') => {
 				if (this.#isEnding) return;
-				const why = isOpen ? null : `${reason}${this.#holdReason()}`;
+				const why = isOpen ? null : this.#withHold(reason);
 				this.#producers.setReason(why);
 				// Whoever has the log now reports of it, and would never report the end of this.
 				if (this.#log.state === 'released') return;
 				// The start opens windows that were never reported as closed.
-				if (isOpen && this.#blockedBy === null) return;
-				this.#blockedBy = why;
+				if (isOpen && !this.#isBlockReported) return;
+				this.#isBlockReported = !isOpen;
 				observer.blocked?.(why);
 				// Nothing is committed now, so only the timer looks for what may be deleted.
 				if (!isOpen) this.#armRetain(RETAIN_MS_MIN);
@@ -289,8 +300,8 @@ export class EventService {
 			this.#forwarding?.stop();
 			void this.#groups.close(error, 0);
 			this.#clock.clearTimeout(this.#retainTimer);
-			if (this.#blockedBy !== null && !this.#isEnding) {
-				this.#blockedBy = null;
+			if (this.#isBlockReported && !this.#isEnding) {
+				this.#isBlockReported = false;
 				this.#observer.blocked?.(null);
 			}
 		}
@@ -320,11 +331,12 @@ export class EventService {
 		this.#observer.trimmed?.(this.#log.first);
 	}
 
-	/** Why a log that is full is not trimmed; empty if it can be. */
-	#holdReason(): string {
+	/** Why nothing is taken; of a log that is full also why it is not trimmed now, if it cannot be. */
+	#withHold(reason: string): string {
 		const { state, first, segments } = this.#log;
+		if (state !== 'blocked') return reason;
 		const { below, hold } = this.#trimPlan();
-		return state === 'blocked' && below <= first ? holdReason(hold, segments, this.#store.groups()) : '';
+		return below <= first ? `${reason}${holdReason(hold, segments, this.#store.groups())}` : reason;
 	}
 
 	#trimPlan(): TrimPlan {
@@ -344,6 +356,9 @@ export class EventService {
 		this.#retainTimer = this.#clock.setTimeout(() => {
 			this.#armRetain(RETAIN_MS);
 			this.#retain();
+			// Another group may hold it by now.
+			const { state, reason = '' } = this.#log;
+			if (state === 'blocked') this.#producers.setReason(this.#withHold(reason));
 		}, delayMs);
 		this.#retainTimer.unref?.();
 	}

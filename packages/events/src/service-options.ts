@@ -15,7 +15,7 @@ export interface EventServiceLimits {
 	readonly freeBytesMin?: number;
 	/** How long events are kept at least, and until every group is past them. Default 7 days. */
 	readonly retentionMs?: number;
-	/** Above so many bytes events that every group is past are deleted earlier. Default half of `bytesMax`. */
+	/** Above so many bytes events that every group is past are deleted earlier. Default half of `bytesMax`; at most `bytesMax`. */
 	readonly retentionBytes?: number;
 	/** The only streams that events may be written to; others are BAD_REQUEST. Default: any. */
 	readonly streams?: ReadonlySet<string>;

@@ -57,7 +57,7 @@ export function holdReason(
 	if (hold === 'ids')
 		return '; its events with an id are kept for two minutes, to know repetitions: raise `--events-bytes-max`';
 	if (hold === 'retention')
-		return '; its events are kept for a time: lower `--events-retention-bytes`, or raise `--events-bytes-max`';
+		return '; its events are kept for a time: lower `--events-retention-bytes`, or make room on its disk';
 	return '';
 }
 

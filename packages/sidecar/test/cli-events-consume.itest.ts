@@ -115,7 +115,9 @@ describe('sidecar events dead', () => {
 		await bury('orders', 2);
 		const dead = await events('dead', 'orders');
 		expect(dead).toMatchObject({ exitCode: 0, stderr: '2 dead events; `--retry` publishes them again\n' });
-		expect(dead.stdout).toMatch(/\{"total":1\} {2}no such customer\n.*\{"total":2\} {2}no such customer\n$/);
+		expect(dead.stdout).toMatch(
+			/\{"total":1\} {2}group billing: no such customer\n.*\{"total":2\} {2}group billing: no such customer\n$/,
+		);
 		expect(await events('groups', 'orders.dead')).toMatchObject({
 			stdout: '',
 			stderr: 'no group has consumed it yet\n',
@@ -148,6 +150,16 @@ describe('sidecar events dead', () => {
 		expect(known).toEqual([one?.id, two?.id, one?.id, two?.id]);
 	});
 
+	it('are printed also where there are more streams than a status lists', async () => {
+		await using other = await tempSocket();
+		await using _ = await startSidecar(other.path, ['--backend', 'local', '--events', join(other.directory, 'log')]);
+		await using client = await connect({ path: other.path });
+		const names = Array.from({ length: 260 }, (_, index) => `a-${index}`);
+		await Promise.all([...names, 'z', 'z.dead'].map((stream) => client.request('publish', { stream, payload: 1 })));
+		const dead = await events('dead', 'z', '--socket', other.path, '--timeout', '2s');
+		expect(dead).toMatchObject({ exitCode: 0, stderr: '1 dead event; `--retry` publishes them again\n' });
+	});
+
 	it('ends with the last one, however far apart they are: how many there are is an estimate', async () => {
 		await publish('rare', 1, 2);
 		await bury('rare', 1);
@@ -157,6 +169,20 @@ describe('sidecar events dead', () => {
 		// An end by its patience would take this time limit, which is longer than the test may take.
 		const dead = await events('dead', 'rare', '--retry', '--timeout', '10m');
 		expect(dead).toMatchObject({ exitCode: 0, stderr: '1 dead event; published again\n' });
+	});
+});
+
+describe('sidecar events groups', () => {
+	it('says of a group whose stream was misspelt that there are no events, and what was meant', async () => {
+		await publish('payments', 1);
+		const consuming = openEvents({ diplomat }).consume('paymnets', { group: 'ledger' });
+		const next = consuming.next();
+		await waitFor('the group', async () => (await events('groups', 'paymnets')).stdout !== '');
+		expect((await events('groups', 'paymnets')).stdout).toMatch(
+			/^paymnets ledger .*; no events in this stream: did you mean payments\?\n$/,
+		);
+		await consuming.return?.();
+		await next;
 	});
 });
 

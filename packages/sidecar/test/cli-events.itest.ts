@@ -65,6 +65,15 @@ describe('sidecar events', () => {
 		const { exitCode, stdout, stderr } = await publishLines(['1', '{', '3'], 'half');
 		expect({ exitCode, stdout: /^\d+\n$/.test(stdout) }).toEqual({ exitCode: 2, stdout: true });
 		expect(stderr).toContain('line 2 is not JSON');
+		expect(stderr).toContain('; published: line 1; not published: line 2, what follows line 2\n');
+		const long = `"${'x'.repeat(600_000)}"`;
+		const refused = await publishLines(['1', '2', long, '4'], 'half');
+		expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('FRAME_TOO_LARGE') });
+		expect(refused.stderr).toMatch(
+			/; published: lines 1 to 2(, line 4)?; not published: line 3, what follows line [34]\n$/,
+		);
+		const none = await publishLines(['{', '2'], 'half');
+		expect(none.stderr).toContain('; no line was published; not published: line 1, what follows line 1\n');
 	});
 
 	it('wrong usage is 2, no sidecar 3', async () => {
@@ -102,6 +111,10 @@ describe('sidecar events', () => {
 		expect(group).toMatchObject({ group: 'billing', lag: 2, consumers: 0 });
 		const rewound = await events('rewind', 'orders', 'billing', '--to', 'first', '--json');
 		expect(JSON.parse(rewound.stdout)).toEqual({ position: expect.any(Number) });
+		const past = await events('rewind', 'orders', 'billing', '--to', '999999');
+		expect(past.stdout).toMatch(/^group billing of stream orders is at \d+, behind every event\n$/);
+		const first = await events('rewind', 'orders', 'billing', '--to', 'first');
+		expect(first.stdout).toMatch(/^group billing of stream orders is at \d+, lag 3\n$/);
 		const { stdout } = await events('status');
 		expect(stdout).toContain(`log          receiving`);
 		expect(stdout).toContain('orders billing  at 1, lag 3');

@@ -83,6 +83,29 @@ describe('wrong calls', () => {
 	});
 });
 
+describe('a misspelt member', () => {
+	it.each([
+		['filter', { filter: { kyes: ['a'] } }, /data\.filter\.kyes is no condition; did you mean "keys"\?/],
+		['from', { from: { positon: 5 } }, /data\.from must be "new", "first"/],
+		['from, beside another', { from: { position: 5, tim: 6 } }, /data\.from must be "new", "first"/],
+		['option', { fliter: {} }, /unknown option "fliter"; did you mean "filter"\?/],
+	])('of a consumer (%s) throws at the call', async (_, options, message) => {
+		const { diplomat, events } = await simulateEvents();
+		expect(() => events.consume('a', options as never)).toThrow(message);
+		expect(() => void events.handle('a', options as never, () => 1)).toThrow(message);
+		await diplomat.close();
+	});
+
+	it('of what is published, or waited for, throws at the call, with all that it may be', async () => {
+		const { diplomat, events } = await simulateEvents();
+		expect(() => events.emit('a', 1, { headrs: {} } as never)).toThrow(/did you mean "headers"/);
+		expect(() => void events.publish('a', 1, { untill: 'stored' } as never)).toThrow(/did you mean "until"/);
+		expect(() => void events.publish('a', 1, { timeout: 5 } as never)).toThrow(/did you mean "timeoutMs"/);
+		expect(() => void events.flush({ untill: 'stored' } as never)).toThrow(/did you mean "until"/);
+		await diplomat.close();
+	});
+});
+
 describe('a block that has events', () => {
 	it('drains them when it is left', async () => {
 		const { diplomat, events, sidecar } = await simulateEvents();

@@ -16,7 +16,7 @@ import type {
 	RelayedEvent,
 	StreamName,
 } from './known-events.ts';
-import { type EmitOptions, encodeJson, encodeWhole, isBinary } from './produce/encode-event.ts';
+import { EMIT_OPTION_NAMES, type EmitOptions, encodeJson, encodeWhole, isBinary } from './produce/encode-event.ts';
 import type { EventStream } from './produce/event-stream.ts';
 import type { EncodedEvent, Patience, PublishLevel } from './produce/event-waits.ts';
 import type { Producer } from './produce/producer.ts';
@@ -27,6 +27,8 @@ import type { Relays } from './produce/relays.ts';
 const LEVELS: readonly PublishLevel[] = ['accepted', 'persisted', 'stored'];
 const FLUSH_LEVELS = ['persisted', 'stored'] as const;
 const CALL_OPTION_NAMES: readonly string[] = ['timeoutMs', 'signal'];
+const FLUSH_OPTION_NAMES: readonly string[] = ['until', ...CALL_OPTION_NAMES];
+const PUBLISH_OPTION_NAMES: readonly string[] = [...EMIT_OPTION_NAMES, ...FLUSH_OPTION_NAMES];
 
 /** Options of `publish`. */
 export interface PublishOptions extends EmitOptions, CallOptions {
@@ -107,6 +109,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 		payload: EventPayloadOf<Streams, Name>,
 		options: PublishOptions = {},
 	): Promise<void> {
+		knownMembers('option', options, PUBLISH_OPTION_NAMES);
 		const { until = 'persisted', timeoutMs, signal, ...rest } = options;
 		oneOfOption('until', until, LEVELS);
 		const patience = this.#patience({ timeoutMs, signal });
@@ -126,8 +129,8 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 	 * TIMEOUT or ABORTED, whose details are `accepted` and `persisted`, counts of events, and `stored` by stream; OVERLOADED; or CLOSED.
 	 */
 	flush(options: FlushOptions = {}): Promise<void> {
+		knownMembers('option', options, FLUSH_OPTION_NAMES);
 		const { until = 'persisted', ...rest } = options;
-		knownMembers('option', rest, CALL_OPTION_NAMES);
 		oneOfOption('until', until, FLUSH_LEVELS);
 		const patience = this.#patience(rest);
 		return this.#unlessAborted('flush', patience, () => this.#producer.buffer.flush(until, patience));

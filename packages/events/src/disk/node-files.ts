@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 
+import { SpockError } from '@spock/protocol';
 import { makeDirectory } from '@spock/protocol/node';
 
 import type { Files, ReadableFile, WritableFile } from '../foundation/files.ts';
@@ -22,9 +23,15 @@ export class NodeFiles implements Files {
 
 	async list(directory: string): Promise<readonly string[]> {
 		// Once: another one in the place of one that was moved would keep that from being put back.
-		if (!this.#known.has(directory)) await makeDirectory(directory);
-		this.#known.add(directory);
-		return readdir(directory);
+		try {
+			if (!this.#known.has(directory)) await makeDirectory(directory);
+			this.#known.add(directory);
+			return await readdir(directory);
+		} catch (cause) {
+			if ((cause as NodeJS.ErrnoException).code !== 'ENOTDIR') throw cause;
+			const message = `${directory} is a file, or in one: the log needs a directory`;
+			throw new SpockError('UNAVAILABLE', message, { cause, details: { file: directory } });
+		}
 	}
 
 	async open(path: string): Promise<ReadableFile> {

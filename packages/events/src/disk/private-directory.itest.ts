@@ -1,4 +1,4 @@
-import { chmod, chown, lchown, mkdir, symlink } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { tempSocket } from '@spock/testkit';
@@ -59,5 +59,27 @@ describe('the directory of a log', () => {
 		await expect(requirePrivate(link, looker)).rejects.toThrow('is a link that user');
 		if (mayGive) await chown(directory, STRANGER.uid, gid);
 		await expect(requirePrivate(directory, looker)).rejects.toThrow('belongs to user');
+	});
+
+	it('is taken in a directory where anybody may write, such as the root of an emptyDir', async () => {
+		await using temp = await tempSocket();
+		const directory = join(temp.directory, 'volume', 'log');
+		await new NodeFiles().list(directory);
+		await chmod(join(temp.directory, 'volume'), 0o777);
+		await requirePrivate(directory, SELF);
+	});
+
+	it('that is a file is refused with what to do', async () => {
+		await using temp = await tempSocket();
+		const file = join(temp.directory, 'file');
+		await writeFile(file, '');
+		for (const path of [file, join(file, 'log')]) {
+			await expect(new NodeFiles().list(path)).rejects.toMatchObject({
+				code: 'UNAVAILABLE',
+				// So nobody takes it for a log that another process has.
+				details: { file: path },
+				message: `${path} is a file, or in one: the log needs a directory`,
+			});
+		}
 	});
 });

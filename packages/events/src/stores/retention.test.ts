@@ -17,7 +17,8 @@ function segments(...each: { ageMs: number; idAgeMs?: number; streams?: Record<s
 	}));
 }
 
-function trimBelow(...plan: Parameters<typeof planTrim>): number {
+/** The position below which the plan lets the log be trimmed. */
+function plannedBelow(...plan: Parameters<typeof planTrim>): number {
 	return planTrim(...plan).below;
 }
 
@@ -25,16 +26,18 @@ describe('what of the log may be trimmed', () => {
 	const old = { ageMs: 2000 };
 
 	it('segments that are older than they must be kept', () => {
-		expect(trimBelow(segments(old, old, { ageMs: 999 }), 300, [], { ...RULES, retentionBytes: 1000 }, NOW_MS)).toBe(21);
+		expect(plannedBelow(segments(old, old, { ageMs: 999 }), 300, [], { ...RULES, retentionBytes: 1000 }, NOW_MS)).toBe(
+			21,
+		);
 	});
 
 	it('nothing while there is room and it is young', () => {
-		expect(trimBelow(segments({ ageMs: 500 }, { ageMs: 400 }), 250, [], RULES, NOW_MS)).toBe(0);
+		expect(plannedBelow(segments({ ageMs: 500 }, { ageMs: 400 }), 250, [], RULES, NOW_MS)).toBe(0);
 	});
 
 	it('as many of the oldest as the log is too large', () => {
 		const all = segments({ ageMs: 500 }, { ageMs: 400 }, { ageMs: 300 }, { ageMs: 200 });
-		expect(trimBelow(all, 400, [], RULES, NOW_MS)).toBe(21);
+		expect(plannedBelow(all, 400, [], RULES, NOW_MS)).toBe(21);
 	});
 
 	it('nothing that is needed to know the id of a repetition, even if the log is too large', () => {
@@ -52,23 +55,23 @@ describe('what of the log may be trimmed', () => {
 
 	it('nothing that a group is not past', () => {
 		const all = segments({ ...old, streams: { orders: 5 } }, { ...old, streams: { orders: 15, clicks: 16 } }, old);
-		expect(trimBelow(all, 300, [{ stream: 'orders', position: 6 }], RULES, NOW_MS)).toBe(11);
-		expect(trimBelow(all, 300, [{ stream: 'orders', position: 15 }], RULES, NOW_MS)).toBe(11);
-		expect(trimBelow(all, 300, [{ stream: 'orders', position: 16 }], RULES, NOW_MS)).toBe(31);
+		expect(plannedBelow(all, 300, [{ stream: 'orders', position: 6 }], RULES, NOW_MS)).toBe(11);
+		expect(plannedBelow(all, 300, [{ stream: 'orders', position: 15 }], RULES, NOW_MS)).toBe(11);
+		expect(plannedBelow(all, 300, [{ stream: 'orders', position: 16 }], RULES, NOW_MS)).toBe(31);
 	});
 
 	it('a group whose stream has nothing new holds nothing back, wherever its place is', () => {
 		const all = segments({ ...old, streams: { orders: 5 } }, { ...old, streams: { clicks: 12 } }, old);
-		expect(trimBelow(all, 300, [{ stream: 'orders', position: 6 }], RULES, NOW_MS)).toBe(31);
+		expect(plannedBelow(all, 300, [{ stream: 'orders', position: 6 }], RULES, NOW_MS)).toBe(31);
 	});
 
 	it('nothing behind a segment that must stay', () => {
 		const all = segments({ ...old, streams: { orders: 5 } }, old);
-		expect(trimBelow(all, 300, [{ stream: 'orders', position: 5 }], RULES, NOW_MS)).toBe(0);
+		expect(plannedBelow(all, 300, [{ stream: 'orders', position: 5 }], RULES, NOW_MS)).toBe(0);
 	});
 
 	it('a clock that was set back deletes nothing', () => {
-		expect(trimBelow(segments({ ageMs: -5000, idAgeMs: -5000 }, old), 1000, [], RULES, NOW_MS)).toBe(0);
+		expect(plannedBelow(segments({ ageMs: -5000, idAgeMs: -5000 }, old), 1000, [], RULES, NOW_MS)).toBe(0);
 	});
 });
 

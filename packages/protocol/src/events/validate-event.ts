@@ -11,6 +11,7 @@ import {
 	STREAM_NAME_LENGTH_MAX,
 	TIMEOUT_MS_MAX,
 } from '../foundation/limits.ts';
+import { nameHint } from '../foundation/nearest-name.ts';
 import { isInteger, isObject, isText } from '../foundation/values.ts';
 import type {
 	AckData,
@@ -164,7 +165,7 @@ function deliveriesOf(value: unknown, path: string): readonly number[] {
 
 function consumeFrom(value: unknown, path: string): ConsumeFrom {
 	if (value === 'new' || value === 'first') return value;
-	if (isObject(value)) {
+	if (isObject(value) && Object.keys(value).every((name) => name === 'position' || name === 'time')) {
 		const { position, time } = value;
 		if (isGiven(position) && !isGiven(time)) {
 			return { position: integerOf(position, `${path}.position`, 0, Number.MAX_SAFE_INTEGER) };
@@ -176,8 +177,12 @@ function consumeFrom(value: unknown, path: string): ConsumeFrom {
 	throw badValue(path, 'must be "new", "first", {"position": N} or {"time": N}', value);
 }
 
+/** Unknown members are refused: a condition that is left out would give events that were not asked for. */
 function filterOf(value: unknown): EventFilter {
-	const { keys, headers } = objectOf(value, 'filter');
+	const { keys, headers, ...others } = objectOf(value, 'filter');
+	for (const name of Object.keys(others)) {
+		throw badMember(`filter.${name}`, `is no condition; ${nameHint(name, ['keys', 'headers'])}`);
+	}
 	if (isGiven(keys)) {
 		const isGood =
 			Array.isArray(keys) && keys.length <= FILTER_KEYS_MAX && keys.every((key) => isText(key, EVENT_KEY_LENGTH_MAX));

@@ -1,6 +1,7 @@
 // Shared by the packages of this repository; outside semver.
 export { withPayloadText } from '../events/member-text.ts';
 export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
+export { nameHint, nearestName } from '../foundation/nearest-name.ts';
 export { isInteger, isName, isObject, isText, NAME_RULE, showAs, stringOrNull } from '../foundation/values.ts';
 export { FrameHeads } from '../frames/frame-encoder.ts';
 export { validateRegistration, validateReport } from '../messages/validate-registration.ts';
@@ -29,7 +30,6 @@ export {
 	type TimerHandle,
 } from './clock.ts';
 export { type Cell, type MachineTable, printMachine, type Step, step } from './machine.ts';
-export { nameHint, nearestName } from './nearest-name.ts';
 export {
 	booleanOption,
 	durationMsOption,

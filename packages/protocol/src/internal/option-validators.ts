@@ -1,6 +1,6 @@
 import { TIMEOUT_MS_MAX } from '../foundation/limits.ts';
+import { nameHint } from '../foundation/nearest-name.ts';
 import { isInteger, show } from '../foundation/values.ts';
-import { nameHint } from './nearest-name.ts';
 
 // A wrong option is a programmer's error: it throws at the call and names the option and the value.
 

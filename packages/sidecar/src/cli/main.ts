@@ -11,6 +11,12 @@ const DEFAULT_ADMIN = '127.0.0.1:9464';
 const EXIT_CODES = `
 Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.`;
 
+const EVENTS_EXIT_CODES = `
+Exit codes: 0 done, 1 refused by the sidecar, or no such stream or group, 2 wrong usage, 3 no sidecar at that address.`;
+
+const CHECK_EXIT_CODES = `
+Exit codes: 0 nothing is damaged, 1 something is, or there is no log, or a sidecar uses it, 2 wrong usage.`;
+
 const WAIT_EXIT_CODES = `
 Exit codes: that of the command, or 128 and the number of the signal that ended it. 124 not ready in time, 126 the command
 cannot be started, 127 it was not found, 2 wrong usage, 1 refused by the sidecar.`;
@@ -45,11 +51,11 @@ function targetCommand(name: string, description: string, parent: Command = prog
 }
 
 /** A command that asks a running sidecar. */
-function clientCommand(name: string, description: string, parent: Command = program): Command {
+function clientCommand(name: string, description: string, parent: Command = program, exitCodes = EXIT_CODES): Command {
 	return targetCommand(name, description, parent)
 		.option('--timeout <duration>', 'how long to wait for an answer, as 500ms or 10s (default: 5s)')
 		.option('--json', 'print data as JSON')
-		.addHelpText('after', EXIT_CODES);
+		.addHelpText('after', exitCodes);
 }
 
 /** A client command that asks for one service. */
@@ -159,10 +165,12 @@ function addKeyCommands(): void {
 /** `sidecar events …`. */
 function addEventCommands(): void {
 	const events = program.command('events').description('streams of events, their groups and their log').exitOverride();
-	clientCommand('status', 'print the state of the log, its streams and groups', events).action(async (flags) =>
+	const eventCommand = (name: string, description: string): Command =>
+		clientCommand(name, description, events, EVENTS_EXIT_CODES);
+	eventCommand('status', 'print the state of the log, its streams and groups').action(async (flags) =>
 		(await import('./commands/events/show-events.ts')).eventsStatus(flags),
 	);
-	clientCommand('publish', 'publish an event and print its position, or one for each line of the input', events)
+	eventCommand('publish', 'publish an event and print its position, or one for each line of the input')
 		.argument('<stream>')
 		.argument('[json]', 'the event (default: each line of the input is one)')
 		.option('--key <key>', 'events of one key keep their order')
@@ -171,29 +179,29 @@ function addEventCommands(): void {
 		.action(async (stream, json, flags) =>
 			(await import('./commands/events/publish-events.ts')).publishEvents(stream, json, flags),
 		);
-	clientCommand('tail', 'print a line for each event of a stream, until Ctrl-C', events)
+	eventCommand('tail', 'print a line for each event of a stream, until Ctrl-C')
 		.argument('<stream>')
 		.option('--from <place>', 'first, new, a position, or a time as 2026-01-31T12:00:00Z (default: new)')
 		.option('--key <key>', 'only events of this key; may be given again', collect)
 		.option('--count <count>', 'end after so many events')
 		.action(async (stream, flags) => (await import('./commands/events/tail-events.ts')).tailEvents(stream, flags));
-	clientCommand('groups', 'print the place of each group, and what it has not done', events)
+	eventCommand('groups', 'print the place of each group, and what it has not done')
 		.argument('[stream]')
 		.action(async (stream, flags) => (await import('./commands/events/event-groups.ts')).eventGroups(stream, flags));
-	clientCommand('rewind', 'move a group to another place in its stream', events)
+	eventCommand('rewind', 'move a group to another place in its stream')
 		.argument('<stream>')
 		.argument('<group>')
 		.requiredOption('--to <place>', 'first, new, a position, or a time as 2026-01-31T12:00:00Z')
 		.action(async (stream, group, flags) =>
 			(await import('./commands/events/event-groups.ts')).rewindGroup(stream, group, flags),
 		);
-	clientCommand('delete-group', 'forget a group without consumers: no event is kept for it any more', events)
+	eventCommand('delete-group', 'forget a group without consumers: no event is kept for it any more')
 		.argument('<stream>')
 		.argument('<group>')
 		.action(async (stream, group, flags) =>
 			(await import('./commands/events/event-groups.ts')).deleteGroup(stream, group, flags),
 		);
-	clientCommand('dead', 'print the events of a stream that were given up, and why', events)
+	eventCommand('dead', 'print the events of a stream that were given up, and why')
 		.argument('<stream>')
 		.option('--retry', 'publish each again, and take it out of the dead ones')
 		.action(async (stream, flags) => (await import('./commands/events/dead-events.ts')).deadEvents(stream, flags));
@@ -202,7 +210,7 @@ function addEventCommands(): void {
 		.description('read the whole log of a sidecar that is not running, and print what is damaged; writes nothing')
 		.argument('<directory>')
 		.option('--json', 'print data as JSON')
-		.addHelpText('after', EXIT_CODES)
+		.addHelpText('after', CHECK_EXIT_CODES)
 		.exitOverride()
 		.action(async (directory, flags) => (await import('./commands/events/check-log.ts')).checkLog(directory, flags));
 }

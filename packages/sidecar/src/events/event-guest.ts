@@ -34,6 +34,8 @@ export interface EventGuestOptions {
 	readonly directory: string;
 	/** How long the end may take for what its store does not hold yet, in milliseconds. */
 	readonly drainMs: number;
+	/** The log is open: the first time, and each time after it was lost. */
+	readonly opened?: () => void;
 	/** An attempt to open the log has failed; the next one follows after so many milliseconds. */
 	readonly openFailed?: (error: SpockError, retryMs: number) => void;
 	/** It could not be handed over, or closed, as it should be. */
@@ -154,7 +156,9 @@ export class EventGuest implements Events {
 			this.#lostService = undefined;
 		} catch (reason) {
 			this.#fail(reason, takeOver);
+			return;
 		}
+		this.#options.opened?.();
 	}
 
 	/** The log is another one's, or gone: it is opened again once that can be done, but never taken from another one. */

@@ -31,7 +31,7 @@ export interface EmitOptions {
 	readonly version?: number;
 }
 
-const EMIT_OPTION_NAMES: readonly (keyof EmitOptions)[] = ['key', 'id', 'headers', 'at', 'version'];
+export const EMIT_OPTION_NAMES: readonly (keyof EmitOptions)[] = ['key', 'id', 'headers', 'at', 'version'];
 const VERSION_MAX = 1_000_000_000;
 /** What stands around the payload: the data of the event, and its frame. */
 const PAYLOAD_DEPTH_MAX: number = JSON_DEPTH_MAX - 2;

@@ -47,7 +47,8 @@ export async function stayConnected(flags: ClientFlags, stay: Stay): Promise<voi
 	const disconnect = disconnectOf(target, ({ error, wasReady }) => {
 		// Waiting does not fix a refused hello, and a connection that never gave anything is not waited for.
 		if (!error.retryable || (wasReady && !hasBegun)) return true;
-		if (wasReady) {
+		// Once, for a command that has a further connection for its events.
+		if (wasReady && !isLost) {
 			isLost = true;
 			process.stderr.write('the sidecar is gone; waiting for it to come back\n');
 			stay.lost?.();

@@ -6,15 +6,18 @@ import type { LimitedLog } from './limited-log.ts';
 
 /** What becomes of the log of events as a whole, for the log of the sidecar. */
 export interface EventsEndLog {
+	/** It is open: the first time, and each time after it was lost. */
+	opened(): void;
 	/** An attempt to open it has failed; the next one follows. */
 	openFailed(error: SpockError, retryMs: number): void;
 	/** It could not be handed over or closed as it should be. */
 	endFailed(error: unknown): void;
 }
 
-/** Writes what happens to the log of events. */
-export function eventsLog(log: Logger, limited: LimitedLog): EventsObserver & EventsEndLog {
+/** Writes what happens to the log of events. `said`: what is said of it when it is open. */
+export function eventsLog(log: Logger, limited: LimitedLog, said: object): EventsObserver & EventsEndLog {
 	return {
+		opened: () => limited.of('events open').info(said, 'taking events'),
 		openFailed: ({ message }, retryMs) => {
 			const log = limited.of('events open');
 			log.error({ reason: message, retryMs }, 'event log cannot be opened; retrying');

@@ -28,7 +28,7 @@ export const eventsSettings = {
 		kind: 'integer',
 		unit: 'bytes',
 		note: 'half of --events-bytes-max',
-		help: 'bytes of the log above which events that every group has done are deleted earlier',
+		help: 'bytes of the log above which events that every group has done are deleted earlier; at most --events-bytes-max',
 	},
 	eventsStreams: {
 		kind: 'list',

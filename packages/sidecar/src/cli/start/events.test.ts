@@ -1,20 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { FakeClock } from '@spock/testkit';
+import { systemClock } from '@spock/protocol/internal';
+import { FakeClock, waitFor } from '@spock/testkit';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { LimitedLog } from '../log/limited-log.ts';
 import { resolveSettings } from '../settings/resolve-settings.ts';
-import { announceEvents, type EventsReporting, eventsOf, publishCommand } from './events.ts';
+import { type EventsReporting, eventsOf, publishCommand } from './events.ts';
 
 const settingsOf = (env: Readonly<Record<string, string>>) => resolveSettings({ flags: {}, env });
 
 function reporting(lines: string[] = []): EventsReporting {
 	const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
-	return { log, limited: new LimitedLog(log, new FakeClock()), observers: [] };
+	return { log, limited: new LimitedLog(log, new FakeClock()), observers: [], socket: undefined };
 }
 
 describe('the settings of events', () => {
@@ -54,30 +55,66 @@ describe('the settings of events', () => {
 		);
 	});
 
+	it.each([
+		[
+			{ SPOCK_EVENTS_STREAMS: 'orders,a b' },
+			'SPOCK_EVENTS_STREAMS must be 1 to 128 letters, digits, "_", "." or "-", not "a b"',
+		],
+		[
+			{ SPOCK_EVENTS_RETENTION_BYTES: '9999999999' },
+			'SPOCK_EVENTS_RETENTION_BYTES must be at most 268435456, the size that the log may have, not 9999999999',
+		],
+		[
+			{ SPOCK_EVENTS_RETENTION_BYTES: '9000000', SPOCK_EVENTS_BYTES_MAX: '8388608' },
+			'SPOCK_EVENTS_RETENTION_BYTES must be at most 8388608, the size that the log may have, not 9000000',
+		],
+		[{ SPOCK_EVENTS_RETENTION_MS: '1000h' }, /^SPOCK_EVENTS_RETENTION_MS must be a duration .*at most 2147483647 ms/],
+	])('%j is refused with what is allowed', async (env, message) => {
+		await expect(create(env)).rejects.toThrow(message);
+	});
+
 	it('make a guest that knows its directory before it is open', async () => {
 		expect((await create({}))?.status()).toMatchObject({ state: 'opening', directory });
 	});
 });
 
 describe('where events go', () => {
-	const announced = (env: Readonly<Record<string, string>>, addresses: readonly string[]): unknown[] => {
-		const lines: string[] = [];
-		announceEvents(reporting(lines).log, settingsOf(env), addresses);
-		return lines.map((line) => JSON.parse(line));
-	};
+	const PATH = '/uds/s.sock';
+	let directory: string;
+	let lines: string[];
 
-	it('is said with a command for a shell', () => {
-		const [line] = announced({ SPOCK_EVENTS: '/log' }, ['127.0.0.1:1', '/uds/s.sock']);
-		expect(line).toMatchObject({ directory: '/log', command: publishCommand('/uds/s.sock'), msg: 'taking events' });
-		expect(publishCommand('/uds/s.sock')).toBe(
+	beforeEach(() => {
+		directory = mkdtempSync(join(tmpdir(), 'events-'));
+		lines = [];
+	});
+
+	afterEach(() => rmSync(directory, { recursive: true }));
+
+	/** What is said once the log is opened, or is not. */
+	async function said(socket: string | undefined, env: Readonly<Record<string, string>> = {}): Promise<unknown[]> {
+		const options = await eventsOf(settingsOf({ SPOCK_EVENTS: directory, ...env }), { ...reporting(lines), socket });
+		const guest = options?.create({ clock: systemClock, random: () => 0.5, defer: setImmediate });
+		guest?.open(false);
+		await waitFor('the log', () => guest?.status().state !== 'opening');
+		await guest?.close();
+		return lines.map((line) => JSON.parse(line) as unknown);
+	}
+
+	it('is said once the log is open, with a command for a shell', async () => {
+		expect(await said(PATH)).toMatchObject([{ directory, command: publishCommand(PATH), msg: 'taking events' }]);
+		expect(publishCommand(PATH)).toBe(
 			`echo '{"id":1,"func":"publish","data":{"stream":"orders","payload":{"total":5}}}' | nc -N -U /uds/s.sock`,
 		);
 	});
 
-	it('is said without one where there is no socket, and not at all without events', () => {
-		expect(announced({ SPOCK_EVENTS: '/log' }, ['127.0.0.1:1'])).toEqual([
-			expect.not.objectContaining({ command: expect.anything() }),
-		]);
-		expect(announced({}, ['/uds/s.sock'])).toEqual([]);
+	it('is said without one where there is no socket, or a token is wanted there', async () => {
+		const plain = expect.not.objectContaining({ command: expect.anything() });
+		expect(await said(undefined)).toEqual([plain]);
+		expect(await said(PATH, { SPOCK_TOKEN_ON_SOCKET: 'true' })).toEqual([plain, plain]);
+	});
+
+	it('is not said where the directory is refused', async () => {
+		chmodSync(directory, 0o777);
+		expect(await said(PATH)).toMatchObject([{ msg: 'event log cannot be opened; retrying' }]);
 	});
 });

@@ -33,6 +33,8 @@ export interface EventsReporting {
 	readonly limited: LimitedLog;
 	/** For metrics. */
 	readonly observers: readonly EventsObserver[];
+	/** The path at which the sidecar listens, if there is one, for a command that is shown. */
+	readonly socket: string | undefined;
 }
 
 /** The events that are asked for; undefined if none are, and then nothing of them is loaded. Throws an Error that names a wrong setting. */
@@ -47,7 +49,11 @@ export async function eventsOf(settings: Settings, reporting: EventsReporting): 
 		import('../../events/event-guest.ts'),
 		import('@spock/events'),
 	]);
-	const { openFailed, endFailed, ...log } = eventsLog(reporting.log, reporting.limited);
+	const { socket } = reporting;
+	// No command where the socket wants a token. What it needs: https://man.openbsd.org/nc
+	const command = socket === undefined || settings.tokenOnSocket.value ? undefined : publishCommand(socket);
+	const said = { directory, ...(command !== undefined && { command }) };
+	const { openFailed, endFailed, opened, ...log } = eventsLog(reporting.log, reporting.limited, said);
 	const observer = observeAll<EventsObserver>([log, ...reporting.observers]);
 	const limits = limitsOf(settings);
 	return {
@@ -60,7 +66,7 @@ export async function eventsOf(settings: Settings, reporting: EventsReporting): 
 			return namedAsGiven(
 				settings,
 				LIMITS,
-				() => new EventGuest(context, { serve, directory, drainMs, openFailed, endFailed }),
+				() => new EventGuest(context, { serve, directory, drainMs, opened, openFailed, endFailed }),
 			);
 		},
 	};
@@ -75,17 +81,6 @@ function limitsOf(settings: Settings): EventServiceLimits {
 		...(retentionBytes !== undefined && { retentionBytes }),
 		...(streams !== undefined && { streams: new Set(streams), streamsSetting: settings.eventsStreams.where }),
 	};
-}
-
-/**
- * Says where events go, and how to send one from a shell: https://man.openbsd.org/nc. No command where the socket wants a token, or
- * there is none.
- */
-export function announceEvents(log: Logger, settings: Settings, addresses: readonly string[]): void {
-	if (settings.events.value === undefined) return;
-	const path = addresses.find((address) => address.startsWith('/'));
-	const command = path === undefined || settings.tokenOnSocket.value ? undefined : publishCommand(path);
-	log.info({ directory: resolve(settings.events.value), ...(command !== undefined && { command }) }, 'taking events');
 }
 
 /** A line for a shell that publishes an event. */

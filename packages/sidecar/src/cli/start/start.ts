@@ -22,7 +22,7 @@ import { accessFrom, listenAddresses, logRisks } from './access.ts';
 import { announce } from './announce.ts';
 import { createBackend } from './create-backend.ts';
 import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
-import { announceEvents, eventsOf } from './events.ts';
+import { eventsOf } from './events.ts';
 import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
 import { adminAddressOf, startAdmin } from './start-admin.ts';
 import { isPretty, startFailure } from './start-failure.ts';
@@ -79,6 +79,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 			log,
 			limited,
 			observers: eventsMetrics === undefined ? [] : [eventsMetrics.observer],
+			socket: listen.flatMap(({ address }) => ('path' in address ? [address.path] : []))[0],
 		});
 		// A wrong one must not be found out when the sidecar serves already.
 		adminAddressOf(settings);
@@ -135,7 +136,6 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 		if (sidecar.status().phase === 'serving') {
 			announce(log, addresses, settings, backend);
 			announceGrpc(log, sidecar.frontAddresses);
-			announceEvents(log, settings, addresses);
 		}
 		return await sidecar.ended;
 	} catch (error) {

@@ -4,13 +4,15 @@ import { type ConsumeFrom, DEAD_RETRY_GROUP, EVENT_HEADERS_MAX, SpockError } fro
 
 import { type ClientFlags, timeoutOf } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
-import { CommandError, EXIT, print, printable } from '../../output/output.ts';
+import { print, printable } from '../../output/output.ts';
 import { askOpenLog, isKnownStream, requireStream } from './event-groups.ts';
 import { formatEvent } from './tail-events.ts';
 
 /** As many as one consumer may hold. */
 const IN_FLIGHT_MAX = 4096;
 const REASON = 'spock-dead-reason';
+/** The group that gave it up; absent for a reader without one. */
+const GROUP = 'spock-dead-group';
 const DIED_AT = 'spock-dead-position';
 /** The `id` that an event which was published again had before it died for the first time. */
 const RETRIED_ID = 'spock-retried-id';
@@ -62,8 +64,8 @@ async function deadOf(
 	if (last === undefined) {
 		requireStream(stream, events);
 		if (isKnownStream(name, events)) {
-			const message = `it is not known whether ${stream} has dead events: there are too many streams; \`sidecar events tail ${name} --from first\` shows them`;
-			throw new CommandError(EXIT.failure, printable(message));
+			// One of more streams than are listed: which is its last is not known, so it ends where nothing comes.
+			return { from: 'first', last: Number.POSITIVE_INFINITY };
 		}
 	}
 	const group = groups.find((known) => known.stream === name && known.group === DEAD_RETRY_GROUP);
@@ -72,7 +74,8 @@ async function deadOf(
 }
 
 function reasonOf({ headers }: ReceivedEvent): string {
-	return headers[REASON] ?? 'no reason was told';
+	const group = headers[GROUP];
+	return `${group === undefined ? '' : `group ${group}: `}${headers[REASON] ?? 'no reason was told'}`;
 }
 
 /**

@@ -18,12 +18,19 @@ export async function eventGroups(stream: string | undefined, flags: ClientFlags
 		const shown = groups.filter((group) => stream === undefined || group.stream === stream);
 		if (shown.length === 0 && stream !== undefined) requireStream(stream, events);
 		if (flags.json) print(JSON.stringify(shown));
-		else for (const group of shown) print(printable(formatGroup(group)));
+		else for (const group of shown) print(printable(`${formatGroup(group)}${unusedHint(group.stream, events)}`));
 		if (shown.length === 0 && !flags.json) process.stderr.write('no group has consumed it yet\n');
 	});
 }
 
-/** `sidecar events rewind STREAM GROUP --to PLACE`: prints the position of the next event that the group gets. */
+/** A group of a misspelt stream waits for ever, so that it is said where a stream has no events. */
+function unusedHint(stream: string, events: EventsStatus): string {
+	if (isKnownStream(stream, events)) return '';
+	const meant = meantStream(stream, events);
+	return `; no events in this stream${meant === undefined ? '' : `: ${meant}`}`;
+}
+
+/** `sidecar events rewind STREAM GROUP --to PLACE`: prints where the group is, and what it has to do from there. */
 export async function rewindGroup(
 	stream: string,
 	group: string,
@@ -33,7 +40,14 @@ export async function rewindGroup(
 	await withClient(flags, async (client, options) => {
 		requireGroup(stream, group, await askOpenLog(client, options));
 		const reply = await client.request('rewindGroup', { stream, group, to }, options);
-		print(flags.json ? JSON.stringify(reply) : `${reply.position}`);
+		if (flags.json) {
+			print(JSON.stringify(reply));
+			return;
+		}
+		const { groups } = await askOpenLog(client, options);
+		const lag = groups.find((known) => known.stream === stream && known.group === group)?.lag;
+		const left = lag === undefined ? '' : `, ${lag === 0 ? 'behind every event' : `lag ${lag}`}`;
+		print(printable(`group ${group} of stream ${stream} is at ${reply.position}${left}`));
 	});
 }
 

@@ -11,6 +11,7 @@ const USAGE = `npm run suite simulation                         the seeds that e
 npm run suite -- simulation --seeds N [--from S]    the seeds that ever failed, and N more, from S on
 npm run suite -- simulation --seed N [--trace]      one seed, and what happened in it
 npm run suite -- simulation --plant NAME            the same with a fault of plants.ts, which must break its promise
+  --events                       worlds that have events, and nothing else
   --jobs J                       threads at once; default: one for each core
 `;
 const SEEDS = 100;
@@ -27,11 +28,12 @@ const { values } = parseArgs({
 		jobs: { type: 'string', default: String(availableParallelism()) },
 		trace: { type: 'boolean', default: false },
 		plant: { type: 'string' },
+		events: { type: 'boolean', default: false },
 		root: { type: 'string', default: process.cwd() },
 		help: { type: 'boolean', default: false },
 	},
 });
-const { root, plant } = values;
+const { root, plant, events: isOfEvents } = values;
 
 if (values.help) print(USAGE);
 else if (values.seed !== undefined) await one(count('seed', values.seed));
@@ -45,7 +47,7 @@ async function many(): Promise<void> {
 	const others = Array.from({ length: seeds }, (_, at) => from + at).filter((seed) => !kept.includes(seed));
 	const totals = noTotals();
 	const failed: SeedResult[] = [];
-	const runs = [...kept, ...others].map((seed) => ({ seed, plant }));
+	const runs = [...kept, ...others].map((seed) => ({ seed, plant, isOfEvents }));
 	await runSeeds(runs, {
 		program,
 		jobs: count('jobs', values.jobs),
@@ -74,7 +76,7 @@ async function one(seed: number): Promise<void> {
 
 /** Runs one seed and prints what happened in it, the whole tail with `--trace`. */
 async function show(program: string, seed: number): Promise<void> {
-	await runSeeds([{ seed, plant }], {
+	await runSeeds([{ seed, plant, isOfEvents }], {
 		program,
 		jobs: 1,
 		keepsTrace: true,

@@ -55,6 +55,8 @@ export interface Injection {
 	readonly eventBugs?: EventServiceBugs;
 	/** Replaces the disk of a log of events. */
 	readonly eventFiles?: (files: Files) => Files;
+	/** Writes of a log need a sync, as elsewhere than on Linux. Default: by chance. */
+	readonly eventSyncs?: boolean;
 	/** Called when a run begins; gives what ends the fault. */
 	readonly begin?: () => () => void;
 }

@@ -25,7 +25,7 @@ const SITE_SEED = 2 ** 40;
 const EVENTS_CHANCE = 0.33;
 const EVENTS_SEED = 2 ** 41;
 /** Share of those that have more than that, and their further numbers. */
-const WIDE_CHANCE = 0.3;
+const WIDE_CHANCE = 0.4;
 const WIDE_SEED = 2 ** 42;
 
 /** One world: a registry, sidecars, apps, and what befalls them. */

@@ -1,6 +1,6 @@
 import { lost, lostEvery, replaced } from '../faulty-lines.ts';
 import type { Plant } from '../injection.ts';
-import { forgetsNames, neverSyncs, syncsAgain } from './faulty-log.ts';
+import { forgetsNames, neverSyncs, neverWaits, syncsAgain } from './faulty-log.ts';
 
 const KEPT = 'a persisted event is kept';
 const ORDER = 'events keep their order';
@@ -9,11 +9,18 @@ const HANDLED = 'every event is handled';
 /** Faults of events, each in a world that has them. */
 export const EVENT_PLANTS: readonly Plant[] = [
 	// The disk.
-	row('events are acknowledged without a sync', KEPT, 1, { eventFiles: neverSyncs }),
+	row('events are acknowledged without a sync', KEPT, 1, { eventFiles: neverSyncs, eventSyncs: true }),
+	row('events are acknowledged before their write has ended', KEPT, 1, { eventFiles: neverWaits, eventSyncs: false }),
 	row('the name of a file of the log is not durable', KEPT, 1, { eventFiles: forgetsNames }),
-	row('a sync that failed is tried again on the same file', KEPT, 1, { eventFiles: syncsAgain }),
-	row('a torn tail is kept', ORDER, 6, { eventBugs: { keepsTornTail: true } }),
+	row('a sync that failed is tried again on the same file', KEPT, 11, { eventFiles: syncsAgain, eventSyncs: true }),
+	row('a torn tail is kept', ORDER, 8, { eventBugs: { keepsTornTail: true } }),
 	// Producers and groups.
+	row('ids of events are forgotten at a restart', ORDER, 1, {
+		eventBugs: { producers: { forgetsIdsOnRestart: true } },
+	}),
+	row('an event is done before its dead letter is on disk', HANDLED, 1, {
+		eventBugs: { groups: { doneBeforeDeadLetter: true } },
+	}),
 	row('a gap in the numbers of a producer is taken', ORDER, 1, {
 		eventBugs: { producers: { takesGaps: true } },
 		sidecarReads: lostEvery(20, /^\{"seq"/),
@@ -29,5 +36,5 @@ export const EVENT_PLANTS: readonly Plant[] = [
 ];
 
 function row(name: string, invariant: Plant['invariant'], seed: number, injection: Plant['injection']): Plant {
-	return { name, invariant, seed, injection: { hasEvents: true, ...injection } };
+	return { name, invariant, seed, injection: { hasEvents: 'only', ...injection } };
 }

@@ -31,7 +31,7 @@ export class ProducerHouse {
 	async open(
 		producer: string,
 		told: { epoch?: number; persisted?: number } = {},
-		line = new TestLine(),
+		line: TestLine = new TestLine(),
 	): Promise<TestProducer> {
 		const opening = this.producers.open({ producer, ...told }, line);
 		this.log.commit();

@@ -311,10 +311,6 @@ export class ConsumerGroup {
 	async #store(item: GroupEvent): Promise<void> {
 		const { terms } = this;
 		const { event, deadReason: reason, deliveries } = item;
-		if (this.#options.mistakes.doneBeforeDeadLetter === true) {
-			this.#keepDone();
-			await this.#reader.done([]);
-		}
 		if (!isDeadStream(event.stream)) {
 			await this.#options.bury(deadLetterOf(event, { reason, group: terms.group, deliveries }));
 		}

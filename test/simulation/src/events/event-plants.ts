@@ -26,7 +26,7 @@ export const EVENT_PLANTS: readonly Plant[] = [
 	row('an event is done when it is delivered', HANDLED, 2, { eventBugs: { groups: { doneOnDelivery: true } } }),
 	row('a key is free when its event failed', ORDER, 1, { eventBugs: { groups: { keyReleasedOnNack: true } } }),
 	row('credit is not given back for a failure', HANDLED, 2, { eventBugs: { groups: { creditKeptOnNack: true } } }),
-	row('acks are lost on the way', HANDLED, 1, { sidecarReads: lost(/^\{"func":"ack"/) }),
+	row('acks are lost on the way', HANDLED, 3, { sidecarReads: lost(/^\{"func":"ack"/) }),
 ];
 
 function row(name: string, invariant: Plant['invariant'], seed: number, injection: Plant['injection']): Plant {

@@ -326,9 +326,10 @@ export class EventService {
 		if (nowMs - this.#retainedMs < RETAIN_MS_MIN) return;
 		this.#retainedMs = nowMs;
 		const { below } = this.#trimPlan();
-		if (below <= this.#log.first) return;
+		const { first } = this.#log;
+		if (below <= first) return;
 		this.#log.trim(below);
-		this.#observer.trimmed?.(this.#log.first);
+		if (this.#log.first > first) this.#observer.trimmed?.(this.#log.first);
 	}
 
 	/** Why nothing is taken; of a log that is full also why it is not trimmed now, if it cannot be. */

@@ -1,7 +1,7 @@
 import type { AckedData, EventWindowData, UplinkFrame } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 
-import type { OpenedProducer, ProducerLine, Uplink } from '../src/foundation/event-sessions.ts';
+import type { LineOrigin, OpenedProducer, ProducerLine, Uplink } from '../src/foundation/event-sessions.ts';
 import { Producers, type ProducersOptions } from '../src/producers/producers.ts';
 import { ManualLog } from './manual-log.ts';
 
@@ -28,8 +28,11 @@ export class ProducerHouse {
 	}
 
 	/** Opens a producer, whose epoch is committed if it is new. */
-	async open(producer: string, told: { epoch?: number; persisted?: number } = {}): Promise<TestProducer> {
-		const line = new TestLine();
+	async open(
+		producer: string,
+		told: { epoch?: number; persisted?: number } = {},
+		line: TestLine = new TestLine(),
+	): Promise<TestProducer> {
 		const opening = this.producers.open({ producer, ...told }, line);
 		this.log.commit();
 		return new TestProducer(this, await opening, line);
@@ -43,8 +46,13 @@ export class ProducerHouse {
 
 /** What a call line was told. */
 export class TestLine implements ProducerLine {
+	readonly origin: LineOrigin | undefined;
 	readonly acks: AckedData[] = [];
 	readonly windows: EventWindowData[] = [];
+
+	constructor(origin?: LineOrigin) {
+		this.origin = origin;
+	}
 
 	acked(data: AckedData): void {
 		this.acks.push(data);

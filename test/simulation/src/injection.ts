@@ -49,12 +49,14 @@ export interface Injection {
 	readonly clientOptions?: DiplomatOptions;
 	/** Stands between an app and its client. */
 	readonly diplomat?: (diplomat: Diplomat, clock: Clock) => Diplomat;
-	/** Whether a world has events. Default: by chance. */
-	readonly hasEvents?: boolean;
+	/** Whether a world has events; `'only'`: and no other apps and sidecars, which cost most of its time. Default: by chance. */
+	readonly hasEvents?: boolean | 'only';
 	/** Bugs within the events of a sidecar. */
 	readonly eventBugs?: EventServiceBugs;
 	/** Replaces the disk of a log of events. */
 	readonly eventFiles?: (files: Files) => Files;
+	/** Writes of a log need a sync, as elsewhere than on Linux. Default: by chance. */
+	readonly eventSyncs?: boolean;
 	/** Called when a run begins; gives what ends the fault. */
 	readonly begin?: () => () => void;
 }

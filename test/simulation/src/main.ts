@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import { bundle } from './bundle.ts';
-import type { SeedResult } from './run-seed.ts';
 import { runSeeds } from './run-seeds.ts';
+import type { SeedRun } from './seed-worker.ts';
 import { readSeeds } from './seeds-file.ts';
 import { addTo, describeTotals, noTotals } from './totals.ts';
 
@@ -11,6 +11,7 @@ const USAGE = `npm run suite simulation                         the seeds that e
 npm run suite -- simulation --seeds N [--from S]    the seeds that ever failed, and N more, from S on
 npm run suite -- simulation --seed N [--trace]      one seed, and what happened in it
 npm run suite -- simulation --plant NAME            the same with a fault of plants.ts, which must break its promise
+  --events                       worlds that have events, and nothing else
   --jobs J                       threads at once; default: one for each core
 `;
 const SEEDS = 100;
@@ -27,11 +28,12 @@ const { values } = parseArgs({
 		jobs: { type: 'string', default: String(availableParallelism()) },
 		trace: { type: 'boolean', default: false },
 		plant: { type: 'string' },
+		events: { type: 'boolean', default: false },
 		root: { type: 'string', default: process.cwd() },
 		help: { type: 'boolean', default: false },
 	},
 });
-const { root, plant } = values;
+const { root, plant, events: isOfEvents } = values;
 
 if (values.help) print(USAGE);
 else if (values.seed !== undefined) await one(count('seed', values.seed));
@@ -41,18 +43,21 @@ async function many(): Promise<void> {
 	const startedMs = performance.now();
 	const program = await bundle(root, 'product');
 	const [from, seeds] = [count('from', values.from), count('seeds', values.seeds ?? String(SEEDS))];
-	const kept = readSeeds(root).map(({ seed }) => seed);
-	const others = Array.from({ length: seeds }, (_, at) => from + at).filter((seed) => !kept.includes(seed));
+	const kept = readSeeds(root).map((one) => ({ seed: one.seed, isOfEvents: one.isOfEvents ?? isOfEvents }));
+	const isKept = (seed: number): boolean => kept.some((one) => one.seed === seed && one.isOfEvents === isOfEvents);
+	const others = Array.from({ length: seeds }, (_, at) => ({ seed: from + at, isOfEvents })).filter(
+		({ seed }) => !isKept(seed),
+	);
 	const totals = noTotals();
-	const failed: SeedResult[] = [];
-	const runs = [...kept, ...others].map((seed) => ({ seed, plant }));
+	const failed: SeedRun[] = [];
+	const runs = [...kept, ...others].map((run) => ({ ...run, plant }));
 	await runSeeds(runs, {
 		program,
 		jobs: count('jobs', values.jobs),
-		ran: (result) => {
+		ran: (result, run) => {
 			addTo(totals, result);
 			if (result.violation === undefined) return;
-			failed.push(result);
+			failed.push(run);
 			print(`seed ${result.seed}: ${result.violation.invariant}: ${result.violation.message}\n`);
 		},
 	});
@@ -63,18 +68,20 @@ async function many(): Promise<void> {
 	}
 	const [first] = failed;
 	if (first === undefined) return;
-	await show(program, first.seed);
+	await show(program, first);
 	process.exitCode = 1;
 }
 
 async function one(seed: number): Promise<void> {
 	const program = await bundle(root, 'product');
-	await show(program, seed);
+	await show(program, { seed, plant, isOfEvents });
 }
 
 /** Runs one seed and prints what happened in it, the whole tail with `--trace`. */
-async function show(program: string, seed: number): Promise<void> {
-	await runSeeds([{ seed, plant }], {
+async function show(program: string, run: SeedRun): Promise<void> {
+	const { seed } = run;
+	const way = run.isOfEvents === true ? ' --events' : '';
+	await runSeeds([run], {
 		program,
 		jobs: 1,
 		keepsTrace: true,
@@ -85,7 +92,7 @@ async function show(program: string, seed: number): Promise<void> {
 			if (violation === undefined) print('every promise was kept\n');
 			else {
 				print(
-					`${violation.invariant}: ${violation.message}\nAgain: npm run suite -- simulation --seed ${seed} --trace\n`,
+					`${violation.invariant}: ${violation.message}\nAgain: npm run suite -- simulation${way} --seed ${seed} --trace\n`,
 				);
 				process.exitCode = 1;
 			}

@@ -117,5 +117,5 @@ export function plantOf(name: string): Plant {
 }
 
 function row(name: string, invariant: Invariant, seed: number, injection: Injection): Plant {
-	return { name, invariant, seed, injection };
+	return { name, invariant, seed, injection: { hasEvents: false, ...injection } };
 }

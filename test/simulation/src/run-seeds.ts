@@ -10,7 +10,7 @@ export interface RunSeedsOptions {
 	readonly jobs: number;
 	readonly keepsTrace?: boolean;
 	/** Told of every seed. */
-	readonly ran: (result: SeedResult) => void;
+	readonly ran: (result: SeedResult, run: SeedRun) => void;
 }
 
 /** Runs seeds in threads, as many at once as there are jobs. Each thread takes the next one when it has ended one. */
@@ -32,16 +32,18 @@ function runSome(
 			execArgv: keepsTrace ? ['--enable-source-maps'] : [],
 			resourceLimits: { maxYoungGenerationSizeMb: 64 },
 		});
-		const give = (run: SeedRun | undefined): void => {
+		let run: SeedRun | undefined;
+		const goOn = (): void => {
+			run = next();
 			if (run === undefined) void worker.terminate();
 			else worker.postMessage(run);
 		};
 		worker.on('message', (result: SeedResult) => {
-			ran(result);
-			give(next());
+			if (run !== undefined) ran(result, run);
+			goOn();
 		});
 		worker.on('error', reject);
 		worker.on('exit', () => resolve());
-		give(next());
+		goOn();
 	});
 }

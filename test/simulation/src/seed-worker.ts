@@ -3,6 +3,7 @@ import './forbidden.ts';
 
 import { parentPort, workerData } from 'node:worker_threads';
 
+import type { Injection } from './injection.ts';
 import { plantOf } from './plants.ts';
 import { runSeed } from './run-seed.ts';
 
@@ -16,6 +17,8 @@ export interface SeedRun {
 	readonly seed: number;
 	/** The name of what goes wrong on purpose; undefined for nothing. */
 	readonly plant?: string | undefined;
+	/** True for a world that has events, and nothing else. */
+	readonly isOfEvents?: boolean | undefined;
 }
 
 const { keepsTrace } = workerData as SeedWork;
@@ -23,7 +26,8 @@ const { keepsTrace } = workerData as SeedWork;
 // The calls of a storm fail by the thousand, and nobody reads where: a failing seed is run again with its trace.
 if (!keepsTrace) Error.stackTraceLimit = 0;
 
-parentPort?.on('message', ({ seed, plant }: SeedRun) => {
-	const injection = plant === undefined ? {} : plantOf(plant).injection;
+parentPort?.on('message', ({ seed, plant, isOfEvents }: SeedRun) => {
+	const planted = plant === undefined ? {} : plantOf(plant).injection;
+	const injection: Injection = isOfEvents === true ? { ...planted, hasEvents: 'only' } : planted;
 	void runSeed(seed, { keepsTrace, injection }).then((result) => parentPort?.postMessage(result));
 });

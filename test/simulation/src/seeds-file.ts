@@ -4,6 +4,8 @@ import { join } from 'node:path';
 /** A seed that once failed, and what it found. */
 export interface KeptSeed {
 	readonly seed: number;
+	/** True for a world of events alone. */
+	readonly isOfEvents?: boolean;
 	readonly found: string;
 }
 

@@ -9,6 +9,7 @@ export interface Totals {
 	checked: number;
 	faults: number;
 	vanished: number;
+	full: number;
 	lost: number;
 	hung: number;
 	misdelivered: number;
@@ -25,6 +26,7 @@ export function noTotals(): Totals {
 		checked: 0,
 		faults: 0,
 		vanished: 0,
+		full: 0,
 		lost: 0,
 		hung: 0,
 		misdelivered: 0,
@@ -41,6 +43,7 @@ export function addTo(totals: Totals, { events, virtualMs, counts, violation }: 
 	totals.checked += counts.checked;
 	totals.faults += counts.faults;
 	totals.vanished += counts.vanished;
+	totals.full += counts.full;
 	totals.lost += counts.lost;
 	totals.hung += counts.hung;
 	totals.misdelivered += counts.misdelivered;
@@ -49,7 +52,7 @@ export function addTo(totals: Totals, { events, virtualMs, counts, violation }: 
 
 /** One line for people. */
 export function describeTotals(totals: Totals, elapsedMs: number): string {
-	const { seeds, events, virtualMs, calls, checked, faults, vanished, lost, hung, misdelivered, failed } = totals;
+	const { seeds, events, virtualMs, calls, checked, faults, vanished, full, lost, hung, misdelivered, failed } = totals;
 	return [
 		`${seeds} seeds`,
 		`${events} events`,
@@ -58,6 +61,7 @@ export function describeTotals(totals: Totals, elapsedMs: number): string {
 		`${checked} answers checked`,
 		`${faults} faults`,
 		`${vanished} machines vanished`,
+		`${full} times a log was full`,
 		`${lost} lost`,
 		`${hung} hung`,
 		`${misdelivered} misdelivered`,

@@ -25,6 +25,8 @@ export interface RunCounts extends WireCounts {
 	misdelivered: number;
 	/** Events that some app handled. */
 	handled: number;
+	/** Times that a log of events had no room left of its own. */
+	full: number;
 	/** What was acknowledged, or known, and is gone. */
 	lost: number;
 }
@@ -124,6 +126,7 @@ export function noCounts(): RunCounts {
 		hung: 0,
 		misdelivered: 0,
 		handled: 0,
+		full: 0,
 		lost: 0,
 		requests: 0,
 		replies: 0,

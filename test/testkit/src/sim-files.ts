@@ -47,10 +47,10 @@ class SimInode {
 	}
 
 	/** Those blocks of it that happen to get to the disk; `torn` ones in part. */
-	flush(random: Random, share: number): void {
+	flush(random: Random, share: number, blocks: ReadonlySet<number> = this.dirty): void {
 		// At once, where all of them do: a copy for each block takes seconds for some megabytes.
-		if (share >= 1) this.#lengthen(Math.min((Math.max(-1, ...this.dirty) + 1) * BLOCK_BYTES, this.cached.length));
-		for (const block of this.dirty) {
+		if (share >= 1) this.#lengthen(Math.min((Math.max(-1, ...blocks) + 1) * BLOCK_BYTES, this.cached.length));
+		for (const block of blocks) {
 			if (random() >= share) continue;
 			const from = block * BLOCK_BYTES;
 			const isTorn = share < 1 && random() < 0.2;
@@ -59,6 +59,15 @@ class SimInode {
 			this.#lengthen(from + part.length);
 			this.durable.set(part, from);
 		}
+	}
+
+	/** As `flush`, of what one write has changed; the rest of that is taken for clean. */
+	writeBack(random: Random, share: number, offset: number, bytes: number): void {
+		const blocks = new Set<number>();
+		for (let block = Math.floor(offset / BLOCK_BYTES); block * BLOCK_BYTES < offset + bytes; block++) {
+			if (this.dirty.delete(block)) blocks.add(block);
+		}
+		this.flush(random, share, blocks);
 	}
 
 	#lengthen(bytes: number): void {
@@ -126,19 +135,30 @@ export class SimDisk {
 
 export type SimOperation = 'create' | 'write' | 'sync' | 'rename' | 'remove' | 'syncDirectory';
 
+/** How a process opens its files. */
+export interface SimFilesOptions {
+	/**
+	 * New files are opened with `O_DSYNC`, as the product does on Linux: a write that has resolved is on the disk, of any other each block may
+	 * be there, or a part of it, and `sync` does nothing. Default false: `sync` makes writes durable.
+	 */
+	readonly writesThrough?: boolean;
+}
+
 /** The disk as one process sees it: implements the port `Files` of the events package. */
 export class SimFiles {
 	readonly disk: SimDisk;
 	readonly #random: Random;
+	readonly #writesThrough: boolean;
 	/** Called in front of each change: what it returns or rejects with happens instead; a promise that never settles is a disk that hangs. */
 	before: (operation: SimOperation, path: string) => Promise<void> | undefined = () => undefined;
 	/** Called after each change. */
 	after: (operation: SimOperation, path: string) => void = () => undefined;
 	syncs = 0;
 
-	constructor(disk: SimDisk, random: Random = Math.random) {
+	constructor(disk: SimDisk, random: Random = Math.random, { writesThrough = false }: SimFilesOptions = {}) {
 		this.disk = disk;
 		this.#random = random;
+		this.#writesThrough = writesThrough;
 	}
 
 	async list(directory: string): Promise<readonly string[]> {
@@ -160,7 +180,7 @@ export class SimFiles {
 		const inode = new SimInode();
 		this.disk.change((names) => names.set(path, inode));
 		this.after('create', path);
-		return this.#file(path, inode);
+		return this.#file(path, inode, this.#writesThrough);
 	}
 
 	async rename(from: string, to: string): Promise<void> {
@@ -201,38 +221,61 @@ export class SimFiles {
 		return inode;
 	}
 
-	#file(path: string, inode: SimInode): SimFile {
+	#file(path: string, inode: SimInode, writesThrough = false): SimFile {
 		return {
 			bytes: inode.cached.length,
 			read: async (offset, length) => Buffer.from(inode.cached.subarray(offset, offset + length)),
 			write: async (chunks, offset) => {
-				await this.before('write', path);
 				const bytes = Buffer.concat(chunks);
-				const room = this.disk.bytesMax - this.disk.bytes;
-				const longer = Math.max(0, offset + bytes.length - inode.cached.length);
-				if (longer > room) {
-					inode.write(bytes.subarray(0, Math.max(0, bytes.length - (longer - Math.max(0, room)))), offset);
-					throw failure('ENOSPC');
+				if (writesThrough) await this.#writeThrough(path, inode, bytes, offset);
+				else {
+					await this.before('write', path);
+					this.#write(inode, bytes, offset);
 				}
-				inode.write(bytes, offset);
 				this.after('write', path);
 			},
 			sync: async () => {
 				this.syncs++;
-				try {
-					await this.before('sync', path);
-				} catch (error) {
-					// Some of it may be on the disk; the rest is taken for clean, and no later sync writes it.
-					inode.flush(this.#random, 0.5);
-					inode.dirty.clear();
-					throw error;
-				}
-				inode.flush(this.#random, 1);
-				inode.dirty.clear();
-				this.after('sync', path);
+				if (!writesThrough) await this.#sync(path, inode);
 			},
 			close: async () => undefined,
 		};
+	}
+
+	/** The kernel has some of it at once, and all of it, on the disk too, at the end. */
+	async #writeThrough(path: string, inode: SimInode, bytes: Buffer, offset: number): Promise<void> {
+		const begun = Math.floor(this.#random() * (bytes.length + 1));
+		try {
+			this.#write(inode, bytes.subarray(0, begun), offset);
+			await this.before('write', path);
+			this.#write(inode, bytes.subarray(begun), offset + begun);
+		} catch (error) {
+			inode.writeBack(this.#random, 0.5, offset, bytes.length);
+			throw error;
+		}
+		inode.writeBack(this.#random, 1, offset, bytes.length);
+	}
+
+	/** Throws ENOSPC when what fits is written. */
+	#write(inode: SimInode, bytes: Buffer, offset: number): void {
+		const room = Math.max(0, this.disk.bytesMax - this.disk.bytes);
+		const lacking = offset + bytes.length - inode.cached.length - room;
+		inode.write(lacking > 0 ? bytes.subarray(0, Math.max(0, bytes.length - lacking)) : bytes, offset);
+		if (lacking > 0) throw failure('ENOSPC');
+	}
+
+	async #sync(path: string, inode: SimInode): Promise<void> {
+		try {
+			await this.before('sync', path);
+		} catch (error) {
+			// Some of it may be on the disk; the rest is taken for clean, and no later sync writes it.
+			inode.flush(this.#random, 0.5);
+			inode.dirty.clear();
+			throw error;
+		}
+		inode.flush(this.#random, 1);
+		inode.dirty.clear();
+		this.after('sync', path);
 	}
 }
 

@@ -2,8 +2,18 @@ import type { AckedData, EventWindowData, OpenProducerReply, SpockError, UplinkF
 
 import type { LogEvent } from './log-record.ts';
 
+/** A connection of a client. */
+export interface LineOrigin {
+	/** The same on all connections of one client. */
+	readonly client: string;
+	/** Higher than that of every connection that was accepted before. */
+	readonly connection: number;
+}
+
 /** The call line of a producer, for pushes. Both only write: neither calls back, neither throws. */
 export interface ProducerLine {
+	/** Whose connection it is; undefined where the client cannot be recognised. */
+	readonly origin?: LineOrigin | undefined;
 	/** Once for a commit at most. */
 	acked(data: AckedData): void;
 	window(data: EventWindowData): void;

@@ -162,6 +162,22 @@ describe('deleting', () => {
 		expect((await log.read(1, PAGE)).next).toBeGreaterThanOrEqual(log.first);
 	});
 
+	it('also takes what is in front of a write that failed, once anything follows', async () => {
+		const { log, files, clock } = await openSimLog();
+		log.append(event('first'));
+		await settle();
+		files.before = (operation) => (operation === 'sync' ? Promise.reject(failure('EIO')) : undefined);
+		log.append(event('of the write that failed'));
+		await settle();
+		files.before = () => undefined;
+		await clock.advance(10_000);
+		log.append(event('behind it'));
+		await settle();
+		log.trim(3);
+		await settle();
+		expect([log.first, await readAll(log)]).toEqual([3, ['behind it']]);
+	});
+
 	it('during a read gives what is left', async () => {
 		const { log } = await openSimLog();
 		for (let index = 0; index < 100; index++) log.append(event(`${index}`.padEnd(300)));

@@ -8,6 +8,13 @@ const BUGS: Readonly<Record<string, Pick<LosePowerOptions, 'plant' | 'bug'>>> = 
 	'an acknowledgement in front of the sync': {
 		plant: (files) => withSync(files, async (file) => void file.sync().catch(() => undefined)),
 	},
+	'an acknowledgement in front of the end of the write': {
+		plant: (files) =>
+			withFile(files, (file) => ({
+				...file,
+				write: async (...args) => void file.write(...args).catch(() => undefined),
+			})),
+	},
 	'a sync that is tried again on the same file': {
 		plant: (files) => withSync(files, (file) => file.sync().catch(() => file.sync())),
 	},
@@ -19,10 +26,11 @@ const BUGS: Readonly<Record<string, Pick<LosePowerOptions, 'plant' | 'bug'>>> = 
 };
 
 function withSync(files: SimFiles, sync: (file: WritableFile) => Promise<void>): Files {
-	return withMethod(files, 'create', async (path: string) => {
-		const file = await files.create(path);
-		return { ...file, sync: () => sync(file) };
-	});
+	return withFile(files, (file) => ({ ...file, sync: () => sync(file) }));
+}
+
+function withFile(files: SimFiles, change: (file: WritableFile) => WritableFile): Files {
+	return withMethod(files, 'create', async (path: string) => change(await files.create(path)));
 }
 
 /** What a file holds is synced after the first sync of the file behind it. */

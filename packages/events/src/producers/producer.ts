@@ -1,5 +1,7 @@
 import type { RefusedEvent } from '@spock/protocol';
 
+import type { LineOrigin } from '../foundation/event-sessions.ts';
+
 /** Refusals that are kept although they were told: the line may have died under them. */
 export const REFUSED_TOLD_MAX = 256;
 /** Refusals of one producer that could not be told yet. A producer within its window never has as many. */
@@ -32,6 +34,8 @@ export class Producer {
 	seenMs: number;
 	/** A later epoch was opened: nothing of this one is taken any more. */
 	isOver = false;
+	/** The newest connection that has opened it since this process began. */
+	opener: LineOrigin | undefined;
 	/** True while a commit's list of producers has it. */
 	isTouched = false;
 	readonly places: Map<string, StreamPlace> = new Map();
@@ -53,6 +57,13 @@ export class Producer {
 		this.appended = persisted;
 		this.persisted = persisted;
 		this.seenMs = seenMs;
+	}
+
+	/** Whether its client has opened it on a newer connection than this one: what comes by this one was sent before that, and is late. */
+	isOpenedAfter(origin: LineOrigin | undefined): boolean {
+		const { opener } = this;
+		if (opener === undefined || origin === undefined || opener.client !== origin.client) return false;
+		return opener.connection > origin.connection;
 	}
 
 	/** Its place in a stream. Most events go to the stream of the one before, which costs a comparison. */

@@ -96,6 +96,17 @@ describe('a producer', () => {
 		expect(house.events()).toEqual([1, 1]);
 	});
 
+	it('is not ended by what its own client sent on an older connection, and what arrives late', async () => {
+		const house = new ProducerHouse();
+		const client = 'the same';
+		const present = await house.open('p', {}, new TestLine({ client, connection: 8 }));
+		const late = { producer: 'p' };
+		expect(() => house.producers.open(late, new TestLine({ client, connection: 7 }))).toThrow(/opened elsewhere/);
+		expect(present.uplink().uplink.frame(event(1))).toBe('go on');
+		expect((await house.open('p', {}, new TestLine({ client, connection: 8 }))).reply.epoch).toBe(2);
+		expect((await house.open('p', {}, new TestLine({ client: 'another', connection: 7 }))).reply.epoch).toBe(3);
+	});
+
 	it('was told more than the log knows: its number is taken, kept and reported', async () => {
 		const lost: unknown[] = [];
 		const observer = { logLost: (...what: unknown[]) => lost.push(what) };

@@ -113,6 +113,8 @@ export class Producers implements LogMemory {
 	open(data: OpenProducerData, line: ProducerLine): OpenedProducer | Promise<OpenedProducer> {
 		const { producer: name, epoch, persisted = 0 } = data;
 		const known = this.#table.get(name);
+		// It would end the epoch that its own client goes on with.
+		if (epoch === undefined && known?.isOpenedAfter(line.origin) === true) throw overError(known);
 		if (epoch === undefined) return this.#begin(name, (known?.epoch ?? 0) + 1, 0, line);
 		if (known !== undefined && epoch < known.epoch) throw overError(known);
 		if (known !== undefined && epoch === known.epoch && persisted <= known.appended) {
@@ -230,6 +232,7 @@ export class Producers implements LogMemory {
 		const position = this.#log.append({ kind: 'note', of: 'producers', text });
 		this.#waitingSinceMs ??= this.#clock.now();
 		const producer = this.#table.begin(name, epoch, persisted);
+		producer.opener = line.origin;
 		return this.#openings.wait(position, () => {
 			if (producer.isOver) throw overError(producer);
 			return this.#admit(producer, persisted, line, producer.lastId);
@@ -239,6 +242,7 @@ export class Producers implements LogMemory {
 	/** `told`: the `persisted` that the producer knows. `lastId`: where its epoch begins. */
 	#admit(producer: Producer, told: number, line: ProducerLine, lastId?: string): OpenedProducer {
 		producer.heard(told);
+		if (!producer.isOpenedAfter(line.origin)) producer.opener = line.origin;
 		producer.seenMs = this.#clock.now();
 		const session = this.#sessionOf(producer);
 		for (const oldest of session.lines) {

@@ -23,10 +23,14 @@ export class SegmentList {
 		return this.all.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
 	}
 
-	/** What a record of so many bytes is appended to; undefined if a new segment must be begun for it. */
+	/**
+	 * What a record of so many bytes is appended to; undefined if a new segment must be begun for it. One that goes on where a file could not be
+	 * written has no checkpoint, and holds what is in front of it: in a log that got full by then nothing could ever be deleted.
+	 */
 	tailFor(bytes: number): Segment | undefined {
 		const tail = this.#tail;
-		const fits = tail !== undefined && (tail.length + bytes <= this.#segmentBytes || tail.next === tail.first);
+		const fits =
+			tail?.hasCheckpoint === true && (tail.length + bytes <= this.#segmentBytes || tail.next === tail.first);
 		return fits ? tail : undefined;
 	}
 

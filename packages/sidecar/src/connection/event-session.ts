@@ -15,6 +15,8 @@ import type {
 /** A connection, as its events see it. */
 export interface EventLine {
 	readonly id: number;
+	/** The same on all connections of one client; undefined where it cannot be recognised. */
+	readonly identity: string | undefined;
 	/** Longest frame that the client reads, in bytes. */
 	readonly frameBytesMax: number;
 	/** Sends a line with the others of this tick; does nothing once the connection is gone. */

@@ -201,7 +201,9 @@ export class ConnectionEvents implements EventSession {
 
 	#producerLine(): ProducerLine {
 		const line = this.#line;
+		const { id: connection, identity: client } = line;
 		return {
+			...(client !== undefined && { origin: { client, connection } }),
 			acked: (data) => {
 				for (const text of ackedLines(data, line.frameBytesMax)) line.send(text);
 			},

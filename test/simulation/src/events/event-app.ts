@@ -6,21 +6,27 @@ import { CallBook } from '../call-book.ts';
 import type { SeededRandom } from '../seeded-random.ts';
 import type { SimProcess } from '../sim-process.ts';
 import type { WorldContext } from '../world-context.ts';
-import { type EventBook, type Marked, STREAM } from './event-book.ts';
+import { type EventBook, GROUP, type Marked, STREAM } from './event-book.ts';
+import { EventRequests } from './event-requests.ts';
+import { StreamReading } from './stream-reading.ts';
 
 /** What waiting or trying again may fix. */
-const MENDABLE: ReadonlySet<ErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'OVERLOADED', 'UNAVAILABLE', 'NOT_READY']);
-const GROUP = 'billing';
-/** Share of the steps that are single requests, and of those that send the group back. */
+export const MENDABLE: ReadonlySet<ErrorCode> = new Set([
+	'TIMEOUT',
+	'DISCONNECTED',
+	'OVERLOADED',
+	'UNAVAILABLE',
+	'NOT_READY',
+]);
+/** Share of the steps that are single requests. */
 const REQUEST_CHANCE = 0.15;
-const REWIND_CHANCE = 0.1;
 const KEYS = ['a', 'b', 'c', 'd'];
 const STREAMS = [STREAM, STREAM, 'clicks'];
-const FILL = 'x'.repeat(20_000);
+const FILL = 'x'.repeat(200_000);
 /** An app has ended by then, in milliseconds. */
 const END_MS = 16_000;
 /** Bytes and events above its limits that a producer may hold: the one that was taken last. */
-const SLACK_BYTES = 70_000;
+const SLACK_BYTES = 50_000;
 
 /** How the apps of one site are set up. */
 export interface EventPlan {
@@ -34,19 +40,28 @@ export interface EventPlan {
 	readonly ackWaitMs: number;
 	readonly failChance: number;
 	readonly inFlightMax: number;
+	/** Share of the events that are long, and the longest, in bytes. */
+	readonly longChance: number;
+	readonly longBytesMax: number;
 }
 
 /** One app with a real client and its real events, and what it does with them. */
 export class EventApp {
 	readonly process: SimProcess;
 	readonly isConsumer: boolean;
+	/** Its name as a producer, where that is not its own. */
+	readonly producer: string | undefined;
+	/** Another app had that name before. */
+	readonly #isSuccessor: boolean;
 	isEnding = false;
 	readonly #world: WorldContext;
 	readonly #random: SeededRandom;
-	readonly #wide: SeededRandom | undefined;
 	readonly #plan: EventPlan;
 	readonly #book: EventBook;
 	readonly #calls: CallBook;
+	readonly #requests: EventRequests | undefined;
+	/** What it has read without a group. */
+	readonly read: StreamReading | undefined;
 	readonly #diplomat: Diplomat;
 	readonly #events: Events<Record<string, Marked & { fill: string }>>;
 	readonly #counts = { emit: 0, publish: 0, again: 0, request: 0 };
@@ -63,7 +78,10 @@ export class EventApp {
 		role: {
 			readonly name: string;
 			readonly producer: string | undefined;
+			readonly isSuccessor: boolean;
 			readonly isConsumer: boolean;
+			/** It reads the stream without a group, too. */
+			readonly isReader: boolean;
 			/** Further numbers, of one that also sends single requests. */
 			readonly wide: SeededRandom | undefined;
 		},
@@ -72,8 +90,9 @@ export class EventApp {
 		this.#plan = plan;
 		this.#book = book;
 		this.#random = world.random.fork();
-		this.#wide = role.wide;
 		this.isConsumer = role.isConsumer;
+		this.producer = role.producer;
+		this.#isSuccessor = role.isSuccessor;
 		this.process = world.process(role.name);
 		this.#calls = new CallBook(world, this.process);
 		const { heartbeatMs, timeoutMs, bufferBytesMax, stallMs } = plan;
@@ -102,6 +121,21 @@ export class EventApp {
 				world.fail('no fault escapes', `${this.process.name} ended by itself: ${reason} ${String(error)}`);
 		});
 		if (role.isConsumer) void this.#handle();
+		if (role.isReader) this.read = new StreamReading(world, this.process.name);
+		if (this.read !== undefined) void this.#readStream(this.read);
+		this.#requests =
+			role.wide &&
+			new EventRequests({
+				world,
+				random: role.wide,
+				book,
+				timeoutMs,
+				diplomat: this.#diplomat,
+				calls: this.#calls,
+				mark: () => this.#mark('request'),
+				isFine: (code) => this.#isFine(code),
+				mayGoOn: () => !this.isEnding && this.process.isAlive,
+			});
 	}
 
 	/** True when everything that it has taken is persisted. */
@@ -110,15 +144,19 @@ export class EventApp {
 		return kept + waiting + unsent + this.#calls.open === 0;
 	}
 
+	/** An app that had its name before, and was late to open it, has it now. */
+	get isOusted(): boolean {
+		return this.#isSuccessor && this.#events.status().lastError?.includes('was opened elsewhere') === true;
+	}
+
 	describe(): string {
 		return `${this.process.name}: ${this.#calls.open} open calls, ${JSON.stringify(this.#events.status())}`;
 	}
 
 	/** Does one thing. */
 	step(): void {
-		if (this.#wide?.chance(REQUEST_CHANCE) === true) {
-			if (!this.#world.isCalm && this.#wide.chance(REWIND_CHANCE)) this.#rewind();
-			else this.#request(this.#mark('request'), 3);
+		if (this.#requests?.random.chance(REQUEST_CHANCE) === true) {
+			this.#requests.step();
 			return;
 		}
 		const roll = this.#random.unit();
@@ -143,7 +181,8 @@ export class EventApp {
 		if (!this.process.isAlive) return;
 		this.#calls.audit();
 		const { keptBytes } = this.#events.status();
-		if (keptBytes > this.#plan.bufferBytesMax + SLACK_BYTES) {
+		const { bufferBytesMax, longBytesMax } = this.#plan;
+		if (keptBytes > bufferBytesMax + longBytesMax + SLACK_BYTES) {
 			this.#world.fail('memory is bounded', `${this.process.name} keeps ${keptBytes} bytes of events`);
 		}
 		if (!this.#isClosed && this.#world.nowMs > this.#endsByMs + this.process.stoppedMs) {
@@ -165,7 +204,8 @@ export class EventApp {
 
 	#mark(way: 'emit' | 'publish' | 'again' | 'request'): Marked & { fill: string } {
 		const random = this.#random;
-		const fill = FILL.slice(0, random.chance(0.05) ? random.between(1, FILL.length) : random.between(0, 300));
+		const { longChance, longBytesMax } = this.#plan;
+		const fill = FILL.slice(0, random.chance(longChance) ? random.between(1, longBytesMax) : random.between(0, 300));
 		return { from: `${this.process.name}/${way}`, n: ++this.#counts[way], key: random.pick(KEYS), fill };
 	}
 
@@ -195,7 +235,7 @@ export class EventApp {
 				mayFail: (code, { details }) => {
 					const isRefused = code === 'OVERLOADED' && details?.['reached'] === undefined;
 					if (isRefused || details?.['reached'] === null) this.#book.never(mark);
-					return MENDABLE.has(code) || (code === 'CLOSED' && this.isEnding);
+					return this.#isFine(code);
 				},
 			},
 			() => this.#events.publish(this.#random.pick(STREAMS), mark, { key: mark.key, timeoutMs }),
@@ -211,47 +251,12 @@ export class EventApp {
 				timeoutMs,
 				answered: () => this.#book.persisted(mark),
 				mayFail: (code) => {
-					const isFine = MENDABLE.has(code) || (code === 'CLOSED' && this.isEnding);
+					const isFine = this.#isFine(code);
 					if (isFine && !this.isEnding && this.process.isAlive && tries > 1) this.#publishAgain(mark, tries - 1);
 					return isFine;
 				},
 			},
 			() => this.#events.publish(STREAM, mark, { key: mark.key, timeoutMs, id: `${mark.from}${mark.n}` }),
-		);
-	}
-
-	/** As a program without the client does it. */
-	#request(mark: Marked & { fill: string }, tries: number): void {
-		const timeoutMs = this.#random.pick([5, 50, this.#plan.timeoutMs]);
-		const id = `${mark.from}${mark.n}`;
-		this.#calls.call(
-			{
-				what: `request to publish ${mark.n}`,
-				timeoutMs,
-				answered: () => this.#book.persisted(mark),
-				mayFail: (code) => {
-					const isFine = MENDABLE.has(code) || (code === 'CLOSED' && this.isEnding);
-					if (isFine && !this.isEnding && this.process.isAlive && tries > 1) this.#request(mark, tries - 1);
-					return isFine;
-				},
-			},
-			() => this.#diplomat.request('publish', { stream: STREAM, key: mark.key, id, payload: mark }, { timeoutMs }),
-		);
-	}
-
-	/** The group is sent back to the first event that is kept. */
-	#rewind(): void {
-		const rewound = this.#book.rewinds();
-		const { timeoutMs } = this.#plan;
-		this.#calls.call(
-			{
-				what: 'rewind',
-				timeoutMs,
-				answered: rewound,
-				// BAD_REQUEST: there is no group yet.
-				mayFail: (code) => MENDABLE.has(code) || code === 'BAD_REQUEST' || (code === 'CLOSED' && this.isEnding),
-			},
-			() => this.#diplomat.request('rewindGroup', { stream: STREAM, group: GROUP, to: 'first' }, { timeoutMs }),
 		);
 	}
 
@@ -268,7 +273,7 @@ export class EventApp {
 						this.#emitted.delete(mark);
 					}
 				},
-				mayFail: (code) => MENDABLE.has(code) || (code === 'CLOSED' && this.isEnding),
+				mayFail: (code) => this.#isFine(code),
 			},
 			() => this.#events.flush({ timeoutMs }),
 		);
@@ -298,8 +303,28 @@ export class EventApp {
 		}
 	}
 
+	/** BAD_REQUEST: of two with one name the one goes on that opened it last. */
+	#isFine(code: ErrorCode): boolean {
+		if (MENDABLE.has(code) || (code === 'CLOSED' && this.isEnding)) return true;
+		return code === 'BAD_REQUEST' && this.producer !== undefined && (this.isEnding || this.#isSuccessor);
+	}
+
+	async #readStream(read: StreamReading): Promise<void> {
+		const { inFlightMax, ackWaitMs } = this.#plan;
+		try {
+			await this.#events.handle(
+				STREAM,
+				{ from: 'first', attempts: 0, ackWaitMs, inFlightMax },
+				async ({ data, position }) => read.take(data, position),
+			);
+			if (!this.isEnding) this.#world.fail('no fault escapes', `${this.process.name}: a reader ended by itself`);
+		} catch (error) {
+			this.#mayFail('read', error);
+		}
+	}
+
 	#mayFail(what: string, error: unknown): void {
-		if (SpockError.is(error) && (MENDABLE.has(error.code) || (error.code === 'CLOSED' && this.isEnding))) return;
+		if (SpockError.is(error) && this.#isFine(error.code)) return;
 		const text = `${this.process.name}: ${what} failed: ${String((error as Error)?.stack)}`;
 		this.#world.fail('errors are those that may come', text);
 	}

@@ -13,6 +13,8 @@ export interface Marked {
 /** The stream that the group reads, and that of its dead letters. */
 export const STREAM = 'orders';
 const DEAD = `${STREAM}.dead`;
+/** The group. */
+export const GROUP = 'billing';
 
 /** An event with an id may come again after so long, in milliseconds. */
 const ID_WINDOW_MS = 120_000;
@@ -37,6 +39,8 @@ export class EventBook {
 	/** When the group was last sent back; what it has finished may come again from then on. */
 	#rewoundAt: number | undefined;
 	#isSentBack = false;
+	/** The group may have been sent beyond what is below. */
+	#skippedBelow = 0;
 
 	constructor(world: WorldContext) {
 		this.#world = world;
@@ -60,10 +64,11 @@ export class EventBook {
 		else handling.begunLast = at;
 	}
 
-	/** The group is to be sent back to its first event. Gives what is called when it has been. */
-	rewinds(): () => void {
+	/** The group is to be sent to this position, or to its first event. Gives what is called when it has been. */
+	rewinds(position = 0): () => void {
 		const at = ++this.#time;
 		this.#isSentBack = true;
+		this.#skippedBelow = Math.max(this.#skippedBelow, position);
 		this.#settled.clear();
 		return () => {
 			this.#rewoundAt = Math.max(at, this.#rewoundAt ?? 0);
@@ -95,10 +100,17 @@ export class EventBook {
 	checkOrder(events: readonly LogEvent[]): void {
 		const last = new Map<string, number>();
 		const seen = new Map<string, number>();
+		const epochs = new Map<string, number>();
 		for (const event of events) {
 			if (event.stream === DEAD) continue;
 			const mark = markOf(event);
 			const id = idOf(mark);
+			const { producer, epoch } = event;
+			if (epoch < (epochs.get(producer) ?? 0)) {
+				const text = `${id} of epoch ${epoch} of ${producer} is in the log behind a later epoch`;
+				this.#world.fail('events keep their order', text);
+			}
+			epochs.set(producer, epoch);
 			const before = seen.get(id);
 			seen.set(id, event.time);
 			const isTwice = before !== undefined && event.time - before <= ID_WINDOW_MS;
@@ -119,10 +131,14 @@ export class EventBook {
 		const dead = new Set(events.filter(({ stream }) => stream === DEAD).map((event) => idOf(markOf(event))));
 		/** When the last event of a key was first done. */
 		const doneBefore = new Map<string, { readonly id: string; readonly at: number }>();
+		const seen = new Set<string>();
 		for (const event of events) {
-			if (event.stream !== STREAM) continue;
+			if (event.stream !== STREAM || event.position < this.#skippedBelow) continue;
 			const mark = markOf(event);
 			const id = idOf(mark);
+			// One that came again when its id was forgotten is handled as the first one.
+			if (seen.has(id)) continue;
+			seen.add(id);
 			const handling = this.#handlings.get(id);
 			const { done } = handling ?? {};
 			if (done === undefined && !dead.has(id)) {
@@ -150,7 +166,7 @@ export class EventBook {
 	isDone(events: readonly LogEvent[]): boolean {
 		const dead = new Set(events.filter(({ stream }) => stream === DEAD).map((event) => idOf(markOf(event))));
 		return events.every((event) => {
-			if (event.stream !== STREAM) return true;
+			if (event.stream !== STREAM || event.position < this.#skippedBelow) return true;
 			const id = idOf(markOf(event));
 			return dead.has(id) || this.#handlings.get(id)?.done !== undefined;
 		});
@@ -161,10 +177,12 @@ function isOrdered({ from }: Marked): boolean {
 	return !from.endsWith('again') && !from.endsWith('request');
 }
 
-function idOf({ from, n }: Marked): string {
+/** Names an event. */
+export function idOf({ from, n }: Marked): string {
 	return `${from}:${n}`;
 }
 
-function markOf({ text }: LogEvent): Marked {
+/** What an event carries. */
+export function markOf({ text }: LogEvent): Marked {
 	return (JSON.parse(text) as { payload: Marked }).payload;
 }

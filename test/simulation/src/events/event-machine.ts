@@ -12,6 +12,8 @@ const DIRECTORY = '/log';
 const DRAIN_MS = 1000;
 const READ_BYTES = 1_048_576;
 const READ_EVENTS = 4096;
+/** The least that a log may be given, in bytes. */
+const SMALL_BYTES = 8 * 1024 * 1024;
 
 /** What the disk does to its processes; the world changes it. */
 export interface DiskFaults {
@@ -19,6 +21,14 @@ export interface DiskFaults {
 	/** Share of the writes and syncs that fail. */
 	errorChance: number;
 	errorCode: 'EIO' | 'ENOSPC';
+}
+
+/** What a machine has. */
+export interface MachineSetup {
+	/** Writes of the log are on the disk when they have ended, as on Linux; otherwise a sync puts them there, as elsewhere. */
+	readonly writesThrough: boolean;
+	/** The log has the least room that it may be given. */
+	readonly isSmall: boolean;
 }
 
 /** What is in a log, in order. */
@@ -31,6 +41,7 @@ export interface FoundEvents {
 /** A machine with a disk: the log of events is on it, and one process after the other owns that. */
 export class EventMachine {
 	readonly faults: DiskFaults = { latencyMsMax: 1, errorChance: 0, errorCode: 'EIO' };
+	readonly setup: MachineSetup;
 	readonly #world: WorldContext;
 	readonly #random: SeededRandom;
 	readonly #guests = new WeakMap<SimProcess, EventGuest>();
@@ -42,9 +53,10 @@ export class EventMachine {
 	/** Operations that wait for a disk that hangs. */
 	#held: (() => void)[] = [];
 
-	constructor(world: WorldContext, random: SeededRandom) {
+	constructor(world: WorldContext, random: SeededRandom, setup: MachineSetup) {
 		this.#world = world;
 		this.#random = random;
+		this.setup = setup;
 	}
 
 	/** The events of a new process. One that hangs is replaced by force, another one gives the log up. */
@@ -60,8 +72,16 @@ export class EventMachine {
 						directory: DIRECTORY,
 						files: eventFiles?.(files) ?? files,
 						owner,
+						...(this.setup.isSmall && { limits: { bytesMax: SMALL_BYTES } }),
 						clock: context.clock,
 						random: context.random,
+						observer: {
+							trimmed: (below) => this.#world.say(() => `${process.name} has deleted what is below ${below}`),
+							blocked: (reason) => {
+								this.#world.say(() => `${process.name} is blocked: ${reason}`);
+								if (reason?.startsWith('the log is full') === true) this.#world.counts.full++;
+							},
+						},
 						...(eventBugs && { plantedBugs: eventBugs }),
 					});
 				};
@@ -162,16 +182,19 @@ export class EventMachine {
 		this.#owner = owner;
 	}
 
-	/** A file of the log is about to be removed: because of its age if the time of day has jumped, or else it holds nothing that counts. */
-	async #keepTrimmed(): Promise<void> {
-		if (this.#world.wallAheadMs === 0) return;
-		const { events } = await this.#read(false);
+	/** A file of the log is about to be removed: for its age if the time of day has jumped, for room if there is little, or else it holds nothing that counts. */
+	async #keepTrimmed(path: string): Promise<void> {
+		if (!path.endsWith('.log') || (this.#world.wallAheadMs === 0 && !this.setup.isSmall)) return;
+		const { first, events } = await this.#read(false);
+		// A loss of power may have given their positions to others.
+		for (const position of this.#trimmed.keys()) if (position >= first) this.#trimmed.delete(position);
 		for (const event of events) this.#trimmed.set(event.position, event);
 	}
 
 	#files(process: SimProcess): Files {
-		const files = new SimFiles(this.#disk, this.#random.unit);
-		files.before = (operation) =>
+		const { writesThrough } = this.setup;
+		const files = new SimFiles(this.#disk, this.#random.unit, { writesThrough });
+		files.before = (operation, path) =>
 			new Promise((resolve, reject) => {
 				const end = (): void => {
 					if (this.#hangs) {
@@ -180,7 +203,7 @@ export class EventMachine {
 					}
 					const mayFail = operation === 'write' || operation === 'sync' || operation === 'create';
 					if (mayFail && this.#random.chance(this.faults.errorChance)) reject(failure(this.faults.errorCode));
-					else if (operation === 'remove') resolve(this.#keepTrimmed());
+					else if (operation === 'remove') resolve(this.#keepTrimmed(path));
 					else resolve();
 				};
 				process.schedule(this.#random.unit() * this.faults.latencyMsMax, `disk ${operation}`, end);

@@ -15,6 +15,11 @@ const HOST_NUMBER = 8;
 /** How long a calm may last until nothing is left to do, in milliseconds: longer than every back-off, retry and wait together. */
 const QUIET_MS = 60_000;
 const LOOK_EVERY_MS = 1000;
+/** In a log that is full events with an id hold the room for so long, and apps fill it with long ones, and keep what has no room. */
+const ID_WINDOW_MS = 130_000;
+const SMALL_PLAN = { bufferBytesMax: 4_194_304, longChance: 0.3, longBytesMax: 200_000 };
+/** Share of the machines on which a write is durable when it has ended. */
+const LINUX_CHANCE = 0.75;
 /** A loss of power is tried so long after a fault at most, and at most this often, on a copy of the disk, in milliseconds. */
 const AFTER_FAULT_MS = 1000;
 const POWER_AUDIT_MS = 400;
@@ -45,6 +50,7 @@ export class EventSite implements BreakableEvents {
 	readonly #shape: WorldShape;
 	readonly #wide: SeededRandom | undefined;
 	readonly #plan: EventPlan;
+	readonly #extras: Extras;
 	readonly #book: EventBook;
 	readonly #ending = new Set<EventApp>();
 	#number = 0;
@@ -71,9 +77,11 @@ export class EventSite implements BreakableEvents {
 				}),
 			ASIDE,
 		);
-		this.#plan = drawPlan(random);
+		this.#extras = drawExtras(wide);
+		const { isSmall } = this.#extras;
+		this.#plan = { ...drawPlan(random), ...(isSmall && SMALL_PLAN) };
 		this.#book = new EventBook(this.world);
-		this.machine = new EventMachine(this.world, random.fork());
+		this.machine = new EventMachine(this.world, random.fork(), { isSmall, writesThrough: this.#writesThrough(random) });
 		const exited = (): void => {
 			if (!this.#isOver) later(random.between(10, 3000), () => this.ensureUp());
 		};
@@ -101,6 +109,7 @@ export class EventSite implements BreakableEvents {
 
 	audit(): void {
 		for (const app of [...this.apps, ...this.#ending]) app.audit();
+		for (const app of this.apps.filter(({ isOusted }) => isOusted)) this.replace(app, 'close', false);
 		this.host.audit();
 	}
 
@@ -141,19 +150,23 @@ export class EventSite implements BreakableEvents {
 	}
 
 	/** An app ends, and another takes its place. */
-	replace(app: EventApp, how: 'kill' | 'drain' | 'close'): void {
+	replace(app: EventApp, how: 'kill' | 'drain' | 'close', keepsName = true): void {
 		this.apps.splice(this.apps.indexOf(app), 1);
 		app.end(how);
 		if (how !== 'kill') this.#ending.add(app);
-		this.addApp(app.isConsumer);
+		this.addApp(app.isConsumer, keepsName ? app.producer : undefined);
 	}
 
-	addApp(isConsumer: boolean): void {
+	/** `producer`: of the app whose place it takes. */
+	addApp(isConsumer: boolean, producer?: string): void {
 		const name = `events-${++this.#number}`;
+		const { hasNames, readerChance } = this.#extras;
 		const app = new EventApp(this.world, this.host.address, this.#plan, this.#book, {
 			name,
-			producer: undefined,
+			producer: producer ?? (hasNames ? `producer-${this.#number}` : undefined),
+			isSuccessor: producer !== undefined,
 			isConsumer,
+			isReader: this.#wide?.chance(readerChance) === true,
 			wide: this.#wide?.fork(),
 		});
 		this.apps.push(app);
@@ -185,21 +198,33 @@ export class EventSite implements BreakableEvents {
 	/** Waits until apps have nothing left to send and their group nothing to handle. Returns the log. */
 	async #quiet(): Promise<FoundEvents> {
 		const { scheduler } = this.world;
-		const untilMs = this.world.nowMs + QUIET_MS;
+		const quietMs = this.#extras.isSmall ? ID_WINDOW_MS + QUIET_MS : QUIET_MS;
+		const untilMs = this.world.nowMs + quietMs;
 		for (;;) {
 			await scheduler.runUntil(this.world.nowMs + LOOK_EVERY_MS);
 			const busy = this.apps.filter(({ isQuiet }) => !isQuiet);
 			const isLate = this.world.nowMs >= untilMs;
 			if (busy.length > 0 && !isLate) continue;
 			const found = await this.machine.read(false);
-			if (busy.length === 0 && this.#book.isDone(found.events)) return found;
+			const unread = this.apps.filter(({ read }) => read?.missing(found.events, found.first) !== undefined);
+			if (busy.length === 0 && unread.length === 0 && this.#book.isDone(found.events)) return found;
 			if (!isLate) continue;
+			for (const { process, read } of unread) {
+				const missing = read?.missing(found.events, found.first);
+				this.world.fail('every event is handled', `${process.name} has not read ${missing} without a group`);
+			}
 			if (busy.length > 0) {
 				const text = busy.map((app) => app.describe()).join('; ');
-				this.world.fail('settles once and in time', `after ${QUIET_MS} ms in a calm: ${text}`);
+				this.world.fail('settles once and in time', `after ${quietMs} ms in a calm: ${text}`);
 			}
 			return found;
 		}
+	}
+
+	#writesThrough(random: SeededRandom): boolean {
+		const { eventSyncs } = this.world.injection;
+		const isLinux = random.chance(LINUX_CHANCE);
+		return eventSyncs === undefined ? isLinux : !eventSyncs;
 	}
 
 	#stepLater(app: EventApp): void {
@@ -252,6 +277,21 @@ export class EventSite implements BreakableEvents {
 	}
 }
 
+/** What a world has besides, where more may happen. */
+interface Extras {
+	/** The log has so little room that it gets full. */
+	readonly isSmall: boolean;
+	/** An app has the producer name of the one whose place it takes, of which frames may still be on the way. */
+	readonly hasNames: boolean;
+	/** Share of the apps that read the stream without a group. */
+	readonly readerChance: number;
+}
+
+function drawExtras(wide: SeededRandom | undefined): Extras {
+	if (wide === undefined) return { isSmall: false, hasNames: false, readerChance: 0 };
+	return { isSmall: wide.chance(0.25), hasNames: wide.chance(0.5), readerChance: wide.pick([0, 0.3]) };
+}
+
 function drawPlan(random: SeededRandom): EventPlan {
 	return {
 		heartbeatMs: random.pick([500, 2000]),
@@ -263,5 +303,7 @@ function drawPlan(random: SeededRandom): EventPlan {
 		ackWaitMs: random.pick([1000, 5000]),
 		failChance: random.pick([0, 0.1, 0.3]),
 		inFlightMax: random.pick([4, 64]),
+		longChance: 0.05,
+		longBytesMax: 20_000,
 	};
 }

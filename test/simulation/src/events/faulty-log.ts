@@ -5,6 +5,17 @@ export function neverSyncs(files: Files): Files {
 	return withSync(files, () => Promise.resolve());
 }
 
+/** A write is said to be done while it goes on. */
+export function neverWaits(files: Files): Files {
+	return withFile(files, (file) => ({
+		...file,
+		write: (chunks, offset) => {
+			file.write(chunks, offset).catch(() => undefined);
+			return Promise.resolve();
+		},
+	}));
+}
+
 /** A sync that fails is tried again on the same file. */
 export function syncsAgain(files: Files): Files {
 	return withSync(files, (file) => file.sync().catch(() => file.sync()));
@@ -16,13 +27,11 @@ export function forgetsNames(files: Files): Files {
 }
 
 function withSync(files: Files, sync: (file: WritableFile) => Promise<void>): Files {
-	return {
-		...boundTo(files),
-		create: async (path) => {
-			const file = await files.create(path);
-			return { ...file, sync: () => sync(file) };
-		},
-	};
+	return withFile(files, (file) => ({ ...file, sync: () => sync(file) }));
+}
+
+function withFile(files: Files, change: (file: WritableFile) => WritableFile): Files {
+	return { ...boundTo(files), create: async (path) => change(await files.create(path)) };
 }
 
 function boundTo(files: Files): Files {

@@ -1,5 +1,5 @@
 // Shared by the packages of this repository; outside semver.
-export { withPayloadText } from '../events/member-text.ts';
+export { memberText, withPayloadText } from '../events/member-text.ts';
 export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
 export { nameHint, nearestName } from '../foundation/nearest-name.ts';
 export { isInteger, isName, isObject, isText, NAME_RULE, showAs, stringOrNull } from '../foundation/values.ts';

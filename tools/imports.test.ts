@@ -58,7 +58,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	protocol: ['.', './internal', './node', './package.json'],
 	balancer: ['.', './package.json'],
 	discovery: ['.', './contract', './package.json'],
-	events: ['.', './contract', './forward', './package.json'],
+	events: ['.', './contract', './forward', './package.json', './stores'],
 	client: ['.', './events', './integrations', './otel', './package.json', './tls'],
 	sidecar: ['.', './package.json'],
 	testkit: [

@@ -264,6 +264,7 @@ export class EventService {
 			committed: (persisted) => {
 				this.#producers.committed(persisted);
 				this.#store.committed();
+				this.#forwarding?.committed();
 				if (this.#log.bytes > this.#retentionBytes) this.#retain();
 			},
 			stateChanged: (state, reason) => this.#stateChanged(state, reason ?? null),

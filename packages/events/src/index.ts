@@ -31,5 +31,3 @@ export { DEFAULT_LOG_LIMITS, type EventLogOptions, type LogLimits, type LogListe
 export type { LogSegment } from './segments/segment.ts';
 export type { LogDamage } from './segments/segment-recovery.ts';
 export type { EventServiceBugs, EventServiceLimits, EventServiceOptions } from './service-options.ts';
-export type { JetStreamOptions, NatsCredentials } from './stores/jetstream/jetstream-options.ts';
-export { JetStreamStore } from './stores/jetstream/jetstream-store.ts';

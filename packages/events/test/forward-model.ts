@@ -82,6 +82,8 @@ export class ForwardModel {
 	readonly #options: SimStoreOptions;
 	#store: SimStore;
 	#log: MemoryLog;
+	/** As the stores were told. */
+	#logId: string | undefined;
 	#forwarding: Forwarding;
 	/** Events on disk, by their positions: what is told of them is true for ever. */
 	readonly #events = new Map<number, LogEvent>();
@@ -199,6 +201,10 @@ export class ForwardModel {
 		const forwarding = new Forwarding(
 			{
 				storeOf: (stream) => (STREAMS.includes(stream) ? this.#store : undefined),
+				identified: (logId) => {
+					this.#logId ??= logId;
+					if (logId !== this.#logId) this.faults.push(`the log is called ${logId}, and was ${this.#logId}`);
+				},
 				keepStoredMs: KEEP_STORED_MS,
 				mistakes: this.#mistakes,
 			},
@@ -234,6 +240,7 @@ export class ForwardModel {
 				resolve();
 			}
 			for (const stream of STREAMS) if (log.lastOf(stream) >= this.#seen) forwarding.appended(stream);
+			forwarding.committed();
 			this.#look();
 		};
 		return forwarding;

@@ -76,7 +76,7 @@ class SpockSidecar implements Sidecar {
 
 	constructor(options: SidecarOptions, limits: ResolvedLimits) {
 		const { source, registrations, observer = {}, clock = systemClock, defer, random = Math.random } = options;
-		this.#events = options.events?.create({ clock, random, defer: defer ?? setImmediate });
+		this.#events = options.events?.create({ clock, random, source, defer: defer ?? setImmediate });
 		this.limits = limits;
 		this.instance = options.instance ?? randomUUID();
 		this.#options = options;

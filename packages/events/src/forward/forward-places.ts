@@ -42,11 +42,18 @@ type SavedPlace = readonly [
 	parked: readonly number[],
 ];
 
+interface Checkpoint {
+	readonly logId?: string | undefined;
+	readonly places: readonly SavedPlace[];
+}
+
 /** The place of each stream that goes to a store elsewhere, as notes in the log have it. It is a hint: the store is asked first. */
 export class ForwardPlaces implements LogMemory {
 	readonly #clock: Clock;
 	readonly #keepStoredMs: number;
 	readonly #places = new Map<string, ForwardPlace>();
+	/** Tells this log from every other one, for stores that several write to; undefined until it has one. */
+	logId: string | undefined;
 
 	constructor(clock: Clock, keepStoredMs: number) {
 		this.#clock = clock;
@@ -100,11 +107,13 @@ export class ForwardPlaces implements LogMemory {
 			const flat = pairs.flatMap(({ position, ms }) => [position, this.#timeOf(ms)]);
 			return [stream, stored, held, this.#timeOf(confirmedMs), flat, [...parked]];
 		});
-		return JSON.stringify(saved);
+		return JSON.stringify({ logId: this.logId, places: saved } satisfies Checkpoint);
 	}
 
 	restore(checkpoint: string): void {
-		for (const [stream, stored, held, at, flat, parked] of JSON.parse(checkpoint) as readonly SavedPlace[]) {
+		const { logId, places } = JSON.parse(checkpoint) as Checkpoint;
+		this.logId = logId;
+		for (const [stream, stored, held, at, flat, parked] of places) {
 			const place = this.of(stream);
 			place.stored = stored;
 			place.held = held;
@@ -125,6 +134,7 @@ export class ForwardPlaces implements LogMemory {
 		}
 		if (record.of !== 'store') return;
 		const note: unknown = JSON.parse(record.text);
+		if (isObject(note) && typeof note['logId'] === 'string') this.logId = note['logId'];
 		if (!isForwardNote(note)) return;
 		const place = this.of(note.stream);
 		place.stored = note.stored;
@@ -139,6 +149,11 @@ export class ForwardPlaces implements LogMemory {
 	#whenWas(time: number): number {
 		return this.#clock.now() - Math.max(0, this.#clock.wallNow() - time);
 	}
+}
+
+/** For the log: it is called so from now on. */
+export function identityNote(logId: string): NewNote {
+	return { kind: 'note', of: 'store', text: JSON.stringify({ logId }) };
 }
 
 function isForwardNote(note: unknown): note is ForwardNote {

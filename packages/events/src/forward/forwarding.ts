@@ -6,7 +6,7 @@ import type { EventStore } from '../foundation/event-store.ts';
 import type { EventsObserver } from '../foundation/events-observer.ts';
 import type { LogEvent, NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
 import { WINDOW_BYTES_MIN } from './adaptive-window.ts';
-import { type ForwardPlace, ForwardPlaces } from './forward-places.ts';
+import { type ForwardPlace, ForwardPlaces, identityNote } from './forward-places.ts';
 import { Forwarder, type ForwarderHost, type ForwardMistakes } from './forwarder.ts';
 import { REFUSED_SUFFIX, refusedEventOf } from './refused-event.ts';
 import { StoredWaits } from './stored-waits.ts';
@@ -17,10 +17,14 @@ const DEFAULT_KEEP_STORED_MS = 150_000;
 const WINDOWS_BYTES_MAX = 32 * 1024 * 1024;
 const LOOK_MS = 60_000;
 const KEEP_PLACE_MS = 1000;
+/** 103 bits. */
+const LOG_ID_LENGTH = 20;
 
 export interface ForwardingOptions {
 	/** The store of a stream; undefined for one that stays in the sidecar's own log. Always the same for a name. Not closed by this. */
 	readonly storeOf: (stream: string) => EventStore | undefined;
+	/** Told a name that this log alone has, for as long as it is there, before any event is given to a store. */
+	readonly identified?: (logId: string) => void;
 	/** How long what a store has acknowledged is kept, so that it can be sent again. Default 150000. */
 	readonly keepStoredMs?: number;
 	/** For tests, which must notice them. Default: none. */
@@ -51,6 +55,10 @@ export class Forwarding implements LogMemory {
 	readonly #forwarders = new Map<string, Forwarder>();
 	readonly #forwarderHost: ForwarderHost;
 	readonly #waits = new StoredWaits();
+	/** Streams with events, until it begins. */
+	readonly #waiting = new Set<string>();
+	/** Where the log says what it is called. */
+	#identifiedAt: number = Number.POSITIVE_INFINITY;
 	/** Whose place has changed since it was kept. */
 	readonly #unkept = new Set<ForwardPlace>();
 	/** Called at each progress, while it is drained. */
@@ -85,16 +93,23 @@ export class Forwarding implements LogMemory {
 
 	/** The log was read, and has events of these streams. */
 	start(streams: Iterable<string>): void {
-		if (this.#state !== 'new') return;
-		this.#state = 'running';
+		for (const stream of streams) this.#waiting.add(stream);
 		// A segment with very many streams does not count each, but a place tells of it.
-		const known = [...this.#places.all()].map(({ stream }) => stream);
-		for (const stream of new Set([...streams, ...known])) this.appended(stream);
-		this.#armLook();
+		for (const { stream } of this.#places.all()) this.#waiting.add(stream);
+		if (this.#places.logId === undefined) this.#identifiedAt = this.#identify();
+		else this.#begin(this.#places.logId);
+	}
+
+	/** More is on disk. A store is given nothing under a name that a crash could still take from the log. */
+	committed(): void {
+		const { logId } = this.#places;
+		if (this.#state !== 'new' || logId === undefined || this.#host.log.persisted <= this.#identifiedAt) return;
+		this.#begin(logId);
 	}
 
 	/** Events of a stream are on disk. */
 	appended(stream: string): void {
+		if (this.#state === 'new') this.#waiting.add(stream);
 		if (this.#state !== 'running') return;
 		const known = this.#forwarders.get(stream);
 		const store = known?.store ?? this.storeOf(stream);
@@ -187,6 +202,24 @@ export class Forwarding implements LogMemory {
 		for (const forwarder of this.#forwarders.values()) forwarder.stop();
 		this.#waits.rejectAll(endedError());
 		this.#drained?.();
+	}
+
+	#begin(logId: string): void {
+		if (this.#state !== 'new') return;
+		this.#state = 'running';
+		this.#options.identified?.(logId);
+		for (const stream of this.#waiting) this.appended(stream);
+		this.#waiting.clear();
+		this.#armLook();
+	}
+
+	/** Gives where that stands. */
+	#identify(): number {
+		const { log, random } = this.#host;
+		const logId = Array.from({ length: LOG_ID_LENGTH }, () => Math.floor(random() * 36).toString(36)).join('');
+		const position = log.append(identityNote(logId));
+		this.#places.logId = logId;
+		return position;
 	}
 
 	#left(): readonly string[] {

@@ -38,6 +38,8 @@ export interface EventGuestOptions {
 	readonly opened?: () => void;
 	/** An attempt to open the log has failed; the next one follows after so many milliseconds. */
 	readonly openFailed?: (error: SpockError, retryMs: number) => void;
+	/** Its last service has ended. */
+	readonly closed?: (() => Promise<void>) | undefined;
 	/** It could not be handed over, or closed, as it should be. */
 	readonly endFailed?: (error: unknown) => void;
 }
@@ -70,7 +72,7 @@ export class EventGuest implements Events {
 	#isLeft = false;
 	#ending: Promise<void> | undefined;
 
-	constructor({ clock, random, defer }: EventsContext, options: EventGuestOptions) {
+	constructor({ clock, random, defer }: Omit<EventsContext, 'source'>, options: EventGuestOptions) {
 		this.#options = options;
 		this.#service = options.serve(this.#lost);
 		this.#clock = clock;
@@ -134,6 +136,7 @@ export class EventGuest implements Events {
 		const { drainMs, endFailed } = this.#options;
 		try {
 			await this.#service.close(drainMs);
+			await this.#options.closed?.();
 		} catch (error) {
 			endFailed?.(error);
 		}

@@ -11,6 +11,7 @@ import { EventGuest } from './event-guest.ts';
 class Line implements EventLine {
 	readonly id = 1;
 	readonly frameBytesMax = 1 << 20;
+	readonly identity = undefined;
 	readonly sent: string[] = [];
 
 	send(line: string): void {

@@ -90,6 +90,8 @@ export interface FrontOptions {
 export interface EventsContext {
 	readonly clock: Clock;
 	readonly random: Random;
+	/** Where services are found, stores of events among them. */
+	readonly source: ServiceSource;
 	/** Runs a callback once every socket was looked at again. */
 	readonly defer: (callback: () => void) => void;
 }

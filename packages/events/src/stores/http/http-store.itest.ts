@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { encodeEvent, type GivenEvent } from '@spock/protocol';
+import { encodeEvent } from '@spock/protocol';
 import { expect, it } from 'vitest';
 
 import type { LogEvent } from '../../foundation/log-record.ts';
@@ -52,7 +52,11 @@ class Receiver implements AsyncDisposable {
 	}
 }
 
-function event(position: number, given: Partial<GivenEvent> = {}, origin: Partial<LogEvent> = {}): LogEvent {
+function event(
+	position: number,
+	given: Partial<Parameters<typeof encodeEvent>[0]> = {},
+	origin: Partial<LogEvent> = {},
+): LogEvent {
 	const whole = { stream: 'orders', payload: position, ...given };
 	return {
 		...{ kind: 'event', producer: 'p', epoch: 1, seq: position, position, time: 1_767_225_600_000 + position },
@@ -72,7 +76,7 @@ async function storeAt(
 
 it('posts a batch of CloudEvents, with a key by which a repetition is known', async () => {
 	await using receiver = new Receiver();
-	await using store = await storeAt(receiver, { headers: { authorization: 'Bearer secret' } });
+	await using store = await storeAt(receiver, { headers: async () => ({ authorization: 'Bearer secret' }) });
 	const stored: number[] = [];
 	const events = [
 		event(7, { key: 'c-1', id: 'o-7', at: 1_700_000_000_000, version: 2, headers: { tenant: 'ä' } }),

@@ -24,8 +24,8 @@ export interface HttpStoreOptions {
 	readonly url: () => string | Promise<string>;
 	/** Unique among all logs that write there, as a part of the source and the ids of events. */
 	readonly owner: string;
-	/** Sent with each batch, such as `authorization`. Default: none. */
-	readonly headers?: Readonly<Record<string, string>>;
+	/** Sent with each batch, such as `authorization`; asked for each. Default: none. */
+	readonly headers?: () => Promise<Readonly<Record<string, string>>>;
 	/** Of one batch, in milliseconds. Default 30000. */
 	readonly timeoutMs?: number;
 	/** PEM of the authorities to be trusted for https. Default: those of Node. */
@@ -105,7 +105,7 @@ export class HttpStore implements EventStore {
 		const body = Buffer.from(`[${events.map((event) => cloudEvent(event, owner)).join(',')}]`);
 		const [first, last] = [events[0] as LogEvent, events.at(-1) as LogEvent];
 		const all = {
-			...headers,
+			...(await headers?.()),
 			'content-type': BATCH_TYPE,
 			'content-length': String(body.length),
 			'idempotency-key': JSON.stringify(`${first.position}-${last.position}@${owner}`),

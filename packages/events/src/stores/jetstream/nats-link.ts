@@ -55,7 +55,8 @@ export class NatsLink {
 		if (session === undefined) return;
 		const servers = await this.#settings.servers();
 		const server = withPort(session.connection.getServer());
-		if (servers.some((each) => withPort(each) === server)) return;
+		// Where none is known the registry may be wrong, and this one still answers.
+		if (servers.length === 0 || servers.some((each) => withPort(each) === server)) return;
 		session.end(new SpockError('UNAVAILABLE', `the NATS server ${server} has left; trying another`));
 	}
 

@@ -29,6 +29,10 @@ interface EventsCounts {
 	readonly delivered: StreamTally;
 	readonly redelivered: StreamTally;
 	readonly dead: StreamTally;
+	readonly stored: StreamTally;
+	readonly parked: StreamTally;
+	readonly storeFailed: StreamTally;
+	readonly storeWentBack: StreamTally;
 	readonly refused: Tally;
 	damaged: number;
 	lost: number;
@@ -61,6 +65,26 @@ const table: Readonly<Record<string, EventsMetric>> = {
 	spock_events_delivered_total: ofStream('Deliveries to consumers', 'delivered'),
 	spock_events_redelivered_total: ofStream('Deliveries of events that were delivered before', 'redelivered'),
 	spock_events_dead_total: ofStream('Events given up and moved to the stream of the dead', 'dead'),
+	spock_events_stored_total: ofStream('Events that a store elsewhere has acknowledged', 'stored'),
+	spock_events_store_lag: {
+		type: 'gauge',
+		help: 'Events on disk that the store of their stream has not taken; only of streams whose store is elsewhere',
+		labels: { stream: `the first ${StreamTally.namesMax} streams, by name` },
+		series: ({ streams }) =>
+			streams
+				.filter(({ store }) => store !== 'embedded')
+				.slice(0, StreamTally.namesMax)
+				.map(({ stream, unstored }) => [{ stream }, unstored]),
+	},
+	spock_events_store_failures_total: ofStream('Failures of a store elsewhere; each is tried again', 'storeFailed'),
+	spock_events_store_rollbacks_total: ofStream(
+		'Times that a store elsewhere had lost what it acknowledged, which was sent again',
+		'storeWentBack',
+	),
+	spock_events_parked_total: ofStream(
+		'Events that a store elsewhere never takes, and that are in the stream with `.refused` behind its name',
+		'parked',
+	),
 	spock_events_log_bytes: gauge('Bytes of the log on disk', ({ bytes }) => bytes),
 	spock_events_log_bytes_max: gauge(
 		'Bytes that the log may take, `--events-bytes-max`; 0 until it is open',
@@ -132,6 +156,7 @@ export class EventsMetrics {
 		const counts: EventsCounts = {
 			...{ accepted: tally(), persisted: tally(), duplicate: tally() },
 			...{ delivered: tally(), redelivered: tally(), dead: tally() },
+			...{ stored: tally(), parked: tally(), storeFailed: tally(), storeWentBack: tally() },
 			refused: new Tally({ labels: { code: REFUSALS } }),
 			...{ damaged: 0, lost: 0, left: 0 },
 			blockedMs: () => blocked.totalMs,
@@ -145,6 +170,10 @@ export class EventsMetrics {
 			delivered: (stream, _group, count) => counts.delivered.add(stream, count),
 			redelivered: (stream, _group, count) => counts.redelivered.add(stream, count),
 			dead: (stream) => counts.dead.add(stream, 1),
+			stored: (stream, count) => counts.stored.add(stream, count),
+			parked: (stream) => counts.parked.add(stream, 1),
+			storeFailed: (stream) => counts.storeFailed.add(stream, 1),
+			storeWentBack: (stream) => counts.storeWentBack.add(stream, 1),
 			synced: (durationMs) => this.#syncs.add(durationMs / 1000, 1),
 			blocked: (reason) => blocked.set(reason !== null),
 			damaged: ({ from, to }) => {

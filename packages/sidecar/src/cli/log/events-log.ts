@@ -49,6 +49,20 @@ export function eventsLog(log: Logger, limited: LimitedLog, said: object): Event
 			const log = limited.of('events dead');
 			log.warn({ stream, group, reason }, 'event moved to the dead stream');
 		},
+		storeFailed: (stream, { message }) => {
+			const log = limited.of('events store');
+			log.error({ stream, reason: message }, 'event store failed; retrying');
+		},
+		storeWentBack: (stream, from, to) => {
+			const log = limited.of('events store back');
+			log.error({ stream, from, to }, 'event store lost what it had acknowledged; sending it again');
+		},
+		parked: (stream, { code, message }) => {
+			const log = limited.of('events parked');
+			log.warn({ stream, code, reason: message }, 'event store refused an event; it is kept aside');
+		},
+		forwarding: (stream, state) => log.debug({ stream, state }, 'event forwarding changed its state'),
+		unstoredAtExit: (stream, events) => log.warn({ stream, events }, 'event log closed before its store had all'),
 		leftAtExit: (records) => {
 			if (records === 0) log.debug({}, 'event log closed');
 			else log.warn({ records }, 'event log closed before all was written');

@@ -36,6 +36,52 @@ export const eventsSettings = {
 		note: 'any',
 		help: 'the only streams that events may be written to, separated by commas; others are BAD_REQUEST',
 	},
+	eventsStore: {
+		kind: ['embedded', 'http', 'jetstream'],
+		default: 'embedded',
+		help: 'where streams are kept: in the log itself, at a web server that takes CloudEvents, or in NATS JetStream',
+	},
+	eventsStoreStreams: {
+		kind: 'list',
+		unit: 'names',
+		note: 'all',
+		help: 'the streams that go to that store, separated by commas; others stay in the log',
+	},
+	eventsHttpUrl: {
+		kind: 'text',
+		unit: 'url',
+		help: 'where batches of CloudEvents are posted; `{stream}` stands for the stream, `{address}` for an instance of --events-http-service',
+	},
+	eventsHttpService: {
+		kind: 'text',
+		unit: 'name',
+		help: 'the service in the registry whose instances take them',
+	},
+	eventsHttpTokenFile: {
+		kind: 'text',
+		unit: 'path',
+		help: 'file with a token that is sent with each batch, as `authorization: Bearer`; read again for each',
+	},
+	eventsNatsService: {
+		kind: 'text',
+		unit: 'name',
+		help: 'the service in the registry whose instances are the servers of NATS: one that leaves is left, a new one is used',
+	},
+	eventsNatsServers: {
+		kind: 'list',
+		unit: 'addresses',
+		help: 'the servers of NATS as host:port, separated by commas, where they are not in the registry',
+	},
+	eventsNatsTokenFile: {
+		kind: 'text',
+		unit: 'path',
+		help: 'file with a token for NATS',
+	},
+	eventsNatsReplicas: {
+		kind: 'integer',
+		default: 1,
+		help: 'servers of NATS that keep each event of a stream that is made, 1 to 5',
+	},
 	eventsDrainMs: {
 		kind: 'duration',
 		unit: 'ms',

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import type { ServiceSource } from '@spock/protocol';
 import { systemClock } from '@spock/protocol/internal';
 import { FakeClock, waitFor } from '@spock/testkit';
 import { pino } from 'pino';
@@ -11,6 +12,8 @@ import { LimitedLog } from '../log/limited-log.ts';
 import { resolveSettings } from '../settings/resolve-settings.ts';
 import { type EventsReporting, eventsOf, publishCommand } from './events.ts';
 
+/** No service is asked for. */
+const NO_SOURCE = {} as ServiceSource;
 const settingsOf = (env: Readonly<Record<string, string>>) => resolveSettings({ flags: {}, env });
 
 function reporting(lines: string[] = []): EventsReporting {
@@ -30,7 +33,7 @@ describe('the settings of events', () => {
 	/** A guest made of these settings. */
 	async function create(env: Readonly<Record<string, string>>) {
 		const options = await eventsOf(settingsOf({ SPOCK_EVENTS: directory, ...env }), reporting());
-		return options?.create({ clock: new FakeClock(), random: () => 0.5, defer: setImmediate });
+		return options?.create({ clock: new FakeClock(), random: () => 0.5, source: NO_SOURCE, defer: setImmediate });
 	}
 
 	it('are off without a directory', async () => {
@@ -93,7 +96,7 @@ describe('where events go', () => {
 	/** What is said once the log is opened, or is not. */
 	async function said(socket: string | undefined, env: Readonly<Record<string, string>> = {}): Promise<unknown[]> {
 		const options = await eventsOf(settingsOf({ SPOCK_EVENTS: directory, ...env }), { ...reporting(lines), socket });
-		const guest = options?.create({ clock: systemClock, random: () => 0.5, defer: setImmediate });
+		const guest = options?.create({ clock: systemClock, random: () => 0.5, source: NO_SOURCE, defer: setImmediate });
 		guest?.open(false);
 		await waitFor('the log', () => guest?.status().state !== 'opening');
 		await guest?.close();

@@ -8,6 +8,7 @@ import type { EventsOptions } from '../../lifecycle/sidecar-options.ts';
 import { eventsLog } from '../log/events-log.ts';
 import type { LimitedLog } from '../log/limited-log.ts';
 import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
+import { storesElsewhere } from './event-stores.ts';
 
 /** Settings that mean nothing without `--events`. */
 const NEED_EVENTS = [
@@ -16,6 +17,15 @@ const NEED_EVENTS = [
 	'eventsRetentionMs',
 	'eventsRetentionBytes',
 	'eventsStreams',
+	'eventsStore',
+	'eventsStoreStreams',
+	'eventsHttpUrl',
+	'eventsHttpService',
+	'eventsHttpTokenFile',
+	'eventsNatsService',
+	'eventsNatsServers',
+	'eventsNatsTokenFile',
+	'eventsNatsReplicas',
 	'eventsDrainMs',
 ] as const;
 /** By the option of the service that each is for. */
@@ -56,17 +66,26 @@ export async function eventsOf(settings: Settings, reporting: EventsReporting): 
 	const { openFailed, endFailed, opened, ...log } = eventsLog(reporting.log, reporting.limited, said);
 	const observer = observeAll<EventsObserver>([log, ...reporting.observers]);
 	const limits = limitsOf(settings);
+	const elsewhere = await storesElsewhere(settings);
 	return {
 		create: (context) => {
 			const { clock, random } = context;
 			const files = new NodeFiles();
-			const serve: EventGuestOptions['serve'] = (lost) =>
-				new Service({ directory, files, owner: new NodeOwner(directory), clock, random, limits, observer, lost });
+			const stores = elsewhere?.(context);
+			const serve: EventGuestOptions['serve'] = (lost) => {
+				const owner = new NodeOwner(directory);
+				const store = stores && { stores: stores.forwarding };
+				return new Service({ directory, files, owner, clock, random, limits, observer, lost, ...store });
+			};
 			const drainMs = settings.eventsDrainMs.value;
 			return namedAsGiven(
 				settings,
 				LIMITS,
-				() => new EventGuest(context, { serve, directory, drainMs, opened, openFailed, endFailed }),
+				() =>
+					new EventGuest(context, {
+						...{ serve, directory, drainMs, opened, openFailed, endFailed },
+						closed: stores?.close,
+					}),
 			);
 		},
 	};

@@ -1,0 +1,5 @@
+// Stores elsewhere, in an entry of their own: who has none loads none of them.
+export { DeferredStore } from './deferred-store.ts';
+export { HttpStore, type HttpStoreOptions } from './http/http-store.ts';
+export type { JetStreamOptions, NatsCredentials } from './jetstream/jetstream-options.ts';
+export { JetStreamStore } from './jetstream/jetstream-store.ts';

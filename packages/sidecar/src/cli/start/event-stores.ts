@@ -1,0 +1,154 @@
+import { readFile } from 'node:fs/promises';
+
+import type { EventStore } from '@spock/events';
+import type { MakeForwarding } from '@spock/events/forward';
+import { isServing, type ServiceSource, SpockError } from '@spock/protocol';
+
+import type { EventsContext } from '../../lifecycle/sidecar-options.ts';
+import type { Settings } from '../settings/settings.ts';
+
+type StoreKind = Exclude<Settings['eventsStore']['value'], 'embedded'>;
+
+/** What only one store needs. */
+const SETTINGS_OF: Readonly<Record<StoreKind, readonly (keyof Settings)[]>> = {
+	http: ['eventsHttpUrl', 'eventsHttpService', 'eventsHttpTokenFile'],
+	jetstream: ['eventsNatsService', 'eventsNatsServers', 'eventsNatsTokenFile', 'eventsNatsReplicas'],
+};
+/** How long a store waits for the registry. */
+const LOOKUP_TIMEOUT_MS = 5000;
+
+/** Streams that do not stay in the log, for a sidecar that is being made. */
+export interface StoresElsewhere {
+	readonly forwarding: MakeForwarding;
+	close(): Promise<void>;
+}
+
+interface StoreContext extends Pick<EventsContext, 'source' | 'random'> {
+	/** Of the log, among all that write there. */
+	readonly owner: string;
+	/** What is to be done when the sidecar ends. */
+	readonly ends: (() => void)[];
+}
+
+/** What the settings say of a store elsewhere; undefined if all streams stay in the log. Throws an Error that names a wrong setting. */
+export async function storesElsewhere(
+	settings: Settings,
+): Promise<((context: EventsContext) => StoresElsewhere) | undefined> {
+	const kind = settings.eventsStore.value;
+	for (const [other, names] of Object.entries(SETTINGS_OF)) {
+		const idle = names.find((name) => settings[name].origin !== 'default');
+		if (other !== kind && idle !== undefined) throw new Error(`${settings[idle].where} needs --events-store ${other}`);
+	}
+	if (kind === 'embedded') {
+		const { origin, where } = settings.eventsStoreStreams;
+		if (origin !== 'default') throw new Error(`${where} needs --events-store`);
+		return undefined;
+	}
+	check(settings, kind);
+	const [{ forwardTo }, stores] = await Promise.all([import('@spock/events/forward'), import('@spock/events/stores')]);
+	const streams = settings.eventsStoreStreams.value && new Set(settings.eventsStoreStreams.value);
+	return ({ source, random }) => {
+		const make = kind === 'http' ? httpStore : jetStreamStore;
+		const ends: (() => void)[] = [];
+		const storeFor = (owner: string): EventStore =>
+			new stores.DeferredStore(kind, () => make(settings, { source, random, owner, ends }));
+		let store = storeFor('');
+		let known = '';
+		const close = async (): Promise<void> => {
+			for (const end of ends.splice(0)) end();
+			await store.close();
+		};
+		return {
+			forwarding: forwardTo({
+				storeOf: (stream) => (streams === undefined || streams.has(stream) ? store : undefined),
+				identified: (logId) => {
+					if (logId === known) return;
+					known = logId;
+					// The log that was lost had another name, and its forwarders have ended.
+					void close();
+					store = storeFor(logId);
+				},
+			}),
+			close,
+		};
+	};
+}
+
+/** What a store cannot do without. */
+function check(settings: Settings, kind: StoreKind): void {
+	if (kind === 'http') {
+		const { eventsHttpUrl: url, eventsHttpService: service } = settings;
+		if (url.value === undefined) throw new Error('--events-store http needs --events-http-url URL');
+		if (!URL.canParse(filled(url.value, 'host:1')) || !/^https?:/i.test(url.value)) {
+			throw new Error(`${url.where} must be an http or https URL, not ${url.value}`);
+		}
+		const hasAddress = url.value.includes('{address}');
+		if (hasAddress && service.value === undefined)
+			throw new Error(`{address} in ${url.where} needs --events-http-service NAME`);
+		if (!hasAddress && service.value !== undefined) {
+			throw new Error(`${service.where} needs {address} in --events-http-url, such as http://{address}/events`);
+		}
+		return;
+	}
+	const { eventsNatsService: service, eventsNatsServers: servers } = settings;
+	if ((service.value === undefined) === (servers.value === undefined)) {
+		throw new Error(
+			'--events-store jetstream needs --events-nats-service NAME or --events-nats-servers ADDRESSES, not both',
+		);
+	}
+}
+
+async function httpStore(settings: Settings, { source, random, owner }: StoreContext): Promise<EventStore> {
+	const { HttpStore } = await import('@spock/events/stores');
+	const [url, service, tokenFile] = [
+		settings.eventsHttpUrl.value as string,
+		settings.eventsHttpService.value,
+		settings.eventsHttpTokenFile.value,
+	];
+	return new HttpStore({
+		owner,
+		url: async () => {
+			if (service === undefined) return url;
+			const addresses = await addressesOf(source, service);
+			if (addresses.length === 0) throw new SpockError('UNAVAILABLE', `service "${service}" has no healthy instance`);
+			return filled(url, addresses[Math.floor(random() * addresses.length)] as string);
+		},
+		headers: async () => (tokenFile === undefined ? {} : { authorization: `Bearer ${await tokenIn(tokenFile)}` }),
+	});
+}
+
+/** With a watch of its servers: when the connected one leaves, another is used. */
+async function jetStreamStore(settings: Settings, { source, owner, ends }: StoreContext): Promise<EventStore> {
+	const { JetStreamStore } = await import('@spock/events/stores');
+	const service = settings.eventsNatsService.value;
+	const tokenFile = settings.eventsNatsTokenFile.value;
+	const token = tokenFile === undefined ? undefined : await tokenIn(tokenFile);
+	const servers = settings.eventsNatsServers.value ?? [];
+	const store = new JetStreamStore({
+		owner,
+		replicas: settings.eventsNatsReplicas.value,
+		servers: async () => (service === undefined ? servers : await addressesOf(source, service)),
+		...(token !== undefined && { credentials: { token } }),
+	});
+	if (service !== undefined) {
+		// Where the registry cannot be asked, whoever uses the store asks it again.
+		const changed = (): void => void store.serversChanged().catch(() => undefined);
+		const watch = source.watch({ service }, { next: changed });
+		ends.push(() => watch.stop());
+	}
+	return store;
+}
+
+function filled(url: string, address: string): string {
+	return url.replaceAll('{address}', address);
+}
+
+async function tokenIn(file: string): Promise<string> {
+	return (await readFile(file, 'utf8')).trim();
+}
+
+/** Of the healthy instances, as host:port. */
+async function addressesOf(source: ServiceSource, service: string): Promise<readonly string[]> {
+	const { instances } = await source.get({ service }, { timeoutMs: LOOKUP_TIMEOUT_MS });
+	return instances.filter(isServing).map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+}

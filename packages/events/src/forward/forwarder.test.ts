@@ -32,7 +32,10 @@ class House {
 			},
 		);
 		this.log.memory = this.forwarding;
-		this.log.committed = () => this.forwarding.appended('orders');
+		this.log.committed = () => {
+			this.forwarding.appended('orders');
+			this.forwarding.committed();
+		};
 		this.forwarding.start([]);
 	}
 

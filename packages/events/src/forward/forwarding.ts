@@ -96,8 +96,10 @@ export class Forwarding implements LogMemory {
 		for (const stream of streams) this.#waiting.add(stream);
 		// A segment with very many streams does not count each, but a place tells of it.
 		for (const { stream } of this.#places.all()) this.#waiting.add(stream);
-		if (this.#places.logId === undefined) this.#identifiedAt = this.#identify();
-		else this.#begin(this.#places.logId);
+		if (this.#places.logId === undefined) {
+			this.#identifiedAt = this.#identify();
+			this.committed();
+		} else this.#begin(this.#places.logId);
 	}
 
 	/** More is on disk. A store is given nothing under a name that a crash could still take from the log. */

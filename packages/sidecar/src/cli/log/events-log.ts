@@ -17,7 +17,10 @@ export interface EventsEndLog {
 /** Writes what happens to the log of events. `said`: what is said of it when it is open. */
 export function eventsLog(log: Logger, limited: LimitedLog, said: object): EventsObserver & EventsEndLog {
 	return {
-		opened: () => limited.of('events open').info(said, 'taking events'),
+		opened: () => {
+			const log = limited.of('events open');
+			log.info({ ...said }, 'taking events');
+		},
 		openFailed: ({ message }, retryMs) => {
 			const log = limited.of('events open');
 			log.error({ reason: message, retryMs }, 'event log cannot be opened; retrying');
@@ -55,11 +58,11 @@ export function eventsLog(log: Logger, limited: LimitedLog, said: object): Event
 		},
 		storeWentBack: (stream, from, to) => {
 			const log = limited.of('events store back');
-			log.error({ stream, from, to }, 'event store lost what it had acknowledged; sending it again');
+			log.error({ stream, from, to }, 'event store lost events; sending them again');
 		},
 		parked: (stream, { code, message }) => {
 			const log = limited.of('events parked');
-			log.warn({ stream, code, reason: message }, 'event store refused an event; it is kept aside');
+			log.warn({ stream, code, reason: message }, 'event store refused an event; kept aside');
 		},
 		forwarding: (stream, state) => log.debug({ stream, state }, 'event forwarding changed its state'),
 		unstoredAtExit: (stream, events) => log.warn({ stream, events }, 'event log closed before its store had all'),

@@ -114,7 +114,7 @@ describe('a stream whose store is elsewhere', () => {
 		const uplink = house.service.uplink(reply.ticket, { pause: () => undefined, resume: () => undefined });
 		const event = (seq: number, stream: string) => {
 			const text = `{"stream":"${stream}","payload":${seq}}`;
-			return { kind: 'event', seq, stream, key: undefined, id: undefined, text } as const;
+			return { kind: 'event', seq, stream, key: undefined, id: undefined, text, bytes: text.length } as const;
 		};
 		uplink?.frame(event(1, 'orders'));
 		uplink?.frame(event(2, 'clicks'));
@@ -132,7 +132,7 @@ describe('a stream whose store is elsewhere', () => {
 		const { reply } = await house.service.openProducer({ producer: 'p', epoch: 1 }, line);
 		const uplink = house.service.uplink(reply.ticket, { pause: () => undefined, resume: () => undefined });
 		const text = '{"stream":"orders","payload":1}';
-		uplink?.frame({ kind: 'event', seq: 1, stream: 'orders', key: undefined, id: undefined, text });
+		uplink?.frame({ kind: 'event', seq: 1, stream: 'orders', key: undefined, id: undefined, text, bytes: text.length });
 		await house.clock.advance(100);
 		await house.restart();
 		await house.clock.advance(100);

@@ -19,9 +19,9 @@ export async function jetStreamFixture(binary: string): Promise<StoreFixture> {
 	const open = (): JetStreamStore => {
 		let addresses = nats.addresses;
 		const store = openStore(nats, { servers: async () => addresses });
-		// As if its process were dead: it has no connection, and gets none.
+		// As if its process were dead: it has no connection, and gets none. Nothing listens at port 1.
 		const end = (): Promise<void> => {
-			addresses = [];
+			addresses = ['127.0.0.1:1'];
 			return store.serversChanged();
 		};
 		stores.push({ store, end });

@@ -3,3 +3,4 @@ export { DeferredStore } from './deferred-store.ts';
 export { HttpStore, type HttpStoreOptions } from './http/http-store.ts';
 export type { JetStreamOptions, NatsCredentials } from './jetstream/jetstream-options.ts';
 export { JetStreamStore } from './jetstream/jetstream-store.ts';
+export { loadNats } from './jetstream/nats-link.ts';

@@ -57,7 +57,8 @@ function event(
 	given: Partial<Parameters<typeof encodeEvent>[0]> = {},
 	origin: Partial<LogEvent> = {},
 ): LogEvent {
-	const whole = { stream: 'orders', payload: position, ...given };
+	const { stream = 'orders', payload = position, ...rest } = given;
+	const whole = { stream, payload, ...rest };
 	return {
 		...{ kind: 'event', producer: 'p', epoch: 1, seq: position, position, time: 1_767_225_600_000 + position },
 		...{ stream: whole.stream, key: whole.key, id: whole.id, text: encodeEvent(whole) },

@@ -9,6 +9,16 @@ const PING_MS = 10_000;
 const PINGS_MAX = 2;
 const DEFAULT_PORT = 4222;
 
+/**
+ * The client library of NATS. A process that looks at unix sockets by `statSync` must load it before: from then on Node resolves no symbolic
+ * links in the paths of modules (realpathSync takes the last file that was looked at for its own), and pnpm's packages are such links.
+ */
+export async function loadNats(): Promise<
+	readonly [typeof import('@nats-io/transport-node'), typeof import('@nats-io/jetstream')]
+> {
+	return await Promise.all([import('@nats-io/transport-node'), import('@nats-io/jetstream')]);
+}
+
 /** One connection, from its start to its end: it never comes back under the hands of who uses it. */
 export interface NatsSession {
 	readonly connection: NatsConnection;
@@ -67,11 +77,7 @@ export class NatsLink {
 
 	async #connect(): Promise<NatsSession> {
 		const { credentials, timeoutMs } = this.#settings;
-		const [servers, transport, jetstream] = await Promise.all([
-			this.#settings.servers(),
-			import('@nats-io/transport-node'),
-			import('@nats-io/jetstream'),
-		]);
+		const [servers, [transport, jetstream]] = await Promise.all([this.#settings.servers(), loadNats()]);
 		if (servers.length === 0) throw new SpockError('UNAVAILABLE', 'there is no NATS server now');
 		let connection: NatsConnection;
 		try {

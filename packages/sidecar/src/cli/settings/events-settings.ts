@@ -38,6 +38,7 @@ export const eventsSettings = {
 	},
 	eventsStore: {
 		kind: ['embedded', 'http', 'jetstream'],
+		unit: 'store',
 		default: 'embedded',
 		help: 'where streams are kept: in the log itself, at a web server that takes CloudEvents, or in NATS JetStream',
 	},
@@ -79,6 +80,7 @@ export const eventsSettings = {
 	},
 	eventsNatsReplicas: {
 		kind: 'integer',
+		unit: 'count',
 		default: 1,
 		help: 'servers of NATS that keep each event of a stream that is made, 1 to 5',
 	},

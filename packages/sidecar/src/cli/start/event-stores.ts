@@ -46,6 +46,7 @@ export async function storesElsewhere(
 	}
 	check(settings, kind);
 	const [{ forwardTo }, stores] = await Promise.all([import('@spock/events/forward'), import('@spock/events/stores')]);
+	if (kind === 'jetstream') await stores.loadNats();
 	const streams = settings.eventsStoreStreams.value && new Set(settings.eventsStoreStreams.value);
 	return ({ source, random }) => {
 		const make = kind === 'http' ? httpStore : jetStreamStore;

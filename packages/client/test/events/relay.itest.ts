@@ -106,8 +106,7 @@ describe('a relay', () => {
 		// Not for their ids, which a sidecar forgets after two minutes: none was sent again to the last of them.
 		const admin = /"address":"([^"]+)"/.exec(sidecar.stdout())?.[1];
 		const metrics = await (await fetch(`http://${admin}/metrics`)).text();
-		expect(metrics).toMatch(/^spock_events_persisted_total\{stream="orders"\} \d+$/m);
-		expect(metrics).not.toMatch(/^spock_events_duplicate_total\{stream="orders"\}/m);
+		expect(metrics).toContain('spock_events_duplicate_total{stream="orders"} 0\n');
 		await sidecar.stop();
 	});
 

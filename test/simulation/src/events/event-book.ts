@@ -16,8 +16,8 @@ const DEAD = `${STREAM}.dead`;
 /** The group. */
 export const GROUP = 'billing';
 
-/** An event with an id may come again after so long, in milliseconds. */
-const ID_WINDOW_MS = 120_000;
+/** An event with an id may come again after so long, in milliseconds: two minutes, less what is cut off of the times of records. */
+const ID_WINDOW_MS = 119_999;
 
 /** When a group first began an event, last began it, and first finished it. */
 interface Handling {
@@ -41,6 +41,8 @@ export class EventBook {
 	#isSentBack = false;
 	/** The group may have been sent beyond what is below. */
 	#skippedBelow = 0;
+	/** The time of day was set: times of records do not say any more how long ago an id was seen. */
+	#wasTimeSet = false;
 
 	constructor(world: WorldContext) {
 		this.#world = world;
@@ -73,6 +75,10 @@ export class EventBook {
 		return () => {
 			this.#rewoundAt = Math.max(at, this.#rewoundAt ?? 0);
 		};
+	}
+
+	timeWasSet(): void {
+		this.#wasTimeSet = true;
 	}
 
 	handled(mark: Marked): void {
@@ -113,8 +119,8 @@ export class EventBook {
 			epochs.set(producer, epoch);
 			const before = seen.get(id);
 			seen.set(id, event.time);
-			const isTwice = before !== undefined && event.time - before <= ID_WINDOW_MS;
-			if (isTwice || (before !== undefined && isOrdered(mark)))
+			const isForgotten = !isOrdered(mark) && (this.#wasTimeSet || event.time - (before ?? 0) > ID_WINDOW_MS);
+			if (before !== undefined && !isForgotten)
 				this.#world.fail('events keep their order', `${id} is twice in the log, again at ${event.position}`);
 			if (this.#never.has(id)) this.#world.fail('events keep their order', `${id} was not accepted, and is in the log`);
 			if (!isOrdered(mark)) continue;

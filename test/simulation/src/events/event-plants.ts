@@ -25,7 +25,7 @@ export const EVENT_PLANTS: readonly Plant[] = [
 	row('producers are told before the commit', KEPT, 1, { eventBugs: { producers: { tellsBeforeCommit: true } } }),
 	row('an event is done when it is delivered', HANDLED, 2, { eventBugs: { groups: { doneOnDelivery: true } } }),
 	row('a key is free when its event failed', ORDER, 1, { eventBugs: { groups: { keyReleasedOnNack: true } } }),
-	row('credit is not given back for a failure', HANDLED, 2, { eventBugs: { groups: { creditKeptOnNack: true } } }),
+	row('credit is not given back for a failure', HANDLED, 10, { eventBugs: { groups: { creditKeptOnNack: true } } }),
 	row('acks are lost on the way', HANDLED, 3, { sidecarReads: lost(/^\{"func":"ack"/) }),
 ];
 

@@ -68,13 +68,10 @@ const table: Readonly<Record<string, EventsMetric>> = {
 	spock_events_stored_total: ofStream('Events that a store elsewhere has acknowledged', 'stored'),
 	spock_events_store_lag: {
 		type: 'gauge',
-		help: 'Events on disk that the store of their stream has not taken; only of streams whose store is elsewhere',
+		help: 'Events on disk that the store of their stream has not taken; 0 where the log is the store',
 		labels: { stream: `the first ${StreamTally.namesMax} streams, by name` },
 		series: ({ streams }) =>
-			streams
-				.filter(({ store }) => store !== 'embedded')
-				.slice(0, StreamTally.namesMax)
-				.map(({ stream, unstored }) => [{ stream }, unstored]),
+			streams.slice(0, StreamTally.namesMax).map(({ stream, unstored }) => [{ stream }, unstored]),
 	},
 	spock_events_store_failures_total: ofStream('Failures of a store elsewhere; each is tried again', 'storeFailed'),
 	spock_events_store_rollbacks_total: ofStream(

@@ -8,7 +8,9 @@ import { expect, it } from 'vitest';
 
 const ROUND = 200;
 
-it('events go to a broker that is found by its name, to another one when it leaves the registry, and are read from there', async () => {
+it('events go to a broker that is found by its name, to another one when it leaves the registry, and are read from there', {
+	timeout: 300_000,
+}, async () => {
 	await using nats = await startNats({ binary: findNats(process.env), servers: 3 });
 	await using services = await TempServices.make();
 	const [first, second, third] = nats.servers;
@@ -33,7 +35,7 @@ it('events go to a broker that is found by its name, to another one when it leav
 	let count = 0;
 	const publish = async (): Promise<void> => {
 		for (const end = count + ROUND; count < end; ) events.emit('orders', ++count);
-		await events.publish('orders', ++count, { until: 'stored', timeoutMs: 30_000 });
+		await events.publish('orders', ++count, { until: 'stored', timeoutMs: 120_000 });
 	};
 	await publish();
 	// The one that is used leaves the registry, and lives on; then the one after it dies.

@@ -33,6 +33,8 @@ it('a record of a real Consul, an outage among it, is replayed as readers have s
 	expect(JSON.parse(told.at(-1) as string)).toMatchObject({ source: 'last-known-good' });
 	await after('its end', () => consul.restart());
 	await after('one less', () => consul.put('/v1/agent/service/deregister/b1'));
+	// The recorder is another client, and may be told later.
+	await waitFor('the last of it on disk', async () => (await replayed(file, 'barista')).length >= told.length);
 	await recorder.stop('SIGINT');
 	await diplomat.close();
 	await watching;

@@ -1,3 +1,4 @@
+import { SpockError } from '@spock/protocol';
 import { FakeClock, settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -6,6 +7,7 @@ import { seededRandom } from '../../test/seeded-random.ts';
 import { SimStore, type SimStoreOptions } from '../contract/sim-store.ts';
 import type { EventsObserver } from '../foundation/events-observer.ts';
 import { WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './adaptive-window.ts';
+import { ForwardPlaces } from './forward-places.ts';
 import { Forwarding } from './forwarding.ts';
 
 const KIBIBYTE = 1024;
@@ -124,5 +126,69 @@ describe('a forwarder', () => {
 		const waits = house.forwarding.untilStored('orders', 1, abort.signal);
 		abort.abort();
 		await expect(waits).rejects.toMatchObject({ code: 'ABORTED' });
+	});
+
+	it('lets no publish wait for what is stored, was aborted, or cannot be: too many wait, or it has ended', async () => {
+		const house = new House();
+		await house.add(1, 10);
+		await house.clock.advance(100);
+		await house.forwarding.untilStored('orders', 1);
+		house.options.isAway = true;
+		const aborted = house.forwarding.untilStored('orders', 1000, AbortSignal.abort());
+		await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
+		const waits = Array.from({ length: 4096 }, () => house.forwarding.untilStored('orders', 1000));
+		const settled = Promise.allSettled(waits);
+		await expect(house.forwarding.untilStored('orders', 1000)).rejects.toMatchObject({ code: 'OVERLOADED' });
+		house.forwarding.stop();
+		house.forwarding.stop();
+		expect(new Set((await settled).map(({ status }) => status))).toEqual(new Set(['rejected']));
+		await expect(house.forwarding.untilStored('orders', 1000)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	});
+
+	it('tells the publish of an event that is refused', async () => {
+		const house = new House();
+		house.options.refuses = ({ text }) => text.includes('xxx');
+		const waits = expect(house.forwarding.untilStored('orders', 2)).rejects.toThrow('the event at 2 is refused');
+		await house.add(1, 10);
+		await house.clock.advance(1000);
+		await waits;
+	});
+
+	it.each([new Error('lost'), 'lost'])('takes whatever a store throws for its failure: %s', async (thrown) => {
+		const failures: string[] = [];
+		const house = new House({ storeFailed: (_stream, { code, message }) => failures.push(`${code} ${message}`) });
+		const append = house.store.append.bind(house.store);
+		let count = 0;
+		house.store.append = async (...call) => {
+			if (count++ === 0) throw thrown;
+			await append(...call);
+		};
+		await house.add(1, 10);
+		await house.clock.advance(20_000);
+		expect(failures).toEqual([expect.stringContaining('lost')]);
+		expect(house.stored).toBe(1);
+	});
+
+	it('takes a look that fails for a failure of the store', async () => {
+		let failures = 0;
+		const house = new House({ storeFailed: () => failures++ });
+		await house.add(1, 10);
+		await house.clock.advance(1000);
+		const { holds } = house.store;
+		house.store.holds = () => Promise.reject(new SpockError('UNAVAILABLE', 'no answer'));
+		await house.clock.advance(60_000);
+		expect(failures).toBeGreaterThan(0);
+		house.store.holds = holds;
+		await house.clock.advance(20_000);
+		expect(house.forwarding.status()).toMatchObject([{ state: 'idle' }]);
+	});
+
+	it('remembers the newest 4096 refused events', () => {
+		const parkedMax = 4096;
+		const house = new House();
+		const places = new ForwardPlaces(house.clock, 1000);
+		const place = places.of('orders');
+		for (let position = 1; position <= parkedMax + 1; position++) places.parked(place, position);
+		expect([place.parked.size, place.parked.has(1), place.parked.has(parkedMax + 1)]).toEqual([parkedMax, false, true]);
 	});
 });

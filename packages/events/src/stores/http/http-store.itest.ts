@@ -157,6 +157,13 @@ it.each([
 	await store.append('orders', [event(1)], () => undefined);
 });
 
+it('an answer without a text is told by its status', async () => {
+	await using receiver = new Receiver();
+	await using store = await storeAt(receiver);
+	receiver.answers.push((response) => response.writeHead(500).end());
+	await expect(store.append('orders', [event(1)], () => undefined)).rejects.toThrow(/answered 500$/);
+});
+
 it.each<[string, (response: ServerResponse) => void]>([
 	['is silent', () => undefined],
 	['ends in the middle', (response) => response.writeHead(200, { 'content-length': '10' }).write('1234')],

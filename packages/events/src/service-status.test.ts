@@ -2,7 +2,7 @@ import { DEAD_RETRY_GROUP } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
 import type { LogSegment } from './segments/segment.ts';
-import { holding, laggingGroup } from './service-status.ts';
+import { holding, holdReason, laggingGroup } from './service-status.ts';
 import type { GroupPlace } from './stores/group-places.ts';
 
 /** Segments that hold ten events of `orders` each. */
@@ -40,4 +40,14 @@ describe('the group that keeps the oldest events', () => {
 	it('may have that name in a stream that is none of dead events', () => {
 		expect(holding([place(DEAD_RETRY_GROUP, 1)])).toHaveLength(1);
 	});
+});
+
+it('says what to do about each thing that keeps a full log', () => {
+	const remedies = (['store', 'ids', 'retention', undefined] as const).map((hold) => holdReason(hold, [], []));
+	expect(remedies).toEqual([
+		expect.stringContaining('see that it can be reached'),
+		expect.stringContaining('--events-bytes-max'),
+		expect.stringContaining('--events-retention-bytes'),
+		'',
+	]);
 });

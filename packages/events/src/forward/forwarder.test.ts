@@ -133,6 +133,10 @@ describe('a forwarder', () => {
 		await house.add(1, 10);
 		await house.clock.advance(100);
 		await house.forwarding.untilStored('orders', 1);
+		// Refused events never leave the log.
+		await house.forwarding.untilStored('orders.refused', 1000);
+		// It has begun already.
+		house.forwarding.start([]);
 		house.options.isAway = true;
 		const aborted = house.forwarding.untilStored('orders', 1000, AbortSignal.abort());
 		await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });

@@ -292,3 +292,14 @@ describe('the embedded store', () => {
 		expect(await positions(reader)).toEqual([2, 3]);
 	});
 });
+
+it('a reader without a group begins anywhere else, and no note is kept of it', async () => {
+	const { log, store } = makeStore();
+	for (let count = 0; count < 3; count++) log.add('orders');
+	const reader = await store.reader('orders', { from: 'first' });
+	const given = await positions(reader);
+	expect(given).toHaveLength(3);
+	expect(await reader.rewind('first')).toBe(given[0]);
+	expect(await positions(reader)).toEqual(given);
+	expect(log.records.filter(({ kind }) => kind === 'note')).toEqual([]);
+});

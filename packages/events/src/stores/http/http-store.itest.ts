@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 import { encodeEvent } from '@spock/protocol';
+import { makeAuthority } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
 import type { LogEvent } from '../../foundation/log-record.ts';
@@ -181,6 +183,22 @@ it.each(['ftp://x', 'nonsense', ''])('an address like %j is a failure of the sto
 	const appending = store.append('orders', [event(1)], () => undefined);
 	await expect(appending).rejects.toMatchObject({ code: 'UNAVAILABLE', message: /no http or https URL/ });
 	await store.close();
+});
+
+it('speaks TLS to a server of an authority that it was given', async () => {
+	const authority = makeAuthority();
+	const server = createSecureServer(authority.issue(), (request, response) => {
+		request.resume().on('end', () => response.writeHead(204).end());
+	}).listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const url = () => `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+	const trusting = new HttpStore({ url, owner: 'o', ca: authority.ca });
+	await trusting.append('orders', [event(1)], () => undefined);
+	const strange = new HttpStore({ url, owner: 'o' });
+	await expect(strange.append('orders', [event(1)], () => undefined)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	for (const store of [trusting, strange]) await store.close();
+	server.closeAllConnections();
+	server.close();
 });
 
 it('asks for its address each time, and a rejection of that is one of the batch', async () => {

@@ -16,7 +16,13 @@ const DEFAULT_PORT = 4222;
 export async function loadNats(): Promise<
 	readonly [typeof import('@nats-io/transport-node'), typeof import('@nats-io/jetstream')]
 > {
-	return await Promise.all([import('@nats-io/transport-node'), import('@nats-io/jetstream')]);
+	const [transport, jetstream] = await Promise.all([import('@nats-io/transport-node'), import('@nats-io/jetstream')]);
+	return [exportsOf(transport), exportsOf(jetstream)];
+}
+
+/** Both are CommonJS: what Node gives by name stands in a bundle under `default` alone. */
+function exportsOf<T extends object>(module: T): T {
+	return 'default' in module && typeof module.default === 'object' ? (module.default as T) : module;
 }
 
 /** One connection, from its start to its end: it never comes back under the hands of who uses it. */

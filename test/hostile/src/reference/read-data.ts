@@ -184,6 +184,7 @@ const publish: Rule = (value) => {
 const from: Rule = (value) => {
 	if (value === 'new' || value === 'first') return { wrong: [], value };
 	if (!isMap(value) || isNothing(value['position']) === isNothing(value['time'])) return WRONG;
+	if (Object.keys(value).some((name) => name !== 'position' && name !== 'time')) return WRONG;
 	return object({ position: optional(position), time: optional(position) })(value);
 };
 const filter = object({
@@ -192,6 +193,17 @@ const filter = object({
 });
 /** What is wrong in a part is wrong with the whole. */
 const wholly = (judged: Judged): Judged => (judged.wrong.length > 0 ? WRONG : judged);
+
+/** Of a filter no member is left out. */
+function withoutUnknownConditions(members: Members): Rule {
+	return (value) => {
+		const judged = object(members)(value);
+		const conditions = isMap(value) ? value['filter'] : undefined;
+		if (!isMap(conditions)) return judged;
+		const unknown = Object.keys(conditions).filter((name) => name !== 'keys' && name !== 'headers');
+		return { ...judged, wrong: [...judged.wrong, ...unknown.map((name) => `filter.${name}`)] };
+	};
+}
 
 const isAnyWhole = (value: unknown): boolean => isWhole(value, -Number.MAX_VALUE, Number.MAX_VALUE);
 
@@ -225,7 +237,7 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 		persisted: optional(whole(0, 2 ** 47)),
 	}),
 	publish,
-	openConsumer: object({
+	openConsumer: withoutUnknownConditions({
 		stream: required(streamName),
 		group: optional(streamName),
 		from: optional(from),

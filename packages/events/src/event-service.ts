@@ -1,7 +1,6 @@
 import {
 	type DeleteGroupData,
 	type EventsStatus,
-	isStreamName,
 	type OpenConsumerData,
 	type OpenProducerData,
 	type PublishData,
@@ -9,7 +8,6 @@ import {
 	type RewindGroupData,
 	type RewindGroupReply,
 	SpockError,
-	STREAM_NAME_LENGTH_MAX,
 } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 import type { Forwarding } from './forward/index.ts';
@@ -25,26 +23,20 @@ import type { EventsObserver } from './foundation/events-observer.ts';
 import { ConsumerGroups } from './groups/consumer-groups.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogState } from './log/log-machine.ts';
-import { DEFAULT_LOG_LIMITS, type LogListener } from './log/log-options.ts';
+import type { LogListener } from './log/log-options.ts';
 import { ID_WINDOW_IDS_MAX, ID_WINDOW_MS } from './producers/id-window.ts';
 import { Producers } from './producers/producers.ts';
 import { ServiceMemory } from './service-memory.ts';
-import type { EventServiceOptions } from './service-options.ts';
+import { checkedLimits, type EventServiceOptions } from './service-options.ts';
 import { countAbove, groupStatus, holding, holdReason, streamStatus } from './service-status.ts';
 import { EmbeddedStore } from './stores/embedded-store.ts';
 import { Retention, type TrimPlan } from './stores/retention.ts';
 
-const DEFAULT_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
-/** Room for the longest event in each of its four segments. */
-const BYTES_MAX_MIN = 8 * 1024 * 1024;
 /** How often is looked for what may be deleted; while the log is larger than it should be at each commit, but not more often than this. */
 const RETAIN_MS = 10_000;
 const RETAIN_MS_MIN = 1000;
 /** How long a successor waits for consumers whose dead letters are on their way to the disk. */
 const HAND_OVER_GROUPS_MS = 100;
-/** Segments of a small log are a quarter of it at most, as {@link EventLog} wants. */
-const SEGMENTS_MIN = 4;
-
 /** Durable events, for the sidecar: the log, its producers, its groups and the store that is a view of it. */
 export class EventService {
 	readonly #directory: string;
@@ -68,21 +60,9 @@ export class EventService {
 	#isEnding = false;
 
 	constructor(options: EventServiceOptions) {
-		const { directory, files, owner, clock, random, limits = {}, observer = {}, plantedBugs = {} } = options;
-		const { bytesMax = DEFAULT_LOG_LIMITS.bytesMax, freeBytesMin, streams, streamsSetting } = limits;
-		const { retentionMs = DEFAULT_RETENTION_MS, retentionBytes = bytesMax / 2 } = limits;
-		if (!(bytesMax >= BYTES_MAX_MIN)) {
-			throw new RangeError(`bytesMax must be at least ${BYTES_MAX_MIN}, which is 8 MiB, not ${bytesMax}`);
-		}
-		if (!(retentionBytes <= bytesMax)) {
-			const rule = `must be at most ${bytesMax}, the size that the log may have`;
-			throw new RangeError(`retentionBytes ${rule}, not ${retentionBytes}`);
-		}
-		for (const stream of streams ?? []) {
-			if (isStreamName(stream)) continue;
-			const rule = `must be 1 to ${STREAM_NAME_LENGTH_MAX} letters, digits, "_", "." or "-"`;
-			throw new RangeError(`streams ${rule}, not ${JSON.stringify(stream)}`);
-		}
+		const { directory, files, owner, clock, random, observer = {}, plantedBugs = {} } = options;
+		const limits = checkedLimits(options.limits);
+		const { bytesMax, segmentBytes, freeBytesMin, retentionMs, retentionBytes, streams, streamsSetting } = limits;
 		this.#directory = directory;
 		this.#clock = clock;
 		this.#observer = observer;
@@ -90,7 +70,6 @@ export class EventService {
 		this.#bytesMax = bytesMax;
 		this.#retentionBytes = retentionBytes;
 		this.#retention = new Retention(clock, { idWindowMs: ID_WINDOW_MS, retentionMs, retentionBytes });
-		const segmentBytes = Math.min(DEFAULT_LOG_LIMITS.segmentBytes, Math.floor(bytesMax / SEGMENTS_MIN));
 		const memory = new ServiceMemory();
 		this.#log = new EventLog({
 			directory,

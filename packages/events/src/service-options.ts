@@ -1,11 +1,18 @@
-import type { SpockError } from '@spock/protocol';
+import { isStreamName, type SpockError, STREAM_NAME_LENGTH_MAX } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 import type { MakeForwarding } from './forward/index.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
 import type { Files, LogOwner } from './foundation/files.ts';
 import type { GroupMistakes } from './groups/held-events.ts';
+import { DEFAULT_LOG_LIMITS } from './log/log-options.ts';
 import type { PlantedBugs } from './producers/event-appender.ts';
 import type { EmbeddedStoreMistakes } from './stores/embedded-store.ts';
+
+const DEFAULT_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
+/** Room for the longest event in each of its four segments. */
+const BYTES_MAX_MIN = 8 * 1024 * 1024;
+/** Segments of a small log are a quarter of it at most, as the log wants. */
+const SEGMENTS_MIN = 4;
 
 /** What events may take. */
 export interface EventServiceLimits {
@@ -50,4 +57,28 @@ export interface EventServiceBugs {
 	readonly groups?: GroupMistakes;
 	readonly store?: EmbeddedStoreMistakes;
 	readonly keepsTornTail?: boolean;
+}
+
+type Defaulted = 'bytesMax' | 'retentionMs' | 'retentionBytes';
+type CheckedLimits = EventServiceLimits &
+	Required<Pick<EventServiceLimits, Defaulted>> & { readonly segmentBytes: number };
+
+/** With the defaults filled in. Throws RangeError for what is out of range. */
+export function checkedLimits(limits: EventServiceLimits = {}): CheckedLimits {
+	const { bytesMax = DEFAULT_LOG_LIMITS.bytesMax, streams } = limits;
+	const { retentionMs = DEFAULT_RETENTION_MS, retentionBytes = bytesMax / 2 } = limits;
+	if (!(bytesMax >= BYTES_MAX_MIN)) {
+		throw new RangeError(`bytesMax must be at least ${BYTES_MAX_MIN}, which is 8 MiB, not ${bytesMax}`);
+	}
+	if (!(retentionBytes <= bytesMax)) {
+		const rule = `must be at most ${bytesMax}, the size that the log may have`;
+		throw new RangeError(`retentionBytes ${rule}, not ${retentionBytes}`);
+	}
+	for (const stream of streams ?? []) {
+		if (isStreamName(stream)) continue;
+		const rule = `must be 1 to ${STREAM_NAME_LENGTH_MAX} letters, digits, "_", "." or "-"`;
+		throw new RangeError(`streams ${rule}, not ${JSON.stringify(stream)}`);
+	}
+	const segmentBytes = Math.min(DEFAULT_LOG_LIMITS.segmentBytes, Math.floor(bytesMax / SEGMENTS_MIN));
+	return { ...limits, bytesMax, segmentBytes, retentionMs, retentionBytes };
 }

@@ -15,6 +15,7 @@ export interface MemoryStoreMistakes {
 	readonly tellsBackwards?: boolean;
 	readonly rewindKeepsDone?: boolean;
 	readonly rewindsUncounted?: boolean;
+	readonly rewindsBeginAgain?: boolean;
 	readonly deletesNothing?: boolean;
 }
 
@@ -31,9 +32,11 @@ interface MemoryGroup {
 export class MemoryStore implements EventStore {
 	readonly name = 'memory';
 	readonly #mistakes: MemoryStoreMistakes;
-	/** Both are shared with those that it is opened again as. */
+	/** Shared with those that it is opened again as, like the groups. */
 	readonly #streams: Map<string, LogEvent[]>;
 	#groups = new Map<string, MemoryGroup>();
+	/** Where the rewinds of a new group begin. */
+	#rewindsBegin = 0;
 	readonly #readers = new Map<MemoryReader, string>();
 	/** Streams with a call that was rejected in this tick, and calls that go with it. */
 	readonly #rejecting = new Map<string, SpockError>();
@@ -48,6 +51,7 @@ export class MemoryStore implements EventStore {
 	reopened(): MemoryStore {
 		const store = new MemoryStore(this.#mistakes, this.#streams);
 		if (this.#mistakes.forgetsDone !== true) store.#groups = this.#groups;
+		store.#rewindsBegin = this.#rewindsBegin;
 		return store;
 	}
 
@@ -112,7 +116,7 @@ export class MemoryStore implements EventStore {
 		let place = group === undefined ? undefined : this.#groups.get(key);
 		if (group !== undefined && place === undefined && from === undefined) refuse('is unknown');
 		if (place === undefined) {
-			place = { position: this.#positionOf(stream, from ?? 'new'), done: new Set(), rewinds: 0 };
+			place = { position: this.#positionOf(stream, from ?? 'new'), done: new Set(), rewinds: this.#rewindsBegin };
 			if (group !== undefined) this.#groups.set(key, place);
 		}
 		const reader = new MemoryReader(place, this.#mistakes, {
@@ -127,9 +131,12 @@ export class MemoryStore implements EventStore {
 	async deleteGroup(stream: string, group: string): Promise<void> {
 		const key = `${stream}/${group}`;
 		if (this.#mistakes.deletesNothing === true) return;
-		if ([...this.#readers.values()].includes(key) || !this.#groups.delete(key)) {
+		const place = this.#groups.get(key);
+		if ([...this.#readers.values()].includes(key) || place === undefined) {
 			throw new SpockError('BAD_REQUEST', `group "${group}" of stream "${stream}" has a reader, or is unknown`);
 		}
+		this.#groups.delete(key);
+		if (this.#mistakes.rewindsBeginAgain !== true) this.#rewindsBegin = Math.max(this.#rewindsBegin, place.rewinds + 1);
 	}
 
 	async close(): Promise<void> {

@@ -21,10 +21,11 @@ export interface SimStoreOptions {
 	knowsLast?: boolean;
 	/** Events that it never takes. Default: none. */
 	refuses?: (event: LogEvent) => boolean;
-	/** Refuses calls with several events, for no fault of any of them, with this part of a chance. Default 0. */
+	/** The probability that a call with several events is refused, though none of them is at fault. Default 0. */
 	refusesBatches?: number;
-	/** Parts of a chance, for each call: it fails half-way; it is stored whole, and its caller is told that it failed. Default 0. */
+	/** The probability that a call fails with a part of its events stored. Default 0. */
 	fails?: number;
+	/** The probability that a call is reported as failed although all of its events are stored. Default 0. */
 	losesAcks?: number;
 	/** Every call is rejected. */
 	isAway?: boolean;
@@ -46,7 +47,7 @@ export class SimStore implements EventStore {
 	readonly #streams: Map<string, LogEvent[]>;
 	readonly #reads: MemoryStore;
 	readonly #lanes = new Map<string, Lane>();
-	/** Streams that have lost events, and nobody has asked for their last one since. */
+	/** Streams that have lost events and whose last one was not asked for since. */
 	readonly #unasked = new Set<string>();
 	/** When the pipe has room again, and when the last call has arrived there. */
 	#freeMs = 0;
@@ -72,7 +73,7 @@ export class SimStore implements EventStore {
 		return events;
 	}
 
-	/** Its client dies: a part of what is on its way arrives, and nobody is told. Gives the store as another client sees it. */
+	/** Its client dies: a part of what is on its way arrives, unacknowledged. Gives the store as another client sees it. */
 	reopened(): SimStore {
 		let rest = Math.floor(this.options.random() * (this.#onTheWay.size + 1));
 		for (const arrive of [...this.#onTheWay]) {

@@ -95,7 +95,8 @@ describe('the contract of a store', () => {
 		['tellsBackwards', 'progress ascends, and ends with the last event before append resolves'],
 		['rewindKeepsDone', 'rewind begins anywhere, and what was done there counts no more'],
 		['deletesNothing', 'a deleted group is unknown, also after the store was opened again'],
-		['rewindsUncounted', 'rewinds of a group are counted, also over a restart'],
+		['rewindsUncounted', 'rewinds of a group are counted, over a restart and beyond its deletion'],
+		['rewindsBeginAgain', 'rewinds of a group are counted, over a restart and beyond its deletion'],
 	])('catches a store whose mistake is: %s', async (mistake, promise) => {
 		const cases = storeContract(() => memoryFixture({ [mistake]: true }), { patienceMs: 100 });
 		const one = cases.find(({ name }) => name === promise);

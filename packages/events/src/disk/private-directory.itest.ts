@@ -30,7 +30,7 @@ describe('the directory of a log', () => {
 		await chmod(directory, 0o777);
 		await expect(new NodeOwner(directory).claim('nobody')).rejects.toMatchObject({
 			code: 'UNAVAILABLE',
-			// So nobody takes it for a log that another process has.
+			// No `owner`: that would say that another process has the log.
 			details: { file: directory },
 			message: expect.stringContaining(`can be written by others: its mode is 0777: give one of its own, such as`),
 		});
@@ -76,7 +76,7 @@ describe('the directory of a log', () => {
 		for (const path of [file, join(file, 'log')]) {
 			await expect(new NodeFiles().list(path)).rejects.toMatchObject({
 				code: 'UNAVAILABLE',
-				// So nobody takes it for a log that another process has.
+				// No `owner`: that would say that another process has the log.
 				details: { file: path },
 				message: `${path} is a file, or in one: the log needs a directory`,
 			});

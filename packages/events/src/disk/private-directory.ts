@@ -15,7 +15,7 @@ const OTHERS_WRITE = 0o002;
 
 /**
  * Rejects with UNAVAILABLE where another user may write into the log's directory, or has put a link in its place: in a directory such as
- * /tmp anybody may have made it first. Where it stands is not looked at: anybody may write into the root of an `emptyDir`, and whoever puts
+ * /tmp any user may have made it first. The directory above it is not checked: any user may write into the root of an `emptyDir`, and whoever puts
  * another one in its place there is refused by its owner. A group of this process may write, because `fsGroup` makes volumes so:
  * https://kubernetes.io/docs/tasks/configure-pod-container/security-context/
  */

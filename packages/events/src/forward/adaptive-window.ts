@@ -135,7 +135,7 @@ class Buckets {
 		this.#better = better;
 	}
 
-	/** 0 where there is none. */
+	/** 0 while nothing was measured. */
 	get best(): number {
 		const [first] = this.#values;
 		if (first === undefined) return 0;

@@ -50,7 +50,7 @@ export interface StoreReaderOptions {
 export interface StoreReader {
 	/** Everything below is done, and events above may be: what `read` gives is the rest. */
 	readonly position: number;
-	/** How often the group was rewound, as its store keeps it; 0 without a group. */
+	/** One more with each rewind of the group, as its store keeps it; a group that begins anew has another number than before. 0 without a group. */
 	readonly rewinds: number;
 	/**
 	 * Up to so many events that it has not given yet; at least one, if there is one, whatever its size. Resolves at once, also with none: then

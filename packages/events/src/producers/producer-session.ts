@@ -1,4 +1,4 @@
-import type { EventWindow, OpenProducerReply, UplinkFrame } from '@spock/protocol';
+import type { AckedData, EventWindow, OpenProducerReply, UplinkFrame } from '@spock/protocol';
 
 import type { Intake, OpenedProducer, ProducerLine, Uplink } from '../foundation/event-sessions.ts';
 import type { Producer } from './producer.ts';
@@ -54,6 +54,24 @@ export class ProducerSession {
 	constructor(producer: Producer, granted: EventWindow) {
 		this.producer = producer;
 		this.granted = granted;
+	}
+
+	/** Says on every line what has become of its events since it was said last. */
+	tell(): void {
+		const { producer, lines } = this;
+		const { name, epoch, persisted } = producer;
+		const stored = producer.takeChanged();
+		// The next answer to `openProducer` has it all.
+		if (lines.size === 0) return;
+		const refused = producer.takeRefused();
+		const data: AckedData = {
+			producer: name,
+			epoch,
+			persisted,
+			...(stored !== undefined && { stored }),
+			...(refused !== undefined && { refused }),
+		};
+		for (const { line, isTold } of lines) if (isTold) line.acked(data);
 	}
 
 	/** True once it has sent more than it was given. */

@@ -1,5 +1,4 @@
 import {
-	type AckedData,
 	EVENT_BYTES_MAX,
 	type OpenProducerData,
 	type OpenProducerReply,
@@ -79,7 +78,7 @@ export class Producers implements LogMemory {
 		this.#appender = new EventAppender({ ...options, observer, streamsSetting, plantedBugs });
 		this.elsewhere = new StoredElsewhere(this.#table, isElsewhere ?? (() => false), (producer) => {
 			const session = this.#sessions.get(producer);
-			if (session !== undefined) this.#tell(session);
+			session?.tell();
 		});
 		this.#windows = new Windows({ isCountedTwice: plantedBugs.countsWindowTwice === true });
 		this.#tickets = new Tickets(options.ticketBytes);
@@ -167,7 +166,7 @@ export class Producers implements LogMemory {
 			const session = this.#sessions.get(producer);
 			if (session === undefined) continue;
 			if (this.#windows.reason === null) session.granted = this.#windows.current;
-			this.#tell(session);
+			session.tell();
 		}
 		this.#openings.committed(persisted);
 		this.#pace(nowMs);
@@ -212,7 +211,7 @@ export class Producers implements LogMemory {
 		}
 		if (this.#bugs.tellsBeforeCommit === true) {
 			producer.persisted = producer.appended;
-			this.#tell(session);
+			session.tell();
 		}
 		return 'go on';
 	};
@@ -313,23 +312,6 @@ export class Producers implements LogMemory {
 			const data = { producer: name, epoch, ...current, ...(reason !== null && { reason }) };
 			for (const { line, isTold } of lines) if (isTold) line.window(data);
 		}
-	}
-
-	#tell(session: ProducerSession): void {
-		const { producer, lines } = session;
-		const { name, epoch, persisted } = producer;
-		const stored = producer.takeChanged();
-		// The next answer to `openProducer` has it all.
-		if (lines.size === 0) return;
-		const refused = producer.takeRefused();
-		const data: AckedData = {
-			producer: name,
-			epoch,
-			persisted,
-			...(stored !== undefined && { stored }),
-			...(refused !== undefined && { refused }),
-		};
-		for (const { line, isTold } of lines) if (isTold) line.acked(data);
 	}
 
 	#pace(nowMs: number): void {

@@ -45,6 +45,18 @@ describe('the places of groups', () => {
 		expect(places.get('a', 'g')).toMatchObject({ position: 3, done: new Set(), rewinds: 1 });
 	});
 
+	it('count rewinds on beyond the deletion of a group, also from a checkpoint', () => {
+		const places = new GroupPlaces();
+		const begin: GroupNote = { stream: 'a', group: 'g', to: 5 };
+		for (const note of [begin, begin]) places.apply(note);
+		places.apply({ stream: 'a', group: 'g', deleted: true });
+		const restored = new GroupPlaces();
+		restored.restore(places.checkpoint());
+		expect(restored.size).toBe(0);
+		for (const each of [places, restored]) each.apply(begin);
+		expect([places, restored].map((each) => each.get('a', 'g')?.rewinds)).toEqual([2, 2]);
+	});
+
 	it('ignore notes of others, and those that they do not understand', () => {
 		const places = new GroupPlaces();
 		places.replay(record('{"stream":"a","group":"g","to":5}', 'producers'));

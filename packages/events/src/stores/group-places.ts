@@ -10,7 +10,7 @@ export interface GroupPlace {
 	readonly position: number;
 	/** Those above that are done. */
 	readonly done: ReadonlySet<number>;
-	/** How often it was sent to a place after its first. */
+	/** One more each time that it was sent to a place after its first; a group that begins anew goes on from a higher number. */
 	readonly rewinds: number;
 }
 
@@ -32,10 +32,14 @@ interface Place extends GroupPlace {
 
 /** [stream, group, rewinds, position, and the steps from each done position above to the next]: short numbers, as most steps are 1. */
 type SavedPlace = [stream: string, group: string, rewinds: number, position: number, ...steps: number[]];
+/** The stream, and group, of a saved place that tells where the rewinds of a new group begin. No stream has this name. */
+const NO_STREAM = '';
 
 /** The place of each group, as the notes in the log have it. Pure: it neither reads nor writes. */
 export class GroupPlaces {
 	readonly #places = new Map<string, Place>();
+	/** Where the rewinds of a new group begin: above those of all that were deleted. */
+	#rewindsBegin = 0;
 
 	get size(): number {
 		return this.#places.size;
@@ -60,12 +64,13 @@ export class GroupPlaces {
 		const { stream, group } = note;
 		const key = placeKey(stream, group);
 		if ('deleted' in note) {
+			this.#rewindsBegin = Math.max(this.#rewindsBegin, (this.#places.get(key)?.rewinds ?? -1) + 1);
 			this.#places.delete(key);
 			return;
 		}
 		let place = this.#places.get(key);
 		if (place === undefined) {
-			place = { stream, group, position: 0, done: new Set(), rewinds: 'to' in note ? -1 : 0 };
+			place = { stream, group, position: 0, done: new Set(), rewinds: this.#rewindsBegin - ('to' in note ? 1 : 0) };
 			this.#places.set(key, place);
 		}
 		if ('to' in note) {
@@ -85,13 +90,19 @@ export class GroupPlaces {
 			const above = [...done].sort((left, right) => left - right);
 			return [stream, group, rewinds, position, ...above.map((each, index) => each - (above[index - 1] ?? position))];
 		});
+		if (this.#rewindsBegin > 0) saved.push([NO_STREAM, '', this.#rewindsBegin, 0]);
 		return JSON.stringify(saved);
 	}
 
 	/** What `checkpoint` gave; forgets all else. */
 	restore(checkpoint: string): void {
 		this.#places.clear();
+		this.#rewindsBegin = 0;
 		for (const [stream, group, rewinds, position, ...steps] of JSON.parse(checkpoint) as readonly SavedPlace[]) {
+			if (stream === NO_STREAM) {
+				this.#rewindsBegin = rewinds;
+				continue;
+			}
 			const done = new Set<number>();
 			let at = position;
 			for (const step of steps) {

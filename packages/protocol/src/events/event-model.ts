@@ -161,7 +161,10 @@ export interface DeliveredEvent {
 /** Push: events of a consumer of this connection. */
 export interface DeliverData {
 	readonly consumer: number;
-	/** How often its group was rewound: an event that comes again with the same number was never acked on the sidecar's disk. Absent: 0. */
+	/**
+	 * Changes when its group is rewound, and when it is deleted and begins anew: an event that comes again with the same number was never acked on
+	 * the sidecar's disk. Absent: 0.
+	 */
 	readonly rewinds?: number;
 	readonly events: readonly DeliveredEvent[];
 }

@@ -94,13 +94,11 @@ export class EventRequests {
 	/** The group is forgotten if it has no consumers now; the next one begins it anew, with the first event. */
 	#delete(): void {
 		const { book, calls, diplomat, timeoutMs, isFine } = this.#options;
-		book.rewinds();
 		calls.call(
 			{
 				what: 'delete the group',
 				timeoutMs,
-				// Not everything comes again: what an app has done, and could not say, it does not do again for the new group.
-				answered: () => undefined,
+				answered: book.rewinds(),
 				// BAD_REQUEST: there is no group yet, or it has consumers.
 				mayFail: (code) => isFine(code) || code === 'BAD_REQUEST',
 			},

@@ -53,7 +53,7 @@ export class Relay implements ProducerWatcher {
 	failed(error: SpockError): void {
 		this.#error ??= error;
 		this.#aborter.abort();
-		// Whoever waits for what was sent is told.
+		// Rejects the calls that wait for an acknowledgement.
 		void this.#port.end(false);
 	}
 

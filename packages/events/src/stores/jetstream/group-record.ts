@@ -1,3 +1,7 @@
+import { randomInt } from 'node:crypto';
+
+const REWINDS_BEGIN_MAX = 2 ** 40;
+
 /** How far a group has come, as the server keeps it. Positions are sequence numbers of the stream. */
 export interface GroupRecord {
 	/** Everything below is done. */
@@ -11,8 +15,8 @@ export interface GroupRecord {
 	readonly beat: number;
 }
 
-/** A group that begins. */
-export function newGroup(position: number, rewinds = 0): GroupRecord {
+/** A group that begins. Its `rewinds` begin anywhere, as nothing is kept of one of this name that was deleted. */
+export function newGroup(position: number, rewinds: number = randomInt(REWINDS_BEGIN_MAX)): GroupRecord {
 	return { position, steps: [], rewinds, holder: null, beat: 0 };
 }
 

@@ -178,6 +178,21 @@ describe('deleting', () => {
 		expect([log.first, await readAll(log)]).toEqual([3, ['behind it']]);
 	});
 
+	it('leaves the newest segment that is on disk, while the next one cannot be written', async () => {
+		const { log, files, disk, claims } = await openSimLog();
+		log.append(event('x'.repeat(9000)));
+		await settle();
+		files.before = (operation) => (operation === 'create' ? Promise.reject(failure('ENOSPC')) : undefined);
+		log.append(event('y'.repeat(9000)));
+		await settle();
+		expect([log.segments.length, log.persisted]).toEqual([2, 2]);
+		log.trim(2);
+		await settle();
+		claims.die();
+		const again = await openSimLog({ disk: disk.losePower(() => 0.5) });
+		expect(again.log.next).toBe(2);
+	});
+
 	it('during a read gives what is left', async () => {
 		const { log } = await openSimLog();
 		for (let index = 0; index < 100; index++) log.append(event(`${index}`.padEnd(300)));

@@ -190,7 +190,7 @@ export class EventLog implements RecordLog {
 	/** Nothing once it is released: the files are another process's then. */
 	trim(below: number): void {
 		if (this.#state === 'released') return;
-		const removed = this.#segments.takeBelow(Math.min(below, this.#persisted), this.#commits.segment);
+		const removed = this.#segments.takeBelow(below, this.#persisted, this.#commits.segment);
 		if (removed.length === 0) return;
 		for (const segment of removed) this.#removals.remove(segmentFileName(segment));
 		this.#removals.sync();

@@ -75,14 +75,22 @@ export class SegmentList {
 		return 0;
 	}
 
-	/** Takes out the oldest segments that are below a position; `written` has the file that is written to. */
-	takeBelow(limit: number, written: Segment | undefined): readonly Segment[] {
+	/**
+	 * Takes out the oldest segments that are below a position. `persisted`: records below are on disk; `written` has the file that is written
+	 * to.
+	 */
+	takeBelow(limit: number, persisted: number, written: Segment | undefined): readonly Segment[] {
 		const isDone = (segment: Segment): boolean =>
-			segment.next <= limit && segment !== this.#tail && segment !== written;
+			segment.next <= Math.min(limit, persisted) && segment !== this.#tail && segment !== written;
 		const kept = this.all.findIndex((segment) => !isDone(segment));
-		// What is left must begin with what is remembered of the rest. The newest stays in any case: it says where the log is.
+		// The newest that is on disk stays in any case, as it says where the log is; and it must begin with what is remembered of the rest.
 		let count = kept === -1 ? this.all.length - 1 : kept;
-		while (count > 0 && this.all[count]?.hasCheckpoint === false) count--;
+		while (count > 0 && !isBeginning(this.all[count] as Segment, persisted)) count--;
 		return count <= 0 ? [] : this.all.splice(0, count);
 	}
+}
+
+/** True if a log may begin with this segment: its file is on disk, and has a checkpoint. */
+function isBeginning({ first, hasCheckpoint }: Segment, persisted: number): boolean {
+	return hasCheckpoint && first < persisted;
 }

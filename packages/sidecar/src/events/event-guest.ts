@@ -70,6 +70,8 @@ export class EventGuest implements Events {
 	#consumers = 0;
 	/** Another sidecar has the log, or claims it: from then on a further attempt could take it back. */
 	#isLeft = false;
+	/** The log is taken from a process that still lives: until another one takes it from this one. */
+	#isForced = false;
 	#ending: Promise<void> | undefined;
 
 	constructor({ clock, random, defer }: Omit<EventsContext, 'source'>, options: EventGuestOptions) {
@@ -105,7 +107,9 @@ export class EventGuest implements Events {
 	}
 
 	open(takeOver: boolean): void {
-		if (this.#state.kind !== 'ended') void this.#open(takeOver);
+		if (this.#state.kind === 'ended') return;
+		this.#isForced = takeOver;
+		void this.#open();
 	}
 
 	status(): EventsStatus {
@@ -143,7 +147,7 @@ export class EventGuest implements Events {
 		this.#become({ kind: 'ended' });
 	}
 
-	async #open(takeOver: boolean): Promise<void> {
+	async #open(): Promise<void> {
 		if (this.#state.kind === 'failed') {
 			this.#state = opening();
 			this.#service = this.#options.serve(this.#lost);
@@ -151,14 +155,14 @@ export class EventGuest implements Events {
 			this.#service = this.#options.serve(this.#lost);
 		}
 		try {
-			await this.#claim(takeOver);
+			await this.#claim();
 			if (this.#ending !== undefined) return;
 			this.#become({ kind: 'open' });
 			this.#backoff.reset();
 			this.#lostService?.retire();
 			this.#lostService = undefined;
 		} catch (reason) {
-			this.#fail(reason, takeOver);
+			this.#fail(reason);
 			return;
 		}
 		this.#options.opened?.();
@@ -168,26 +172,28 @@ export class EventGuest implements Events {
 	readonly #lost = (reason: SpockError): void => {
 		if (this.#state.kind !== 'open' || this.#isGone) return;
 		this.#lostService = this.#service;
-		this.#fail(reason, false);
+		this.#isForced = false;
+		this.#fail(reason);
 	};
 
-	#fail(reason: unknown, takeOver: boolean): void {
+	#fail(reason: unknown): void {
 		if (this.#ending !== undefined) return;
 		const error = unusable(this.#options.directory, reason);
 		this.#become({ kind: 'failed', error });
 		if (this.#isLeft) return;
 		const retryMs = this.#backoff.next();
 		this.#options.openFailed?.(error, retryMs);
-		this.#timer = this.#clock.setTimeout(() => void this.#open(takeOver), retryMs);
+		this.#timer = this.#clock.setTimeout(() => void this.#open(), retryMs);
 		this.#timer.unref?.();
 	}
 
 	/** Opens the log. While another process has it, which may be about to leave, requests wait a moment and are not refused. */
-	async #claim(takeOver: boolean): Promise<void> {
+	async #claim(): Promise<void> {
 		for (let attempt = 1; ; attempt++) {
 			try {
-				return await this.#service.open(takeOver);
+				return await this.#service.open(this.#isForced);
 			} catch (error) {
+				if (isLost(error)) this.#isForced = false;
 				if (attempt >= CLAIM_ATTEMPTS_MAX || !isTaken(error) || this.#isGone) throw error;
 				await new Promise<void>((resolve) => {
 					this.#wake = resolve;
@@ -236,6 +242,11 @@ function opening(): State {
 		settle = resolve;
 	});
 	return { kind: 'opening', attempt, settle };
+}
+
+/** Another process has claimed the log since this one did. */
+function isLost(error: unknown): boolean {
+	return SpockError.is(error, 'UNAVAILABLE') && error.details['directory'] !== undefined;
 }
 
 /** Another process has the log, or has just had it. */

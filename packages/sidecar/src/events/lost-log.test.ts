@@ -29,9 +29,16 @@ function house() {
 	const disk = new SimDisk();
 	const claims = new SimClaims();
 	const told: string[] = [];
+	const files = new SimFiles(disk);
 	const service = (lost?: (reason: SpockError) => void): EventService =>
 		new EventService({
-			...{ directory: '/log', files: new SimFiles(disk), owner: claims.owner(), clock, random: () => 0.5 },
+			...{
+				directory: '/log',
+				files: lost ? files : new SimFiles(disk),
+				owner: claims.owner(),
+				clock,
+				random: () => 0.5,
+			},
 			limits: { freeBytesMin: 0 },
 			...(lost && { lost }),
 		});
@@ -63,7 +70,7 @@ function house() {
 			await settle();
 		}
 	};
-	return { clock, claims, guest, session, service, told, publish, payloads, pass };
+	return { clock, claims, files, guest, session, service, told, publish, payloads, pass };
 }
 
 describe('a log that another process takes while it is open', () => {
@@ -95,6 +102,27 @@ describe('a log that another process takes while it is open', () => {
 		// What was refused is not there: nobody was told that it is.
 		expect(payloads()).toEqual(['mine', 'theirs', 'theirs, too', 'mine again']);
 		expect(guest.status()).toMatchObject({ state: 'receiving', reason: null, damaged: 0 });
+		await guest.close();
+	});
+
+	it('while it is taken over by force is not taken back', async () => {
+		const { guest, files, service, told, pass } = house();
+		// It stands still in the midst of it, as a process that is stopped.
+		let goOn = (): void => undefined;
+		files.before = (operation) =>
+			operation === 'create' ? new Promise<void>((resolve) => (goOn = resolve)) : undefined;
+		guest.open(true);
+		await settle();
+		const other = service();
+		await other.open(true);
+		files.before = () => undefined;
+		goOn();
+		await pass(60_000);
+		expect(told).not.toContain('opened');
+		expect(await other.publish({ stream: 'orders', payload: 'theirs' })).toMatchObject({ duplicate: false });
+		await other.close(0);
+		await pass(20_000);
+		expect(told.at(-1)).toBe('opened');
 		await guest.close();
 	});
 });

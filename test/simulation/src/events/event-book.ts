@@ -41,6 +41,8 @@ export class EventBook {
 	#isSentBack = false;
 	/** The group may have been sent beyond what is below. */
 	#skippedBelow = 0;
+	/** The group may be deleted, and none holds its events. */
+	#mayBeDeleted = false;
 	/** The time of day was set: times of records do not say any more how long ago an id was seen. */
 	#wasTimeSet = false;
 
@@ -75,6 +77,17 @@ export class EventBook {
 		return () => {
 			this.#rewoundAt = Math.max(at, this.#rewoundAt ?? 0);
 		};
+	}
+
+	/** The group is to be deleted. Gives what is called when it has been. */
+	deletes(): () => void {
+		this.#mayBeDeleted = true;
+		return this.rewinds();
+	}
+
+	/** The log has deleted what is below. */
+	trimmed(below: number): void {
+		if (this.#mayBeDeleted) this.#skippedBelow = Math.max(this.#skippedBelow, below);
 	}
 
 	timeWasSet(): void {
@@ -134,6 +147,8 @@ export class EventBook {
 
 	/** In a calm: the group has nothing left, and had the events of each key in order. Those are done for good. `first`: of those that are kept. */
 	checkHandled(events: readonly LogEvent[], first: number): void {
+		// A member of it has begun it anew by now.
+		this.#mayBeDeleted = false;
 		const dead = new Set(events.filter(({ stream }) => stream === DEAD).map((event) => idOf(markOf(event))));
 		/** When the last event of a key was first done. */
 		const doneBefore = new Map<string, { readonly id: string; readonly at: number }>();

@@ -1,6 +1,6 @@
 import { EventLog, EventService, type Files, type LogEvent, type LogOwner } from '@spock/events';
 import { SpockError } from '@spock/protocol';
-import { EventGuest, type EventsOptions } from '@spock/sidecar';
+import { EventGuest, type EventGuestOptions, type EventsOptions } from '@spock/sidecar';
 import { failure, SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
 
 import type { SeededRandom } from '../seeded-random.ts';
@@ -47,14 +47,22 @@ export class EventMachine {
 	readonly #guests = new WeakMap<SimProcess, EventGuest>();
 	#disk = new SimDisk();
 	#owner: MachineOwner | undefined;
+	readonly #trimmedBelow: (position: number) => void;
 	#hangs = false;
 	/** What was deleted because nobody needs it any more, by position. */
 	readonly #trimmed = new Map<number, LogEvent>();
 	/** Operations that wait for a disk that hangs. */
 	#held: (() => void)[] = [];
 
-	constructor(world: WorldContext, random: SeededRandom, setup: MachineSetup) {
+	/** `trimmedBelow` is called when the log has deleted what is below a position. */
+	constructor(
+		world: WorldContext,
+		random: SeededRandom,
+		setup: MachineSetup,
+		trimmedBelow: (position: number) => void,
+	) {
 		this.#world = world;
+		this.#trimmedBelow = trimmedBelow;
 		this.#random = random;
 		this.setup = setup;
 	}
@@ -65,7 +73,7 @@ export class EventMachine {
 		return {
 			create: (context) => {
 				const { eventBugs, eventFiles } = this.#world.injection;
-				const serve = (): EventService => {
+				const serve: EventGuestOptions['serve'] = (lost) => {
 					const files = this.#files(process);
 					const owner = new MachineOwner(this, process);
 					return new EventService({
@@ -75,8 +83,12 @@ export class EventMachine {
 						...(this.setup.isSmall && { limits: { bytesMax: SMALL_BYTES } }),
 						clock: context.clock,
 						random: context.random,
+						lost,
 						observer: {
-							trimmed: (below) => this.#world.say(() => `${process.name} has deleted what is below ${below}`),
+							trimmed: (below) => {
+								this.#world.say(() => `${process.name} has deleted what is below ${below}`);
+								this.#trimmedBelow(below);
+							},
 							blocked: (reason) => {
 								this.#world.say(() => `${process.name} is blocked: ${reason}`);
 								if (reason?.startsWith('the log is full') === true) this.#world.counts.full++;

@@ -98,7 +98,7 @@ export class EventRequests {
 			{
 				what: 'delete the group',
 				timeoutMs,
-				answered: book.rewinds(),
+				answered: book.deletes(),
 				// BAD_REQUEST: there is no group yet, or it has consumers.
 				mayFail: (code) => isFine(code) || code === 'BAD_REQUEST',
 			},

@@ -83,7 +83,8 @@ export class EventSite implements BreakableEvents {
 		const { isSmall } = this.#extras;
 		this.#plan = { ...drawPlan(random), ...(isSmall && SMALL_PLAN) };
 		this.#book = new EventBook(this.world);
-		this.machine = new EventMachine(this.world, random.fork(), { isSmall, writesThrough: this.#writesThrough(random) });
+		const setup = { isSmall, writesThrough: this.#writesThrough(random) };
+		this.machine = new EventMachine(this.world, random.fork(), setup, (below) => this.#book.trimmed(below));
 		const exited = (): void => {
 			if (!this.#isOver) later(random.between(10, 3000), () => this.ensureUp());
 		};

@@ -154,12 +154,13 @@ export class EventBook {
 		const doneBefore = new Map<string, { readonly id: string; readonly at: number }>();
 		const seen = new Set<string>();
 		for (const event of events) {
-			if (event.stream !== STREAM || event.position < this.#skippedBelow) continue;
+			if (event.stream !== STREAM) continue;
 			const mark = markOf(event);
 			const id = idOf(mark);
 			// One that came again when its id was forgotten is handled as the first one.
 			if (seen.has(id)) continue;
 			seen.add(id);
+			if (event.position < this.#skippedBelow) continue;
 			const handling = this.#handlings.get(id);
 			const { done } = handling ?? {};
 			if (done === undefined && !dead.has(id)) {

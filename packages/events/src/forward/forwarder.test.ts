@@ -158,6 +158,37 @@ describe('a forwarder', () => {
 		await waits;
 	});
 
+	it.each([true, false])(
+		'is past an event that is refused, also where none behind it is taken: the store knows its last one %s',
+		async (knowsLast) => {
+			const parked: string[] = [];
+			const house = new House({ parked: (stream) => parked.push(stream) });
+			Object.assign(house.options, { knowsLast, refuses: () => true });
+			const froms: number[] = [];
+			const read = house.log.read.bind(house.log);
+			house.log.read = (from, options) => {
+				froms.push(from);
+				return read(from, options);
+			};
+			await house.add(20, 10);
+			await house.clock.advance(10_000);
+			expect(parked).toHaveLength(20);
+			// Not from the first one on, again and again: of those that are refused only so many are remembered.
+			expect(froms.filter((from) => from === 1).length).toBeLessThan(5);
+		},
+	);
+
+	it('refuses to wait for an event that was refused before', async () => {
+		const house = new House();
+		house.options.refuses = ({ position }) => position === 2;
+		await house.add(3, 10);
+		await house.clock.advance(1000);
+		await expect(house.forwarding.untilStored('orders', 2)).rejects.toMatchObject({
+			code: 'BAD_REQUEST',
+			message: expect.stringContaining('orders.refused'),
+		});
+	});
+
 	it.each([new Error('lost'), 'lost'])('takes whatever a store throws for its failure: %s', async (thrown) => {
 		const failures: string[] = [];
 		const house = new House({ storeFailed: (_stream, { code, message }) => failures.push(`${code} ${message}`) });

@@ -124,7 +124,10 @@ export class Forwarding implements LogMemory {
 
 	/** Resolves once the store has the event. Rejects with what its store refuses it for, OVERLOADED, ABORTED or UNAVAILABLE (the sidecar ends). */
 	async untilStored(stream: string, position: number, signal?: AbortSignal): Promise<void> {
-		if (this.storeOf(stream) === undefined || this.#places.of(stream).stored >= position) return;
+		if (this.storeOf(stream) === undefined) return;
+		const { stored, parked } = this.#places.of(stream);
+		if (parked.has(position)) throw parkedError(stream);
+		if (stored >= position) return;
 		if (this.#state === 'stopped') throw endedError();
 		await this.#waits.wait(stream, position, signal);
 	}
@@ -306,6 +309,11 @@ export class Forwarding implements LogMemory {
 		}, LOOK_MS);
 		this.#lookTimer.unref?.();
 	}
+}
+
+function parkedError(stream: string): SpockError {
+	const message = `the store of stream "${stream}" has refused the event: it is in the stream "${stream}${REFUSED_SUFFIX}"`;
+	return new SpockError('BAD_REQUEST', message, { isStackless: true });
 }
 
 function endedError(): SpockError {

@@ -178,6 +178,18 @@ describe('a forwarder', () => {
 		},
 	);
 
+	it('holds nothing of the log once all was stored for as long as a store may lose it', async () => {
+		const house = new House();
+		await house.add(3, 10);
+		await house.clock.advance(1000);
+		expect(house.forwarding.holds()).toEqual([{ stream: 'orders', position: 1 }]);
+		await house.clock.advance(600_000);
+		// Of another stream.
+		house.log.add('clicks');
+		await settle();
+		expect(house.forwarding.holds()).toEqual([{ stream: 'orders', position: house.log.persisted }]);
+	});
+
 	it('refuses to wait for an event that was refused before', async () => {
 		const house = new House();
 		house.options.refuses = ({ position }) => position === 2;

@@ -135,10 +135,17 @@ export class Forwarding implements LogMemory {
 	/** For each stream the first position that must not be trimmed. */
 	holds(): readonly { readonly stream: string; readonly position: number }[] {
 		if (this.#options.mistakes?.ignoresHold === true) return [];
-		return [...this.#forwarders.values()].map(({ place }) => ({
-			stream: place.stream,
-			position: this.#places.holdFrom(place),
-		}));
+		const { persisted } = this.#host.log;
+		const held = [...this.#forwarders.values()].map(({ place, state }) => {
+			const position = this.#places.holdFrom(place);
+			// It has all up to now. Else a segment with more streams than it counts would be kept for those that get nothing new.
+			const isWhole = state === 'idle' && position > place.held;
+			return { stream: place.stream, position: isWhole ? persisted : position };
+		});
+		const waiting = [...this.#waiting]
+			.filter(this.isElsewhere)
+			.map((stream) => ({ stream, position: this.#places.holdFrom(this.#places.of(stream)) }));
+		return [...held, ...waiting];
 	}
 
 	/** For each stream its state and its window, for metrics and people. */
@@ -162,7 +169,10 @@ export class Forwarding implements LogMemory {
 	}
 
 	replay(record: ReplayedRecord, isKnown = false): void {
-		if (!isKnown) this.#places.replay(record);
+		if (isKnown) return;
+		this.#places.replay(record);
+		// Its segment may not count it.
+		if (record.kind === 'event' && this.isElsewhere(record.stream)) this.#waiting.add(record.stream);
 	}
 
 	/** Waits until all that was taken is stored, `drainMs` at most, says what is left, and stops. */

@@ -68,6 +68,21 @@ describe('a forwarder', () => {
 		expect(house.store.inFlightMax).toBeLessThanOrEqual(WINDOW_BYTES_MAX);
 	});
 
+	it('shares the room of all windows with the streams that have something to send alone', async () => {
+		const house = new House();
+		house.options.latencyMs = 100;
+		for (let index = 0; index < 600; index++) {
+			house.log.add(`idle-${index}`);
+			await settle();
+			house.forwarding.appended(`idle-${index}`);
+		}
+		await house.clock.advance(5000);
+		await house.add(2000, 10 * KIBIBYTE);
+		await house.clock.advance(5000);
+		expect(house.stored).toBe(2000);
+		expect(house.store.inFlightMax).toBeGreaterThan(16 * WINDOW_BYTES_MIN);
+	});
+
 	it('sends an event alone that is larger than its window', async () => {
 		const house = new House();
 		await house.add(3, 4 * WINDOW_BYTES_MIN);

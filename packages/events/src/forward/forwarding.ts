@@ -59,6 +59,8 @@ export class Forwarding implements LogMemory {
 	readonly #waiting = new Set<string>();
 	/** Where the log says what it is called. */
 	#identifiedAt: number = Number.POSITIVE_INFINITY;
+	/** Those that are not idle: they share the windows. */
+	readonly #busy = new Set<ForwardPlace>();
 	/** Whose place has changed since it was kept. */
 	readonly #unkept = new Set<ForwardPlace>();
 	/** Called at each progress, while it is drained. */
@@ -247,7 +249,7 @@ export class Forwarding implements LogMemory {
 	#makeForwarderHost(): ForwarderHost {
 		const { log, clock, random, observer } = this.#host;
 		const windowBytesMax = (): number =>
-			Math.max(WINDOW_BYTES_MIN, Math.floor(WINDOWS_BYTES_MAX / this.#forwarders.size));
+			Math.max(WINDOW_BYTES_MIN, Math.floor(WINDOWS_BYTES_MAX / Math.max(1, this.#busy.size)));
 		return {
 			...{ log, clock, random, mistakes: this.#options.mistakes ?? {} },
 			get windowBytesMax() {
@@ -282,7 +284,11 @@ export class Forwarding implements LogMemory {
 				observer.storeWentBack?.(place.stream, from, to);
 				this.#moved(place);
 			},
-			stateChanged: ({ stream }, state) => observer.forwarding?.(stream, state),
+			stateChanged: (place, state) => {
+				if (state === 'idle') this.#busy.delete(place);
+				else this.#busy.add(place);
+				observer.forwarding?.(place.stream, state);
+			},
 		};
 	}
 

@@ -124,6 +124,14 @@ it('gives events of two streams that have the same id sources of their own', asy
 	expect(one?.['source']).not.toBe(other?.['source']);
 });
 
+it.each(['.', '..'])('posts nothing to another address for a stream named %s', async (stream) => {
+	await using receiver = new Receiver();
+	await using store = await storeAt(receiver);
+	const append = store.append(stream, [event(1, { stream })], () => undefined);
+	await expect(append).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+	expect(receiver.batches).toEqual([]);
+});
+
 it('passes payloads on as they came', async () => {
 	await using receiver = new Receiver();
 	await using store = await storeAt(receiver);

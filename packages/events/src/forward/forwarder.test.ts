@@ -19,6 +19,8 @@ class House {
 	readonly options: SimStoreOptions = { clock: this.clock, random: seededRandom(1), dedupeEvents: 0 };
 	readonly store = new SimStore(this.options);
 	readonly states: string[] = [];
+	/** What becomes of events that are refused. */
+	bury: () => Promise<void> = () => Promise.resolve();
 	readonly forwarding: Forwarding;
 
 	constructor(observer: EventsObserver = {}) {
@@ -28,7 +30,7 @@ class House {
 				...{ log: this.log, clock: this.clock, random: seededRandom(2) },
 				observer: { ...observer, forwarding: (_stream, state) => this.states.push(state) },
 				countAbove: () => 0,
-				bury: () => Promise.resolve(),
+				bury: () => this.bury(),
 				stored: () => undefined,
 				reached: () => undefined,
 			},
@@ -203,6 +205,19 @@ describe('a forwarder', () => {
 		house.log.add('clicks');
 		await settle();
 		expect(house.forwarding.holds()).toEqual([{ stream: 'orders', position: house.log.persisted }]);
+	});
+
+	it('tries again to keep a refused event aside where the log did not take it', async () => {
+		const parked: string[] = [];
+		const house = new House({ parked: (stream) => parked.push(stream) });
+		house.options.refuses = ({ position }) => position === 3;
+		house.bury = () => Promise.reject(new SpockError('OVERLOADED', 'too much waits for the disk'));
+		await house.add(3, 10);
+		await house.clock.advance(5000);
+		expect([parked.length, house.stored]).toEqual([0, 1]);
+		house.bury = () => Promise.resolve();
+		await house.clock.advance(20_000);
+		expect([parked.length, house.stored]).toEqual([1, 2]);
 	});
 
 	it('refuses to wait for an event that was refused before', async () => {

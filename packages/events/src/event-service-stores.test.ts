@@ -54,6 +54,10 @@ class House {
 		await this.open();
 	}
 
+	embedded(): EventService {
+		return this.#make(false);
+	}
+
 	async publish(payload: unknown, stream = 'orders'): Promise<void> {
 		await this.service.publish({ stream, payload });
 		await settle();
@@ -63,7 +67,7 @@ class House {
 		return this.store.eventsOf('orders').map(({ text }) => (JSON.parse(text) as { payload: unknown }).payload);
 	}
 
-	#make(): EventService {
+	#make(isElsewhere = true): EventService {
 		return new EventService({
 			directory: '/log',
 			files: new SimFiles(this.disk),
@@ -72,7 +76,9 @@ class House {
 			random: () => 0.5,
 			limits: { bytesMax: 8 * 1024 * 1024, freeBytesMin: 0, retentionMs: MINUTE_MS },
 			observer: this.observer,
-			stores: forwardTo({ storeOf: (stream) => (stream.startsWith('orders') ? this.store : undefined) }),
+			...(isElsewhere && {
+				stores: forwardTo({ storeOf: (stream) => (stream.startsWith('orders') ? this.store : undefined) }),
+			}),
 		});
 	}
 }
@@ -240,5 +246,30 @@ describe('a stream whose store is elsewhere', () => {
 		await house.clock.advance(2 * MINUTE_MS);
 		expect(house.stored).toEqual([0, 1, 2, 3, 4]);
 		expect(wentBack).toEqual(['orders']);
+	});
+
+	it('gets what the log has kept for a group before its store was elsewhere', async () => {
+		const house = new House();
+		house.service = house.embedded();
+		await house.open();
+		const data = { stream: 'orders', group: 'billing', from: 'first', attempts: 0 } as const;
+		await house.service.openConsumer(data, new Sink());
+		for (let count = 0; count < 10; count++) await house.publish(LONG);
+		await house.clock.advance(10 * MINUTE_MS);
+		expect(house.service.status().streams).toMatchObject([{ stream: 'orders', events: 10 }]);
+		await house.restart();
+		await house.clock.advance(MINUTE_MS);
+		expect(house.stored).toHaveLength(10);
+	});
+
+	it('goes on after a restart where there are more streams than a segment counts', async () => {
+		const house = await new House().open();
+		house.options.isAway = true;
+		const streams = Array.from({ length: 1100 }, (_, index) => `orders-${index}`);
+		await Promise.all(streams.map((stream) => house.service.publish({ stream, payload: 1 })));
+		await house.restart();
+		house.options.isAway = false;
+		await house.clock.advance(MINUTE_MS);
+		expect(streams.filter((stream) => house.store.eventsOf(stream).length !== 1)).toEqual([]);
 	});
 });

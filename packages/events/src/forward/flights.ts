@@ -41,8 +41,6 @@ export class Flights {
 	#flights: Flight[] = [];
 	/** Calls that are not settled, forgotten ones too. */
 	readonly #calls = new Set<Promise<void>>();
-	/** Grows when what is under way counts no more. */
-	#generation = 0;
 
 	constructor(host: FlightsHost) {
 		this.#host = host;
@@ -59,18 +57,12 @@ export class Flights {
 	}
 
 	send(events: readonly LogEvent[]): void {
-		const generation = this.#generation;
-		const isCurrent = (): boolean => generation === this.#generation;
 		let bytes = 0;
 		for (const event of events) bytes += sizeOf(event);
 		const sent = this.window.sent(bytes, this.#host.clock.now());
 		const flight: Flight = { events, sent, stored: 0, outcome: undefined };
 		this.#flights.push(flight);
-		const call = inTry(() =>
-			this.#host.append(events, (position) => {
-				if (isCurrent()) this.#progress(position);
-			}),
-		).then(
+		const call = inTry(() => this.#host.append(events, (position) => this.#progress(position))).then(
 			() => {
 				flight.outcome = {};
 			},
@@ -80,14 +72,13 @@ export class Flights {
 		);
 		const settled = call.then(() => {
 			this.#calls.delete(settled);
-			if (isCurrent()) this.#settle();
+			this.#settle();
 		});
 		this.#calls.add(settled);
 	}
 
-	/** What is under way counts no more. */
+	/** What is under way counts no more. Nothing is sent before it is `settled`. */
 	forget(): void {
-		this.#generation++;
 		this.#flights = [];
 		this.window.forget();
 	}

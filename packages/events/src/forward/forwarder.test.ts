@@ -19,6 +19,8 @@ class House {
 	readonly options: SimStoreOptions = { clock: this.clock, random: seededRandom(1), dedupeEvents: 0 };
 	readonly store = new SimStore(this.options);
 	readonly states: string[] = [];
+	/** What becomes of events that are refused. */
+	bury: () => Promise<void> = () => Promise.resolve();
 	readonly forwarding: Forwarding;
 
 	constructor(observer: EventsObserver = {}) {
@@ -28,7 +30,7 @@ class House {
 				...{ log: this.log, clock: this.clock, random: seededRandom(2) },
 				observer: { ...observer, forwarding: (_stream, state) => this.states.push(state) },
 				countAbove: () => 0,
-				bury: () => Promise.resolve(),
+				bury: () => this.bury(),
 				stored: () => undefined,
 				reached: () => undefined,
 			},
@@ -66,6 +68,21 @@ describe('a forwarder', () => {
 		expect(house.stored).toBe(2000);
 		expect(house.store.inFlightMax).toBeGreaterThan(16 * WINDOW_BYTES_MIN);
 		expect(house.store.inFlightMax).toBeLessThanOrEqual(WINDOW_BYTES_MAX);
+	});
+
+	it('shares the room of all windows with the streams that have something to send alone', async () => {
+		const house = new House();
+		house.options.latencyMs = 100;
+		for (let index = 0; index < 600; index++) {
+			house.log.add(`idle-${index}`);
+			await settle();
+			house.forwarding.appended(`idle-${index}`);
+		}
+		await house.clock.advance(5000);
+		await house.add(2000, 10 * KIBIBYTE);
+		await house.clock.advance(5000);
+		expect(house.stored).toBe(2000);
+		expect(house.store.inFlightMax).toBeGreaterThan(16 * WINDOW_BYTES_MIN);
 	});
 
 	it('sends an event alone that is larger than its window', async () => {
@@ -156,6 +173,62 @@ describe('a forwarder', () => {
 		await house.add(1, 10);
 		await house.clock.advance(1000);
 		await waits;
+	});
+
+	it.each([true, false])(
+		'is past an event that is refused, also where none behind it is taken: the store knows its last one %s',
+		async (knowsLast) => {
+			const parked: string[] = [];
+			const house = new House({ parked: (stream) => parked.push(stream) });
+			Object.assign(house.options, { knowsLast, refuses: () => true });
+			const froms: number[] = [];
+			const read = house.log.read.bind(house.log);
+			house.log.read = (from, options) => {
+				froms.push(from);
+				return read(from, options);
+			};
+			await house.add(20, 10);
+			await house.clock.advance(10_000);
+			expect(parked).toHaveLength(20);
+			// Not from the first one on, again and again: of those that are refused only so many are remembered.
+			expect(froms.filter((from) => from === 1).length).toBeLessThan(5);
+		},
+	);
+
+	it('holds nothing of the log once all was stored for as long as a store may lose it', async () => {
+		const house = new House();
+		await house.add(3, 10);
+		await house.clock.advance(1000);
+		expect(house.forwarding.holds()).toEqual([{ stream: 'orders', position: 1 }]);
+		await house.clock.advance(600_000);
+		// Of another stream.
+		house.log.add('clicks');
+		await settle();
+		expect(house.forwarding.holds()).toEqual([{ stream: 'orders', position: house.log.persisted }]);
+	});
+
+	it('tries again to keep a refused event aside where the log did not take it', async () => {
+		const parked: string[] = [];
+		const house = new House({ parked: (stream) => parked.push(stream) });
+		house.options.refuses = ({ position }) => position === 3;
+		house.bury = () => Promise.reject(new SpockError('OVERLOADED', 'too much waits for the disk'));
+		await house.add(3, 10);
+		await house.clock.advance(5000);
+		expect([parked.length, house.stored]).toEqual([0, 1]);
+		house.bury = () => Promise.resolve();
+		await house.clock.advance(20_000);
+		expect([parked.length, house.stored]).toEqual([1, 2]);
+	});
+
+	it('refuses to wait for an event that was refused before', async () => {
+		const house = new House();
+		house.options.refuses = ({ position }) => position === 2;
+		await house.add(3, 10);
+		await house.clock.advance(1000);
+		await expect(house.forwarding.untilStored('orders', 2)).rejects.toMatchObject({
+			code: 'BAD_REQUEST',
+			message: expect.stringContaining('orders.refused'),
+		});
 	});
 
 	it.each([new Error('lost'), 'lost'])('takes whatever a store throws for its failure: %s', async (thrown) => {

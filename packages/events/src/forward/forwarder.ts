@@ -296,9 +296,14 @@ export class Forwarder {
 	}
 
 	async #park(attempt: number, refusal: SpockError): Promise<void> {
+		const { place } = this;
+		const suspect = this.#suspect as LogEvent;
 		try {
-			await this.#host.park(this.place, this.#suspect as LogEvent, refusal);
-			if (attempt === this.#attempt) this.#handle('parked');
+			await this.#host.park(place, suspect, refusal);
+			if (attempt !== this.#attempt) return;
+			// What is in front of it is stored or parked. Else a store that refuses all would have it sent again once it is forgotten.
+			place.stored = Math.max(place.stored, suspect.position);
+			this.#handle('parked');
 		} catch (error) {
 			if (attempt === this.#attempt) this.#fail('failed', error);
 		}

@@ -59,6 +59,8 @@ export class Forwarding implements LogMemory {
 	readonly #waiting = new Set<string>();
 	/** Where the log says what it is called. */
 	#identifiedAt: number = Number.POSITIVE_INFINITY;
+	/** Those that are not idle: they share the windows. */
+	readonly #busy = new Set<ForwardPlace>();
 	/** Whose place has changed since it was kept. */
 	readonly #unkept = new Set<ForwardPlace>();
 	/** Called at each progress, while it is drained. */
@@ -124,7 +126,10 @@ export class Forwarding implements LogMemory {
 
 	/** Resolves once the store has the event. Rejects with what its store refuses it for, OVERLOADED, ABORTED or UNAVAILABLE (the sidecar ends). */
 	async untilStored(stream: string, position: number, signal?: AbortSignal): Promise<void> {
-		if (this.storeOf(stream) === undefined || this.#places.of(stream).stored >= position) return;
+		if (this.storeOf(stream) === undefined) return;
+		const { stored, parked } = this.#places.of(stream);
+		if (parked.has(position)) throw parkedError(stream);
+		if (stored >= position) return;
 		if (this.#state === 'stopped') throw endedError();
 		await this.#waits.wait(stream, position, signal);
 	}
@@ -132,10 +137,17 @@ export class Forwarding implements LogMemory {
 	/** For each stream the first position that must not be trimmed. */
 	holds(): readonly { readonly stream: string; readonly position: number }[] {
 		if (this.#options.mistakes?.ignoresHold === true) return [];
-		return [...this.#forwarders.values()].map(({ place }) => ({
-			stream: place.stream,
-			position: this.#places.holdFrom(place),
-		}));
+		const { persisted } = this.#host.log;
+		const held = [...this.#forwarders.values()].map(({ place, state }) => {
+			const position = this.#places.holdFrom(place);
+			// It has all up to now. Else a segment with more streams than it counts would be kept for those that get nothing new.
+			const isWhole = state === 'idle' && position > place.held;
+			return { stream: place.stream, position: isWhole ? persisted : position };
+		});
+		const waiting = [...this.#waiting]
+			.filter(this.isElsewhere)
+			.map((stream) => ({ stream, position: this.#places.holdFrom(this.#places.of(stream)) }));
+		return [...held, ...waiting];
 	}
 
 	/** For each stream its state and its window, for metrics and people. */
@@ -159,7 +171,10 @@ export class Forwarding implements LogMemory {
 	}
 
 	replay(record: ReplayedRecord, isKnown = false): void {
-		if (!isKnown) this.#places.replay(record);
+		if (isKnown) return;
+		this.#places.replay(record);
+		// Its segment may not count it.
+		if (record.kind === 'event' && this.isElsewhere(record.stream)) this.#waiting.add(record.stream);
 	}
 
 	/** Waits until all that was taken is stored, `drainMs` at most, says what is left, and stops. */
@@ -234,7 +249,7 @@ export class Forwarding implements LogMemory {
 	#makeForwarderHost(): ForwarderHost {
 		const { log, clock, random, observer } = this.#host;
 		const windowBytesMax = (): number =>
-			Math.max(WINDOW_BYTES_MIN, Math.floor(WINDOWS_BYTES_MAX / this.#forwarders.size));
+			Math.max(WINDOW_BYTES_MIN, Math.floor(WINDOWS_BYTES_MAX / Math.max(1, this.#busy.size)));
 		return {
 			...{ log, clock, random, mistakes: this.#options.mistakes ?? {} },
 			get windowBytesMax() {
@@ -269,7 +284,11 @@ export class Forwarding implements LogMemory {
 				observer.storeWentBack?.(place.stream, from, to);
 				this.#moved(place);
 			},
-			stateChanged: ({ stream }, state) => observer.forwarding?.(stream, state),
+			stateChanged: (place, state) => {
+				if (state === 'idle') this.#busy.delete(place);
+				else this.#busy.add(place);
+				observer.forwarding?.(place.stream, state);
+			},
 		};
 	}
 
@@ -306,6 +325,11 @@ export class Forwarding implements LogMemory {
 		}, LOOK_MS);
 		this.#lookTimer.unref?.();
 	}
+}
+
+function parkedError(stream: string): SpockError {
+	const message = `the store of stream "${stream}" has refused the event: it is in the stream "${stream}${REFUSED_SUFFIX}"`;
+	return new SpockError('BAD_REQUEST', message, { isStackless: true });
 }
 
 function endedError(): SpockError {

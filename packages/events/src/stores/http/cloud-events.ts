@@ -23,7 +23,8 @@ export function cloudEvent(event: LogEvent, owner: string): string {
 	const attributes = JSON.stringify({
 		specversion: '1.0',
 		id: idOf(event, owner),
-		source: `urn:spock:${owner}`,
+		// With the stream, as ids are those of one stream: events with the same source and id are one and the same to who takes them.
+		source: `urn:spock:${owner}:${event.stream}`,
 		type: event.stream,
 		...((at ?? event.time) <= TIME_MAX && { time: new Date(at ?? event.time).toISOString() }),
 		partitionkey: key,

@@ -98,7 +98,7 @@ it('posts a batch of CloudEvents, with a key by which a repetition is known', as
 			authorization: 'Bearer secret',
 		},
 	});
-	const common = { specversion: '1.0', source: 'urn:spock:edge-7', type: 'orders' };
+	const common = { specversion: '1.0', source: 'urn:spock:edge-7:orders', type: 'orders' };
 	const json = { datacontenttype: 'application/json' };
 	expect(batch?.events).toEqual([
 		{
@@ -112,6 +112,24 @@ it('posts a batch of CloudEvents, with a key by which a repetition is known', as
 		},
 		{ ...common, ...json, id: 'p:1:12', data: 12 },
 	]);
+});
+
+it('gives events of two streams that have the same id sources of their own', async () => {
+	await using receiver = new Receiver();
+	await using store = await storeAt(receiver);
+	await store.append('orders', [event(1, { id: '7' })], () => undefined);
+	await store.append('payments', [event(2, { stream: 'payments', id: '7' })], () => undefined);
+	const [one, other] = receiver.batches.flatMap(({ events }) => events);
+	expect([one?.['id'], other?.['id']]).toEqual(['7', '7']);
+	expect(one?.['source']).not.toBe(other?.['source']);
+});
+
+it.each(['.', '..'])('posts nothing to another address for a stream named %s', async (stream) => {
+	await using receiver = new Receiver();
+	await using store = await storeAt(receiver);
+	const append = store.append(stream, [event(1, { stream })], () => undefined);
+	await expect(append).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+	expect(receiver.batches).toEqual([]);
 });
 
 it('passes payloads on as they came', async () => {

@@ -119,6 +119,9 @@ export class HttpStore implements EventStore {
 
 	async #urlOf(stream: string): Promise<URL> {
 		const text = await this.#options.url();
+		if (text.includes('{stream}') && /^\.\.?$/.test(stream)) {
+			throw new SpockError('BAD_REQUEST', `a stream named "${stream}" has no URL of its own: it would be one above`);
+		}
 		const filled = text.replaceAll('{stream}', encodeURIComponent(stream));
 		if (URL.canParse(filled) && /^https?:/i.test(filled)) return new URL(filled);
 		throw new SpockError('UNAVAILABLE', `the address of the store is no http or https URL: ${text}`);

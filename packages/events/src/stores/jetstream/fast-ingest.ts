@@ -3,7 +3,7 @@ import { SpockError } from '@spock/protocol';
 import { offAbort, onAbort } from '@spock/protocol/internal';
 
 import type { EventMessage } from './event-message.ts';
-import type { NatsSession } from './nats-link.ts';
+import { type NatsSession, storeError } from './nats-link.ts';
 
 /** As the server counts them, in the replies of a batch. */
 const START = 0;
@@ -62,7 +62,7 @@ export function fastIngest(
 	options: IngestOptions,
 ): Promise<IngestEnd> {
 	return new Promise((resolve, reject) => {
-		new FastIngest(session, messages, count, options, resolve, reject).send();
+		new FastIngest(session, messages, count, options, resolve, reject).start();
 	});
 }
 
@@ -102,14 +102,27 @@ class FastIngest {
 		// The token behind the inbox is the name of the batch.
 		const inbox = session.newInbox();
 		this.#prefix = `${inbox}.${FLOW}.fail`;
-		const callback = (error: Error | null, message: Msg): void => this.#take(error, message);
+		const callback = (error: Error | null, message: Msg): void => this.#inTry(() => this.#take(error, message));
 		const subscription = session.connection.subscribe(`${inbox}.>`, { callback });
 		this.#unsubscribe = () => subscription.unsubscribe();
 		this.#timer = setTimeout(() => this.#wait(), PING_AFTER_MS);
 		onAbort(session.ended, this.#ended);
 	}
 
-	send(): void {
+	start(): void {
+		this.#inTry(() => this.#send());
+	}
+
+	/** Whatever throws ends it: nobody else would hear of it. */
+	#inTry(act: () => void): void {
+		try {
+			act();
+		} catch (error) {
+			this.#fail(storeError('a batch for the NATS server failed', error));
+		}
+	}
+
+	#send(): void {
 		const { connection } = this.#session;
 		const windowEnd = Math.min(this.#count, this.#acked + ACKS_OUTSTANDING * this.#flow);
 		while (!this.#isDone && this.#sent < windowEnd) {
@@ -153,7 +166,7 @@ class FastIngest {
 			this.#acked = acked;
 			this.#options.stored(acked);
 		}
-		this.send();
+		this.#send();
 	}
 
 	/** The first message alone is refused without a batch; another error there is, of a batch that the server does not know any more. */

@@ -2,7 +2,7 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { SpockError } from '@spock/protocol';
 import { waitFor } from '@spock/testkit';
-import { findNats, findOldNats, type RealNats, startNats } from '@spock/testkit/real-nats';
+import { findNats, findOldNats, type RealNats, type RealNatsServer, startNats } from '@spock/testkit/real-nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { feed } from '../../../test/jetstream-feeder.ts';
@@ -205,3 +205,35 @@ async function readAll(reader: StoreReader, count: number): Promise<LogEvent[]> 
 	});
 	return events;
 }
+
+describe('a server that comes back without what it had', () => {
+	it.each([
+		['with fast ingest', findNats],
+		['on an old server', findOldNats],
+	] as const)('takes nothing behind the gap before it was asked what it has, %s', async (_, find) => {
+		await using nats = await startNats({ binary: find(process.env) });
+		const [server] = nats.servers as readonly [RealNatsServer];
+		const store = openStore(nats);
+		const events = new LogEvents();
+		await feed(store, events.many('orders', 5));
+		await server.stop();
+		await server.copy();
+		await server.start();
+		const lost = events.many('orders', 5);
+		await feed(store, lost);
+		await server.kill();
+		await server.setBack();
+		await server.start();
+		const next = events.many('orders', 5);
+		await waitFor('a connection', () => store.holds('orders', 5).catch(() => false));
+		const append = store.append('orders', next, () => undefined);
+		await expect(append).rejects.toSatisfy((error) => SpockError.is(error, 'UNAVAILABLE'));
+		expect(await store.lastOf('orders')).toBe(5);
+		await feed(store, [...lost, ...next]);
+		expect(await store.lastOf('orders')).toBe(15);
+		const reader = await store.reader('orders', { from: 'first' });
+		expect((await readAll(reader, 15)).length).toBe(15);
+		await reader.close();
+		await store.close();
+	});
+});

@@ -40,7 +40,7 @@ export class JetStreamStore implements EventStore {
 	}
 
 	async holds(stream: string, position: number): Promise<boolean> {
-		return (await this.lastOf(stream)) >= position;
+		return (await this.#feed(stream).held()) >= position;
 	}
 
 	async reader(stream: string, { group, from }: StoreReaderOptions): Promise<StoreReader> {

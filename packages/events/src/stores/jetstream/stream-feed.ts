@@ -61,6 +61,8 @@ export class StreamFeed {
 	readonly #places: Places;
 	/** Known as long as everything goes well; asked for again after each fault and at each new connection. */
 	#fed: Fed | undefined;
+	/** Everything up to it was stored, as far as who feeds was told. What a server has lost of it must be sent again before anything else. */
+	#told = 0;
 	#queue: Promise<unknown> = Promise.resolve();
 	#noting: Promise<void> = Promise.resolve();
 	#noteTimer: NodeJS.Timeout | undefined;
@@ -91,6 +93,12 @@ export class StreamFeed {
 
 	/** As the server says now. */
 	async lastOf(): Promise<number> {
+		this.#told = await this.held();
+		return this.#told;
+	}
+
+	/** The same, by who does not go on behind it. */
+	async held(): Promise<number> {
 		return (await this.#look(await this.#link.open())).position;
 	}
 
@@ -108,7 +116,14 @@ export class StreamFeed {
 		try {
 			const fed = this.#fed?.session === session ? this.#fed : await this.#look(session);
 			this.#fed = fed;
-			await this.#feed(fed, events, stored);
+			if (fed.position < this.#told) {
+				const text = `the NATS stream ${fed.stream.name} has lost events above ${fed.position}, of ${this.#told}`;
+				throw new SpockError('UNAVAILABLE', text);
+			}
+			await this.#feed(fed, events, (position) => {
+				this.#told = position;
+				stored(position);
+			});
 		} catch (error) {
 			this.#fed = undefined;
 			throw storeError(`events of the stream ${this.#stream} were not stored`, error);

@@ -1,3 +1,5 @@
+import { SpockError } from '@spock/protocol';
+import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { resolveSettings } from '../settings/resolve-settings.ts';
@@ -39,5 +41,57 @@ describe('the settings of the store of events', () => {
 	it('are found with {stream} and {address} in the URL', async () => {
 		const env = { ...HTTP, SPOCK_EVENTS_HTTP_URL: 'http://{address}/{stream}', SPOCK_EVENTS_HTTP_SERVICE: 'collector' };
 		expect(await storesOf(env)).toBeTypeOf('function');
+	});
+
+	const ORIGIN = { kind: 'event', producer: 'p', epoch: 1, seq: 1, position: 1, time: 1 } as const;
+	const TEXT = '{"stream":"orders","payload":1}';
+	const EVENT = { ...ORIGIN, stream: 'orders', key: undefined, id: undefined, text: TEXT };
+
+	/** The store of a sidecar that has just read its log; `named` gives that a name. */
+	async function started(env: Readonly<Record<string, string>>) {
+		const get = async (): Promise<never> => {
+			throw new SpockError('BAD_REQUEST', 'no such name can be');
+		};
+		const source = { get, watch: () => ({ stop: () => undefined }) };
+		const [clock, random] = [new FakeClock(), () => 0.5];
+		const make = await storesOf(env);
+		const { forwarding: forward, close } = make?.({ source, clock, random } as never) ?? expect.unreachable();
+		const log = { append: () => 1, persisted: 1, lastOf: () => 0, read: async () => ({ events: [], next: 1 }) };
+		const forwarding = forward({
+			...{ log, clock, random, observer: {}, countAbove: () => 0, bury: async () => undefined },
+			...{ stored: () => undefined, reached: () => undefined },
+		});
+		forwarding.start([]);
+		const named = (): void => {
+			log.persisted = 2;
+			forwarding.committed();
+		};
+		const append = (): Promise<void> | undefined =>
+			forwarding.storeOf('orders')?.append('orders', [EVENT], () => undefined);
+		const end = async (): Promise<void> => {
+			forwarding.stop();
+			await close();
+		};
+		return { forwarding, named, append, end };
+	}
+
+	it.each([
+		{ ...HTTP, SPOCK_EVENTS_HTTP_URL: 'http://{address}/{stream}', SPOCK_EVENTS_HTTP_SERVICE: ' ' },
+		{ ...NATS, SPOCK_EVENTS_NATS_SERVICE: ' ' },
+	])('%j: what the registry refuses is no fault of an event', async (env) => {
+		const { named, append, end } = await started(env);
+		named();
+		await expect(append()).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			message: expect.stringContaining('no such name'),
+		});
+		await end();
+	});
+
+	it('is not used before the log has a name: a consumer tries again', async () => {
+		const { forwarding, end } = await started({ ...NATS, SPOCK_EVENTS_NATS_SERVERS: '127.0.0.1:1' });
+		const reader = forwarding.storeOf('orders')?.reader('orders', { group: 'billing', from: 'first' });
+		await expect(reader).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await end();
 	});
 });

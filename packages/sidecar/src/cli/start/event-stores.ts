@@ -52,7 +52,10 @@ export async function storesElsewhere(
 		const make = kind === 'http' ? httpStore : jetStreamStore;
 		const ends: (() => void)[] = [];
 		const storeFor = (owner: string): EventStore =>
-			new stores.DeferredStore(kind, () => make(settings, { source, random, owner, ends }));
+			new stores.DeferredStore(kind, async () => {
+				if (owner === '') throw new SpockError('UNAVAILABLE', 'the log has no name yet; try again');
+				return make(settings, { source, random, owner, ends });
+			});
 		let store = storeFor('');
 		let known = '';
 		const close = async (): Promise<void> => {
@@ -148,8 +151,11 @@ async function tokenIn(file: string): Promise<string> {
 	return (await readFile(file, 'utf8')).trim();
 }
 
-/** Of the healthy instances, as host:port. */
+/** Of the healthy instances, as host:port. Rejects with UNAVAILABLE, as a name that the registry refuses says nothing of an event. */
 async function addressesOf(source: ServiceSource, service: string): Promise<readonly string[]> {
-	const { instances } = await source.get({ service }, { timeoutMs: LOOKUP_TIMEOUT_MS });
+	const { instances } = await source.get({ service }, { timeoutMs: LOOKUP_TIMEOUT_MS }).catch((cause: unknown) => {
+		const { message } = SpockError.from(cause);
+		throw new SpockError('UNAVAILABLE', `service "${service}" cannot be looked up: ${message}`, { cause });
+	});
 	return instances.filter(isServing).map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
 }

@@ -4,6 +4,10 @@ export default defineConfig({
 	entry: {
 		index: 'src/main.ts',
 		consul: 'src/consul/consul-main.ts',
+		events: 'src/events/events-main.ts',
+		'events-app': 'src/events/table/app.ts',
+		'events-peer': 'src/events/peers/peer-app.ts',
+		'events-store': 'src/events/table/store.ts',
 		'load-client': 'src/load/load-client.ts',
 		rolling: 'src/rolling/rolling-main.ts',
 		'rolling-client': 'src/rolling/rolling-client.ts',

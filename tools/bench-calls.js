@@ -1,10 +1,9 @@
 // `npm run bench`: installs and builds what is missing, fetches the Node versions to compare, and runs benchmarks.
 // `--quick` and `--check` are the bench's own; what else is given is passed on.
-import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { ensureBuilt, ensureInstalled, fail, root, run, say } from './prepare.js';
+import { ensureBuilt, ensureInstalled, fail, nodeBinary, root, run } from './prepare.js';
 
 /** The majors that the product supports; the second one is what the main tables are taken on. */
 const NODE_MAJORS = ['20', '24', '26'];
@@ -31,16 +30,4 @@ if (isRender) {
 	const outputs = isQuick ? ['--out', join(reports, 'bench-quick.json')] : ['--out', results, '--docs', docs];
 	const comparison = nodes.length > 0 ? ['--node-versions', nodes.join(',')] : [];
 	run(process.execPath, [bench, 'run', '--node', main, ...comparison, ...outputs, ...args]);
-}
-
-/** The path of a Node of this major version; the running one, with a word, where none can be had. */
-function nodeBinary(major) {
-	if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-	const { status, stdout } = spawnSync('bash', [join(root, 'tools/node-binary.sh'), major], {
-		encoding: 'utf8',
-		stdio: ['ignore', 'pipe', 'inherit'],
-	});
-	if (status === 0) return stdout.trim();
-	say(`Node ${major} cannot be had here: Node ${process.versions.node} takes its place`);
-	return process.execPath;
 }

@@ -3,6 +3,7 @@
 const SUBJECTS = {
 	calls: 'calls over the wire and lookups in the process',
 	consul: 'delay and cost of changes in Consul',
+	events: 'messages to a store, and what is lost when processes are killed',
 	grpc: 'gRPC workers under load',
 	health: 'processor time of `sidecar health`',
 	rolling: 'failed requests in rolling restarts',

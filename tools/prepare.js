@@ -127,3 +127,15 @@ export function ensureBundled() {
 	run(process.execPath, [join(root, 'tools/image/bundle.js'), directory, process.execPath]);
 	return join(directory, 'sidecar/opt/spock/bin/sidecar.js');
 }
+
+/** The path of a Node of this major version; the running one, with a word, where none can be had. */
+export function nodeBinary(major) {
+	if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
+	const { status, stdout } = spawnSync('bash', [join(root, 'tools/node-binary.sh'), major], {
+		encoding: 'utf8',
+		stdio: ['ignore', 'pipe', 'inherit'],
+	});
+	if (status === 0) return stdout.trim();
+	say(`Node ${major} cannot be had here: Node ${process.versions.node} takes its place`);
+	return process.execPath;
+}

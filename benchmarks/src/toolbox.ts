@@ -11,6 +11,17 @@ import { findConsul } from '@spock/testkit/real-consul';
 /** A program of the machine, or why it is not there. */
 export type Tool = { readonly path: string } | { readonly missing: string };
 
+/** A built entry point of this package that is a process of a run. */
+export type Entry =
+	| 'events-app'
+	| 'events-peer'
+	| 'events-store'
+	| 'load-client'
+	| 'probe'
+	| 'rolling-client'
+	| 'rolling-instance'
+	| 'serve';
+
 /** What there is without anything but this repository. */
 export interface OwnTools {
 	/** The Node that clients and servers run on. */
@@ -21,7 +32,7 @@ export interface OwnTools {
 	/** The command line of the product. */
 	readonly sidecar: string;
 	/** A built entry point of this package. */
-	entry(name: 'load-client' | 'serve' | 'probe' | 'rolling-client' | 'rolling-instance'): string;
+	entry(name: Entry): string;
 	close(): void;
 }
 

@@ -57,6 +57,9 @@ const REPRODUCTION = [
 	'',
 	'Absolute figures differ between machines and, on a shared one, between hours. Ratios to the echo of the same run vary less, so most',
 	'goals are ratios. [results.json](performance/results.json) also has what the tables leave out.',
+	'',
+	'Pages of their own: [events to a store, and peers that are killed](performance/events.md); [changes in Consul](performance/consul.md);',
+	'[rolling restarts](integrations/rolling-restart.md).',
 ].join('\n');
 
 const CALLS_EXPLAINED = [

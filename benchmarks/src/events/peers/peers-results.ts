@@ -1,0 +1,76 @@
+/** Who takes an app's events. */
+export type PeerId = 'emit' | 'persisted' | 'stored' | 'nats' | 'grpc';
+
+/** Whose process is killed. */
+export type KillTarget = 'app' | 'sidecar' | 'broker';
+
+/** What a peer is, what it promises, and who of it can be killed. */
+export interface PeerDescription {
+	readonly label: string;
+	/** What is true when the app's call is done; by its own documentation. */
+	readonly promise: string;
+	readonly targets: readonly KillTarget[];
+}
+
+export const PEERS: Readonly<Record<PeerId, PeerDescription>> = {
+	emit: {
+		label: 'Spock, `emit()`',
+		promise: 'in the sidecar’s hands after the tick: survives the app',
+		targets: ['app', 'sidecar'],
+	},
+	persisted: {
+		label: 'Spock, `publish()`',
+		promise: 'on the sidecar’s disk, synced',
+		targets: ['app', 'sidecar'],
+	},
+	stored: {
+		label: 'Spock, `publish()` until stored in JetStream',
+		promise: 'on the sidecar’s disk and in JetStream',
+		targets: ['app', 'sidecar', 'broker'],
+	},
+	nats: {
+		label: 'nats.js, JetStream `publish()` with a message id',
+		promise: 'in JetStream, which syncs every two minutes',
+		targets: ['app', 'broker'],
+	},
+	grpc: {
+		label: 'grpc-js unary, a server that syncs each message',
+		promise: 'on the server’s disk, synced',
+		targets: ['app', 'broker'],
+	},
+};
+
+/** One target of the kill loop. */
+export interface KillFigure {
+	readonly target: KillTarget;
+	readonly kills: number;
+	/** Events of which the app was told that the call is done, and that are not in the store. */
+	readonly lost: number;
+	/** Events that the store has more than once. */
+	readonly duplicated: number;
+	/** Events whose call was under way when the app was killed, and that are not in the store: nobody promised them. */
+	readonly unfinished: number;
+	/** Events that the app was told are done. */
+	readonly told: number;
+}
+
+/** What was measured of one peer. */
+export interface PeerFigure {
+	readonly peer: PeerId;
+	/** Of the app's call, one at a time, in µs. */
+	readonly p50Us: number;
+	readonly p99Us: number;
+	/** With 1,000 calls in flight. */
+	readonly eventsPerSecond: number;
+	readonly kills: readonly KillFigure[];
+}
+
+/** All peers, and who was left out. */
+export interface PeersResults {
+	readonly takenAt: string;
+	readonly commit: string;
+	readonly node: string;
+	/** Of packages, by name. */
+	readonly versions: Readonly<Record<string, string>>;
+	readonly figures: readonly PeerFigure[];
+}

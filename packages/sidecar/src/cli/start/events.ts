@@ -26,6 +26,10 @@ const NEED_EVENTS = [
 	'eventsNatsServers',
 	'eventsNatsTokenFile',
 	'eventsNatsReplicas',
+	'eventsRelayService',
+	'eventsRelayAddress',
+	'eventsRelayTokenFile',
+	'eventsRelayCa',
 	'eventsDrainMs',
 ] as const;
 /** By the option of the service that each is for. */

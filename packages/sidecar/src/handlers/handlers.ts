@@ -81,8 +81,9 @@ function helloHandler(
 			const message = `this sidecar speaks version ${PROTOCOL_VERSIONS.join(', ')}, the client ${versions.join(', ')}`;
 			throw new SpockError('UNSUPPORTED_VERSION', message, { details: { versions: PROTOCOL_VERSIONS } });
 		}
-		caller.greet(hello);
-		return answer<HelloReply>({ version, ...own, limits });
+		const packing = caller.greet(hello);
+		const features = packing === undefined ? own.features : [...own.features, packing];
+		return answer<HelloReply>({ version, ...own, features, limits });
 	};
 }
 

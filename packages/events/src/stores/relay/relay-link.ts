@@ -1,6 +1,8 @@
 import { type EventWindow, type HelloReply, type RefusedEvent, SpockError } from '@spock/protocol';
 import { isInteger, isObject } from '@spock/protocol/internal';
 
+import type { Packing } from '@spock/protocol/node';
+
 import { type SidecarAccess, SidecarConnection } from './sidecar-connection.ts';
 
 /** The epoch of every log's producers: what another process of the same log has under way are the same events, at the same positions. */
@@ -29,6 +31,8 @@ export interface LinkOptions {
 	/** One for each log and stream. */
 	readonly producer: string;
 	readonly timeoutMs: number;
+	/** How events may be packed, the best first. */
+	readonly packings: readonly Packing[];
 }
 
 /**
@@ -60,7 +64,10 @@ export class RelayLink {
 	}
 
 	/** Rejects with UNAVAILABLE. Before it has resolved, nothing is told. */
-	static async open({ access, producer, timeoutMs }: LinkOptions, listener: LinkListener): Promise<RelayLink> {
+	static async open(
+		{ access, producer, timeoutMs, packings }: LinkOptions,
+		listener: LinkListener,
+	): Promise<RelayLink> {
 		let link: RelayLink | undefined;
 		let early: SpockError | undefined;
 		const connections: SidecarConnection[] = [];
@@ -78,12 +85,16 @@ export class RelayLink {
 		};
 		try {
 			// At the same time, which saves a round trip.
-			for (const which of ['call line', 'uplink'] as const) {
-				connections.push(await SidecarConnection.open(access, { ...options, lost: lost(which) }));
-			}
-			const [callLine, uplink] = connections as [SidecarConnection, SidecarConnection];
-			const [greeting] = await Promise.all([callLine.greeted, uplink.greeted]);
+			const callLine = await SidecarConnection.open(access, { ...options, lost: lost('call line') });
+			connections.push(callLine);
+			// What the sidecar says is little: it is the events that are packed.
+			const features = [...options.features, ...packings];
+			const uplink = await SidecarConnection.open(access, { ...options, features, lost: lost('uplink') });
+			connections.push(uplink);
+			const [greeting, given] = await Promise.all([callLine.greeted, uplink.greeted]);
 			requireGaps(greeting, callLine.name);
+			const packing = packings.find((known) => given.features?.includes(known));
+			if (packing !== undefined) uplink.pack(packing);
 			const opened = await callLine.request('openProducer', { producer, epoch: EPOCH, gaps: true });
 			const place = placeOf(opened, producer, callLine.name);
 			uplink.write(`{"func":"uplink","data":${JSON.stringify({ ticket: place.ticket })}}\n`);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { SpockError, STREAM_NAME_LENGTH_MAX } from '@spock/protocol';
-import { formatAddress } from '@spock/protocol/node';
+import { formatAddress, packings } from '@spock/protocol/node';
 
 import type { EventStore, StoreReader } from '../../foundation/event-store.ts';
 import type { LogEvent } from '../../foundation/log-record.ts';
@@ -21,6 +21,8 @@ export interface RelayOptions {
 	readonly timeoutMs?: number;
 	/** A link over which nothing was persisted for so long, although events wait, is given up, in milliseconds. Default 30000. */
 	readonly stallMs?: number;
+	/** Packs events on their way where the next sidecar can unpack them: with zstd where both have it, else with deflate. Default true. */
+	readonly packs?: boolean;
 }
 
 /**
@@ -76,14 +78,14 @@ export class RelayStore implements EventStore {
 	#feed(stream: string): RelayFeed {
 		let feed = this.#feeds.get(stream);
 		if (feed === undefined) {
-			const { access, owner, timeoutMs = DEFAULT_TIMEOUT_MS, stallMs = DEFAULT_STALL_MS } = this.#options;
+			const { access, owner, timeoutMs = DEFAULT_TIMEOUT_MS, stallMs = DEFAULT_STALL_MS, packs = true } = this.#options;
 			const producer = producerOf(owner, stream);
 			feed = new RelayFeed({
 				stallMs,
 				open: async (listener) => {
 					const given = await access();
 					this.#address = formatAddress(given);
-					return RelayLink.open({ access: given, producer, timeoutMs }, listener);
+					return RelayLink.open({ access: given, producer, timeoutMs, packings: packs ? packings() : [] }, listener);
 				},
 			});
 			this.#feeds.set(stream, feed);

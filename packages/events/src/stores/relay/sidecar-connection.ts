@@ -2,7 +2,9 @@ import { connect, type Socket } from 'node:net';
 
 import { encodePayload, type HelloReply, PROTOCOL_VERSIONS, readSidecarMessage, SpockError } from '@spock/protocol';
 import { isObject } from '@spock/protocol/internal';
-import { FramedSocket, formatAddress } from '@spock/protocol/node';
+import { FramedSocket, formatAddress, type Packing } from '@spock/protocol/node';
+
+import { PackedWriter } from './packed-writer.ts';
 
 /** A peer whose machine is gone is found by the kernel also while nothing is to be sent. */
 const KEEP_ALIVE_MS = 10_000;
@@ -42,17 +44,18 @@ export class SidecarConnection {
 	readonly name: string;
 	/** The answer to hello. Rejects with what `lost` is told. */
 	readonly greeted: Promise<HelloReply>;
-	readonly socket: Socket;
+	readonly #socket: Socket;
 	readonly #options: ConnectionOptions;
 	readonly #framed: FramedSocket;
 	readonly #waiting = new Map<number, Waiting>();
+	#packed: PackedWriter | undefined;
 	#lastId = 0;
 	#error: SpockError | undefined;
 	#isOver = false;
 
 	private constructor(name: string, socket: Socket, token: string | undefined, options: ConnectionOptions) {
 		this.name = name;
-		this.socket = socket;
+		this.#socket = socket;
 		this.#options = options;
 		socket.setNoDelay(true);
 		socket.setKeepAlive(true, KEEP_ALIVE_MS);
@@ -98,8 +101,17 @@ export class SidecarConnection {
 		});
 	}
 
+	/** From now on lines are packed, once hello was answered with this. */
+	pack(packing: Packing): void {
+		this.#packed = new PackedWriter(packing, this.#socket);
+	}
+
 	/** Sends whole lines that are not answered. */
 	write(lines: string): void {
+		if (this.#packed !== undefined) {
+			this.#packed.write(lines);
+			return;
+		}
 		this.#framed.write(lines);
 		this.#framed.flush();
 	}

@@ -105,6 +105,12 @@ export const eventsSettings = {
 		note: 'those of Node for tls://; no TLS with --events-relay-service',
 		help: 'authorities of the certificate of the next sidecar, in PEM; read again for each connection',
 	},
+	eventsRelayCompression: {
+		kind: ['auto', 'none'],
+		unit: 'kind',
+		default: 'auto',
+		help: 'how events travel to the next sidecar; auto: with zstd where both have it (Node 22.15), else with deflate',
+	},
 	eventsDrainMs: {
 		kind: 'duration',
 		unit: 'ms',

@@ -15,7 +15,13 @@ type StoreKind = Exclude<Settings['eventsStore']['value'], 'embedded'>;
 const SETTINGS_OF: Readonly<Record<StoreKind, readonly (keyof Settings)[]>> = {
 	http: ['eventsHttpUrl', 'eventsHttpService', 'eventsHttpTokenFile'],
 	jetstream: ['eventsNatsService', 'eventsNatsServers', 'eventsNatsTokenFile', 'eventsNatsReplicas'],
-	relay: ['eventsRelayService', 'eventsRelayAddress', 'eventsRelayTokenFile', 'eventsRelayCa'],
+	relay: [
+		'eventsRelayService',
+		'eventsRelayAddress',
+		'eventsRelayTokenFile',
+		'eventsRelayCa',
+		'eventsRelayCompression',
+	],
 };
 /** How long a store waits for the registry. */
 const LOOKUP_TIMEOUT_MS = 5000;
@@ -173,6 +179,7 @@ async function relayStore(settings: Settings, { source, random, owner, ends }: S
 	};
 	const store = new RelayStore({
 		owner,
+		packs: settings.eventsRelayCompression.value === 'auto',
 		access: async () => {
 			const [tokenFile, caFile] = [eventsRelayTokenFile.value, eventsRelayCa.value];
 			const text = service === undefined ? (address as string) : await choose(service);

@@ -30,6 +30,7 @@ const NEED_EVENTS = [
 	'eventsRelayAddress',
 	'eventsRelayTokenFile',
 	'eventsRelayCa',
+	'eventsRelayCompression',
 	'eventsDrainMs',
 ] as const;
 /** By the option of the service that each is for. */

@@ -22,6 +22,8 @@ export class FakeNext {
 	answers: (func: string) => string | undefined = () => undefined;
 	/** The data of every `openProducer`. */
 	readonly openings: unknown[] = [];
+	/** Connections so far. */
+	accepted = 0;
 	/** What the last hello has offered beside `events` and `gaps`. */
 	offered: readonly string[] = [];
 	readonly #server: Server;
@@ -59,6 +61,11 @@ export class FakeNext {
 		return this.#seqs.splice(0, count);
 	}
 
+	/** Resolves when nobody is connected. */
+	async left(): Promise<void> {
+		await this.#until(() => this.#sockets.size === 0);
+	}
+
 	seqsNow(): readonly number[] {
 		return this.#seqs;
 	}
@@ -71,6 +78,11 @@ export class FakeNext {
 	windowed(window: EventWindow): void {
 		this.window = window;
 		this.#push('eventWindow', window);
+	}
+
+	/** It is about to end. */
+	goaway(): void {
+		this.#callLine?.write(encodePush('goaway', encodePayload({ reason: 'shutdown', graceMs: 0 })));
 	}
 
 	/** Ends every connection. */
@@ -92,8 +104,12 @@ export class FakeNext {
 	}
 
 	#accept(socket: Socket): void {
+		this.accepted++;
 		this.#sockets.add(socket);
-		socket.on('close', () => this.#sockets.delete(socket));
+		socket.on('close', () => {
+			this.#sockets.delete(socket);
+			this.#changed();
+		});
 		const framed: FramedSocket = new FramedSocket(socket, {
 			frame: (text) => {
 				this.#take(framed, socket, JSON.parse(text) as Frame);
@@ -116,14 +132,16 @@ export class FakeNext {
 		if (other === 'hold') return;
 		if (func === 'openProducer') {
 			this.openings.push(data);
-			this.#callLine = framed;
+			// A further one only asks.
+			if (this.#callLine === undefined || this.#callLine.closed) this.#callLine = framed;
 			this.#producer = (data as { producer: string }).producer;
-		} else this.offered = (data as { features: readonly string[] }).features;
+		} else if (func === 'hello') this.offered = (data as { features: readonly string[] }).features;
 		framed.write(`${other ?? JSON.stringify({ id, data: this.#answer(func) })}\n`);
 	}
 
 	#answer(func: string): unknown {
 		const { features, persisted, window } = this;
+		if (func === 'ping') return null;
 		if (func === 'hello') return { version: 1, sidecar: 'a fake one', instance: 'i', features, limits: {} };
 		return { producer: this.#producer, epoch: 1, persisted, stored: {}, window, eventBytesMax: 524_288, ticket: 't' };
 	}

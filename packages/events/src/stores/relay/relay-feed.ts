@@ -78,11 +78,8 @@ export class RelayFeed {
 	async ask(): Promise<number> {
 		const known = this.#link;
 		if (known === undefined) return (await this.#linked()).place.persisted;
-		const { persisted, window } = await known.ask();
-		if (this.#link === known) {
-			this.#window = window;
-			this.#advance(persisted);
-		}
+		const persisted = await known.ask();
+		if (this.#link === known) this.#advance(persisted);
 		return persisted;
 	}
 

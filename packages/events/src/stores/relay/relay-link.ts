@@ -15,6 +15,10 @@ export interface RelayPlace {
 	readonly window: EventWindow;
 }
 
+interface OpenedPlace extends RelayPlace {
+	readonly ticket: string;
+}
+
 /** Told by a link. */
 export interface LinkListener {
 	/** Everything up to this position is on disk there. */
@@ -44,7 +48,7 @@ export class RelayLink {
 	readonly place: RelayPlace;
 	readonly #callLine: SidecarConnection;
 	readonly #uplink: SidecarConnection;
-	readonly #producer: string;
+	readonly #options: LinkOptions;
 	readonly #listener: LinkListener;
 	/** An event was refused: its uplink takes nothing more. */
 	#isStopped = false;
@@ -53,28 +57,25 @@ export class RelayLink {
 	private constructor(
 		place: RelayPlace,
 		[callLine, uplink]: readonly [SidecarConnection, SidecarConnection],
-		producer: string,
+		options: LinkOptions,
 		listener: LinkListener,
 	) {
 		this.place = place;
 		this.#callLine = callLine;
 		this.#uplink = uplink;
-		this.#producer = producer;
+		this.#options = options;
 		this.#listener = listener;
 	}
 
 	/** Rejects with UNAVAILABLE. Before it has resolved, nothing is told. */
-	static async open(
-		{ access, producer, timeoutMs, packings }: LinkOptions,
-		listener: LinkListener,
-	): Promise<RelayLink> {
+	static async open(given: LinkOptions, listener: LinkListener): Promise<RelayLink> {
+		const { access, producer, timeoutMs, packings } = given;
 		let link: RelayLink | undefined;
 		let early: SpockError | undefined;
 		const connections: SidecarConnection[] = [];
 		const options = {
 			client: `relay ${producer}`,
 			timeoutMs,
-			features: ['events', 'gaps'],
 			pushed: (event: string, data: unknown) => {
 				if (link !== undefined) link.#pushed(event, data);
 			},
@@ -85,21 +86,21 @@ export class RelayLink {
 		};
 		try {
 			// At the same time, which saves a round trip.
-			const callLine = await SidecarConnection.open(access, { ...options, lost: lost('call line') });
+			const talking = { ...options, features: ['events', 'gaps', 'goaway'], lost: lost('call line') };
+			const callLine = await SidecarConnection.open(access, talking);
 			connections.push(callLine);
 			// What the sidecar says is little: it is the events that are packed.
-			const features = [...options.features, ...packings];
-			const uplink = await SidecarConnection.open(access, { ...options, features, lost: lost('uplink') });
+			const sending = { ...options, features: ['events', 'gaps', ...packings], lost: lost('uplink') };
+			const uplink = await SidecarConnection.open(access, sending);
 			connections.push(uplink);
-			const [greeting, given] = await Promise.all([callLine.greeted, uplink.greeted]);
+			const [greeting, agreed] = await Promise.all([callLine.greeted, uplink.greeted]);
 			requireGaps(greeting, callLine.name);
-			const packing = packings.find((known) => given.features?.includes(known));
+			const packing = packings.find((known) => agreed.features?.includes(known));
 			if (packing !== undefined) uplink.pack(packing);
-			const opened = await callLine.request('openProducer', { producer, epoch: EPOCH, gaps: true });
-			const place = placeOf(opened, producer, callLine.name);
+			const place = await openOn(callLine, producer);
 			uplink.write(`{"func":"uplink","data":${JSON.stringify({ ticket: place.ticket })}}\n`);
 			if (early !== undefined) throw early;
-			link = new RelayLink(place, [callLine, uplink], producer, listener);
+			link = new RelayLink(place, [callLine, uplink], given, listener);
 			return link;
 		} catch (error) {
 			for (const connection of connections) connection.destroy();
@@ -107,10 +108,26 @@ export class RelayLink {
 		}
 	}
 
-	/** Asks where the log of the other sidecar is. Rejects with UNAVAILABLE. */
-	async ask(): Promise<RelayPlace> {
-		const opened = await this.#callLine.request('openProducer', { producer: this.#producer, epoch: EPOCH, gaps: true });
-		return placeOf(opened, this.#producer, this.#callLine.name);
+	/**
+	 * Asks where the log of the other sidecar is, by a connection of its own: on the call line it would void the ticket that the uplink may not
+	 * have used yet. Rejects with UNAVAILABLE.
+	 */
+	async ask(): Promise<number> {
+		const { access, producer, timeoutMs } = this.#options;
+		const options = {
+			client: `relay ${producer}`,
+			timeoutMs,
+			features: ['events', 'gaps'],
+			pushed: ignore,
+			lost: ignore,
+		};
+		const line = await SidecarConnection.open(access, options);
+		try {
+			requireGaps(await line.greeted, line.name);
+			return (await openOn(line, producer)).persisted;
+		} finally {
+			line.destroy();
+		}
 	}
 
 	/** Sends whole lines of events. */
@@ -127,14 +144,19 @@ export class RelayLink {
 
 	/** An uplink that has ended may have been closed for a refused event: what the call line says of that may come later. */
 	async #lost(which: 'call line' | 'uplink', error: SpockError): Promise<void> {
-		if (which === 'uplink') await this.ask().catch(() => undefined);
+		if (which === 'uplink') await this.#callLine.request('ping', null).catch(ignore);
 		if (this.#isClosed || (which === 'uplink' && this.#isStopped)) return;
 		this.close();
 		this.#listener.lost(error);
 	}
 
 	#pushed(event: string, data: unknown): void {
-		if (!isObject(data) || data['producer'] !== this.#producer) return;
+		if (event === 'goaway') {
+			// It would wait for this link before it ends, and the next one takes what is in flight again.
+			void this.#lost('call line', new SpockError('UNAVAILABLE', `the sidecar at ${this.#callLine.name} is leaving`));
+			return;
+		}
+		if (!isObject(data) || data['producer'] !== this.#options.producer) return;
 		if (event === 'eventWindow') {
 			const window = windowOf(data);
 			if (window !== undefined) this.#listener.windowed(window);
@@ -157,7 +179,11 @@ function requireGaps({ features = [], sidecar }: Partial<HelloReply>, name: stri
 	throw new SpockError('UNAVAILABLE', `the sidecar at ${name} cannot be the store of events; ${hint}`);
 }
 
-function placeOf(data: unknown, producer: string, name: string): RelayPlace & { readonly ticket: string } {
+async function openOn(line: SidecarConnection, producer: string): Promise<OpenedPlace> {
+	return placeOf(await line.request('openProducer', { producer, epoch: EPOCH, gaps: true }), producer, line.name);
+}
+
+function placeOf(data: unknown, producer: string, name: string): OpenedPlace {
 	const { persisted, window: given, ticket } = isObject(data) ? data : {};
 	const window = windowOf(given);
 	if (isInteger(persisted, 0) && window !== undefined && typeof ticket === 'string')
@@ -169,4 +195,8 @@ function windowOf(data: unknown): EventWindow | undefined {
 	const { bytes, events, reason } = isObject(data) ? data : {};
 	if (!isInteger(bytes, 0) || !isInteger(events, 0)) return undefined;
 	return { bytes, events, ...(typeof reason === 'string' && { reason }) };
+}
+
+function ignore(): void {
+	// Whoever waits is told.
 }

@@ -74,6 +74,14 @@ describe('the relay', () => {
 		expect(stored).toEqual([7, 11]);
 	});
 
+	it('asks by another connection: on the call line that would void a ticket that is on its way', async () => {
+		await using at = await relay();
+		await at.store.lastOf('orders');
+		const before = at.next.accepted;
+		expect(await at.store.holds('orders', 1)).toBe(false);
+		expect(at.next.accepted).toBe(before + 1);
+	});
+
 	it('says that the next log has lost events, and gives it none behind them', async () => {
 		await using at = await relay();
 		const made = at.store.append('orders', events(7), ignore);
@@ -116,7 +124,7 @@ describe('the relay', () => {
 		expect(await at.next.seqs(2)).toEqual([1, 2]);
 		at.next.windowed({ bytes: 0, events: 0, reason: 'full' });
 		at.next.acked(2);
-		await at.store.holds('orders', 1);
+		await new Promise<void>((resolve) => setTimeout(resolve, 50));
 		expect(at.next.seqsNow()).toEqual([]);
 		at.next.windowed({ bytes: 1, events: 10 });
 		expect(await at.next.seqs(1)).toEqual([3]);
@@ -180,6 +188,16 @@ describe('the relay', () => {
 		const left = at.store.append('orders', events(2), ignore);
 		at.store.addressesChanged(['other:1']);
 		await expect(left).rejects.toMatchObject({ code: 'UNAVAILABLE', message: /has left; trying another/ });
+	});
+
+	it('leaves a sidecar that asks it to, which would wait for it otherwise', async () => {
+		await using at = await relay();
+		const appended = at.store.append('orders', events(1), ignore);
+		await at.next.seqs(1);
+		at.next.goaway();
+		await expect(appended).rejects.toMatchObject({ code: 'UNAVAILABLE', message: /is leaving/ });
+		await at.next.left();
+		expect(await at.store.lastOf('orders')).toBe(0);
 	});
 
 	it('ends what is under way when it is closed, and takes nothing more', async () => {

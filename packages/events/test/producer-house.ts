@@ -30,7 +30,7 @@ export class ProducerHouse {
 	/** Opens a producer, whose epoch is committed if it is new. */
 	async open(
 		producer: string,
-		told: { epoch?: number; persisted?: number } = {},
+		told: { epoch?: number; persisted?: number; gaps?: boolean } = {},
 		line: TestLine = new TestLine(),
 	): Promise<TestProducer> {
 		const opening = this.producers.open({ producer, ...told }, line);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventsStatus, ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
-import type { ConnectionFacts } from './connection/accepted-connection.ts';
+import type { ConnectionFacts } from './connection/connection-facts.ts';
 import { ConnectionRegistry } from './connection/connection-registry.ts';
 import { Dispatcher, RequestMemo } from './connection/dispatcher.ts';
 import { type ResolvedLimits, resolveLimits } from './foundation/limits.ts';

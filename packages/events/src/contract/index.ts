@@ -10,6 +10,8 @@ export { SimStore, type SimStoreOptions } from './sim-store.ts';
 export interface StoreTraits {
 	/** How long a case waits for what must happen, in milliseconds: well above what the store may take. Default 20000. */
 	readonly patienceMs?: number;
+	/** Has no readers: those of the fixture read what it feeds, and only what it promises of `append` is checked. Default false. */
+	readonly isReadElsewhere?: boolean;
 }
 
 /**
@@ -20,9 +22,9 @@ export interface StoreTraits {
  */
 export function storeContract(
 	makeFixture: () => StoreFixture | Promise<StoreFixture>,
-	{ patienceMs = 20_000 }: StoreTraits = {},
+	{ patienceMs = 20_000, isReadElsewhere = false }: StoreTraits = {},
 ): readonly ContractCase[] {
-	return Object.entries({ ...appendCases, ...readerCases }).map(([name, body]) => ({
+	return Object.entries({ ...appendCases, ...(isReadElsewhere ? {} : readerCases) }).map(([name, body]) => ({
 		name,
 		run: async () => {
 			const fixture = await makeFixture();

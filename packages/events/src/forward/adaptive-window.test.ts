@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { seededRandom } from '../../test/seeded-random.ts';
 import { AdaptiveWindow, type SentBytes, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './adaptive-window.ts';
 
 const KIBIBYTE = 1024;
@@ -36,15 +37,41 @@ class FixedWindow implements Window {
 /** A pipe of a bandwidth, in bytes per millisecond, with a store behind it that takes its time for each batch. */
 class Pipe {
 	readonly #window: Window;
-	readonly #rate: number;
-	readonly #flight: { readonly dueMs: number; readonly bytes: number; readonly sent: SentBytes | undefined }[] = [];
+	#rate: number;
+	/** `leftMs`: when its last byte is through the pipe. */
+	readonly #flight: {
+		leftMs: number;
+		dueMs: number;
+		readonly latencyMs: number;
+		readonly bytes: number;
+		readonly sent: SentBytes | undefined;
+	}[] = [];
 	#nowMs = 1000;
 	#freeMs = 0;
 	#ackMs = 0;
 
 	constructor(window: Window, megabits: number) {
 		this.#window = window;
-		this.#rate = (megabits * 1e6) / 8 / 1000;
+		this.#rate = rateOf(megabits);
+	}
+
+	/** The bandwidth from now on, also of what waits in front of the pipe. */
+	set megabits(megabits: number) {
+		const rate = rateOf(megabits);
+		const later = (ms: number): number => this.#nowMs + (Math.max(0, ms - this.#nowMs) * this.#rate) / rate;
+		this.#freeMs = later(this.#freeMs);
+		let dueMs = this.#nowMs;
+		for (const batch of this.#flight) {
+			// What is through is on its way to the store, or back.
+			if (batch.leftMs > this.#nowMs) {
+				batch.leftMs = later(batch.leftMs);
+				batch.dueMs = batch.leftMs + batch.latencyMs;
+			}
+			batch.dueMs = Math.max(dueMs, batch.dueMs);
+			dueMs = batch.dueMs;
+		}
+		this.#ackMs = dueMs;
+		this.#rate = rate;
 	}
 
 	/** Always has something to send. Gives what was stored, in bytes per millisecond. */
@@ -57,7 +84,8 @@ class Pipe {
 			while (window.inFlight + batch <= window.bytes) {
 				this.#freeMs = Math.max(this.#nowMs, this.#freeMs) + batch / this.#rate;
 				this.#ackMs = Math.max(this.#ackMs, this.#freeMs + latencyMs);
-				this.#flight.push({ dueMs: this.#ackMs, bytes: batch, sent: window.sent(batch, this.#nowMs) });
+				const sent = window.sent(batch, this.#nowMs);
+				this.#flight.push({ leftMs: this.#freeMs, dueMs: this.#ackMs, latencyMs, bytes: batch, sent });
 			}
 			const next = this.#flight[0];
 			if (next === undefined || next.dueMs > untilMs) break;
@@ -69,6 +97,11 @@ class Pipe {
 		this.#nowMs = untilMs;
 		return stored / forMs;
 	}
+}
+
+/** In bytes per millisecond. */
+function rateOf(megabits: number): number {
+	return (megabits * 1e6) / 8 / 1000;
 }
 
 const LATENCIES = [5, 150, 5] as const;
@@ -111,6 +144,22 @@ describe('an adaptive window', () => {
 			window.forget();
 		}
 	});
+
+	it.each([5, 40, 150])(
+		'uses a link whose rate moves between 5 and 100 Mbit/s every second, and an ack takes %d ms',
+		(latencyMs) => {
+			const random = seededRandom(7);
+			const pipe = new Pipe(new AdaptiveWindow(), 40);
+			let [stored, capacity] = [0, 0];
+			for (let second = 0; second < 300; second++) {
+				const megabits = 5 * 20 ** random();
+				pipe.megabits = megabits;
+				stored += pipe.run(latencyMs, 1000);
+				capacity += rateOf(megabits);
+			}
+			expect(stored / capacity).toBeGreaterThan(0.9);
+		},
+	);
 
 	it('is halved by an error, is never below 64 KiB, and comes back', () => {
 		const window = new AdaptiveWindow();

@@ -183,6 +183,11 @@ export class EventAppender {
 		stream: string | null,
 		{ code, message }: { readonly code: string; readonly message: string },
 	): 'go on' | 'close' {
+		if (producer.hasGaps) {
+			producer.stoppedAt = { seq, code, message };
+			this.#observer.refused?.(stream, { code, message });
+			return 'close';
+		}
 		if (!producer.canRefuse) return 'close';
 		this.#note({ kind: 'refused', producer: producer.name, epoch: producer.epoch, seq, code, message }, producer, seq);
 		producer.hasRefused = true;

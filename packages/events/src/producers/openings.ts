@@ -1,18 +1,60 @@
-import { SpockError } from '@spock/protocol';
+import { type OpenProducerData, SpockError } from '@spock/protocol';
+
+import type { LineOrigin } from '../foundation/event-sessions.ts';
+import type { Producer } from './producer.ts';
+import { gapsError, overError } from './producer-table.ts';
 
 /** Producers that wait until their epoch is on disk. */
 export const OPENINGS_MAX = 1024;
 
-interface Opening {
+interface WaitingOpening {
 	/** Of the note that must be on disk. */
 	readonly position: number;
 	readonly resolve: () => void;
 	readonly reject: (error: SpockError) => void;
 }
 
+/** An epoch that begins. */
+export interface NewEpoch {
+	readonly name: string;
+	readonly epoch: number;
+	/** It goes on behind this. */
+	readonly persisted: number;
+	readonly gaps: boolean;
+}
+
+/** What comes of an `openProducer`. */
+export interface Opening {
+	/** What the producer was told to be persisted. */
+	readonly told: number;
+	/** Absent: the known epoch goes on. */
+	readonly begins?: NewEpoch;
+	/** It was told more than the log knows, which is up to here. */
+	readonly logLost?: number;
+}
+
+/** Decides it. `known`: the last epoch of the name. Throws BAD_REQUEST. */
+export function judgeOpening(
+	{ producer: name, epoch, gaps = false, ...data }: OpenProducerData,
+	known: Producer | undefined,
+	origin: LineOrigin | undefined,
+): Opening {
+	// It would end the epoch that its own client goes on with.
+	if (epoch === undefined && known?.isOpenedAfter(origin) === true) throw overError(known);
+	if (epoch === undefined) return { told: 0, begins: { name, epoch: (known?.epoch ?? 0) + 1, persisted: 0, gaps } };
+	if (known !== undefined && epoch < known.epoch) throw overError(known);
+	const same = known?.epoch === epoch ? known : undefined;
+	if (same !== undefined && same.hasGaps !== gaps) throw gapsError(same);
+	// Who may leave gaps would leave one here, and hide what was lost.
+	const told = gaps ? 0 : (data.persisted ?? 0);
+	if (same !== undefined && told <= same.appended) return { told };
+	const begins = { name, epoch, persisted: told, gaps };
+	return gaps ? { told, begins } : { told, begins, logLost: same?.appended ?? 0 };
+}
+
 /** Producers whose epoch begins, in the order of their notes. */
 export class Openings {
-	readonly #openings: Opening[] = [];
+	readonly #openings: WaitingOpening[] = [];
 
 	get count(): number {
 		return this.#openings.length;

@@ -12,6 +12,8 @@ export const PRODUCERS_MAX = 4096;
  * comes back later, after others have taken its place, events whose ack it did not hear may be there twice.
  */
 export const PRODUCER_SEEN_MS: number = 60 * 60 * 1000;
+/** The same for one with gaps, which is the log of another sidecar: that may be cut off for days, and counts on being known. */
+export const GAPS_SEEN_MS: number = 7 * 24 * PRODUCER_SEEN_MS;
 
 /** What is to be done with a `seq`: `over` is that of an epoch which has ended. */
 export type Verdict = 'append' | 'duplicate' | 'gap' | 'over';
@@ -19,7 +21,7 @@ export type Verdict = 'append' | 'duplicate' | 'gap' | 'over';
 export function judge(producer: Producer, seq: number): Verdict {
 	if (producer.isOver) return 'over';
 	if (seq <= producer.appended) return 'duplicate';
-	return seq === producer.appended + 1 ? 'append' : 'gap';
+	return producer.hasGaps || seq === producer.appended + 1 ? 'append' : 'gap';
 }
 
 /** BAD_REQUEST for an epoch that has ended. */
@@ -31,12 +33,25 @@ export function overError({ name, epoch }: Producer): SpockError {
 	});
 }
 
+/** BAD_REQUEST for an epoch that was opened with gaps, and is opened without, or the other way round. */
+export function gapsError({ name, epoch, hasGaps }: Producer): SpockError {
+	const message = `epoch ${epoch} of producer ${name} was opened with gaps: ${hasGaps}, which stays so`;
+	return new SpockError('BAD_REQUEST', message, { details: { path: 'gaps', producer: name }, isStackless: true });
+}
+
 /**
  * What the log notes of producers besides their events: an epoch that began, with the `seq` that it goes on from; a `seq` that was
  * taken by a repetition; one that was refused.
  */
 export type ProducerNote =
-	| { readonly kind: 'opened'; readonly producer: string; readonly epoch: number; readonly persisted: number }
+	| {
+			readonly kind: 'opened';
+			readonly producer: string;
+			readonly epoch: number;
+			readonly persisted: number;
+			/** Absent: it has none. */
+			readonly gaps?: true;
+	  }
 	| {
 			readonly kind: 'repeated';
 			readonly producer: string;
@@ -74,6 +89,8 @@ type SavedProducer = readonly [
 	/** Both absent from a checkpoint of an earlier version. */
 	lastId?: string | null,
 	hasRefused?: boolean,
+	/** Absent: it has none. */
+	gaps?: true,
 ];
 
 /** Every producer that is known, by name: its last epoch, and how far that has come. No I/O; of time it takes only the age of each. */
@@ -117,8 +134,8 @@ export class ProducerTable {
 	}
 
 	/** Begins an epoch of a producer, and ends the one before. */
-	begin(name: string, epoch: number, persisted: number): Producer {
-		return this.#place(name, epoch, persisted, this.#clock.now());
+	begin(name: string, epoch: number, persisted: number, hasGaps = false): Producer {
+		return this.#place(name, epoch, persisted, this.#clock.now(), hasGaps);
 	}
 
 	/** JSON of what the records appended so far say. */
@@ -136,15 +153,17 @@ export class ProducerTable {
 			const pairs = [...places.values()].flatMap((place) => [indexOf(place.stream), place.appended]);
 			const refusals = refused.map(({ seq, code, message }) => [seq, code, message] as const);
 			const seenAt = Math.round(wallNow - (now - seenMs));
-			return [name, epoch, appended, seenAt, pairs, refusals, producer.lastId ?? null, producer.hasRefused];
+			const { lastId = null, hasRefused, hasGaps } = producer;
+			const saved = [name, epoch, appended, seenAt, pairs, refusals, lastId, hasRefused] as const;
+			return hasGaps ? [...saved, true] : saved;
 		});
 		return JSON.stringify({ streams: [...indexes.keys()], producers } satisfies Checkpoint);
 	}
 
 	restore(checkpoint: string): void {
 		const { streams, producers } = JSON.parse(checkpoint) as Checkpoint;
-		for (const [name, epoch, appended, seenAt, pairs, refused, lastId, hasRefused = false] of producers) {
-			const producer = this.#place(name, epoch, appended, this.#whenSeen(seenAt));
+		for (const [name, epoch, appended, seenAt, pairs, refused, lastId, hasRefused = false, gaps] of producers) {
+			const producer = this.#place(name, epoch, appended, this.#whenSeen(seenAt), gaps);
 			producer.lastId = lastId ?? undefined;
 			producer.hasRefused = hasRefused;
 			for (let index = 0; index < pairs.length; index += 2) {
@@ -177,7 +196,8 @@ export class ProducerTable {
 				known === undefined ||
 				note.epoch > known.epoch ||
 				(note.epoch === known.epoch && note.persisted > known.appended);
-			if (isNews) this.#place(note.producer, note.epoch, note.persisted, this.#whenSeen(record.time));
+			const seenMs = this.#whenSeen(record.time);
+			if (isNews) this.#place(note.producer, note.epoch, note.persisted, seenMs, note.gaps);
 			return;
 		}
 		const { producer: name, epoch, seq } = note;
@@ -205,10 +225,10 @@ export class ProducerTable {
 		return producer;
 	}
 
-	#place(name: string, epoch: number, persisted: number, seenMs: number): Producer {
+	#place(name: string, epoch: number, persisted: number, seenMs: number, hasGaps = false): Producer {
 		const before = this.#producers.get(name);
 		if (before !== undefined) before.isOver = true;
-		const producer = new Producer(name, epoch, persisted, seenMs);
+		const producer = new Producer(name, epoch, persisted, seenMs, hasGaps);
 		producer.lastId = before?.lastId;
 		this.#producers.set(name, producer);
 		return producer;
@@ -227,10 +247,15 @@ export class ProducerTable {
 		let oldest: Producer | undefined;
 		for (const producer of this.#producers.values()) {
 			if (producer.appended > producer.persisted || this.#isInUse(producer)) continue;
-			if (oldest === undefined || producer.seenMs < oldest.seenMs) oldest = producer;
+			if (oldest === undefined || countedMs(producer) < countedMs(oldest)) oldest = producer;
 		}
-		if (oldest === undefined || this.#clock.now() - oldest.seenMs < seenMs) return false;
+		if (oldest === undefined || this.#clock.now() - countedMs(oldest) < seenMs) return false;
 		oldest.isOver = true;
 		return this.#producers.delete(oldest.name);
 	}
+}
+
+/** When it was heard of, and later for one that is to be known for longer. */
+function countedMs({ seenMs, hasGaps }: Producer): number {
+	return hasGaps ? seenMs + GAPS_SEEN_MS - PRODUCER_SEEN_MS : seenMs;
 }

@@ -24,6 +24,8 @@ export interface StreamPlace {
 export class Producer {
 	readonly name: string;
 	readonly epoch: number;
+	/** Its `seq` need not count by one. */
+	readonly hasGaps: boolean;
 	/** The last `seq` that is in the log. */
 	appended: number;
 	/** The last `seq` that is on disk. */
@@ -49,11 +51,14 @@ export class Producer {
 	lastId: string | undefined;
 	/** An event of this epoch was refused: from it on `lastId` stays, so that the next epoch may begin with it again. */
 	hasRefused = false;
+	/** With gaps: the refused event that has ended an uplink, until it is told. */
+	stoppedAt: RefusedEvent | undefined;
 	#lastPlace: StreamPlace | undefined;
 
-	constructor(name: string, epoch: number, persisted: number, seenMs: number) {
+	constructor(name: string, epoch: number, persisted: number, seenMs: number, hasGaps = false) {
 		this.name = name;
 		this.epoch = epoch;
+		this.hasGaps = hasGaps;
 		this.appended = persisted;
 		this.persisted = persisted;
 		this.seenMs = seenMs;
@@ -119,7 +124,11 @@ export class Producer {
 
 	/** Refusals that are on disk and not told yet, which are told by this; undefined if there are none. */
 	takeRefused(): readonly RefusedEvent[] | undefined {
-		const { refused, persisted } = this;
+		const { refused, persisted, stoppedAt } = this;
+		if (stoppedAt !== undefined) {
+			this.stoppedAt = undefined;
+			return [stoppedAt];
+		}
 		if (refused.length === 0) return undefined;
 		const untold = refused.filter(({ seq }) => seq > this.refusedTold && seq <= persisted);
 		this.refusedTold = persisted;

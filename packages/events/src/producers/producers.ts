@@ -14,7 +14,7 @@ import type { Intake, OpenedProducer, ProducerLine, Uplink } from '../foundation
 import type { EventsObserver } from '../foundation/events-observer.ts';
 import type { NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
 import { EventAppender, type PlantedBugs } from './event-appender.ts';
-import { Openings } from './openings.ts';
+import { judgeOpening, type NewEpoch, Openings } from './openings.ts';
 import type { Producer } from './producer.ts';
 import { ProducerSession, ProducerUplink, SessionLine } from './producer-session.ts';
 import { encodeNote, overError, ProducerTable } from './producer-table.ts';
@@ -110,17 +110,11 @@ export class Producers implements LogMemory {
 
 	/** A promise where an epoch begins, which must be on disk first. Throws BAD_REQUEST, OVERLOADED, UNAVAILABLE. */
 	open(data: OpenProducerData, line: ProducerLine): OpenedProducer | Promise<OpenedProducer> {
-		const { producer: name, epoch, persisted = 0 } = data;
-		const known = this.#table.get(name);
-		// It would end the epoch that its own client goes on with.
-		if (epoch === undefined && known?.isOpenedAfter(line.origin) === true) throw overError(known);
-		if (epoch === undefined) return this.#begin(name, (known?.epoch ?? 0) + 1, 0, line);
-		if (known !== undefined && epoch < known.epoch) throw overError(known);
-		if (known !== undefined && epoch === known.epoch && persisted <= known.appended) {
-			return this.#admit(known, persisted, line);
-		}
-		this.#observer.logLost?.(name, known?.epoch === epoch ? known.appended : 0, persisted);
-		return this.#begin(name, epoch, persisted, line);
+		const known = this.#table.get(data.producer);
+		const { begins, told, logLost } = judgeOpening(data, known, line.origin);
+		if (known !== undefined && begins === undefined) return this.#admit(known, told, line);
+		if (logLost !== undefined) this.#observer.logLost?.(data.producer, logLost, told);
+		return this.#begin(begins as NewEpoch, line);
 	}
 
 	/** The events of the producer that was given this ticket; undefined for any other text. */
@@ -196,7 +190,10 @@ export class Producers implements LogMemory {
 		const { producer } = session;
 		this.#waitingSinceMs ??= this.#clock.now();
 		try {
-			if (this.#appender.take(producer, frame) === 'close') return 'close';
+			if (this.#appender.take(producer, frame) === 'close') {
+				if (producer.stoppedAt !== undefined) session.tell();
+				return 'close';
+			}
 		} catch (error) {
 			// The log takes nothing: released, or too much waits. The producer sends it again on its next uplink.
 			if (SpockError.is(error)) return 'close';
@@ -223,14 +220,14 @@ export class Producers implements LogMemory {
 	};
 
 	/** Notes the epoch, and answers once the note is on disk. */
-	#begin(name: string, epoch: number, persisted: number, line: ProducerLine): Promise<OpenedProducer> {
+	#begin({ name, epoch, persisted, gaps }: NewEpoch, line: ProducerLine): Promise<OpenedProducer> {
 		this.#windows.requireOpen();
 		this.#openings.admit();
 		this.#table.makeRoom(name);
-		const text = encodeNote({ kind: 'opened', producer: name, epoch, persisted });
+		const text = encodeNote({ kind: 'opened', producer: name, epoch, persisted, ...(gaps && { gaps }) });
 		const position = this.#log.append({ kind: 'note', of: 'producers', text });
 		this.#waitingSinceMs ??= this.#clock.now();
-		const producer = this.#table.begin(name, epoch, persisted);
+		const producer = this.#table.begin(name, epoch, persisted, gaps);
 		producer.opener = line.origin;
 		return this.#openings.wait(position, () => {
 			if (producer.isOver) throw overError(producer);

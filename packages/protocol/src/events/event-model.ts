@@ -33,6 +33,11 @@ export interface OpenProducerData {
 	readonly epoch?: number;
 	/** The last `persisted` that it was told; what is not above has been forgotten by it. Default 0. */
 	readonly persisted?: number;
+	/**
+	 * Its `seq` ascends and need not count by one, as where they are positions of a log. The sidecar must have the feature `gaps`. The log goes on from what
+	 * it has, whatever `persisted` says, and a refused event ends its uplink and takes no place. The same at each opening of an epoch. Default false.
+	 */
+	readonly gaps?: boolean;
 }
 
 /**

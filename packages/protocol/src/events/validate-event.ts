@@ -79,11 +79,12 @@ export function validatePublish(data: unknown): PublishData {
 /** The data of `openProducer`. Throws BAD_REQUEST. */
 export function validateOpenProducer(data: unknown): OpenProducerData {
 	const members = objectOf(data, '');
-	const { epoch, persisted } = members;
+	const { epoch, persisted, gaps } = members;
 	return {
 		producer: streamName(members, 'producer'),
 		...(isGiven(epoch) && { epoch: integerOf(epoch, 'epoch', 1, PRODUCER_NUMBER_MAX) }),
 		...(isGiven(persisted) && { persisted: integerOf(persisted, 'persisted', 0, PRODUCER_NUMBER_MAX) }),
+		...(isGiven(gaps) && { gaps: booleanOf(gaps, 'gaps') }),
 	};
 }
 
@@ -224,6 +225,11 @@ function textOf(value: unknown, path: string, lengthMax: number): string {
 function integerOf(value: unknown, path: string, min: number, max: number): number {
 	if (isInteger(value, min, max)) return value;
 	throw badValue(path, `must be an integer from ${min} to ${max}`, value);
+}
+
+function booleanOf(value: unknown, path: string): boolean {
+	if (typeof value === 'boolean') return value;
+	throw badValue(path, 'must be true or false', value);
 }
 
 function oneOf<T extends string>(value: unknown, path: string, values: readonly T[]): T {

@@ -34,7 +34,7 @@ export interface HelloData {
 	/** The name of the app, or its client and version, `@spock/client/1.0.0`; for people. */
 	readonly client?: string;
 	readonly pid?: number;
-	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`, `events`. */
+	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`, `events`, and how it can pack what it sends: `zstd`, `deflate`. */
 	readonly features?: readonly string[];
 	/** Longest frame that the client reads, in bytes; the sidecar sends none that is longer. Default: the sidecar's own limit. */
 	readonly frameBytesMax?: number;

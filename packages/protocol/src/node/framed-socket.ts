@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable, Transform } from 'node:stream';
 
 import { FrameDecoder, type FrameSink } from '../frames/frame-decoder.ts';
 
@@ -12,6 +12,7 @@ const PIECE_CHARACTERS_MIN = 512;
 const PIECE_CHARACTERS_MAX = 8192;
 const PIECES_IN_A_TICK = 3;
 const RESOLVED: Promise<void> = Promise.resolve();
+const NOTHING: Uint8Array = new Uint8Array(0);
 
 /** What a framed socket reports to its owner. Nothing is called after `closed`. */
 export interface FramedSocketEvents extends FrameSink {
@@ -37,6 +38,8 @@ export interface FramedSocketOptions {
  */
 export class FramedSocket {
 	readonly #socket: Duplex;
+	/** Where frames come from: the socket, or what unpacks it. */
+	#input: Readable;
 	readonly #events: FramedSocketEvents;
 	readonly #decoder: FrameDecoder;
 	#pending = '';
@@ -59,6 +62,7 @@ export class FramedSocket {
 
 	constructor(socket: Duplex, events: FramedSocketEvents, options: FramedSocketOptions = {}) {
 		this.#socket = socket;
+		this.#input = socket;
 		this.#events = events;
 		this.#decoder = new FrameDecoder(events, options);
 		socket.on('data', this.receive);
@@ -156,7 +160,7 @@ export class FramedSocket {
 	pause(): void {
 		this.#paused = true;
 		this.#decoder.hold();
-		this.#socket.pause();
+		this.#input.pause();
 	}
 
 	/** Reads again, first what was held. */
@@ -173,8 +177,29 @@ export class FramedSocket {
 		this.#endTick();
 		// One of the frames may have paused it again.
 		if (this.#paused) return;
-		this.#socket.resume();
+		this.#input.resume();
 		if (this.#endHeld) this.#onEnd();
+	}
+
+	/**
+	 * What comes from now on goes through this stream, of which it takes possession: all of it, as a chunk that is being read is not. Where
+	 * that fails, the connection is dropped, after a fault. `bytesRead` counts what comes out.
+	 */
+	unpack(unpacker: Transform): void {
+		const socket = this.#socket;
+		socket.off('data', this.receive);
+		socket.off('end', this.#onEnd);
+		this.#input = unpacker;
+		unpacker.on('data', this.receive);
+		unpacker.on('end', this.#onEnd);
+		unpacker.on('error', (error) => {
+			if (this.#closed) return;
+			this.#events.fault('BAD_FRAME', `what came cannot be unpacked: ${error.message}`);
+			this.destroy(error);
+		});
+		// Not ended with the socket: a stream that ends in its middle would be an error, and what came before it lost.
+		socket.pipe(unpacker, { end: false });
+		socket.once('end', () => unpacker.write(NOTHING, () => unpacker.push(null)));
 	}
 
 	/** From now on input is read and discarded. */
@@ -246,7 +271,8 @@ export class FramedSocket {
 		this.#muted = false;
 		this.#pending = '';
 		this.#decoder.stop();
-		this.#socket.off('data', this.receive);
+		this.#input.off('data', this.receive);
+		if (this.#input !== this.#socket) this.#input.destroy();
 		this.#socket.off('drain', this.#onDrain);
 		this.#socket.off('end', this.#onEnd);
 		this.#socket.off('close', this.#onClose);

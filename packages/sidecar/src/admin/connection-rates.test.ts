@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { ConnectionFacts } from '../connection/accepted-connection.ts';
+import type { ConnectionFacts } from '../connection/connection-facts.ts';
 import { ConnectionRates } from './status-rows.ts';
 
 const AT = 1_800_000_000_000;

@@ -2,7 +2,7 @@ import type { Inspection, ServiceQuery, StatusReply } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import type { ConnectionFacts } from '../connection/accepted-connection.ts';
+import type { ConnectionFacts } from '../connection/connection-facts.ts';
 import { StatusModel, viewOf } from './status-model.ts';
 
 function createModel() {

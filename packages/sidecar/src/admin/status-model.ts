@@ -8,7 +8,7 @@ import {
 } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { ConnectionFacts } from '../connection/accepted-connection.ts';
+import type { ConnectionFacts } from '../connection/connection-facts.ts';
 import { explained } from '../handlers/explain.ts';
 import type { SidecarGauges } from '../lifecycle/sidecar-status.ts';
 import type { ChangeLog } from './change-log.ts';

@@ -1,7 +1,7 @@
 import { type Inspection, queryKey, type ServiceQuery, type WatchStatus } from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 
-import type { ConnectionFacts } from '../connection/accepted-connection.ts';
+import type { ConnectionFacts } from '../connection/connection-facts.ts';
 import type { ConnectionsView, ConnectionView, Rates, ServiceView } from './status-view.ts';
 
 /** One service and its JSON. The text is the same object for as long as it says the same. */

@@ -17,7 +17,7 @@ import {
 	SpockError,
 	type WatcherStatus,
 } from '@spock/protocol';
-import { FramedSocket } from '@spock/protocol/node';
+import { FramedSocket, type Packing } from '@spock/protocol/node';
 
 import type { CloseReason } from '../foundation/observer.ts';
 import type { TokenCheck } from '../listen/tokens.ts';
@@ -25,29 +25,14 @@ import type { LoadedConnection } from '../overload/overload.ts';
 import { ReadGate, type ReadGateContext } from '../overload/read-gate.ts';
 import type { Answer, RequestContext } from './answer.ts';
 import { ConnectionEnd } from './connection-end.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
 import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
 import type { EventLine, EventSession, EventSessions } from './event-session.ts';
+import { PackedInput, type PackedInputs } from './packed-input.ts';
 import { Pushes, registrationPush } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { payloadOf } from './snapshot-text.ts';
-
-/** Facts about a connection for the status page; sizes in bytes, counts since it was opened. */
-export interface ConnectionFacts {
-	readonly id: number;
-	/** The client's name from its hello; null without one. */
-	readonly client: string | null;
-	readonly pid: number | null;
-	/** By the monotonic clock, in milliseconds. */
-	readonly openedAtMs: number;
-	readonly subscriptions: number;
-	readonly inFlight: number;
-	/** Output that the client has not read. */
-	readonly outputBytes: number;
-	readonly requests: number;
-	readonly bytesRead: number;
-	readonly bytesWritten: number;
-}
 
 /** Unread output above which pushes wait for the client, newest only; replies do not wait. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -57,6 +42,7 @@ export interface ConnectionContext extends RequestsContext, ReadGateContext {
 	readonly source: ServiceSource;
 	/** What takes and delivers events. Undefined: none are. */
 	readonly events?: EventSessions | undefined;
+	readonly packedInputs: PackedInputs;
 	/** Called once, when the connection is gone. */
 	readonly closed: (connection: AcceptedConnection, reason: CloseReason) => void;
 	/** Its client was silent for too long, for this reason; undefined: it is heard again. */
@@ -85,6 +71,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	readonly #input: ConnectionInput;
 	readonly #end: ConnectionEnd;
 	readonly #silence: SilenceWatch;
+	readonly #packed: PackedInput;
 	/** The window that it was sent last. */
 	#window: number;
 	#handledBefore = 0;
@@ -136,6 +123,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 				ended: () => this.#end.peerEnded(),
 				closed: (error) => {
 					this.#silence.stop();
+					this.#packed.closed();
 					this.#input.closed();
 					this.#events?.closed();
 					context.closed(this, this.#end.closed(error));
@@ -153,6 +141,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		);
 		const { clock, limits, limited } = context;
 		const isRemote = (socket as Partial<Socket>).remoteAddress !== undefined;
+		this.#packed = new PackedInput(this.#framed, isRemote ? context.packedInputs : undefined);
 		this.#silence = new SilenceWatch(clock, {
 			bytesRead: () => this.#framed.bytesRead,
 			silent: (silentMs) => this.#silent(silentMs, isRemote),
@@ -253,7 +242,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.send(encodePush('window', encodePayload({ inFlightMax })));
 	}
 
-	greet({ secret, ...hello }: HelloData): void {
+	greet({ secret, ...hello }: HelloData): Packing | undefined {
 		this.#hello = hello;
 		this.#context.observer.greeted?.(this.who());
 		if (hello.heartbeatMs !== undefined) this.#silence.start(hello.heartbeatMs);
@@ -263,6 +252,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
 		// After the answer to hello: before it, the client has nothing to move.
 		if (this.#away !== undefined) queueMicrotask(() => this.#tellAway());
+		return this.#packed.agree(hello.features);
 	}
 
 	/** Name and process of this client. */

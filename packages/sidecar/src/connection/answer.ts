@@ -7,6 +7,7 @@ import {
 	type PayloadText,
 	type RegistrationReply,
 } from '@spock/protocol';
+import type { Packing } from '@spock/protocol/node';
 
 import type { EventSession } from './event-session.ts';
 
@@ -26,8 +27,8 @@ export interface Caller {
 	readonly frameBytesMax: number;
 	/** The same for every connection of this client, derived from the secret in its hello; undefined without one. */
 	readonly identity: string | undefined;
-	/** Stores the client's name and process, and which pushes it understands. */
-	greet(hello: HelloData): void;
+	/** Stores the client's name and process, and which pushes it understands. Gives how it packs what it sends from now on; undefined: it does not. */
+	greet(hello: HelloData): Packing | undefined;
 	/**
 	 * Watches a query for this connection; its changes are pushed from now on, unless `call` is cancelled before the first
 	 * snapshot is there. Throws OVERLOADED.

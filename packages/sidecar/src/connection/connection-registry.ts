@@ -8,7 +8,9 @@ import type { TokenCheck } from '../listen/tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
 import { type Defer, ReadScheduler } from '../overload/read-gate.ts';
-import { AcceptedConnection, type ConnectionContext, type ConnectionFacts } from './accepted-connection.ts';
+import { AcceptedConnection, type ConnectionContext } from './accepted-connection.ts';
+import type { ConnectionFacts } from './connection-facts.ts';
+import { PackedInputs } from './packed-input.ts';
 
 /** How often connections are checked for frames that take too long. */
 const SWEEP_MS = 5000;
@@ -69,6 +71,7 @@ export class ConnectionRegistry {
 			...context,
 			overload: this.#overload,
 			scheduler: new ReadScheduler(defer),
+			packedInputs: new PackedInputs(),
 			outputBytesMax: () => this.#overload.outputBytesMax,
 			limited: (limit) => {
 				this.#limitedCounts.set(limit, (this.#limitedCounts.get(limit) ?? 0) + 1);

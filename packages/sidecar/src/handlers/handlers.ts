@@ -43,7 +43,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 	const { frameBytesMax, inFlightMax } = limits;
 	return {
 		hello: helloHandler(
-			{ sidecar: SIDECAR_VERSION, instance, features: hasEvents ? [...FEATURES, 'events'] : FEATURES },
+			{ sidecar: SIDECAR_VERSION, instance, features: hasEvents ? [...FEATURES, ...EVENT_FEATURES] : FEATURES },
 			{ frameBytesMax, inFlightMax },
 		),
 		ping: pingHandler,
@@ -66,6 +66,8 @@ export function createHandlers(context: HandlersContext): Handlers {
 
 /** Optional parts of the protocol that this sidecar speaks. */
 const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window']);
+/** The same of one that takes events. */
+const EVENT_FEATURES: readonly string[] = Object.freeze(['events', 'gaps']);
 
 /** Agrees on a version, and answers with this process's name and limits. */
 function helloHandler(
@@ -79,8 +81,9 @@ function helloHandler(
 			const message = `this sidecar speaks version ${PROTOCOL_VERSIONS.join(', ')}, the client ${versions.join(', ')}`;
 			throw new SpockError('UNSUPPORTED_VERSION', message, { details: { versions: PROTOCOL_VERSIONS } });
 		}
-		caller.greet(hello);
-		return answer<HelloReply>({ version, ...own, limits });
+		const packing = caller.greet(hello);
+		const features = packing === undefined ? own.features : [...own.features, packing];
+		return answer<HelloReply>({ version, ...own, features, limits });
 	};
 }
 

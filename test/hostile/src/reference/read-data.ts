@@ -235,6 +235,7 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 		producer: required(streamName),
 		epoch: optional(whole(1, 2 ** 47)),
 		persisted: optional(whole(0, 2 ** 47)),
+		gaps: optional(test((value) => typeof value === 'boolean')),
 	}),
 	publish,
 	openConsumer: withoutUnknownConditions({

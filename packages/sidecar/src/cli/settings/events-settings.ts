@@ -37,10 +37,10 @@ export const eventsSettings = {
 		help: 'the only streams that events may be written to, separated by commas; others are BAD_REQUEST',
 	},
 	eventsStore: {
-		kind: ['embedded', 'http', 'jetstream'],
+		kind: ['embedded', 'http', 'jetstream', 'relay'],
 		unit: 'store',
 		default: 'embedded',
-		help: 'where streams are kept: in the log itself, at a web server that takes CloudEvents, or in NATS JetStream',
+		help: 'where streams are kept: in the log itself, at a web server that takes CloudEvents, in NATS JetStream, or in the log of another sidecar',
 	},
 	eventsStoreStreams: {
 		kind: 'list',
@@ -83,6 +83,33 @@ export const eventsSettings = {
 		unit: 'count',
 		default: 1,
 		help: 'servers of NATS that keep each event of a stream that is made, 1 to 5',
+	},
+	eventsRelayService: {
+		kind: 'text',
+		unit: 'name',
+		help: 'the service in the registry whose instance is the next sidecar: one that leaves is left, a new one is used',
+	},
+	eventsRelayAddress: {
+		kind: 'text',
+		unit: 'address',
+		help: 'HOST:PORT or tls://HOST:PORT of the next sidecar, where it is not in the registry',
+	},
+	eventsRelayTokenFile: {
+		kind: 'text',
+		unit: 'path',
+		help: 'file with the token for the next sidecar; read again for each connection',
+	},
+	eventsRelayCa: {
+		kind: 'text',
+		unit: 'path',
+		note: 'those of Node for tls://; no TLS with --events-relay-service',
+		help: 'authorities of the certificate of the next sidecar, in PEM; read again for each connection',
+	},
+	eventsRelayCompression: {
+		kind: ['auto', 'none'],
+		unit: 'kind',
+		default: 'auto',
+		help: 'how events travel to the next sidecar; auto: with zstd where both have it (Node 22.15), else with deflate',
 	},
 	eventsDrainMs: {
 		kind: 'duration',

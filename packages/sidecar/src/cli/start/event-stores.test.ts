@@ -7,6 +7,7 @@ import { storesElsewhere } from './event-stores.ts';
 
 const storesOf = (env: Readonly<Record<string, string>>) => storesElsewhere(resolveSettings({ flags: {}, env }));
 const HTTP = { SPOCK_EVENTS_STORE: 'http' };
+const RELAY = { SPOCK_EVENTS_STORE: 'relay' };
 const NATS = { SPOCK_EVENTS_STORE: 'jetstream' };
 
 describe('the settings of the store of events', () => {
@@ -34,6 +35,17 @@ describe('the settings of the store of events', () => {
 		],
 		[NATS, '--events-store jetstream needs --events-nats-service NAME or --events-nats-servers ADDRESSES'],
 		[{ ...NATS, SPOCK_EVENTS_NATS_SERVICE: 'a', SPOCK_EVENTS_NATS_SERVERS: 'b:1' }, 'not both'],
+		[{ SPOCK_EVENTS_RELAY_CA: 'a' }, 'SPOCK_EVENTS_RELAY_CA needs --events-store relay'],
+		[RELAY, '--events-store relay needs --events-relay-service NAME or --events-relay-address ADDRESS'],
+		[{ ...RELAY, SPOCK_EVENTS_RELAY_SERVICE: 'a', SPOCK_EVENTS_RELAY_ADDRESS: 'b:1' }, 'not both'],
+		[
+			{ ...RELAY, SPOCK_EVENTS_RELAY_ADDRESS: 'http://a' },
+			'SPOCK_EVENTS_RELAY_ADDRESS must be HOST:PORT or tls://HOST:PORT, not http://a',
+		],
+		[
+			{ ...RELAY, SPOCK_EVENTS_RELAY_ADDRESS: 'a:1', SPOCK_EVENTS_RELAY_CA: 'ca.pem' },
+			'SPOCK_EVENTS_RELAY_CA needs tls://HOST:PORT in --events-relay-address',
+		],
 	])('%j: says what is wrong', async (env, message) => {
 		await expect(storesOf(env as Record<string, string>)).rejects.toThrow(message);
 	});

@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises';
 
 import type { EventStore } from '@spock/events';
 import type { MakeForwarding } from '@spock/events/forward';
-import { isServing, type ServiceSource, SpockError } from '@spock/protocol';
+import { isServing, type ServiceInstance, type ServiceSnapshot, type ServiceSource, SpockError } from '@spock/protocol';
+import { formatAddress } from '@spock/protocol/node';
 
 import type { EventsContext } from '../../lifecycle/sidecar-options.ts';
+import { parseTcpAddress, type TcpAddress } from '../client/sidecar-target.ts';
 import type { Settings } from '../settings/settings.ts';
 
 type StoreKind = Exclude<Settings['eventsStore']['value'], 'embedded'>;
@@ -13,6 +15,13 @@ type StoreKind = Exclude<Settings['eventsStore']['value'], 'embedded'>;
 const SETTINGS_OF: Readonly<Record<StoreKind, readonly (keyof Settings)[]>> = {
 	http: ['eventsHttpUrl', 'eventsHttpService', 'eventsHttpTokenFile'],
 	jetstream: ['eventsNatsService', 'eventsNatsServers', 'eventsNatsTokenFile', 'eventsNatsReplicas'],
+	relay: [
+		'eventsRelayService',
+		'eventsRelayAddress',
+		'eventsRelayTokenFile',
+		'eventsRelayCa',
+		'eventsRelayCompression',
+	],
 };
 /** How long a store waits for the registry. */
 const LOOKUP_TIMEOUT_MS = 5000;
@@ -49,7 +58,7 @@ export async function storesElsewhere(
 	if (kind === 'jetstream') await stores.loadNats();
 	const streams = settings.eventsStoreStreams.value && new Set(settings.eventsStoreStreams.value);
 	return ({ source, random }) => {
-		const make = kind === 'http' ? httpStore : jetStreamStore;
+		const make = MAKERS[kind];
 		const ends: (() => void)[] = [];
 		const storeFor = (owner: string): EventStore =>
 			new stores.DeferredStore(kind, async () => {
@@ -91,6 +100,18 @@ function check(settings: Settings, kind: StoreKind): void {
 			throw new Error(`{address} in ${url.where} needs --events-http-service NAME`);
 		if (!hasAddress && service.value !== undefined) {
 			throw new Error(`${service.where} needs {address} in --events-http-url, such as http://{address}/events`);
+		}
+		return;
+	}
+	if (kind === 'relay') {
+		const { eventsRelayService: service, eventsRelayAddress: address, eventsRelayCa: ca } = settings;
+		if ((service.value === undefined) === (address.value === undefined)) {
+			throw new Error(
+				'--events-store relay needs --events-relay-service NAME or --events-relay-address ADDRESS, not both',
+			);
+		}
+		if (address.value !== undefined && !addressOf(address.value, address.where).isTls && ca.value !== undefined) {
+			throw new Error(`${ca.where} needs tls://HOST:PORT in --events-relay-address`);
 		}
 		return;
 	}
@@ -143,6 +164,52 @@ async function jetStreamStore(settings: Settings, { source, owner, ends }: Store
 	return store;
 }
 
+/** With a watch of its service: where the sidecar that it is connected to leaves, another is used. */
+async function relayStore(settings: Settings, { source, random, owner, ends }: StoreContext): Promise<EventStore> {
+	const { RelayStore } = await import('@spock/events/stores');
+	const { eventsRelayService, eventsRelayAddress, eventsRelayTokenFile, eventsRelayCa } = settings;
+	const [service, address] = [eventsRelayService.value, eventsRelayAddress.value];
+	let last = '';
+	const choose = async (name: string): Promise<string> => {
+		const addresses = await addressesOf(source, name);
+		if (addresses.length === 0) throw new SpockError('UNAVAILABLE', `service "${name}" has no healthy instance`);
+		// Each has a log of its own: the one that has the events so far stays the next one.
+		if (!addresses.includes(last)) last = addresses[Math.floor(random() * addresses.length)] as string;
+		return last;
+	};
+	const store = new RelayStore({
+		owner,
+		packs: settings.eventsRelayCompression.value === 'auto',
+		access: async () => {
+			const [tokenFile, caFile] = [eventsRelayTokenFile.value, eventsRelayCa.value];
+			const text = service === undefined ? (address as string) : await choose(service);
+			const { host, port, isTls } = addressOf(text, eventsRelayAddress.where);
+			const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8');
+			return {
+				...{ host, port },
+				tls: isTls || ca !== undefined ? { ca } : undefined,
+				token: tokenFile === undefined ? undefined : await tokenIn(tokenFile),
+			};
+		},
+	});
+	if (service !== undefined) {
+		const changed = ({ instances }: ServiceSnapshot): void => store.addressesChanged(serving(instances));
+		const watch = source.watch({ service }, { next: changed });
+		ends.push(() => watch.stop());
+	}
+	return store;
+}
+
+const MAKERS = { http: httpStore, jetstream: jetStreamStore, relay: relayStore } as const;
+
+function addressOf(text: string, where: string): TcpAddress {
+	try {
+		return parseTcpAddress(text);
+	} catch (cause) {
+		throw new Error(`${where} must be HOST:PORT or tls://HOST:PORT, not ${text}`, { cause });
+	}
+}
+
 function filled(url: string, address: string): string {
 	return url.replaceAll('{address}', address);
 }
@@ -157,5 +224,9 @@ async function addressesOf(source: ServiceSource, service: string): Promise<read
 		const { message } = SpockError.from(cause);
 		throw new SpockError('UNAVAILABLE', `service "${service}" cannot be looked up: ${message}`, { cause });
 	});
-	return instances.filter(isServing).map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+	return serving(instances);
+}
+
+function serving(instances: readonly ServiceInstance[]): readonly string[] {
+	return instances.filter(isServing).map(({ host, port }) => formatAddress({ host, port }));
 }

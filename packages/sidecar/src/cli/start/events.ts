@@ -26,6 +26,11 @@ const NEED_EVENTS = [
 	'eventsNatsServers',
 	'eventsNatsTokenFile',
 	'eventsNatsReplicas',
+	'eventsRelayService',
+	'eventsRelayAddress',
+	'eventsRelayTokenFile',
+	'eventsRelayCa',
+	'eventsRelayCompression',
 	'eventsDrainMs',
 ] as const;
 /** By the option of the service that each is for. */

@@ -162,7 +162,7 @@ describe.each([
 		await expect(second.deleteGroup('orders', 'billing')).rejects.toThrow('has a reader');
 		// Nothing listens there.
 		addresses = ['127.0.0.1:1'];
-		await dead.serversChanged();
+		dead.serversChanged(addresses);
 		await second.deleteGroup('orders', 'billing');
 		await expect(second.reader('orders', { group: 'billing' })).rejects.toThrow('unknown group');
 		for (const each of [dead, second]) await each.close();

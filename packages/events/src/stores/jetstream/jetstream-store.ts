@@ -74,9 +74,9 @@ export class JetStreamStore implements EventStore {
 		await this.#places.remove(session, name, kept.revision);
 	}
 
-	/** The servers are others now: where the connected one has left, what is in flight is settled, and the next use connects to another. */
-	async serversChanged(): Promise<void> {
-		await this.#link.serversChanged();
+	/** These are the servers now: where the connected one has left, what is in flight is settled, and the next use connects to another. */
+	serversChanged(servers: readonly string[]): void {
+		this.#link.serversChanged(servers);
 	}
 
 	async close(): Promise<void> {

@@ -15,6 +15,8 @@ import { LogEvents } from '../../../test/log-events.ts';
 
 /** How often the leader is killed: `SPOCK_NATS_TURNS=100` for the whole measure. */
 const TURNS = Number(process.env['SPOCK_NATS_TURNS'] ?? 3);
+/** How often a server's directory is set back: `SPOCK_NATS_SET_BACKS=20` for the whole measure. */
+const SET_BACKS = Number(process.env['SPOCK_NATS_SET_BACKS'] ?? 2);
 const KILLS = 4;
 const program = new URL('../../../test/feed-jetstream.ts', import.meta.url).pathname;
 
@@ -124,38 +126,48 @@ async function theLeader(servers: readonly RealNatsServer[], addresses: readonly
 
 describe('a server whose directory is set back', () => {
 	it.each([
-		['with fast ingest', findNats],
-		['on an old server', findOldNats],
-	] as const)('is told by holds, and is fed again what it has lost, %s', async (_, find) => {
-		await using nats = await startNats({ binary: find(process.env) });
-		const [server] = nats.servers as readonly [RealNatsServer];
-		const store = openStore(nats);
-		const events = new LogEvents();
-		const kept = events.many('orders', 500);
-		await feed(store, kept);
-		await server.stop();
-		await server.copy();
-		await server.start();
-		const lost = events.many('orders', 700);
-		await feed(store, lost);
-		expect(await store.holds('orders', 1200)).toBe(true);
-		await server.kill();
-		await server.setBack();
-		await server.start();
-		let holds: boolean | undefined;
-		await waitFor('an answer', async () => {
-			holds = await store.holds('orders', 1200).catch(() => undefined);
-			return holds !== undefined;
-		});
-		expect(holds).toBe(false);
-		expect(await store.lastOf('orders')).toBe(500);
-		await feed(store, [...kept, ...lost]);
-		expect(await store.holds('orders', 1200)).toBe(true);
-		await store.close();
-		const stored = await storedPayloads(server.address, 1200);
-		expect(ordered(stored).sort((left, right) => left - right)).toEqual(countTo(1200));
-		expectPartitionsInOrder(stored);
-	});
+		['with fast ingest', findNats, true],
+		['on an old server', findOldNats, false],
+	] as const)(
+		`is told by holds, and is fed again what it has lost, %s, ${SET_BACKS} times`,
+		{
+			timeout: 60_000 * (SET_BACKS + 2),
+		},
+		async (_, find, isOrdered) => {
+			await using nats = await startNats({ binary: find(process.env) });
+			const [server] = nats.servers as readonly [RealNatsServer];
+			const store = openStore(nats);
+			const events = new LogEvents();
+			const all = [...events.many('orders', 500)];
+			await feed(store, all);
+			for (let turn = 0; turn < SET_BACKS; turn++) {
+				const kept = all.length;
+				await server.stop();
+				await server.copy();
+				await server.start();
+				all.push(...events.many('orders', 700));
+				await feed(store, all);
+				expect(await store.holds('orders', all.length)).toBe(true);
+				await server.kill();
+				await server.setBack();
+				await server.start();
+				let holds: boolean | undefined;
+				await waitFor('an answer', async () => {
+					holds = await store.holds('orders', all.length).catch(() => undefined);
+					return holds !== undefined;
+				});
+				expect(holds).toBe(false);
+				expect(await store.lastOf('orders')).toBe(kept);
+				await feed(store, all);
+				expect(await store.holds('orders', all.length)).toBe(true);
+			}
+			await store.close();
+			const stored = await storedPayloads(server.address, all.length);
+			if (isOrdered) expect(ordered(stored)).toEqual(countTo(all.length));
+			expect(ordered(stored).sort((left, right) => left - right)).toEqual(countTo(all.length));
+			expectPartitionsInOrder(stored);
+		},
+	);
 });
 
 describe('servers that are found by name', () => {
@@ -170,7 +182,7 @@ describe('servers that are found by name', () => {
 		const append = store.append('orders', events.many('orders', count), () => undefined);
 		const refused = expect(append).rejects.toSatisfy((error) => SpockError.is(error, 'UNAVAILABLE'));
 		addresses = [second.address];
-		await store.serversChanged();
+		store.serversChanged(addresses);
 		await refused;
 		const again = new LogEvents();
 		await feed(store, again.many('orders', 10 + count));

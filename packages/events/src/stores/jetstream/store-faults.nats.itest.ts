@@ -4,12 +4,12 @@ import { join } from 'node:path';
 
 import { SpockError } from '@spock/protocol';
 import { tempSocket, waitFor } from '@spock/testkit';
-import { findNats, findOldNats, type RealNatsServer, startNats } from '@spock/testkit/real-nats';
+import { findNats, findOldNats, type RealNats, type RealNatsServer, startNats } from '@spock/testkit/real-nats';
 import { requireBanner, sourceBundle } from '@spock/testkit/source-bundle';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
-import { feed, leaderOf, type StoredPayload, storedPayloads } from '../../../test/jetstream-feeder.ts';
+import { feed, type LeaderView, leaderOf, type StoredPayload, storedPayloads } from '../../../test/jetstream-feeder.ts';
 import { openStore } from '../../../test/jetstream-fixture.ts';
 import { LogEvents } from '../../../test/log-events.ts';
 
@@ -18,6 +18,8 @@ const TURNS = Number(process.env['SPOCK_NATS_TURNS'] ?? 3);
 /** How often a server's directory is set back: `SPOCK_NATS_SET_BACKS=20` for the whole measure. */
 const SET_BACKS = Number(process.env['SPOCK_NATS_SET_BACKS'] ?? 2);
 const KILLS = 4;
+/** On a busy machine it was more than a minute once. */
+const CATCH_UP_MS = 240_000;
 const program = new URL('../../../test/feed-jetstream.ts', import.meta.url).pathname;
 
 /** 1, 2, 3 and so on: nothing lost, nothing twice, in order. */
@@ -94,7 +96,7 @@ describe('a cluster of JetStream that loses its leader under load', () => {
 		};
 		await feedMore(1000);
 		for (let turn = 0; turn < TURNS; turn++) {
-			const leader = await theLeader(nats.servers, nats.addresses);
+			const leader = await theLeader(nats, turn);
 			const before = told;
 			const fed = feedMore(6000);
 			await waitFor('events under way', () => told > before + 500 + 300 * (turn % 10), 60_000);
@@ -104,24 +106,30 @@ describe('a cluster of JetStream that loses its leader under load', () => {
 		}
 		expect(told).toBe(count);
 		expect(await store.holds('orders', count)).toBe(true);
-		await theLeader(nats.servers, nats.addresses);
+		await theLeader(nats, TURNS);
 		await store.close();
 		expect(ordered(await storedPayloads(nats.addresses[0] ?? '', count))).toEqual(countTo(count));
 	});
 });
 
-async function theLeader(servers: readonly RealNatsServer[], addresses: readonly string[]): Promise<RealNatsServer> {
-	let leader: RealNatsServer | undefined;
-	await waitFor(
-		'a leader of which the others have everything',
-		async () => {
-			const name = await leaderOf(addresses);
-			leader = servers.find((server) => server.name === name);
-			return leader !== undefined;
-		},
-		60_000,
-	);
-	return leader as RealNatsServer;
+/** With all that it leads; says how the cluster was when that does not come. */
+async function theLeader(nats: RealNats, kills: number): Promise<RealNatsServer> {
+	let seen: LeaderView | undefined;
+	try {
+		await waitFor(
+			'a leader',
+			async () => {
+				seen = await leaderOf(nats.addresses);
+				return seen?.isCurrent === true;
+			},
+			CATCH_UP_MS,
+		);
+	} catch (cause) {
+		throw new Error(`after ${kills} kills there is no leader of which the others have everything: ${seen?.said}`, {
+			cause,
+		});
+	}
+	return nats.servers.find(({ name }) => name === seen?.leader) as RealNatsServer;
 }
 
 describe('a server whose directory is set back', () => {

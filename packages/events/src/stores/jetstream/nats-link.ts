@@ -37,6 +37,8 @@ export interface NatsSession {
 	readonly ended: AbortSignal;
 	/** Whether the server knows fast ingest: from 2.14 on. */
 	readonly hasFastIngest: boolean;
+	/** Whether a consumer may have several filters: from 2.10 on. */
+	readonly hasFilters: boolean;
 	/** Ends it: what is in flight is settled, and the next `open` connects anew. */
 	end(error: SpockError): void;
 }
@@ -132,6 +134,7 @@ export class NatsLink {
 			newInbox: () => createInbox(),
 			ended: ending.signal,
 			hasFastIngest: isAtLeast(connection.info?.version, 2, 14),
+			hasFilters: isAtLeast(connection.info?.version, 2, 10),
 			end,
 		};
 		this.#session = session;

@@ -182,6 +182,21 @@ describe.each([
 		await store.close();
 	});
 
+	it('reads on with one consumer of the server, however much there is', async () => {
+		const prefix = newPrefix();
+		const store = openStore(nats, { prefix });
+		await store.append('orders', new LogEvents().many('orders', 2000), () => undefined);
+		const reader = await store.reader('orders', { from: 'first' });
+		const consumers = async (): Promise<readonly string[]> => {
+			return (await manager.consumers.list(`${prefix}-orders`).next()).map(({ name }) => name);
+		};
+		await readAll(reader, 1);
+		const before = await consumers();
+		await readAll(reader, 1900);
+		expect(await consumers()).toEqual(before);
+		await store.close();
+	});
+
 	it('refuses everything after its end', async () => {
 		const store = openStore(nats, { prefix: newPrefix() });
 		await store.close();

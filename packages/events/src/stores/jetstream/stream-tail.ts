@@ -239,7 +239,9 @@ class Pull {
 	readonly #unsubscribe: () => void;
 	readonly #ended = (): void => this.end();
 	#timer: NodeJS.Timeout | undefined;
-	/** Of the request that is open. */
+	/** Of the request that is open, or was the last. */
+	#reply = '';
+	#requests = 0;
 	#asked = 0;
 	#delivered = 0;
 	#isEnded = false;
@@ -249,7 +251,7 @@ class Pull {
 		this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
 		this.#inbox = session.newInbox();
 		this.#listener = listener;
-		const subscription = session.connection.subscribe(this.#inbox, {
+		const subscription = session.connection.subscribe(`${this.#inbox}.*`, {
 			callback: (error, message) => {
 				if (error === null) this.#take(message);
 				else this.end();
@@ -269,13 +271,14 @@ class Pull {
 	ask(): void {
 		if (this.#asked > 0 || this.#isEnded) return;
 		this.#asked = PULL_EVENTS;
+		this.#reply = `${this.#inbox}.${++this.#requests}`;
 		const request = {
 			batch: PULL_EVENTS,
 			max_bytes: PULL_BYTES,
 			expires: PULL_EXPIRES_MS * NANOSECONDS,
 			idle_heartbeat: HEARTBEAT_MS * NANOSECONDS,
 		};
-		this.#session.connection.publish(this.#subject, JSON.stringify(request), { reply: this.#inbox });
+		this.#session.connection.publish(this.#subject, JSON.stringify(request), { reply: this.#reply });
 		this.#watch();
 	}
 
@@ -294,16 +297,8 @@ class Pull {
 		const code = message.headers?.code ?? 0;
 		const place = message.reply === undefined ? undefined : deliveryOf(message.reply);
 		if (place === undefined) {
-			// 100: a heartbeat. 408, 409 for the bytes: the request is over. Anything else: the consumer is.
-			if (code === 100) {
-				this.#listener.quiet();
-				return;
-			}
-			this.#asked = 0;
-			const isOver =
-				code === 404 || code === 408 || (code === 409 && /bytes/i.test(message.headers?.description ?? ''));
-			if (isOver) this.#idle();
-			else this.end();
+			// Such a message has the subject of its request: a word on one before says nothing of this one.
+			if (message.subject === this.#reply) this.#status(code, message.headers?.description ?? '');
 			return;
 		}
 		if (place.delivered !== this.#delivered + 1) {
@@ -314,6 +309,23 @@ class Pull {
 		this.#asked--;
 		this.#listener.message(message, place.sequence, place.pending);
 		if (this.#asked === 0) this.#idle();
+	}
+
+	/** 100: a heartbeat. 404, 408, and 409 with these texts: the request is over. Anything else: the consumer is. */
+	#status(code: number, description: string): void {
+		if (code === 100) {
+			this.#listener.quiet();
+			return;
+		}
+		const isOver = code === 404 || code === 408 || (code === 409 && /bytes|batch completed/i.test(description));
+		if (!isOver) {
+			this.end();
+			return;
+		}
+		// Newer servers say that a request is over also where its last message has said it.
+		if (this.#asked === 0) return;
+		this.#asked = 0;
+		this.#idle();
 	}
 
 	#idle(): void {

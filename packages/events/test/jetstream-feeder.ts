@@ -1,5 +1,5 @@
 import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { SpockError } from '@spock/protocol';
 import { waitFor } from '@spock/testkit';
 
@@ -64,17 +64,27 @@ export interface StoredPayload {
 	readonly subject: string;
 }
 
-/** Who leads the stream now, by the name of the server; undefined while nobody does. */
-export async function leaderOf(addresses: readonly string[]): Promise<string | undefined> {
-	const connection = await connect({ servers: [...addresses], timeout: 5000, reconnect: false });
+/** Who leads the stream, and whether the others have everything. */
+export interface LeaderView {
+	readonly leader: string | undefined;
+	readonly isCurrent: boolean;
+	/** What the server says of its cluster, as JSON. */
+	readonly said: string;
+}
+
+/** Undefined while nobody answers. */
+export async function leaderOf(addresses: readonly string[]): Promise<LeaderView | undefined> {
+	let connection: NatsConnection | undefined;
 	try {
+		connection = await connect({ servers: [...addresses], timeout: 5000, reconnect: false });
 		const manager = await jetstreamManager(connection, { timeout: 5000, checkAPI: false });
 		const { cluster } = await manager.streams.info(`spock-${STREAM}`);
-		const isCurrent = (cluster?.replicas ?? []).every(({ current, offline }) => current && offline !== true);
-		return isCurrent ? cluster?.leader : undefined;
+		const { leader, replicas = [] } = cluster ?? {};
+		const isCurrent = Boolean(leader) && replicas.every(({ current, offline }) => current && offline !== true);
+		return { leader, isCurrent, said: JSON.stringify(cluster) };
 	} catch {
 		return undefined;
 	} finally {
-		await connection.close();
+		await connection?.close();
 	}
 }

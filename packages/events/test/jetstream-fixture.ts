@@ -15,14 +15,14 @@ export function openStore(nats: RealNats, options: Partial<JetStreamOptions> = {
 /** A store over a server of its own, for the contract of stores. */
 export async function jetStreamFixture(binary: string): Promise<StoreFixture> {
 	const nats = await startNats({ binary, maxPayload: MAX_PAYLOAD });
-	const stores: { readonly store: JetStreamStore; readonly end: () => Promise<void> }[] = [];
+	const stores: { readonly store: JetStreamStore; readonly end: () => void }[] = [];
 	const open = (): JetStreamStore => {
 		let addresses = nats.addresses;
 		const store = openStore(nats, { servers: async () => addresses });
 		// As if its process were dead: it has no connection, and gets none. Nothing listens at port 1.
-		const end = (): Promise<void> => {
+		const end = (): void => {
 			addresses = ['127.0.0.1:1'];
-			return store.serversChanged();
+			store.serversChanged(addresses);
 		};
 		stores.push({ store, end });
 		return store;
@@ -37,7 +37,7 @@ export async function jetStreamFixture(binary: string): Promise<StoreFixture> {
 			events.make(stream, 1),
 		],
 		reopen: async () => {
-			for (const { end } of stores) await end();
+			for (const { end } of stores) end();
 			return open();
 		},
 		close: async () => {

@@ -40,15 +40,17 @@ export interface StoreReaderOptions {
 	readonly group?: string;
 	/** Where it begins if nothing is known of the group. Absent: an unknown group is refused with BAD_REQUEST. */
 	readonly from?: ConsumeFrom;
+	/** One reader gives the whole stream. Default false: where several sidecars have readers of the group, each may give some of its keys. */
+	readonly isWhole?: boolean;
 }
 
 /**
  * The events of a stream that a group has not done yet, in order. One reader at a time for each group of a sidecar: a second is refused with
- * BAD_REQUEST. Positions here are those of the stream: a store that several logs feed numbers their events anew, and between the readers that
- * several sidecars have for a group it chooses one, while the others are given nothing.
+ * BAD_REQUEST. Positions here are those of the stream: a store that several logs feed numbers their events anew, and spreads them over the
+ * readers that several sidecars have for a group: all of a key to one of them.
  */
 export interface StoreReader {
-	/** Everything below is done, and events above may be: what `read` gives is the rest. */
+	/** Everything below is done, of what is given here, and events above may be: what `read` gives is the rest. */
 	readonly position: number;
 	/** One more with each rewind of the group, as its store keeps it; a group that begins anew has another number than before. 0 without a group. */
 	readonly rewinds: number;

@@ -166,7 +166,9 @@ export class ConsumerGroups {
 			return present.join(member);
 		}
 		const { stream, group = '' } = terms;
-		const reader = await this.#options.storeOf(stream).reader(stream, { group, from });
+		const reader = await this.#options
+			.storeOf(stream)
+			.reader(stream, { group, from, isWhole: terms.order === 'stream' });
 		const tallies = this.#tallies.get(key) ?? new Map<number, number>();
 		this.#tallies.set(key, tallies);
 		const opened = new ConsumerGroup({

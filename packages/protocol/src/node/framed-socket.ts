@@ -1,4 +1,4 @@
-import type { Duplex, Readable, Transform } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 import { FrameDecoder, type FrameSink } from '../frames/frame-decoder.ts';
 
@@ -12,7 +12,6 @@ const PIECE_CHARACTERS_MIN = 512;
 const PIECE_CHARACTERS_MAX = 8192;
 const PIECES_IN_A_TICK = 3;
 const RESOLVED: Promise<void> = Promise.resolve();
-const NOTHING: Uint8Array = new Uint8Array(0);
 
 /** What a framed socket reports to its owner. Nothing is called after `closed`. */
 export interface FramedSocketEvents extends FrameSink {
@@ -38,7 +37,7 @@ export interface FramedSocketOptions {
  */
 export class FramedSocket {
 	readonly #socket: Duplex;
-	/** Where frames come from: the socket, or what unpacks it. */
+	/** Where frames come from: the socket, or what reads it. */
 	#input: Readable;
 	readonly #events: FramedSocketEvents;
 	readonly #decoder: FrameDecoder;
@@ -181,25 +180,13 @@ export class FramedSocket {
 		if (this.#endHeld) this.#onEnd();
 	}
 
-	/**
-	 * What comes from now on goes through this stream, of which it takes possession: all of it, as a chunk that is being read is not. Where
-	 * that fails, the connection is dropped, after a fault. `bytesRead` counts what comes out.
-	 */
-	unpack(unpacker: Transform): void {
-		const socket = this.#socket;
-		socket.off('data', this.receive);
-		socket.off('end', this.#onEnd);
-		this.#input = unpacker;
-		unpacker.on('data', this.receive);
-		unpacker.on('end', this.#onEnd);
-		unpacker.on('error', (error) => {
-			if (this.#closed) return;
-			this.#events.fault('BAD_FRAME', `what came cannot be unpacked: ${error.message}`);
-			this.destroy(error);
-		});
-		// Not ended with the socket: a stream that ends in its middle would be an error, and what came before it lost.
-		socket.pipe(unpacker, { end: false });
-		socket.once('end', () => unpacker.write(NOTHING, () => unpacker.push(null)));
+	/** Frames come from this stream from now on, which reads the socket; without what is left of a chunk that is being read. */
+	readFrom(input: Readable): void {
+		this.#socket.off('data', this.receive);
+		this.#socket.off('end', this.#onEnd);
+		this.#input = input;
+		input.on('data', this.receive);
+		input.on('end', this.#onEnd);
 	}
 
 	/** From now on input is read and discarded. */
@@ -272,7 +259,6 @@ export class FramedSocket {
 		this.#pending = '';
 		this.#decoder.stop();
 		this.#input.off('data', this.receive);
-		if (this.#input !== this.#socket) this.#input.destroy();
 		this.#socket.off('drain', this.#onDrain);
 		this.#socket.off('end', this.#onEnd);
 		this.#socket.off('close', this.#onClose);

@@ -1,6 +1,6 @@
 export { FramedSocket, type FramedSocketEvents, type FramedSocketOptions } from './framed-socket.ts';
 export { makeDirectory } from './make-directory.ts';
-export { createPacker, createUnpacker, type Packing, packings } from './packing.ts';
+export { createPacker, type Packing, packings, unpackInput } from './packing.ts';
 export {
 	assertPrivateDirectory,
 	assertSocketPathFits,

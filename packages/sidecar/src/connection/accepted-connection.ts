@@ -141,7 +141,9 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		);
 		const { clock, limits, limited } = context;
 		const isRemote = (socket as Partial<Socket>).remoteAddress !== undefined;
-		this.#packed = new PackedInput(this.#framed, isRemote ? context.packedInputs : undefined);
+		this.#packed = new PackedInput(this.#framed, socket, isRemote ? context.packedInputs : undefined, (message) =>
+			this.#input.fault('BAD_FRAME', message),
+		);
 		this.#silence = new SilenceWatch(clock, {
 			bytesRead: () => this.#framed.bytesRead,
 			silent: (silentMs) => this.#silent(silentMs, isRemote),

@@ -13,7 +13,8 @@ export type NatsCredentials = Pick<ConnectionOptions, 'authenticator' | 'pass' |
 
 export interface JetStreamOptions {
 	/**
-	 * The servers now, as `host:port`; asked for at each connect, and again after `serversChanged`. An empty list: there is none at the moment.
+	 * The servers now, as `host:port`; asked for at each connect. An empty list: there is none at the moment. Who learns of a change in between
+	 * tells it by `serversChanged`.
 	 */
 	readonly servers: () => Promise<readonly string[]>;
 	/**

@@ -162,7 +162,7 @@ describe.each([
 		await expect(second.deleteGroup('orders', 'billing')).rejects.toThrow('has a reader');
 		// Nothing listens there.
 		addresses = ['127.0.0.1:1'];
-		await dead.serversChanged();
+		dead.serversChanged(addresses);
 		await second.deleteGroup('orders', 'billing');
 		await expect(second.reader('orders', { group: 'billing' })).rejects.toThrow('unknown group');
 		for (const each of [dead, second]) await each.close();
@@ -179,6 +179,21 @@ describe.each([
 		).rejects.toThrow();
 		await feed(store, events);
 		expect((await manager.streams.info(`${prefix}-orders`)).state.messages).toBe(20);
+		await store.close();
+	});
+
+	it('reads on with one consumer of the server, however much there is', async () => {
+		const prefix = newPrefix();
+		const store = openStore(nats, { prefix });
+		await store.append('orders', new LogEvents().many('orders', 2000), () => undefined);
+		const reader = await store.reader('orders', { from: 'first' });
+		const consumers = async (): Promise<readonly string[]> => {
+			return (await manager.consumers.list(`${prefix}-orders`).next()).map(({ name }) => name);
+		};
+		await readAll(reader, 1);
+		const before = await consumers();
+		await readAll(reader, 1900);
+		expect(await consumers()).toEqual(before);
 		await store.close();
 	});
 

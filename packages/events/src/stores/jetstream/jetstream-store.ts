@@ -2,11 +2,12 @@ import { type ConsumeFrom, SpockError } from '@spock/protocol';
 
 import type { EventStore, StoreReader, StoreReaderOptions } from '../../foundation/event-store.ts';
 import type { LogEvent } from '../../foundation/log-record.ts';
-import { type GroupRecord, newGroup } from './group-record.ts';
+import { GroupReader, type GroupReaderStore } from './group-reader.ts';
+import { type GroupRecord, newGroup, type PartitionRecord } from './group-record.ts';
 import { type JetStreamOptions, type JetStreamSettings, resolveJetStream } from './jetstream-options.ts';
-import { JetStreamReader, type ReaderStore } from './jetstream-reader.ts';
+import { LoneReader } from './lone-reader.ts';
 import { NatsLink, storeError } from './nats-link.ts';
-import { type Kept, Places } from './places.ts';
+import { type Kept, Places, type RecordPlace } from './places.ts';
 import { ensureStream, tokenOf } from './stream-config.ts';
 import { StreamFeed } from './stream-feed.ts';
 import { StreamTail, sequenceAt } from './stream-tail.ts';
@@ -21,7 +22,7 @@ export class JetStreamStore implements EventStore {
 	readonly #link: NatsLink;
 	readonly #places: Places;
 	readonly #feeds = new Map<string, StreamFeed>();
-	readonly #readers = new Set<JetStreamReader>();
+	readonly #readers = new Set<StoreReader>();
 	/** Groups that have a reader here, or are about to. */
 	readonly #taken = new Set<string>();
 
@@ -43,18 +44,21 @@ export class JetStreamStore implements EventStore {
 		return (await this.#feed(stream).held()) >= position;
 	}
 
-	async reader(stream: string, { group, from }: StoreReaderOptions): Promise<StoreReader> {
-		if (group === undefined) {
-			const reader = new JetStreamReader(this.#readerStore(stream), await this.#sequenceOf(stream, from ?? 'new'));
-			this.#readers.add(reader);
-			return reader;
-		}
+	async reader(stream: string, { group, from, isWhole = false }: StoreReaderOptions): Promise<StoreReader> {
+		if (group === undefined) return await this.#loneReader(stream, from ?? 'new');
 		const name = groupName(stream, group);
 		if (this.#taken.has(name)) throw hasReader(stream, group);
 		this.#taken.add(name);
 		try {
-			const kept = (await this.#groupOf(name)) ?? (await this.#newGroup(stream, group, from));
-			const reader = new JetStreamReader(this.#readerStore(stream, name), kept);
+			const { value } = (await this.#groupOf(name)) ?? (await this.#newGroup(stream, group, from));
+			const reader: GroupReader = new GroupReader(
+				this.#groupStore(stream, name, () => {
+					this.#readers.delete(reader);
+					this.#taken.delete(name);
+				}),
+				value,
+				isWhole,
+			);
 			await reader.start();
 			this.#readers.add(reader);
 			return reader;
@@ -69,14 +73,14 @@ export class JetStreamStore implements EventStore {
 		if (this.#taken.has(name)) throw hasReader(stream, group);
 		const kept = await this.#groupOf(name);
 		if (kept === undefined) throw unknownGroup(stream, group, 'it may be deleted already');
-		if (kept.value.holder !== null && (await this.#isAlive(name, kept))) throw hasReader(stream, group);
+		if (kept.value.members.length > 0 && (await this.#isAlive(name, kept))) throw hasReader(stream, group);
 		const session = await this.#link.open();
 		await this.#places.remove(session, name, kept.revision);
 	}
 
-	/** The servers are others now: where the connected one has left, what is in flight is settled, and the next use connects to another. */
-	async serversChanged(): Promise<void> {
-		await this.#link.serversChanged();
+	/** These are the servers now: where the connected one has left, what is in flight is settled, and the next use connects to another. */
+	serversChanged(servers: readonly string[]): void {
+		this.#link.serversChanged(servers);
 	}
 
 	async close(): Promise<void> {
@@ -89,7 +93,7 @@ export class JetStreamStore implements EventStore {
 		return this.#places.get<GroupRecord>(await this.#link.open(), name);
 	}
 
-	/** Whether the reader of a group gives a sign of life, within the time that it has for one. */
+	/** Whether any reader of a group gives a sign of life, within the time that it has for one. */
 	async #isAlive(name: string, { revision }: Kept<GroupRecord>): Promise<boolean> {
 		await new Promise<void>((resolve) => setTimeout(resolve, this.#settings.leaseMs));
 		return (await this.#groupOf(name))?.revision !== revision;
@@ -119,18 +123,32 @@ export class JetStreamStore implements EventStore {
 		return Math.min(Math.max(1, first, from.position), last + 1);
 	}
 
-	#readerStore(stream: string, group?: string): ReaderStore {
+	async #loneReader(stream: string, from: ConsumeFrom): Promise<StoreReader> {
+		const store = {
+			tail: (from: number, more: () => void) => new StreamTail(this.#link, this.#settings, stream, { from, more }),
+			sequenceOf: (from: ConsumeFrom) => this.#sequenceOf(stream, from),
+			closed: () => void this.#readers.delete(reader),
+		};
+		const reader: LoneReader = new LoneReader(store, await this.#sequenceOf(stream, from));
+		this.#readers.add(reader);
+		return reader;
+	}
+
+	#groupStore(stream: string, name: string, closed: () => void): GroupReaderStore {
 		return {
 			leaseMs: this.#settings.leaseMs,
-			tail: (from, more) => new StreamTail(this.#link, this.#settings, stream, from, more),
+			tail: (from, more, partitions) => new StreamTail(this.#link, this.#settings, stream, { from, more, partitions }),
 			sequenceOf: (from) => this.#sequenceOf(stream, from),
-			get: async () => (group === undefined ? undefined : this.#groupOf(group)),
-			replace: async (record, revision) =>
-				group === undefined ? undefined : this.#places.replace(await this.#link.open(), group, record, revision),
-			closed: (reader) => {
-				this.#readers.delete(reader);
-				if (group !== undefined) this.#taken.delete(group);
-			},
+			group: this.#placeOf<GroupRecord>(name),
+			partition: (partition) => this.#placeOf<PartitionRecord>(`${name}.${partition}`),
+			closed,
+		};
+	}
+
+	#placeOf<Value>(name: string): RecordPlace<Value> {
+		return {
+			get: async () => this.#places.get<Value>(await this.#link.open(), name),
+			replace: async (value, revision) => this.#places.replace(await this.#link.open(), name, value, revision),
 		};
 	}
 

@@ -37,6 +37,8 @@ export interface NatsSession {
 	readonly ended: AbortSignal;
 	/** Whether the server knows fast ingest: from 2.14 on. */
 	readonly hasFastIngest: boolean;
+	/** Whether a consumer may have several filters: from 2.10 on. */
+	readonly hasFilters: boolean;
 	/** Ends it: what is in flight is settled, and the next `open` connects anew. */
 	end(error: SpockError): void;
 }
@@ -49,6 +51,8 @@ export class NatsLink {
 	readonly #settings: JetStreamSettings;
 	#session: NatsSession | undefined;
 	#opening: Promise<NatsSession> | undefined;
+	/** The servers as they were told last; undefined if they never were. */
+	#told: readonly string[] | undefined;
 	#isClosed = false;
 
 	constructor(settings: JetStreamSettings) {
@@ -65,11 +69,11 @@ export class NatsLink {
 		return this.#opening;
 	}
 
-	/** The servers may be others: a connection to one that has left is ended. */
-	async serversChanged(): Promise<void> {
+	/** These are the servers now: a connection to one that has left is ended. */
+	serversChanged(servers: readonly string[]): void {
+		this.#told = servers;
 		const session = this.#session;
 		if (session === undefined) return;
-		const servers = await this.#settings.servers();
 		const server = withPort(session.connection.getServer());
 		// Where none is known the registry may be wrong, and this one still answers.
 		if (servers.length === 0 || servers.some((each) => withPort(each) === server)) return;
@@ -103,6 +107,8 @@ export class NatsLink {
 		const manager = await jetstream.jetstreamManager(connection, { timeout: timeoutMs, checkAPI: false });
 		const session = this.#begin(connection, manager, transport);
 		if (this.#isClosed) session.end(closedError());
+		// It may have left while it was connected to.
+		else if (this.#told !== undefined) this.serversChanged(this.#told);
 		session.ended.throwIfAborted();
 		return session;
 	}
@@ -128,6 +134,7 @@ export class NatsLink {
 			newInbox: () => createInbox(),
 			ended: ending.signal,
 			hasFastIngest: isAtLeast(connection.info?.version, 2, 14),
+			hasFilters: isAtLeast(connection.info?.version, 2, 10),
 			end,
 		};
 		this.#session = session;

@@ -16,6 +16,14 @@ export interface Kept<Value> {
 	readonly revision: number;
 }
 
+/** One of the values, for who replaces it. */
+export interface RecordPlace<Value> {
+	/** By the leader. */
+	get(): Promise<Kept<Value> | undefined>;
+	/** Gives the new revision; undefined if somebody else has written meanwhile. */
+	replace(value: Value, revision: number): Promise<number | undefined>;
+}
+
 /** Small JSON values, each replaced only by who knows the one before: a stream that keeps the last message of each subject. */
 export class Places {
 	readonly #settings: JetStreamSettings;
@@ -54,11 +62,12 @@ export class Places {
 		}
 	}
 
-	/** Removes the value unless it was replaced since. */
+	/** Removes the value unless it was replaced since, and those below its name. */
 	async remove(session: NatsSession, name: string, revision: number): Promise<void> {
 		const stream = placesName(this.#settings);
 		try {
 			await session.streams.purge(stream, { filter: `${stream}.${name}`, seq: revision + 1 });
+			await session.streams.purge(stream, { filter: `${stream}.${name}.>` });
 		} catch (error) {
 			throw storeError('a place cannot be removed from NATS', error);
 		}

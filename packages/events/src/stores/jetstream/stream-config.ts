@@ -38,6 +38,11 @@ export function subjectOf(
 	return `${prefix}.${tokenOf(stream)}.${partition}.${owner}`;
 }
 
+/** Of a message, as `subjectOf` has named it. */
+export function partitionIn(subject: string): number {
+	return Number(subject.split('.')[2]);
+}
+
 /** The stream that keeps the places of logs and groups; no stream of events has a tilde behind the prefix. */
 export function placesName({ prefix }: JetStreamSettings): string {
 	return `${prefix}~places`;

@@ -5,10 +5,10 @@ import type { Msg } from '@nats-io/transport-node';
 import { offAbort, onAbort } from '@spock/protocol/internal';
 
 import type { LogEvent } from '../../foundation/log-record.ts';
-import { decodeMessage } from './event-message.ts';
+import { decodeMessage, PARTITIONS } from './event-message.ts';
 import type { JetStreamSettings } from './jetstream-options.ts';
 import type { NatsLink, NatsSession } from './nats-link.ts';
-import { ensureStream } from './stream-config.ts';
+import { ensureStream, partitionIn, subjectOf } from './stream-config.ts';
 
 const NANOSECONDS = 1_000_000;
 /** Asked for at once, and so kept at most; more than any event has bytes. */
@@ -21,13 +21,37 @@ const HEARTBEAT_MS = 5000;
 const INACTIVE_MS = 60_000;
 const RETRY_MS = 500;
 
-/** The events of a stream from a sequence number on, in order, over all connections. It keeps at most what it has asked for once. */
+/** What a tail begins with. */
+export interface TailOptions {
+	/** A sequence number of the stream. */
+	readonly from: number;
+	/** Called when some events have come. */
+	readonly more: () => void;
+	/** Default: all. */
+	readonly partitions?: readonly number[];
+}
+
+interface ConsumerFilter {
+	readonly filter_subjects?: string[];
+}
+
+/** An event and where it is. */
+export interface TailEvent {
+	readonly event: LogEvent;
+	readonly partition: number;
+}
+
+/**
+ * The events of a stream from a sequence number on, in order, over all connections; of these partitions alone where the server can choose,
+ * else of all. It keeps at most what it has asked for once.
+ */
 export class StreamTail {
 	readonly #link: NatsLink;
 	readonly #settings: JetStreamSettings;
 	readonly #stream: string;
 	readonly #more: () => void;
-	#events: LogEvent[] = [];
+	readonly #partitions: readonly number[] | undefined;
+	#events: TailEvent[] = [];
 	/** What the server gives next. */
 	#next: number;
 	/** What the server had last when it was asked, or has told since: up to here events are on their way. */
@@ -38,17 +62,18 @@ export class StreamTail {
 	#isOpening = false;
 	#isClosed = false;
 
-	constructor(link: NatsLink, settings: JetStreamSettings, stream: string, from: number, more: () => void) {
+	constructor(link: NatsLink, settings: JetStreamSettings, stream: string, { from, more, partitions }: TailOptions) {
 		this.#link = link;
 		this.#settings = settings;
 		this.#stream = stream;
 		this.#next = from;
 		this.#more = more;
+		this.#partitions = partitions;
 	}
 
 	/** Everything below was taken, or is not there. */
 	get position(): number {
-		return this.#events[0]?.position ?? this.#next;
+		return this.#events[0]?.event.position ?? this.#next;
 	}
 
 	/** Resolves when so many have come, or no more are on their way. One call at a time. */
@@ -68,11 +93,11 @@ export class StreamTail {
 	}
 
 	/** What has come, at least one event if there is one. */
-	take(eventsMax: number, bytesMax: number): readonly LogEvent[] {
+	take(eventsMax: number, bytesMax: number): readonly TailEvent[] {
 		let count = 0;
 		let bytes = 0;
 		while (count < Math.min(eventsMax, this.#events.length)) {
-			bytes += (this.#events[count] as LogEvent).text.length;
+			bytes += (this.#events[count] as TailEvent).event.text.length;
 			if (count > 0 && bytes > bytesMax) break;
 			count++;
 		}
@@ -101,11 +126,12 @@ export class StreamTail {
 		try {
 			const session = await this.#link.open();
 			const { name, last } = await ensureStream(session, this.#settings, this.#stream);
-			this.#last = last;
 			const consumer = await addConsumer(session, name, {
 				deliver_policy: 'by_start_sequence',
 				opt_start_seq: Math.max(1, this.#next),
+				...this.#filter(session),
 			});
+			this.#last = consumer.pending > 0 ? last : this.#next - 1;
 			if (this.#isClosed) return;
 			const pull = new Pull(session, name, consumer.name, {
 				message: (message, sequence, pending) => this.#took(message, sequence, pending),
@@ -131,6 +157,13 @@ export class StreamTail {
 		}
 	}
 
+	#filter({ hasFilters }: NatsSession): ConsumerFilter {
+		const partitions = this.#partitions;
+		if (!hasFilters || partitions === undefined || partitions.length === PARTITIONS) return {};
+		const subjects = partitions.map((partition) => subjectOf(this.#settings, this.#stream, partition, '*'));
+		return { filter_subjects: subjects };
+	}
+
 	#openLater(): void {
 		if (this.#isClosed) return;
 		this.#retry = setTimeout(() => {
@@ -150,7 +183,7 @@ export class StreamTail {
 		this.#next = sequence + 1;
 		this.#last = pending > 0 ? Math.max(this.#last, this.#next) : sequence;
 		const event = decodeMessage(message, sequence);
-		if (event !== undefined) this.#events.push(event);
+		if (event !== undefined) this.#events.push({ event, partition: partitionIn(message.subject) });
 		this.#arrived?.();
 		if (this.#events.length === 1) this.#more();
 	}
@@ -169,8 +202,12 @@ export async function sequenceAt(session: NatsSession, stream: string, time: num
 async function addConsumer(
 	session: NatsSession,
 	stream: string,
-	from: { readonly deliver_policy: string; readonly opt_start_seq?: number; readonly opt_start_time?: string },
-): Promise<{ readonly name: string; readonly next: number }> {
+	from: ConsumerFilter & {
+		readonly deliver_policy: string;
+		readonly opt_start_seq?: number;
+		readonly opt_start_time?: string;
+	},
+): Promise<{ readonly name: string; readonly next: number; readonly pending: number }> {
 	const name = `spock-${randomUUID()}`;
 	const info = await session.consumers.add(stream, {
 		...from,
@@ -180,7 +217,7 @@ async function addConsumer(
 		num_replicas: 1,
 		inactive_threshold: INACTIVE_MS * NANOSECONDS,
 	} as Partial<ConsumerConfig>);
-	return { name, next: info.delivered.stream_seq + 1 };
+	return { name, next: info.delivered.stream_seq + 1, pending: info.num_pending };
 }
 
 interface PullListener {
@@ -202,7 +239,9 @@ class Pull {
 	readonly #unsubscribe: () => void;
 	readonly #ended = (): void => this.end();
 	#timer: NodeJS.Timeout | undefined;
-	/** Of the request that is open. */
+	/** Of the request that is open, or was the last. */
+	#reply = '';
+	#requests = 0;
 	#asked = 0;
 	#delivered = 0;
 	#isEnded = false;
@@ -212,7 +251,7 @@ class Pull {
 		this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
 		this.#inbox = session.newInbox();
 		this.#listener = listener;
-		const subscription = session.connection.subscribe(this.#inbox, {
+		const subscription = session.connection.subscribe(`${this.#inbox}.*`, {
 			callback: (error, message) => {
 				if (error === null) this.#take(message);
 				else this.end();
@@ -232,13 +271,14 @@ class Pull {
 	ask(): void {
 		if (this.#asked > 0 || this.#isEnded) return;
 		this.#asked = PULL_EVENTS;
+		this.#reply = `${this.#inbox}.${++this.#requests}`;
 		const request = {
 			batch: PULL_EVENTS,
 			max_bytes: PULL_BYTES,
 			expires: PULL_EXPIRES_MS * NANOSECONDS,
 			idle_heartbeat: HEARTBEAT_MS * NANOSECONDS,
 		};
-		this.#session.connection.publish(this.#subject, JSON.stringify(request), { reply: this.#inbox });
+		this.#session.connection.publish(this.#subject, JSON.stringify(request), { reply: this.#reply });
 		this.#watch();
 	}
 
@@ -257,16 +297,8 @@ class Pull {
 		const code = message.headers?.code ?? 0;
 		const place = message.reply === undefined ? undefined : deliveryOf(message.reply);
 		if (place === undefined) {
-			// 100: a heartbeat. 408, 409 for the bytes: the request is over. Anything else: the consumer is.
-			if (code === 100) {
-				this.#listener.quiet();
-				return;
-			}
-			this.#asked = 0;
-			const isOver =
-				code === 404 || code === 408 || (code === 409 && /bytes/i.test(message.headers?.description ?? ''));
-			if (isOver) this.#idle();
-			else this.end();
+			// Such a message has the subject of its request: a word on one before says nothing of this one.
+			if (message.subject === this.#reply) this.#status(code, message.headers?.description ?? '');
 			return;
 		}
 		if (place.delivered !== this.#delivered + 1) {
@@ -277,6 +309,23 @@ class Pull {
 		this.#asked--;
 		this.#listener.message(message, place.sequence, place.pending);
 		if (this.#asked === 0) this.#idle();
+	}
+
+	/** 100: a heartbeat. 404, 408, and 409 with these texts: the request is over. Anything else: the consumer is. */
+	#status(code: number, description: string): void {
+		if (code === 100) {
+			this.#listener.quiet();
+			return;
+		}
+		const isOver = code === 404 || code === 408 || (code === 409 && /bytes|batch completed/i.test(description));
+		if (!isOver) {
+			this.end();
+			return;
+		}
+		// Newer servers say that a request is over also where its last message has said it.
+		if (this.#asked === 0) return;
+		this.#asked = 0;
+		this.#idle();
 	}
 
 	#idle(): void {

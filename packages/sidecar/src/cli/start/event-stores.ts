@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import type { EventStore } from '@spock/events';
 import type { MakeForwarding } from '@spock/events/forward';
-import { isServing, type ServiceInstance, type ServiceSnapshot, type ServiceSource, SpockError } from '@spock/protocol';
+import { isServing, type ServiceSnapshot, type ServiceSource, SpockError } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
 
 import type { EventsContext } from '../../lifecycle/sidecar-options.ts';
@@ -156,9 +156,8 @@ async function jetStreamStore(settings: Settings, { source, owner, ends }: Store
 		...(token !== undefined && { credentials: { token } }),
 	});
 	if (service !== undefined) {
-		// Where the registry cannot be asked, whoever uses the store asks it again.
-		const changed = (): void => void store.serversChanged().catch(() => undefined);
-		const watch = source.watch({ service }, { next: changed });
+		// Where there is no snapshot, the connect that needs one fails, and is reported as a failure of the store.
+		const watch = source.watch({ service }, { next: (snapshot) => store.serversChanged(addressesIn(snapshot)) });
 		ends.push(() => watch.stop());
 	}
 	return store;
@@ -193,8 +192,7 @@ async function relayStore(settings: Settings, { source, random, owner, ends }: S
 		},
 	});
 	if (service !== undefined) {
-		const changed = ({ instances }: ServiceSnapshot): void => store.addressesChanged(serving(instances));
-		const watch = source.watch({ service }, { next: changed });
+		const watch = source.watch({ service }, { next: (snapshot) => store.addressesChanged(addressesIn(snapshot)) });
 		ends.push(() => watch.stop());
 	}
 	return store;
@@ -220,13 +218,13 @@ async function tokenIn(file: string): Promise<string> {
 
 /** Of the healthy instances, as host:port. Rejects with UNAVAILABLE, as a name that the registry refuses says nothing of an event. */
 async function addressesOf(source: ServiceSource, service: string): Promise<readonly string[]> {
-	const { instances } = await source.get({ service }, { timeoutMs: LOOKUP_TIMEOUT_MS }).catch((cause: unknown) => {
+	const snapshot = await source.get({ service }, { timeoutMs: LOOKUP_TIMEOUT_MS }).catch((cause: unknown) => {
 		const { message } = SpockError.from(cause);
 		throw new SpockError('UNAVAILABLE', `service "${service}" cannot be looked up: ${message}`, { cause });
 	});
-	return serving(instances);
+	return addressesIn(snapshot);
 }
 
-function serving(instances: readonly ServiceInstance[]): readonly string[] {
+function addressesIn({ instances }: ServiceSnapshot): readonly string[] {
 	return instances.filter(isServing).map(({ host, port }) => formatAddress({ host, port }));
 }

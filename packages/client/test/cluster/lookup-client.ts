@@ -7,7 +7,7 @@ import { isOf, print, servingIn } from './addressing.ts';
 import type { Agreement, Tally } from './lookup-messages.ts';
 
 /** Between two turns of a client. Longer, and a fault could slip in between; none, and the lookups would be the fault. */
-const PAUSE_MS = 2;
+const PAUSE_MS = 8;
 /** Lookups in the process in one turn. */
 const TURN = 4;
 const EXAMPLES_MAX = 5;

@@ -198,5 +198,5 @@ function windowOf(data: unknown): EventWindow | undefined {
 }
 
 function ignore(): void {
-	// Whoever waits is told.
+	// It is told where it counts: to the listener, or by the rejection of the question.
 }

@@ -26,7 +26,10 @@ class Sink {
 /** A sidecar's events, of which `orders` goes to a simulated store; it can be started again. */
 class House {
 	readonly clock = new FakeClock();
-	readonly disk = new SimDisk();
+	disk = new SimDisk();
+	/** What the log was called, each time that it began to be sent. */
+	readonly names: string[] = [];
+	readonly #random = seededRandom(2);
 	readonly options: SimStoreOptions = {
 		clock: this.clock,
 		random: seededRandom(1),
@@ -73,11 +76,18 @@ class House {
 			files: new SimFiles(this.disk),
 			owner: new SimClaims().owner(),
 			clock: this.clock,
-			random: () => 0.5,
+			random: this.#random,
 			limits: { bytesMax: 8 * 1024 * 1024, freeBytesMin: 0, retentionMs: MINUTE_MS },
 			observer: this.observer,
 			...(isElsewhere && {
-				stores: forwardTo({ storeOf: (stream) => (stream.startsWith('orders') ? this.store : undefined) }),
+				stores: forwardTo({
+					storeOf: (stream) => (stream.startsWith('orders') ? this.store : undefined),
+					identified: (name) => {
+						// Under another name a store has nothing of this log.
+						if (this.names.length > 0 && this.names.at(-1) !== name) this.store = new SimStore(this.options);
+						this.names.push(name);
+					},
+				}),
 			}),
 		});
 	}
@@ -246,6 +256,29 @@ describe('a stream whose store is elsewhere', () => {
 		await house.clock.advance(2 * MINUTE_MS);
 		expect(house.stored).toEqual([0, 1, 2, 3, 4]);
 		expect(wentBack).toEqual(['orders']);
+	});
+
+	it('goes on under another name where its log is an older copy, and nothing new is taken for what the store has', async () => {
+		const failures: string[] = [];
+		const house = await new House({ storeFailed: (_, { message }) => failures.push(message) }).open();
+		for (let count = 0; count < 3; count++) await house.publish(count);
+		await house.clock.advance(5000);
+		const copy = house.disk.clone();
+		for (let count = 3; count < 20; count++) await house.publish(count);
+		await house.clock.advance(5000);
+		await house.service.handOver();
+		house.disk = copy;
+		await house.restart();
+		await house.publish('new');
+		await house.clock.advance(MINUTE_MS);
+		expect(failures).toEqual([expect.stringContaining('the log was restored from an older copy')]);
+		expect(house.stored).toEqual(['new']);
+		await house.restart();
+		await house.publish('newer');
+		await house.clock.advance(MINUTE_MS);
+		expect(house.stored).toEqual(['new', 'newer']);
+		expect(house.names.map((name) => house.names.indexOf(name))).toEqual([0, 0, 2, 2]);
+		expect(failures).toHaveLength(1);
 	});
 
 	it('gets what the log has kept for a group before its store was elsewhere', async () => {

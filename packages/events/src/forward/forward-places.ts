@@ -86,6 +86,13 @@ export class ForwardPlaces implements LogMemory {
 		place.pairs = keepPair(place.pairs, position, nowMs, this.#keepStoredMs);
 	}
 
+	/** Its store has nothing of this log. Gives the note of that. */
+	forgetHeld(place: ForwardPlace): NewNote {
+		place.held = 0;
+		place.pairs = [];
+		return this.noteOf(place);
+	}
+
 	/** The first position of a stream that must not be trimmed. */
 	holdFrom(place: ForwardPlace): number {
 		return holdFrom(place, this.#keepStoredMs);

@@ -46,6 +46,8 @@ export interface ForwarderHost {
 	failed(place: ForwardPlace, error: SpockError): void;
 	/** The store has lost what it had acknowledged above `from`, up to `to`: it is sent again. */
 	wentBack(place: ForwardPlace, from: number, to: number): void;
+	/** The store has events of this log up to `held`, which are not in it: it is a copy of an earlier state. This forwarder is of no use. */
+	logWentBack(place: ForwardPlace, held: number): void;
 	stateChanged(place: ForwardPlace, state: ForwardState): void;
 }
 
@@ -203,6 +205,10 @@ export class Forwarder {
 			if (attempt !== this.#attempt) return;
 			const from = await heldNow(store, place, mistakes.stepsBackTooShort);
 			if (attempt !== this.#attempt) return;
+			if (from >= this.#host.log.persisted) {
+				this.#host.logWentBack(place, from);
+				return;
+			}
 			const { held } = place;
 			this.#host.confirmed(place, from);
 			if (from < held) {

@@ -239,6 +239,28 @@ export class Forwarding implements LogMemory {
 		return position;
 	}
 
+	/**
+	 * Goes on under another name, by which no store has anything: under this one it would take the next events for those that it has at their
+	 * positions. What the log knows to be stored is not sent again.
+	 */
+	#rename(): void {
+		this.#state = 'new';
+		this.#host.clock.clearTimeout(this.#lookTimer);
+		for (const [stream, forwarder] of this.#forwarders) {
+			forwarder.stop();
+			this.#waiting.add(stream);
+		}
+		this.#forwarders.clear();
+		this.#busy.clear();
+		try {
+			for (const place of this.#places.all()) this.#host.log.append(this.#places.forgetHeld(place));
+			this.#identifiedAt = this.#identify();
+		} catch (error) {
+			// The log takes nothing any more: the next start finds the same.
+			if (!SpockError.is(error)) throw error;
+		}
+	}
+
 	#left(): readonly string[] {
 		const { log } = this.#host;
 		return [...this.#forwarders.values()]
@@ -284,6 +306,10 @@ export class Forwarding implements LogMemory {
 				observer.storeWentBack?.(place.stream, from, to);
 				this.#moved(place);
 			},
+			logWentBack: (place, held) => {
+				observer.storeFailed?.(place.stream, oldLogError(place.stream, held));
+				this.#rename();
+			},
 			stateChanged: (place, state) => {
 				if (state === 'idle') this.#busy.delete(place);
 				else this.#busy.add(place);
@@ -325,6 +351,11 @@ export class Forwarding implements LogMemory {
 		}, LOOK_MS);
 		this.#lookTimer.unref?.();
 	}
+}
+
+function oldLogError(stream: string, held: number): SpockError {
+	const what = `the store of stream "${stream}" has event ${held} of this log, which is not in it: the log was restored from an older copy`;
+	return new SpockError('UNAVAILABLE', `${what}; it goes on under a new name`);
 }
 
 function parkedError(stream: string): SpockError {

@@ -8,6 +8,7 @@ import type { LogEvent, NewEvent, ReplayedRecord } from '../foundation/log-recor
 import { WINDOW_BYTES_MIN } from './adaptive-window.ts';
 import { type ForwardPlace, ForwardPlaces, identityNote } from './forward-places.ts';
 import { Forwarder, type ForwarderHost, type ForwardMistakes } from './forwarder.ts';
+import { PlaceKeeper } from './place-keeper.ts';
 import { REFUSED_SUFFIX, refusedEventOf } from './refused-event.ts';
 import { StoredWaits } from './stored-waits.ts';
 
@@ -16,7 +17,6 @@ const DEFAULT_KEEP_STORED_MS = 150_000;
 /** Of all streams together. */
 const WINDOWS_BYTES_MAX = 32 * 1024 * 1024;
 const LOOK_MS = 60_000;
-const KEEP_PLACE_MS = 1000;
 /** 103 bits. */
 const LOG_ID_LENGTH = 20;
 
@@ -61,11 +61,9 @@ export class Forwarding implements LogMemory {
 	#identifiedAt: number = Number.POSITIVE_INFINITY;
 	/** Those that are not idle: they share the windows. */
 	readonly #busy = new Set<ForwardPlace>();
-	/** Whose place has changed since it was kept. */
-	readonly #unkept = new Set<ForwardPlace>();
+	readonly #keeper: PlaceKeeper;
 	/** Called at each progress, while it is drained. */
 	#drained: (() => void) | undefined;
-	#keepTimer: TimerHandle | undefined;
 	#lookTimer: TimerHandle | undefined;
 	#state: 'new' | 'running' | 'stopped' = 'new';
 
@@ -73,6 +71,7 @@ export class Forwarding implements LogMemory {
 		this.#options = options;
 		this.#host = host;
 		this.#places = new ForwardPlaces(host.clock, options.keepStoredMs ?? DEFAULT_KEEP_STORED_MS);
+		this.#keeper = new PlaceKeeper(host.log, host.clock, this.#places);
 		this.#forwarderHost = this.#makeForwarderHost();
 	}
 
@@ -215,7 +214,7 @@ export class Forwarding implements LogMemory {
 		this.#state = 'stopped';
 		const { clock } = this.#host;
 		clock.clearTimeout(this.#lookTimer);
-		clock.clearTimeout(this.#keepTimer);
+		this.#keeper.stop();
 		for (const forwarder of this.#forwarders.values()) forwarder.stop();
 		this.#waits.rejectAll(endedError());
 		this.#drained?.();
@@ -300,7 +299,7 @@ export class Forwarding implements LogMemory {
 				observer.parked?.(place.stream, error);
 				this.#waits.refused(place.stream, event.position, error);
 			},
-			keepPlace: (place) => this.#keep(place),
+			keepPlace: (place) => this.#keeper.keep(place),
 			failed: ({ stream }, error) => observer.storeFailed?.(stream, error),
 			wentBack: (place, from, to) => {
 				observer.storeWentBack?.(place.stream, from, to);
@@ -320,28 +319,8 @@ export class Forwarding implements LogMemory {
 
 	#moved(place: ForwardPlace): void {
 		this.#waits.reached(place.stream, place.stored);
-		this.#unkept.add(place);
-		this.#keepTimer ??= this.#armKeep();
+		this.#keeper.moved(place);
 		this.#drained?.();
-	}
-
-	#armKeep(): TimerHandle {
-		const timer = this.#host.clock.setTimeout(() => {
-			this.#keepTimer = undefined;
-			for (const place of this.#unkept) this.#keep(place);
-		}, KEEP_PLACE_MS);
-		timer.unref?.();
-		return timer;
-	}
-
-	/** A place that cannot be kept is asked of the store, or is a little older. */
-	#keep(place: ForwardPlace): void {
-		if (!this.#unkept.delete(place)) return;
-		try {
-			this.#host.log.append(this.#places.noteOf(place));
-		} catch (error) {
-			if (!SpockError.is(error)) throw error;
-		}
 	}
 
 	#armLook(): void {

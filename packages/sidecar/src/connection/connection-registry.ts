@@ -70,7 +70,7 @@ export class ConnectionRegistry {
 		this.#context = {
 			...context,
 			overload: this.#overload,
-			scheduler: new ReadScheduler(defer),
+			scheduler: new ReadScheduler(defer, clock),
 			packedInputs: new PackedInputs(),
 			outputBytesMax: () => this.#overload.outputBytesMax,
 			limited: (limit) => {

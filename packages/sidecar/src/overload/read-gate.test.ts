@@ -4,13 +4,15 @@ import { ReadScheduler } from './read-gate.ts';
 
 function scripted() {
 	const deferred: (() => void)[] = [];
-	const turns = new ReadScheduler((callback) => deferred.push(callback));
+	let nowMs = 0;
+	const turns = new ReadScheduler((callback) => deferred.push(callback), { now: () => nowMs });
 	const order: string[] = [];
 	const taker = (name: string, turnsWanted: number) => {
 		let left = turnsWanted;
 		const self = {
 			takeTurn: () => {
 				order.push(name);
+				nowMs += 5;
 				if (--left > 0) turns.schedule(self);
 			},
 		};
@@ -20,7 +22,11 @@ function scripted() {
 	const loop = (): void => {
 		for (const callback of deferred.splice(0)) callback();
 	};
-	return { turns, order, taker, loop, deferred };
+	/** What else is done meanwhile. */
+	const work = (ms: number): void => {
+		nowMs += ms;
+	};
+	return { turns, order, taker, loop, deferred, work };
 }
 
 describe('turns', () => {
@@ -36,6 +42,20 @@ describe('turns', () => {
 		}
 		expect(order.join('')).toBe('abcaba');
 		expect(deferred).toHaveLength(0);
+	});
+
+	it('take as long as everything else, so that no client waits for as many busy iterations as there are clients', () => {
+		const { turns, order, taker, loop, work } = scripted();
+		for (const name of ['a', 'b', 'c', 'd']) turns.schedule(taker(name, 2));
+		work(15);
+		loop();
+		expect(order.join('')).toBe('abc');
+		work(100);
+		loop();
+		expect(order.join('')).toBe('abcdabc');
+		work(9);
+		loop();
+		expect(order.join('')).toBe('abcdabcd');
 	});
 
 	it('nobody gets one who has left', () => {

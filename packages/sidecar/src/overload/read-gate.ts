@@ -12,19 +12,29 @@ export interface ScheduledReader {
 /** Runs a callback after the event loop has polled every socket: `setImmediate`. */
 export type Defer = (callback: () => void) => void;
 
+/** An iteration of the event loop that took longer had much else to do. */
+const BUSY_MS = 10;
+/** However long an iteration of the event loop took, no more time is spent on turns in the next one. */
+const TURNS_MS_MAX = 100;
+
 /**
  * Decides which connection is read next, in order. One turn in each iteration of the event loop: every other socket is read between two
- * turns, so that a request waits for one turn, and not for all of them, however many connections flood.
+ * turns, so that a request waits for one turn, and not for all of them, however many connections flood. Only where the process has much
+ * else to do, such as the answers of a registry, does it give as much time to turns as that took: else the last of 32 clients would
+ * wait for 32 such iterations.
  */
 export class ReadScheduler {
 	/** Chunks of input that all connections handled in turns; shows whether others had input. */
 	reads = 0;
 	readonly #defer: Defer;
+	readonly #clock: Pick<Clock, 'now'>;
 	readonly #waiting = new Set<ScheduledReader>();
 	#deferred = false;
+	#deferredAtMs = 0;
 
-	constructor(defer: Defer) {
+	constructor(defer: Defer, clock: Pick<Clock, 'now'>) {
 		this.#defer = defer;
+		this.#clock = clock;
 	}
 
 	/** Schedules a turn, after those that wait already. */
@@ -41,16 +51,27 @@ export class ReadScheduler {
 	#arm(): void {
 		if (this.#deferred || this.#waiting.size === 0) return;
 		this.#deferred = true;
+		this.#deferredAtMs = this.#clock.now();
 		this.#defer(this.#next);
 	}
 
 	readonly #next = (): void => {
-		this.#deferred = false;
-		const [reader] = this.#waiting;
-		if (reader === undefined) return;
-		this.#waiting.delete(reader);
-		this.#arm();
-		reader.takeTurn();
+		const startedAtMs = this.#clock.now();
+		const tookMs = startedAtMs - this.#deferredAtMs;
+		const untilMs = startedAtMs + (tookMs < BUSY_MS ? 0 : Math.min(TURNS_MS_MAX, tookMs));
+		try {
+			// Each has one turn at most: who wants another one waits for the next iteration.
+			for (let left = this.#waiting.size; left > 0; left--) {
+				const [reader] = this.#waiting;
+				if (reader === undefined) return;
+				this.#waiting.delete(reader);
+				reader.takeTurn();
+				if (this.#clock.now() >= untilMs) return;
+			}
+		} finally {
+			this.#deferred = false;
+			this.#arm();
+		}
 	};
 }
 

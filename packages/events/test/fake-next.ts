@@ -80,6 +80,11 @@ export class FakeNext {
 		this.#push('eventWindow', window);
 	}
 
+	/** A push of any kind, to whoever opened the producer. */
+	say(event: string, data: unknown): void {
+		this.#callLine?.write(`${JSON.stringify({ event, data })}\n`);
+	}
+
 	/** It is about to end. */
 	goaway(): void {
 		this.#callLine?.write(encodePush('goaway', encodePayload({ reason: 'shutdown', graceMs: 0 })));

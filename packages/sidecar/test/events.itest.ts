@@ -65,7 +65,7 @@ describe('an event by one line', () => {
 		const error = { code: 'BAD_REQUEST', details: { path: 'stream' } };
 		expect(await client.ask(1, 'publish', { stream: 'a b', payload: 1 })).toMatchObject({ error });
 		expect(await client.ask(2, 'hello', { versions: [1] })).toMatchObject({
-			data: { features: ['push', 'goaway', 'window', 'events'] },
+			data: { features: ['push', 'goaway', 'window', 'events', 'gaps'] },
 		});
 	});
 });

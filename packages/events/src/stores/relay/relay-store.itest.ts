@@ -200,6 +200,59 @@ describe('the relay', () => {
 		expect(await at.store.lastOf('orders')).toBe(0);
 	});
 
+	it('ignores what it does not understand, and what is said of another producer', async () => {
+		await using at = await relay();
+		const appended = at.store.append('orders', events(1, 2), ignore);
+		await at.next.seqs(2);
+		const producer = 'log.orders';
+		at.next.say('later', { producer });
+		for (const data of [null, 7, { producer: 'other', persisted: 2 }, { producer, persisted: 'all', refused: 7 }]) {
+			at.next.say('acked', data);
+		}
+		for (const refused of [[], [7], [{ seq: 0 }], [{ seq: 'two' }]]) {
+			at.next.say('acked', { producer, persisted: 0, refused });
+		}
+		for (const data of [{ producer }, { producer, bytes: -1, events: 1 }, { producer, bytes: 1, events: 0.5 }]) {
+			at.next.say('eventWindow', data);
+		}
+		at.next.acked(2);
+		await appended;
+	});
+
+	it('waits on while anything is persisted, and leaves a sidecar that persists nothing more', async () => {
+		await using at = await relay({ stallMs: 300 });
+		const appended = at.store.append('orders', events(1, 2), ignore);
+		const left = expect(appended).rejects.toMatchObject({
+			message: /persisted nothing for 300 ms: it does not say why/,
+		});
+		await at.next.seqs(2);
+		at.next.acked(1);
+		await left;
+		const all = at.store.lastOf('orders').then(() => at.store.append('orders', events(2), ignore));
+		await at.next.seqs(1);
+		at.next.acked(2);
+		await all;
+	});
+
+	it('gives up a sidecar that refuses its hello without an id, or with an error of another shape', async () => {
+		await using at = await relay();
+		at.next.answers = () => '{"id":null,"error":{"code":"BAD_FRAME","message":"no"}}';
+		await expect(at.store.lastOf('orders')).rejects.toMatchObject({ message: /answered BAD_FRAME: no/ });
+		at.next.answers = () => '{"id":1,"error":7}';
+		await expect(at.store.lastOf('orders')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	});
+
+	it('ends while it connects when it is closed', async () => {
+		const at = await relay();
+		at.next.answers = (func) => (func === 'openProducer' ? 'hold' : undefined);
+		const asked = expect(at.store.lastOf('orders')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await expect.poll(() => at.next.accepted).toBe(2);
+		await at.store.close();
+		at.next.drop();
+		await asked;
+		at.next.close();
+	});
+
 	it('ends what is under way when it is closed, and takes nothing more', async () => {
 		const at = await relay();
 		const appended = at.store.append('orders', events(1), ignore);

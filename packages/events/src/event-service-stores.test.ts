@@ -258,6 +258,39 @@ describe('a stream whose store is elsewhere', () => {
 		expect(wentBack).toEqual(['orders']);
 	});
 
+	it('is asked each minute whether it is there still; a store that is away then is waited for', async () => {
+		const failures: string[] = [];
+		const house = await new House({ storeFailed: (_, { message }) => failures.push(message) }).open();
+		await house.publish(1);
+		await house.clock.advance(5000);
+		house.options.isAway = true;
+		await house.clock.advance(2 * MINUTE_MS);
+		expect(failures).toContain('the store is away');
+		house.options.isAway = false;
+		await house.publish(2);
+		await house.clock.advance(MINUTE_MS);
+		expect(house.stored).toEqual([1, 2]);
+	});
+
+	it('may be waited for event by event: also where it is there already, refused or the sidecar ends', async () => {
+		const house = await new House().open();
+		const publish = (payload: string, id: string) =>
+			house.service.publish({ stream: 'orders', payload, id, until: 'stored' });
+		const [good, bad] = [publish('good', 'g'), publish('bad', 'b').catch((error: Error) => error.message)];
+		await house.clock.advance(10_000);
+		await good;
+		expect(await bad).toMatch(/is refused|has refused the event/);
+		expect(await publish('good', 'g')).toMatchObject({ duplicate: true });
+		expect(await publish('bad', 'b').catch((error: Error) => error.message)).toMatch(/has refused the event/);
+		house.options.isAway = true;
+		const late = publish('late', 'l').catch((error: Error) => error.message);
+		await settle();
+		const closing = house.service.close(0);
+		await house.clock.advance(1000);
+		await closing;
+		expect(await late).toMatch(/is stopping/);
+	});
+
 	it('goes on under another name where its log is an older copy, and nothing new is taken for what the store has', async () => {
 		const failures: string[] = [];
 		const house = await new House({ storeFailed: (_, { message }) => failures.push(message) }).open();

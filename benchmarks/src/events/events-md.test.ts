@@ -46,7 +46,7 @@ const results: EventsResults = {
 		figures: [
 			{
 				...{ peer: 'nats', p50Us: 250, p99Us: 900, eventsPerSecond: 12_000 },
-				kills: [{ target: 'broker', kills: 10, told: 900, lost: 3, duplicated: 2, unfinished: 1 }],
+				kills: [{ target: 'broker', kills: 10, acknowledged: 900, lost: 3, duplicated: 2, unfinished: 1 }],
 			},
 		],
 	},

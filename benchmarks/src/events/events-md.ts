@@ -124,16 +124,16 @@ function renderGoals(results: EventsResults): string {
 function renderPeers({ takenAt, commit, node, versions, figures }: PeersResults): string[] {
 	const speeds = figures.map(({ peer, p50Us, p99Us, eventsPerSecond }) => [
 		PEERS[peer].label,
-		PEERS[peer].promise,
+		PEERS[peer].acknowledged,
 		formatMicroseconds(p50Us),
 		formatMicroseconds(p99Us),
 		formatNumber(eventsPerSecond),
 	]);
 	const kills = figures.flatMap((figure) =>
-		figure.kills.map(({ target, kills, told, lost, duplicated, unfinished }) => [
+		figure.kills.map(({ target, kills, acknowledged, lost, duplicated, unfinished }) => [
 			PEERS[figure.peer].label,
 			target,
-			...[kills, told, lost, duplicated, unfinished].map(formatCount),
+			...[kills, acknowledged, lost, duplicated, unfinished].map(formatCount),
 		]),
 	);
 	const named = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
@@ -145,10 +145,10 @@ function renderPeers({ takenAt, commit, node, versions, figures }: PeersResults)
 		].join('\n'),
 		markdownTable(columnsOf(2, ['peer', 'what is true when the call is done', 'call p50', 'p99', 'events/s']), speeds),
 		[
-			'Under a flow of events one process is killed (SIGKILL) at a random moment and started again, over and over. *Told* are the events that the app was',
-			'told are done; *lost* are those of them that the store does not have in the end. *Unfinished* are calls that died with the app: nobody promised them.',
+			'Under a flow of events one process is killed (SIGKILL) at a random moment and started again, over and over. *Lost* are events that',
+			'were acknowledged to the app and that the store does not have in the end; *unfinished* are those that were not acknowledged when the app was killed.',
 			'A kill leaves the page cache of the machine alone: what a loss of power takes from a store that does not sync is not in this table.',
 		].join('\n'),
-		markdownTable(columnsOf(2, ['peer', 'killed', 'kills', 'told', 'lost', 'duplicated', 'unfinished']), kills),
+		markdownTable(columnsOf(2, ['peer', 'killed', 'kills', 'acknowledged', 'lost', 'duplicated', 'unfinished']), kills),
 	];
 }

@@ -65,7 +65,7 @@ export class SlowLink implements AsyncDisposable {
 			});
 		}
 		server.pipe(client);
-		// The end of a stream is told though it is paused, while its last bytes are still on their way.
+		// The end of a stream is reported though it is paused, while its last bytes are still on their way.
 		let passing: Promise<void> = Promise.resolve();
 		client.on('data', (chunk) => {
 			passing = this.#pass(chunk, client, server);

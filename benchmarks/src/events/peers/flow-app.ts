@@ -14,8 +14,8 @@ const PROGRESS_MS_MAX = 60_000;
 export class FlowBook {
 	/** Numbers of events whose call has begun. */
 	readonly called: Set<number> = new Set();
-	/** Of those of which an app was told that they are done. */
-	readonly told: Set<number> = new Set();
+	/** Of those, the ones that were acknowledged to an app. */
+	readonly acknowledged: Set<number> = new Set();
 	#next = 1;
 
 	/** A number that no app has used. */
@@ -49,16 +49,16 @@ export class FlowApp {
 		const app = new FlowApp(child, book);
 		const lines = createInterface({ input: child.stdout });
 		lines.on('line', (line) => app.#hear(line));
-		app.#tell({ kind: 'flow', from: book.next });
+		app.#send({ kind: 'flow', from: book.next });
 		await app.progress();
 		return app;
 	}
 
 	/** Resolves when events are done that were not when it was called. */
 	async progress(): Promise<void> {
-		const { size } = this.#book.told;
+		const { size } = this.#book.acknowledged;
 		const deadlineMs = performance.now() + PROGRESS_MS_MAX;
-		while (this.#book.told.size <= size) {
+		while (this.#book.acknowledged.size <= size) {
 			if (this.#child.exitCode !== null) throw new Error(`the app ended with ${this.#child.exitCode}`);
 			if (performance.now() > deadlineMs) throw new Error(`no event was taken for ${PROGRESS_MS_MAX} ms`);
 			await delay(5);
@@ -73,20 +73,20 @@ export class FlowApp {
 
 	/** Resolves when all events that it has called are done. */
 	async stop(): Promise<void> {
-		this.#tell({ kind: 'stop' });
+		this.#send({ kind: 'stop' });
 		const timer = setTimeout(() => this.#child.kill('SIGKILL'), PROGRESS_MS_MAX);
 		await this.#closed;
 		clearTimeout(timer);
 		if (this.#child.exitCode !== 0) throw new Error('the app did not end: its last events were not taken');
 	}
 
-	#tell(command: PeerCommand): void {
+	#send(command: PeerCommand): void {
 		this.#child.stdin?.write(`${JSON.stringify(command)}\n`);
 	}
 
 	#hear(line: string): void {
 		const number = Number(line.slice(2));
 		if (line.startsWith('c ')) this.#book.call(number);
-		else if (line.startsWith('d ')) this.#book.told.add(number);
+		else if (line.startsWith('d ')) this.#book.acknowledged.add(number);
 	}
 }

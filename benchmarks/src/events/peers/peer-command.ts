@@ -1,8 +1,8 @@
-/** What an app that hands events to a peer is told to do. */
+/** A command to an app that hands events to a peer. */
 export type PeerCommand =
 	/** So many calls one at a time, then as many as go through in this time; answered by a {@link PeerSpeed}. */
 	| { readonly kind: 'measure'; readonly calls: number; readonly throughputMs: number }
-	/** Numbered events from here on, until it is told to stop or killed. */
+	/** Numbered events from here on, until `stop` comes or it is killed. */
 	| { readonly kind: 'flow'; readonly from: number }
 	/** Ends the flow, and the process, when all is done. */
 	| { readonly kind: 'stop' };

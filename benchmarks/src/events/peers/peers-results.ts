@@ -4,38 +4,38 @@ export type PeerId = 'emit' | 'persisted' | 'stored' | 'nats' | 'grpc';
 /** Whose process is killed. */
 export type KillTarget = 'app' | 'sidecar' | 'broker';
 
-/** What a peer is, what it promises, and who of it can be killed. */
+/** What a peer is, what an acknowledgement means, and which of its processes can be killed. */
 export interface PeerDescription {
 	readonly label: string;
 	/** What is true when the app's call is done; by its own documentation. */
-	readonly promise: string;
+	readonly acknowledged: string;
 	readonly targets: readonly KillTarget[];
 }
 
 export const PEERS: Readonly<Record<PeerId, PeerDescription>> = {
 	emit: {
 		label: 'Spock, `emit()`',
-		promise: 'in the sidecar’s hands after the tick: survives the app',
+		acknowledged: 'in the sidecar’s hands after the tick: survives the app',
 		targets: ['app', 'sidecar'],
 	},
 	persisted: {
 		label: 'Spock, `publish()`',
-		promise: 'on the sidecar’s disk, synced',
+		acknowledged: 'on the sidecar’s disk, synced',
 		targets: ['app', 'sidecar'],
 	},
 	stored: {
 		label: 'Spock, `publish()` until stored in JetStream',
-		promise: 'on the sidecar’s disk and in JetStream',
+		acknowledged: 'on the sidecar’s disk and in JetStream',
 		targets: ['app', 'sidecar', 'broker'],
 	},
 	nats: {
 		label: 'nats.js, JetStream `publish()` with a message id',
-		promise: 'in JetStream, which syncs every two minutes',
+		acknowledged: 'in JetStream, which syncs every two minutes',
 		targets: ['app', 'broker'],
 	},
 	grpc: {
 		label: 'grpc-js unary, a server that syncs each message',
-		promise: 'on the server’s disk, synced',
+		acknowledged: 'on the server’s disk, synced',
 		targets: ['app', 'broker'],
 	},
 };
@@ -44,14 +44,14 @@ export const PEERS: Readonly<Record<PeerId, PeerDescription>> = {
 export interface KillFigure {
 	readonly target: KillTarget;
 	readonly kills: number;
-	/** Events of which the app was told that the call is done, and that are not in the store. */
+	/** Events that were acknowledged to the app and are not in the store. */
 	readonly lost: number;
 	/** Events that the store has more than once. */
 	readonly duplicated: number;
-	/** Events whose call was under way when the app was killed, and that are not in the store: nobody promised them. */
+	/** Events that were not acknowledged when the app was killed, and are not in the store. */
 	readonly unfinished: number;
-	/** Events that the app was told are done. */
-	readonly told: number;
+	/** Events that were acknowledged to the app. */
+	readonly acknowledged: number;
 }
 
 /** What was measured of one peer. */

@@ -4,7 +4,7 @@ import type { PeerId } from './peers-results.ts';
 export interface Sender {
 	/** The call itself ends at once; its promise says when the app may take it for done. */
 	readonly isSync: boolean;
-	/** Resolves when it is done as the peer promises; rejects when it may not be, and the app is to call again. */
+	/** Resolves when the peer acknowledges the event; rejects when it may not be, and the app is to call again. */
 	send(event: string, id: string): Promise<void>;
 	/** Resolves when nothing is under way in this process any more. */
 	settle(): Promise<void>;

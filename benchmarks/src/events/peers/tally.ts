@@ -3,15 +3,15 @@ import type { KillFigure } from './peers-results.ts';
 
 /** What the store has, beside what apps have said. */
 export function tally(
-	book: Pick<FlowBook, 'called' | 'told'>,
+	book: Pick<FlowBook, 'called' | 'acknowledged'>,
 	stored: readonly number[],
 ): Omit<KillFigure, 'target' | 'kills'> {
 	const distinct = new Set(stored);
 	return {
-		lost: [...book.told].filter((number) => !distinct.has(number)).length,
+		lost: [...book.acknowledged].filter((number) => !distinct.has(number)).length,
 		duplicated: timesOf(stored).filter((times) => times > 1).length,
-		unfinished: [...book.called].filter((number) => !book.told.has(number) && !distinct.has(number)).length,
-		told: book.told.size,
+		unfinished: [...book.called].filter((number) => !book.acknowledged.has(number) && !distinct.has(number)).length,
+		acknowledged: book.acknowledged.size,
 	};
 }
 

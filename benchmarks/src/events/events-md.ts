@@ -9,6 +9,7 @@ const PART_TITLES: Readonly<Record<PartId, string>> = {
 	model: 'The original’s results, and ours',
 	unlimited: 'Without the limit of bytes',
 	slow: 'Over a link of 40 Mbit/s',
+	own: 'With the disk of this machine, and no model',
 };
 /** What the app of a row waits for, in the order of a cell. */
 const WAITS = ['acknowledged', 'emitted', 'persisted', 'stored'];

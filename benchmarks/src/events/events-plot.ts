@@ -7,6 +7,7 @@ const HEADINGS: Readonly<Record<PartId, string>> = {
 	model: 'A disk of 2.85 ms a sync, and 22.3 MB/s on the way to it',
 	unlimited: 'The same disk, and no limit of bytes',
 	slow: 'The same disk, and a link of 40 Mbit/s',
+	own: 'The disk of this machine, and no limit of bytes',
 };
 
 /** Messages a second by row, for each part. */

@@ -7,6 +7,8 @@ import { findConsul, type RealConsul, startConsul, startSidecar, tempSocket, wai
 import { findNats, type RealNatsServer, startNats } from '@spock/testkit/real-nats';
 import { expect, it } from 'vitest';
 
+import { expectOrders } from './expect-orders.ts';
+
 const ROUND = 200;
 
 /** As an operator does who lets Consul look at a broker; resolves when it was found healthy. */
@@ -80,13 +82,7 @@ it('brokers are found in a real Consul, left when they leave it or die, and noth
 	await load;
 	await events.publish('orders', ++count, { until: 'stored', timeoutMs: 120_000 });
 
-	const seen: number[] = [];
-	for await (const event of events.consume('orders', { group: 'billing', from: 'first' })) {
-		seen.push(event.data);
-		event.ack();
-		if (event.data === count) break;
-	}
-	expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+	await expectOrders(events, count);
 	await diplomat.drain();
 	expect(await sidecar.stop()).toMatchObject({ exitCode: 0 });
 });

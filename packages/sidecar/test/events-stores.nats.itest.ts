@@ -6,6 +6,8 @@ import { startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit'
 import { findNats, startNats } from '@spock/testkit/real-nats';
 import { expect, it } from 'vitest';
 
+import { expectOrders } from './expect-orders.ts';
+
 const ROUND = 200;
 
 it('events go to a broker that is found by its name, to another one when it leaves the registry, and are read from there', {
@@ -50,13 +52,7 @@ it('events go to a broker that is found by its name, to another one when it leav
 	await sidecar.stop('SIGKILL');
 	sidecar = await start();
 	await publish();
-	const seen: number[] = [];
-	for await (const event of events.consume('orders', { group: 'billing', from: 'first' })) {
-		seen.push(event.data);
-		event.ack();
-		if (event.data === count) break;
-	}
-	expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+	await expectOrders(events, count);
 	await diplomat.drain();
 	expect(await sidecar.stop()).toMatchObject({ exitCode: 0 });
 });

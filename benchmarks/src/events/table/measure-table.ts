@@ -14,7 +14,6 @@ import { startSidecar } from './sidecars.ts';
 import type { StorePlace } from './store-place.ts';
 import {
 	type DataRatios,
-	MODEL_SYNC_MS,
 	PARTS,
 	type Part,
 	type PartId,
@@ -58,16 +57,17 @@ export async function measureTable(run: TableRun): Promise<readonly RowFigure[]>
 
 async function measureRow(run: TableRun, part: Part, row: RowId, round: number): Promise<RowRound> {
 	const { tools } = run;
-	const memory = inMemory(tools);
+	const { syncMs } = part;
 	const disk = mkdtempSync(join(tools.directory, 'log-'));
+	const storeDisk = syncMs === undefined ? mkdtempSync(join(tools.directory, 'store-')) : inMemory(tools);
 	const ends: (() => Promise<void>)[] = [];
 	try {
 		const isEvents = row.startsWith('events');
 		const isPacked = row.endsWith('packed');
 		const place: StorePlace = {
 			kind: isEvents ? 'sidecar' : 'grpc',
-			syncMs: MODEL_SYNC_MS,
-			directory: memory,
+			...(syncMs !== undefined && { syncMs }),
+			directory: storeDisk,
 			port: await freePort(),
 		};
 		const store = await startAnnouncedServer([tools.node, tools.entry('events-store'), JSON.stringify(place)]);
@@ -110,7 +110,7 @@ async function measureRow(run: TableRun, part: Part, row: RowId, round: number):
 		};
 	} finally {
 		for (const end of ends.reverse()) await end();
-		for (const directory of [memory, disk]) rmSync(directory, { recursive: true, force: true });
+		for (const directory of [storeDisk, disk]) rmSync(directory, { recursive: true, force: true });
 	}
 }
 

@@ -15,7 +15,7 @@ export const ROWS: Readonly<Record<RowId, string>> = {
 };
 
 /** Under what rows are compared. */
-export type PartId = 'model' | 'unlimited' | 'slow';
+export type PartId = 'model' | 'unlimited' | 'slow' | 'own';
 
 /** The store and the way to it. */
 export interface Part {
@@ -24,6 +24,8 @@ export interface Part {
 	readonly bytesPerSecond?: number;
 	/** What part of the run's bytes is sent: a slow link takes its time. */
 	readonly share: number;
+	/** Of a sync of the modelled disk, in milliseconds; absent: the store writes to the disk of this machine. */
+	readonly syncMs?: number;
 }
 
 /** The original's disk and its limit, which its three results follow from. */
@@ -33,9 +35,10 @@ const SLOW_BYTES_PER_SECOND = 5_000_000;
 const ALL_ROWS = Object.keys(ROWS) as RowId[];
 
 export const PARTS: Readonly<Record<PartId, Part>> = {
-	model: { rows: ALL_ROWS, bytesPerSecond: MODEL_BYTES_PER_SECOND, share: 1 },
-	unlimited: { rows: ALL_ROWS.filter((row) => row !== 'unary'), share: 1 },
-	slow: { rows: ALL_ROWS, bytesPerSecond: SLOW_BYTES_PER_SECOND, share: 0.25 },
+	model: { rows: ALL_ROWS, bytesPerSecond: MODEL_BYTES_PER_SECOND, share: 1, syncMs: MODEL_SYNC_MS },
+	unlimited: { rows: ALL_ROWS.filter((row) => row !== 'unary'), share: 1, syncMs: MODEL_SYNC_MS },
+	slow: { rows: ALL_ROWS, bytesPerSecond: SLOW_BYTES_PER_SECOND, share: 0.25, syncMs: MODEL_SYNC_MS },
+	own: { rows: ALL_ROWS, share: 1 },
 };
 
 /** One measurement of a row. */

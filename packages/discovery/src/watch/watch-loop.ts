@@ -121,12 +121,12 @@ export class WatchLoop<T> {
 		this.#handle('start');
 	}
 
-	/** Queries without an index, within {@link SPREAD_MS}: the last answer may be outdated, and the query in flight would not reveal it. */
+	/** Queries without an index, within `SPREAD_MS`: the last answer may be outdated, and the query in flight would not reveal it. */
 	reread(): void {
 		this.#handle('reread');
 	}
 
-	/** Ends a back-off within {@link SPREAD_MS}: a failed query may work again. */
+	/** Ends a back-off within `SPREAD_MS`: a failed query may work again. */
 	retry(): void {
 		this.#handle('retry');
 	}

@@ -29,7 +29,7 @@ export class ServicesFileError extends Error {
 /** Aliases may multiply a small file into a huge one. */
 const ALIASES_MAX = 100;
 
-/** The services of a services file; throws as {@link parseLocalFile} does. */
+/** The services of a services file; throws a ServicesFileError if it is bad. */
 export function parseServicesFile(text: string, file: string): LocalServices {
 	return parseLocalFile(text, file).services;
 }

@@ -25,7 +25,7 @@ export interface ConsulTls {
 export interface ConsulLoginOptions {
 	/** The name of the auth method in Consul. */
 	readonly method: string;
-	/** A file that holds the bearer token; read for every login. Default {@link DEFAULT_BEARER_TOKEN_FILE}. */
+	/** A file that holds the bearer token; read for every login. Default: that of the pod, `/var/run/secrets/kubernetes.io/serviceaccount/token`. */
 	readonly tokenFile?: string;
 	/** Kept with the token in Consul, for whoever looks at it there. */
 	readonly meta?: Readonly<Record<string, string>>;

@@ -118,7 +118,7 @@ export class ConsulHttp {
 		return this.#room.take(this.#choice.number);
 	}
 
-	/** Whether there are more places at the address of this one than it has room for: see {@link HeldRoom.isOver}. */
+	/** Whether there are more places at the address of this one than it has room for: see `HeldRoom.isOver`. */
 	isOver(place: HeldPlace): boolean {
 		return this.#room.isOver(place);
 	}
@@ -222,7 +222,7 @@ export class ConsulHttp {
 		return { name: 'consul', addresses, ...this.#health.status() };
 	}
 
-	/** See {@link ConsulHealth.isTokenUnknown}. */
+	/** See `ConsulHealth.isTokenUnknown`. */
 	get isTokenUnknown(): boolean {
 		return this.#health.isTokenUnknown;
 	}
@@ -232,7 +232,7 @@ export class ConsulHttp {
 		return (await this.#token.read()) !== undefined;
 	}
 
-	/** What failed is not asked for any more: see {@link ConsulHealth.forget}. */
+	/** What failed is not asked for any more: see `ConsulHealth.forget`. */
 	forgetFailure(): void {
 		this.#health.forget();
 	}

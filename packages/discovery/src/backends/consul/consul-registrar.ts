@@ -69,7 +69,10 @@ export class ConsulRegistrar implements Registrar {
 		const body = toServiceDefinition(definition, health, terms);
 		// Checks that a former definition had, and this one has not, must not go on judging the instance.
 		const parameters = definition.isPartial ? {} : { 'replace-existing-checks': 'true' };
-		this.#own.set(id, { owner, token: await this.#put('/agent/service/register', body, parameters) });
+		const token = await this.#put('/agent/service/register', body, parameters).catch((error: unknown) => {
+			throw withRight(error, `service:write on ${JSON.stringify(service)}`);
+		});
+		this.#own.set(id, { owner, token });
 		// A registration that is repeated keeps the status that the check had; this one sets it, and the note with it.
 		await this.#update(id, health);
 		const checks = await this.#get<AgentCheck>('/agent/checks', `ServiceID == "${id}"`);
@@ -191,6 +194,12 @@ export class ConsulRegistrar implements Registrar {
 		this.#accepted = { token, unknownSinceMs };
 		return nowMs - unknownSinceMs < TOKEN_DOUBTED_MS;
 	}
+}
+
+/** A denial, with the right that a token must have. One that Consul does not know has none at all. */
+function withRight(error: unknown, right: string): unknown {
+	if (!SpockError.is(error, 'ACL_DENIED') || error.details['isUnknownToken'] !== false) return error;
+	return new SpockError('ACL_DENIED', `${error.message}: it needs ${right}`, { details: error.details });
 }
 
 /** What stands under an id at the agent. */

@@ -174,7 +174,7 @@ export class Events<Streams extends object = KnownEvents> implements AsyncDispos
 	 * wrong option.
 	 */
 	relay(options: RelayOptions<RelayedEvent<Streams>>): Promise<void> {
-		const resolved = resolveRelay(options as unknown as RelayOptions);
+		const resolved = resolveRelay(options);
 		this.#producer.checkOpen();
 		return this.#relays.run(resolved, (stream, { stream: _, payload, ...rest }) => {
 			if (Object.hasOwn(this.#schemas, stream.name)) this.#check(stream.name, payload);

@@ -26,12 +26,13 @@ export type EventPayloadOf<Streams extends object, Name extends string> = Name e
 	: unknown;
 
 /** An event as it is read from an outbox. */
-export type RelayedEvent<Streams extends object = KnownEvents> = {
-	readonly [Name in StreamName<Streams>]: AnyRelayedEvent & {
-		readonly stream: Name;
-		readonly payload: EventPayloadOf<Streams, Name>;
-	};
-}[StreamName<Streams>];
+export type RelayedEvent<Streams extends object = KnownEvents> = AnyRelayedEvent &
+	{
+		readonly [Name in StreamName<Streams>]: {
+			readonly stream: Name;
+			readonly payload: EventPayloadOf<Streams, Name>;
+		};
+	}[StreamName<Streams>];
 
 /** A schema for each stream that has one; what it gives is what its consumers get. */
 export type EventSchemas<Streams extends object = KnownEvents> = {

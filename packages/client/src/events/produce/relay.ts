@@ -24,11 +24,11 @@ export interface RelayPort {
  * the sidecar has of its producer. One batch at a time: read, sent, on disk, told.
  */
 export class Relay implements ProducerWatcher {
+	readonly producer: Producer;
 	/** Resolves at its end; rejects with what ended it. */
 	readonly done: Promise<void>;
 	readonly #options: ResolvedRelayOptions;
 	readonly #port: RelayPort;
-	readonly #producer: Producer;
 	/** Ends with the relay. */
 	readonly #aborter = new AbortController();
 	readonly #opening: Promise<string | null>;
@@ -41,7 +41,7 @@ export class Relay implements ProducerWatcher {
 		this.#opening = new Promise((resolve) => {
 			this.#begin = resolve;
 		});
-		this.#producer = port.open(this);
+		this.producer = port.open(this);
 		this.done = this.#run();
 	}
 
@@ -99,7 +99,7 @@ export class Relay implements ProducerWatcher {
 
 	/** Sends a batch, and waits for it; gives the id of its last event. */
 	async #send(events: readonly AnyRelayedEvent[], after: string | null): Promise<string> {
-		const { buffer, streams, options } = this.#producer;
+		const { buffer, streams, options } = this.producer;
 		const patience = { timeoutMs: options.drainTimeoutMs, signal: undefined };
 		let last = after;
 		for (const event of events) {

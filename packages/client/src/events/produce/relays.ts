@@ -11,7 +11,7 @@ import type { ResolvedRelayOptions } from './relay-options.ts';
 /** The relays of a client, each with a producer of its own, and their end. */
 export class Relays {
 	readonly #extensible: Extensible;
-	readonly #running = new Map<Relay, Producer>();
+	readonly #running = new Set<Relay>();
 
 	constructor(extensible: Extensible) {
 		this.#extensible = extensible;
@@ -20,33 +20,29 @@ export class Relays {
 	/** Resolves at the end of the relay. */
 	run(options: ResolvedRelayOptions, encode: RelayPort['encode']): Promise<void> {
 		const extension = this.#extensible[EXTEND]((host) => {
-			let producer: Producer | undefined;
-			const relay = new Relay(options, {
+			const relay: Relay = new Relay(options, {
 				clock: host.options.clock,
 				unref: host.options.unref,
 				encode,
-				open: (watcher) => {
-					producer = new Producer(host, resolveProducerOptions({ producer: options.producer }), watcher);
-					return producer;
-				},
+				open: (watcher) => new Producer(host, resolveProducerOptions({ producer: options.producer }), watcher),
 				end: async (isWhole) => {
 					try {
-						await (isWhole ? producer?.drain() : producer?.close());
+						await (isWhole ? relay.producer.drain() : relay.producer.close());
 					} finally {
 						this.#running.delete(relay);
 						host.leave();
 					}
 				},
 			});
-			const sending = producer as unknown as Producer;
-			this.#running.set(relay, sending);
+			const { producer } = relay;
+			this.#running.add(relay);
 			return {
 				relay,
-				adopted: (session: Session) => sending.adopted(session),
-				lost: () => sending.lost(),
-				push: (session: Session, push: Push) => sending.push(session, push),
+				adopted: (session: Session) => producer.adopted(session),
+				lost: () => producer.lost(),
+				push: (session: Session, push: Push) => producer.push(session, push),
 				drain: () => relay.stop(),
-				close: () => sending.close(),
+				close: () => producer.close(),
 			};
 		});
 		if (extension === undefined) throw closedError();
@@ -55,11 +51,11 @@ export class Relays {
 
 	/** None reads any more; resolves when what they have sent is persisted, or given up. */
 	async drain(): Promise<void> {
-		await Promise.all([...this.#running.keys()].map((relay) => relay.stop()));
+		await Promise.all([...this.#running].map((relay) => relay.stop()));
 	}
 
 	/** Ends them at once. */
 	async close(): Promise<void> {
-		await Promise.all([...this.#running].map(([relay, producer]) => Promise.all([producer.close(), relay.stop()])));
+		await Promise.all([...this.#running].map((relay) => Promise.all([relay.producer.close(), relay.stop()])));
 	}
 }

@@ -1,101 +1,15 @@
 import type { AckedData } from '@spock/protocol';
-import { FakeClock, settle } from '@spock/testkit';
-import { SimClaims, SimDisk, SimFiles } from '@spock/testkit/sim-files';
+import { settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { seededRandom } from '../test/seeded-random.ts';
-import { SimStore, type SimStoreOptions } from './contract/sim-store.ts';
-import { EventService } from './event-service.ts';
-import { forwardTo } from './forward/index.ts';
-import type { Delivery } from './foundation/event-sessions.ts';
-import type { EventsObserver } from './foundation/events-observer.ts';
+import { Sink, StoresHouse } from '../test/stores-house.ts';
 
 const MINUTE_MS = 60_000;
 const LONG = 'x'.repeat(500_000);
 
-class Sink {
-	readonly events: Delivery[] = [];
-
-	deliver(events: readonly Delivery[]): void {
-		this.events.push(...events);
-	}
-
-	closed(): void {}
-}
-
-/** A sidecar's events, of which `orders` goes to a simulated store; it can be started again. */
-class House {
-	readonly clock = new FakeClock();
-	disk = new SimDisk();
-	/** What the log was called, each time that it began to be sent. */
-	readonly names: string[] = [];
-	readonly #random = seededRandom(2);
-	readonly options: SimStoreOptions = {
-		clock: this.clock,
-		random: seededRandom(1),
-		dedupeEvents: 0,
-		refuses: ({ text }) => text.includes('bad'),
-	};
-	readonly observer: EventsObserver;
-	store = new SimStore(this.options);
-	service = this.#make();
-
-	constructor(observer: EventsObserver = {}) {
-		this.observer = observer;
-		this.service = this.#make();
-	}
-
-	async open(): Promise<this> {
-		await this.service.open(false);
-		return this;
-	}
-
-	async restart(): Promise<void> {
-		await this.service.handOver();
-		this.store = this.store.reopened();
-		this.service = this.#make();
-		await this.open();
-	}
-
-	embedded(): EventService {
-		return this.#make(false);
-	}
-
-	async publish(payload: unknown, stream = 'orders'): Promise<void> {
-		await this.service.publish({ stream, payload });
-		await settle();
-	}
-
-	get stored(): unknown[] {
-		return this.store.eventsOf('orders').map(({ text }) => (JSON.parse(text) as { payload: unknown }).payload);
-	}
-
-	#make(isElsewhere = true): EventService {
-		return new EventService({
-			directory: '/log',
-			files: new SimFiles(this.disk),
-			owner: new SimClaims().owner(),
-			clock: this.clock,
-			random: this.#random,
-			limits: { bytesMax: 8 * 1024 * 1024, freeBytesMin: 0, retentionMs: MINUTE_MS },
-			observer: this.observer,
-			...(isElsewhere && {
-				stores: forwardTo({
-					storeOf: (stream) => (stream.startsWith('orders') ? this.store : undefined),
-					identified: (name) => {
-						// Under another name a store has nothing of this log.
-						if (this.names.length > 0 && this.names.at(-1) !== name) this.store = new SimStore(this.options);
-						this.names.push(name);
-					},
-				}),
-			}),
-		});
-	}
-}
-
 describe('a stream whose store is elsewhere', () => {
 	it('goes there in order, and others stay', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		for (let count = 0; count < 5; count++) {
 			await house.publish(count);
 			await house.publish(count, 'clicks');
@@ -111,7 +25,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('is consumed from its store', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		const sink = new Sink();
 		await house.service.openConsumer({ stream: 'orders', group: 'billing', from: 'first' }, sink);
 		await house.publish(1);
@@ -122,7 +36,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('tells a producer what is persisted, and later what is stored', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		house.options.isAway = true;
 		const told: AckedData[] = [];
 		const line = { acked: (data: AckedData) => void told.push(data), window: () => undefined };
@@ -143,7 +57,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('tells a producer that comes back after a restart what its store has', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		const line = { acked: () => undefined, window: () => undefined };
 		const { reply } = await house.service.openProducer({ producer: 'p', epoch: 1 }, line);
 		const uplink = house.service.uplink(reply.ticket, { pause: () => undefined, resume: () => undefined });
@@ -158,7 +72,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('settles a publish until stored when the store has it', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		house.options.isAway = true;
 		let isSettled = false;
 		const publish = house.service.publish({ stream: 'orders', payload: 1, until: 'stored' });
@@ -175,7 +89,7 @@ describe('a stream whose store is elsewhere', () => {
 
 	it('parks what its store never takes, says so, and goes on', async () => {
 		const parked: string[] = [];
-		const house = await new House({ parked: (stream, { code }) => parked.push(`${stream} ${code}`) }).open();
+		const house = await new StoresHouse({ parked: (stream, { code }) => parked.push(`${stream} ${code}`) }).open();
 		const publish = house.service.publish({ stream: 'orders', payload: 'bad', until: 'stored' });
 		const refusal = expect(publish).rejects.toMatchObject({ code: 'FRAME_TOO_LARGE' });
 		await house.publish('good');
@@ -191,7 +105,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('goes on where it was after a restart', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		house.options.isAway = true;
 		for (let count = 0; count < 3; count++) await house.publish(count);
 		await house.restart();
@@ -204,7 +118,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('keeps its events while the store is away, says why the log is full, and empties it then', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		house.options.isAway = true;
 		let reason = '';
 		let count = 0;
@@ -224,7 +138,7 @@ describe('a stream whose store is elsewhere', () => {
 
 	it('is stored before the service ends, or what is left is reported', async () => {
 		const left: [string, number][] = [];
-		const house = await new House({ unstoredAtExit: (stream, count) => left.push([stream, count]) }).open();
+		const house = await new StoresHouse({ unstoredAtExit: (stream, count) => left.push([stream, count]) }).open();
 		house.options.latencyMs = 300;
 		for (let count = 0; count < 3; count++) await house.publish(count);
 		const closing = house.service.close(5000);
@@ -236,7 +150,7 @@ describe('a stream whose store is elsewhere', () => {
 
 	it('reports what is left when the store stays away', async () => {
 		const left: [string, number][] = [];
-		const house = await new House({ unstoredAtExit: (stream, count) => left.push([stream, count]) }).open();
+		const house = await new StoresHouse({ unstoredAtExit: (stream, count) => left.push([stream, count]) }).open();
 		house.options.isAway = true;
 		for (let count = 0; count < 3; count++) await house.publish(count);
 		const closing = house.service.close(5000);
@@ -248,7 +162,7 @@ describe('a stream whose store is elsewhere', () => {
 
 	it('is sent again when its store has gone back', async () => {
 		const wentBack: string[] = [];
-		const house = await new House({ storeWentBack: (stream) => wentBack.push(stream) }).open();
+		const house = await new StoresHouse({ storeWentBack: (stream) => wentBack.push(stream) }).open();
 		for (let count = 0; count < 5; count++) await house.publish(count);
 		await house.clock.advance(1000);
 		house.store.lose('orders', house.store.eventsOf('orders')[2]?.position ?? 0);
@@ -260,7 +174,7 @@ describe('a stream whose store is elsewhere', () => {
 
 	it('is asked each minute whether it is there still; a store that is away then is waited for', async () => {
 		const failures: string[] = [];
-		const house = await new House({ storeFailed: (_, { message }) => failures.push(message) }).open();
+		const house = await new StoresHouse({ storeFailed: (_, { message }) => failures.push(message) }).open();
 		await house.publish(1);
 		await house.clock.advance(5000);
 		house.options.isAway = true;
@@ -273,7 +187,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('may be waited for event by event: also where it is there already, refused or the sidecar ends', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		const publish = (payload: string, id: string) =>
 			house.service.publish({ stream: 'orders', payload, id, until: 'stored' });
 		const [good, bad] = [publish('good', 'g'), publish('bad', 'b').catch((error: Error) => error.message)];
@@ -293,7 +207,7 @@ describe('a stream whose store is elsewhere', () => {
 
 	it('goes on under another name where its log is an older copy, and nothing new is taken for what the store has', async () => {
 		const failures: string[] = [];
-		const house = await new House({ storeFailed: (_, { message }) => failures.push(message) }).open();
+		const house = await new StoresHouse({ storeFailed: (_, { message }) => failures.push(message) }).open();
 		for (let count = 0; count < 3; count++) await house.publish(count);
 		await house.clock.advance(5000);
 		const copy = house.disk.clone();
@@ -315,7 +229,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('gets what the log has kept for a group before its store was elsewhere', async () => {
-		const house = new House();
+		const house = new StoresHouse();
 		house.service = house.embedded();
 		await house.open();
 		const data = { stream: 'orders', group: 'billing', from: 'first', attempts: 0 } as const;
@@ -329,7 +243,7 @@ describe('a stream whose store is elsewhere', () => {
 	});
 
 	it('goes on after a restart where there are more streams than a segment counts', async () => {
-		const house = await new House().open();
+		const house = await new StoresHouse().open();
 		house.options.isAway = true;
 		const streams = Array.from({ length: 1100 }, (_, index) => `orders-${index}`);
 		await Promise.all(streams.map((stream) => house.service.publish({ stream, payload: 1 })));

@@ -2,8 +2,8 @@ import { type Clock, isObject } from '@spock/protocol/internal';
 
 import type { LogMemory } from '../foundation/event-log.ts';
 import type { NewNote, ReplayedRecord } from '../foundation/log-record.ts';
+import { REFUSED_SUFFIX } from '../foundation/moved-event.ts';
 import { holdFrom, keepPair, type StoredPair } from './healing.ts';
-import { REFUSED_SUFFIX } from './refused-event.ts';
 
 /** Parked positions of a stream that are remembered. Of older ones a store that goes back far is sent the event again, and refuses it again. */
 const PARKED_MAX = 4096;

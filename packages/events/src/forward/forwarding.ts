@@ -5,11 +5,12 @@ import type { LogMemory, RecordLog } from '../foundation/event-log.ts';
 import type { EventStore } from '../foundation/event-store.ts';
 import type { EventsObserver } from '../foundation/events-observer.ts';
 import type { LogEvent, NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
+import { REFUSED_SUFFIX } from '../foundation/moved-event.ts';
 import { WINDOW_BYTES_MIN } from './adaptive-window.ts';
 import { type ForwardPlace, ForwardPlaces, identityNote } from './forward-places.ts';
 import { Forwarder, type ForwarderHost, type ForwardMistakes } from './forwarder.ts';
 import { PlaceKeeper } from './place-keeper.ts';
-import { REFUSED_SUFFIX, refusedEventOf } from './refused-event.ts';
+import { parkedError, refusedEventOf } from './refused-event.ts';
 import { StoredWaits } from './stored-waits.ts';
 
 /** Above JetStream's sync interval of two minutes, within which it may lose what it has acknowledged. */
@@ -335,11 +336,6 @@ export class Forwarding implements LogMemory {
 function oldLogError(stream: string, held: number): SpockError {
 	const what = `the store of stream "${stream}" has event ${held} of this log, which is not in it: the log was restored from an older copy`;
 	return new SpockError('UNAVAILABLE', `${what}; it goes on under a new name`);
-}
-
-function parkedError(stream: string): SpockError {
-	const message = `the store of stream "${stream}" has refused the event: it is in the stream "${stream}${REFUSED_SUFFIX}"`;
-	return new SpockError('BAD_REQUEST', message, { isStackless: true });
 }
 
 function endedError(): SpockError {

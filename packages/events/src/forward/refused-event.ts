@@ -1,10 +1,8 @@
-import type { SpockError } from '@spock/protocol';
+import { SpockError } from '@spock/protocol';
 
 import type { LogEvent, NewEvent } from '../foundation/log-record.ts';
-import { movedEvent } from '../foundation/moved-event.ts';
+import { movedEvent, REFUSED_SUFFIX } from '../foundation/moved-event.ts';
 
-/** What the name of a stream of refused events ends with. Such a stream is always in the sidecar's own log. */
-export const REFUSED_SUFFIX = '.refused';
 const MESSAGE_LENGTH_MAX = 512;
 
 /** True for an error of one event, which the store will never take. Any other one is of the store as a whole. */
@@ -24,4 +22,10 @@ export function refusedEventOf(event: LogEvent, { code, message }: SpockError): 
 		'spock-refused-position': String(event.position),
 	});
 	return { ...moved, seq: event.position };
+}
+
+/** Of an event that was refused before, for whoever waits until it is stored. */
+export function parkedError(stream: string): SpockError {
+	const message = `the store of stream "${stream}" has refused the event: it is in the stream "${stream}${REFUSED_SUFFIX}"`;
+	return new SpockError('BAD_REQUEST', message, { isStackless: true });
 }

@@ -1,6 +1,18 @@
-import { type EventData, encodeEvent } from '@spock/protocol';
+import { type EventData, encodeEvent, STREAM_NAME_LENGTH_MAX } from '@spock/protocol';
 
 import type { LogEvent, NewEvent } from './log-record.ts';
+
+/** What the name of a stream of dead letters ends with. */
+export const DEAD_SUFFIX = '.dead';
+/** What the name of a stream of refused events ends with. Such a stream is always in the sidecar's own log. */
+export const REFUSED_SUFFIX = '.refused';
+/** Longest name of a stream that may have dead letters. */
+export const CONSUMED_NAME_LENGTH_MAX: number = STREAM_NAME_LENGTH_MAX - DEAD_SUFFIX.length;
+/**
+ * Longest name of a stream that goes to a store elsewhere, `.dead` at its end not counted: its refused dead letters are in `x.dead.refused`,
+ * which can be consumed as every other stream.
+ */
+export const FORWARDED_NAME_LENGTH_MAX: number = CONSUMED_NAME_LENGTH_MAX - DEAD_SUFFIX.length - REFUSED_SUFFIX.length;
 
 const NO_PAYLOAD = 'null}';
 

@@ -1,14 +1,8 @@
-import { STREAM_NAME_LENGTH_MAX } from '@spock/protocol';
-
 import type { LogEvent, NewEvent } from '../foundation/log-record.ts';
-import { movedEvent } from '../foundation/moved-event.ts';
+import { DEAD_SUFFIX, movedEvent } from '../foundation/moved-event.ts';
 
-/** What the name of a stream of dead letters ends with. */
-export const DEAD_SUFFIX = '.dead';
 /** Longest reason in a dead letter's header; the rest is cut off. */
 export const DEAD_REASON_LENGTH_MAX = 512;
-/** Longest name of a stream that may have dead letters. */
-export const CONSUMED_NAME_LENGTH_MAX: number = STREAM_NAME_LENGTH_MAX - DEAD_SUFFIX.length;
 
 /** Why an event died, and where. */
 export interface Death {

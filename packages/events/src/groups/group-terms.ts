@@ -8,7 +8,8 @@ import {
 import type { Random } from '@spock/protocol/internal';
 
 import type { LogEvent } from '../foundation/log-record.ts';
-import { CONSUMED_NAME_LENGTH_MAX, isDeadStream } from './dead-letter.ts';
+import { CONSUMED_NAME_LENGTH_MAX } from '../foundation/moved-event.ts';
+import { isDeadStream } from './dead-letter.ts';
 
 const DEFAULT_ATTEMPTS = 5;
 const RETRY_DELAY_MS_MIN = 1000;

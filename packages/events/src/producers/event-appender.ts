@@ -4,6 +4,7 @@ import type { Clock } from '@spock/protocol/internal';
 import type { RecordLog } from '../foundation/event-log.ts';
 import type { EventsObserver } from '../foundation/events-observer.ts';
 import type { NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
+import { DEAD_SUFFIX, FORWARDED_NAME_LENGTH_MAX } from '../foundation/moved-event.ts';
 import { IdWindow } from './id-window.ts';
 import { PendingEvents } from './pending-events.ts';
 import type { Producer, StreamPlace } from './producer.ts';
@@ -91,7 +92,7 @@ export class EventAppender {
 		if (verdict !== 'append' && !(verdict === 'gap' && this.#bugs.takesGaps === true)) return 'close';
 		if (frame.kind === 'refused') return this.#refuse(producer, seq, null, frame);
 		const { stream, key, id, text, bytes } = frame;
-		const error = this.#streams === undefined ? undefined : this.streamError(stream);
+		const error = this.streamError(stream);
 		if (error !== undefined)
 			return this.#refuse(producer, seq, stream, { code: 'BAD_REQUEST', message: error.message });
 		if (id !== undefined && this.#ids.find(stream, id) !== undefined) {
@@ -143,12 +144,24 @@ export class EventAppender {
 		return position;
 	}
 
-	/** BAD_REQUEST for a stream that is not among those that are set. */
+	/** BAD_REQUEST for a stream that is not among those that are set, or whose refused events could not be consumed. */
 	streamError(stream: string): SpockError | undefined {
+		if (stream.length > FORWARDED_NAME_LENGTH_MAX) {
+			const error = this.#lengthError(stream);
+			if (error !== undefined) return error;
+		}
 		const streams = this.#streams;
 		if (streams === undefined || streams.has(stream)) return undefined;
 		const message = `unknown stream ${JSON.stringify(stream)}: add it to ${this.#streamsSetting}, or write to one of those there`;
 		return new SpockError('BAD_REQUEST', message, { details: { path: 'stream', stream }, isStackless: true });
+	}
+
+	#lengthError(stream: string): SpockError | undefined {
+		const length = stream.length - (stream.endsWith(DEAD_SUFFIX) ? DEAD_SUFFIX.length : 0);
+		if (length <= FORWARDED_NAME_LENGTH_MAX || this.#isElsewhere?.(stream) !== true) return undefined;
+		const rule = `expected at most ${FORWARDED_NAME_LENGTH_MAX}, so that events which its store refuses have one; use a shorter one`;
+		const message = `the stream's name has ${length} characters; ${rule}`;
+		return new SpockError('BAD_REQUEST', message, { details: { path: 'stream' }, isStackless: true });
 	}
 
 	/** A published event is on disk: they are counted here, and remembered elsewhere. */

@@ -91,6 +91,7 @@ export class EventService {
 			...{ log: this.#log, clock, random, observer },
 			countAbove: (stream, position) => countAbove(this.#log.segments, stream, position),
 			bury: (event) => this.#producers.bury(event),
+			refused: (event, error) => this.#producers.elsewhere.refused(event, error),
 			stored: (stream, events) => this.#producers.elsewhere.stored(stream, events),
 			reached: (stream, position) => this.#producers.elsewhere.reached(stream, position),
 		});

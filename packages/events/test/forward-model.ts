@@ -212,6 +212,7 @@ export class ForwardModel {
 				...{ log, clock, random: this.#random },
 				bury: (event) => new Promise((resolve) => pending.set(log.append(event), resolve)),
 				countAbove: () => 0,
+				refused: () => undefined,
 				stored: (stream, events) => {
 					const position = events.at(-1)?.position ?? 0;
 					if (isCurrent()) this.#acked.push({ stream, position, ms: clock.now() });

@@ -34,7 +34,7 @@ const PUBLISH_OPTION_NAMES: readonly string[] = [...EMIT_OPTION_NAMES, ...FLUSH_
 export interface PublishOptions extends EmitOptions, CallOptions {
 	/**
 	 * What to wait for. `accepted`: it is in the buffer of this process. `persisted` (default): it is on the sidecar's disk. `stored`: the
-	 * store of its stream has it, or has refused it for ever, and it is in the stream with `.refused` behind its name.
+	 * store of its stream has it; one that it never takes rejects with its code, and is in the stream with `.refused` behind its name.
 	 */
 	readonly until?: PublishLevel;
 }

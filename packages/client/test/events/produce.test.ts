@@ -241,6 +241,27 @@ describe('publish', () => {
 		await diplomat.close();
 	});
 
+	it('until stored rejects with the code of the store that refused it, once, also where that is told again', async () => {
+		const sidecar = new ModelSidecar({ acks: false });
+		const { events, diplomat } = await simulateEvents({ sidecar });
+		const persisted = events.publish('a', 1);
+		const refused = rejection(events.publish('a', 2, { until: 'stored' }));
+		const stored = events.publish('a', 3, { until: 'stored' });
+		await calm();
+		sidecar.persist(3);
+		await persisted;
+		const refusedByStore = [1, 2].map((seq) => ({ seq, code: 'FRAME_TOO_LARGE', message: 'too large' }));
+		sidecar.tell('acked', { persisted: 3, refusedByStore });
+		expect(await refused).toMatchObject({
+			code: 'FRAME_TOO_LARGE',
+			message: expect.stringMatching(/"a\.refused": too large/),
+			details: { stream: 'a', seq: 2, reached: 'persisted' },
+		});
+		sidecar.tell('acked', { persisted: 3, stored: { a: 3 }, refusedByStore });
+		await stored;
+		await diplomat.close();
+	});
+
 	it('a flush until stored does not wait for what was refused', async () => {
 		const sidecar = new ModelSidecar({ acks: false });
 		const { events, diplomat } = await simulateEvents({ sidecar });

@@ -31,6 +31,7 @@ class House {
 				observer: { ...observer, forwarding: (_stream, state) => this.states.push(state) },
 				countAbove: () => 0,
 				bury: () => this.bury(),
+				refused: () => undefined,
 				stored: () => undefined,
 				reached: () => undefined,
 			},

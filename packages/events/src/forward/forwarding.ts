@@ -42,6 +42,8 @@ export interface ForwardingHost {
 	countAbove(stream: string, position: number): number;
 	/** Appends an event that the sidecar itself has made; resolves when it is persisted. */
 	bury(event: NewEvent): Promise<void>;
+	/** The store of its stream never takes this event, which is in the stream of the refused. */
+	refused(event: LogEvent, error: SpockError): void;
 	/** These events of a stream are stored. */
 	stored(stream: string, events: readonly LogEvent[]): void;
 	/** Every event of the stream up to this position is stored. */
@@ -298,6 +300,7 @@ export class Forwarding implements LogMemory {
 					throw failure;
 				}
 				observer.parked?.(place.stream, error);
+				this.#host.refused(event, error);
 				this.#waits.refused(place.stream, event.position, error);
 			},
 			keepPlace: (place) => this.#keeper.keep(place),

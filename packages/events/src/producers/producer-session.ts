@@ -64,12 +64,14 @@ export class ProducerSession {
 		// The next answer to `openProducer` has it all.
 		if (lines.size === 0) return;
 		const refused = producer.takeRefused();
+		const refusedByStore = producer.takeRefusedByStore();
 		const data: AckedData = {
 			producer: name,
 			epoch,
 			persisted,
 			...(stored !== undefined && { stored }),
 			...(refused !== undefined && { refused }),
+			...(refusedByStore !== undefined && { refusedByStore }),
 		};
 		for (const { line, isTold } of lines) if (isTold) line.acked(data);
 	}

@@ -6,6 +6,8 @@ import type { LineOrigin } from '../foundation/event-sessions.ts';
 export const REFUSED_TOLD_MAX = 256;
 /** Refusals of one producer that could not be told yet. A producer within its window never has as many. */
 export const REFUSED_UNTOLD_MAX = 4096;
+/** Refusals by stores that are kept of one producer although they were told. */
+export const STORE_REFUSALS_MAX = 64;
 /** Streams of one producer whose last `seq` is remembered. */
 export const PRODUCER_STREAMS_MAX = 256;
 
@@ -45,6 +47,10 @@ export class Producer {
 	changed: StreamPlace[] = [];
 	/** By `seq`, ascending. */
 	readonly refused: RefusedEvent[] = [];
+	/** By stores, the newest last. */
+	readonly refusedByStore: RefusedEvent[] = [];
+	/** So many of them were not told. */
+	#untoldByStore = 0;
 	/** The last `seq` up to which refusals were told. */
 	refusedTold = 0;
 	/** The id of its last event with one, of this epoch or an earlier one. */
@@ -135,6 +141,22 @@ export class Producer {
 		const told = refused.length - refused.filter(({ seq }) => seq > persisted).length;
 		if (told > REFUSED_TOLD_MAX) refused.splice(0, told - REFUSED_TOLD_MAX);
 		return untold.length === 0 ? undefined : untold;
+	}
+
+	/** The store of its stream never takes an event that is on disk. Of more than are kept the oldest is forgotten. */
+	storeRefused(refusal: RefusedEvent): void {
+		const { refusedByStore } = this;
+		refusedByStore.push(refusal);
+		if (refusedByStore.length > STORE_REFUSALS_MAX) refusedByStore.shift();
+		this.#untoldByStore = Math.min(this.#untoldByStore + 1, STORE_REFUSALS_MAX);
+	}
+
+	/** Refusals by stores that are not told yet, which are told by this; undefined if there are none. */
+	takeRefusedByStore(): readonly RefusedEvent[] | undefined {
+		if (this.#untoldByStore === 0) return undefined;
+		const untold = this.refusedByStore.slice(-this.#untoldByStore);
+		this.#untoldByStore = 0;
+		return untold;
 	}
 
 	/** Refusals on disk above what the producer was told, for one that comes back. */

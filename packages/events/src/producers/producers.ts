@@ -261,7 +261,7 @@ export class Producers implements LogMemory {
 		const { producer } = session;
 		const { current, reason } = this.#windows;
 		session.granted = current;
-		const { name, epoch, persisted } = producer;
+		const { name, epoch, persisted, refusedByStore } = producer;
 		const refused = producer.refusedAbove(told);
 		const ticket = this.#tickets.give(opened);
 		if (!session.lines.has(opened)) this.#tickets.void(ticket);
@@ -274,6 +274,7 @@ export class Producers implements LogMemory {
 			eventBytesMax: EVENT_BYTES_MAX,
 			ticket,
 			...(refused.length > 0 && { refused }),
+			...(refusedByStore.length > 0 && { refusedByStore: [...refusedByStore] }),
 			...(lastId !== undefined && { lastId }),
 		};
 	}

@@ -1,9 +1,14 @@
+import type { SpockError } from '@spock/protocol';
+
 import type { LogEvent } from '../foundation/log-record.ts';
 import type { Producer, StreamPlace } from './producer.ts';
 import type { ProducerTable } from './producer-table.ts';
 
 /** Which streams have their store elsewhere, so that what is on disk is not stored yet. */
 export type IsElsewhere = (stream: string) => boolean;
+
+/** Of a store's reason; the rest is cut off. */
+const MESSAGE_LENGTH_MAX = 512;
 
 /** Brings what stores elsewhere have acknowledged to the producers of it. Nothing is kept for an event that is not stored. */
 export class StoredElsewhere {
@@ -41,6 +46,14 @@ export class StoredElsewhere {
 			touched.add(producer);
 		}
 		for (const producer of touched) this.#tell(producer);
+	}
+
+	/** The store of its stream never takes this event. A feeder of another log counts it as stored: its log has it in a stream of the refused. */
+	refused({ producer: name, epoch, seq }: LogEvent, { code, message }: SpockError): void {
+		const producer = name === '' ? undefined : this.#table.get(name);
+		if (producer === undefined || producer.epoch !== epoch || producer.hasGaps) return;
+		producer.storeRefused({ seq, code, message: message.slice(0, MESSAGE_LENGTH_MAX) });
+		this.#tell(producer);
 	}
 
 	/** Every event of a stream up to this position is stored. */

@@ -67,6 +67,8 @@ export interface OpenProducerReply {
 	readonly ticket: string;
 	/** Refused events above the `persisted` that the producer was told. Absent: none. */
 	readonly refused?: readonly RefusedEvent[];
+	/** The newest events of this epoch that a store has refused, told before or not. Absent: none. */
+	readonly refusedByStore?: readonly RefusedEvent[];
 	/**
 	 * Where an epoch begins: the `id` of the last event with one that earlier epochs of this name left in the log, up to the first that
 	 * was refused. Absent: none had an id.
@@ -74,7 +76,7 @@ export interface OpenProducerReply {
 	readonly lastId?: string;
 }
 
-/** An event that was taken out of its producer's sequence. It is stored nowhere. */
+/** An event that was taken out of its producer's sequence, and is stored nowhere; or one that its store refused. */
 export interface RefusedEvent {
 	readonly seq: number;
 	readonly code: WireError['code'];
@@ -90,6 +92,8 @@ export interface AckedData {
 	readonly stored?: Readonly<Record<string, number>>;
 	/** Those of them that were refused. Absent: none. */
 	readonly refused?: readonly RefusedEvent[];
+	/** Events on disk that the store of their stream never takes: they are in the stream with `.refused` behind its name. Absent: none. */
+	readonly refusedByStore?: readonly RefusedEvent[];
 }
 
 /** Push on the call line: a producer's window from now on. */

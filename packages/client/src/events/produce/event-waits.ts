@@ -164,6 +164,14 @@ export class EventWaits {
 		if (wait !== undefined) this.#end(wait, error);
 	}
 
+	/** The store of its stream never takes an event. */
+	refusedByStore(seq: number, error: (stream: string) => SpockError): void {
+		for (const [stream, place] of this.#stored) {
+			const wait = place.get(seq);
+			if (wait !== undefined) this.#end(wait, error(stream.name));
+		}
+	}
+
 	rejectAll(error: (what: string, reached: Reached) => SpockError): void {
 		for (const wait of [...this.#all]) this.#end(wait, error(wait.what, this.#reached(wait)));
 	}

@@ -20,6 +20,8 @@ export interface OutboxListener {
 	newLine(): OutboxLine;
 	/** An event was taken out of the sequence. `settled` follows. */
 	refused(seq: number, stream: EventStream, refusal: RefusedEvent): void;
+	/** The store of its stream never takes an event, which is persisted. */
+	refusedByStore(refusal: RefusedEvent): void;
 	/** More is persisted or stored. */
 	settled(): void;
 	/** Events were sent. */
@@ -37,6 +39,8 @@ export interface Progress {
 	/** By stream. */
 	readonly stored?: Readonly<Record<string, number>> | undefined;
 	readonly refused?: readonly RefusedEvent[] | undefined;
+	/** Perhaps told before. */
+	readonly refusedByStore?: readonly RefusedEvent[] | undefined;
 }
 
 /** Where a producer goes on, as the sidecar says. */
@@ -145,6 +149,7 @@ export class Outbox {
 		if (!('line' in this.#state) || this.#state.line !== line) return;
 		this.#window = opened.window;
 		this.#progress = opened;
+		this.#storeRefused(opened);
 		// What was acked since the sidecar answered is more than its answer says.
 		const persisted = Math.max(opened.persisted, this.persisted);
 		this.#dispatch(persisted < this.kept.last ? 'opened, some kept' : 'opened, none kept');
@@ -153,6 +158,7 @@ export class Outbox {
 	/** Numbers that are lower than known ones change nothing. Those above what was accepted are the caller's to refuse. */
 	acked(progress: Progress): void {
 		this.#progress = progress;
+		this.#storeRefused(progress);
 		this.#dispatch(
 			this.kept.last > Math.max(progress.persisted, this.persisted) ? 'acked, some left' : 'acked, none left',
 		);
@@ -273,6 +279,11 @@ export class Outbox {
 			else this.#listener.refused(first, stream, refusal);
 		}
 		this.#advance(stored);
+	}
+
+	/** Before what is stored counts: that has gone past them. */
+	#storeRefused({ refusedByStore = [] }: Progress): void {
+		for (const refusal of refusedByStore) this.#listener.refusedByStore(refusal);
 	}
 
 	/** Stores report later than the disk does, and also while nothing is kept. */

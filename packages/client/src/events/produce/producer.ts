@@ -20,7 +20,15 @@ import {
 } from './producer-diagnostics.ts';
 import type { ResolvedProducerOptions } from './producer-options.ts';
 import { makeStatus, type ProducerStatus } from './producer-status.ts';
-import { type OpenedProducer, ownerOf, readAcked, readOpened, readWindow, refusedError } from './read-progress.ts';
+import {
+	type OpenedProducer,
+	ownerOf,
+	readAcked,
+	readOpened,
+	readWindow,
+	refusedError,
+	storeRefusedError,
+} from './read-progress.ts';
 import { Uplink, type UplinkOwner } from './uplink.ts';
 
 /** Who is told what becomes of a producer; it may call that. */
@@ -188,6 +196,8 @@ export class Producer implements Extension, UplinkOwner {
 			if (eventRefusedChannel.hasSubscribers)
 				this.#report(eventRefusedChannel, { stream: stream.name, seq, code: error.code, error });
 		},
+		refusedByStore: (refusal) =>
+			this.#waits.refusedByStore(refusal.seq, (stream) => storeRefusedError(refusal, stream)),
 		settled: () => {
 			const { persisted, kept } = this.#outbox;
 			this.#backoff.reset();

@@ -63,9 +63,14 @@ export function ownerOf(data: unknown): { readonly producer: string; readonly ep
 
 /** The data of `acked`; undefined for another shape. */
 export function readAcked(data: unknown): Progress | undefined {
-	const { persisted, stored, refused } = membersOf(data);
+	const { persisted, stored, refused, refusedByStore } = membersOf(data);
 	if (!isInteger(persisted, 0)) return undefined;
-	return { persisted, stored: numbersOf(stored), refused: refusalsOf(refused) };
+	return {
+		persisted,
+		stored: numbersOf(stored),
+		refused: refusalsOf(refused),
+		refusedByStore: refusalsOf(refusedByStore),
+	};
 }
 
 /** The data of `eventWindow`; undefined for another shape. */
@@ -80,6 +85,12 @@ export function refusedError(refusal: RefusedEvent, stream: string): SpockError 
 	const { seq, code, message } = refusal;
 	const details = { stream, seq };
 	return SpockError.fromWire({ code, message: `the sidecar refused an event: ${message}`, details });
+}
+
+/** Why a store has refused an event. */
+export function storeRefusedError({ seq, code, message: reason }: RefusedEvent, stream: string): SpockError {
+	const message = `the store of stream "${stream}" refused an event, which is in the stream "${stream}.refused": ${reason}`;
+	return SpockError.fromWire({ code, message, details: { stream, seq, reached: 'persisted' } });
 }
 
 function membersOf(data: unknown): Members {

@@ -71,7 +71,7 @@ describe('the settings of the store of events', () => {
 		const log = { append: () => 1, persisted: 1, lastOf: () => 0, read: async () => ({ events: [], next: 1 }) };
 		const forwarding = forward({
 			...{ log, clock, random, observer: {}, countAbove: () => 0, bury: async () => undefined },
-			...{ stored: () => undefined, reached: () => undefined },
+			...{ refused: () => undefined, stored: () => undefined, reached: () => undefined },
 		});
 		forwarding.start([]);
 		const named = (): void => {

@@ -23,8 +23,8 @@ export class Sink {
 
 /** A sidecar's events, of which `orders` goes to a simulated store; it can be started again. */
 export class StoresHouse {
-	readonly clock = new FakeClock();
-	disk = new SimDisk();
+	readonly clock: FakeClock = new FakeClock();
+	disk: SimDisk = new SimDisk();
 	/** What the log was called, each time that it began to be sent. */
 	readonly names: string[] = [];
 	readonly #random = seededRandom(2);
@@ -35,8 +35,8 @@ export class StoresHouse {
 		refuses: ({ text }) => text.includes('bad'),
 	};
 	readonly observer: EventsObserver;
-	store = new SimStore(this.options);
-	service = this.#make();
+	store: SimStore = new SimStore(this.options);
+	service: EventService = this.#make();
 
 	constructor(observer: EventsObserver = {}) {
 		this.observer = observer;

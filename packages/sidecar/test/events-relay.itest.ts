@@ -77,6 +77,41 @@ describe('events go from the log of a sidecar to that of another', () => {
 		expect(await next.stop()).toMatchObject({ exitCode: 0 });
 	});
 
+	it('with a certificate that the next one requires; it is read again for each connection', async () => {
+		await using edge = await tempSocket();
+		await using centre = await tempSocket();
+		const port = await freePort();
+		const [authority, stranger] = [makeAuthority(), makeAuthority('another')];
+		const [server, client] = [authority.issue(), authority.issue()];
+		const file = async (name: string, text: string): Promise<string> => {
+			const path = join(centre.directory, name);
+			await writeFile(path, text);
+			return path;
+		};
+		const ca = await file('ca', authority.ca);
+		const tls = ['--tls-cert', await file('cert', server.cert), '--tls-key', await file('key', server.key)];
+		await using next = await startSidecar(centre.path, [
+			...['--backend', 'local', '--events', join(centre.directory, 'events'), ...LOG, ...tls],
+			...['--listen', `tls://127.0.0.1:${port}`, '--tls-client-ca', ca],
+		]);
+		const { cert, key } = stranger.issue();
+		const [certFile, keyFile] = [await file('client.cert', cert), await file('client.key', key)];
+		await using sidecar = await startSidecar(edge.path, [
+			...['--backend', 'local', '--events', join(edge.directory, 'events'), '--events-store', 'relay', ...LOG],
+			...['--events-relay-address', `tls://127.0.0.1:${port}`, '--events-relay-ca', ca],
+			...['--events-relay-cert', certFile, '--events-relay-key', keyFile],
+		]);
+		await using diplomat = await connect({ path: edge.path });
+		await using events = openEvents<{ orders: number }>({ diplomat });
+		events.emit('orders', 1);
+		await waitFor('a refusal', () => sidecar.stdout().includes('"msg":"event store failed; retrying"'));
+		await file('client.cert', client.cert);
+		await file('client.key', client.key);
+		await events.flush({ until: 'stored', timeoutMs: 60_000 });
+		expect(await numbersAt(centre.path, 1)).toEqual([1]);
+		expect(await next.stop()).toMatchObject({ exitCode: 0 });
+	});
+
 	it('each once, in order, while one after the other is killed', { timeout: 300_000 }, async () => {
 		await using edge = await tempSocket();
 		await using centre = await tempSocket();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { connect } from '@spock/client';
 import { openEvents } from '@spock/client/events';
-import { startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
+import { freePort, runSidecar, startSidecar, TempServices, tempSocket, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
 it('events go to a web server that is found by its name; refused ones are kept aside, and a kill of the sidecar loses none', async () => {
@@ -65,3 +65,72 @@ it('events go to a web server that is found by its name; refused ones are kept a
 	collector.closeAllConnections();
 	collector.close();
 });
+
+it('each stream goes to its own store; after a start with another mapping the old one gets nothing more, and the new one all that it lacks', async () => {
+	const taken: number[] = [];
+	const collector = createServer(async (request, response) => {
+		const chunks: Buffer[] = [];
+		for await (const chunk of request) chunks.push(chunk as Buffer);
+		taken.push(...(JSON.parse(Buffer.concat(chunks).toString()) as { data: number }[]).map(({ data }) => data));
+		response.writeHead(204).end();
+	}).listen(0, '127.0.0.1');
+	await once(collector, 'listening');
+	await using edge = await tempSocket();
+	await using centre = await tempSocket();
+	const port = await freePort();
+	const log = ['--backend', 'local', '--log-format', 'json', '--drain-timeout-ms', '100'];
+	await using next = await startSidecar(centre.path, [
+		...[...log, '--events', join(centre.directory, 'events'), '--listen', `127.0.0.1:${port}`],
+	]);
+	const start = (mapping: string) =>
+		startSidecar(edge.path, [
+			...[...log, '--events', join(edge.directory, 'events'), '--events-store-of', mapping],
+			...['--events-http-url', `http://127.0.0.1:${(collector.address() as AddressInfo).port}/`],
+			...['--events-relay-address', `127.0.0.1:${port}`],
+		]);
+	let sidecar = await start('audit=http,orders=relay');
+	const diplomat = await connect({ path: edge.path });
+	const events = openEvents<{ audit: number; orders: number; debug: number }>({ diplomat });
+	await events.publish('audit', 1, { until: 'stored', timeoutMs: 30_000 });
+	await events.publish('orders', 2, { until: 'stored', timeoutMs: 30_000 });
+	await events.publish('debug', 3, { until: 'stored', timeoutMs: 30_000 });
+	expect(taken).toEqual([1]);
+	const shown = await run(['events', 'status', '--socket', edge.path, '--json']);
+	const streams = (JSON.parse(shown) as { streams: { stream: string; store: string }[] }).streams;
+	expect(Object.fromEntries(streams.map(({ stream, store }) => [stream, store]))).toEqual({
+		...{ audit: 'http', orders: 'relay', debug: 'embedded' },
+	});
+
+	await sidecar.stop();
+	sidecar = await start('audit=relay,orders=http');
+	await events.publish('audit', 4, { until: 'stored', timeoutMs: 30_000 });
+	await events.publish('orders', 5, { until: 'stored', timeoutMs: 30_000 });
+	// That takes what it was sent on trust, so the events that were stored elsewhere do not go there.
+	expect(taken).toEqual([1, 5]);
+	await using other = await connect({ path: centre.path });
+	await using there = openEvents<{ audit: number; orders: number }>({ diplomat: other });
+	const read = async (stream: 'audit' | 'orders', last: number): Promise<number[]> => {
+		const numbers: number[] = [];
+		for await (const event of there.consume(stream, { from: 'first' })) {
+			numbers.push(event.data);
+			event.ack();
+			if (event.data === last) break;
+		}
+		return numbers;
+	};
+	expect(await read('audit', 4)).toEqual([1, 4]);
+	await there.publish('orders', 6);
+	expect(await read('orders', 6)).toEqual([2, 6]);
+	await events.close();
+	await diplomat.close();
+	await sidecar.stop();
+	await next.stop();
+	collector.closeAllConnections();
+	collector.close();
+});
+
+async function run(args: readonly string[]): Promise<string> {
+	const { stdout, stderr, exitCode } = await runSidecar(args).finished;
+	expect(exitCode, stderr).toBe(0);
+	return stdout;
+}

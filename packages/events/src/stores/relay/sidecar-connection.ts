@@ -13,10 +13,19 @@ const KEEP_ALIVE_MS = 10_000;
 export interface SidecarAccess {
 	readonly host: string;
 	readonly port: number;
-	/** Speaks TLS. `ca`: PEM of the authorities to be trusted. Default: those of Node. Absent: no TLS. */
-	readonly tls?: { readonly ca?: string | undefined } | undefined;
+	/** Speaks TLS. Absent: no TLS. */
+	readonly tls?: SidecarTls | undefined;
 	/** For hello, if the sidecar requires one. */
 	readonly token?: string | undefined;
+}
+
+/** All in PEM. */
+export interface SidecarTls {
+	/** The authorities to be trusted. Default: those of Node. */
+	readonly ca?: string | undefined;
+	/** The certificate that is shown where the sidecar requires one, with its private key. Default: none. */
+	readonly cert?: string | undefined;
+	readonly key?: string | undefined;
 }
 
 /** What a connection needs besides the address, and whom it tells. */
@@ -85,7 +94,8 @@ export class SidecarConnection {
 		if (tls === undefined) return new SidecarConnection(name, connect({ host, port }), token, options);
 		// Loaded for TLS alone.
 		const { connect: connectTls } = await import('node:tls');
-		const socket = connectTls({ host, port, ca: tls.ca, minVersion: 'TLSv1.2' });
+		const { ca, cert, key } = tls;
+		const socket = connectTls({ host, port, ca, cert, key, minVersion: 'TLSv1.2' });
 		return new SidecarConnection(name, socket, token, options);
 	}
 

@@ -48,6 +48,11 @@ export const eventsSettings = {
 		note: 'all',
 		help: 'the streams that go to that store, separated by commas; others stay in the log',
 	},
+	eventsStoreOf: {
+		kind: 'list',
+		unit: 'pairs',
+		help: 'streams with a store of their own: orders=jetstream,audit=http,debug=embedded; before --events-store for these',
+	},
 	eventsHttpUrl: {
 		kind: 'text',
 		unit: 'url',
@@ -104,6 +109,16 @@ export const eventsSettings = {
 		unit: 'path',
 		note: 'those of Node for tls://; no TLS with --events-relay-service',
 		help: 'authorities of the certificate of the next sidecar, in PEM; read again for each connection',
+	},
+	eventsRelayCert: {
+		kind: 'text',
+		unit: 'path',
+		help: 'certificate chain that the next sidecar is shown, in PEM, where it requires one; read again for each connection',
+	},
+	eventsRelayKey: {
+		kind: 'text',
+		unit: 'path',
+		help: 'private key of that certificate, in PEM; read again for each connection',
 	},
 	eventsRelayCompression: {
 		kind: ['auto', 'none'],

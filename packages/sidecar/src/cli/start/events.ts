@@ -8,7 +8,7 @@ import type { EventsOptions } from '../../lifecycle/sidecar-options.ts';
 import { eventsLog } from '../log/events-log.ts';
 import type { LimitedLog } from '../log/limited-log.ts';
 import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
-import { storesElsewhere } from './event-stores.ts';
+import { storesElsewhere } from './event-stores/event-stores.ts';
 
 /** Settings that mean nothing without `--events`. */
 const NEED_EVENTS = [
@@ -19,6 +19,7 @@ const NEED_EVENTS = [
 	'eventsStreams',
 	'eventsStore',
 	'eventsStoreStreams',
+	'eventsStoreOf',
 	'eventsHttpUrl',
 	'eventsHttpService',
 	'eventsHttpTokenFile',
@@ -30,6 +31,8 @@ const NEED_EVENTS = [
 	'eventsRelayAddress',
 	'eventsRelayTokenFile',
 	'eventsRelayCa',
+	'eventsRelayCert',
+	'eventsRelayKey',
 	'eventsRelayCompression',
 	'eventsDrainMs',
 ] as const;

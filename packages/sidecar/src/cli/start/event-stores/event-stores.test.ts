@@ -2,7 +2,7 @@ import { SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { resolveSettings } from '../settings/resolve-settings.ts';
+import { resolveSettings } from '../../settings/resolve-settings.ts';
 import { storesElsewhere } from './event-stores.ts';
 
 const storesOf = (env: Readonly<Record<string, string>>) => storesElsewhere(resolveSettings({ flags: {}, env }));
@@ -46,8 +46,43 @@ describe('the settings of the store of events', () => {
 			{ ...RELAY, SPOCK_EVENTS_RELAY_ADDRESS: 'a:1', SPOCK_EVENTS_RELAY_CA: 'ca.pem' },
 			'SPOCK_EVENTS_RELAY_CA needs tls://HOST:PORT in --events-relay-address',
 		],
+		[
+			{ ...RELAY, SPOCK_EVENTS_RELAY_ADDRESS: 'tls://a:1', SPOCK_EVENTS_RELAY_CERT: 'cert.pem' },
+			'SPOCK_EVENTS_RELAY_CERT needs --events-relay-key',
+		],
+		[
+			{ ...RELAY, SPOCK_EVENTS_RELAY_ADDRESS: 'tls://a:1', SPOCK_EVENTS_RELAY_KEY: 'key.pem' },
+			'SPOCK_EVENTS_RELAY_KEY needs --events-relay-cert',
+		],
+		[{ SPOCK_EVENTS_STORE_OF: 'audit' }, 'SPOCK_EVENTS_STORE_OF must be STREAM=STORE, not audit'],
+		[
+			{ SPOCK_EVENTS_STORE_OF: 'audit=htpp' },
+			'SPOCK_EVENTS_STORE_OF: unknown store "htpp" of stream "audit"; did you mean "http"?',
+		],
+		[{ SPOCK_EVENTS_STORE_OF: 'audit=embedded,audit=http' }, 'SPOCK_EVENTS_STORE_OF names the stream "audit" twice'],
+		[{ SPOCK_EVENTS_STORE_OF: 'audit=http' }, '--events-store http needs --events-http-url URL'],
+		[
+			{ SPOCK_EVENTS_STORE_OF: 'audit=embedded', SPOCK_EVENTS_HTTP_URL: 'http://a/' },
+			'SPOCK_EVENTS_HTTP_URL needs --events-store http, or --events-store-of STREAM=http',
+		],
 	])('%j: says what is wrong', async (env, message) => {
 		await expect(storesOf(env as Record<string, string>)).rejects.toThrow(message);
+	});
+
+	it('are refused with the name of the config file', async () => {
+		const file = { name: 'spock.yaml', values: { eventsStoreOf: ['audit=htpp'] } };
+		const settings = resolveSettings({ flags: {}, env: {}, file });
+		await expect(storesElsewhere(settings)).rejects.toThrow('eventsStoreOf in spock.yaml: unknown store "htpp"');
+	});
+
+	it('keep a stream in the log whose own store that is, and send the others to theirs', async () => {
+		const { forwarding, end } = await started({
+			...{ ...RELAY, SPOCK_EVENTS_RELAY_ADDRESS: 'a:1', SPOCK_EVENTS_HTTP_URL: 'http://a/' },
+			SPOCK_EVENTS_STORE_OF: 'audit=http,debug=embedded',
+		});
+		const names = ['audit', 'debug', 'orders'].map((stream) => forwarding.storeOf(stream)?.name);
+		expect(names).toEqual(['http', undefined, 'relay']);
+		await end();
 	});
 
 	it('are found with {stream} and {address} in the URL', async () => {
@@ -97,6 +132,19 @@ describe('the settings of the store of events', () => {
 			code: 'UNAVAILABLE',
 			message: expect.stringContaining('no such name'),
 		});
+		await end();
+	});
+
+	it('a file of TLS that cannot be used is named, and the events wait', async () => {
+		const [cert, key] = ['/nowhere/client.cert', '/nowhere/client.key'];
+		const files = { SPOCK_EVENTS_RELAY_CERT: cert, SPOCK_EVENTS_RELAY_KEY: key };
+		const { named, append, end } = await started({
+			...RELAY,
+			SPOCK_EVENTS_RELAY_ADDRESS: 'tls://127.0.0.1:1',
+			...files,
+		});
+		named();
+		await expect(append()).rejects.toMatchObject({ message: expect.stringContaining(cert) });
 		await end();
 	});
 

@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises';
+
+import type { EventStore } from '@spock/events';
+import { isServing, type ServiceSnapshot, type ServiceSource, SpockError } from '@spock/protocol';
+import { formatAddress } from '@spock/protocol/node';
+
+import type { EventsContext } from '../../../lifecycle/sidecar-options.ts';
+import type { Settings } from '../../settings/settings.ts';
+
+/** How long a store waits for the registry. */
+const LOOKUP_TIMEOUT_MS = 5000;
+
+/** One kind of stores elsewhere. */
+export interface StoreMaker {
+	/** What only this store needs. */
+	readonly settings: readonly (keyof Settings)[];
+	/** Throws an Error that names what is missing, or does not go together. */
+	check(settings: Settings): void;
+	make(settings: Settings, context: StoreContext): Promise<EventStore>;
+}
+
+export interface StoreContext extends Pick<EventsContext, 'source' | 'random'> {
+	/** Of the log, among all that write there. */
+	readonly owner: string;
+	/** What is to be done when the sidecar ends. */
+	readonly ends: (() => void)[];
+}
+
+export async function tokenIn(file: string): Promise<string> {
+	return (await readFile(file, 'utf8')).trim();
+}
+
+/** Of the healthy instances, as host:port. Rejects with UNAVAILABLE, as a name that the registry refuses says nothing of an event. */
+export async function addressesOf(source: ServiceSource, service: string): Promise<readonly string[]> {
+	const snapshot = await source.get({ service }, { timeoutMs: LOOKUP_TIMEOUT_MS }).catch((cause: unknown) => {
+		const { message } = SpockError.from(cause);
+		throw new SpockError('UNAVAILABLE', `service "${service}" cannot be looked up: ${message}`, { cause });
+	});
+	return addressesIn(snapshot);
+}
+
+export function addressesIn({ instances }: ServiceSnapshot): readonly string[] {
+	return instances.filter(isServing).map(({ host, port }) => formatAddress({ host, port }));
+}

@@ -20,6 +20,12 @@ const SUITES = {
 	hostile: { figures: ['hostile.json'] },
 	load: {},
 	oracle: { counts: ['seed', 'seconds', 'services', 'clients'] },
+	outage: {
+		project: 'events',
+		only: ['packages/client/test/events/outage.events.itest.ts'],
+		counts: ['seconds', 'rate'],
+		values: { seconds: 600 },
+	},
 	soak: { counts: ['cycles'], figures: ['soak.json'] },
 };
 

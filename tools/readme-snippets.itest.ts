@@ -35,7 +35,7 @@ function pagesIn(folder: string): string[] {
 
 /** What each README prints. Those of pg, ioredis and grpc need a server: the tests of their examples have one. */
 const PRINTED: Readonly<Record<string, RegExp>> = {
-	'README.md': /^barista is at 127\.0\.0\.1:\d+\n1 1\n$/,
+	'README.md': /^barista is at 127\.0\.0\.1:\d+\n200\n$/,
 	'packages/protocol/README.md': /"func":"getService"[\s\S]*kind: 'reply'/,
 	'packages/balancer/README.md': /^(web-1 web-2|web-2 web-1)\nweb-[12]\n$/,
 	'packages/discovery/README.md': /^1 \d+ live\n/,
@@ -119,9 +119,9 @@ describe('the snippets of the READMEs and the guide', () => {
 		barista.closeAllConnections();
 	});
 
-	it('print in a terminal what the page shows, with the services of the page or of npm start', async () => {
-		const pages = ['README.md', ...guide].filter((page) => snippetsOf(page, 'console').length > 0);
-		expect(pages.length).toBeGreaterThan(1);
+	it('print in a terminal what the page shows, with the services of the page or of the examples', async () => {
+		const pages = guide.filter((page) => snippetsOf(page, 'console').length > 0);
+		expect(pages.length).toBeGreaterThan(0);
 		for (const page of pages) {
 			await using place = await tempSocket();
 			const [yaml] = snippetsOf(page, 'yaml');

@@ -1,17 +1,100 @@
-// `npm start`: the sidecar on the embedded registry with the example services, with a log of events that is kept between starts.
-// Further flags follow `--`.
+// `npm start`: three small baristas, the sidecar on the embedded registry with the example services, a status page, and a log of
+// events that is kept between starts. Further flags follow `--`.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
-import { ensureBuilt, ensureInstalled, root } from './prepare.js';
+import { ensureBuilt, ensureInstalled, root, say } from './prepare.js';
+
+const BARISTAS = ['barista-1', 'barista-2', 'barista-3'];
+const STATUS_PAGE_PORT = 9464;
+const STATUS_PAGE_PORTS = 20;
 
 ensureInstalled();
 ensureBuilt();
 
-const services = join(root, 'examples/services.json');
-const hasEvents = process.env.SPOCK_EVENTS !== undefined || process.argv.includes('--events');
-// Not in the project: the path of the socket in it must be short.
-const events = hasEvents ? [] : ['--events', join(tmpdir(), `spock-events-${process.getuid?.() ?? 'user'}`)];
-process.argv.splice(2, 0, 'start', '--backend', 'local', '--services', services, ...events);
+const flags = process.argv.slice(2);
+
+/** The value of a flag, or of its variable; undefined where neither is given. */
+function given(flag, variable) {
+	const index = flags.findLastIndex((one) => one === flag || one.startsWith(`${flag}=`));
+	if (index < 0) return process.env[variable];
+	return flags[index] === flag ? flags[index + 1] : flags[index].slice(flag.length + 1);
+}
+
+/** The services of the examples, but for the baristas: those are real, and register themselves. */
+function servicesFile() {
+	const { services, keys } = JSON.parse(readFileSync(join(root, 'examples/services.json'), 'utf8'));
+	const { barista: _, ...others } = services;
+	const directory = join(root, 'node_modules/.cache/spock-start');
+	mkdirSync(directory, { recursive: true });
+	const path = join(directory, 'services.json');
+	writeFileSync(path, JSON.stringify({ services: others, keys }, undefined, 2));
+	return path;
+}
+
+/** The first port that is free, so that a second `npm start` has a page too. */
+async function freeAdmin() {
+	for (let port = STATUS_PAGE_PORT; port < STATUS_PAGE_PORT + STATUS_PAGE_PORTS; port++) {
+		const server = createServer();
+		const isFree = await new Promise((resolve) => {
+			server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+		});
+		if (!isFree) continue;
+		server.close();
+		await once(server, 'close');
+		return `127.0.0.1:${port}`;
+	}
+	return undefined;
+}
+
+/** Starts a barista, and gives the line by which it says that it can be found. It ends when this process does. */
+function startBarista(name, env) {
+	const main = join(root, 'examples/node-app/barista.js');
+	const child = spawn(process.execPath, [main, name], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+	// It may have ended by itself.
+	child.stdin.on('error', () => undefined);
+	for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.stdin.end());
+	return new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+}
+
+function tryThis(lines, admin) {
+	const page = admin === undefined ? [] : [`  http://${admin}/   the status page, in a browser`];
+	return [
+		'',
+		...lines,
+		'',
+		'Try this in another terminal, in this folder:',
+		'  npx --no-install sidecar get barista',
+		'  npx --no-install sidecar explain barista',
+		'  npx --no-install sidecar kv get barista/motd',
+		'  node examples/undici/menu.js',
+		...page,
+		'Ctrl-C ends everything.',
+		'',
+	].join('\n');
+}
+
+const events = given('--events', 'SPOCK_EVENTS');
+const admin = given('--admin', 'SPOCK_ADMIN');
+const socket = given('--socket', 'SPOCK_SOCKET');
+const page = admin ?? (await freeAdmin());
+const isStart = !flags.some((flag) => flag === '--help' || flag === '-h' || flag === '--print-config');
+if (isStart) {
+	const env = { ...process.env, ...(socket !== undefined && { SPOCK_SOCKET: socket }) };
+	void Promise.all(BARISTAS.map((name) => startBarista(name, env))).then((lines) => say(tryThis(lines, page)));
+}
+process.argv.splice(
+	2,
+	0,
+	...['start', '--backend', 'local', '--services', servicesFile()],
+	// Not in the project: the path of the socket in it must be short.
+	...(events === undefined ? ['--events', join(tmpdir(), `spock-events-${process.getuid?.() ?? 'user'}`)] : []),
+	...(admin === undefined && page !== undefined ? ['--admin', page] : []),
+);
 // In this process and not in a child: Ctrl-C reaches the sidecar itself, which then stops cleanly.
 await import('../packages/sidecar/bin/sidecar.js');

@@ -1,4 +1,5 @@
 import { createDiplomat } from '@spock/client';
+import { retry } from '@spock/client/integrations';
 import { localSource } from '@spock/discovery';
 import { expect, it } from 'vitest';
 
@@ -21,4 +22,39 @@ it('a fetch of its own finds services by name, and other URLs as always', async 
 	await fetch.close();
 	await expect(fetch('http://barista.spock/')).rejects.toThrow();
 	expect(() => createFetch({} as never)).toThrow(/diplomat/);
+});
+
+/** Instances, and a fetch that finds them. */
+async function fetchOf(count: number) {
+	const instances = await startInstances(count);
+	const barista = [...instances].map(({ name, host, port }) => ({ id: name, host, port }));
+	const diplomat = createDiplomat({ source: await localSource({ services: { barista } }) });
+	return { instances, diplomat, fetch: createFetch({ diplomat }) };
+}
+
+it('a refused connection is tried at another instance, whatever the method, as nothing was sent', async () => {
+	const { instances, diplomat, fetch } = await fetchOf(3);
+	await using _instances = instances;
+	await using _diplomat = diplomat;
+	await using _fetch = fetch;
+	await instances[0]?.[Symbol.asyncDispose]();
+	await instances[1]?.[Symbol.asyncDispose]();
+	for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+		const body = method === 'GET' ? null : 'x';
+		expect(await (await fetch('http://barista.spock/', { method, body })).text()).toBe('web-3');
+	}
+	// Also inside of a retry of the app, which keeps to what failed before.
+	expect(await retry(async () => (await fetch('http://barista.spock/')).text())).toBe('web-3');
+});
+
+it('a body that is a stream is sent once, and what every instance refuses fails as ever', async () => {
+	const { instances, diplomat, fetch } = await fetchOf(2);
+	await using _instances = instances;
+	await using _diplomat = diplomat;
+	await using _fetch = fetch;
+	for (const instance of instances) await instance[Symbol.asyncDispose]();
+	const failed = { cause: { code: 'ECONNREFUSED', service: 'barista' } };
+	const streamed = { method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' } as RequestInit;
+	await expect(fetch('http://barista.spock/', streamed)).rejects.toMatchObject(failed);
+	await expect(fetch('http://barista.spock/')).rejects.toMatchObject(failed);
 });

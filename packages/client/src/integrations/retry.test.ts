@@ -29,6 +29,19 @@ describe('retry', () => {
 		expect(failedInstances(barista)).toBeUndefined();
 	});
 
+	it('inside of another one knows what failed in that, and the other way round', async () => {
+		const seen: string[][] = [];
+		await retry(async (attempt) => {
+			failedInstances(barista)?.add(`outer/${attempt}`);
+			await retry(async () => {
+				seen.push([...(failedInstances(barista) ?? [])]);
+				failedInstances(barista)?.add(`inner/${attempt}`);
+			});
+			if (attempt === 0) throw refused();
+		});
+		expect(seen).toEqual([['outer/0'], ['outer/0', 'inner/0', 'outer/1']]);
+	});
+
 	it('gives up after its last try, with the last error', async () => {
 		let calls = 0;
 		const call = async (): Promise<never> => {

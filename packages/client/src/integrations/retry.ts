@@ -45,7 +45,8 @@ export async function retry<T>(call: (attempt: number) => Promise<T>, options: R
 	const { retriesMax = DEFAULT_RETRIES_MAX, isRetryable = isConnectionError } = options;
 	integerOption('retriesMax', retriesMax, 0, 100);
 	const signal = signalOption('signal', options.signal);
-	const instances = new FailedInstances();
+	// A `retry` inside of another one knows where that has failed, and the other way round.
+	const instances = failed.getStore() ?? new FailedInstances();
 	for (let attempt = 0; ; attempt++) {
 		try {
 			return await failed.run(instances, call, attempt);

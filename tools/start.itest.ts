@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { type RunningProcess, spawnProcess, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+
+/** `npm start`, less npm itself, with what it keeps in a directory of its own. */
+function start({ directory, path }: TempSocket): RunningProcess {
+	return spawnProcess(process.execPath, [join(root, 'tools/start.js'), '--events', join(directory, 'events')], {
+		env: { SPOCK_SOCKET: path },
+	});
+}
+
+/** What it prints once every barista can be found. */
+function printed(running: RunningProcess): Promise<string> {
+	const all = () => running.stdout();
+	return waitFor('the end of its text', () => all().includes('Ctrl-C ends everything.') && all(), 60_000);
+}
+
+/** The processes that it has started, by what Linux knows; elsewhere none. */
+async function childrenOf(pid: number): Promise<readonly number[]> {
+	if (process.platform !== 'linux') return [];
+	const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+	return text.trim().split(' ').map(Number);
+}
+
+function isAlive(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+		throw error;
+	}
+}
+
+async function run(line: string, place: TempSocket) {
+	await using running = spawnProcess('bash', ['-ec', line], { cwd: root, env: { SPOCK_SOCKET: place.path } });
+	return await running.finished;
+}
+
+/** Names, ports and the order of the baristas are as it happens. */
+function withoutChance(text: string): string {
+	return text.replaceAll(/barista-[123]/g, 'barista-N').replaceAll(/"port":\d+/g, '"port":0');
+}
+
+it('starts three baristas and a status page, every command that it or the README shows works, and Ctrl-C ends all', async () => {
+	await using place = await tempSocket();
+	await using running = start(place);
+	const text = await printed(running);
+	const menus = [...text.matchAll(/^barista-\d serves (\S+)$/gm)].map(([, url = '']) => url);
+	expect(menus).toHaveLength(3);
+	for (const url of [...menus, /http:\/\/127\.0\.0\.1:\d+\/(?= {3}the status page)/.exec(text)?.[0] ?? '']) {
+		expect([url, (await fetch(url)).status]).toEqual([url, 200]);
+	}
+	const commands = [...text.matchAll(/^ {2}((?:npx|node) .*)$/gm)].map(([, line = '']) => line);
+	expect(commands.length).toBeGreaterThan(3);
+	for (const line of commands) {
+		const { exitCode, stdout, stderr } = await run(line, place);
+		expect([line, exitCode, stderr]).toEqual([line, 0, '']);
+		expect(stdout).toMatch(line.includes('menu.js') ? /^(200 \{.*\}\n){3}$/ : /\S/);
+	}
+	const readme = readFileSync(join(root, 'README.md'), 'utf8');
+	const [, shown = ''] = /^```console\n(.*?)^```/ms.exec(readme) ?? [];
+	const lines = [...shown.matchAll(/^\$ (.*)$/gm)].map(([, line = '']) => line);
+	const answers = await run(lines.join('\n'), place);
+	expect(withoutChance(answers.stdout)).toBe(withoutChance(shown.replaceAll(/^\$ .*\n/gm, '')));
+
+	const children = await childrenOf(running.pid);
+	expect(await running.stop('SIGINT')).toMatchObject({ exitCode: 0 });
+	await waitFor('the end of the baristas', () => !children.some(isAlive), 20_000);
+}, 180_000);
+
+it('an order at the examples of Express and Fastify is made by one of the baristas', async () => {
+	await using place = await tempSocket();
+	await using running = start(place);
+	await printed(running);
+	const build = 'node node_modules/pnpm/bin/pnpm.cjs --filter @spock/example-fastify run build';
+	expect(await run(build, place)).toMatchObject({ exitCode: 0 });
+	for (const main of ['express/main.js', 'fastify/dist/main.js']) {
+		const env = { SPOCK_SOCKET: place.path, PORT: '0' };
+		await using app = spawnProcess(process.execPath, [join(root, 'examples', main)], { env });
+		const url = await waitFor('its address', () => /listen\S* at (http:\/\/[\d.:]+)/.exec(app.stdout())?.[1]);
+		const response = await fetch(`${url}/order/cortado`);
+		const made = expect.stringMatching(/^cortado, made by barista-[123]$/);
+		expect([main, response.status, await response.json()]).toEqual([main, 200, { drink: 'cortado', made }]);
+		expect(await app.stop('SIGTERM')).toMatchObject({ exitCode: 0 });
+	}
+}, 180_000);
+
+it('leaves no barista behind when it is killed', async () => {
+	await using place = await tempSocket();
+	await using running = start(place);
+	await printed(running);
+	const children = await childrenOf(running.pid);
+	await running.stop('SIGKILL');
+	await waitFor('the end of the baristas', () => !children.some(isAlive), 20_000);
+}, 180_000);

@@ -60,7 +60,8 @@ it('starts three baristas and a status page, every command that it or the README
 	expect(commands.length).toBeGreaterThan(3);
 	for (const line of commands) {
 		const { exitCode, stdout, stderr } = await run(line, place);
-		expect([line, exitCode, stderr]).toEqual([line, 0, '']);
+		// npm may warn there of the machine's own configuration.
+		expect([line, exitCode, stderr]).toEqual([line, 0, expect.stringMatching(/^(npm warn .*\n)*$/)]);
 		expect(stdout).toMatch(line.includes('menu.js') ? /^(200 \{.*\}\n){3}$/ : /\S/);
 	}
 	const readme = readFileSync(join(root, 'README.md'), 'utf8');

@@ -84,7 +84,6 @@ export class OutboxModel {
 				this.#lines.push(line);
 				return line;
 			},
-			refusedByStore: () => undefined,
 			refused: (seq, stream, refusal) => this.#waits.refused(seq, stream, refusedError(refusal, stream.name)),
 			settled: () => this.#waits.progressed(this.outbox.persisted),
 			sent: () => this.#checkWindow(),

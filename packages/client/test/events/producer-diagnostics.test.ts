@@ -113,7 +113,7 @@ describe('a push that says what cannot be', () => {
 		sidecar.tell('acked', { persisted: 1, stored: { a: 'all' }, refused: [5, { seq: 'x' }, { seq: 1 }] });
 		expect(await rejected).toMatchObject({
 			code: 'INTERNAL',
-			message: 'the sidecar refused an event: no reason was given',
+			message: 'an event was refused: no reason was given',
 		});
 		expect(events.status()).toMatchObject({ refused: 1, stored: { a: 0 } });
 		await diplomat.close();

@@ -1,6 +1,7 @@
 import type { SpockError } from '@spock/protocol';
 
 import type { LogEvent } from '../foundation/log-record.ts';
+import { REFUSED_SUFFIX } from '../foundation/moved-event.ts';
 import type { Producer, StreamPlace } from './producer.ts';
 import type { ProducerTable } from './producer-table.ts';
 
@@ -8,7 +9,7 @@ import type { ProducerTable } from './producer-table.ts';
 export type IsElsewhere = (stream: string) => boolean;
 
 /** Of a store's reason; the rest is cut off. */
-const MESSAGE_LENGTH_MAX = 512;
+const REASON_LENGTH_MAX = 512;
 
 /** Brings what stores elsewhere have acknowledged to the producers of it. Nothing is kept for an event that is not stored. */
 export class StoredElsewhere {
@@ -49,10 +50,12 @@ export class StoredElsewhere {
 	}
 
 	/** The store of its stream never takes this event. A feeder of another log counts it as stored: its log has it in a stream of the refused. */
-	refused({ producer: name, epoch, seq }: LogEvent, { code, message }: SpockError): void {
+	refused({ stream, producer: name, epoch, seq }: LogEvent, { code, message: reason }: SpockError): void {
 		const producer = name === '' ? undefined : this.#table.get(name);
 		if (producer === undefined || producer.epoch !== epoch || producer.hasGaps) return;
-		producer.storeRefused({ seq, code, message: message.slice(0, MESSAGE_LENGTH_MAX) });
+		const where = `"${stream}${REFUSED_SUFFIX}"`;
+		const message = `its store never takes it, and it is in ${where}: ${reason.slice(0, REASON_LENGTH_MAX)}`;
+		producer.storeRefused({ seq, code, message });
 		this.#tell(producer);
 	}
 

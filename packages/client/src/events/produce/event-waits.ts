@@ -3,6 +3,8 @@ import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 import { abortedError } from '../../foundation/errors.ts';
 import { DeadlineTimer } from '../../foundation/timers.ts';
 import type { EventStream } from './event-stream.ts';
+import type { Progress } from './outbox.ts';
+import { refusedError } from './read-progress.ts';
 
 /** Facts for the details of an error: how far it came. */
 export type Reached = Readonly<Record<string, unknown>>;
@@ -164,11 +166,13 @@ export class EventWaits {
 		if (wait !== undefined) this.#end(wait, error);
 	}
 
-	/** The store of its stream never takes an event. */
-	refusedByStore(seq: number, error: (stream: string) => SpockError): void {
-		for (const [stream, place] of this.#stored) {
-			const wait = place.get(seq);
-			if (wait !== undefined) this.#end(wait, error(stream.name));
+	/** Stores never take these events, which are persisted. To be told before what is stored, which has gone past them. */
+	refusedByStore({ refusedByStore = [] }: Progress): void {
+		for (const refusal of refusedByStore) {
+			for (const [stream, place] of this.#stored) {
+				const wait = place.get(refusal.seq);
+				if (wait !== undefined) this.#end(wait, refusedError(refusal, stream.name));
+			}
 		}
 	}
 

@@ -20,8 +20,6 @@ export interface OutboxListener {
 	newLine(): OutboxLine;
 	/** An event was taken out of the sequence. `settled` follows. */
 	refused(seq: number, stream: EventStream, refusal: RefusedEvent): void;
-	/** The store of its stream never takes an event, which is persisted. */
-	refusedByStore(refusal: RefusedEvent): void;
 	/** More is persisted or stored. */
 	settled(): void;
 	/** Events were sent. */
@@ -39,7 +37,7 @@ export interface Progress {
 	/** By stream. */
 	readonly stored?: Readonly<Record<string, number>> | undefined;
 	readonly refused?: readonly RefusedEvent[] | undefined;
-	/** Perhaps told before. */
+	/** Persisted events that their store never takes, perhaps told before: not the outbox's business. */
 	readonly refusedByStore?: readonly RefusedEvent[] | undefined;
 }
 
@@ -149,7 +147,6 @@ export class Outbox {
 		if (!('line' in this.#state) || this.#state.line !== line) return;
 		this.#window = opened.window;
 		this.#progress = opened;
-		this.#storeRefused(opened);
 		// What was acked since the sidecar answered is more than its answer says.
 		const persisted = Math.max(opened.persisted, this.persisted);
 		this.#dispatch(persisted < this.kept.last ? 'opened, some kept' : 'opened, none kept');
@@ -158,7 +155,6 @@ export class Outbox {
 	/** Numbers that are lower than known ones change nothing. Those above what was accepted are the caller's to refuse. */
 	acked(progress: Progress): void {
 		this.#progress = progress;
-		this.#storeRefused(progress);
 		this.#dispatch(
 			this.kept.last > Math.max(progress.persisted, this.persisted) ? 'acked, some left' : 'acked, none left',
 		);
@@ -269,21 +265,16 @@ export class Outbox {
 
 	#forget(): void {
 		const { persisted, stored, refused } = this.#progress;
-		const refusals = refused === undefined ? undefined : new Map(refused.map((refusal) => [refusal.seq, refusal]));
+		const refusals = new Map(refused?.map((refusal) => [refusal.seq, refusal]));
 		for (let { first } = this.kept; first <= persisted && first <= this.kept.last; first++) {
 			const stream = this.kept.ownerOf(first) as EventStream;
-			const refusal = refusals?.get(first);
+			const refusal = refusals.get(first);
 			this.kept.forget();
 			this.persisted = first;
 			if (refusal === undefined) stream.persisted = first;
 			else this.#listener.refused(first, stream, refusal);
 		}
 		this.#advance(stored);
-	}
-
-	/** Before what is stored counts: that has gone past them. */
-	#storeRefused({ refusedByStore = [] }: Progress): void {
-		for (const refusal of refusedByStore) this.#listener.refusedByStore(refusal);
 	}
 
 	/** Stores report later than the disk does, and also while nothing is kept. */

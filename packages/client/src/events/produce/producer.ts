@@ -20,15 +20,7 @@ import {
 } from './producer-diagnostics.ts';
 import type { ResolvedProducerOptions } from './producer-options.ts';
 import { makeStatus, type ProducerStatus } from './producer-status.ts';
-import {
-	type OpenedProducer,
-	ownerOf,
-	readAcked,
-	readOpened,
-	readWindow,
-	refusedError,
-	storeRefusedError,
-} from './read-progress.ts';
+import { type OpenedProducer, ownerOf, readAcked, readOpened, readWindow, refusedError } from './read-progress.ts';
 import { Uplink, type UplinkOwner } from './uplink.ts';
 
 /** Who is told what becomes of a producer; it may call that. */
@@ -164,6 +156,7 @@ export class Producer implements Extension, UplinkOwner {
 	opened(uplink: Uplink, opened: OpenedProducer): void {
 		this.buffer.eventBytesMax = opened.eventBytesMax;
 		this.#obstacle = undefined;
+		this.#waits.refusedByStore(opened);
 		this.#outbox.opened(uplink, opened);
 		this.#reports.push(() => this.#watcher?.opened(opened.lastId));
 		this.#after();
@@ -196,8 +189,6 @@ export class Producer implements Extension, UplinkOwner {
 			if (eventRefusedChannel.hasSubscribers)
 				this.#report(eventRefusedChannel, { stream: stream.name, seq, code: error.code, error });
 		},
-		refusedByStore: (refusal) =>
-			this.#waits.refusedByStore(refusal.seq, (stream) => storeRefusedError(refusal, stream)),
 		settled: () => {
 			const { persisted, kept } = this.#outbox;
 			this.#backoff.reset();
@@ -248,6 +239,7 @@ export class Producer implements Extension, UplinkOwner {
 			this.#fault('acked');
 			return;
 		}
+		this.#waits.refusedByStore(progress);
 		this.#outbox.acked(progress);
 		this.#after();
 	}

@@ -80,17 +80,11 @@ export function readWindow(data: unknown): GivenWindow | undefined {
 	return { window: { bytes, events }, reason: stringOrNull(reason) };
 }
 
-/** Why an event was refused. */
+/** Why an event was refused, by the sidecar or by the store of its stream. */
 export function refusedError(refusal: RefusedEvent, stream: string): SpockError {
 	const { seq, code, message } = refusal;
 	const details = { stream, seq };
-	return SpockError.fromWire({ code, message: `the sidecar refused an event: ${message}`, details });
-}
-
-/** Why a store has refused an event. */
-export function storeRefusedError({ seq, code, message: reason }: RefusedEvent, stream: string): SpockError {
-	const message = `the store of stream "${stream}" refused an event, which is in the stream "${stream}.refused": ${reason}`;
-	return SpockError.fromWire({ code, message, details: { stream, seq, reached: 'persisted' } });
+	return SpockError.fromWire({ code, message: `an event was refused: ${message}`, details });
 }
 
 function membersOf(data: unknown): Members {
@@ -103,7 +97,7 @@ function numbersOf(data: unknown): Readonly<Record<string, number>> | undefined 
 }
 
 function refusalsOf(data: unknown): readonly RefusedEvent[] | undefined {
-	if (!Array.isArray(data) || data.length === 0) return undefined;
+	if (!Array.isArray(data)) return undefined;
 	return data.filter(isObject).flatMap(({ seq, code, message }) => {
 		if (!isInteger(seq, 1)) return [];
 		return [{ seq, code: stringOrNull(code) ?? 'INTERNAL', message: stringOrNull(message) ?? 'no reason was given' }];

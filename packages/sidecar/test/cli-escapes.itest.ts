@@ -154,6 +154,7 @@ describe('what a registry calls things does not steer the terminal', () => {
 			connections: 1,
 			subscriptions: 1,
 			keys: 0,
+			host: EVIL,
 			registrations: 0,
 			hasEvents: true,
 			recordsPerSecond: null,
@@ -166,6 +167,7 @@ describe('what a registry calls things does not steer the terminal', () => {
 				{
 					...{ service: EVIL, key: EVIL, state: 'fresh', instances: 1, healthy: 1, readers: 1, revision: 1 },
 					...{ label: EVIL, changedAt: null, staleSince: null, error: EVIL },
+					found: { addresses: [], tags: [], zones: [], statuses: [] },
 				},
 			],
 			connections: {
@@ -178,6 +180,8 @@ describe('what a registry calls things does not steer the terminal', () => {
 				],
 			},
 			events: null,
+			registrations: [],
+			keys: [],
 			changes: [],
 		};
 		const server = createServer((_request, response) => response.end(JSON.stringify(view))).listen(0, '127.0.0.1');

@@ -36,12 +36,14 @@ export class ChangeLog {
 	discovered(event: DiscoveryEvent): void {
 		if (event.type !== 'published') return;
 		const { added, removed, changed } = event.diff;
-		const isFirst = event.before === undefined;
-		if (isFirst || added.length + removed.length + changed.length > 0) this.#addInstances(event);
-		else if (event.before?.source !== event.snapshot.source) this.#addSource(event);
+		const { before } = event;
+		// The first answer is what there was: nothing has changed.
+		if (before === undefined) return;
+		if (added.length + removed.length + changed.length > 0) this.#addInstances(event, before);
+		else if (before.source !== event.snapshot.source) this.#addSource(event, before);
 	}
 
-	#addInstances({ snapshot, diff, before }: Published): void {
+	#addInstances({ snapshot, diff }: Published, before: ServiceSnapshot): void {
 		const { service, revision, source } = snapshot;
 		const sequence = ++this.#sequence;
 		this.#keep({
@@ -50,7 +52,7 @@ export class ChangeLog {
 			sequence,
 			at: Math.round(this.#clock.wallNow()),
 			source,
-			sourceBefore: before?.source ?? null,
+			sourceBefore: before.source,
 			key: queryKey(snapshot),
 			service,
 			revision,
@@ -59,9 +61,8 @@ export class ChangeLog {
 		});
 	}
 
-	#addSource({ snapshot, before }: Published): void {
+	#addSource({ snapshot }: Published, { source: sourceBefore }: ServiceSnapshot): void {
 		const { service, source } = snapshot;
-		const sourceBefore = before?.source ?? null;
 		const at = Math.round(this.#clock.wallNow());
 		const sequence = ++this.#sequence;
 		const last = this.#changes.at(-1);
@@ -91,9 +92,9 @@ function isSameOutage(
 function instanceChanges(
 	{ instances }: ServiceSnapshot,
 	{ added, removed, changed }: Published['diff'],
-	before: ServiceSnapshot | undefined,
+	before: ServiceSnapshot,
 ): InstanceChange[] {
-	const old = (name: string): ServiceInstance | undefined => before?.instances.find((one) => one.instance === name);
+	const old = (name: string): ServiceInstance | undefined => before.instances.find((one) => one.instance === name);
 	const fresh = (name: string): ServiceInstance | undefined => instances.find((one) => one.instance === name);
 	const all = [
 		...removed.slice(0, INSTANCES_MAX).map((name) => ['went', old(name), undefined] as const),

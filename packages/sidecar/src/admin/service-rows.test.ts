@@ -10,11 +10,16 @@ function watch(service: string, members: Partial<WatchStatus> = {}): WatchStatus
 	return { service, ...rest, ...members } as WatchStatus;
 }
 
+const INSTANCES = [
+	{ host: '10.0.0.1', port: 80, tags: ['v1'], zone: 'z', status: 'passing' },
+	{ host: '::1', port: 80, tags: ['v1'], zone: null, status: 'critical' },
+];
+
 function createRows() {
 	const asked: string[] = [];
 	const rows = new ServiceRows((query: ServiceQuery) => {
 		asked.push(query.service);
-		return { changedAt: AT - 5000 } as Inspection;
+		return { changedAt: AT - 5000, snapshot: { instances: INSTANCES } } as unknown as Inspection;
 	});
 	return { rows, asked, texts: () => [...rows.rows.values()].map(({ text }) => text) };
 }
@@ -31,6 +36,7 @@ it('services are in the order of their names, each under its key', () => {
 	expect(row?.view).toEqual({
 		...{ key, label: '[v1]', service: 'a', tags: ['v1'], state: 'fresh', revision: 1, readers: 1, error: null },
 		...{ instances: 2, healthy: 1, changedAt: AT - 5000, staleSince: null },
+		found: { addresses: ['10.0.0.1:80', '[::1]:80'], tags: ['v1'], zones: ['z'], statuses: ['passing', 'critical'] },
 	});
 });
 

@@ -68,6 +68,7 @@ function createModel() {
 			watchers: () => [{ connection: 1, client: 'c', pid: 1 }],
 		},
 		known,
+		host: 'machine',
 		durations: () => ({ boundsMs: [1], counts: [state.requests, 0] }),
 		changes: { changes: [] },
 		clock,

@@ -17,9 +17,11 @@ import { ConnectionRates, ratesBetween, type ServiceRow, ServiceRows } from './s
 import type {
 	ChangeView,
 	ConnectionsView,
+	KeyView,
 	LatencyView,
 	OverviewView,
 	Rates,
+	RegistrationView,
 	ServiceDetail,
 	StatusView,
 } from './status-view.ts';
@@ -28,6 +30,8 @@ import type {
 export const SAMPLE_MS = 1000;
 /** Instances of one service that are shown. */
 const INSTANCES_MAX = 1000;
+/** Registrations and keys that are shown. */
+const LIST_MAX = 200;
 
 /** What is looked at of a sidecar. */
 export interface ShownSidecar {
@@ -43,6 +47,8 @@ export interface StatusModelOptions {
 	/** What is known of a service that is watched; to look must not start or keep a watch. */
 	readonly known: (query: ServiceQuery) => Inspection | undefined;
 	readonly durations: () => Durations;
+	/** Name of the machine. */
+	readonly host: string;
 	readonly changes: Pick<ChangeLog, 'changes'>;
 	readonly clock: Pick<Clock, 'now' | 'wallNow'>;
 }
@@ -55,6 +61,8 @@ export interface StatusSample {
 	readonly connections: ConnectionsView;
 	/** Null where they are off. */
 	readonly events: EventsStatus | null;
+	readonly registrations: readonly RegistrationView[];
+	readonly keys: readonly KeyView[];
 	readonly changes: readonly ChangeView[];
 }
 
@@ -115,7 +123,8 @@ export class StatusModel {
 		const { events = null } = status;
 		const recordsPerSecond = this.#writtenSince(events, nowMs);
 		const overview = this.#overview(status, at, { rates, latency, recordsPerSecond });
-		return { overview, services: this.#services.rows, connections, events, changes: changes.changes };
+		const lists = { registrations: registrationsOf(status), keys: keysOf(status), changes: changes.changes };
+		return { overview, services: this.#services.rows, connections, events, ...lists };
 	}
 
 	#writtenSince(events: EventsStatus | null, atMs: number): number | null {
@@ -134,7 +143,8 @@ export class StatusModel {
 		const { sidecar, instance, pid, uptimeMs, phase, ready, reasons, backend, connections, subscriptions } = status;
 		this.#startedAt ??= at - uptimeMs;
 		return {
-			...{ at, sidecar, instance, pid, startedAt: this.#startedAt, phase, ready, reasons, backend },
+			...{ at, sidecar, instance, host: this.#options.host, pid, startedAt: this.#startedAt },
+			...{ phase, ready, reasons, backend },
 			...{ services: status.watches.length, connections, subscriptions, keys: status.keyWatches.length },
 			registrations: status.registrations.length,
 			hasEvents: status.events !== undefined,
@@ -142,6 +152,18 @@ export class StatusModel {
 			...measured,
 		};
 	}
+}
+
+function registrationsOf({ registrations }: StatusReply): RegistrationView[] {
+	return registrations.slice(0, LIST_MAX).map(({ service, instance, state, phase, holders, status, note }) => ({
+		...{ service, instance, state, phase, holders, status },
+		...(note !== undefined && { note }),
+	}));
+}
+
+/** Without their ages, with which they would be sent again each second. */
+function keysOf({ keyWatches }: StatusReply): KeyView[] {
+	return keyWatches.slice(0, LIST_MAX).map(({ ageMs: _ageMs, ...key }) => key);
 }
 
 /** A whole sample, as it is sent. */

@@ -1,4 +1,4 @@
-import { type Inspection, queryKey, type ServiceQuery, type WatchStatus } from '@spock/protocol';
+import { type Inspection, queryKey, type ServiceInstance, type ServiceQuery, type WatchStatus } from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 
 import type { ConnectionFacts } from '../connection/connection-facts.ts';
@@ -15,6 +15,8 @@ interface KnownRow extends ServiceRow {
 	readonly watch: WatchStatus;
 }
 
+/** Addresses, tags and zones of one service that can be searched for, so that a row stays short. */
+const FOUND_MAX = 100;
 /** A clock that jumps, or a rounding, is no news. */
 const STALE_SINCE_SLACK_MS = 1000;
 
@@ -45,10 +47,25 @@ export class ServiceRows {
 		if (before !== undefined && isSame(before.watch, watch) && before.view.staleSince === staleSince) return before;
 		const { ageMs: _ageMs, healthyInstances: healthy, ...rest } = watch;
 		const isNews = before === undefined || before.watch.revision !== watch.revision;
-		const changedAt = isNews ? (this.#known(watch)?.changedAt ?? null) : before.view.changedAt;
-		const view: ServiceView = { key, label: queryLabel(watch), ...rest, healthy, changedAt, staleSince };
+		const { changedAt, found } = isNews ? knownOf(this.#known(watch)) : before.view;
+		const view: ServiceView = { key, label: queryLabel(watch), ...rest, healthy, changedAt, staleSince, found };
 		return { view, text: JSON.stringify(view), watch };
 	}
+}
+
+function knownOf(inspection: Inspection | undefined): Pick<ServiceView, 'changedAt' | 'found'> {
+	const instances = inspection?.snapshot?.instances ?? [];
+	const each = <T>(read: (instance: ServiceInstance) => readonly T[]): T[] =>
+		[...new Set(instances.flatMap(read))].slice(0, FOUND_MAX);
+	return {
+		changedAt: inspection?.changedAt ?? null,
+		found: {
+			addresses: each(({ host, port }) => [host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`]),
+			tags: each(({ tags }) => tags),
+			zones: each(({ zone }) => (zone === null ? [] : [zone])),
+			statuses: each(({ status }) => [status]),
+		},
+	};
 }
 
 function isSame(before: WatchStatus, after: WatchStatus): boolean {

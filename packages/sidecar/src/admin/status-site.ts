@@ -12,6 +12,7 @@ import eventsScript from './page/events.js?raw';
 import formatScript from './page/format.js?raw';
 import icon from './page/icon.svg?raw';
 import html from './page/index.html?raw';
+import listsScript from './page/lists.js?raw';
 import mainScript from './page/main.js?raw';
 import overviewScript from './page/overview.js?raw';
 import pageStyle from './page/page.css?raw';
@@ -42,6 +43,7 @@ const pageFiles: ReadonlyMap<string, PageFile> = new Map([
 	['/page/panels.css', style(panelsStyle)],
 	['/page/parts.css', style(partsStyle)],
 	['/page/tables.css', style(tablesStyle)],
+	['/page/lists.js', script(listsScript)],
 	['/page/main.js', script(mainScript)],
 	['/page/changes.js', script(changesScript)],
 	['/page/connections.js', script(connectionsScript)],

@@ -66,6 +66,8 @@ function createStreams() {
 			services: new Map(rows as []),
 			connections,
 			events: state.events,
+			registrations: [],
+			keys: [],
 			changes,
 		} as unknown as StatusSample;
 	};
@@ -84,7 +86,7 @@ const names = (events: Record<string, unknown>[]): string[] => events.flatMap((e
 it('tells everything at first, then the time every second, and else only what is new', async () => {
 	const { clock, state, open } = createStreams();
 	const reader = open();
-	expect(names(reader.events())).toEqual(['overview', 'services', 'connections', 'changes']);
+	expect(names(reader.events())).toEqual(['overview', 'services', 'connections', 'registrations', 'keys', 'changes']);
 	await clock.advance(1000);
 	expect(names(reader.events())).toEqual(['overview']);
 	state.services = ['b'];

@@ -12,14 +12,16 @@ const BLOCKED_MS_MAX = 30_000;
 /** How soon a browser comes again after a stream has ended. */
 const RETRY_MS = 1000;
 
+/** Parts that are sent whole when they are different. */
+const WHOLE_PARTS = ['connections', 'events', 'registrations', 'keys'] as const;
+
 /** What one reader was sent. */
 interface Stream {
 	readonly response: ServerResponse;
 	/** The text of each service by its key; undefined before the first message. */
 	services: ReadonlyMap<string, string> | undefined;
-	connections: string;
-	/** `null` where events are off, of which nothing is sent. */
-	events: string;
+	/** The text of each part that is sent whole. Nothing is sent of events where they are off. */
+	readonly whole: Record<(typeof WHOLE_PARTS)[number], string>;
 	/** The newest change, by its sequence. */
 	change: number;
 	blockedSinceMs: number | undefined;
@@ -27,7 +29,8 @@ interface Stream {
 
 /**
  * Server-sent events, everything at first: `overview` every second, which is the heartbeat too; `services` with the rows that are new or different
- * and the keys of those that are gone; `connections`; `events`, where they are on; `changes`, those that are new; and `end`. A reader is compared with what
+ * and the keys of those that are gone; `connections`; `events`, where they are on;
+ * `registrations`; `keys`; `changes`, those that are new; and `end`. A reader is compared with what
  * it was told last: one that reads slowly is left out until it has read, and then gets the newest state alone.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
@@ -59,8 +62,7 @@ export class StatusStreams {
 		const stream: Stream = {
 			response,
 			services: undefined,
-			connections: '',
-			events: 'null',
+			whole: { connections: '', events: 'null', registrations: '', keys: '' },
 			change: 0,
 			blockedSinceMs: undefined,
 		};
@@ -131,12 +133,11 @@ function news(stream: Stream, sample: StatusSample): string {
 		text += event('services', `{"rows":[${rows.join(',')}],"gone":${JSON.stringify(gone)}}`);
 		stream.services = new Map(Array.from(services, ([key, row]) => [key, row.text]));
 	}
-	const connections = JSON.stringify(sample.connections);
-	if (connections !== stream.connections) text += event('connections', connections);
-	stream.connections = connections;
-	const events = JSON.stringify(sample.events);
-	if (events !== stream.events) text += event('events', events);
-	stream.events = events;
+	for (const name of WHOLE_PARTS) {
+		const part = JSON.stringify(sample[name]);
+		if (part !== stream.whole[name]) text += event(name, part);
+		stream.whole[name] = part;
+	}
 	const fresh = changes.filter(({ sequence }) => sequence > stream.change);
 	if (isFirst || fresh.length > 0) text += event('changes', JSON.stringify(fresh));
 	stream.change = changes.at(-1)?.sequence ?? 0;

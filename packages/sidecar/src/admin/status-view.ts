@@ -3,7 +3,9 @@ import type {
 	EventsStatus,
 	ExplainReply,
 	InstanceStatus,
+	KeyWatchStatus,
 	QuestionState,
+	RegistrationStatus,
 	ServiceQuery,
 	SnapshotSource,
 } from '@spock/protocol';
@@ -23,7 +25,11 @@ export interface StatusView {
 	readonly connections: ConnectionsView;
 	/** Null where events are off. */
 	readonly events: EventsStatus | null;
-	/** The last 200 changes, the oldest first. */
+	/** Instances that apps have registered through this sidecar: the first 200. */
+	readonly registrations: readonly RegistrationView[];
+	/** Keys and prefixes that are watched, without values, which may be secrets: the first 200. */
+	readonly keys: readonly KeyView[];
+	/** The last 200 changes, the oldest first. A first answer is no change. */
 	readonly changes: readonly ChangeView[];
 }
 
@@ -35,6 +41,8 @@ export interface OverviewView {
 	readonly sidecar: string;
 	/** Differs for every process. */
 	readonly instance: string;
+	/** Name of the machine; in a pod that of the pod. */
+	readonly host: string;
 	readonly pid: number;
 	readonly startedAt: number;
 	/** `serving`, or a phase of the start or the end. */
@@ -97,7 +105,25 @@ export interface ServiceView extends ServiceQuery {
 	readonly staleSince: number | null;
 	/** Why the watch fails, else null. */
 	readonly error: string | null;
+	readonly found: FoundView;
 }
+
+/** What the instances of one question have, each thing once; the first 100 of each. */
+export interface FoundView {
+	readonly addresses: readonly string[];
+	readonly tags: readonly string[];
+	readonly zones: readonly string[];
+	readonly statuses: readonly InstanceStatus[];
+}
+
+/** One registration. */
+export type RegistrationView = Pick<
+	RegistrationStatus,
+	'service' | 'instance' | 'state' | 'phase' | 'holders' | 'status' | 'note'
+>;
+
+/** One question for keys. */
+export type KeyView = Omit<KeyWatchStatus, 'ageMs'>;
 
 /** One query with its instances and watchers: the reply of `explain`. */
 export interface ServiceDetail extends ExplainReply {
@@ -140,8 +166,8 @@ interface Change {
 	readonly at: number;
 	/** Where the answers come from since then. */
 	readonly source: SnapshotSource;
-	/** Where they came from before; null for the first answer. */
-	readonly sourceBefore: SnapshotSource | null;
+	/** Where they came from before. */
+	readonly sourceBefore: SnapshotSource;
 }
 
 /** The instances of one question have changed. */

@@ -14,7 +14,14 @@ import {
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
-export type Instances = readonly { readonly id: string; readonly status?: string; readonly weight?: number }[];
+/** As in the services file; the address is made up. */
+export type Instances = readonly {
+	readonly id: string;
+	readonly status?: string;
+	readonly weight?: number;
+	readonly tags?: readonly string[];
+	readonly zone?: string;
+}[];
 
 /** A real sidecar over a services file, with an admin port that stays the same when it is started again. */
 export class ShownSidecar implements AsyncDisposable {

@@ -1,14 +1,11 @@
 import { arrange, byId, element, MoreButton, setText } from './dom.js';
-import { moment, plural, time } from './format.js';
+import { HEALTH_WORDS, hasAll, moment, plural, time } from './format.js';
 
 const STEP = 15;
 /** As many as the sidecar keeps. */
 const CHANGES_MAX = 200;
 
-/** Of what was there when a service was asked for first, so many instances are named: nothing has changed. */
-const FIRST_LINES_MAX = 3;
-
-const SIGNS = { came: ['+', 'good'], went: ['−', 'bad'], changed: ['~', 'warn'] };
+const SIGNS = { came: '+', went: '−', changed: '~' };
 const SOURCES = {
 	live: 'live',
 	'last-known-good': 'last known good',
@@ -18,7 +15,7 @@ const SOURCES = {
 /** By id, the oldest first. */
 const changes = new Map();
 const nodes = new Map();
-let filter = '';
+let filter = [];
 
 const more = new MoreButton(byId('changes-more'), { step: STEP, noun: 'changes', changed: showChanges });
 
@@ -43,9 +40,9 @@ export function addChanges(told) {
 	showChanges();
 }
 
-/** Shows the changes of services with this in their name; text in lower case. */
-export function filterChanges(text) {
-	filter = text;
+/** Shows the changes that have each of these words, in lower case, in a name, an address or a status. */
+export function filterChanges(words) {
+	filter = words;
 	more.reset();
 	showChanges();
 }
@@ -55,14 +52,16 @@ function showChanges() {
 	setText(byId('changes-count'), changes.size === 0 ? '' : `the last ${changes.size}`);
 	const empty = byId('changes-empty');
 	empty.hidden = found.length > 0;
-	setText(empty, changes.size === 0 ? 'Nothing has changed yet.' : 'No change of such a service.');
+	setText(empty, changes.size === 0 ? 'Nothing has changed yet.' : 'No change matches the filter.');
 	arrange(byId('changes'), more.take(found).map(nodeOf));
 }
 
 function matches(change) {
-	if (filter === '') return true;
-	const names = change.kind === 'source' ? change.services : [change.service];
-	return names.some((name) => name.toLowerCase().includes(filter));
+	if (change.kind === 'source') return hasAll(change.services, filter);
+	const found = change.instances.flatMap(({ instance, address, status, fields }) => {
+		return [instance, address, status, ...fields.flatMap(({ from, to }) => [from, to])];
+	});
+	return hasAll([change.service, ...found], filter);
 }
 
 function nodeOf(change) {
@@ -89,28 +88,21 @@ function sourceNode(change) {
 	const rest = count - services.length;
 	const names = rest > 0 ? `${services.join(', ')} and ${plural(rest, 'more', 'more')}` : services.join(', ');
 	const word = source === 'last-known-good' ? 'warn' : 'good';
-	const text = `source: ${SOURCES[sourceBefore] ?? 'none'} → ${SOURCES[source]}`;
+	const text = `source: ${SOURCES[sourceBefore]} → ${SOURCES[source]}`;
 	const line = element('li', { class: word }, element('span', { class: 'sign', 'aria-hidden': 'true' }, '~'), text);
 	return element('li', {}, head(change, names, plural(count, 'service')), element('ul', { class: 'diff' }, line));
 }
 
 function instancesNode(change) {
-	const { service, revision, counts, instances, sourceBefore } = change;
+	const { service, revision, counts, instances } = change;
 	const all = counts.came + counts.went + counts.changed;
-	const lines = instances.slice(0, sourceBefore === null ? FIRST_LINES_MAX : undefined).map(instanceLine);
+	const lines = instances.map(instanceLine);
 	if (all > lines.length) lines.push(element('li', { class: 'quiet' }, `and ${all - lines.length} more`));
-	if (all === 0) lines.push(element('li', { class: 'quiet' }, 'no instances'));
-	const first = sourceBefore === null ? 'first answer, ' : '';
-	return element(
-		'li',
-		{},
-		head(change, service, `${first}revision ${revision}`),
-		element('ul', { class: 'diff' }, ...lines),
-	);
+	return element('li', {}, head(change, service, `revision ${revision}`), element('ul', { class: 'diff' }, ...lines));
 }
 
 function instanceLine({ what, instance, address, status, fields }) {
-	const [sign, word] = SIGNS[what];
+	const word = what === 'went' ? 'quiet' : (HEALTH_WORDS[status] ?? '');
 	const where = instance === address ? instance : `${instance} ${address}`;
 	const text =
 		what === 'changed'
@@ -119,7 +111,7 @@ function instanceLine({ what, instance, address, status, fields }) {
 	return element(
 		'li',
 		{ class: word },
-		element('span', { class: 'sign', 'aria-hidden': 'true' }, sign),
+		element('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[what]),
 		element('span', { class: 'hidden' }, `${what}: `),
 		text,
 	);

@@ -47,6 +47,16 @@ export function moment(at) {
 	return momentFormat.format(at);
 }
 
+/** The colour of a status of an instance. */
+export const HEALTH_WORDS = { passing: 'good', warning: 'warn', critical: 'bad', maintenance: 'bad' };
+
+/** Whether each of these words, in lower case, is in one of the texts. */
+export function hasAll(texts, words) {
+	if (words.length === 0) return true;
+	const all = texts.join('\n').toLowerCase();
+	return words.every((word) => all.includes(word));
+}
+
 export function plural(count, one, many = `${one}s`) {
 	return `${whole(count)} ${count === 1 ? one : many}`;
 }

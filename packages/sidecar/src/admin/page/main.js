@@ -2,6 +2,8 @@ import { addChanges, clearChanges, filterChanges } from './changes.js';
 import { showConnectionAges, showConnections } from './connections.js';
 import { byId, setAttribute, setText } from './dom.js';
 import { showEventAges, showEvents } from './events.js';
+import { time } from './format.js';
+import { showKeys, showRegistrations } from './lists.js';
 import { showOverview } from './overview.js';
 import { filterServices, showServiceAges, takeServices } from './services.js';
 import { follow } from './stream.js';
@@ -16,14 +18,25 @@ const LINK_TEXTS = {
 const filter = byId('filter');
 const problems = byId('problems');
 
+/** What was told of the process last, and whether it can be trusted now. */
+let last;
+let linkState;
+const isLive = () => linkState === 'live';
+
 /** Parts of which the next event tells everything. */
 const whole = new Set();
 
 const parts = {
-	overview: showOverview,
+	overview: (overview) => {
+		last = overview;
+		showOverview(overview);
+		showTitle();
+	},
 	services: (services, isAll) => takeServices(services, isAll),
 	connections: showConnections,
 	events: showEvents,
+	registrations: showRegistrations,
+	keys: showKeys,
 	changes: (changes, isAll) => {
 		if (isAll) clearChanges();
 		addChanges(changes);
@@ -36,16 +49,47 @@ follow({
 	},
 	told: (part, data) => parts[part](data, whole.delete(part)),
 	state: (state) => {
-		setAttribute(byId('link'), 'data-state', state);
-		setText(byId('link-text'), LINK_TEXTS[state]);
+		linkState = state;
+		setAttribute(document.body, 'data-state', state);
+		setText(
+			byId('link-text'),
+			isLive() || last === undefined ? LINK_TEXTS[state] : `${LINK_TEXTS[state]}, as of ${time(last.at)}`,
+		);
+		showTitle();
 	},
 });
 
-function applyFilter() {
-	const text = filter.value.trim().toLowerCase();
-	filterServices(text, problems.checked);
-	filterChanges(text);
+/** So that tabs can be told apart, and trouble is seen in a tab behind. */
+function showTitle() {
+	if (last === undefined) return;
+	const { host, ready, phase } = last;
+	const trouble = isLive()
+		? ready
+			? ''
+			: `${phase === 'serving' ? 'not ready' : phase}: `
+		: `as of ${time(last.at)}: `;
+	document.title = `${trouble}${host} – Spock`;
 }
+
+function showFiltered() {
+	const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+	filterServices(words, problems.checked);
+	filterChanges(words);
+}
+
+/** Kept in the address of the page: a reload or a link shows the same. */
+function applyFilter() {
+	const query = new URLSearchParams();
+	if (filter.value.trim() !== '') query.set('filter', filter.value.trim());
+	if (problems.checked) query.set('problems', '1');
+	history.replaceState(null, '', `${location.pathname}${query.size > 0 ? `?${query}` : ''}${location.hash}`);
+	showFiltered();
+}
+
+const asked = new URLSearchParams(location.search);
+filter.value = asked.get('filter') ?? '';
+problems.checked = asked.has('problems');
+showFiltered();
 
 filter.addEventListener('input', applyFilter);
 problems.addEventListener('change', applyFilter);
@@ -64,7 +108,8 @@ document.addEventListener('keydown', (event) => {
 });
 
 setInterval(() => {
-	if (document.hidden) return;
+	// What is lost gets no older: it is as of then.
+	if (document.hidden || !isLive()) return;
 	const nowMs = Date.now();
 	showServiceAges(nowMs);
 	showConnectionAges(nowMs);

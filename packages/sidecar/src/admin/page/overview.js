@@ -21,12 +21,14 @@ const values = new Map();
 
 /** Shows the process as a whole, and how long its requests take. */
 export function showOverview(overview) {
-	const { sidecar, pid, phase, ready, reasons, backend, instance, latency } = overview;
+	const { sidecar, host, pid, phase, ready, reasons, backend, instance, latency } = overview;
 	showLatency(latency);
 	byId('events').hidden = !overview.hasEvents;
 	const phaseTag = byId('phase');
 	setText(phaseTag, ready || phase !== 'serving' ? phase : 'not ready');
 	setAttribute(phaseTag, 'class', `tag ${ready ? (reasons.length > 0 ? 'warn' : 'good') : 'bad'}`);
+	setText(byId('host'), host);
+	setText(byId('registry'), [backend.name, ...backend.addresses].join(' '));
 	setText(byId('identity'), `${sidecar.replace(/^@spock\/sidecar\//, 'version ')}, pid ${pid}, ${instance}`);
 	for (const [name, read] of FIGURES) setFigure(name, read(overview));
 	const members = backend.members ?? [backend];
@@ -37,7 +39,10 @@ export function showOverview(overview) {
 		setText(values.get(`Registry: ${name}`).note, heard);
 	}
 	const errors = members.filter(({ error }) => error !== null).map(({ name, error }) => `${name}: ${error}`);
-	const notices = [...new Set([...reasons, ...errors])];
+	const notices = [
+		...reasons.filter((reason) => !errors.some((error) => reason.includes(error) || error.includes(reason))),
+		...errors,
+	];
 	const list = byId('notices');
 	if (notices.join('\n') !== [...list.children].map(({ textContent }) => textContent).join('\n')) {
 		list.replaceChildren(...notices.map((notice) => element('li', {}, notice)));

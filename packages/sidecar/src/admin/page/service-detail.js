@@ -1,8 +1,7 @@
 import { arrange, element, MoreButton, scrollable, setText } from './dom.js';
-import { age, clientName, moment, plural, whole } from './format.js';
+import { age, clientName, HEALTH_WORDS, moment, plural, whole } from './format.js';
 
 const STEP = 50;
-const HEALTH_WORDS = { passing: 'quiet', warning: 'warn', critical: 'bad', maintenance: 'bad' };
 
 /** The instances of one service and who watches, asked for when the service is expanded and whenever it changes. */
 export class ServiceDetail {
@@ -83,7 +82,7 @@ export class ServiceDetail {
 
 	#row({ instance, host, port, weight, status, included, reason, changedAt }) {
 		const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-		const ageCell = element('td', { class: 'number' }, '–');
+		const ageCell = element('td', { class: 'number', 'data-name': 'Age' }, '–');
 		if (changedAt !== null) {
 			ageCell.title = moment(changedAt);
 			this.#ages.push({ node: ageCell, changedAt });
@@ -92,12 +91,12 @@ export class ServiceDetail {
 			'tr',
 			{},
 			element('th', { scope: 'row', class: 'mono' }, instance),
-			element('td', { class: 'mono' }, address),
-			element('td', { class: HEALTH_WORDS[status] ?? '' }, status),
-			element('td', { class: 'number' }, whole(weight)),
+			element('td', { class: 'mono', 'data-name': 'Address' }, address),
+			element('td', { class: HEALTH_WORDS[status] ?? '', 'data-name': 'Health' }, status),
+			element('td', { class: 'number', 'data-name': 'Weight' }, whole(weight)),
 			element(
 				'td',
-				{ class: included ? 'reason' : 'reason bad' },
+				{ class: included ? 'reason' : 'reason bad', 'data-name': 'Gets work' },
 				included && status === 'passing' ? 'yes' : reasonText(included, reason),
 			),
 			ageCell,

@@ -3,7 +3,7 @@ import { age, moment, whole } from './format.js';
 import { ServiceDetail } from './service-detail.js';
 
 const STATES = {
-	fresh: ['live', 'quiet'],
+	fresh: ['live', 'good'],
 	stale: ['last known', 'warn'],
 	held: ['held back', 'warn'],
 	cold: ['no answer', 'bad'],
@@ -27,13 +27,13 @@ export class ServiceRow {
 		const number = (words = '') => element('td', { class: `number ${words}`.trim() });
 		const name = element('span', { class: 'name' });
 		const conditions = element('span', { class: 'with' });
+		const found = element('span', { class: 'found quiet' });
 		this.#button = element('button', { type: 'button', class: 'expander', 'aria-expanded': 'false' }, name, conditions);
-		this.#button.addEventListener('click', () => this.#toggle());
 		const fill = element('span');
 		const meter = element('span', { class: 'meter', 'aria-hidden': 'true' }, fill);
 		const healthy = element('span');
 		this.#cells = {
-			...{ name, conditions, fill, meter, healthy },
+			...{ name, conditions, found, fill, meter, healthy },
 			state: element('td'),
 			watchers: number('optional'),
 			changed: number(),
@@ -41,8 +41,12 @@ export class ServiceRow {
 		};
 		const { state, watchers, changed, revision } = this.#cells;
 		const health = element('td', {}, element('span', { class: 'health' }, meter, healthy));
-		const head = element('th', { scope: 'row' }, this.#button);
+		const head = element('th', { scope: 'row' }, this.#button, found);
 		this.#row = element('tr', { class: 'service' }, head, health, state, watchers, changed, revision);
+		this.#row.addEventListener('click', () => {
+			// Who selects a text to copy it does not mean the row.
+			if (getSelection().isCollapsed) this.#toggle();
+		});
 		this.body = element('tbody', {}, this.#row);
 	}
 
@@ -53,14 +57,17 @@ export class ServiceRow {
 	show(service) {
 		if (service === this.#service) return;
 		this.#service = service;
-		const { name, conditions, fill, meter, healthy, state, watchers, revision } = this.#cells;
+		const { name, conditions, found, fill, meter, healthy, state, watchers, revision } = this.#cells;
 		setText(name, service.service);
 		setText(conditions, service.label);
 		setAttribute(this.#button, 'title', `${service.service} ${service.label}`.trim());
+		const { tags, zones, statuses } = service.found;
+		setText(found, [...zones, ...tags].join(' '));
 		const { healthy: good, instances } = service;
-		setText(healthy, `${whole(good)}/${whole(instances)}`);
-		setAttribute(healthy, 'class', good === 0 ? 'bad' : good < instances ? 'warn' : '');
-		const share = good === instances ? '' : good === 0 ? ' all-bad' : ' some';
+		const hasWarning = statuses.includes('warning');
+		setText(healthy, `${whole(good)}/${whole(instances)}${hasWarning ? ' warning' : ''}`);
+		setAttribute(healthy, 'class', good === 0 ? 'bad' : good < instances || hasWarning ? 'warn' : 'good');
+		const share = good === instances && !hasWarning ? '' : good === 0 ? ' all-bad' : ' some';
 		setAttribute(meter, 'class', `meter${share}`);
 		fill.style.inlineSize = `${instances === 0 ? 0 : (good / instances) * 100}%`;
 		const [text, word] = STATES[service.state] ?? [service.state, ''];

@@ -1,5 +1,5 @@
 import { arrange, byId, element, MoreButton, scrollable, setText } from './dom.js';
-import { plural, whole } from './format.js';
+import { hasAll, plural, whole } from './format.js';
 import { ServiceRow } from './service-row.js';
 
 /** Rows shown at once: a thousand services are found by their name, or a step at a time. */
@@ -9,18 +9,18 @@ const STEP = 100;
 const COLUMNS = [
 	{ name: 'Service', by: ({ service, key }) => `${service}\n${key}`, first: 'ascending' },
 	{ name: 'Healthy', by: ({ healthy, instances }) => (instances === 0 ? 0 : healthy / instances), first: 'ascending' },
-	{ name: 'State', by: ({ state }) => STATE_ORDER.indexOf(state), first: 'ascending' },
+	{ name: 'State', by: severity, first: 'ascending' },
 	{ name: 'Watchers', by: ({ readers }) => readers, first: 'descending', number: true, optional: true },
 	{ name: 'Changed', by: ({ changedAt }) => changedAt ?? 0, first: 'descending', number: true },
 	{ name: 'Revision', by: ({ revision }) => revision, first: 'descending', number: true, optional: true },
 ];
-/** The worst first. */
-const STATE_ORDER = ['cold', 'stale', 'held', 'fresh'];
+const FINE = 5;
 
 const services = new Map();
 const rows = new Map();
-let sort = { column: COLUMNS[0], order: 'ascending' };
-let filter = '';
+/** Trouble first. */
+let sort = { column: COLUMNS[2], order: 'ascending' };
+let filter = [];
 let problemsOnly = false;
 
 const table = byId('services-table');
@@ -38,9 +38,9 @@ export function takeServices({ rows: told, gone }, isAll) {
 	showServices();
 }
 
-/** Shows the services with this in their name; text in lower case. */
-export function filterServices(text, isProblemsOnly) {
-	filter = text;
+/** Shows the services that have each of these words, in lower case, in their name or what their instances have. */
+export function filterServices(words, isProblemsOnly) {
+	filter = words;
 	problemsOnly = isProblemsOnly;
 	more.reset();
 	showServices();
@@ -51,16 +51,26 @@ export function showServiceAges(nowMs) {
 	for (const row of rows.values()) if (row.isShown) row.showAges(nowMs);
 }
 
-/** What a person should look at. */
-function isProblem({ state, healthy, instances, error }) {
-	return state !== 'fresh' || error !== null || healthy < instances || instances === 0;
+/** What a person should look at first: no answer or nobody who is healthy; then what is less bad. */
+function severity({ state, healthy, instances, error, found }) {
+	if (state === 'cold') return 0;
+	if (healthy === 0) return 1;
+	if (state !== 'fresh') return 2;
+	if (healthy < instances) return 3;
+	return error !== null || found.statuses.includes('warning') ? 4 : FINE;
+}
+
+function isProblem(service) {
+	return severity(service) < FINE;
+}
+
+function matches({ service, label, found: { addresses, tags, zones, statuses } }) {
+	return hasAll([service, label, ...addresses, ...tags, ...zones, ...statuses], filter);
 }
 
 function showServices() {
 	const all = [...services.values()];
-	const found = all.filter(
-		(service) => service.service.toLowerCase().includes(filter) && (!problemsOnly || isProblem(service)),
-	);
+	const found = all.filter((service) => matches(service) && (!problemsOnly || isProblem(service)));
 	sortServices(found);
 	const shown = more.take(found);
 	const shownKeys = new Set(shown.map(({ key }) => key));
@@ -94,7 +104,7 @@ function bodyOf(service) {
 
 function showCount(count, all) {
 	const problems = all.filter(isProblem).length;
-	const isFiltered = filter !== '' || problemsOnly;
+	const isFiltered = filter.length > 0 || problemsOnly;
 	const text = isFiltered ? `${whole(count)} of ${whole(all.length)}` : plural(all.length, 'service');
 	setText(
 		byId('services-count'),
@@ -106,7 +116,7 @@ function showCount(count, all) {
 		empty,
 		all.length === 0
 			? 'No service is watched yet: one appears here when an app asks for it.'
-			: 'No service is like that. Escape clears the filter.',
+			: 'No service matches. Press Escape to clear the filter.',
 	);
 }
 

@@ -4,7 +4,7 @@ const RETRY_MS = 2000;
 /** A page that nobody sees for so long lets go of its stream. */
 const HIDDEN_MS = 15_000;
 
-const PARTS = ['overview', 'services', 'connections', 'events', 'changes'];
+const PARTS = ['overview', 'services', 'connections', 'events', 'registrations', 'keys', 'changes'];
 
 /**
  * Follows the events of the sidecar for as long as the page is there. `began` is called before the first event of each stream,

@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+
 import { BackendSource, type DiscoveryEvent } from '@spock/discovery';
 import type { EventsStatus } from '@spock/protocol';
 import { systemClock } from '@spock/protocol/internal';
@@ -110,6 +112,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 		sidecar,
 		known: (query) => source.known(query),
 		durations: () => metrics.durations(),
+		host: hostname(),
 		changes,
 		clock: systemClock,
 	});

@@ -8,6 +8,8 @@ const FIRST = [
 	event('overview', { at: 1 }),
 	event('services', { rows: [{ key: 'a' }, { key: 'b' }], gone: [] }),
 	event('connections', { count: 0, rows: [] }),
+	event('registrations', [{ service: 'a' }]),
+	event('keys', [{ key: 'k' }]),
 	event('changes', [{ id: 1 }, { id: 2 }]),
 ].join('');
 
@@ -24,6 +26,8 @@ it('has a view when every part has come, in whatever pieces', () => {
 		services: [{ key: 'a' }, { key: 'b' }],
 		connections: { count: 0, rows: [] },
 		events: null,
+		registrations: [{ service: 'a' }],
+		keys: [{ key: 'k' }],
 		changes: [{ id: 1 }, { id: 2 }],
 	});
 });

@@ -17,6 +17,8 @@ export class StatusEvents {
 	#connections: StatusView['connections'] | undefined;
 	/** Null until they have come: only a sidecar that takes events tells them. */
 	#events: StatusView['events'] = null;
+	#registrations: StatusView['registrations'] = [];
+	#keys: StatusView['keys'] = [];
 	#changes: ReadonlyMap<number, ChangeView> | undefined;
 
 	/** Takes a piece of the stream. Gives true if an event was in it; throws an Error for what is no event of a sidecar. */
@@ -44,6 +46,8 @@ export class StatusEvents {
 			services: [...services.values()],
 			connections,
 			events: this.#events,
+			registrations: this.#registrations,
+			keys: this.#keys,
 			changes: [...changes.values()],
 		};
 	}
@@ -64,6 +68,12 @@ export class StatusEvents {
 				break;
 			case 'events':
 				this.#events = value as StatusView['events'];
+				break;
+			case 'registrations':
+				this.#registrations = value as StatusView['registrations'];
+				break;
+			case 'keys':
+				this.#keys = value as StatusView['keys'];
 				break;
 			case 'changes':
 				this.#changes = withChanges(this.#changes, value as readonly ChangeView[]);

@@ -168,7 +168,7 @@ function changeRow(change: ChangeView): Row {
 	if (change.kind === 'source') {
 		const { services, count, sourceBefore, source } = change;
 		const names = `${services.join(', ')}${count > services.length ? ', …' : ''}`;
-		const what = `${sourceBefore ?? 'nothing'} → ${source}: ${names}`;
+		const what = `${sourceBefore} → ${source}: ${names}`;
 		return { cells: [time, `${count} services`, printable(what)], tone: isStale ? 'warning' : 'good' };
 	}
 	const { came, went, changed } = change.counts;

@@ -8,7 +8,9 @@ const NOW = 1_800_000_000_000;
 
 const service = (name: string, healthy: number, more: Partial<ServiceView> = {}): ServiceView => ({
 	...{ service: name, key: name, label: '', state: 'fresh', instances: 3, healthy, readers: 1, revision: 7 },
-	...{ changedAt: NOW - 65_000, staleSince: null, error: null, ...more },
+	...{ changedAt: NOW - 65_000, staleSince: null, error: null },
+	found: { addresses: [], tags: [], zones: [], statuses: [] },
+	...more,
 });
 
 const connection = (id: number, requests: number | null): ConnectionView => ({
@@ -18,7 +20,7 @@ const connection = (id: number, requests: number | null): ConnectionView => ({
 
 const view: StatusView = {
 	overview: {
-		...{ at: NOW, sidecar: '@spock/sidecar/0.1.0', instance: 'i', pid: 7, startedAt: NOW - 7_200_000 },
+		...{ at: NOW, sidecar: '@spock/sidecar/0.1.0', instance: 'i', host: 'h', pid: 7, startedAt: NOW - 7_200_000 },
 		...{ phase: 'serving', ready: true, reasons: [], services: 3, connections: 2, subscriptions: 4, keys: 0 },
 		backend: { name: 'consul', state: 'up', addresses: [], error: null, lastSuccessAgeMs: 200 },
 		...{
@@ -33,6 +35,8 @@ const view: StatusView = {
 	services: [service('barista', 3), service('till', 0), service('cellar', 2, { state: 'stale', staleSince: NOW - 90 })],
 	connections: { count: 2, rows: [connection(1, 3), connection(2, 55)] },
 	events: null,
+	registrations: [],
+	keys: [],
 	changes: [
 		{
 			...{ kind: 'instances', id: 1, sequence: 1, at: NOW - 1000, source: 'live', sourceBefore: 'live' },

@@ -17,7 +17,10 @@ export function cronJobPatches(directory) {
 		const source = own.find(({ path, target }) => path !== PATCH && target.kind.split('|').includes('Job'))?.path;
 		if (source === undefined || !existsSync(join(components, name, source)))
 			throw new Error(`components/${name} patches CronJobs and no Jobs`);
-		patches.set(join(components, name, PATCH), cronJobPatch(readFileSync(join(components, name, source), 'utf8'), source));
+		patches.set(
+			join(components, name, PATCH),
+			cronJobPatch(readFileSync(join(components, name, source), 'utf8'), source),
+		);
 	}
 	return patches;
 }

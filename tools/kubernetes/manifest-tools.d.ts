@@ -1,5 +1,6 @@
 export interface ManifestTools {
 	readonly kustomize: string;
+	readonly helm: string;
 	readonly kustomizeOldest: string;
 	readonly kubeconform: string;
 	readonly schemas: string;

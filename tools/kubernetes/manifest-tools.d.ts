@@ -7,5 +7,6 @@ export interface ManifestTools {
 }
 
 export function ensureManifestTools(kubernetesVersions: readonly string[]): ManifestTools;
+export function ensureCompose(): string;
 export function ensureInjector(version: string): { readonly injector: string; readonly openApi: string };
-export function runTool(command: string, args: readonly string[], options?: { readonly input?: string }): string;
+export function runTool(command: string, args: readonly string[], options?: { readonly input?: string; readonly cwd?: string }): string;

@@ -15,6 +15,8 @@ const KUSTOMIZE = 'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1';
 const KUSTOMIZE_OLDEST = 'sigs.k8s.io/kustomize/kustomize/v5@v5.0.1';
 const HELM = 'helm.sh/helm/v3/cmd/helm@v3.19.5';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
+/** Reads compose files as Docker's own Compose does: it is made of the same code. */
+const COMPOSE = 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2';
 const PROMETHEUS_OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
 const POD_MONITORS = 'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml';
 /** What server-side apply goes by, which the injector's test does too. */
@@ -59,8 +61,13 @@ function schemaDirectory(version) {
 	return join(cache, `kubernetes-schemas-${rules}`, version.replace(/^(?=\d)/, 'v'));
 }
 
-function ensureProgram(name, module) {
-	const path = join(cache, `${name}-${module.split('@v')[1]}`, name);
+/** Makes what checks compose files, if it is not there: a quarter of a minute, once. Gives its path. */
+export function ensureCompose() {
+	return ensureProgram('compose', COMPOSE, 'cmd');
+}
+
+function ensureProgram(name, module, binary = name) {
+	const path = join(cache, `${name}-${module.split('@v')[1]}`, binary);
 	return ensureBuiltAt(path, module, (scratch) => go(['install', module], { GOBIN: scratch, CGO_ENABLED: '0' }));
 }
 

@@ -24,7 +24,10 @@ interface Composed {
 
 function composed(input?: string): Composed {
 	const file = input === undefined ? 'compose.yaml' : '-';
-	const text = runTool(ensureCompose(), ['-format', 'json', file], { cwd: directory, ...(input !== undefined && { input }) });
+	const text = runTool(ensureCompose(), ['-format', 'json', file], {
+		cwd: directory,
+		...(input !== undefined && { input }),
+	});
 	return JSON.parse(text);
 }
 

@@ -9,4 +9,8 @@ export interface ManifestTools {
 export function ensureManifestTools(kubernetesVersions: readonly string[]): ManifestTools;
 export function ensureCompose(): string;
 export function ensureInjector(version: string): { readonly injector: string; readonly openApi: string };
-export function runTool(command: string, args: readonly string[], options?: { readonly input?: string; readonly cwd?: string }): string;
+export function runTool(
+	command: string,
+	args: readonly string[],
+	options?: { readonly input?: string; readonly cwd?: string },
+): string;

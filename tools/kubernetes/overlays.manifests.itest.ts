@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 
 import { generateFiles } from './generated-files.js';
 import { ensureManifestTools } from './manifest-tools.js';
-import { type Manifest, type Pod, sidecarOf, variable } from './pod.ts';
+import { bytesOf, type Manifest, type Pod, sidecarOf, variable } from './pod.ts';
 import { brokenNodeRules, brokenRules } from './pod-rules.ts';
 import { KUBERNETES_VERSIONS, render, renderings } from './render-manifests.js';
 
@@ -44,7 +44,8 @@ function lets(rules: readonly Rule[], port: number, protocol: string): Rule[] {
 
 const charts = [...rendered.keys()].filter((name) => name.startsWith('chart-'));
 /** Those that run the example app. */
-const overlays = [...rendered.keys()].filter((name) => !['injector', 'pod.yaml', 'node', ...charts].includes(name));
+const others = ['injector', 'pod.yaml', 'token-reviewer.yaml', 'node', ...charts];
+const overlays = [...rendered.keys()].filter((name) => !others.includes(name));
 const withConsul = overlays.filter((name) => name !== 'base');
 
 describe('the overlays', () => {
@@ -148,6 +149,23 @@ describe('the Spock of a node', () => {
 });
 
 describe('what is written twice', () => {
+	it('the page says what the requests and limits of 2,000 sidecars, and of 50 nodes, add up to', () => {
+		const page = readFileSync(`${directory}/../docs/guide/kubernetes-in-ten-minutes.md`, 'utf8');
+		const node = manifestsOf('node').find(({ kind }) => kind === 'DaemonSet')?.spec.template as Pod;
+		for (const [count, pod] of [
+			['2,000', podOf('consul-agent-on-node')],
+			['50', node],
+		] as const) {
+			const { requests = {}, limits = {} } = sidecarOf(pod)?.resources ?? {};
+			const total = Number(count.replace(',', ''));
+			const { cpu = '', memory } = requests;
+			expect(page).toContain(`${count} × ${cpu} = ${(total * Number.parseInt(cpu, 10)) / 1000} cores`);
+			for (const bytes of [memory, limits['memory']]) {
+				expect(page).toContain(`${count} × ${bytes} = ${(total * bytesOf(bytes)) / 2 ** 30} GiB`);
+			}
+		}
+	});
+
 	it('the pod to read is that of the overlay for an agent on the node', () => {
 		const pod = parse(rendered.get('pod.yaml') ?? '') as Pod;
 		const { spec, metadata } = podOf('consul-agent-on-node');

@@ -30,7 +30,10 @@ export function renderings(directory) {
 		name,
 		path: join(directory, 'overlays', name),
 	}));
-	const alone = ['base', 'injector', 'pod.yaml'].map((name) => ({ name, path: join(directory, name) }));
+	const alone = ['base', 'injector', 'pod.yaml', 'consul/token-reviewer.yaml'].map((name) => ({
+		name: basename(name),
+		path: join(directory, name),
+	}));
 	const charts = CHARTS.map((name) => ({ name: `chart-${name}`, path: join(directory, 'charts', name) })).filter(
 		({ path }) => existsSync(path),
 	);

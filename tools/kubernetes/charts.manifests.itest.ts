@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 
 import { ensureManifestTools } from './manifest-tools.js';
@@ -122,6 +122,46 @@ describe('the chart of an app', () => {
 		['consul.kind', 'agents', "'agent', 'servers', 'none'"],
 	])('refuses the value spock.%s=%s', (path, value, said) => {
 		expect(() => renderChart(chart('barista-app'), tools, ['--set', `spock.${path}=${value}`])).toThrow(said);
+	});
+});
+
+describe('the library', () => {
+	const scratch = mkdtempSync(join(tmpdir(), 'spock-kinds-'));
+	afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+	cpSync(chart('spock'), join(scratch, 'spock'), { recursive: true });
+	cpSync(fileURLToPath(new URL('fixtures/chart-kinds', import.meta.url)), join(scratch, 'chart-kinds'), {
+		recursive: true,
+	});
+	const renderKinds = (...args: string[]) => renderChart(join(scratch, 'chart-kinds'), tools, args);
+	const podsOf = (...args: string[]) =>
+		Object.fromEntries(
+			parsed(renderKinds(...args)).map((manifest) => [manifest.kind, templateOf(manifest) as Pod] as const),
+		);
+
+	it.each(['CronJob', 'Rollout', 'StatefulSet'])('gives a %s a sidecar that keeps the rules', (kind) => {
+		expect(
+			brokenRules(podsOf('--set', 'spock.events=claim')[kind] as Pod, { isNative: true, isAppOurs: false }),
+		).toEqual([]);
+	});
+
+	it('leaves what the pod says of itself, and puts the sidecar before its init containers', () => {
+		const { spec } = podsOf()['Rollout'] as Pod;
+		expect(spec.securityContext).toEqual({ fsGroup: 3000 });
+		expect(spec.initContainers?.map(({ name }) => name)).toEqual(['sidecar', 'migrate']);
+		expect(spec.containers[0]?.volumeMounts?.map(({ name }) => name)).toEqual(['data', 'uds']);
+		expect(spec.containers[1]).toEqual({ name: 'log-shipper', image: 'log-shipper:1.0.0' });
+		expect(spec.volumes).toContainEqual({ name: 'data', emptyDir: {} });
+	});
+
+	it('has the claim that the events of a StatefulSet need', () => {
+		const manifest = parsed(renderKinds('--set', 'spock.events=claim')).find(({ kind }) => kind === 'StatefulSet');
+		expect(manifest?.spec['volumeClaimTemplates']).toMatchObject([{ metadata: { name: 'spock-events' } }]);
+		expect(manifest?.spec.template?.spec.volumes?.map(({ name }) => name)).toEqual(['uds']);
+	});
+
+	it('leaves out a pod that wants none, and refuses an ordinary sidecar where it would never end', () => {
+		expect(sidecarOf(podsOf('--set', 'label=none')['CronJob'] as Pod)).toBeUndefined();
+		expect(() => renderKinds('--set', 'spock.native=false')).toThrow('would never end');
 	});
 });
 

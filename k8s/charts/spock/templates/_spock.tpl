@@ -109,6 +109,7 @@ does, it mounts the socket in the first container, and leaves alone a pod with t
 {{- if $values.native -}}
 {{- $_ := set $spec "initContainers" (prepend ($spec.initContainers | default list) $parts.container) -}}
 {{- else -}}
+{{- if has $spec.restartPolicy (list "Never" "OnFailure") }}{{ fail "spock.podTemplate: with an ordinary sidecar (native: false) a Job would never end; label its pod spock-sidecar=none" }}{{ end -}}
 {{- $_ := set $spec "containers" (append $spec.containers $parts.container) -}}
 {{- end -}}
 {{- end -}}

@@ -61,6 +61,12 @@ describe('the overlays', () => {
 		expect([...new Set(named)].sort()).toEqual(readdirSync(`${directory}/components`).sort());
 	});
 
+	it.each(readdirSync(`${directory}/components`))('components/%s leaves out no CronJob where it has Jobs', (name) => {
+		const { patches = [] } = parse(readFileSync(`${directory}/components/${name}/kustomization.yaml`, 'utf8'));
+		const kinds = patches.flatMap(({ target }: { target: { kind: string } }) => target.kind.split('|'));
+		expect(kinds.includes('CronJob')).toBe(kinds.includes('Job'));
+	});
+
 	it('come out the same from the kustomize in old versions of kubectl', () => {
 		const old = { ...tools, kustomize: tools.kustomizeOldest };
 		for (const { name, path } of all.filter((one) => !charts.includes(one.name)))

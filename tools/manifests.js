@@ -12,7 +12,7 @@ const { values, rest } = takeOptions(process.argv.slice(2), { flags: ['write'], 
 ensureInstalled();
 // Only now, because they need what has just been installed.
 const { generateFiles } = await import('./kubernetes/generated-files.js');
-const { ensureInjector, ensureManifestTools } = await import('./kubernetes/manifest-tools.js');
+const { ensureCompose, ensureInjector, ensureManifestTools } = await import('./kubernetes/manifest-tools.js');
 const { KUBERNETES_VERSIONS, problemsOf, render, renderings } = await import('./kubernetes/render-manifests.js');
 
 const isOther = values.from !== undefined;
@@ -41,4 +41,5 @@ if (problems > 0) fail(`${problems} manifests are wrong; as they were rendered t
 if (isOther) process.exit();
 // Before the tests, of which several want it at once.
 ensureInjector(KUBERNETES_VERSIONS.at(-1));
+ensureCompose();
 process.exit(runSuite('manifests', rest));

@@ -44,7 +44,7 @@ function kustomized(resource: string, components: readonly string[]): Pod {
 	}
 }
 
-/** Kustomize puts a patch of the environment before what is there, whoever is first: the order means nothing else. */
+/** Kustomize and the charts add variables, mounts and volumes in different orders, which mean nothing. */
 function sorted(pod: Pod): object {
 	const byName = (one: { name: string }, two: { name: string }): number => one.name.localeCompare(two.name);
 	const container = (one: Container): object => ({

@@ -1,6 +1,6 @@
 // `npm run manifests`: renders everything of k8s/ into reports/manifests/, checks each against the API of the versions of Kubernetes
-// that it is promised for, and runs the tests of its rules. `--write` first writes the policy of k8s/injector, which is made of the
-// others. `--from DIR` renders and checks another directory of that form, into DIR/rendered, and runs no tests. What else is given
+// that it is promised for, and runs the tests of its rules. `--write` first writes what is made of the rest: the charts, the policy of
+// k8s/injector, and the patches for CronJobs. `--from DIR` renders and checks another directory of that form, into DIR/rendered, and runs no tests. What else is given
 // goes to vitest.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -11,8 +11,8 @@ import { runSuite, takeOptions } from './run-suite.js';
 const { values, rest } = takeOptions(process.argv.slice(2), { flags: ['write'], texts: ['from'] });
 ensureInstalled();
 // Only now, because they need what has just been installed.
-const { injectionPolicy } = await import('./kubernetes/injection-policy.js');
-const { ensureInjector, ensureManifestTools } = await import('./kubernetes/manifest-tools.js');
+const { generateFiles } = await import('./kubernetes/generated-files.js');
+const { ensureCompose, ensureInjector, ensureManifestTools } = await import('./kubernetes/manifest-tools.js');
 const { KUBERNETES_VERSIONS, problemsOf, render, renderings } = await import('./kubernetes/render-manifests.js');
 
 const isOther = values.from !== undefined;
@@ -22,10 +22,7 @@ rmSync(output, { recursive: true, force: true });
 mkdirSync(output, { recursive: true });
 
 const tools = ensureManifestTools(KUBERNETES_VERSIONS);
-if (values.write) {
-	const policy = injectionPolicy(render(join(directory, 'overlays/consul-agent-on-node'), tools));
-	writeFileSync(join(directory, 'injector/policy.yaml'), policy);
-}
+if (values.write) generateFiles(directory, tools, writeFileSync);
 let problems = 0;
 for (const { name, path, versions } of renderings(directory)) {
 	const file = join(output, `${name.replace('.yaml', '')}.yaml`);
@@ -44,4 +41,5 @@ if (problems > 0) fail(`${problems} manifests are wrong; as they were rendered t
 if (isOther) process.exit();
 // Before the tests, of which several want it at once.
 ensureInjector(KUBERNETES_VERSIONS.at(-1));
+ensureCompose();
 process.exit(runSuite('manifests', rest));

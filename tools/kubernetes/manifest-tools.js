@@ -1,4 +1,4 @@
-// What renders and checks the manifests: kustomize and kubeconform, built once from the Go module proxy, and the schemas of every
+// What renders and checks the manifests: kustomize, Helm and kubeconform, built once from the Go module proxy, and the schemas of every
 // version of Kubernetes that is promised. All of it is kept outside the checkout, in $SPOCK_CACHE_DIR or ~/.cache/spock.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,10 @@ import { schemasOfApi, schemasOfCustomResource } from './strict-schemas.js';
 const KUSTOMIZE = 'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1';
 /** The one in kubectl 1.27, for `kubectl apply -k`. */
 const KUSTOMIZE_OLDEST = 'sigs.k8s.io/kustomize/kustomize/v5@v5.0.1';
+const HELM = 'helm.sh/helm/v3/cmd/helm@v3.19.5';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
+/** Reads compose files as Docker's own Compose does: it is made of the same code. */
+const COMPOSE = 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2';
 const PROMETHEUS_OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
 const POD_MONITORS = 'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml';
 /** What server-side apply goes by, which the injector's test does too. */
@@ -42,6 +45,7 @@ export function ensureManifestTools(kubernetesVersions) {
 	return {
 		kustomize: ensureProgram('kustomize', KUSTOMIZE),
 		kustomizeOldest: ensureProgram('kustomize', KUSTOMIZE_OLDEST),
+		helm: ensureProgram('helm', HELM),
 		kubeconform: ensureProgram('kubeconform', KUBECONFORM),
 		schemas: `${schemaDirectory('{{.NormalizedKubernetesVersion}}')}/{{.ResourceKind}}{{.KindSuffix}}.json`,
 	};
@@ -57,8 +61,13 @@ function schemaDirectory(version) {
 	return join(cache, `kubernetes-schemas-${rules}`, version.replace(/^(?=\d)/, 'v'));
 }
 
-function ensureProgram(name, module) {
-	const path = join(cache, `${name}-${module.split('@v')[1]}`, name);
+/** Makes what checks compose files, if it is not there: a quarter of a minute, once. Gives its path. */
+export function ensureCompose() {
+	return ensureProgram('compose', COMPOSE, 'cmd');
+}
+
+function ensureProgram(name, module, binary = name) {
+	const path = join(cache, `${name}-${module.split('@v')[1]}`, binary);
 	return ensureBuiltAt(path, module, (scratch) => go(['install', module], { GOBIN: scratch, CGO_ENABLED: '0' }));
 }
 

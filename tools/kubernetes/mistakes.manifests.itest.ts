@@ -14,7 +14,8 @@ let copy: string;
 
 beforeEach(() => {
 	copy = mkdtempSync(join(tmpdir(), 'spock-manifests-'));
-	cpSync(join(root, 'k8s'), copy, { recursive: true });
+	// Without the charts, which are made of the rest.
+	cpSync(join(root, 'k8s'), copy, { recursive: true, filter: (path) => path !== join(root, 'k8s/charts') });
 });
 
 afterEach(() => {

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 
-import { injectionPolicy } from './injection-policy.js';
+import { generateFiles } from './generated-files.js';
 import { ensureManifestTools } from './manifest-tools.js';
-import { type Manifest, type Pod, sidecarOf, variable } from './pod.ts';
-import { brokenRules } from './pod-rules.ts';
+import { bytesOf, type Manifest, type Pod, sidecarOf, variable } from './pod.ts';
+import { brokenNodeRules, brokenRules } from './pod-rules.ts';
 import { KUBERNETES_VERSIONS, render, renderings } from './render-manifests.js';
 
 const tools = ensureManifestTools(KUBERNETES_VERSIONS);
@@ -42,14 +42,17 @@ function lets(rules: readonly Rule[], port: number, protocol: string): Rule[] {
 	);
 }
 
-const overlays = [...rendered.keys()].filter((name) => name !== 'injector' && name !== 'pod.yaml');
+const charts = [...rendered.keys()].filter((name) => name.startsWith('chart-'));
+/** Those that run the example app. */
+const others = ['injector', 'pod.yaml', 'token-reviewer.yaml', 'node', ...charts];
+const overlays = [...rendered.keys()].filter((name) => !others.includes(name));
 const withConsul = overlays.filter((name) => name !== 'base');
 
 describe('the overlays', () => {
 	it('are those that k8s/README.md tells apart', () => {
 		const text = readFileSync(`${directory}/README.md`, 'utf8');
 		const named = [...text.matchAll(/overlays\/([a-z-]+)/g)].map(([, name]) => name);
-		expect([...new Set(named)].sort()).toEqual([...withConsul].sort());
+		expect([...new Set(named)].sort()).toEqual(readdirSync(`${directory}/overlays`).sort());
 	});
 
 	it('and the components are those that k8s/README.md tells apart', () => {
@@ -58,9 +61,16 @@ describe('the overlays', () => {
 		expect([...new Set(named)].sort()).toEqual(readdirSync(`${directory}/components`).sort());
 	});
 
+	it.each(readdirSync(`${directory}/components`))('components/%s leaves out no CronJob where it has Jobs', (name) => {
+		const { patches = [] } = parse(readFileSync(`${directory}/components/${name}/kustomization.yaml`, 'utf8'));
+		const kinds = patches.flatMap(({ target }: { target: { kind: string } }) => target.kind.split('|'));
+		expect(kinds.includes('CronJob')).toBe(kinds.includes('Job'));
+	});
+
 	it('come out the same from the kustomize in old versions of kubectl', () => {
 		const old = { ...tools, kustomize: tools.kustomizeOldest };
-		for (const { name, path } of all) expect(render(path, old), name).toBe(rendered.get(name));
+		for (const { name, path } of all.filter((one) => !charts.includes(one.name)))
+			expect(render(path, old), name).toBe(rendered.get(name));
 	});
 
 	it.each(overlays)('%s keeps every rule of a pod', (name) => {
@@ -126,7 +136,42 @@ describe('the overlays', () => {
 	});
 });
 
+describe('the Spock of a node', () => {
+	const daemonSet = manifestsOf('node').find(({ kind }) => kind === 'DaemonSet');
+	const pod = daemonSet?.spec.template as Pod;
+
+	it('keeps the rules of a pod that others ask over TLS', () => {
+		expect(brokenNodeRules(pod)).toEqual([]);
+	});
+
+	it('is reached at the port that it listens at, by the pods of its own node alone', () => {
+		const service = manifestsOf('node').find(({ kind }) => kind === 'Service');
+		expect(service?.spec).toMatchObject({
+			internalTrafficPolicy: 'Local',
+			ports: [{ port: 7777, targetPort: 'spock' }],
+		});
+		expect(pod.metadata.labels).toMatchObject(service?.spec['selector'] as object);
+	});
+});
+
 describe('what is written twice', () => {
+	it('the page says what the requests and limits of 2,000 sidecars, and of 50 nodes, add up to', () => {
+		const page = readFileSync(`${directory}/../docs/guide/kubernetes-in-ten-minutes.md`, 'utf8');
+		const node = manifestsOf('node').find(({ kind }) => kind === 'DaemonSet')?.spec.template as Pod;
+		for (const [count, pod] of [
+			['2,000', podOf('consul-agent-on-node')],
+			['50', node],
+		] as const) {
+			const { requests = {}, limits = {} } = sidecarOf(pod)?.resources ?? {};
+			const total = Number(count.replace(',', ''));
+			const { cpu = '', memory } = requests;
+			expect(page).toContain(`${count} × ${cpu} = ${(total * Number.parseInt(cpu, 10)) / 1000} cores`);
+			for (const bytes of [memory, limits['memory']]) {
+				expect(page).toContain(`${count} × ${bytes} = ${(total * bytesOf(bytes)) / 2 ** 30} GiB`);
+			}
+		}
+	});
+
 	it('the pod to read is that of the overlay for an agent on the node', () => {
 		const pod = parse(rendered.get('pod.yaml') ?? '') as Pod;
 		const { spec, metadata } = podOf('consul-agent-on-node');
@@ -134,8 +179,9 @@ describe('what is written twice', () => {
 		expect(pod.metadata.labels).toEqual(metadata.labels);
 	});
 
-	it('the policy of the injector is made of it: if not, `npm run manifests -- --write`', () => {
-		const policy = readFileSync(`${directory}/injector/policy.yaml`, 'utf8');
-		expect(policy).toBe(injectionPolicy(rendered.get('consul-agent-on-node') ?? ''));
+	it('the injector, the charts and the patches for CronJobs are made of it: if not, `npm run manifests -- --write`', () => {
+		generateFiles(directory, tools, (path, text) => {
+			expect(readFileSync(path, 'utf8'), path).toBe(text);
+		});
 	});
 });

@@ -1,5 +1,14 @@
 import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
-import { appOf, bytesOf, type Container, type Pod, type SecurityContext, sidecarOf, variable } from './pod.ts';
+import {
+	appOf,
+	bytesOf,
+	type Container,
+	type Pod,
+	type SecurityContext,
+	sidecarOf,
+	type Volume,
+	variable,
+} from './pod.ts';
 
 const SOCKET_DIRECTORY = '/uds';
 /** What the process takes at most beside unread output; at rest it is 72 MB. */
@@ -36,6 +45,22 @@ export function brokenRules(pod: Pod, expected: PodExpectation): string[] {
 		...tokenRules(pod, sidecar, expected),
 		...environmentRules(sidecar),
 		...memoryRules(pod, sidecar),
+	];
+}
+
+/** The same for the Spock of a node, which has its pod for itself and is asked by others. */
+export function brokenNodeRules(pod: Pod): string[] {
+	const node = sidecarOf(pod);
+	if (node === undefined) return ['there is no Spock'];
+	return [
+		...placeRules(pod, node, { isNative: false, isAppOurs: true }),
+		...containerRules(pod, node),
+		...listenRules(pod, node),
+		...probeRules(node),
+		...endRules(pod, node, node),
+		...tokenRules(pod, node, { isNative: false, isAppOurs: true }),
+		...environmentRules(node),
+		...memoryRules(pod, node),
 	];
 }
 
@@ -96,6 +121,27 @@ function shareRules({ spec }: Pod, sidecar: Container, app: Container): string[]
 		'the app cannot replace the socket': ofApp?.readOnly === true,
 		'app and sidecar are different users': users[0] !== users[1],
 		'app and sidecar share a group': (spec.securityContext?.fsGroup ?? 0) > 0,
+	});
+}
+
+function listenRules({ spec }: Pod, node: Container): string[] {
+	const [, port] = /^tls:\/\/0\.0\.0\.0:(\d+)$/.exec(variable(node, 'SPOCK_LISTEN') ?? '') ?? [];
+	const secretOf = (name: string): Volume | undefined => {
+		const mount = node.volumeMounts?.find(
+			({ mountPath, readOnly }) => readOnly === true && variable(node, name)?.startsWith(`${mountPath}/`) === true,
+		);
+		return spec.volumes?.find((volume) => volume.name === mount?.name);
+	};
+	const secrets = ['SPOCK_TLS_CERT', 'SPOCK_TLS_KEY', 'SPOCK_TOKEN_FILE'].map(secretOf);
+	return broken({
+		'it listens over TLS for other machines': port !== undefined && variable(node, 'SPOCK_LISTEN_ANY') === 'true',
+		'the port spock is that of SPOCK_LISTEN':
+			node.ports?.some(({ name, containerPort }) => name === 'spock' && String(containerPort) === port) === true,
+		'certificate, key and token are in Secrets, read-only, which its group can read': secrets.every(
+			(volume) => volume?.secret?.defaultMode === 0o440,
+		),
+		'the commands in its pod find its socket': variable(node, 'SPOCK_SOCKET') === `${SOCKET_DIRECTORY}/sidecar.sock`,
+		'who has the token of all clients registers nothing': variable(node, 'SPOCK_REGISTRATIONS_MAX') === '0',
 	});
 }
 

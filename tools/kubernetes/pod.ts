@@ -49,6 +49,7 @@ export interface Container {
 export interface Volume {
 	readonly name: string;
 	readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string };
+	readonly secret?: { readonly secretName: string; readonly defaultMode?: number };
 	readonly projected?: { readonly sources: readonly { readonly serviceAccountToken?: object }[] };
 }
 
@@ -70,8 +71,17 @@ export interface Pod {
 export interface Manifest {
 	readonly apiVersion: string;
 	readonly kind: string;
-	readonly metadata: { readonly name: string };
-	readonly spec: PodSpec & { readonly template?: Pod } & Readonly<Record<string, unknown>>;
+	readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+	readonly spec: PodSpec & {
+		readonly template?: Pod;
+		/** Of a CronJob. */
+		readonly jobTemplate?: { readonly spec: { readonly template: Pod } };
+	} & Readonly<Record<string, unknown>>;
+}
+
+/** The pod that a workload makes; undefined for what makes none. */
+export function templateOf({ spec }: Manifest): Pod | undefined {
+	return spec?.jobTemplate?.spec.template ?? spec?.template;
 }
 
 /** The sidecar of a pod, wherever it stands in it; undefined if there is none. */

@@ -11,3 +11,9 @@ export const KUBERNETES_VERSIONS: readonly [oldest: string, oldestWithNativeSide
 export function renderings(directory: string): readonly Rendering[];
 export function render(path: string, tools: ManifestTools): string;
 export function problemsOf(file: string, version: string, tools: ManifestTools): readonly string[];
+export function renderChart(path: string, tools: ManifestTools, args?: readonly string[]): string;
+export function withCharts<T>(
+	directory: string,
+	tools: ManifestTools,
+	work: (helm: (args: readonly string[]) => string) => T,
+): T;

@@ -1,7 +1,8 @@
 // What of k8s/ is rendered, and for which versions of Kubernetes it is promised.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 
 import { runTool } from './manifest-tools.js';
 
@@ -12,29 +13,66 @@ const NEWEST = '1.34.4';
 /** Every version that some manifest is checked against. */
 export const KUBERNETES_VERSIONS = [OLDEST, OLDEST_WITH_NATIVE_SIDECARS, NEWEST];
 
-/** The overlay that is for clusters older than the others need. */
+/** The charts that can be installed: the third is a library. */
+const CHARTS = ['barista-app', 'spock-node'];
+
+/** What is for older clusters than native sidecars need, or for newer ones. */
 const VERSIONS_OF = {
 	'without-native-sidecars': [OLDEST, NEWEST],
+	node: [OLDEST, NEWEST],
+	'chart-spock-node': [OLDEST, NEWEST],
 	injector: [NEWEST],
 };
 
-/** Everything in a directory such as k8s/ that can be applied: each overlay, what can be taken alone, and the pod to read. */
+/** Everything in a directory such as k8s/ that can be applied: each overlay and chart, what can be taken alone, and the pod to read. */
 export function renderings(directory) {
 	const overlays = readdirSync(join(directory, 'overlays')).map((name) => ({
 		name,
 		path: join(directory, 'overlays', name),
 	}));
-	const alone = ['base', 'injector', 'pod.yaml'].map((name) => ({ name, path: join(directory, name) }));
-	return [...alone, ...overlays].map((rendering) => ({
+	const alone = ['base', 'injector', 'pod.yaml', 'consul/token-reviewer.yaml'].map((name) => ({
+		name: basename(name),
+		path: join(directory, name),
+	}));
+	const charts = CHARTS.map((name) => ({ name: `chart-${name}`, path: join(directory, 'charts', name) })).filter(
+		({ path }) => existsSync(path),
+	);
+	return [...alone, ...overlays, ...charts].map((rendering) => ({
 		...rendering,
 		versions: VERSIONS_OF[rendering.name] ?? [OLDEST_WITH_NATIVE_SIDECARS, NEWEST],
 	}));
 }
 
-/** The manifests of a file, or of a directory with a kustomization, as YAML. Throws what kustomize says is wrong. */
+/** The manifests of a file, of a chart, or of a directory with a kustomization, as YAML. Throws what kustomize or Helm says is wrong. */
 export function render(path, tools) {
 	if (path.endsWith('.yaml')) return readFileSync(path, 'utf8');
+	if (existsSync(join(path, 'Chart.yaml'))) return renderChart(path, tools);
 	return runTool(tools.kustomize, ['build', path]);
+}
+
+/** A chart with its neighbours as dependencies; `args` go to `helm template`. The release is called as the chart is. */
+export function renderChart(path, tools, args = []) {
+	return withCharts(dirname(path), tools, (helm) =>
+		helm(['template', basename(path), basename(path), '--kube-version', NEWEST, ...args]),
+	);
+}
+
+/** Calls `work` with a function that runs Helm in a copy of a directory of charts, where their dependencies are in place. */
+export function withCharts(directory, tools, work) {
+	const scratch = mkdtempSync(join(tmpdir(), 'spock-helm-'));
+	const places = ['CACHE', 'CONFIG', 'DATA'].map((name) => [`HELM_${name}_HOME`, join(scratch, `.${name}`)]);
+	const env = { ...process.env, ...Object.fromEntries(places) };
+	const helm = (args) => runTool(tools.helm, args, { cwd: scratch, env });
+	try {
+		cpSync(directory, scratch, { recursive: true });
+		for (const name of readdirSync(directory)) {
+			const chart = readFileSync(join(directory, name, 'Chart.yaml'), 'utf8');
+			if (chart.includes('\ndependencies:')) helm(['dependency', 'update', '--skip-refresh', name]);
+		}
+		return work(helm);
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
 }
 
 /**

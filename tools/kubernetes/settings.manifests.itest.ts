@@ -24,7 +24,8 @@ const FIELDS: Readonly<Record<string, string>> = {
 function environmentOf(overlay: string): Record<string, string> {
 	const path = fileURLToPath(new URL(`../../k8s/overlays/${overlay}`, import.meta.url));
 	const documents = parseAllDocuments(render(path, tools)).map((document) => document.toJS() as Manifest);
-	const pod = documents.find(({ kind }) => kind === 'Deployment')?.spec.template as Pod;
+	const workload = documents.find(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet');
+	const pod = workload?.spec.template as Pod;
 	const made: Record<string, string> = {};
 	for (const { name, value, valueFrom } of sidecarOf(pod)?.env ?? []) {
 		const given = value ?? FIELDS[valueFrom?.fieldRef?.fieldPath ?? ''] ?? '';
@@ -64,5 +65,18 @@ describe('what the sidecar reads of an overlay', () => {
 				meta: { pod: 'cafe/barista-app-1' },
 			},
 		});
+	});
+
+	it('node: where it listens, for whom, and that it registers nothing for them', () => {
+		const { consul, setting } = read('node');
+		expect(consul).toMatchObject({ login: { method: 'spock' } });
+		expect(setting('listen')).toBe('tls://0.0.0.0:7777');
+		expect([setting('tlsCert'), setting('tlsKey'), setting('tokenFile')]).toEqual([
+			'/etc/spock/tls/tls.crt',
+			'/etc/spock/tls/tls.key',
+			'/etc/spock/token/token',
+		]);
+		expect(setting('registrationsMax')).toBe(0);
+		expect([setting('advertise'), setting('owner')]).toEqual([undefined, undefined]);
 	});
 });

@@ -37,7 +37,7 @@ beforeAll(async () => {
 	await makeNamespace(INJECTED, { 'spock-injection': 'enabled' });
 });
 
-describe.each(overlays)('the overlay %s', (overlay) => {
+describe.each(overlays)('the overlay or chart %s', (overlay) => {
 	const manifests = readRendered(directory, overlay);
 
 	it('is taken as it is, with no field unknown and no warning', async () => {
@@ -64,7 +64,9 @@ describe.each(overlays)('the overlay %s', (overlay) => {
 	it('makes pods that Pod Security "restricted" lets in', async () => {
 		// A pod is refused whose account is not there, and what is only tried makes none.
 		const accounts = manifests.filter(({ kind }) => kind === 'ServiceAccount');
-		for (const account of accounts) await server.kubectlOk(['apply', '-n', PLAIN, '-f', '-'], stringify(account));
+		// Overlay and chart of one thing have the same.
+		const apply = ['apply', '--server-side', '--force-conflicts', '-n', PLAIN, '-f', '-'];
+		for (const account of accounts) await server.kubectlOk(apply, stringify(account));
 		for (const pod of podsOfWorkloads(manifests)) {
 			const { metadata } = await create(pod, PLAIN, DRY_RUN);
 			expect(metadata.name).toBe(pod.metadata.name);

@@ -1,1 +1,0 @@
-export function injectionPolicy(overlay: string): string;

@@ -23,7 +23,9 @@ it('an edit of the registry shows without a reload, in the row, in its instances
 		.getByText(/Diplomat \d.*, pid \d+/)
 		.first()
 		.waitFor();
-	await page.locator('#connections-table').getByText(`pid ${client.pid}`).waitFor();
+	await page.getByRole('tab', { name: 'Clients' }).click();
+	await page.locator('#clients-table').getByText(`pid ${client.pid}`).waitFor();
+	await page.getByRole('tab', { name: 'Services' }).click();
 	sidecar.write({ ...SERVICES, barista: [{ id: 'barista-2', weight: 3, status: 'critical' }, { id: 'barista-3' }] });
 	await rowOf(page, 'barista').getByText('1/2').waitFor();
 	await instances.getByRole('row', { name: /barista-3/ }).waitFor();
@@ -155,7 +157,8 @@ it('what clients and registries call themselves is text, and never markup', asyn
 	const { page, faults } = await open(sidecar.url);
 	await page.getByRole('button', { name: evil }).click();
 	await page.getByRole('table', { name: `Instances of ${evil}` }).waitFor();
-	await page.locator('#connections-table').getByText(evil).waitFor();
+	await page.getByRole('tab', { name: 'Clients' }).click();
+	await page.locator('#clients-table').getByText(evil).waitFor();
 	expect(await page.locator('img').count()).toBe(0);
 	expect(await page.evaluate('window.isHacked')).toBeUndefined();
 	expect(faults).toEqual([]);

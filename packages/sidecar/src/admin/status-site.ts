@@ -44,14 +44,11 @@ const style = (body: string): PageFile => ({ type: 'text/css; charset=utf-8', bo
 const pageFiles: ReadonlyMap<string, PageFile> = new Map([
 	['/', { type: 'text/html; charset=utf-8', body: html }],
 	['/page/icon.svg', { type: 'image/svg+xml', body: icon }],
-	['/page/page.css', style(pageStyle)],
-	['/page/panels.css', style(panelsStyle)],
-	['/page/parts.css', style(partsStyle)],
-	['/page/tables.css', style(tablesStyle)],
+	// One request in the place of five: nothing is drawn before it.
+	['/page/style.css', style([pageStyle, panelsStyle, tablesStyle, partsStyle, clientsStyle].join('\n'))],
 	['/page/lists.js', script(listsScript)],
 	['/page/main.js', script(mainScript)],
 	['/page/changes.js', script(changesScript)],
-	['/page/clients.css', style(clientsStyle)],
 	['/page/client-detail.js', script(clientDetailScript)],
 	['/page/client-row.js', script(clientRowScript)],
 	['/page/clients.js', script(clientsScript)],

@@ -2,6 +2,12 @@ import { arrange, element, MoreButton, setText } from './dom.js';
 import { bytes, HEALTH_WORDS, moment, plural, whole } from './format.js';
 
 const STEP = 60;
+const WORDS = ['bad', 'warn', 'good'];
+
+function wordOf({ healthy, instances, state }) {
+	if (healthy === 0 || state === 'cold') return 'bad';
+	return healthy < instances || state !== 'fresh' ? 'warn' : 'good';
+}
 
 /** What one client does: its figures, what it has registered, and the services and keys that it watches, which are asked for. */
 export class ClientDetail {
@@ -58,9 +64,12 @@ export class ClientDetail {
 		const { services, keys } = this.#told;
 		const isNone = services.length + keys.length === 0;
 		setText(this.#watchedTitle, isNone ? 'It watches nothing' : `Watches ${plural(services.length, 'service')}, ${plural(keys.length, 'key')}`);
+		// Trouble first.
+		const sorted = services
+			.map((service) => ({ ...service, word: wordOf(service) }))
+			.sort((left, right) => WORDS.indexOf(left.word) - WORDS.indexOf(right.word));
 		const nodes = [
-			...services.map(({ service, label, instances, healthy, state }) => {
-				const word = healthy === 0 || state === 'cold' ? 'bad' : healthy < instances || state !== 'fresh' ? 'warn' : 'good';
+			...sorted.map(({ service, label, instances, healthy, word }) => {
 				const name = `${service} ${label}`.trim();
 				return element('li', {}, `${name} `, element('span', { class: word }, `${whole(healthy)}/${whole(instances)}`));
 			}),

@@ -41,9 +41,8 @@ export class ClientRow {
 		this.#columns = columns;
 		const cell = (label, words = '') => element('td', { class: words || undefined, 'data-name': label });
 		const name = element('span', { class: 'name' });
-		const library = element('span', { class: 'with' });
 		const peer = element('span', { class: 'found quiet' });
-		this.#button = element('button', { type: 'button', class: 'expander', 'aria-expanded': 'false' }, name, library);
+		this.#button = element('button', { type: 'button', class: 'expander', 'aria-expanded': 'false' }, name);
 		this.#cells = {
 			state: cell('State'),
 			services: cell('Services', 'number'),
@@ -59,7 +58,7 @@ export class ClientRow {
 			if (getSelection().isCollapsed) this.#toggle();
 		});
 		this.body = element('tbody', {}, this.#row);
-		Object.assign(this.#cells, { name, library, peer });
+		Object.assign(this.#cells, { name, peer });
 	}
 
 	get isOpen() {
@@ -73,11 +72,10 @@ export class ClientRow {
 		const named = clientName(client.client);
 		setText(cells.name, named);
 		const library = client.library === null || client.library === client.client ? '' : clientName(client.library);
-		setText(cells.library, library);
-		setAttribute(this.#button, 'title', `${named} ${library}`.trim());
+		setAttribute(this.#button, 'title', named);
 		cells.name.classList.toggle('quiet', client.client === null);
 		const where = address === null ? '' : `${address}${transport === 'tls' ? ' by TLS' : ''}`;
-		const peer = [`no. ${id}`, pid === null ? '' : `pid ${pid}`, where, certificate === null ? '' : `as ${certificate}`];
+		const peer = [library, `no. ${id}`, pid === null ? '' : `pid ${pid}`, where, certificate === null ? '' : `as ${certificate}`];
 		setText(cells.peer, peer.filter(Boolean).join(', '));
 		const known = problems.map((problem) => PROBLEMS[problem] ?? [problem, 'warn', problem]);
 		setText(cells.state, known.length === 0 ? 'fine' : known.map(([text]) => text).join(', '));

@@ -26,7 +26,10 @@ describe('docs/reference/errors.md', () => {
 		expect(file).toBe('docs/reference/errors.md');
 		// As GitHub, and the site of the documentation, make anchors of headings.
 		const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-			heading.toLowerCase().replaceAll(/[^\w -]/g, '').replaceAll(' ', '-'),
+			heading
+				.toLowerCase()
+				.replaceAll(/[^\w -]/g, '')
+				.replaceAll(' ', '-'),
 		);
 		expect(anchors.filter((each) => each === anchor)).toHaveLength(1);
 	});

@@ -10,7 +10,16 @@ const time = (nowMs: number, at: number) => ({ nowMs, at, grpc: 0 });
 function facts(id: number, requests: number, members: Partial<ClientFacts> = {}): ClientFacts {
 	const counts = { requests, bytesRead: requests * 10, bytesWritten: requests * 20 };
 	return {
-		...{ id, client: null, library: null, pid: null, transport: 'unix', address: null, certificate: null, openedAtMs: 0 },
+		...{
+			id,
+			client: null,
+			library: null,
+			pid: null,
+			transport: 'unix',
+			address: null,
+			certificate: null,
+			openedAtMs: 0,
+		},
 		...{ subscriptions: 0, keys: 0, inFlight: 0, outputBytes: 0, oversize: 0, registered: [] },
 		...{ isSlow: false, isSilent: false, isNarrowed: false },
 		...counts,
@@ -77,7 +86,12 @@ it('clients with a problem come before busier ones, and each problem is named, t
 		[1, []],
 	]);
 	expect(view).toMatchObject({ count: 4, problems: 3, grpc: 7 });
-	expect(view.rows[2]).toMatchObject({ services: 3, keys: 2, registered: [{ id: 'i', service: 'barista' }], registeredCount: 1 });
+	expect(view.rows[2]).toMatchObject({
+		services: 3,
+		keys: 2,
+		registered: [{ id: 'i', service: 'barista' }],
+		registeredCount: 1,
+	});
 });
 
 it('of many registrations of one client the first are named, and all are counted', () => {

@@ -40,7 +40,16 @@ function createModel() {
 		} as unknown as StatusReply;
 	};
 	const connection = (): ClientFacts => ({
-		...{ id: 1, client: 'c', library: null, pid: 1, transport: 'unix', address: null, certificate: null, openedAtMs: 0 },
+		...{
+			id: 1,
+			client: 'c',
+			library: null,
+			pid: 1,
+			transport: 'unix',
+			address: null,
+			certificate: null,
+			openedAtMs: 0,
+		},
 		...{ subscriptions: 1, keys: 0, inFlight: 0, outputBytes: 0, oversize: 0, registered: [] },
 		...{ isSlow: false, isSilent: false, isNarrowed: false },
 		...{ requests: state.requests, bytesRead: state.requests * 10, bytesWritten: state.requests * 20 },

@@ -175,7 +175,7 @@ export class StatusModel {
 			...{ services: status.watches.length, connections, subscriptions, keys: status.keyWatches.length },
 			registrations: status.registrations.length,
 			hasEvents: status.events !== undefined,
-						...measured,
+			...measured,
 		};
 	}
 }

@@ -58,7 +58,8 @@ export interface PeerFacts {
 export function peerFactsOf(socket: Duplex): PeerFacts {
 	const { remoteAddress: host, remotePort: port, authorized, getPeerCertificate } = socket as Partial<TLSSocket>;
 	const address = host === undefined ? null : formatAddress({ host, port: port ?? 0 });
-	if (getPeerCertificate === undefined) return { transport: address === null ? 'unix' : 'tcp', address, certificate: null };
+	if (getPeerCertificate === undefined)
+		return { transport: address === null ? 'unix' : 'tcp', address, certificate: null };
 	const { subject, subjectaltname } = authorized === true ? getPeerCertificate.call(socket) : {};
 	return { transport: 'tls', address, certificate: [subject?.CN ?? subjectaltname].flat()[0] ?? null };
 }

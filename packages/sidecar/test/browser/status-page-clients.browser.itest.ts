@@ -134,26 +134,32 @@ describe.each(['light', 'dark'] as const)('in a %s scheme', (colorScheme) => {
 	it.each([
 		['wide', 1440],
 		['narrow', 390],
-	] as const)('%s, with a row open, the clients break no rule of accessibility, and nothing is cut off', async (name, width) => {
-		const long = 'an-app-whose-name-is-as-long-as-names-of-packages-become-in-a-large-company';
-		await using shown = await startFleet([...APPS, { name: long, registers: 'a-service-with-a-long-name-of-its-own' }]);
-		await using _stranger = await RawClient.open(shown.sidecar.path);
-		const { page } = await open(`${shown.sidecar.url}?view=clients`, {
-			colorScheme,
-			viewport: { width, height: 1000 },
-		});
-		await clientRow(page, 'mailer').getByText('silent', { exact: true }).waitFor();
-		await clientRow(page, 'billing').click();
-		await page.getByText('key app/limits').waitFor();
-		await page.screenshot({ path: `${reports}clients-${colorScheme}-${name}.png`, fullPage: true });
-		await page.evaluate(axe.source);
-		const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults;
-		expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-		expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-		if (name === 'wide') return;
-		const cut = await page.evaluate(`[...document.querySelectorAll('#clients-panel *')]
+	] as const)(
+		'%s, with a row open, the clients break no rule of accessibility, and nothing is cut off',
+		async (name, width) => {
+			const long = 'an-app-whose-name-is-as-long-as-names-of-packages-become-in-a-large-company';
+			await using shown = await startFleet([
+				...APPS,
+				{ name: long, registers: 'a-service-with-a-long-name-of-its-own' },
+			]);
+			await using _stranger = await RawClient.open(shown.sidecar.path);
+			const { page } = await open(`${shown.sidecar.url}?view=clients`, {
+				colorScheme,
+				viewport: { width, height: 1000 },
+			});
+			await clientRow(page, 'mailer').getByText('silent', { exact: true }).waitFor();
+			await clientRow(page, 'billing').click();
+			await page.getByText('key app/limits').waitFor();
+			await page.screenshot({ path: `${reports}clients-${colorScheme}-${name}.png`, fullPage: true });
+			await page.evaluate(axe.source);
+			const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults;
+			expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+			expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+			if (name === 'wide') return;
+			const cut = await page.evaluate(`[...document.querySelectorAll('#clients-panel *')]
 			.filter((node) => node.clientWidth > 1 && node.scrollWidth > node.clientWidth && !node.closest('thead'))
 			.map((node) => node.outerHTML.slice(0, 80))`);
-		expect(cut).toEqual([]);
-	});
+			expect(cut).toEqual([]);
+		},
+	);
 });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
 import { type FakeConsul, findConsul, type RealConsul, startConsul, startFakeConsul } from '@spock/testkit';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 
 import { Fleet, type FleetApp } from './fleet.ts';
@@ -25,7 +25,13 @@ const APPS: readonly FleetApp[] = [
 	{ name: 'storefront', watches: NAMES, keys: ['storefront/banner', 'app/limits'], registers: 'storefront', calls: 90 },
 	{ name: 'till', watches: ['barista', 'payments'], registers: 'till', status: 'critical' },
 	{ name: 'reports', library: '@spock/client/0.0.9', watches: ['orders', 'accounts'], heartbeatMs: 500 },
-	{ name: 'orders-api', watches: ['inventory', 'pricing', 'mailer'], keys: ['app/limits'], registers: 'orders-api', calls: 25 },
+	{
+		name: 'orders-api',
+		watches: ['inventory', 'pricing', 'mailer'],
+		keys: ['app/limits'],
+		registers: 'orders-api',
+		calls: 25,
+	},
 	{ name: 'backoffice', watches: ['accounts', 'reviews', 'catalog'], registers: 'backoffice', calls: 4 },
 	{ name: 'recommender', library: '@spock/client/0.0.9', watches: ['catalog', 'reviews', 'search'], calls: 12 },
 	{ name: 'orders-worker', watches: ['inventory', 'mailer'], registers: 'orders-worker', calls: 8 },
@@ -43,7 +49,10 @@ async function setReal(consul: RealConsul, name: string, statuses: Parameters<Se
 		});
 		// A check that is registered again keeps its status.
 		const Status = statuses[index] ?? 'passing';
-		await consul.put(`/v1/agent/check/update/${name}-${index + 1}`, { Status, Output: `HTTP ${Status === 'passing' ? 200 : 503}` });
+		await consul.put(`/v1/agent/check/update/${name}-${index + 1}`, {
+			Status,
+			Output: `HTTP ${Status === 'passing' ? 200 : 503}`,
+		});
 	}
 }
 
@@ -77,6 +86,16 @@ async function draw(page: Page, name: string): Promise<void> {
 	await page.setViewportSize({ width: 1360, height: 850 });
 }
 
+/** The apps call until it shows. */
+async function callUntil(fleet: Fleet, rate: Locator): Promise<void> {
+	await expect
+		.poll(async () => {
+			await fleet.call();
+			return await rate.textContent();
+		})
+		.toMatch(/[1-9]\d/);
+}
+
 it('shows a fleet at work, in light and in dark', { timeout: 120_000 }, async () => {
 	await using registry = await startRegistry();
 	for (const name of NAMES) await registry.set(name);
@@ -96,7 +115,7 @@ it('shows a fleet at work, in light and in dark', { timeout: 120_000 }, async ()
 	await registry.set('orders');
 	await rowOf(light, 'orders').getByText('7/7').waitFor();
 	const rates = light.locator('#figures div', { hasText: 'Requests/s' }).locator('dd');
-	await expect.poll(async () => (await fleet.call(), await rates.textContent())).toMatch(/[1-9]\d/);
+	await callUntil(fleet, rates);
 	for (const [page, scheme] of [
 		[light, 'light'],
 		[dark, 'dark'],
@@ -109,7 +128,7 @@ it('shows a fleet at work, in light and in dark', { timeout: 120_000 }, async ()
 		await page.getByText('silent', { exact: true }).waitFor();
 		await page.getByRole('button', { name: /^storefront/ }).click();
 		await page.getByText('Watches 12 services, 2 keys').waitFor();
-		await expect.poll(async () => (await fleet.call(), await page.locator('.client', { hasText: 'storefront' }).textContent())).toMatch(/[1-9]\d/);
+		await callUntil(fleet, page.locator('.client', { hasText: 'storefront' }).locator('[data-name="Calls/s"]'));
 		await draw(page, `status-page-clients-${scheme}`);
 	}
 	expect(faults).toEqual([]);

@@ -37,7 +37,8 @@ async function loader(page: Page): Promise<() => Promise<Load>> {
 
 /** The median of each, and the fastest: the machine may be busy. */
 function summary(loads: readonly Load[]): Readonly<Record<string, number>> {
-	const sorted = (name: keyof Load): number[] => loads.map((load) => load[name]).toSorted((left, right) => left - right);
+	const sorted = (name: keyof Load): number[] =>
+		loads.map((load) => load[name]).toSorted((left, right) => left - right);
 	const names = ['shown', 'script', 'style', 'layout'] as const;
 	const medians = names.map((name) => [`${name}Ms`, Math.round(sorted(name)[loads.length >> 1] ?? 0)]);
 	return { ...Object.fromEntries(medians), fastestMs: Math.round(sorted('shown')[0] ?? 0) };

@@ -41,7 +41,7 @@ export class ClientDetail {
 		const rest = registeredCount - registered.length;
 		if (rest > 0) items.push(element('li', { class: 'quiet' }, `and ${whole(rest)} more`));
 		this.#registered.replaceChildren(...items);
-		if (client.subscriptions !== this.#subscriptions) this.#ask(client);
+		if (client.subscriptions !== this.#subscriptions) void this.#ask(client);
 	}
 
 	async #ask({ id, subscriptions }) {
@@ -63,7 +63,10 @@ export class ClientDetail {
 	#showWatched() {
 		const { services, keys } = this.#told;
 		const isNone = services.length + keys.length === 0;
-		setText(this.#watchedTitle, isNone ? 'It watches nothing' : `Watches ${plural(services.length, 'service')}, ${plural(keys.length, 'key')}`);
+		setText(
+			this.#watchedTitle,
+			isNone ? 'It watches nothing' : `Watches ${plural(services.length, 'service')}, ${plural(keys.length, 'key')}`,
+		);
 		// Trouble first.
 		const sorted = services
 			.map((service) => ({ ...service, word: wordOf(service) }))

@@ -75,7 +75,13 @@ export class ClientRow {
 		setAttribute(this.#button, 'title', named);
 		cells.name.classList.toggle('quiet', client.client === null);
 		const where = address === null ? '' : `${address}${transport === 'tls' ? ' by TLS' : ''}`;
-		const peer = [library, `no. ${id}`, pid === null ? '' : `pid ${pid}`, where, certificate === null ? '' : `as ${certificate}`];
+		const peer = [
+			library,
+			`no. ${id}`,
+			pid === null ? '' : `pid ${pid}`,
+			where,
+			certificate === null ? '' : `as ${certificate}`,
+		];
 		setText(cells.peer, peer.filter(Boolean).join(', '));
 		const known = problems.map((problem) => PROBLEMS[problem] ?? [problem, 'warn', problem]);
 		setText(cells.state, known.length === 0 ? 'fine' : known.map(([text]) => text).join(', '));

@@ -65,7 +65,10 @@ export function showClientAges(nowMs) {
 function matches({ id, client, library, pid, transport, address, certificate, registered, problems }) {
 	const process = [`no. ${id}`, `pid ${pid}`, transport, address ?? '', certificate ?? ''];
 	const instances = registered.flatMap(({ id, service, status }) => [id, service, status]);
-	return hasAll([clientName(client), client ?? '', library ?? '', ...process, ...instances, ...problems.map(problemText)], filter);
+	return hasAll(
+		[clientName(client), client ?? '', library ?? '', ...process, ...instances, ...problems.map(problemText)],
+		filter,
+	);
 }
 
 function show() {
@@ -95,7 +98,10 @@ function showCounts(count) {
 	const { count: all, problems, grpc } = told;
 	const isFiltered = filter.length > 0 || problemsOnly;
 	const text = isFiltered ? `${whole(count)} of ${whole(all)}` : plural(all, 'client');
-	setText(byId('clients-count'), problems === 0 ? text : `${text}, ${plural(problems, 'with problems', 'with problems')}`);
+	setText(
+		byId('clients-count'),
+		problems === 0 ? text : `${text}, ${plural(problems, 'with problems', 'with problems')}`,
+	);
 	const mark = byId('clients-problems');
 	mark.hidden = problems === 0;
 	setText(mark.firstElementChild, whole(problems));

@@ -59,6 +59,14 @@ it('lists the clients, trouble first, with what each watches and has registered'
 	// What it subscribes to later appears while the row is open.
 	await shown.fleet.clients[0]?.ask(50, 'watchService', { service: 'inventory' });
 	await detail.getByText('Watches 3 services, 0 keys').waitFor();
+	// So does the health of a service.
+	shown.sidecar.write({ ...SERVICES, barista: [{ id: 'barista-1' }, { id: 'barista-2', status: 'critical' }] });
+	await detail.getByText(/^barista 1\/2$/).waitFor();
+	// From a client to a service, and from there to those that watch it.
+	await detail.getByRole('link', { name: 'barista' }).click();
+	await page.getByRole('button', { name: 'barista', exact: true }).click();
+	await page.locator('.service.open + .detail').getByRole('link', { name: 'orders-api' }).click();
+	await expect.poll(() => clientsOf(page)).toEqual(['orders-api']);
 	expect(faults).toEqual([]);
 });
 

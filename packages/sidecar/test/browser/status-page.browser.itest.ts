@@ -46,6 +46,28 @@ it('an edit of the registry shows without a reload, in the row, in its instances
 	expect(requested.filter((url) => !url.startsWith(sidecar.url))).toEqual([]);
 });
 
+it('the first events come while the scripts of the page do, and are not asked for again', async () => {
+	await using sidecar = await ShownSidecar.start(SERVICES);
+	await sidecar.client(Object.keys(SERVICES));
+	const { page, requested } = await open(sidecar.url);
+	const before = requested.length;
+	let follow: () => void = () => undefined;
+	const asked = new Promise<void>((resolve) => {
+		follow = resolve;
+	});
+	page.on('request', (request) => {
+		if (request.url().endsWith('/events')) follow();
+	});
+	await page.route('**/page/main.js', async (route) => {
+		await asked;
+		await route.continue();
+	});
+	await page.reload();
+	await rowOf(page, 'barista').getByText('2/2').waitFor();
+	await page.getByText('Live', { exact: true }).waitFor();
+	expect(requested.slice(before).filter((url) => url.endsWith('/events'))).toHaveLength(1);
+});
+
 it('the keyboard does everything: filter, clear, expand, sort', async () => {
 	await using sidecar = await ShownSidecar.start(SERVICES);
 	await sidecar.client(Object.keys(SERVICES));

@@ -1,7 +1,9 @@
-import { arrange, element, MoreButton, setText } from './dom.js';
+import { arrange, element, linkTo, MoreButton, setText } from './dom.js';
 import { bytes, HEALTH_WORDS, moment, plural, whole } from './format.js';
+import { serviceOf } from './services.js';
 
 const STEP = 60;
+/** Trouble first. */
 const WORDS = ['bad', 'warn', 'good'];
 
 function wordOf({ healthy, instances, state }) {
@@ -17,12 +19,21 @@ export class ClientDetail {
 	#registeredTitle = element('h3');
 	#watchedTitle = element('h3');
 	#watched = element('ul', { class: 'watchers' });
-	#told = { services: [], keys: [] };
+	#told;
 	#more;
+	/** What is shown of each list, so that it is made again only when it says something else. */
+	#shown = new Map();
 
 	constructor(id, columns) {
 		const button = element('button', { type: 'button', class: 'more', hidden: '' });
-		this.#more = new MoreButton(button, { step: STEP, noun: 'subscriptions', changed: () => this.#showWatched() });
+		this.#more = new MoreButton(button, {
+			step: STEP,
+			noun: 'subscriptions',
+			changed: () => {
+				this.#shown.delete(this.#watched);
+				this.refresh();
+			},
+		});
 		const parts = [this.#figures, this.#registeredTitle, this.#registered, this.#watchedTitle, this.#watched, button];
 		this.node = element('tr', { id, class: 'detail' }, element('td', { colspan: String(columns) }, ...parts));
 	}
@@ -33,15 +44,30 @@ export class ClientDetail {
 		const since = `${plural(requests, 'call')} since ${moment(openedAt)}`;
 		setText(this.#figures, [since, `${whole(inFlight)} in flight`, ...flow, `${bytes(outputBytes)} unread`].join(', '));
 		setText(this.#registeredTitle, registeredCount === 0 ? 'It has registered nothing' : 'Registered');
-		const items = registered.map(({ id, service, state, status }) => {
-			const word = state === 'registered' ? (HEALTH_WORDS[status] ?? '') : 'warn';
-			const said = state === 'registered' ? status : `${state}, ${status}`;
-			return element('li', {}, `${service} ${id === service ? '' : id} `, element('span', { class: word }, said));
-		});
-		const rest = registeredCount - registered.length;
-		if (rest > 0) items.push(element('li', { class: 'quiet' }, `and ${whole(rest)} more`));
-		this.#registered.replaceChildren(...items);
+		this.#fill(this.#registered, [registered, registeredCount], () => registeredItems(registered, registeredCount));
 		if (client.subscriptions !== this.#subscriptions) void this.#ask(client);
+	}
+
+	/** Shows the services that it watches as they are now. */
+	refresh() {
+		if (this.#told === undefined) return;
+		const { services, keys } = this.#told;
+		const isNone = services.length + keys.length === 0;
+		const title = `Watches ${plural(services.length, 'service')}, ${plural(keys.length, 'key')}`;
+		setText(this.#watchedTitle, isNone ? 'It watches nothing' : title);
+		const now = services
+			.map((told) => {
+				const { key, service, label, healthy, instances, state } = serviceOf(told.key) ?? told;
+				return {
+					key,
+					service,
+					label,
+					count: `${whole(healthy)}/${whole(instances)}`,
+					word: wordOf({ healthy, instances, state }),
+				};
+			})
+			.sort((left, right) => WORDS.indexOf(left.word) - WORDS.indexOf(right.word));
+		this.#fill(this.#watched, [now, keys], () => this.#more.take([...now.map(serviceItem), ...keys.map(keyItem)]));
 	}
 
 	async #ask({ id, subscriptions }) {
@@ -57,27 +83,32 @@ export class ClientDetail {
 		}
 		if (this.#subscriptions !== subscriptions) return;
 		this.#told = told;
-		this.#showWatched();
+		this.refresh();
 	}
 
-	#showWatched() {
-		const { services, keys } = this.#told;
-		const isNone = services.length + keys.length === 0;
-		setText(
-			this.#watchedTitle,
-			isNone ? 'It watches nothing' : `Watches ${plural(services.length, 'service')}, ${plural(keys.length, 'key')}`,
-		);
-		// Trouble first.
-		const sorted = services
-			.map((service) => ({ ...service, word: wordOf(service) }))
-			.sort((left, right) => WORDS.indexOf(left.word) - WORDS.indexOf(right.word));
-		const nodes = [
-			...sorted.map(({ service, label, instances, healthy, word }) => {
-				const name = `${service} ${label}`.trim();
-				return element('li', {}, `${name} `, element('span', { class: word }, `${whole(healthy)}/${whole(instances)}`));
-			}),
-			...keys.map(({ key, prefix }) => element('li', {}, `key ${key}${prefix ? '…' : ''}`)),
-		];
-		arrange(this.#watched, this.#more.take(nodes));
+	#fill(list, told, make) {
+		const text = JSON.stringify(told);
+		if (this.#shown.get(list) === text) return;
+		this.#shown.set(list, text);
+		arrange(list, make());
 	}
+}
+
+function registeredItems(registered, count) {
+	const items = registered.map(({ id, service, state, status }) => {
+		const word = state === 'registered' ? (HEALTH_WORDS[status] ?? '') : 'warn';
+		const said = state === 'registered' ? status : `${state}, ${status}`;
+		return element('li', {}, `${service} ${id === service ? '' : id} `, element('span', { class: word }, said));
+	});
+	const rest = count - registered.length;
+	return rest > 0 ? [...items, element('li', { class: 'quiet' }, `and ${whole(rest)} more`)] : items;
+}
+
+function serviceItem({ service, label, count, word }) {
+	const name = element('a', { href: linkTo('services', service) }, `${service} ${label}`.trim());
+	return element('li', {}, name, ' ', element('span', { class: word }, count));
+}
+
+function keyItem({ key, prefix }) {
+	return element('li', {}, `key ${key}${prefix ? '…' : ''}`);
 }

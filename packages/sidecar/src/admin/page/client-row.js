@@ -100,6 +100,8 @@ export class ClientRow {
 		const { since } = this.#cells;
 		setText(since, age(nowMs - this.#client.openedAt));
 		setAttribute(since, 'title', moment(this.#client.openedAt));
+		// Services change by themselves.
+		this.#detail?.refresh();
 	}
 
 	#showRegistered() {

@@ -44,6 +44,11 @@ export function takeServices({ rows: told, gone }, isAll) {
 	showServices();
 }
 
+/** What is known of a service, by its key; undefined if no client watches it. */
+export function serviceOf(key) {
+	return services.get(key);
+}
+
 /** Shows the services that have each of these words, in lower case, in their name or what their instances have. */
 export function filterServices(words, isProblemsOnly) {
 	filter = words;

@@ -101,9 +101,10 @@ it('shows a fleet at work, in light and in dark', { timeout: 120_000 }, async ()
 	for (const name of NAMES) await registry.set(name);
 	await using sidecar = await ShownSidecar.start({}, ['--backend', 'consul', '--consul', registry.url]);
 	await using fleet = await Fleet.connect(sidecar.path, APPS);
-	const viewport = { width: 1360, height: 850 };
-	const { page: light, faults } = await open(sidecar.url, { colorScheme: 'light', viewport });
-	const { page: dark } = await open(sidecar.url, { colorScheme: 'dark', viewport });
+	// Nothing is drawn in the middle of a movement.
+	const looks = { viewport: { width: 1360, height: 850 }, reducedMotion: 'reduce' } as const;
+	const { page: light, faults } = await open(sidecar.url, { colorScheme: 'light', ...looks });
+	const { page: dark } = await open(sidecar.url, { colorScheme: 'dark', ...looks });
 	for (const name of ['barista', 'orders', 'inventory']) {
 		const count = SERVICES[name];
 		await rowOf(light, name).getByText(`${count}/${count}`).waitFor();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { errorCodes } from '../packages/protocol/src/errors/error-code.ts';
+import { type ErrorCode, errorCodes, errorHelp } from '../packages/protocol/src/errors/error-code.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../docs/reference/errors.md', import.meta.url)), 'utf8');
 /** Each with the half of the page that it is in, and whether it says that a retry can help. */
@@ -19,6 +19,19 @@ describe('docs/reference/errors.md', () => {
 		const section = sections.find((each) => each.code === code);
 		expect(section).toMatchObject({ wire, retryable });
 		expect(section?.text).toMatch(/Retry: (yes|no)/);
+	});
+
+	it.each(Object.keys(errorCodes) as ErrorCode[])('%s: its details.help leads to the heading', (code) => {
+		const [file, anchor] = errorHelp(code).split('#');
+		expect(file).toBe('docs/reference/errors.md');
+		// As GitHub, and the site of the documentation, make anchors of headings.
+		const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+			heading
+				.toLowerCase()
+				.replaceAll(/[^\w -]/g, '')
+				.replaceAll(' ', '-'),
+		);
+		expect(anchors.filter((each) => each === anchor)).toHaveLength(1);
 	});
 
 	it('has no other codes', () => {

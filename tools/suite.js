@@ -6,7 +6,7 @@ import { removeFigures, runSuite, showFigures, takeOptions } from './run-suite.j
 
 /** Options are passed to the tests as SPOCK_SUITE_OPTION. `keeps`: an option with which the figures of an older run stay. */
 const SUITES = {
-	browser: {},
+	browser: { texts: ['against'], flags: ['pictures'], figures: ['browser.json'] },
 	cluster: { figures: ['cluster.json'] },
 	events: { counts: ['times'] },
 	faults: { counts: ['times', 'pairs'], flags: ['add'], keeps: 'add', figures: ['faults.json'] },
@@ -51,14 +51,14 @@ if (suite === undefined) {
 	const names = [...Object.keys(SUITES), ...Object.keys(PROGRAMS)].sort();
 	fail(`unknown suite "${name ?? ''}"; expected one of: ${names.join(', ')}`, 2);
 }
-const { project = name, only = [], counts = [], flags = [], figures = [], keeps } = suite;
-const { values, rest } = takeOptions(args, { counts, flags });
+const { project = name, only = [], counts = [], texts = [], flags = [], figures = [], keeps } = suite;
+const { values, rest } = takeOptions(args, { counts, texts, flags });
 
 ensureInstalled();
 ensureBuilt();
 // Figures of a run of one test alone stand beside the others.
 if (rest.length === 0 && values[keeps] === undefined) removeFigures(figures);
-const variables = [...counts, ...flags].map((option) => [
+const variables = [...counts, ...texts, ...flags].map((option) => [
 	`SPOCK_${name}_${option}`.toUpperCase(),
 	values[option] ?? suite.values?.[option],
 ]);

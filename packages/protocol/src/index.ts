@@ -2,10 +2,11 @@ export {
 	type ErrorCode,
 	type ErrorCodeFacts,
 	errorCodes,
+	errorHelp,
 	isWireErrorCode,
 	type WireErrorCode,
 } from './errors/error-code.ts';
-export { SpockError, type SpockErrorOptions, type WireError } from './errors/spock-error.ts';
+export { type ErrorDetails, SpockError, type SpockErrorOptions, type WireError } from './errors/spock-error.ts';
 export {
 	type EventText,
 	encodeEvent,

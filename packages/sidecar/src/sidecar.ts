@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventsStatus, ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
-import type { ConnectionFacts } from './connection/connection-facts.ts';
+import type { ClientFacts, WatchedFacts } from './connection/connection-facts.ts';
 import { ConnectionRegistry } from './connection/connection-registry.ts';
 import { Dispatcher, RequestMemo } from './connection/dispatcher.ts';
 import { type ResolvedLimits, resolveLimits } from './foundation/limits.ts';
@@ -46,7 +46,9 @@ export interface Sidecar {
 	/** What becomes of events, for metrics; undefined where they are off. */
 	events(): EventsStatus | undefined;
 	/** Every connection, for the status page. */
-	connections(): readonly ConnectionFacts[];
+	connections(): readonly ClientFacts[];
+	/** The queries that the client of one connection subscribes to; undefined if it is gone. */
+	watched(connection: number): WatchedFacts | undefined;
 	/** The clients that subscribe to just this query. */
 	watchers(query: ServiceQuery): readonly WatcherStatus[];
 }
@@ -208,8 +210,12 @@ class SpockSidecar implements Sidecar {
 		return this.#readiness.in(this.#lifecycle.state);
 	}
 
-	connections(): readonly ConnectionFacts[] {
-		return this.#registry.facts();
+	connections(): readonly ClientFacts[] {
+		return this.#registry.facts((connection) => this.#options.registrations?.heldBy(connection) ?? []);
+	}
+
+	watched(connection: number): WatchedFacts | undefined {
+		return this.#registry.watched(connection);
 	}
 
 	watchers(query: ServiceQuery): readonly WatcherStatus[] {

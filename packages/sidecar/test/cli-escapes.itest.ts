@@ -171,11 +171,12 @@ describe('what a registry calls things does not steer the terminal', () => {
 				},
 			],
 			connections: {
-				count: 1,
+				...{ count: 1, problems: 0, grpc: 0 },
 				rows: [
 					{
-						...{ id: 1, client: EVIL, pid: 1, openedAt: 0, subscriptions: 1, inFlight: 0, outputBytes: 0, requests: 1 },
-						rates: null,
+						...{ id: 1, client: EVIL, library: EVIL, pid: 1, openedAt: 0, inFlight: 0, outputBytes: 0, requests: 1 },
+						...{ transport: 'tls', address: EVIL, certificate: EVIL, registered: [], registeredCount: 0, problems: [] },
+						...{ subscriptions: 1, services: 1, keys: 0, rates: null },
 					},
 				],
 			},

@@ -3,6 +3,7 @@ import { HOLD_PING, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
+import { CLIENT_VERSION } from '../foundation/version.ts';
 import { readGreeting, readGreetingFailure } from './greeting.ts';
 
 const hello = (answer: { readonly data: unknown } | { readonly error: ReturnType<typeof wireError> }) => ({
@@ -43,6 +44,7 @@ describe('hello', () => {
 		const [{ data } = { data: undefined }] = sidecar.requestsOf('hello');
 		expect(data).toEqual({
 			versions: [1],
+			library: CLIENT_VERSION,
 			pid: process.pid,
 			features: ['push', 'goaway', 'window', 'events'],
 			client: 'till',

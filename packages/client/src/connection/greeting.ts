@@ -1,6 +1,8 @@
 import { FRAME_BYTES_MAX, type HelloData, PROTOCOL_VERSIONS, SpockError } from '@spock/protocol';
 import { isInteger, isObject, stringOrNull } from '@spock/protocol/internal';
 
+import { CLIENT_VERSION } from '../foundation/version.ts';
+
 /** What the answer to hello says of the sidecar. */
 export interface Greeting {
 	/** True for a sidecar that knows requests and replies only. */
@@ -28,7 +30,7 @@ export type Introduction = Pick<HelloData, 'client' | 'frameBytesMax' | 'heartbe
 export function helloData(introduction: Introduction): HelloData {
 	const { pid } = process;
 	const features = ['push', 'goaway', 'window', 'events'];
-	return { versions: PROTOCOL_VERSIONS, pid, features, ...introduction };
+	return { versions: PROTOCOL_VERSIONS, library: CLIENT_VERSION, pid, features, ...introduction };
 }
 
 /**

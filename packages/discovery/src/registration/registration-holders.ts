@@ -43,6 +43,11 @@ export class RegistrationHolders {
 		return this.#keyOf(holder) !== undefined;
 	}
 
+	/** True if just this connection holds it. */
+	isHeldBy(holder: RegistrationHolder): boolean {
+		return this.#held.has(holder);
+	}
+
 	/**
 	 * True if a newer connection of the same client holds it. A request on this one is then outdated, for example one that the network
 	 * delayed until a cable was replaced.

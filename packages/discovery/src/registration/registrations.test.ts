@@ -50,6 +50,19 @@ describe('an app that registers', () => {
 		expect(() => registrations.report({ id: 'b2', status: 'passing' }, app)).toThrow('register it first');
 	});
 
+	it('is known by what it holds: its own, and what it shares, until it leaves', async () => {
+		const { registrations } = openRegistrations();
+		const [app, other] = [holder(), holder()];
+		await registrations.claim(barista, app);
+		await registrations.claim(barista, other);
+		await registrations.claim({ ...barista, id: 'b2' }, other);
+		const held = (one: typeof app): string[] => registrations.heldBy(one).map(({ id }) => id);
+		expect([held(app), held(other), held(holder())]).toEqual([['b1'], ['b1', 'b2'], []]);
+		await registrations.withdraw('b1', app);
+		registrations.abandon(other);
+		expect([held(app), held(other)]).toEqual([[], []]);
+	});
+
 	it('is refused what the registry refuses, and forgotten', async () => {
 		const { registrar, registrations } = openRegistrations();
 		registrar.error = denied;

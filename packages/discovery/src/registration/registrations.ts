@@ -210,6 +210,13 @@ export class Registrations {
 		return [...this.#byId.values()].flatMap((registration) => registration.status() ?? []);
 	}
 
+	/** Those that just this connection holds. */
+	heldBy(holder: RegistrationHolder): RegistrationStatus[] {
+		if (!this.#holders.has(holder)) return [];
+		const held = [...this.#byId.values()].filter(({ holders }) => holders.isHeldBy(holder));
+		return held.flatMap((registration) => registration.status() ?? []);
+	}
+
 	get #isEnding(): boolean {
 		return this.#state === 'leaving' || this.#state === 'draining' || this.#state === 'closed';
 	}

@@ -42,6 +42,14 @@ export function isWireErrorCode(code: unknown): code is WireErrorCode {
 	return typeof code === 'string' && Object.hasOwn(WIRE_CODES, code);
 }
 
+/**
+ * The section of the documentation about a code, with its causes and what to do, such as `docs/reference/errors.md#no_such_service`:
+ * a file of the repository.
+ */
+export function errorHelp(code: ErrorCode): string {
+	return `docs/reference/errors.md#${code.toLowerCase()}`;
+}
+
 /** What is known of one code. */
 export interface ErrorCodeFacts {
 	/** True when the code may travel in a failure. */

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 import { describe, expect, it } from 'vitest';
 
 import { errorCodes, isWireErrorCode } from './error-code.ts';
@@ -27,6 +29,25 @@ describe('SpockError', () => {
 		error.name = 'LookupError';
 		expect([error.name, new SpockError('CLOSED', 'm').name]).toEqual(['LookupError', 'SpockError']);
 		expect(String(error)).toBe('LookupError: m');
+	});
+
+	it('leads to the section about its code, which a console shows and the wire leaves out', () => {
+		const error = new SpockError('NO_SUCH_SERVICE', 'no instance', { details: { service: 'x' } });
+		const help = 'docs/reference/errors.md#no_such_service';
+		expect(error.details.help).toBe(help);
+		expect(inspect(error)).toContain(`details: { service: 'x', help: '${help}' }`);
+		expect(JSON.stringify(error.toWire())).not.toContain('help');
+		const back = SpockError.fromWire(JSON.parse(JSON.stringify(error.toWire())));
+		expect([back.details.help, Object.keys(back.details)]).toEqual([help, ['service']]);
+	});
+
+	it('is not led astray by details of any name that come over the wire', () => {
+		const details = JSON.parse('{"__proto__":{"help":"evil"},"constructor":1}');
+		const error = SpockError.fromWire({ code: 'OVERLOADED', message: 'm', details });
+		expect(error.details.help).toBe('docs/reference/errors.md#overloaded');
+		expect(Object.keys(error.details)).toEqual(['__proto__', 'constructor']);
+		const own = SpockError.fromWire({ code: 'OVERLOADED', message: 'm', details: { help: 'of a peer' } });
+		expect(own.details.help).toBe('of a peer');
 	});
 
 	it('goes over the wire and comes back the same', () => {

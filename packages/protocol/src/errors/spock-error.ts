@@ -1,5 +1,5 @@
-import { isObject, show, stringOrNull } from '../foundation/values.ts';
-import { type ErrorCode, isWireErrorCode, retryableByCode, type WireErrorCode } from './error-code.ts';
+import { INSPECT, isObject, show, stringOrNull } from '../foundation/values.ts';
+import { type ErrorCode, errorHelp, isWireErrorCode, retryableByCode, type WireErrorCode } from './error-code.ts';
 
 /** The error member of a failure on the wire. */
 export interface WireError {
@@ -24,13 +24,35 @@ export interface SpockErrorOptions {
 	readonly isStackless?: boolean;
 }
 
+/** The details of a {@link SpockError}: facts for programs, and for people where to read on. */
+export interface ErrorDetails extends Readonly<Record<string, unknown>> {
+	/**
+	 * The section of the documentation about the code, such as `docs/reference/errors.md#no_such_service`. Inherited: consoles show
+	 * it, and JSON leaves it out, so that it neither travels nor fills a log.
+	 */
+	readonly help: string;
+}
+
+/** What the details of the errors of each code inherit. Made when a code is first used, so that an error costs nothing for its help. */
+const inherited: Partial<Record<ErrorCode, object>> = {};
+
+function inheritedOf(code: ErrorCode): object {
+	const help = errorHelp(code);
+	return {
+		help,
+		[INSPECT](this: object) {
+			return { ...this, help };
+		},
+	};
+}
+
 // Branded by a registered symbol and not by class identity: two copies of this package in one process still know each
 // other's errors.
 const BRAND = Symbol.for('@spock/error');
 
 /**
  * The one error class of Spock and Diplomat. `code` is from the closed set {@link ErrorCode}; `retryable` says
- * whether the same call may succeed later; `details` holds facts for programs; `cause` is kept.
+ * whether the same call may succeed later; `details` holds facts for programs, and in `help` where to read on; `cause` is kept.
  */
 export class SpockError extends Error {
 	static {
@@ -40,7 +62,7 @@ export class SpockError extends Error {
 
 	readonly code: ErrorCode;
 	readonly retryable: boolean;
-	readonly details: Readonly<Record<string, unknown>>;
+	readonly details: ErrorDetails;
 
 	constructor(code: ErrorCode, message: string, options: SpockErrorOptions = {}) {
 		const { stackTraceLimit } = Error;
@@ -50,7 +72,9 @@ export class SpockError extends Error {
 		if (isLimited) Error.stackTraceLimit = stackTraceLimit;
 		this.code = code;
 		this.retryable = options.retryable ?? retryableByCode[code];
-		this.details = Object.freeze({ ...options.details });
+		// Spread, and not assigned: what comes over the wire may have members of any name.
+		inherited[code] ??= inheritedOf(code);
+		this.details = Object.freeze({ __proto__: inherited[code], ...options.details } as unknown as ErrorDetails);
 	}
 
 	/** True for a SpockError of any copy of this package; with `code`, only for that code. */

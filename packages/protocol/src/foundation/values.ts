@@ -51,7 +51,7 @@ export function show(value: unknown): string {
 }
 
 // What `console.log` and util.inspect call, with the function itself: https://nodejs.org/api/util.html#utilinspectcustom
-const INSPECT = Symbol.for('nodejs.util.inspect.custom');
+export const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom');
 
 interface InspectOptions {
 	readonly depth?: number | null;

@@ -33,6 +33,8 @@ export interface HelloData {
 	readonly versions: readonly number[];
 	/** The name of the app, or its client and version, `@spock/client/1.0.0`; for people. */
 	readonly client?: string;
+	/** The library that it speaks with, and its version, `@spock/client/1.0.0`; for people. */
+	readonly library?: string;
 	readonly pid?: number;
 	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`, `events`, and how it can pack what it sends: `zstd`, `deflate`. */
 	readonly features?: readonly string[];

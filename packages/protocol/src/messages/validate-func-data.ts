@@ -118,6 +118,7 @@ function validateHello(data: unknown): FuncData<'hello'> {
 		}
 	}
 	const client = optionalText(members, 'client');
+	const library = optionalText(members, 'library');
 	// Checked and left out: it was compared before, and must not be kept. The message shows no value, as of the secret.
 	optionalText(members, 'token');
 	const secret = optionalText(members, 'secret');
@@ -131,6 +132,7 @@ function validateHello(data: unknown): FuncData<'hello'> {
 	return {
 		versions: versions as number[],
 		...(client === undefined ? {} : { client }),
+		...(library === undefined ? {} : { library }),
 		...(typeof pid === 'number' ? { pid } : {}),
 		...(Array.isArray(features) ? { features: features as string[] } : {}),
 		...(typeof frameBytesMax === 'number' ? { frameBytesMax } : {}),

@@ -142,7 +142,7 @@ it('there are at most 256 connections: one that has no request makes room for th
 it('a stream ends with the port, and tells so', async () => {
 	const clock = { now: () => 0, wallNow: () => 0, setTimeout: () => ({}), clearTimeout: () => undefined };
 	const sample = { overview: {}, services: new Map(), connections: {}, changes: [] } as never;
-	const model = { current: () => sample, detail: () => undefined };
+	const model = { current: () => sample, detail: () => undefined, client: () => undefined };
 	const site = new StatusSite({ model, clock, failed: () => undefined });
 	const { port, server } = await start({ site });
 	const response = await fetch(`http://127.0.0.1:${port}/events`);

@@ -149,7 +149,7 @@ export class AdminServer {
 			'/livez',
 			'/readyz',
 			'/metrics',
-			...(site === undefined ? [] : ['/', '/status.json', '/service.json', '/events']),
+			...(site === undefined ? [] : ['/', '/status.json', '/service.json', '/client.json', '/events']),
 		];
 		return textPage(404, `unknown path; expected one of: ${known.join(', ')}\n`);
 	}

@@ -2,7 +2,7 @@ import type { Inspection, ServiceQuery, StatusReply } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import type { ConnectionFacts } from '../connection/connection-facts.ts';
+import type { ClientFacts } from '../connection/connection-facts.ts';
 import { StatusModel, viewOf } from './status-model.ts';
 
 function createModel() {
@@ -39,8 +39,19 @@ function createModel() {
 			...(state.events !== undefined && { events: state.events }),
 		} as unknown as StatusReply;
 	};
-	const connection = (): ConnectionFacts => ({
-		...{ id: 1, client: 'c', pid: 1, openedAtMs: 0, subscriptions: 1, inFlight: 0, outputBytes: 0 },
+	const connection = (): ClientFacts => ({
+		...{
+			id: 1,
+			client: 'c',
+			library: null,
+			pid: 1,
+			transport: 'unix',
+			address: null,
+			certificate: null,
+			openedAtMs: 0,
+		},
+		...{ subscriptions: 1, keys: 0, inFlight: 0, outputBytes: 0, oversize: 0, registered: [] },
+		...{ isSlow: false, isSilent: false, isNarrowed: false },
 		...{ requests: state.requests, bytesRead: state.requests * 10, bytesWritten: state.requests * 20 },
 	});
 	const instances = Array.from({ length: 1500 }, (_, index) => ({
@@ -63,8 +74,9 @@ function createModel() {
 	const model = new StatusModel({
 		sidecar: {
 			status,
-			gauges: () => ({ inFlight: 3 }) as never,
+			gauges: () => ({ inFlight: 3, grpcConnections: 0 }) as never,
 			connections: () => [connection()],
+			watched: (id) => (id === 1 ? { services: ['barista', 'gone'], keys: [] } : undefined),
 			watchers: () => [{ connection: 1, client: 'c', pid: 1 }],
 		},
 		known,
@@ -112,6 +124,15 @@ it('a service is told with its first thousand instances and how many there are; 
 		undefined,
 		undefined,
 	]);
+});
+
+it('a client is shown with what it subscribes to; one that has left is not', () => {
+	const { model } = createModel();
+	expect(model.client(1)).toEqual({
+		...{ id: 1, keys: [] },
+		services: [{ key: 'barista', service: 'barista', label: '', state: 'fresh', instances: 1500, healthy: 1500 }],
+	});
+	expect([model.client(2), model.client(Number.NaN)]).toEqual([undefined, undefined]);
 });
 
 it('counts what is written to the log of events in a second, once it is open', async () => {

@@ -1,6 +1,7 @@
 import {
 	type EventsStatus,
 	type Inspection,
+	keyQueryKey,
 	normaliseQuery,
 	type ServiceQuery,
 	type StatusReply,
@@ -8,14 +9,16 @@ import {
 } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { ConnectionFacts } from '../connection/connection-facts.ts';
+import type { ClientFacts, WatchedFacts } from '../connection/connection-facts.ts';
 import { explained } from '../handlers/explain.ts';
 import type { SidecarGauges } from '../lifecycle/sidecar-status.ts';
 import type { ChangeLog } from './change-log.ts';
+import { ConnectionRows, ratesBetween } from './connection-rows.ts';
 import type { Durations } from './metrics/request-metrics.ts';
-import { ConnectionRates, ratesBetween, type ServiceRow, ServiceRows } from './status-rows.ts';
+import { type ServiceRow, ServiceRows } from './status-rows.ts';
 import type {
 	ChangeView,
+	ClientDetail,
 	ConnectionsView,
 	KeyView,
 	LatencyView,
@@ -28,8 +31,8 @@ import type {
 
 /** How often samples are taken at most, while the page is open. */
 export const SAMPLE_MS = 1000;
-/** Instances of one service that are shown. */
-const INSTANCES_MAX = 1000;
+/** Instances of one service, and subscriptions of one client, that are shown. */
+const DETAILS_MAX = 1000;
 /** Registrations and keys that are shown. */
 const LIST_MAX = 200;
 
@@ -37,7 +40,8 @@ const LIST_MAX = 200;
 export interface ShownSidecar {
 	status(): StatusReply;
 	gauges(): SidecarGauges;
-	connections(): readonly ConnectionFacts[];
+	connections(): readonly ClientFacts[];
+	watched(connection: number): WatchedFacts | undefined;
 	watchers(query: ServiceQuery): readonly WatcherStatus[];
 }
 
@@ -73,7 +77,7 @@ export interface StatusSample {
 export class StatusModel {
 	readonly #options: StatusModelOptions;
 	readonly #services: ServiceRows;
-	readonly #connections = new ConnectionRates();
+	readonly #connections = new ConnectionRows();
 	readonly #latency = new LatencyWindow();
 	#startedAt: number | undefined;
 	#total: ({ readonly atMs: number } & Rates) | undefined;
@@ -105,16 +109,39 @@ export class StatusModel {
 		const inspection = known(query);
 		if (inspection === undefined) return undefined;
 		const reply = explained(query, inspection, sidecar.watchers(query));
-		return { key, ...reply, instances: reply.instances.slice(0, INSTANCES_MAX) };
+		return { key, ...reply, instances: reply.instances.slice(0, DETAILS_MAX) };
+	}
+
+	/** What one client subscribes to; undefined if it is not connected. */
+	client(id: number): ClientDetail | undefined {
+		const { sidecar } = this.#options;
+		const watched = sidecar.watched(id);
+		if (watched === undefined) return undefined;
+		const { services: known } = this.current();
+		const services = watched.services.slice(0, DETAILS_MAX).flatMap((key) => {
+			const view = known.get(key)?.view;
+			if (view === undefined) return [];
+			const { service, label, state, instances, healthy } = view;
+			return [{ key, service, label, state, instances, healthy }];
+		});
+		const watches = new Map(sidecar.status().keyWatches.map((watch) => [keyQueryKey(watch), watch]));
+		const keys = watched.keys.slice(0, DETAILS_MAX).flatMap((name) => {
+			const watch = watches.get(name);
+			if (watch === undefined) return [];
+			const { key, prefix, state } = watch;
+			return [{ key, ...(prefix && { prefix }), state }];
+		});
+		return { id, services, keys };
 	}
 
 	#sample(nowMs: number): StatusSample {
 		const { sidecar, durations, changes, clock } = this.#options;
 		const at = Math.round(clock.wallNow());
 		const status = sidecar.status();
+		const gauges = sidecar.gauges();
 		this.#services.sample(status.watches, at);
 		const latency = this.#latency.sample(durations(), nowMs);
-		const connections = this.#connections.sample(sidecar.connections(), nowMs, at);
+		const connections = this.#connections.sample(sidecar.connections(), { nowMs, at, grpc: gauges.grpcConnections });
 		const { bytesRead, bytesWritten } = this.#connections;
 		const requests = latency.total.reduce((total, count) => total + count, 0);
 		const total = { atMs: nowMs, requests, bytesRead, bytesWritten };
@@ -122,7 +149,7 @@ export class StatusModel {
 		this.#total = total;
 		const { events = null } = status;
 		const recordsPerSecond = this.#writtenSince(events, nowMs);
-		const overview = this.#overview(status, at, { rates, latency, recordsPerSecond });
+		const overview = this.#overview(status, at, { rates, latency, recordsPerSecond, inFlight: gauges.inFlight });
 		const lists = { registrations: registrationsOf(status), keys: keysOf(status), changes: changes.changes };
 		return { overview, services: this.#services.rows, connections, events, ...lists };
 	}
@@ -138,7 +165,7 @@ export class StatusModel {
 	#overview(
 		status: StatusReply,
 		at: number,
-		measured: Pick<OverviewView, 'rates' | 'latency' | 'recordsPerSecond'>,
+		measured: Pick<OverviewView, 'rates' | 'latency' | 'recordsPerSecond' | 'inFlight'>,
 	): OverviewView {
 		const { sidecar, instance, pid, uptimeMs, phase, ready, reasons, backend, connections, subscriptions } = status;
 		this.#startedAt ??= at - uptimeMs;
@@ -148,7 +175,6 @@ export class StatusModel {
 			...{ services: status.watches.length, connections, subscriptions, keys: status.keyWatches.length },
 			registrations: status.registrations.length,
 			hasEvents: status.events !== undefined,
-			inFlight: this.#options.sidecar.gauges().inFlight,
 			...measured,
 		};
 	}

@@ -10,9 +10,12 @@ import type {
 	SnapshotSource,
 } from '@spock/protocol';
 
+import type { PeerFacts } from '../connection/connection-facts.ts';
+
 /**
  * What the status page shows, as JSON: `GET /status.json` on the admin port. The instances of a service are left out, and
- * asked for one service at a time: `GET /service.json?key=KEY` gives a {@link ServiceDetail}. The page itself is told the
+ * asked for one service at a time: `GET /service.json?key=KEY` gives a {@link ServiceDetail}, and `GET /client.json?id=ID` what one client
+ * subscribes to, a {@link ClientDetail}. The page itself is told the
  * same parts by server-sent events, each under its name, as they change: see `status-streams.ts`.
  *
  * Points in time are milliseconds since 1970, durations milliseconds. Rates are of the last second or so, and null until two
@@ -130,29 +133,60 @@ export interface ServiceDetail extends ExplainReply {
 	readonly key: string;
 }
 
-/** The connections that are open. */
+/** The clients that are connected. */
 export interface ConnectionsView {
 	/** How many there are. */
 	readonly count: number;
-	/** The first 200 of them by requests per second, then by number. */
+	/** How many of them have a problem. */
+	readonly problems: number;
+	/** Connections by gRPC, which are not listed. */
+	readonly grpc: number;
+	/** The first 200: those with a problem, then by requests per second, then by number. */
 	readonly rows: readonly ConnectionView[];
 }
 
-/** One connection. */
-export interface ConnectionView {
+/** One connection, and its client. */
+export interface ConnectionView extends PeerFacts {
 	/** As in the log. */
 	readonly id: number;
 	/** What the client says that it is, null if it said nothing. */
 	readonly client: string | null;
+	/** Name and version of its library, if it said them. */
+	readonly library: string | null;
 	readonly pid: number | null;
 	readonly openedAt: number;
+	/** Subscriptions: to services and keys together, and to each. */
 	readonly subscriptions: number;
+	readonly services: number;
+	readonly keys: number;
+	/** What it has registered by this connection: the first 20. */
+	readonly registered: readonly Pick<RegistrationStatus, 'id' | 'service' | 'state' | 'status'>[];
+	readonly registeredCount: number;
 	readonly inFlight: number;
 	/** Output that the client has not read, in bytes. */
 	readonly outputBytes: number;
 	/** Since it was opened. */
 	readonly requests: number;
 	readonly rates: Rates | null;
+	/** What needs attention, the worst first. */
+	readonly problems: readonly ClientProblem[];
+}
+
+/**
+ * `silent`: it has missed its heartbeats. `slow`: it is not read, because it has too much unread output, and will be closed. `behind`: it
+ * has more than 1 MiB of unread output, and pushes wait. `not-registered`: the registry does not know an instance that it registers.
+ * `critical`: it reports an instance as critical. `oversize`: an answer is too long for its frames. `narrowed`: the sidecar is overloaded,
+ * and lets it have fewer requests in flight.
+ */
+export type ClientProblem = 'silent' | 'slow' | 'behind' | 'not-registered' | 'critical' | 'oversize' | 'narrowed';
+
+/** What one client subscribes to: `GET /client.json?id=ID`. */
+export interface ClientDetail {
+	readonly id: number;
+	/** The first 1,000 services, as in {@link ServiceView}. */
+	readonly services: readonly Pick<ServiceView, 'key' | 'service' | 'label' | 'state' | 'instances' | 'healthy'>[];
+	/** The first 1,000 keys and prefixes. */
+	readonly keys: readonly Pick<KeyView, 'key' | 'prefix' | 'state'>[];
 }
 
 /** One published change: of instances, or only of the source of some services' answers. */

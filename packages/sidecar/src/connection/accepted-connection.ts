@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 import {
@@ -25,7 +24,7 @@ import type { LoadedConnection } from '../overload/overload.ts';
 import { ReadGate, type ReadGateContext } from '../overload/read-gate.ts';
 import type { Answer, RequestContext } from './answer.ts';
 import { ConnectionEnd } from './connection-end.ts';
-import type { ConnectionFacts } from './connection-facts.ts';
+import { type ConnectionFacts, type PeerFacts, peerFactsOf, type WatchedFacts } from './connection-facts.ts';
 import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
 import type { EventLine, EventSession, EventSessions } from './event-session.ts';
 import { PackedInput, type PackedInputs } from './packed-input.ts';
@@ -64,6 +63,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	identity: string | undefined = undefined;
 	readonly #context: ConnectionContext;
 	readonly #openedAtMs: number;
+	readonly #peer: PeerFacts;
 	readonly #framed: FramedSocket;
 	readonly #requests: Requests;
 	readonly #pushes: Pushes;
@@ -84,6 +84,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	constructor(id: number, socket: Duplex, context: ConnectionContext, { tokens, enter }: ConnectionGate) {
 		this.id = id;
 		this.#openedAtMs = context.clock.now();
+		this.#peer = peerFactsOf(socket);
 		this.frameBytesMax = context.limits.frameBytesMax;
 		this.#context = context;
 		this.#window = context.limits.inFlightMax;
@@ -140,7 +141,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 			() => this.#end.settled(),
 		);
 		const { clock, limits, limited } = context;
-		const isRemote = (socket as Partial<Socket>).remoteAddress !== undefined;
+		const isRemote = this.#peer.address !== null;
 		this.#packed = new PackedInput(this.#framed, socket, isRemote ? context.packedInputs : undefined, (message) =>
 			this.#input.fault('BAD_FRAME', message),
 		);
@@ -223,11 +224,18 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	facts(): ConnectionFacts {
-		const { id, subscriptions, inFlight, outputBytes, bytesRead, bytesWritten } = this;
-		const { client = null, pid = null } = this.#hello ?? {};
-		const requests = this.#requests.handled;
-		const openedAtMs = this.#openedAtMs;
-		return { id, client, pid, openedAtMs, subscriptions, inFlight, outputBytes, requests, bytesRead, bytesWritten };
+		const { id, subscriptions, inFlight, outputBytes, isSlow, bytesRead, bytesWritten } = this;
+		const { client = null, library = null, pid = null } = this.#hello ?? {};
+		return {
+			...{ id, client, library, pid, ...this.#peer, openedAtMs: this.#openedAtMs },
+			...{ subscriptions, keys: this.#pushes.watchedKeys.length, oversize: this.oversizeSubscriptions },
+			...{ isSlow, isSilent: this.#silence.isSilent, isNarrowed: this.#window < this.#context.limits.inFlightMax },
+			...{ inFlight, outputBytes, requests: this.#requests.handled, bytesRead, bytesWritten },
+		};
+	}
+
+	watched(): WatchedFacts {
+		return { services: this.#pushes.services.watched, keys: this.#pushes.watchedKeys };
 	}
 
 	sample(): number {

@@ -1,6 +1,13 @@
 import type { Duplex } from 'node:stream';
 
-import { type ClientStatus, type GoawayData, queryKey, type ServiceQuery, type WatcherStatus } from '@spock/protocol';
+import {
+	type ClientStatus,
+	type GoawayData,
+	queryKey,
+	type RegistrationStatus,
+	type ServiceQuery,
+	type WatcherStatus,
+} from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 
 import type { CloseReason, LimitName } from '../foundation/observer.ts';
@@ -9,7 +16,7 @@ import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
 import { type Defer, ReadScheduler } from '../overload/read-gate.ts';
 import { AcceptedConnection, type ConnectionContext } from './accepted-connection.ts';
-import type { ConnectionFacts } from './connection-facts.ts';
+import type { ClientFacts, WatchedFacts } from './connection-facts.ts';
 import { PackedInputs } from './packed-input.ts';
 
 /** How often connections are checked for frames that take too long. */
@@ -124,9 +131,14 @@ export class ConnectionRegistry {
 		return this.#sum((connection) => connection.bytesWritten);
 	}
 
-	/** Every connection, in the order of opening. */
-	facts(): ConnectionFacts[] {
-		return Array.from(this.#connections.values(), (connection) => connection.facts());
+	/** Every connection, in the order of opening, with what it has registered. */
+	facts(registered: (connection: AcceptedConnection) => readonly RegistrationStatus[]): ClientFacts[] {
+		return Array.from(this.#connections.values(), (one) => ({ ...one.facts(), registered: registered(one) }));
+	}
+
+	/** What the client of this connection subscribes to; undefined if it is gone. */
+	watched(id: number): WatchedFacts | undefined {
+		return this.#connections.get(id)?.watched();
 	}
 
 	/** The first connected clients, at most `countMax`. */

@@ -63,6 +63,11 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		return this.#subscriptions.size;
 	}
 
+	/** The keys of the queries that are watched. */
+	get watched(): readonly string[] {
+		return [...this.#subscriptions.keys()];
+	}
+
 	/** True for the key of a query that is watched. */
 	has(key: string): boolean {
 		return this.#subscriptions.has(key);

@@ -54,6 +54,11 @@ export class Pushes {
 		return this.services.size + (this.#keys?.size ?? 0);
 	}
 
+	/** Keys of the key queries that are watched. */
+	get watchedKeys(): readonly string[] {
+		return this.#keys?.watched ?? [];
+	}
+
 	/** Queries whose newest answer is too long for this client. */
 	get oversizeCount(): number {
 		return this.services.oversizeCount + (this.#keys?.oversizeCount ?? 0);

@@ -110,6 +110,6 @@ describe.each(['light', 'dark'] as const)('a full log with dead letters, in a %s
 it('where events are off there is no panel of them', async () => {
 	await using sidecar = await ShownSidecar.start(SERVICES);
 	const { page } = await open(sidecar.url);
-	await page.getByRole('heading', { name: 'Connections' }).waitFor();
+	await page.getByRole('heading', { name: 'Latency' }).waitFor();
 	expect(await page.locator('#events').isVisible()).toBe(false);
 });

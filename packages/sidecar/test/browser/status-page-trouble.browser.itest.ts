@@ -119,21 +119,3 @@ it('lists registrations and keys; at 390 px nothing is cut off', async () => {
 	expect(width).toBeGreaterThan(300);
 	expect(faults).toEqual([]);
 });
-
-it('of 500 services the worst 100 are shown at once', async () => {
-	const names = Array.from({ length: 500 }, (_, index) => `service-${index}`);
-	const all = names.map((name, index) => [name, [{ id: name, ...(index === 499 && { status: 'critical' }) }]] as const);
-	await using sidecar = await ShownSidecar.start(Object.fromEntries(all));
-	await sidecar.client(names);
-	const { page } = await open(sidecar.url);
-	await page.addInitScript(`new MutationObserver((_, observer) => {
-		if (document.querySelectorAll('.service').length < 100) return;
-		observer.disconnect();
-		requestAnimationFrame(() => setTimeout(() => { window.shownMs = performance.now(); }));
-	}).observe(document, { childList: true, subtree: true })`);
-	await page.reload();
-	const shownMs = await page.waitForFunction('window.shownMs');
-	process.stdout.write(`500 services: drawn after ${Number(await shownMs.jsonValue()).toFixed(0)} ms\n`);
-	expect(await namesOf(page)).toHaveLength(100);
-	expect((await namesOf(page))[0]).toBe('service-499');
-});

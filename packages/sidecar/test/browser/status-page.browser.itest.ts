@@ -23,7 +23,9 @@ it('an edit of the registry shows without a reload, in the row, in its instances
 		.getByText(/Diplomat \d.*, pid \d+/)
 		.first()
 		.waitFor();
-	await page.locator('#connections-table').getByText(`pid ${client.pid}`).waitFor();
+	await page.getByRole('tab', { name: 'Clients' }).click();
+	await page.locator('#clients-table').getByText(`pid ${client.pid}`).waitFor();
+	await page.getByRole('tab', { name: 'Services' }).click();
 	sidecar.write({ ...SERVICES, barista: [{ id: 'barista-2', weight: 3, status: 'critical' }, { id: 'barista-3' }] });
 	await rowOf(page, 'barista').getByText('1/2').waitFor();
 	await instances.getByRole('row', { name: /barista-3/ }).waitFor();
@@ -42,6 +44,28 @@ it('an edit of the registry shows without a reload, in the row, in its instances
 	expect(faults).toEqual([]);
 	// With no network: nothing was asked for from anywhere else.
 	expect(requested.filter((url) => !url.startsWith(sidecar.url))).toEqual([]);
+});
+
+it('the first events come while the scripts of the page do, and are not asked for again', async () => {
+	await using sidecar = await ShownSidecar.start(SERVICES);
+	await sidecar.client(Object.keys(SERVICES));
+	const { page, requested } = await open(sidecar.url);
+	const before = requested.length;
+	let follow: () => void = () => undefined;
+	const asked = new Promise<void>((resolve) => {
+		follow = resolve;
+	});
+	page.on('request', (request) => {
+		if (request.url().endsWith('/events')) follow();
+	});
+	await page.route('**/page/main.js', async (route) => {
+		await asked;
+		await route.continue();
+	});
+	await page.reload();
+	await rowOf(page, 'barista').getByText('2/2').waitFor();
+	await page.getByText('Live', { exact: true }).waitFor();
+	expect(requested.slice(before).filter((url) => url.endsWith('/events'))).toHaveLength(1);
 });
 
 it('the keyboard does everything: filter, clear, expand, sort', async () => {
@@ -155,7 +179,8 @@ it('what clients and registries call themselves is text, and never markup', asyn
 	const { page, faults } = await open(sidecar.url);
 	await page.getByRole('button', { name: evil }).click();
 	await page.getByRole('table', { name: `Instances of ${evil}` }).waitFor();
-	await page.locator('#connections-table').getByText(evil).waitFor();
+	await page.getByRole('tab', { name: 'Clients' }).click();
+	await page.locator('#clients-table').getByText(evil).waitFor();
 	expect(await page.locator('img').count()).toBe(0);
 	expect(await page.evaluate('window.isHacked')).toBeUndefined();
 	expect(faults).toEqual([]);

@@ -1,7 +1,7 @@
 import { arrange, byId, element, MoreButton, setText } from './dom.js';
 import { HEALTH_WORDS, hasAll, moment, plural, time } from './format.js';
 
-const STEP = 15;
+const STEP = 8;
 /** As many as the sidecar keeps. */
 const CHANGES_MAX = 200;
 

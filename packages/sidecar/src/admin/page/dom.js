@@ -12,6 +12,11 @@ export function byId(id) {
 	return document.getElementById(id);
 }
 
+/** The address of a view of this page that is filtered by a text. */
+export function linkTo(view, filter) {
+	return `?${new URLSearchParams({ ...(view !== 'services' && { view }), filter })}`;
+}
+
 /** Sets a text if it is another one: what stays the same must not be laid out, or read out, again. */
 export function setText(node, text) {
 	if (node.textContent !== text) node.textContent = text;

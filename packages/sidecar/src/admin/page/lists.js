@@ -30,8 +30,10 @@ function item(name, note, [status, word]) {
 
 export const showRegistrations = listOf('registrations', 'registrations', (told) => {
 	const { service, instance, state, phase, holders, status, note } = told;
-	const notes = [instance, state, phase === 'held' ? plural(holders, 'holder') : phase, note].filter(Boolean);
-	return item(service, notes.join(', '), [status, HEALTH_WORDS[status] ?? '']);
+	const notes = [instance, phase === 'held' ? plural(holders, 'holder') : phase, note].filter(Boolean);
+	// What the registry does not know is not passing, whatever its app reports.
+	const shown = state === 'registered' ? [status, HEALTH_WORDS[status] ?? ''] : [`${state}, ${status}`, 'warn'];
+	return item(service, notes.join(', '), shown);
 });
 
 export const showKeys = listOf('keys', 'keys', ({ key, prefix, datacenter, state, entries, readers, error }) => {

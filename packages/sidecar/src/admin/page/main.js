@@ -1,5 +1,5 @@
 import { addChanges, clearChanges, filterChanges } from './changes.js';
-import { showConnectionAges, showConnections } from './connections.js';
+import { filterClients, showClientAges, showClients } from './clients.js';
 import { byId, setAttribute, setText } from './dom.js';
 import { showEventAges, showEvents } from './events.js';
 import { time } from './format.js';
@@ -7,6 +7,7 @@ import { showKeys, showRegistrations } from './lists.js';
 import { showOverview } from './overview.js';
 import { filterServices, showServiceAges, takeServices } from './services.js';
 import { follow } from './stream.js';
+import { followTabs, showView, view } from './tabs.js';
 
 const LINK_TEXTS = {
 	connecting: 'Connecting',
@@ -33,7 +34,7 @@ const parts = {
 		showTitle();
 	},
 	services: (services, isAll) => takeServices(services, isAll),
-	connections: showConnections,
+	connections: showClients,
 	events: showEvents,
 	registrations: showRegistrations,
 	keys: showKeys,
@@ -74,23 +75,31 @@ function showTitle() {
 function showFiltered() {
 	const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
 	filterServices(words, problems.checked);
+	filterClients(words, problems.checked);
 	filterChanges(words);
 }
 
 /** Kept in the address of the page: a reload or a link shows the same. */
-function applyFilter() {
+function keepInAddress() {
 	const query = new URLSearchParams();
+	if (view !== 'services') query.set('view', view);
 	if (filter.value.trim() !== '') query.set('filter', filter.value.trim());
 	if (problems.checked) query.set('problems', '1');
 	history.replaceState(null, '', `${location.pathname}${query.size > 0 ? `?${query}` : ''}${location.hash}`);
+}
+
+function applyFilter() {
+	keepInAddress();
 	showFiltered();
 }
 
 const asked = new URLSearchParams(location.search);
 filter.value = asked.get('filter') ?? '';
 problems.checked = asked.has('problems');
+showView(asked.get('view'));
 showFiltered();
 
+followTabs(applyFilter);
 filter.addEventListener('input', applyFilter);
 problems.addEventListener('change', applyFilter);
 
@@ -112,6 +121,6 @@ setInterval(() => {
 	if (document.hidden || !isLive()) return;
 	const nowMs = Date.now();
 	showServiceAges(nowMs);
-	showConnectionAges(nowMs);
+	showClientAges(nowMs);
 	showEventAges(nowMs);
 }, 1000);

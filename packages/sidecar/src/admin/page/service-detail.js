@@ -1,7 +1,8 @@
-import { arrange, element, MoreButton, scrollable, setText } from './dom.js';
+import { arrange, element, linkTo, MoreButton, scrollable, setText } from './dom.js';
 import { age, clientName, HEALTH_WORDS, moment, plural, whole } from './format.js';
 
 const STEP = 50;
+const OVERSIZE = 'has an older answer: the newest is too long for it';
 
 /** The instances of one service and who watches, asked for when the service is expanded and whenever it changes. */
 export class ServiceDetail {
@@ -110,12 +111,10 @@ function reasonText(included, reason) {
 
 function watcherList(watchers, count) {
 	const items = watchers.map(({ connection, client, pid, oversize }) => {
-		const who = [clientName(client), ...(pid === null ? [] : [`pid ${pid}`])].join(', ');
-		return element(
-			'li',
-			{},
-			`no. ${connection}, ${who}${oversize ? ', has an older answer: the newest is too long for it' : ''}`,
-		);
+		const name = clientName(client);
+		const who = client === null ? name : element('a', { href: linkTo('clients', client) }, name);
+		const rest = [...(pid === null ? [] : [`pid ${pid}`]), ...(oversize ? [OVERSIZE] : [])];
+		return element('li', {}, `no. ${connection}, `, who, ...rest.map((text) => `, ${text}`));
 	});
 	if (count > watchers.length)
 		items.push(element('li', { class: 'quiet' }, `and ${whole(count - watchers.length)} more`));

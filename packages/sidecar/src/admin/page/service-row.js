@@ -42,7 +42,7 @@ export class ServiceRow {
 		const { state, watchers, changed, revision } = this.#cells;
 		const health = element('td', {}, element('span', { class: 'health' }, meter, healthy));
 		const head = element('th', { scope: 'row' }, this.#button, found);
-		this.#row = element('tr', { class: 'service' }, head, health, state, watchers, changed, revision);
+		this.#row = element('tr', { class: 'row service' }, head, health, state, watchers, changed, revision);
 		this.#row.addEventListener('click', () => {
 			// Who selects a text to copy it does not mean the row.
 			if (getSelection().isCollapsed) this.#toggle();

@@ -1,11 +1,11 @@
-import { arrange, byId, element, MoreButton, scrollable, setText } from './dom.js';
+import { SortedColumns } from './columns.js';
+import { arrange, byId, MoreButton, scrollable, setText } from './dom.js';
 import { hasAll, plural, whole } from './format.js';
 import { ServiceRow } from './service-row.js';
 
 /** Rows shown at once: a thousand services are found by their name, or a step at a time. */
 const STEP = 100;
 
-/** `by` gives what a column is sorted by; `first` how it is sorted when it is chosen. */
 const COLUMNS = [
 	{ name: 'Service', by: ({ service, key }) => `${service}\n${key}`, first: 'ascending' },
 	{ name: 'Healthy', by: ({ healthy, instances }) => (instances === 0 ? 0 : healthy / instances), first: 'ascending' },
@@ -18,13 +18,19 @@ const FINE = 5;
 
 const services = new Map();
 const rows = new Map();
-/** Trouble first. */
-let sort = { column: COLUMNS[2], order: 'ascending' };
 let filter = [];
 let problemsOnly = false;
 
 const table = byId('services-table');
 const more = new MoreButton(byId('services-more'), { step: STEP, noun: 'services', changed: showServices });
+/** Trouble first. */
+const columns = new SortedColumns(table, COLUMNS, {
+	column: COLUMNS[2],
+	changed: () => {
+		more.reset();
+		showServices();
+	},
+});
 
 /** Takes rows that are new or different, and the keys of those that are gone. With `isAll` there are no others. */
 export function takeServices({ rows: told, gone }, isAll) {
@@ -36,6 +42,11 @@ export function takeServices({ rows: told, gone }, isAll) {
 	for (const key of gone) services.delete(key);
 	for (const key of rows.keys()) if (!services.has(key)) rows.delete(key);
 	showServices();
+}
+
+/** What is known of a service, by its key; undefined if no client watches it. */
+export function serviceOf(key) {
+	return services.get(key);
 }
 
 /** Shows the services that have each of these words, in lower case, in their name or what their instances have. */
@@ -71,7 +82,10 @@ function matches({ service, label, found: { addresses, tags, zones, statuses } }
 function showServices() {
 	const all = [...services.values()];
 	const found = all.filter((service) => matches(service) && (!problemsOnly || isProblem(service)));
-	sortServices(found);
+	showCount(found.length, all);
+	// What is behind the other tab is drawn when it is chosen.
+	if (byId('services-panel').hidden) return;
+	columns.sort(found);
 	const shown = more.take(found);
 	const shownKeys = new Set(shown.map(({ key }) => key));
 	// What was expanded stays so while it is filtered away; the others are made again when they are needed.
@@ -80,15 +94,6 @@ function showServices() {
 		if (!row.isShown && !row.isOpen) rows.delete(key);
 	}
 	arrange(table, [table.caption, table.tHead, ...shown.map(bodyOf)]);
-	showCount(found.length, all);
-}
-
-function sortServices(list) {
-	const { by } = sort.column;
-	const direction = sort.order === 'ascending' ? 1 : -1;
-	const byName = COLUMNS[0].by;
-	const compare = (left, right) => (left < right ? -1 : left > right ? 1 : 0);
-	list.sort((left, right) => compare(by(left), by(right)) * direction || compare(byName(left), byName(right)));
 }
 
 function bodyOf(service) {
@@ -120,26 +125,4 @@ function showCount(count, all) {
 	);
 }
 
-function chooseSort(column) {
-	const opposite = { ascending: 'descending', descending: 'ascending' };
-	sort = { column, order: sort.column === column ? opposite[sort.order] : column.first };
-	more.reset();
-	showSort();
-	showServices();
-}
-
-function showSort() {
-	for (const [index, cell] of [...table.tHead.rows[0].cells].entries()) {
-		if (COLUMNS[index] === sort.column) cell.setAttribute('aria-sort', sort.order);
-		else cell.removeAttribute('aria-sort');
-	}
-}
-
-for (const column of COLUMNS) {
-	const button = element('button', { type: 'button' }, column.name);
-	button.addEventListener('click', () => chooseSort(column));
-	const words = [column.number && 'number', column.optional && 'optional'].filter(Boolean).join(' ');
-	table.tHead.rows[0].append(element('th', { scope: 'col', class: words || undefined }, button));
-}
-showSort();
 scrollable(table.parentElement, 'Services, scrollable');

@@ -6,6 +6,18 @@ const HIDDEN_MS = 15_000;
 
 const PARTS = ['overview', 'services', 'connections', 'events', 'registrations', 'keys', 'changes'];
 
+/** Opened before the other scripts of the page have come: the first events come meanwhile, and wait until the page follows. */
+const waiting = [];
+let take = (part, data) => waiting.push([part, data]);
+let early = openStream();
+
+function openStream() {
+	const source = new EventSource('events');
+	// One that was closed has no more events.
+	for (const part of PARTS) source.addEventListener(part, ({ data }) => take(part, data));
+	return source;
+}
+
 /**
  * Follows the events of the sidecar for as long as the page is there. `began` is called before the first event of each stream,
  * which tells everything again; `told` for each part; `state` with `connecting`, `live`, `lost` or `paused`.
@@ -33,22 +45,23 @@ export function follow({ began, told, state }) {
 	};
 	const open = () => {
 		close();
-		source = new EventSource('events');
+		const isEarly = early?.readyState < EventSource.CLOSED;
+		source = isEarly ? early : openStream();
+		early = undefined;
 		let isFirst = true;
-		for (const part of PARTS) {
-			source.addEventListener(part, ({ data }) => {
-				heard();
-				if (isFirst) {
-					isFirst = false;
-					began();
-					state('live');
-				}
-				told(part, JSON.parse(data));
-			});
-		}
+		take = (part, data) => {
+			heard();
+			if (isFirst) {
+				isFirst = false;
+				began();
+				state('live');
+			}
+			told(part, JSON.parse(data));
+		};
 		source.addEventListener('end', lost);
 		source.addEventListener('error', lost);
 		heard();
+		for (const [part, data] of waiting.splice(0)) if (isEarly) take(part, data);
 	};
 
 	document.addEventListener('visibilitychange', () => {

@@ -1,3 +1,5 @@
+import { type ErrorCode, errorHelp, SpockError } from '@spock/protocol';
+
 /** What a script reads from the command's exit code. */
 export const EXIT: Readonly<Record<'ok' | 'failure' | 'usage' | 'noSidecar', number>> = Object.freeze({
 	/** There is an answer. */
@@ -62,12 +64,23 @@ export function print(text: string): void {
 /** Says on stderr why a command has failed. Gives the exit code. */
 export function reportFailure(error: unknown): number {
 	if (error instanceof CommandError) {
-		process.stderr.write(`sidecar: ${printableLines(error.message)}\n`);
+		process.stderr.write(`sidecar: ${printableLines(error.message)}\n${helpLine(error)}`);
 		return error.exitCode;
 	}
 	const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
 	process.stderr.write(`sidecar: ${printableLines(text)}\n`);
 	return EXIT.failure;
+}
+
+/** The codes whose messages say what happened, while the causes, and what to do, fill a section of the documentation. */
+const EXPLAINED: readonly ErrorCode[] = [
+	...(['NO_HEALTHY_INSTANCE', 'NOT_READY', 'UNAVAILABLE', 'OVERLOADED'] as const),
+	...(['FRAME_TOO_LARGE', 'UNSUPPORTED_VERSION', 'INTERNAL'] as const),
+];
+
+function helpLine({ cause }: CommandError): string {
+	if (!SpockError.is(cause) || !EXPLAINED.includes(cause.code)) return '';
+	return `sidecar: causes and what to do: ${errorHelp(cause.code)}\n`;
 }
 
 /**

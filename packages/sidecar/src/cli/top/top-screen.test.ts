@@ -14,7 +14,9 @@ const service = (name: string, healthy: number, more: Partial<ServiceView> = {})
 });
 
 const connection = (id: number, requests: number | null): ConnectionView => ({
-	...{ id, client: `app-${id}`, pid: 100 + id, openedAt: NOW - 5000, subscriptions: id, inFlight: 0, outputBytes: 0 },
+	...{ id, client: `app-${id}`, library: null, pid: 100 + id, openedAt: NOW - 5000, inFlight: 0, outputBytes: 0 },
+	...{ transport: 'unix', address: null, certificate: null, registered: [], registeredCount: 0, problems: [] },
+	...{ subscriptions: id, services: id, keys: 0 },
 	...{ requests: 10, rates: requests === null ? null : { requests, bytesRead: 2500, bytesWritten: 0 } },
 });
 
@@ -33,7 +35,7 @@ const view: StatusView = {
 		latency: { boundsMs: [0.01, 0.1, 1000], total: [9, 9, 9, 9], recent: [90, 9, 0, 1], recentMs: 60_000 },
 	},
 	services: [service('barista', 3), service('till', 0), service('cellar', 2, { state: 'stale', staleSince: NOW - 90 })],
-	connections: { count: 2, rows: [connection(1, 3), connection(2, 55)] },
+	connections: { count: 2, problems: 0, grpc: 0, rows: [connection(1, 3), connection(2, 55)] },
 	events: null,
 	registrations: [],
 	keys: [],

@@ -159,15 +159,18 @@ describe.each(majors)('%s', (_, make) => {
 	it.each([
 		['its own time-out', { readyTimeoutMs: 50 }, {}, 'within 50 ms'],
 		['before Fastify gives up on the plugin', {}, { pluginTimeout: 250 }, 'within 200 ms'],
-	])('does not start without a sidecar, says so after %s, and leaves nothing open', async (_case, own, server, within) => {
-		await using place = await tempSocket();
-		await using app = waiter({ path: place.path, ...own }, server);
-		const error = await app.listen({ host: HOST, port: 0 }).catch((thrown: unknown) => thrown);
-		expect(error).toMatchObject({ code: 'TIMEOUT', details: { address: place.path, found: 'nothing' } });
-		expect((error as Error).message).toContain(`no sidecar answered at ${place.path} ${within}`);
-		expect(await app.diplomat.closed).toEqual({ reason: 'close' });
-		expect(app.server.listening).toBe(false);
-	});
+	])(
+		'does not start without a sidecar, says so after %s, and leaves nothing open',
+		async (_case, own, server, within) => {
+			await using place = await tempSocket();
+			await using app = waiter({ path: place.path, ...own }, server);
+			const error = await app.listen({ host: HOST, port: 0 }).catch((thrown: unknown) => thrown);
+			expect(error).toMatchObject({ code: 'TIMEOUT', details: { address: place.path, found: 'nothing' } });
+			expect((error as Error).message).toContain(`no sidecar answered at ${place.path} ${within}`);
+			expect(await app.diplomat.closed).toEqual({ reason: 'close' });
+			expect(app.server.listening).toBe(false);
+		},
+	);
 
 	it('starts without a sidecar where there is a fallback', async () => {
 		await using place = await tempSocket();

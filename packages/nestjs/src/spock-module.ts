@@ -60,7 +60,8 @@ export class SpockModule {
 
 	/** As `forRoot`, with options that come from other providers, or take time. */
 	static forRootAsync({ name, isGlobal, imports, inject, useFactory }: SpockModuleAsyncOptions): DynamicModule {
-		if (typeof useFactory !== 'function') throw new TypeError('forRootAsync needs useFactory, which returns the options');
+		if (typeof useFactory !== 'function')
+			throw new TypeError('forRootAsync needs useFactory, which returns the options');
 		return clientModule({ name, isGlobal }, { useFactory, ...(inject && { inject }) }, imports);
 	}
 }

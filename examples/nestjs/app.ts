@@ -8,9 +8,9 @@ import {
 	Param,
 	ServiceUnavailableException,
 } from '@nestjs/common';
-import { type HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import type { Diplomat } from '@spock/client';
-import { type SpockHealthIndicator, SpockModule } from '@spock/nestjs';
+import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
+import { Diplomat } from '@spock/client';
+import { SpockHealthIndicator, SpockModule } from '@spock/nestjs';
 import { createFetch, type ServiceFetch } from '@spock/undici';
 
 const CALL_TIMEOUT_MS = 2000;

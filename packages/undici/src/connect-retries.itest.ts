@@ -13,7 +13,9 @@ const URL = 'http://barista.spock/';
 /** So many instances of which only the last one does not refuse. */
 async function oneOf(count: number) {
 	const instances = await startInstances(1);
-	const refusing = await Promise.all(Array.from({ length: count - 1 }, (_, index) => refusingInstance(`web-${index + 2}`)));
+	const refusing = await Promise.all(
+		Array.from({ length: count - 1 }, (_, index) => refusingInstance(`web-${index + 2}`)),
+	);
 	const source = new ScriptedSource({ barista: [...refusing, ...instances.map((one) => one.record())] });
 	const diplomat = createDiplomat({ source, ejectAfterFailures: 0 });
 	const [well = expect.unreachable()] = instances;
@@ -69,7 +71,11 @@ describe.each(ways)('a refused connection, $client.name by the $way', ({ client,
 			const ledger = new LeaseLedger(diplomat);
 			const dispatcher = make(client, diplomat, connectRetriesMax === undefined ? {} : { connectRetriesMax });
 			const error = await client.get(URL, { dispatcher }).catch((thrown) => (thrown.code ? thrown : thrown.cause));
-			expect(error).toMatchObject({ code: 'ECONNREFUSED', service: 'barista', instance: expect.stringMatching(/^web-\d$/) });
+			expect(error).toMatchObject({
+				code: 'ECONNREFUSED',
+				service: 'barista',
+				instance: expect.stringMatching(/^web-\d$/),
+			});
 			expect(ledger.outcomes.filter((outcome) => outcome === 'failure')).toHaveLength(tried);
 			expect(ledger.open).toBe(0);
 			await dispatcher.close();

@@ -53,8 +53,7 @@ it('a body that is a stream too, as nothing of it was read, and what every insta
 	await using _diplomat = diplomat;
 	await using _fetch = fetch;
 	await instances[0]?.[Symbol.asyncDispose]();
-	const streamed = () =>
-		({ method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' }) as RequestInit;
+	const streamed = () => ({ method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' }) as RequestInit;
 	for (let turn = 0; turn < 2; turn++) {
 		expect(await (await fetch('http://barista.spock/', streamed())).text()).toBe('web-2');
 	}

@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
 import { Agents, type DispatcherOptions } from './agents.ts';
-import type { AnyAgentClass, AnyDispatcher } from './any-undici.ts';
+import { type AnyAgentClass, type AnyDispatcher, fetchHasDispatchers } from './any-undici.ts';
+import { LeaseFetch } from './lease-fetch.ts';
 import { checkOptions } from './service-dispatch.ts';
 
 /** What there is beside undici's own `Dispatcher`: the ends of its life. */
@@ -71,18 +72,28 @@ export function withCallback(
 export type ServiceFetch = typeof globalThis.fetch & ServiceDispatcher;
 
 /**
- * The `fetch` built into Node, with a dispatcher of its own: `await fetch('http://barista.spock/menu')` goes to a healthy
+ * The `fetch` built into Node with a dispatcher of its own, in Bun and Deno without one: `await fetch('http://barista.spock/menu')` goes to a healthy
  * instance of `barista`; other URLs are fetched as always. Its types are those of the global `fetch`, also where
  * TypeScript's DOM library, whose `RequestInit` has no `dispatcher`, is loaded. Requests end as those of {@link createDispatcher} do.
  * The caller ends it with `close` or `destroy`; the Diplomat stays open. Throws a TypeError or BAD_REQUEST for wrong options.
  */
 export function createFetch(options: DispatcherOptions & { readonly Agent?: undefined }): ServiceFetch {
-	const dispatcher = createDispatcher(options);
-	const fetchService = (input: Parameters<typeof fetch>[0], init?: RequestInit) =>
-		globalThis.fetch(input, { ...init, dispatcher } as RequestInit);
+	const [fetchService, ends] = fetchHasDispatchers() ? dispatchedFetch(options) : leasedFetch(options);
 	return Object.assign(fetchService, {
-		close: () => dispatcher.close(),
-		destroy: (error?: Error | null) => dispatcher.destroy(error),
-		[Symbol.asyncDispose]: () => dispatcher.close(),
+		close: () => ends.close(),
+		destroy: (error?: Error | null) => ends.destroy(error),
+		[Symbol.asyncDispose]: () => ends.close(),
 	});
+}
+
+type FetchAndEnds = readonly [fetch: typeof globalThis.fetch, ends: Pick<ServiceDispatcher, 'close' | 'destroy'>];
+
+function dispatchedFetch(options: DispatcherOptions & { readonly Agent?: undefined }): FetchAndEnds {
+	const dispatcher = createDispatcher(options);
+	return [(input, init) => globalThis.fetch(input, { ...init, dispatcher } as RequestInit), dispatcher];
+}
+
+function leasedFetch(options: DispatcherOptions): FetchAndEnds {
+	const leased = new LeaseFetch(options);
+	return [(input, init) => leased.fetch(input, init as RequestInit), leased];
 }

@@ -77,7 +77,10 @@ describe.each(ways)('undici’s own retry over the $way, $name', ({ name, undici
 		const ledger = new LeaseLedger(diplomat);
 		const { spockInterceptor } = await import('./index.ts');
 		const agent = new undici.Agent() as unknown as Dispatcher;
-		const wrong = agent.compose(undici.interceptors.retry(RETRIES), spockInterceptor({ diplomat, connectRetriesMax: 0 }));
+		const wrong = agent.compose(
+			undici.interceptors.retry(RETRIES),
+			spockInterceptor({ diplomat, connectRetriesMax: 0 }),
+		);
 		const replies = await Promise.allSettled([1, 2].map(() => undici.get(URL, { dispatcher: wrong })));
 		expect(replies.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 		// The documents say how one sees it: nobody names the instance of what is not the first try.

@@ -161,7 +161,8 @@ export class ServiceDispatch {
 		} catch {
 			return undefined;
 		}
-		if (lease === undefined || !this.#excluded(origin.query, handler, around)?.has(lease.address.instance)) return lease;
+		if (lease === undefined || !this.#excluded(origin.query, handler, around)?.has(lease.address.instance))
+			return lease;
 		lease.release('cancelled');
 		return undefined;
 	}
@@ -236,7 +237,8 @@ export class ServiceDispatch {
 	}
 }
 
-function isGatewayError(statusCode: number): boolean {
+/** What `isFailure` is by default. */
+export function isGatewayError(statusCode: number): boolean {
 	return statusCode >= 502 && statusCode <= 504;
 }
 

@@ -30,11 +30,12 @@ const isLinuxX64 =
 	process.platform === 'linux' && process.arch === 'x64' && process.report.getReport().header.glibcVersionRuntime;
 /** The programs themselves: the packages `bun` and `deno` copy them when they are installed. Some 100 MB each, which npm caches. */
 const RUNTIMES = isLinuxX64 ? { '@oven/bun-linux-x64': '1.4.5', '@deno/linux-x64-glibc': '2.9.6' } : {};
+const PERMISSIONS = ['net', 'env', 'sys', 'read', 'write'].map((one) => `--allow-${one}`);
 /** How each runs a program, and what of tools/consumer/runtime.mjs does not work there: the page about the client says so. */
 const RUNS = [
 	['Node', [process.execPath], []],
 	['Bun', ['./node_modules/@oven/bun-linux-x64/bin/bun', 'run'], ['createDispatcher with undici of npm']],
-	['Deno', ['./node_modules/@deno/linux-x64-glibc/deno', 'run', '--allow-all'], []],
+	['Deno', ['./node_modules/@deno/linux-x64-glibc/deno', 'run', '--no-prompt', ...PERMISSIONS], []],
 ];
 /** Each of its steps ends within 5 s. */
 const RUN_MS_MAX = 120_000;

@@ -1,4 +1,4 @@
-import { type Lease, SpockError } from '@spock/client';
+import { type KnownServiceQuery, type Lease, SpockError } from '@spock/client';
 import { failedInstances, instanceError, outcomeOf, retry, serviceError } from '@spock/client/integrations';
 import { systemClock } from '@spock/protocol/internal';
 
@@ -77,7 +77,8 @@ export class LeaseFetch {
 		const exclude = failedInstances(query);
 		let lease: Lease;
 		try {
-			lease = await diplomat.acquire(query, { signal, ...(exclude && { exclude }) });
+			// Names are checked where they are written, and not here.
+			lease = await diplomat.acquire(query as KnownServiceQuery, { signal, ...(exclude && { exclude }) });
 		} catch (error) {
 			throw signal.aborted ? signal.reason : fetchFailed(serviceError(query, error));
 		}

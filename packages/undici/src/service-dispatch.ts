@@ -1,4 +1,4 @@
-import type { Diplomat, Lease, ServiceQuery } from '@spock/client';
+import type { Diplomat, KnownServiceQuery, Lease, ServiceQuery } from '@spock/client';
 import {
 	diplomatOption,
 	FailedInstances,
@@ -116,9 +116,12 @@ export class ServiceDispatch {
 		}
 	}
 
+	/** Names are checked where they are written, and not here. */
 	#tryAcquire({ query }: Origin, handler: DispatchHandler, around = failedInstances(query)): Lease | undefined {
 		try {
-			return this.#options.diplomat.tryAcquire(query, { exclude: this.#excluded(query, handler, around) });
+			return this.#options.diplomat.tryAcquire(query as KnownServiceQuery, {
+				exclude: this.#excluded(query, handler, around),
+			});
 		} catch (error) {
 			throw serviceError(query, error);
 		}
@@ -126,7 +129,10 @@ export class ServiceDispatch {
 
 	async #acquire(signal: AbortSignal, { query }: Origin, handler: DispatchHandler): Promise<Lease> {
 		try {
-			return await this.#options.diplomat.acquire(query, { exclude: this.#excluded(query, handler), signal });
+			return await this.#options.diplomat.acquire(query as KnownServiceQuery, {
+				exclude: this.#excluded(query, handler),
+				signal,
+			});
 		} catch (error) {
 			// As undici does it: who aborted is given back his own reason.
 			throw signal.aborted ? signal.reason : serviceError(query, error);

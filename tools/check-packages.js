@@ -91,7 +91,10 @@ function checkConsumer(archives) {
 	const write = (type) => writeFileSync(join(app, 'package.json'), JSON.stringify({ ...manifest, type }));
 	write('commonjs');
 	say('installing the packages into an app');
-	run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: app });
+	// What CI keeps between its runs.
+	const { SPOCK_CACHE_DIR } = process.env;
+	const cache = SPOCK_CACHE_DIR ? ['--cache', join(SPOCK_CACHE_DIR, 'npm')] : [];
+	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', ...cache], { cwd: app });
 	for (const jest of Object.keys(JESTS)) {
 		say(`testing the app with ${jest}`);
 		run(process.execPath, [join('node_modules', jest, 'bin/jest.js'), '--ci'], { cwd: app });

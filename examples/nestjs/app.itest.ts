@@ -47,6 +47,6 @@ it('built, and as a process of its own, it takes orders, is registered while it 
 	const gone = expect.stringMatching(/the instance ".*" \(127\.0\.0\.1:\d+\) of "barista"/);
 	expect(await get(`${url}/order/cortado`)).toMatchObject([503, { message: gone }]);
 
-	expect(await app.stop('SIGTERM')).toMatchObject({ stderr: '' });
+	expect(await app.stop('SIGTERM')).toMatchObject({ signal: 'SIGTERM' });
 	expect((await others.getInstances('waiter', { fresh: true })).instances).toEqual([]);
 });

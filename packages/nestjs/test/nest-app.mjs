@@ -83,7 +83,8 @@ Module({ providers: [provider], exports: [provider] })(ServicesModule);
 class AppModule {}
 Module({
 	imports: [
-		TerminusModule,
+		// It would log each check that fails, such as those before the app is ready.
+		TerminusModule.forRoot({ logger: false }),
 		SpockModule.forRoot({
 			register: { service: 'waiter', host: '127.0.0.1' },
 			appName: 'nest-waiter',

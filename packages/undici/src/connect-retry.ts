@@ -15,7 +15,7 @@ export function beforeStart(handler: DispatchHandler, onUnsent: OnUnsent): Dispa
 	return 'onRequestStart' in handler ? new Handler(handler, onUnsent) : new LegacyHandler(handler, onUnsent);
 }
 
-/** The interface of undici 7 and 8 (https://undici.nodejs.org/#/docs/api/Dispatcher). */
+/** The interface of undici 7 and later (https://undici.nodejs.org/#/docs/api/Dispatcher). */
 class Handler {
 	readonly #handler: Methods;
 	readonly #onUnsent: OnUnsent;
@@ -51,13 +51,21 @@ class Handler {
 		return this.#handler['onResponseEnd']?.(controller, trailers);
 	}
 
+	onBodySent(...args: readonly unknown[]): unknown {
+		return this.#handler['onBodySent']?.(...args);
+	}
+
+	onRequestSent(): unknown {
+		return this.#handler['onRequestSent']?.();
+	}
+
 	onResponseError(controller: unknown, error: unknown): unknown {
 		if (!this.#isStarted && this.#onUnsent(error)) return undefined;
 		return this.#handler['onResponseError']?.(controller, error);
 	}
 }
 
-/** The interface of undici 6, which the fetch of Node 20 to 24 has. */
+/** The interface of undici 6, which handlers of undici 7 may have, too. */
 class LegacyHandler {
 	readonly #handler: Methods;
 	readonly #onUnsent: OnUnsent;

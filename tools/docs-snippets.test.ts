@@ -67,6 +67,8 @@ const options: ts.CompilerOptions = {
 	moduleResolution: ts.ModuleResolutionKind.NodeNext,
 	customConditions: ['@spock/source'],
 	allowImportingTsExtensions: true,
+	// Those of NestJS.
+	experimentalDecorators: true,
 	types: ['node'],
 };
 

@@ -23,6 +23,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	pg: ['protocol', 'client'],
 	ioredis: ['protocol', 'client'],
 	grpc: ['protocol', 'client'],
+	fastify: ['protocol', 'client'],
+	nestjs: ['protocol', 'client'],
 };
 const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
@@ -44,6 +46,8 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	pg: [],
 	ioredis: [],
 	grpc: [],
+	fastify: ['fastify-plugin'],
+	nestjs: [],
 };
 /** What whoever uses a package brings. */
 const PEERS: Readonly<Record<string, readonly string[]>> = {
@@ -54,6 +58,8 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
 	pg: ['pg'],
 	ioredis: ['ioredis'],
 	grpc: ['@grpc/grpc-js'],
+	fastify: ['fastify'],
+	nestjs: ['@nestjs/common', '@nestjs/core'],
 };
 /** What the build puts into a package's own files: dev dependencies that its source imports. */
 const BUNDLED: Readonly<Record<string, readonly string[]>> = { bench: ['echarts'] };
@@ -85,6 +91,8 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	pg: ['.', './package.json'],
 	ioredis: ['.', './package.json'],
 	grpc: ['.', './package.json'],
+	fastify: ['.', './package.json'],
+	nestjs: ['.', './package.json'],
 };
 /** What a package's own files say, outside any folder, in a table of doors. */
 const ROOT = 'src';

@@ -43,6 +43,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
 	'packages/sidecar/README.md': /127\.0\.0\.1:\d+[\s\S]*\n0\n$/,
 	'packages/undici/README.md': /^200 menu\n$/,
 	'packages/http/README.md': /^200\n$/,
+	'packages/fastify/README.md': /^\{ host: '127\.0\.0\.1', port: \d+ \}\n$/,
 };
 
 /** Snippets of the guide that need more than a sidecar, by a word of theirs; the test that has it. */
@@ -74,7 +75,12 @@ const AFTER = '\nawait globalThis.diplomat.drain();\nprocess.exit();\n';
 
 /** A module in a package that has what it imports among its dependencies. */
 function runModule(code: string, socket: string) {
-	const cwd = join(root, code.includes('@spock/client/otel') ? 'examples/otel' : 'benchmarks');
+	const [, folder = 'benchmarks'] =
+		[
+			['@spock/client/otel', 'examples/otel'],
+			['@spock/fastify', 'examples/fastify'],
+		].find(([name = '']) => code.includes(name)) ?? [];
+	const cwd = join(root, folder);
 	return spawnProcess(process.execPath, ['--input-type=module', '-'], {
 		cwd,
 		input: code,

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { createDiplomat } from '@spock/client';
 import { retry } from '@spock/client/integrations';
 import { localSource } from '@spock/discovery';
-import { DiscoveryAgent, DiscoveryHttpsAgent, discoveryLookup } from '@spock/http';
+import { createAgent, discoveryLookup } from '@spock/http';
 import axios from 'axios';
 
 const servers = [];
@@ -22,8 +22,8 @@ const barista = servers.map(({ name, port }) => ({ id: name, host: '127.0.0.1', 
 // With a sidecar it is: const diplomat = await connect();
 const diplomat = createDiplomat({ source: await localSource({ services: { barista } }) });
 
-const httpAgent = new DiscoveryAgent({ diplomat });
-const httpsAgent = new DiscoveryHttpsAgent({ diplomat });
+const agent = createAgent({ diplomat });
+const { httpAgent, httpsAgent } = agent;
 const api = axios.create({ httpAgent, httpsAgent, baseURL: 'http://barista.spock' });
 
 async function tally(title, call) {
@@ -64,8 +64,7 @@ try {
 	const [response] = await once(get({ host: 'barista.spock', port: servers[1].port, lookup }), 'response');
 	console.log(`by lookup: ${await text(response)}`);
 } finally {
-	httpAgent.destroy();
-	httpsAgent.destroy();
+	agent.destroy();
 	await diplomat.drain();
 	for (const { server } of servers) server.close();
 }

@@ -13,7 +13,7 @@ it('the example calls each instance in turn, and another one where one is stoppe
 		'fetch: barista-1 2, barista-2 2, barista-3 2',
 		'request: barista-1 2, barista-2 2, barista-3 2',
 		'request, one instance stopped: barista-N 6',
-		'fetch: ECONNREFUSED at barista-1 of barista',
+		'fetch, one instance stopped: barista-N 6',
 		'NO_SUCH_SERVICE: no instance of "nobody" is registered',
 		'',
 	]);

@@ -6,5 +6,6 @@ export {
 	type DiscoveryHttpsAgentOptions,
 	type DiscoveryOptions,
 } from './agent-options.ts';
+export { createAgent, type ServiceAgents } from './create-agent.ts';
 export { DiscoveryAgent, DiscoveryHttpsAgent } from './discovery-agent.ts';
 export { type DiscoveryLookup, type DiscoveryLookupOptions, discoveryLookup } from './discovery-lookup.ts';

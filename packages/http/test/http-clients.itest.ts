@@ -2,7 +2,7 @@ import type { AgentOptions } from 'node:http';
 
 import type { Diplomat } from '@spock/client';
 import { retry } from '@spock/client/integrations';
-import { DiscoveryAgent, DiscoveryHttpsAgent } from '@spock/http';
+import { createAgent, type DiscoveryAgent, type DiscoveryHttpsAgent } from '@spock/http';
 import { makeAuthority, waitFor } from '@spock/testkit';
 import axios from 'axios';
 import got from 'got';
@@ -83,16 +83,8 @@ function abortSoon(): AbortSignal {
 }
 
 function agentsOf(diplomat: Diplomat, options: AgentOptions = {}): Agents & Disposable {
-	const http = new DiscoveryAgent({ diplomat, ...options });
-	const https = new DiscoveryHttpsAgent({ diplomat, ca: authority.ca, ...options });
-	return {
-		http,
-		https,
-		[Symbol.dispose]: () => {
-			http.destroy();
-			https.destroy();
-		},
-	};
+	const made = createAgent({ diplomat, ca: authority.ca, ...options });
+	return { http: made.httpAgent, https: made.httpsAgent, [Symbol.dispose]: made.destroy };
 }
 
 describe.each(Object.keys(clients))('%s', (name) => {

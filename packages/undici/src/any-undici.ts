@@ -70,6 +70,12 @@ const CURRENT = Symbol.for('undici.globalDispatcher.2');
 /** Earlier ones keep it here; where an 8 was loaded first, it is one that takes their handlers. */
 const LEGACY = Symbol.for('undici.globalDispatcher.1');
 
+/** Whether the built-in fetch is undici's, whose requests go by a dispatcher: that of Node is, those of Bun and Deno are not. */
+export function fetchHasDispatchers(): boolean {
+	// Not by the global dispatcher: undici of npm sets one there, too.
+	return process.versions['bun'] === undefined && process.versions['deno'] === undefined;
+}
+
 /**
  * What makes agents for the fetch that is built into Node. Their class is nowhere exported, but is that of the dispatcher
  * which fetch uses by itself; that one is only looked at, now. Throws a TypeError where the app has put another kind there.
@@ -91,6 +97,9 @@ export function fetchAgents(): (agentOptions: unknown) => AnyDispatcher {
 			if (agent instanceof EventEmitter) forwardEvents(newer, agent);
 			return agent;
 		};
+	}
+	if (!fetchHasDispatchers()) {
+		throw new TypeError('the fetch of this runtime takes no dispatcher: use createFetch, or give the option Agent');
 	}
 	throw new TypeError(
 		`the global dispatcher of fetch is a ${Used?.name}, not the Agent of Node: ` +

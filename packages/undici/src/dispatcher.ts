@@ -1,8 +1,8 @@
-import { retry } from '@spock/client/integrations';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
 import { Agents, type DispatcherOptions } from './agents.ts';
-import type { AnyAgentClass, AnyDispatcher } from './any-undici.ts';
+import { type AnyAgentClass, type AnyDispatcher, fetchHasDispatchers } from './any-undici.ts';
+import { LeaseFetch } from './lease-fetch.ts';
 import { checkOptions } from './service-dispatch.ts';
 
 /** What there is beside undici's own `Dispatcher`: the ends of its life. */
@@ -21,8 +21,9 @@ export type DispatcherOf<A> = A extends { compose(...interceptors: never[]): inf
 
 /**
  * A dispatcher for `fetch(url, { dispatcher })` and `request(url, { dispatcher })`: requests to `http://barista.spock/…` go
- * to an instance of `barista`, each to one of its own, and how it ends is reported; others go on as without it. Every
- * instance has an agent of its own, closed gracefully once its instance has left the service. With `compose` interceptors of
+ * to an instance of `barista`, each to one of its own, and how it ends is reported; others go on as without it. Where an
+ * instance cannot be connected to, nothing was sent, and another one gets the request, whatever its method: `connectRetriesMax`
+ * more at most. Every instance has an agent of its own, closed gracefully once its instance has left the service. With `compose` interceptors of
  * undici stand around it: `createDispatcher({ diplomat, Agent }).compose(interceptors.retry())` retries at another instance.
  *
  * Its requests fail as those of `spockInterceptor` do. The caller ends it with `close` or `destroy`; the Diplomat stays open.
@@ -71,35 +72,28 @@ export function withCallback(
 export type ServiceFetch = typeof globalThis.fetch & ServiceDispatcher;
 
 /**
- * The `fetch` built into Node, with a dispatcher of its own: `await fetch('http://barista.spock/menu')` goes to a healthy
+ * The `fetch` built into Node with a dispatcher of its own, in Bun and Deno without one: `await fetch('http://barista.spock/menu')` goes to a healthy
  * instance of `barista`; other URLs are fetched as always. Its types are those of the global `fetch`, also where
- * TypeScript's DOM library, whose `RequestInit` has no `dispatcher`, is loaded. Where an instance refuses or cannot be
- * reached, nothing was sent, and another one gets the request, whatever its method: two more at most, and none for a body that
- * is a stream. Requests fail as those of {@link createDispatcher} do. The caller ends it with `close` or `destroy`; the Diplomat stays open. Throws a TypeError or
- * BAD_REQUEST for wrong options.
+ * TypeScript's DOM library, whose `RequestInit` has no `dispatcher`, is loaded. Requests end as those of {@link createDispatcher} do.
+ * The caller ends it with `close` or `destroy`; the Diplomat stays open. Throws a TypeError or BAD_REQUEST for wrong options.
  */
 export function createFetch(options: DispatcherOptions & { readonly Agent?: undefined }): ServiceFetch {
-	const dispatcher = createDispatcher(options);
-	const fetchService = (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
-		const call = () => globalThis.fetch(input, { ...init, dispatcher } as RequestInit);
-		return isRepeatable(input, init) ? retry(call, { isRetryable: isUnconnected }) : call();
-	};
+	const [fetchService, ends] = fetchHasDispatchers() ? dispatchedFetch(options) : leasedFetch(options);
 	return Object.assign(fetchService, {
-		close: () => dispatcher.close(),
-		destroy: (error?: Error | null) => dispatcher.destroy(error),
-		[Symbol.asyncDispose]: () => dispatcher.close(),
+		close: () => ends.close(),
+		destroy: (error?: Error | null) => ends.destroy(error),
+		[Symbol.asyncDispose]: () => ends.close(),
 	});
 }
 
-/** Whether the same request can be made again: a stream can be read only once. */
-function isRepeatable(input: Parameters<typeof fetch>[0], init: RequestInit = {}): boolean {
-	const body: unknown = init.body ?? (input instanceof Request ? input.body : undefined);
-	return typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body);
+type FetchAndEnds = readonly [fetch: typeof globalThis.fetch, ends: Pick<ServiceDispatcher, 'close' | 'destroy'>];
+
+function dispatchedFetch(options: DispatcherOptions & { readonly Agent?: undefined }): FetchAndEnds {
+	const dispatcher = createDispatcher(options);
+	return [(input, init) => globalThis.fetch(input, { ...init, dispatcher } as RequestInit), dispatcher];
 }
 
-/** Whether a fetch has failed before anything was sent, because there was no connection to its instance. */
-function isUnconnected(error: unknown): boolean {
-	if (!(error instanceof TypeError) || !(error.cause instanceof Error) || !('instance' in error.cause)) return false;
-	const { code, syscall } = error.cause as NodeJS.ErrnoException;
-	return code === 'ECONNREFUSED' || code === 'UND_ERR_CONNECT_TIMEOUT' || syscall === 'connect';
+function leasedFetch(options: DispatcherOptions): FetchAndEnds {
+	const leased = new LeaseFetch(options);
+	return [(input, init) => leased.fetch(input, init as RequestInit), leased];
 }

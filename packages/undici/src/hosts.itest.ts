@@ -104,7 +104,8 @@ describe.each(ways)('$client.name by the $way', ({ client, make }) => {
 			await dispatcher.close();
 		}
 		expect(instance.received).toEqual([]);
-		expect([ledger.open, ledger.outcomes]).toEqual([0, ['failure', 'failure']]);
+		const failures = ledger.outcomes.filter((outcome) => outcome === 'failure');
+		expect([ledger.open, failures.length]).toEqual([0, 2]);
 	});
 
 	it('TLS to an instance that speaks none is a failure that says so', async () => {

@@ -9,4 +9,4 @@ export {
 	type ServiceFetch,
 } from './dispatcher.ts';
 export { type SpockInterceptor, spockInterceptor } from './interceptor.ts';
-export type { ServiceOptions } from './service-dispatch.ts';
+export { DEFAULT_CONNECT_RETRIES_MAX, type ServiceOptions } from './service-dispatch.ts';

@@ -20,7 +20,8 @@ export interface SpockInterceptor extends Disposable {
  *
  *     const agent = new Agent().compose(spockInterceptor({ diplomat }), interceptors.retry());
  *
- * It never wraps a handler: it listens on undici's diagnostics channels from now until it is closed, or its Diplomat is.
+ * Where an instance cannot be connected to, nothing was sent, and another one gets the request: `connectRetriesMax` more at most.
+ * It listens on undici's diagnostics channels from now until it is closed, or its Diplomat is.
  *
  * Where no instance is known the request fails with the SpockError of `diplomat.acquire`, and with BAD_REQUEST for a host
  * such as `a.b.spock`. Errors of the connection are undici's own; their message, `service` and `instance` say where.

@@ -72,13 +72,13 @@ describe.each(ways)('$client.name by the $way', ({ client, make }) => {
 		await dispatcher.close();
 	});
 
-	it('an instance that refuses fails the request with an error that names it, and is ejected', async () => {
+	it('an instance that refuses, where no other is tried, fails the request with an error that names it, and is ejected', async () => {
 		await using instances = await startInstances(1);
 		const refusing = await refusingInstance('web-9');
 		const source = new ScriptedSource({ barista: [refusing, ...instances.map((one) => one.record())] });
 		await using diplomat = createDiplomat({ source, ejectAfterFailures: 2 });
 		const ledger = new LeaseLedger(diplomat);
-		const dispatcher = make(client, diplomat);
+		const dispatcher = make(client, diplomat, { connectRetriesMax: 0 });
 		const errors: Record<string, unknown>[] = [];
 		for (let turn = 0; turn < 10; turn++) {
 			await client.get(URL, { dispatcher }).catch((error: unknown) => errors.push(innermost(error)));

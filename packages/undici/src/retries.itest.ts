@@ -62,8 +62,8 @@ describe.each(ways)('undici’s own retry over the $way, $name', ({ name, undici
 			code: 'ECONNREFUSED',
 			service: 'barista',
 		});
-		// Both were tried before one came again.
-		expect(ledger.outcomes).toEqual(Array(4).fill('failure'));
+		// Both were tried at once, before one came again.
+		expect(ledger.outcomes.filter((outcome) => outcome === 'failure')).toHaveLength(5);
 		const unknown = undici.get('http://nobody.spock/', { dispatcher: outer });
 		await expect(unknown).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
 		await dispatcher.close();
@@ -77,7 +77,10 @@ describe.each(ways)('undici’s own retry over the $way, $name', ({ name, undici
 		const ledger = new LeaseLedger(diplomat);
 		const { spockInterceptor } = await import('./index.ts');
 		const agent = new undici.Agent() as unknown as Dispatcher;
-		const wrong = agent.compose(undici.interceptors.retry(RETRIES), spockInterceptor({ diplomat }));
+		const wrong = agent.compose(
+			undici.interceptors.retry(RETRIES),
+			spockInterceptor({ diplomat, connectRetriesMax: 0 }),
+		);
 		const replies = await Promise.allSettled([1, 2].map(() => undici.get(URL, { dispatcher: wrong })));
 		expect(replies.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 		// The documents say how one sees it: nobody names the instance of what is not the first try.

@@ -1,4 +1,4 @@
-import type { Diplomat, Lease, ServiceQuery } from '@spock/client';
+import type { Diplomat, KnownServiceQuery, Lease, ServiceQuery } from '@spock/client';
 import {
 	diplomatOption,
 	FailedInstances,
@@ -6,11 +6,14 @@ import {
 	type HttpTargetOptions,
 	serviceError,
 } from '@spock/client/integrations';
-import { knownMembers, offAbort, onAbort } from '@spock/protocol/internal';
+import { integerOption, knownMembers, offAbort, onAbort } from '@spock/protocol/internal';
 
 import type { Dispatch, DispatchHandler, DispatchOptions } from './any-undici.ts';
+import { beforeStart } from './connect-retry.ts';
 import type { Origin, Origins } from './origins.ts';
-import { type RequestSettings, ServiceRequest } from './service-request.ts';
+import { outcomeOfRequest, type RequestSettings, ServiceRequest } from './service-request.ts';
+
+export const DEFAULT_CONNECT_RETRIES_MAX = 2;
 
 /** What a request to a service is made with, by the interceptor and by the dispatcher. */
 export interface ServiceOptions extends HttpTargetOptions {
@@ -21,6 +24,11 @@ export interface ServiceOptions extends HttpTargetOptions {
 	 * which a proxy or a service reports that. Other statuses count as success.
 	 */
 	readonly isFailure?: (statusCode: number) => boolean;
+	/**
+	 * How many more instances are tried when one cannot be connected to. Nothing of the request has been sent then, so this is
+	 * safe for every method and body. Default 2, 0 to 100.
+	 */
+	readonly connectRetriesMax?: number;
 }
 
 /** Where requests go on to. */
@@ -42,11 +50,14 @@ export class ServiceDispatch {
 	 * another instance then.
 	 */
 	readonly #failed = new WeakMap<DispatchHandler, FailedInstances>();
+	/** None once the dispatcher ends: what it would be sent by is closed. */
+	#connectRetriesMax: number;
 	/** Requests that wait for an instance, by what ends their waiting. */
 	readonly #waiting = new Map<AbortController, Promise<void>>();
 
 	constructor(options: ServiceOptions, origins: Origins, route: Route) {
-		const { diplomat, isFailure = isGatewayError } = options;
+		const { diplomat, isFailure = isGatewayError, connectRetriesMax = DEFAULT_CONNECT_RETRIES_MAX } = options;
+		this.#connectRetriesMax = connectRetriesMax;
 		this.#options = options;
 		this.#origins = origins;
 		this.#settings = { diplomat, isFailure };
@@ -72,8 +83,12 @@ export class ServiceDispatch {
 		return true;
 	}
 
-	/** Resolves when no request waits for an instance. Each waits as long as the Diplomat lets it, at most. */
+	/**
+	 * Tries no other instance from now on, and resolves when no request waits for one. Each waits as long as the Diplomat lets it,
+	 * at most.
+	 */
 	async settled(): Promise<void> {
+		this.#connectRetriesMax = 0;
 		await Promise.allSettled(this.#waiting.values());
 	}
 
@@ -101,9 +116,12 @@ export class ServiceDispatch {
 		}
 	}
 
-	#tryAcquire({ query }: Origin, handler: DispatchHandler): Lease | undefined {
+	/** Names are checked where they are written, and not here. */
+	#tryAcquire({ query }: Origin, handler: DispatchHandler, around = failedInstances(query)): Lease | undefined {
 		try {
-			return this.#options.diplomat.tryAcquire(query, { exclude: this.#excluded(query, handler) });
+			return this.#options.diplomat.tryAcquire(query as KnownServiceQuery, {
+				exclude: this.#excluded(query, handler, around),
+			});
 		} catch (error) {
 			throw serviceError(query, error);
 		}
@@ -111,7 +129,10 @@ export class ServiceDispatch {
 
 	async #acquire(signal: AbortSignal, { query }: Origin, handler: DispatchHandler): Promise<Lease> {
 		try {
-			return await this.#options.diplomat.acquire(query, { exclude: this.#excluded(query, handler), signal });
+			return await this.#options.diplomat.acquire(query as KnownServiceQuery, {
+				exclude: this.#excluded(query, handler),
+				signal,
+			});
 		} catch (error) {
 			// As undici does it: who aborted is given back his own reason.
 			throw signal.aborted ? signal.reason : serviceError(query, error);
@@ -120,6 +141,47 @@ export class ServiceDispatch {
 
 	#send(lease: Lease, origin: Origin, options: DispatchOptions, handler: DispatchHandler): boolean {
 		const failed = failedInstances(origin.query);
+		// What becomes a connection of its own is not followed.
+		if (options.method === 'CONNECT' || options.upgrade) {
+			return this.#sendTo(lease, origin, options, handler, handler, failed);
+		}
+		let { instance } = lease.address;
+		let retries = 0;
+		const followed = beforeStart(handler, (error) => {
+			if (retries++ >= this.#connectRetriesMax || outcomeOfRequest(error) === 'cancelled') return false;
+			this.#remember(origin.query, handler, instance);
+			const next = this.#tryAnother(origin, handler, failed);
+			if (next === undefined) return false;
+			instance = next.address.instance;
+			this.#sendTo(next, origin, options, handler, followed, failed);
+			return true;
+		});
+		return this.#sendTo(lease, origin, options, handler, followed, failed);
+	}
+
+	/** An instance where the request has not failed; undefined where there is none: the request then ends with the error it has. */
+	#tryAnother(origin: Origin, handler: DispatchHandler, around: Set<string> | undefined): Lease | undefined {
+		let lease: Lease | undefined;
+		try {
+			lease = this.#tryAcquire(origin, handler, around);
+		} catch {
+			return undefined;
+		}
+		if (lease === undefined || !this.#excluded(origin.query, handler, around)?.has(lease.address.instance))
+			return lease;
+		lease.release('cancelled');
+		return undefined;
+	}
+
+	/** `followed` is what undici calls; the memory of a request's failures is kept by its own handler. */
+	#sendTo(
+		lease: Lease,
+		origin: Origin,
+		options: DispatchOptions,
+		handler: DispatchHandler,
+		followed: DispatchHandler,
+		failed: Set<string> | undefined,
+	): boolean {
 		const request = new ServiceRequest(lease, this.#settings, (instance) => {
 			failed?.add(instance);
 			this.#remember(origin.query, handler, instance);
@@ -132,7 +194,7 @@ export class ServiceDispatch {
 				tell(handler, error);
 				return false;
 			}
-			const dispatched = this.#route.toInstance(lease)(addressed, handler);
+			const dispatched = this.#route.toInstance(lease)(addressed, followed);
 			// Undici says no more of these after their beginning, which then may last for days.
 			if (options.method === 'CONNECT' || options.upgrade) request.letGo();
 			return dispatched;
@@ -165,9 +227,12 @@ export class ServiceDispatch {
 	}
 
 	/** Instances that this call has tried in vain: within undici's retry, and within `retry` of Spock. */
-	#excluded(query: ServiceQuery, handler: DispatchHandler): ReadonlySet<string> | undefined {
+	#excluded(
+		query: ServiceQuery,
+		handler: DispatchHandler,
+		around: ReadonlySet<string> | undefined = failedInstances(query),
+	): ReadonlySet<string> | undefined {
 		const here = this.#failed.get(handler)?.of(query);
-		const around = failedInstances(query);
 		return here === undefined || around === undefined ? (here ?? around) : new Set([...here, ...around]);
 	}
 
@@ -178,7 +243,8 @@ export class ServiceDispatch {
 	}
 }
 
-function isGatewayError(statusCode: number): boolean {
+/** What `isFailure` is by default. */
+export function isGatewayError(statusCode: number): boolean {
 	return statusCode >= 502 && statusCode <= 504;
 }
 
@@ -211,7 +277,10 @@ function isHost(name: unknown): boolean {
 }
 
 /** What the interceptor takes, and the dispatcher too. */
-const KNOWN = ['diplomat', 'suffix', 'query', 'services', 'keepHost', 'servername', 'isFailure'] as const;
+const KNOWN: readonly string[] = [
+	...['diplomat', 'suffix', 'query', 'services'],
+	...['keepHost', 'servername', 'isFailure', 'connectRetriesMax'],
+];
 
 /** Throws a TypeError that names what is missing, wrong or unknown. `more` are options that the caller checks itself. */
 export function checkOptions(caller: string, options: ServiceOptions, more: readonly string[] = []): void {
@@ -219,8 +288,9 @@ export function checkOptions(caller: string, options: ServiceOptions, more: read
 		throw new TypeError(`${caller} needs options: { diplomat }, the Diplomat that finds the services`);
 	}
 	knownMembers('option', options, [...KNOWN, ...more]);
-	const { diplomat, keepHost, servername, isFailure } = options;
+	const { diplomat, keepHost, servername, isFailure, connectRetriesMax = DEFAULT_CONNECT_RETRIES_MAX } = options;
 	diplomatOption(diplomat);
+	integerOption('connectRetriesMax', connectRetriesMax, 0, 100);
 	if (keepHost !== undefined && typeof keepHost !== 'boolean') {
 		throw new TypeError(`keepHost must be true or false, not ${String(keepHost)}`);
 	}

@@ -1,0 +1,2 @@
+export type { AppRegistrationData } from '@spock/client/integrations';
+export { type SpockPluginOptions, spock, spock as default } from './spock-plugin.ts';

@@ -2,34 +2,10 @@ import type { ServiceInstance, ServiceSnapshot } from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
 
 import { InstanceRecord } from './instance-record.ts';
+import type { BalancingPolicy } from './policies.ts';
+import { rendezvous } from './rendezvous.ts';
 import { servedInstances } from './served-instances.ts';
-
-/** How work is shared out among the serving instances of a snapshot. */
-export type BalancingPolicy =
-	| 'round-robin'
-	| 'random'
-	| 'weighted'
-	| 'consistent-hash'
-	| 'least-in-flight'
-	| 'least-latency';
-
-/** The policy where none is named. */
-export const DEFAULT_POLICY: BalancingPolicy = 'round-robin';
-
-/** Every policy there is. */
-export const balancingPolicies: readonly BalancingPolicy[] = Object.freeze([
-	'round-robin',
-	'random',
-	'weighted',
-	'consistent-hash',
-	'least-in-flight',
-	'least-latency',
-]);
-
-/** True for a policy that chooses by the outcome of calls: without reports it is no better than `random`. */
-export function needsRecords(policy: BalancingPolicy): boolean {
-	return policy === 'least-in-flight' || policy === 'least-latency';
-}
+import { planWork, type WorkPlan, type WorkRules } from './work-plan.ts';
 
 /** What one pick may depend on. */
 export interface PickOptions {
@@ -59,29 +35,98 @@ export interface PickerOptions {
 
 /**
  * A picker over the instances of this snapshot that get work: see `servedInstances`. Under `consistent-hash`, picks
- * without a key go round.
+ * without a key go round. In a panic zones do not matter: what the registry says of their health is not believed.
  */
-export function createPicker(policy: BalancingPolicy, snapshot: ServiceSnapshot, options: PickerOptions = {}): Picker {
-	return pickerOver(policy, servedInstances(snapshot), options);
+export function createPicker(
+	policy: BalancingPolicy,
+	snapshot: ServiceSnapshot,
+	{ rules, ...options }: PickerOptions & { readonly rules?: WorkRules } = {},
+): Picker {
+	const { instances, panic } = snapshot;
+	const applied = panic === true ? { ...rules, zone: undefined } : rules;
+	return plannedPicker(policy, planWork(policy, servedInstances(snapshot), instances, applied), options);
 }
 
 /** A picker over these instances, whatever their status: as `createPicker` else. */
 export function pickerOver(
 	policy: BalancingPolicy,
 	serving: readonly ServiceInstance[],
-	{ random = Math.random, recordOf = () => new InstanceRecord(), now = () => 0 }: PickerOptions = {},
+	options: PickerOptions = {},
+): Picker {
+	return groupPicker(policy, serving, serving, options);
+}
+
+/** A picker that gives every instance the share of the work that the plan says; one with a key goes by the key alone. */
+export function plannedPicker(
+	policy: BalancingPolicy,
+	{ groups, serving }: WorkPlan<ServiceInstance>,
+	options: PickerOptions = {},
+): Picker {
+	const pickers = groups.map(({ instances }) => groupPicker(policy, instances, serving, options));
+	const [only = groupPicker(policy, [], serving, options)] = pickers;
+	if (pickers.length < 2) return only;
+	const { random = Math.random } = options;
+	return new SharePicker(
+		pickers,
+		groups.map(({ share }) => share),
+		random(),
+	);
+}
+
+/** Picks with a key choose among `keyed`, all others among `serving`. */
+function groupPicker(
+	policy: BalancingPolicy,
+	serving: readonly ServiceInstance[],
+	keyed: readonly ServiceInstance[],
+	{ random = Math.random, recordOf = () => new InstanceRecord(), now = () => 0 }: PickerOptions,
 ): Picker {
 	switch (policy) {
 		case 'round-robin':
 		case 'consistent-hash':
-			return new RoundRobinPicker(serving, Math.floor(random() * serving.length), policy);
+			return new RoundRobinPicker(serving, keyed, Math.floor(random() * serving.length), policy);
 		case 'random':
-			return new RandomPicker(serving, random);
+			return new RandomPicker(serving, keyed, random);
 		case 'weighted':
-			return new WeightedPicker(serving, random);
+			return new WeightedPicker(serving, keyed, random);
 		case 'least-in-flight':
 		case 'least-latency':
-			return new TwoChoicesPicker(policy, serving, recordOf, random, now);
+			return new TwoChoicesPicker(policy, serving, keyed, recordOf, random, now);
+	}
+}
+
+/** Multiples of it, less their whole part, fill the range from 0 to 1 evenly, from the first ones on. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * One picker for each group, each with its share of the picks. Which group is next is not drawn but follows an even sequence (Weyl's, of
+ * the golden ratio), so that the shares are exact after few picks.
+ */
+class SharePicker implements Picker {
+	readonly policy: BalancingPolicy;
+	readonly #pickers: readonly Picker[];
+	/** ends[i] is the sum of the shares up to and with i. */
+	readonly #ends: Float64Array;
+	#point: number;
+
+	constructor(pickers: readonly Picker[], shares: readonly number[], start: number) {
+		this.policy = (pickers[0] as Picker).policy;
+		this.#pickers = pickers;
+		let sum = 0;
+		this.#ends = Float64Array.from(shares, (share) => {
+			sum += share;
+			return sum;
+		});
+		this.#point = start;
+	}
+
+	pick(options?: PickOptions): ServiceInstance | undefined {
+		let point = this.#point + GOLDEN;
+		if (point >= 1) point -= 1;
+		this.#point = point;
+		const last = this.#ends.length - 1;
+		let index = 0;
+		while (index < last && point >= (this.#ends[index] as number)) index++;
+		return (this.#pickers[index] as Picker).pick(options);
 	}
 }
 
@@ -92,16 +137,23 @@ export function pickerOver(
 class RoundRobinPicker implements Picker {
 	readonly policy: 'round-robin' | 'consistent-hash';
 	readonly #serving: readonly ServiceInstance[];
+	readonly #keyed: readonly ServiceInstance[];
 	#next: number;
 
-	constructor(serving: readonly ServiceInstance[], offset: number, policy: RoundRobinPicker['policy']) {
+	constructor(
+		serving: readonly ServiceInstance[],
+		keyed: readonly ServiceInstance[],
+		offset: number,
+		policy: RoundRobinPicker['policy'],
+	) {
 		this.policy = policy;
 		this.#serving = serving;
+		this.#keyed = keyed;
 		this.#next = offset;
 	}
 
 	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#serving, options.key);
+		if (options?.key !== undefined) return rendezvous(this.#keyed, options.key);
 		const serving = this.#serving;
 		if (this.#next >= serving.length) this.#next = 0;
 		return serving[this.#next++];
@@ -112,15 +164,17 @@ class RoundRobinPicker implements Picker {
 class RandomPicker implements Picker {
 	readonly policy = 'random';
 	readonly #serving: readonly ServiceInstance[];
+	readonly #keyed: readonly ServiceInstance[];
 	readonly #random: Random;
 
-	constructor(serving: readonly ServiceInstance[], random: Random) {
+	constructor(serving: readonly ServiceInstance[], keyed: readonly ServiceInstance[], random: Random) {
 		this.#serving = serving;
+		this.#keyed = keyed;
 		this.#random = random;
 	}
 
 	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#serving, options.key);
+		if (options?.key !== undefined) return rendezvous(this.#keyed, options.key);
 		return this.#serving[Math.floor(this.#random() * this.#serving.length)];
 	}
 }
@@ -131,13 +185,15 @@ class RandomPicker implements Picker {
 class WeightedPicker implements Picker {
 	readonly policy = 'weighted';
 	readonly #serving: readonly ServiceInstance[];
+	readonly #keyed: readonly ServiceInstance[];
 	// sums[i] is the weight of the instances up to and with i: a pick is one binary search.
 	readonly #sums: Float64Array;
 	readonly #sum: number;
 	readonly #random: Random;
 
-	constructor(serving: readonly ServiceInstance[], random: Random) {
+	constructor(serving: readonly ServiceInstance[], keyed: readonly ServiceInstance[], random: Random) {
 		this.#serving = serving;
+		this.#keyed = keyed;
 		let sum = 0;
 		this.#sums = Float64Array.from(this.#serving, ({ weight }) => {
 			sum += weight || 1;
@@ -148,7 +204,7 @@ class WeightedPicker implements Picker {
 	}
 
 	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#serving, options.key);
+		if (options?.key !== undefined) return rendezvous(this.#keyed, options.key);
 		const point = this.#random() * this.#sum;
 		let low = 0;
 		let high = this.#serving.length - 1;
@@ -168,6 +224,7 @@ class WeightedPicker implements Picker {
 class TwoChoicesPicker implements Picker {
 	readonly policy: 'least-in-flight' | 'least-latency';
 	readonly #serving: readonly ServiceInstance[];
+	readonly #keyed: readonly ServiceInstance[];
 	/** One for each of `serving`. */
 	readonly #records: readonly InstanceRecord[];
 	readonly #random: Random;
@@ -176,12 +233,14 @@ class TwoChoicesPicker implements Picker {
 	constructor(
 		policy: TwoChoicesPicker['policy'],
 		serving: readonly ServiceInstance[],
+		keyed: readonly ServiceInstance[],
 		recordOf: (instance: ServiceInstance) => InstanceRecord,
 		random: Random,
 		now: () => number,
 	) {
 		this.policy = policy;
 		this.#serving = serving;
+		this.#keyed = keyed;
 		this.#records = serving.map(recordOf);
 		this.#random = random;
 		this.#now = now;
@@ -189,7 +248,7 @@ class TwoChoicesPicker implements Picker {
 
 	pick(options?: PickOptions): ServiceInstance | undefined {
 		const serving = this.#serving;
-		if (options?.key !== undefined) return rendezvous(serving, options.key);
+		if (options?.key !== undefined) return rendezvous(this.#keyed, options.key);
 		const { length } = serving;
 		if (length < 2) return serving[0];
 		const first = Math.floor(this.#random() * length);
@@ -205,44 +264,4 @@ class TwoChoicesPicker implements Picker {
 		const load = this.policy === 'least-latency' ? record.cost(nowMs) : record.inFlight + 1;
 		return load / ((this.#serving[index] as ServiceInstance).weight || 1);
 	}
-}
-
-/**
- * The instance with the highest score for this key (highest random weight, Thaler and Ravishankar 1998,
- * https://www.microsoft.com/en-us/research/publication/a-name-based-mapping-scheme-for-rendezvous/). Equal keys get equal
- * instances; when an instance leaves, only its own keys move. Costs one hash for each instance.
- */
-function rendezvous(serving: readonly ServiceInstance[], key: string): ServiceInstance | undefined {
-	const keyHash = hash(key, FNV_OFFSET);
-	let best: ServiceInstance | undefined;
-	let bestScore = -1;
-	for (const candidate of serving) {
-		const score = mix(hash(candidate.instance, keyHash));
-		// Serving instances are sorted by name, so equal scores are decided the same way everywhere.
-		if (score > bestScore) {
-			best = candidate;
-			bestScore = score;
-		}
-	}
-	return best;
-}
-
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
-/** FNV-1a over UTF-16 units: short names, no allocation. */
-function hash(text: string, seed: number): number {
-	let value = seed;
-	for (let index = 0; index < text.length; index++) {
-		value = Math.imul(value ^ text.charCodeAt(index), FNV_PRIME);
-	}
-	return value >>> 0;
-}
-
-/** The finisher of MurmurHash3: FNV's high bits alone spread short names badly. */
-function mix(value: number): number {
-	let mixed = value;
-	mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
-	mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-	return (mixed ^ (mixed >>> 16)) >>> 0;
 }

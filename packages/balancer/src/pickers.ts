@@ -53,44 +53,60 @@ export function pickerOver(
 	serving: readonly ServiceInstance[],
 	options: PickerOptions = {},
 ): Picker {
-	return groupPicker(policy, serving, serving, options);
+	return plannedPicker(policy, { serving, groups: [{ share: 1, instances: serving }] }, options);
 }
 
 /** A picker that gives every instance the share of the work that the plan says; one with a key goes by the key alone. */
 export function plannedPicker(
 	policy: BalancingPolicy,
-	{ groups, serving }: WorkPlan<ServiceInstance>,
+	{ groups, serving }: Pick<WorkPlan<ServiceInstance>, 'groups' | 'serving'>,
 	options: PickerOptions = {},
 ): Picker {
-	const pickers = groups.map(({ instances }) => groupPicker(policy, instances, serving, options));
-	const [only = groupPicker(policy, [], serving, options)] = pickers;
-	if (pickers.length < 2) return only;
+	const turns = groups.map(({ instances }) => turnOf(policy, instances, options));
+	const [only = turnOf(policy, [], options)] = turns;
 	const { random = Math.random } = options;
-	return new SharePicker(
-		pickers,
-		groups.map(({ share }) => share),
-		random(),
-	);
+	const shares = groups.map(({ share }) => share);
+	return new KeyedPicker(policy, serving, turns.length < 2 ? only : new ShareTurn(turns, shares, random()));
 }
 
-/** Picks with a key choose among `keyed`, all others among `serving`. */
-function groupPicker(
+/** Whose turn is next, by one policy. */
+interface Turn {
+	next(): ServiceInstance | undefined;
+}
+
+function turnOf(
 	policy: BalancingPolicy,
 	serving: readonly ServiceInstance[],
-	keyed: readonly ServiceInstance[],
 	{ random = Math.random, recordOf = () => new InstanceRecord(), now = () => 0 }: PickerOptions,
-): Picker {
+): Turn {
 	switch (policy) {
 		case 'round-robin':
 		case 'consistent-hash':
-			return new RoundRobinPicker(serving, keyed, Math.floor(random() * serving.length), policy);
+			return new RoundRobinTurn(serving, Math.floor(random() * serving.length));
 		case 'random':
-			return new RandomPicker(serving, keyed, random);
+			return new RandomTurn(serving, random);
 		case 'weighted':
-			return new WeightedPicker(serving, keyed, random);
+			return new WeightedTurn(serving, random);
 		case 'least-in-flight':
 		case 'least-latency':
-			return new TwoChoicesPicker(policy, serving, keyed, recordOf, random, now);
+			return new TwoChoicesTurn(policy, serving, recordOf, random, now);
+	}
+}
+
+/** By the key where there is one, under every policy. */
+class KeyedPicker implements Picker {
+	readonly policy: BalancingPolicy;
+	readonly #serving: readonly ServiceInstance[];
+	readonly #turn: Turn;
+
+	constructor(policy: BalancingPolicy, serving: readonly ServiceInstance[], turn: Turn) {
+		this.policy = policy;
+		this.#serving = serving;
+		this.#turn = turn;
+	}
+
+	pick(options?: PickOptions): ServiceInstance | undefined {
+		return options?.key === undefined ? this.#turn.next() : rendezvous(this.#serving, options.key);
 	}
 }
 
@@ -98,35 +114,29 @@ function groupPicker(
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /**
- * One picker for each group, each with its share of the picks. Which group is next is not drawn but follows an even sequence (Weyl's, of
- * the golden ratio), so that the shares are exact after few picks.
+ * Groups, each with its share of the picks. Which group is next is not drawn but follows an even sequence (Weyl's, of the golden ratio), so
+ * that the shares are exact after few picks.
  */
-class SharePicker implements Picker {
-	readonly policy: BalancingPolicy;
-	readonly #pickers: readonly Picker[];
+class ShareTurn implements Turn {
+	readonly #turns: readonly Turn[];
 	/** ends[i] is the sum of the shares up to and with i. */
 	readonly #ends: Float64Array;
 	#point: number;
 
-	constructor(pickers: readonly Picker[], shares: readonly number[], start: number) {
-		this.policy = (pickers[0] as Picker).policy;
-		this.#pickers = pickers;
-		let sum = 0;
-		this.#ends = Float64Array.from(shares, (share) => {
-			sum += share;
-			return sum;
-		});
+	constructor(turns: readonly Turn[], shares: readonly number[], start: number) {
+		this.#turns = turns;
+		this.#ends = runningSums(shares);
 		this.#point = start;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
+	next(): ServiceInstance | undefined {
 		let point = this.#point + GOLDEN;
 		if (point >= 1) point -= 1;
 		this.#point = point;
 		const last = this.#ends.length - 1;
 		let index = 0;
 		while (index < last && point >= (this.#ends[index] as number)) index++;
-		return (this.#pickers[index] as Picker).pick(options);
+		return (this.#turns[index] as Turn).next();
 	}
 }
 
@@ -134,26 +144,16 @@ class SharePicker implements Picker {
  * Each serving instance in turn. Starts at `offset`, which callers draw at random: a thousand clients that start together
  * do not all begin with the first instance.
  */
-class RoundRobinPicker implements Picker {
-	readonly policy: 'round-robin' | 'consistent-hash';
+class RoundRobinTurn implements Turn {
 	readonly #serving: readonly ServiceInstance[];
-	readonly #keyed: readonly ServiceInstance[];
 	#next: number;
 
-	constructor(
-		serving: readonly ServiceInstance[],
-		keyed: readonly ServiceInstance[],
-		offset: number,
-		policy: RoundRobinPicker['policy'],
-	) {
-		this.policy = policy;
+	constructor(serving: readonly ServiceInstance[], offset: number) {
 		this.#serving = serving;
-		this.#keyed = keyed;
 		this.#next = offset;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#keyed, options.key);
+	next(): ServiceInstance | undefined {
 		const serving = this.#serving;
 		if (this.#next >= serving.length) this.#next = 0;
 		return serving[this.#next++];
@@ -161,20 +161,16 @@ class RoundRobinPicker implements Picker {
 }
 
 /** Any serving instance, all equally likely. */
-class RandomPicker implements Picker {
-	readonly policy = 'random';
+class RandomTurn implements Turn {
 	readonly #serving: readonly ServiceInstance[];
-	readonly #keyed: readonly ServiceInstance[];
 	readonly #random: Random;
 
-	constructor(serving: readonly ServiceInstance[], keyed: readonly ServiceInstance[], random: Random) {
+	constructor(serving: readonly ServiceInstance[], random: Random) {
 		this.#serving = serving;
-		this.#keyed = keyed;
 		this.#random = random;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#keyed, options.key);
+	next(): ServiceInstance | undefined {
 		return this.#serving[Math.floor(this.#random() * this.#serving.length)];
 	}
 }
@@ -182,32 +178,22 @@ class RandomPicker implements Picker {
 /**
  * Each serving instance with a chance in proportion to its weight. Weights are 0 only where all are: then all are equal.
  */
-class WeightedPicker implements Picker {
-	readonly policy = 'weighted';
+class WeightedTurn implements Turn {
 	readonly #serving: readonly ServiceInstance[];
-	readonly #keyed: readonly ServiceInstance[];
-	// sums[i] is the weight of the instances up to and with i: a pick is one binary search.
+	/** sums[i] is the weight of the instances up to and with i: a pick is one binary search. */
 	readonly #sums: Float64Array;
-	readonly #sum: number;
 	readonly #random: Random;
 
-	constructor(serving: readonly ServiceInstance[], keyed: readonly ServiceInstance[], random: Random) {
+	constructor(serving: readonly ServiceInstance[], random: Random) {
 		this.#serving = serving;
-		this.#keyed = keyed;
-		let sum = 0;
-		this.#sums = Float64Array.from(this.#serving, ({ weight }) => {
-			sum += weight || 1;
-			return sum;
-		});
-		this.#sum = sum;
+		this.#sums = runningSums(serving.map(({ weight }) => weight || 1));
 		this.#random = random;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#keyed, options.key);
-		const point = this.#random() * this.#sum;
+	next(): ServiceInstance | undefined {
 		let low = 0;
 		let high = this.#serving.length - 1;
+		const point = this.#random() * (this.#sums[high] ?? 0);
 		while (low < high) {
 			const middle = (low + high) >>> 1;
 			if ((this.#sums[middle] as number) > point) high = middle;
@@ -221,47 +207,51 @@ class WeightedPicker implements Picker {
  * Of two instances drawn at random the one with less load: nearly as even as looking at all of them, and no herd runs to
  * the one that is best for a moment (Mitzenmacher 2001, https://www.eecs.harvard.edu/~michaelm/postscripts/tpds2001.pdf).
  */
-class TwoChoicesPicker implements Picker {
-	readonly policy: 'least-in-flight' | 'least-latency';
+class TwoChoicesTurn implements Turn {
+	readonly #policy: 'least-in-flight' | 'least-latency';
 	readonly #serving: readonly ServiceInstance[];
-	readonly #keyed: readonly ServiceInstance[];
 	/** One for each of `serving`. */
 	readonly #records: readonly InstanceRecord[];
 	readonly #random: Random;
 	readonly #now: () => number;
 
 	constructor(
-		policy: TwoChoicesPicker['policy'],
+		policy: 'least-in-flight' | 'least-latency',
 		serving: readonly ServiceInstance[],
-		keyed: readonly ServiceInstance[],
 		recordOf: (instance: ServiceInstance) => InstanceRecord,
 		random: Random,
 		now: () => number,
 	) {
-		this.policy = policy;
+		this.#policy = policy;
 		this.#serving = serving;
-		this.#keyed = keyed;
 		this.#records = serving.map(recordOf);
 		this.#random = random;
 		this.#now = now;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
+	next(): ServiceInstance | undefined {
 		const serving = this.#serving;
-		if (options?.key !== undefined) return rendezvous(this.#keyed, options.key);
 		const { length } = serving;
 		if (length < 2) return serving[0];
 		const first = Math.floor(this.#random() * length);
 		const other = Math.floor(this.#random() * (length - 1));
 		const second = other < first ? other : other + 1;
-		const nowMs = this.policy === 'least-latency' ? this.#now() : 0;
+		const nowMs = this.#policy === 'least-latency' ? this.#now() : 0;
 		return serving[this.#load(first, nowMs) <= this.#load(second, nowMs) ? first : second];
 	}
 
 	/** In proportion to the weight; weights are 0 only where all are. */
 	#load(index: number, nowMs: number): number {
 		const record = this.#records[index] as InstanceRecord;
-		const load = this.policy === 'least-latency' ? record.cost(nowMs) : record.inFlight + 1;
+		const load = this.#policy === 'least-latency' ? record.cost(nowMs) : record.inFlight + 1;
 		return load / ((this.#serving[index] as ServiceInstance).weight || 1);
 	}
+}
+
+function runningSums(numbers: readonly number[]): Float64Array {
+	let sum = 0;
+	return Float64Array.from(numbers, (number) => {
+		sum += number;
+		return sum;
+	});
 }

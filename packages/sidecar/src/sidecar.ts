@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
+import { zonePolicies } from '@spock/balancer';
 import type { EventsStatus, ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
-import { type Clock, systemClock } from '@spock/protocol/internal';
+import { type Clock, oneOfOption, stringOption, systemClock } from '@spock/protocol/internal';
 
 import type { ConnectionFacts } from './connection/connection-facts.ts';
 import { ConnectionRegistry } from './connection/connection-registry.ts';
@@ -53,7 +54,10 @@ export interface Sidecar {
 
 /** Puts a sidecar together. Throws a RangeError or TypeError naming an option that is wrong. Nothing is bound before `start`. */
 export function createSidecar(options: SidecarOptions): Sidecar {
-	if (options.listen.length === 0) throw new TypeError('listen must name at least one address');
+	const { listen, zone, zonePolicy } = options;
+	if (listen.length === 0) throw new TypeError('listen must name at least one address');
+	if (zone !== undefined) stringOption('zone', zone);
+	if (zonePolicy !== undefined) oneOfOption('zonePolicy', zonePolicy, zonePolicies);
 	return new SpockSidecar(options, resolveLimits(options.limits));
 }
 
@@ -92,9 +96,11 @@ class SpockSidecar implements Sidecar {
 		};
 		this.#readiness = new Readiness({ source, clock, random, place: () => this.#placeWatch.reason, changed });
 		this.#handOver = this.#createHandOver();
-		const choose = instanceChooser(limits.policy, random);
+		const { zone, zonePolicy } = options;
+		const choose = instanceChooser(limits.policy, random, zonePolicy === 'prefer' ? { zone } : {});
 		const handlers = createHandlers({
 			instance: this.instance,
+			zone,
 			source,
 			registrations,
 			limits,

@@ -1,5 +1,6 @@
 export { noInstanceError, servedInstances } from '@spock/balancer';
 export { instanceKey } from '../lookups/instance-records.ts';
+export { plannerOf, type WorkPlanner } from '../lookups/work-planner.ts';
 export { instanceError, isConnectionError, outcomeOf, serviceError } from './call-errors.ts';
 export {
 	CONNECTION_TARGET_OPTIONS,

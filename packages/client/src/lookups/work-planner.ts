@@ -22,6 +22,11 @@ type Registered = { readonly instances: readonly Pick<ServiceInstance, 'zone'>[]
  */
 export const PLAN: unique symbol = Symbol.for('@spock/client/plan');
 
+/** For integrations that share work out by themselves: the planner of a Diplomat; undefined for one of an earlier version. */
+export function plannerOf(diplomat: object): WorkPlanner | undefined {
+	return (diplomat as { [PLAN]?(): WorkPlanner })[PLAN]?.();
+}
+
 /** Decides which of the instances that are served get work of this client, by its zone and its subsets. */
 export class WorkPlanner {
 	readonly #options: PlanOptions;
@@ -55,6 +60,17 @@ export class WorkPlanner {
 			subset: typeof subset === 'number' ? subset : subset.get(query.service),
 			subsetKey,
 		});
+	}
+
+	/**
+	 * Who stands in for a plan's instances when none of them can be reached, of those that are served and not in it: from any zone, as many as
+	 * a subset has.
+	 */
+	standIns<I extends Planned>({ serving, groups, subset }: WorkPlan<I>): readonly I[] {
+		const working = new Set(groups.flatMap(({ instances }) => instances));
+		const others = serving.filter((one) => !working.has(one));
+		const rules = { subset, subsetKey: this.#options.subsetKey };
+		return planWork(this.#options.policy, others, others, rules).groups.flatMap(({ instances }) => instances);
 	}
 
 	/** Why zones do not matter now, though the local one is preferred; undefined if they do. */

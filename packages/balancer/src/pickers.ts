@@ -110,8 +110,10 @@ class KeyedPicker implements Picker {
 	}
 }
 
-/** Multiples of it, less their whole part, fill the range from 0 to 1 evenly, from the first ones on. */
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
+/** The points of a share: small integers, which are computed in registers. */
+const POINTS = 2 ** 30;
+/** The golden part of all points: its multiples, modulo all points, fill the range evenly, from the first ones on. */
+const GOLDEN = Math.round((POINTS * (Math.sqrt(5) - 1)) / 2);
 
 /**
  * Groups, each with its share of the picks. Which group is next is not drawn but follows an even sequence (Weyl's, of the golden ratio), so
@@ -119,23 +121,24 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  */
 class ShareTurn implements Turn {
 	readonly #turns: readonly Turn[];
-	/** ends[i] is the sum of the shares up to and with i. */
-	readonly #ends: Float64Array;
+	/** ends[i] is where the points of group i end. */
+	readonly #ends: Int32Array;
 	#point: number;
 
 	constructor(turns: readonly Turn[], shares: readonly number[], start: number) {
 		this.#turns = turns;
-		this.#ends = runningSums(shares);
-		this.#point = start;
+		this.#ends = Int32Array.from(runningSums(shares), (end) => Math.round(end * POINTS));
+		// Every point is below it, whatever the sums were rounded to.
+		this.#ends[shares.length - 1] = POINTS;
+		this.#point = Math.floor(start * POINTS);
 	}
 
 	next(): ServiceInstance | undefined {
-		let point = this.#point + GOLDEN;
-		if (point >= 1) point -= 1;
+		const ends = this.#ends;
+		const point = (this.#point + GOLDEN) & (POINTS - 1);
 		this.#point = point;
-		const last = this.#ends.length - 1;
 		let index = 0;
-		while (index < last && point >= (this.#ends[index] as number)) index++;
+		while (point >= (ends[index] as number)) index++;
 		return (this.#turns[index] as Turn).next();
 	}
 }

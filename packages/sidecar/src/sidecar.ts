@@ -21,6 +21,9 @@ import { SocketPathWatch } from './lifecycle/socket-path-watch.ts';
 import { Admission } from './overload/admission.ts';
 import { HandOver, knownQueriesOf } from './take-over/hand-over.ts';
 
+/** Longest zone: what Consul allows for a value in metadata. */
+const ZONE_LENGTH_MAX = 512;
+
 /** Clients that are named when they have not left. */
 const NAMED_MAX = 10;
 
@@ -56,7 +59,9 @@ export interface Sidecar {
 export function createSidecar(options: SidecarOptions): Sidecar {
 	const { listen, zone, zonePolicy } = options;
 	if (listen.length === 0) throw new TypeError('listen must name at least one address');
-	if (zone !== undefined) stringOption('zone', zone);
+	if (zone !== undefined && stringOption('zone', zone).length > ZONE_LENGTH_MAX) {
+		throw new RangeError(`zone must have at most ${ZONE_LENGTH_MAX} characters, not ${zone.length}`);
+	}
 	if (zonePolicy !== undefined) oneOfOption('zonePolicy', zonePolicy, zonePolicies);
 	return new SpockSidecar(options, resolveLimits(options.limits));
 }

@@ -53,6 +53,17 @@ describe('a sidecar with --zone', () => {
 		expect(await zones(other)).toBe(0);
 	});
 
+	it('is the zone of instances that apps register without one', async () => {
+		await using diplomat = await connect({ path: place.path });
+		await diplomat.register({ service: 'till', id: 'own', host: '10.0.1.1', port: 80, meta: { zone: 'b' } });
+		await diplomat.register({ service: 'till', id: 'given', host: '10.0.1.2', port: 80 });
+		const { instances } = await diplomat.getInstances('till');
+		expect(instances.map(({ host, zone }) => [host, zone])).toEqual([
+			['10.0.1.2', 'a'],
+			['10.0.1.1', 'b'],
+		]);
+	});
+
 	it('get and explain answer as a client of a zone sees it', async () => {
 		for (let turn = 0; turn < 3; turn++) {
 			expect((await command('get', 'orders', '--zone', 'b')).stdout).toMatch(/^10\.0\.0\.[2-5]:80\n$/);

@@ -195,7 +195,8 @@ export interface ResolvedOptions extends Required<Omit<DiplomatOptions, OwnOptio
 	readonly zoneCallers?: ReadonlyMap<string, number>;
 	/** For each service, or by its name. */
 	readonly subset: number | ReadonlyMap<string, number>;
-	readonly subsetKey: string;
+	/** Undefined without a subset. */
+	readonly subsetKey?: string;
 }
 
 type Resolved = Required<Omit<DiplomatOptions, OwnOption>>;
@@ -263,7 +264,7 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 	});
 	// Each entry is of its descriptor, and there is one for each option.
 	const resolved = Object.fromEntries(entries) as unknown as Resolved;
-	const { subset = 0, subsetKey = subset === 0 ? 'unused' : String(resolved.random()) } = options;
+	const { subset = 0, subsetKey = subset === 0 ? undefined : String(resolved.random()) } = options;
 	return Object.freeze({
 		address: Object.freeze(resolveAddress(options)),
 		...(options.token !== undefined && { token: tokenOption(options.token) }),
@@ -271,7 +272,7 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 		...(options.zone !== undefined && { zone: stringOption('zone', options.zone) }),
 		...(options.zoneCallers !== undefined && { zoneCallers: callersOption(options.zoneCallers) }),
 		subset: subsetOption(subset),
-		subsetKey: stringOption('subsetKey', subsetKey),
+		...(subsetKey !== undefined && { subsetKey: stringOption('subsetKey', subsetKey) }),
 		...resolved,
 	});
 }

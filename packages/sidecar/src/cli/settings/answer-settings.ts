@@ -68,7 +68,7 @@ export const answerSettings = {
 	zone: {
 		kind: 'text',
 		unit: 'name',
-		help: 'zone that it runs in, and its clients that do not name their own; from the downward API in Kubernetes',
+		help: 'zone that it runs in: of its clients that name none, and of instances registered without the metadata zone',
 	},
 	zonePolicy: {
 		kind: zonePolicies as readonly ZonePolicy[],

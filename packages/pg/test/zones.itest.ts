@@ -35,3 +35,22 @@ it('connections go to the local zone as long as it is large enough, and spill ov
 	expect(subset.filter((count) => count > 0)).toEqual([6, 6]);
 	for (const server of servers) server.close();
 });
+
+it('the local zone dies, and the registry does not know: connections go to another one after a failure', async () => {
+	const far = await tcpListener((socket) => {
+		socket.on('error', () => undefined);
+		socket.once('data', () => socket.write(READY));
+	});
+	const local = await tcpListener();
+	local.close();
+	const instances = [
+		{ host: local.host, port: local.port, zone: 'a' },
+		{ host: far.host, port: far.port, zone: 'b' },
+	];
+	const source = await localSource({ services: { [SERVICE]: instances } });
+	const prefers = { zone: 'a', zonePolicy: 'prefer' } as const;
+	await using diplomat = createDiplomat({ source, ...prefers, ejectAfterFailures: 1 });
+	await expect(connect(diplomat)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	for (let turn = 0; turn < 3; turn++) await (await connect(diplomat)).end();
+	far.close();
+});

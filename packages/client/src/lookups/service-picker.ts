@@ -111,7 +111,8 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		const address = this.pick(key);
 		if (current === undefined || address === undefined || exclude?.has(address.instance) !== true) return address;
 		const others = this.#serving.filter(({ instance }) => !exclude.has(instance));
-		const chosen = this.#pickerOver(current, others).pick({ key });
+		const plan = this.#planner.plan(this.query, current, others);
+		const chosen = plannedPicker(this.#options.policy, plan, this.#pickerOptions).pick({ key });
 		return chosen === undefined ? address : this.#addressOf(chosen, current);
 	}
 
@@ -153,16 +154,11 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		const { serving, untilMs } = spareEjected(served, find, clock.now(), ejectedPercentMax);
 		this.#serving = serving;
 		this.#ejectedUntilMs = untilMs;
-		this.#picker = this.#pickerOver(snapshot, serving);
-	}
-
-	#pickerOver(snapshot: ServiceSnapshot, serving: readonly ServiceInstance[]): Picker {
-		const { zone } = this.#planner;
 		const plan = this.#planner.plan(this.query, snapshot, serving);
-		if (sharesChannel.hasSubscribers && zone !== undefined && plan.zones !== undefined) {
-			sharesChannel.publish({ query: this.query, zone, shares: plan.zones });
-		}
-		return plannedPicker(this.#options.policy, plan, this.#pickerOptions);
+		this.#picker = plannedPicker(this.#options.policy, plan, this.#pickerOptions);
+		const { zone } = this.#planner;
+		if (!sharesChannel.hasSubscribers || zone === undefined || plan.zones === undefined) return;
+		sharesChannel.publish({ query: this.query, zone, shares: plan.zones });
 	}
 
 	/** Failures are forgotten of an instance that the registry reports as healthy again. */

@@ -91,13 +91,13 @@ export class ServicePickers {
 	): readonly InstanceExplanation[] {
 		const zones = new Map(picker?.instances.map(({ instance, zone }) => [instance, zone]));
 		const placed = explained.map((one) => ({ ...one, zone: one?.zone ?? zones.get(one?.instance) ?? null }));
-		const serving = placed.filter(({ included }) => included);
+		const serving = placed.filter(isPlannable);
 		const snapshot = { instances: placed, ...(panic && { panic }) };
 		const ignored = this.#planner.ignored(query, snapshot, serving);
 		const share = explainPlan(this.#planner.plan(query, snapshot, serving));
 		return explained.map((one, index) => {
 			const planned = placed[index] as (typeof placed)[number];
-			if (!planned.included) return one;
+			if (!isPlannable(planned)) return one;
 			const { included = true, reason = undefined } = share?.(planned) ?? {};
 			const reasons = [one.reason, reason, ignored].filter((text) => text !== undefined);
 			return { ...one, included, reason: reasons.join('; ') };
@@ -116,6 +116,11 @@ export class ServicePickers {
 		if (this.#records.size === 0) return;
 		this.#records.keepOnly(this.#pickers.values());
 	}
+}
+
+/** True for an instance that is served and has all that a plan looks at. */
+function isPlannable({ included, instance, host, weight }: Partial<InstanceExplanation>): boolean {
+	return included === true && typeof instance === 'string' && typeof host === 'string' && typeof weight === 'number';
 }
 
 /** True for the instance of this name, and at this place as far as that is given. */

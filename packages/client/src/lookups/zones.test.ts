@@ -145,12 +145,43 @@ describe('zones', () => {
 		);
 	});
 
+	it('an explanation of a sidecar may be anything', async () => {
+		const answers: unknown[] = [null, 5, { instances: 5 }, { instances: [null, 5, {}, { included: true }] }];
+		const odd = { included: true, instance: 7, host: null, weight: 'x', zone: {} };
+		answers.push({ instances: [odd, { ...odd, instance: 'a', host: 'b', weight: 1 }], panic: 'no' });
+		for (const data of answers) {
+			const { diplomat } = await simulate(
+				{ zone: 'a', zonePolicy: 'prefer', subset: 2 },
+				{ handle: ({ func }) => (func === 'explain' ? { data } : undefined) },
+			);
+			await diplomat.explain('barista').catch((error) => expect(error).toMatchObject({ code: 'PROTOCOL' }));
+			await diplomat.close();
+		}
+	});
+
+	it('that of the next sidecar is taken after a reconnect', async () => {
+		const script: { zone?: string } = {};
+		const { diplomat, sidecar, clock } = await simulate({ zonePolicy: 'prefer' }, script);
+		sidecar.publish(inZones({ a: 2, b: 2 }));
+		await diplomat.getService('barista');
+		expect(shares(diplomat)).toEqual({ a: 50, b: 50 });
+		script.zone = 'b';
+		sidecar.connections.at(-1)?.stream.destroy();
+		await settle();
+		await clock.advance(1000);
+		await settle();
+		expect(diplomat.status()).toMatchObject({ state: 'ready', zone: 'b' });
+		expect(shares(diplomat)).toEqual({ b: 100 });
+		await diplomat.close();
+	});
+
 	it('each new plan is published with the share of each zone', () => {
 		const seen: SharesMessage[] = [];
 		const listener = (message: unknown): void => void seen.push(message as SharesMessage);
 		subscribe('spock:client:shares', listener);
 		try {
-			zonal(inZones({ a: 1, b: 3 })).diplomat.pick('barista');
+			const { diplomat } = zonal(inZones({ a: 1, b: 3 }));
+			for (let turn = 0; turn < 8; turn++) diplomat.pick('barista', { exclude: new Set(['a-0']) });
 		} finally {
 			unsubscribe('spock:client:shares', listener);
 		}

@@ -119,7 +119,7 @@ export class ServicePickers {
 }
 
 /** True for an instance that is served and has all that a plan looks at. */
-function isPlannable({ included, instance, host, weight }: Partial<InstanceExplanation>): boolean {
+function isPlannable({ included, instance, host, weight }: Partial<Omit<InstanceExplanation, 'zone'>>): boolean {
 	return included === true && typeof instance === 'string' && typeof host === 'string' && typeof weight === 'number';
 }
 

@@ -211,7 +211,7 @@ describe('an explanation of a plan', () => {
 		expect(local).toEqual({ included: true, reason: 'local: in zone "a", which gets 50 % of the work' });
 		expect(full).toEqual({
 			included: false,
-			reason: 'out: in zone "b", and it has no more weight than callers of its own',
+			reason: 'out: in zone "b", and it has no weight to spare',
 		});
 		expect(spilled).toEqual({ included: true, reason: 'spilled: in zone "c", which gets 50 % of the work' });
 		const even = inZones({ a: 2, '-': 1, b: 2 }).slice(0, 3);

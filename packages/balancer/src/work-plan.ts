@@ -49,6 +49,8 @@ export interface WorkPlan<I> {
 	readonly zones: readonly ZoneShare[] | undefined;
 	/** Most instances that get work; 0: all. */
 	readonly subset: number;
+	/** What the subset is drawn by. */
+	readonly subsetKey: string;
 }
 
 /** What a plan needs to know of an instance. */
@@ -73,7 +75,7 @@ export function planWork<I extends Placed>(
 	const cut = ({ share, instances }: WorkGroup<I>): WorkGroup<I> => {
 		return { share, instances: subsetOf(instances, Math.max(1, Math.round(subset * share)), subsetKey) };
 	};
-	return { serving, groups: subset === 0 ? groups : groups.map(cut), zones, subset };
+	return { serving, groups: subset === 0 ? groups : groups.map(cut), zones, subset, subsetKey };
 }
 
 /**
@@ -147,7 +149,7 @@ export function explainPlan<I extends Placed>({
 		if (share === local) return { included, reason: `local: ${place}, which gets ${percent}` };
 		if (included) return { included, reason: `spilled: ${place}, which gets ${percent}` };
 		const own = `the local zone ${JSON.stringify(local.zone)}`;
-		const why = local.work === 1 ? `${own} is enough` : `it has no more weight than callers of its own`;
+		const why = local.work === 1 ? `${own} is enough` : 'it has no weight to spare';
 		return { included, reason: `out: ${place}, and ${why}` };
 	};
 }

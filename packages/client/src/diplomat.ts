@@ -305,7 +305,7 @@ export class Diplomat implements AsyncDisposable {
 	/** What this client knows of itself. No I/O. */
 	status(): DiplomatStatus {
 		const { address, ejectedPercentMax } = this.#options;
-		const zone = this.#planner.zone ?? null;
+		const zone = this.#planner.zone() ?? null;
 		return this.#life.status(address, { zone, ejected: this.#records.ejected(), ejectedPercentMax });
 	}
 

@@ -1,6 +1,5 @@
 export { noInstanceError, servedInstances } from '@spock/balancer';
 export { instanceKey } from '../lookups/instance-records.ts';
-export { plannerOf, type WorkPlanner } from '../lookups/work-planner.ts';
 export { instanceError, isConnectionError, outcomeOf, serviceError } from './call-errors.ts';
 export {
 	CONNECTION_TARGET_OPTIONS,
@@ -25,3 +24,4 @@ export {
 	type RetryOptions,
 	retry,
 } from './retry.ts';
+export { plannerOf, standInsOf } from './work-plans.ts';

@@ -156,7 +156,7 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		this.#ejectedUntilMs = untilMs;
 		const plan = this.#planner.plan(this.query, snapshot, serving);
 		this.#picker = plannedPicker(this.#options.policy, plan, this.#pickerOptions);
-		const { zone } = this.#planner;
+		const zone = this.#planner.zone();
 		if (!sharesChannel.hasSubscribers || zone === undefined || plan.zones === undefined) return;
 		sharesChannel.publish({ query: this.query, zone, shares: plan.zones });
 	}

@@ -118,9 +118,9 @@ export class ServicePickers {
 	}
 }
 
-/** True for an instance that is served and has all that a plan looks at. */
-function isPlannable({ included, instance, host, weight }: Partial<Omit<InstanceExplanation, 'zone'>>): boolean {
-	return included === true && typeof instance === 'string' && typeof host === 'string' && typeof weight === 'number';
+/** True for an instance that is served, and named. */
+function isPlannable({ included, instance }: Pick<Partial<InstanceExplanation>, 'included' | 'instance'>): boolean {
+	return included === true && typeof instance === 'string';
 }
 
 /** True for the instance of this name, and at this place as far as that is given. */

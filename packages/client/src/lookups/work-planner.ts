@@ -22,27 +22,17 @@ type Registered = { readonly instances: readonly Pick<ServiceInstance, 'zone'>[]
  */
 export const PLAN: unique symbol = Symbol.for('@spock/client/plan');
 
-/** For integrations that share work out by themselves: the planner of a Diplomat; undefined for one of an earlier version. */
-export function plannerOf(diplomat: object): WorkPlanner | undefined {
-	return (diplomat as { [PLAN]?(): WorkPlanner })[PLAN]?.();
-}
-
 /** Decides which of the instances that are served get work of this client, by its zone and its subsets. */
 export class WorkPlanner {
 	readonly #options: PlanOptions;
 	readonly #records: InstanceRecords;
-	readonly #zone: () => string | undefined;
+	/** The zone of this client; undefined while it is unknown. */
+	readonly zone: () => string | undefined;
 
-	/** `zone` returns the zone of this client, which its sidecar may have named. */
 	constructor(options: PlanOptions, records: InstanceRecords, zone: () => string | undefined) {
 		this.#options = options;
 		this.#records = records;
-		this.#zone = zone;
-	}
-
-	/** The zone of this client; undefined while it is unknown. */
-	get zone(): string | undefined {
-		return this.#zone();
+		this.zone = zone;
 	}
 
 	/** The plan over the instances that are served of a snapshot, by the policy of the client or by another one. */
@@ -55,35 +45,24 @@ export class WorkPlanner {
 		const { subset, subsetKey, zoneCallers, zonePolicy } = this.#options;
 		const isPreferred = zonePolicy === 'prefer' && this.ignored(query, snapshot, serving) === undefined;
 		return planWork(policy, serving, snapshot.instances, {
-			zone: isPreferred ? this.zone : undefined,
+			zone: isPreferred ? this.zone() : undefined,
 			callers: zoneCallers,
 			subset: typeof subset === 'number' ? subset : subset.get(query.service),
 			subsetKey,
 		});
 	}
 
-	/**
-	 * Who stands in for a plan's instances when none of them can be reached, of those that are served and not in it: from any zone, as many as
-	 * a subset has.
-	 */
-	standIns<I extends Planned>({ serving, groups, subset }: WorkPlan<I>): readonly I[] {
-		const working = new Set(groups.flatMap(({ instances }) => instances));
-		const others = serving.filter((one) => !working.has(one));
-		const rules = { subset, subsetKey: this.#options.subsetKey };
-		return planWork(this.#options.policy, others, others, rules).groups.flatMap(({ instances }) => instances);
-	}
-
 	/** Why zones do not matter now, though the local one is preferred; undefined if they do. */
 	ignored(query: ServiceQuery, { panic }: Registered, serving: readonly Planned[]): string | undefined {
 		if (this.#options.zonePolicy === 'any') return undefined;
-		const { zone } = this;
+		const zone = this.zone();
 		if (zone === undefined) return 'zones do not matter: that of this client is unknown';
 		if (panic === true) return 'zones do not matter in a panic';
 		// Preferred, a zone that fails would get more than its part of the calls, for as long as no more of it may be left out.
 		const nowMs = this.#options.clock.now();
 		const isFailing = (one: Planned): boolean =>
 			one.zone === zone && (this.#records.find(query, one)?.ejectedUntilMs ?? 0) > nowMs;
-		const isBound = this.#options.ejectedPercentMax > 0 && this.#records.size > 0 && serving.some(isFailing);
-		return isBound ? 'zones do not matter while the local one fails' : undefined;
+		if (this.#options.ejectedPercentMax === 0 || !serving.some(isFailing)) return undefined;
+		return 'zones do not matter while the local one fails';
 	}
 }

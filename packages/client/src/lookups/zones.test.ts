@@ -132,7 +132,7 @@ describe('zones', () => {
 		};
 		expect((await reasons()).slice(0, 3)).toEqual([
 			[true, 'local: in zone "a", which gets 50 % of the work'],
-			[false, 'out: in zone "b", and it has no more weight than callers of its own'],
+			[false, 'out: in zone "b", and it has no weight to spare'],
 			[true, 'spilled: in zone "c", which gets 50 % of the work'],
 		]);
 		publish(inZones({ a: 3, b: 1 }));

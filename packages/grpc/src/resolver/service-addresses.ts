@@ -7,7 +7,7 @@ import {
 	type ServiceSnapshot,
 	SpockError,
 } from '@spock/client';
-import { instanceKey, noInstanceError, plannerOf, servedInstances } from '@spock/client/integrations';
+import { instanceKey, noInstanceError, plannerOf, servedInstances, standInsOf } from '@spock/client/integrations';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { EndpointGroup } from './group-balancer.ts';
@@ -47,14 +47,13 @@ export function groupsOf(
 	snapshot: ServiceSnapshot,
 ): (serving: readonly ServiceInstance[]) => readonly InstanceGroup[] {
 	return (serving) => {
-		const planner = plannerOf(diplomat);
 		// The policies of gRPC count each instance as one.
-		const plan = planner?.plan(query, snapshot, serving, 'round-robin');
-		if (planner === undefined || plan === undefined) return oneGroup(serving);
+		const plan = plannerOf(diplomat)?.plan(query, snapshot, serving, 'round-robin');
+		if (plan === undefined) return oneGroup(serving);
 		const groups = plan.groups.map(({ share, instances }) => {
 			return { key: plan.zones === undefined ? '' : JSON.stringify([instances[0]?.zone]), share, instances };
 		});
-		const standIns = planner.standIns(plan);
+		const standIns = standInsOf(plan);
 		return standIns.length === 0 ? groups : [...groups, { key: 'stand-ins', share: 0, instances: standIns }];
 	};
 }

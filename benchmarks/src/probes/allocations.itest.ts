@@ -24,11 +24,15 @@ const BYTES_MAX: Readonly<Record<string, number>> = {
 	'memo: a payload seen before': 48,
 	'reader: a request in full': 264,
 	'picker: round-robin of 10': 0.5,
+	'picker: local zone of 10': 0.5,
+	'picker: zones of 10, spilled over': 0.5,
+	'picker: subset of 5 of 10': 0.5,
 	// The random number.
 	'picker: weighted of 10': 24,
 	'picker: consistent hash of 10': 0.5,
 	'cache: peek': 0.5,
 	'client: pick() from a snapshot': 0.5,
+	'client: pick() from a snapshot, with zones and a subset': 0.5,
 	'client: await getService() from a snapshot': 240,
 	// With what the peer of the measurement allocates.
 	'client: one call at a time': 2150,

@@ -5,7 +5,7 @@ import { BackendSource } from '@spock/discovery';
 import { encodePayload, encodeReply, encodeReplyTail } from '@spock/protocol';
 
 import { ADDRESS, SERVICE } from '../servers/catalogue.ts';
-import { type Operation, tenInstances } from './hot-path.ts';
+import { inZone, type Operation, tenInstances } from './hot-path.ts';
 import { manualBackend } from './manual-backend.ts';
 
 const IN_FLIGHT = 64;
@@ -64,10 +64,17 @@ export async function clientCalls(): Promise<{
 		source: new BackendSource({ backend: manualBackend(tenInstances().instances) }),
 	});
 	await local.getService(SERVICE);
+	const backend = manualBackend(tenInstances().instances.map(inZone));
+	const zonal: Diplomat = createDiplomat({
+		source: new BackendSource({ backend }),
+		...{ zone: 'c', zonePolicy: 'prefer', subset: 5, subsetKey: 'bench' },
+	});
+	await zonal.getService(SERVICE);
 	const pending: Promise<unknown>[] = [];
 	return {
 		operations: [
 			['client: pick() from a snapshot', () => local.pick(SERVICE)],
+			['client: pick() from a snapshot, with zones and a subset', () => zonal.pick(SERVICE)],
 			['client: await getService() from a snapshot', () => local.getService(SERVICE)],
 			['client: one call at a time', () => remote.getService(SERVICE)],
 			[
@@ -79,7 +86,7 @@ export async function clientCalls(): Promise<{
 			],
 		],
 		close: async () => {
-			await Promise.all([remote.close(), local.close()]);
+			await Promise.all([remote.close(), local.close(), zonal.close()]);
 		},
 	};
 }

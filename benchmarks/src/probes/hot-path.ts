@@ -45,6 +45,10 @@ export function hotPath(): readonly Operation[] {
 	const roundRobin = createPicker('round-robin', snapshot);
 	const weighted = createPicker('weighted', snapshot);
 	const hashed = createPicker('consistent-hash', snapshot);
+	const zones = { ...snapshot, instances: snapshot.instances.map(inZone) };
+	const spilled = createPicker('round-robin', zones, { rules: { zone: 'c' } });
+	const local = createPicker('round-robin', zones, { rules: { zone: 'a' } });
+	const subset = createPicker('round-robin', snapshot, { rules: { subset: 5, subsetKey: 'bench' } });
 	const source = new BackendSource({ backend: manualBackend(snapshot.instances) });
 	source.watch({ service: SERVICE }, { next: () => undefined });
 	const query = { service: SERVICE };
@@ -62,10 +66,18 @@ export function hotPath(): readonly Operation[] {
 		['memo: a payload seen before', () => memo.find(chunk.slice(start, start + payload.length))],
 		['reader: a request in full', () => readClientMessage(request)],
 		['picker: round-robin of 10', () => roundRobin.pick()],
+		['picker: local zone of 10', () => local.pick()],
+		['picker: zones of 10, spilled over', () => spilled.pick()],
+		['picker: subset of 5 of 10', () => subset.pick()],
 		['picker: weighted of 10', () => weighted.pick()],
 		['picker: consistent hash of 10', () => hashed.pick({ key: 'user-4711' })],
 		['cache: peek', () => source.peek(query)],
 	];
+}
+
+/** Five in a, three in b, two in c: c has less than the third that its callers need. */
+export function inZone(instance: ServiceInstance, index: number): ServiceInstance {
+	return { ...instance, zone: index < 5 ? 'a' : index < 8 ? 'b' : 'c' };
 }
 
 /** A snapshot of ten passing instances with different weights. */

@@ -12,6 +12,9 @@ export async function probeLookups([path = '']: readonly string[]): Promise<void
 		figures.push({ what, ns: (await measure(lookup)).p50 });
 	};
 	await take('pick()', () => diplomat.pick(SERVICE));
+	await using zonal = await connect({ path, zone: 'a', zonePolicy: 'prefer', subset: 20, subsetKey: 'bench' });
+	await zonal.getService(SERVICE);
+	await take('pick() with zones and a subset', () => zonal.pick(SERVICE));
 	await take('pick({ key })', () => diplomat.pick(SERVICE, { key: 'user-4711' }));
 	await take('await getService()', async () => await diplomat.getService(SERVICE));
 	await take('await getInstances()', async () => await diplomat.getInstances(SERVICE));

@@ -3,7 +3,8 @@ import { fakeInstance as instance } from '@spock/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explain, inspectionOf } from './explain.ts';
-import { balancingPolicies, createPicker, needsRecords } from './pickers.ts';
+import { createPicker } from './pickers.ts';
+import { balancingPolicies, needsRecords } from './policies.ts';
 import { noInstanceError, toAddress } from './served-instances.ts';
 
 function snapshot(instances: readonly ServiceInstance[], members: Partial<ServiceSnapshot> = {}): ServiceSnapshot {

@@ -38,11 +38,12 @@ export function explain(query: ServiceQuery, inspection: Inspection): ExplainRep
 		held,
 		panic,
 		instances: instances.map((instance) => {
-			const { host, port, weight, status } = instance;
+			const { host, port, weight, status, zone } = instance;
+			const place = { host, port, ...(zone !== null && { zone }) };
 			const { changedAt = null, checks = [] } = facts.get(instance.instance) ?? {};
 			const included = served.has(instance);
 			const reason = reasonFor(instance, checks, included);
-			return { instance: instance.instance, host, port, weight, status, included, reason, changedAt, checks };
+			return { instance: instance.instance, ...place, weight, status, included, reason, changedAt, checks };
 		}),
 		instanceCount: instances.length,
 		...(refusedCount > 0 && { refused, refusedCount }),

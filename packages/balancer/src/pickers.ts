@@ -2,34 +2,10 @@ import type { ServiceInstance, ServiceSnapshot } from '@spock/protocol';
 import type { Random } from '@spock/protocol/internal';
 
 import { InstanceRecord } from './instance-record.ts';
+import type { BalancingPolicy } from './policies.ts';
+import { rendezvous } from './rendezvous.ts';
 import { servedInstances } from './served-instances.ts';
-
-/** How work is shared out among the serving instances of a snapshot. */
-export type BalancingPolicy =
-	| 'round-robin'
-	| 'random'
-	| 'weighted'
-	| 'consistent-hash'
-	| 'least-in-flight'
-	| 'least-latency';
-
-/** The policy where none is named. */
-export const DEFAULT_POLICY: BalancingPolicy = 'round-robin';
-
-/** Every policy there is. */
-export const balancingPolicies: readonly BalancingPolicy[] = Object.freeze([
-	'round-robin',
-	'random',
-	'weighted',
-	'consistent-hash',
-	'least-in-flight',
-	'least-latency',
-]);
-
-/** True for a policy that chooses by the outcome of calls: without reports it is no better than `random`. */
-export function needsRecords(policy: BalancingPolicy): boolean {
-	return policy === 'least-in-flight' || policy === 'least-latency';
-}
+import { planWork, type WorkPlan, type WorkRules } from './work-plan.ts';
 
 /** What one pick may depend on. */
 export interface PickOptions {
@@ -59,29 +35,111 @@ export interface PickerOptions {
 
 /**
  * A picker over the instances of this snapshot that get work: see `servedInstances`. Under `consistent-hash`, picks
- * without a key go round.
+ * without a key go round. In a panic zones do not matter: what the registry says of their health is not believed.
  */
-export function createPicker(policy: BalancingPolicy, snapshot: ServiceSnapshot, options: PickerOptions = {}): Picker {
-	return pickerOver(policy, servedInstances(snapshot), options);
+export function createPicker(
+	policy: BalancingPolicy,
+	snapshot: ServiceSnapshot,
+	{ rules, ...options }: PickerOptions & { readonly rules?: WorkRules } = {},
+): Picker {
+	const { instances, panic } = snapshot;
+	const applied = panic === true ? { ...rules, zone: undefined } : rules;
+	return plannedPicker(policy, planWork(policy, servedInstances(snapshot), instances, applied), options);
 }
 
 /** A picker over these instances, whatever their status: as `createPicker` else. */
 export function pickerOver(
 	policy: BalancingPolicy,
 	serving: readonly ServiceInstance[],
-	{ random = Math.random, recordOf = () => new InstanceRecord(), now = () => 0 }: PickerOptions = {},
+	options: PickerOptions = {},
 ): Picker {
+	return plannedPicker(policy, { serving, groups: [{ share: 1, instances: serving }] }, options);
+}
+
+/** A picker that gives every instance the share of the work that the plan says; one with a key goes by the key alone. */
+export function plannedPicker(
+	policy: BalancingPolicy,
+	{ groups, serving }: Pick<WorkPlan<ServiceInstance>, 'groups' | 'serving'>,
+	options: PickerOptions = {},
+): Picker {
+	const turns = groups.map(({ instances }) => turnOf(policy, instances, options));
+	const [only = turnOf(policy, [], options)] = turns;
+	const { random = Math.random } = options;
+	const shares = groups.map(({ share }) => share);
+	return new KeyedPicker(policy, serving, turns.length < 2 ? only : new ShareTurn(turns, shares, random()));
+}
+
+/** Whose turn is next, by one policy. */
+interface Turn {
+	next(): ServiceInstance | undefined;
+}
+
+function turnOf(
+	policy: BalancingPolicy,
+	serving: readonly ServiceInstance[],
+	{ random = Math.random, recordOf = () => new InstanceRecord(), now = () => 0 }: PickerOptions,
+): Turn {
 	switch (policy) {
 		case 'round-robin':
 		case 'consistent-hash':
-			return new RoundRobinPicker(serving, Math.floor(random() * serving.length), policy);
+			return new RoundRobinTurn(serving, Math.floor(random() * serving.length));
 		case 'random':
-			return new RandomPicker(serving, random);
+			return new RandomTurn(serving, random);
 		case 'weighted':
-			return new WeightedPicker(serving, random);
+			return new WeightedTurn(serving, random);
 		case 'least-in-flight':
 		case 'least-latency':
-			return new TwoChoicesPicker(policy, serving, recordOf, random, now);
+			return new TwoChoicesTurn(policy, serving, recordOf, random, now);
+	}
+}
+
+/** By the key where there is one, under every policy. */
+class KeyedPicker implements Picker {
+	readonly policy: BalancingPolicy;
+	readonly #serving: readonly ServiceInstance[];
+	readonly #turn: Turn;
+
+	constructor(policy: BalancingPolicy, serving: readonly ServiceInstance[], turn: Turn) {
+		this.policy = policy;
+		this.#serving = serving;
+		this.#turn = turn;
+	}
+
+	pick(options?: PickOptions): ServiceInstance | undefined {
+		return options?.key === undefined ? this.#turn.next() : rendezvous(this.#serving, options.key);
+	}
+}
+
+/** The points of a share: small integers, which are computed in registers. */
+const POINTS = 2 ** 30;
+/** The golden part of all points: its multiples, modulo all points, fill the range evenly, from the first ones on. */
+const GOLDEN = Math.round((POINTS * (Math.sqrt(5) - 1)) / 2);
+
+/**
+ * Groups, each with its share of the picks. Which group is next is not drawn but follows an even sequence (Weyl's, of the golden ratio), so
+ * that the shares are exact after few picks.
+ */
+class ShareTurn implements Turn {
+	readonly #turns: readonly Turn[];
+	/** ends[i] is where the points of group i end. */
+	readonly #ends: Int32Array;
+	#point: number;
+
+	constructor(turns: readonly Turn[], shares: readonly number[], start: number) {
+		this.#turns = turns;
+		this.#ends = Int32Array.from(runningSums(shares), (end) => Math.round(end * POINTS));
+		// Every point is below it, whatever the sums were rounded to.
+		this.#ends[shares.length - 1] = POINTS;
+		this.#point = Math.floor(start * POINTS);
+	}
+
+	next(): ServiceInstance | undefined {
+		const ends = this.#ends;
+		const point = (this.#point + GOLDEN) & (POINTS - 1);
+		this.#point = point;
+		let index = 0;
+		while (point >= (ends[index] as number)) index++;
+		return (this.#turns[index] as Turn).next();
 	}
 }
 
@@ -89,19 +147,16 @@ export function pickerOver(
  * Each serving instance in turn. Starts at `offset`, which callers draw at random: a thousand clients that start together
  * do not all begin with the first instance.
  */
-class RoundRobinPicker implements Picker {
-	readonly policy: 'round-robin' | 'consistent-hash';
+class RoundRobinTurn implements Turn {
 	readonly #serving: readonly ServiceInstance[];
 	#next: number;
 
-	constructor(serving: readonly ServiceInstance[], offset: number, policy: RoundRobinPicker['policy']) {
-		this.policy = policy;
+	constructor(serving: readonly ServiceInstance[], offset: number) {
 		this.#serving = serving;
 		this.#next = offset;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#serving, options.key);
+	next(): ServiceInstance | undefined {
 		const serving = this.#serving;
 		if (this.#next >= serving.length) this.#next = 0;
 		return serving[this.#next++];
@@ -109,8 +164,7 @@ class RoundRobinPicker implements Picker {
 }
 
 /** Any serving instance, all equally likely. */
-class RandomPicker implements Picker {
-	readonly policy = 'random';
+class RandomTurn implements Turn {
 	readonly #serving: readonly ServiceInstance[];
 	readonly #random: Random;
 
@@ -119,8 +173,7 @@ class RandomPicker implements Picker {
 		this.#random = random;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#serving, options.key);
+	next(): ServiceInstance | undefined {
 		return this.#serving[Math.floor(this.#random() * this.#serving.length)];
 	}
 }
@@ -128,30 +181,22 @@ class RandomPicker implements Picker {
 /**
  * Each serving instance with a chance in proportion to its weight. Weights are 0 only where all are: then all are equal.
  */
-class WeightedPicker implements Picker {
-	readonly policy = 'weighted';
+class WeightedTurn implements Turn {
 	readonly #serving: readonly ServiceInstance[];
-	// sums[i] is the weight of the instances up to and with i: a pick is one binary search.
+	/** sums[i] is the weight of the instances up to and with i: a pick is one binary search. */
 	readonly #sums: Float64Array;
-	readonly #sum: number;
 	readonly #random: Random;
 
 	constructor(serving: readonly ServiceInstance[], random: Random) {
 		this.#serving = serving;
-		let sum = 0;
-		this.#sums = Float64Array.from(this.#serving, ({ weight }) => {
-			sum += weight || 1;
-			return sum;
-		});
-		this.#sum = sum;
+		this.#sums = runningSums(serving.map(({ weight }) => weight || 1));
 		this.#random = random;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
-		if (options?.key !== undefined) return rendezvous(this.#serving, options.key);
-		const point = this.#random() * this.#sum;
+	next(): ServiceInstance | undefined {
 		let low = 0;
 		let high = this.#serving.length - 1;
+		const point = this.#random() * (this.#sums[high] ?? 0);
 		while (low < high) {
 			const middle = (low + high) >>> 1;
 			if ((this.#sums[middle] as number) > point) high = middle;
@@ -165,8 +210,8 @@ class WeightedPicker implements Picker {
  * Of two instances drawn at random the one with less load: nearly as even as looking at all of them, and no herd runs to
  * the one that is best for a moment (Mitzenmacher 2001, https://www.eecs.harvard.edu/~michaelm/postscripts/tpds2001.pdf).
  */
-class TwoChoicesPicker implements Picker {
-	readonly policy: 'least-in-flight' | 'least-latency';
+class TwoChoicesTurn implements Turn {
+	readonly #policy: 'least-in-flight' | 'least-latency';
 	readonly #serving: readonly ServiceInstance[];
 	/** One for each of `serving`. */
 	readonly #records: readonly InstanceRecord[];
@@ -174,75 +219,42 @@ class TwoChoicesPicker implements Picker {
 	readonly #now: () => number;
 
 	constructor(
-		policy: TwoChoicesPicker['policy'],
+		policy: 'least-in-flight' | 'least-latency',
 		serving: readonly ServiceInstance[],
 		recordOf: (instance: ServiceInstance) => InstanceRecord,
 		random: Random,
 		now: () => number,
 	) {
-		this.policy = policy;
+		this.#policy = policy;
 		this.#serving = serving;
 		this.#records = serving.map(recordOf);
 		this.#random = random;
 		this.#now = now;
 	}
 
-	pick(options?: PickOptions): ServiceInstance | undefined {
+	next(): ServiceInstance | undefined {
 		const serving = this.#serving;
-		if (options?.key !== undefined) return rendezvous(serving, options.key);
 		const { length } = serving;
 		if (length < 2) return serving[0];
 		const first = Math.floor(this.#random() * length);
 		const other = Math.floor(this.#random() * (length - 1));
 		const second = other < first ? other : other + 1;
-		const nowMs = this.policy === 'least-latency' ? this.#now() : 0;
+		const nowMs = this.#policy === 'least-latency' ? this.#now() : 0;
 		return serving[this.#load(first, nowMs) <= this.#load(second, nowMs) ? first : second];
 	}
 
 	/** In proportion to the weight; weights are 0 only where all are. */
 	#load(index: number, nowMs: number): number {
 		const record = this.#records[index] as InstanceRecord;
-		const load = this.policy === 'least-latency' ? record.cost(nowMs) : record.inFlight + 1;
+		const load = this.#policy === 'least-latency' ? record.cost(nowMs) : record.inFlight + 1;
 		return load / ((this.#serving[index] as ServiceInstance).weight || 1);
 	}
 }
 
-/**
- * The instance with the highest score for this key (highest random weight, Thaler and Ravishankar 1998,
- * https://www.microsoft.com/en-us/research/publication/a-name-based-mapping-scheme-for-rendezvous/). Equal keys get equal
- * instances; when an instance leaves, only its own keys move. Costs one hash for each instance.
- */
-function rendezvous(serving: readonly ServiceInstance[], key: string): ServiceInstance | undefined {
-	const keyHash = hash(key, FNV_OFFSET);
-	let best: ServiceInstance | undefined;
-	let bestScore = -1;
-	for (const candidate of serving) {
-		const score = mix(hash(candidate.instance, keyHash));
-		// Serving instances are sorted by name, so equal scores are decided the same way everywhere.
-		if (score > bestScore) {
-			best = candidate;
-			bestScore = score;
-		}
-	}
-	return best;
-}
-
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
-/** FNV-1a over UTF-16 units: short names, no allocation. */
-function hash(text: string, seed: number): number {
-	let value = seed;
-	for (let index = 0; index < text.length; index++) {
-		value = Math.imul(value ^ text.charCodeAt(index), FNV_PRIME);
-	}
-	return value >>> 0;
-}
-
-/** The finisher of MurmurHash3: FNV's high bits alone spread short names badly. */
-function mix(value: number): number {
-	let mixed = value;
-	mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
-	mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-	return (mixed ^ (mixed >>> 16)) >>> 0;
+function runningSums(numbers: readonly number[]): Float64Array {
+	let sum = 0;
+	return Float64Array.from(numbers, (number) => {
+		sum += number;
+		return sum;
+	});
 }

@@ -8,7 +8,7 @@ import type { RemoteSource } from './sources/remote-source.ts';
 /** What is known of a sidecar before the first has answered, and in direct mode. */
 const NO_SIDECAR = { sidecar: null, instance: null, baseline: false };
 
-type Ejections = Pick<DiplomatStatus, 'ejected' | 'ejectedPercentMax'>;
+type Balancing = Pick<DiplomatStatus, 'zone' | 'ejected' | 'ejectedPercentMax'>;
 
 /** What ends with a client, besides the members of its scope. */
 export interface ClientParts {
@@ -42,9 +42,9 @@ export class ClientLife {
 	}
 
 	/** `address` is where the sidecar is. */
-	status(address: SocketAddress, ejections: Ejections): DiplomatStatus {
+	status(address: SocketAddress, balancing: Balancing): DiplomatStatus {
 		const { sidecar } = this.#parts;
-		return sidecar === undefined ? this.#directStatus(ejections) : sidecarStatus(sidecar, address, ejections);
+		return sidecar === undefined ? this.#directStatus(balancing) : sidecarStatus(sidecar, address, balancing);
 	}
 
 	/** Refuses new calls and waits for those in flight. Idempotent. */
@@ -59,7 +59,7 @@ export class ClientLife {
 		await this.closed;
 	}
 
-	#directStatus(ejections: Ejections): DiplomatStatus {
+	#directStatus(balancing: Balancing): DiplomatStatus {
 		const { source, store } = this.#parts;
 		return {
 			source: source.name,
@@ -75,7 +75,7 @@ export class ClientLife {
 			reconnects: 0,
 			lastError: null,
 			fallback: null,
-			...ejections,
+			...balancing,
 		};
 	}
 
@@ -104,7 +104,7 @@ export class ClientLife {
 function sidecarStatus(
 	{ name, connection, services, keys, fallback }: RemoteSource,
 	address: SocketAddress,
-	ejections: Ejections,
+	balancing: Balancing,
 ): DiplomatStatus {
 	const { state, greeting, lastError } = connection;
 	const { sidecar, instance, baseline } = greeting ?? NO_SIDECAR;
@@ -119,6 +119,6 @@ function sidecarStatus(
 		...connection.counts(),
 		lastError: lastError?.message ?? null,
 		fallback: fallback?.status() ?? null,
-		...ejections,
+		...balancing,
 	};
 }

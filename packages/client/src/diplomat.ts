@@ -48,6 +48,7 @@ import {
 } from './lookups/lookup-options.ts';
 import { Lookups } from './lookups/lookups.ts';
 import { directStore, ServicePickers } from './lookups/service-pickers.ts';
+import { PLAN, WorkPlanner } from './lookups/work-planner.ts';
 import { OwnRegistrations, type Registration } from './registration/registration.ts';
 import { REQUEST_TRAITS } from './snapshots/subscription-kind.ts';
 import type { RemoteSource } from './sources/remote-source.ts';
@@ -67,6 +68,11 @@ export class Diplomat implements AsyncDisposable {
 			return this.#sidecar?.extend(make);
 		};
 		Object.defineProperty(Diplomat.prototype, EXTEND, { value });
+		Object.defineProperty(Diplomat.prototype, PLAN, {
+			value(this: Diplomat): WorkPlanner {
+				return this.#planner;
+			},
+		});
 	}
 
 	/** Settles when this client has ended, with the reason; never rejects. */
@@ -76,6 +82,7 @@ export class Diplomat implements AsyncDisposable {
 	/** The source when it is a sidecar; undefined in direct mode. */
 	readonly #sidecar: RemoteSource | undefined;
 	readonly #records: InstanceRecords;
+	readonly #planner: WorkPlanner;
 	readonly #pickers: ServicePickers;
 	readonly #lookups: Lookups;
 	readonly #registrations: OwnRegistrations;
@@ -91,7 +98,8 @@ export class Diplomat implements AsyncDisposable {
 		// Where the sidecar picks, this client ejects no instance.
 		this.#records = new InstanceRecords(options.lookups === 'local' ? options : { ...options, ejectAfterFailures: 0 });
 		const store = sidecar?.services.store ?? directStore(source, options);
-		this.#pickers = new ServicePickers(store, options, this.#records);
+		this.#planner = new WorkPlanner(options, this.#records, () => options.zone ?? sidecar?.connection.greeting?.zone);
+		this.#pickers = new ServicePickers(store, options, this.#records, this.#planner);
 		this.#life = new ClientLife({ source, sidecar, store });
 		this.#scope = this.#life.scope;
 		this.closed = this.#life.closed;
@@ -100,6 +108,7 @@ export class Diplomat implements AsyncDisposable {
 			scope: this.#scope,
 			pickers: this.#pickers,
 			records: this.#records,
+			planner: this.#planner,
 			source,
 			sidecar,
 		});
@@ -296,7 +305,8 @@ export class Diplomat implements AsyncDisposable {
 	/** What this client knows of itself. No I/O. */
 	status(): DiplomatStatus {
 		const { address, ejectedPercentMax } = this.#options;
-		return this.#life.status(address, { ejected: this.#records.ejected(), ejectedPercentMax });
+		const zone = this.#planner.zone() ?? null;
+		return this.#life.status(address, { zone, ejected: this.#records.ejected(), ejectedPercentMax });
 	}
 
 	/**
@@ -345,6 +355,6 @@ export class Diplomat implements AsyncDisposable {
 }
 
 showAs(Diplomat, 'Diplomat', (diplomat) => {
-	const { ejected, ejectedPercentMax: _, ...status } = diplomat.status();
+	const { ejected, ejectedPercentMax: _, zone: _zone, ...status } = diplomat.status();
 	return { version: CLIENT_VERSION, ...status, ejected: ejected.length };
 });

@@ -1,4 +1,11 @@
-export { type BalancingPolicy, balancingPolicies, type CallOutcome } from '@spock/balancer';
+export {
+	type BalancingPolicy,
+	balancingPolicies,
+	type CallOutcome,
+	type ZonePolicy,
+	type ZoneShare,
+	zonePolicies,
+} from '@spock/balancer';
 export {
 	type CallOptions,
 	type ErrorCode,
@@ -44,6 +51,7 @@ export type {
 	RequestEndMessage,
 	RequestMessage,
 	RequestStartMessage,
+	SharesMessage,
 	SkipMessage,
 	SnapshotMessage,
 	StateMessage,

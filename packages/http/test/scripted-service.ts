@@ -17,6 +17,7 @@ export interface Place {
 	readonly host: string;
 	readonly port: number;
 	readonly status?: ServiceInstance['status'];
+	readonly zone?: string | null;
 }
 
 /** A lease as it went. */
@@ -128,7 +129,7 @@ export function recordLeases(diplomat: Diplomat): Call[] {
 }
 
 export function snapshotOf(service: string, revision: number, places: readonly Place[]): ServiceSnapshot {
-	const instances = places.map(({ id, host, port, status = 'passing' }) => ({
+	const instances = places.map(({ id, host, port, status = 'passing', zone = null }) => ({
 		instance: id,
 		host,
 		port,
@@ -136,7 +137,7 @@ export function snapshotOf(service: string, revision: number, places: readonly P
 		status,
 		tags: [],
 		meta: {},
-		zone: null,
+		zone,
 		datacenter: null,
 	}));
 	return { service, revision, instances, source: 'live', ageMs: 0, verifiedAt: Date.now() };

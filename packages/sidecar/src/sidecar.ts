@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
+import { zonePolicies } from '@spock/balancer';
 import type { EventsStatus, ServiceQuery, StatusReply, WatcherStatus } from '@spock/protocol';
-import { type Clock, systemClock } from '@spock/protocol/internal';
+import { type Clock, oneOfOption, stringOption, systemClock } from '@spock/protocol/internal';
 
 import type { ClientFacts, WatchedFacts } from './connection/connection-facts.ts';
 import { ConnectionRegistry } from './connection/connection-registry.ts';
@@ -19,6 +20,9 @@ import { gaugesOf, type SidecarGauges, statusOf } from './lifecycle/sidecar-stat
 import { SocketPathWatch } from './lifecycle/socket-path-watch.ts';
 import { Admission } from './overload/admission.ts';
 import { HandOver, knownQueriesOf } from './take-over/hand-over.ts';
+
+/** Longest zone: what Consul allows for a value in metadata. */
+const ZONE_LENGTH_MAX = 512;
 
 /** Clients that are named when they have not left. */
 const NAMED_MAX = 10;
@@ -55,7 +59,12 @@ export interface Sidecar {
 
 /** Puts a sidecar together. Throws a RangeError or TypeError naming an option that is wrong. Nothing is bound before `start`. */
 export function createSidecar(options: SidecarOptions): Sidecar {
-	if (options.listen.length === 0) throw new TypeError('listen must name at least one address');
+	const { listen, zone, zonePolicy } = options;
+	if (listen.length === 0) throw new TypeError('listen must name at least one address');
+	if (zone !== undefined && stringOption('zone', zone).length > ZONE_LENGTH_MAX) {
+		throw new RangeError(`zone must have at most ${ZONE_LENGTH_MAX} characters, not ${zone.length}`);
+	}
+	if (zonePolicy !== undefined) oneOfOption('zonePolicy', zonePolicy, zonePolicies);
 	return new SpockSidecar(options, resolveLimits(options.limits));
 }
 
@@ -94,9 +103,11 @@ class SpockSidecar implements Sidecar {
 		};
 		this.#readiness = new Readiness({ source, clock, random, place: () => this.#placeWatch.reason, changed });
 		this.#handOver = this.#createHandOver();
-		const choose = instanceChooser(limits.policy, random);
+		const { zone, zonePolicy } = options;
+		const choose = instanceChooser(limits.policy, random, zonePolicy === 'prefer' ? { zone } : {});
 		const handlers = createHandlers({
 			instance: this.instance,
+			zone,
 			source,
 			registrations,
 			limits,

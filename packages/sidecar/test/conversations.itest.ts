@@ -21,7 +21,10 @@ interface Step {
 const conversations = readFileSync(new URL('../../protocol/vectors/conversations.ndjson', import.meta.url), 'utf8')
 	.split('\n')
 	.filter((line) => line !== '')
-	.map((line) => JSON.parse(line) as { rule: string; token?: string; events?: true | 'full'; steps: Step[] });
+	.map(
+		(line) =>
+			JSON.parse(line) as { rule: string; token?: string; zone?: string; events?: true | 'full'; steps: Step[] },
+	);
 
 /** A raw connection whose frames are read one by one; `undefined` is the end. */
 class RawConnection {
@@ -111,6 +114,7 @@ describe('vectors: conversations with a real sidecar', () => {
 		const events = ['--events', 'log', '--events-streams', 'orders', '--events-free-bytes-min'];
 		await Promise.all([
 			start('plain'),
+			start('zoned', ['--zone', conversations.find(({ zone }) => zone !== undefined)?.zone ?? '']),
 			start('guarded', ['--token-on-socket'], { SPOCK_TOKEN: token }),
 			start('events', [...events, '0']),
 			// More than any disk has.
@@ -124,8 +128,9 @@ describe('vectors: conversations with a real sidecar', () => {
 
 	it('there are conversations', () => expect(conversations.length).toBeGreaterThan(70));
 
-	for (const { rule, token, events, steps } of conversations) {
-		const kind = token !== undefined ? 'guarded' : events === undefined ? 'plain' : events === true ? 'events' : events;
+	for (const { rule, token, zone, events, steps } of conversations) {
+		const other = token !== undefined ? 'guarded' : zone !== undefined ? 'zoned' : undefined;
+		const kind = other ?? (events === undefined ? 'plain' : events === true ? 'events' : events);
 		it(rule, async () => {
 			const connections = new Map<string, RawConnection>();
 			const remembered: Remembered = new Map();

@@ -46,6 +46,8 @@ export interface FakeSidecarOptions {
 	readonly hello?: 'full' | 'null' | 'unknown-func' | 'silent' | 'unsupported';
 	/** Told in hello. Default `fake-1`. */
 	readonly instance?: string;
+	/** Told in hello. Default: none. */
+	readonly zone?: string;
 	/** Told in hello. */
 	readonly limits?: { readonly frameBytesMax?: number; readonly inFlightMax?: number };
 	/** Answers a function in the place of the built-in answer; undefined falls through to that. */
@@ -301,12 +303,13 @@ export class FakeSidecar implements AsyncDisposable {
 	}
 
 	#hello(hello: NonNullable<FakeSidecarOptions['hello']>): FakeAnswer {
-		const { instance = 'fake-1', limits = {} } = this.options;
+		const { instance = 'fake-1', limits = {}, zone } = this.options;
 		switch (hello) {
 			case 'full': {
 				const features = ['push', 'goaway'];
 				const told = { frameBytesMax: 1_048_576, inFlightMax: 65_536, ...limits };
-				return { data: { version: 1, sidecar: '@spock/fake/1.0.0', instance, features, limits: told } };
+				const own = { version: 1, sidecar: '@spock/fake/1.0.0', instance, ...(zone !== undefined && { zone }) };
+				return { data: { ...own, features, limits: told } };
 			}
 			case 'null':
 				return { data: null };

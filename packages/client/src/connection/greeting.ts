@@ -15,6 +15,8 @@ export interface Greeting {
 	readonly pushes: boolean;
 	/** True if it takes events. */
 	readonly takesEvents: boolean;
+	/** The zone that it runs in, and its clients with it; undefined if it says nothing. */
+	readonly zone: string | undefined;
 	/** Longest frame that it accepts; the protocol's default if it says nothing. */
 	readonly frameBytesMax: number;
 	/** Most requests at once that it accepts on one connection; Infinity if it says nothing. */
@@ -68,7 +70,7 @@ function unsupported(versions: unknown, cause?: SpockError): SpockError {
 }
 
 function greetingFrom(data: Readonly<Record<string, unknown>>, baseline: boolean): Greeting {
-	const { sidecar, instance, features, limits } = data;
+	const { sidecar, instance, features, limits, zone } = data;
 	const { frameBytesMax, inFlightMax } = isObject(limits) ? limits : {};
 	const has = (feature: string): boolean => Array.isArray(features) && features.includes(feature);
 	return Object.freeze({
@@ -77,6 +79,7 @@ function greetingFrom(data: Readonly<Record<string, unknown>>, baseline: boolean
 		instance: stringOrNull(instance),
 		pushes: has('push'),
 		takesEvents: has('events'),
+		zone: stringOrNull(zone) || undefined,
 		frameBytesMax: isInteger(frameBytesMax, 1) ? frameBytesMax : FRAME_BYTES_MAX,
 		inFlightMax: isInteger(inFlightMax, 1) ? inFlightMax : Number.POSITIVE_INFINITY,
 	});

@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 
+import type { ZoneShare } from '@spock/balancer';
 import type {
 	ErrorCode,
 	KeyQuery,
@@ -134,6 +135,15 @@ export interface FaultMessage {
 /** `spock:client:ejection`: calls to an instance failed in a row, and it gets none of this client for a while. */
 export type EjectionMessage = EjectedInstance;
 
+/** `spock:client:shares`: with `zonePolicy: 'prefer'`, the work of this client for a service was shared out among zones anew. */
+export interface SharesMessage {
+	readonly query: ServiceQuery;
+	/** The zone of this client. */
+	readonly zone: string;
+	/** Each zone with its fractions, this client's own first: `shares[0].work` is how much of the work stays in it. */
+	readonly shares: readonly ZoneShare[];
+}
+
 /**
  * `spock:client:unwatched`: the watch of a service, to which an integration has connections, has ended with an error: until the next new
  * connection the integration does not notice when an instance leaves.
@@ -167,6 +177,7 @@ export const skipChannel: Publisher<SkipMessage> = channel('spock:client:skip');
 export const registrationChannel: Publisher<RegistrationMessage> = channel('spock:client:registration');
 export const faultChannel: Publisher<FaultMessage> = channel('spock:client:fault');
 export const ejectionChannel: Publisher<EjectionMessage> = channel('spock:client:ejection');
+export const sharesChannel: Publisher<SharesMessage> = channel('spock:client:shares');
 export const unwatchedChannel: Publisher<UnwatchedMessage> = channel('spock:client:unwatched');
 export const configErrorChannel: Publisher<ConfigErrorMessage> = channel('spock:client:config:error');
 

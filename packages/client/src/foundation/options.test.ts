@@ -41,6 +41,16 @@ describe('options', () => {
 		[{ ejectAfterFailures: -1 }, 'ejectAfterFailures must be an integer from 0 to 16777216, not -1'],
 		[{ ejectedPercentMax: 101 }, 'ejectedPercentMax must be an integer from 0 to 100, not 101'],
 		[{ ejectionMsMin: 20, ejectionMsMax: 10 }, 'ejectionMsMax must be an integer from 20 to 2147483647, not 10'],
+		[{ zone: '' }, 'zone must be a string that is not empty, not ""'],
+		[{ zonePolicy: 'local' as 'any' }, 'zonePolicy must be one of any, prefer, not "local"'],
+		[{ zoneCallers: 5 as never }, 'zoneCallers must be an object with numbers, not 5'],
+		[{ zoneCallers: { a: -1 } }, 'zoneCallers.a must be a finite number of at least 0, not -1'],
+		[{ zoneCallers: { a: 0 } }, 'zoneCallers must have a zone with more than 0 callers'],
+		[{ subset: -1 }, 'subset must be an integer from 0 to 16777216, not -1'],
+		[{ subset: { orders: 1.5 } }, 'subset.orders must be an integer from 0 to 16777216, not 1.5'],
+		[{ subset: '20' as never }, 'subset must be an integer from 0 to 16777216, not "20"'],
+		[{ subset: null as never }, 'subset must be an object with numbers, not null'],
+		[{ subsetKey: '' }, 'subsetKey must be a string that is not empty, not ""'],
 		[{ inFlightMax: 0 }, 'inFlightMax must be an integer from 1 to 16777216, not 0'],
 		[{ retryDelayMsMax: 0 }, 'retryDelayMsMax must be an integer from 10 to 2147483647, not 0'],
 		[{ ejectionMsMax: Number.NaN }, 'ejectionMsMax must be an integer from 10000 to 2147483647, not NaN'],
@@ -51,6 +61,24 @@ describe('options', () => {
 		[{ transport: {} as NonNullable<DiplomatOptions['transport']> }, 'transport must be a function, not object'],
 	])('%o is refused by name and value', (options, message) => {
 		expect(() => resolveOptions(options)).toThrow(message);
+	});
+
+	it('names of zones and services may be those of members of an object', () => {
+		const zoneCallers = JSON.parse('{"__proto__":2,"constructor":1}') as Record<string, number>;
+		const subset = JSON.parse('{"__proto__":3}') as Record<string, number>;
+		expect(resolveOptions({ path: '/a', zoneCallers, subset })).toMatchObject({
+			zoneCallers: new Map([
+				['__proto__', 2],
+				['constructor', 1],
+			]),
+			subset: new Map([['__proto__', 3]]),
+		});
+	});
+
+	it('a subset is drawn by a random key, unless one is given', () => {
+		const random = (): number => 0.25;
+		expect(resolveOptions({ path: '/a', subset: 20, random }).subsetKey).toBe('0.25');
+		expect(resolveOptions({ path: '/a', subset: 20, subsetKey: 'pod-1' }).subsetKey).toBe('pod-1');
 	});
 
 	it('either end of the retry delays may be given alone', () => {

@@ -1,4 +1,10 @@
-import { type BalancingPolicy, balancingPolicies, DEFAULT_POLICY } from '@spock/balancer';
+import {
+	type BalancingPolicy,
+	balancingPolicies,
+	DEFAULT_POLICY,
+	type ZonePolicy,
+	zonePolicies,
+} from '@spock/balancer';
 import {
 	FRAME_BYTES_MAX,
 	FRAME_BYTES_MAX_CEILING,
@@ -20,6 +26,7 @@ import {
 	type Random,
 	stringOption,
 	systemClock,
+	wrongType,
 } from '@spock/protocol/internal';
 import { assertSocketPathFits, type SocketAddress } from '@spock/protocol/node';
 import { NAME_LENGTH_MAX } from './default-name.ts';
@@ -80,6 +87,33 @@ export interface DiplomatOptions {
 	 * leases and reports.
 	 */
 	readonly policy?: BalancingPolicy;
+	/**
+	 * The zone that this app runs in, such as `eu-1a`, as the registry names it. Default: the zone that the sidecar names in its answer to
+	 * hello; without one, unknown.
+	 */
+	readonly zone?: string;
+	/**
+	 * `prefer`: instances of this app's own zone get all its work as long as their part of the healthy weight covers the zone's part of the
+	 * callers; the rest spills over to zones that have more weight than callers. `any` (default): zones do not matter. Picks with a key
+	 * go by the key alone.
+	 */
+	readonly zonePolicy?: ZonePolicy;
+	/**
+	 * How many callers like this app each zone has, in any unit: `{ 'eu-1a': 6, 'eu-1b': 4 }`. For `zonePolicy: 'prefer'`. Default: the
+	 * same number in each zone that has instances of the service.
+	 */
+	readonly zoneCallers?: Readonly<Record<string, number>>;
+	/**
+	 * Most instances of a service that get work of this client, always the same ones while they serve: fewer connections to a large
+	 * service. A number for each service, or an object with one for some: `{ orders: 20 }`. Default 0: all; 10 to 100 is sensible. Picks
+	 * with a key go by the key alone.
+	 */
+	readonly subset?: number | Readonly<Record<string, number>>;
+	/**
+	 * What subsets are drawn by: clients with different keys get different ones. With the name of its pod, an app gets the same one after a
+	 * restart. Default: a random one.
+	 */
+	readonly subsetKey?: string;
 	/** Calls to an instance that fail in a row before it gets no more for a while. Default 5; 0: never, 3 to 20 is sensible. */
 	readonly ejectAfterFailures?: number;
 	/** How long an instance is ejected the first time, in milliseconds; it doubles, and grows by up to a tenth. Default 10000. */
@@ -140,16 +174,32 @@ export interface DiplomatOptions {
 }
 
 /** Options that have neither a default nor a check of one value: each is resolved by itself. */
-type OwnOption = 'path' | 'host' | 'port' | 'token' | 'name' | 'fallback';
+type OwnOption =
+	| 'path'
+	| 'host'
+	| 'port'
+	| 'token'
+	| 'name'
+	| 'fallback'
+	| 'zone'
+	| 'zoneCallers'
+	| 'subset'
+	| 'subsetKey';
 
 /** Every option with its value; frozen. */
 export interface ResolvedOptions extends Required<Omit<DiplomatOptions, OwnOption>> {
 	readonly address: SocketAddress;
 	readonly name?: string;
 	readonly token?: DiplomatOptions['token'];
+	readonly zone?: string;
+	readonly zoneCallers?: ReadonlyMap<string, number>;
+	/** For each service, or by its name. */
+	readonly subset: number | ReadonlyMap<string, number>;
+	/** Undefined without a subset. */
+	readonly subsetKey?: string;
 }
 
-type Resolved = Omit<ResolvedOptions, 'address' | 'name' | 'token'>;
+type Resolved = Required<Omit<DiplomatOptions, OwnOption>>;
 
 /** What an option is: its default, and the check of a value. The doc comment on the interface says what it means. */
 interface Descriptor<T> {
@@ -165,6 +215,7 @@ const OPTIONS: { readonly [Name in keyof Resolved]: Descriptor<Resolved[Name]> }
 	dialTimeoutMs: durationMs(DEFAULT_DIAL_TIMEOUT_MS),
 	lookups: oneOf('local', ['local', 'remote']),
 	policy: oneOf(DEFAULT_POLICY, balancingPolicies),
+	zonePolicy: oneOf('any', zonePolicies),
 	ejectAfterFailures: integer(DEFAULT_EJECT_AFTER_FAILURES, 0),
 	...range('ejectionMsMin', DEFAULT_EJECTION_MS_MIN, 'ejectionMsMax', DEFAULT_EJECTION_MS_MAX),
 	ejectedPercentMax: integer(DEFAULT_EJECTED_PERCENT_MAX, 0, 100),
@@ -194,6 +245,10 @@ const OWN_OPTIONS: Readonly<Record<OwnOption | 'signal' | 'source', true>> = {
 	token: true,
 	name: true,
 	fallback: true,
+	zone: true,
+	zoneCallers: true,
+	subset: true,
+	subsetKey: true,
 	signal: true,
 	source: true,
 };
@@ -203,16 +258,22 @@ const OPTION_NAMES: readonly string[] = Object.keys({ ...OWN_OPTIONS, ...OPTIONS
 /** Checks the options once and fills in the defaults. Throws a RangeError or a TypeError naming option and value. */
 export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 	knownMembers('option', options, OPTION_NAMES);
-	const resolved = Object.entries(OPTIONS).map(([name, { byDefault, check }]) => {
+	const entries = Object.entries(OPTIONS).map(([name, { byDefault, check }]) => {
 		const value = options[name as keyof Resolved] ?? byDefault(options);
 		return [name, check(name, value, options)];
 	});
+	// Each entry is of its descriptor, and there is one for each option.
+	const resolved = Object.fromEntries(entries) as unknown as Resolved;
+	const { subset = 0, subsetKey = subset === 0 ? undefined : String(resolved.random()) } = options;
 	return Object.freeze({
 		address: Object.freeze(resolveAddress(options)),
 		...(options.token !== undefined && { token: tokenOption(options.token) }),
 		...(options.name !== undefined && { name: nameOption(options.name) }),
-		// Each entry is of its descriptor, and there is one for each option.
-		...(Object.fromEntries(resolved) as unknown as Resolved),
+		...(options.zone !== undefined && { zone: stringOption('zone', options.zone) }),
+		...(options.zoneCallers !== undefined && { zoneCallers: callersOption(options.zoneCallers) }),
+		subset: subsetOption(subset),
+		...(subsetKey !== undefined && { subsetKey: stringOption('subsetKey', subsetKey) }),
+		...resolved,
 	});
 }
 
@@ -243,6 +304,30 @@ function tokenOption(token: DiplomatOptions['token']): DiplomatOptions['token'] 
 	const isUsable = token === undefined || typeof token === 'function' || (typeof token === 'string' && token !== '');
 	if (!isUsable) throw new TypeError('token must be a string that is not empty, or a function that returns one');
 	return token;
+}
+
+function callersOption(callers: NonNullable<DiplomatOptions['zoneCallers']>): ReadonlyMap<string, number> {
+	const counts = numbersOf('zoneCallers', callers, (name, count) => {
+		if (Number.isFinite(count) && (count as number) >= 0) return count as number;
+		throw new RangeError(`${name} must be a finite number of at least 0, not ${count}`);
+	});
+	if ([...counts.values()].some((count) => count > 0)) return counts;
+	throw new RangeError('zoneCallers must have a zone with more than 0 callers');
+}
+
+function subsetOption(subset: NonNullable<DiplomatOptions['subset']>): ResolvedOptions['subset'] {
+	const check = (name: string, count: unknown): number => integerOption(name, count, 0, COUNT_MAX);
+	return typeof subset === 'object' ? numbersOf('subset', subset, check) : check('subset', subset);
+}
+
+/** A map, because names from a registry may be those of an object's own members, such as `constructor`. */
+function numbersOf(
+	option: string,
+	numbers: Readonly<Record<string, number>>,
+	check: (name: string, value: unknown) => number,
+): ReadonlyMap<string, number> {
+	if (typeof numbers !== 'object' || numbers === null) throw wrongType(option, 'an object with numbers', numbers);
+	return new Map(Object.entries(numbers).map(([name, value]) => [name, check(`${option}.${name}`, value)]));
 }
 
 function integer(byDefault: number, min: number, max: number = COUNT_MAX): Descriptor<number> {

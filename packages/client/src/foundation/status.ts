@@ -47,6 +47,8 @@ export interface DiplomatStatus {
 	readonly lastError: string | null;
 	/** The source that stands in while the sidecar is away; null without one, as by default. */
 	readonly fallback: FallbackStatus | null;
+	/** The zone of this client, by its option or by its sidecar; null while it is unknown. */
+	readonly zone: string | null;
 	/** Instances that get no calls of this client for a while, because calls to them failed in a row. */
 	readonly ejected: readonly EjectedInstance[];
 	/** The option: most of a service's instances that are left out, in per cent, rounded down. */

@@ -25,3 +25,4 @@ export {
 	type RetryOptions,
 	retry,
 } from './retry.ts';
+export { plannerOf, standInsOf } from './work-plans.ts';

@@ -1,4 +1,4 @@
-import { createPicker, explain, inspectionOf, noInstanceError, toAddress } from '@spock/balancer';
+import { explain, inspectionOf, noInstanceError, plannedPicker, servedInstances, toAddress } from '@spock/balancer';
 import {
 	type CallOptions,
 	type ExplainReply,
@@ -32,6 +32,7 @@ import {
 } from './lookup-options.ts';
 import type { ServicePicker } from './service-picker.ts';
 import type { ServicePickers } from './service-pickers.ts';
+import type { WorkPlanner } from './work-planner.ts';
 
 /** Services whose request for one address is cached. */
 const REQUESTS_MAX = 1024;
@@ -50,6 +51,7 @@ export interface LookupsSetup {
 	readonly scope: Scope;
 	readonly pickers: ServicePickers;
 	readonly records: InstanceRecords;
+	readonly planner: WorkPlanner;
 	readonly source: ServiceSource;
 	/** The source when it is a sidecar; undefined in direct mode. */
 	readonly sidecar: RemoteSource | undefined;
@@ -202,8 +204,9 @@ export class Lookups {
 	}
 
 	#pickOnce(query: ServiceQuery, snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress {
-		const { policy, random } = this.#setup.options;
-		const chosen = createPicker(policy, snapshot, { random }).pick({ key });
+		const { options, planner } = this.#setup;
+		const plan = planner.plan(query, snapshot, servedInstances(snapshot));
+		const chosen = plannedPicker(options.policy, plan, options).pick({ key });
 		if (chosen === undefined) throw noInstanceError(snapshot);
 		return this.#setup.records.given(query, Object.freeze(toAddress(chosen, snapshot)));
 	}

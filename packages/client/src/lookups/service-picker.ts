@@ -1,4 +1,11 @@
-import { type Picker, type PickerOptions, pickerOver, servedInstances, spareEjected, toAddress } from '@spock/balancer';
+import {
+	type Picker,
+	type PickerOptions,
+	plannedPicker,
+	servedInstances,
+	spareEjected,
+	toAddress,
+} from '@spock/balancer';
 import {
 	isServing,
 	type ServiceAddress,
@@ -7,9 +14,11 @@ import {
 	type ServiceSnapshot,
 } from '@spock/protocol';
 import { inNeutralContext, isHost, isInteger, showAs } from '@spock/protocol/internal';
+import { sharesChannel } from '../foundation/diagnostics.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import type { SnapshotFollower, StoredSnapshot } from '../snapshots/stored-snapshot.ts';
 import type { InstanceRecords } from './instance-records.ts';
+import type { WorkPlanner } from './work-planner.ts';
 
 /** What a picker needs of the options. */
 export type PickerSettings = Pick<ResolvedOptions, 'policy' | 'random' | 'clock' | 'ejectedPercentMax'>;
@@ -26,10 +35,11 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 	readonly query: ServiceQuery;
 	readonly #options: PickerSettings;
 	readonly #records: InstanceRecords;
+	readonly #planner: WorkPlanner;
 	readonly #pickerOptions: PickerOptions;
 	readonly #ended: () => void;
 	#picker: Picker | undefined;
-	/** Those that the picker picks from. */
+	/** Those that get work, of this client or of others. */
 	#serving: readonly ServiceInstance[] = [];
 	/** What the picker knows of ejections: of this revision of the records, and until then. */
 	#recordsRevision = 0;
@@ -41,6 +51,7 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		stored: StoredSnapshot<ServiceQuery, ServiceSnapshot>,
 		options: PickerSettings,
 		records: InstanceRecords,
+		planner: WorkPlanner,
 		ended: () => void,
 	) {
 		const { random, clock } = options;
@@ -49,6 +60,7 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		this.query = query;
 		this.#options = options;
 		this.#records = records;
+		this.#planner = planner;
 		this.#pickerOptions = { random, recordOf: (instance) => records.of(query, instance), now: () => clock.now() };
 		this.#ended = ended;
 		stored.follower = this;
@@ -99,7 +111,8 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		const address = this.pick(key);
 		if (current === undefined || address === undefined || exclude?.has(address.instance) !== true) return address;
 		const others = this.#serving.filter(({ instance }) => !exclude.has(instance));
-		const chosen = pickerOver(this.#options.policy, others, this.#pickerOptions).pick({ key });
+		const plan = this.#planner.plan(this.query, current, others);
+		const chosen = plannedPicker(this.#options.policy, plan, this.#pickerOptions).pick({ key });
 		return chosen === undefined ? address : this.#addressOf(chosen, current);
 	}
 
@@ -132,7 +145,7 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 
 	/** The picker of this snapshot, without those that are ejected. */
 	#arrange(snapshot: ServiceSnapshot): void {
-		const { policy, clock, ejectedPercentMax } = this.#options;
+		const { clock, ejectedPercentMax } = this.#options;
 		const records = this.#records;
 		this.#recordsRevision = records.revision;
 		// Any source may report an instance with an unusable address: a call to it would fail as if its caller were at fault.
@@ -141,7 +154,11 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		const { serving, untilMs } = spareEjected(served, find, clock.now(), ejectedPercentMax);
 		this.#serving = serving;
 		this.#ejectedUntilMs = untilMs;
-		this.#picker = pickerOver(policy, serving, this.#pickerOptions);
+		const plan = this.#planner.plan(this.query, snapshot, serving);
+		this.#picker = plannedPicker(this.#options.policy, plan, this.#pickerOptions);
+		const zone = this.#planner.zone();
+		if (!sharesChannel.hasSubscribers || zone === undefined || plan.zones === undefined) return;
+		sharesChannel.publish({ query: this.query, zone, shares: plan.zones });
 	}
 
 	/** Failures are forgotten of an instance that the registry reports as healthy again. */

@@ -1,3 +1,4 @@
+import { explainPlan } from '@spock/balancer';
 import {
 	type ExplainReply,
 	type InstanceExplanation,
@@ -13,6 +14,7 @@ import { SnapshotStore, SourceFeed, type StoreOptions } from '../snapshots/snaps
 import type { InstanceRecords } from './instance-records.ts';
 import { checkMembers } from './lookup-options.ts';
 import { isCallable, type PickerSettings, ServicePicker } from './service-picker.ts';
+import type { WorkPlanner } from './work-planner.ts';
 
 /** The stored snapshots of services. */
 export type ServiceStore = SnapshotStore<ServiceQuery, ServiceSnapshot>;
@@ -27,12 +29,14 @@ export class ServicePickers {
 	readonly #store: ServiceStore;
 	readonly #options: PickerSettings;
 	readonly #records: InstanceRecords;
+	readonly #planner: WorkPlanner;
 	readonly #pickers = new Map<string, ServicePicker>();
 
-	constructor(store: ServiceStore, options: PickerSettings, records: InstanceRecords) {
+	constructor(store: ServiceStore, options: PickerSettings, records: InstanceRecords, planner: WorkPlanner) {
 		this.#store = store;
 		this.#options = options;
 		this.#records = records;
+		this.#planner = planner;
 		store.swept = () => this.#forgetGone();
 	}
 
@@ -54,7 +58,8 @@ export class ServicePickers {
 		try {
 			const stored = this.#store.open(query);
 			if (stored === undefined) return undefined;
-			const picker = new ServicePicker(stored, this.#options, this.#records, () => this.#pickers.delete(stored.key));
+			const ended = (): boolean => this.#pickers.delete(stored.key);
+			const picker = new ServicePicker(stored, this.#options, this.#records, this.#planner, ended);
 			this.#pickers.set(stored.key, picker);
 			return picker;
 		} catch (error) {
@@ -63,18 +68,40 @@ export class ServicePickers {
 		}
 	}
 
-	/** The answer of a sidecar or source, with the instances that this client leaves out marked as such. */
+	/** The answer of a sidecar or source, with the instances marked as such that get no work of this client, and why. */
 	explain(query: ServiceQuery, reply: ExplainReply): ExplainReply {
+		// The answer is not validated before: it may be anything.
+		if (!Array.isArray(reply?.instances)) return reply;
 		const picker = this.find(query);
 		const spared = picker?.spared ?? [];
-		// The answer is not validated before: it may be anything.
-		if (picker === undefined || spared.length === 0 || !Array.isArray(reply?.instances)) return reply;
-		const instances = reply.instances.map((reported) => {
+		const explained = reply.instances.map((reported) => {
 			const one = reported?.included === true ? spared.find((other) => isSameInstance(other, reported)) : undefined;
-			if (one === undefined) return reported;
+			if (picker === undefined || one === undefined) return reported;
 			return { ...reported, included: false, reason: `${reported.reason}; ${this.#why(picker, one)}` };
 		});
-		return { ...reply, instances };
+		return { ...reply, instances: this.#withShares(query, reply, explained, picker) };
+	}
+
+	/** What zones and subsets make of the instances that are served. A sidecar of an earlier version does not name their zones. */
+	#withShares(
+		query: ServiceQuery,
+		{ panic }: ExplainReply,
+		explained: readonly InstanceExplanation[],
+		picker: ServicePicker | undefined,
+	): readonly InstanceExplanation[] {
+		const zones = new Map(picker?.instances.map(({ instance, zone }) => [instance, zone]));
+		const placed = explained.map((one) => ({ ...one, zone: one?.zone ?? zones.get(one?.instance) ?? null }));
+		const serving = placed.filter(isPlannable);
+		const snapshot = { instances: placed, ...(panic && { panic }) };
+		const ignored = this.#planner.ignored(query, snapshot, serving);
+		const share = explainPlan(this.#planner.plan(query, snapshot, serving));
+		return explained.map((one, index) => {
+			const planned = placed[index] as (typeof placed)[number];
+			if (!isPlannable(planned)) return one;
+			const { included = true, reason = undefined } = share?.(planned) ?? {};
+			const reasons = [one.reason, reason, ignored].filter((text) => text !== undefined);
+			return { ...one, included, reason: reasons.join('; ') };
+		});
 	}
 
 	#why({ query }: ServicePicker, one: ServiceInstance): string {
@@ -89,6 +116,11 @@ export class ServicePickers {
 		if (this.#records.size === 0) return;
 		this.#records.keepOnly(this.#pickers.values());
 	}
+}
+
+/** True for an instance that is served, and named. */
+function isPlannable({ included, instance }: Pick<Partial<InstanceExplanation>, 'included' | 'instance'>): boolean {
+	return included === true && typeof instance === 'string';
 }
 
 /** True for the instance of this name, and at this place as far as that is given. */

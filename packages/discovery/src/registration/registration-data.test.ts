@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { definitionOf, healthOf } from './registration-data.ts';
 
-const defaults = { advertise: undefined, machine: 'pod-7' };
+const defaults = { advertise: undefined, zone: undefined, machine: 'pod-7' };
 
 describe('what is to stand in the registry', () => {
 	it('has defaults for what an app does not say', () => {
@@ -18,6 +18,7 @@ describe('what is to stand in the registry', () => {
 		expect(definitionOf({ service: 'barista', port: 80 }, { ...defaults, advertise: '10.0.0.9' }).host).toBe(
 			'10.0.0.9',
 		);
+		expect(definitionOf({ service: 'barista', port: 80 }, { ...defaults, zone: 'a' }).meta).toEqual({ zone: 'a' });
 		expect(healthOf({})).toEqual({ status: 'passing', note: '' });
 	});
 
@@ -34,7 +35,7 @@ describe('what is to stand in the registry', () => {
 			check: { tcp: '127.0.0.1:80', intervalMs: 1000 },
 			bind: 'sidecar',
 		} as const;
-		expect(definitionOf(said, { ...defaults, advertise: '10.0.0.9' })).toEqual(said);
+		expect(definitionOf(said, { ...defaults, advertise: '10.0.0.9', zone: 'b' })).toEqual(said);
 		expect(healthOf({ status: 'warning', note: 'queue is long' })).toEqual({
 			status: 'warning',
 			note: 'queue is long',

@@ -12,6 +12,8 @@ const HASH_LENGTH = 8;
 export interface RegistrationDefaults {
 	/** The host; undefined for the address of the registry's agent. */
 	readonly advertise: string | undefined;
+	/** The metadata `zone`; undefined for none. */
+	readonly zone: string | undefined;
 	/** Differs for every pod and machine of one agent. */
 	readonly machine: string;
 }
@@ -19,7 +21,7 @@ export interface RegistrationDefaults {
 /** The definition for the registry, of valid data. */
 export function definitionOf(
 	data: RegisterServiceData,
-	{ advertise, machine }: RegistrationDefaults,
+	{ advertise, zone, machine }: RegistrationDefaults,
 ): InstanceDefinition {
 	const { service, port, host = advertise, tags = [], meta = {}, weights, taggedAddresses, check } = data;
 	return {
@@ -28,7 +30,7 @@ export function definitionOf(
 		...(host !== undefined && { host }),
 		port,
 		tags,
-		meta,
+		meta: zone === undefined ? meta : { zone, ...meta },
 		...(weights && { weights }),
 		...(taggedAddresses && { taggedAddresses }),
 		...(check && { check }),

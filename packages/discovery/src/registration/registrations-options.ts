@@ -24,6 +24,8 @@ export interface RegistrationsOptions {
 	readonly owner: string;
 	/** The host of instances that are registered without one. Default: the address of the registry's agent. */
 	readonly advertise?: string;
+	/** The metadata `zone` of instances that are registered without one. Default: none. */
+	readonly zone?: string;
 	/** Part of the ids of instances that are registered without one: differs for every pod and machine of one agent. Default: `owner`. */
 	readonly machine?: string;
 	/** How long an app may take to come back before its instance is deregistered, in milliseconds, 0 allowed. Default 30000. */

@@ -82,11 +82,11 @@ export class Registrations {
 		holder: RegistrationHolder,
 		wait: RegistrationWait = {},
 	): Promise<RegistrationReply> {
-		const { advertise, owner, machine = owner } = this.#options;
+		const { advertise, zone, owner, machine = owner } = this.#options;
 		// A successor asks the registry once: an instance that outlives this connection must be registered by then.
 		if (this.#isEnding || (this.#state === 'released' && data.bind === 'sidecar'))
 			throw new SpockError('UNAVAILABLE', 'the sidecar is shutting down: register again with the next one');
-		const definition = definitionOf(data, { advertise, machine });
+		const definition = definitionOf(data, { advertise, zone, machine });
 		const health = healthOf(data);
 		const known = this.#byId.get(definition.id);
 		this.#refuseOverLimit(definition.id, known, holder);

@@ -1,11 +1,22 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import { type Diplomat, type ServiceQuery, type ServiceSnapshot, SpockError } from '@spock/client';
-import { instanceKey, noInstanceError, servedInstances } from '@spock/client/integrations';
+import {
+	type Diplomat,
+	type ServiceInstance,
+	type ServiceQuery,
+	type ServiceSnapshot,
+	SpockError,
+} from '@spock/client';
+import { instanceKey, noInstanceError, plannerOf, servedInstances, standInsOf } from '@spock/client/integrations';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
+import type { EndpointGroup } from './group-balancer.ts';
 import type { GrpcModule } from './grpc-module.ts';
 import type { InstancePlace } from './spock-load-balancer.ts';
+
+interface Endpoint {
+	addresses: { host: string; port: number }[];
+}
 
 /** Where the instances of a service are, or why there are none to call. */
 export interface ServiceAddresses {
@@ -13,43 +24,89 @@ export interface ServiceAddresses {
 	readonly key: string;
 	/** Each instance by its address, as grpc-js writes addresses. */
 	readonly instances: ReadonlyMap<string, InstancePlace>;
-	readonly endpoints: { addresses: { host: string; port: number }[] }[];
+	/** Of the groups with a share. */
+	readonly endpoints: Endpoint[];
+	readonly groups: readonly EndpointGroup[];
 	readonly unavailable: SpockError | undefined;
+}
+
+/** Instances with a share of the calls, as in {@link EndpointGroup}. */
+export interface InstanceGroup extends Pick<EndpointGroup, 'key' | 'share'> {
+	readonly instances: readonly InstancePlace[];
+}
+
+/** All of them in one group. */
+function oneGroup(instances: readonly InstancePlace[]): readonly InstanceGroup[] {
+	return [{ key: '', share: 1, instances }];
+}
+
+/** The groups in which a Diplomat shares out the calls of a service: by its zone and its subsets, which gRPC's own policies do not know. */
+export function groupsOf(
+	diplomat: Diplomat,
+	query: ServiceQuery,
+	snapshot: ServiceSnapshot,
+): (serving: readonly ServiceInstance[]) => readonly InstanceGroup[] {
+	return (serving) => {
+		// The policies of gRPC count each instance as one.
+		const plan = plannerOf(diplomat)?.plan(query, snapshot, serving, 'round-robin');
+		if (plan === undefined) return oneGroup(serving);
+		const groups = plan.groups.map(({ share, instances }) => {
+			return { key: plan.zones === undefined ? '' : JSON.stringify([instances[0]?.zone]), share, instances };
+		});
+		const standIns = standInsOf(plan);
+		return standIns.length === 0 ? groups : [...groups, { key: 'stand-ins', share: 0, instances: standIns }];
+	};
 }
 
 /**
  * The addresses of the instances that get work. Two instances at one address are one endpoint.
  *
  * @param ejectedAmong Those of the given instances that get none because calls to them failed.
+ * @param grouped How the calls are shared out among the others. Default: all are one group.
  */
 export function addressesOf(
 	grpc: GrpcModule,
 	snapshot: ServiceSnapshot,
 	ejectedAmong: (instances: readonly InstancePlace[]) => ReadonlySet<InstancePlace>,
+	grouped: (serving: readonly ServiceInstance[]) => readonly InstanceGroup[] = oneGroup,
 ): ServiceAddresses {
 	// A channel cannot call what has no port.
 	const served = servedInstances(snapshot).filter(({ port }) => port > 0);
 	const ejected = ejectedAmong(served);
 	const instances = new Map<string, InstancePlace>();
-	const endpoints: ServiceAddresses['endpoints'] = [];
-	for (const one of served) {
-		if (ejected.has(one)) continue;
-		const { host, port } = one;
-		const address = { host, port };
-		const name = grpc.experimental.subchannelAddressToString(address);
-		if (instances.has(name)) continue;
-		instances.set(name, one);
-		endpoints.push({ addresses: [address] });
-	}
-	if (endpoints.length === 0) return noAddresses(reasonFor(snapshot));
+	const groups: EndpointGroup[] = [];
 	// An instance that was replaced by another at its address is to be reported under its new name.
-	const key = JSON.stringify([...instances].map(([name, { instance }]) => [name, instance]).sort());
-	return { key, instances, endpoints, unavailable: undefined };
+	const keys: unknown[] = [];
+	for (const { key, share, instances: members } of grouped(served.filter((one) => !ejected.has(one)))) {
+		const endpoints: Endpoint[] = [];
+		const names: string[][] = [];
+		for (const one of members) {
+			const { host, port } = one;
+			const address = { host, port };
+			const name = grpc.experimental.subchannelAddressToString(address);
+			if (instances.has(name)) continue;
+			instances.set(name, one);
+			endpoints.push({ addresses: [address] });
+			names.push([name, one.instance]);
+		}
+		if (endpoints.length === 0) continue;
+		groups.push({ key, share, endpoints });
+		keys.push([key, share, names.sort()]);
+	}
+	const endpoints = groups.flatMap((group) => (group.share > 0 ? (group.endpoints as Endpoint[]) : []));
+	if (endpoints.length === 0) return noAddresses(reasonFor(snapshot));
+	return { key: JSON.stringify(keys), instances, endpoints, groups, unavailable: undefined };
 }
 
 /** No addresses, for a reason. */
 export function noAddresses(reason: SpockError): ServiceAddresses {
-	return { key: `${reason.code}: ${reason.message}`, instances: new Map(), endpoints: [], unavailable: reason };
+	return {
+		key: `${reason.code}: ${reason.message}`,
+		instances: new Map(),
+		endpoints: [],
+		groups: [],
+		unavailable: reason,
+	};
 }
 
 function reasonFor(snapshot: ServiceSnapshot): SpockError {

@@ -2,6 +2,7 @@ import type { experimental } from '@grpc/grpc-js';
 import type { CallOutcome, ServiceAddress, SpockError } from '@spock/client';
 
 import { callOutcome } from '../calls/call-status.ts';
+import { type EndpointGroup, GroupBalancer } from './group-balancer.ts';
 import type { GrpcModule } from './grpc-module.ts';
 
 /** The name under which the policy of this package is known to grpc-js. */
@@ -18,6 +19,8 @@ export interface BalancingPlan {
 	readonly childPolicy: experimental.TypedLoadBalancingConfig;
 	/** Each instance by its address, as grpc-js writes addresses. */
 	readonly instances: ReadonlyMap<string, InstancePlace>;
+	/** The instances in groups, each with its share of the calls. */
+	readonly groups: readonly EndpointGroup[];
 	/** Why there are no addresses, if there are none. */
 	readonly unavailable: SpockError | undefined;
 	now(): number;
@@ -59,7 +62,7 @@ type Helper = experimental.ChannelControlHelper;
 export class SpockLoadBalancer implements experimental.LoadBalancer {
 	readonly #helper: Helper;
 	#plan: BalancingPlan | undefined;
-	#child: experimental.ChildLoadBalancerHandler | undefined;
+	#groups: GroupBalancer | undefined;
 
 	constructor(helper: Helper) {
 		this.#helper = helper;
@@ -72,25 +75,24 @@ export class SpockLoadBalancer implements experimental.LoadBalancer {
 		const { plan } = config;
 		this.#plan = plan;
 		if (plan.unavailable !== undefined) {
-			this.#dropChild();
+			this.#dropGroups();
 			this.#refuseCalls(plan, plan.unavailable);
 			return true;
 		}
-		this.#child ??= this.#makeChild(plan);
-		// Before 1.14 it gives nothing back, and accepts.
-		return (this.#child.updateAddressList(endpoints, plan.childPolicy, options, note) as boolean | undefined) ?? true;
+		this.#groups ??= this.#makeGroups(plan);
+		return this.#groups.update(plan.groups, [endpoints, plan.childPolicy, options, note]);
 	}
 
 	exitIdle(): void {
-		this.#child?.exitIdle();
+		this.#groups?.exitIdle();
 	}
 
 	resetBackoff(): void {
-		this.#child?.resetBackoff();
+		this.#groups?.resetBackoff();
 	}
 
 	destroy(): void {
-		this.#dropChild();
+		this.#dropGroups();
 		this.#plan = undefined;
 	}
 
@@ -98,9 +100,9 @@ export class SpockLoadBalancer implements experimental.LoadBalancer {
 		return SPOCK_POLICY;
 	}
 
-	#dropChild(): void {
-		this.#child?.destroy();
-		this.#child = undefined;
+	#dropGroups(): void {
+		this.#groups?.destroy();
+		this.#groups = undefined;
 	}
 
 	#refuseCalls({ grpc }: BalancingPlan, { code, message }: { readonly code: string; readonly message: string }): void {
@@ -111,13 +113,11 @@ export class SpockLoadBalancer implements experimental.LoadBalancer {
 		this.#helper.updateState(grpc.connectivityState.TRANSIENT_FAILURE, picker, details);
 	}
 
-	#makeChild({ grpc }: BalancingPlan): experimental.ChildLoadBalancerHandler {
-		const { ChildLoadBalancerHandler, createChildChannelControlHelper } = grpc.experimental;
-		const updateState: Helper['updateState'] = (state, picker, message) => {
+	#makeGroups({ grpc }: BalancingPlan): GroupBalancer {
+		return new GroupBalancer(grpc, this.#helper, (state, picker, message) => {
 			const plan = this.#plan;
 			if (plan !== undefined) this.#helper.updateState(state, new ReportingPicker(picker, plan), message);
-		};
-		return new ChildLoadBalancerHandler(createChildChannelControlHelper(this.#helper, { updateState }));
+		});
 	}
 }
 

@@ -3,7 +3,7 @@ import { type CallOutcome, type Diplomat, type ServiceQuery, type ServiceSnapsho
 import { type Clock, type Random, systemClock } from '@spock/protocol/internal';
 
 import { type AnyListener, type GrpcModule, type ServiceConfig, tellListener } from './grpc-module.ts';
-import { addressesOf, Ejections, noAddresses, type ServiceAddresses } from './service-addresses.ts';
+import { addressesOf, Ejections, groupsOf, noAddresses, type ServiceAddresses } from './service-addresses.ts';
 import { ServiceWatch } from './service-watch.ts';
 import { type InstancePlace, PlanConfig, SPOCK_POLICY } from './spock-load-balancer.ts';
 
@@ -123,7 +123,9 @@ export class SpockResolver implements experimental.Resolver {
 	#arrange(): void {
 		const [snapshot, ejections] = [this.#snapshot, this.#ejections];
 		if (snapshot === undefined || ejections === undefined) return;
-		this.#tell(addressesOf(this.#place.grpc, snapshot, (instances) => ejections.among(instances)));
+		const { grpc, diplomat } = this.#place;
+		const grouped = diplomat && groupsOf(diplomat, this.#query, snapshot);
+		this.#tell(addressesOf(grpc, snapshot, (instances) => ejections.among(instances), grouped));
 	}
 
 	#report(instance: InstancePlace, outcome: CallOutcome, durationMs: number): void {
@@ -144,6 +146,7 @@ export class SpockResolver implements experimental.Resolver {
 			service: this.#query.service,
 			childPolicy: this.#serviceConfig.childPolicy,
 			instances: addresses.instances,
+			groups: addresses.groups,
 			unavailable: addresses.unavailable,
 			now: () => this.#tools.clock.now(),
 			report: (instance, outcome, durationMs) => this.#report(instance, outcome, durationMs),

@@ -62,6 +62,8 @@ export interface HelloReply {
 	readonly instance: string;
 	readonly features: readonly string[];
 	readonly limits: WireLimits;
+	/** The zone that the sidecar runs in, for clients that do not know their own. Absent where it is unknown. */
+	readonly zone?: string;
 }
 
 /** The data of getService. */
@@ -167,6 +169,8 @@ export interface InstanceExplanation {
 	readonly port: number;
 	readonly weight: number;
 	readonly status: InstanceStatus;
+	/** The failure zone that it runs in. Absent without one. */
+	readonly zone?: string;
 	readonly included: boolean;
 	readonly reason: string;
 	/** When it last changed or was first seen, in milliseconds since 1970; null if unknown. */

@@ -71,6 +71,14 @@ function queryCommand(name: string, description: string): Command {
 	return command;
 }
 
+/** A query command that answers as a client of this zone, or with this subset, sees it. */
+function clientViewCommand(name: string, description: string): Command {
+	return queryCommand(name, description)
+		.option('--zone <zone>', 'as a client of this zone that prefers it (zonePolicy: prefer)')
+		.option('--subset <count>', 'as a client with a subset of so many instances')
+		.option('--subset-key <key>', 'what that subset is drawn by (subsetKey)');
+}
+
 function collect(value: string, before: readonly string[] = []): readonly string[] {
 	return [...before, value];
 }
@@ -80,7 +88,7 @@ async function main(): Promise<number> {
 	const setExitCode = (code: number): void => {
 		exitCode = code;
 	};
-	queryCommand('get', 'print one healthy instance of a service as host:port')
+	clientViewCommand('get', 'print one healthy instance of a service as host:port')
 		.option('--key <key>', 'equal keys get the same instance')
 		.option('--max-age-ms <duration>', 'the registry must have confirmed it within this time, or be asked now')
 		.action(async (service, flags) => (await import('./commands/ask.ts')).get(service, flags));
@@ -90,7 +98,7 @@ async function main(): Promise<number> {
 	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
 		(await import('./commands/watch.ts')).watch(service, flags),
 	);
-	queryCommand(
+	clientViewCommand(
 		'explain',
 		'show for each instance of a service whether it gets work and why, and which clients watch',
 	).action(async (service, flags) => (await import('./commands/explain.ts')).explain(service, flags));

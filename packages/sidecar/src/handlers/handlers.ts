@@ -1,5 +1,5 @@
 import type { Registrations } from '@spock/discovery';
-import { type HelloReply, PROTOCOL_VERSIONS, SpockError, type StatusReply, type WireLimits } from '@spock/protocol';
+import { type HelloReply, PROTOCOL_VERSIONS, SpockError, type StatusReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import { answer, type Handler, type Handlers } from '../connection/answer.ts';
@@ -25,6 +25,8 @@ import { ReplyCache } from './reply-cache.ts';
 export interface HandlersContext {
 	/** Sent in hello; differs for every sidecar. */
 	readonly instance: string;
+	/** Sent in hello; undefined: unknown. */
+	readonly zone: string | undefined;
 	readonly source: SidecarSource;
 	readonly registrations: Registrations | undefined;
 	readonly limits: ResolvedLimits;
@@ -39,12 +41,12 @@ export interface HandlersContext {
 
 /** A handler for each function that a client may call. */
 export function createHandlers(context: HandlersContext): Handlers {
-	const { instance, source, registrations, limits, clock, hasEvents, choose, status, connections } = context;
+	const { instance, zone, source, registrations, limits, clock, hasEvents, choose, status, connections } = context;
 	const { frameBytesMax, inFlightMax } = limits;
 	return {
 		hello: helloHandler(
 			{ sidecar: SIDECAR_VERSION, instance, features: hasEvents ? [...FEATURES, ...EVENT_FEATURES] : FEATURES },
-			{ frameBytesMax, inFlightMax },
+			{ limits: { frameBytesMax, inFlightMax }, ...(zone !== undefined && { zone }) },
 		),
 		ping: pingHandler,
 		getService: getServiceHandler(source, choose),
@@ -72,7 +74,7 @@ const EVENT_FEATURES: readonly string[] = Object.freeze(['events', 'gaps']);
 /** Agrees on a version, and answers with this process's name and limits. */
 function helloHandler(
 	own: Pick<HelloReply, 'sidecar' | 'instance' | 'features'>,
-	limits: WireLimits,
+	more: Pick<HelloReply, 'limits' | 'zone'>,
 ): Handler<'hello'> {
 	return (hello, { caller }) => {
 		const { versions } = hello;
@@ -83,7 +85,7 @@ function helloHandler(
 		}
 		const packing = caller.greet(hello);
 		const features = packing === undefined ? own.features : [...own.features, packing];
-		return answer<HelloReply>({ version, ...own, features, limits });
+		return answer<HelloReply>({ version, ...own, features, ...more });
 	};
 }
 

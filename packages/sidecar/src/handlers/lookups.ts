@@ -1,4 +1,11 @@
-import { type BalancingPolicy, createPicker, noInstanceError, type Picker, toAddress } from '@spock/balancer';
+import {
+	type BalancingPolicy,
+	createPicker,
+	noInstanceError,
+	type Picker,
+	toAddress,
+	type WorkRules,
+} from '@spock/balancer';
 import type {
 	GetServiceData,
 	ServiceAddress,
@@ -16,14 +23,18 @@ import { callOptions, keysOf } from '../foundation/sidecar-source.ts';
 /** Picks one of the instances that get work. Throws NO_SUCH_SERVICE or NO_HEALTHY_INSTANCE. */
 export type ChooseInstance = (snapshot: ServiceSnapshot, data: Pick<GetServiceData, 'key'>) => ServiceInstance;
 
-/** Balances by this policy across all callers. */
-export function instanceChooser(policy: BalancingPolicy, random: Random = Math.random): ChooseInstance {
+/** Balances by this policy and these rules across all callers. */
+export function instanceChooser(
+	policy: BalancingPolicy,
+	random: Random = Math.random,
+	rules: WorkRules = {},
+): ChooseInstance {
 	// Keyed by the list and not by the snapshot: while the registry is away, every read is a new snapshot of the same list.
 	const pickers = new WeakMap<readonly ServiceInstance[], Picker>();
 	return (snapshot, data) => {
 		let picker = pickers.get(snapshot.instances);
 		if (picker === undefined) {
-			picker = createPicker(policy, snapshot, { random });
+			picker = createPicker(policy, snapshot, { random, rules });
 			pickers.set(snapshot.instances, picker);
 		}
 		const instance = picker.pick(data);

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 
+import type { ZonePolicy } from '@spock/balancer';
 import type { Registrations } from '@spock/discovery';
 import type { EventsStatus, ServiceQuery, ServiceSource, WatcherStatus } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
@@ -28,6 +29,10 @@ export interface SidecarOptions {
 	/** Durable events. Default: none, and their functions are UNKNOWN_FUNC. */
 	readonly events?: EventsOptions;
 	readonly limits?: SidecarLimits;
+	/** The zone that it runs in, sent in hello for clients that do not know their own. Default: unknown. */
+	readonly zone?: string;
+	/** With `prefer`, `getService` picks in its own zone as far as that has enough instances. Default `any`. */
+	readonly zonePolicy?: ZonePolicy;
 	/** Replaces the sidecar that listens at the first path, if any. Default: refuses to start there. */
 	readonly takeOver?: TakeOverOptions;
 	/** Binds an address. For simulations; default: a socket of this process. */

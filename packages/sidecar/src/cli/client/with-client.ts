@@ -5,6 +5,7 @@ import {
 	type CallOptions,
 	createDiplomat,
 	type Diplomat,
+	type DiplomatOptions,
 	type DisconnectMessage,
 	socketTransport,
 	type Transport,
@@ -24,15 +25,16 @@ export interface OpenClient {
 
 /**
  * Runs a command with a client, and turns a failure of the sidecar into a message and an exit code. The command calls `given` when it has
- * what it needs: from then on the end of a connection, such as that of its consumers, is no failure.
+ * what it needs: from then on the end of a connection, such as that of its consumers, is no failure. `view` are options of the client.
  */
 export async function withClient<T>(
 	flags: ClientFlags,
 	command: (client: Diplomat, options: CallOptions, given: () => void) => Promise<T>,
+	view: DiplomatOptions = {},
 ): Promise<T> {
 	const timeoutMs = timeoutOf(flags);
 	const target = targetOf(flags);
-	const { client, failure } = await openClient(target, timeoutMs, 'sidecar');
+	const { client, failure } = await openClient(target, timeoutMs, 'sidecar', undefined, view);
 	// The client would retry on the next connection, but a person waits for this one.
 	const lost = disconnectOf(target, ({ wasReady }) => wasReady);
 	try {
@@ -54,6 +56,7 @@ export async function openClient(
 	timeoutMs: number,
 	name: string,
 	signal?: AbortSignal,
+	view: DiplomatOptions = {},
 ): Promise<OpenClient> {
 	const { address, token } = target;
 	let socket: Socket | undefined;
@@ -69,6 +72,7 @@ export async function openClient(
 	const client = createDiplomat({
 		...('path' in address ? { path: address.path } : { host: address.host, port: address.port }),
 		...(token !== undefined && { token }),
+		...view,
 		...{ name, timeoutMs, readyTimeoutMs: timeoutMs, dialTimeoutMs: timeoutMs },
 		// It must accept whatever a sidecar may send.
 		frameBytesMax: FRAME_BYTES_MAX_CEILING,

@@ -1,15 +1,15 @@
-import type { CallOptions, Diplomat, FuncName } from '@spock/client';
+import type { CallOptions, Diplomat, FuncName, KnownServiceQuery } from '@spock/client';
 import { funcNames, type GetServiceData, type ServiceQuery, SpockError } from '@spock/protocol';
 import { nameHint, nearestName, queryMembers } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
-
+import { type ViewFlags, viewOf } from '../client/client-view.ts';
 import { asCommandError } from '../client/failures.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
 import { CommandError, EXIT, print, printable } from '../output/output.ts';
 import { readDurationMs } from '../settings/setting.ts';
 
-interface GetFlags extends ClientFlags {
+interface GetFlags extends ClientFlags, ViewFlags {
 	readonly key?: string;
 	readonly maxAgeMs?: string;
 }
@@ -40,9 +40,17 @@ function readPair(flag: string, text: string): [name: string, value: string] {
 
 /** `sidecar get SERVICE` */
 export async function get(service: string, flags: GetFlags): Promise<void> {
-	await withClient(flags, async (client, options) => {
-		const query = { ...queryOf(service, flags), ...maxAgeOf(flags) };
-		const found = await client.request('getService', query, options).catch(async (error: unknown) => {
+	const view = viewOf(flags);
+	const command = async (client: Diplomat, options: CallOptions): Promise<void> => {
+		const { key, ...asked } = queryOf(service, flags);
+		const age = maxAgeOf(flags);
+		const keyed = key === undefined ? {} : { key };
+		const query = { ...asked, ...keyed, ...age };
+		// With a view the client picks, and not the sidecar, which does not know whom it would pick for.
+		const looked = view
+			? client.getService(asked as KnownServiceQuery, { ...options, ...keyed, ...age })
+			: client.request('getService', query, options);
+		const found = await looked.catch(async (error: unknown) => {
 			if (!NO_INSTANCE.some((code) => SpockError.is(error, code))) throw error;
 			throw asCommandError(error, `; ${await nextStep(client, query, options)}`);
 		});
@@ -52,7 +60,8 @@ export async function get(service: string, flags: GetFlags): Promise<void> {
 			const seconds = Math.round((found.ageMs ?? 0) / 1000);
 			process.stderr.write(`not live: last confirmed by the registry ${seconds} s ago\n`);
 		}
-	});
+	};
+	await withClient(flags, command, view);
 }
 
 function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {

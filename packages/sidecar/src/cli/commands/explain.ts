@@ -1,23 +1,29 @@
+import type { CallOptions, Diplomat, KnownServiceQuery } from '@spock/client';
 import type { ExplainReply, InstanceExplanation, WatcherStatus } from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
+import { type ViewFlags, viewOf } from '../client/client-view.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
 import { print, printable } from '../output/output.ts';
 import { nextStep, queryOf } from './ask.ts';
 
 /** `sidecar explain SERVICE` */
-export async function explain(service: string, flags: ClientFlags): Promise<void> {
-	await withClient(flags, async (client, options) => {
+export async function explain(service: string, flags: ClientFlags & ViewFlags): Promise<void> {
+	const view = viewOf(flags);
+	const command = async (client: Diplomat, options: CallOptions): Promise<void> => {
 		const query = queryOf(service, flags);
-		const reply = await client.request('explain', query, options);
+		// Names are checked by types where there are any, which a command line has not.
+		const asked = query as KnownServiceQuery;
+		const reply = await (view ? client.explain(asked, options) : client.request('explain', query, options));
 		if (flags.json) print(JSON.stringify(reply));
 		else
 			print(
 				formatExplanation(reply, Date.now(), isUnknown(reply) ? await nextStep(client, query, options) : undefined),
 			);
-	});
+	};
+	await withClient(flags, command, view);
 }
 
 /** A page of text for people, the most important line first; `next` is what to do where no instance is registered. */

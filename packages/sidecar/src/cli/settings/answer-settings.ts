@@ -1,4 +1,4 @@
-import { type BalancingPolicy, DEFAULT_POLICY } from '@spock/balancer';
+import { type BalancingPolicy, DEFAULT_POLICY, type ZonePolicy, zonePolicies } from '@spock/balancer';
 import {
 	DEFAULT_EMPTY_HOLD_MS,
 	DEFAULT_ENTRIES_MAX,
@@ -64,6 +64,17 @@ export const answerSettings = {
 		unit: 'name',
 		default: DEFAULT_POLICY as BalancingPolicy,
 		help: 'how getService picks an instance',
+	},
+	zone: {
+		kind: 'text',
+		unit: 'name',
+		help: 'zone that it runs in: of its clients that name none, and of instances registered without the metadata zone',
+	},
+	zonePolicy: {
+		kind: zonePolicies as readonly ZonePolicy[],
+		unit: 'name',
+		default: 'any' as ZonePolicy,
+		help: 'prefer: getService picks in this zone as far as its instances suffice for its callers',
 	},
 } as const;
 

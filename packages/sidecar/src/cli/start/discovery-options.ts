@@ -94,6 +94,7 @@ function loginOf(settings: Settings): ConsulBackendOptions['login'] {
 
 const REGISTRATION_OPTIONS = {
 	advertise: 'advertise',
+	zone: 'zone',
 	owner: 'owner',
 	reconnectGraceMs: 'reconnectGraceMs',
 	ttlMs: 'registrationTtlMs',

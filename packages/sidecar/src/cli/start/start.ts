@@ -96,6 +96,8 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 			...(front && { front }),
 			...(events && { events }),
 			limits: limitsOf(settings, isTerminal, log),
+			...(settings.zone.value !== undefined && { zone: settings.zone.value }),
+			zonePolicy: settings.zonePolicy.value,
 			observer: observeAll<SidecarObserver>([
 				connectionLog(log, limited, settings.slowRequestMs.value),
 				metrics.observer,

@@ -107,6 +107,17 @@ describe('a health entry', () => {
 		});
 	});
 
+	it("a zone is that of metadata or of Consul's locality: the service's own before its node's", () => {
+		const zoneOf = (service: object, node: object): string | null | undefined =>
+			read({ Node: { ...Node, ...node }, Service: { ...Service, ...service } } as never)?.zone;
+		const locality = (zone: unknown): object => ({ Locality: { Region: 'eu-1', Zone: zone } });
+		expect(zoneOf({ ...locality('own') }, { Meta: { zone: 'node' } })).toBe('own');
+		expect(zoneOf({ Meta: { zone: 'meta' }, ...locality('own') }, {})).toBe('meta');
+		expect(zoneOf({}, locality('node'))).toBe('node');
+		expect(zoneOf({}, { Meta: { zone: 'meta' }, ...locality('node') })).toBe('meta');
+		for (const bad of [7, null, {}]) expect(zoneOf(locality(bad), { Locality: bad })).toBe(null);
+	});
+
 	it("its own zone goes before its node's", () => {
 		const entry = { Node: { ...Node, Meta: { zone: 'node' } }, Service: { ...Service, Meta: { zone: 'own' } } };
 		expect(read(entry)?.zone).toBe('own');

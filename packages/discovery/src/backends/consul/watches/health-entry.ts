@@ -11,6 +11,11 @@ interface HealthCheck {
 	readonly Status?: string;
 }
 
+/** Source: https://developer.hashicorp.com/consul/docs/manage-traffic/route-local */
+interface Locality {
+	readonly Zone?: string;
+}
+
 /** The parts of one entry of /v1/health/service that are used, as they should be: Consul checks neither ports nor hosts. */
 export interface HealthEntry {
 	readonly Node?: {
@@ -20,6 +25,7 @@ export interface HealthEntry {
 		readonly TaggedAddresses?: Readonly<Record<string, string>> | null;
 		readonly Datacenter?: string;
 		readonly Meta?: Readonly<Record<string, string>> | null;
+		readonly Locality?: Locality | null;
 	};
 	readonly Service?: {
 		readonly ID?: string;
@@ -29,6 +35,7 @@ export interface HealthEntry {
 		readonly TaggedAddresses?: Readonly<Record<string, { readonly Address?: string; readonly Port?: number }>> | null;
 		readonly Tags?: readonly string[] | null;
 		readonly Meta?: Readonly<Record<string, string>> | null;
+		readonly Locality?: Locality | null;
 		readonly Weights?: { readonly Passing?: number; readonly Warning?: number } | null;
 	};
 	readonly Checks?: readonly HealthCheck[] | null;
@@ -80,7 +87,8 @@ function readHealthEntry(entry: unknown, taggedAddress: TaggedAddress | undefine
 		status,
 		tags: Array.isArray(Tags) ? Object.freeze([...Tags]) : ((Tags ?? NO_TAGS) as readonly string[]),
 		meta: isObject(Meta) ? Object.freeze({ ...Meta }) : ((Meta ?? NO_META) as Readonly<Record<string, string>>),
-		zone: Meta?.['zone'] || node.Meta?.['zone'] || null,
+		// What metadata says is the user's own word: it goes before the locality that Consul was configured with.
+		zone: Meta?.['zone'] || zoneOf(service) || node.Meta?.['zone'] || zoneOf(node) || null,
 		datacenter: node.Datacenter || null,
 	});
 	rememberChecks(instance, checks);
@@ -99,6 +107,11 @@ function readCheck(check: unknown): CheckStatus {
 	const id = text(CheckID);
 	// A status of `maintenance` exists in the catalog; the agent's own maintenance is a critical check of a certain name.
 	return { id, name: text(Name), status: MAINTENANCE_CHECK.test(id) ? 'maintenance' : text(Status) };
+}
+
+/** Of Consul's locality, which Consul itself uses in its Enterprise edition alone. */
+function zoneOf({ Locality }: { readonly Locality?: Locality | null }): string {
+	return isObject(Locality) ? text(Locality['Zone']) : '';
 }
 
 function text(value: unknown): string {

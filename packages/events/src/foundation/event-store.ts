@@ -31,6 +31,8 @@ export interface EventStore {
 	reader(stream: string, options: StoreReaderOptions): Promise<StoreReader>;
 	/** Forgets a group; resolves once that is kept. Rejects with BAD_REQUEST for one that is unknown, or has a reader. */
 	deleteGroup(stream: string, group: string): Promise<void>;
+	/** Nothing of this stream is fed for a while: what is kept for that, such as a connection, may be released. Never throws. */
+	leave?(stream: string): void;
 	/** Whatever holds it is released. Idempotent. */
 	close(): Promise<void>;
 }

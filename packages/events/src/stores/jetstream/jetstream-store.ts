@@ -41,7 +41,7 @@ export class JetStreamStore implements EventStore {
 	}
 
 	async holds(stream: string, position: number): Promise<boolean> {
-		return (await this.#feed(stream).held()) >= position;
+		return this.#feed(stream).holds(position);
 	}
 
 	async reader(stream: string, { group, from, isWhole = false }: StoreReaderOptions): Promise<StoreReader> {
@@ -76,6 +76,12 @@ export class JetStreamStore implements EventStore {
 		if (kept.value.members.length > 0 && (await this.#isAlive(name, kept))) throw hasReader(stream, group);
 		const session = await this.#link.open();
 		await this.#places.remove(session, name, kept.revision);
+	}
+
+	leave(stream: string): void {
+		const feed = this.#feeds.get(stream);
+		this.#feeds.delete(stream);
+		void feed?.close();
 	}
 
 	/** These are the servers now: where the connected one has left, what is in flight is settled, and the next use connects to another. */

@@ -62,6 +62,12 @@ export class RelayStore implements EventStore {
 		throw new SpockError('BAD_REQUEST', message);
 	}
 
+	/** Its connections are closed. */
+	leave(stream: string): void {
+		this.#feeds.get(stream)?.close();
+		this.#feeds.delete(stream);
+	}
+
 	/** Tells where the next sidecar may be now, as host:port. A link to one that has left is given up, and the next one goes elsewhere. */
 	addressesChanged(addresses: readonly string[]): void {
 		// Where none is known the registry may be wrong, and this one still answers.

@@ -87,7 +87,12 @@ class House {
 			{ storeOf: () => this.store as Partial<EventStore> as EventStore },
 			{
 				...{ log, clock: this.clock, random: seededRandom(2), observer: {}, countAbove: () => 0 },
-				...{ bury: () => Promise.resolve(), refused: () => undefined, stored: () => undefined, reached: () => undefined },
+				...{
+					bury: () => Promise.resolve(),
+					refused: () => undefined,
+					stored: () => undefined,
+					reached: () => undefined,
+				},
 			},
 		);
 		log.memory = forwarding;
@@ -116,6 +121,22 @@ describe('streams that come and go', () => {
 		expect(house.forwarding.holds()).toHaveLength(256);
 		expect(house.forwarding.checkpoint().length).toBeLessThan(CHECKPOINT_BYTES_MAX);
 		for (const stream of names) expect(house.store.of(stream)).toHaveLength(1);
+	});
+
+	it('are let go, and asked for, though a store never answers for one of them', async () => {
+		const house = new House();
+		await house.add(['hung', ...names.slice(0, 300)]);
+		const { holds } = house.store;
+		let asked = 0;
+		house.store.holds = (stream, position) => {
+			asked++;
+			return stream === 'hung' ? new Promise(() => undefined) : holds.call(house.store, stream, position);
+		};
+		await house.age();
+		expect(house.forwarding.streams).toBe(257);
+		const before = asked;
+		await house.clock.advance(MINUTE_MS);
+		expect(asked).toBe(before + 256);
 	});
 
 	it('keep their places as long as the log has something of them', async () => {

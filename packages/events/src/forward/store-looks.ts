@@ -12,7 +12,6 @@ export class StoreLooks {
 	readonly #forwarders: () => Iterable<Forwarder>;
 	readonly #looked: () => void;
 	#timer: TimerHandle | undefined;
-	#isLooking = false;
 
 	/** `looked`: all were asked. */
 	constructor(clock: Clock, forwarders: () => Iterable<Forwarder>, looked: () => void) {
@@ -33,16 +32,13 @@ export class StoreLooks {
 		this.#clock.clearTimeout(this.#timer);
 	}
 
-	/** A forwarder that has ended meanwhile is not asked, and none throws. */
+	/** None throws. One whose store has not answered the time before is not asked again, so that it keeps no others from it. */
 	async #look(): Promise<void> {
-		if (this.#isLooking) return;
-		this.#isLooking = true;
 		const left = [...this.#forwarders()].values();
 		const askSome = async (): Promise<void> => {
 			for (const forwarder of left) await forwarder.look();
 		};
 		await Promise.all(Array.from({ length: LOOKS_MAX }, askSome));
-		this.#isLooking = false;
 		this.#looked();
 	}
 }

@@ -5,6 +5,7 @@ import { formatAddress, packings } from '@spock/protocol/node';
 
 import type { EventStore, StoreReader } from '../../foundation/event-store.ts';
 import type { LogEvent } from '../../foundation/log-record.ts';
+import { orUnavailable } from '../../foundation/unavailable.ts';
 import { RelayFeed } from './relay-feed.ts';
 import { RelayLink } from './relay-link.ts';
 import type { SidecarAccess } from './sidecar-connection.ts';
@@ -89,7 +90,7 @@ export class RelayStore implements EventStore {
 			feed = new RelayFeed({
 				stallMs,
 				open: async (listener) => {
-					const given = await access();
+					const given = await orUnavailable(access);
 					this.#address = formatAddress(given);
 					return RelayLink.open({ access: given, producer, timeoutMs, packings: packs ? packings() : [] }, listener);
 				},

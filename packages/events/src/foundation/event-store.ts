@@ -1,4 +1,4 @@
-import type { ConsumeFrom } from '@spock/protocol';
+import type { ConsumeFrom, SpockError } from '@spock/protocol';
 
 import type { LogEvent } from './log-record.ts';
 
@@ -44,6 +44,8 @@ export interface StoreReaderOptions {
 	readonly from?: ConsumeFrom;
 	/** One reader gives the whole stream. Default false: where several sidecars have readers of the group, each may give some of its keys. */
 	readonly isWhole?: boolean;
+	/** Told when the store cannot be read, which is tried again, at each failure; and null each time that it could be reached. */
+	readonly failed?: (error: SpockError | null) => void;
 }
 
 /**

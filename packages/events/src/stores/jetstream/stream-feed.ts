@@ -12,8 +12,8 @@ import {
 import { type ApiError, fastIngest, type IngestEnd, type IngestOptions } from './fast-ingest.ts';
 import type { JetStreamSettings } from './jetstream-options.ts';
 import { type NatsLink, type NatsSession, storeError } from './nats-link.ts';
-import { partitionIngest } from './partition-ingest.ts';
 import { isTrue, type NewestEvent, type OwnerPlace, orderedPosition } from './owner-place.ts';
+import { partitionIngest } from './partition-ingest.ts';
 import type { Kept, Places } from './places.ts';
 import { ensureStream, type StreamState, streamName, subjectOf, tokenOf } from './stream-config.ts';
 

@@ -72,7 +72,7 @@ describe('a log that is full', () => {
 		expect(reason).toMatch(/group counting of stream clicks has 1 events to do/);
 		expect(reason).toContain('sidecar events rewind clicks counting --to new');
 		expect(blocked).toHaveLength(1);
-		const groups = service.status().groups.map(({ group, lag }) => [group, lag > 1]);
+		const groups = service.status().groups.map(({ group, lag }) => [group, (lag ?? 0) > 1]);
 		expect(groups.sort()).toEqual([
 			['billing', true],
 			['counting', false],

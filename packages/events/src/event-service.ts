@@ -20,7 +20,9 @@ import type {
 	Uplink,
 } from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
+import { StoreFaults } from './foundation/store-faults.ts';
 import { ConsumerGroups } from './groups/consumer-groups.ts';
+import { groupObserver } from './groups/group-observer.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogState } from './log/log-machine.ts';
 import type { LogListener } from './log/log-options.ts';
@@ -28,7 +30,7 @@ import { ID_WINDOW_IDS_MAX, ID_WINDOW_MS } from './producers/id-window.ts';
 import { Producers } from './producers/producers.ts';
 import { ServiceMemory } from './service-memory.ts';
 import { checkedLimits, type EventServiceOptions } from './service-options.ts';
-import { countAbove, groupStatus, holding, holdReason, streamStatus } from './service-status.ts';
+import { countAbove, faultStatus, groupStatus, holding, holdReason, streamStatus } from './service-status.ts';
 import { EmbeddedStore } from './stores/embedded-store.ts';
 import { Retention, type TrimPlan } from './stores/retention.ts';
 
@@ -51,6 +53,7 @@ export class EventService {
 	readonly #store: EmbeddedStore;
 	readonly #groups: ConsumerGroups;
 	readonly #forwarding: Forwarding | undefined;
+	readonly #storeFaults: StoreFaults;
 	#retainTimer: TimerHandle | undefined;
 	#retainedMs = Number.NEGATIVE_INFINITY;
 	#isReading = true;
@@ -87,8 +90,10 @@ export class EventService {
 			},
 			...(plantedBugs.keepsTornTail === true && { keepsTornTail: true }),
 		});
+		const faults = new StoreFaults(clock, observer);
+		this.#storeFaults = faults;
 		this.#forwarding = options.stores?.({
-			...{ log: this.#log, clock, random, observer },
+			...{ log: this.#log, clock, random, observer: faults.watching(observer) },
 			countAbove: (stream, position) => countAbove(this.#log.segments, stream, position),
 			bury: (event) => this.#producers.bury(event),
 			refused: (event, error) => this.#producers.elsewhere.refused(event, error),
@@ -112,13 +117,9 @@ export class EventService {
 			clock,
 			random,
 			mistakes: plantedBugs.groups ?? {},
-			observer: {
-				delivered: ({ stream, group = null }, events, again) => {
-					observer.delivered?.(stream, group, events);
-					if (again > 0) observer.redelivered?.(stream, group, again);
-				},
-				died: ({ stream, group = null }, reason) => observer.dead?.(stream, group, reason),
-			},
+			observer: groupObserver(observer),
+			readFailed: (stream, error) => faults.read(stream, error),
+			unread: (stream) => faults.unread(stream),
 		});
 		memory.parts = {
 			...{ producers: this.#producers, groups: this.#store },
@@ -204,7 +205,8 @@ export class EventService {
 			damaged,
 			idsForgotten: this.#producers.idsForgotten,
 			streams: streamStatus(segments, this.#forwarding),
-			groups: groupStatus(segments, this.#store.groups(), this.#groups.status()),
+			groups: groupStatus(segments, this.#store.groups(), this.#groups.status(), this.#forwarding),
+			storeFaults: faultStatus(this.#storeFaults, this.#forwarding),
 		};
 	}
 

@@ -1,6 +1,7 @@
-import { DEAD_RETRY_GROUP, type GroupStatus, type StreamStatus } from '@spock/protocol';
+import { DEAD_RETRY_GROUP, type GroupStatus, type StoreFault, type StreamStatus } from '@spock/protocol';
 
 import type { Forwarding } from './forward/index.ts';
+import type { StoreFaults } from './foundation/store-faults.ts';
 import { isDeadStream } from './groups/dead-letter.ts';
 import type { LogSegment } from './segments/segment.ts';
 import type { GroupPlace } from './stores/group-places.ts';
@@ -30,19 +31,30 @@ export function streamStatus(segments: readonly LogSegment[], forwarding?: Forwa
 	return [...streams.values()].sort((one, other) => (one.stream < other.stream ? -1 : 1)).slice(0, STATUS_ITEMS_MAX);
 }
 
-/** Every group, with consumers and without. */
+/** Every group, with consumers and without; of a store elsewhere those with consumers here. */
 export function groupStatus(
 	segments: readonly LogSegment[],
 	places: readonly GroupPlace[],
 	open: readonly Omit<GroupStatus, 'lag'>[],
+	forwarding?: Forwarding,
 ): GroupStatus[] {
 	const byName = new Map(open.map((group) => [`${group.stream}/${group.group}`, group]));
-	return places.slice(0, STATUS_ITEMS_MAX).map((place) => {
-		const { stream, group, position } = place;
-		const members = byName.get(`${stream}/${group}`);
-		const closed = { order: 'none', consumers: 0, out: 0, backingOff: 0, oldestUnackedMs: null } as const;
-		return { ...closed, ...members, stream, group, position, lag: lagOf(segments, place) };
-	});
+	const isElsewhere = (stream: string): boolean => forwarding?.storeOf(stream) !== undefined;
+	const elsewhere = open.filter(({ stream }) => isElsewhere(stream)).map((group) => ({ ...group, lag: null }));
+	const here = places
+		.filter(({ stream }) => !isElsewhere(stream))
+		.map((place) => {
+			const { stream, group, position } = place;
+			const members = byName.get(`${stream}/${group}`);
+			const closed = { order: 'none', consumers: 0, out: 0, backingOff: 0, oldestUnackedMs: null } as const;
+			return { ...closed, ...members, stream, group, position, lag: lagOf(segments, place) };
+		});
+	return [...here, ...elsewhere].slice(0, STATUS_ITEMS_MAX);
+}
+
+/** What cannot be used now. */
+export function faultStatus(faults: StoreFaults, forwarding?: Forwarding): StoreFault[] {
+	return faults.list().map((fault) => ({ ...fault, store: forwarding?.storeOf(fault.stream)?.name ?? 'embedded' }));
 }
 
 /** For the reason why the log is full: what keeps its oldest segment, and what to do; empty if nothing does. */

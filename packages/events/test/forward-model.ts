@@ -93,7 +93,7 @@ export class ForwardModel {
 	#seen = 1;
 	/** When the store was known to hold events of a stream, up to which position. */
 	readonly #acked: { readonly stream: string; readonly position: number; readonly ms: number }[] = [];
-	readonly counts = { stored: 0, parked: 0, wentBack: 0, crashes: 0 };
+	readonly counts = { stored: 0, parked: 0, wentBack: 0, crashes: 0, letGo: 0 };
 
 	constructor(seed: number, mistakes: ForwardMistakes = {}) {
 		this.#random = seededRandom(seed);
@@ -188,9 +188,6 @@ export class ForwardModel {
 		this.#look();
 		this.#log.beginSegment();
 		const holds = this.#forwarding.holds();
-		const isHeld = (stream: string) => holds.some((hold) => hold.stream === stream);
-		const unheld = STREAMS.filter((stream) => !isHeld(stream) && this.#log.lastOf(stream) > 0);
-		if (unheld.length > 0 && this.#mistakes.ignoresHold !== true) return;
 		this.#log.trim(Math.min(this.#log.persisted, ...holds.map(({ position }) => position)));
 	}
 
@@ -206,6 +203,7 @@ export class ForwardModel {
 					if (logId !== this.#logId) this.faults.push(`the log is called ${logId}, and was ${this.#logId}`);
 				},
 				keepStoredMs: KEEP_STORED_MS,
+				idleStreamsMax: this.#random() < 0.5 ? 0 : 1,
 				mistakes: this.#mistakes,
 			},
 			{
@@ -221,6 +219,9 @@ export class ForwardModel {
 					if (isCurrent()) this.#acked.push({ stream, position, ms: clock.now() });
 				},
 				observer: {
+					forwarding: (_stream, state) => {
+						if (state === 'stopped') this.counts.letGo++;
+					},
 					stored: (_stream, count) => {
 						this.counts.stored += count;
 					},

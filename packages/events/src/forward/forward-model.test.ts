@@ -11,7 +11,7 @@ describe('forwarding under any schedule of crashes, failures, refusals and store
 	});
 
 	it('is tried with everything that can happen', async () => {
-		const sum = { stored: 0, parked: 0, wentBack: 0, crashes: 0 };
+		const sum = { stored: 0, parked: 0, wentBack: 0, crashes: 0, letGo: 0 };
 		for (let seed = 1; seed <= 50; seed++) {
 			const model = new ForwardModel(seed);
 			await model.run();
@@ -28,6 +28,7 @@ describe('forwarding under any schedule of crashes, failures, refusals and store
 		['parksOnFailure', /lost|parked, but not refused/],
 		['stepsBackTooShort', /lost/],
 		['ignoresHold', /lost/],
+		['letsGoHeld', /lost/],
 	])('a planted bug is found: %s', async (mistake, fault) => {
 		expect(await runForwarding(RUNS, { [mistake]: true })).toMatch(fault);
 	});

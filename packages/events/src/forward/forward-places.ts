@@ -1,4 +1,4 @@
-import { type Clock, isObject } from '@spock/protocol/internal';
+import { type Clock, isObject, type Random } from '@spock/protocol/internal';
 
 import type { LogMemory } from '../foundation/event-log.ts';
 import type { NewNote, ReplayedRecord } from '../foundation/log-record.ts';
@@ -42,6 +42,9 @@ type SavedPlace = readonly [
 	parked: readonly number[],
 ];
 
+/** 103 bits. */
+const LOG_ID_LENGTH = 20;
+
 interface Checkpoint {
 	readonly logId?: string | undefined;
 	readonly places: readonly SavedPlace[];
@@ -67,6 +70,15 @@ export class ForwardPlaces implements LogMemory {
 			this.#places.set(stream, place);
 		}
 		return place;
+	}
+
+	streams(): Iterable<string> {
+		return this.#places.keys();
+	}
+
+	/** Nothing of the stream is in the log any more, and nothing of it is on its way. */
+	forget(stream: string): void {
+		this.#places.delete(stream);
 	}
 
 	all(): Iterable<ForwardPlace> {
@@ -156,6 +168,10 @@ export class ForwardPlaces implements LogMemory {
 	#whenWas(time: number): number {
 		return this.#clock.now() - Math.max(0, this.#clock.wallNow() - time);
 	}
+}
+
+export function newLogId(random: Random): string {
+	return Array.from({ length: LOG_ID_LENGTH }, () => Math.floor(random() * 36).toString(36)).join('');
 }
 
 /** For the log: it is called so from now on. */

@@ -22,6 +22,7 @@ export interface ForwardMistakes {
 	readonly parksOnFailure?: boolean;
 	readonly stepsBackTooShort?: boolean;
 	readonly ignoresHold?: boolean;
+	readonly letsGoHeld?: boolean;
 }
 
 /** What a forwarder needs. Nothing here throws. */

@@ -1,5 +1,5 @@
 import { SpockError } from '@spock/protocol';
-import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
+import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { LogMemory, RecordLog } from '../foundation/event-log.ts';
 import type { EventStore } from '../foundation/event-store.ts';
@@ -7,19 +7,20 @@ import type { EventsObserver } from '../foundation/events-observer.ts';
 import type { LogEvent, NewEvent, ReplayedRecord } from '../foundation/log-record.ts';
 import { REFUSED_SUFFIX } from '../foundation/moved-event.ts';
 import { WINDOW_BYTES_MIN } from './adaptive-window.ts';
-import { type ForwardPlace, ForwardPlaces, identityNote } from './forward-places.ts';
+import { type ForwardPlace, ForwardPlaces, identityNote, newLogId } from './forward-places.ts';
 import { Forwarder, type ForwarderHost, type ForwardMistakes } from './forwarder.ts';
+import { oldLogError } from './healing.ts';
 import { PlaceKeeper } from './place-keeper.ts';
 import { parkedError, refusedEventOf } from './refused-event.ts';
-import { StoredWaits } from './stored-waits.ts';
+import { StoreLooks } from './store-looks.ts';
+import { endedError, StoredWaits } from './stored-waits.ts';
 
 /** Above JetStream's sync interval of two minutes, within which it may lose what it has acknowledged. */
 const DEFAULT_KEEP_STORED_MS = 150_000;
 /** Of all streams together. */
 const WINDOWS_BYTES_MAX = 32 * 1024 * 1024;
-const LOOK_MS = 60_000;
-/** 103 bits. */
-const LOG_ID_LENGTH = 20;
+/** Streams with nothing to send whose stores are asked on, each minute, for what they may have lost. */
+const DEFAULT_IDLE_STREAMS_MAX = 256;
 
 export interface ForwardingOptions {
 	/** The store of a stream; undefined for one that stays in the sidecar's own log. Always the same for a name. Not closed by this. */
@@ -28,13 +29,18 @@ export interface ForwardingOptions {
 	readonly identified?: (logId: string) => void;
 	/** How long what a store has acknowledged is kept, so that it can be sent again. Default 150000. */
 	readonly keepStoredMs?: number;
+	/**
+	 * Streams that have all at their stores, for longer than `keepStoredMs`, and of which a state is kept, with the connection that a store may have for
+	 * each. Of more those that were used longest ago are let go until their next event. Default 256.
+	 */
+	readonly idleStreamsMax?: number;
 	/** For tests, which must notice them. Default: none. */
 	readonly mistakes?: ForwardMistakes;
 }
 
 /** What forwarding needs of the service whose log it empties. */
 export interface ForwardingHost {
-	readonly log: Pick<RecordLog, 'append' | 'read' | 'persisted' | 'lastOf'>;
+	readonly log: Pick<RecordLog, 'append' | 'read' | 'first' | 'persisted' | 'lastOf'>;
 	readonly clock: Clock;
 	readonly random: Random;
 	readonly observer: EventsObserver;
@@ -67,15 +73,18 @@ export class Forwarding implements LogMemory {
 	readonly #keeper: PlaceKeeper;
 	/** Called at each progress, while it is drained. */
 	#drained: (() => void) | undefined;
-	#lookTimer: TimerHandle | undefined;
+	readonly #looks: StoreLooks;
 	#state: 'new' | 'running' | 'stopped' = 'new';
 
 	constructor(options: ForwardingOptions, host: ForwardingHost) {
 		this.#options = options;
 		this.#host = host;
-		this.#places = new ForwardPlaces(host.clock, options.keepStoredMs ?? DEFAULT_KEEP_STORED_MS);
-		this.#keeper = new PlaceKeeper(host.log, host.clock, this.#places);
+		const { log, clock } = host;
+		this.#places = new ForwardPlaces(clock, options.keepStoredMs ?? DEFAULT_KEEP_STORED_MS);
+		this.#keeper = new PlaceKeeper(log, clock, this.#places);
 		this.#forwarderHost = this.#makeForwarderHost();
+		const all = (): Iterable<Forwarder> => this.#forwarders.values();
+		this.#looks = new StoreLooks(clock, all, () => this.#letGo());
 	}
 
 	/** The store of a stream; undefined for one that stays in the log, as that of refused events does. */
@@ -97,9 +106,8 @@ export class Forwarding implements LogMemory {
 
 	/** The log was read, and has events of these streams. */
 	start(streams: Iterable<string>): void {
-		for (const stream of streams) this.#waiting.add(stream);
 		// A segment with very many streams does not count each, but a place tells of it.
-		for (const { stream } of this.#places.all()) this.#waiting.add(stream);
+		for (const stream of [...streams, ...this.#places.streams()]) this.#waiting.add(stream);
 		if (this.#places.logId === undefined) {
 			this.#identifiedAt = this.#identify();
 			this.committed();
@@ -140,28 +148,18 @@ export class Forwarding implements LogMemory {
 	holds(): readonly { readonly stream: string; readonly position: number }[] {
 		if (this.#options.mistakes?.ignoresHold === true) return [];
 		const { persisted } = this.#host.log;
-		const held = [...this.#forwarders.values()].map(({ place, state }) => {
-			const position = this.#places.holdFrom(place);
-			// It has all up to now. Else a segment with more streams than it counts would be kept for those that get nothing new.
-			const isWhole = state === 'idle' && position > place.held;
-			return { stream: place.stream, position: isWhole ? persisted : position };
+		const waiting = [...this.#waiting].filter(this.isElsewhere).map((stream) => this.#places.of(stream));
+		const running = [...this.#forwarders.values()].map((forwarder) => {
+			const { place } = forwarder;
+			// Else a segment with more streams than it counts would be kept for those that get nothing new.
+			return { stream: place.stream, position: this.#isWhole(forwarder) ? persisted : this.#places.holdFrom(place) };
 		});
-		const waiting = [...this.#waiting]
-			.filter(this.isElsewhere)
-			.map((stream) => ({ stream, position: this.#places.holdFrom(this.#places.of(stream)) }));
-		return [...held, ...waiting];
+		return [...running, ...waiting.map((place) => ({ stream: place.stream, position: this.#places.holdFrom(place) }))];
 	}
 
-	/** For each stream its state and its window, for metrics and people. */
-	status(): readonly {
-		readonly stream: string;
-		readonly store: string;
-		readonly state: string;
-		windowBytes: number;
-	}[] {
-		return [...this.#forwarders.values()].map(({ place, store, state, windowBytes }) => ({
-			...{ stream: place.stream, store: store.name, state, windowBytes },
-		}));
+	/** Streams of which a state is kept. */
+	get streams(): number {
+		return this.#forwarders.size;
 	}
 
 	checkpoint(): string {
@@ -215,8 +213,7 @@ export class Forwarding implements LogMemory {
 	stop(): void {
 		if (this.#state === 'stopped') return;
 		this.#state = 'stopped';
-		const { clock } = this.#host;
-		clock.clearTimeout(this.#lookTimer);
+		this.#looks.stop();
 		this.#keeper.stop();
 		for (const forwarder of this.#forwarders.values()) forwarder.stop();
 		this.#waits.rejectAll(endedError());
@@ -229,13 +226,13 @@ export class Forwarding implements LogMemory {
 		this.#options.identified?.(logId);
 		for (const stream of this.#waiting) this.appended(stream);
 		this.#waiting.clear();
-		this.#armLook();
+		this.#looks.start();
 	}
 
 	/** Gives where that stands. */
 	#identify(): number {
 		const { log, random } = this.#host;
-		const logId = Array.from({ length: LOG_ID_LENGTH }, () => Math.floor(random() * 36).toString(36)).join('');
+		const logId = newLogId(random);
 		const position = log.append(identityNote(logId));
 		this.#places.logId = logId;
 		return position;
@@ -247,7 +244,7 @@ export class Forwarding implements LogMemory {
 	 */
 	#rename(): void {
 		this.#state = 'new';
-		this.#host.clock.clearTimeout(this.#lookTimer);
+		this.#looks.stop();
 		for (const [stream, forwarder] of this.#forwarders) {
 			forwarder.stop();
 			this.#waiting.add(stream);
@@ -314,7 +311,7 @@ export class Forwarding implements LogMemory {
 				this.#rename();
 			},
 			stateChanged: (place, state) => {
-				if (state === 'idle') this.#busy.delete(place);
+				if (state === 'idle' || state === 'stopped') this.#busy.delete(place);
 				else this.#busy.add(place);
 				observer.forwarding?.(place.stream, state);
 			},
@@ -327,22 +324,27 @@ export class Forwarding implements LogMemory {
 		this.#drained?.();
 	}
 
-	#armLook(): void {
-		this.#lookTimer = this.#host.clock.setTimeout(() => {
-			this.#armLook();
-			for (const forwarder of this.#forwarders.values()) void forwarder.look();
-		}, LOOK_MS);
-		this.#lookTimer.unref?.();
+	/** Its store has all, and has had it for long enough not to lose it. */
+	#isWhole({ place, state }: Forwarder): boolean {
+		if (this.#options.mistakes?.letsGoHeld === true) return state === 'idle';
+		return state === 'idle' && this.#places.holdFrom(place) > place.held;
 	}
-}
 
-function oldLogError(stream: string, held: number): SpockError {
-	const what = `the store of stream "${stream}" has event ${held} of this log, which is not in it: the log was restored from an older copy`;
-	return new SpockError('UNAVAILABLE', `${what}; it goes on under a new name`);
-}
-
-function endedError(): SpockError {
-	return new SpockError('UNAVAILABLE', 'the sidecar is stopping; the event is persisted, and will be stored later', {
-		isStackless: true,
-	});
+	/** Streams that come once and never again must not cost for ever: neither memory, nor room in each checkpoint. */
+	#letGo(): void {
+		if (this.#state !== 'running') return;
+		const idleMax = this.#options.idleStreamsMax ?? DEFAULT_IDLE_STREAMS_MAX;
+		const whole = [...this.#forwarders.values()].filter((forwarder) => this.#isWhole(forwarder));
+		whole.sort((one, other) => one.place.stored - other.place.stored);
+		for (const forwarder of whole.slice(0, Math.max(0, whole.length - idleMax))) {
+			const { stream } = forwarder.place;
+			forwarder.stop();
+			this.#forwarders.delete(stream);
+			forwarder.store.leave?.(stream);
+		}
+		for (const { stream, stored } of this.#places.all()) {
+			// Nothing above it is in the log, or it would have a forwarder; and nothing below.
+			if (!this.#forwarders.has(stream) && stored < this.#host.log.first) this.#places.forget(stream);
+		}
+	}
 }

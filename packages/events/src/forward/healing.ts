@@ -1,3 +1,5 @@
+import { SpockError } from '@spock/protocol';
+
 import type { EventStore } from '../foundation/event-store.ts';
 
 /** A position that the store held at a time, which is in milliseconds of the monotonic clock. */
@@ -68,4 +70,10 @@ export async function heldNow(store: EventStore, place: HeldPlace, stepsBackTooS
 	}
 	if (stepsBackTooShort) return pairs[low]?.position ?? held;
 	return pairs[low - 1]?.position ?? 0;
+}
+
+/** A store has what the log does not. */
+export function oldLogError(stream: string, held: number): SpockError {
+	const what = `the store of stream "${stream}" has event ${held} of this log, which is not in it: the log was restored from an older copy`;
+	return new SpockError('UNAVAILABLE', `${what}; it goes on under a new name`);
 }

@@ -57,3 +57,10 @@ function notAwaited(signal: AbortSignal | undefined): SpockError {
 		isStackless: true,
 	});
 }
+
+/** Of a sidecar that ends before the store has the event. */
+export function endedError(): SpockError {
+	return new SpockError('UNAVAILABLE', 'the sidecar is stopping; the event is persisted, and will be stored later', {
+		isStackless: true,
+	});
+}

@@ -1,4 +1,4 @@
-import type { ConsumeFrom } from '@spock/protocol';
+import type { ConsumeFrom, SpockError } from '@spock/protocol';
 
 import type { LogEvent } from './log-record.ts';
 
@@ -31,6 +31,8 @@ export interface EventStore {
 	reader(stream: string, options: StoreReaderOptions): Promise<StoreReader>;
 	/** Forgets a group; resolves once that is kept. Rejects with BAD_REQUEST for one that is unknown, or has a reader. */
 	deleteGroup(stream: string, group: string): Promise<void>;
+	/** Nothing of this stream is fed for a while: what is kept for that, such as a connection, may be released. Never throws. */
+	leave?(stream: string): void;
 	/** Whatever holds it is released. Idempotent. */
 	close(): Promise<void>;
 }
@@ -42,6 +44,8 @@ export interface StoreReaderOptions {
 	readonly from?: ConsumeFrom;
 	/** One reader gives the whole stream. Default false: where several sidecars have readers of the group, each may give some of its keys. */
 	readonly isWhole?: boolean;
+	/** Told when the store cannot be read, which is tried again, at each failure; and null each time that it could be reached. */
+	readonly failed?: (error: SpockError | null) => void;
 }
 
 /**

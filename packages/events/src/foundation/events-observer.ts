@@ -46,6 +46,10 @@ export interface EventsObserver {
 	parked?(stream: string, error: SpockError): void;
 	/** A store failed as a whole; what it has not acknowledged is sent again after a while. */
 	storeFailed?(stream: string, error: SpockError): void;
+	/** Consumers get nothing from the store of a stream, for this reason: it is asked again. Once, until it works. */
+	storeUnreadable?(stream: string, error: SpockError): void;
+	/** A store that had failed for so long works again. */
+	storeWorks?(stream: string, failedMs: number): void;
 	/** A store has lost events that it had acknowledged, above `from` up to `to`: they are sent again. */
 	storeWentBack?(stream: string, from: number, to: number): void;
 	/** The way of a stream to its store has another state. */

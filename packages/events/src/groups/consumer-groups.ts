@@ -10,7 +10,7 @@ import {
 import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
 
 import type { Consumer, ConsumerSink } from '../foundation/event-sessions.ts';
-import type { EventStore } from '../foundation/event-store.ts';
+import type { EventStore, StoreReader, StoreReaderOptions } from '../foundation/event-store.ts';
 import type { NewEvent } from '../foundation/log-record.ts';
 import { ConsumerGroup, type GroupLimits, type GroupObserver } from './consumer-group.ts';
 import { DELIVERED_BYTES_MAX, DeliveryCredit } from './delivery-credit.ts';
@@ -45,6 +45,10 @@ export interface ConsumerGroupsOptions {
 	readonly random: Random;
 	readonly limits?: Partial<ConsumerGroupsLimits>;
 	readonly observer?: GroupObserver;
+	/** The store of a stream cannot be read now, told at each failure; null: it was read. Default: it is not reported. */
+	readonly readFailed?: (stream: string, error: SpockError | null) => void;
+	/** A stream is not read any more, by one group at least. */
+	readonly unread?: (stream: string) => void;
 	/** For the tests that must find them. */
 	readonly mistakes?: GroupMistakes;
 }
@@ -105,7 +109,7 @@ export class ConsumerGroups {
 			this.#refuseIfClosed();
 			const present = this.#groups.get(key);
 			if (present !== undefined) return await present.rewind(to);
-			const reader = await this.#options.storeOf(stream).reader(stream, { group });
+			const reader = await this.#reader(stream, { group });
 			try {
 				this.#tallies.delete(key);
 				return await reader.rewind(to);
@@ -166,9 +170,7 @@ export class ConsumerGroups {
 			return present.join(member);
 		}
 		const { stream, group = '' } = terms;
-		const reader = await this.#options
-			.storeOf(stream)
-			.reader(stream, { group, from, isWhole: terms.order === 'stream' });
+		const reader = await this.#reader(stream, { group, from, isWhole: terms.order === 'stream' });
 		const tallies = this.#tallies.get(key) ?? new Map<number, number>();
 		this.#tallies.set(key, tallies);
 		const opened = new ConsumerGroup({
@@ -177,6 +179,7 @@ export class ConsumerGroups {
 			tallies,
 			ended: (closed) => {
 				this.#groups.delete(key);
+				this.#options.unread?.(stream);
 				if (tallies.size === 0) this.#tallies.delete(key);
 				void this.#inTurn(key, () => closed);
 			},
@@ -189,17 +192,30 @@ export class ConsumerGroups {
 		member: Omit<GroupMemberOptions, 'credit'>,
 		data: OpenConsumerData,
 	): Promise<Consumer> {
-		const reader = await this.#options.storeOf(terms.stream).reader(terms.stream, { from: data.from ?? 'new' });
+		const reader = await this.#reader(terms.stream, { from: data.from ?? 'new' });
 		const opened: ConsumerGroup = new ConsumerGroup({
 			...this.#groupOptions(terms),
 			reader,
 			tallies: new Map(),
 			ended: (closed) => {
 				this.#loners.delete(opened);
+				this.#options.unread?.(terms.stream);
 				void this.#inTurn(LONERS, () => closed);
 			},
 		});
 		return this.#joinFirst(opened, member, () => this.#loners.add(opened));
+	}
+
+	async #reader(stream: string, options: StoreReaderOptions): Promise<StoreReader> {
+		const failed = (error: SpockError | null): void => this.#options.readFailed?.(stream, error);
+		try {
+			const reader = await this.#options.storeOf(stream).reader(stream, { ...options, failed });
+			failed(null);
+			return reader;
+		} catch (error) {
+			if (SpockError.is(error, 'UNAVAILABLE') && this.#closed === undefined) failed(error);
+			throw error;
+		}
 	}
 
 	/** What was closed while the store opened the reader closes that. */

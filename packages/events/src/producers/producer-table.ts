@@ -128,7 +128,8 @@ export class ProducerTable {
 		throw new SpockError(
 			'OVERLOADED',
 			`${this.#producersMax} producers are known, each connected, with events under way or seen within an hour: ` +
-				'give processes that restart a producer name, so that each takes the place of the one before',
+				'give processes that restart a producer name, so that each takes the place of the one before; ' +
+				'a stream that is relayed here is a producer that is known for seven days',
 			{ details: { producersMax: this.#producersMax }, isStackless: true },
 		);
 	}

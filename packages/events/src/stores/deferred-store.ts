@@ -32,6 +32,14 @@ export class DeferredStore<Store extends EventStore> implements EventStore {
 		await (await this.#used()).deleteGroup(stream, group);
 	}
 
+	leave(stream: string): void {
+		// One that cannot be made keeps nothing.
+		this.#store?.then(
+			(store) => store.leave?.(stream),
+			() => undefined,
+		);
+	}
+
 	async close(): Promise<void> {
 		// One that cannot be made has nothing to be closed.
 		await (await this.#store?.catch(() => undefined))?.close();

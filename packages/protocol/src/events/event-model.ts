@@ -256,14 +256,26 @@ export interface GroupStatus {
 	readonly consumers: number;
 	/** Every event below is done. */
 	readonly position: number;
-	/** Events that are not done. */
-	readonly lag: number;
+	/** Events that are not done; null where the store is elsewhere, which is not asked for it. */
+	readonly lag: number | null;
 	/** Delivered, and neither acked nor given back. */
 	readonly out: number;
 	/** Waiting for their next delivery. */
 	readonly backingOff: number;
 	/** Since the oldest delivery that is not acked, in milliseconds; null when none is out. */
 	readonly oldestUnackedMs: number | null;
+}
+
+/** A store elsewhere that cannot be used now. */
+export interface StoreFault {
+	readonly stream: string;
+	/** The kind of store that keeps the stream. */
+	readonly store: string;
+	/** What fails: sending events there, or reading them for consumers. */
+	readonly doing: 'sending' | 'reading';
+	readonly reason: string;
+	/** Since when, in milliseconds. */
+	readonly forMs: number;
 }
 
 /** Events in the answer to `status`. */
@@ -289,4 +301,6 @@ export interface EventsStatus {
 	/** The first 256 of each. */
 	readonly streams: readonly StreamStatus[];
 	readonly groups: readonly GroupStatus[];
+	/** Absent from sidecars of an earlier version. */
+	readonly storeFaults?: readonly StoreFault[];
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-import { encodeEvent } from '@spock/protocol';
+import { encodeEvent, SpockError } from '@spock/protocol';
 import { makeAuthority } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
@@ -218,6 +218,19 @@ it('speaks TLS to a server of an authority that it was given', async () => {
 	server.closeAllConnections();
 	server.close();
 });
+
+it.each([new SpockError('BAD_REQUEST', 'no such name can be'), new Error('no such name can be')])(
+	'takes a failure to find the server, or its headers, for one of the store, and not of an event: %s',
+	async (error) => {
+		const fail = () => Promise.reject(error);
+		const unavailable = { code: 'UNAVAILABLE', message: expect.stringContaining('no such name can be') };
+		for (const options of [{ url: fail }, { url: () => 'http://127.0.0.1:1', headers: fail }]) {
+			const store = new HttpStore({ ...options, owner: 'o' });
+			await expect(store.append('orders', [event(1)], () => undefined)).rejects.toMatchObject(unavailable);
+			await store.close();
+		}
+	},
+);
 
 it('asks for its address each time, and a rejection of that is one of the batch', async () => {
 	await using receiver = new Receiver();

@@ -6,6 +6,7 @@ import { withAnySignal } from '@spock/protocol/internal';
 
 import type { EventStore, StoreReader } from '../../foundation/event-store.ts';
 import type { LogEvent } from '../../foundation/log-record.ts';
+import { orUnavailable } from '../../foundation/unavailable.ts';
 import { BATCH_TYPE, cloudEvent } from './cloud-events.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -105,7 +106,7 @@ export class HttpStore implements EventStore {
 		const body = Buffer.from(`[${events.map((event) => cloudEvent(event, owner)).join(',')}]`);
 		const [first, last] = [events[0] as LogEvent, events.at(-1) as LogEvent];
 		const all = {
-			...(await headers?.()),
+			...(await orUnavailable(() => headers?.())),
 			'content-type': BATCH_TYPE,
 			'content-length': String(body.length),
 			'idempotency-key': JSON.stringify(`${first.position}-${last.position}@${owner}`),
@@ -118,7 +119,7 @@ export class HttpStore implements EventStore {
 	}
 
 	async #urlOf(stream: string): Promise<URL> {
-		const text = await this.#options.url();
+		const text = await orUnavailable(this.#options.url);
 		if (text.includes('{stream}') && /^\.\.?$/.test(stream)) {
 			throw new SpockError('BAD_REQUEST', `a stream named "${stream}" has no URL of its own: it would be one above`);
 		}

@@ -132,6 +132,7 @@ class Pod {
 			partition: (partition) => this.#server.placeOf(`group.${partition}`, isAway),
 			sequenceOf: async () => 1,
 			closed: () => undefined,
+			failed: () => undefined,
 			tail: (from, _more, partitions) => {
 				let next = from;
 				return {

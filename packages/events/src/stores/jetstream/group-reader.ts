@@ -24,6 +24,8 @@ export interface GroupReaderStore {
 	sequenceOf(from: ConsumeFrom): Promise<number>;
 	readonly group: RecordPlace<GroupRecord>;
 	partition(partition: number): RecordPlace<PartitionRecord>;
+	/** The server could not be reached, and is tried again; null: it was. */
+	failed(error: SpockError | null): void;
 	closed(): void;
 }
 
@@ -183,12 +185,18 @@ export class GroupReader implements StoreReader {
 		clearTimeout(this.#timer);
 		this.#timer = setTimeout(() => {
 			this.#beating = this.#beat().then(
-				() => this.#arm(),
+				() => this.#beaten(null),
 				// The server is away: the next beat tries again.
-				() => this.#arm(),
+				(error: unknown) => this.#beaten(SpockError.from(error)),
 			);
 		}, this.#store.leaseMs / BEATS_PER_LEASE);
 		this.#timer.unref();
+	}
+
+	#beaten(error: SpockError | null): void {
+		// Where it reads, its tail knows more.
+		if (this.#tail === undefined && this.#state === 'open') this.#store.failed(error);
+		this.#arm();
 	}
 
 	async #beat(): Promise<void> {

@@ -36,11 +36,12 @@ export interface JetStreamOptions {
 	readonly timeoutMs?: number;
 	/** How long a reader of a group may give no sign of life until another one takes its place. Default 10000, from 300. */
 	readonly leaseMs?: number;
-	readonly credentials?: NatsCredentials;
+	/** Or what gives them, which is asked at each connect: they may be exchanged. */
+	readonly credentials?: NatsCredentials | (() => Promise<NatsCredentials>);
 }
 
 export interface JetStreamSettings extends Required<Omit<JetStreamOptions, 'credentials'>> {
-	readonly credentials: NatsCredentials;
+	readonly credentials: () => Promise<NatsCredentials>;
 }
 
 /** With the defaults. Throws a TypeError or RangeError that names the option. */
@@ -58,7 +59,7 @@ export function resolveJetStream(options: JetStreamOptions): JetStreamSettings {
 		dedupeMs: durationMsOption('dedupeMs', dedupeMs, 1000),
 		timeoutMs: durationMsOption('timeoutMs', timeoutMs, 100),
 		leaseMs: durationMsOption('leaseMs', leaseMs, 300),
-		credentials,
+		credentials: typeof credentials === 'function' ? credentials : async () => credentials,
 	});
 }
 

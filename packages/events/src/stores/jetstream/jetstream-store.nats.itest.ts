@@ -203,12 +203,65 @@ describe.each([
 		await store.close();
 	});
 
+	it('is asked whether it still has what it has acknowledged by few requests', async () => {
+		const store = openStore(nats, { prefix: newPrefix() });
+		await store.append('orders', new LogEvents().many('orders', 40), () => undefined);
+		const requests: string[] = [];
+		const listening = connection.subscribe('$JS.API.>', {
+			callback: (_, { subject }) => void requests.push(subject.split('.').slice(2, 5).join(' ')),
+		});
+		await connection.flush();
+		expect(await store.holds('orders', 40)).toBe(true);
+		await connection.flush();
+		const newest = 'STREAM MSG GET';
+		const all = [newest, 'STREAM INFO ', newest, newest];
+		// An old server takes events of several partitions at once: its newest one says nothing of those in front.
+		expect(requests.map((text) => text.replace(/INFO .*/, 'INFO ')).sort()).toEqual(
+			find === findNats ? [newest] : all.sort(),
+		);
+		requests.length = 0;
+		expect(await store.holds('orders', 41)).toBe(false);
+		await connection.flush();
+		expect(requests.map((text) => text.replace(/INFO .*/, 'INFO ')).sort()).toEqual(all.sort());
+		listening.unsubscribe();
+		await store.close();
+	});
+
+	it('asks for its credentials at each connect', async () => {
+		let asked = 0;
+		let addresses: readonly string[] = nats.addresses;
+		const credentials = async () => ({ user: `user-${++asked}`, pass: 'any' });
+		const store = openStore(nats, { prefix: newPrefix(), servers: async () => addresses, credentials });
+		await store.lastOf('orders');
+		await store.lastOf('orders');
+		expect(asked).toBe(1);
+		addresses = ['127.0.0.1:1'];
+		store.serversChanged(addresses);
+		addresses = nats.addresses;
+		store.serversChanged(addresses);
+		await store.lastOf('orders');
+		expect(asked).toBe(2);
+		await store.close();
+	});
+
 	it('refuses everything after its end', async () => {
 		const store = openStore(nats, { prefix: newPrefix() });
 		await store.close();
 		await expect(store.lastOf('orders')).rejects.toThrow('the store was closed');
 	});
 });
+
+it.each([new SpockError('BAD_REQUEST', 'no such name can be'), new Error('no such name can be')])(
+	'a failure to find the servers is one of the store, and not of an event: %s',
+	async (error) => {
+		const store = openStore({} as unknown as RealNats, { servers: () => Promise.reject(error) });
+		await expect(store.append('orders', new LogEvents().many('orders', 1), () => undefined)).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			message: expect.stringContaining('no such name can be'),
+		});
+		await store.close();
+	},
+);
 
 it('without a server everything is refused as UNAVAILABLE', async () => {
 	for (const servers of [[], ['127.0.0.1:1']]) {

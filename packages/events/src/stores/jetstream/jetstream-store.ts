@@ -10,7 +10,7 @@ import { NatsLink, storeError } from './nats-link.ts';
 import { type Kept, Places, type RecordPlace } from './places.ts';
 import { ensureStream, tokenOf } from './stream-config.ts';
 import { StreamFeed } from './stream-feed.ts';
-import { StreamTail, sequenceAt } from './stream-tail.ts';
+import { StreamTail, sequenceAt, type TailOptions } from './stream-tail.ts';
 
 /**
  * Streams at the servers of NATS. Each is a stream of JetStream with a subject for each partition and each log that feeds it. It connects at
@@ -41,18 +41,19 @@ export class JetStreamStore implements EventStore {
 	}
 
 	async holds(stream: string, position: number): Promise<boolean> {
-		return (await this.#feed(stream).held()) >= position;
+		return this.#feed(stream).holds(position);
 	}
 
-	async reader(stream: string, { group, from, isWhole = false }: StoreReaderOptions): Promise<StoreReader> {
-		if (group === undefined) return await this.#loneReader(stream, from ?? 'new');
+	async reader(stream: string, options: StoreReaderOptions): Promise<StoreReader> {
+		const { group, from, isWhole = false, failed = ignore } = options;
+		if (group === undefined) return await this.#loneReader(stream, from ?? 'new', failed);
 		const name = groupName(stream, group);
 		if (this.#taken.has(name)) throw hasReader(stream, group);
 		this.#taken.add(name);
 		try {
 			const { value } = (await this.#groupOf(name)) ?? (await this.#newGroup(stream, group, from));
 			const reader: GroupReader = new GroupReader(
-				this.#groupStore(stream, name, () => {
+				this.#groupStore(stream, name, failed, () => {
 					this.#readers.delete(reader);
 					this.#taken.delete(name);
 				}),
@@ -76,6 +77,12 @@ export class JetStreamStore implements EventStore {
 		if (kept.value.members.length > 0 && (await this.#isAlive(name, kept))) throw hasReader(stream, group);
 		const session = await this.#link.open();
 		await this.#places.remove(session, name, kept.revision);
+	}
+
+	leave(stream: string): void {
+		const feed = this.#feeds.get(stream);
+		this.#feeds.delete(stream);
+		void feed?.close();
 	}
 
 	/** These are the servers now: where the connected one has left, what is in flight is settled, and the next use connects to another. */
@@ -123,9 +130,10 @@ export class JetStreamStore implements EventStore {
 		return Math.min(Math.max(1, first, from.position), last + 1);
 	}
 
-	async #loneReader(stream: string, from: ConsumeFrom): Promise<StoreReader> {
+	async #loneReader(stream: string, from: ConsumeFrom, failed: TailOptions['failed']): Promise<StoreReader> {
 		const store = {
-			tail: (from: number, more: () => void) => new StreamTail(this.#link, this.#settings, stream, { from, more }),
+			tail: (from: number, more: () => void) =>
+				new StreamTail(this.#link, this.#settings, stream, { from, more, failed }),
 			sequenceOf: (from: ConsumeFrom) => this.#sequenceOf(stream, from),
 			closed: () => void this.#readers.delete(reader),
 		};
@@ -134,14 +142,15 @@ export class JetStreamStore implements EventStore {
 		return reader;
 	}
 
-	#groupStore(stream: string, name: string, closed: () => void): GroupReaderStore {
+	#groupStore(stream: string, name: string, failed: TailOptions['failed'], closed: () => void): GroupReaderStore {
 		return {
 			leaseMs: this.#settings.leaseMs,
-			tail: (from, more, partitions) => new StreamTail(this.#link, this.#settings, stream, { from, more, partitions }),
+			tail: (from, more, partitions) =>
+				new StreamTail(this.#link, this.#settings, stream, { from, more, failed, partitions }),
 			sequenceOf: (from) => this.#sequenceOf(stream, from),
 			group: this.#placeOf<GroupRecord>(name),
 			partition: (partition) => this.#placeOf<PartitionRecord>(`${name}.${partition}`),
-			closed,
+			...{ failed, closed },
 		};
 	}
 
@@ -172,4 +181,8 @@ function hasReader(stream: string, group: string): SpockError {
 
 function unknownGroup(stream: string, group: string, hint: string): SpockError {
 	return new SpockError('BAD_REQUEST', `unknown group "${group}" of stream "${stream}"; ${hint}`);
+}
+
+function ignore(): void {
+	// Its caller does not want to know.
 }

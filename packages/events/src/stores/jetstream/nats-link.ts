@@ -2,6 +2,7 @@ import type { JetStreamManager } from '@nats-io/jetstream';
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 import { SpockError } from '@spock/protocol';
 
+import { orUnavailable } from '../../foundation/unavailable.ts';
 import type { JetStreamSettings } from './jetstream-options.ts';
 
 /** So a server that hangs is noticed within 20 s also where nothing is sent. */
@@ -86,8 +87,12 @@ export class NatsLink {
 	}
 
 	async #connect(): Promise<NatsSession> {
-		const { credentials, timeoutMs } = this.#settings;
-		const [servers, [transport, jetstream]] = await Promise.all([this.#settings.servers(), loadNats()]);
+		const { timeoutMs } = this.#settings;
+		const [servers, credentials, [transport, jetstream]] = await Promise.all([
+			orUnavailable(this.#settings.servers),
+			orUnavailable(this.#settings.credentials),
+			loadNats(),
+		]);
 		if (servers.length === 0) throw new SpockError('UNAVAILABLE', 'there is no NATS server now');
 		let connection: NatsConnection;
 		try {

@@ -12,9 +12,10 @@ import {
 import { type ApiError, fastIngest, type IngestEnd, type IngestOptions } from './fast-ingest.ts';
 import type { JetStreamSettings } from './jetstream-options.ts';
 import { type NatsLink, type NatsSession, storeError } from './nats-link.ts';
+import { isTrue, type NewestEvent, type OwnerPlace, orderedPosition } from './owner-place.ts';
 import { partitionIngest } from './partition-ingest.ts';
 import type { Kept, Places } from './places.ts';
-import { ensureStream, type StreamState, subjectOf, tokenOf } from './stream-config.ts';
+import { ensureStream, type StreamState, streamName, subjectOf, tokenOf } from './stream-config.ts';
 
 /** What one batch brings to the connection at once at most; each costs a round trip at its end. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
@@ -26,24 +27,21 @@ const NOTE_AFTER_MS = 60_000;
 /** Of the API of JetStream: this one message will never be taken. */
 const TOO_LARGE = [10054, 10097];
 
-/** How far a log was stored: its last events may be no more in the stream, or were recognised as stored by another log. */
-interface OwnerPlace {
-	readonly position: number;
-	/** At the newest event of this log in the stream at that time. While the stream reaches that far, it holds. */
-	readonly sequence: number;
-}
-
-/** What the stream has of this log. */
-interface Fed {
-	readonly session: NatsSession;
+/** How far a stream has what this log has sent. */
+interface Reach {
 	readonly stream: StreamState;
-	/** The last position of each partition; 0 for none. */
-	readonly lasts: number[];
-	/** Sequence number of the newest event. */
+	/** Sequence number of the newest event; 0 for none. */
 	newest: number;
 	/** Everything up to it is stored. */
 	position: number;
 	place: Kept<OwnerPlace> | undefined;
+}
+
+/** The same, for who sends more. */
+interface Fed extends Reach {
+	readonly session: NatsSession;
+	/** The last position of each partition; 0 for none. */
+	readonly lasts: number[];
 }
 
 /** An event that the stream does not have yet, and where it is in its batch. */
@@ -93,13 +91,21 @@ export class StreamFeed {
 
 	/** As the server says now. */
 	async lastOf(): Promise<number> {
-		this.#told = await this.held();
+		this.#told = (await this.#reach(await this.#link.open())).position;
 		return this.#told;
 	}
 
-	/** The same, by who does not go on behind it. */
-	async held(): Promise<number> {
-		return (await this.#look(await this.#link.open())).position;
+	/**
+	 * Whether the server has everything up to a position, by one question in the usual case: it is asked each minute for each stream. Where
+	 * its newest event does not say so, all is asked that does.
+	 */
+	async holds(position: number): Promise<boolean> {
+		const session = await this.#link.open();
+		const name = streamName(this.#settings, this.#stream);
+		// A stream that is not there is made by what follows, which also reports why it cannot be asked.
+		const newest = await this.#newestIn(session, name, '*').catch(() => undefined);
+		if (newest !== undefined && orderedPosition(newest) >= position) return true;
+		return (await this.#reach(session)).position >= position;
 	}
 
 	/** Notes what was not noted yet. */
@@ -233,46 +239,50 @@ export class StreamFeed {
 		return 3 * event.text.length + 4096 > bytesMax && messageBytesMax(event) > bytesMax;
 	}
 
-	async #look(session: NatsSession): Promise<Fed> {
-		const { owner } = this.#settings;
+	/** How far the stream has what this log has sent. */
+	async #reach(session: NatsSession): Promise<Reach> {
 		const stream = await ensureStream(session, this.#settings, this.#stream);
-		const partitions = Array.from({ length: PARTITIONS }, (_, partition) => partition);
 		try {
-			// Of the leader, not by a direct get: a replica that is behind would not know what it has acknowledged.
-			const found = await Promise.all(
-				partitions.map(async (partition) => {
-					const subject = subjectOf(this.#settings, this.#stream, partition, owner);
-					const message = await session.streams.getMessage(stream.name, { last_by_subj: subject });
-					return message === null ? undefined : { sequence: message.seq, place: placeOf({ headers: message.header }) };
-				}),
-			);
-			const place = await this.#places.get<OwnerPlace>(session, this.#placeName);
-			const newest = found.reduce<(typeof found)[number]>(
-				(most, each) => ((each?.sequence ?? 0) > (most?.sequence ?? 0) ? each : most),
-				undefined,
-			);
+			const [newest, place] = await Promise.all([
+				this.#newestIn(session, stream.name, '*'),
+				this.#places.get<OwnerPlace>(session, this.#placeName),
+			]);
 			const sequence = newest?.sequence ?? 0;
-			const ordered = newest?.place?.isUnordered === false ? newest.place.position : 0;
 			const noted = isTrue(place?.value, stream, sequence) ? (place?.value.position ?? 0) : 0;
-			return {
-				session,
-				stream,
-				lasts: found.map((each) => each?.place?.position ?? 0),
-				newest: sequence,
-				position: Math.max(ordered, noted),
-				place,
-			};
+			return { stream, place, newest: sequence, position: Math.max(orderedPosition(newest), noted) };
 		} catch (error) {
 			throw storeError(`the NATS stream ${stream.name} cannot be asked`, error);
 		}
 	}
 
+	/** The same, with what each partition has: for who sends. */
+	async #look(session: NatsSession): Promise<Fed> {
+		const reach = await this.#reach(session);
+		const { name } = reach.stream;
+		try {
+			const found = await Promise.all(
+				Array.from({ length: PARTITIONS }, (_, partition) => this.#newestIn(session, name, partition)),
+			);
+			return { ...reach, session, lasts: found.map((each) => each?.place?.position ?? 0) };
+		} catch (error) {
+			throw storeError(`the NATS stream ${name} cannot be asked`, error);
+		}
+	}
+
+	/**
+	 * The newest event of this log, in a partition or in all. Of the leader, not by a direct get: a replica that is behind would not know what it
+	 * has acknowledged.
+	 */
+	async #newestIn(session: NatsSession, name: string, partition: number | '*'): Promise<NewestEvent | undefined> {
+		const subject = subjectOf(this.#settings, this.#stream, partition, this.#settings.owner);
+		const message = await session.streams.getMessage(name, { last_by_subj: subject });
+		return message === null ? undefined : { sequence: message.seq, place: placeOf({ headers: message.header }) };
+	}
+
 	/** An id that another log has stored leaves no message of ours, from which a later start could tell that it is stored. */
 	async #noteIfRecognised(fed: Fed, event: LogEvent): Promise<void> {
-		const subject = subjectOf(this.#settings, this.#stream, partitionOf(event), this.#settings.owner);
-		const message = await fed.session.streams.getMessage(fed.stream.name, { last_by_subj: subject });
-		const place = message === null ? undefined : placeOf({ headers: message.header });
-		if (place === undefined || place.position < event.position) await this.#noteNow(fed);
+		const newest = await this.#newestIn(fed.session, fed.stream.name, partitionOf(event));
+		if ((newest?.place?.position ?? 0) < event.position) await this.#noteNow(fed);
 	}
 
 	#noteLater(): void {
@@ -300,9 +310,8 @@ export class StreamFeed {
 	async #writeNote(fed: Fed): Promise<void> {
 		const { owner } = this.#settings;
 		const { position } = fed;
-		const subject = subjectOf(this.#settings, this.#stream, '*', owner);
-		const newest = await fed.session.streams.getMessage(fed.stream.name, { last_by_subj: subject });
-		fed.newest = newest?.seq ?? fed.newest;
+		const newest = await this.#newestIn(fed.session, fed.stream.name, '*');
+		fed.newest = newest?.sequence ?? fed.newest;
 		const value: OwnerPlace = { position, sequence: fed.newest };
 		const revision = await this.#places.replace(fed.session, this.#placeName, value, fed.place?.revision ?? 0);
 		if (revision === undefined) {
@@ -314,13 +323,6 @@ export class StreamFeed {
 	get #placeName(): string {
 		return `owner.${tokenOf(this.#stream)}.${this.#settings.owner}`;
 	}
-}
-
-/** A stream that was set back, or made anew, is shorter than it was. One that has deleted its oldest events is not. */
-function isTrue(place: OwnerPlace | undefined, { first, last }: StreamState, newest: number): boolean {
-	if (place === undefined) return false;
-	const { sequence } = place;
-	return newest >= sequence || (sequence < first && sequence <= last);
 }
 
 function refusal({ err_code, description }: ApiError, { position }: LogEvent): SpockError {

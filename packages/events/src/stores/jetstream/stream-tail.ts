@@ -2,21 +2,16 @@ import { randomUUID } from 'node:crypto';
 
 import type { ConsumerConfig } from '@nats-io/jetstream';
 import type { Msg } from '@nats-io/transport-node';
-import { offAbort, onAbort } from '@spock/protocol/internal';
+import type { SpockError } from '@spock/protocol';
 
 import type { LogEvent } from '../../foundation/log-record.ts';
 import { decodeMessage, PARTITIONS } from './event-message.ts';
 import type { JetStreamSettings } from './jetstream-options.ts';
-import type { NatsLink, NatsSession } from './nats-link.ts';
+import { type NatsLink, type NatsSession, storeError } from './nats-link.ts';
+import { Pull } from './pull.ts';
 import { ensureStream, partitionIn, subjectOf } from './stream-config.ts';
 
 const NANOSECONDS = 1_000_000;
-/** Asked for at once, and so kept at most; more than any event has bytes. */
-const PULL_EVENTS = 256;
-const PULL_BYTES = 2 * 1024 * 1024;
-const PULL_EXPIRES_MS = 30_000;
-/** Without a word for twice this the server is taken for gone. */
-const HEARTBEAT_MS = 5000;
 /** The server forgets a consumer whose process has ended. */
 const INACTIVE_MS = 60_000;
 const RETRY_MS = 500;
@@ -27,6 +22,8 @@ export interface TailOptions {
 	readonly from: number;
 	/** Called when some events have come. */
 	readonly more: () => void;
+	/** Called at each failure to reach the server, which is tried again, and with null when it was reached. */
+	readonly failed: (error: SpockError | null) => void;
 	/** Default: all. */
 	readonly partitions?: readonly number[];
 }
@@ -50,6 +47,7 @@ export class StreamTail {
 	readonly #settings: JetStreamSettings;
 	readonly #stream: string;
 	readonly #more: () => void;
+	readonly #failed: TailOptions['failed'];
 	readonly #partitions: readonly number[] | undefined;
 	#events: TailEvent[] = [];
 	/** What the server gives next. */
@@ -62,13 +60,14 @@ export class StreamTail {
 	#isOpening = false;
 	#isClosed = false;
 
-	constructor(link: NatsLink, settings: JetStreamSettings, stream: string, { from, more, partitions }: TailOptions) {
+	constructor(link: NatsLink, settings: JetStreamSettings, stream: string, options: TailOptions) {
 		this.#link = link;
 		this.#settings = settings;
 		this.#stream = stream;
-		this.#next = from;
-		this.#more = more;
-		this.#partitions = partitions;
+		this.#next = options.from;
+		this.#more = options.more;
+		this.#failed = options.failed;
+		this.#partitions = options.partitions;
 	}
 
 	/** Everything below was taken, or is not there. */
@@ -133,6 +132,7 @@ export class StreamTail {
 			});
 			this.#last = consumer.pending > 0 ? last : this.#next - 1;
 			if (this.#isClosed) return;
+			this.#failed(null);
 			const pull = new Pull(session, name, consumer.name, {
 				message: (message, sequence, pending) => this.#took(message, sequence, pending),
 				idle: () => {
@@ -149,8 +149,8 @@ export class StreamTail {
 			this.#pull = pull;
 			pull.ask();
 			this.#arrived?.();
-		} catch {
-			// Whoever feeds reports that the store is away; events come when it is back.
+		} catch (error) {
+			if (!this.#isClosed) this.#failed(storeError(`the stream ${this.#stream} cannot be read from NATS`, error));
 			this.#openLater();
 		} finally {
 			this.#isOpening = false;
@@ -218,133 +218,4 @@ async function addConsumer(
 		inactive_threshold: INACTIVE_MS * NANOSECONDS,
 	} as Partial<ConsumerConfig>);
 	return { name, next: info.delivered.stream_seq + 1, pending: info.num_pending };
-}
-
-interface PullListener {
-	message(message: Msg, sequence: number, pending: number): void;
-	/** A request is over. */
-	idle(): void;
-	/** Nothing has come for a while. */
-	quiet(): void;
-	/** The consumer is of no more use. */
-	ended(): void;
-}
-
-/** Asks a consumer of the server for messages, one request at a time. */
-class Pull {
-	readonly #session: NatsSession;
-	readonly #subject: string;
-	readonly #inbox: string;
-	readonly #listener: PullListener;
-	readonly #unsubscribe: () => void;
-	readonly #ended = (): void => this.end();
-	#timer: NodeJS.Timeout | undefined;
-	/** Of the request that is open, or was the last. */
-	#reply = '';
-	#requests = 0;
-	#asked = 0;
-	#delivered = 0;
-	#isEnded = false;
-
-	constructor(session: NatsSession, stream: string, consumer: string, listener: PullListener) {
-		this.#session = session;
-		this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
-		this.#inbox = session.newInbox();
-		this.#listener = listener;
-		const subscription = session.connection.subscribe(`${this.#inbox}.*`, {
-			callback: (error, message) => {
-				if (error === null) this.#take(message);
-				else this.end();
-			},
-		});
-		this.#unsubscribe = () => {
-			subscription.unsubscribe();
-			session.consumers.delete(stream, consumer).catch(() => undefined);
-		};
-		onAbort(session.ended, this.#ended);
-	}
-
-	get isAsking(): boolean {
-		return this.#asked > 0;
-	}
-
-	ask(): void {
-		if (this.#asked > 0 || this.#isEnded) return;
-		this.#asked = PULL_EVENTS;
-		this.#reply = `${this.#inbox}.${++this.#requests}`;
-		const request = {
-			batch: PULL_EVENTS,
-			max_bytes: PULL_BYTES,
-			expires: PULL_EXPIRES_MS * NANOSECONDS,
-			idle_heartbeat: HEARTBEAT_MS * NANOSECONDS,
-		};
-		this.#session.connection.publish(this.#subject, JSON.stringify(request), { reply: this.#reply });
-		this.#watch();
-	}
-
-	end(): void {
-		if (this.#isEnded) return;
-		this.#isEnded = true;
-		clearTimeout(this.#timer);
-		offAbort(this.#session.ended, this.#ended);
-		if (!this.#session.ended.aborted) this.#unsubscribe();
-		this.#listener.ended();
-	}
-
-	#take(message: Msg): void {
-		if (this.#isEnded) return;
-		this.#watch();
-		const code = message.headers?.code ?? 0;
-		const place = message.reply === undefined ? undefined : deliveryOf(message.reply);
-		if (place === undefined) {
-			// Such a message has the subject of its request: a word on one before says nothing of this one.
-			if (message.subject === this.#reply) this.#status(code, message.headers?.description ?? '');
-			return;
-		}
-		if (place.delivered !== this.#delivered + 1) {
-			this.end();
-			return;
-		}
-		this.#delivered++;
-		this.#asked--;
-		this.#listener.message(message, place.sequence, place.pending);
-		if (this.#asked === 0) this.#idle();
-	}
-
-	/** 100: a heartbeat. 404, 408, and 409 with these texts: the request is over. Anything else: the consumer is. */
-	#status(code: number, description: string): void {
-		if (code === 100) {
-			this.#listener.quiet();
-			return;
-		}
-		const isOver = code === 404 || code === 408 || (code === 409 && /bytes|batch completed/i.test(description));
-		if (!isOver) {
-			this.end();
-			return;
-		}
-		// Newer servers say that a request is over also where its last message has said it.
-		if (this.#asked === 0) return;
-		this.#asked = 0;
-		this.#idle();
-	}
-
-	#idle(): void {
-		clearTimeout(this.#timer);
-		this.#listener.idle();
-	}
-
-	#watch(): void {
-		clearTimeout(this.#timer);
-		this.#timer = setTimeout(this.#ended, 2 * HEARTBEAT_MS);
-	}
-}
-
-/** `$JS.ACK.<stream>.<consumer>.<times>.<sequence>.<delivered>.<time>.<pending>`, or with domain and account behind the first two. */
-function deliveryOf(
-	reply: string,
-): { readonly sequence: number; readonly delivered: number; readonly pending: number } | undefined {
-	const tokens = reply.split('.');
-	if (tokens[0] !== '$JS' || tokens[1] !== 'ACK') return undefined;
-	const at = tokens.length === 9 ? 5 : 7;
-	return { sequence: Number(tokens[at]), delivered: Number(tokens[at + 1]), pending: Number(tokens[at + 3]) };
 }

@@ -6,30 +6,42 @@ import { createPacker, type Packing } from '@spock/protocol/node';
 
 /**
  * Packs what is written to a socket. While a batch is packed, which happens in another thread, the next one gathers: so under load batches grow, and
- * there is one job at a time. Not bounded by itself: whoever writes has a window.
+ * there is one job at a time. Not bounded by itself: whoever writes looks at what is left to do.
  */
 export class PackedWriter {
 	readonly #packer: Transform;
+	readonly #drained: () => void;
 	#pending = '';
-	#isBusy = false;
+	/** Of what is packed now, and is done when the socket has taken it. */
+	#packingBytes = 0;
 
-	/** It ends with the socket. */
-	constructor(packing: Packing, socket: Socket) {
+	/** It ends with the socket. `drained`: there is less to do. */
+	constructor(packing: Packing, socket: Socket, drained: () => void) {
 		this.#packer = createPacker(packing);
+		this.#drained = drained;
 		this.#packer.pipe(socket);
 		this.#packer.on('error', (error) => socket.destroy(error));
 		socket.once('close', () => this.#packer.destroy());
 	}
 
+	/** Not packed yet, or not taken by the socket; about, where a character is more than a byte. */
+	get backlogBytes(): number {
+		return this.#pending.length + this.#packingBytes;
+	}
+
 	write(text: string): void {
 		this.#pending += text;
-		if (!this.#isBusy) this.#next();
+		if (this.#packingBytes === 0) this.#next();
 	}
 
 	#next(): void {
-		const text = this.#pending;
+		const bytes = Buffer.from(this.#pending);
 		this.#pending = '';
-		this.#isBusy = text !== '';
-		if (this.#isBusy && !this.#packer.destroyed) this.#packer.write(Buffer.from(text), () => this.#next());
+		this.#packingBytes = bytes.length;
+		if (bytes.length === 0 || this.#packer.destroyed) return;
+		this.#packer.write(bytes, () => {
+			this.#next();
+			this.#drained();
+		});
 	}
 }

@@ -5,10 +5,19 @@ import { type EventWindow, encodeEventLine, type RefusedEvent, SpockError } from
 import type { LogEvent } from '../../foundation/log-record.ts';
 import type { LinkListener, RelayLink } from './relay-link.ts';
 
+/**
+ * Of lines that wait to be packed and taken by the socket; the next line goes when there is less. The events themselves are in memory until they are
+ * acknowledged, so a second copy of a whole window would only be in the way.
+ */
+const BACKLOG_BYTES_MAX = 1024 * 1024;
+
+/** What a feed needs of its link. */
+type FeedLink = Pick<RelayLink, 'place' | 'backlogBytes' | 'ask' | 'write' | 'close'>;
+
 /** What a feed needs. */
 export interface FeedHost {
 	/** Rejects with UNAVAILABLE. */
-	readonly open: (listener: LinkListener) => Promise<RelayLink>;
+	readonly open: (listener: LinkListener) => Promise<FeedLink>;
 	/** So long nothing may be persisted while something is to be, in milliseconds. */
 	readonly stallMs: number;
 }
@@ -33,8 +42,8 @@ export class RelayFeed {
 	readonly #calls: Call[] = [];
 	/** The call of which events are to be sent next. */
 	#sending = 0;
-	#link: RelayLink | undefined;
-	#opening: Promise<RelayLink> | undefined;
+	#link: FeedLink | undefined;
+	#opening: Promise<FeedLink> | undefined;
 	#window = CLOSED;
 	/** Sent and not on disk. */
 	#sentCount = 0;
@@ -95,7 +104,7 @@ export class RelayFeed {
 		clearTimeout(this.#stall);
 	}
 
-	async #linked(): Promise<RelayLink> {
+	async #linked(): Promise<FeedLink> {
 		if (this.#link !== undefined) return this.#link;
 		this.#opening ??= this.#open().finally(() => {
 			this.#opening = undefined;
@@ -103,7 +112,7 @@ export class RelayFeed {
 		return this.#opening;
 	}
 
-	async #open(): Promise<RelayLink> {
+	async #open(): Promise<FeedLink> {
 		if (this.#isClosed) throw closedError();
 		let lost: SpockError | undefined;
 		const link = await this.#host.open({
@@ -113,6 +122,7 @@ export class RelayFeed {
 				this.#window = window;
 				this.#send();
 			},
+			drained: () => this.#send(),
 			lost: (error) => {
 				lost = error;
 				this.#fail(error);
@@ -165,10 +175,16 @@ export class RelayFeed {
 		const link = this.#link;
 		if (link === undefined || this.#refusal !== undefined) return;
 		const { bytes, events: count } = this.#window;
+		const lengthMax = BACKLOG_BYTES_MAX - link.backlogBytes;
 		let lines = '';
 		for (; this.#sending < this.#calls.length; this.#sending++) {
 			const { events, sizes } = this.#calls[this.#sending] as Call;
-			while (sizes.length < events.length && this.#sentCount < count && this.#sentBytes < bytes) {
+			while (
+				sizes.length < events.length &&
+				this.#sentCount < count &&
+				this.#sentBytes < bytes &&
+				lines.length < lengthMax
+			) {
 				const { position, text } = events[sizes.length] as LogEvent;
 				const size = Buffer.byteLength(text);
 				sizes.push(size);

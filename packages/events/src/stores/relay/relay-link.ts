@@ -26,6 +26,8 @@ export interface LinkListener {
 	/** The other sidecar will never take this event; nothing behind it was taken, and nothing more is by this link. */
 	refused(refusal: RefusedEvent): void;
 	windowed(window: EventWindow): void;
+	/** More of what was written has gone. */
+	drained(): void;
 	/** It is gone, by no wish of this side. */
 	lost(error: SpockError): void;
 }
@@ -90,7 +92,14 @@ export class RelayLink {
 			const callLine = await SidecarConnection.open(access, talking);
 			connections.push(callLine);
 			// What the sidecar says is little: it is the events that are packed.
-			const sending = { ...options, features: ['events', 'gaps', ...packings], lost: lost('uplink') };
+			const sending = {
+				...options,
+				features: ['events', 'gaps', ...packings],
+				drained: () => {
+					if (link !== undefined && !link.#isClosed) listener.drained();
+				},
+				lost: lost('uplink'),
+			};
 			const uplink = await SidecarConnection.open(access, sending);
 			connections.push(uplink);
 			const [greeting, agreed] = await Promise.all([callLine.greeted, uplink.greeted]);
@@ -128,6 +137,11 @@ export class RelayLink {
 		} finally {
 			line.destroy();
 		}
+	}
+
+	/** What was written, and neither packed nor given to the kernel. */
+	get backlogBytes(): number {
+		return this.#uplink.backlogBytes;
 	}
 
 	/** Sends whole lines of events. */

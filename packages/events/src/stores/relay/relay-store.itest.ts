@@ -82,6 +82,33 @@ describe('the relay', () => {
 		expect(at.next.accepted).toBe(before + 1);
 	});
 
+	it('has no connection for a stream that it was told to leave, and goes on where it was at the next event', async () => {
+		await using at = await relay();
+		const first = at.store.append('orders', events(7), ignore);
+		await at.next.seqs(1);
+		at.next.acked(7);
+		await first;
+		at.store.leave('orders');
+		await at.next.left();
+		const before = at.next.accepted;
+		expect(await at.store.lastOf('orders')).toBe(7);
+		const second = at.store.append('orders', events(7, 9), ignore);
+		expect(await at.next.seqs(1)).toEqual([9]);
+		at.next.acked(9);
+		await second;
+		expect(at.next.accepted).toBe(before + 2);
+	});
+
+	it.each([new SpockError('BAD_REQUEST', 'no such name can be'), new Error('no such name can be')])(
+		'takes a failure to find the next sidecar for one of the store, and not of an event: %s',
+		async (error) => {
+			const store = new RelayStore({ owner: 'log', access: () => Promise.reject(error) });
+			const unavailable = { code: 'UNAVAILABLE', message: expect.stringContaining('no such name can be') };
+			await expect(store.append('orders', events(1), ignore)).rejects.toMatchObject(unavailable);
+			await store.close();
+		},
+	);
+
 	it('says that the next log has lost events, and gives it none behind them', async () => {
 		await using at = await relay();
 		const made = at.store.append('orders', events(7), ignore);

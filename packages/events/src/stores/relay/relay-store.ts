@@ -5,6 +5,7 @@ import { formatAddress, packings } from '@spock/protocol/node';
 
 import type { EventStore, StoreReader } from '../../foundation/event-store.ts';
 import type { LogEvent } from '../../foundation/log-record.ts';
+import { orUnavailable } from '../../foundation/unavailable.ts';
 import { RelayFeed } from './relay-feed.ts';
 import { RelayLink } from './relay-link.ts';
 import type { SidecarAccess } from './sidecar-connection.ts';
@@ -62,6 +63,12 @@ export class RelayStore implements EventStore {
 		throw new SpockError('BAD_REQUEST', message);
 	}
 
+	/** Its connections are closed. */
+	leave(stream: string): void {
+		this.#feeds.get(stream)?.close();
+		this.#feeds.delete(stream);
+	}
+
 	/** Tells where the next sidecar may be now, as host:port. A link to one that has left is given up, and the next one goes elsewhere. */
 	addressesChanged(addresses: readonly string[]): void {
 		// Where none is known the registry may be wrong, and this one still answers.
@@ -83,7 +90,7 @@ export class RelayStore implements EventStore {
 			feed = new RelayFeed({
 				stallMs,
 				open: async (listener) => {
-					const given = await access();
+					const given = await orUnavailable(access);
 					this.#address = formatAddress(given);
 					return RelayLink.open({ access: given, producer, timeoutMs, packings: packs ? packings() : [] }, listener);
 				},

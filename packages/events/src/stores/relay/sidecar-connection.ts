@@ -37,6 +37,8 @@ export interface ConnectionOptions {
 	/** For hello. */
 	readonly features: readonly string[];
 	readonly pushed: (event: string, data: unknown) => void;
+	/** More of what was written has gone. */
+	readonly drained?: () => void;
 	/** It is gone, by no wish of this side. Called once, also where it could not be made. */
 	readonly lost: (error: SpockError) => void;
 }
@@ -72,6 +74,7 @@ export class SidecarConnection {
 			frame: (text) => this.#read(text),
 			fault: (code, message) => this.#end(this.#fault(`sent what is no frame: ${code}, ${message}`)),
 			ended: () => this.#framed.destroy(),
+			drained: () => options.drained?.(),
 			closed: (cause) => this.#end(this.#fault(cause === undefined ? 'ended the connection' : cause.message, cause)),
 		});
 		const { client, features } = options;
@@ -113,7 +116,12 @@ export class SidecarConnection {
 
 	/** From now on lines are packed, once hello was answered with this. */
 	pack(packing: Packing): void {
-		this.#packed = new PackedWriter(packing, this.#socket);
+		this.#packed = new PackedWriter(packing, this.#socket, () => this.#options.drained?.());
+	}
+
+	/** What was written and is still here. */
+	get backlogBytes(): number {
+		return this.#packed?.backlogBytes ?? this.#socket.writableLength;
 	}
 
 	/** Sends whole lines that are not answered. */

@@ -1,4 +1,4 @@
-import type { EventsStatus, GroupStatus } from '@spock/protocol';
+import { type EventsStatus, type GroupStatus, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
@@ -51,6 +51,24 @@ it('names of streams are bounded: the rest is counted together', async () => {
 	expect(lines).toHaveLength(33);
 	expect(lines).toContain('spock_events_persisted_total{stream="s31"} 2');
 	expect(lines).toContain('spock_events_persisted_total{stream="other"} 136');
+});
+
+it('stores that cannot be used now are counted by what fails', async () => {
+	const fault = { stream: 'orders', store: 'jetstream', reason: 'no server', forMs: 1 } as const;
+	const { observer, scrape } = create({ storeFaults: [{ ...fault, doing: 'reading' }] });
+	expect(await scrape('spock_events_store_faults{')).toEqual([
+		'spock_events_store_faults{doing="sending"} 0',
+		'spock_events_store_faults{doing="reading"} 1',
+	]);
+	observer.storeUnreadable?.('orders', new SpockError('UNAVAILABLE', 'no server'));
+	expect(await scrape('spock_events_store_failures_total{')).toContain(
+		'spock_events_store_failures_total{stream="orders"} 1',
+	);
+});
+
+it('a group whose store is elsewhere has no lag here', async () => {
+	const { scrape } = create({ groups: [{ ...group('billing', 0), lag: null }] });
+	expect(await scrape('spock_events_lag{')).toEqual([]);
 });
 
 it('names of groups are bounded: those with the most events to do are named', async () => {

@@ -74,6 +74,16 @@ const table: Readonly<Record<string, EventsMetric>> = {
 			streams.slice(0, StreamTally.namesMax).map(({ stream, unstored }) => [{ stream }, unstored]),
 	},
 	spock_events_store_failures_total: ofStream('Failures of a store elsewhere; each is tried again', 'storeFailed'),
+	spock_events_store_faults: {
+		type: 'gauge',
+		help: 'Streams whose store elsewhere cannot be used now',
+		labels: { doing: '`sending` events there, or `reading` them for consumers' },
+		series: ({ storeFaults = [] }) =>
+			(['sending', 'reading'] as const).map((doing) => [
+				{ doing },
+				storeFaults.filter((fault) => fault.doing === doing).length,
+			]),
+	},
 	spock_events_store_rollbacks_total: ofStream(
 		'Times that a store elsewhere had lost what it acknowledged, which was sent again',
 		'storeWentBack',
@@ -105,7 +115,7 @@ const table: Readonly<Record<string, EventsMetric>> = {
 		type: 'gauge',
 		help: 'Events that a group has not done',
 		labels: { stream: `of the ${GROUPS_MAX} groups with the most`, group: 'as above' },
-		series: ({ groups }) => laggingGroups(groups).map(({ stream, group, lag }) => [{ stream, group }, lag]),
+		series: ({ groups }) => laggingGroups(groups).map(({ stream, group, lag }) => [{ stream, group }, lag ?? 0]),
 	},
 	spock_events_oldest_unacked_seconds: gauge(
 		'Longest time since an event was delivered and not acknowledged, of all groups; 0 if none is out',
@@ -170,6 +180,7 @@ export class EventsMetrics {
 			stored: (stream, count) => counts.stored.add(stream, count),
 			parked: (stream) => counts.parked.add(stream, 1),
 			storeFailed: (stream) => counts.storeFailed.add(stream, 1),
+			storeUnreadable: (stream) => counts.storeFailed.add(stream, 1),
 			storeWentBack: (stream) => counts.storeWentBack.add(stream, 1),
 			synced: (durationMs) => this.#syncs.add(durationMs / 1000, 1),
 			blocked: (reason) => blocked.set(reason !== null),
@@ -218,9 +229,11 @@ function ofStream(help: string, count: StreamCount): EventsMetric {
 	};
 }
 
-function laggingGroups(groups: readonly GroupStatus[]): readonly GroupStatus[] {
+/** Those that say how much they have to do: what a store elsewhere has for a group is not known here. */
+function laggingGroups(all: readonly GroupStatus[]): readonly GroupStatus[] {
+	const groups = all.filter(({ lag }) => lag !== null);
 	if (groups.length <= GROUPS_MAX) return groups;
-	return [...groups].sort((one, other) => other.lag - one.lag).slice(0, GROUPS_MAX);
+	return groups.sort((one, other) => (other.lag ?? 0) - (one.lag ?? 0)).slice(0, GROUPS_MAX);
 }
 
 /** How long nothing was taken, until now. */

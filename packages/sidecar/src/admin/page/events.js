@@ -70,7 +70,7 @@ function fillStream(row, { stream, events: count, bytes: size, lastAt }) {
 
 function fillGroup({ head, cells }, { stream, group, lag, out, backingOff, consumers, oldestUnackedMs }) {
 	setText(head, `${group} of ${stream}`);
-	setText(cells.lag, whole(lag));
+	setText(cells.lag, lag === null ? '–' : whole(lag));
 	setText(cells.out, whole(out));
 	setText(cells.retry, whole(backingOff));
 	setText(cells.consumers, whole(consumers));

@@ -85,8 +85,9 @@ function formatEvents({ events }: StatusReply): string[] {
 	if (events === undefined) return [];
 	const { state, reason, bytes, bytesMax, producers, streams, groups } = events;
 	const size = `${(bytes / MIB).toFixed(1)} of ${(bytesMax / MIB).toFixed(1)} MiB`;
-	const [worst] = [...groups].sort((one, other) => other.lag - one.lag);
-	const lag = worst === undefined ? '' : `; most to do: ${worst.stream} ${worst.group}, lag ${worst.lag}`;
+	const [worst] = [...groups].sort((one, other) => (other.lag ?? 0) - (one.lag ?? 0));
+	const lag =
+		worst === undefined || worst.lag === null ? '' : `; most to do: ${worst.stream} ${worst.group}, lag ${worst.lag}`;
 	return [
 		`events       ${state}, ${size}, ${count(streams.length, 'stream')}, ${count(producers, 'producer')}${reason === null ? '' : `: ${reason}`}`,
 		`             ${count(groups.length, 'group')}${lag}`,

@@ -12,6 +12,8 @@ export interface EventsEndLog {
 	openFailed(error: SpockError, retryMs: number): void;
 	/** It could not be handed over or closed as it should be. */
 	endFailed(error: unknown): void;
+	/** At the start: a kind of store lacks what it needs. */
+	storeUnusable(store: string, error: Error): void;
 }
 
 /** Writes what happens to the log of events. `said`: what is said of it when it is open. */
@@ -25,6 +27,7 @@ export function eventsLog(log: Logger, limited: LimitedLog, said: object): Event
 			const log = limited.of('events open');
 			log.error({ reason: message, retryMs }, 'event log cannot be opened; retrying');
 		},
+		storeUnusable: (store, { message }) => log.error({ store, reason: message }, 'event store cannot be used yet'),
 		endFailed: (err) => log.error({ err }, 'event log did not end cleanly'),
 		logState: (state, reason) => log.debug({ state, reason }, 'event log changed its state'),
 		failed: ({ message }) => {
@@ -55,6 +58,14 @@ export function eventsLog(log: Logger, limited: LimitedLog, said: object): Event
 		storeFailed: (stream, { message }) => {
 			const log = limited.of('events store');
 			log.error({ stream, reason: message }, 'event store failed; retrying');
+		},
+		storeUnreadable: (stream, { message }) => {
+			const log = limited.of('events store');
+			log.error({ stream, reason: message }, 'event store cannot be read; retrying');
+		},
+		storeWorks: (stream, failedMs) => {
+			const log = limited.of('events store');
+			log.info({ stream, failedMs: Math.round(failedMs) }, 'event store works again');
 		},
 		storeWentBack: (stream, from, to) => {
 			const log = limited.of('events store back');

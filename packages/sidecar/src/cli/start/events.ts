@@ -71,10 +71,10 @@ export async function eventsOf(settings: Settings, reporting: EventsReporting): 
 	// No command where the socket wants a token. What it needs: https://man.openbsd.org/nc
 	const command = socket === undefined || settings.tokenOnSocket.value ? undefined : publishCommand(socket);
 	const said = { directory, ...(command !== undefined && { command }) };
-	const { openFailed, endFailed, opened, ...log } = eventsLog(reporting.log, reporting.limited, said);
+	const { openFailed, endFailed, opened, storeUnusable, ...log } = eventsLog(reporting.log, reporting.limited, said);
 	const observer = observeAll<EventsObserver>([log, ...reporting.observers]);
 	const limits = limitsOf(settings);
-	const elsewhere = await storesElsewhere(settings);
+	const elsewhere = await storesElsewhere(settings, storeUnusable);
 	return {
 		create: (context) => {
 			const { clock, random } = context;

@@ -131,9 +131,8 @@ function eventsTexts({ events, overview: { recordsPerSecond } }: StatusView): st
 	const rate = recordsPerSecond === null ? '-' : shortNumber(recordsPerSecond);
 	const full = bytesMax === 0 ? '-' : `${Math.round((bytes / bytesMax) * 100)}%`;
 	const waits = oldestUnstoredMs === null ? '' : ` for ${shortDuration(oldestUnstoredMs)}`;
-	const [behind] = [...groups].sort((one, other) => other.lag - one.lag);
-	const lag =
-		behind === undefined || behind.lag === 0 ? '0' : `${shortNumber(behind.lag)} (${behind.group} of ${behind.stream})`;
+	const [behind] = [...groups].sort((one, other) => (other.lag ?? 0) - (one.lag ?? 0));
+	const lag = behind?.lag ? `${shortNumber(behind.lag)} (${behind.group} of ${behind.stream})` : '0';
 	const text = `events ${state}  records/s ${rate}  log ${full}  unstored ${unstored}${waits}  lag ${lag}`;
 	return [printable(reason === null ? text : `${text}  ${reason}`)];
 }

@@ -38,15 +38,16 @@ export async function rewindGroup(
 ): Promise<void> {
 	const to = placeOf('--to', flags.to);
 	await withClient(flags, async (client, options) => {
-		requireGroup(stream, group, await askOpenLog(client, options));
-		const reply = await client.request('rewindGroup', { stream, group, to }, options);
+		const reply = await client
+			.request('rewindGroup', { stream, group, to }, options)
+			.catch((error: unknown) => refusedGroup(error, stream, group, client, options));
 		if (flags.json) {
 			print(JSON.stringify(reply));
 			return;
 		}
 		const { groups } = await askOpenLog(client, options);
 		const lag = groups.find((known) => known.stream === stream && known.group === group)?.lag;
-		const left = lag === undefined ? '' : `, ${lag === 0 ? 'behind every event' : `lag ${lag}`}`;
+		const left = lag === undefined || lag === null ? '' : `, ${lag === 0 ? 'behind every event' : `lag ${lag}`}`;
 		print(printable(`group ${group} of stream ${stream} is at ${reply.position}${left}`));
 	});
 }
@@ -54,8 +55,9 @@ export async function rewindGroup(
 /** `sidecar events delete-group STREAM GROUP`: the events that were kept for it alone may be deleted from then on. */
 export async function deleteGroup(stream: string, group: string, flags: ClientFlags): Promise<void> {
 	await withClient(flags, async (client, options) => {
-		requireGroup(stream, group, await askOpenLog(client, options));
-		await client.request('deleteGroup', { stream, group }, options);
+		await client
+			.request('deleteGroup', { stream, group }, options)
+			.catch((error: unknown) => refusedGroup(error, stream, group, client, options));
 		print(flags.json ? JSON.stringify({ stream, group }) : printable(`deleted group ${group} of stream ${stream}`));
 	});
 }
@@ -95,6 +97,19 @@ export function meantStream(stream: string, { streams }: EventsStatus): string |
 /** The first position is 1. */
 function isOpen({ next }: EventsStatus): boolean {
 	return next > 0;
+}
+
+/** For a name that the sidecar does not know; it may know groups that it does not list, as those of a store elsewhere. */
+async function refusedGroup(
+	error: unknown,
+	stream: string,
+	group: string,
+	client: Diplomat,
+	options: CallOptions,
+): Promise<never> {
+	const isUnknown = SpockError.is(error, 'BAD_REQUEST') && error.message.includes('unknown group');
+	if (isUnknown) requireGroup(stream, group, await askOpenLog(client, options));
+	throw error;
 }
 
 function requireGroup(stream: string, group: string, events: EventsStatus): void {

@@ -1,4 +1,4 @@
-import { type EventsStatus, type GroupStatus, SpockError, type StreamStatus } from '@spock/protocol';
+import { type EventsStatus, type GroupStatus, SpockError, type StoreFault, type StreamStatus } from '@spock/protocol';
 
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
@@ -41,6 +41,7 @@ export function formatEvents(events: EventsStatus, now: number): string {
 		`producers    ${producers}; ${count(unstored, 'event')} not stored yet${oldest}`,
 		`streams      ${events.streams.length}`,
 		...events.streams.map((stream) => formatStream(stream, now)),
+		...(events.storeFaults ?? []).map((fault) => `  ${formatFault(fault)}`),
 		`groups       ${events.groups.length}`,
 		...events.groups.map((group) => `  ${formatGroup(group)}`),
 	]
@@ -56,13 +57,20 @@ function formatStream(status: StreamStatus, now: number): string {
 	return `  ${stream}  ${store}, ${count(events, 'event')}, ${mebibytes(bytes)}${places}${age}${waiting}`;
 }
 
+/** A store that cannot be used now. */
+function formatFault({ stream, store, doing, reason, forMs }: StoreFault): string {
+	const what = doing === 'sending' ? `cannot be sent to ${store}` : `cannot be read from ${store}`;
+	return `${stream}  ${what} for ${seconds(forMs)}: ${reason}`;
+}
+
 /** A line of text for people. */
 export function formatGroup(status: GroupStatus): string {
 	const { stream, group, order, consumers, position, lag, out, backingOff, oldestUnackedMs } = status;
 	const oldest = oldestUnackedMs === null ? '' : ` (the oldest for ${seconds(oldestUnackedMs)})`;
 	const retries = backingOff === 0 ? '' : `, ${backingOff} backing off`;
 	const ordered = order === 'none' ? '' : `, order ${order}`;
-	return `${stream} ${group}  at ${position}, lag ${lag}, ${out} out${oldest}${retries}, ${count(consumers, 'consumer')}${ordered}`;
+	const left = lag === null ? '' : `, lag ${lag}`;
+	return `${stream} ${group}  at ${position}${left}, ${out} out${oldest}${retries}, ${count(consumers, 'consumer')}${ordered}`;
 }
 
 function mebibytes(bytes: number): string {

@@ -59,6 +59,11 @@ describe('the settings of the store of events', () => {
 			{ SPOCK_EVENTS_STORE_OF: 'audit=htpp' },
 			'SPOCK_EVENTS_STORE_OF: unknown store "htpp" of stream "audit"; did you mean "http"?',
 		],
+		[
+			{ SPOCK_EVENTS_STORE_OF: 'audit=relay:tls://b:1' },
+			'SPOCK_EVENTS_STORE_OF: "relay:tls://b:1" of stream "audit" names more than a kind of store, which is one of ' +
+				'embedded, http, jetstream, relay: a sidecar has one store of each kind',
+		],
 		[{ SPOCK_EVENTS_STORE_OF: 'audit=embedded,audit=http' }, 'SPOCK_EVENTS_STORE_OF names the stream "audit" twice'],
 		[{ SPOCK_EVENTS_STORE_OF: 'audit=http' }, '--events-store http needs --events-http-url URL'],
 		[
@@ -103,7 +108,13 @@ describe('the settings of the store of events', () => {
 		const [clock, random] = [new FakeClock(), () => 0.5];
 		const make = await storesOf(env);
 		const { forwarding: forward, close } = make?.({ source, clock, random } as never) ?? expect.unreachable();
-		const log = { append: () => 1, persisted: 1, lastOf: () => 0, read: async () => ({ events: [], next: 1 }) };
+		const log = {
+			append: () => 1,
+			first: 1,
+			persisted: 1,
+			lastOf: () => 0,
+			read: async () => ({ events: [], next: 1 }),
+		};
 		const forwarding = forward({
 			...{ log, clock, random, observer: {}, countAbove: () => 0, bury: async () => undefined },
 			...{ refused: () => undefined, stored: () => undefined, reached: () => undefined },
@@ -146,6 +157,28 @@ describe('the settings of the store of events', () => {
 		named();
 		await expect(append()).rejects.toMatchObject({ message: expect.stringContaining(cert) });
 		await end();
+	});
+
+	it.each([
+		['cannot be read: ENOENT', '/nowhere/token'],
+		['cannot be read: EISDIR', '/'],
+		['is empty', '/dev/null'],
+	])('the file of a token that %s is named with its setting, at the start and when it is used', async (fault, file) => {
+		const relay = { ...RELAY, SPOCK_EVENTS_RELAY_ADDRESS: '127.0.0.1:1', SPOCK_EVENTS_RELAY_TOKEN_FILE: file };
+		const http = { ...HTTP, SPOCK_EVENTS_HTTP_URL: 'http://127.0.0.1:1/', SPOCK_EVENTS_HTTP_TOKEN_FILE: file };
+		const nats = { ...NATS, SPOCK_EVENTS_NATS_SERVERS: '127.0.0.1:1', SPOCK_EVENTS_NATS_TOKEN_FILE: file };
+		for (const [kind, env] of Object.entries({ relay, http, jetstream: nats })) {
+			const setting = `SPOCK_EVENTS_${kind === 'jetstream' ? 'NATS' : kind.toUpperCase()}_TOKEN_FILE`;
+			const message = `${setting}: the token file ${file} ${fault}`;
+			const told: string[] = [];
+			const settings = resolveSettings({ flags: {}, env });
+			await storesElsewhere(settings, (store, error) => told.push(`${store} ${error.message}`));
+			expect(told).toEqual([`${kind} ${message}`]);
+			const { named, append, end } = await started(env);
+			named();
+			await expect(append()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(message) });
+			await end();
+		}
 	});
 
 	it('is not used before the log has a name: a consumer tries again', async () => {

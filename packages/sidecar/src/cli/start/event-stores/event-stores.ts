@@ -8,7 +8,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { httpMaker } from './http-maker.ts';
 import { jetStreamMaker } from './jetstream-maker.ts';
 import { relayMaker } from './relay-maker.ts';
-import type { StoreMaker } from './store-maker.ts';
+import { type StoreMaker, tokenIn } from './store-maker.ts';
 
 type StoreKind = Settings['eventsStore']['value'];
 type KindElsewhere = Exclude<StoreKind, 'embedded'>;
@@ -26,9 +26,13 @@ export interface StoresElsewhere {
 	close(): Promise<void>;
 }
 
-/** What the settings say of stores elsewhere; undefined if all streams stay in the log. Throws an Error that names a wrong setting. */
+/**
+ * What the settings say of stores elsewhere; undefined if all streams stay in the log. Throws an Error that names a wrong setting. A file of a
+ * token that cannot be read may come later, so that is reported to `unusable`, and again as a failure of the store at its use.
+ */
 export async function storesElsewhere(
 	settings: Settings,
+	unusable: (store: string, error: Error) => void = () => undefined,
 ): Promise<((context: EventsContext) => StoresElsewhere) | undefined> {
 	const { eventsStore, eventsStoreStreams } = settings;
 	const ownKinds = kindsByStream(settings);
@@ -39,7 +43,10 @@ export async function storesElsewhere(
 			throw new Error(`${settings[idle].where} needs --events-store ${kind}, or --events-store-of STREAM=${kind}`);
 		}
 	}
-	for (const kind of used) MAKERS[kind].check(settings);
+	for (const kind of used) {
+		MAKERS[kind].check(settings);
+		await tokenIn(settings[MAKERS[kind].tokenSetting]).catch((error: Error) => unusable(kind, error));
+	}
 	if (eventsStore.value === 'embedded' && eventsStoreStreams.origin !== 'default') {
 		throw new Error(`${eventsStoreStreams.where} needs --events-store`);
 	}
@@ -90,6 +97,10 @@ function kindsByStream({ eventsStoreOf: { value: pairs = [], where } }: Settings
 		const [, stream, word = ''] = /^([^=]+)=(.*)$/.exec(pair) ?? [];
 		if (stream === undefined) throw new Error(`${where} must be STREAM=STORE, not ${pair}`);
 		const kind = KINDS.find((one) => one === word);
+		if (kind === undefined && KINDS.some((one) => word.startsWith(`${one}:`))) {
+			const rule = `names more than a kind of store, which is one of ${KINDS.join(', ')}`;
+			throw new Error(`${where}: "${word}" of stream "${stream}" ${rule}: a sidecar has one store of each kind`);
+		}
 		if (kind === undefined)
 			throw new Error(`${where}: unknown store "${word}" of stream "${stream}"; ${nameHint(word, KINDS)}`);
 		if (kinds.has(stream)) throw new Error(`${where} names the stream "${stream}" twice`);

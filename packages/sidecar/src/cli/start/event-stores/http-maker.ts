@@ -4,6 +4,7 @@ import { addressesOf, type StoreMaker, tokenIn } from './store-maker.ts';
 
 export const httpMaker: StoreMaker = {
 	settings: ['eventsHttpUrl', 'eventsHttpService', 'eventsHttpTokenFile'],
+	tokenSetting: 'eventsHttpTokenFile',
 
 	check({ eventsHttpUrl: url, eventsHttpService: service }) {
 		if (url.value === undefined) throw new Error('--events-store http needs --events-http-url URL');
@@ -20,11 +21,7 @@ export const httpMaker: StoreMaker = {
 
 	async make(settings, { source, random, owner }) {
 		const { HttpStore } = await import('@spock/events/stores');
-		const [url, service, tokenFile] = [
-			settings.eventsHttpUrl.value as string,
-			settings.eventsHttpService.value,
-			settings.eventsHttpTokenFile.value,
-		];
+		const [url, service] = [settings.eventsHttpUrl.value as string, settings.eventsHttpService.value];
 		return new HttpStore({
 			owner,
 			url: async () => {
@@ -33,7 +30,10 @@ export const httpMaker: StoreMaker = {
 				if (addresses.length === 0) throw new SpockError('UNAVAILABLE', `service "${service}" has no healthy instance`);
 				return filled(url, addresses[Math.floor(random() * addresses.length)] as string);
 			},
-			headers: async () => (tokenFile === undefined ? {} : { authorization: `Bearer ${await tokenIn(tokenFile)}` }),
+			headers: async () => {
+				const token = await tokenIn(settings.eventsHttpTokenFile);
+				return token === undefined ? {} : { authorization: `Bearer ${token}` };
+			},
 		});
 	},
 };

@@ -2,6 +2,7 @@ import { addressesIn, addressesOf, type StoreMaker, tokenIn } from './store-make
 
 export const jetStreamMaker: StoreMaker = {
 	settings: ['eventsNatsService', 'eventsNatsServers', 'eventsNatsTokenFile', 'eventsNatsReplicas'],
+	tokenSetting: 'eventsNatsTokenFile',
 
 	check({ eventsNatsService: service, eventsNatsServers: servers }) {
 		if ((service.value === undefined) === (servers.value === undefined)) {
@@ -15,14 +16,15 @@ export const jetStreamMaker: StoreMaker = {
 	async make(settings, { source, owner, ends }) {
 		const { JetStreamStore } = await import('@spock/events/stores');
 		const service = settings.eventsNatsService.value;
-		const tokenFile = settings.eventsNatsTokenFile.value;
-		const token = tokenFile === undefined ? undefined : await tokenIn(tokenFile);
 		const servers = settings.eventsNatsServers.value ?? [];
 		const store = new JetStreamStore({
 			owner,
 			replicas: settings.eventsNatsReplicas.value,
 			servers: async () => (service === undefined ? servers : await addressesOf(source, service)),
-			...(token !== undefined && { credentials: { token } }),
+			credentials: async () => {
+				const token = await tokenIn(settings.eventsNatsTokenFile);
+				return token === undefined ? {} : { token };
+			},
 		});
 		if (service !== undefined) {
 			// Where there is no snapshot, the connect that needs one fails, and is reported as a failure of the store.

@@ -13,6 +13,7 @@ export const relayMaker: StoreMaker = {
 		...(['eventsRelayService', 'eventsRelayAddress', 'eventsRelayTokenFile', 'eventsRelayCompression'] as const),
 		...TLS_SETTINGS,
 	],
+	tokenSetting: 'eventsRelayTokenFile',
 
 	check(settings) {
 		const { eventsRelayService: service, eventsRelayAddress: address } = settings;
@@ -52,13 +53,12 @@ export const relayMaker: StoreMaker = {
 			owner,
 			packs: eventsRelayCompression.value === 'auto',
 			access: async () => {
-				const tokenFile = eventsRelayTokenFile.value;
 				const text = service === undefined ? (address.value as string) : await choose(service);
 				const { host, port, isTls } = addressOf(text, address.where);
 				return {
 					...{ host, port },
 					tls: isTls || hasFiles ? secretsIn(files) : undefined,
-					token: tokenFile === undefined ? undefined : await tokenIn(tokenFile),
+					token: await tokenIn(eventsRelayTokenFile),
 				};
 			},
 		});

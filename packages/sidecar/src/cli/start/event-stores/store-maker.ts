@@ -10,10 +10,14 @@ import type { Settings } from '../../settings/settings.ts';
 /** How long a store waits for the registry. */
 const LOOKUP_TIMEOUT_MS = 5000;
 
+type TokenSetting = 'eventsHttpTokenFile' | 'eventsNatsTokenFile' | 'eventsRelayTokenFile';
+
 /** One kind of stores elsewhere. */
 export interface StoreMaker {
 	/** What only this store needs. */
 	readonly settings: readonly (keyof Settings)[];
+	/** That of its token. */
+	readonly tokenSetting: TokenSetting;
 	/** Throws an Error that names what is missing, or does not go together. */
 	check(settings: Settings): void;
 	make(settings: Settings, context: StoreContext): Promise<EventStore>;
@@ -26,8 +30,19 @@ export interface StoreContext extends Pick<EventsContext, 'source' | 'random'> {
 	readonly ends: (() => void)[];
 }
 
-export async function tokenIn(file: string): Promise<string> {
-	return (await readFile(file, 'utf8')).trim();
+/**
+ * The token in the file that a setting names; undefined where it names none. Read anew for each connection, as somebody else may replace it.
+ * Rejects with UNAVAILABLE, which names the setting and the file.
+ */
+export async function tokenIn({ value: file, where }: Settings[TokenSetting]): Promise<string | undefined> {
+	if (file === undefined) return undefined;
+	const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+		const message = `${where}: the token file ${file} cannot be read: ${cause.code ?? cause.message}`;
+		throw new SpockError('UNAVAILABLE', message, { cause });
+	});
+	const token = text.trim();
+	if (token !== '') return token;
+	throw new SpockError('UNAVAILABLE', `${where}: the token file ${file} is empty`);
 }
 
 /** Of the healthy instances, as host:port. Rejects with UNAVAILABLE, as a name that the registry refuses says nothing of an event. */

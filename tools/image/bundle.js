@@ -85,8 +85,8 @@ function bundle(entries) {
 	});
 }
 
-/** Bundles `entry` into `home`, and links `command` to `executable`, which starts it. */
-async function program({ name, entry, lean, home, chunks, executable, stub, flags }) {
+/** Bundles `entry` into `home`, and links `commands` to `executable`, which starts it. */
+async function program({ name, commands, entry, lean, home, chunks, executable, stub, flags }) {
 	const base = join(out, name);
 	const directory = join(base, home);
 	const { metafile } = await bundle({ entryPoints: [entry], outdir: join(directory, chunks), splitting: true });
@@ -108,7 +108,7 @@ async function program({ name, entry, lean, home, chunks, executable, stub, flag
 	writeFileSync(script, `#!${[node, ...flags].join(' ')}\n${body}`);
 	chmodSync(script, 0o755);
 	mkdirSync(join(base, 'usr/local/bin'), { recursive: true });
-	symlinkSync(join('/', home, executable), join(base, 'usr/local/bin', name === 'app' ? 'pod-app' : name));
+	for (const command of commands) symlinkSync(join('/', home, executable), join(base, 'usr/local/bin', command));
 }
 
 if (existsSync(join(out, 'sidecar'))) {
@@ -117,6 +117,7 @@ if (existsSync(join(out, 'sidecar'))) {
 }
 await program({
 	name: 'sidecar',
+	commands: ['sidecar', 'spock'],
 	entry: 'packages/sidecar/src/cli/main.ts',
 	lean: 'packages/sidecar/src/cli/lean.ts',
 	home: 'opt/spock',
@@ -128,6 +129,7 @@ await program({
 });
 await program({
 	name: 'app',
+	commands: ['pod-app'],
 	entry: 'examples/pod-app/app.js',
 	home: 'opt/app',
 	chunks: '.',

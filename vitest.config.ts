@@ -72,6 +72,7 @@ export default defineConfig({
 			// These need a program that is not on every machine; tools/test.js says which were left out.
 			go: { include: ['examples/**/*.go.itest.ts', 'packages/*/test/**/*.go.itest.ts'] },
 			shell: { include: ['examples/**/*.shell.itest.ts'] },
+			shells: { include: ['packages/*/test/**/*.shells.itest.ts'] },
 			promtool: { include: ['packages/*/test/**/*.promtool.itest.ts'] },
 			// Real servers: `npm test -- --servers`.
 			consul: {

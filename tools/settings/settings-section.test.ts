@@ -6,8 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { consulOptionsFromEnvironment } from '../../packages/discovery/src/backends/consul/consul-backend-options.ts';
 import { parserOf, showValue } from '../../packages/sidecar/src/cli/settings/setting.ts';
 import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
+import { CONSUL_VARIABLES } from '../../packages/sidecar/src/cli/settings/source-settings.ts';
 import { limitTable } from '../../packages/sidecar/src/foundation/limits.ts';
-import { CONSUL_VARIABLES, settingsSection } from './settings-section.ts';
+import { settingsSection } from './settings-section.ts';
 
 const root = join(import.meta.dirname, '../..');
 const section = settingsSection(root);

@@ -4,17 +4,7 @@ import { join } from 'node:path';
 import { resolveOptions } from '../../packages/client/src/foundation/options.ts';
 import { parserOf } from '../../packages/sidecar/src/cli/settings/setting.ts';
 import { type NamedSetting, settingAreas } from '../../packages/sidecar/src/cli/settings/settings.ts';
-
-/** Consul's own variables that are no setting of the sidecar: they are read as they are. */
-export const CONSUL_VARIABLES: Readonly<Record<string, string>> = {
-	CONSUL_HTTP_SSL: '`true`: an address without a scheme is https',
-	CONSUL_HTTP_SSL_VERIFY: "`false`: the server's certificate is not verified",
-	CONSUL_CACERT: 'file with the authorities to trust, in PEM',
-	CONSUL_CAPATH: 'directory of such files; not used where `CONSUL_CACERT` is given',
-	CONSUL_CLIENT_CERT: 'certificate of the sidecar for agents and servers that want one, in PEM',
-	CONSUL_CLIENT_KEY: 'private key of that certificate',
-	CONSUL_TLS_SERVER_NAME: "the name to expect in the server's certificate",
-};
+import { CONSUL_VARIABLES } from '../../packages/sidecar/src/cli/settings/source-settings.ts';
 
 /** Flags of `sidecar start` that are no settings. */
 const START_FLAGS: readonly (readonly [flag: string, variable: string, meaning: string])[] = [

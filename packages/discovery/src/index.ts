@@ -14,6 +14,7 @@ export {
 	type ConsulConsistency,
 	type ConsulLoginOptions,
 	type ConsulTls,
+	DEFAULT_BEARER_TOKEN_FILE,
 	DEFAULT_CONSUL_ADDRESS,
 	DEFAULT_CONSUL_CONSISTENCY,
 } from './backends/consul/client/consul-options.ts';

@@ -119,7 +119,7 @@ describe('what a command says when it is not let in', () => {
 	});
 
 	it('the line to try the sidecar with works when it is pasted', async () => {
-		const line = await waitFor('it', () => /"command":"npx --no-install sidecar ([^"]*)/.exec(sidecar.stdout())?.[1]);
+		const line = await waitFor('it', () => /"command":"sidecar ([^"]*)/.exec(sidecar.stdout())?.[1]);
 		expect(await command(...line.split(' '))).toMatchObject({ exitCode: 0, stdout: 'a:1\n' });
 	});
 

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import {
@@ -12,6 +12,9 @@ import {
 	waitFor,
 } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
+
+import { EXAMPLES } from '../src/cli/help-format.ts';
+import { settingAreas } from '../src/cli/settings/settings.ts';
 
 /** A device whose disk is always full: Linux alone has it. */
 const FULL = '/dev/full';
@@ -143,4 +146,102 @@ describe.each(['json', 'pretty'])('the %s log of a sidecar', (format) => {
 		expect(await sidecar.stop()).toMatchObject({ exitCode: 0 });
 		expect(complaints(sidecar)).toBe(1);
 	});
+});
+
+describe('with --json', () => {
+	const asJson = async (...args: string[]) => {
+		await using run = runSidecar(args);
+		const { exitCode, stdout, stderr } = await run.finished;
+		expect([stdout, stderr.trim().split('\n').length]).toEqual(['', 1]);
+		return { ...(JSON.parse(stderr) as Readonly<Record<string, unknown>>), ended: exitCode };
+	};
+
+	it('a failure is one object on stderr, with the same exit code', async () => {
+		await using place = await tempSocket();
+		const services = writeServices(join(place.directory, 'services.json'), 1);
+		await using _sidecar = await startSidecar(place.path, ['--services', services]);
+		expect(await asJson('get', 'brista', '--json', '--socket', place.path)).toMatchObject({
+			code: 'NO_SUCH_SERVICE',
+			message: expect.stringMatching(/^no instance of "brista" is registered; did you mean "barista"/),
+			exitCode: 1,
+			ended: 1,
+			retryable: false,
+			details: { service: 'brista' },
+		});
+		expect(await asJson('call', 'brew', '--json', '--socket', place.path)).toMatchObject({ code: 'UNKNOWN_FUNC' });
+	});
+
+	it.each([
+		['get', ['get', 'barista', '--json']],
+		['watch', ['watch', 'barista', '--json']],
+		['health, which has a program of its own', ['health', '--json']],
+		['events', ['events', 'status', '--json']],
+	])('%s says that no sidecar is there', async (_name, args) => {
+		expect(await asJson(...args, '--socket', '/no/such.sock')).toMatchObject({
+			code: 'NO_SIDECAR',
+			exitCode: 3,
+			ended: 3,
+			retryable: true,
+			details: { causeCode: 'ENOENT' },
+		});
+	});
+
+	it.each([
+		[['get', 'barista', '--json', '--brew'], "unknown option '--brew'", 'sidecar get --help'],
+		[['get', '--json'], 'missing required argument', 'sidecar get --help'],
+		[['kv', 'get', 'a', '--json', '--timeout', '10d'], 'unknown unit "d"', 'sidecar kv get --help'],
+		[['brew', '--json'], 'unknown command', 'sidecar --help'],
+		[['start', '--print-config', '--json', '--brew'], "unknown option '--brew'", 'sidecar start --help'],
+		[['start', '--print-config', '--json', '--grace-ms', 'x'], '--grace-ms must be', 'sidecar start --help'],
+	])('wrong usage says so, and where its help is: %j', async (args, message, help) => {
+		expect(await asJson(...args)).toMatchObject({
+			code: 'USAGE',
+			exitCode: 2,
+			ended: 2,
+			message: expect.stringContaining(message),
+			help,
+		});
+	});
+});
+
+describe('the help', () => {
+	const helpOf = async (...args: string[]): Promise<string> => {
+		await using run = runSidecar([...args, '--help']);
+		return (await run.finished).stdout;
+	};
+
+	it('of start is in groups by subject, with examples at its end, and fits into 80 columns', async () => {
+		const help = await helpOf('start');
+		const groups = [...help.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
+		expect(groups).toEqual(['Options', ...settingAreas.map(([heading]) => heading), 'Examples']);
+		expect(help).toMatch(/Examples:\n(?: {2}sidecar start .*\n)+$/);
+		const [flags = ''] = help.split('Examples:');
+		expect(flags.split('\n').filter((line) => line.length > 80 && line.trim().includes(' '))).toEqual([]);
+	});
+
+	it('of all has every command in a group, and names it as it was called', async () => {
+		await using place = await tempSocket();
+		const link = join(place.directory, 'spock');
+		symlinkSync(sidecarBin, link);
+		for (const bin of [link, join(import.meta.dirname, '../bin/spock.js')]) {
+			await using run = spawnProcess(process.execPath, [bin, 'get', '--help']);
+			const { stdout } = await run.finished;
+			expect(stdout).toContain('Usage: spock get');
+			expect(stdout).toContain('\n  spock get barista\n');
+			await using failed = spawnProcess(process.execPath, [bin, 'get', 'a', '--socket', '/no/such.sock']);
+			expect((await failed.finished).stderr).toMatch(/^spock: no sidecar .*Start one with `spock start`/);
+		}
+		expect(await helpOf()).not.toMatch(/^(?:Other commands|Commands):/m);
+	});
+});
+
+it('every example of the help is a command with flags that it has', async () => {
+	for (const [path, lines] of Object.entries(EXAMPLES)) {
+		await using run = runSidecar([...path.split(' '), '--help']);
+		const { stdout } = await run.finished;
+		for (const line of lines) {
+			expect(stdout).toContain(line);
+			for (const [flag] of line.split(' -- ')[0]?.matchAll(/--[a-z-]+/g) ?? []) expect(stdout).toContain(`  ${flag}`);
+		}
+	}
 });

@@ -218,7 +218,7 @@ describe('sidecar start', () => {
 		expect(exitCode).toBe(0);
 		expect(await start(['--print-config'], { SPOCK_CONFIG: '' })).toMatchObject({ exitCode: 0 });
 		expect(stdout).toMatch(/^logLevel +debug +flag/m);
-		expect(stdout).toMatch(/^graceMs +5 +config file/m);
+		expect(stdout).toMatch(/^graceMs +5ms +config file/m);
 		expect(stdout).toMatch(/^socket +.* +environment: SPOCK_SOCKET/m);
 		expect(stdout).not.toContain('s3cret');
 	});
@@ -230,7 +230,7 @@ describe('sidecar start', () => {
 		const text = process.stdout();
 		expect(text).toContain(`"addresses":["${own.path}"]`);
 		expect(text).toContain('"services":["barista","employee","till"]');
-		const line = /"command":"npx --no-install sidecar ([^"]*)/.exec(text)?.[1] ?? '';
+		const line = /"command":"sidecar ([^"]*)/.exec(text)?.[1] ?? '';
 		await using pasted = runSidecar(line.split(' '));
 		expect(await pasted.finished).toMatchObject({ exitCode: 0, stdout: '1.2.3.4:8765\n' });
 	});

@@ -1,6 +1,7 @@
 import type { ClientFlags, TargetFlags } from './client/sidecar-target.ts';
 import { health } from './commands/health.ts';
 import { type WaitFlags, wait } from './commands/wait.ts';
+import { reportFailureAsJson } from './output/error-json.ts';
 import { EXIT, handleLostOutput, reportFailure } from './output/output.ts';
 
 /**
@@ -13,7 +14,8 @@ export async function runLean(args: readonly string[]): Promise<boolean> {
 	if (command === undefined) return false;
 	handleLostOutput();
 	// Set and not forced: what stdout still holds is written before the process ends by itself.
-	process.exitCode = await run(command).catch(reportFailure);
+	const isJson = command.name === 'health' && command.flags.json === true;
+	process.exitCode = await run(command).catch(isJson ? (error) => reportFailureAsJson(error) : reportFailure);
 	return true;
 }
 

@@ -1,34 +1,46 @@
 import { queryMembers } from '@spock/protocol/internal';
-import { Command, CommanderError, Option } from 'commander';
+import { Command } from 'commander';
 
 import { SIDECAR_VERSION } from '../foundation/version.ts';
-import { CommandError, EXIT, handleLostOutput, reportFailure } from './output/output.ts';
-import { isStartPretty, reportStartFailure } from './start/start-failure.ts';
+import { addCompletion } from './completion-command.ts';
+import { COMPLETION_COMMAND } from './completion-scripts.ts';
+import { completeHelp, helpFormat, helpOutput, paragraph } from './help-format.ts';
+import { commandName } from './output/command-name.ts';
+import { EXIT, handleLostOutput } from './output/output.ts';
+import { reportError, wantsJson } from './report-error.ts';
+import { addSettingFlags } from './start-flags.ts';
 
 /** Where `top` looks for the admin server: the port of the image, the manifests and the docs. */
 const DEFAULT_ADMIN = '127.0.0.1:9464';
 
-const EXIT_CODES = `
-Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.`;
+const EXIT_CODES = paragraph(
+	'Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.',
+);
 
-const EVENTS_EXIT_CODES = `
-Exit codes: 0 done, 1 refused by the sidecar, or no such stream or group, 2 wrong usage, 3 no sidecar at that address.`;
+const EVENTS_EXIT_CODES = paragraph(
+	'Exit codes: 0 done, 1 refused by the sidecar, or no such stream or group, 2 wrong usage, 3 no sidecar at that address.',
+);
 
-const CHECK_EXIT_CODES = `
-Exit codes: 0 nothing is damaged, 1 something is, or there is no log, or a sidecar uses it, 2 wrong usage.`;
+const CHECK_EXIT_CODES = paragraph(
+	'Exit codes: 0 nothing is damaged, 1 something is, or there is no log, or a sidecar uses it, 2 wrong usage.',
+);
 
-const WAIT_EXIT_CODES = `
-Exit codes: that of the command, or 128 and the number of the signal that ended it. 124 not ready in time, 126 the command
-cannot be started, 127 it was not found, 2 wrong usage, 1 refused by the sidecar.`;
+const WAIT_EXIT_CODES = paragraph(
+	'Exit codes: that of the command, or 128 and the number of the signal that ended it. 124 not ready in time, 126 the command cannot be started, 127 it was not found, 2 wrong usage, 1 refused by the sidecar.',
+);
 
-const TYPEGEN_EXIT_CODES = `
-Exit codes: 0 written or up to date, 1 out of date (with --check), 2 wrong usage or a bad services file, 3 no sidecar there.`;
+const TYPEGEN_EXIT_CODES = paragraph(
+	'Exit codes: 0 written or up to date, 1 out of date (with --check), 2 wrong usage or a bad services file, 3 no sidecar there.',
+);
 
 // Each command's module is loaded when it runs: `sidecar health` is started every second by a probe, and must not pay for
 // what only `start` needs.
-const program = new Command('sidecar')
+const program = new Command(commandName())
 	.description('Spock, the service discovery sidecar')
 	.version(SIDECAR_VERSION)
+	.configureHelp(helpFormat)
+	// With --json the one object on stderr says it all.
+	.configureOutput({ ...helpOutput, ...(wantsJson(process.argv.slice(2)) && { writeErr: () => undefined }) })
 	.showHelpAfterError('(--help lists the options)')
 	.addHelpText('after', EXIT_CODES)
 	.exitOverride();
@@ -151,6 +163,8 @@ async function main(): Promise<number> {
 		.addHelpText('after', WAIT_EXIT_CODES)
 		.action(async (command, flags) => setExitCode(await (await import('./commands/wait.ts')).wait(command, flags)));
 	await addStart(setExitCode);
+	addCompletion(program);
+	completeHelp(program);
 	await program.parseAsync();
 	return exitCode;
 }
@@ -234,7 +248,7 @@ function addTypegen(): void {
 		.action(async (flags) => (await import('./commands/typegen.ts')).typegen(flags));
 }
 
-/** `start` has a flag for each setting; the table is loaded only when it is asked for, or for help. */
+/** `start` has a flag for each setting; the table is loaded only when it is asked for, for help, or to be completed. */
 async function addStart(setExitCode: (code: number) => void): Promise<void> {
 	const command = program
 		.command('start')
@@ -245,35 +259,12 @@ async function addStart(setExitCode: (code: number) => void): Promise<void> {
 		// A wrong flag is reported as any other failure of a start.
 		.configureOutput({ writeErr: () => undefined })
 		.exitOverride();
-	if (process.argv[2] === 'start' || process.argv[2] === 'help') {
-		const { settings } = await import('./settings/settings.ts');
-		for (const { flag, variable, help, defaultText, kind } of settings) {
-			if (flag === undefined) continue;
-			const option = new Option(flag, `${help} [${variable}] (default: ${defaultText})`);
-			// Flags are named as people read them (--socket-mode); settings as programs do (socketMode): commander's camelCase.
-			if (typeof kind !== 'string') option.choices([...kind]);
-			// A list may be given at once, with commas, or by and by.
-			if (kind === 'list')
-				option.argParser((value, before?: string) => (before === undefined ? value : `${before},${value}`));
-			command.addOption(option);
-		}
-		command.addHelpText(
-			'after',
-			"\nA flag wins over the environment, that over --config, that over the default. Consul's own variables are followed" +
-				'\n(CONSUL_HTTP_ADDR, CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE, CONSUL_CACERT, …).',
-		);
-	}
+	if (SETTING_READERS.has(process.argv[2])) await addSettingFlags(command);
 	command.action(async (flags) => setExitCode(await (await import('./start/start-command.ts')).startCommand(flags)));
 }
 
-function report(error: unknown): number {
-	if (!(error instanceof CommanderError)) return reportFailure(error);
-	if (error.exitCode === 0) return EXIT.ok;
-	if (process.argv[2] !== 'start') return EXIT.usage;
-	const message = `${error.message.replace(/^error: /, '')} (--help lists the options)`;
-	return reportStartFailure(new CommandError(EXIT.usage, message), isStartPretty(process.argv, process.env));
-}
+const SETTING_READERS: ReadonlySet<string | undefined> = new Set(['start', 'help', COMPLETION_COMMAND]);
 
 handleLostOutput();
 // Set and not forced: what stdout still holds is written before the process ends by itself.
-process.exitCode = await main().catch(report);
+process.exitCode = await main().catch((error) => reportError(error, process.argv.slice(2), program));

@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 
 import { SpockError } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
+import { typedCommand } from '../output/command-name.ts';
 import { CommandError, EXIT, printable } from '../output/output.ts';
 import type { SidecarTarget } from './sidecar-target.ts';
 
@@ -35,7 +36,7 @@ export function connectionError(
 export function timeoutError({ name }: SidecarTarget, timeoutMs: number, wasConnected: boolean): CommandError {
 	if (!wasConnected) return noSidecar(name, `it did not accept the connection within ${timeoutMs} ms`);
 	const message = `the sidecar at ${name} did not answer within ${timeoutMs} ms; --timeout allows more`;
-	return new CommandError(EXIT.failure, message);
+	return new CommandError(EXIT.failure, message, { code: 'TIMEOUT' });
 }
 
 /** A failure of the sidecar as a command prints it; `more` says what to do next. Returns any other error unchanged. */
@@ -76,7 +77,7 @@ function forbidden(address: string, cause: NodeJS.ErrnoException): CommandError 
 }
 
 function noSidecar(address: string, reason: string, cause?: Error): CommandError {
-	const message = `no sidecar at ${address}: ${reason}. Start one with \`npx --no-install sidecar start\`, or give its address with --socket or --connect`;
+	const message = `no sidecar at ${address}: ${reason}. Start one with \`${typedCommand()} start\`, or give its address with --socket or --connect`;
 	return new CommandError(EXIT.noSidecar, message, { cause });
 }
 

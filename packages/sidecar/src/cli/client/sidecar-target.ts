@@ -12,7 +12,7 @@ import {
 
 import { tokensIn } from '../../listen/tokens.ts';
 import { CommandError, EXIT } from '../output/output.ts';
-import { readDurationMs } from '../settings/setting.ts';
+import { durationMessage, readDurationMs } from '../settings/setting.ts';
 
 /** Flags for the address of the sidecar and the access to it. */
 export interface TargetFlags {
@@ -37,7 +37,11 @@ const DEFAULT_TIMEOUT = '5s';
 export function timeoutOf({ timeout = DEFAULT_TIMEOUT }: Pick<ClientFlags, 'timeout'>): number {
 	const timeoutMs = readDurationMs(timeout);
 	if (timeoutMs) return timeoutMs;
-	throw new CommandError(EXIT.usage, `--timeout must be a duration from 1 ms on, such as 500ms or 10s, not ${timeout}`);
+	const message =
+		timeoutMs === 0
+			? `--timeout must be at least 1 ms, not ${JSON.stringify(timeout)}`
+			: durationMessage('--timeout', timeout);
+	throw new CommandError(EXIT.usage, message);
 }
 
 /** A sidecar to connect to. */

@@ -7,7 +7,7 @@ import { asCommandError } from '../client/failures.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
 import { CommandError, EXIT, print, printable } from '../output/output.ts';
-import { readDurationMs } from '../settings/setting.ts';
+import { durationMessage, readDurationMs } from '../settings/setting.ts';
 
 interface GetFlags extends ClientFlags, ViewFlags {
 	readonly key?: string;
@@ -68,7 +68,7 @@ function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
 	if (maxAgeMs === undefined) return {};
 	const value = readDurationMs(maxAgeMs);
 	if (value !== undefined) return { maxAgeMs: value };
-	throw new CommandError(EXIT.usage, `--max-age-ms must be a duration such as 500ms or 10s, not ${maxAgeMs}`);
+	throw new CommandError(EXIT.usage, durationMessage('--max-age-ms', maxAgeMs));
 }
 
 const NOTHING =

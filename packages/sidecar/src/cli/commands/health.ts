@@ -46,7 +46,7 @@ export async function health(flags: ClientFlags): Promise<void> {
 	const { status, notReady } = await askReady(flags, timeoutOf(flags));
 	const { ready, reasons, phase, backend } = status;
 	if (flags.json) print(JSON.stringify({ ready, reasons, phase, backend }));
-	if (notReady !== undefined) throw new CommandError(EXIT.failure, `not ready: ${notReady}`);
+	if (notReady !== undefined) throw new CommandError(EXIT.failure, `not ready: ${notReady}`, { code: 'NOT_READY' });
 	if (!flags.json) print(['ready', ...reasons].join(': '));
 }
 

@@ -2,7 +2,7 @@ import { Backoff } from '@spock/protocol/internal';
 
 import { type TargetFlags, targetOf } from '../client/sidecar-target.ts';
 import { CommandError, EXIT } from '../output/output.ts';
-import { readDurationMs } from '../settings/setting.ts';
+import { durationMessage, readDurationMs } from '../settings/setting.ts';
 import { askReady } from './health.ts';
 import { dieOf, runCommand, SignalRelay } from './run-command.ts';
 
@@ -29,8 +29,7 @@ export async function wait(command: readonly string[], flags: WaitFlags): Promis
 	const { timeout = DEFAULT_WAIT } = flags;
 	const timeoutMs = readDurationMs(timeout);
 	if (timeoutMs === undefined) {
-		const message = `--timeout must be a duration, such as 30s or 500ms, or 0 for no end; not ${timeout}`;
-		throw new CommandError(EXIT.usage, message);
+		throw new CommandError(EXIT.usage, `${durationMessage('--timeout', timeout)}; 0 for no end`);
 	}
 	const signals = new SignalRelay((signal) => {
 		// A window that changes its size ends nothing.

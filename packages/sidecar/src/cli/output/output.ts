@@ -1,5 +1,7 @@
 import { type ErrorCode, errorHelp, SpockError } from '@spock/protocol';
 
+import { commandName } from './command-name.ts';
+
 /** What a script reads from the command's exit code. */
 export const EXIT: Readonly<Record<'ok' | 'failure' | 'usage' | 'noSidecar', number>> = Object.freeze({
 	/** There is an answer. */
@@ -15,11 +17,14 @@ export const EXIT: Readonly<Record<'ok' | 'failure' | 'usage' | 'noSidecar', num
 /** Ends a command with a message on stderr and an exit code. */
 export class CommandError extends Error {
 	readonly exitCode: number;
+	/** For `--json`: what may pass by itself, and is in no answer of a sidecar. Default: by the exit code. */
+	readonly code: 'TIMEOUT' | 'NOT_READY' | undefined;
 
-	constructor(exitCode: number, message: string, options?: ErrorOptions) {
+	constructor(exitCode: number, message: string, options?: ErrorOptions & { readonly code?: CommandError['code'] }) {
 		super(message, options);
 		this.name = 'CommandError';
 		this.exitCode = exitCode;
+		this.code = options?.code;
 	}
 }
 
@@ -64,11 +69,11 @@ export function print(text: string): void {
 /** Says on stderr why a command has failed. Gives the exit code. */
 export function reportFailure(error: unknown): number {
 	if (error instanceof CommandError) {
-		process.stderr.write(`sidecar: ${printableLines(error.message)}\n${helpLine(error)}`);
+		process.stderr.write(`${commandName()}: ${printableLines(error.message)}\n${helpLine(error)}`);
 		return error.exitCode;
 	}
 	const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-	process.stderr.write(`sidecar: ${printableLines(text)}\n`);
+	process.stderr.write(`${commandName()}: ${printableLines(text)}\n`);
 	return EXIT.failure;
 }
 
@@ -101,6 +106,6 @@ export function outputIsLog(): void {
 
 function endOfOutput(error: NodeJS.ErrnoException): void {
 	if (error.code === 'EPIPE') return;
-	process.stderr.write(`sidecar: the output cannot be written: ${error.message}\n`);
+	process.stderr.write(`${commandName()}: the output cannot be written: ${error.message}\n`);
 	process.exit(EXIT.failure);
 }

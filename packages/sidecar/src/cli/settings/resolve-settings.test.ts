@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { describeSettings, resolveSettings, settingsAsJson } from './resolve-settings.ts';
+import { resolveSettings } from './resolve-settings.ts';
 import { type SettingName, settings } from './settings.ts';
 
 function inForce(name: SettingName, sources: Partial<Parameters<typeof resolveSettings>[0]>): unknown {
@@ -44,11 +44,13 @@ describe('resolveSettings', () => {
 
 	it('refuses a wrong value and names it, and where it came from', () => {
 		const cases: [Partial<Parameters<typeof resolveSettings>[0]>, string][] = [
-			[{ env: { SPOCK_GRACE_MS: 'soon' } }, 'SPOCK_GRACE_MS must be a duration such as 500ms, 10s or 2m'],
 			[
-				{ flags: { graceMs: '-1' } },
-				'--grace-ms must be a duration such as 500ms, 10s or 2m (at most 2147483647 ms), not "-1"',
+				{ env: { SPOCK_GRACE_MS: 'soon' } },
+				'SPOCK_GRACE_MS must be a duration such as 500ms, 10s, 2m or 1h, not "soon"',
 			],
+			[{ env: { SPOCK_GRACE_MS: '10d' } }, 'not "10d": unknown unit "d"; use ms, s, m or h'],
+			[{ file: { name: 'f', values: { graceMs: [5] } } }, 'graceMs in f must be a duration such as 500ms'],
+			[{ flags: { graceMs: '-1' } }, '--grace-ms must be a duration such as 500ms, 10s, 2m or 1h, not "-1"'],
 			[{ env: { SPOCK_DNS_PROTOCOL: 'tls' } }, 'SPOCK_DNS_PROTOCOL must be one of udp, tcp, not "tls"'],
 			[{ env: { SPOCK_BACKEND: 'consul,' } }, 'SPOCK_BACKEND must be a list without empty items, not "consul,"'],
 			[{ flags: { panicThreshold: '1.5' } }, '--panic-threshold must be a number from 0 to 1, not "1.5"'],
@@ -61,26 +63,43 @@ describe('resolveSettings', () => {
 				'socketMode in a.yaml must be three octal digits as text',
 			],
 			[{ file: { name: 'a.yaml', values: { socket: 5 } } }, 'socket in a.yaml must be non-empty text, not 5'],
-			[
-				{ file: { name: 'a.yaml', values: { sokket: '/x' } } },
-				'a.yaml: unknown setting sokket; did you mean "socket"?',
-			],
 		];
 		for (const [sources, message] of cases) {
 			expect(() => resolveSettings({ flags: {}, env: {}, ...sources })).toThrow(message);
 		}
 	});
 
-	it('shows what is in force and why, and hides secrets everywhere', () => {
-		const resolved = resolveSettings({
-			flags: { socket: '/run/a.sock' },
-			env: { CONSUL_HTTP_TOKEN: 's3cret', SPOCK_SOCKET_MODE: '0600' },
-		});
-		const text = describeSettings(resolved);
-		expect(text).toMatch(/^socket +\/run\/a\.sock +flag: --socket$/m);
-		expect(text).toMatch(/^socketMode +0600 +environment: SPOCK_SOCKET_MODE$/m);
-		expect(text).toMatch(/^consulToken +\(hidden\) +environment: CONSUL_HTTP_TOKEN$/m);
-		expect(text + JSON.stringify(settingsAsJson(resolved))).not.toContain('s3cret');
+	it('a misspelt key of a config file is refused with what was meant, also where it is written as a flag or a variable', () => {
+		const refused = (values: Record<string, unknown>) => () =>
+			resolveSettings({ flags: {}, env: {}, file: { name: 'a.yaml', values } });
+		expect(refused({ sokket: '/x' })).toThrow(/^a\.yaml: unknown setting sokket \(did you mean socket\?\)$/);
+		expect(refused({ 'log-level': 'info', SPOCK_GRACE_MS: 1 })).toThrow(
+			/^a\.yaml: unknown settings log-level \(did you mean logLevel\?\), SPOCK_GRACE_MS \(did you mean graceMs\?\)$/,
+		);
+		expect(refused({ brew: 1 })).toThrow(/^a\.yaml: unknown setting brew; `start --help` lists all settings$/);
+		const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`brew${index}`, 1]));
+		expect(refused(many)).toThrow(/unknown settings brew0, brew1, brew2, brew3, brew4, and 35 more; /);
+	});
+
+	it('every duration is read in each unit from a flag, a variable and a config file', () => {
+		for (const { name, variable, kind } of settings) {
+			if (kind !== 'duration') continue;
+			for (const [text, value] of [
+				['500ms', 500],
+				['10s', 10_000],
+				['2m', 120_000],
+				['1h', 3_600_000],
+				['250', 250],
+			] as const) {
+				expect(inForce(name, { flags: { [name]: text } })).toEqual([value, 'flag']);
+				expect(inForce(name, { env: { [variable]: text } })).toEqual([value, 'environment']);
+				expect(inForce(name, { file: { name: 'f', values: { [name]: text } } })).toEqual([value, 'config file']);
+			}
+			expect(inForce(name, { file: { name: 'f', values: { [name]: 250 } } })).toEqual([250, 'config file']);
+		}
+	});
+
+	it('hides a secret that is wrong', () => {
 		expect(() => resolveSettings({ flags: {}, env: {}, file: { name: 'f', values: { consulToken: 7 } } })).toThrow(
 			'(hidden)',
 		);

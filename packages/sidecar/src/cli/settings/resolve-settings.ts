@@ -1,8 +1,15 @@
-import { nameHint, nearestName } from '@spock/protocol/internal';
+import { nearestName } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from '../output/output.ts';
-import { parserOf, showValue, type Value } from './setting.ts';
-import { type NamedSetting, type Origin, type Resolved, type Settings, settings } from './settings.ts';
+import { parserOf, type Value } from './setting.ts';
+import {
+	type NamedSetting,
+	type Origin,
+	type Resolved,
+	type SettingName,
+	type Settings,
+	settings,
+} from './settings.ts';
 
 /** What settings are resolved from; all given. */
 export interface SettingSources {
@@ -17,15 +24,39 @@ export interface SettingSources {
  * value and where it came from.
  */
 export function resolveSettings(sources: SettingSources): Settings {
-	const { file } = sources;
-	for (const name of Object.keys(file?.values ?? {})) {
-		if (!settings.some((setting) => setting.name === name)) {
-			const known = settings.map((setting) => setting.name);
-			throw new CommandError(EXIT.usage, `${file?.name}: unknown setting ${name}; ${nameHint(name, known)}`);
-		}
-	}
+	refuseUnknown(sources.file);
 	// Each value was read by the parser of its own setting.
 	return Object.fromEntries(settings.map((setting) => [setting.name, resolve(setting, sources)])) as Settings;
+}
+
+/** Unknown settings of a config file that a message names; a file of another program may have many. */
+const UNKNOWN_SETTINGS_MAX = 5;
+
+/** Throws a CommandError for settings of a config file that are none, with what was most likely meant by each. */
+function refuseUnknown(file: SettingSources['file']): void {
+	const known = new Set<string>(settings.map(({ name }) => name));
+	const unknown = Object.keys(file?.values ?? {}).filter((name) => !known.has(name));
+	if (file === undefined || unknown.length === 0) return;
+	const meant = unknown.slice(0, UNKNOWN_SETTINGS_MAX).map((name) => [name, meantSetting(name)] as const);
+	const named = meant.map(([name, other]) => `${name}${other === undefined ? '' : ` (did you mean ${other}?)`}`);
+	const more = unknown.length > named.length ? `, and ${unknown.length - named.length} more` : '';
+	const hint = meant.some(([, other]) => other === undefined) ? '; `start --help` lists all settings' : '';
+	const plural = unknown.length === 1 ? '' : 's';
+	throw new CommandError(EXIT.usage, `${file.name}: unknown setting${plural} ${named.join(', ')}${more}${hint}`);
+}
+
+/** The setting that a name is most likely for: it may be written as its flag or variable is, or be misspelt. */
+function meantSetting(name: string): SettingName | undefined {
+	const letters = (text: string): string => text.replace(/[^a-zA-Z0-9]/g, '').toLowerCase();
+	const wanted = letters(name);
+	const other = settings.find((setting) => [setting.name, setting.variable].some((text) => letters(text) === wanted));
+	return (
+		other?.name ??
+		(nearestName(
+			name,
+			settings.map((setting) => setting.name),
+		) as SettingName | undefined)
+	);
 }
 
 function resolve(setting: NamedSetting, { flags, env, file }: SettingSources): Resolved<Value | undefined> {
@@ -42,36 +73,11 @@ function resolve(setting: NamedSetting, { flags, env, file }: SettingSources): R
 }
 
 function read(setting: NamedSetting, raw: unknown, origin: Origin, where: string): Resolved<Value> {
-	const { expected, parse } = parserOf(setting);
+	const { expected, parse, fault } = parserOf(setting);
 	const value = parse(raw);
 	if (value !== undefined) return { value, origin, where };
 	const shown = setting.isSecret ? '(hidden)' : JSON.stringify(raw);
-	throw new CommandError(EXIT.usage, `${where} must be ${expected}, not ${shown}`);
-}
-
-/** The settings in force and where each came from, as `--print-config` shows them; secrets are hidden. */
-export function describeSettings(resolved: Settings): string {
-	const rows = settings.map((setting) => {
-		const { value, origin, where } = resolved[setting.name];
-		if (origin === 'default' || value === undefined) return [setting.name, setting.defaultText, 'default'] as const;
-		const shown = setting.isSecret ? '(hidden)' : showValue(setting, value);
-		return [setting.name, shown, `${origin}: ${where}`] as const;
-	});
-	const width = (column: 0 | 1): number => Math.max(...rows.map((row) => row[column].length));
-	const [first, second] = [width(0), Math.min(48, width(1))];
-	return rows.map(([name, value, from]) => `${name.padEnd(first)}  ${value.padEnd(second)}  ${from}`).join('\n');
-}
-
-/** The same for programs; `value` is null where nothing is given. */
-export function settingsAsJson(resolved: Settings): Record<string, unknown> {
-	const rows = settings.map((setting) => {
-		const { value, origin, where } = resolved[setting.name];
-		const byDefault = { default: setting.defaultText };
-		if (origin === 'default' || value === undefined) return [setting.name, { value: null, origin, ...byDefault }];
-		const shown = setting.isSecret ? '(hidden)' : setting.kind === 'mode' ? showValue(setting, value) : value;
-		return [setting.name, { value: shown, origin, where, ...byDefault }];
-	});
-	return Object.fromEntries(rows);
+	throw new CommandError(EXIT.usage, `${where} must be ${expected}, not ${shown}${fault?.(raw) ?? ''}`);
 }
 
 /** Most unknown variables that are reported; a pod may have many of another program's. */

@@ -48,7 +48,12 @@ interface Parser<T> {
 	readonly title: string;
 	/** From a flag, a variable or a config file; undefined if it is wrong. */
 	parse(raw: unknown): T | undefined;
+	/** For the end of a message: what in particular is wrong; empty where `expected` says it all. */
+	fault?(raw: unknown): string;
 }
+
+/** For messages: what a duration is. */
+const DURATION_EXPECTED = 'a duration such as 500ms, 10s, 2m or 1h';
 
 const parsers: { readonly [K in keyof ValueByKind]: Parser<ValueByKind[K]> } = {
 	text: {
@@ -73,9 +78,10 @@ const parsers: { readonly [K in keyof ValueByKind]: Parser<ValueByKind[K]> } = {
 		},
 	},
 	duration: {
-		expected: 'a duration such as 500ms, 10s or 2m (at most 2147483647 ms)',
+		expected: DURATION_EXPECTED,
 		title: 'duration',
-		parse: (raw) => readDurationMs(String(raw)),
+		parse: (raw) => (typeof raw === 'string' || typeof raw === 'number' ? readDurationMs(String(raw)) : undefined),
+		fault: (raw) => durationFault(String(raw)),
 	},
 	fraction: {
 		expected: 'a number from 0 to 1',
@@ -102,6 +108,8 @@ const parsers: { readonly [K in keyof ValueByKind]: Parser<ValueByKind[K]> } = {
 };
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+/** The longest wait of a timer of Node, nearly 25 days. */
+const DURATION_MS_MAX = 2 ** 31 - 1;
 
 /**
  * Reads `250ms`, `30s`, `1.5m`, `2h`, or a number alone, which is milliseconds. Undefined for anything else, and for more than
@@ -113,7 +121,30 @@ export function readDurationMs(text: string): number | undefined {
 	const durationMs = Number(number) * (UNITS_MS[unit] as number);
 	// Not rounded to zero, which often means no limit.
 	if (durationMs > 0 && durationMs < 1) return undefined;
-	return durationMs < 2 ** 31 ? Math.round(durationMs) : undefined;
+	return durationMs <= DURATION_MS_MAX ? Math.round(durationMs) : undefined;
+}
+
+/** The message for a flag, `--timeout` say, that is no duration: what is accepted, and what is wrong with this text. */
+export function durationMessage(flag: string, text: string): string {
+	return `${flag} must be ${DURATION_EXPECTED}, not ${JSON.stringify(text)}${durationFault(text)}`;
+}
+
+/** For the end of a message: what is wrong with a text that is no duration. */
+function durationFault(text: string): string {
+	const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([^\d\s.].*)?$/.exec(text) ?? [];
+	if (number === '') return '';
+	if (unit !== '' && !Object.hasOwn(UNITS_MS, unit)) return `: unknown unit ${JSON.stringify(unit)}; use ms, s, m or h`;
+	if (/\s/.test(text)) return ': write the unit right behind the number';
+	const durationMs = Number(number) * (UNITS_MS[unit || 'ms'] as number);
+	if (durationMs > DURATION_MS_MAX) return `: at most ${DURATION_MS_MAX} ms, nearly 25 days`;
+	return durationMs > 0 && durationMs < 1 ? ': at least 1 ms, or 0' : '';
+}
+
+/** A duration in the largest unit of which it is a whole number, as people write one: `90s`, `2h`, `1500ms`, `0`. */
+export function showDuration(durationMs: number): string {
+	if (durationMs === 0) return '0';
+	const [unit, size] = Object.entries(UNITS_MS).findLast(([, ms]) => durationMs % ms === 0) ?? ['ms', 1];
+	return `${durationMs / size}${unit}`;
 }
 
 /** How the values of a setting are read. */
@@ -134,5 +165,6 @@ export function defaultText(setting: Setting): string {
 
 /** A value as people write it. */
 export function showValue({ kind }: Setting, value: Value): string {
+	if (kind === 'duration') return showDuration(value as number);
 	return kind === 'mode' ? `0${value.toString(8)}` : String(value);
 }

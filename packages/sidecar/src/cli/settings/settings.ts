@@ -3,7 +3,7 @@ import { CommandError, EXIT } from '../output/output.ts';
 import { answerSettings, registrationSettings } from './answer-settings.ts';
 import { eventsSettings } from './events-settings.ts';
 import { listenSettings, reportingSettings, takeOverSettings } from './listen-settings.ts';
-import { defaultText, type Setting, type ValueOf } from './setting.ts';
+import { defaultText, type Setting, showDuration, type ValueOf } from './setting.ts';
 import { consulSettings, dnsSettings, sourceSettings } from './source-settings.ts';
 
 /** At a terminal a person has pressed Ctrl-C and waits. */
@@ -15,7 +15,7 @@ export const TERMINAL_LIMITS: Readonly<Record<'graceMs' | 'drainTimeoutMs', numb
 const { graceMs: _grace, drainTimeoutMs: _drain, ...clientLimits } = limitTable;
 const atTerminal = (name: keyof typeof TERMINAL_LIMITS): Limit & Setting => ({
 	...limitTable[name],
-	note: `; ${TERMINAL_LIMITS[name]} on a terminal`,
+	note: `; ${showDuration(TERMINAL_LIMITS[name])} on a terminal`,
 });
 
 const areas: readonly (readonly [heading: string, settings: Readonly<Record<string, Setting>>])[] = [

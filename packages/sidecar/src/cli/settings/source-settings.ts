@@ -117,6 +117,17 @@ export const consulSettings = {
 	},
 } as const;
 
+/** Consul's own variables that are no setting: they are followed as they are. With the meaning of each, in Markdown. */
+export const CONSUL_VARIABLES: Readonly<Record<string, string>> = {
+	CONSUL_HTTP_SSL: '`true`: an address without a scheme is https',
+	CONSUL_HTTP_SSL_VERIFY: "`false`: the server's certificate is not verified",
+	CONSUL_CACERT: 'file with the authorities to trust, in PEM',
+	CONSUL_CAPATH: 'directory of such files; not used where `CONSUL_CACERT` is given',
+	CONSUL_CLIENT_CERT: 'certificate of the sidecar for agents and servers that want one, in PEM',
+	CONSUL_CLIENT_KEY: 'private key of that certificate',
+	CONSUL_TLS_SERVER_NAME: "the name to expect in the server's certificate",
+};
+
 /** The DNS backend. */
 export const dnsSettings = {
 	dnsServer: {

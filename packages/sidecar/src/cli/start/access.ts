@@ -113,13 +113,18 @@ export function logRisks(log: Logger, warnings: readonly AccessWarning[]): void 
 	for (const { risk, ...facts } of warnings) log.warn(facts, RISKS[risk]);
 }
 
+/** The path of the socket; undefined where only TCP is asked for. */
+export function socketPathOf({ socket, listen }: Settings): string | undefined {
+	if (socket.value === undefined && listen.value !== undefined) return undefined;
+	return socket.value ?? defaultSocketPath({ env: {}, uid: process.getuid?.() });
+}
+
 /** The socket, the TCP address, or both: at least one. */
 export function listenAddresses(settings: Settings, { tcp, socketTokens }: Access): SidecarListen[] {
-	const { value: named, origin } = settings.socket;
-	const isNamed = origin !== 'default';
+	const isNamed = settings.socket.origin !== 'default';
 	const listen: SidecarListen[] = [];
-	if (isNamed || tcp === undefined) {
-		const path = named ?? defaultSocketPath({ env: {}, uid: process.getuid?.() });
+	const path = socketPathOf(settings);
+	if (path !== undefined) {
 		// Create only the user's private directory, not a pod's volume or a path that was given.
 		const privateDirectory = !isNamed && !path.startsWith(`${POD_SOCKET_DIRECTORY}/`);
 		listen.push({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { typedCommand } from '../output/command-name.ts';
 import { type TryItSettings, tryItCommand } from './announce.ts';
 
 const OPEN = { isDefault: false, hasToken: false, tokenFile: undefined, tokenOnSocket: false };
@@ -32,7 +33,7 @@ describe('the command to try a sidecar with', () => {
 		['every address', { ...OPEN, addresses: ['0.0.0.0:1'] }, undefined],
 		['every address of IPv6', { ...OPEN, addresses: ['[::]:1'] }, undefined],
 	])('%s', (_name, settings, flags) => {
-		const command = flags === undefined ? undefined : `npx --no-install sidecar get barista${flags}`;
+		const command = flags === undefined ? undefined : `${typedCommand()} get barista${flags}`;
 		expect(tryItCommand('barista', settings)).toBe(command);
 	});
 });

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 
 import { SIDECAR_VERSION } from '../../foundation/version.ts';
 import { parseTcpAddress } from '../client/sidecar-target.ts';
+import { typedCommand } from '../output/command-name.ts';
 import type { Settings } from '../settings/settings.ts';
 import { describeBackend } from './create-backend.ts';
 
@@ -58,7 +59,7 @@ export function tryItCommand(service: string, settings: TryItSettings): string |
 	if (wantsToken && tokenFile === undefined) return undefined;
 	const where = isDefault ? '' : isPath ? ` --socket ${address}` : ` --connect ${address}`;
 	const token = wantsToken ? ` --token-file ${tokenFile}` : '';
-	return `npx --no-install sidecar get ${service}${where}${token}`;
+	return `${typedCommand()} get ${service}${where}${token}`;
 }
 
 function isReachable(address: string): boolean {

@@ -106,13 +106,18 @@ function usage(message: string, cause?: unknown): CommandError {
 	return new CommandError(EXIT.usage, message, { cause });
 }
 
+/** The backends to ask, in order. */
+export function backendNames({ backend, consul }: Settings): readonly string[] {
+	return backend.value ?? [consul.origin === 'default' ? 'local' : 'consul'];
+}
+
 /** Where the services come from, as the settings say. Rejects with an Error that names what is wrong with them. */
 export function createBackend(
 	settings: Settings,
 	onEvent: (event: DiscoveryEvent) => void,
 ): Promise<Backend | LocalBackend> {
-	const hasConsul = settings.consul.origin !== 'default';
-	const { value: names = [hasConsul ? 'consul' : 'local'], where } = settings.backend;
+	const { where } = settings.backend;
+	const names = backendNames(settings);
 	const makers = {
 		consul: () =>
 			namedAsGiven(settings, CONSUL_OPTIONS, () =>

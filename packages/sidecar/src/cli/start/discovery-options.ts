@@ -124,7 +124,7 @@ export function createRegistrations(
  * The machine (in a pod: its name) and where the sidecar listens: the same after a restart. Pods on the network of their
  * node share its name and may share the path as well; there the volume of the socket tells them apart.
  */
-function defaultOwner(address: SocketAddress): string {
+export function defaultOwner(address: SocketAddress): string {
 	const volume = 'path' in address ? volumeOf(dirname(address.path)) : '';
 	return `${hostname()} ${formatAddress(address)}${volume}`;
 }

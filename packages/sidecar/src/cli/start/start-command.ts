@@ -1,6 +1,7 @@
 import { endWithoutReader } from '../log/logger.ts';
-import { EXIT, outputIsLog, print } from '../output/output.ts';
-import { describeSettings, resolveSettings, settingsAsJson } from '../settings/resolve-settings.ts';
+import { asUsage, EXIT, outputIsLog, print, printable } from '../output/output.ts';
+import { resolveSettings, unknownVariables } from '../settings/resolve-settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { isPretty, isStartPretty, reportStartFailure } from './start-failure.ts';
 
 /** Flags that are no settings. */
@@ -34,7 +35,7 @@ async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => voi
 			: { name: file, values: (await import('../settings/read-config.ts')).readConfig(file) };
 	const settings = resolveSettings({ flags, env, ...(values && { file: values }) });
 	if (flags.printConfig) {
-		print(flags.json ? JSON.stringify(settingsAsJson(settings), null, 2) : describeSettings(settings));
+		await printConfig(settings, flags.json === true);
 		return EXIT.ok;
 	}
 	outputIsLog();
@@ -44,5 +45,19 @@ async function begin(flags: StartFlags, formatted: (isForPeople: boolean) => voi
 		return await (await import('./start.ts')).start(settings, isTerminal);
 	} finally {
 		endWithoutReader();
+	}
+}
+
+async function printConfig(settings: Settings, isJson: boolean): Promise<void> {
+	const { env } = process;
+	const facts = { env, isTerminal: process.stdout.isTTY === true };
+	const { describeSettings, settingsAsJson } = await import('./print-config.ts');
+	// A bad variable of Consul, or address, is found here as it is by a start.
+	await asUsage(() =>
+		print(isJson ? JSON.stringify(settingsAsJson(settings, facts), null, 2) : describeSettings(settings, facts)),
+	);
+	for (const { variable, meant } of unknownVariables(env)) {
+		const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+		process.stderr.write(`unknown environment variable ${printable(variable)} ignored${hint}\n`);
 	}
 }

@@ -38,7 +38,7 @@ export function connectionsWithin(limits: string, asked: Connections): Connectio
 /** The limits with no more connections than there may be files; says so where those are fewer than were asked for. */
 export function withinOpenFiles(limits: SidecarLimits, log: Pick<Logger, 'info' | 'warn'>): SidecarLimits {
 	const { connectionsMax = limitTable.connectionsMax.default, strangersMax = limitTable.strangersMax.default } = limits;
-	const possible = connectionsWithin(readLimits(), { connectionsMax, strangersMax });
+	const possible = possibleConnections({ connectionsMax, strangersMax });
 	const fewer = (name: keyof Connections, asked: number): void => {
 		if (possible[name] === asked) return;
 		const facts = { [name]: possible[name], asked };
@@ -47,6 +47,11 @@ export function withinOpenFiles(limits: SidecarLimits, log: Pick<Logger, 'info' 
 	fewer('connectionsMax', connectionsMax);
 	fewer('strangersMax', strangersMax);
 	return { ...limits, ...possible };
+}
+
+/** As {@link connectionsWithin}, for this process. */
+export function possibleConnections(asked: Connections): Connections {
+	return connectionsWithin(readLimits(), asked);
 }
 
 /** What Linux says of this process; nothing on another system. */

@@ -84,9 +84,10 @@ async function main(): Promise<number> {
 		.option('--key <key>', 'equal keys get the same instance')
 		.option('--max-age-ms <duration>', 'the registry must have confirmed it within this time, or be asked now')
 		.action(async (service, flags) => (await import('./commands/ask.ts')).get(service, flags));
-	clientCommand('list', 'print the names of all services, with their tags')
+	clientCommand('list', 'print all services with their tags, and the health of those that the sidecar watches')
 		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (flags) => (await import('./commands/ask.ts')).list(flags));
+		.option('--health', 'look up the health of each service; those in trouble come first')
+		.action(async (flags) => (await import('./commands/list.ts')).list(flags));
 	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
 		(await import('./commands/watch.ts')).watch(service, flags),
 	);

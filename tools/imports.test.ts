@@ -32,7 +32,10 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	discovery: ['consul', 'dns-packet', 'yaml'],
 	events: ['@nats-io/jetstream', '@nats-io/transport-node'],
 	client: [],
-	sidecar: ['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'pino', 'pino-pretty', 'prom-client', 'yaml'],
+	sidecar: [
+		...['@grpc/grpc-js', '@grpc/proto-loader', 'commander', 'pino', 'pino-pretty', 'prom-client'],
+		...['string-width', 'wrap-ansi', 'yaml'],
+	],
 	testkit: ['dns-packet'],
 	simulation: ['esbuild'],
 	bench: [

@@ -44,7 +44,7 @@ describe('sidecar start --backend', () => {
 		expect(await command(place, 'get', 'nobody')).toContain('NO_SUCH_SERVICE');
 		expect(await command(place, 'list')).toContain('DNS cannot list services');
 		await waitFor('readiness', async () => (await command(place, 'health')).includes('ready'));
-		expect(await command(place, 'status')).toContain(`backend      dns up, heard`);
+		expect(await command(place, 'status')).toContain('backend      dns up, heard');
 		dns.setService('_http._tcp.barista.test', ['10.0.0.2:80']);
 		await waitFor('the change', async () => (await command(place, 'get', 'barista')) === '10.0.0.2:80');
 		expect(sidecar.stdout()).toContain(`"backend":"dns (${dns.address})"`);
@@ -60,14 +60,16 @@ describe('sidecar start --backend', () => {
 		await using _sidecar = await startSidecar(place.path, args);
 		expect(await command(place, 'get', 'barista')).toBe('10.0.0.1:80');
 		expect(await command(place, 'get', 'waiter')).toBe('10.9.9.9:99');
-		expect((await command(place, 'list')).split('\n').map((line) => line.trim())).toEqual(['barista', 'waiter']);
+		expect((await command(place, 'list')).split('\n').map((line) => line.trim())).toEqual([
+			...['SERVICE  HEALTHY', 'barista  1/1', 'waiter   1/1'],
+		]);
 		await consul.stop();
 		await waitFor('the outage', async () => (await command(place, 'status')).includes('consul down'));
 		expect(await command(place, 'get', 'barista')).toContain('10.0.0.1:80');
 		expect(await command(place, 'get', 'waiter')).toContain('10.9.9.9:99');
 		const status = await command(place, 'status');
-		expect(status).toMatch(/^backend +consul down, heard [\d.]+ s ago: http:\/\/127\.0\.0\.1:\d+$/m);
-		expect(status).toMatch(/^backend +local up, heard 0\.0 s ago: .*services\.json$/m);
+		expect(status).toMatch(/^backend +consul down, heard [\d.]+ m?s ago: http:\/\/127\.0\.0\.1:\d+$/m);
+		expect(status).toMatch(/^backend +local up, heard \d+ ms ago: .*services\.json$/m);
 	});
 
 	it('consul,local without any Consul is ready, and serves what only the file knows', async () => {

@@ -26,6 +26,10 @@ const SHOWN = 'x\\u001b]52;c;AAAA\\u0007\\u009b2J\\u202ey\\u000aadmin';
 /** What no output may hold: all that steers but the end of a line. */
 const STEERING = /[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u;
 
+/** What this program writes to colour its output. */
+const COLOUR = /\u001b\[(?:3[123]|[12])m/;
+const COLOURS = /\u001b\[(?:3[1239]|22?|1)m/g;
+
 const instance = { ...fakeSnapshot(EVIL, 1, ['h:1']).instances[0], host: EVIL, instance: EVIL, tags: [EVIL] };
 const watched = { service: EVIL, state: 'fresh', ageMs: 0, instances: 1, healthyInstances: 1, readers: 1, revision: 1 };
 const entry = { key: EVIL, value: EVIL };
@@ -104,6 +108,7 @@ describe('what a registry calls things does not steer the terminal', () => {
 		[['list']],
 		[['explain', 'evil']],
 		[['status']],
+		[['doctor', 'evil']],
 		[['health']],
 		[['typegen']],
 		[['kv', 'get', '--prefix', 'a']],
@@ -119,10 +124,32 @@ describe('what a registry calls things does not steer the terminal', () => {
 		if (args.includes('call') || args.includes('--json')) {
 			expect(stdout).toContain('\\u009b2J');
 			expect(() => JSON.parse(stdout)).not.toThrow();
-		} else if (!args.includes('typegen') && !args.includes('--prefix')) {
+		} else if (!['typegen', 'doctor'].includes(args[0] as string) && !args.includes('--prefix')) {
 			expect(stdout + stderr).toContain(SHOWN.slice(0, 30));
 		}
 	});
+
+	it.each([[['list']], [['explain', 'evil']], [['status']], [['doctor', 'evil']]])(
+		'of %j in colours: only its own colours do',
+		async (args) => {
+			const env = { FORCE_COLOR: '1' };
+			await using run = runSidecar([...args, '--socket', place.path], { env });
+			const { stdout, stderr } = await run.finished;
+			expect(stdout).toMatch(COLOUR);
+			expect(stdout.replaceAll(COLOURS, '') + stderr).not.toMatch(STEERING);
+			if (args[0] !== 'doctor') expect(stdout).toContain(SHOWN.slice(0, 30));
+		},
+	);
+
+	it.each([[['list']], [['explain', 'evil']], [['status']], [['doctor']]])(
+		'%j is coloured on a terminal, unless NO_COLOR says otherwise, and plain in a pipe',
+		async (args) => {
+			expect((await command(...args)).stdout).not.toMatch(COLOUR);
+			expect(await onTerminal(...args)).toMatch(COLOUR);
+			await using run = atTerminal([...args, '--socket', place.path], { NO_COLOR: '1' });
+			expect((await run.finished).stdout).not.toMatch(COLOUR);
+		},
+	);
 
 	it.each([[['kv', 'watch', 'a']], [['kv', 'watch', '--prefix', 'a']], [['register', 'evil', '--port', '1']]])(
 		'of %j',

@@ -54,6 +54,15 @@ describe('sidecar kv', () => {
 		expect((await command('kv', 'get', 'none')).stderr).toBe('sidecar: NO_SUCH_KEY: the key "none" does not exist\n');
 	});
 
+	it('get of a key that is misspelt names the one that was meant, in its folder or beside a misspelt folder', async () => {
+		const meant = 'did you mean "app/limits"? `sidecar kv get --prefix app/` shows the keys beside it';
+		for (const key of ['app/limit', 'app/Limits', 'ap/limits']) {
+			const { exitCode, stderr } = await command('kv', 'get', key);
+			const message = `the key ${JSON.stringify(key)} does not exist; ${meant}`;
+			expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `sidecar: NO_SUCH_KEY: ${message}\n` });
+		}
+	});
+
 	it('get --prefix prints a line for each key', async () => {
 		const { exitCode, stdout } = await command('kv', 'get', '--prefix', 'app/');
 		expect(exitCode).toBe(0);
@@ -75,9 +84,16 @@ describe('sidecar kv', () => {
 	it('watch prints a line for each change, until Ctrl-C', async () => {
 		await using one = runSidecar(['kv', 'watch', 'app/limits', '--socket', place.path]);
 		await using all = runSidecar(['kv', 'watch', 'app/', '--prefix', '--json', '--socket', place.path]);
+		await using lines = runSidecar(['kv', 'watch', 'app/', '--prefix', '--socket', place.path]);
 		await waitFor('the first lines', () => one.stdout().includes('live  app/limits={"max":5}') && all.stdout() !== '');
+		await waitFor('the first line of the prefix', () =>
+			lines.stdout().includes('live  app/limits={"max":5}  app/motd='),
+		);
 		write({ 'app/limits': { max: 6 } });
 		await waitFor('the change', () => one.stdout().includes('app/limits={"max":6}'));
+		await waitFor('the first change of the prefix', () => lines.stdout().includes('\n'));
+		write({ 'app/name': 'höflich' });
+		await waitFor('what went', () => /live {2}- app\/motd$/m.test(lines.stdout()));
 		write({});
 		await waitFor('the end', () => one.stdout().includes('no such key'));
 		await waitFor('the end of the prefix', () => all.stdout().includes('"entries":[]'));
@@ -88,7 +104,7 @@ describe('sidecar kv', () => {
 	it('status tells of watched keys; neither it nor the log at its loudest holds a value', async () => {
 		await waitFor('the file', async () => (await command('kv', 'get', 'app/name')).stdout === 'höflich\n');
 		const { stdout } = await command('status');
-		expect(stdout).toContain('key app/name  fresh, there, 0 readers');
+		expect(stdout).toMatch(/^ {2}key app\/name +fresh +there +0 +\d+$/m);
 		expect(stdout + sidecar.stdout() + sidecar.stderr()).not.toContain('höflich');
 		expect(sidecar.stdout()).toContain('app/name');
 	});

@@ -102,8 +102,21 @@ describe('commands that ask a running sidecar', () => {
 		}
 	});
 
-	it('list prints the names, and their tags', async () => {
-		expect(await command('list')).toMatchObject({ exitCode: 0, stdout: 'barista\nemployee  v1,v2\ntill\n' });
+	it('list prints the names, their tags, and the health of what is watched; with --health of each, the worst first', async () => {
+		const listed = (await command('list')).stdout.split('\n').map((line) => line.replace(/ +\d\/\d/, '').trim());
+		expect(listed).toEqual([
+			expect.stringMatching(/^SERVICE/),
+			'barista',
+			expect.stringMatching(/^employee +v1,v2$/),
+			'till',
+			'',
+		]);
+		const health = ['SERVICE   HEALTHY  TAGS', 'till      0/1', 'employee  1/2      v1,v2', 'barista   1/1', ''];
+		expect(await command('list', '--health')).toMatchObject({ exitCode: 0, stdout: health.join('\n') });
+		expect((await command('list')).stdout).toContain('till      0/1');
+		expect(JSON.parse((await command('list', '--health', '--json')).stdout)).toMatchObject({
+			services: [{ name: 'barista', healthy: 1, instances: 1 }, { healthy: 1, instances: 2 }, { healthy: 0 }],
+		});
 		expect(JSON.parse((await command('list', '--json')).stdout)).toMatchObject({
 			services: [{ name: 'barista' }, {}, {}],
 		});
@@ -157,15 +170,20 @@ describe('commands that ask a running sidecar', () => {
 		await using watch = runSidecar(['watch', 'barista', '--socket', own.path]);
 		await waitFor('the first line', () => watch.stdout().includes('live  a:1'));
 		write('b');
-		await waitFor('the change', () => watch.stdout().includes('live  b:1'));
+		await waitFor('the change', () => /live {2}\+ b:1$/m.test(watch.stdout()));
 		await first.stop('SIGKILL');
 		await waitFor('the loss', () => watch.stderr().includes('waiting for it to come back'));
 		write('c');
 		await using _second = await startSidecar(own.path, args);
-		await waitFor('the new sidecar', () => watch.stdout().includes('live  c:1'));
+		await waitFor('the new sidecar', () => /live {2}\+ c:1$/m.test(watch.stdout()));
 		const { exitCode, stdout } = await watch.stop('SIGINT');
 		expect(exitCode).toBe(0);
-		expect(stdout.trimEnd().split('\n')).toHaveLength(3);
+		expect(
+			stdout
+				.trimEnd()
+				.split('\n')
+				.map((line) => line.replace(/^.*live {2}/, '')),
+		).toEqual([...['a:1', '- a:1', '+ b:1', '- b:1', '+ c:1']]);
 	});
 });
 

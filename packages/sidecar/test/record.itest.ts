@@ -159,7 +159,7 @@ describe('sidecar start --backend replay', () => {
 		rmSync(here.place.path, { force: true });
 		const args = ['--backend', 'replay', '--record', here.record, '--replay-speed', 'max'];
 		await using _replay = await startSidecar(here.place.path, args);
-		expect(await command(here.place, 'list')).toMatchObject({ stdout: 'barista  v1\ntill  v1\n' });
+		expect(await command(here.place, 'list')).toMatchObject({ stdout: 'SERVICE  TAGS\nbarista  v1\ntill     v1\n' });
 		expect(await command(here.place, 'get', 'till')).toMatchObject({ stdout: '10.0.0.1:90\n' });
 		expect((await command(here.place, 'status')).stdout).toContain('replay up');
 	});

@@ -17,6 +17,8 @@ const EXIT_CODES = paragraph(
 	'Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.',
 );
 
+const DOCTOR_EXIT_CODES = paragraph('Exit codes: 0 all is well, or there are only warnings, 1 something is wrong, 2 wrong usage.');
+
 const EVENTS_EXIT_CODES = paragraph(
 	'Exit codes: 0 done, 1 refused by the sidecar, or no such stream or group, 2 wrong usage, 3 no sidecar at that address.',
 );
@@ -71,8 +73,8 @@ function clientCommand(name: string, description: string, parent: Command = prog
 }
 
 /** A client command that asks for one service. */
-function queryCommand(name: string, description: string): Command {
-	const command = clientCommand(name, description).argument('<service>');
+function queryCommand(name: string, description: string, service = '<service>', exitCodes = EXIT_CODES): Command {
+	const command = clientCommand(name, description, program, exitCodes).argument(service);
 	for (const { kind, flag, about } of queryMembers) {
 		if (kind === 'name') command.option(`--${flag} <name>`, about);
 		else {
@@ -104,9 +106,10 @@ async function main(): Promise<number> {
 		.option('--key <key>', 'equal keys get the same instance')
 		.option('--max-age-ms <duration>', 'the registry must have confirmed it within this time, or be asked now')
 		.action(async (service, flags) => (await import('./commands/ask.ts')).get(service, flags));
-	clientCommand('list', 'print the names of all services, with their tags')
+	clientCommand('list', 'print all services with their tags, and the health of those that the sidecar watches')
 		.option('--datacenter <name>', 'look in this datacenter')
-		.action(async (flags) => (await import('./commands/ask.ts')).list(flags));
+		.option('--health', 'look up the health of each service; those in trouble come first')
+		.action(async (flags) => (await import('./commands/list.ts')).list(flags));
 	queryCommand('watch', 'print a line for each change of a service, until Ctrl-C').action(async (service, flags) =>
 		(await import('./commands/watch.ts')).watch(service, flags),
 	);
@@ -133,6 +136,14 @@ async function main(): Promise<number> {
 		.argument('<func>', 'as in docs/PROTOCOL.md: ping, getInstances, …')
 		.argument('[json]', 'its data')
 		.action(async (func, json, flags) => (await import('./commands/ask.ts')).call(func, json, flags));
+	queryCommand(
+		'doctor',
+		'check the way of a lookup from the socket to an instance, and say what to do',
+		'[service]',
+		DOCTOR_EXIT_CODES,
+	).action(async (service, flags) =>
+		setExitCode(await (await import('./commands/doctor/doctor.ts')).doctor(service, flags)),
+	);
 	clientCommand('health', 'exit with 0 if the sidecar is ready; for an exec probe').action(async (flags) =>
 		(await import('./commands/health.ts')).health(flags),
 	);

@@ -3,8 +3,8 @@ import type { TLSSocket } from 'node:tls';
 
 import { SpockError } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
-import { typedCommand } from '../output/command-name.ts';
 import { CommandError, EXIT, printable } from '../output/output.ts';
+import { placeOf, startHint } from './place.ts';
 import type { SidecarTarget } from './sidecar-target.ts';
 
 /** Facts about a failed connection. */
@@ -77,7 +77,7 @@ function forbidden(address: string, cause: NodeJS.ErrnoException): CommandError 
 }
 
 function noSidecar(address: string, reason: string, cause?: Error): CommandError {
-	const message = `no sidecar at ${address}: ${reason}. Start one with \`${typedCommand()} start\`, or give its address with --socket or --connect`;
+	const message = `no sidecar at ${address}: ${reason}. ${startHint(placeOf(process.env))}`;
 	return new CommandError(EXIT.noSidecar, message, { cause });
 }
 

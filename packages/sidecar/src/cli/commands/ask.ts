@@ -1,13 +1,16 @@
 import type { CallOptions, Diplomat, FuncName, KnownServiceQuery } from '@spock/client';
-import { funcNames, type GetServiceData, type ServiceQuery, SpockError } from '@spock/protocol';
-import { nameHint, nearestName, queryMembers } from '@spock/protocol/internal';
+import { funcNames, type GetServiceData, SpockError } from '@spock/protocol';
+import { nameHint, queryMembers } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 import { type ViewFlags, viewOf } from '../client/client-view.ts';
 import { asCommandError } from '../client/failures.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
+import { formatDuration } from '../output/figures.ts';
 import { CommandError, EXIT, print, printable } from '../output/output.ts';
+import { lookOf } from '../output/page.ts';
 import { durationMessage, readDurationMs } from '../settings/setting.ts';
+import { nextStep } from './next-step.ts';
 
 interface GetFlags extends ClientFlags, ViewFlags {
 	readonly key?: string;
@@ -56,12 +59,15 @@ export async function get(service: string, flags: GetFlags): Promise<void> {
 		});
 		if (flags.json) print(JSON.stringify(found));
 		else print(printable(formatAddress(found)));
-		if (found.stale && !flags.json) {
-			const seconds = Math.round((found.ageMs ?? 0) / 1000);
-			process.stderr.write(`not live: last confirmed by the registry ${seconds} s ago\n`);
-		}
+		if (found.stale && !flags.json) warnStale(found.ageMs ?? 0);
 	};
 	await withClient(flags, command, view);
+}
+
+/** Says on stderr that an answer is not live. */
+export function warnStale(ageMs: number): void {
+	const text = `not live: last confirmed by the registry ${formatDuration(ageMs)} ago`;
+	process.stderr.write(`${lookOf(process.stderr).paint('warning', text)}\n`);
 }
 
 function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
@@ -69,54 +75,6 @@ function maxAgeOf({ maxAgeMs }: GetFlags): { readonly maxAgeMs?: number } {
 	const value = readDurationMs(maxAgeMs);
 	if (value !== undefined) return { maxAgeMs: value };
 	throw new CommandError(EXIT.usage, durationMessage('--max-age-ms', maxAgeMs));
-}
-
-const NOTHING =
-	'no services: none is registered, or the ACL token may not read any; `sidecar status` shows which registry is asked\n';
-
-/** `sidecar list` */
-export async function list(flags: ClientFlags & { readonly datacenter?: string }): Promise<void> {
-	await withClient(flags, async (client, options) => {
-		const { datacenter } = flags;
-		const reply = await client.request('listServices', datacenter === undefined ? {} : { datacenter }, options);
-		if (flags.json) {
-			print(JSON.stringify(reply));
-			return;
-		}
-		if (reply.services.length === 0) process.stderr.write(NOTHING);
-		for (const { name, tags } of reply.services)
-			print(printable(tags.length === 0 ? name : `${name}  ${tags.join(',')}`));
-	});
-}
-
-/**
- * What to do where a service has no instance: the name that was most likely meant, and the command that shows more. Requests one list
- * of services, or two if the query names a datacenter, and reads a limited number of names. Never rejects.
- */
-export async function nextStep(client: Diplomat, query: ServiceQuery, options: CallOptions): Promise<string> {
-	const { service, tags, datacenter, peer } = query;
-	// What a peer exports is in no list here.
-	if (peer !== undefined) return '`sidecar explain`, with the same flags, shows why';
-	const namesIn = (where: { readonly datacenter?: string }): Promise<string[]> =>
-		client
-			.request('listServices', where, options)
-			.then(({ services }) => services.map(({ name }) => name))
-			.catch(() => []);
-	const names = await namesIn(datacenter === undefined ? {} : { datacenter });
-	const explain = `\`sidecar explain ${printable(service)}\``;
-	if (names.includes(service)) {
-		const given = queryMembers.filter(({ role, of }) => role === 'condition' && of(query) !== undefined);
-		const flags = given.map(({ flag }) => `--${flag}`);
-		return flags.length > 0
-			? `${explain}, without ${flags.join(' and ')}, shows all instances`
-			: `${explain} shows why`;
-	}
-	if (datacenter !== undefined && (await namesIn({})).includes(service)) {
-		return `${explain}, without --datacenter, shows where it is known`;
-	}
-	const meant = nearestName(service, names);
-	const question = meant === undefined ? '' : `did you mean "${printable(meant)}"? `;
-	return `${question}\`sidecar list\` shows the names${tags === undefined ? '' : ' and their tags'}`;
 }
 
 /** `sidecar call FUNC [JSON]` */

@@ -1,7 +1,11 @@
 import type { ExplainReply } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
+import { PLAIN } from '../output/page.ts';
 import { formatExplanation } from './explain.ts';
+
+const explained = (reply: ExplainReply, next?: string): string =>
+	formatExplanation(reply, { wallNowMs: 10_000, look: PLAIN, next }).toString();
 
 const reply: ExplainReply = {
 	service: 'barista',
@@ -52,13 +56,13 @@ const reply: ExplainReply = {
 describe('the page of explain', () => {
 	it('names the bad entries that are left out, and calls the service not unknown for them', () => {
 		const refused = [{ instance: 'n1/b\u001b9', reason: 'has the port 70000, which is not from 0 to 65535' }];
-		const page = formatExplanation({ ...reply, instances: [], instanceCount: 0, refused, refusedCount: 3 }, 10_000);
+		const page = explained({ ...reply, instances: [], instanceCount: 0, refused, refusedCount: 3 });
 		expect(page).toContain('n1/b\\u001b9  it has the port 70000, which is not from 0 to 65535\nand 2 more');
 		expect(page).not.toContain('is registered');
 	});
 
 	it('is a table of instances, a table of checks, and how it stands', () => {
-		expect(formatExplanation(reply, 10_000).split('\n')).toEqual([
+		expect(explained(reply).split('\n')).toEqual([
 			'barista [v1] @dc2: 1 of 2 instances get work',
 			'state     fresh (live), confirmed by the registry 1.0 s ago',
 			'changed   6.0 s ago, revision 7',
@@ -74,23 +78,20 @@ describe('the page of explain', () => {
 	});
 
 	it('shows holds, panics, errors and an empty state, and lets no name steer the terminal', () => {
-		const text = formatExplanation(
-			{
-				...reply,
-				service: 'bar\u001b[31mista',
-				state: 'cold',
-				source: null,
-				changedAt: null,
-				held: { forMs: 4000, endsInMs: 6000 },
-				panic: true,
-				error: 'refused\u0007',
-				instances: [],
-				instanceCount: 0,
-				watchers: [],
-				watcherCount: 0,
-			},
-			10_000,
-		);
+		const text = explained({
+			...reply,
+			service: 'bar\u001b[31mista',
+			state: 'cold',
+			source: null,
+			changedAt: null,
+			held: { forMs: 4000, endsInMs: 6000 },
+			panic: true,
+			error: 'refused\u0007',
+			instances: [],
+			instanceCount: 0,
+			watchers: [],
+			watcherCount: 0,
+		});
 		expect(text.split('\n')).toEqual([
 			'bar\\u001b[31mista [v1] @dc2: 0 of 0 instances get work',
 			'state     cold: nothing to serve',
@@ -105,21 +106,18 @@ describe('the page of explain', () => {
 		const none = { ...reply, instances: [], instanceCount: 0 };
 		const hint = 'barista [v1] @dc2: no instance is registered; `sidecar list` shows the names and their tags';
 		const next = '`sidecar list` shows the names and their tags';
-		expect(formatExplanation(none, 10_000, next).split('\n')[0]).toBe(hint);
-		expect(formatExplanation(reply, 10_000)).not.toContain('is registered');
+		expect(explained(none, next).split('\n')[0]).toBe(hint);
+		expect(explained(reply)).not.toContain('is registered');
 	});
 
 	it('says for which clients the snapshot is too long, and that not all instances are shown', () => {
 		const { watchers } = reply;
-		const page = formatExplanation(
-			{
-				...reply,
-				instanceCount: 5000,
-				frameBytes: 1_200_000,
-				watchers: watchers.map((watcher) => ({ ...watcher, oversize: true })),
-			},
-			10_000,
-		);
+		const page = explained({
+			...reply,
+			instanceCount: 5000,
+			frameBytes: 1_200_000,
+			watchers: watchers.map((watcher) => ({ ...watcher, oversize: true })),
+		});
 		expect(page).toContain('shown     2 of 5000');
 		expect(page).toContain('#1 @spock/client/0.1.0 (pid 4711) (too long for it)');
 		expect(page).toContain('too long  a frame of 1200000 bytes: raise frameBytesMax');

@@ -6,8 +6,13 @@ import { formatAddress } from '@spock/protocol/node';
 import { type ViewFlags, viewOf } from '../client/client-view.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
-import { print, printable } from '../output/output.ts';
-import { nextStep, queryOf } from './ask.ts';
+import { formatDuration } from '../output/figures.ts';
+import { print } from '../output/output.ts';
+import { type Cell, type Look, lookOf, Page, type Piece, printPage, type Style, styled } from '../output/page.ts';
+import { queryOf } from './ask.ts';
+import { nextStep } from './next-step.ts';
+
+const NAME_WIDTH = 'watchers'.length;
 
 /** `sidecar explain SERVICE` */
 export async function explain(service: string, flags: ClientFlags & ViewFlags): Promise<void> {
@@ -17,38 +22,70 @@ export async function explain(service: string, flags: ClientFlags & ViewFlags): 
 		// Names are checked by types where there are any, which a command line has not.
 		const asked = query as KnownServiceQuery;
 		const reply = await (view ? client.explain(asked, options) : client.request('explain', query, options));
-		if (flags.json) print(JSON.stringify(reply));
-		else
-			print(
-				formatExplanation(reply, Date.now(), isUnknown(reply) ? await nextStep(client, query, options) : undefined),
-			);
+		if (flags.json) {
+			print(JSON.stringify(reply));
+			return;
+		}
+		const next = isUnknown(reply) ? await nextStep(client, query, options) : undefined;
+		printPage(formatExplanation(reply, { wallNowMs: Date.now(), look: lookOf(process.stdout), next }));
 	};
 	await withClient(flags, command, view);
 }
 
-/** A page of text for people, the most important line first; `next` is what to do where no instance is registered. */
-export function formatExplanation(reply: ExplainReply, wallNowMs: number, next?: string): string {
-	const { instances, instanceCount = instances.length } = reply;
+/** How an explanation is shown. */
+export interface ExplanationContext {
+	readonly wallNowMs: number;
+	readonly look: Look;
+	/** What to do where no instance is registered. */
+	readonly next?: string | undefined;
+}
+
+/** A page for people, the most important line first. */
+export function formatExplanation(reply: ExplainReply, { wallNowMs, look, next }: ExplanationContext): Page {
+	const { instances, instanceCount = instances.length, changedAt, revision, held, panic, error, watchers } = reply;
+	const page = new Page(look);
+	page.line(styled('bold', nameOf(reply)), ': ', ...summaryOf(reply, next));
+	const shown = `${instances.length} of ${instanceCount}: the others do not fit into a frame`;
+	page.table(
+		[
+			...(instanceCount > instances.length ? [['shown', shown]] : []),
+			['state', stateOf(reply, wallNowMs)],
+			...(changedAt === null ? [] : [['changed', `${ago(changedAt, wallNowMs)}, revision ${revision}`]]),
+			...(held === null ? [] : [['held', styled('warning', heldOf(held))]]),
+			...(panic ? [['panic', styled('warning', 'too few instances are healthy: all are served')]] : []),
+			...(error === null ? [] : [['error', styled('bad', error)]]),
+			['watchers', watchersOf(reply)],
+			...(watchers.some(({ oversize }) => oversize) ? [['too long', styled('warning', oversizeOf(reply))]] : []),
+		],
+		{ widths: [NAME_WIDTH] },
+	);
+	const titles = ['SERVED', 'INSTANCE', 'ADDRESS', 'WEIGHT', 'CHANGED', 'WHY'];
+	addTable(
+		page,
+		titles,
+		instances.map((instance) => rowOf(instance, wallNowMs)),
+	);
+	const { refused = [], refusedCount = refused.length } = reply;
+	addTable(
+		page,
+		['LEFT OUT', 'WHY'],
+		refused.map((one) => [one.instance, styled('bad', `it ${one.reason}`)]),
+	);
+	if (refusedCount > refused.length) page.line(`and ${refusedCount - refused.length} more`);
+	addTable(page, ['INSTANCE', 'STATUS', 'CHECK', 'NAME'], checkRows(instances));
+	return page;
+}
+
+/** With an empty line before it; nothing without a row. */
+function addTable(page: Page, titles: readonly string[], rows: readonly (readonly Cell[])[]): void {
+	if (rows.length > 0) page.line().table(rows, { titles });
+}
+
+function summaryOf({ instances }: ExplainReply, next: string | undefined): Piece[] {
+	if (next !== undefined) return [styled('bad', 'no instance is registered'), `; ${next}`];
 	const served = instances.filter(({ included }) => included).length;
-	const rows = instances.map((instance) => rowOf(instance, wallNowMs));
-	return [
-		`${printable(nameOf(reply))}: ${next === undefined ? `${served} of ${instances.length} instances get work` : `no instance is registered; ${next}`}`,
-		...(instanceCount > instances.length
-			? [`shown     ${instances.length} of ${instanceCount}: the others do not fit into a frame`]
-			: []),
-		`state     ${stateOf(reply, wallNowMs)}`,
-		...(reply.changedAt === null ? [] : [`changed   ${ago(reply.changedAt, wallNowMs)}, revision ${reply.revision}`]),
-		...(reply.held === null ? [] : [heldOf(reply.held)]),
-		...(reply.panic ? ['panic     too few instances are healthy: all are served'] : []),
-		...(reply.error === null ? [] : [`error     ${printable(reply.error)}`]),
-		`watchers  ${watchersOf(reply)}`,
-		...(reply.watchers.some(({ oversize }) => oversize) ? [oversizeOf(reply)] : []),
-		...(rows.length === 0
-			? []
-			: ['', ...table([['SERVED', 'INSTANCE', 'ADDRESS', 'WEIGHT', 'CHANGED', 'WHY'], ...rows])]),
-		...refusedOf(reply),
-		...checksOf(instances),
-	].join('\n');
+	const style: Style = served === 0 ? 'bad' : served < instances.length ? 'warning' : 'good';
+	return [styled(style, `${served} of ${instances.length} instances get work`)];
 }
 
 /** True if the registry has answered, and has none: not while it is unheard. */
@@ -60,20 +97,21 @@ function nameOf(reply: ExplainReply): string {
 	return `${reply.service} ${queryLabel(reply)}`.trimEnd();
 }
 
-function stateOf({ state, source, verifiedAt }: ExplainReply, wallNowMs: number): string {
-	if (source === null) return `${state}: nothing to serve`;
-	return `${state} (${source})${verifiedAt === 0 ? '' : `, confirmed by the registry ${ago(verifiedAt, wallNowMs)}`}`;
+function stateOf({ state, source, verifiedAt }: ExplainReply, wallNowMs: number): Cell {
+	if (source === null) return styled('bad', `${state}: nothing to serve`);
+	const confirmed = verifiedAt === 0 ? '' : `, confirmed by the registry ${ago(verifiedAt, wallNowMs)}`;
+	return [styled(state === 'fresh' ? 'good' : 'warning', `${state} (${source})`), confirmed];
 }
 
 function heldOf({ forMs, endsInMs }: NonNullable<ExplainReply['held']>): string {
-	const since = seconds(forMs);
-	return `held      the registry has returned no instances for ${since}; believed in ${seconds(endsInMs)}`;
+	const since = formatDuration(forMs);
+	return `the registry has returned no instances for ${since}; believed in ${formatDuration(endsInMs)}`;
 }
 
 function watchersOf({ watchers, watcherCount }: ExplainReply): string {
 	if (watcherCount === 0) return 'none';
 	const more = watcherCount > watchers.length ? `, and ${watcherCount - watchers.length} more` : '';
-	return `${printable(watchers.map(formatWatcher).join(', '))}${more}`;
+	return `${watchers.map(formatWatcher).join(', ')}${more}`;
 }
 
 function formatWatcher({ connection, client, pid, oversize }: WatcherStatus): string {
@@ -82,48 +120,30 @@ function formatWatcher({ connection, client, pid, oversize }: WatcherStatus): st
 }
 
 function oversizeOf({ frameBytes }: ExplainReply): string {
-	return `too long  a frame of ${frameBytes} bytes: raise frameBytesMax, at the sidecar and at these clients`;
+	return `a frame of ${frameBytes} bytes: raise frameBytesMax, at the sidecar and at these clients`;
 }
 
-function rowOf(instance: InstanceExplanation, wallNowMs: number): string[] {
-	const { included, weight, changedAt, reason } = instance;
+function rowOf(
+	{ instance, host, port, included, weight, changedAt, reason, status }: InstanceExplanation,
+	wallNowMs: number,
+) {
 	const changed = changedAt === null ? '' : ago(changedAt, wallNowMs);
-	return [included ? 'yes' : 'no', instance.instance, formatAddress(instance), String(weight), changed, reason];
+	const served = included ? styled('good', 'yes') : styled('bad', 'no');
+	const style: Style = !included ? 'bad' : 'warning';
+	const why = included && status === 'passing' ? reason : styled(style, reason);
+	return [served, instance, formatAddress({ host, port }), String(weight), changed, why];
 }
 
-function checksOf(instances: readonly InstanceExplanation[]): string[] {
-	const rows = instances.flatMap(({ instance, checks }) => {
-		return checks.map(({ id, name, status }) => [instance, status, id, name]);
-	});
-	return rows.length === 0 ? [] : ['', ...table([['INSTANCE', 'STATUS', 'CHECK', 'NAME'], ...rows])];
-}
-
-function refusedOf({ refused = [], refusedCount = refused.length }: ExplainReply): string[] {
-	if (refusedCount === 0) return [];
-	const more = refusedCount > refused.length ? [`and ${refusedCount - refused.length} more`] : [];
-	return [
-		'',
-		...table([['LEFT OUT', 'WHY'], ...refused.map(({ instance, reason }) => [instance, `it ${reason}`])]),
-		...more,
-	];
-}
-
-function table(rows: readonly (readonly string[])[]): string[] {
-	const widths = (rows[0] ?? []).map((_, column) =>
-		Math.max(...rows.map((row) => printable(row[column] ?? '').length)),
+function checkRows(instances: readonly InstanceExplanation[]): Cell[][] {
+	return instances.flatMap(({ instance, checks }) =>
+		checks.map(({ id, name, status }) => [instance, styled(checkStyle(status), status), id, name]),
 	);
-	return rows.map((row) =>
-		row
-			.map((cell, column) => printable(cell).padEnd(widths[column] ?? 0))
-			.join('  ')
-			.trimEnd(),
-	);
+}
+
+function checkStyle(status: string): Style {
+	return status === 'passing' ? 'good' : status === 'warning' ? 'warning' : 'bad';
 }
 
 function ago(atMs: number, wallNowMs: number): string {
-	return `${seconds(Math.max(0, wallNowMs - atMs))} ago`;
-}
-
-function seconds(ms: number): string {
-	return `${(ms / 1000).toFixed(1)} s`;
+	return `${formatDuration(wallNowMs - atMs)} ago`;
 }

@@ -3,6 +3,10 @@ import { entriesOf, isStale, type KeyEntry, type KeyQuery, type KeySnapshot, Spo
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
 import { print, printable } from '../output/output.ts';
+import { type Look, lookOf, Page, printPage, styled } from '../output/page.ts';
+import { warnStale } from './ask.ts';
+import { keyChanges } from './changes.ts';
+import { nextKeyStep } from './next-step.ts';
 import { follow, formatState } from './watch.ts';
 
 const LINE_END = Buffer.from('\n');
@@ -23,21 +27,25 @@ export async function getKey(key: string, flags: KeyFlags): Promise<void> {
 		else if (found.prefix === true) for (const entry of found.entries) print(formatEntry(entry));
 		else if (found.value !== null) printValue(found.value, found.encoding);
 		if (found.prefix !== true && found.value === null) {
-			throw new SpockError('NO_SUCH_KEY', `the key ${JSON.stringify(key)} does not exist${hintOf(key)}`);
+			const next = await nextKeyStep(client, queryOf(key, flags), options);
+			const hint = next === undefined ? '' : `; ${next}`;
+			throw new SpockError('NO_SUCH_KEY', `the key ${JSON.stringify(key)} does not exist${hint}`);
 		}
-		if (isStale(found) && !flags.json) {
-			process.stderr.write(`not live: last confirmed by the registry ${Math.round(found.ageMs / 1000)} s ago\n`);
-		}
+		if (isStale(found) && !flags.json) warnStale(found.ageMs);
 	});
 }
 
-/** `sidecar kv watch KEY`: a line for each change until Ctrl-C. */
+/** `sidecar kv watch KEY`: the value, or the keys, then a line for each change, until Ctrl-C. */
 export async function watchKey(key: string, flags: KeyFlags): Promise<void> {
 	const query = queryOf(key, flags);
+	const look = lookOf(process.stdout);
 	await follow<KeySnapshot>(flags, {
 		first: (client, options) => client.request('getKey', query, options),
 		observe: (client, observer) => client.observeKey(query, observer),
-		show: (snapshot) => print(flags.json ? JSON.stringify(snapshot) : formatKeys(snapshot)),
+		show: (snapshot, before) => {
+			if (flags.json) print(JSON.stringify(snapshot));
+			else printPage(formatKeys(snapshot, before, look, new Date()));
+		},
 	});
 }
 
@@ -45,9 +53,18 @@ function queryOf(key: string, { prefix, datacenter }: KeyFlags): KeyQuery {
 	return { key, ...(prefix && { prefix }), ...(datacenter !== undefined && { datacenter }) };
 }
 
-function formatKeys(found: KeySnapshot): string {
+/** All keys on one line; of a prefix, after a snapshot `before`, a line for each key that is different. */
+export function formatKeys(found: KeySnapshot, before: KeySnapshot | undefined, look: Look, at: Date): Page {
+	const state = [...formatState(found, at), '  '];
+	const page = new Page(look);
+	const entries = entriesOf(found);
+	if (found.prefix === true && before !== undefined && entries.length > 0) {
+		const changes = keyChanges(entriesOf(before), entries, formatEntry);
+		for (const change of changes) page.line(...state, ...change);
+		if (changes.length > 0) return page;
+	}
 	const none = found.prefix === true ? 'no key' : 'no such key';
-	return `${formatState(found)}  ${entriesOf(found).map(formatEntry).join('  ') || none}`;
+	return page.line(...state, ...(entries.length === 0 ? [styled('bad', none)] : [entries.map(formatEntry).join('  ')]));
 }
 
 /** `key=value` on one line: a value that has line ends or is bytes is shown as JSON does, or in base64. */
@@ -55,12 +72,6 @@ function formatEntry({ key, value, encoding }: KeyEntry): string {
 	const name = printable(key);
 	if (encoding !== undefined) return `${name}=(${encoding}) ${value}`;
 	return `${name}=${printable(printable(value) === value ? value : JSON.stringify(value))}`;
-}
-
-/** A command that shows the keys of the same folder; none for a key that is in none, or whose name a shell would take apart. */
-function hintOf(key: string): string {
-	const folder = key.slice(0, key.lastIndexOf('/') + 1);
-	return /^[\w./-]+$/.test(folder) ? `; \`sidecar kv get --prefix ${folder}\` shows the keys beside it` : '';
 }
 
 function printValue(value: string, encoding: KeyEntry['encoding']): void {

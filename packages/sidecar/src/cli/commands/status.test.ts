@@ -1,6 +1,7 @@
 import type { EventsStatus, GroupStatus, StatusReply } from '@spock/protocol';
 import { expect, it } from 'vitest';
 
+import { PLAIN } from '../output/page.ts';
 import { formatStatus } from './status.ts';
 
 const MIB = 1_048_576;
@@ -24,7 +25,8 @@ const events: EventsStatus = {
 };
 
 it('two lines for events: the log, and the group with the most to do, whose name cannot steer the terminal', () => {
-	const lines = formatStatus({ ...reply, events })
+	const lines = formatStatus({ ...reply, events }, PLAIN)
+		.toString()
 		.split('\n')
 		.slice(-2);
 	expect(lines).toEqual([
@@ -35,5 +37,28 @@ it('two lines for events: the log, and the group with the most to do, whose name
 });
 
 it('no line for events where they are off', () => {
-	expect(formatStatus(reply)).not.toMatch(/events|groups/);
+	expect(formatStatus(reply, PLAIN).toString()).not.toMatch(/events|groups/);
+});
+
+it('watches and registrations are tables; durations and counts are as people say them', () => {
+	const facts = { state: 'fresh', readers: 1, revision: 4, ageMs: 0, error: null } as const;
+	const watches = [
+		{ ...facts, service: 'barista', instances: 3, healthyInstances: 2 },
+		{ ...facts, service: 'till-of-the-shop', instances: 1, healthyInstances: 1, state: 'stale', ageMs: 227_000 },
+	] as const;
+	const registration = { id: 'b1', service: 'barista', instance: 'n/b1', state: 'registered', error: null } as const;
+	const registrations = [{ ...registration, phase: 'held', holders: 1, status: 'passing' }] as const;
+	const page = formatStatus({ ...reply, uptimeMs: 227_000, subscriptions: 1, watches, registrations }, PLAIN);
+	expect(page.toString().split('\n')).toEqual([
+		's, pid 1, up 3m 47s, serving, ready',
+		'backend      local up, heard 0 ms ago: no address',
+		'connections  0 open;',
+		'watches      2, 1 subscription',
+		'  NAME              STATE              FOUND        READERS  REVISION',
+		'  barista           fresh              2/3 healthy  1        4',
+		'  till-of-the-shop  stale, 3m 47s old  1/1 healthy  1        4',
+		'registered   1',
+		'  SERVICE  ID  REGISTRY    STATUS   APP',
+		'  barista  b1  registered  passing  connected',
+	]);
 });

@@ -3,101 +3,128 @@ import { queryLabel } from '@spock/protocol/internal';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
-import { print, printable } from '../output/output.ts';
+import { formatCount, formatDuration } from '../output/figures.ts';
+import { print } from '../output/output.ts';
+import { type Cell, type Look, lookOf, Page, printPage, type Style, styled } from '../output/page.ts';
 
 const MIB = 1_048_576;
+/** Width of the names of lines. */
+const NAME_WIDTH = 'connections'.length;
 
 /** `sidecar status` */
 export async function status(flags: ClientFlags): Promise<void> {
 	await withClient(flags, async (client, options) => {
 		const reply = await client.request('status', null, options);
-		print(flags.json ? JSON.stringify(reply) : formatStatus(reply));
+		if (flags.json) print(JSON.stringify(reply));
+		else printPage(formatStatus(reply, lookOf(process.stdout)));
 	});
 }
 
-/** A page of text for people. */
-export function formatStatus(reply: StatusReply): string {
-	const { backend } = reply;
-	const counters = Object.entries(reply.counters).map(([name, count]) => `${name} ${count}`);
-	return [
-		`${reply.sidecar}, pid ${reply.pid}, up ${seconds(reply.uptimeMs)}, ${reply.phase}, ${reply.ready ? 'ready' : 'not ready'}`,
-		...reply.reasons.map((reason) => `             ${reason}`),
-		...(backend.members ?? [backend]).flatMap(formatBackend),
-		`connections  ${reply.connections} open; ${counters.join(', ')}`,
-		...formatClients(reply),
-		`watches      ${reply.watches.length}, ${count(reply.subscriptions, 'subscription')}`,
-		...formatOversize(reply),
-		...reply.watches.map(formatWatch),
-		// Missing from a sidecar of an earlier version.
-		...(reply.keyWatches ?? []).map(formatKeyWatch),
-		`registered   ${reply.registrations.length}`,
-		...reply.registrations.map(formatRegistration),
-		...formatEvents(reply),
-	]
-		.map(printable)
-		.join('\n');
+/** A page for people. */
+export function formatStatus(reply: StatusReply, look: Look): Page {
+	const { sidecar, pid, uptimeMs, phase, ready } = reply;
+	const page = new Page(look);
+	const facts = (rows: readonly (readonly Cell[])[]) => page.table(rows, { widths: [NAME_WIDTH] });
+	page.line(
+		`${sidecar}, pid ${pid}, up ${formatDuration(uptimeMs)}, ${phase}, `,
+		ready ? styled('good', 'ready') : styled('bad', 'not ready'),
+	);
+	facts([
+		...reply.reasons.map((reason) => ['', styled(ready ? 'warning' : 'bad', reason)]),
+		...(reply.backend.members ?? [reply.backend]).flatMap(backendRows),
+		...connectionRows(reply),
+		['watches', `${reply.watches.length}, ${formatCount(reply.subscriptions, 'subscription')}`],
+		...oversizeRows(reply),
+	]);
+	// Key watches are missing from a sidecar of an earlier version.
+	const watches = [...reply.watches.map(watchRow), ...(reply.keyWatches ?? []).map(keyWatchRow)];
+	page.table(watches, { titles: ['NAME', 'STATE', 'FOUND', 'READERS', 'REVISION', 'ERROR'], indent: 2 });
+	facts([['registered', String(reply.registrations.length)]]);
+	const registered = reply.registrations.map(registrationRow);
+	page.table(registered, { titles: ['SERVICE', 'ID', 'REGISTRY', 'STATUS', 'APP', 'ERROR'], indent: 2 });
+	facts(eventRows(reply));
+	return page;
 }
 
-function formatBackend({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): string[] {
-	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${seconds(lastSuccessAgeMs)} ago`;
-	const line = `backend      ${name} ${state}, ${heard}: ${addresses.join(', ') || 'no address'}`;
-	return error === null ? [line] : [line, `             ${error}`];
+function backendRows({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): Cell[][] {
+	const style: Style = state === 'up' ? 'good' : state === 'down' ? 'bad' : 'warning';
+	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${formatDuration(lastSuccessAgeMs)} ago`;
+	const where = addresses.join(', ') || 'no address';
+	const row: Cell[] = ['backend', [`${name} `, styled(style, state), `, ${heard}: ${where}`]];
+	return error === null ? [row] : [row, ['', styled(style, error)]];
 }
 
-/** Missing from a sidecar of an earlier version. Clients choose their names, which must not write on the terminal. */
-function formatClients({ clients = [], connections }: StatusReply): string[] {
+function connectionRows({ clients = [], connections, counters }: StatusReply): Cell[][] {
+	const counts = Object.entries(counters).map(([name, count]) => `${name} ${count}`);
+	const row = ['connections', `${connections} open; ${counts.join(', ')}`];
+	// Missing from a sidecar of an earlier version.
+	if (clients.length === 0) return [row];
 	const names = clients.map(({ client, pid }) => `${client ?? '(sent no hello)'}${pid === null ? '' : ` pid ${pid}`}`);
 	const more = connections > clients.length ? [`${connections - clients.length} more`] : [];
-	return clients.length === 0 ? [] : [`             ${printable([...names, ...more].join(', '))}`];
+	return [row, ['', [...names, ...more].join(', ')]];
 }
 
-function formatOversize({ oversizeSubscriptions: count }: StatusReply): string[] {
+function oversizeRows({ oversizeSubscriptions: count }: StatusReply): Cell[][] {
 	// Missing from a sidecar of an earlier version.
-	return count > 0 ? [`             ${count} too long for their client: raise frameBytesMax at both ends`] : [];
+	if (!(count > 0)) return [];
+	return [['', styled('warning', `${count} too long for their client: raise frameBytesMax at both ends`)]];
 }
 
-function formatWatch(watch: WatchStatus): string {
-	const name = `${watch.service} ${queryLabel(watch)}`.trimEnd();
-	return formatLine(name, `${watch.healthyInstances}/${watch.instances} healthy`, watch);
+function watchRow(watch: WatchStatus): Cell[] {
+	const { healthyInstances: healthy, instances } = watch;
+	const style: Style = healthy === 0 ? 'bad' : healthy < instances ? 'warning' : 'good';
+	const found = styled(style, `${healthy}/${instances} healthy`);
+	return row(`${watch.service} ${queryLabel(watch)}`.trimEnd(), found, watch);
 }
 
-function formatKeyWatch(watch: KeyWatchStatus): string {
-	const found = watch.prefix === true ? count(watch.entries, 'key') : watch.entries === 0 ? 'no such key' : 'there';
+function keyWatchRow(watch: KeyWatchStatus): Cell[] {
+	const found =
+		watch.prefix === true ? formatCount(watch.entries, 'key') : watch.entries === 0 ? 'no such key' : 'there';
 	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
-	return formatLine(`key ${watch.key}${watch.prefix === true ? '…' : ''}${place}`, found, watch);
+	return row(`key ${watch.key}${watch.prefix === true ? '…' : ''}${place}`, found, watch);
 }
 
-function formatLine(name: string, found: string, watch: WatchStatus | KeyWatchStatus): string {
-	const age = watch.state === 'stale' || watch.state === 'held' ? `, ${seconds(watch.ageMs)} old` : '';
-	const error = watch.error === null ? '' : `: ${watch.error}`;
-	return `  ${name}  ${watch.state}${age}, ${found}, ${count(watch.readers, 'reader')}, revision ${watch.revision}${error}`;
+function row(
+	name: string,
+	found: Cell,
+	{ state, ageMs, readers, revision, error }: WatchStatus | KeyWatchStatus,
+): Cell[] {
+	const age = state === 'stale' || state === 'held' ? `, ${formatDuration(ageMs)} old` : '';
+	const shown = styled(state === 'fresh' ? 'good' : 'warning', `${state}${age}`);
+	return [name, shown, found, String(readers), String(revision), styled('bad', error ?? '')];
 }
 
-function formatRegistration(registration: RegistrationStatus): string {
-	const { service, id, phase, state, status, note, holders, error } = registration;
-	const why = error === null ? '' : `: ${error}`;
+/** The word `held` would mean a second thing here, where it is a state of watches too. */
+const PHASES: Readonly<Record<RegistrationStatus['phase'], string>> = {
+	held: 'connected',
+	grace: 'gone, in its grace time',
+	adopted: 'not back yet',
+	leaving: 'leaving',
+};
+
+function registrationRow({ service, id, phase, state, status, note, holders, error }: RegistrationStatus): Cell[] {
+	const good = status === 'passing';
 	const said = note === undefined ? status : `${status} (${note})`;
-	return `  ${service}  ${id}  ${phase}, ${state}, ${said}, ${count(holders, 'holder')}${why}`;
+	const app = holders > 1 ? `${PHASES[phase]} (${formatCount(holders, 'connection')})` : PHASES[phase];
+	return [
+		...[service, id, styled(state === 'registered' ? 'good' : 'warning', state)],
+		...[styled(good ? 'good' : 'warning', said), styled(phase === 'held' ? 'good' : 'warning', app)],
+		styled('bad', error ?? ''),
+	];
 }
 
 /** Missing where events are off. */
-function formatEvents({ events }: StatusReply): string[] {
+function eventRows({ events }: StatusReply): Cell[][] {
 	if (events === undefined) return [];
 	const { state, reason, bytes, bytesMax, producers, streams, groups } = events;
 	const size = `${(bytes / MIB).toFixed(1)} of ${(bytesMax / MIB).toFixed(1)} MiB`;
 	const [worst] = [...groups].sort((one, other) => (other.lag ?? 0) - (one.lag ?? 0));
 	const lag =
 		worst === undefined || worst.lag === null ? '' : `; most to do: ${worst.stream} ${worst.group}, lag ${worst.lag}`;
+	const counts = `${size}, ${formatCount(streams.length, 'stream')}, ${formatCount(producers, 'producer')}`;
+	const why = reason === null ? '' : `: ${reason}`;
 	return [
-		`events       ${state}, ${size}, ${count(streams.length, 'stream')}, ${count(producers, 'producer')}${reason === null ? '' : `: ${reason}`}`,
-		`             ${count(groups.length, 'group')}${lag}`,
+		['events', [styled(reason === null ? 'good' : 'bad', state), `, ${counts}${why}`]],
+		['', `${formatCount(groups.length, 'group')}${lag}`],
 	];
-}
-
-function count(number: number, what: string): string {
-	return `${number} ${what}${number === 1 ? '' : 's'}`;
-}
-
-function seconds(ms: number): string {
-	return `${(ms / 1000).toFixed(1)} s`;
 }

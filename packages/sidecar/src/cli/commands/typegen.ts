@@ -5,6 +5,7 @@ import { parseServicesFile, ServicesFileError } from '@spock/discovery';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
+import { formatDuration } from '../output/figures.ts';
 import { CommandError, EXIT, print, printable } from '../output/output.ts';
 
 /** Flags of `sidecar typegen`. */
@@ -67,7 +68,7 @@ async function namesOfSidecar(flags: TypegenFlags): Promise<string[]> {
 		throw new CommandError(error.exitCode, message, { cause: error });
 	});
 	if (source === 'last-known-good') {
-		process.stderr.write(`the registry is unavailable: these are the services of ${Math.ceil(ageMs / 1000)} s ago\n`);
+		process.stderr.write(`the registry is unavailable: these are the services of ${formatDuration(ageMs)} ago\n`);
 	}
 	return services.map(({ name }) => name);
 }

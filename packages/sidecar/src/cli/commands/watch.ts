@@ -1,15 +1,21 @@
 import type { CallOptions, Diplomat, SnapshotObserver, SourceWatch } from '@spock/client';
-import { isServing, type ServiceSnapshot } from '@spock/protocol';
+import type { ServiceInstance, ServiceSnapshot, SnapshotState } from '@spock/protocol';
+import { formatAddress } from '@spock/protocol/node';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { stayConnected } from '../client/stay-connected.ts';
 import { commandFailure } from '../client/with-client.ts';
-import { print, printable } from '../output/output.ts';
-import { nextStep, queryOf } from './ask.ts';
+import { formatDuration } from '../output/figures.ts';
+import { print } from '../output/output.ts';
+import { type Look, lookOf, Page, type Piece, printPage, styled } from '../output/page.ts';
+import { queryOf } from './ask.ts';
+import { instanceChanges } from './changes.ts';
+import { nextStep } from './next-step.ts';
 
-/** `sidecar watch SERVICE`: a line for each change until Ctrl-C or until the output is closed. */
+/** `sidecar watch SERVICE`: the instances, then a line for each that changes, until Ctrl-C or until the output is closed. */
 export async function watch(service: string, flags: ClientFlags): Promise<void> {
 	const query = queryOf(service, flags);
+	const look = lookOf(process.stdout);
 	await follow<ServiceSnapshot>(flags, {
 		first: (client, options) => client.request('getInstances', query, options),
 		observe: (client, observer) => client.observeService(query, observer),
@@ -17,28 +23,49 @@ export async function watch(service: string, flags: ClientFlags): Promise<void> 
 			if (instances.length > 0 || oversize || flags.json) return;
 			process.stderr.write(`no instance yet; ${await nextStep(client, query, options)}\n`);
 		},
-		show: (snapshot) => print(flags.json ? JSON.stringify(snapshot) : printable(formatSnapshot(snapshot))),
+		show: (snapshot, before) => {
+			if (flags.json) print(JSON.stringify(snapshot));
+			else printPage(formatSnapshot(snapshot, before, look, new Date()));
+		},
 	});
 }
 
-/** One line for people: when, what revision, how fresh, and who gets work. */
-export function formatSnapshot({ revision, source, ageMs, instances, held, panic, oversize }: ServiceSnapshot): string {
-	const places = instances.map((instance) => {
-		const mark = isServing(instance) && instance.status === 'passing' ? '' : ` ${instance.status}`;
-		return `${instance.host}:${instance.port}${mark}`;
-	});
+/** All instances on one line; after a snapshot `before`, a line for each that is different. */
+export function formatSnapshot(
+	snapshot: ServiceSnapshot,
+	before: ServiceSnapshot | undefined,
+	look: Look,
+	at: Date,
+): Page {
+	const { instances, held, panic, oversize } = snapshot;
 	const marks = `${held ? ' held' : ''}${panic ? ' panic' : ''}${oversize ? ' oversize' : ''}`;
-	return `${formatState({ revision, source, ageMs })}${marks}  ${places.join(', ') || 'no instance'}`;
+	const state = [...formatState(snapshot, at), styled('warning', marks), '  '];
+	const page = new Page(look);
+	if (before === undefined || instances.length === 0) return page.line(...state, ...placesOf(instances));
+	const changes = instanceChanges(before.instances, instances);
+	for (const change of changes) page.line(...state, ...change);
+	return changes.length > 0 ? page : page.line(...state, sourceChange(before, snapshot));
+}
+
+function placesOf(instances: readonly ServiceInstance[]): Piece[] {
+	if (instances.length === 0) return [styled('bad', 'no instance')];
+	return instances.flatMap(({ host, port, status }, index): Piece[] => [
+		...(index === 0 ? [] : [', ']),
+		formatAddress({ host, port }),
+		...(status === 'passing' ? [] : [' ', styled('bad', status)]),
+	]);
+}
+
+function sourceChange(before: SnapshotState, { source }: SnapshotState): Piece {
+	if (before.source === source) return 'the same instances';
+	return styled(source === 'last-known-good' ? 'warning' : 'good', `${before.source} → ${source}`);
 }
 
 /** When, what revision, and how fresh: how each line of a watch begins. */
-export function formatState({
-	revision,
-	source,
-	ageMs,
-}: Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs'>): string {
-	const age = source === 'last-known-good' ? ` (${(ageMs / 1000).toFixed(1)} s old)` : '';
-	return `${new Date().toISOString()}  #${revision} ${source}${age}`;
+export function formatState({ revision, source, ageMs }: SnapshotState, at: Date): Piece[] {
+	const age = source === 'last-known-good' ? ` (${formatDuration(ageMs)} old)` : '';
+	const style = source === 'last-known-good' ? 'warning' : 'good';
+	return [styled('dim', `${at.toISOString()}  #${revision} `), styled(style, `${source}${age}`)];
 }
 
 /** What a command follows: one subscription and its snapshots. */
@@ -46,21 +73,22 @@ export interface Followed<S> {
 	/** The current snapshot; rejects without one. */
 	first(client: Diplomat, options: CallOptions): Promise<S>;
 	observe(client: Diplomat, observer: SnapshotObserver<S>): SourceWatch;
-	show(snapshot: S): void;
+	/** `before` is what was shown last; undefined for the first. */
+	show(snapshot: S, before: S | undefined): void;
 	/** The first snapshot of all was shown. Never rejects. */
 	begun?(snapshot: S, client: Diplomat, options: CallOptions): Promise<void>;
 }
 
 /** Shows the snapshot and each change, on one connection after another. */
 export function follow<S extends object>(flags: ClientFlags, followed: Followed<S>): Promise<void> {
-	let shown: string | undefined;
+	let last: S | undefined;
 	// The next snapshot of a sidecar is news only if it says something else: another one counts its revisions anew.
 	let mayBeKnown = true;
 	const { failed, fail } = commandFailure();
 	const show = (snapshot: S): void => {
-		const content = contentOf(snapshot);
-		if (!mayBeKnown || content !== shown) followed.show(snapshot);
-		shown = content;
+		const isNews = !mayBeKnown || last === undefined || contentOf(snapshot) !== contentOf(last);
+		if (isNews) followed.show(snapshot, last);
+		last = snapshot;
 		mayBeKnown = false;
 	};
 	return stayConnected(flags, {

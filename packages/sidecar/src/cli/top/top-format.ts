@@ -1,12 +1,4 @@
-/** A duration in at most four characters: `12ms`, `3s`, `5m`, `2h`, `9d`. */
-export function shortDuration(ms: number): string {
-	if (ms < 999.5) return `${Math.max(0, Math.round(ms))}ms`;
-	const seconds = Math.round(ms / 1000);
-	if (seconds < 60) return `${seconds}s`;
-	if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
-	if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h`;
-	return `${Math.floor(seconds / 86_400)}d`;
-}
+import { shortDuration } from '../output/figures.ts';
 
 /** How long ago, or `-` if unknown. */
 export function age(at: number | null, now: number): string {

@@ -82,7 +82,7 @@ describe('the screen of top', () => {
 
 	it('says who it is, what it does, how quick it is, and what is wrong', () => {
 		expect(plain(draw().lines).slice(0, 5)).toEqual([
-			'@spock/sidecar/0.1.0  pid 7  up 2h  serving, ready  consul up, heard 200ms ago',
+			'@spock/sidecar/0.1.0  pid 7  up 2h  serving, ready  consul up',
 			'req/s 1.2k  in B/s 10  out B/s 2.0M  waiting 1  conns 2  subs 4  keys 0  regs 0',
 			'latency last 1m  10µs █▁·▁ >1s  p50 ≤10µs  p99 ≤100µs',
 			'',
@@ -154,6 +154,23 @@ describe('the screen of top', () => {
 		);
 	});
 
+	it('explains its keys, however small the screen is', () => {
+		const { lines } = draw({ isHelp: true });
+		expect(lines.join('\n')).toContain('filters by text in any column');
+		expect(lines.join('\n')).not.toContain('barista');
+		for (const height of [3, 7, 12, 60]) {
+			const { lines: shown } = draw({ isHelp: true }, { height, width: 40 });
+			expect(shown).toHaveLength(height);
+			for (const line of plain(shown)) expect([...line].length).toBeLessThanOrEqual(40);
+		}
+	});
+
+	it('says of a registry that is away when it was heard', () => {
+		const backend = { ...view.overview.backend, state: 'down', lastSuccessAgeMs: 227_000 } as const;
+		const { lines } = draw({}, { view: { ...view, overview: { ...view.overview, backend } }, width: 120 });
+		expect(lines[0]).toContain('consul down, heard 3m 47s ago');
+	});
+
 	it('keeps the selected row on the screen', () => {
 		const services = Array.from({ length: 100 }, (_, index) => service(`svc-${String(index).padStart(3, '0')}`, 3));
 		const many = { ...view, services };
@@ -176,7 +193,7 @@ describe('the screen of top', () => {
 			],
 		};
 		const on = { ...view, overview: { ...view.overview, recordsPerSecond: 1500 }, events };
-		const line = 'events receiving  records/s 1.5k  log 25%  unstored 3 for 40ms  lag 1.2k (billing of orders)';
+		const line = 'events receiving  records/s 1.5k  log 25%  unstored 3 for 40 ms  lag 1.2k (billing of orders)';
 		const { lines } = draw({}, { view: on, width: 100 });
 		expect(plain(lines)[4]).toBe(line);
 		expect(lines).toHaveLength(24);

@@ -1,6 +1,7 @@
 import type { LatencyView, OverviewView, ServiceDetail, StatusView } from '../../admin/status-view.ts';
+import { formatDuration } from '../output/figures.ts';
 import { printable } from '../output/output.ts';
-import { bars, fit, quantile, shortDuration, shortNumber } from './top-format.ts';
+import { bars, fit, quantile, shortNumber } from './top-format.ts';
 import { type Column, nameOf, type Row, type Table, tableOf } from './top-rows.ts';
 import { type Shown, TOP_ORDERS, TOP_TABS, type TopState } from './top-state.ts';
 
@@ -25,7 +26,20 @@ export interface Screen {
 	readonly shown: Shown;
 }
 
-const KEYS = 'q quit  ↑↓ jk move  tab next  enter open  esc back  / filter  s sort';
+const KEYS = 'q quit  ↑↓ jk move  tab next  enter open  esc back  / filter  s sort  ? help';
+const HELP = [
+	['↑ ↓  j k', 'moves by a row; page up, page down, space: by a page; g, G: to the ends'],
+	['tab', 'next of services, connections and changes; shift-tab the one before'],
+	['enter', 'opens a service: its instances, and who watches it; esc goes back'],
+	['/', 'filters by text in any column; enter keeps the filter, esc ends it'],
+	['s', 'next order of the rows'],
+	['ctrl-z', 'stops it; fg brings it back'],
+	['q  ctrl-c', 'quits'],
+	['', ''],
+	['green', 'live, and every instance is healthy'],
+	['yellow', 'not live, or some instances are not healthy'],
+	['red', 'no instance is healthy'],
+] as const;
 /** SGR: https://man7.org/linux/man-pages/man4/console_codes.4.html */
 const STYLES = { bold: '1', dim: '2', inverse: '7', good: '32', warning: '33', bad: '31', plain: '' } as const;
 type Style = keyof typeof STYLES;
@@ -45,12 +59,13 @@ export function drawTop(input: ScreenInput): Screen {
 	const rows = table.rows.slice(first, first + page).map((row, index) => {
 		return rowLine(row, { columns: table.columns, widths, width, isSelected: first + index === selected, paint });
 	});
-	const body = table.rows.length === 0 ? [fit(`  ${table.empty}`, width)].slice(0, page) : rows;
+	const help = HELP.slice(0, page).map(([key, about]) => fit(`  ${key.padEnd(9)}  ${about}`, width));
+	const body = state.isHelp ? help : table.rows.length === 0 ? [fit(`  ${table.empty}`, width)].slice(0, page) : rows;
 	const titles = table.columns.map(({ title, align }, index) => fit(title, widths[index] as number, align));
 	const lines = [
 		...head,
 		tabLine(input, paint),
-		paint('bold', fit(titles.join(' '), width)),
+		paint('bold', fit(state.isHelp ? 'Any key goes back' : titles.join(' '), width)),
 		...body,
 		...Array.from({ length: Math.max(0, page - body.length) }, () => ''),
 		trouble === undefined ? paint('dim', fit(KEYS, width)) : paint('bad', fit(printable(trouble), width)),
@@ -106,9 +121,9 @@ function overviewLines(view: StatusView, width: number, paint: Paint): string[] 
 /** Four lines: who it is; what it does; how quick it is; what is wrong. */
 function overviewTexts(overview: OverviewView): string[] {
 	const { sidecar, pid, phase, ready, reasons, backend, rates, at, startedAt, latency } = overview;
-	const heard =
-		backend.lastSuccessAgeMs === null ? 'never heard' : `heard ${shortDuration(backend.lastSuccessAgeMs)} ago`;
-	const who = `${sidecar}  pid ${pid}  up ${shortDuration(at - startedAt)}  ${phase}, ${ready ? 'ready' : 'not ready'}`;
+	const { name, state, lastSuccessAgeMs: age } = backend;
+	const heard = state === 'up' ? '' : age === null ? ', never heard' : `, heard ${formatDuration(age)} ago`;
+	const who = `${sidecar}  pid ${pid}  up ${formatDuration(at - startedAt)}  ${phase}, ${ready ? 'ready' : 'not ready'}`;
 	const perSecond =
 		rates === null
 			? 'req/s -'
@@ -116,12 +131,9 @@ function overviewTexts(overview: OverviewView): string[] {
 	const { connections, subscriptions, inFlight, keys, registrations } = overview;
 	const counts = `waiting ${inFlight}  conns ${connections}  subs ${subscriptions}  keys ${keys}  regs ${registrations}`;
 	const trouble = [...reasons, ...(backend.error === null ? [] : [backend.error])];
-	return [
-		`${who}  ${backend.name} ${backend.state}, ${heard}`,
-		`${perSecond}  ${counts}`,
-		latencyText(latency),
-		trouble.join('; '),
-	].map(printable);
+	return [`${who}  ${name} ${state}${heard}`, `${perSecond}  ${counts}`, latencyText(latency), trouble.join('; ')].map(
+		printable,
+	);
 }
 
 /** A line where events are on, none where they are off. */
@@ -130,7 +142,7 @@ function eventsTexts({ events, overview: { recordsPerSecond } }: StatusView): st
 	const { state, reason, bytes, bytesMax, unstored, oldestUnstoredMs, groups } = events;
 	const rate = recordsPerSecond === null ? '-' : shortNumber(recordsPerSecond);
 	const full = bytesMax === 0 ? '-' : `${Math.round((bytes / bytesMax) * 100)}%`;
-	const waits = oldestUnstoredMs === null ? '' : ` for ${shortDuration(oldestUnstoredMs)}`;
+	const waits = oldestUnstoredMs === null ? '' : ` for ${formatDuration(oldestUnstoredMs)}`;
 	const [behind] = [...groups].sort((one, other) => (other.lag ?? 0) - (one.lag ?? 0));
 	const lag = behind?.lag ? `${shortNumber(behind.lag)} (${behind.group} of ${behind.stream})` : '0';
 	const text = `events ${state}  records/s ${rate}  log ${full}  unstored ${unstored}${waits}  lag ${lag}`;
@@ -142,7 +154,7 @@ function latencyText({ boundsMs, total, recent, recentMs }: LatencyView): string
 	if (firstBound === undefined) return '';
 	const isRecent = recent.some((count) => count > 0);
 	const counts = isRecent ? recent : total;
-	const when = isRecent ? `last ${shortDuration(recentMs)}` : 'since the start';
+	const when = isRecent ? `last ${formatDuration(recentMs)}` : 'since the start';
 	const share = (part: number): string => {
 		const bound = quantile(boundsMs, counts, part);
 		return bound === undefined ? '-' : `≤${latencyOf(bound)}`;

@@ -40,6 +40,13 @@ describe('the keys of top', () => {
 		expect(after(['/', ...'x'.repeat(100)])?.filter).toHaveLength(64);
 	});
 
+	it('are explained by ?, until any key but Ctrl-C goes back', () => {
+		expect(after(['?'])?.isHelp).toBe(true);
+		expect(after(['?', 'q'])).toEqual(FIRST_STATE);
+		expect(after(['?', '\u0003'])).toBeUndefined();
+		expect(after(['/', '?'])).toMatchObject({ isHelp: false, filter: '?' });
+	});
+
 	it('end it: q, and Ctrl-C wherever one is', () => {
 		expect(after(['q'])).toBeUndefined();
 		expect(after(['/', '\u0003'])).toBeUndefined();

@@ -18,6 +18,8 @@ export interface TopState {
 	readonly filter: string;
 	/** True while keys are letters of the filter. */
 	readonly isTyping: boolean;
+	/** True while the keys are explained in place of the rows. */
+	readonly isHelp: boolean;
 	/** Index into the orders, for each tab. */
 	readonly orders: Readonly<Record<TopTab, number>>;
 	/** Key of the service whose instances are shown; undefined for the tab itself. */
@@ -29,6 +31,7 @@ export const FIRST_STATE: TopState = {
 	selected: 0,
 	filter: '',
 	isTyping: false,
+	isHelp: false,
 	orders: { services: 0, connections: 0, changes: 0 },
 	detail: undefined,
 };
@@ -64,6 +67,7 @@ const FILTER_LENGTH_MAX = 64;
 export function press(state: TopState, key: string, shown: Shown): TopState | undefined {
 	// Ctrl-C, always.
 	if (key === '\u0003') return undefined;
+	if (state.isHelp) return { ...state, isHelp: false };
 	if (state.isTyping) return type(state, key);
 	const selected = Math.max(0, Math.min(state.selected, shown.rows - 1));
 	const move = MOVES[key];
@@ -77,6 +81,8 @@ export function press(state: TopState, key: string, shown: Shown): TopState | un
 			return onTab(state, 1);
 		case '\u001b[Z':
 			return onTab(state, -1);
+		case '?':
+			return { ...state, isHelp: true };
 		case '/':
 			return { ...state, isTyping: true };
 		case 's': {

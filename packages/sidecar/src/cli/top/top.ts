@@ -1,6 +1,7 @@
 import type { ServiceDetail, StatusView } from '../../admin/status-view.ts';
 import { timeoutOf } from '../client/sidecar-target.ts';
 import { print } from '../output/output.ts';
+import { isColoured } from '../output/page.ts';
 import { Terminal } from './terminal.ts';
 import { adminAddressOf, TopFeed } from './top-feed.ts';
 import { drawTop, printTop, type Screen } from './top-screen.ts';
@@ -36,8 +37,7 @@ class LiveTop {
 	readonly ended: Promise<void>;
 	readonly #feed: TopFeed;
 	readonly #terminal: Terminal;
-	/** https://no-color.org */
-	readonly #isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb';
+	readonly #isColoured = isColoured(process.stdout);
 	#view: StatusView;
 	#detail: ServiceDetail | undefined;
 	#trouble: string | undefined;

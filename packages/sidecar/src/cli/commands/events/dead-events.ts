@@ -4,6 +4,7 @@ import { type ConsumeFrom, DEAD_RETRY_GROUP, EVENT_HEADERS_MAX, SpockError } fro
 
 import { type ClientFlags, timeoutOf } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
+import { formatCount } from '../../output/figures.ts';
 import { print, printable } from '../../output/output.ts';
 import { askOpenLog, isKnownStream, requireStream } from './event-groups.ts';
 import { formatEvent } from './tail-events.ts';
@@ -122,5 +123,5 @@ function againOf(stream: string, { key, at, version, data, position }: ReceivedE
 function summary(stream: string, shown: number, isRetried: boolean): string {
 	if (shown === 0) return printable(`no dead event of ${stream}`);
 	const done = isRetried ? 'published again' : '`--retry` publishes them again';
-	return `${shown} dead event${shown === 1 ? '' : 's'}; ${done}`;
+	return `${formatCount(shown, 'dead event')}; ${done}`;
 }

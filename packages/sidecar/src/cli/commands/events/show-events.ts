@@ -2,6 +2,7 @@ import { type EventsStatus, type GroupStatus, SpockError, type StoreFault, type 
 
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
+import { formatCount, formatDuration } from '../../output/figures.ts';
 import { CommandError, EXIT, print, printable } from '../../output/output.ts';
 
 const MIB = 1_048_576;
@@ -33,12 +34,12 @@ export function placeOf(flag: string, text: string): 'first' | 'new' | { positio
 /** A page of text for people. `now` in milliseconds since 1970. */
 export function formatEvents(events: EventsStatus, now: number): string {
 	const { state, reason, directory, bytes, bytesMax, producers, unstored, oldestUnstoredMs, damaged } = events;
-	const oldest = oldestUnstoredMs === null ? '' : `, the oldest for ${seconds(oldestUnstoredMs)}`;
+	const oldest = oldestUnstoredMs === null ? '' : `, the oldest for ${formatDuration(oldestUnstoredMs)}`;
 	return [
 		`log          ${state}, ${mebibytes(bytes)} of ${mebibytes(bytesMax)} in ${directory}`,
 		...(reason === null ? [] : [`             ${reason}`]),
-		...(damaged === 0 ? [] : [`             ${count(damaged, 'damaged record')} skipped`]),
-		`producers    ${producers}; ${count(unstored, 'event')} not stored yet${oldest}`,
+		...(damaged === 0 ? [] : [`             ${formatCount(damaged, 'damaged record')} skipped`]),
+		`producers    ${producers}; ${formatCount(unstored, 'event')} not stored yet${oldest}`,
 		`streams      ${events.streams.length}`,
 		...events.streams.map((stream) => formatStream(stream, now)),
 		...(events.storeFaults ?? []).map((fault) => `  ${formatFault(fault)}`),
@@ -52,35 +53,27 @@ export function formatEvents(events: EventsStatus, now: number): string {
 function formatStream(status: StreamStatus, now: number): string {
 	const { stream, store, first, last, events, bytes, lastAt, unstored } = status;
 	const places = first === null ? '' : `, positions ${first} to ${last}`;
-	const age = lastAt === null ? '' : `, last ${seconds(Math.max(0, now - lastAt))} ago`;
+	const age = lastAt === null ? '' : `, last ${formatDuration(now - lastAt)} ago`;
 	const waiting = unstored === 0 ? '' : `, ${unstored} not stored yet`;
-	return `  ${stream}  ${store}, ${count(events, 'event')}, ${mebibytes(bytes)}${places}${age}${waiting}`;
+	return `  ${stream}  ${store}, ${formatCount(events, 'event')}, ${mebibytes(bytes)}${places}${age}${waiting}`;
 }
 
 /** A store that cannot be used now. */
 function formatFault({ stream, store, doing, reason, forMs }: StoreFault): string {
 	const what = doing === 'sending' ? `cannot be sent to ${store}` : `cannot be read from ${store}`;
-	return `${stream}  ${what} for ${seconds(forMs)}: ${reason}`;
+	return `${stream}  ${what} for ${formatDuration(forMs)}: ${reason}`;
 }
 
 /** A line of text for people. */
 export function formatGroup(status: GroupStatus): string {
 	const { stream, group, order, consumers, position, lag, out, backingOff, oldestUnackedMs } = status;
-	const oldest = oldestUnackedMs === null ? '' : ` (the oldest for ${seconds(oldestUnackedMs)})`;
+	const oldest = oldestUnackedMs === null ? '' : ` (the oldest for ${formatDuration(oldestUnackedMs)})`;
 	const retries = backingOff === 0 ? '' : `, ${backingOff} backing off`;
 	const ordered = order === 'none' ? '' : `, order ${order}`;
 	const left = lag === null ? '' : `, lag ${lag}`;
-	return `${stream} ${group}  at ${position}${left}, ${out} out${oldest}${retries}, ${count(consumers, 'consumer')}${ordered}`;
+	return `${stream} ${group}  at ${position}${left}, ${out} out${oldest}${retries}, ${formatCount(consumers, 'consumer')}${ordered}`;
 }
 
 function mebibytes(bytes: number): string {
 	return `${(bytes / MIB).toFixed(1)} MiB`;
-}
-
-function seconds(ms: number): string {
-	return `${(ms / 1000).toFixed(1)} s`;
-}
-
-function count(number: number, what: string): string {
-	return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

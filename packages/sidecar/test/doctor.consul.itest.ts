@@ -1,0 +1,110 @@
+import { type AddressInfo, createServer, type Server } from 'node:net';
+
+import {
+	findConsul,
+	type RealConsul,
+	runSidecar,
+	startConsul,
+	startSidecar,
+	tempSocket,
+	waitFor,
+} from '@spock/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Diagnosis } from '../src/cli/commands/doctor/diagnosis.ts';
+
+const MANAGEMENT = 'b1950001-0000-4000-8000-000000000001';
+const UNKNOWN = 'deadbeef-0000-4000-8000-00000000b001';
+
+let consul: RealConsul;
+let app: Server;
+
+beforeAll(async () => {
+	app = createServer((socket) => socket.on('error', () => undefined));
+	await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
+	const acl =
+		'acl { enabled = true default_policy = "deny" token_ttl = "0s" policy_ttl = "0s" role_ttl = "0s" ' +
+		`tokens { initial_management = "${MANAGEMENT}" agent = "${MANAGEMENT}" } }`;
+	consul = await startConsul({ binary: findConsul(process.env), hcl: [acl], token: MANAGEMENT });
+	const { port } = app.address() as AddressInfo;
+	await manage('/v1/agent/service/register', { Name: 'barista', ID: 'b1', Address: '127.0.0.1', Port: port });
+	const Check = { Name: 'the oven', TTL: '1h', Status: 'critical' };
+	await manage('/v1/agent/service/register', { Name: 'till', ID: 't1', Address: '127.0.0.1', Port: port, Check });
+});
+
+afterAll(async () => {
+	await consul?.[Symbol.asyncDispose]();
+	await new Promise((resolve) => app?.close(resolve) ?? resolve(undefined));
+});
+
+async function manage(path: string, body: unknown): Promise<{ readonly SecretID?: string }> {
+	const headers = { 'x-consul-token': MANAGEMENT };
+	const response = await fetch(`${consul.url}${path}`, { method: 'PUT', headers, body: JSON.stringify(body) });
+	const text = await response.text();
+	if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
+	return text.startsWith('{') ? (JSON.parse(text) as { readonly SecretID?: string }) : {};
+}
+
+let policies = 0;
+
+async function tokenOf(rules: string): Promise<string> {
+	const name = `doctor${++policies}`;
+	await manage('/v1/acl/policy', { Name: name, Rules: rules });
+	return (await manage('/v1/acl/token', { Policies: [{ Name: name }] })).SecretID as string;
+}
+
+/** What doctor finds at a sidecar with this token, when `is` is true of it. */
+async function diagnosed(
+	token: string | undefined,
+	args: readonly string[],
+	is: (found: Diagnosis) => boolean = () => true,
+) {
+	await using place = await tempSocket();
+	const env = { CONSUL_HTTP_ADDR: consul.url, ...(token && { CONSUL_HTTP_TOKEN: token }) };
+	await using _sidecar = await startSidecar(place.path, ['--log-format', 'json'], { env });
+	const diagnosis = await waitFor('the diagnosis', async () => {
+		const { stdout } = await runSidecar(['doctor', ...args, '--json', '--socket', place.path]).finished;
+		const found = JSON.parse(stdout) as Diagnosis;
+		return is(found) ? found : undefined;
+	});
+	return {
+		results: diagnosis.checks.map(({ result }) => result),
+		of: (name: string) => diagnosis.checks.find(({ check }) => check === name),
+	};
+}
+
+const READ = 'node_prefix "" { policy = "read" }';
+const SKIPPED = 'not-checked';
+
+describe('doctor under default deny', () => {
+	it('with a token that may read everything, all is well', async () => {
+		const token = await tokenOf(`service_prefix "" { policy = "read" } ${READ}`);
+		const { results, of } = await diagnosed(token, ['barista'], ({ ok }) => ok);
+		expect(results).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok']);
+		expect(of('registry')?.found).toMatch(/^consul at http.* answers$/);
+	});
+
+	it('without a token, or with one that Consul does not know, the rights are what is wrong', async () => {
+		const isSettled = ({ checks }: Diagnosis): boolean => checks[1]?.result === 'failed';
+		for (const token of [undefined, UNKNOWN]) {
+			const { results, of } = await diagnosed(token, ['barista'], isSettled);
+			expect({ token, results }).toEqual({
+				token,
+				results: ['ok', 'failed', 'ok', 'failed', SKIPPED, SKIPPED, SKIPPED],
+			});
+			expect(of('rights')?.next).toContain('service:read');
+			expect(of('rights')?.found).not.toContain(UNKNOWN);
+		}
+	});
+
+	it('a token for another service is refused for this one, and enough for its own', async () => {
+		const token = await tokenOf(`service "till" { policy = "read" } ${READ}`);
+		const isReady = ({ checks }: Diagnosis): boolean => checks[1]?.result === 'ok';
+		const refused = await diagnosed(token, ['barista'], isReady);
+		expect(refused.results).toEqual(['ok', 'ok', 'ok', 'failed', SKIPPED, SKIPPED, SKIPPED]);
+		expect(refused.of('rights')?.found).toMatch(/^barista may not be read: /);
+		const own = await diagnosed(token, ['till'], isReady);
+		expect(own.results.slice(4)).toEqual(['ok', 'failed', SKIPPED]);
+		expect(own.of('instances')?.found).toContain('the check "the oven" is critical');
+	});
+});

@@ -22,6 +22,8 @@ import { HandOver, knownQueriesOf } from './take-over/hand-over.ts';
 
 /** Clients that are named when they have not left. */
 const NAMED_MAX = 10;
+/** How long the connection of a sidecar that must say hello again is still served. */
+const GREET_AGAIN_MS = 5000;
 
 /** A sidecar in this process. */
 export interface Sidecar {
@@ -102,6 +104,7 @@ class SpockSidecar implements Sidecar {
 			hasEvents: this.#events !== undefined,
 			choose,
 			status: () => this.status(),
+			path: () => options.upstreams?.path ?? [],
 			connections: {
 				count: () => this.#registry.size,
 				watchers: (query) => this.#registry.watchers(query),
@@ -130,6 +133,10 @@ class SpockSidecar implements Sidecar {
 			},
 			(connection) => registrations?.abandon(connection),
 		);
+		if (options.upstreams !== undefined) {
+			// Those that ask this one must know whom it asks, so that no loop is closed.
+			options.upstreams.pathChanged = () => this.#registry.sendSidecarsAway({ reason: 'upgrade', graceMs: GREET_AGAIN_MS });
+		}
 		this.#front = options.front?.create({
 			source,
 			choose,

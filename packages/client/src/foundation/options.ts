@@ -147,9 +147,11 @@ export interface ResolvedOptions extends Required<Omit<DiplomatOptions, OwnOptio
 	readonly address: SocketAddress;
 	readonly name?: string;
 	readonly token?: DiplomatOptions['token'];
+	/** For hello: the sidecar whose client this is. Undefined: it is an app's. */
+	readonly sidecar?: string;
 }
 
-type Resolved = Omit<ResolvedOptions, 'address' | 'name' | 'token'>;
+type Resolved = Omit<ResolvedOptions, 'address' | 'name' | 'token' | 'sidecar'>;
 
 /** What an option is: its default, and the check of a value. The doc comment on the interface says what it means. */
 interface Descriptor<T> {

@@ -232,6 +232,8 @@ export interface ExplainReply extends ServiceQuery {
 	readonly watchers: readonly WatcherStatus[];
 	/** How many there are. */
 	readonly watcherCount: number;
+	/** The sidecars that the answer came by, nearest first. Absent where the registry is asked. */
+	readonly upstreams?: readonly Hop[];
 }
 
 /**

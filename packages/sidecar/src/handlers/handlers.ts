@@ -63,7 +63,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 		unwatchKey: unwatchKeyHandler,
 		...eventHandlers,
 		status: statusHandler(status, clock),
-		explain: explainHandler(source, connections, clock),
+		explain: explainHandler(source, connections, clock, path),
 	};
 }
 

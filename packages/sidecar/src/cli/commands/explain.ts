@@ -31,6 +31,7 @@ export function formatExplanation(reply: ExplainReply, wallNowMs: number, next?:
 			? [`shown     ${instances.length} of ${instanceCount}: the others do not fit into a frame`]
 			: []),
 		`state     ${stateOf(reply, wallNowMs)}`,
+		...pathOf(reply),
 		...(reply.changedAt === null ? [] : [`changed   ${ago(reply.changedAt, wallNowMs)}, revision ${reply.revision}`]),
 		...(reply.held === null ? [] : [heldOf(reply.held)]),
 		...(reply.panic ? ['panic     too few instances are healthy: all are served'] : []),
@@ -57,6 +58,11 @@ function nameOf(reply: ExplainReply): string {
 function stateOf({ state, source, verifiedAt }: ExplainReply, wallNowMs: number): string {
 	if (source === null) return `${state}: nothing to serve`;
 	return `${state} (${source})${verifiedAt === 0 ? '' : `, confirmed by the registry ${ago(verifiedAt, wallNowMs)}`}`;
+}
+
+function pathOf({ upstreams = [] }: ExplainReply): string[] {
+	if (upstreams.length === 0) return [];
+	return [`asked     ${printable(upstreams.map(({ address }) => address).join(', which asks '))}`];
 }
 
 function heldOf({ forMs, endsInMs }: NonNullable<ExplainReply['held']>): string {

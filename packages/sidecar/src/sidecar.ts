@@ -135,7 +135,8 @@ class SpockSidecar implements Sidecar {
 		);
 		if (options.upstreams !== undefined) {
 			// Those that ask this one must know whom it asks, so that no loop is closed.
-			options.upstreams.pathChanged = () => this.#registry.sendSidecarsAway({ reason: 'upgrade', graceMs: GREET_AGAIN_MS });
+			options.upstreams.pathChanged = () =>
+				this.#registry.sendSidecarsAway({ reason: 'upgrade', graceMs: GREET_AGAIN_MS });
 		}
 		this.#front = options.front?.create({
 			source,

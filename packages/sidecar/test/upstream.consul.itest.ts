@@ -56,7 +56,9 @@ async function cluster() {
 function lookUpAllTheTime(diplomat: Diplomat): () => readonly string[] {
 	const failed: string[] = [];
 	const timer = setInterval(() => {
-		diplomat.getService('barista').catch((error: Error & { code?: string }) => failed.push(error.code ?? String(error)));
+		diplomat
+			.getService('barista')
+			.catch((error: Error & { code?: string }) => failed.push(error.code ?? String(error)));
 	}, 5);
 	return () => {
 		clearInterval(timer);

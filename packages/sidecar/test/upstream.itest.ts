@@ -133,6 +133,17 @@ describe('a sidecar that asks another', () => {
 		await source.close();
 	});
 
+	it('a first answer that was old when it came is verified for whoever wants a younger one', async () => {
+		await using shared = await sharedSidecar();
+		set(shared, 'barista', [80]);
+		const { verifiedAt: publishedAt } = await shared.source.get(barista);
+		await waitFor('some age', () => Date.now() > publishedAt + 50);
+		const source = new BackendSource({ backend: upstreamOf([shared]) });
+		const { verifiedAt } = await source.get(barista, { maxAgeMs: 20 });
+		expect(verifiedAt).toBeGreaterThan(publishedAt + 20);
+		await source.close();
+	});
+
 	it('asks the next one when the first is gone, and no lookup fails', async () => {
 		const consul = await startFakeConsul({ isStrict: true });
 		await using first = await sharedSidecar({ consul });
@@ -223,7 +234,9 @@ describe('a loop of sidecars', () => {
 		await using second = await sharedSidecar({ instance: 'B', backend: upstreamOf([first], { sidecar: 'B' }) });
 		await waitFor('the path', () => second.source.status().state === 'up');
 		// The first would ask the second, which asks the first.
-		const closing: Backend = upstreamOf([{ ...second, place: { ...second.place, name: toSecond.name } }], { sidecar: 'A' });
+		const closing: Backend = upstreamOf([{ ...second, place: { ...second.place, name: toSecond.name } }], {
+			sidecar: 'A',
+		});
 		await waitFor('the refusal', () => closing.status().error?.includes('a loop of sidecars'));
 		expect(closing.status().error).toBe(
 			`b: a loop of sidecars: it asks that one already, at ${first.place.name}; one of them must ask a registry`,
@@ -244,7 +257,9 @@ describe('a loop of sidecars', () => {
 		const asking = upstreamOf([second], { sidecar: 'C' });
 		await waitFor('that C asks B', () => asking.status().state === 'up');
 		await registry.gate.open();
-		await waitFor('that C knows whom B asks', () => asking.path.some(({ address }) => address === placeOfRegistry.name));
+		await waitFor('that C knows whom B asks', () =>
+			asking.path.some(({ address }) => address === placeOfRegistry.name),
+		);
 		await asking.close();
 	});
 });

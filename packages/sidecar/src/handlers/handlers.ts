@@ -1,5 +1,12 @@
 import type { Registrations } from '@spock/discovery';
-import { type HelloReply, type Hop, PROTOCOL_VERSIONS, SpockError, type StatusReply, type WireLimits } from '@spock/protocol';
+import {
+	type HelloReply,
+	type Hop,
+	PROTOCOL_VERSIONS,
+	SpockError,
+	type StatusReply,
+	type WireLimits,
+} from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import { answer, type Handler, type Handlers } from '../connection/answer.ts';

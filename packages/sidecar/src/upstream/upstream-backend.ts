@@ -19,7 +19,7 @@ import {
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
 import { UpstreamRegistrar } from './upstream-registrar.ts';
-import { UpstreamWatch } from './upstream-watch.ts';
+import { OWN_CODES, UpstreamWatch } from './upstream-watch.ts';
 
 /** How often a failure is reported again while it lasts. */
 const REPEAT_MS = 2000;
@@ -29,7 +29,7 @@ const DIAL_TIMEOUT_MS = 2000;
 
 /** Options of {@link UpstreamBackend}. */
 export interface UpstreamBackendOptions
-	extends Pick<UpstreamOptions, 'places' | 'sidecar' | 'token' | 'fallback' | 'fallbackAfterMs' | 'name' | 'frameBytesMax'> {
+	extends Pick<UpstreamOptions, 'places' | 'sidecar' | 'token' | 'fallback' | 'fallbackAfterMs' | 'name' | 'random'> {
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
 }
@@ -141,6 +141,7 @@ export class UpstreamBackend implements Backend {
 			// The cache starts a second watch of a query to have its answer verified.
 			verifies: running > 0,
 			isConnected: () => this.#upstream.isReady,
+			process: () => this.#peer?.instance ?? '',
 			whyStale: (ageMs) => this.#whyStale(ageMs),
 		});
 		this.#watches.add(watch);
@@ -158,7 +159,8 @@ export class UpstreamBackend implements Backend {
 
 	#whyStale(ageMs: number): string {
 		if (!this.#upstream.isReady) return `no upstream answers (${this.#upstream.whyNotReady()})`;
-		return `${this.#peer?.place.name} serves its last known answer, ${ageMs} ms old`;
+		const name = this.#peer?.place.name;
+		return ageMs === 0 ? `${name} has not answered yet` : `${name} serves its last known answer, ${ageMs} ms old`;
 	}
 
 	/** As the watches of other backends, which ask again. */
@@ -181,8 +183,8 @@ export class UpstreamBackend implements Backend {
 			return await call();
 		} catch (reason) {
 			const error = SpockError.from(reason);
-			if (error.code !== 'DISCONNECTED' && error.code !== 'NOT_READY') throw error;
-			throw new SpockError('UNAVAILABLE', error.message, { cause: error });
+			if (!OWN_CODES.has(error.code) || this.#isClosed) throw error;
+			throw new SpockError('UNAVAILABLE', this.#whyStale(0), { cause: error });
 		}
 	}
 

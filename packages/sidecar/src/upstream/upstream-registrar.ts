@@ -1,10 +1,5 @@
 import type { InstanceDefinition, InstanceHealth, Registrar, RegistrationTerms } from '@spock/discovery';
-import {
-	type RegisterServiceData,
-	type RegistrationReply,
-	type ServiceRegistrar,
-	SpockError,
-} from '@spock/protocol';
+import { type RegisterServiceData, type RegistrationReply, type ServiceRegistrar, SpockError } from '@spock/protocol';
 
 /** How long the other sidecar has for one write. */
 const WRITE_TIMEOUT_MS = 5000;
@@ -63,7 +58,13 @@ export class UpstreamRegistrar implements Registrar {
 	}
 
 	async deregister(id: string): Promise<void> {
-		await this.#write(() => this.#registrar.deregister({ id }, { timeoutMs: WRITE_TIMEOUT_MS }));
+		try {
+			await this.#write(() => this.#registrar.deregister({ id }, { timeoutMs: WRITE_TIMEOUT_MS }));
+		} catch (error) {
+			// An earlier process of this sidecar owns it there, until it has been gone for the grace.
+			if (!SpockError.is(error, 'ACL_DENIED')) throw error;
+			throw new SpockError('UNAVAILABLE', `the upstream: ${error.message}`, { cause: error });
+		}
 		this.#registered.delete(id);
 	}
 

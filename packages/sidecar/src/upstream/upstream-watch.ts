@@ -1,6 +1,17 @@
 import type { BackendObserver, BackendWatch } from '@spock/discovery';
-import { knownAgeMs, type SnapshotState, type SourceWatch, SpockError, type WatchedSource } from '@spock/protocol';
+import {
+	type ErrorCode,
+	isStale,
+	knownAgeMs,
+	type SnapshotState,
+	type SourceWatch,
+	SpockError,
+	type WatchedSource,
+} from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+
+/** What the connection to the other sidecar fails with. */
+export const OWN_CODES: ReadonlySet<ErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'NOT_READY', 'CLOSED']);
 
 /** How to watch one query at another sidecar. */
 export interface UpstreamWatchOptions<Q, S, V> {
@@ -14,6 +25,8 @@ export interface UpstreamWatchOptions<Q, S, V> {
 	readonly clock: Clock;
 	/** True while the other sidecar is connected. */
 	readonly isConnected: () => boolean;
+	/** The process of the sidecar that was connected last. */
+	readonly process: () => string;
 	/** For people: why what the other sidecar sent last is not confirmed. */
 	readonly whyStale: (ageMs: number) => string;
 }
@@ -28,8 +41,14 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 	#watch: SourceWatch | undefined;
 	/** Reported again while it lasts; undefined while answers are confirmed. */
 	#error: SpockError | undefined;
-	/** When the registry confirmed what was reported last, by the clock. */
-	#verifiedAtMs = Number.NEGATIVE_INFINITY;
+	/** When what was reported last was live, by the clock. */
+	#vouchedAtMs = Number.NEGATIVE_INFINITY;
+	/** What has just been verified is no older than this. */
+	#ageMsMax = Number.POSITIVE_INFINITY;
+	/** Whether it is still. */
+	#isLive = false;
+	/** Whose answer that was. */
+	#process: string | undefined;
 
 	constructor(options: UpstreamWatchOptions<Q, S, V>) {
 		this.#options = options;
@@ -47,15 +66,19 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 		if (this.#ended.signal.aborted) return;
 		const { observer, isConnected, whyStale } = this.#options;
 		if (this.#error !== undefined) observer.failed(this.#error);
-		else if (this.#verifiedAtMs === Number.NEGATIVE_INFINITY && !isConnected()) this.#fail(new SpockError('UNAVAILABLE', whyStale(0)));
+		else if (this.#vouchedAtMs === Number.NEGATIVE_INFINITY && !isConnected())
+			this.#fail(new SpockError('UNAVAILABLE', whyStale(0)));
 	}
 
-	#follow(): void {
+	#follow(verified?: S): void {
 		const { source, query } = this.#options;
+		let isFirst = verified !== undefined;
 		this.#watch = source.watch(query, {
-			next: (snapshot) => this.#take(snapshot),
+			// What is known already may be from the process before, and older than what was verified.
+			next: (snapshot) => this.#take(isFirst && verified !== undefined && isStale(snapshot) ? verified : snapshot),
 			error: (error) => this.#fail(error),
 		});
+		isFirst = false;
 		if (this.#ended.signal.aborted) this.#watch.stop();
 	}
 
@@ -64,46 +87,62 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 		const { source, query, clock } = this.#options;
 		const { signal } = this.#ended;
 		const askedAtMs = clock.now();
+		let verified: S | undefined;
 		try {
-			const snapshot = await source.get(query, { maxAgeMs: 0, signal });
+			verified = await source.get(query, { maxAgeMs: 0, signal });
 			// The registry was asked after this process has asked: its own clock says so, and the other one's may differ.
-			this.#take(snapshot, clock.now() - askedAtMs);
+			this.#ageMsMax = clock.now() - askedAtMs;
 		} catch (error) {
 			this.#fail(SpockError.from(error));
 		}
-		if (!signal.aborted) this.#follow();
+		if (!signal.aborted) this.#follow(verified);
+		this.#ageMsMax = Number.POSITIVE_INFINITY;
 	}
 
-	#take(snapshot: S, ageMsMax = Number.POSITIVE_INFINITY): void {
+	#take(snapshot: S): void {
 		if (this.#ended.signal.aborted) return;
 		const { clock, observer, valueOf, whyStale } = this.#options;
-		const isLive = snapshot.source !== 'last-known-good';
-		const ageMs = isLive ? Math.min(ageMsMax, this.#ageOf(snapshot)) : this.#ageOf(snapshot);
-		const verifiedAtMs = clock.now() - ageMs;
-		if (isLive || verifiedAtMs > this.#verifiedAtMs) {
-			this.#verifiedAtMs = Math.max(this.#verifiedAtMs, verifiedAtMs);
-			// A live one may have been published long ago, and confirmed since.
-			const ageHereMs = isLive ? clock.now() - this.#verifiedAtMs : ageMs;
+		const isLive = !isStale(snapshot);
+		// Since the loss of the connection, if there is none: the other sidecar has vouched for it until then.
+		const vouchedAgeMs = isLive ? 0 : this.#sinceVouched(snapshot);
+		const vouchedAtMs = clock.now() - vouchedAgeMs;
+		const process = this.#options.process();
+		// The process before this one has vouched for what it sent until this one took its place.
+		if (this.#isLive && process !== this.#process) this.#vouchedAtMs = clock.now();
+		if (isLive || process === this.#process || vouchedAtMs > this.#vouchedAtMs) {
+			this.#process = process;
+			this.#isLive = isLive;
+			this.#vouchedAtMs = vouchedAtMs;
 			this.#error = undefined;
-			observer.answered(valueOf(snapshot), { ageMs: ageHereMs, ...(!isLive && { isUnconfirmed: true }) });
+			const ageMs = Math.max(vouchedAgeMs, Math.min(this.#ageMsMax, this.#sinceVerified(snapshot)));
+			observer.answered(valueOf(snapshot), { ageMs, vouchedAgeMs, ...(!isLive && { isUnconfirmed: true }) });
 		}
-		if (!isLive) this.#fail(new SpockError('UNAVAILABLE', whyStale(Math.round(clock.now() - this.#verifiedAtMs))));
+		if (isLive) return;
+		this.#isLive = false;
+		this.#fail(new SpockError('UNAVAILABLE', whyStale(Math.round(clock.now() - this.#vouchedAtMs))));
 	}
 
-	#fail(error: SpockError): void {
+	#fail(reason: SpockError): void {
 		if (this.#ended.signal.aborted) return;
+		// What a client is told of its own connection is no answer of the registry.
+		const isOwn = OWN_CODES.has(reason.code);
+		const error = isOwn ? new SpockError('UNAVAILABLE', this.#options.whyStale(0), { cause: reason }) : reason;
 		this.#error = error;
 		this.#options.observer.failed(error);
 	}
 
-	/**
-	 * How long ago the registry confirmed it. The time on the way counts, where the clocks of the two machines agree. Since the loss of the
-	 * connection, if there is none: the other sidecar has vouched for it until then.
-	 */
-	#ageOf({ source, ageMs, verifiedAt }: SnapshotState): number {
+	/** The time on the way counts, where the clocks of the two machines agree. */
+	#sinceVouched({ ageMs, verifiedAt }: SnapshotState): number {
 		const { clock, isConnected } = this.#options;
-		if (source === 'static' || !isConnected()) return ageMs;
+		if (!isConnected()) return ageMs;
 		const knownMs = knownAgeMs({ ageMs, verifiedAt }, clock.wallNow());
+		return Number.isFinite(knownMs) ? knownMs : ageMs;
+	}
+
+	/** As far as it is known: for a live one since it was published, although it may have been verified since. */
+	#sinceVerified({ source, ageMs, verifiedAt }: SnapshotState): number {
+		if (source === 'static') return ageMs;
+		const knownMs = knownAgeMs({ ageMs, verifiedAt }, this.#options.clock.wallNow());
 		return Number.isFinite(knownMs) ? knownMs : ageMs;
 	}
 }

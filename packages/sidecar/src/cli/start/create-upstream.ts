@@ -79,7 +79,8 @@ function placeOf(name: string, where: string, files: Parameters<typeof secretsIn
 		secretsIn(files);
 		return { name, address, transport: tlsTransport(() => secretsIn(files)) };
 	} catch (cause) {
-		const why = cause instanceof RangeError ? 'must be tls://HOST:PORT, HOST:PORT or unix:PATH' : (cause as Error).message;
+		const why =
+			cause instanceof RangeError ? 'must be tls://HOST:PORT, HOST:PORT or unix:PATH' : (cause as Error).message;
 		throw usage(`${where}: ${JSON.stringify(name)}: ${why}`, cause);
 	}
 }

@@ -71,7 +71,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	balancer: ['.', './package.json'],
 	discovery: ['.', './contract', './package.json'],
 	events: ['.', './contract', './forward', './package.json', './stores'],
-	client: ['.', './events', './integrations', './otel', './package.json', './tls'],
+	client: ['.', './events', './integrations', './otel', './package.json', './tls', './upstream'],
 	sidecar: ['.', './package.json'],
 	testkit: [
 		'.',

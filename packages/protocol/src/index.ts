@@ -58,6 +58,7 @@ export {
 	type GoawayData,
 	type HelloData,
 	type HelloReply,
+	type Hop,
 	type InstanceExplanation,
 	type KeyWatchStatus,
 	type RegistrationStatus,

@@ -26,6 +26,8 @@ const ZONE_LENGTH_MAX = 512;
 
 /** Clients that are named when they have not left. */
 const NAMED_MAX = 10;
+/** How long the connection of a sidecar that must say hello again is still served. */
+const GREET_AGAIN_MS = 5000;
 
 /** A sidecar in this process. */
 export interface Sidecar {
@@ -115,6 +117,7 @@ class SpockSidecar implements Sidecar {
 			hasEvents: this.#events !== undefined,
 			choose,
 			status: () => this.status(),
+			path: () => options.upstreams?.path ?? [],
 			connections: {
 				count: () => this.#registry.size,
 				watchers: (query) => this.#registry.watchers(query),
@@ -143,6 +146,11 @@ class SpockSidecar implements Sidecar {
 			},
 			(connection) => registrations?.abandon(connection),
 		);
+		if (options.upstreams !== undefined) {
+			// Those that ask this one must know whom it asks, so that no loop is closed.
+			options.upstreams.pathChanged = () =>
+				this.#registry.sendSidecarsAway({ reason: 'upgrade', graceMs: GREET_AGAIN_MS });
+		}
 		this.#front = options.front?.create({
 			source,
 			choose,

@@ -136,7 +136,7 @@ describe('sidecar start --backend', () => {
 		const cases: [string[], string][] = [
 			[
 				['--backend', 'etcd'],
-				'must be one of consul, local, dns, replay, or the path of a module such as ./my-backend.js, not "etcd"',
+				'must be one of consul, local, dns, replay, spock, or the path of a module such as ./my-backend.js, not "etcd"',
 			],
 			[['--backend', 'consul,etcd'], '"etcd"'],
 			[['--backend', 'consul,local,consul'], 'names consul twice'],

@@ -44,12 +44,15 @@ export class AnswerChecks {
 	readonly #logs: readonly AnswerLog[];
 	/** After its sidecar fell silent, a client takes it for alive this long at most, in milliseconds. */
 	readonly #silenceMs: number;
+	/** How much later than the sidecar with the log its own may know that the registry fails, in milliseconds. */
+	readonly #behindMs: number;
 
-	/** `logs`: of its sidecar's host and, where it may ask the registry itself, of its own. */
-	constructor(world: WorldContext, logs: readonly AnswerLog[], heartbeatMs: number) {
+	/** `logs`: of its sidecar's host, or the one that this asks, and, where it may ask the registry itself, of its own. */
+	constructor(world: WorldContext, logs: readonly AnswerLog[], heartbeatMs: number, behindMs = 0) {
+		this.#behindMs = behindMs;
 		this.#world = world;
 		this.#logs = logs;
-		this.#silenceMs = heartbeatMs * 4;
+		this.#silenceMs = heartbeatMs * 4 + behindMs;
 	}
 
 	address(query: ServiceQuery, address: ServiceAddress, context: AnswerContext): number | undefined {
@@ -164,7 +167,8 @@ export class AnswerChecks {
 			return;
 		}
 		const trueAgeMs = nowMs - confirmedMs;
-		const transitMs = network.longestTransitMs + ROUNDING_MS;
+		// Over each hop.
+		const transitMs = (network.longestTransitMs + ROUNDING_MS) * (this.#behindMs > 0 ? 2 : 1);
 		const says = (): string =>
 			`${text()} says ${JSON.stringify(claim)}; the registry confirmed it ${trueAgeMs.toFixed(1)} ms ago`;
 		if (claim.verifiedAt > WALL_EPOCH_MS + confirmedMs + ROUNDING_MS) this.#world.fail('ages are true', says());
@@ -173,10 +177,11 @@ export class AnswerChecks {
 		if (claim.isLive) {
 			if (trueAgeMs > liveMs) this.#world.fail('ages are true', `${says()}: it cannot be live`);
 			const failingMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
-			if (isFresh && failingMs > transitMs)
+			if (isFresh && failingMs > transitMs + this.#behindMs)
 				this.#world.fail('ages are true', `${says()}: the registry fails for ${failingMs} ms`);
 			if (!isConnected) this.#world.fail('ages are true', `${says()}: it cannot be live without a connection`);
-		} else if (claim.ageMs < trueAgeMs - (isFresh ? transitMs : liveMs)) this.#world.fail('ages are true', says());
+		} else if (claim.ageMs < trueAgeMs - (isFresh && this.#behindMs === 0 ? transitMs : liveMs))
+			this.#world.fail('ages are true', says());
 		if (!claim.isLive && claim.ageMs < lostForMs - ROUNDING_MS) {
 			this.#world.fail('ages are true', `${says()}, and there is no connection for ${lostForMs} ms`);
 		}

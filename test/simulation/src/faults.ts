@@ -148,8 +148,8 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
 	[
 		3,
 		(world, random) => {
+			if (world.clients.length === 0) return 'no app to stop';
 			const client = random.pick(world.clients);
-			if (client === undefined) return 'nobody to stop';
 			client.process.stop();
 			world.later(random.between(5, 5000), () => client.process.resume());
 			return `SIGSTOP of ${client.process.name}`;
@@ -158,8 +158,8 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
 	[
 		3,
 		(world, random) => {
+			if (world.clients.length === 0) return 'no app to end';
 			const client = random.pick(world.clients);
-			if (client === undefined) return 'nobody to end';
 			return `${client.process.name}: ${world.replace(client, random.pick(['kill', 'drain', 'close']))}`;
 		},
 	],
@@ -178,6 +178,7 @@ export function breakSomething(world: Breakable, random: SeededRandom): string {
 }
 
 function onHost(world: Breakable, act: (host: SidecarHost) => string): string {
+	if (world.hosts.length === 0) return 'there is no such host';
 	const host = world.context.random.pick(world.hosts);
 	return `${host.address}: ${act(host)}`;
 }

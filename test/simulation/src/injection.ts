@@ -51,6 +51,8 @@ export interface Injection {
 	readonly diplomat?: (diplomat: Diplomat, clock: Clock) => Diplomat;
 	/** Whether a world has events; `'only'`: and no other apps and sidecars, which cost most of its time. Default: by chance. */
 	readonly hasEvents?: boolean | 'only';
+	/** Whether a world has pods that ask a shared sidecar; `'only'`: and no other apps and sidecars. Default: by chance. */
+	readonly hasPods?: boolean | 'only';
 	/** Bugs within the events of a sidecar. */
 	readonly eventBugs?: EventServiceBugs;
 	/** Replaces the disk of a log of events. */

@@ -12,6 +12,7 @@ npm run suite -- simulation --seeds N [--from S]    the seeds that ever failed, 
 npm run suite -- simulation --seed N [--trace]      one seed, and what happened in it
 npm run suite -- simulation --plant NAME            the same with a fault of plants.ts, which must break its promise
   --events                       worlds that have events, and nothing else
+  --pods                         worlds of pods that ask a shared sidecar, and nothing else
   --jobs J                       threads at once; default: one for each core
 `;
 const SEEDS = 100;
@@ -29,11 +30,12 @@ const { values } = parseArgs({
 		trace: { type: 'boolean', default: false },
 		plant: { type: 'string' },
 		events: { type: 'boolean', default: false },
+		pods: { type: 'boolean', default: false },
 		root: { type: 'string', default: process.cwd() },
 		help: { type: 'boolean', default: false },
 	},
 });
-const { root, plant, events: isOfEvents } = values;
+const { root, plant, events: isOfEvents, pods: isOfPods } = values;
 
 if (values.help) print(USAGE);
 else if (values.seed !== undefined) await one(count('seed', values.seed));
@@ -43,9 +45,14 @@ async function many(): Promise<void> {
 	const startedMs = performance.now();
 	const program = await bundle(root, 'product');
 	const [from, seeds] = [count('from', values.from), count('seeds', values.seeds ?? String(SEEDS))];
-	const kept = readSeeds(root).map((one) => ({ seed: one.seed, isOfEvents: one.isOfEvents ?? isOfEvents }));
-	const isKept = (seed: number): boolean => kept.some((one) => one.seed === seed && one.isOfEvents === isOfEvents);
-	const others = Array.from({ length: seeds }, (_, at) => ({ seed: from + at, isOfEvents })).filter(
+	const kept = readSeeds(root).map((one) => ({
+		seed: one.seed,
+		isOfEvents: one.isOfEvents ?? isOfEvents,
+		isOfPods: one.isOfPods ?? isOfPods,
+	}));
+	const isKept = (seed: number): boolean =>
+		kept.some((one) => one.seed === seed && one.isOfEvents === isOfEvents && one.isOfPods === isOfPods);
+	const others = Array.from({ length: seeds }, (_, at) => ({ seed: from + at, isOfEvents, isOfPods })).filter(
 		({ seed }) => !isKept(seed),
 	);
 	const totals = noTotals();
@@ -74,13 +81,13 @@ async function many(): Promise<void> {
 
 async function one(seed: number): Promise<void> {
 	const program = await bundle(root, 'product');
-	await show(program, { seed, plant, isOfEvents });
+	await show(program, { seed, plant, isOfEvents, isOfPods });
 }
 
 /** Runs one seed and prints what happened in it, the whole tail with `--trace`. */
 async function show(program: string, run: SeedRun): Promise<void> {
 	const { seed } = run;
-	const way = run.isOfEvents === true ? ' --events' : '';
+	const way = `${run.isOfEvents === true ? ' --events' : ''}${run.isOfPods === true ? ' --pods' : ''}`;
 	await runSeeds([run], {
 		program,
 		jobs: 1,

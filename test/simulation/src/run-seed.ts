@@ -103,6 +103,7 @@ async function live(world: World): Promise<void> {
 		world.checkRegistry();
 		world.checkShared();
 		await world.site?.prove(world.clients);
+		await world.shared?.prove();
 		await world.events?.prove();
 		world.checkRegistry();
 	}

@@ -19,6 +19,8 @@ export interface SeedRun {
 	readonly plant?: string | undefined;
 	/** True for a world that has events, and nothing else. */
 	readonly isOfEvents?: boolean | undefined;
+	/** True for a world of pods that ask a shared sidecar, and nothing else. */
+	readonly isOfPods?: boolean | undefined;
 }
 
 const { keepsTrace } = workerData as SeedWork;
@@ -26,8 +28,12 @@ const { keepsTrace } = workerData as SeedWork;
 // The calls of a storm fail by the thousand, and nobody reads where: a failing seed is run again with its trace.
 if (!keepsTrace) Error.stackTraceLimit = 0;
 
-parentPort?.on('message', ({ seed, plant, isOfEvents }: SeedRun) => {
+parentPort?.on('message', ({ seed, plant, isOfEvents, isOfPods }: SeedRun) => {
 	const planted = plant === undefined ? {} : plantOf(plant).injection;
-	const injection: Injection = isOfEvents === true ? { ...planted, hasEvents: 'only' } : planted;
+	const injection: Injection = {
+		...planted,
+		...(isOfEvents === true && { hasEvents: 'only' }),
+		...(isOfPods === true && { hasPods: 'only' }),
+	};
 	void runSeed(seed, { keepsTrace, injection }).then((result) => parentPort?.postMessage(result));
 });

@@ -6,6 +6,8 @@ export interface KeptSeed {
 	readonly seed: number;
 	/** True for a world of events alone. */
 	readonly isOfEvents?: boolean;
+	/** True for a world of pods alone. */
+	readonly isOfPods?: boolean;
 	readonly found: string;
 }
 

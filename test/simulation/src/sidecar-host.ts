@@ -1,8 +1,13 @@
-import { BackendSource, Registrations } from '@spock/discovery';
+import type { Transport } from '@spock/client';
+import { type Backend, BackendSource, Registrations } from '@spock/discovery';
 import { createSidecar, type EventsOptions, type Sidecar, type SidecarLimits } from '@spock/sidecar';
 
+import { UpstreamBackend } from '../../../packages/sidecar/src/upstream/upstream-backend.ts';
+
 import { AnswerLog } from './answer-log.ts';
+import type { Cable } from './cable.ts';
 import type { RegistryLink } from './registry-query.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import { SimBackend } from './sim-backend.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { WorldContext } from './world-context.ts';
@@ -26,12 +31,22 @@ export interface HostOptions {
 /** The events of a process; `before` is the one whose place it takes. */
 export type HostEvents = (process: SimProcess, before: SimProcess | undefined) => EventsOptions;
 
+/** The sidecar that the sidecars of a host ask, and the cable of their machine. */
+export interface AskedHost {
+	readonly host: SidecarHost;
+	readonly cable: Cable;
+}
+
+/** After the sidecar that it asks fell silent, a sidecar takes it for alive this long at most, in milliseconds. */
+const UPSTREAM_SILENCE_MS = 8000;
+
 /** One process of a sidecar, from its start to its end. */
 interface Running {
 	readonly process: SimProcess;
 	readonly sidecar: Sidecar;
 	readonly source: BackendSource;
 	readonly link: RegistryLink;
+	readonly backend: Backend;
 	endsByMs: number;
 	stoppedMsBefore: number;
 }
@@ -51,19 +66,37 @@ export class SidecarHost {
 	readonly #exited: () => void;
 	readonly #events: HostEvents | undefined;
 
-	/** `exited`: the process that served the address has ended by itself. `events`: default none. */
-	constructor(world: WorldContext, number: number, options: HostOptions, exited: () => void, events?: HostEvents) {
+	/** How much later than what is asked here its clients may know that the registry fails, in milliseconds. */
+	readonly silenceMs: number;
+	readonly #asked: AskedHost | undefined;
+
+	/** `exited`: the process that served the address has ended by itself. `events`: default none. `asked`: default the registry. */
+	constructor(
+		world: WorldContext,
+		number: number,
+		options: HostOptions,
+		exited: () => void,
+		{ events, asked }: { readonly events?: HostEvents; readonly asked?: AskedHost } = {},
+	) {
 		this.#events = events;
+		this.#asked = asked;
+		this.silenceMs = asked === undefined ? 0 : UPSTREAM_SILENCE_MS + asked.host.silenceMs;
 		this.#exited = exited;
 		this.address = `/sim/sidecar-${number}.sock`;
 		this.sharedId = `shared-${number}`;
 		this.options = options;
 		this.#world = world;
-		this.log = new AnswerLog(() => world.nowMs, options.emptyHoldMs);
+		this.log = asked?.host.log ?? new AnswerLog(() => world.nowMs, options.emptyHoldMs);
 	}
 
 	get isUp(): boolean {
 		return this.#current?.process.isAlive === true;
+	}
+
+	/** The process that the one which serves asks; empty where that asks the registry. */
+	get askedProcess(): string {
+		const { backend } = this.#current ?? {};
+		return (backend instanceof UpstreamBackend && backend.path[0]?.instance) || '';
 	}
 
 	/** Processes that have not ended. */
@@ -92,12 +125,14 @@ export class SidecarHost {
 			injection: world.injection,
 			open: new Set(),
 		};
-		const backend = new SimBackend(link, this.log.process(process), (message) =>
-			world.fail('a watch asks anew', message),
-		);
 		const { idleTtlMs, limits } = this.options;
 		const { emptyHoldMs = this.options.emptyHoldMs } = world.injection;
 		const { clock } = process;
+		const instance = `sidecar-${this.address}-${++this.#instances}`;
+		const backend =
+			this.#asked === undefined
+				? new SimBackend(link, this.log.process(process), (message) => world.fail('a watch asks anew', message))
+				: this.#upstream(this.#asked, process, instance, random);
 		const source = new BackendSource({ backend, clock, emptyHoldMs, idleTtlMs });
 		const registrations = new Registrations({
 			registrar: backend.registrar,
@@ -114,7 +149,8 @@ export class SidecarHost {
 			...(this.#events && { events: this.#events(process, before) }),
 			clock,
 			random: random.unit,
-			instance: `sidecar-${this.address}-${++this.#instances}`,
+			instance,
+			...(backend instanceof UpstreamBackend && { upstreams: backend }),
 			defer: (callback) => void process.schedule(TURN_MS, 'turn of the event loop', callback),
 			listener: (_address, { accept }) => {
 				const close = world.network.listen(this.address, { owner: process, accept });
@@ -131,11 +167,27 @@ export class SidecarHost {
 					world.fail('no fault escapes', `${func} failed with ${String((cause as Error)?.stack)}`),
 			},
 		});
-		const running: Running = { process, sidecar, source, link, endsByMs: Number.POSITIVE_INFINITY, stoppedMsBefore: 0 };
+		const running: Running = {
+			...{ process, sidecar, source, link, backend },
+			endsByMs: Number.POSITIVE_INFINITY,
+			stoppedMsBefore: 0,
+		};
 		this.#running.add(running);
 		this.#current = running;
 		void sidecar.start();
 		void sidecar.ended.then((exitCode) => this.#ended(running, exitCode));
+	}
+
+	#upstream({ host, cable }: AskedHost, process: SimProcess, sidecar: string, random: SeededRandom): UpstreamBackend {
+		const { network } = this.#world;
+		const transport: Transport = (_address, receive) => network.connect(process, host.address, receive, cable);
+		return new UpstreamBackend({
+			places: [{ name: host.address, address: { path: host.address }, transport }],
+			sidecar,
+			name: 'simulated',
+			clock: process.clock,
+			random: random.unit,
+		});
 	}
 
 	/** SIGKILL; nothing is at the address until the next start. */

@@ -93,7 +93,7 @@ export class SimClient {
 		const { injection } = world;
 		this.process = world.process(name, injection.appClock);
 		this.random = world.random.fork();
-		this.checks = new AnswerChecks(world, [host.log], options.heartbeatMs);
+		this.checks = new AnswerChecks(world, [host.log], options.heartbeatMs, host.silenceMs);
 		this.book = new CallBook(world, this.process);
 		const { retryDelayMsMax = 1000 } = options;
 		this.wire = new GoawayWatch(world, this.process, retryDelayMsMax, () => this.isEnding || !this.isConnected);
@@ -231,8 +231,9 @@ class Watcher {
 	}
 
 	#take(snapshot: ServiceSnapshot): void {
-		const { world, checks, diplomat, isConnected, process } = this.#client;
-		const { instance } = diplomat.status();
+		const { world, checks, diplomat, isConnected, process, host } = this.#client;
+		// Another process may know less, wherever on the way it is.
+		const instance = `${diplomat.status().instance} ${host.askedProcess}`;
 		const version = checks.snapshot(this.query, snapshot, { isConnected });
 		if (version === undefined) return;
 		const isOlder = version > 0 && version < this.lastVersion;

@@ -5,6 +5,7 @@ import type { Injection } from './injection.ts';
 import { RemoteSite } from './remote-site.ts';
 import type { Scheduler, SimEvent } from './scheduler.ts';
 import { SeededRandom } from './seeded-random.ts';
+import { SharedSite } from './shared-site.ts';
 import { SidecarHost } from './sidecar-host.ts';
 import { type ClientOptions, SimClient } from './sim-client.ts';
 import { SimNetwork } from './sim-network.ts';
@@ -24,6 +25,9 @@ const SITE_SEED = 2 ** 40;
 /** Share of the worlds that have events, and their numbers, as those of a site: with more of them 200 seeds took half as long again. */
 const EVENTS_CHANCE = 0.33;
 const EVENTS_SEED = 2 ** 41;
+/** Share of the worlds that have pods which ask a shared sidecar, and their numbers. */
+const PODS_CHANCE = 0.15;
+const PODS_SEED = 2 ** 43;
 /** Share of those that have more than that, and their further numbers. */
 const WIDE_CHANCE = 0.4;
 const WIDE_SEED = 2 ** 42;
@@ -36,6 +40,8 @@ export class World implements Breakable {
 	readonly clients: SimClient[] = [];
 	/** Apps on other machines, and their sidecar. */
 	readonly site: RemoteSite | undefined;
+	/** Pods whose sidecars ask a shared one. */
+	readonly shared: SharedSite | undefined;
 	/** Apps with events, and their sidecar. */
 	readonly events: EventSite | undefined;
 	readonly #random: SeededRandom;
@@ -52,9 +58,10 @@ export class World implements Breakable {
 		this.#random = new SeededRandom(seed);
 		const context = new WorldContext(scheduler, this.#random.fork(), injection);
 		this.context = context;
-		const { hasEvents } = injection;
+		const { hasEvents, hasPods } = injection;
+		const isAlone = hasEvents === 'only' || hasPods === 'only';
 		const shape = drawShape(this.#random.fork());
-		this.shape = hasEvents === 'only' ? { ...shape, hosts: 0, clients: 0 } : shape;
+		this.shape = isAlone ? { ...shape, hosts: 0, clients: 0 } : shape;
 		context.isWordy = this.shape.isWordy;
 		context.network = new SimNetwork(scheduler, this.#random.fork(), (client) => this.#tap(client.id), injection);
 		context.registry = new SimRegistry(scheduler, this.#random.fork(), this.shape.registry);
@@ -67,7 +74,7 @@ export class World implements Breakable {
 		}
 		for (let number = 0; number < this.shape.clients; number++) this.#addClient();
 		const own = new SeededRandom(SITE_SEED + seed);
-		if (own.chance(SITE_CHANCE) && hasEvents !== 'only') {
+		if (own.chance(SITE_CHANCE) && !isAlone) {
 			this.site = new RemoteSite(context, {
 				shape: this.shape,
 				random: own,
@@ -75,9 +82,19 @@ export class World implements Breakable {
 				monitor,
 			});
 		}
+		const ofPods = new SeededRandom(PODS_SEED + seed);
+		const isWithPods = ofPods.chance(PODS_CHANCE);
+		if (hasPods ?? (isWithPods && !isAlone)) {
+			this.shared = new SharedSite(context, {
+				shape: this.shape,
+				random: ofPods,
+				later: (delayMs, mend) => this.later(delayMs, mend),
+				monitor,
+			});
+		}
 		const ofEvents = new SeededRandom(EVENTS_SEED + seed);
 		const isChosen = ofEvents.chance(EVENTS_CHANCE);
-		if (hasEvents ?? isChosen) {
+		if (hasEvents ?? (isChosen && !isAlone)) {
 			const wide = new SeededRandom(WIDE_SEED + seed);
 			this.events = new EventSite(context, {
 				shape: this.shape,
@@ -91,7 +108,7 @@ export class World implements Breakable {
 
 	/** Every app that is meant to stay. */
 	get everyClient(): readonly SimClient[] {
-		return [...this.clients, ...(this.site?.clients ?? [])];
+		return [...this.clients, ...(this.site?.clients ?? []), ...(this.shared?.clients ?? [])];
 	}
 
 	/** Ends a fault after a while. */
@@ -124,8 +141,9 @@ export class World implements Breakable {
 	/** A time in which things break. */
 	async storm(durationMs: number): Promise<void> {
 		this.context.isCalm = false;
-		if (this.hosts.length > 0) this.#breakLater();
+		if (this.hosts.length > 0 || this.shared !== undefined) this.#breakLater();
 		this.site?.storm();
+		this.shared?.storm();
 		this.events?.storm();
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
@@ -145,6 +163,7 @@ export class World implements Breakable {
 		for (const client of this.clients) client.process.resume();
 		for (const client of this.#ending) client.process.resume();
 		this.site?.calm();
+		this.shared?.calm();
 		this.events?.calm();
 		this.context.registry.setMode('well');
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
@@ -154,6 +173,7 @@ export class World implements Breakable {
 	async lookUpAll(): Promise<void> {
 		for (const workload of this.#workloads.values()) workload.lookUpAll();
 		this.site?.lookUpAll();
+		this.shared?.lookUpAll();
 		await this.context.scheduler.runUntil(this.context.nowMs + 1000);
 	}
 
@@ -167,9 +187,11 @@ export class World implements Breakable {
 			this.#ending.add(client);
 		}
 		this.site?.endApps();
+		this.shared?.endApps();
 		this.events?.endApps();
 		await scheduler.runUntil(this.context.nowMs + this.shape.client.timeoutMs * 2 + 5000);
 		this.site?.auditEndOfApps();
+		this.shared?.auditEndOfApps();
 		this.events?.auditEndOfApps();
 		for (const client of this.#ending) client.auditEnd();
 		this.#ending.clear();
@@ -177,7 +199,14 @@ export class World implements Breakable {
 		const hosts = [...this.hosts, ...[this.site?.host, this.events?.host].filter((host) => host !== undefined)];
 		for (const host of hosts) host.auditIdle();
 		for (const host of hosts) host.terminate();
+		this.shared?.endPods();
 		await scheduler.runUntil(this.context.nowMs + 30_000);
+		if (this.shared !== undefined) {
+			await scheduler.runUntil(this.context.nowMs + this.shape.host.idleTtlMs * 2 + 20_000);
+			this.shared.endShared();
+			await scheduler.runUntil(this.context.nowMs + 30_000);
+			this.shared.auditEnd();
+		}
 		for (const host of this.hosts) host.auditEnd();
 		this.site?.auditEnd();
 		this.events?.auditEnd();
@@ -271,6 +300,7 @@ export class World implements Breakable {
 			for (const client of this.#ending) client.audit();
 			for (const host of this.hosts) host.audit();
 			this.site?.audit();
+			this.shared?.audit();
 			this.events?.audit();
 			this.#auditLater();
 		});

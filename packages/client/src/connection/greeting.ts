@@ -21,12 +21,14 @@ export interface Greeting {
 	readonly frameBytesMax: number;
 	/** Most requests at once that it accepts on one connection; Infinity if it says nothing. */
 	readonly inFlightMax: number;
+	/** What it says of the sidecars that it asks, unread; undefined if it asks none. */
+	readonly upstreams: unknown;
 }
 
 const BASELINE: Greeting = greetingFrom({}, true);
 
 /** What a client says of itself in hello. */
-export type Introduction = Pick<HelloData, 'client' | 'frameBytesMax' | 'heartbeatMs' | 'token' | 'secret'>;
+export type Introduction = Pick<HelloData, 'client' | 'frameBytesMax' | 'heartbeatMs' | 'token' | 'secret' | 'sidecar'>;
 
 /** The data of this client's hello. */
 export function helloData(introduction: Introduction): HelloData {
@@ -70,7 +72,7 @@ function unsupported(versions: unknown, cause?: SpockError): SpockError {
 }
 
 function greetingFrom(data: Readonly<Record<string, unknown>>, baseline: boolean): Greeting {
-	const { sidecar, instance, features, limits, zone } = data;
+	const { sidecar, instance, features, limits, zone, upstreams } = data;
 	const { frameBytesMax, inFlightMax } = isObject(limits) ? limits : {};
 	const has = (feature: string): boolean => Array.isArray(features) && features.includes(feature);
 	return Object.freeze({
@@ -82,5 +84,6 @@ function greetingFrom(data: Readonly<Record<string, unknown>>, baseline: boolean
 		zone: stringOrNull(zone) || undefined,
 		frameBytesMax: isInteger(frameBytesMax, 1) ? frameBytesMax : FRAME_BYTES_MAX,
 		inFlightMax: isInteger(inFlightMax, 1) ? inFlightMax : Number.POSITIVE_INFINITY,
+		upstreams,
 	});
 }

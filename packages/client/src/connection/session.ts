@@ -161,7 +161,7 @@ export class Session {
 	}
 
 	#sayHello(token: string | undefined): void {
-		const { name: client = defaultName(), frameBytesMax, heartbeatMs, dialTimeoutMs } = this.#options;
+		const { name: client = defaultName(), frameBytesMax, heartbeatMs, dialTimeoutMs, sidecar } = this.#options;
 		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
 		this.send(
 			'hello',
@@ -172,6 +172,7 @@ export class Session {
 				...(!this.#isQuiet && { heartbeatMs }),
 				secret: this.#secret,
 				...(token && { token }),
+				...(sidecar && { sidecar }),
 			}),
 			BACKGROUND,
 			dialTimeoutMs,

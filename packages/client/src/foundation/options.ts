@@ -197,6 +197,8 @@ export interface ResolvedOptions extends Required<Omit<DiplomatOptions, OwnOptio
 	readonly subset: number | ReadonlyMap<string, number>;
 	/** Undefined without a subset. */
 	readonly subsetKey?: string;
+	/** For hello: the sidecar whose client this is. Undefined: it is an app's. */
+	readonly sidecar?: string;
 }
 
 type Resolved = Required<Omit<DiplomatOptions, OwnOption>>;

@@ -79,11 +79,14 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 			const refusal = entry.refusal();
 			if (refusal !== undefined) throw refusal;
 			await this.#nextAnswer(entry, waitMs, signal);
-		} else if (maxAgeMs !== undefined && entry.ageMs > maxAgeMs) {
-			await this.#verify(entry, maxAgeMs, waitMs, signal);
+		}
+		if (maxAgeMs !== undefined) {
+			// A first answer may have been old when it came.
+			const isOld = known === undefined ? entry.arrivedOlderThan(maxAgeMs) : entry.verifiedAgeMs > maxAgeMs;
+			if (isOld) await this.#verify(entry, maxAgeMs, waitMs, signal);
 		}
 		// A fresh entry was just verified or is young enough, however long its reader waited.
-		if (maxAgeMs !== undefined && !entry.isFresh && entry.ageMs > maxAgeMs) {
+		if (maxAgeMs !== undefined && !entry.isFresh && entry.verifiedAgeMs > maxAgeMs) {
 			throw this.#tooOld(entry, maxAgeMs, entry.error);
 		}
 		const answer = maxAgeMs === undefined ? entry.read() : entry.readVerified();
@@ -308,9 +311,9 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		}
 	}
 
-	#tooOld({ query, ageMs }: CacheEntry<Q, V, S>, maxAgeMs: number, cause: unknown): SpockError {
+	#tooOld({ query, verifiedAgeMs }: CacheEntry<Q, V, S>, maxAgeMs: number, cause: unknown): SpockError {
 		const { kind } = this.#options;
-		return tooOldError(kind.noun, kind.nameOf(query), ageMs, maxAgeMs, cause);
+		return tooOldError(kind.noun, kind.nameOf(query), verifiedAgeMs, maxAgeMs, cause);
 	}
 
 	#notReady(query: Q, waitedMs: number): SpockError {

@@ -47,6 +47,9 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	#watch: BackendWatch | undefined;
 	#state: CacheEntryState = 'cold';
 	#answeredAtMs = 0;
+	#vouchedAtMs = 0;
+	/** How old the last answer was when it arrived. */
+	#arrivedAgeMs = 0;
 	#error: SpockError | undefined;
 
 	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
@@ -94,9 +97,19 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return this.peeked || this.usedAtMs > this.#context.clock.now() - UNREAD_MS;
 	}
 
-	/** Time since the registry confirmed the served value, in milliseconds. */
+	/** Time since the served value was live, in milliseconds. */
 	get ageMs(): number {
 		return this.#served.ageMs;
+	}
+
+	/** Time since the registry itself confirmed the served value, in milliseconds. */
+	get verifiedAgeMs(): number {
+		return this.#served.verifiedAgeMs;
+	}
+
+	/** True if the last answer was older than this when it arrived. */
+	arrivedOlderThan(maxAgeMs: number): boolean {
+		return this.#arrivedAgeMs > maxAgeMs;
 	}
 
 	/** Starts the watch. The backend may answer before this returns. */
@@ -239,7 +252,9 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
 		this.#outage.ended();
 		this.#error = undefined;
+		this.#arrivedAgeMs = meta.ageMs;
 		this.#answeredAtMs = cameAtMs - meta.ageMs;
+		this.#vouchedAtMs = cameAtMs - (meta.vouchedAgeMs ?? meta.ageMs);
 		const how = meta.isUnconfirmed ? 'late' : 'answered';
 		const served = this.#served.value;
 		if (served !== undefined && kind.isSame(served, value)) {
@@ -297,7 +312,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	#act(action: CacheEntryAction, event: CacheEntryEvent, value: V): void {
 		switch (action) {
 			case 'verify':
-				this.#served.verified(this.#answeredAtMs);
+				this.#served.verified(this.#answeredAtMs, this.#vouchedAtMs);
 				if (event === 'answered, same') this.#served.keep();
 				return;
 			case 'publish':

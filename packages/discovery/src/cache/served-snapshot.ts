@@ -33,6 +33,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 	readonly #context: ServedSnapshotContext<Q, V, S>;
 	#served: Served<V, S> | undefined;
 	#verifiedAtMs = 0;
+	#vouchedAtMs = 0;
 
 	constructor(query: Q, context: ServedSnapshotContext<Q, V, S>) {
 		this.#query = query;
@@ -49,8 +50,13 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		return this.#served?.snapshot.revision ?? 0;
 	}
 
-	/** Time since the registry confirmed the served value, in milliseconds. */
+	/** Time since the served value was live, in milliseconds. */
 	get ageMs(): number {
+		return Math.max(0, this.#context.clock.now() - this.#vouchedAtMs);
+	}
+
+	/** Time since the registry itself confirmed the served value, as far as it is known, in milliseconds. */
+	get verifiedAgeMs(): number {
 		return Math.max(0, this.#context.clock.now() - this.#verifiedAtMs);
 	}
 
@@ -59,9 +65,13 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		return this.#served?.changedAt ?? null;
 	}
 
-	/** At this time of the clock the registry confirmed the value that is served or about to be published. */
-	verified(atMs: number): void {
+	/**
+	 * At this time of the clock the registry confirmed the value that is served or about to be published; another process may have vouched
+	 * for it since.
+	 */
+	verified(atMs: number, vouchedAtMs: number = atMs): void {
 		this.#verifiedAtMs = atMs;
+		this.#vouchedAtMs = vouchedAtMs;
 	}
 
 	/** The snapshot to serve now: the live one, or a copy of the last known one with its age; undefined if neither. */

@@ -17,6 +17,11 @@ import type { Registrar } from './registrar.ts';
 export interface AnswerMeta {
 	/** How old the answer already was when it arrived, at least, in milliseconds. */
 	readonly ageMs: number;
+	/**
+	 * How long ago another process vouched for it as live, in milliseconds: that is how old it is for callers who name no greatest age.
+	 * Default: `ageMs`.
+	 */
+	readonly vouchedAgeMs?: number;
 	/** Since the server that answered last heard from its leader, in milliseconds. */
 	readonly lastContactMs?: number;
 	/** Whether the server that answered knows a leader. */

@@ -52,6 +52,19 @@ export interface HelloData {
 	 * nothing.
 	 */
 	readonly heartbeatMs?: number;
+	/**
+	 * The `instance` of a sidecar that asks this one, 1 to 512 characters; absent for an app. It is refused (UNAVAILABLE) by a sidecar that
+	 * is the same, or asks it, directly or by way of others.
+	 */
+	readonly sidecar?: string;
+}
+
+/** A sidecar that another one asks. */
+export interface Hop {
+	/** The `instance` of its hello. */
+	readonly instance: string;
+	/** Where the other one reaches it, for people: `tls://10.0.0.1:7070`. */
+	readonly address: string;
 }
 
 /** The answer to hello. */
@@ -64,6 +77,8 @@ export interface HelloReply {
 	readonly limits: WireLimits;
 	/** The zone that the sidecar runs in, for clients that do not know their own. Absent where it is unknown. */
 	readonly zone?: string;
+	/** The sidecar that this one asks, the one that that one asks, and so on. Absent for one that asks a registry. */
+	readonly upstreams?: readonly Hop[];
 }
 
 /** The data of getService. */
@@ -223,6 +238,8 @@ export interface ExplainReply extends ServiceQuery {
 	readonly watchers: readonly WatcherStatus[];
 	/** How many there are. */
 	readonly watcherCount: number;
+	/** The sidecars that the answer came by, nearest first. Absent where the registry is asked. */
+	readonly upstreams?: readonly Hop[];
 }
 
 /**

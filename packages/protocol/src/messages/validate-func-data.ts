@@ -129,6 +129,7 @@ function validateHello(data: unknown): FuncData<'hello'> {
 	if (heartbeatMs !== undefined && heartbeatMs !== null && !isInteger(heartbeatMs, 1, TIMEOUT_MS_MAX)) {
 		throw badValue('heartbeatMs', `must be an integer from 1 to ${TIMEOUT_MS_MAX}`, heartbeatMs);
 	}
+	const sidecar = optionalText(members, 'sidecar');
 	return {
 		versions: versions as number[],
 		...(client === undefined ? {} : { client }),
@@ -138,6 +139,7 @@ function validateHello(data: unknown): FuncData<'hello'> {
 		...(typeof frameBytesMax === 'number' ? { frameBytesMax } : {}),
 		...(secret === undefined ? {} : { secret }),
 		...(typeof heartbeatMs === 'number' ? { heartbeatMs } : {}),
+		...(sidecar === undefined ? {} : { sidecar }),
 	};
 }
 

@@ -17,7 +17,9 @@ const EXIT_CODES = paragraph(
 	'Exit codes: 0 an answer, 1 no such service or unhealthy, 2 wrong usage, 3 no sidecar at that address.',
 );
 
-const DOCTOR_EXIT_CODES = paragraph('Exit codes: 0 all is well, or there are only warnings, 1 something is wrong, 2 wrong usage.');
+const DOCTOR_EXIT_CODES = paragraph(
+	'Exit codes: 0 all is well, or there are only warnings, 1 something is wrong, 2 wrong usage.',
+);
 
 const EVENTS_EXIT_CODES = paragraph(
 	'Exit codes: 0 done, 1 refused by the sidecar, or no such stream or group, 2 wrong usage, 3 no sidecar at that address.',

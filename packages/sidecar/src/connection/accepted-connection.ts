@@ -261,7 +261,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		const { frameBytesMax } = this.#context.limits;
 		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
 		// After the answer to hello: before it, the client has nothing to move.
-		if (this.#away !== undefined) queueMicrotask(() => this.#tellAway());
+		const away = this.#away;
+		if (away !== undefined) queueMicrotask(() => this.tellAway(away));
 		return this.#packed.agree(hello.features);
 	}
 
@@ -316,7 +317,12 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	/** Asks the client to leave, if it understands goaway. */
 	goaway(data: GoawayData): void {
 		this.#away = data;
-		this.#tellAway();
+		this.tellAway(data);
+	}
+
+	/** True if its client is a sidecar, which asks this one. */
+	get isSidecar(): boolean {
+		return this.#hello?.sidecar !== undefined;
 	}
 
 	/** A silent client: at a unix socket it may wake up, so it is kept; over TCP it is closed, and can connect again. */
@@ -328,9 +334,9 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		if (isRemote) this.destroy('silent');
 	}
 
-	#tellAway(): void {
-		if (this.#away === undefined || !this.#hello?.features?.includes('goaway')) return;
-		this.send(encodePush('goaway', encodePayload(this.#away)));
+	/** Asks the client to connect again, if it understands goaway. */
+	tellAway(data: GoawayData): void {
+		if (this.#hello?.features?.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
 	}
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */

@@ -212,6 +212,11 @@ export class ConnectionRegistry {
 		for (const connection of this.#connections.values()) connection.goaway(goaway);
 	}
 
+	/** Asks the sidecars among the clients to connect again, so that they say hello again. */
+	sendSidecarsAway(goaway: GoawayData): void {
+		for (const connection of this.#connections.values()) if (connection.isSidecar) connection.tellAway(goaway);
+	}
+
 	/** Asks every client to leave, and ends each connection once its requests are answered. */
 	endAll(goaway: GoawayData): void {
 		this.#context.observer.goaway?.(goaway);

@@ -1,6 +1,7 @@
 import { explain, inspectionOf } from '@spock/balancer';
 import {
 	type ExplainReply,
+	type Hop,
 	type Inspection,
 	normaliseQuery,
 	queryKey,
@@ -33,6 +34,7 @@ export function explainHandler(
 	source: ServiceSource,
 	connections: Watchers,
 	clock: Pick<Clock, 'now'>,
+	path: () => readonly Hop[] = () => [],
 ): Handler<'explain'> {
 	const replies = new ReplyCache<ExplainReply>(clock);
 	return async (data, call) => {
@@ -46,7 +48,11 @@ export function explainHandler(
 		// Of many concurrent callers, the first makes the answer.
 		const meanwhile = replies.find(key);
 		if (meanwhile !== undefined) return meanwhile;
-		const reply = explained(query, inspection, connections.watchers(query));
+		const upstreams = path();
+		const reply = {
+			...explained(query, inspection, connections.watchers(query)),
+			...(upstreams.length > 0 && { upstreams }),
+		};
 		const whole = answer<ExplainReply>(reply);
 		const text = shorten(reply, whole, frameBytesMax - REPLY_HEAD_BYTES);
 		return replies.put(key, text, whole.length + connections.count() * CONNECTION_COST);

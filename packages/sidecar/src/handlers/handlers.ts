@@ -1,5 +1,5 @@
 import type { Registrations } from '@spock/discovery';
-import { type HelloReply, PROTOCOL_VERSIONS, SpockError, type StatusReply } from '@spock/protocol';
+import { type HelloReply, type Hop, PROTOCOL_VERSIONS, SpockError, type StatusReply } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 import { answer, type Handler, type Handlers } from '../connection/answer.ts';
@@ -37,16 +37,20 @@ export interface HandlersContext {
 	readonly choose: ChooseInstance;
 	readonly status: () => StatusReply;
 	readonly connections: Watchers;
+	/** The sidecars that this one asks, nearest first. */
+	readonly path: () => readonly Hop[];
 }
 
 /** A handler for each function that a client may call. */
 export function createHandlers(context: HandlersContext): Handlers {
-	const { instance, zone, source, registrations, limits, clock, hasEvents, choose, status, connections } = context;
+	const { instance, zone, source, registrations, limits, clock, hasEvents, choose, status, connections, path } =
+		context;
 	const { frameBytesMax, inFlightMax } = limits;
 	return {
 		hello: helloHandler(
 			{ sidecar: SIDECAR_VERSION, instance, features: hasEvents ? [...FEATURES, ...EVENT_FEATURES] : FEATURES },
 			{ limits: { frameBytesMax, inFlightMax }, ...(zone !== undefined && { zone }) },
+			path,
 		),
 		ping: pingHandler,
 		getService: getServiceHandler(source, choose),
@@ -62,7 +66,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 		unwatchKey: unwatchKeyHandler,
 		...eventHandlers,
 		status: statusHandler(status, clock),
-		explain: explainHandler(source, connections, clock),
+		explain: explainHandler(source, connections, clock, path),
 	};
 }
 
@@ -75,6 +79,7 @@ const EVENT_FEATURES: readonly string[] = Object.freeze(['events', 'gaps']);
 function helloHandler(
 	own: Pick<HelloReply, 'sidecar' | 'instance' | 'features'>,
 	more: Pick<HelloReply, 'limits' | 'zone'>,
+	path: () => readonly Hop[],
 ): Handler<'hello'> {
 	return (hello, { caller }) => {
 		const { versions } = hello;
@@ -83,10 +88,24 @@ function helloHandler(
 			const message = `this sidecar speaks version ${PROTOCOL_VERSIONS.join(', ')}, the client ${versions.join(', ')}`;
 			throw new SpockError('UNSUPPORTED_VERSION', message, { details: { versions: PROTOCOL_VERSIONS } });
 		}
+		const upstreams = path();
+		refuseLoop(hello.sidecar, own.instance, upstreams);
 		const packing = caller.greet(hello);
 		const features = packing === undefined ? own.features : [...own.features, packing];
-		return answer<HelloReply>({ version, ...own, features, ...more });
+		return answer<HelloReply>({ version, ...own, features, ...more, ...(upstreams.length > 0 && { upstreams }) });
 	};
+}
+
+/** Throws UNAVAILABLE if the sidecar that asks is asked itself: two that ask each other would take each other's word for the registry's. */
+function refuseLoop(sidecar: string | undefined, own: string, upstreams: readonly Hop[]): void {
+	if (sidecar === undefined) return;
+	const place = [own, ...upstreams.map(({ instance }) => instance)].indexOf(sidecar);
+	if (place < 0) return;
+	const by = upstreams.slice(0, place).map(({ address }) => address);
+	const how = place === 0 ? 'it is the same sidecar' : `it asks that one already, at ${by.join(', which asks ')}`;
+	throw new SpockError('UNAVAILABLE', `a loop of sidecars: ${how}; one of them must ask a registry`, {
+		details: { upstreams: by },
+	});
 }
 
 /** Echoes the data. */

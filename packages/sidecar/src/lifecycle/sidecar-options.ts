@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 
 import type { ZonePolicy } from '@spock/balancer';
 import type { Registrations } from '@spock/discovery';
-import type { EventsStatus, ServiceQuery, ServiceSource, WatcherStatus } from '@spock/protocol';
+import type { EventsStatus, Hop, ServiceQuery, ServiceSource, WatcherStatus } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { ConnectionOrigin } from '../connection/connection-registry.ts';
@@ -33,6 +33,8 @@ export interface SidecarOptions {
 	readonly zone?: string;
 	/** With `prefer`, `getService` picks in its own zone as far as that has enough instances. Default `any`. */
 	readonly zonePolicy?: ZonePolicy;
+	/** The sidecars that this one asks. Default: none, it asks a registry. */
+	readonly upstreams?: Upstreams;
 	/** Replaces the sidecar that listens at the first path, if any. Default: refuses to start there. */
 	readonly takeOver?: TakeOverOptions;
 	/** Binds an address. For simulations; default: a socket of this process. */
@@ -47,6 +49,14 @@ export interface SidecarOptions {
 	readonly random?: Random;
 	/** Identifies this process. Default: a random UUID. */
 	readonly instance?: string;
+}
+
+/** The sidecars that a sidecar asks. */
+export interface Upstreams {
+	/** The one that is asked, the one that it asks, and so on; empty before the first has answered. */
+	readonly path: readonly Hop[];
+	/** Set by the sidecar; to be called when the path has changed. */
+	pathChanged: () => void;
 }
 
 /** What a {@link Front} gets from its sidecar. */

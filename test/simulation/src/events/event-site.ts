@@ -89,7 +89,7 @@ export class EventSite implements BreakableEvents {
 			if (!this.#isOver) later(random.between(10, 3000), () => this.ensureUp());
 		};
 		const events = (process: SimProcess, before: SimProcess | undefined) => this.machine.events(process, before);
-		this.host = new SidecarHost(this.world, HOST_NUMBER, shape.host, exited, events);
+		this.host = new SidecarHost(this.world, HOST_NUMBER, shape.host, exited, { events });
 		this.host.start();
 		const apps = random.between(1, 3);
 		this.addApp(true);

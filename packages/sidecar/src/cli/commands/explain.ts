@@ -50,6 +50,7 @@ export function formatExplanation(reply: ExplainReply, { wallNowMs, look, next }
 		[
 			...(instanceCount > instances.length ? [['shown', shown]] : []),
 			['state', stateOf(reply, wallNowMs)],
+			...pathOf(reply),
 			...(changedAt === null ? [] : [['changed', `${ago(changedAt, wallNowMs)}, revision ${revision}`]]),
 			...(held === null ? [] : [['held', styled('warning', heldOf(held))]]),
 			...(panic ? [['panic', styled('warning', 'too few instances are healthy: all are served')]] : []),
@@ -101,6 +102,10 @@ function stateOf({ state, source, verifiedAt }: ExplainReply, wallNowMs: number)
 	if (source === null) return styled('bad', `${state}: nothing to serve`);
 	const confirmed = verifiedAt === 0 ? '' : `, confirmed by the registry ${ago(verifiedAt, wallNowMs)}`;
 	return [styled(state === 'fresh' ? 'good' : 'warning', `${state} (${source})`), confirmed];
+}
+
+function pathOf({ upstreams = [] }: ExplainReply): Cell[][] {
+	return upstreams.length === 0 ? [] : [['asked', upstreams.map(({ address }) => address).join(', which asks ')]];
 }
 
 function heldOf({ forMs, endsInMs }: NonNullable<ExplainReply['held']>): string {

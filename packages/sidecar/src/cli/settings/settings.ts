@@ -4,7 +4,7 @@ import { answerSettings, registrationSettings } from './answer-settings.ts';
 import { eventsSettings } from './events-settings.ts';
 import { listenSettings, reportingSettings, takeOverSettings } from './listen-settings.ts';
 import { defaultText, type Setting, showDuration, type ValueOf } from './setting.ts';
-import { consulSettings, dnsSettings, sourceSettings } from './source-settings.ts';
+import { consulSettings, dnsSettings, sourceSettings, upstreamSettings } from './source-settings.ts';
 
 /** At a terminal a person has pressed Ctrl-C and waits. */
 export const TERMINAL_LIMITS: Readonly<Record<'graceMs' | 'drainTimeoutMs', number>> = {
@@ -20,6 +20,7 @@ const atTerminal = (name: keyof typeof TERMINAL_LIMITS): Limit & Setting => ({
 
 const areas: readonly (readonly [heading: string, settings: Readonly<Record<string, Setting>>])[] = [
 	['Where services come from', sourceSettings],
+	['Another sidecar', upstreamSettings],
 	['Consul', consulSettings],
 	['DNS', dnsSettings],
 	['The answers that are kept', answerSettings],
@@ -42,6 +43,7 @@ const areas: readonly (readonly [heading: string, settings: Readonly<Record<stri
 
 /** Every setting by name, as it is described. */
 export type SettingTable = typeof sourceSettings &
+	typeof upstreamSettings &
 	typeof consulSettings &
 	typeof dnsSettings &
 	typeof answerSettings &

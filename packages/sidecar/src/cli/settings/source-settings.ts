@@ -15,8 +15,8 @@ export const sourceSettings = {
 	backend: {
 		kind: 'list',
 		unit: 'names',
-		note: 'consul when CONSUL_HTTP_ADDR is set, else local',
-		help: 'source of services: consul, local, dns, replay or the path of a module; of several, separated by commas, the first that knows a service',
+		note: 'spock with --upstream, consul when CONSUL_HTTP_ADDR is set, else local',
+		help: 'source of services: consul, local, dns, replay, spock or the path of a module; of several, separated by commas, the first that knows a service',
 	},
 	services: {
 		kind: 'text',
@@ -35,6 +35,28 @@ export const sourceSettings = {
 		default: false,
 		help: 'start again at the end of the record; otherwise its last state stays',
 	},
+} as const;
+
+/** The backend that is another sidecar. */
+export const upstreamSettings = {
+	upstream: {
+		kind: 'list',
+		unit: 'addresses',
+		help: 'sidecars to ask in place of a registry: tls://HOST:PORT, HOST:PORT or unix:PATH, separated by commas; the first that answers is used until it fails',
+	},
+	upstreamTokenFile: {
+		kind: 'text',
+		unit: 'file',
+		help: 'file with the token for them, read for each connection',
+	},
+	upstreamCa: {
+		kind: 'text',
+		unit: 'file',
+		note: 'those that Node trusts',
+		help: 'authorities of their certificates, in PEM, read for each connection, as the next two are',
+	},
+	upstreamCert: { kind: 'text', unit: 'file', help: 'certificate of this sidecar for tls://, in PEM' },
+	upstreamKey: { kind: 'text', unit: 'file', help: 'private key of that certificate, in PEM' },
 } as const;
 
 /** The Consul backend. */

@@ -17,6 +17,7 @@ import { systemClock } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from '../output/output.ts';
 import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
+import { createUpstream } from './create-upstream.ts';
 import { CONSUL_OPTIONS, consulOptionsOf } from './discovery-options.ts';
 
 /** Backends by the names that `--backend` knows. */
@@ -107,17 +108,27 @@ function usage(message: string, cause?: unknown): CommandError {
 }
 
 /** The backends to ask, in order. */
-export function backendNames({ backend, consul }: Settings): readonly string[] {
-	return backend.value ?? [consul.origin === 'default' ? 'local' : 'consul'];
+export function backendNames({ backend, upstream, consul }: Settings): readonly string[] {
+	if (backend.value !== undefined) return backend.value;
+	if (upstream.value !== undefined) return ['spock'];
+	return [consul.origin === 'default' ? 'local' : 'consul'];
 }
 
 /** Where the services come from, as the settings say. Rejects with an Error that names what is wrong with them. */
 export function createBackend(
 	settings: Settings,
 	onEvent: (event: DiscoveryEvent) => void,
+	instance: string,
 ): Promise<Backend | LocalBackend> {
 	const { where } = settings.backend;
 	const names = backendNames(settings);
+	const isAsked = names.includes('spock');
+	if (settings.upstream.value !== undefined && !isAsked) {
+		throw usage(`${settings.upstream.where} needs the backend spock, and ${where} names ${names.join(', ')}`);
+	}
+	if (isAsked && names.length > 1 && names.join() !== 'spock,consul') {
+		throw usage(`${where} may name spock alone, or spock,consul, not ${names.join(',')}`);
+	}
 	const makers = {
 		consul: () =>
 			namedAsGiven(settings, CONSUL_OPTIONS, () =>
@@ -126,8 +137,11 @@ export function createBackend(
 		local: () => createLocalBackend({ onEvent, ...givenSettings(settings, { file: 'services' }) }),
 		dns: () => createDnsBackend(settings, onEvent),
 		replay: () => createReplay(settings),
+		spock: () => createUpstream(settings, { instance, withConsul: names.includes('consul'), onEvent }),
 	};
-	return createBackends({ names, where }, makers, onEvent);
+	// Consul stands in for another sidecar, and is not asked beside it.
+	const made = isAsked ? ['spock'] : names;
+	return createBackends({ names: made, where }, makers, onEvent);
 }
 
 /** The `replay` backend as the settings ask for it. Rejects with an Error that names what is wrong. */

@@ -57,7 +57,9 @@ function backendDecisions(settings: Settings, { env }: DecisionFacts): Decisions
 	const { consul } = settings;
 	const names = backendNames(settings);
 	const isGiven = consul.origin !== 'default';
-	const backend = { value: names, because: isGiven ? `${consul.where} is set` : 'no address of Consul is given' };
+	const { upstream } = settings;
+	const because = isGiven ? `${consul.where} is set` : 'no address of Consul is given';
+	const backend = { value: names, because: upstream.value === undefined ? because : `${upstream.where} is given` };
 	// CONSUL_HTTP_SSL has a say in what an address without a scheme is.
 	const addresses = consul.origin === 'environment' ? consulOptionsFromEnvironment(env).addresses : undefined;
 	const isChanged = addresses !== undefined && String(addresses) !== String(consul.value);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
 import { BackendSource, type DiscoveryEvent } from '@spock/discovery';
@@ -13,6 +14,7 @@ import { observeAll, type SidecarObserver } from '../../foundation/observer.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import { createSidecar, type Sidecar } from '../../sidecar.ts';
 import type { TakeOverEvent, TakeOverOptions } from '../../take-over/take-over.ts';
+import { UpstreamBackend } from '../../upstream/upstream-backend.ts';
 import { connectionLog, logTakeOver } from '../log/connection-log.ts';
 import { logDiscovery } from '../log/discovery-log.ts';
 import { LimitedLog } from '../log/limited-log.ts';
@@ -66,7 +68,8 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 			source.expectGone(event.service, event.instance);
 		}
 	};
-	const backend = await asUsage(() => createBackend(settings, onEvent));
+	const instance = randomUUID();
+	const backend = await asUsage(() => createBackend(settings, onEvent, instance));
 	const source: BackendSource = await asUsage(
 		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
 	);
@@ -89,7 +92,9 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 		const registrations = createRegistrations(settings, backend, first.address, onEvent);
 		const takeOver = takeOverOptionsOf(settings, first, log, metrics);
 		return createSidecar({
+			instance,
 			source,
+			...(backend instanceof UpstreamBackend && { upstreams: backend }),
 			...(takeOver && { takeOver }),
 			...(registrations && { registrations }),
 			listen,

@@ -1,0 +1,200 @@
+import { openUpstream, type Upstream, type UpstreamOptions, type UpstreamPeer } from '@spock/client/upstream';
+import type { AgedList, Backend, BackendObserver, BackendWatch, Registrar } from '@spock/discovery';
+import {
+	type BackendStatus,
+	type CallOptions,
+	entriesOf,
+	type Hop,
+	type KeyEntry,
+	type KeyQuery,
+	keyQueryKey,
+	queryKey,
+	type ServiceInstance,
+	type ServiceListEntry,
+	type ServiceQuery,
+	type SnapshotState,
+	SpockError,
+	type WatchedSource,
+} from '@spock/protocol';
+import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
+
+import { UpstreamRegistrar } from './upstream-registrar.ts';
+import { OWN_CODES, UpstreamWatch } from './upstream-watch.ts';
+
+/** How often a failure is reported again while it lasts. */
+const REPEAT_MS = 2000;
+/** A sidecar that is silent for two of these is left for the next one. Lookups are answered meanwhile. */
+const HEARTBEAT_MS = 2000;
+const DIAL_TIMEOUT_MS = 2000;
+
+/** Options of {@link UpstreamBackend}. */
+export interface UpstreamBackendOptions
+	extends Pick<UpstreamOptions, 'places' | 'sidecar' | 'token' | 'fallback' | 'fallbackAfterMs' | 'name' | 'random'> {
+	/** Default: the clock of the process. */
+	readonly clock?: Clock;
+}
+
+/**
+ * Another sidecar as a registry: its answers with their age, its keys, and registrations that it holds for as long as this process is
+ * connected to it. Throws a TypeError for a wrong option.
+ */
+export class UpstreamBackend implements Backend {
+	readonly name = 'spock';
+	readonly registrar: Registrar;
+	/** Called when other sidecars than before are asked. */
+	pathChanged: () => void = () => undefined;
+	readonly #places: UpstreamOptions['places'];
+	readonly #clock: Clock;
+	readonly #upstream: Upstream;
+	readonly #watches = new Set<{ stop(): void; repeat(): void }>();
+	/** Watches that run, by kind and query. */
+	readonly #running = new Map<string, number>();
+	#peer: UpstreamPeer | undefined;
+	#heardAtMs: number | undefined;
+	#timer: TimerHandle | undefined;
+	readonly #hasFallback: boolean;
+	#isClosed = false;
+
+	constructor({ places, clock = systemClock, ...options }: UpstreamBackendOptions) {
+		this.#places = places;
+		this.#clock = clock;
+		this.#hasFallback = options.fallback !== undefined;
+		this.#upstream = openUpstream({
+			places,
+			clock,
+			heartbeatMs: HEARTBEAT_MS,
+			dialTimeoutMs: DIAL_TIMEOUT_MS,
+			...options,
+			adopted: (peer) => this.#adopted(peer),
+			lost: () => {
+				this.#heardAtMs = clock.now();
+			},
+		});
+		this.registrar = new UpstreamRegistrar(this.#upstream.registrar, () => this.#peer?.localHost);
+	}
+
+	/** The sidecar that is asked, the one that it asks, and so on; of the last connection while there is none. */
+	get path(): readonly Hop[] {
+		if (this.#peer === undefined) return [];
+		const { instance, place, upstreams } = this.#peer;
+		return [{ instance, address: place.name }, ...upstreams];
+	}
+
+	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
+		return this.#watch(this.#upstream, query, `s${queryKey(query)}`, observer, ({ instances }) => instances);
+	}
+
+	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
+		return this.#watch(this.#upstream.keys, query, `k${keyQueryKey(query)}`, observer, entriesOf);
+	}
+
+	async read(query: ServiceQuery, options: CallOptions = {}): Promise<readonly ServiceInstance[]> {
+		this.#refuseIfClosed();
+		return (await this.#call(() => this.#upstream.get(query, { ...options, maxAgeMs: 0 }))).instances;
+	}
+
+	async list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]> {
+		return (await this.listWithAge(query, options)).services;
+	}
+
+	async listWithAge(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<AgedList> {
+		this.#refuseIfClosed();
+		const { services, source, ageMs } = await this.#call(() => this.#upstream.list(query, options));
+		return { services, ageMs: source === 'last-known-good' ? ageMs : 0 };
+	}
+
+	status(): BackendStatus {
+		const { isReady } = this.#upstream;
+		const now = this.#clock.now();
+		const state = isReady ? 'up' : this.#peer === undefined && this.#heardAtMs === undefined ? 'connecting' : 'down';
+		const lastSuccessAgeMs = isReady ? 0 : this.#heardAtMs === undefined ? null : Math.round(now - this.#heardAtMs);
+		const connected = isReady ? this.path.map(({ address }) => address) : [];
+		return {
+			name: this.name,
+			state,
+			addresses: connected.length > 0 ? connected : this.#places.map(({ name }) => name),
+			error: isReady ? null : this.#upstream.whyNotReady(),
+			lastSuccessAgeMs,
+		};
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		this.#clock.clearTimeout(this.#timer);
+		for (const watch of this.#watches) watch.stop();
+		this.#watches.clear();
+		await this.#upstream.close();
+	}
+
+	#watch<Q, S extends SnapshotState, V>(
+		source: WatchedSource<Q, S>,
+		query: Q,
+		key: string,
+		observer: BackendObserver<V>,
+		valueOf: (snapshot: S) => V,
+	): BackendWatch {
+		this.#refuseIfClosed();
+		const running = this.#running.get(key) ?? 0;
+		this.#running.set(key, running + 1);
+		const watch = new UpstreamWatch<Q, S, V>({
+			...{ source, query, observer, valueOf, clock: this.#clock },
+			// The cache starts a second watch of a query to have its answer verified.
+			verifies: running > 0,
+			isConnected: () => this.#upstream.isReady,
+			process: () => this.#peer?.instance ?? '',
+			whyStale: (ageMs) => this.#whyStale(ageMs),
+		});
+		this.#watches.add(watch);
+		this.#repeatLater();
+		return {
+			stop: () => {
+				watch.stop();
+				if (!this.#watches.delete(watch)) return;
+				const left = (this.#running.get(key) ?? 1) - 1;
+				if (left > 0) this.#running.set(key, left);
+				else this.#running.delete(key);
+			},
+		};
+	}
+
+	#whyStale(ageMs: number): string {
+		if (!this.#upstream.isReady) return `no upstream answers (${this.#upstream.whyNotReady()})`;
+		const name = this.#peer?.place.name;
+		return ageMs === 0 ? `${name} has not answered yet` : `${name} serves its last known answer, ${ageMs} ms old`;
+	}
+
+	/** As the watches of other backends, which ask again. */
+	#repeatLater(): void {
+		if (this.#timer !== undefined) return;
+		this.#timer = this.#clock.setTimeout(() => {
+			this.#timer = undefined;
+			for (const watch of [...this.#watches]) watch.repeat();
+			if (this.#watches.size > 0) this.#repeatLater();
+		}, REPEAT_MS);
+		this.#timer.unref?.();
+	}
+
+	/** As the port has it: nothing but what says that the registry is away, or refuses. */
+	async #call<T>(call: () => Promise<T>): Promise<T> {
+		if (!this.#hasFallback && this.#heardAtMs !== undefined && !this.#upstream.isReady) {
+			throw new SpockError('UNAVAILABLE', `no upstream answers (${this.#upstream.whyNotReady()})`);
+		}
+		try {
+			return await call();
+		} catch (reason) {
+			const error = SpockError.from(reason);
+			if (!OWN_CODES.has(error.code) || this.#isClosed) throw error;
+			throw new SpockError('UNAVAILABLE', this.#whyStale(0), { cause: error });
+		}
+	}
+
+	#refuseIfClosed(): void {
+		if (this.#isClosed) throw new SpockError('CLOSED', 'the backend was closed');
+	}
+
+	#adopted(peer: UpstreamPeer): void {
+		const before = JSON.stringify(this.path);
+		this.#peer = peer;
+		if (JSON.stringify(this.path) !== before) this.pathChanged();
+	}
+}

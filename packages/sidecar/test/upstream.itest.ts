@@ -1,0 +1,265 @@
+import { type Backend, BackendSource, createLocalBackend, Registrations } from '@spock/discovery';
+import { type BackendFixture, backendContract } from '@spock/discovery/contract';
+import type { ServiceInstance, ServiceSnapshot, SpockError } from '@spock/protocol';
+import { createSidecar } from '@spock/sidecar';
+import { describeKeyContract, startFakeConsul, tempSocket, waitFor } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import { RawClient } from './raw-client.ts';
+import { type SharedSidecar, sharedSidecar, upstreamOf } from './upstream-fixture.ts';
+
+const barista = { service: 'barista' };
+
+function set({ consul }: SharedSidecar, service: string, ports: readonly number[]): void {
+	consul.set(
+		service,
+		ports.map((port) => ({ id: `${service}-${port}`, address: '10.0.0.1', port })),
+	);
+}
+
+async function contractFixture(away: 'gate' | 'registryGate'): Promise<BackendFixture> {
+	const shared = await sharedSidecar();
+	const backend = upstreamOf([shared]);
+	return {
+		backend,
+		setService: (service, instances) =>
+			shared.consul.set(
+				service,
+				instances.map(({ host, port }) => ({ id: `${host}:${port}`, address: host, port })),
+			),
+		setReachable: (isReachable) => (isReachable ? shared[away].open() : shared[away].shut()),
+		close: async () => {
+			await backend.close();
+			await shared[Symbol.asyncDispose]();
+		},
+	};
+}
+
+describe('another sidecar keeps the contract of a backend', () => {
+	for (const { name, run } of backendContract(() => contractFixture('gate'))) it(name, run);
+});
+
+describe('another sidecar keeps it where its registry is away', () => {
+	for (const { name, run } of backendContract(() => contractFixture('registryGate'))) {
+		if (name.includes('away')) it(name, run);
+	}
+});
+
+describeKeyContract('another sidecar', async () => {
+	const shared = await sharedSidecar();
+	const source = new BackendSource({ backend: upstreamOf([shared]) });
+	const { keys } = source;
+	if (keys === undefined) throw new Error('it has keys');
+	const { consul } = shared;
+	const known = new Set<string>();
+	return {
+		keys,
+		setKeys: (values) => {
+			for (const key of known) if (!Object.hasOwn(values, key)) consul.deleteKey(key);
+			known.clear();
+			for (const [key, value] of Object.entries(values)) {
+				known.add(key);
+				consul.setKey(key, value);
+			}
+		},
+		[Symbol.asyncDispose]: async () => {
+			await source.close();
+			await shared[Symbol.asyncDispose]();
+		},
+	};
+});
+
+/** Every snapshot of a service, and the last one. */
+function follow(source: BackendSource) {
+	const seen: ServiceSnapshot[] = [];
+	source.watch(barista, { next: (snapshot) => seen.push(snapshot) });
+	return { seen, last: () => seen.at(-1) };
+}
+
+function ports(snapshot: { readonly instances: readonly ServiceInstance[] } | undefined): readonly number[] {
+	return snapshot?.instances.map(({ port }) => port) ?? [];
+}
+
+describe('a sidecar that asks another', () => {
+	it('serves what the other one has while the registry is away, as old as it is there, and says why', async () => {
+		await using shared = await sharedSidecar();
+		set(shared, 'barista', [80]);
+		const source = new BackendSource({ backend: upstreamOf([shared]) });
+		const { last } = follow(source);
+		await waitFor('the live answer', () => last()?.source === 'live');
+		await shared.registryGate.shut();
+		await waitFor('the stale answer', () => last()?.source === 'last-known-good');
+		const here = source.peek(barista);
+		const there = shared.source.peek(barista);
+		expect([ports(here), ports(there)]).toEqual([[80], [80]]);
+		// Asked for one after the other, and both grow.
+		expect((here?.ageMs ?? 0) - (there?.ageMs ?? 0)).toBeGreaterThanOrEqual(-2);
+		const { error } = await source.inspect(barista);
+		expect(error).toMatch(/^127\.0\.0\.1:\d+ serves its last known answer, \d+ ms old$/);
+		await shared.registryGate.open();
+		await waitFor('the live answer', () => last()?.source === 'live');
+		await source.close();
+	});
+
+	it('serves its own last answer while the other one is away, with its age since the loss, and goes on when it is back', async () => {
+		await using shared = await sharedSidecar();
+		set(shared, 'barista', [80]);
+		const source = new BackendSource({ backend: upstreamOf([shared]) });
+		const { last } = follow(source);
+		await waitFor('the live answer', () => last()?.source === 'live');
+		await shared.gate.shut();
+		await waitFor('the stale answer', () => last()?.source === 'last-known-good');
+		expect((await source.inspect(barista)).error).toMatch(/^no upstream answers \(127\.0\.0\.1:\d+: /);
+		expect(source.status()).toMatchObject({ state: 'down', error: expect.stringContaining('127.0.0.1') });
+		set(shared, 'barista', [80, 81]);
+		await shared.gate.open();
+		await waitFor('the change', () => last()?.source === 'live' && ports(last()).length === 2);
+		expect(source.status()).toMatchObject({ name: 'spock', state: 'up', error: null, lastSuccessAgeMs: 0 });
+		await source.close();
+	});
+
+	it('an answer younger than the caller wants is the registry’s own, through both', async () => {
+		await using shared = await sharedSidecar();
+		set(shared, 'barista', [80]);
+		const source = new BackendSource({ backend: upstreamOf([shared]) });
+		await source.get(barista);
+		const before = shared.consul.requests.length;
+		const { verifiedAt } = await source.get(barista, { maxAgeMs: 0 });
+		expect(shared.consul.requests.length).toBeGreaterThan(before);
+		expect(Date.now() - verifiedAt).toBeLessThan(60_000);
+		await shared.registryGate.shut();
+		await expect(source.get(barista, { maxAgeMs: 0, timeoutMs: 5000 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(ports(await source.get(barista))).toEqual([80]);
+		await source.close();
+	});
+
+	it('a first answer that was old when it came is verified for whoever wants a younger one', async () => {
+		await using shared = await sharedSidecar();
+		set(shared, 'barista', [80]);
+		const { verifiedAt: publishedAt } = await shared.source.get(barista);
+		await waitFor('some age', () => Date.now() > publishedAt + 50);
+		const source = new BackendSource({ backend: upstreamOf([shared]) });
+		const { verifiedAt } = await source.get(barista, { maxAgeMs: 20 });
+		expect(verifiedAt).toBeGreaterThan(publishedAt + 20);
+		await source.close();
+	});
+
+	it('asks the next one when the first is gone, and no lookup fails', async () => {
+		const consul = await startFakeConsul({ isStrict: true });
+		await using first = await sharedSidecar({ consul });
+		await using second = await sharedSidecar({ consul });
+		set(first, 'barista', [80]);
+		const backend = upstreamOf([first, second]);
+		const source = new BackendSource({ backend });
+		const { last } = follow(source);
+		await waitFor('the live answer', () => last()?.source === 'live');
+		expect(backend.path.map(({ address }) => address)).toEqual([first.place.name]);
+		await first.gate.shut();
+		const failed: SpockError[] = [];
+		await waitFor('the next one', async () => {
+			await source.get(barista).catch((error: SpockError) => failed.push(error));
+			return backend.path[0]?.address === second.place.name && last()?.source === 'live';
+		});
+		set(second, 'barista', [80, 81]);
+		await waitFor('the change', () => ports(last()).length === 2);
+		expect(failed).toEqual([]);
+		await source.close();
+		await consul.stop();
+	});
+
+	it('does not go back to what another one knew earlier', async () => {
+		await using first = await sharedSidecar();
+		await using second = await sharedSidecar();
+		set(first, 'barista', [80, 81]);
+		set(second, 'barista', [80]);
+		await second.source.get(barista);
+		await second.registryGate.shut();
+		await waitFor('that it is old there', () => second.source.peek(barista)?.source === 'last-known-good');
+		const source = new BackendSource({ backend: upstreamOf([first, second]) });
+		const { last, seen } = follow(source);
+		await waitFor('the live answer', () => last()?.source === 'live');
+		await first.gate.shut();
+		await waitFor('the stale answer', () => last()?.source === 'last-known-good');
+		await waitFor('the next one', () => source.status().state === 'up');
+		await waitFor('its answer', async () => (await source.inspect(barista)).error?.startsWith(second.place.name));
+		expect(seen.map(ports)).not.toContainEqual([80]);
+		expect(ports(await source.get(barista))).toEqual([80, 81]);
+		await source.close();
+	});
+
+	it('what an app registers is in the registry with the host of its machine, and critical as soon as its sidecar dies', async () => {
+		await using shared = await sharedSidecar({ backend: await createLocalBackend() });
+		await using place = await tempSocket();
+		const backend = upstreamOf([shared]);
+		const registrations = new Registrations({ registrar: backend.registrar, owner: 'pod', machine: 'pod' });
+		const sidecar = createSidecar({
+			source: new BackendSource({ backend }),
+			registrations,
+			listen: [{ address: { path: place.path } }],
+			limits: { graceMs: 0 },
+		});
+		await sidecar.start();
+		const app = await RawClient.open(place.path);
+		app.send({ id: 1, func: 'registerService', data: { service: 'barista', port: 8765, tags: ['v1'] } });
+		expect(await app.next()).toMatchObject({ data: { error: null, state: 'registered' } });
+		const there = await shared.source.get(barista);
+		expect(there.instances).toMatchObject([{ host: '127.0.0.1', port: 8765, tags: ['v1'], status: 'passing' }]);
+		const id = sidecar.status().registrations[0]?.id;
+		app.send({ id: 2, func: 'reportService', data: { id, status: 'warning', note: 'slow' } });
+		expect(await app.next()).toMatchObject({ data: { state: 'registered' } });
+		await waitFor('the report', async () => (await shared.source.get(barista)).instances[0]?.status === 'warning');
+		// As a process that is killed, whose sockets the kernel closes.
+		await shared.gate.shut();
+		await waitFor('that it is critical', async () => {
+			const { instances } = await shared.source.get(barista);
+			return instances.some(({ status }) => status === 'critical');
+		});
+		await shared.gate.open();
+		await waitFor('that it is well again', async () => {
+			const { instances } = await shared.source.get(barista);
+			return instances.some(({ status }) => status === 'warning');
+		});
+		app.send({ id: 3, func: 'deregisterService', data: { id } });
+		await waitFor('that it is gone', async () => (await shared.source.get(barista)).instances.length === 0);
+		sidecar.terminate();
+		sidecar.terminate();
+		await sidecar.ended;
+	});
+});
+
+describe('a loop of sidecars', () => {
+	it('is refused by name, whoever closes it', async () => {
+		const toSecond = { name: 'b', address: { host: '127.0.0.1', port: 1 } };
+		await using first = await sharedSidecar({ instance: 'A' });
+		await using second = await sharedSidecar({ instance: 'B', backend: upstreamOf([first], { sidecar: 'B' }) });
+		await waitFor('the path', () => second.source.status().state === 'up');
+		// The first would ask the second, which asks the first.
+		const closing: Backend = upstreamOf([{ ...second, place: { ...second.place, name: toSecond.name } }], {
+			sidecar: 'A',
+		});
+		await waitFor('the refusal', () => closing.status().error?.includes('a loop of sidecars'));
+		expect(closing.status().error).toBe(
+			`b: a loop of sidecars: it asks that one already, at ${first.place.name}; one of them must ask a registry`,
+		);
+		await closing.close();
+		const itself = upstreamOf([first], { sidecar: 'A' });
+		await waitFor('the refusal', () => itself.status().error?.includes('it is the same sidecar'));
+		await itself.close();
+	});
+
+	it('that appears behind a connection that is up is refused when that one says hello again', async () => {
+		await using registry = await sharedSidecar({ instance: 'R' });
+		// C asks B, and B asks nothing yet.
+		const placeOfRegistry = { ...registry.place };
+		const late = upstreamOf([registry], { sidecar: 'B' });
+		await registry.gate.shut();
+		await using second = await sharedSidecar({ instance: 'B', backend: late });
+		const asking = upstreamOf([second], { sidecar: 'C' });
+		await waitFor('that C asks B', () => asking.status().state === 'up');
+		await registry.gate.open();
+		await waitFor('that C knows whom B asks', () =>
+			asking.path.some(({ address }) => address === placeOfRegistry.name),
+		);
+		await asking.close();
+	});
+});

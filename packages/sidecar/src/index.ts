@@ -23,3 +23,4 @@ export type { Listener, SidecarListen } from './listen/listener.ts';
 export type { TlsListen, TlsListenSecrets } from './listen/tls-server.ts';
 export { AcceptedTokens, type TokenCheck } from './listen/tokens.ts';
 export { createSidecar, type Sidecar } from './sidecar.ts';
+export { UpstreamBackend, type UpstreamBackendOptions } from './upstream/upstream-backend.ts';

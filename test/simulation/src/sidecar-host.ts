@@ -1,8 +1,6 @@
 import type { Transport } from '@spock/client';
 import { type Backend, BackendSource, Registrations } from '@spock/discovery';
-import { createSidecar, type EventsOptions, type Sidecar, type SidecarLimits } from '@spock/sidecar';
-
-import { UpstreamBackend } from '../../../packages/sidecar/src/upstream/upstream-backend.ts';
+import { createSidecar, type EventsOptions, type Sidecar, type SidecarLimits, UpstreamBackend } from '@spock/sidecar';
 
 import { AnswerLog } from './answer-log.ts';
 import type { Cable } from './cable.ts';

@@ -131,13 +131,13 @@ export class UpstreamBackend implements Backend {
 		query: Q,
 		key: string,
 		observer: BackendObserver<V>,
-		valueOf: (snapshot: S) => V,
+		answerIn: (snapshot: S) => V,
 	): BackendWatch {
 		this.#refuseIfClosed();
 		const running = this.#running.get(key) ?? 0;
 		this.#running.set(key, running + 1);
 		const watch = new UpstreamWatch<Q, S, V>({
-			...{ source, query, observer, valueOf, clock: this.#clock },
+			...{ source, query, observer, answerIn, clock: this.#clock },
 			// The cache starts a second watch of a query to have its answer verified.
 			verifies: running > 0,
 			isConnected: () => this.#upstream.isReady,

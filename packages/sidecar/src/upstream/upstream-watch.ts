@@ -19,7 +19,7 @@ export interface UpstreamWatchOptions<Q, S, V> {
 	readonly query: Q;
 	readonly observer: BackendObserver<V>;
 	/** The answer in a snapshot. */
-	readonly valueOf: (snapshot: S) => V;
+	readonly answerIn: (snapshot: S) => V;
 	/** True to have the first answer verified by the registry, and not only by the other sidecar's own watch. */
 	readonly verifies: boolean;
 	readonly clock: Clock;
@@ -101,7 +101,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 
 	#take(snapshot: S): void {
 		if (this.#ended.signal.aborted) return;
-		const { clock, observer, valueOf, whyStale } = this.#options;
+		const { clock, observer, answerIn, whyStale } = this.#options;
 		const isLive = !isStale(snapshot);
 		// Since the loss of the connection, if there is none: the other sidecar has vouched for it until then.
 		const vouchedAgeMs = isLive ? 0 : this.#sinceVouched(snapshot);
@@ -115,7 +115,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 			this.#vouchedAtMs = vouchedAtMs;
 			this.#error = undefined;
 			const ageMs = Math.max(vouchedAgeMs, Math.min(this.#ageMsMax, this.#sinceVerified(snapshot)));
-			observer.answered(valueOf(snapshot), { ageMs, vouchedAgeMs, ...(!isLive && { isUnconfirmed: true }) });
+			observer.answered(answerIn(snapshot), { ageMs, vouchedAgeMs, ...(!isLive && { isUnconfirmed: true }) });
 		}
 		if (isLive) return;
 		this.#isLive = false;

@@ -81,6 +81,12 @@ describe('an app that registers', () => {
 		expect(await registrations.claim({ ...barista, tags: ['again'] }, app)).toMatchObject({ state: 'registered' });
 		await registrations.claim({ ...barista, id: 'b3' }, holder());
 		expect(() => registrations.claim({ ...barista, id: 'b4' }, holder())).toThrow(/3 instances are registered/);
+		const { registrations: none } = openRegistrations({ registrationsMax: 0 });
+		const refusal = expect.objectContaining({
+			code: 'UNKNOWN_FUNC',
+			message: expect.stringContaining('registers nothing'),
+		});
+		expect(() => none.claim(barista, holder())).toThrow(refusal);
 	});
 });
 

@@ -259,6 +259,10 @@ export class Registrations {
 
 	#refuseOverLimit(id: string, known: Registration | undefined, holder: RegistrationHolder): void {
 		const { registrationsMax, registrationsPerHolderMax } = this.#resolved;
+		if (registrationsMax === 0) {
+			const message = 'this sidecar registers nothing: its limit of registrations is 0';
+			throw new SpockError('UNKNOWN_FUNC', message, { details: { registrationsMax } });
+		}
 		if (known === undefined && this.#byId.size >= registrationsMax) {
 			const message = `${registrationsMax} instances are registered here, which is the limit`;
 			throw new SpockError('OVERLOADED', message, { details: { id, registrationsMax } });

@@ -14,7 +14,7 @@ if [ -x "$binary" ]; then
 	exit 0
 fi
 if [ "${1:-}" = --find ]; then
-	echo "no daprd at $binary: run \`bash tools/dapr/build.sh\` (needs Go 1.26; 5 to 15 minutes, once)" >&2
+	echo "no daprd: run \`bash tools/dapr/build.sh\` (needs Go 1.26; 5 to 15 minutes, once)" >&2
 	exit 2
 fi
 if ! command -v go >/dev/null; then

@@ -13,7 +13,7 @@ if [ -x "$binary" ]; then
 	exit 0
 fi
 if [ "${1:-}" = --find ]; then
-	echo "no kfake at $binary: run \`bash tools/kfake/build.sh\` (needs Go 1.26; about a minute, once)" >&2
+	echo "no kfake: run \`bash tools/kfake/build.sh\` (needs Go 1.26; about a minute, once)" >&2
 	exit 2
 fi
 if ! command -v go >/dev/null; then

@@ -20,7 +20,7 @@ const PROCESSES = ['app', 'sidecar', 'store'];
 /** What else is to be known of a peer's figures. */
 const PEER_NOTES: Readonly<Partial<Record<PeerId, string>>> = {
 	dapr: [
-		'Dapr’s daemon is its own release, built with that component alone, and is called over 100 connections; by gRPC a second had less than half of the events.',
+		'Dapr’s daemon is its own release, built with that component alone, and is called over 100 connections: by its gRPC API fewer events go through.',
 		'Without an id from the app each call is another event to it, so that a call which is repeated can be there twice.',
 	].join('\n'),
 	kafka: [
@@ -156,7 +156,8 @@ function renderPeers({ takenAt, commit, node, rounds, versions, figures, leftOut
 	return [
 		'## Peers on the same work',
 		[
-			`Taken on ${takenAt.slice(0, 10)}, commit \`${commit}\`, Node ${node}, all on the disk of this machine: ${named.join(', ')}.`,
+			`Taken on ${takenAt.slice(0, 10)}, commit \`${commit}\`, Node ${node}, all on the disk of this machine:`,
+			`${named.join(', ')}.`,
 			`Events of 200 bytes: first one call at a time, then 1,000 in flight; ${rounds === 1 ? 'one round' : `the median of ${rounds} rounds that take turns`}. An app’s call that fails is`,
 			'repeated until it is done, with the same message id where the peer has one.',
 		].join('\n'),

@@ -1,6 +1,7 @@
 // `npm run bench:events`: installs and builds what is missing, and measures messages to a store by gRPC and by events, on Node 24, which has
-// zstd; about six minutes, with `--peers` some minutes more. `--quick` is rough and leaves the docs alone. `--parts`, `--mib`, `--rounds`,
-// `--no-table`, `--kills`: `npm run bench:events -- --help`. `render` writes the page again.
+// zstd; about six minutes, with `--peers` some minutes more. Peers at Kafka and Dapr take part when `bash tools/kfake/build.sh` and
+// `bash tools/dapr/build.sh` were run before. `--quick` is rough and leaves the docs alone. `--parts`, `--mib`, `--rounds`, `--no-table`, `--kills`:
+// `npm run bench:events -- --help`. `render` writes the page again.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -39,7 +39,7 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 	testkit: ['dns-packet'],
 	simulation: ['esbuild'],
 	bench: [
-		...['@grpc/grpc-js', '@grpc/proto-loader', '@nats-io/jetstream', '@nats-io/transport-node'],
+		...['@grpc/grpc-js', '@grpc/proto-loader', '@nats-io/jetstream', '@nats-io/transport-node', '@platformatic/kafka'],
 		...['commander', 'esbuild', 'ioredis', 'mitata', 'undici'],
 	],
 	hostile: ['esbuild'],

@@ -83,6 +83,15 @@ export function openToolbox(node: string): Toolbox {
 	};
 }
 
+/** The program that tools/FOLDER/build.sh has built, unless the environment names another one. Nothing is built. */
+export function toolOf(folder: string, variable: string, env: Readonly<Record<string, string | undefined>>): Tool {
+	const named = env[variable];
+	if (named !== undefined && named !== '') return { path: named };
+	const script = join(dirname(packageDirectory), 'tools', folder, 'build.sh');
+	const { status, stdout, stderr } = spawnSync('bash', [script, '--find'], { encoding: 'utf8', env });
+	return status === 0 ? { path: stdout.trim() } : { missing: stderr.trim() };
+}
+
 function sidecarBin(): string {
 	const manifest = createRequire(import.meta.url).resolve('@spock/sidecar/package.json');
 	return join(dirname(manifest), 'bin/sidecar.js');

@@ -95,7 +95,7 @@ async function program({ name, commands, entry, lean, home, chunks, executable, 
 	const { version } = JSON.parse(readFileSync(join(root, 'packages/sidecar/package.json'), 'utf8'));
 	writeFileSync(
 		join(directory, 'package.json'),
-		`${JSON.stringify({ name: `@spock/${command}-image`, version, type: 'module' })}\n`,
+		`${JSON.stringify({ name: `@spock/${commands[0]}-image`, version, type: 'module' })}\n`,
 	);
 	const licences = join(directory, 'licenses');
 	mkdirSync(licences, { recursive: true });

@@ -9,13 +9,15 @@ import { type OwnTools, openOwnTools } from '../toolbox.ts';
 import { renderEventsMarkdown } from './events-md.ts';
 import { drawEventsTable } from './events-plot.ts';
 import { measurePeers } from './peers/measure-peers.ts';
+import { findPeerPrograms } from './peers/peer-programs.ts';
+import { PEERS, type PeerId } from './peers/peers-results.ts';
 import { measureRatios, measureTable } from './table/measure-table.ts';
 import { type EventsResults, PARTS, type PartId } from './table/table-results.ts';
 
 interface Options {
 	readonly quick: boolean;
 	readonly table: boolean;
-	readonly peers: boolean;
+	readonly peers: readonly PeerId[] | true | undefined;
 	readonly mib: number | undefined;
 	readonly rounds: number;
 	readonly parts: readonly PartId[];
@@ -40,9 +42,9 @@ program
 	.description('measure, write the result file, and print the page')
 	.option('--quick', 'little data, few kills; the figures are rough', false)
 	.option('--no-table', 'leave out the table')
-	.option('--peers', 'also measure and kill the peers', false)
+	.option('--peers [names]', `also measure and kill the peers, or some: ${Object.keys(PEERS).join(', ')}`, toPeers)
 	.option('--mib <number>', 'data of a row, in MiB (256; 32 with --quick)', toCount)
-	.option('--rounds <number>', 'measurements of a row; the median counts', toCount, 1)
+	.option('--rounds <number>', 'measurements of a row, and of a peer; the median counts', toCount, 1)
 	.option('--parts <names>', `some of: ${Object.keys(PARTS).join(', ')}`, toParts, Object.keys(PARTS) as PartId[])
 	.option('--kills <number>', 'of each process of each peer', toCount, 10)
 	.option('--node <path>', 'the Node that the processes run on', process.execPath)
@@ -62,9 +64,12 @@ async function run(options: Options): Promise<void> {
 	try {
 		let results = existsSync(options.out) ? readResults(options.out) : undefined;
 		if (options.table) results = await takeTable(options, tools, results);
-		if (options.peers && results !== undefined) {
-			const { quick, kills } = options;
-			results = { ...results, peers: await measurePeers({ tools, quick, kills, say: sayWithTime() }) };
+		if (options.peers !== undefined && results !== undefined) {
+			const { quick, kills, rounds } = options;
+			const peers = options.peers === true ? (Object.keys(PEERS) as PeerId[]) : options.peers;
+			const programs = findPeerPrograms(process.env);
+			const run = { tools, programs, quick, peers, rounds, kills, say: sayWithTime() };
+			results = { ...results, peers: await measurePeers(run) };
 			writeResults(options.out, results);
 		}
 		if (results === undefined) throw new Error('there is no table yet: leave out --no-table');
@@ -109,9 +114,17 @@ function toCount(text: string): number {
 }
 
 function toParts(text: string): readonly PartId[] {
+	return namesIn(text, PARTS, 'part');
+}
+
+function toPeers(text: string): readonly PeerId[] {
+	return namesIn(text, PEERS, 'peer');
+}
+
+function namesIn<Name extends string>(text: string, table: Readonly<Record<Name, unknown>>, what: string): Name[] {
 	return text.split(',').map((name) => {
-		if (!Object.hasOwn(PARTS, name)) throw new InvalidArgumentError(`there is no part ${name}`);
-		return name as PartId;
+		if (!Object.hasOwn(table, name)) throw new InvalidArgumentError(`there is no ${what} ${name}`);
+		return name as Name;
 	});
 }
 

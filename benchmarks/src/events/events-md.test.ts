@@ -42,10 +42,12 @@ const results: EventsResults = {
 		takenAt: '2026-01-03T03:04:05.000Z',
 		commit: 'fedcba0',
 		node: 'v24.0.0',
-		versions: { '@grpc/grpc-js': '1.0.0' },
+		rounds: 3,
+		versions: { '@grpc/grpc-js': '1.0.0', daprd: '2.0.0' },
+		leftOut: [{ peer: 'kafka', why: 'no kfake: build it' }],
 		figures: [
 			{
-				...{ peer: 'nats', p50Us: 250, p99Us: 900, eventsPerSecond: 12_000 },
+				...{ peer: 'nats', p50Us: 250, p99Us: 900, eventsPerSecond: 12_000, othersShare: 0.07 },
 				kills: [{ target: 'broker', kills: 10, acknowledged: 900, lost: 3, duplicated: 2, unfinished: 1 }],
 			},
 		],
@@ -81,6 +83,17 @@ describe('the page on events', () => {
 
 	it('says what was lost under kills', () => {
 		expect(page).toMatch(/\| nats\.js[^|]*\| broker +\| +10 \| +900 \| +3 \| +2 \| +1 \|/);
+	});
+
+	it('says how quick a peer is, how much of the machine others used, and what was measured', () => {
+		expect(page).toMatch(/\| nats\.js[^|]*\| in JetStream[^|]*\| +250 µs \| +900 µs \| +12,000 \| +7 % \|/);
+		expect(page).toContain('@grpc/grpc-js 1.0.0, daprd 2.0.0');
+		expect(page).toContain('the median of 3 rounds that take turns');
+	});
+
+	it('says which peers were left out, and why', () => {
+		expect(page).not.toContain('kfake is one process');
+		expect(page).toMatch(/^Left out of this run: @platformatic\/kafka.*; no kfake: build it\.$/m);
 	});
 
 	it('has a plot with the rows of each part', () => {

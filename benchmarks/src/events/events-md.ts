@@ -1,7 +1,7 @@
 import { median } from '../load/samples.ts';
 import { formatCount, formatMicroseconds, formatNumber, formatRatio } from '../report/format-number.ts';
 import { columnsOf, markdownTable } from '../report/markdown.ts';
-import { PEERS, type PeersResults } from './peers/peers-results.ts';
+import { PEERS, type PeerId, type PeersResults } from './peers/peers-results.ts';
 import { factorOf, figureOf, GOALS, speedOf } from './table/table-goals.ts';
 import { type EventsResults, MODEL_SYNC_MS, PARTS, type PartId, ROWS, type RowRound } from './table/table-results.ts';
 
@@ -16,6 +16,19 @@ const WAITS = ['acknowledged', 'emitted', 'persisted', 'stored'];
 
 /** Those of a row, in the order of a cell. */
 const PROCESSES = ['app', 'sidecar', 'store'];
+
+/** What else is to be known of a peer's figures. */
+const PEER_NOTES: Readonly<Partial<Record<PeerId, string>>> = {
+	dapr: [
+		'Dapr’s daemon is its own release, built with that component alone, and is called over 100 connections: by its gRPC API fewer events go through.',
+		'Without an id from the app each call is another event to it, so that a call which is repeated can be there twice.',
+	].join('\n'),
+	kafka: [
+		'kfake is one process and copies nothing to another broker: its row says what the client takes, not what a Kafka cluster takes. The client has one request',
+		'on its way; what is called meanwhile goes together in the next one. An app that is killed and sends again has a new producer id, by which no broker knows',
+		'what it has already: [what that leads to](../decisions.md#events).',
+	].join('\n'),
+};
 
 /** The whole of docs/performance/events.md. The same results give the same bytes. */
 export function renderEventsMarkdown(results: EventsResults, limits: string): string {
@@ -122,13 +135,14 @@ function renderGoals(results: EventsResults): string {
 	return markdownTable([...columnsOf(2, ['row', 'to', 'wanted', 'measured']), verdict], rows);
 }
 
-function renderPeers({ takenAt, commit, node, versions, figures }: PeersResults): string[] {
-	const speeds = figures.map(({ peer, p50Us, p99Us, eventsPerSecond }) => [
+function renderPeers({ takenAt, commit, node, rounds, versions, figures, leftOut }: PeersResults): string[] {
+	const speeds = figures.map(({ peer, p50Us, p99Us, eventsPerSecond, othersShare }) => [
 		PEERS[peer].label,
 		PEERS[peer].acknowledged,
 		formatMicroseconds(p50Us),
 		formatMicroseconds(p99Us),
 		formatNumber(eventsPerSecond),
+		`${formatCount(othersShare * 100)} %`,
 	]);
 	const kills = figures.flatMap((figure) =>
 		figure.kills.map(({ target, kills, acknowledged, lost, duplicated, unfinished }) => [
@@ -138,18 +152,23 @@ function renderPeers({ takenAt, commit, node, versions, figures }: PeersResults)
 		]),
 	);
 	const named = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+	const headings = ['peer', 'what is true when the call is done', 'call p50', 'p99', 'events/s', 'used by others'];
 	return [
 		'## Peers on the same work',
 		[
-			`Taken on ${takenAt.slice(0, 10)}, commit \`${commit}\`, Node ${node}, ${named.join(', ')}, all on the disk of this machine. Events of 200 bytes:`,
-			'first one call at a time, then 1,000 in flight. An app’s call that fails is repeated until it is done, with the same message id where the peer has one.',
+			`Taken on ${takenAt.slice(0, 10)}, commit \`${commit}\`, Node ${node}, all on the disk of this machine:`,
+			`${named.join(', ')}.`,
+			`Events of 200 bytes: first one call at a time, then 1,000 in flight; ${rounds === 1 ? 'one round' : `the median of ${rounds} rounds that take turns`}. An app’s call that fails is`,
+			'repeated until it is done, with the same message id where the peer has one.',
 		].join('\n'),
-		markdownTable(columnsOf(2, ['peer', 'what is true when the call is done', 'call p50', 'p99', 'events/s']), speeds),
+		markdownTable(columnsOf(2, headings), speeds),
+		...figures.flatMap(({ peer }) => PEER_NOTES[peer] ?? []),
 		[
 			'Under a flow of events one process is killed (SIGKILL) at a random moment and started again, over and over. *Lost* are events that',
 			'were acknowledged to the app and that the store does not have in the end; *unfinished* are those that were not acknowledged when the app was killed.',
 			'A kill leaves the page cache of the machine alone: what a loss of power takes from a store that does not sync is not in this table.',
 		].join('\n'),
 		markdownTable(columnsOf(2, ['peer', 'killed', 'kills', 'acknowledged', 'lost', 'duplicated', 'unfinished']), kills),
+		...leftOut.map(({ peer, why }) => `Left out of this run: ${PEERS[peer].label}; ${why}.`),
 	];
 }

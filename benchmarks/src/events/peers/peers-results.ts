@@ -1,5 +1,5 @@
 /** Who takes an app's events. */
-export type PeerId = 'emit' | 'persisted' | 'stored' | 'nats' | 'grpc';
+export type PeerId = 'emit' | 'persisted' | 'stored' | 'nats' | 'dapr' | 'kafka' | 'grpc';
 
 /** Whose process is killed. */
 export type KillTarget = 'app' | 'sidecar' | 'broker';
@@ -33,6 +33,16 @@ export const PEERS: Readonly<Record<PeerId, PeerDescription>> = {
 		acknowledged: 'in JetStream, which syncs every two minutes',
 		targets: ['app', 'broker'],
 	},
+	dapr: {
+		label: 'Dapr’s daemon, JetStream component, its HTTP API with an event id',
+		acknowledged: 'in JetStream, which syncs every two minutes',
+		targets: ['app', 'sidecar', 'broker'],
+	},
+	kafka: {
+		label: '@platformatic/kafka, idempotent, to kfake, a broker of tests',
+		acknowledged: 'in the broker’s log, not synced, as at Kafka by default',
+		targets: ['app', 'broker'],
+	},
 	grpc: {
 		label: 'grpc-js unary, a server that syncs each message',
 		acknowledged: 'on the server’s disk, synced',
@@ -62,7 +72,15 @@ export interface PeerFigure {
 	readonly p99Us: number;
 	/** With 1,000 calls in flight. */
 	readonly eventsPerSecond: number;
+	/** Of the machine's processors, that which others than the run's processes took meanwhile. */
+	readonly othersShare: number;
 	readonly kills: readonly KillFigure[];
+}
+
+/** A peer that could not be measured. */
+export interface LeftOut {
+	readonly peer: PeerId;
+	readonly why: string;
 }
 
 /** All peers, and who was left out. */
@@ -70,7 +88,10 @@ export interface PeersResults {
 	readonly takenAt: string;
 	readonly commit: string;
 	readonly node: string;
-	/** Of packages, by name. */
+	/** Measurements of how quick each is; the median counts. */
+	readonly rounds: number;
+	/** Of packages and servers, by name. */
 	readonly versions: Readonly<Record<string, string>>;
 	readonly figures: readonly PeerFigure[];
+	readonly leftOut: readonly LeftOut[];
 }

@@ -20,3 +20,6 @@ export interface SenderPlace {
 
 /** The stream, and the subject, that events go to. */
 export const STREAM = 'orders';
+
+/** What the component of Dapr's daemon is called. */
+export const DAPR_COMPONENT = 'events';

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
 import { freePort } from '../../free-port.ts';
+import { busySeconds } from '../../load/others-share.ts';
 import { processorTimeUs } from '../../load/processor-time.ts';
 import { LoadClient, type ServerProcess, startAnnouncedServer } from '../../processes.ts';
 import type { OwnTools } from '../../toolbox.ts';
@@ -120,13 +121,7 @@ function processorSeconds(pids: Readonly<Record<string, number>>): {
 	readonly machine: number;
 } {
 	const of = Object.entries(pids).map(([name, pid]) => [name, processorTimeUs(pid) / 1e6] as const);
-	return { of, machine: busySeconds(readFileSync('/proc/stat', 'utf8')) };
-}
-
-/** What /proc/stat has counted as not idle, in its ticks of 10 ms: https://man7.org/linux/man-pages/man5/proc_stat.5.html */
-function busySeconds(stat: string): number {
-	const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = stat.slice(5).trim().split(/\s+/).map(Number);
-	return (user + nice + system + irq + softirq) / 100;
+	return { of, machine: busySeconds() };
 }
 
 /** The settings of a sidecar whose store is another one. */

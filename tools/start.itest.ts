@@ -97,6 +97,18 @@ it('an order at the examples of Express, Fastify and NestJS is made by one of th
 	}
 }, 180_000);
 
+it('a second one beside it says so, ends, and leaves nothing behind', async () => {
+	await using place = await tempSocket();
+	await using running = start(place);
+	await printed(running);
+	await using second = start(place);
+	const { exitCode, stdout, stderr } = await second.finished;
+	expect([exitCode, stdout]).toEqual([1, '']);
+	expect(stderr).toContain(`a sidecar runs already at ${place.path}`);
+	const command = 'node packages/sidecar/bin/sidecar.js get barista';
+	expect(await run(command, place)).toMatchObject({ exitCode: 0 });
+}, 180_000);
+
 it('leaves no barista behind when it is killed', async () => {
 	await using place = await tempSocket();
 	await using running = start(place);

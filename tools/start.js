@@ -3,12 +3,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { ensureBuilt, ensureInstalled, root, say } from './prepare.js';
+import { ensureBuilt, ensureInstalled, fail, root, say } from './prepare.js';
 
 const BARISTAS = ['barista-1', 'barista-2', 'barista-3'];
 const STATUS_PAGE_PORT = 9464;
@@ -58,6 +58,8 @@ function startBarista(name, env) {
 	const child = spawn(process.execPath, [main, name], { env, stdio: ['pipe', 'pipe', 'inherit'] });
 	// It may have ended by itself.
 	child.stdin.on('error', () => undefined);
+	// Where the sidecar cannot start, this process ends, and they with it.
+	for (const one of [child, child.stdin, child.stdout]) one.unref();
 	for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.stdin.end());
 	return new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
 }
@@ -79,12 +81,29 @@ function tryThis(lines, admin) {
 	].join('\n');
 }
 
+/** Ends with a word where a sidecar runs already: two would share its services file, and its baristas would find the other one. */
+async function refuseSecond(path) {
+	const client = connect(path);
+	const isThere = await new Promise((resolve) => {
+		client.once('connect', () => resolve(true)).once('error', () => resolve(false));
+	});
+	client.destroy();
+	if (!isThere) return;
+	fail(
+		`a sidecar runs already at ${path}: end it, or give this one a path of its own: npm start -- --socket /tmp/another.sock`,
+	);
+}
+
 const events = given('--events', 'SPOCK_EVENTS');
 const admin = given('--admin', 'SPOCK_ADMIN');
 const socket = given('--socket', 'SPOCK_SOCKET');
 const page = admin ?? (await freeAdmin());
 const isStart = !flags.some((flag) => flag === '--help' || flag === '-h' || flag === '--print-config');
 if (isStart) {
+	if (!flags.includes('--take-over')) {
+		const { defaultSocketAddress } = await import('../packages/protocol/dist/node/index.js');
+		await refuseSecond(socket ?? defaultSocketAddress({ env: process.env, uid: process.getuid?.() }).path);
+	}
 	const env = { ...process.env, ...(socket !== undefined && { SPOCK_SOCKET: socket }) };
 	void Promise.all(BARISTAS.map((name) => startBarista(name, env))).then((lines) => say(tryThis(lines, page)));
 }

@@ -94,10 +94,12 @@ function zoneShares(
 ): readonly ZoneShare[] {
 	const weights = new Map<string | null, number>([[own, 0]]);
 	for (const { zone } of registered) weights.set(zone, 0);
+	// Against the greatest, so that no sum of weights is infinite.
+	const greatest = serving.reduce((most, { weight }) => Math.max(most, weight), 1);
 	let weightSum = 0;
 	for (const { zone, weight } of serving) {
 		// Weights are 0 only where all are.
-		const counted = countsWeights(policy) ? weight || 1 : 1;
+		const counted = countsWeights(policy) ? (weight || 1) / greatest : 1;
 		weights.set(zone, (weights.get(zone) ?? 0) + counted);
 		weightSum += counted;
 	}

@@ -2,7 +2,7 @@ import { type Backend, BackendSource, createLocalBackend, Registrations } from '
 import { type BackendFixture, backendContract } from '@spock/discovery/contract';
 import type { ServiceInstance, ServiceSnapshot, SpockError } from '@spock/protocol';
 import { createSidecar } from '@spock/sidecar';
-import { describeKeyContract, startFakeConsul, tempSocket, waitFor } from '@spock/testkit';
+import { describeKeyContract, FakeSidecar, fakeSnapshot, startFakeConsul, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { RawClient } from './raw-client.ts';
@@ -224,6 +224,74 @@ describe('a sidecar that asks another', () => {
 		sidecar.terminate();
 		sidecar.terminate();
 		await sidecar.ended;
+	});
+});
+
+describe('a sidecar that asks one that is not as it should be', () => {
+	const placeOf = ({ port }: FakeSidecar, name: string) => ({ name, address: { host: '127.0.0.1', port } });
+
+	it('leaves one that answers hello and hangs up for the next', async () => {
+		await using bad: FakeSidecar = await FakeSidecar.listen(undefined, {
+			handle: ({ func, connection }) => {
+				if (func !== 'hello') return 'hold';
+				setImmediate(() => bad.connections[connection]?.drop());
+				return undefined;
+			},
+		});
+		await using good = await FakeSidecar.listen();
+		good.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const backend = upstreamOf([{ place: placeOf(bad, 'bad') }, { place: placeOf(good, 'good') }]);
+		const source = new BackendSource({ backend });
+		await waitFor('the answer of the good one', () => source.get(barista).catch(() => undefined));
+		expect(backend.path[0]?.address).toBe('good');
+		await source.close();
+	});
+
+	it('tells apps nothing of those that it asks, and believes no endless name', async () => {
+		await using place = await tempSocket();
+		const upstreams = [
+			{ instance: 'i', address: 'x'.repeat(100_000) },
+			{ instance: 'j', address: 'tls://10.0.0.1:7070' },
+		];
+		const hello = { version: 1, sidecar: 'e/1', instance: 'e', features: ['push'], upstreams };
+		await using fake = await FakeSidecar.listen(undefined, {
+			handle: ({ func }) => (func === 'hello' ? { data: hello } : undefined),
+		});
+		const backend = upstreamOf([{ place: placeOf(fake, 'fake') }]);
+		const source = new BackendSource({ backend });
+		const sidecar = createSidecar({
+			source,
+			upstreams: backend,
+			listen: [{ address: { path: place.path } }],
+			limits: { graceMs: 0 },
+		});
+		await sidecar.start();
+		await waitFor('the path', () => backend.path.length > 0);
+		expect(backend.path.map(({ address }) => address)).toEqual(['fake', 'tls://10.0.0.1:7070']);
+		const app = await RawClient.open(place.path);
+		app.send({ id: 1, func: 'hello', data: { versions: [1] } });
+		expect(await app.next()).not.toHaveProperty('data.upstreams');
+		const asking = await RawClient.open(place.path);
+		asking.send({ id: 1, func: 'hello', data: { versions: [1], sidecar: 'another' } });
+		expect(await asking.next()).toMatchObject({ data: { upstreams: [{ address: 'fake' }, { instance: 'j' }] } });
+		sidecar.terminate();
+		sidecar.terminate();
+		await sidecar.ended;
+	});
+
+	it('what was deregistered while it was away does not come back with it', async () => {
+		await using shared = await sharedSidecar({ backend: await createLocalBackend() });
+		const upstream = upstreamOf([shared]);
+		const { registrar } = upstream;
+		const definition = { id: 'b1', service: 'barista', port: 80, tags: [], meta: {}, bind: 'connection' as const };
+		const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'pod' };
+		await waitFor('the connection', () => upstream.status().state === 'up');
+		await registrar.register(definition, { status: 'passing', note: '' }, terms);
+		await shared.gate.shut();
+		await expect(registrar.deregister('b1')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await shared.gate.open();
+		await waitFor('that it is gone', async () => (await shared.source.get(barista)).instances.length === 0, 60_000);
+		await upstream.close();
 	});
 });
 

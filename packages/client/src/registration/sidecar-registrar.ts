@@ -65,10 +65,14 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	/** Reports so far. */
 	#words = 0;
 
+	/** A sidecar deregisters for apps that may be gone: it is done as soon as that is possible, whatever became of the call. */
+	readonly #isForSidecar: boolean;
+
 	constructor(options: ResolvedOptions, port: RegistrarPort) {
 		this.#port = port;
 		this.#timeoutMs = options.timeoutMs;
 		this.#address = options.address;
+		this.#isForSidecar = options.sidecar !== undefined;
 		this.#retry = new RetrySchedule(whileRefused(options), () => this.#registerAgain(isOpen));
 	}
 
@@ -274,7 +278,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	/** The app's deregistration has failed. If it never reached a sidecar, nothing has changed. */
 	#stayed(wanted: Wanted, error: SpockError, session: Session | undefined): void {
 		const mayBeSent = session !== undefined || this.#session !== undefined;
-		const wasAsked = isRefusal(error) || (UNKNOWN_OUTCOMES.includes(error.code) && mayBeSent);
+		const wasAsked = this.#isForSidecar || isRefusal(error) || (UNKNOWN_OUTCOMES.includes(error.code) && mayBeSent);
 		wanted.phase = wasAsked ? 'left' : 'kept';
 		if (wasAsked) {
 			this.#pending(wanted, `it is being deregistered, which is not confirmed: ${error.message}`);

@@ -17,7 +17,7 @@ export interface ReadFeed<Q, S extends PublishedSnapshot> {
 	hurry(stored: StoredSnapshot<Q, S>): void;
 	/** True once the sidecar has sent this snapshot. */
 	hasSent(stored: StoredSnapshot<Q, S>): boolean;
-	/** Takes an answer on this session: a newer snapshot, or the time at which the same one was verified. */
+	/** Takes the time of verification from an answer on this session, if the same process feeds the same snapshot. */
 	verify(stored: StoredSnapshot<Q, S>, snapshot: S, session: Session): void;
 }
 

@@ -125,8 +125,10 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		}
 	}
 
+	/** In milliseconds since 1970; 0 if unknown. */
 	#verifiedAt(): number {
 		const { clock } = this.#context;
-		return Math.round(clock.wallNow() - (clock.now() - this.#verifiedAtMs));
+		const at = Math.round(clock.wallNow() - (clock.now() - this.#verifiedAtMs));
+		return Number.isFinite(at) ? at : 0;
 	}
 }

@@ -15,7 +15,7 @@ import type { Registrar } from './registrar.ts';
 
 /** How fresh an answer is, according to the registry. */
 export interface AnswerMeta {
-	/** How old the answer already was when it arrived, at least, in milliseconds. */
+	/** How old the answer already was when it arrived, at least, in milliseconds; Infinity if unknown. */
 	readonly ageMs: number;
 	/**
 	 * How long ago another process vouched for it as live, in milliseconds: that is how old it is for callers who name no greatest age.

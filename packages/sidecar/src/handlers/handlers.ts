@@ -92,7 +92,13 @@ function helloHandler(
 		refuseLoop(hello.sidecar, own.instance, upstreams);
 		const packing = caller.greet(hello);
 		const features = packing === undefined ? own.features : [...own.features, packing];
-		return answer<HelloReply>({ version, ...own, features, ...more, ...(upstreams.length > 0 && { upstreams }) });
+		return answer<HelloReply>({
+			version,
+			...own,
+			features,
+			...more,
+			...(hello.sidecar !== undefined && upstreams.length > 0 && { upstreams }),
+		});
 	};
 }
 

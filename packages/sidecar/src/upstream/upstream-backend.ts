@@ -7,19 +7,20 @@ import {
 	type Hop,
 	type KeyEntry,
 	type KeyQuery,
+	type KeySnapshot,
 	keyQueryKey,
 	queryKey,
 	type ServiceInstance,
 	type ServiceListEntry,
 	type ServiceQuery,
+	type ServiceSnapshot,
 	type SnapshotState,
 	SpockError,
-	type WatchedSource,
 } from '@spock/protocol';
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
 import { UpstreamRegistrar } from './upstream-registrar.ts';
-import { OWN_CODES, UpstreamWatch } from './upstream-watch.ts';
+import { OWN_CODES, UpstreamWatch, type UpstreamWatchOptions } from './upstream-watch.ts';
 
 /** How often a failure is reported again while it lasts. */
 const REPEAT_MS = 2000;
@@ -29,7 +30,10 @@ const DIAL_TIMEOUT_MS = 2000;
 
 /** Options of {@link UpstreamBackend}. */
 export interface UpstreamBackendOptions
-	extends Pick<UpstreamOptions, 'places' | 'sidecar' | 'token' | 'fallback' | 'fallbackAfterMs' | 'name' | 'random'> {
+	extends Pick<
+		UpstreamOptions,
+		'places' | 'sidecar' | 'token' | 'fallback' | 'fallbackAfterMs' | 'name' | 'frameBytesMax' | 'random'
+	> {
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
 }
@@ -81,16 +85,24 @@ export class UpstreamBackend implements Backend {
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
-		return this.#watch(this.#upstream, query, `s${queryKey(query)}`, observer, ({ instances }) => instances);
+		return this.#watch<ServiceQuery, ServiceSnapshot, readonly ServiceInstance[]>(`s${queryKey(query)}`, {
+			...{ source: this.#upstream, query, observer },
+			answerIn: ({ instances }) => instances,
+			verify: (asked, options) => this.#upstream.verifyService(asked, options),
+		});
 	}
 
 	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
-		return this.#watch(this.#upstream.keys, query, `k${keyQueryKey(query)}`, observer, entriesOf);
+		return this.#watch<KeyQuery, KeySnapshot, readonly KeyEntry[]>(`k${keyQueryKey(query)}`, {
+			...{ source: this.#upstream.keys, query, observer },
+			answerIn: entriesOf,
+			verify: (asked, options) => this.#upstream.verifyKey(asked, options),
+		});
 	}
 
 	async read(query: ServiceQuery, options: CallOptions = {}): Promise<readonly ServiceInstance[]> {
 		this.#refuseIfClosed();
-		return (await this.#call(() => this.#upstream.get(query, { ...options, maxAgeMs: 0 }))).instances;
+		return (await this.#call(() => this.#upstream.verifyService(query, options))).instances;
 	}
 
 	async list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<readonly ServiceListEntry[]> {
@@ -127,23 +139,21 @@ export class UpstreamBackend implements Backend {
 	}
 
 	#watch<Q, S extends SnapshotState, V>(
-		source: WatchedSource<Q, S>,
-		query: Q,
 		key: string,
-		observer: BackendObserver<V>,
-		answerIn: (snapshot: S) => V,
+		options: Pick<UpstreamWatchOptions<Q, S, V>, 'source' | 'query' | 'observer' | 'answerIn' | 'verify'>,
 	): BackendWatch {
 		this.#refuseIfClosed();
 		const running = this.#running.get(key) ?? 0;
-		this.#running.set(key, running + 1);
 		const watch = new UpstreamWatch<Q, S, V>({
-			...{ source, query, observer, answerIn, clock: this.#clock },
+			...options,
 			// The cache starts a second watch of a query to have its answer verified.
-			verifies: running > 0,
+			verify: running > 0 ? options.verify : undefined,
+			clock: this.#clock,
 			isConnected: () => this.#upstream.isReady,
 			process: () => this.#peer?.instance ?? '',
 			whyStale: (ageMs) => this.#whyStale(ageMs),
 		});
+		this.#running.set(key, running + 1);
 		this.#watches.add(watch);
 		this.#repeatLater();
 		return {

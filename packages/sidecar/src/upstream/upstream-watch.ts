@@ -1,5 +1,6 @@
 import type { BackendObserver, BackendWatch } from '@spock/discovery';
 import {
+	type CallOptions,
 	type ErrorCode,
 	isStale,
 	knownAgeMs,
@@ -13,6 +14,11 @@ import type { Clock } from '@spock/protocol/internal';
 /** What the connection to the other sidecar fails with. */
 export const OWN_CODES: ReadonlySet<ErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'NOT_READY', 'CLOSED']);
 
+/** Longest time on the way that is believed; a greater difference is one of the clocks. */
+const TRANSIT_MS_MAX = 2000;
+/** In place of a process: another source than the other sidecar. */
+const FALLBACK = 'fallback';
+
 /** How to watch one query at another sidecar. */
 export interface UpstreamWatchOptions<Q, S, V> {
 	readonly source: WatchedSource<Q, S>;
@@ -20,8 +26,8 @@ export interface UpstreamWatchOptions<Q, S, V> {
 	readonly observer: BackendObserver<V>;
 	/** The answer in a snapshot. */
 	readonly answerIn: (snapshot: S) => V;
-	/** True to have the first answer verified by the registry, and not only by the other sidecar's own watch. */
-	readonly verifies: boolean;
+	/** Has the other sidecar ask its registry now: what is known already is no answer then. Undefined: it is one. */
+	readonly verify: ((query: Q, options: CallOptions) => Promise<S>) | undefined;
 	readonly clock: Clock;
 	/** True while the other sidecar is connected. */
 	readonly isConnected: () => boolean;
@@ -43,8 +49,8 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 	#error: SpockError | undefined;
 	/** When what was reported last was live, by the clock. */
 	#vouchedAtMs = Number.NEGATIVE_INFINITY;
-	/** What has just been verified is no older than this. */
-	#ageMsMax = Number.POSITIVE_INFINITY;
+	/** Of that one. */
+	#revision = 0;
 	/** Whether it is still. */
 	#isLive = false;
 	/** Whose answer that was. */
@@ -52,8 +58,8 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 
 	constructor(options: UpstreamWatchOptions<Q, S, V>) {
 		this.#options = options;
-		if (options.verifies) void this.#verify();
-		else this.#follow();
+		this.#follow(options.verify !== undefined);
+		if (options.verify !== undefined) void this.#verify(options.verify);
 	}
 
 	stop(): void {
@@ -65,56 +71,63 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 	repeat(): void {
 		if (this.#ended.signal.aborted) return;
 		const { observer, isConnected, whyStale } = this.#options;
-		if (this.#error !== undefined) observer.failed(this.#error);
-		else if (this.#vouchedAtMs === Number.NEGATIVE_INFINITY && !isConnected())
+		if (this.#watch === undefined) this.#follow(false);
+		else if (this.#error !== undefined) observer.failed(this.#error);
+		else if (this.#vouchedAtMs === Number.NEGATIVE_INFINITY && !isConnected()) {
 			this.#fail(new SpockError('UNAVAILABLE', whyStale(0)));
+		}
 	}
 
-	#follow(verified?: S): void {
+	#follow(isKnownIgnored: boolean): void {
 		const { source, query } = this.#options;
-		let isFirst = verified !== undefined;
-		this.#watch = source.watch(query, {
-			// What is known already may be from the process before, and older than what was verified.
-			next: (snapshot) => this.#take(isFirst && verified !== undefined && isStale(snapshot) ? verified : snapshot),
-			error: (error) => this.#fail(error),
-		});
-		isFirst = false;
-		if (this.#ended.signal.aborted) this.#watch.stop();
+		let isKnown = true;
+		try {
+			this.#watch = source.watch(query, {
+				next: (snapshot) => {
+					if (!isKnown || !isKnownIgnored) this.#take(snapshot);
+				},
+				error: (error) => this.#fail(error),
+			});
+		} catch (error) {
+			// At a limit, say. It is tried again when the failure is repeated.
+			this.#fail(SpockError.from(error));
+		}
+		isKnown = false;
+		if (this.#ended.signal.aborted) this.#watch?.stop();
 	}
 
-	/** Has the registry asked now, and goes on with what comes by itself. */
-	async #verify(): Promise<void> {
-		const { source, query, clock } = this.#options;
-		const { signal } = this.#ended;
+	async #verify(verify: (query: Q, options: CallOptions) => Promise<S>): Promise<void> {
+		const { query, clock, process } = this.#options;
 		const askedAtMs = clock.now();
-		let verified: S | undefined;
 		try {
-			verified = await source.get(query, { maxAgeMs: 0, signal });
+			const snapshot = await verify(query, { signal: this.#ended.signal });
+			// What was pushed meanwhile may be newer.
+			const isOlder = this.#process === process() && snapshot.revision < this.#revision;
 			// The registry was asked after this process has asked: its own clock says so, and the other one's may differ.
-			this.#ageMsMax = clock.now() - askedAtMs;
+			if (!isOlder) this.#take(snapshot, clock.now() - askedAtMs);
 		} catch (error) {
 			this.#fail(SpockError.from(error));
 		}
-		if (!signal.aborted) this.#follow(verified);
-		this.#ageMsMax = Number.POSITIVE_INFINITY;
 	}
 
-	#take(snapshot: S): void {
+	#take(snapshot: S, ageMsMax = Number.POSITIVE_INFINITY): void {
 		if (this.#ended.signal.aborted) return;
-		const { clock, observer, answerIn, whyStale } = this.#options;
+		const { clock, observer, answerIn, whyStale, isConnected } = this.#options;
 		const isLive = !isStale(snapshot);
 		// Since the loss of the connection, if there is none: the other sidecar has vouched for it until then.
 		const vouchedAgeMs = isLive ? 0 : this.#sinceVouched(snapshot);
 		const vouchedAtMs = clock.now() - vouchedAgeMs;
-		const newest = this.#options.process();
+		// What is live without a connection comes from the fallback.
+		const newest = isLive && !isConnected() ? FALLBACK : this.#options.process();
 		// The process before this one has vouched for what it sent until this one took its place.
 		if (this.#isLive && newest !== this.#process) this.#vouchedAtMs = clock.now();
 		if (isLive || newest === this.#process || vouchedAtMs > this.#vouchedAtMs) {
 			this.#process = newest;
 			this.#isLive = isLive;
+			this.#revision = snapshot.revision;
 			this.#vouchedAtMs = vouchedAtMs;
 			this.#error = undefined;
-			const ageMs = Math.max(vouchedAgeMs, Math.min(this.#ageMsMax, this.#sinceVerified(snapshot)));
+			const ageMs = Math.max(vouchedAgeMs, Math.min(ageMsMax, this.#sinceVerified(snapshot)));
 			observer.answered(answerIn(snapshot), { ageMs, vouchedAgeMs, ...(!isLive && { isUnconfirmed: true }) });
 		}
 		if (isLive) return;
@@ -131,18 +144,16 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 		this.#options.observer.failed(error);
 	}
 
-	/** The time on the way counts, where the clocks of the two machines agree. */
+	/** The time on the way counts, as far as the clocks of the two machines tell it from their difference. */
 	#sinceVouched({ ageMs, verifiedAt }: SnapshotState): number {
 		const { clock, isConnected } = this.#options;
 		if (!isConnected()) return ageMs;
 		const knownMs = knownAgeMs({ ageMs, verifiedAt }, clock.wallNow());
-		return Number.isFinite(knownMs) ? knownMs : ageMs;
+		return knownMs - ageMs <= TRANSIT_MS_MAX ? knownMs : ageMs;
 	}
 
-	/** As far as it is known: for a live one since it was published, although it may have been verified since. */
+	/** For a live one since it was published, although it may have been verified since; Infinity if the clocks do not tell. */
 	#sinceVerified({ source, ageMs, verifiedAt }: SnapshotState): number {
-		if (source === 'static') return ageMs;
-		const knownMs = knownAgeMs({ ageMs, verifiedAt }, this.#options.clock.wallNow());
-		return Number.isFinite(knownMs) ? knownMs : ageMs;
+		return source === 'static' ? ageMs : knownAgeMs({ ageMs, verifiedAt }, this.#options.clock.wallNow());
 	}
 }

@@ -75,6 +75,8 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 		['versions', random.pick(['[1]', '[1,2]', '[]'])],
 		...some(random, [
 			['client', '"a/1"'],
+			['library', nameOr(random, '"lib/1"')],
+			['sidecar', nameOr(random, '"another"')],
 			['pid', '7'],
 			['features', '["push","goaway"]'],
 			['heartbeatMs', random.pick(['1', '60000', '0'])],

@@ -211,6 +211,8 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 	hello: object({
 		versions: required(test((value) => isList(value) && value.every(isAnyWhole))),
 		client: optional(anyText),
+		library: optional(anyText),
+		sidecar: optional(anyText),
 		frameBytesMax: optional(whole(1024, Number.MAX_VALUE)),
 		// Looked at before a handler is, and kept from it.
 		token: optional((value) => ({ ...anyText(value), value: undefined })),

@@ -37,6 +37,7 @@ export function createUpstream(
 		sidecar: instance,
 		// A pod's name: what the other one shows of its clients.
 		name: `sidecar ${hostname()}`.slice(0, 214),
+		frameBytesMax: settings.frameBytesMax.value,
 		...(tokenFile !== undefined && { token: () => tokenIn(tokenFile) }),
 		...(withConsul && {
 			fallback: () => new BackendSource({ backend: fallbackOf(settings, onEvent), onEvent }),

@@ -129,8 +129,7 @@ function groupsOf<I extends Placed>(zones: readonly ZoneShare[], serving: readon
 }
 
 /**
- * Whether and why each instance that is served gets work of the caller whom this is the plan of; undefined where neither zones nor a
- * subset decide.
+ * Whether and why each instance that is served gets work of this plan's caller; undefined where neither zones nor a subset decide.
  */
 export function explainPlan<I extends Placed>({
 	groups,

@@ -21,8 +21,7 @@ import type {
 } from './foundation/event-sessions.ts';
 import type { EventsObserver } from './foundation/events-observer.ts';
 import { StoreFaults } from './foundation/store-faults.ts';
-import { ConsumerGroups } from './groups/consumer-groups.ts';
-import { groupObserver } from './groups/group-observer.ts';
+import { ConsumerGroups, groupObserver } from './groups/consumer-groups.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogState } from './log/log-machine.ts';
 import type { LogListener } from './log/log-options.ts';

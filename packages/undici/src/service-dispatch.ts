@@ -46,7 +46,7 @@ export class ServiceDispatch {
 	readonly #settings: RequestSettings;
 	readonly #route: Route;
 	/**
-	 * Where a request failed before, by its handler: undici's retry dispatches again with the handler it had, and is to get
+	 * Where a request failed before, by its handler: undici's retry dispatches again with the handler it had, and must get
 	 * another instance then.
 	 */
 	readonly #failed = new WeakMap<DispatchHandler, FailedInstances>();

@@ -8,8 +8,8 @@ export function plannerOf(diplomat: object): WorkPlanner | undefined {
 }
 
 /**
- * Who stands in for a plan's instances when none of them can be reached, of those that are served and not in it: from any zone, as many as
- * a subset has.
+ * The instances that replace those of a plan when none of them can be reached: others that are served, from any zone, as many as a subset
+ * has.
  */
 export function standInsOf<I extends Planned>({ serving, groups, subset, subsetKey }: WorkPlan<I>): readonly I[] {
 	const working = new Set(groups.flatMap(({ instances }) => instances));

@@ -31,7 +31,7 @@ export interface ForwardingOptions {
 	readonly keepStoredMs?: number;
 	/**
 	 * Streams that have all at their stores, for longer than `keepStoredMs`, and of which a state is kept, with the connection that a store may have for
-	 * each. Of more those that were used longest ago are let go until their next event. Default 256.
+	 * each. The ones used longest ago are released until their next event. Default 256.
 	 */
 	readonly idleStreamsMax?: number;
 	/** For tests, which must notice them. Default: none. */

@@ -10,7 +10,7 @@ interface Wait {
 	settle(error?: SpockError): void;
 }
 
-/** Who waits until the store of a stream has an event. At most {@link STORED_WAITS_MAX}. */
+/** Publishes that wait until their store has the event. At most {@link STORED_WAITS_MAX}. */
 export class StoredWaits {
 	readonly #waits = new Set<Wait>();
 

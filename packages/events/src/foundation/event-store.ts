@@ -44,7 +44,7 @@ export interface StoreReaderOptions {
 	readonly from?: ConsumeFrom;
 	/** One reader gives the whole stream. Default false: where several sidecars have readers of the group, each may give some of its keys. */
 	readonly isWhole?: boolean;
-	/** Told when the store cannot be read, which is tried again, at each failure; and null each time that it could be reached. */
+	/** Called at each failure to read the store, which is retried; with null after each success. */
 	readonly failed?: (error: SpockError | null) => void;
 }
 

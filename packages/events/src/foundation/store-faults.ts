@@ -3,9 +3,9 @@ import type { Clock } from '@spock/protocol/internal';
 
 import type { EventsObserver } from './events-observer.ts';
 
-/** Streams of which is known that their store fails: names may come from clients. */
+/** Most faults that are recorded: names may come from clients. */
 const FAULTS_MAX = 256;
-/** One that was not reported again for so long is over, or whoever met it has left. Above every wait between two attempts. */
+/** A fault not reported for this long has ended. Longer than every wait between two attempts. */
 const FAULT_MS = 120_000;
 
 type Doing = StoreFault['doing'];
@@ -62,7 +62,7 @@ export class StoreFaults {
 		else this.failed(stream, 'reading', error);
 	}
 
-	/** Nobody reads it any more. */
+	/** No consumer reads it any more. */
 	unread(stream: string): void {
 		this.#faults.delete(keyOf(stream, 'reading'));
 	}

@@ -11,6 +11,7 @@ import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
 
 import type { Consumer, ConsumerSink } from '../foundation/event-sessions.ts';
 import type { EventStore, StoreReader, StoreReaderOptions } from '../foundation/event-store.ts';
+import type { EventsObserver } from '../foundation/events-observer.ts';
 import type { NewEvent } from '../foundation/log-record.ts';
 import { ConsumerGroup, type GroupLimits, type GroupObserver } from './consumer-group.ts';
 import { DELIVERED_BYTES_MAX, DeliveryCredit } from './delivery-credit.ts';
@@ -45,7 +46,7 @@ export interface ConsumerGroupsOptions {
 	readonly random: Random;
 	readonly limits?: Partial<ConsumerGroupsLimits>;
 	readonly observer?: GroupObserver;
-	/** The store of a stream cannot be read now, told at each failure; null: it was read. Default: it is not reported. */
+	/** Called at each failure to read the store of a stream, which is retried; with null after each success. Default: not reported. */
 	readonly readFailed?: (stream: string, error: SpockError | null) => void;
 	/** A stream is not read any more, by one group at least. */
 	readonly unread?: (stream: string) => void;
@@ -270,4 +271,15 @@ export class ConsumerGroups {
 /** Names hold no slash. */
 function groupKey(stream: string, group: string): string {
 	return `${stream}/${group}`;
+}
+
+/** Reports what groups do. */
+export function groupObserver(observer: EventsObserver): GroupObserver {
+	return {
+		delivered: ({ stream, group = null }, events, again) => {
+			observer.delivered?.(stream, group, events);
+			if (again > 0) observer.redelivered?.(stream, group, again);
+		},
+		died: ({ stream, group = null }, reason) => observer.dead?.(stream, group, reason),
+	};
 }

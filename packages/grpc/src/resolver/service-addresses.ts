@@ -75,7 +75,7 @@ export function addressesOf(
 	const ejected = ejectedAmong(served);
 	const instances = new Map<string, InstancePlace>();
 	const groups: EndpointGroup[] = [];
-	// An instance that was replaced by another at its address is to be reported under its new name.
+	// An instance that was replaced by another at its address must be reported under its new name.
 	const keys: unknown[] = [];
 	for (const { key, share, instances: members } of grouped(served.filter((one) => !ejected.has(one)))) {
 		const endpoints: Endpoint[] = [];

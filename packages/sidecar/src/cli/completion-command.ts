@@ -36,7 +36,7 @@ function lineOf({ word, about }: Candidate): string {
 	return about === undefined ? printable(word) : `${printable(word)}\t${printable(about.split('\n')[0] ?? '')}`;
 }
 
-/** What a running sidecar knows. Empty where none answers in time: a message in the middle of a line that is being typed helps nobody. */
+/** What a running sidecar knows. Empty if none answers in time: a message would break the line that is being typed. */
 async function namesOf({ names }: Completion, current: string): Promise<readonly Candidate[]> {
 	if (names === undefined) return [];
 	if (names.of === 'func') return matching(funcNames, current);

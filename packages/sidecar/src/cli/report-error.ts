@@ -10,7 +10,7 @@ export function wantsJson(args: readonly string[]): boolean {
 	return (end === -1 ? args : args.slice(0, end)).includes('--json');
 }
 
-/** Says why a command has failed: in text, as JSON where that was asked for, or as the last line of a log. Gives the exit code. */
+/** Reports why a command failed: in text, as JSON where that was asked for, or as the last line of a log. Gives the exit code. */
 export function reportError(error: unknown, args: readonly string[], program: Command): number {
 	const [first = ''] = args;
 	const isCommander = error instanceof CommanderError;

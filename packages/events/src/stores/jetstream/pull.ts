@@ -8,7 +8,7 @@ const NANOSECONDS = 1_000_000;
 const PULL_EVENTS = 256;
 const PULL_BYTES = 2 * 1024 * 1024;
 const PULL_EXPIRES_MS = 30_000;
-/** Without a word for twice this the server is taken for gone. */
+/** A server silent for twice this is considered lost. */
 const HEARTBEAT_MS = 5000;
 
 interface PullListener {
@@ -50,6 +50,7 @@ export class Pull {
 		});
 		this.#unsubscribe = () => {
 			subscription.unsubscribe();
+			// If this fails, the server ends the consumer by itself: it has an `inactive_threshold`.
 			session.consumers.delete(stream, consumer).catch(() => undefined);
 		};
 		onAbort(session.ended, this.#ended);

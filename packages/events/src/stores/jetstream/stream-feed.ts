@@ -37,7 +37,7 @@ interface Reach {
 	place: Kept<OwnerPlace> | undefined;
 }
 
-/** The same, for who sends more. */
+/** The same, for the sender. */
 interface Fed extends Reach {
 	readonly session: NatsSession;
 	/** The last position of each partition; 0 for none. */
@@ -255,7 +255,7 @@ export class StreamFeed {
 		}
 	}
 
-	/** The same, with what each partition has: for who sends. */
+	/** The same, with what each partition has: for the sender. */
 	async #look(session: NatsSession): Promise<Fed> {
 		const reach = await this.#reach(session);
 		const { name } = reach.stream;

@@ -6,7 +6,7 @@ import { createPacker, type Packing } from '@spock/protocol/node';
 
 /**
  * Packs what is written to a socket. While a batch is packed, which happens in another thread, the next one gathers: so under load batches grow, and
- * there is one job at a time. Not bounded by itself: whoever writes looks at what is left to do.
+ * there is one job at a time. Not bounded by itself: callers check backlogBytes.
  */
 export class PackedWriter {
 	readonly #packer: Transform;

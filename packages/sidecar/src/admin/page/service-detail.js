@@ -64,7 +64,7 @@ export class ServiceDetail {
 			? element('p', { class: 'quiet' }, 'No instances.')
 			: scrollable(element('div', { class: 'wide' }, table), 'Instances, scrollable');
 		const size = frameBytes === 0 ? '' : `, ${whole(frameBytes)} bytes a push`;
-		const title = `${watcherCount === 0 ? 'Nobody subscribes' : plural(watcherCount, 'subscriber')}${size}`;
+		const title = `${watcherCount === 0 ? 'No watchers' : plural(watcherCount, 'watcher')}${size}`;
 		const parts = [...notes, list, this.#more.button, element('h3', {}, title), watcherList(watchers, watcherCount)];
 		const focused = document.activeElement;
 		this.#content.replaceChildren(...parts);

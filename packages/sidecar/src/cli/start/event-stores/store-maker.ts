@@ -31,7 +31,7 @@ export interface StoreContext extends Pick<EventsContext, 'source' | 'random'> {
 }
 
 /**
- * The token in the file that a setting names; undefined where it names none. Read anew for each connection, as somebody else may replace it.
+ * The token in the file that a setting names; undefined where it names none. Read anew for each connection, because it may be replaced.
  * Rejects with UNAVAILABLE, which names the setting and the file.
  */
 export async function tokenIn({ value: file, where }: Settings[TokenSetting]): Promise<string | undefined> {

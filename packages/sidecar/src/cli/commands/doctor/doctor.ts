@@ -11,7 +11,7 @@ import { queryOf } from '../ask.ts';
 import { nextStep } from '../next-step.ts';
 import { checkRoute } from './check-route.ts';
 import { checkInstances, checkService } from './check-service.ts';
-import { checkRegistry, checkRights, checkSidecar } from './check-sidecar.ts';
+import { checkRegistry, checkRights, checkSidecar, deniedIn } from './check-sidecar.ts';
 import { checkSocket } from './check-socket.ts';
 import { type Diagnosis, type Finding, failed, formatDiagnosis, notCheckedFrom } from './diagnosis.ts';
 
@@ -118,10 +118,4 @@ async function explain(client: Diplomat, query: ServiceQuery, options: CallOptio
 		if (!SpockError.is(error) || error.code === 'DISCONNECTED' || error.code === 'BAD_REQUEST') throw error;
 		return { error };
 	}
-}
-
-/** Why the service may not be read; undefined where another error is the reason, or none. */
-function deniedIn(reply: ExplainReply | undefined): string | undefined {
-	if (reply === undefined || reply.error === null) return undefined;
-	return /\btoken\b|\bACL\b/.test(reply.error) ? reply.error : undefined;
 }

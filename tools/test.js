@@ -85,8 +85,12 @@ if (withOwn) {
 	if (isOnPath('socat') && isOnPath('nc')) projects.push('shell');
 	else
 		leftOut.push('the test of the shell example, because it needs `socat` and `nc` (Debian: socat, netcat-openbsd).');
-	if (isOnPath('zsh') && isOnPath('fish')) projects.push('shells');
-	else leftOut.push('the test of completion in shells, because it needs `zsh` and `fish` (Debian: the same names).');
+	// Its terminal is `script --command` of util-linux, which other systems do not have.
+	if (process.platform === 'linux' && isOnPath('zsh') && isOnPath('fish')) projects.push('shells');
+	else
+		leftOut.push(
+			'the test of completion in shells, because it needs Linux, `zsh` and `fish` (Debian: the same names).',
+		);
 	if (isOnPath('promtool')) projects.push('promtool');
 	else leftOut.push("promtool's checks of metrics and alerts, because there is no `promtool` (Debian: prometheus).");
 }

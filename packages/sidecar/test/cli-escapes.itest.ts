@@ -203,7 +203,7 @@ describe('what a registry calls things does not steer the terminal', () => {
 					{
 						...{ id: 1, client: EVIL, library: EVIL, pid: 1, openedAt: 0, inFlight: 0, outputBytes: 0, requests: 1 },
 						...{ transport: 'tls', address: EVIL, certificate: EVIL, registered: [], registeredCount: 0, problems: [] },
-						...{ subscriptions: 1, services: 1, keys: 0, rates: null },
+						...{ subscriptions: 1, services: 1, keys: 0, subscriptionsRevision: 0, rates: null },
 					},
 				],
 			},

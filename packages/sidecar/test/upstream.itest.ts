@@ -124,9 +124,10 @@ describe('a sidecar that asks another', () => {
 		const source = new BackendSource({ backend: upstreamOf([shared]) });
 		await source.get(barista);
 		const before = shared.consul.requests.length;
+		const askedAt = Date.now();
 		const { verifiedAt } = await source.get(barista, { maxAgeMs: 0 });
 		expect(shared.consul.requests.length).toBeGreaterThan(before);
-		expect(Date.now() - verifiedAt).toBeLessThan(60_000);
+		expect(verifiedAt).toBeGreaterThanOrEqual(askedAt);
 		await shared.registryGate.shut();
 		await expect(source.get(barista, { maxAgeMs: 0, timeoutMs: 5000 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 		expect(ports(await source.get(barista))).toEqual([80]);
@@ -315,7 +316,7 @@ describe('a loop of sidecars', () => {
 		await itself.close();
 	});
 
-	it('that appears behind a connection that is up is refused when that one says hello again', async () => {
+	it('a sidecar learns that the one it asks now asks another', async () => {
 		await using registry = await sharedSidecar({ instance: 'R' });
 		// C asks B, and B asks nothing yet.
 		const placeOfRegistry = { ...registry.place };

@@ -19,7 +19,7 @@ describe('the report of what is at an address', () => {
 			'nothing',
 			failed('ENOENT'),
 			'nothing',
-			/nothing at that path: start it with `npx --no-install sidecar start --socket \/s\/a --backend local --services \S+`/,
+			/^there is nothing at that path: start a sidecar \(`sidecar start --socket \/s\/a`; in a pod check that its container runs and mounts the same volume\)$/,
 		],
 		['no directory', failed('ENOENT'), 'no directory', /directory \/s does not exist/],
 		['no permission', failed('EACCES'), 'no permission', /fsGroup/],
@@ -49,7 +49,9 @@ describe('the report of what is at an address', () => {
 		expect(reportAddress(address, failed('ECONNREFUSED'))).toMatchObject({
 			address: '127.0.0.1:7',
 			found: 'not listening',
-			sentence: expect.stringMatching(/^no process listens there: start it with `[^`]+ start --listen 127\.0\.0\.1:7 /),
+			sentence: expect.stringMatching(
+				/^no process listens there: start a sidecar \(`sidecar start --listen 127\.0\.0\.1:7`; in a pod check that its container runs\)$/,
+			),
 		});
 		expect(reportAddress(address, failed('EACCES')).found).toBe('unreachable');
 		expect(reportAddress(address, failed('ENOTFOUND')).found).toBe('unreachable');

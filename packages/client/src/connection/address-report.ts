@@ -64,8 +64,9 @@ function explain(
 	}
 	const code = errnoOf(lastError);
 	const isPath = 'path' in address;
-	const local = '--backend local --services examples/services.json';
-	const start = `start it with \`npx --no-install sidecar start --${isPath ? 'socket' : 'listen'} ${name} ${local}\`, or \`--backend consul --consul URL\``;
+	// It must be right on a developer's machine and in a container, since a library does not ask where it runs.
+	const inPod = `in a pod check that its container runs${isPath ? ' and mounts the same volume' : ''}`;
+	const start = `start a sidecar (\`sidecar start --${isPath ? 'socket' : 'listen'} ${name}\`; ${inPod})`;
 	const found = isPath ? look(name) : undefined;
 	if (code === UNTRUSTED_DIRECTORY) return ['untrusted directory', messageOf(lastError)];
 	if (found === 'no directory') {

@@ -20,7 +20,15 @@ function facts(id: number, requests: number, members: Partial<ClientFacts> = {})
 			certificate: null,
 			openedAtMs: 0,
 		},
-		...{ subscriptions: 0, keys: 0, inFlight: 0, outputBytes: 0, oversize: 0, registered: [] },
+		...{
+			subscriptions: 0,
+			subscriptionsRevision: 0,
+			keys: 0,
+			inFlight: 0,
+			outputBytes: 0,
+			oversize: 0,
+			registered: [],
+		},
 		...{ isSlow: false, isSilent: false, isNarrowed: false },
 		...counts,
 		...members,
@@ -75,7 +83,7 @@ it('clients with a problem come before busier ones, and each problem is named, t
 		facts(1, 1000),
 		facts(2, 0, { isSlow: true, isSilent: true, outputBytes: 9_000_000 }),
 		facts(3, 0, { outputBytes: 2_000_000, oversize: 1, isNarrowed: true }),
-		facts(4, 0, { registered, subscriptions: 5, keys: 2 }),
+		facts(4, 0, { registered, subscriptions: 5, subscriptionsRevision: 9, keys: 2 }),
 	];
 	rows.sample(all, time(0, AT));
 	const view = rows.sample([facts(1, 2000), ...all.slice(1)], { nowMs: 1000, at: AT + 1000, grpc: 7 });
@@ -89,6 +97,7 @@ it('clients with a problem come before busier ones, and each problem is named, t
 	expect(view.rows[2]).toMatchObject({
 		services: 3,
 		keys: 2,
+		subscriptionsRevision: 9,
 		registered: [{ id: 'i', service: 'barista' }],
 		registeredCount: 1,
 	});

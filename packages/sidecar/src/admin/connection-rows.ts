@@ -52,13 +52,14 @@ export interface SampleTime {
 
 function viewOf(facts: ClientFacts, openedAt: number, rates: Rates | null): ConnectionView {
 	const { id, client, library, pid, transport, address, certificate, registered } = facts;
-	const { subscriptions, keys, inFlight, outputBytes, requests } = facts;
+	const { subscriptions, subscriptionsRevision, keys, inFlight, outputBytes, requests } = facts;
 	const named = registered.slice(0, REGISTERED_MAX).map(({ id, service, state, status }) => {
 		return { id, service, state, status };
 	});
 	return {
 		...{ id, client, library, pid, transport, address, certificate, openedAt },
-		...{ subscriptions, services: subscriptions - keys, keys, registered: named, registeredCount: registered.length },
+		...{ subscriptions, services: subscriptions - keys, keys, subscriptionsRevision },
+		...{ registered: named, registeredCount: registered.length },
 		...{ inFlight, outputBytes, requests, rates, problems: problemsOf(facts) },
 	};
 }

@@ -50,7 +50,15 @@ function createModel() {
 			certificate: null,
 			openedAtMs: 0,
 		},
-		...{ subscriptions: 1, keys: 0, inFlight: 0, outputBytes: 0, oversize: 0, registered: [] },
+		...{
+			subscriptions: 1,
+			subscriptionsRevision: 1,
+			keys: 0,
+			inFlight: 0,
+			outputBytes: 0,
+			oversize: 0,
+			registered: [],
+		},
 		...{ isSlow: false, isSilent: false, isNarrowed: false },
 		...{ requests: state.requests, bytesRead: state.requests * 10, bytesWritten: state.requests * 20 },
 	});

@@ -159,6 +159,8 @@ export interface ConnectionView extends PeerFacts {
 	readonly subscriptions: number;
 	readonly services: number;
 	readonly keys: number;
+	/** Grows with each subscription that is added or removed: one service may replace another. */
+	readonly subscriptionsRevision: number;
 	/** What it has registered by this connection: the first 20. */
 	readonly registered: readonly Pick<RegistrationStatus, 'id' | 'service' | 'state' | 'status'>[];
 	readonly registeredCount: number;

@@ -228,9 +228,10 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		const { client = null, library = null, pid = null } = this.#hello ?? {};
 		return {
 			...{ id, client, library, pid, ...this.#peer, openedAtMs: this.#openedAtMs },
-			...{ subscriptions, keys: this.#pushes.watchedKeys.length, oversize: this.oversizeSubscriptions },
+			...{ subscriptions, subscriptionsRevision: this.#pushes.revision, keys: this.#pushes.watchedKeys.length },
 			...{ isSlow, isSilent: this.#silence.isSilent, isNarrowed: this.#window < this.#context.limits.inFlightMax },
-			...{ inFlight, outputBytes, requests: this.#requests.handled, bytesRead, bytesWritten },
+			...{ oversize: this.oversizeSubscriptions, inFlight, outputBytes },
+			...{ requests: this.#requests.handled, bytesRead, bytesWritten },
 		};
 	}
 

@@ -17,6 +17,8 @@ export interface ConnectionFacts extends PeerFacts {
 	/** Subscriptions to services and keys, and those to keys alone. */
 	readonly subscriptions: number;
 	readonly keys: number;
+	/** Grows with each that is added or removed. */
+	readonly subscriptionsRevision: number;
 	readonly inFlight: number;
 	/** Output that the client has not read. */
 	readonly outputBytes: number;

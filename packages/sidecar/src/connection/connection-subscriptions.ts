@@ -52,6 +52,8 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 	readonly #waiting = new Map<string, S>();
 	/** Queries, subscribed or refused, whose newest snapshot is too long for the client. */
 	readonly #oversize = new Set<string>();
+	/** How often what is watched has changed. */
+	#revision = 0;
 
 	constructor(kind: Subscribable<Q, S>, sink: PushSink<S>, countMax: number) {
 		this.#kind = kind;
@@ -61,6 +63,11 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 
 	get size(): number {
 		return this.#subscriptions.size;
+	}
+
+	/** Grows with each query that is added or removed. */
+	get revision(): number {
+		return this.#revision;
 	}
 
 	/** The keys of the queries that are watched. */
@@ -150,6 +157,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 			toldAtMs: 0,
 		};
 		this.#subscriptions.set(key, subscription);
+		this.#revision++;
 		return subscription;
 	}
 
@@ -221,7 +229,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 
 	#remove(key: string): void {
 		this.#subscriptions.get(key)?.watch.stop();
-		this.#subscriptions.delete(key);
+		if (this.#subscriptions.delete(key)) this.#revision++;
 		this.#waiting.delete(key);
 	}
 }

@@ -54,6 +54,11 @@ export class Pushes {
 		return this.services.size + (this.#keys?.size ?? 0);
 	}
 
+	/** Grows whenever what is watched changes. */
+	get revision(): number {
+		return this.services.revision + (this.#keys?.revision ?? 0);
+	}
+
 	/** Keys of the key queries that are watched. */
 	get watchedKeys(): readonly string[] {
 		return this.#keys?.watched ?? [];

@@ -70,6 +70,28 @@ it('lists the clients, trouble first, with what each watches and has registered'
 	expect(faults).toEqual([]);
 });
 
+it('an open client shows a service that replaces another, also after an answer was lost', async () => {
+	await using shown = await startFleet();
+	const { page } = await open(`${shown.sidecar.url}?view=clients`);
+	await clientRow(page, 'orders-api').locator('td').last().click();
+	const detail = page.locator('.client.open + .detail');
+	await detail.getByText(/^employee /).waitFor();
+	let lost = 0;
+	await page.route(/client\.json/, async (route) => (lost++ === 0 ? route.abort() : route.continue()));
+	const [client] = shown.fleet.clients;
+	await client?.ask(50, 'unwatchService', { service: 'employee' });
+	await client?.ask(51, 'watchService', { service: 'inventory' });
+	await expect
+		.poll(async () => {
+			// Each call is a new state of the client.
+			await shown.fleet.call();
+			return detail.getByRole('link').allTextContents();
+		})
+		.toEqual(expect.arrayContaining([expect.stringMatching(/^inventory/)]));
+	expect([lost > 1, await detail.getByText('Watches 2 services, 0 keys').count()]).toEqual([true, 1]);
+	expect(await detail.getByText(/^employee /).count()).toBe(0);
+});
+
 it('the view, the filter and the problems are kept in the address; arrows move between the tabs', async () => {
 	await using shown = await startFleet();
 	const { page } = await open(`${shown.sidecar.url}?view=clients`);

@@ -13,7 +13,8 @@ function wordOf({ healthy, instances, state }) {
 
 /** What one client does: its figures, what it has registered, and the services and keys that it watches, which are asked for. */
 export class ClientDetail {
-	#subscriptions;
+	/** The revision of the subscriptions that were asked for; undefined if that has failed. */
+	#revision;
 	#figures = element('p');
 	#registered = element('ul', { class: 'watchers' });
 	#registeredTitle = element('h3');
@@ -45,7 +46,7 @@ export class ClientDetail {
 		setText(this.#figures, [since, `${whole(inFlight)} in flight`, ...flow, `${bytes(outputBytes)} unread`].join(', '));
 		setText(this.#registeredTitle, registeredCount === 0 ? 'It has registered nothing' : 'Registered');
 		this.#fill(this.#registered, [registered, registeredCount], () => registeredItems(registered, registeredCount));
-		if (client.subscriptions !== this.#subscriptions) void this.#ask(client);
+		if (client.subscriptionsRevision !== this.#revision) void this.#ask(client);
 	}
 
 	/** Shows the services that it watches as they are now. */
@@ -70,18 +71,16 @@ export class ClientDetail {
 		this.#fill(this.#watched, [now, keys], () => this.#more.take([...now.map(serviceItem), ...keys.map(keyItem)]));
 	}
 
-	async #ask({ id, subscriptions }) {
-		this.#subscriptions = subscriptions;
-		let told;
-		try {
-			const response = await fetch(`client.json?id=${id}`);
-			if (!response.ok) return;
-			told = await response.json();
-		} catch {
-			// The stream reports the outage.
+	async #ask({ id, subscriptionsRevision: revision }) {
+		this.#revision = revision;
+		const told = await read(`client.json?id=${id}`);
+		// Another answer is awaited since.
+		if (this.#revision !== revision) return;
+		if (told === undefined) {
+			// With the next state of the client it is asked for again.
+			this.#revision = undefined;
 			return;
 		}
-		if (this.#subscriptions !== subscriptions) return;
 		this.#told = told;
 		this.refresh();
 	}
@@ -91,6 +90,16 @@ export class ClientDetail {
 		if (this.#shown.get(list) === text) return;
 		this.#shown.set(list, text);
 		arrange(list, make());
+	}
+}
+
+/** Undefined if it cannot be read: the stream reports the outage. */
+async function read(address) {
+	try {
+		const response = await fetch(address);
+		return response.ok ? await response.json() : undefined;
+	} catch {
+		return undefined;
 	}
 }
 

@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 
 import { SpockError } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
+import { formatDuration } from '../output/figures.ts';
 import { CommandError, EXIT, printable } from '../output/output.ts';
 import { placeOf, startHint } from './place.ts';
 import type { SidecarTarget } from './sidecar-target.ts';
@@ -34,8 +35,8 @@ export function connectionError(
 
 /** Nothing was accepted, or answered, within the time limit. */
 export function timeoutError({ name }: SidecarTarget, timeoutMs: number, wasConnected: boolean): CommandError {
-	if (!wasConnected) return noSidecar(name, `it did not accept the connection within ${timeoutMs} ms`);
-	const message = `the sidecar at ${name} did not answer within ${timeoutMs} ms; --timeout allows more`;
+	if (!wasConnected) return noSidecar(name, `it did not accept the connection within ${formatDuration(timeoutMs)}`);
+	const message = `the sidecar at ${name} did not answer within ${formatDuration(timeoutMs)}; --timeout allows more`;
 	return new CommandError(EXIT.failure, message, { code: 'TIMEOUT' });
 }
 

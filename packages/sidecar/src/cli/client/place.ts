@@ -6,13 +6,17 @@ export interface Place {
 	readonly isPod: boolean;
 	/** How this program is called there: as it was called now. */
 	readonly command: string;
+	/** True if a Consul is named here: CONSUL_HTTP_ADDR. */
+	readonly hasConsul: boolean;
 }
 
 /** The place of a process with these variables: Kubernetes and npm's `exec` each set one. */
 export function placeOf(env: Readonly<Record<string, string | undefined>>): Place {
-	const { KUBERNETES_SERVICE_HOST } = env;
-	const isPod = KUBERNETES_SERVICE_HOST !== undefined && KUBERNETES_SERVICE_HOST !== '';
-	return { isPod, command: typedCommand(env) };
+	const isSet = (name: string): boolean => env[name] !== undefined && env[name] !== '';
+	return {
+		...{ isPod: isSet('KUBERNETES_SERVICE_HOST'), command: typedCommand(env) },
+		hasConsul: isSet('CONSUL_HTTP_ADDR'),
+	};
 }
 
 /** What to do where no sidecar is found. */

@@ -4,6 +4,7 @@ import { queryLabel } from '@spock/protocol/internal';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
+import { typedCommand } from '../output/command-name.ts';
 import { print } from '../output/output.ts';
 import { type Cell, type Look, lookOf, Page, printPage, type Style, styled } from '../output/page.ts';
 import { warnStale } from './ask.ts';
@@ -15,10 +16,6 @@ interface ListFlags extends ClientFlags {
 
 /** Services that are looked up at the same time: one client must not crowd out the others of its sidecar. */
 const LOOKUPS_MAX = 16;
-
-const NOTHING =
-	'no services: none is registered, or the ACL token may not read any; `sidecar status` shows which registry is asked\n';
-const UNKNOWN = 'a service without health is not watched here; `sidecar list --health` looks up each\n';
 
 /** How many instances of a service get work, of how many; or why that is unknown. */
 export type Health = { readonly healthy: number; readonly instances: number } | { readonly error: string };
@@ -43,12 +40,22 @@ export async function list(flags: ListFlags): Promise<void> {
 			print(JSON.stringify(withHealth(reply, healths)));
 			return;
 		}
-		if (services.length === 0) process.stderr.write(NOTHING);
+		if (services.length === 0) process.stderr.write(nothingListed());
 		else printPage(formatList(services, healths, lookOf(process.stdout), flags.health));
 		if (reply.source === 'last-known-good') warnStale(reply.ageMs);
 		const isComplete = services.every(({ name }) => healths.has(name));
-		if (!isComplete && process.stderr.isTTY) process.stderr.write(lookOf(process.stderr).paint('dim', UNKNOWN));
+		if (isComplete || !process.stderr.isTTY) return;
+		const hint = `a service without health is not watched here; \`${typedCommand()} list --health\` looks up each\n`;
+		process.stderr.write(lookOf(process.stderr).paint('dim', hint));
 	});
+}
+
+/** What is said instead of an empty table. */
+export function nothingListed(): string {
+	return (
+		'no services: none is registered, or the ACL token may not read any; ' +
+		`\`${typedCommand()} status\` shows which registry is asked\n`
+	);
 }
 
 /** A table of services; with `troubleFirst` the worst come first, else they are in the order given. */

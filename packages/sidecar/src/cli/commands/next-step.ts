@@ -2,6 +2,7 @@ import type { CallOptions, Diplomat } from '@spock/client';
 import { entriesOf, type KeyQuery, type ServiceQuery } from '@spock/protocol';
 import { nearestName, queryMembers } from '@spock/protocol/internal';
 
+import { typedCommand } from '../output/command-name.ts';
 import { printable } from '../output/output.ts';
 
 /**
@@ -11,14 +12,14 @@ import { printable } from '../output/output.ts';
 export async function nextStep(client: Diplomat, query: ServiceQuery, options: CallOptions): Promise<string> {
 	const { service, tags, datacenter, peer } = query;
 	// What a peer exports is in no list here.
-	if (peer !== undefined) return '`sidecar explain`, with the same flags, shows why';
+	if (peer !== undefined) return `\`${typedCommand()} explain\`, with the same flags, shows why`;
 	const namesIn = (where: { readonly datacenter?: string }): Promise<string[]> =>
 		client
 			.request('listServices', where, options)
 			.then(({ services }) => services.map(({ name }) => name))
 			.catch(() => []);
 	const names = await namesIn(datacenter === undefined ? {} : { datacenter });
-	const explain = `\`sidecar explain ${printable(service)}\``;
+	const explain = `\`${typedCommand()} explain ${printable(service)}\``;
 	if (names.includes(service)) {
 		const given = queryMembers.filter(({ role, of }) => role === 'condition' && of(query) !== undefined);
 		const flags = given.map(({ flag }) => `--${flag}`);
@@ -31,7 +32,7 @@ export async function nextStep(client: Diplomat, query: ServiceQuery, options: C
 	}
 	const meant = nearestName(service, names);
 	const question = meant === undefined ? '' : `did you mean "${printable(meant)}"? `;
-	return `${question}\`sidecar list\` shows the names${tags === undefined ? '' : ' and their tags'}`;
+	return `${question}\`${typedCommand()} list\` shows the names${tags === undefined ? '' : ' and their tags'}`;
 }
 
 /** What a shell does not take apart. */
@@ -60,7 +61,7 @@ export async function nextKeyStep(
 	const question = meant === undefined ? [] : [`did you mean ${printable(JSON.stringify(meant))}?`];
 	const shown = beside.length > 0 ? folder : (meant?.slice(0, meant.lastIndexOf('/') + 1) ?? '');
 	const at = datacenter === undefined ? '' : ` --datacenter ${datacenter}`;
-	const command = `sidecar kv get --prefix ${shown}${at}`;
+	const command = `${typedCommand()} kv get --prefix ${shown}${at}`;
 	const hint = PLAIN_WORD.test(shown) ? [`\`${command}\` shows the keys beside it`] : [];
 	return question.length + hint.length === 0 ? undefined : [...question, ...hint].join(' ');
 }

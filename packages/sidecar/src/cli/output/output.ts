@@ -85,7 +85,7 @@ const EXPLAINED: readonly ErrorCode[] = [
 
 function helpLine({ cause }: CommandError): string {
 	if (!SpockError.is(cause) || !EXPLAINED.includes(cause.code)) return '';
-	return `sidecar: causes and what to do: ${errorHelp(cause.code)}\n`;
+	return `${commandName()}: causes and what to do: ${errorHelp(cause.code)}\n`;
 }
 
 /**

@@ -16,7 +16,7 @@ const service = (name: string, healthy: number, more: Partial<ServiceView> = {})
 const connection = (id: number, requests: number | null): ConnectionView => ({
 	...{ id, client: `app-${id}`, library: null, pid: 100 + id, openedAt: NOW - 5000, inFlight: 0, outputBytes: 0 },
 	...{ transport: 'unix', address: null, certificate: null, registered: [], registeredCount: 0, problems: [] },
-	...{ subscriptions: id, services: id, keys: 0 },
+	...{ subscriptions: id, services: id, keys: 0, subscriptionsRevision: id },
 	...{ requests: 10, rates: requests === null ? null : { requests, bytesRead: 2500, bytesWritten: 0 } },
 });
 

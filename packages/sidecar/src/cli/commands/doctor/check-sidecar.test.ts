@@ -1,12 +1,12 @@
 import type { CallOptions, Diplomat } from '@spock/client';
-import { type BackendStatus, SpockError, type StatusReply } from '@spock/protocol';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type BackendStatus, type ExplainReply, SpockError, type StatusReply } from '@spock/protocol';
+import { describe, expect, it } from 'vitest';
 
 import { SIDECAR_VERSION } from '../../../foundation/version.ts';
-import { checkRegistry, checkRights, checkSidecar } from './check-sidecar.ts';
+import { checkRegistry, checkRights, checkSidecar, deniedIn } from './check-sidecar.ts';
 
-const HERE = { isPod: false, command: 'sidecar' };
-const POD = { isPod: true, command: 'sidecar' };
+const HERE = { isPod: false, command: 'sidecar', hasConsul: false };
+const POD = { ...HERE, isPod: true };
 const UP: BackendStatus = {
 	name: 'consul',
 	state: 'up',
@@ -35,8 +35,6 @@ const listing = (answer: unknown): Diplomat =>
 	}) as unknown as Diplomat;
 
 const asked = { denied: undefined, options: {} as CallOptions };
-
-afterEach(() => vi.unstubAllEnvs());
 
 describe('the sidecar', () => {
 	it('is not ready for its reasons, or another version than this command', () => {
@@ -80,12 +78,40 @@ describe('the registry', () => {
 
 	it('is a file although a Consul is named: a warning', () => {
 		const local = { ...status, backend: { ...UP, name: 'local' } };
-		vi.stubEnv('CONSUL_HTTP_ADDR', '');
 		expect(checkRegistry(local, HERE).result).toBe('ok');
-		vi.stubEnv('CONSUL_HTTP_ADDR', 'http://c:8500');
-		expect(checkRegistry(local, HERE)).toMatchObject({
+		expect(checkRegistry(local, { ...HERE, hasConsul: true })).toMatchObject({
 			result: 'warning',
 			next: expect.stringContaining('--backend local'),
+		});
+	});
+});
+
+describe('another sidecar as the registry', () => {
+	const wrongToken = 'it refuses this client: hello: the token is not known (option `token`)';
+
+	it.each([
+		[wrongToken, 'give this sidecar a token that the upstream accepts: --upstream-token-file'],
+		[
+			'no process listens there: start a sidecar',
+			'compare --upstream with where that sidecar listens (--listen), its log, and the authority (--upstream-ca)',
+		],
+	])('%s: the registry fails, with what to do', (why, next) => {
+		const { backend } = down(why);
+		expect(checkRegistry({ ...status, backend: { ...backend, name: 'spock' } }, HERE)).toEqual({
+			...{ check: 'registry', result: 'failed', next },
+			found: `spock at http://c:8500 has never answered: ${why}`,
+		});
+	});
+
+	it('that refuses the token says nothing about the rights of the token for Consul', async () => {
+		const error = `no upstream answers (${wrongToken})`;
+		expect(deniedIn({ error } as ExplainReply)).toBeUndefined();
+		expect(deniedIn({ error: 'Consul does not know the ACL token (403)' } as ExplainReply)).toContain('403');
+		const registrations = [{ service: 'till', error: `UNAVAILABLE: the upstream: ${wrongToken}` }];
+		const pending = { ...status, registrations } as unknown as StatusReply;
+		const unlisted = listing(new SpockError('UNAVAILABLE', error));
+		expect(await checkRights(unlisted, pending, asked)).toMatchObject({
+			...{ result: 'warning', next: 'see the registry above' },
 		});
 	});
 });

@@ -1,5 +1,5 @@
 import type { CallOptions, Diplomat } from '@spock/client';
-import { type BackendStatus, SpockError, type StatusReply } from '@spock/protocol';
+import { type BackendStatus, type ExplainReply, SpockError, type StatusReply } from '@spock/protocol';
 import { SIDECAR_VERSION } from '../../../foundation/version.ts';
 import type { Place } from '../../client/place.ts';
 import { formatCount, formatDuration } from '../../output/figures.ts';
@@ -15,7 +15,7 @@ export function checkSidecar({ sidecar, pid, uptimeMs, ready, reasons, phase }: 
 		const reason = reasons.length > 0 ? reasons.join('; ') : `it is in phase ${phase}`;
 		return failed('sidecar', `${who}: not ready: ${reason}`, 'the checks below say more');
 	}
-	// Another name was chosen by whoever embeds it.
+	// Programs that embed it choose another name.
 	if (sidecar.startsWith(NAME) && sidecar !== SIDECAR_VERSION) {
 		return warning('sidecar', `${who}: ready; this command is ${SIDECAR_VERSION}`, 'use the same version for both');
 	}
@@ -26,10 +26,10 @@ export function checkSidecar({ sidecar, pid, uptimeMs, ready, reasons, phase }: 
 export function checkRegistry({ backend, reasons }: StatusReply, place: Place): Finding {
 	const members = backend.members ?? [backend];
 	const text = members.map(memberText).join('; ');
-	const silent = members.filter((member) => member.state !== 'up' && !isDenied(member.error));
+	const silent = members.filter((member) => member.state !== 'up' && !isDenied(member));
 	const [first] = silent;
 	if (first === undefined) {
-		if (members.every(({ name }) => name === 'local') && process.env['CONSUL_HTTP_ADDR']) {
+		if (members.every(({ name }) => name === 'local') && place.hasConsul) {
 			return warning(
 				'registry',
 				text,
@@ -47,23 +47,46 @@ export function checkRegistry({ backend, reasons }: StatusReply, place: Place): 
 	return failed('registry', text, next);
 }
 
-function memberText({ name, state, lastSuccessAgeMs: ageMs, addresses, error }: BackendStatus): string {
+function memberText(member: BackendStatus): string {
+	const { name, state, lastSuccessAgeMs: ageMs, addresses, error } = member;
 	const where = addresses.length === 0 ? '' : ` at ${addresses.join(', ')}`;
 	if (state === 'up') return `${name}${where} answers`;
 	const since = ageMs === null ? 'has never answered' : `has not answered for ${formatDuration(ageMs)}`;
 	const known = ageMs === null ? '' : '; old answers are served';
-	return isDenied(error)
+	return isDenied(member)
 		? `${name}${where} answers`
 		: `${name}${where} ${since}${known}${error === null ? '' : `: ${error}`}`;
 }
 
 /** The registry has answered, and refused the token. */
-function isDenied(error: string | null): boolean {
-	return error !== null && /\b(403|ACL)\b|\btoken\b/i.test(error);
+function isDenied({ name, state, error }: BackendStatus): boolean {
+	// Another sidecar that refuses the token has not asked the registry.
+	return (name !== 'spock' || state === 'up') && isRefusal(error);
+}
+
+function isRefusal(error: string | null): boolean {
+	return error !== null && /\b(403|ACL)\b|\btoken\b/i.test(error) && !isUpstreamAway(error);
+}
+
+/** Another sidecar is asked and does not answer: what its error says of a token is about the one for that sidecar. */
+function isUpstreamAway(error: string): boolean {
+	return /^no upstream answers|\bthe upstream: /.test(error);
+}
+
+/** Why the service may not be read; undefined where another error is the reason, or none. */
+export function deniedIn(reply: ExplainReply | undefined): string | undefined {
+	const error = reply?.error ?? null;
+	if (error === null || isUpstreamAway(error)) return undefined;
+	return /\btoken\b|\bACL\b/.test(error) ? error : undefined;
 }
 
 function registryNext({ name, error }: BackendStatus, { isPod }: Place): string {
 	const text = error ?? '';
+	if (name === 'spock') {
+		return /\btoken\b|ACL_DENIED/i.test(text)
+			? 'give this sidecar a token that the upstream accepts: --upstream-token-file'
+			: 'compare --upstream with where that sidecar listens (--listen), its log, and the authority (--upstream-ca)';
+	}
 	if (name !== 'consul') return "look at the sidecar's log";
 	if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(text)) {
 		const pod = isPod ? '; in a pod 127.0.0.1 is the pod, not its node' : '';
@@ -87,7 +110,7 @@ export async function checkRights(
 ): Promise<Finding> {
 	const token = 'give the sidecar a token with service:read and node:read: CONSUL_HTTP_TOKEN, or --consul-token-file';
 	if (denied !== undefined) return failed('rights', denied, token);
-	const unregistered = status.registrations.find(({ error }) => error?.includes('ACL_DENIED') || isDenied(error));
+	const unregistered = status.registrations.find(({ error }) => error?.includes('ACL_DENIED') || isRefusal(error));
 	if (unregistered !== undefined) {
 		const { service, error } = unregistered;
 		return failed(

@@ -13,7 +13,7 @@ export interface Finding {
 	readonly result: 'ok' | 'warning' | 'failed' | 'not-checked';
 	/** What was found. */
 	readonly found: string;
-	/** What to do; null where nothing is to be done. */
+	/** What to do; null if nothing. */
 	readonly next: string | null;
 }
 
@@ -64,7 +64,9 @@ export function formatDiagnosis({ checks, sidecar }: Diagnosis, look: Look): Pag
 }
 
 function summaryOf(checks: readonly Finding[], sidecar: string): string {
-	const wrong = checks.find(({ result }) => result === 'failed');
+	// A sidecar that is not ready is in most cases the effect of what fails after it.
+	const cause = checks.find(({ result, check }) => result === 'failed' && check !== 'sidecar');
+	const wrong = cause ?? checks.find(({ result }) => result === 'failed');
 	if (wrong !== undefined) return `begin with: ${wrong.check}`;
 	const odd = checks.find(({ result }) => result === 'warning');
 	return odd === undefined

@@ -5,13 +5,14 @@ import { queryMembers } from '@spock/protocol/internal';
 import { type Place, placeOf } from '../../client/place.ts';
 import { type ClientFlags, type SidecarTarget, targetOf, timeoutOf } from '../../client/sidecar-target.ts';
 import { openClient } from '../../client/with-client.ts';
+import { typedCommand } from '../../output/command-name.ts';
 import { CommandError, EXIT, print } from '../../output/output.ts';
 import { lookOf, printPage } from '../../output/page.ts';
 import { queryOf } from '../ask.ts';
 import { nextStep } from '../next-step.ts';
 import { checkRoute } from './check-route.ts';
 import { checkInstances, checkService } from './check-service.ts';
-import { checkRegistry, checkRights, checkSidecar } from './check-sidecar.ts';
+import { checkRegistry, checkRights, checkSidecar, deniedIn } from './check-sidecar.ts';
 import { checkSocket } from './check-socket.ts';
 import { type Diagnosis, type Finding, failed, formatDiagnosis, notCheckedFrom } from './diagnosis.ts';
 
@@ -34,7 +35,7 @@ export async function doctor(service: string | undefined, flags: ClientFlags): P
 function refuseConditions(flags: object): void {
 	const given = queryMembers.find(({ flag }) => Object.hasOwn(flags, flag));
 	if (given !== undefined)
-		throw new CommandError(EXIT.usage, `--${given.flag} needs a service: sidecar doctor SERVICE`);
+		throw new CommandError(EXIT.usage, `--${given.flag} needs a service: ${typedCommand()} doctor SERVICE`);
 }
 
 interface Wanted {
@@ -86,7 +87,7 @@ async function asked(client: Diplomat, { query, timeoutMs, place }: Wanted): Pro
 	const status = await client.request('status', null, options);
 	const known = [checkSidecar(status), checkRegistry(status, place), rights];
 	if (query === undefined || explained === undefined) {
-		return [...known, ...notCheckedFrom('service', 'name one: sidecar doctor SERVICE')];
+		return [...known, ...notCheckedFrom('service', `name one: ${place.command} doctor SERVICE`)];
 	}
 	const { reply, error } = explained;
 	// What was known before the rights were lost is served on.
@@ -118,10 +119,4 @@ async function explain(client: Diplomat, query: ServiceQuery, options: CallOptio
 		if (!SpockError.is(error) || error.code === 'DISCONNECTED' || error.code === 'BAD_REQUEST') throw error;
 		return { error };
 	}
-}
-
-/** Why the service may not be read; undefined where another error is the reason, or none. */
-function deniedIn(reply: ExplainReply | undefined): string | undefined {
-	if (reply === undefined || reply.error === null) return undefined;
-	return /\btoken\b|\bACL\b/.test(reply.error) ? reply.error : undefined;
 }

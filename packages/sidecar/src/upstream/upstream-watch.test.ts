@@ -23,6 +23,7 @@ function watched({ verify, known }: { verify?: () => Promise<ServiceSnapshot>; k
 			if (known !== undefined) given.next(known);
 			return { stop: () => undefined };
 		},
+		peek: () => known,
 	} as unknown as WatchedSource<Service, ServiceSnapshot>;
 	const start = (): UpstreamWatch<Service, ServiceSnapshot, readonly string[]> =>
 		new UpstreamWatch<Service, ServiceSnapshot, readonly string[]>({
@@ -90,6 +91,14 @@ it('what comes while an answer is verified counts, and an older verified one doe
 	answer({ ...fakeSnapshot('barista', 2, ['verified:80']), verifiedAt: clock.wallNow() });
 	await settle();
 	expect(hosts()).toEqual(['newer']);
+});
+
+it('what is known stands where it cannot be verified', async () => {
+	const known = fakeSnapshot('barista', 1, ['known:80']);
+	const { seen, start } = watched({ verify: () => Promise.reject(new SpockError('UNAVAILABLE', 'no answer')), known });
+	start();
+	await settle();
+	expect(seen).toMatchObject(['no answer', ['known', { vouchedAgeMs: 0 }]]);
 });
 
 it('an age that the clocks do not tell is unknown; what is verified now is as old as that took', async () => {

@@ -97,7 +97,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 	}
 
 	async #verify(verify: (query: Q, options: CallOptions) => Promise<S>): Promise<void> {
-		const { query, clock, process } = this.#options;
+		const { source, query, clock, process } = this.#options;
 		const askedAtMs = clock.now();
 		try {
 			const snapshot = await verify(query, { signal: this.#ended.signal });
@@ -107,6 +107,9 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 			if (!isOlder) this.#take(snapshot, clock.now() - askedAtMs);
 		} catch (error) {
 			this.#fail(SpockError.from(error));
+			// What is known stands, and may not come again by itself.
+			const known = source.peek(query);
+			if (known !== undefined) this.#take(known);
 		}
 	}
 

@@ -65,6 +65,9 @@ function withGet(undici: unknown): Undici {
 
 // Node's own undici first: a later one that is loaded before it takes its place as the global dispatcher.
 void globalThis.Response;
+/** The agent of Node's own undici, before a later one wraps it. */
+const BuiltInAgent = (Reflect.get(globalThis, fetchSymbol()) as { readonly constructor: AnyAgentClass } | undefined)
+	?.constructor;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 /** Undici 8 asks for Node 22.19; the suite runs on a later Node too. */
 const hasUndici8 = major > 22 || (major === 22 && minor >= 19);
@@ -103,8 +106,8 @@ export function ready({ Agent }: Client, diplomat: Diplomat, options: Options = 
 /** An agent with the interceptor; for the fetch built into Node that of its own class. */
 export function composed({ Agent }: Client, diplomat: Diplomat, options: Options = {}): Dispatcher {
 	const { agentOptions, ...rest } = options;
-	const Class =
-		Agent ?? (Reflect.get(globalThis, fetchSymbol()) as { readonly constructor: AnyAgentClass }).constructor;
+	const Class = Agent ?? BuiltInAgent;
+	if (Class === undefined) throw new Error('this Node has no agent of its own');
 	const agent = new Class(agentOptions) as unknown as Dispatcher;
 	return agent.compose(spockInterceptor({ ...rest, diplomat }));
 }

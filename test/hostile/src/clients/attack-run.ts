@@ -19,6 +19,9 @@ export interface AttackReport {
 	/** Medians over the windows. */
 	readonly quietMs: number;
 	readonly attackedMs: number;
+	/** While another sidecar of this machine is attacked: what the processors alone cost it. Undefined where it was not needed. */
+	readonly besideMs?: number;
+	/** How much slower it is under attack than quiet, or than with the attack beside it if that is slower. */
 	readonly ratio: number;
 	/** The worst 99th percentile of a window. */
 	readonly quietP99Ms: number;
@@ -33,13 +36,14 @@ export interface AttackReport {
 
 let version = 0;
 
-/** Measures an attack; every window also has a change that must be pushed. */
+/** Measures an attack on the sidecar at `path`; every window also has a change that must be pushed. */
 export async function attackRun(
 	attack: string,
 	sidecar: SidecarUnderAttack,
 	good: GoodClient,
 	attackers: readonly Attacker[],
 	{ windows, windowMs }: Windows = WINDOWS,
+	path: string = sidecar.path,
 ): Promise<AttackReport> {
 	const quiet: Window[] = [];
 	const attacked: Window[] = [];
@@ -47,7 +51,7 @@ export async function attackRun(
 	for (let round = 0; round < windows; round++) {
 		quiet.push(await measure(sidecar, good, windowMs));
 		const started = await Promise.all(
-			attackers.map((attacker) => attacker.ask({ kind: 'attack', attack, path: sidecar.path }, 'attacking')),
+			attackers.map((attacker) => attacker.ask({ kind: 'attack', attack, path }, 'attacking')),
 		);
 		note = `${attackers.length} × ${started[0]?.note}`;
 		attacked.push(await measure(sidecar, good, windowMs));

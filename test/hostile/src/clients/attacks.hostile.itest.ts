@@ -20,6 +20,7 @@ const CONNECTIONS = Math.min(10_000, openFilesMax() - 500);
 describe('a running sidecar under attack', () => {
 	let cast: Cast;
 	let sidecar: SidecarUnderAttack;
+	let beside: Promise<SidecarUnderAttack> | undefined;
 	let good: GoodClient;
 	let attackers: Attacker[];
 
@@ -36,12 +37,13 @@ describe('a running sidecar under attack', () => {
 	afterAll(async () => {
 		for (const actor of [...(attackers ?? []), good]) await actor?.[Symbol.asyncDispose]();
 		await sidecar?.[Symbol.asyncDispose]();
+		await (await beside)?.[Symbol.asyncDispose]();
 		await cast?.[Symbol.asyncDispose]();
 	});
 
 	it.each(Object.keys(attacks).filter((attack) => attack !== 'connections held'))('%s', async (attack) => {
 		const before = await sidecar.facts();
-		const report = await hold(attack, sidecar, good, attackers);
+		const report = await hold(attack, attackers);
 		const after = await returned(sidecar, before);
 		noteAttack(attack, report, before, after);
 	});
@@ -51,31 +53,43 @@ describe('a running sidecar under attack', () => {
 		// This process is one of those that the kernel counts, and so is the well-behaved client.
 		const crowd = await Promise.all([cast.attacker(CONNECTIONS / 2), cast.attacker(CONNECTIONS / 2)]);
 		try {
-			const report = await hold('connections held', sidecar, good, crowd, { windows: 1, windowMs: 3000 });
+			const report = await hold('connections held', crowd, { windows: 1, windowMs: 3000 });
 			const after = await returned(sidecar, before);
 			noteAttack('connections held', report, before, after);
 		} finally {
 			for (const attacker of crowd) await attacker[Symbol.asyncDispose]();
 		}
 	});
-});
 
-/** Attacks until the well-behaved client kept its pace; that it lost nothing must be so every time. */
-async function hold(
-	attack: string,
-	sidecar: SidecarUnderAttack,
-	good: GoodClient,
-	attackers: readonly Attacker[],
-	windows?: Windows,
-): Promise<AttackReport> {
-	for (let tries = 1; ; tries++) {
-		const report = await attackRun(attack, sidecar, good, attackers, windows);
-		expect(report).toMatchObject({ failed: 0, example: null, reconnects: 0 });
-		expect(report.lookups).toBeGreaterThan(0);
-		if (report.ratio <= RATIO_MAX) return report;
-		if (tries === TRIES_MAX) expect.fail(`${report.ratio.toFixed(2)} times as slow: ${JSON.stringify(report)}`);
+	/** Attacks until the well-behaved client kept its pace; that it lost nothing must be so every time. */
+	async function hold(attack: string, crowd: readonly Attacker[], windows?: Windows): Promise<AttackReport> {
+		for (let tries = 1; ; tries++) {
+			const report = await besideToo(attack, crowd, await attackRun(attack, sidecar, good, crowd, windows), windows);
+			expect(report).toMatchObject({ failed: 0, example: null, reconnects: 0 });
+			expect(report.lookups).toBeGreaterThan(0);
+			if (report.ratio <= RATIO_MAX) return report;
+			if (tries === TRIES_MAX) expect.fail(`${report.ratio.toFixed(2)} times as slow: ${JSON.stringify(report)}`);
+		}
 	}
-}
+
+	/**
+	 * Where a client became slow, attacks another sidecar in the same way: on two processors, attackers that use both of
+	 * them make every process wait. What the attacked sidecar adds to that is its own.
+	 */
+	async function besideToo(
+		attack: string,
+		crowd: readonly Attacker[],
+		report: AttackReport,
+		windows?: Windows,
+	): Promise<AttackReport> {
+		if (report.ratio <= RATIO_MAX) return report;
+		beside ??= SidecarUnderAttack.start();
+		const { path } = await beside;
+		await attackRun(attack, sidecar, good, crowd, { windows: 1, windowMs: 300 }, path);
+		const { attackedMs: besideMs } = await attackRun(attack, sidecar, good, crowd, windows, path);
+		return { ...report, besideMs, ratio: report.attackedMs / Math.max(report.quietMs, besideMs) };
+	}
+});
 
 /** Waits until the sidecar has what it had before: files to the last one, memory but for a little. */
 async function returned(sidecar: SidecarUnderAttack, before: Facts): Promise<Facts> {
